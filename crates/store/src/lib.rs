@@ -1,0 +1,1 @@
+//! Keeps and finds stored responses; never judges freshness.

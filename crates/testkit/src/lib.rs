@@ -1,0 +1,1 @@
+//! For tests only: scripted origin, raw-byte client, barriers.
