@@ -61,13 +61,13 @@ pub struct Matcher {
     pub clients: Vec<IpNet>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub enum HostPattern {
     Exact(String),
     Suffix(String),
     Any,
 }
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub enum PathPattern {
     Exact(String),
     Prefix(String),
@@ -76,18 +76,18 @@ pub enum PathPattern {
     Regex(regex::Regex),
 }
 /// A header by name, and its value where asked.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct FieldPattern {
     pub name: HeaderName,
     pub value: Option<regex::Regex>,
 }
 /// A cookie or parameter by name, and its value where asked.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct NamePattern {
     pub name: TextPattern,
     pub value: Option<regex::Regex>,
 }
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub enum TextPattern {
     Exact(String),
     Prefix(String),
@@ -124,7 +124,7 @@ pub struct Policy {
 }
 
 /// Lifetimes by status, as nginx's `proxy_cache_valid`.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub struct Lifetime {
     pub mode: LifetimeMode,
     /// First match wins.
@@ -160,7 +160,7 @@ pub struct Stale {
 }
 
 /// What makes up the cache key.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct KeySpec {
     pub scheme: bool,
     pub host: bool,
@@ -173,7 +173,7 @@ pub struct KeySpec {
 }
 
 /// When the store is neither asked nor filled.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub struct Bypass {
     pub cookies: Vec<NamePattern>,
     pub headers: Vec<FieldPattern>,
