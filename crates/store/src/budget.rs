@@ -1,0 +1,92 @@
+//! The hard budget: stored responses, fills in flight and transit share one number of bytes.
+//!
+//! What is in flight takes room from what is stored: [`Memory`](crate::Memory) lowers its own capacity by what is
+//! reserved here, in steps, so that the sum never exceeds the limit by more than a step.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering::Relaxed},
+};
+
+/// Bytes in flight against a limit. Shared by all workers.
+#[derive(Debug)]
+pub struct Budget {
+    limit: u64,
+    reserved: AtomicU64,
+}
+
+impl Budget {
+    /// At most `limit` bytes may be reserved at any moment.
+    pub fn new(limit: u64) -> Arc<Self> {
+        Arc::new(Self {
+            limit,
+            reserved: AtomicU64::new(0),
+        })
+    }
+
+    /// Bytes reserved now.
+    pub fn reserved(&self) -> u64 {
+        self.reserved.load(Relaxed)
+    }
+
+    /// An empty reservation, to be grown.
+    pub fn reservation(self: &Arc<Self>) -> Reservation {
+        Reservation {
+            budget: self.clone(),
+            bytes: 0,
+        }
+    }
+}
+
+/// Bytes held of a budget; given back when dropped.
+#[derive(Debug)]
+pub struct Reservation {
+    budget: Arc<Budget>,
+    bytes: u64,
+}
+
+impl Reservation {
+    /// Takes `bytes` more. False, and nothing taken, where the limit would be passed.
+    #[must_use]
+    pub fn grow(&mut self, bytes: u64) -> bool {
+        let limit = self.budget.limit;
+        let taken = self.budget.reserved.fetch_update(Relaxed, Relaxed, |now| {
+            now.checked_add(bytes).filter(|sum| *sum <= limit)
+        });
+        if taken.is_ok() {
+            self.bytes += bytes;
+        }
+        taken.is_ok()
+    }
+
+    /// Gives everything back.
+    pub fn release(&mut self) {
+        self.budget.reserved.fetch_sub(self.bytes, Relaxed);
+        self.bytes = 0;
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        self.release();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limit_is_hard_and_drops_give_back() {
+        let budget = Budget::new(100);
+        let mut one = budget.reservation();
+        assert!(one.grow(60));
+        let mut two = budget.reservation();
+        assert!(!two.grow(41));
+        assert!(two.grow(40));
+        drop(one);
+        assert_eq!(budget.reserved(), 40);
+        two.release();
+        assert_eq!(budget.reserved(), 0);
+    }
+}

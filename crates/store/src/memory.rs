@@ -1,0 +1,298 @@
+//! The memory tier: cache key → variants, weighed in bytes, evicted by what is asked for often.
+
+use crate::{Body, Budget, Invalidations, Stored, Variants, body::allocated};
+use quick_cache::{DefaultHashBuilder, Lifecycle, OptionsBuilder, Weighter, sync::Cache};
+use std::{
+    hash::{BuildHasher, RandomState},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+};
+
+/// Striping of writers and of invalidation generations; more stripes only spare false sharing.
+const STRIPES: usize = 1024;
+
+/// What an entry costs beside what its [`Stored`] holds: the table's slot (with room to grow), key and value.
+const ENTRY: u64 = 128;
+
+type Key = Box<[u8]>;
+type Entries = Cache<Key, Variants, Weigh, DefaultHashBuilder, Evictions>;
+
+/// The memory tier. Shared by all workers.
+///
+/// Lock order: a stripe, then the cache's own shard. Readers take only the shard's shared lock.
+#[derive(Debug)]
+pub struct Memory {
+    entries: Entries,
+    limit: u64,
+    /// The capacity last given to `entries`; lowered by what is in flight.
+    capacity: AtomicU64,
+    budget: Arc<Budget>,
+    stripes: Box<[Mutex<u64>]>,
+    hasher: RandomState,
+    evictions: Arc<AtomicU64>,
+    invalidations: Invalidations,
+}
+
+/// Noted when a fetch begins: what it brings is refused if its key was invalidated meanwhile.
+#[derive(Clone, Copy, Debug)]
+pub struct Ticket {
+    generation: u64,
+    /// For [`Marks`](crate::Marks) of the response to come.
+    pub began: u64,
+}
+
+/// The response was not stored: its key was invalidated after its fetch began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refused;
+
+/// A snapshot for metrics.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// Cache keys held.
+    pub keys: u64,
+    /// Bytes they take.
+    pub stored: u64,
+    /// Bytes of fills in flight.
+    pub in_flight: u64,
+    /// The budget.
+    pub limit: u64,
+    /// Entries evicted for room since the start.
+    pub evictions: u64,
+}
+
+impl Memory {
+    /// A tier that holds at most `limit` bytes, in flight and stored together.
+    pub fn new(limit: u64) -> Self {
+        let evictions = Arc::new(AtomicU64::new(0));
+        let options = OptionsBuilder::new()
+            .weight_capacity(limit)
+            .estimated_items_capacity((limit / 4096).clamp(64, 1 << 20) as usize)
+            .shards(shards(limit))
+            .build();
+        let lifecycle = Evictions(evictions.clone());
+        let entries = match options {
+            Ok(options) => {
+                Cache::with_options(options, Weigh, DefaultHashBuilder::default(), lifecycle)
+            }
+            // Every option that could be missing is set above; the same cache without our choice of shards.
+            Err(_) => Cache::with(1024, limit, Weigh, DefaultHashBuilder::default(), lifecycle),
+        };
+        Self {
+            entries,
+            limit,
+            capacity: AtomicU64::new(limit),
+            budget: Budget::new(limit / 2),
+            stripes: (0..STRIPES).map(|_| Mutex::new(0)).collect(),
+            hasher: RandomState::new(),
+            evictions,
+            invalidations: Invalidations::default(),
+        }
+    }
+
+    /// The variants stored under `key`. On the path of a hit: one shared lock, one reference count.
+    pub fn find(&self, key: &[u8]) -> Option<Variants> {
+        self.entries.get(key)
+    }
+
+    /// As [`find`](Self::find), without counting as a use.
+    pub fn peek(&self, key: &[u8]) -> Option<Variants> {
+        self.entries.peek(key)
+    }
+
+    /// Invalidations by name; see [`Invalidations`].
+    pub fn invalidations(&self) -> &Invalidations {
+        &self.invalidations
+    }
+
+    /// Whether a stored response has not been invalidated by name.
+    pub fn good(&self, stored: &Stored) -> bool {
+        stored
+            .marks
+            .as_ref()
+            .is_none_or(|marks| self.invalidations.good(marks))
+    }
+
+    /// The bytes in flight. At most half the limit: beyond it responses pass through unstored.
+    pub fn budget(&self) -> &Arc<Budget> {
+        &self.budget
+    }
+
+    /// The largest body that has a chance to be kept.
+    pub fn largest_body(&self) -> u64 {
+        self.entries.shard_capacity().min(self.limit / 2) / 2
+    }
+
+    /// To be called when a fetch for `key` begins.
+    pub fn begin(&self, key: &[u8]) -> Ticket {
+        let began = self.invalidations.now();
+        let generation = *self
+            .stripe(key)
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        Ticket { generation, began }
+    }
+
+    /// Stores a response beside the variants of its key, at most `most` of them.
+    pub fn insert(
+        &self,
+        key: &[u8],
+        ticket: Ticket,
+        stored: Arc<Stored>,
+        most: usize,
+    ) -> Result<(), Refused> {
+        let guard = self
+            .stripe(key)
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if *guard != ticket.generation {
+            return Err(Refused);
+        }
+        let variants = match self.entries.peek(key) {
+            Some(old) => old.with(stored, most),
+            None => Some(Variants::One(stored)),
+        };
+        self.put(key, variants);
+        Ok(())
+    }
+
+    /// Puts `new` in the place of the response of identity `id`. False if that one is gone (evicted, invalidated, replaced).
+    pub fn replace(&self, key: &[u8], id: u64, new: &Arc<Stored>) -> bool {
+        self.change(key, |old| old.replaced(id, new))
+    }
+
+    /// Forgets the response of identity `id`.
+    pub fn remove(&self, key: &[u8], id: u64) {
+        let _guard = self
+            .stripe(key)
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(old) = self.entries.peek(key) {
+            self.put(key, old.without(id));
+        }
+    }
+
+    /// Forgets all variants of `key`, and refuses what fetches under way would store there. Says how many there were.
+    pub fn invalidate(&self, key: &[u8]) -> usize {
+        let mut guard = self
+            .stripe(key)
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        *guard += 1;
+        self.entries
+            .remove(key)
+            .map_or(0, |(_, variants)| variants.as_slice().len())
+    }
+
+    /// Adds parts to what is held of the same representation, or stores them; the caller has checked that `combine`
+    /// holds for what it is given. Returns what is stored now.
+    pub fn combine(
+        &self,
+        key: &[u8],
+        ticket: Ticket,
+        most: usize,
+        combine: impl FnOnce(Option<&Variants>) -> Arc<Stored>,
+    ) -> Result<Arc<Stored>, Refused> {
+        let guard = self
+            .stripe(key)
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if *guard != ticket.generation {
+            return Err(Refused);
+        }
+        let old = self.entries.peek(key);
+        let stored = combine(old.as_ref());
+        let variants = match old {
+            Some(old) => old.with(stored.clone(), most),
+            None => Some(Variants::One(stored.clone())),
+        };
+        self.put(key, variants);
+        Ok(stored)
+    }
+
+    /// A snapshot for metrics.
+    pub fn statistics(&self) -> Statistics {
+        Statistics {
+            keys: self.entries.len() as u64,
+            stored: self.entries.weight(),
+            in_flight: self.budget.reserved(),
+            limit: self.limit,
+            evictions: self.evictions.load(Relaxed),
+        }
+    }
+
+    fn change(&self, key: &[u8], change: impl FnOnce(&Variants) -> Option<Variants>) -> bool {
+        let _guard = self
+            .stripe(key)
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let changed = self.entries.peek(key).and_then(|old| change(&old));
+        let done = changed.is_some();
+        if done {
+            self.put(key, changed);
+        }
+        done
+    }
+
+    /// Under the key's stripe.
+    fn put(&self, key: &[u8], variants: Option<Variants>) {
+        self.make_room();
+        let Some(variants) = variants else {
+            self.entries.remove(key);
+            return;
+        };
+        // `replace` keeps the entry's standing with the eviction rule; `insert` would count as a new arrival.
+        if let Err((key, variants)) = self.entries.replace(key.into(), variants, true) {
+            self.entries.insert(key, variants);
+        }
+    }
+
+    /// Lowers or raises what may be stored by what is in flight, in steps of a 64th of the limit.
+    fn make_room(&self) {
+        let step = (self.limit / 64).max(1);
+        let wanted =
+            self.limit - (self.budget.reserved().div_ceil(step) * step).min(self.limit / 2);
+        if self.capacity.swap(wanted, Relaxed) != wanted {
+            self.entries.set_capacity(wanted);
+        }
+    }
+
+    fn stripe(&self, key: &[u8]) -> &Mutex<u64> {
+        let index = self.hasher.hash_one(key) as usize % STRIPES;
+        &self.stripes[index]
+    }
+}
+
+/// Few enough shards that a large body fits into one, enough that workers seldom meet.
+fn shards(limit: u64) -> usize {
+    const ROOM: u64 = 128 << 20;
+    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    ((limit / ROOM) as usize).clamp(1, workers * 4)
+}
+
+/// Weighs an entry as the allocator does.
+#[derive(Clone, Debug)]
+struct Weigh;
+
+impl Weighter<Key, Variants> for Weigh {
+    fn weight(&self, key: &Key, variants: &Variants) -> u64 {
+        ENTRY + allocated(key.len()) + variants.weight()
+    }
+}
+
+/// Counts evictions and keeps entries whose body is still on its way.
+#[derive(Clone, Debug)]
+struct Evictions(Arc<AtomicU64>);
+
+impl Lifecycle<Key, Variants> for Evictions {
+    type RequestState = ();
+
+    fn is_pinned(&self, _key: &Key, variants: &Variants) -> bool {
+        variants.is_filling()
+    }
+
+    fn on_evict(&self, _state: &mut (), _key: Key, _variants: Variants) {
+        self.0.fetch_add(1, Relaxed);
+    }
+}
