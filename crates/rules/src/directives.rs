@@ -1,6 +1,19 @@
 //! `Cache-Control`, `Pragma` and targeted fields as values (RFC 9111 section 5.2, RFC 9213, RFC 5861, RFC 8246).
+//!
+//! What is malformed is read the cautious way: it never makes a response live longer or more public than the same field
+//! without the fault. Two submodules do the reading: `list` for `Cache-Control`, `targeted` for RFC 9213.
 
-use http::{HeaderMap, HeaderName};
+pub(crate) mod list;
+mod targeted;
+
+use http::{
+    HeaderMap, HeaderName,
+    header::{CACHE_CONTROL, PRAGMA},
+};
+use list::Directive;
+
+/// The most seconds a directive can ask for: 2^31, which stands for infinity (RFC 9111 section 1.2.2).
+pub const MOST_SECONDS: u32 = 1 << 31;
 
 /// A directive that may carry field names: `no-cache` and `private` (RFC 9111 section 5.2.2).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -14,53 +27,198 @@ pub enum Qualified {
     Fields(Vec<HeaderName>),
 }
 
-/// What a response says of its own caching. Durations are in seconds, capped at 2^31.
+impl Qualified {
+    /// Whether the directive covers the whole response.
+    pub const fn is_whole(&self) -> bool {
+        matches!(self, Self::Whole)
+    }
+
+    /// The fields it covers; none where it is absent or whole.
+    pub fn names(&self) -> &[HeaderName] {
+        match self {
+            Self::Fields(names) => names,
+            Self::Absent | Self::Whole => &[],
+        }
+    }
+
+    /// Adds another occurrence: lists are joined, and one without a readable list covers everything.
+    fn join(&mut self, list: Option<&[u8]>) {
+        let Some(mut more) = list.and_then(list::field_names) else {
+            *self = Self::Whole;
+            return;
+        };
+        match self {
+            Self::Absent => *self = Self::Fields(more),
+            Self::Whole => {}
+            Self::Fields(names) => names.append(&mut more),
+        }
+    }
+}
+
+/// What a response says of its own caching. Durations are in seconds, capped at [`MOST_SECONDS`].
+///
+/// Of repeated durations the smallest counts. A malformed `max-age` or `s-maxage` is zero, which means stale
+/// (RFC 9111 section 4.2.1); a malformed `stale-*` is not there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a directive of its own; any combination can be sent"
+)]
 pub struct ResponseDirectives {
+    /// Nothing of the exchange may be stored (RFC 9111 section 5.2.2.5).
     pub no_store: bool,
+    /// Not to be reused without validation, wholly or in the fields named (section 5.2.2.4).
     pub no_cache: Qualified,
+    /// Not for a shared cache, wholly or in the fields named (section 5.2.2.7).
     pub private: Qualified,
+    /// May be stored although it otherwise might not (section 5.2.2.9).
     pub public: bool,
+    /// Never to be sent stale (section 5.2.2.2).
     pub must_revalidate: bool,
+    /// Never to be sent stale by a shared cache (section 5.2.2.8).
     pub proxy_revalidate: bool,
+    /// To be stored only by who understands the status; for them `no-store` does not count (section 5.2.2.3).
     pub must_understand: bool,
+    /// Does not change while it is fresh (RFC 8246).
     pub immutable: bool,
+    /// The content is not to be transformed (section 5.2.2.6).
     pub no_transform: bool,
+    /// Lifetime for any cache (section 5.2.2.1).
     pub max_age: Option<u32>,
+    /// Lifetime for shared caches (section 5.2.2.10).
     pub s_maxage: Option<u32>,
+    /// How long past its lifetime it may be sent while it is validated (RFC 5861 section 3).
     pub stale_while_revalidate: Option<u32>,
+    /// How long past its lifetime it may be sent when the origin fails (RFC 5861 section 4).
     pub stale_if_error: Option<u32>,
 }
 
-/// What a request says (RFC 9111 section 5.2.1).
+/// What a request says (RFC 9111 section 5.2.1). Durations are in seconds, capped at [`MOST_SECONDS`].
+///
+/// Of repeated and malformed limits the one that asks for the younger response counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a directive of its own; any combination can be sent"
+)]
 pub struct RequestDirectives {
+    /// Only a validated response is wanted (section 5.2.1.4).
     pub no_cache: bool,
+    /// Nothing of the exchange may be stored (section 5.2.1.5).
     pub no_store: bool,
+    /// The content is not to be transformed (section 5.2.1.6).
     pub no_transform: bool,
+    /// Only a stored response is wanted, otherwise 504 (section 5.2.1.7).
     pub only_if_cached: bool,
+    /// The greatest age wanted (section 5.2.1.1).
     pub max_age: Option<u32>,
+    /// The least lifetime that must be left (section 5.2.1.3).
     pub min_fresh: Option<u32>,
+    /// The greatest staleness accepted (section 5.2.1.2).
     /// `Some(u32::MAX)` for a bare `max-stale`: any staleness.
     pub max_stale: Option<u32>,
+    /// The greatest staleness accepted when the origin fails (RFC 5861 section 4).
     pub stale_if_error: Option<u32>,
 }
 
 /// Which field a set of response directives was read from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
+    /// `Cache-Control`, or nothing at all.
     CacheControl,
+    /// This targeted field; `Cache-Control` and `Expires` do not count (RFC 9213 section 2.2).
     Targeted(HeaderName),
 }
 
 /// The directives that hold for this cache: the first valid, non-empty targeted field of `targets`, in that order
 /// (RFC 9213 section 2.2), otherwise `Cache-Control`.
 pub fn response(fields: &HeaderMap, targets: &[HeaderName]) -> (ResponseDirectives, Source) {
-    todo!()
+    for name in targets {
+        if let Some(directives) = targeted::read(fields, name) {
+            return (directives, Source::Targeted(name.clone()));
+        }
+    }
+    let mut directives = ResponseDirectives::default();
+    for line in fields.get_all(CACHE_CONTROL) {
+        for directive in list::directives(line.as_bytes()) {
+            directives.add(&directive);
+        }
+    }
+    (directives, Source::CacheControl)
 }
 
 /// The request's directives; `Pragma: no-cache` counts only where there is no `Cache-Control` (RFC 9111 section 5.4).
-/// Must be cheap when neither field is there: the path of a hit calls it.
+/// Cheap when neither field is there: the path of a hit calls it.
 pub fn request(fields: &HeaderMap) -> RequestDirectives {
-    todo!()
+    let mut directives = RequestDirectives::default();
+    let mut lines = fields.get_all(CACHE_CONTROL).iter().peekable();
+    if lines.peek().is_some() {
+        for directive in lines.flat_map(|line| list::directives(line.as_bytes())) {
+            directives.add(&directive);
+        }
+    } else {
+        directives.no_cache = fields
+            .get_all(PRAGMA)
+            .iter()
+            .flat_map(|line| list::directives(line.as_bytes()))
+            .any(|directive| directive.name.eq_ignore_ascii_case(b"no-cache"));
+    }
+    directives
 }
+
+impl ResponseDirectives {
+    /// Adds one directive of `Cache-Control`. A directive that forbids holds even with an argument it should not have;
+    /// one that allows does not.
+    fn add(&mut self, directive: &Directive<'_>) {
+        let argument = &directive.argument;
+        match &*directive.lower_name() {
+            b"no-store" => self.no_store = true,
+            b"no-cache" => self.no_cache.join(argument.text()),
+            b"private" => self.private.join(argument.text()),
+            b"public" => self.public |= argument.is_absent(),
+            b"must-revalidate" => self.must_revalidate = true,
+            b"proxy-revalidate" => self.proxy_revalidate = true,
+            b"must-understand" => self.must_understand |= argument.is_absent(),
+            b"immutable" => self.immutable |= argument.is_absent(),
+            b"no-transform" => self.no_transform = true,
+            b"max-age" => least(&mut self.max_age, argument.seconds().or(Some(0))),
+            b"s-maxage" => least(&mut self.s_maxage, argument.seconds().or(Some(0))),
+            b"stale-while-revalidate" => {
+                least(&mut self.stale_while_revalidate, argument.seconds());
+            }
+            b"stale-if-error" => least(&mut self.stale_if_error, argument.seconds()),
+            _ => {}
+        }
+    }
+}
+
+impl RequestDirectives {
+    fn add(&mut self, directive: &Directive<'_>) {
+        let argument = &directive.argument;
+        match &*directive.lower_name() {
+            b"no-cache" => self.no_cache = true,
+            b"no-store" => self.no_store = true,
+            b"no-transform" => self.no_transform = true,
+            b"only-if-cached" => self.only_if_cached = true,
+            b"max-age" => least(&mut self.max_age, argument.seconds().or(Some(0))),
+            b"min-fresh" => {
+                let wanted = argument.seconds().unwrap_or(MOST_SECONDS);
+                self.min_fresh = self.min_fresh.max(Some(wanted));
+            }
+            b"max-stale" if argument.is_absent() => least(&mut self.max_stale, Some(u32::MAX)),
+            b"max-stale" => least(&mut self.max_stale, argument.seconds()),
+            b"stale-if-error" => least(&mut self.stale_if_error, argument.seconds()),
+            _ => {}
+        }
+    }
+}
+
+/// Lowers `kept` to `found`; what could not be read changes nothing.
+fn least(kept: &mut Option<u32>, found: Option<u32>) {
+    if let Some(found) = found {
+        *kept = Some(kept.map_or(found, |kept| kept.min(found)));
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,21 +1,111 @@
 //! Field lists: hop-by-hop, `Connection`-nominated, never stored (RFC 9110 section 7.6.1, RFC 9111 section 3.1).
 
-use http::HeaderMap;
+use crate::directives::ResponseDirectives;
+use http::{
+    HeaderMap, HeaderName, HeaderValue, Version,
+    header::{self, CONNECTION, VIA},
+};
+
+/// Fields that concern one connection only, whether `Connection` nominates them or not (RFC 9110 section 7.6.1). `Trailer`
+/// is among them because trailers are not forwarded.
+const HOP_BY_HOP: [HeaderName; 7] = [
+    CONNECTION,
+    HeaderName::from_static("keep-alive"),
+    HeaderName::from_static("proxy-connection"),
+    header::TE,
+    header::TRAILER,
+    header::TRANSFER_ENCODING,
+    header::UPGRADE,
+];
+
+/// Fields of the proxy a cache fetches through, which MUST NOT be stored (RFC 9111 section 3.1).
+const OF_PROXIES: [HeaderName; 3] = [
+    header::PROXY_AUTHENTICATE,
+    HeaderName::from_static("proxy-authentication-info"),
+    header::PROXY_AUTHORIZATION,
+];
+
+/// Fields that `Connection` cannot remove. A sender MUST NOT nominate a field meant for all recipients (RFC 9110 section
+/// 7.6.1); one that does so all the same would take away what decides which response is sent to whom, and for how long: the
+/// answer fetched without it would be stored under the key of requests that have it.
+const END_TO_END: [HeaderName; 23] = [
+    header::AGE,
+    header::AUTHORIZATION,
+    header::CACHE_CONTROL,
+    header::CONTENT_ENCODING,
+    header::CONTENT_LENGTH,
+    header::CONTENT_LOCATION,
+    header::CONTENT_RANGE,
+    header::CONTENT_TYPE,
+    header::COOKIE,
+    header::DATE,
+    header::ETAG,
+    header::EXPIRES,
+    header::FORWARDED,
+    header::HOST,
+    header::LAST_MODIFIED,
+    header::LOCATION,
+    header::PRAGMA,
+    header::RANGE,
+    header::SET_COOKIE,
+    header::VARY,
+    header::VIA,
+    HeaderName::from_static("x-forwarded-for"),
+    HeaderName::from_static("x-forwarded-proto"),
+];
 
 /// Removes `Connection`, every field it nominates, and the hop-by-hop fields, from a message about to be forwarded.
+///
+/// Fields that caching and routing rest on stay, even where `Connection` nominates them.
 pub fn remove_hop_by_hop(fields: &mut HeaderMap) {
-    todo!()
+    for name in nominated(fields) {
+        fields.remove(name);
+    }
+    for name in &HOP_BY_HOP {
+        fields.remove(name);
+    }
+}
+
+/// The fields that `Connection` nominates and that may be removed on its word.
+fn nominated(fields: &HeaderMap) -> Vec<HeaderName> {
+    fields
+        .get_all(CONNECTION)
+        .iter()
+        .flat_map(|line| line.as_bytes().split(|byte| *byte == b','))
+        .filter_map(|option| HeaderName::from_bytes(option.trim_ascii()).ok())
+        .filter(|name| fields.contains_key(name) && !is_end_to_end(name))
+        .collect()
+}
+
+/// Whether the field is meant for all recipients. By its ending every targeted field is (RFC 9213), whichever a site obeys.
+fn is_end_to_end(name: &HeaderName) -> bool {
+    name.as_str().ends_with("-cache-control") || END_TO_END.contains(name)
 }
 
 /// Removes what must not be stored beyond hop-by-hop: the fields `no-cache="…"` and `private="…"` name, `Proxy-*` (RFC 9111 section 3.1).
-pub fn remove_unstorable(
-    fields: &mut HeaderMap,
-    directives: &crate::directives::ResponseDirectives,
-) {
-    todo!()
+pub fn remove_unstorable(fields: &mut HeaderMap, directives: &ResponseDirectives) {
+    let named = [&directives.no_cache, &directives.private]
+        .into_iter()
+        .flat_map(|directive| directive.names());
+    for name in named.chain(&OF_PROXIES) {
+        fields.remove(name);
+    }
 }
 
-/// Appends our element to `Via` (RFC 9110 section 7.6.3): `1.1 larder` or the like by `version`.
-pub fn append_via(fields: &mut HeaderMap, version: http::Version, pseudonym: &str) {
-    todo!()
+/// Appends our element to `Via` (RFC 9110 section 7.6.3): `1.1 larder` or the like by `version`, the one the message was
+/// received in. A pseudonym that is no token leaves the field as it is.
+pub fn append_via(fields: &mut HeaderMap, version: Version, pseudonym: &str) {
+    let protocol = match version {
+        Version::HTTP_09 => "0.9 ",
+        Version::HTTP_10 => "1.0 ",
+        Version::HTTP_2 => "2.0 ",
+        Version::HTTP_3 => "3.0 ",
+        _ => "1.1 ",
+    };
+    if let Ok(element) = HeaderValue::try_from([protocol, pseudonym].concat()) {
+        fields.append(VIA, element);
+    }
 }
+
+#[cfg(test)]
+mod tests;

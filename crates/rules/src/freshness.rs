@@ -1,8 +1,15 @@
 //! Lifetime and age: all arithmetic on time (RFC 9111 section 4.2).
+//!
+//! Two submodules compute them: `lifetime` (section 4.2.1 and 4.2.2) and `age` (section 4.2.3).
+
+mod age;
+mod lifetime;
 
 use crate::{directives::ResponseDirectives, time::Time};
 use http::{HeaderMap, StatusCode};
 use std::time::Duration;
+
+pub use lifetime::{has_explicit, is_heuristically_cacheable};
 
 /// Where a lifetime came from, in the order of precedence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,8 +18,11 @@ pub enum Source {
     Override,
     /// A targeted field's `s-maxage` or `max-age` (RFC 9213).
     Targeted,
+    /// `s-maxage` (RFC 9111 section 5.2.2.10).
     SMaxAge,
+    /// `max-age` (RFC 9111 section 5.2.2.1).
     MaxAge,
+    /// `Expires` (RFC 9111 section 5.3).
     Expires,
     /// The site's default for answers without explicit freshness.
     Default,
@@ -39,10 +49,11 @@ pub struct Facts {
     pub response_time: Time,
     /// The value of `Date`, or the time of receipt.
     pub date: Time,
-    /// Corrected initial age (RFC 9111 section 4.2.3), milliseconds.
-    pub initial_age_ms: u32,
+    /// Corrected initial age (RFC 9111 section 4.2.3), milliseconds. Up to 2^31 seconds: `Age` may say so.
+    pub initial_age_ms: u64,
     /// Freshness lifetime in milliseconds (site defaults may be below a second).
     pub lifetime_ms: u64,
+    /// What the lifetime was taken from.
     pub source: Source,
     /// Seconds past the lifetime in which a stale answer may be sent while a refresh runs.
     pub stale_while_revalidate: Option<u32>,
@@ -50,24 +61,31 @@ pub struct Facts {
     pub stale_if_error: Option<u32>,
     /// `no-cache` without names: never reused without validation.
     pub no_cache: bool,
-    /// `must-revalidate`, `proxy-revalidate`, or a bare `s-maxage`: never stale unless an explicit `stale-*` stands beside it.
+    /// `must-revalidate`, `proxy-revalidate`, or a bare `s-maxage`: never stale. An explicit `stale-*` beside `s-maxage`
+    /// lifts what that one implies; beside the other two it does not count.
     pub must_revalidate: bool,
-    /// RFC 8246.
+    /// RFC 8246. It speaks to clients that reload; a shared cache obeys their requests all the same.
     pub immutable: bool,
 }
 
 impl Facts {
     /// Current age at `now` (RFC 9111 section 4.2.3).
-    pub fn age(&self, now: Time) -> Duration {
-        todo!()
+    pub const fn age(&self, now: Time) -> Duration {
+        let resident = now.since(self.response_time);
+        Duration::from_millis(self.initial_age_ms).saturating_add(resident)
     }
-    /// How long the response stays fresh from `now`; `None` when it is stale.
+    /// How long the response stays fresh from `now`; `None` when it is stale: fresh is `lifetime > age` (section 4.2).
     pub fn remaining(&self, now: Time) -> Option<Duration> {
-        todo!()
+        let left = self.lifetime().checked_sub(self.age(now))?;
+        (!left.is_zero()).then_some(left)
     }
     /// How long it has been stale at `now`; zero when fresh.
-    pub fn staleness(&self, now: Time) -> Duration {
-        todo!()
+    pub const fn staleness(&self, now: Time) -> Duration {
+        self.age(now).saturating_sub(self.lifetime())
+    }
+
+    const fn lifetime(&self) -> Duration {
+        Duration::from_millis(self.lifetime_ms)
     }
 }
 
@@ -78,14 +96,18 @@ pub struct Site {
     pub default_lifetime: Option<Duration>,
     /// Lifetime whatever the origin says (also over no-store, private and no-cache: `force`).
     pub override_lifetime: Option<Duration>,
-    /// Windows where the origin gives none.
+    /// Seconds in which a stale answer may be sent while a refresh runs, where the origin gives none.
     pub stale_while_revalidate: Option<u32>,
+    /// Seconds in which a stale answer may be sent when the origin fails, where the origin gives none.
     pub stale_if_error: Option<u32>,
     /// Whether the heuristic of RFC 9111 section 4.2.2 may be used.
     pub heuristic: bool,
 }
 
 /// Computes the facts of a response received at `response_time` for a request sent at `request_time`.
+///
+/// `targeted` tells that `directives` come from a targeted field, so that `Expires` does not count (RFC 9213 section 2.2).
+/// Under [`Site::override_lifetime`] the origin's `no-cache` and `must-revalidate` do not count either.
 pub fn facts(
     status: StatusCode,
     fields: &HeaderMap,
@@ -95,5 +117,51 @@ pub fn facts(
     request_time: Time,
     response_time: Time,
 ) -> Facts {
-    todo!()
+    let date = age::date(fields, response_time);
+    let (source, lifetime) = lifetime::choose(
+        &lifetime::Given {
+            status,
+            fields,
+            directives,
+            targeted,
+            date: date.unwrap_or(response_time),
+            now: response_time,
+        },
+        site,
+    );
+    let forced = source == Source::Override;
+    let no_cache = !forced && directives.no_cache.is_whole();
+    let must_revalidate = !forced && forbids_stale(directives);
+    // Where stale answers are forbidden no window is open, the origin's own included (RFC 9111 section 4.2.4).
+    let window = |explicit: Option<u32>, site: Option<u32>| {
+        let open = !no_cache && !must_revalidate;
+        open.then_some(explicit.or(site)).flatten()
+    };
+    Facts {
+        response_time,
+        date: date.unwrap_or(response_time),
+        initial_age_ms: age::initial_ms(fields, date, request_time, response_time),
+        lifetime_ms: u64::try_from(lifetime.as_millis()).unwrap_or(u64::MAX),
+        source,
+        stale_while_revalidate: window(
+            directives.stale_while_revalidate,
+            site.stale_while_revalidate,
+        ),
+        stale_if_error: window(directives.stale_if_error, site.stale_if_error),
+        no_cache,
+        must_revalidate,
+        immutable: directives.immutable,
+    }
 }
+
+/// Whether the directives forbid stale answers (RFC 9111 sections 5.2.2.2, 5.2.2.8, 5.2.2.10).
+fn forbids_stale(directives: &ResponseDirectives) -> bool {
+    let opens = |window: Option<u32>| window.is_some_and(|seconds| seconds > 0);
+    let is_bare = !opens(directives.stale_while_revalidate) && !opens(directives.stale_if_error);
+    directives.must_revalidate
+        || directives.proxy_revalidate
+        || (directives.s_maxage.is_some() && is_bare)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,7 @@
 //! Whether a stored response may answer a request at `now` (RFC 9111 section 4, 4.2.4, 5.2.1; RFC 5861).
 
 use crate::{directives::RequestDirectives, freshness::Facts, time::Time};
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 /// The site's say on reuse. Plain values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +23,7 @@ pub enum Verdict {
     Validate(ValidateReason),
 }
 
+/// Why a stale response may be sent. `Display` gives [`StaleReason::token`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StaleReason {
     /// Inside the window: send it, and refresh in the background.
@@ -31,6 +32,23 @@ pub enum StaleReason {
     MaxStale,
 }
 
+impl StaleReason {
+    /// The reason as a token for `Cache-Status`'s `detail`.
+    pub const fn token(self) -> &'static str {
+        match self {
+            Self::WhileRevalidate => "stale-while-revalidate",
+            Self::MaxStale => "max-stale",
+        }
+    }
+}
+
+impl fmt::Display for StaleReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.token())
+    }
+}
+
+/// Why a response must be validated before it is sent. `Display` gives [`ValidateReason::token`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ValidateReason {
     /// Past its lifetime.
@@ -39,8 +57,26 @@ pub enum ValidateReason {
     NoCache,
     /// The request's `no-cache` or `Pragma`.
     RequestNoCache,
-    /// The request's `max-age` or `min-fresh` wants a younger one.
+    /// The response is fresh, but the request's `max-age` or `min-fresh` wants a younger one.
     RequestAge,
+}
+
+impl ValidateReason {
+    /// The reason as a token for `Cache-Status`'s `detail`.
+    pub const fn token(self) -> &'static str {
+        match self {
+            Self::Expired => "expired",
+            Self::NoCache => "no-cache",
+            Self::RequestNoCache => "request-no-cache",
+            Self::RequestAge => "request-age",
+        }
+    }
+}
+
+impl fmt::Display for ValidateReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.token())
+    }
 }
 
 /// Why the origin did not give a usable answer.
@@ -53,11 +89,58 @@ pub enum Failure {
 }
 
 /// Judges one stored response for one request. On the path of a hit: no allocation.
+///
+/// `immutable` changes nothing here: RFC 8246 tells clients not to ask for validation; one that asks all the same is obeyed.
 pub fn judge(facts: &Facts, request: &RequestDirectives, site: &Site, now: Time) -> Verdict {
-    todo!()
+    if facts.no_cache {
+        return Verdict::Validate(ValidateReason::NoCache);
+    }
+    if site.client_may_force && request.no_cache {
+        return Verdict::Validate(ValidateReason::RequestNoCache);
+    }
+    let too_old = site.client_may_force && is_older(facts, request, now);
+    let Some(remaining) = facts.remaining(now) else {
+        return judge_stale(facts, request, site, too_old, now);
+    };
+    let ends_soon = request
+        .min_fresh
+        .is_some_and(|wanted| remaining < seconds(wanted));
+    if too_old || (site.client_may_force && ends_soon) {
+        return Verdict::Validate(ValidateReason::RequestAge);
+    }
+    Verdict::Fresh(remaining)
+}
+
+/// Judges a stale response. A client that gives `max-age` without `max-stale`, or `min-fresh`, does not want one
+/// (RFC 9111 section 5.2.1.1); `max-stale` does not reach beyond `must-revalidate` (section 4.2.4).
+fn judge_stale(
+    facts: &Facts,
+    request: &RequestDirectives,
+    site: &Site,
+    too_old: bool,
+    now: Time,
+) -> Verdict {
+    let wants_fresh = site.client_may_force
+        && (request.min_fresh.is_some()
+            || (request.max_age.is_some() && request.max_stale.is_none()));
+    if facts.must_revalidate || too_old || wants_fresh {
+        return Verdict::Validate(ValidateReason::Expired);
+    }
+    let staleness = facts.staleness(now);
+    // The window goes before `max-stale`: the answer is the same, and a refresh comes with it.
+    if is_within(staleness, facts.stale_while_revalidate) {
+        return Verdict::Stale(StaleReason::WhileRevalidate);
+    }
+    if request.max_stale == Some(u32::MAX) || is_within(staleness, request.max_stale) {
+        return Verdict::Stale(StaleReason::MaxStale);
+    }
+    Verdict::Validate(ValidateReason::Expired)
 }
 
 /// Whether the stored response may be sent although the origin failed. Also honours the request's `stale-if-error`.
+///
+/// A response that is still fresh (the client asked for validation) may be: what the client asked is a preference
+/// (RFC 9111 section 5.2.1.4). One with `no-cache` never is, nor a stale one with `must-revalidate`.
 pub fn on_failure(
     facts: &Facts,
     request: &RequestDirectives,
@@ -65,5 +148,39 @@ pub fn on_failure(
     failure: Failure,
     now: Time,
 ) -> bool {
-    todo!()
+    if facts.no_cache {
+        return false;
+    }
+    if facts.remaining(now).is_some() {
+        return true;
+    }
+    if facts.must_revalidate {
+        return false;
+    }
+    let staleness = facts.staleness(now);
+    let disconnected = match failure {
+        Failure::Status => None,
+        Failure::Unreachable => Some(site.unreachable),
+    };
+    [facts.stale_if_error, request.stale_if_error, disconnected]
+        .into_iter()
+        .any(|window| is_within(staleness, window))
 }
+
+fn is_older(facts: &Facts, request: &RequestDirectives, now: Time) -> bool {
+    request
+        .max_age
+        .is_some_and(|most| facts.age(now) > seconds(most))
+}
+
+/// Whether the staleness lies in a window of so many seconds. A window of no seconds is shut.
+fn is_within(staleness: Duration, window: Option<u32>) -> bool {
+    window.is_some_and(|window| window > 0 && staleness <= seconds(window))
+}
+
+const fn seconds(seconds: u32) -> Duration {
+    Duration::from_secs(seconds as u64)
+}
+
+#[cfg(test)]
+mod tests;

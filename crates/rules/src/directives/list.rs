@@ -1,0 +1,182 @@
+//! The list syntax of `Cache-Control` and `Pragma` (RFC 9111 section 5.2), read without allocation.
+//!
+//! ```text
+//! Cache-Control   = #cache-directive
+//! cache-directive = token [ "=" ( token / quoted-string ) ]
+//! ```
+//! Where a field departs from this, as much as can be told is still read, so that no fault hides a `private` behind it:
+//! white space around `=` is skipped, a missing comma is read as if it were there, and a quotation mark that is never closed
+//! quotes nothing.
+
+use super::MOST_SECONDS;
+use http::HeaderName;
+
+/// The longest name of a directive we know: `stale-while-revalidate`.
+const LONGEST: usize = 22;
+
+/// What stands behind a directive's `=`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Argument<'a> {
+    /// There is no `=`.
+    Absent,
+    /// A token, or the inside of a quoted string.
+    Text(&'a [u8]),
+    /// Neither of them.
+    Malformed,
+}
+
+impl<'a> Argument<'a> {
+    pub(super) const fn is_absent(&self) -> bool {
+        matches!(self, Self::Absent)
+    }
+
+    pub(super) const fn text(&self) -> Option<&'a [u8]> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Absent | Self::Malformed => None,
+        }
+    }
+
+    /// The argument as `delta-seconds`; `None` if it is absent or anything but digits.
+    pub(super) fn seconds(&self) -> Option<u32> {
+        self.text().and_then(delta_seconds)
+    }
+}
+
+/// One member of the list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Directive<'a> {
+    /// As sent, in whatever case.
+    pub(super) name: &'a [u8],
+    pub(super) argument: Argument<'a>,
+}
+
+/// A name in lower case, to be matched with the names we know; empty if it is longer than all of these.
+pub(super) struct LowerName {
+    bytes: [u8; LONGEST],
+    length: usize,
+}
+
+impl std::ops::Deref for LowerName {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        self.bytes.get(..self.length).unwrap_or_default()
+    }
+}
+
+impl Directive<'_> {
+    pub(super) fn lower_name(&self) -> LowerName {
+        let mut bytes = [0; LONGEST];
+        let length = match bytes.get_mut(..self.name.len()) {
+            Some(room) => {
+                room.copy_from_slice(self.name);
+                room.make_ascii_lowercase();
+                self.name.len()
+            }
+            None => 0,
+        };
+        LowerName { bytes, length }
+    }
+}
+
+/// The directives of one field line, unknown ones too.
+pub(super) fn directives(line: &[u8]) -> impl Iterator<Item = Directive<'_>> {
+    let mut rest = line;
+    std::iter::from_fn(move || {
+        loop {
+            rest = skip_while(rest, |byte| is_space(byte) || byte == b',');
+            if rest.is_empty() {
+                return None;
+            }
+            let (name, after) = split_where(rest, |byte| is_end(byte) || byte == b'=');
+            let behind_space = skip_while(after, is_space);
+            let argument = match behind_space.split_first() {
+                Some((b'=', value)) => {
+                    let (argument, after) = argument(skip_while(value, is_space));
+                    rest = after;
+                    argument
+                }
+                _ => {
+                    rest = after;
+                    Argument::Absent
+                }
+            };
+            if !name.is_empty() {
+                return Some(Directive { name, argument });
+            }
+        }
+    })
+}
+
+/// Reads an argument from the start of `text`; gives what follows it, too.
+fn argument(text: &[u8]) -> (Argument<'_>, &[u8]) {
+    if let Some((quoted, after)) = text.strip_prefix(b"\"").and_then(closed) {
+        if after.first().is_none_or(|byte| is_end(*byte)) {
+            return (Argument::Text(quoted), after);
+        }
+        let (_, after) = split_where(after, is_end);
+        return (Argument::Malformed, after);
+    }
+    let (token, after) = split_where(text, is_end);
+    if token.is_empty() || token.contains(&b'"') {
+        return (Argument::Malformed, after);
+    }
+    (Argument::Text(token), after)
+}
+
+/// Splits behind the quotation mark that closes a quoted string; `None` if none does. Escapes are left as they are: no
+/// argument we know needs any, and a backslash makes it unreadable.
+fn closed(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let mut escaped = false;
+    let end = text.iter().position(|byte| {
+        let closes = *byte == b'"' && !escaped;
+        escaped = *byte == b'\\' && !escaped;
+        closes
+    })?;
+    Some((text.get(..end)?, text.get(end + 1..)?))
+}
+
+/// `delta-seconds` (RFC 9111 section 1.2.2): digits only; what is greater than [`MOST_SECONDS`] is that.
+pub(crate) fn delta_seconds(text: &[u8]) -> Option<u32> {
+    if text.is_empty() {
+        return None;
+    }
+    text.iter().try_fold(0u32, |sum, byte| {
+        let digit = byte.is_ascii_digit().then(|| u32::from(byte - b'0'))?;
+        Some(
+            sum.saturating_mul(10)
+                .saturating_add(digit)
+                .min(MOST_SECONDS),
+        )
+    })
+}
+
+/// A comma-separated list of at least one field name; `None` if it is anything else.
+pub(super) fn field_names(list: &[u8]) -> Option<Vec<HeaderName>> {
+    let names = list
+        .split(|byte| *byte == b',')
+        .map(<[u8]>::trim_ascii)
+        .filter(|name| !name.is_empty())
+        .map(|name| HeaderName::from_bytes(name).ok())
+        .collect::<Option<Vec<_>>>()?;
+    (!names.is_empty()).then_some(names)
+}
+
+const fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t')
+}
+
+const fn is_end(byte: u8) -> bool {
+    is_space(byte) || byte == b','
+}
+
+fn skip_while(text: &[u8], skipped: impl Fn(u8) -> bool) -> &[u8] {
+    split_where(text, |byte| !skipped(byte)).1
+}
+
+/// Splits before the first byte that `is_end` accepts.
+fn split_where(text: &[u8], is_end: impl Fn(u8) -> bool) -> (&[u8], &[u8]) {
+    let end = text.iter().position(|byte| is_end(*byte));
+    text.split_at_checked(end.unwrap_or(text.len()))
+        .unwrap_or((text, &[]))
+}

@@ -1,0 +1,51 @@
+//! The initial age of a response (RFC 9111 section 4.2.3).
+
+use crate::{directives::list::delta_seconds, time::Time};
+use http::{
+    HeaderMap,
+    header::{AGE, DATE},
+};
+use std::time::Duration;
+
+/// The value of `Date`; `None` where it is absent or invalid: then the time of receipt stands for it
+/// (RFC 9110 section 6.6.1).
+pub(super) fn date(fields: &HeaderMap, response_time: Time) -> Option<Time> {
+    Time::parse(fields.get(DATE)?.as_bytes(), response_time)
+}
+
+/// `corrected_initial_age` in milliseconds, the conservative one: the greater of the apparent age and the corrected `Age`.
+pub(super) fn initial_ms(
+    fields: &HeaderMap,
+    date: Option<Time>,
+    request_time: Time,
+    response_time: Time,
+) -> u64 {
+    let delay = response_time.since(request_time);
+    let corrected = Duration::from_secs(value(fields)).saturating_add(delay);
+    let apparent = date.map_or(Duration::ZERO, |date| {
+        apparent(date, request_time, response_time)
+    });
+    u64::try_from(corrected.max(apparent).as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The time from `Date` to receipt. `Date` has whole seconds: where the moment it names may lie within the exchange, it says
+/// nothing that the measured delay does not say better, and a response with a lifetime of a second would else be stale
+/// on arrival.
+fn apparent(date: Time, request_time: Time, response_time: Time) -> Duration {
+    if date.plus(Duration::from_secs(1)) > request_time {
+        return Duration::ZERO;
+    }
+    response_time.since(date)
+}
+
+/// Seconds of `Age`: its first member; zero where that is absent or invalid (RFC 9111 section 5.1).
+fn value(fields: &HeaderMap) -> u64 {
+    fields
+        .get_all(AGE)
+        .iter()
+        .flat_map(|line| line.as_bytes().split(|byte| *byte == b','))
+        .map(<[u8]>::trim_ascii)
+        .find(|member| !member.is_empty())
+        .and_then(delta_seconds)
+        .map_or(0, u64::from)
+}

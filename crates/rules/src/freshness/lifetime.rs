@@ -1,0 +1,100 @@
+//! The freshness lifetime and what it is taken from (RFC 9111 sections 4.2.1 and 4.2.2).
+
+use super::{Site, Source};
+use crate::{directives::ResponseDirectives, time::Time};
+use http::{
+    HeaderMap, StatusCode,
+    header::{EXPIRES, LAST_MODIFIED},
+};
+use std::time::Duration;
+
+/// The heuristic takes a tenth of the time since the last modification: "a typical setting" (RFC 9111 section 4.2.2).
+const HEURISTIC_PART: u32 = 10;
+/// The heuristic gives no more than a day: an answer that says nothing should not outlive a deployment by weeks.
+const HEURISTIC_MOST: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// What a lifetime is computed from.
+pub(super) struct Given<'a> {
+    pub(super) status: StatusCode,
+    pub(super) fields: &'a HeaderMap,
+    pub(super) directives: &'a ResponseDirectives,
+    pub(super) targeted: bool,
+    /// The value of `Date`, or the time of receipt.
+    pub(super) date: Time,
+    /// The time of receipt.
+    pub(super) now: Time,
+}
+
+/// The first source that gives a lifetime, in the order of [`Source`].
+pub(super) fn choose(given: &Given<'_>, site: &Site) -> (Source, Duration) {
+    if let Some(lifetime) = site.override_lifetime {
+        return (Source::Override, lifetime);
+    }
+    if let Some(explicit) = explicit(given) {
+        return explicit;
+    }
+    if let Some(lifetime) = site.default_lifetime {
+        return (Source::Default, lifetime);
+    }
+    match heuristic(given) {
+        Some(lifetime) if site.heuristic => (Source::Heuristic, lifetime),
+        _ => (Source::None, Duration::ZERO),
+    }
+}
+
+/// What the origin says (RFC 9111 section 4.2.1).
+fn explicit(given: &Given<'_>) -> Option<(Source, Duration)> {
+    let directives = given.directives;
+    let seconds = |seconds: u32| Duration::from_secs(seconds.into());
+    if given.targeted {
+        let lifetime = directives.s_maxage.or(directives.max_age)?;
+        return Some((Source::Targeted, seconds(lifetime)));
+    }
+    if let Some(lifetime) = directives.s_maxage {
+        return Some((Source::SMaxAge, seconds(lifetime)));
+    }
+    if let Some(lifetime) = directives.max_age {
+        return Some((Source::MaxAge, seconds(lifetime)));
+    }
+    let lifetime = expires(given.fields, given.date, given.now)?;
+    Some((Source::Expires, lifetime))
+}
+
+/// `Expires` minus `Date`; `None` where there is no `Expires`. One that is no date, or several that differ, have expired
+/// already (RFC 9111 sections 5.3 and 4.2.1).
+fn expires(fields: &HeaderMap, date: Time, now: Time) -> Option<Duration> {
+    let mut lines = fields.get_all(EXPIRES).iter();
+    let first = lines.next()?;
+    if lines.any(|other| other != first) {
+        return Some(Duration::ZERO);
+    }
+    let expires = Time::parse(first.as_bytes(), now);
+    Some(expires.map_or(Duration::ZERO, |expires| expires.since(date)))
+}
+
+/// A part of the time from `Last-Modified` to `Date`, for responses that may be stored without explicit freshness
+/// (RFC 9111 section 4.2.2).
+fn heuristic(given: &Given<'_>) -> Option<Duration> {
+    if !is_heuristically_cacheable(given.status) && !given.directives.public {
+        return None;
+    }
+    let modified = given.fields.get(LAST_MODIFIED)?;
+    let modified = Time::parse(modified.as_bytes(), given.now)?;
+    let lifetime = given.date.since(modified) / HEURISTIC_PART;
+    (!lifetime.is_zero()).then(|| lifetime.min(HEURISTIC_MOST))
+}
+
+/// Whether the origin says explicitly how long the response is fresh, be it for no time at all (RFC 9111 section 4.2.1).
+pub fn has_explicit(fields: &HeaderMap, directives: &ResponseDirectives, targeted: bool) -> bool {
+    directives.s_maxage.is_some()
+        || directives.max_age.is_some()
+        || (!targeted && fields.contains_key(EXPIRES))
+}
+
+/// Whether the status is heuristically cacheable (RFC 9110 section 15.1).
+pub const fn is_heuristically_cacheable(status: StatusCode) -> bool {
+    matches!(
+        status.as_u16(),
+        200 | 203 | 204 | 206 | 300 | 301 | 308 | 404 | 405 | 410 | 414 | 501
+    )
+}

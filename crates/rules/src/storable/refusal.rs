@@ -1,0 +1,54 @@
+//! The reasons for not storing.
+
+use std::fmt;
+
+/// Why a response is not stored. `Display` gives the token for `Cache-Status`'s `detail` (e.g. `no-store`, `set-cookie`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum NotStorable {
+    /// The method does not allow it.
+    Method,
+    /// 1xx, 304, 416, a 412 to the request's own condition, or a 206 without what it takes.
+    Status,
+    /// The request's `no-store`.
+    NoStoreRequest,
+    /// The response's `no-store`.
+    NoStore,
+    /// `private` without field names.
+    Private,
+    /// The request has `Authorization`, and the response does not allow shared caching (RFC 9111 section 3.5).
+    Authorization,
+    /// `must-understand` and a status this cache does not know.
+    MustUnderstand,
+    /// `Set-Cookie`, which the site refuses to store.
+    SetCookie,
+    /// `Vary: *`: no request would ever match.
+    VaryStar,
+    /// No lifetime and nothing to validate with: keeping it would never spare a fetch.
+    NoFreshness,
+}
+
+impl NotStorable {
+    /// The reason as a token for `Cache-Status`'s `detail`.
+    pub const fn token(self) -> &'static str {
+        match self {
+            Self::Method => "method",
+            Self::Status => "status",
+            Self::NoStoreRequest => "no-store-request",
+            Self::NoStore => "no-store",
+            Self::Private => "private",
+            Self::Authorization => "authorization",
+            Self::MustUnderstand => "must-understand",
+            Self::SetCookie => "set-cookie",
+            Self::VaryStar => "vary-star",
+            Self::NoFreshness => "no-freshness",
+        }
+    }
+}
+
+impl fmt::Display for NotStorable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.token())
+    }
+}
+
+impl std::error::Error for NotStorable {}
