@@ -1,19 +1,173 @@
-//! What a successful unsafe request makes invalid (RFC 9111 section 4.4, RFC 9875).
+//! What a successful unsafe request makes invalid (RFC 9111 section 4.4). Cache groups are in [`crate::surrogate`].
 
-use http::{HeaderMap, Method, StatusCode};
+use crate::{
+    key::{normalize, normalize_host},
+    uri::{self, Reference},
+};
+use http::{
+    HeaderMap, Method, StatusCode,
+    header::{CONTENT_LOCATION, LOCATION},
+};
 
 /// Whether the method is safe (RFC 9110 section 9.2.1). Unknown methods are not.
 pub fn is_safe(method: &Method) -> bool {
-    todo!()
+    matches!(
+        *method,
+        Method::GET | Method::HEAD | Method::OPTIONS | Method::TRACE
+    )
 }
 
 /// Whether this exchange invalidates: an unsafe method and a non-error (2xx or 3xx) status.
 pub fn invalidates(method: &Method, status: StatusCode) -> bool {
-    todo!()
+    !is_safe(method) && (status.is_success() || status.is_redirection())
 }
 
 /// The other URIs to invalidate besides the target: `Location` and `Content-Location`, resolved against `target`
-/// (`scheme://authority/path?query`), only of the same origin (RFC 9111 section 4.4).
+/// (`scheme://authority/path?query`), only of the same origin (RFC 9111 section 4.4). In the same form, with the host as
+/// [`normalize_host`] and path and query as [`normalize`] give them.
 pub fn others(response: &HeaderMap, target: &str) -> Vec<String> {
-    todo!()
+    let Some(own) = normal_form(&Reference::parse(target)) else {
+        return Vec::new();
+    };
+    let mut found: Vec<String> = Vec::new();
+    let locations = response.get_all(LOCATION).iter();
+    for value in locations.chain(response.get_all(CONTENT_LOCATION)) {
+        let written = uri::encode(value.as_bytes());
+        let resolved = uri::resolve(&Reference::parse(target), &Reference::parse(&written));
+        let Some(other) = normal_form(&Reference::parse(&resolved)) else {
+            continue;
+        };
+        if other.origin == own.origin && other.uri != own.uri && !found.contains(&other.uri) {
+            found.push(other.uri);
+        }
+    }
+    found
+}
+
+/// A URI as it is keyed.
+struct NormalForm {
+    /// `scheme://authority` (RFC 9110 section 4.3.1).
+    origin: String,
+    uri: String,
+}
+
+/// `None` for what is not an `http` or `https` URI with a valid host.
+fn normal_form(uri: &Reference<'_>) -> Option<NormalForm> {
+    let scheme = uri.scheme?.to_ascii_lowercase();
+    if !matches!(scheme.as_str(), "http" | "https") {
+        return None;
+    }
+    let host = normalize_host(uri.authority?, &scheme)?;
+    let origin = format!("{scheme}://{host}");
+    let path = if uri.path.is_empty() { "/" } else { uri.path };
+    let mut whole = format!("{origin}{}", normalize(path));
+    if let Some(query) = uri.query {
+        whole.push('?');
+        whole.push_str(&normalize(query));
+    }
+    Some(NormalForm { origin, uri: whole })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http::{HeaderName, HeaderValue};
+    use proptest::prelude::*;
+
+    const TARGET: &str = "http://a.example/dir/page?q=1";
+
+    fn locations(lines: &[(HeaderName, &str)]) -> HeaderMap {
+        let value = |text: &str| HeaderValue::from_bytes(text.as_bytes()).unwrap();
+        let lines = lines.iter();
+        lines
+            .map(|(name, text)| (name.clone(), value(text)))
+            .collect()
+    }
+
+    /// RFC 9110 section 9.2.1: "Of the request methods defined by this specification, the GET, HEAD, OPTIONS, and TRACE
+    /// methods are defined to be safe." RFC 9111 section 4.4: "(including methods whose safety is unknown)".
+    #[test]
+    fn invalidation_follows_method_and_status() {
+        for (method, status, expected) in [
+            ("GET", 200, false),
+            ("HEAD", 200, false),
+            ("OPTIONS", 200, false),
+            ("TRACE", 200, false),
+            ("POST", 200, true),
+            ("PUT", 204, true),
+            ("DELETE", 404, false),
+            ("PATCH", 500, false),
+            ("POST", 303, true),
+            ("POST", 199, false),
+            ("QUERY", 200, true),
+            ("get", 200, true),
+        ] {
+            let method = Method::from_bytes(method.as_bytes()).unwrap();
+            let status = StatusCode::from_u16(status).unwrap();
+            assert_eq!(invalidates(&method, status), expected, "{method} {status}");
+        }
+    }
+
+    /// RFC 9111 section 4.4: "MUST NOT trigger an invalidation ... if the origin of the URI to be invalidated differs".
+    #[test]
+    fn others_are_resolved_and_of_the_same_origin() {
+        for (location, expected) in [
+            ("/x", Some("http://a.example/x")),
+            ("x", Some("http://a.example/dir/x")),
+            ("?q=2", Some("http://a.example/dir/page?q=2")),
+            ("../up#part", Some("http://a.example/up")),
+            ("", None),
+            ("#part", None),
+            (TARGET, None),
+            ("//A.Example:80/x", Some("http://a.example/x")),
+            ("HTTP://a.example./x", Some("http://a.example/x")),
+            ("http://a.example", Some("http://a.example/")),
+            ("http://a.example?x", Some("http://a.example/?x")),
+            ("/%7euser/%c3%a9", Some("http://a.example/~user/%C3%A9")),
+            ("/\u{e9} x", Some("http://a.example/%C3%A9%20x")),
+            ("https://a.example/x", None),
+            ("http://a.example:8080/x", None),
+            ("http://b.example/x", None),
+            ("//b.example/x", None),
+            ("http://a.example@b.example/x", None),
+            ("http://user@a.example/x", None),
+            ("mailto:a@a.example", None),
+            ("http:///x", None),
+        ] {
+            let found = others(&locations(&[(LOCATION, location)]), TARGET);
+            let expected: Vec<String> = expected.map(str::to_owned).into_iter().collect();
+            assert_eq!(found, expected, "{location}");
+        }
+    }
+
+    #[test]
+    fn default_ports_of_the_target_count_as_absent() {
+        let response = locations(&[(LOCATION, "https://a.example/x")]);
+        assert_eq!(
+            others(&response, "https://A.example:443/"),
+            ["https://a.example/x"]
+        );
+    }
+
+    #[test]
+    fn both_fields_are_read_once_each() {
+        let response = locations(&[
+            (LOCATION, "/one"),
+            (CONTENT_LOCATION, "/two"),
+            (CONTENT_LOCATION, "/one"),
+        ]);
+        assert_eq!(
+            others(&response, TARGET),
+            ["http://a.example/one", "http://a.example/two"]
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn never_another_origin(location in "[a-z:/?#@.\\[\\]%0-9\\\\ é]{0,30}") {
+            for other in others(&locations(&[(LOCATION, &location)]), TARGET) {
+                prop_assert!(other.starts_with("http://a.example/"), "{other}");
+            }
+        }
+    }
 }

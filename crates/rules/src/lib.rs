@@ -3,6 +3,7 @@
 //! The table of RFC sections and the functions that hold them is completed here as the rooms fill.
 
 pub mod directives;
+mod etag;
 pub mod fields;
 pub mod freshness;
 pub mod invalidate;
@@ -15,5 +16,6 @@ pub mod status;
 pub mod storable;
 pub mod surrogate;
 pub mod time;
+mod uri;
 pub mod validate;
 pub mod vary;

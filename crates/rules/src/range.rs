@@ -1,12 +1,40 @@
 //! `Range` and `Content-Range` (RFC 9110 section 14).
 
+use crate::partial::span_of;
 use http::HeaderValue;
 
 /// A range with both ends inclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Span {
+    /// Offset of the first byte.
     pub first: u64,
+    /// Offset of the last byte, at least `first`.
     pub last: u64,
+}
+
+impl Span {
+    /// How many bytes it covers.
+    pub const fn length(self) -> u64 {
+        self.last.saturating_sub(self.first).saturating_add(1)
+    }
+
+    /// Whether the two share a byte.
+    pub(crate) const fn overlaps(self, other: Self) -> bool {
+        self.first <= other.last && other.first <= self.last
+    }
+
+    /// Whether the two share a byte or follow one another without a gap.
+    pub(crate) const fn touches(self, other: Self) -> bool {
+        self.first <= other.last.saturating_add(1) && other.first <= self.last.saturating_add(1)
+    }
+
+    /// The smallest span that covers both.
+    pub(crate) fn join(self, other: Self) -> Self {
+        Self {
+            first: self.first.min(other.first),
+            last: self.last.max(other.last),
+        }
+    }
 }
 
 /// What a `Range` field asks of a representation of `length` bytes.
@@ -25,53 +53,201 @@ pub enum Asked {
 /// At most this many ranges are honoured; more means `Whole` (section 17.15).
 pub const MOST_RANGES: usize = 32;
 
-/// Resolves the field against a known length.
+/// At most this many ranges that overlap an earlier one are honoured; more means `Whole`: "more than two overlapping
+/// ranges" are "indications of either a broken client or a deliberate denial-of-service attack" (section 14.2).
+const MOST_OVERLAPS: usize = 1;
+
+/// Resolves the field against a known length. A representation without content is always sent whole (section 14.2).
 pub fn resolve(range: &HeaderValue, length: u64) -> Asked {
-    todo!()
+    let Some(written) = parse(range) else {
+        return Asked::Whole;
+    };
+    if length == 0 {
+        return Asked::Whole;
+    }
+    let mut parts: Vec<Span> = Vec::with_capacity(written.len());
+    let mut overlaps = 0;
+    for span in written.into_iter().filter_map(|one| span_of(one, length)) {
+        overlaps += usize::from(parts.iter().any(|part| part.overlaps(span)));
+        coalesce(&mut parts, span);
+    }
+    match parts.as_slice() {
+        [] => Asked::Unsatisfiable,
+        _ if overlaps > MOST_OVERLAPS => Asked::Whole,
+        [only] => Asked::One(*only),
+        _ => Asked::Many(parts),
+    }
+}
+
+/// Adds `span` at the end, or joins it with the parts it touches, in the place of the first of them.
+fn coalesce(parts: &mut Vec<Span>, span: Span) {
+    let Some(place) = parts.iter().position(|part| part.touches(span)) else {
+        parts.push(span);
+        return;
+    };
+    // The joined part may reach others that the span alone did not, but only those the span touches: parts never touch
+    // one another.
+    let joined = parts
+        .iter()
+        .filter(|part| part.touches(span))
+        .fold(span, |joined, part| joined.join(*part));
+    let mut index = 0;
+    parts.retain_mut(|part| {
+        let here = index == place;
+        index += 1;
+        if here {
+            *part = joined;
+        }
+        here || !part.touches(span)
+    });
 }
 
 /// A range as written, before the length is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Written {
-    From { first: u64, last: Option<u64> },
+    /// `first-last` or `first-`.
+    From {
+        /// Offset of the first byte.
+        first: u64,
+        /// Offset of the last byte; `None`: to the end.
+        last: Option<u64>,
+    },
+    /// `-n`: the last `n` bytes.
     Suffix(u64),
 }
 
 /// The ranges as written; `None` if the field is malformed, in another unit, or asks too many.
+/// Numbers beyond 64 bits count as the largest there is (section 14.1.2).
 pub fn parse(range: &HeaderValue) -> Option<Vec<Written>> {
-    todo!()
+    let set = after_unit(range.as_bytes(), b'=')?;
+    let mut ranges = Vec::new();
+    for spec in set.split(|&byte| byte == b',') {
+        let spec = spec.trim_ascii();
+        // A recipient ignores empty members of a list (section 5.6.1.2).
+        if spec.is_empty() {
+            continue;
+        }
+        if ranges.len() == MOST_RANGES {
+            return None;
+        }
+        ranges.push(parse_spec(spec)?);
+    }
+    (!ranges.is_empty()).then_some(ranges)
+}
+
+/// What follows the unit `bytes`, whose name is case-insensitive (section 14.1).
+fn after_unit(value: &[u8], separator: u8) -> Option<&[u8]> {
+    let (unit, rest) = value.split_at_checked(5)?;
+    let rest = rest.strip_prefix(&[separator])?;
+    unit.eq_ignore_ascii_case(b"bytes").then_some(rest)
+}
+
+fn parse_spec(spec: &[u8]) -> Option<Written> {
+    let dash = spec.iter().position(|&byte| byte == b'-')?;
+    let (first, last) = (spec.get(..dash)?, spec.get(dash + 1..)?);
+    if first.is_empty() {
+        return Some(Written::Suffix(saturating_number(last)?));
+    }
+    let first = saturating_number(first)?;
+    let last = match last {
+        [] => None,
+        digits => Some(saturating_number(digits)?),
+    };
+    let backwards = last.is_some_and(|last| last < first);
+    (!backwards).then_some(Written::From { first, last })
+}
+
+fn saturating_number(digits: &[u8]) -> Option<u64> {
+    if digits.is_empty() {
+        return None;
+    }
+    digits.iter().try_fold(0_u64, |number, &digit| {
+        let value = digit.is_ascii_digit().then(|| u64::from(digit - b'0'))?;
+        Some(number.saturating_mul(10).saturating_add(value))
+    })
+}
+
+fn exact_number(digits: &[u8]) -> Option<u64> {
+    if digits.is_empty() {
+        return None;
+    }
+    digits.iter().try_fold(0_u64, |number, &digit| {
+        let value = digit.is_ascii_digit().then(|| u64::from(digit - b'0'))?;
+        number.checked_mul(10)?.checked_add(value)
+    })
 }
 
 /// A parsed `Content-Range: bytes first-last/length`; length `None` for `*`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ContentRange {
+    /// The part enclosed.
     pub span: Span,
+    /// Length of the whole representation, where the sender knew it.
     pub length: Option<u64>,
 }
 
-/// Reads `Content-Range` of a 206; `None` if malformed or contradictory.
+/// Reads `Content-Range` of a 206; `None` if malformed, contradictory or in another unit (section 14.4): such content must
+/// not be combined with anything.
 pub fn parse_content_range(value: &HeaderValue) -> Option<ContentRange> {
-    todo!()
+    let rest = after_unit(value.as_bytes(), b' ')?.trim_ascii();
+    let slash = rest.iter().position(|&byte| byte == b'/')?;
+    let (span, length) = (rest.get(..slash)?, rest.get(slash + 1..)?);
+    let dash = span.iter().position(|&byte| byte == b'-')?;
+    let span = Span {
+        first: exact_number(span.get(..dash)?)?,
+        last: exact_number(span.get(dash + 1..)?)?,
+    };
+    let length = match length {
+        b"*" => None,
+        digits => Some(exact_number(digits)?),
+    };
+    let possible = span.first <= span.last && length.is_none_or(|length| span.last < length);
+    possible.then_some(ContentRange { span, length })
 }
 
 /// `bytes first-last/length`.
 pub fn content_range(span: Span, length: u64) -> HeaderValue {
-    todo!()
+    ascii(format!("bytes {}-{}/{length}", span.first, span.last))
 }
+
 /// `bytes */length`, for 416.
 pub fn unsatisfied(length: u64) -> HeaderValue {
-    todo!()
+    ascii(format!("bytes */{length}"))
 }
+
+/// A value made of digits and ASCII punctuation.
+#[expect(
+    clippy::expect_used,
+    reason = "every caller passes printable ASCII of its own making"
+)]
+pub(crate) fn ascii(text: String) -> HeaderValue {
+    HeaderValue::try_from(text).expect("printable ASCII is a field value")
+}
+
 /// The head of one part of `multipart/byteranges`, CRLFs included (section 15.3.7.2); `boundary` without dashes.
+/// It opens with the CRLF that ends the part before it; before the first part it is harmless (section 14.6).
 pub fn part_head(
     boundary: &str,
     content_type: Option<&HeaderValue>,
     span: Span,
     length: u64,
 ) -> Vec<u8> {
-    todo!()
+    let mut head = format!("\r\n--{boundary}\r\n").into_bytes();
+    if let Some(content_type) = content_type {
+        head.extend_from_slice(b"Content-Type: ");
+        head.extend_from_slice(content_type.as_bytes());
+        head.extend_from_slice(b"\r\n");
+    }
+    head.extend_from_slice(b"Content-Range: ");
+    head.extend_from_slice(content_range(span, length).as_bytes());
+    head.extend_from_slice(b"\r\n\r\n");
+    head
 }
+
 /// The closing delimiter.
 pub fn part_end(boundary: &str) -> Vec<u8> {
-    todo!()
+    format!("\r\n--{boundary}--\r\n").into_bytes()
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,53 +1,226 @@
 //! Validation: the conditional request, and what its answer does (RFC 9111 section 4.3).
 
-use crate::time::Time;
-use http::{HeaderMap, HeaderValue, StatusCode};
+use crate::{directives, etag::EntityTag, fields, time::Time};
+use http::{
+    HeaderMap, HeaderName, HeaderValue, StatusCode,
+    header::{
+        AGE, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, ETAG, IF_MATCH, IF_MODIFIED_SINCE,
+        IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE, LAST_MODIFIED, RANGE,
+    },
+};
 
 /// The validators of one stored response.
 #[derive(Clone, Copy, Debug)]
 pub struct Validators<'a> {
+    /// The value of `ETag`.
     pub etag: Option<&'a HeaderValue>,
+    /// The value of `Last-Modified`.
     pub last_modified: Option<&'a HeaderValue>,
-    /// `Date`, or time of receipt: used for `If-Modified-Since` only where `Last-Modified` is absent… never invented.
+    /// `Date`, or time of receipt: tells which response is the most recent. Never made into a validator.
     pub date: Time,
 }
 
-/// Fields that a client may have sent and that must not reach the origin in our own fetch: the conditionals and `Range`.
-pub fn remove_conditions(request: &mut HeaderMap) {
-    todo!()
+impl<'a> Validators<'a> {
+    /// The validators of a stored response, and its `date`.
+    pub fn of(fields: &'a HeaderMap, date: Time) -> Self {
+        Self {
+            etag: fields.get(ETAG),
+            last_modified: fields.get(LAST_MODIFIED),
+            date,
+        }
+    }
+
+    fn tag(&self) -> Option<EntityTag<'a>> {
+        EntityTag::parse(self.etag?.as_bytes())
+    }
 }
+
+/// Removes fields that a client may have sent and that must not reach the origin in our own fetch: the conditionals and
+/// `Range`.
+pub fn remove_conditions(request: &mut HeaderMap) {
+    for name in [
+        IF_MATCH,
+        IF_NONE_MATCH,
+        IF_MODIFIED_SINCE,
+        IF_UNMODIFIED_SINCE,
+        IF_RANGE,
+        RANGE,
+    ] {
+        request.remove(name);
+    }
+}
+
+/// The list of tags grows no longer than this many bytes, lest the origin refuse the request: common limits on a field are
+/// 4 and 8 KiB. The chosen response's tag is always sent.
+const LONGEST_LIST: usize = 3 * 1024;
 
 /// Writes `If-None-Match` (every tag of `candidates`, the chosen one first) and `If-Modified-Since` (of the chosen one,
-/// which is `candidates[0]`) into `request`. Returns false if there is no validator to use (RFC 9111 section 4.3.1).
+/// which is `candidates[0]`) into `request`, in place of those it has. Returns false if there is no validator to use
+/// (RFC 9111 section 4.3.1).
+///
+/// Where no stored response matches the request (the candidates are other variants), none is the chosen one: leave their
+/// `last_modified` out, for a date cannot tell the origin which of them is meant.
 pub fn condition(request: &mut HeaderMap, candidates: &[Validators<'_>]) -> bool {
-    todo!()
+    let mut list = Vec::new();
+    let mut listed: Vec<EntityTag<'_>> = Vec::new();
+    for candidate in candidates {
+        let (Some(tag), Some(value)) = (candidate.tag(), candidate.etag) else {
+            continue;
+        };
+        let value = value.as_bytes().trim_ascii();
+        let fits = list.is_empty() || list.len() + value.len() <= LONGEST_LIST;
+        if !fits || listed.contains(&tag) {
+            continue;
+        }
+        if !list.is_empty() {
+            list.extend_from_slice(b", ");
+        }
+        list.extend_from_slice(value);
+        listed.push(tag);
+    }
+    let modified = candidates.first().and_then(|chosen| {
+        let value = chosen.last_modified?;
+        // Sent as it came (origins may compare bytes), but only if it is a date at all.
+        Time::parse(value.as_bytes(), chosen.date).map(|_| value.clone())
+    });
+    let tags = HeaderValue::from_bytes(&list).ok();
+    let tags = tags.filter(|tags| !tags.is_empty());
+    let any = tags.is_some() || modified.is_some();
+    replace(request, IF_NONE_MATCH, tags);
+    replace(request, IF_MODIFIED_SINCE, modified);
+    any
 }
 
-/// Which candidate(s) a 304 selects for update (RFC 9111 section 4.3.3 and 4.3.4): by strong tag all with the same tag, by weak tag or
-/// `Last-Modified` the most recent, without validators the only one. Indices into `candidates`; empty: the 304 matches nothing.
+fn replace(request: &mut HeaderMap, name: HeaderName, value: Option<HeaderValue>) {
+    match value {
+        Some(value) => request.insert(name, value),
+        None => request.remove(name),
+    };
+}
+
+/// Which candidates a 304 selects for freshening (RFC 9111 sections 4.3.3 and 4.3.4): by strong tag all with the same tag,
+/// by weak tag or `Last-Modified` the most recent, without validators the only one. Indices into `candidates`; empty: the
+/// 304 matches nothing.
+///
+/// `candidates` are those that could have been chosen for the request, or whose tags were sent with it. `Last-Modified`
+/// counts as weak: variants made by one deployment share it.
 pub fn selected(not_modified: &HeaderMap, candidates: &[Validators<'_>]) -> Vec<usize> {
-    todo!()
+    let tag = EntityTag::of(not_modified);
+    if let Some(tag) = tag.filter(|tag| tag.is_strong()) {
+        let has_tag = |one: &Validators<'_>| one.tag().is_some_and(|own| own.strong_eq(tag));
+        return indices(candidates, has_tag).collect();
+    }
+    let modified = not_modified.get(LAST_MODIFIED);
+    if !not_modified.contains_key(ETAG) && modified.is_none() {
+        // We sent the validators of one response, so the answer can mean no other.
+        return if candidates.len() == 1 {
+            vec![0]
+        } else {
+            vec![]
+        };
+    }
+    let corresponds = |one: &Validators<'_>| match (tag, one.tag()) {
+        (Some(tag), Some(own)) => own.weak_eq(tag),
+        _ => match (modified, one.last_modified) {
+            (Some(modified), Some(own)) => same_date(modified, own, one.date),
+            _ => false,
+        },
+    };
+    // `max_by_key` takes the last of equals; the first of them stands nearer to the chosen one.
+    indices(candidates, corresponds)
+        .rev()
+        .max_by_key(|&index| candidates.get(index).map(|one| one.date))
+        .into_iter()
+        .collect()
 }
 
-/// Freshens stored fields with those of a 304 or a HEAD's 200 (RFC 9111 section 3.2): every field it carries replaces the stored ones,
-/// except hop-by-hop, `Content-Encoding`, `Content-Type`, `Content-Range`, `Content-Length`, and what cannot be stored.
+fn indices<'a>(
+    candidates: &'a [Validators<'a>],
+    is_meant: impl Fn(&Validators<'a>) -> bool + 'a,
+) -> impl DoubleEndedIterator<Item = usize> + 'a {
+    let all = candidates.iter().enumerate();
+    all.filter(move |(_, one)| is_meant(one))
+        .map(|(index, _)| index)
+}
+
+/// Whether two dates are the same bytes or the same time in different formats.
+fn same_date(one: &HeaderValue, two: &HeaderValue, now: Time) -> bool {
+    if one == two {
+        return true;
+    }
+    let parse = |value: &HeaderValue| Time::parse(value.as_bytes(), now);
+    matches!((parse(one), parse(two)), (Some(one), Some(two)) if one == two)
+}
+
+/// What the stored bytes depend upon, so that an update must not touch it (RFC 9111 section 3.2): their length, their
+/// coding and which part they are. `Content-Type` is not among them: bytes are stored, not what was made of them.
+const DEPENDED_UPON: [HeaderName; 3] = [CONTENT_LENGTH, CONTENT_ENCODING, CONTENT_RANGE];
+
+/// Freshens stored fields with those of a 304, of a HEAD's 200 or of another part (RFC 9111 section 3.2): every field the
+/// update carries replaces all stored lines of its name, except `Content-Length`, `Content-Encoding`, `Content-Range`,
+/// hop-by-hop fields, and what cannot be stored (section 3.1).
+///
+/// A stored `Age` goes even if the update has none: age is counted from the validation on (section 4.2.3). The update is
+/// expected to have a `Date`, which a recipient adds where the origin left it out (RFC 9110 section 6.6.1).
 pub fn freshen(stored: &mut HeaderMap, update: &HeaderMap) {
-    todo!()
+    let mut update = update.clone();
+    let (directives, _) = directives::response(&update, &[]);
+    fields::remove_unstorable(&mut update, &directives);
+    fields::remove_hop_by_hop(&mut update);
+    for name in &DEPENDED_UPON {
+        update.remove(name);
+    }
+    stored.remove(AGE);
+    for name in update.keys() {
+        stored.remove(name);
+    }
+    for (name, value) in &update {
+        stored.append(name, value.clone());
+    }
 }
 
 /// What a HEAD's answer says of a stored GET (RFC 9111 section 4.3.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeadSays {
+    /// It describes the same representation: [`freshen`] the stored response.
     Freshen,
+    /// It describes another one: the stored response is stale from now on.
     Disqualify,
+    /// It is no 200, or carries nothing to compare: the stored response stays as it is. Freshening it on no evidence would
+    /// keep a page that may have changed for as long as somebody sends HEAD requests.
     Nothing,
 }
 
+/// Judges the answer to a HEAD request against a stored GET response that could have been chosen for it. `stored_length` is
+/// the length of its content where that is known.
 pub fn head_says(
     status: StatusCode,
     head: &HeaderMap,
     stored: &HeaderMap,
     stored_length: Option<u64>,
 ) -> HeadSays {
-    todo!()
+    if status != StatusCode::OK {
+        return HeadSays::Nothing;
+    }
+    let tag = head.contains_key(ETAG).then(|| {
+        let own = EntityTag::of(stored);
+        own.is_some() && own == EntityTag::of(head)
+    });
+    let modified = head.get(LAST_MODIFIED).map(|value| {
+        let own = stored.get(LAST_MODIFIED);
+        own.is_some_and(|own| same_date(value, own, Time::default()))
+    });
+    let length = head.get(CONTENT_LENGTH).zip(stored_length);
+    let length = length.map(|(value, own)| value.as_bytes() == own.to_string().as_bytes());
+    let compared = [tag, modified, length];
+    if compared.contains(&Some(false)) {
+        HeadSays::Disqualify
+    } else if compared.contains(&Some(true)) {
+        HeadSays::Freshen
+    } else {
+        HeadSays::Nothing
+    }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,12 @@
 //! Variants: nominated fields and how request values are compared (RFC 9111 section 4.1, RFC 9110 section 12.5.5).
 
-use http::{HeaderMap, HeaderName};
+mod member;
+mod preference;
+
+use http::{
+    HeaderMap, HeaderName, HeaderValue,
+    header::{ACCEPT, ACCEPT_CHARSET, ACCEPT_ENCODING, ACCEPT_LANGUAGE, COOKIE, GetAll, VARY},
+};
 
 /// What a response's `Vary` nominates.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,12 +21,77 @@ pub enum Nominated {
 
 /// Reads `Vary` over all its lines.
 pub fn nominated(response: &HeaderMap) -> Nominated {
-    todo!()
+    let mut names = Vec::new();
+    for line in response.get_all(VARY) {
+        for member in line.as_bytes().split(|&byte| byte == b',') {
+            let member = member.trim_ascii();
+            if member.is_empty() {
+                continue;
+            }
+            // `*` is a token too, and so would pass for a name.
+            match HeaderName::from_bytes(member) {
+                Ok(name) if member != b"*" => names.push(name),
+                _ => return Nominated::Everything,
+            }
+        }
+    }
+    if names.is_empty() {
+        return Nominated::Nothing;
+    }
+    names.sort_unstable_by(|one, two| one.as_str().cmp(two.as_str()));
+    names.dedup();
+    Nominated::Fields(names)
 }
 
 /// Appends the normalised values that `request` has for `nominated` to `into`: two requests match exactly when what is
-/// appended is equal. Absent, empty and present differ. White space and, where order does not matter (`Accept*`), order
-/// and repetition are normalised; `Accept-Encoding` and `Accept-Language` by meaning.
+/// appended is equal. Absent, empty and present differ.
+///
+/// One line a field, which no field value can forge for none holds a line feed: `name` where the field is absent,
+/// `name:` and the value in its normal form, or `name=` and the value as it stands where it has none.
+///
+/// What RFC 9111 section 4.1 lets be equal: lines combined and outer white space removed, in every field; in
+/// `Accept-Encoding` case, order, repetition and every spelling that means the same (see [`preference`]); in
+/// `Accept-Language`, `Accept-Charset` and `Accept` case, white space, spelling of weights, and order between different
+/// weights. Order among equal weights stays significant there: RFC 9110 section 12.5.4 notes that recipients read it as
+/// preference, and so do many for `Accept`.
 pub fn variant_key(nominated: &[HeaderName], request: &HeaderMap, into: &mut Vec<u8>) {
-    todo!()
+    for name in nominated {
+        into.extend_from_slice(name.as_str().as_bytes());
+        let lines = request.get_all(name);
+        if lines.iter().next().is_some() {
+            append_value(name, &lines, into);
+        }
+        into.push(b'\n');
+    }
 }
+
+fn append_value(name: &HeaderName, lines: &GetAll<'_, HeaderValue>, into: &mut Vec<u8>) {
+    let start = into.len();
+    into.push(b':');
+    let has_normal_form = match *name {
+        ACCEPT_ENCODING => preference::append_codings(lines, into),
+        ACCEPT_LANGUAGE | ACCEPT_CHARSET => preference::append_ranked(lines, into),
+        ACCEPT => preference::append_media_ranges(lines, into),
+        // The crumbs of HTTP/2 (RFC 9113 section 8.2.3).
+        COOKIE => return append_combined(lines, b"; ", into),
+        _ => return append_combined(lines, b", ", into),
+    };
+    if !has_normal_form {
+        into.truncate(start);
+        into.push(b'=');
+        append_combined(lines, b", ", into);
+    }
+}
+
+/// The lines one after another, each without outer white space (RFC 9110 section 5.2).
+fn append_combined(lines: &GetAll<'_, HeaderValue>, separator: &[u8], into: &mut Vec<u8>) {
+    for (index, line) in lines.iter().enumerate() {
+        if index > 0 {
+            into.extend_from_slice(separator);
+        }
+        into.extend_from_slice(line.as_bytes().trim_ascii());
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,88 @@
+//! The host part of the key (RFC 9110 sections 4.2.3 and 7.2, RFC 3986 section 3.2.2).
+
+use std::{borrow::Cow, net::Ipv6Addr};
+
+/// Host for keying: lower case, without the scheme's default port, without a trailing dot, an IPv6 address in its one
+/// short form. Borrowed when nothing changes. `None` if it is not a valid host (RFC 9110 section 7.2): user information,
+/// white space, control bytes, an empty name or a port beyond 65535. Percent-encoded names are refused as well: none
+/// resolves, and origins do not agree on their meaning.
+pub fn normalize_host<'a>(authority: &'a str, scheme: &str) -> Option<Cow<'a, str>> {
+    let (name, port) = split_port(authority)?;
+    let name = match name.strip_prefix('[') {
+        Some(address) => normalize_address(name, address.strip_suffix(']')?)?,
+        None => normalize_name(name)?,
+    };
+    let port = match port {
+        None | Some("") => None,
+        Some(digits) => Some(port_number(digits)?).filter(|&port| !is_default(port, scheme)),
+    };
+    match (name, port) {
+        (name, None) => Some(name),
+        (name, Some(port)) => Some(with_port(authority, &name, port)),
+    }
+}
+
+/// The name and what stands behind the colon that follows it.
+fn split_port(authority: &str) -> Option<(&str, Option<&str>)> {
+    let end = match authority.strip_prefix('[') {
+        Some(_) => authority.find(']')? + 1,
+        None => authority.find(':').unwrap_or(authority.len()),
+    };
+    let (name, rest) = authority.split_at_checked(end)?;
+    match rest.strip_prefix(':') {
+        Some(port) => Some((name, Some(port))),
+        None => rest.is_empty().then_some((name, None)),
+    }
+}
+
+fn port_number(digits: &str) -> Option<u16> {
+    // `parse` alone would accept a plus sign.
+    let only_digits = digits.bytes().all(|byte| byte.is_ascii_digit());
+    only_digits.then(|| digits.parse().ok())?
+}
+
+const fn is_default(port: u16, scheme: &str) -> bool {
+    (port == 80 && scheme.eq_ignore_ascii_case("http"))
+        || (port == 443 && scheme.eq_ignore_ascii_case("https"))
+}
+
+/// `name:port`, borrowed where `authority` is just that.
+fn with_port<'a>(authority: &'a str, name: &str, port: u16) -> Cow<'a, str> {
+    let joined = format!("{name}:{port}");
+    if joined == authority {
+        Cow::Borrowed(authority)
+    } else {
+        Cow::Owned(joined)
+    }
+}
+
+/// A registered name or an IPv4 address.
+fn normalize_name(name: &str) -> Option<Cow<'_, str>> {
+    let name = name.strip_suffix('.').unwrap_or(name);
+    let valid = name.bytes().all(is_name_byte) && !name.is_empty() && !name.ends_with('.');
+    if !valid {
+        return None;
+    }
+    if name.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        return Some(Cow::Owned(name.to_ascii_lowercase()));
+    }
+    Some(Cow::Borrowed(name))
+}
+
+/// `unreserved` and `sub-delims` of RFC 3986 section 2.
+const fn is_name_byte(byte: u8) -> bool {
+    super::is_unreserved(byte)
+        || matches!(
+            byte,
+            b'!' | b'$' | b'&' | b'\'' | b'(' | b')' | b'*' | b'+' | b',' | b';' | b'='
+        )
+}
+
+/// An IPv6 address, `bracketed` with and `address` without its brackets.
+fn normalize_address<'a>(bracketed: &'a str, address: &str) -> Option<Cow<'a, str>> {
+    let normal = format!("[{}]", address.parse::<Ipv6Addr>().ok()?);
+    if normal == bracketed {
+        return Some(Cow::Borrowed(bracketed));
+    }
+    Some(Cow::Owned(normal))
+}

@@ -1,0 +1,180 @@
+//! Normal forms of the fields of content negotiation (RFC 9110 section 12.5).
+//!
+//! Each function appends the normal form of a field and returns true, or returns false where there is none: the field is
+//! malformed, contradicts itself or is too long. What it appended by then is to be dropped. No allocation but the growth of
+//! `into`: a hit on a response with `Vary: Accept-Encoding` comes through here.
+
+use super::member::{FULL, Member, Members, Unquoted, is_token};
+use http::{HeaderValue, header::GetAll};
+use std::cmp::{Ordering, Reverse};
+
+/// `Accept-Encoding` (RFC 9110 section 12.5.3) by meaning: `x-gzip` is `gzip`, order and repetition do not count, and a
+/// member goes that says no more than its absence would.
+pub(super) fn append_codings(lines: &GetAll<'_, HeaderValue>, into: &mut Vec<u8>) -> bool {
+    let Some(mut members) =
+        Members::read(lines, |name| is_token(name).then(|| without_alias(name)))
+    else {
+        return false;
+    };
+    let members = members.as_mut();
+    members.sort_unstable_by(|one, two| compare_caseless(one.name, two.name));
+    let others = members
+        .iter()
+        .find(|one| one.name == b"*")
+        .map(|one| one.weight);
+    let only_identity = members
+        .iter()
+        .all(|one| one.weight == 0 || is_identity(one.name));
+    let start = into.len();
+    let mut last: Option<&Member<'_>> = None;
+    for member in &*members {
+        let before = last.replace(member);
+        if before.is_some_and(|before| before.name.eq_ignore_ascii_case(member.name)) {
+            if before.is_some_and(|before| before.weight != member.weight) {
+                return false;
+            }
+            continue;
+        }
+        if !is_implied(*member, others, only_identity) {
+            separate(start, into);
+            append_lower(member.name, into);
+            append_weight(member.weight, into);
+        }
+    }
+    true
+}
+
+/// "A recipient SHOULD consider 'x-gzip' to be equivalent to 'gzip'", and so with `x-compress` (RFC 9110 section 8.4.1).
+fn without_alias(coding: &[u8]) -> &[u8] {
+    let is_alias =
+        coding.eq_ignore_ascii_case(b"x-gzip") || coding.eq_ignore_ascii_case(b"x-compress");
+    if is_alias {
+        coding.get(2..).unwrap_or(coding)
+    } else {
+        coding
+    }
+}
+
+fn is_identity(coding: &[u8]) -> bool {
+    coding.eq_ignore_ascii_case(b"identity")
+}
+
+fn compare_caseless(one: &[u8], two: &[u8]) -> Ordering {
+    let lower = |byte: &u8| byte.to_ascii_lowercase();
+    one.iter().map(lower).cmp(two.iter().map(lower))
+}
+
+/// Whether a list says the same without this member. `others` is the weight of `*` where it stands.
+fn is_implied(member: Member<'_>, others: Option<u16>, only_identity: bool) -> bool {
+    match (member.name, member.weight, others) {
+        (b"*", ..) => false,
+        // Acceptable unless excluded, by name or by `*;q=0` (rule 2). Its weight counts where there is a choice.
+        (name, 0, Some(0)) if is_identity(name) => true,
+        (name, 1.., None) if is_identity(name) => only_identity,
+        (name, ..) if is_identity(name) => false,
+        // What is not listed is as `*` says, and unacceptable without it (section 12.4.3).
+        (_, weight, others) => weight == others.unwrap_or(0),
+    }
+}
+
+/// `Accept-Language` and `Accept-Charset` (RFC 9110 sections 12.5.4 and 12.5.2): names without case, in falling order of
+/// weight.
+pub(super) fn append_ranked(lines: &GetAll<'_, HeaderValue>, into: &mut Vec<u8>) -> bool {
+    match Members::read(lines, |name| is_token(name).then_some(name)) {
+        Some(mut members) => append_by_weight(members.as_mut(), append_lower, into),
+        None => false,
+    }
+}
+
+/// `Accept` (RFC 9110 section 12.5.1): media ranges in falling order of weight.
+pub(super) fn append_media_ranges(lines: &GetAll<'_, HeaderValue>, into: &mut Vec<u8>) -> bool {
+    match Members::read(lines, |name| is_media_range(name).then_some(name)) {
+        Some(mut members) => append_by_weight(members.as_mut(), append_media_range, into),
+        None => false,
+    }
+}
+
+/// Orders members by falling weight, those of one weight as they stood, and drops repetitions. False where a name stands
+/// twice with different weights: which of them counts is anybody's guess, so order matters.
+fn append_by_weight(
+    members: &mut [Member<'_>],
+    append: fn(&[u8], &mut Vec<u8>),
+    into: &mut Vec<u8>,
+) -> bool {
+    members.sort_by_key(|member| Reverse(member.weight));
+    let start = into.len();
+    for (index, member) in members.iter().enumerate() {
+        let before = members.iter().take(index);
+        let mut same = before.filter(|before| before.same_name(member));
+        match same.next() {
+            Some(same) if same.weight != member.weight => return false,
+            Some(_) => {}
+            None => {
+                separate(start, into);
+                append(member.name, into);
+                append_weight(member.weight, into);
+            }
+        }
+    }
+    true
+}
+
+fn separate(start: usize, into: &mut Vec<u8>) {
+    if into.len() > start {
+        into.push(b',');
+    }
+}
+
+fn append_lower(name: &[u8], into: &mut Vec<u8>) {
+    into.extend(name.iter().map(u8::to_ascii_lowercase));
+}
+
+/// `;q=` and a weight below 1 in thousandths.
+fn append_weight(weight: u16, into: &mut Vec<u8>) {
+    if weight < FULL {
+        into.extend_from_slice(b";q=");
+        for place in [100, 10, 1] {
+            into.extend(u8::try_from(weight / place % 10).map(|digit| b'0' + digit));
+        }
+    }
+}
+
+/// `type/subtype`, then parameters with a name and a value, none of them a weight: what stands behind one has meant
+/// different things (RFC 9110 section 12.5.1).
+fn is_media_range(text: &[u8]) -> bool {
+    let mut parts = Unquoted::new(text, b';').map(|part| part.unwrap_or_default().trim_ascii());
+    let range = parts.next().and_then(|range| split_at_byte(range, b'/'));
+    range.is_some_and(|(kind, subtype)| is_token(kind) && is_token(subtype))
+        && parts.all(|parameter| {
+            split_at_byte(parameter, b'=').is_some_and(|(name, value)| {
+                is_token(name) && !name.eq_ignore_ascii_case(b"q") && is_value(value)
+            })
+        })
+}
+
+/// What stands before and behind the first `middle`.
+fn split_at_byte(text: &[u8], middle: u8) -> Option<(&[u8], &[u8])> {
+    let at = text.iter().position(|&byte| byte == middle)?;
+    Some((text.get(..at)?, text.get(at + 1..)?))
+}
+
+/// A token or a quoted string.
+fn is_value(value: &[u8]) -> bool {
+    is_token(value) || (value.len() >= 2 && value.starts_with(b"\"") && value.ends_with(b"\""))
+}
+
+/// Type, subtype and names of parameters have no case; values of parameters may have (RFC 9110 section 8.3.1).
+fn append_media_range(text: &[u8], into: &mut Vec<u8>) {
+    for (index, part) in Unquoted::new(text, b';').enumerate() {
+        let part = part.unwrap_or_default().trim_ascii();
+        match split_at_byte(part, b'=') {
+            Some((name, value)) if index > 0 => {
+                into.push(b';');
+                append_lower(name, into);
+                into.push(b'=');
+                into.extend_from_slice(value);
+            }
+            _ => append_lower(part, into),
+        }
+    }
+}
