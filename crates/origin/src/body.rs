@@ -1,6 +1,23 @@
 //! Bodies towards and from an origin.
 
+use crate::{
+    Error, Kind, Origin,
+    gate::Pass,
+    link::{Alarm, Http1, Http2},
+    message::Afterwards,
+    peer::Serving,
+    pool::{self, Key},
+};
 use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+use hyper::body::Incoming;
+use std::{
+    fmt,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+use tokio::time::Instant;
 
 /// A request body; `http_body_util::Empty` boxed is without cost. The error is the client's.
 pub type RequestBody =
@@ -8,5 +25,161 @@ pub type RequestBody =
 
 /// A response body under the time limits between bytes and in all; implements `http_body::Body<Data = Bytes, Error = crate::Error>`.
 /// Ends with `Kind::Truncated` where the origin stops short. Dropping it cancels the fetch.
+///
+/// Read to its end, an HTTP/1.1 connection goes back to the pool of the worker that read it; dropped before, it closes.
+pub struct ResponseBody {
+    incoming: Incoming,
+    /// `None`: ended, well or badly.
+    under_way: Option<UnderWay>,
+    /// Something came since the alarm was set.
+    moved: bool,
+}
+
+/// What a body comes on.
 #[derive(Debug)]
-pub struct ResponseBody {}
+pub(crate) enum Carrier {
+    Http1 {
+        link: Http1,
+        afterwards: Afterwards,
+    },
+    Http2 {
+        link: Http2,
+        alarm: Alarm,
+    },
+    /// The connection went to whoever holds the upgrade; there is no body.
+    Upgraded,
+}
+
+/// A fetch whose body has not ended: what it holds, given back at the end.
+pub(crate) struct UnderWay {
+    pub(crate) carrier: Carrier,
+    pub(crate) origin: Arc<Origin>,
+    pub(crate) serving: Serving,
+    pub(crate) pass: Pass,
+    /// When the whole exchange must have ended.
+    pub(crate) until: Option<Instant>,
+}
+
+impl fmt::Debug for ResponseBody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ResponseBody")
+            .field("incoming", &self.incoming)
+            .field("ended", &self.under_way.is_none())
+            .finish()
+    }
+}
+
+impl ResponseBody {
+    pub(crate) fn new(incoming: Incoming, under_way: UnderWay) -> Self {
+        let ended = incoming.is_end_stream();
+        let mut body = Self {
+            incoming,
+            under_way: Some(under_way),
+            moved: true,
+        };
+        if ended {
+            body.finish();
+        }
+        body
+    }
+
+    /// The body came to its end: the connection may serve the next fetch.
+    fn finish(&mut self) {
+        let Some(under_way) = self.under_way.take() else {
+            return;
+        };
+        if let Carrier::Http1 {
+            link,
+            afterwards: Afterwards::Reuse,
+        } = under_way.carrier
+        {
+            let peer = under_way.serving.peer();
+            let key = Key {
+                origin: &under_way.origin.identity,
+                server: peer.index,
+                epoch: peer.place.epoch(),
+            };
+            pool::put(key, link, Instant::now());
+        }
+    }
+
+    /// The body broke: the connection closes, the server is blamed.
+    fn fail(&mut self, error: Error) -> Error {
+        let Some(under_way) = self.under_way.take() else {
+            return error;
+        };
+        let peer = under_way.serving.peer();
+        let rule = under_way.origin.config.passive;
+        peer.health.failed(under_way.origin.now(), rule);
+        error.at(&peer.label)
+    }
+
+    /// Nothing has come: looks whether a limit ran out. The alarm is set again only if something came since it was.
+    fn poll_alarm(&mut self, cx: &mut Context<'_>) -> Poll<Error> {
+        let Some(under_way) = &mut self.under_way else {
+            return Poll::Pending;
+        };
+        let until = under_way.until;
+        let pause = under_way.origin.config.timeouts.between_bytes;
+        let alarm = match &mut under_way.carrier {
+            Carrier::Http1 { link, .. } => &mut link.alarm,
+            Carrier::Http2 { alarm, .. } => alarm,
+            Carrier::Upgraded => return Poll::Pending,
+        };
+        if std::mem::take(&mut self.moved) {
+            let ring = Instant::now() + pause;
+            alarm
+                .as_mut()
+                .reset(until.map_or(ring, |until| ring.min(until)));
+        }
+        if alarm.as_mut().poll(cx).is_pending() {
+            return Poll::Pending;
+        }
+        let whole = until.is_some_and(|until| Instant::now() >= until);
+        Poll::Ready(Error::new(if whole {
+            Kind::WholeTimeout
+        } else {
+            Kind::BetweenBytesTimeout
+        }))
+    }
+}
+
+impl Body for ResponseBody {
+    type Data = Bytes;
+    type Error = Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
+        let this = self.get_mut();
+        if this.under_way.is_none() {
+            return Poll::Ready(None);
+        }
+        match Pin::new(&mut this.incoming).poll_frame(cx) {
+            Poll::Ready(Some(Ok(frame))) => {
+                this.moved = true;
+                if this.incoming.is_end_stream() {
+                    this.finish();
+                }
+                Poll::Ready(Some(Ok(frame)))
+            }
+            Poll::Ready(None) => {
+                this.finish();
+                Poll::Ready(None)
+            }
+            Poll::Ready(Some(Err(cause))) => {
+                Poll::Ready(Some(Err(this.fail(Error::of_hyper(cause)))))
+            }
+            Poll::Pending => this.poll_alarm(cx).map(|error| Some(Err(this.fail(error)))),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.under_way.is_none()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.incoming.size_hint()
+    }
+}

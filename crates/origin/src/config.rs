@@ -1,11 +1,13 @@
 //! An origin's configuration as plain values; cannot be read from a file here.
 
-use std::{path::PathBuf, time::Duration};
+use std::{fmt, path::PathBuf, time::Duration};
 
 /// Everything about one origin.
 #[derive(Clone, Debug)]
 pub struct OriginConfig {
+    /// For reports and messages.
     pub name: String,
+    /// At least one.
     pub servers: Vec<Server>,
     pub balance: Balance,
     pub protocol: Protocol,
@@ -31,8 +33,28 @@ pub struct OriginConfig {
 }
 
 impl Default for OriginConfig {
+    /// `idle_time` lies below nginx's 75 s; servers that close sooner (Node 5 s, gunicorn 2 s) are met by sending again
+    /// what a reused connection did not take.
     fn default() -> Self {
-        todo!()
+        Self {
+            name: "origin".to_owned(),
+            servers: Vec::new(),
+            balance: Balance::default(),
+            protocol: Protocol::default(),
+            tls: None,
+            timeouts: Timeouts::default(),
+            idle_connections: 32,
+            idle_time: Duration::from_secs(60),
+            most_concurrent: 1024,
+            queue: 1024,
+            queue_time: Duration::from_secs(10),
+            retry: Retry::default(),
+            passive: PassiveHealth::default(),
+            active: None,
+            slow_start: Duration::ZERO,
+            largest_head: 64 * 1024,
+            resolve_every: Duration::from_secs(30),
+        }
     }
 }
 
@@ -40,24 +62,57 @@ impl Default for OriginConfig {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Server {
     pub address: Address,
+    /// Its share beside the others; 0 counts as 1.
     pub weight: u32,
+    /// Asked only when no server without this mark is healthy.
     pub backup: bool,
 }
 
+impl Server {
+    /// A server of weight 1 that is no backup.
+    pub fn new(address: Address) -> Self {
+        Self {
+            address,
+            weight: 1,
+            backup: false,
+        }
+    }
+}
+
+/// Where a server listens.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Address {
-    Tcp { host: String, port: u16 },
+    /// A name or an IP address (IPv6 without brackets).
+    Tcp {
+        host: String,
+        port: u16,
+    },
     Unix(PathBuf),
 }
 
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp { host, port } if host.contains(':') => write!(f, "[{host}]:{port}"),
+            Self::Tcp { host, port } => write!(f, "{host}:{port}"),
+            Self::Unix(path) => write!(f, "unix:{}", path.display()),
+        }
+    }
+}
+
+/// How one of several servers is chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Balance {
+    /// In turn, by weight, each worker for itself.
     #[default]
     RoundRobin,
+    /// The one with the fewest fetches under way for its weight, over all workers.
     LeastConnections,
+    /// The same server for the same `Context::hash` while it lives (rendezvous hashing, by weight).
     ConsistentHash,
 }
 
+/// What is spoken to the servers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Protocol {
     #[default]
@@ -68,6 +123,7 @@ pub enum Protocol {
     Auto,
 }
 
+/// TLS towards the servers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tls {
     /// Name for SNI and verification; `None`: the server's host.
@@ -78,35 +134,77 @@ pub struct Tls {
     pub insecure: bool,
 }
 
+/// Time limits of a fetch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
+    /// Until a connection stands, resolution of the name and TLS included.
     pub connect: Duration,
+    /// From the last byte of the request that the server took to the whole response head.
     pub first_byte: Duration,
+    /// Between two pieces of the body.
     pub between_bytes: Duration,
+    /// From the call of `Origin::fetch` to the end of the body, the queue and all retries included.
     pub whole: Option<Duration>,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(5),
+            first_byte: Duration::from_secs(60),
+            between_bytes: Duration::from_secs(60),
+            whole: None,
+        }
+    }
 }
 
 /// Retries draw on a budget: at most `percent` of requests of the last ten seconds, and at least a few.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retry {
+    /// Further attempts after the first.
     pub attempts: u32,
     pub percent: u32,
+}
+
+impl Default for Retry {
+    fn default() -> Self {
+        Self {
+            attempts: 1,
+            percent: 20,
+        }
+    }
 }
 
 /// After `failures` in a row a server rests for `rest`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PassiveHealth {
+    /// 0: never.
     pub failures: u32,
     pub rest: Duration,
 }
 
+impl Default for PassiveHealth {
+    fn default() -> Self {
+        Self {
+            failures: 3,
+            rest: Duration::from_secs(10),
+        }
+    }
+}
+
+/// A request sent to each server now and then; run by `Origin::keep_watch`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ActiveHealth {
+    /// Path and query of the request.
     pub path: String,
+    /// Its `Host`; `None`: the server's own address.
     pub host: Option<String>,
     pub every: Duration,
+    /// From connecting to the response head.
     pub timeout: Duration,
+    /// Answers in a row that bring a server back, and failures in a row that take it out.
     pub healthy_after: u32,
     pub unhealthy_after: u32,
+    /// Statuses that count as healthy.
     pub status: std::ops::RangeInclusive<u16>,
 }

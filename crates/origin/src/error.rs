@@ -1,33 +1,220 @@
 //! What went wrong with an origin: what, whose fault, worth retrying.
 
-/// An origin's failure.
+use std::{error::Error as StdError, fmt, io::ErrorKind, sync::Arc};
+
+type Cause = Box<dyn StdError + Send + Sync>;
+
+/// An origin's failure: what happened, at which server, and the library's own account of it.
 #[derive(Debug)]
 pub struct Error {
     kind: Kind,
-    server: Option<String>,
-    cause: Option<Box<dyn std::error::Error + Send + Sync>>,
+    server: Option<Arc<str>>,
+    cause: Option<Cause>,
+}
+
+impl Error {
+    pub(crate) fn new(kind: Kind) -> Self {
+        Self {
+            kind,
+            server: None,
+            cause: None,
+        }
+    }
+
+    pub(crate) fn because(mut self, cause: impl Into<Cause>) -> Self {
+        self.cause = Some(cause.into());
+        self
+    }
+
+    pub(crate) fn at(mut self, server: &Arc<str>) -> Self {
+        self.server = Some(Arc::clone(server));
+        self
+    }
+
+    /// What hyper's complaint means while a head is awaited or a body read.
+    pub(crate) fn of_hyper(cause: hyper::Error) -> Self {
+        Self::new(kind_of(&cause)).because(cause)
+    }
+
+    /// What went wrong.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// The server's address as configured, where one had been chosen.
+    pub fn server(&self) -> Option<&str> {
+        self.server.as_deref()
+    }
+
+    /// A time limit ran out: for the client a 504 (RFC 9110 section 15.6.5), otherwise a 502.
+    pub fn is_timeout(&self) -> bool {
+        self.kind.is_timeout()
+    }
+
+    /// No answer could be had at all, in the sense of RFC 9111 section 4.2.4 ("disconnected").
+    pub fn is_unreachable(&self) -> bool {
+        self.kind.is_unreachable()
+    }
+
+    /// The same request may well succeed if sent again later.
+    pub fn worth_retrying(&self) -> bool {
+        self.kind.worth_retrying()
+    }
+}
+
+fn kind_of(cause: &hyper::Error) -> Kind {
+    if cause.is_parse_too_large() {
+        return Kind::HeadTooLarge;
+    }
+    if cause.is_parse() {
+        return Kind::Malformed;
+    }
+    if cause.is_incomplete_message() || cause.is_closed() || cause.is_canceled() {
+        return Kind::Truncated;
+    }
+    let io = cause.source().and_then(<dyn StdError>::downcast_ref);
+    match io.map(std::io::Error::kind) {
+        // hyper's chunk decoder says so (it has no kind of its own).
+        Some(ErrorKind::InvalidData | ErrorKind::InvalidInput) => Kind::Malformed,
+        Some(_) => Kind::Truncated,
+        None => Kind::Protocol,
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.kind.sentence())?;
+        if let Some(server) = &self.server {
+            write!(f, " ({server})")?;
+        }
+        if let Some(cause) = &self.cause {
+            write!(f, ": {cause}")?;
+        }
+        Ok(())
+    }
+}
+
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        match &self.cause {
+            Some(cause) => Some(cause.as_ref()),
+            None => None,
+        }
+    }
 }
 
 /// What went wrong. `detail()` gives the token for `Cache-Status`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
+    /// The server's name has no address.
     Unresolvable,
+    /// No connection could be made: refused, no route, no such socket.
     Refused,
+    /// No connection (TLS included) within `Timeouts::connect`.
     ConnectTimeout,
+    /// The TLS handshake failed.
     Tls,
+    /// The server does not speak the protocol asked of it, or ended an HTTP/2 stream or connection with an error.
     Protocol,
+    /// No response head within `Timeouts::first_byte`.
     FirstByteTimeout,
+    /// No byte of the body for `Timeouts::between_bytes`.
     BetweenBytesTimeout,
+    /// The exchange outlasted `Timeouts::whole`.
     WholeTimeout,
     /// The connection ended before the head or before the announced end of the body.
     Truncated,
     /// Not HTTP, contradictory lengths, bad chunk.
     Malformed,
+    /// The response head is larger than `OriginConfig::largest_head`, or has too many fields.
     HeadTooLarge,
+    /// `OriginConfig::most_concurrent` fetches are under way and the queue is full.
     QueueFull,
+    /// No turn came within `OriginConfig::queue_time`.
     QueueTimeout,
+    /// Active checks hold every server for down.
     NoHealthyServer,
     /// The request's own body could not be read: the client's fault.
     RequestBody,
+    /// The configuration cannot work: no server, unreadable authorities, impossible name.
     Configuration,
+}
+
+impl Kind {
+    /// The token for `Cache-Status`'s `detail` (RFC 9211 section 2.8).
+    pub fn detail(self) -> &'static str {
+        match self {
+            Self::Unresolvable => "unresolvable",
+            Self::Refused => "refused",
+            Self::ConnectTimeout => "connect-timeout",
+            Self::Tls => "tls",
+            Self::Protocol => "protocol",
+            Self::FirstByteTimeout => "first-byte-timeout",
+            Self::BetweenBytesTimeout => "between-bytes-timeout",
+            Self::WholeTimeout => "whole-timeout",
+            Self::Truncated => "truncated",
+            Self::Malformed => "malformed",
+            Self::HeadTooLarge => "head-too-large",
+            Self::QueueFull => "queue-full",
+            Self::QueueTimeout => "queue-timeout",
+            Self::NoHealthyServer => "no-healthy-server",
+            Self::RequestBody => "request-body",
+            Self::Configuration => "configuration",
+        }
+    }
+
+    /// A time limit ran out.
+    pub fn is_timeout(self) -> bool {
+        matches!(
+            self,
+            Self::ConnectTimeout
+                | Self::FirstByteTimeout
+                | Self::BetweenBytesTimeout
+                | Self::WholeTimeout
+                | Self::QueueTimeout
+        )
+    }
+
+    /// No answer could be had at all: refused, unresolvable, out of time before the head, no healthy server, no turn.
+    pub fn is_unreachable(self) -> bool {
+        matches!(
+            self,
+            Self::Unresolvable
+                | Self::Refused
+                | Self::ConnectTimeout
+                | Self::FirstByteTimeout
+                | Self::QueueFull
+                | Self::QueueTimeout
+                | Self::NoHealthyServer
+        )
+    }
+
+    /// The same request may well succeed if sent again later.
+    pub fn worth_retrying(self) -> bool {
+        !matches!(
+            self,
+            Self::RequestBody | Self::Configuration | Self::HeadTooLarge
+        )
+    }
+
+    fn sentence(self) -> &'static str {
+        match self {
+            Self::Unresolvable => "the server's name has no address",
+            Self::Refused => "the server cannot be connected to",
+            Self::ConnectTimeout => "no connection in time",
+            Self::Tls => "the TLS handshake failed",
+            Self::Protocol => "the server broke the protocol",
+            Self::FirstByteTimeout => "no response in time",
+            Self::BetweenBytesTimeout => "the response stalled",
+            Self::WholeTimeout => "the exchange took too long",
+            Self::Truncated => "the response was cut short",
+            Self::Malformed => "the response is malformed",
+            Self::HeadTooLarge => "the response head is too large",
+            Self::QueueFull => "too many fetches wait for this origin",
+            Self::QueueTimeout => "no turn in the origin's queue in time",
+            Self::NoHealthyServer => "no server of this origin is healthy",
+            Self::RequestBody => "the request's body could not be read",
+            Self::Configuration => "the origin's configuration cannot work",
+        }
+    }
 }

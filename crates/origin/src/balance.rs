@@ -1,0 +1,119 @@
+//! Chooses one of an origin's servers.
+//!
+//! Healthy servers first, then healthy backups. If there are none, those at rest are asked all the same, each once a
+//! request: like nginx, we would rather try than refuse. Servers that the active checks hold for down are never asked.
+
+use crate::{config::Balance, health::Standing, peer::Peer};
+use std::{sync::Arc, time::Duration};
+
+/// What a choice depends on.
+pub(crate) struct Choice<'a> {
+    pub(crate) peers: &'a [Arc<Peer>],
+    /// Servers already asked for this request.
+    pub(crate) tried: &'a [usize],
+    pub(crate) balance: Balance,
+    /// `Context::hash`.
+    pub(crate) hash: u64,
+    pub(crate) now: u64,
+    pub(crate) slow_start: Duration,
+}
+
+/// In which order groups of servers are asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    Primary,
+    Backup,
+    Resting,
+}
+
+impl<'a> Choice<'a> {
+    /// The server to ask; `turns` are the calling worker's own. `None`: nobody is left.
+    pub(crate) fn make(&self, turns: &mut [i64]) -> Option<&'a Arc<Peer>> {
+        let ranks = self.peers.iter().filter_map(|peer| self.weigh(peer));
+        let best = ranks.map(|(rank, _)| rank).min()?;
+        let candidates = || {
+            self.peers.iter().filter_map(move |peer| {
+                let (rank, weight) = self.weigh(peer)?;
+                (rank == best).then_some((peer, weight))
+            })
+        };
+        match self.balance {
+            Balance::RoundRobin => in_turn(candidates(), turns),
+            Balance::LeastConnections => {
+                let least = candidates().map(load).min_by(f64::total_cmp)?;
+                in_turn(candidates().filter(|one| load(*one) <= least), turns)
+            }
+            Balance::ConsistentHash => candidates()
+                .map(|(peer, weight)| (peer, score(self.hash, peer, weight)))
+                .max_by(|(_, one), (_, other)| one.total_cmp(other))
+                .map(|(peer, _)| peer),
+        }
+    }
+
+    /// A server's rank and its weight as of now.
+    fn weigh(&self, peer: &Peer) -> Option<(Rank, f64)> {
+        if self.tried.contains(&peer.index) {
+            return None;
+        }
+        let weight = f64::from(peer.weight);
+        match peer.health.standing(self.now, self.slow_start) {
+            Standing::Down => None,
+            Standing::Resting => Some((Rank::Resting, weight)),
+            Standing::Healthy(share) if peer.backup => Some((Rank::Backup, weight * share)),
+            Standing::Healthy(share) => Some((Rank::Primary, weight * share)),
+        }
+    }
+}
+
+/// Fetches under way for the server's weight, were it given one more.
+fn load((peer, weight): (&Arc<Peer>, f64)) -> f64 {
+    (peer.active() + 1) as f64 / weight
+}
+
+/// Smooth weighted round robin, as nginx does it: each candidate gains its weight, the highest is chosen and pays the
+/// sum, so that a heavy server's turns are spread out.
+fn in_turn<'a>(
+    candidates: impl Iterator<Item = (&'a Arc<Peer>, f64)>,
+    turns: &mut [i64],
+) -> Option<&'a Arc<Peer>> {
+    let mut sum = 0;
+    let mut best: Option<(&Arc<Peer>, i64)> = None;
+    for (peer, weight) in candidates {
+        let Some(turn) = turns.get_mut(peer.index) else {
+            continue;
+        };
+        // Hundredths, for a share in slow start.
+        let weight = ((weight * 100.0) as i64).max(1);
+        *turn += weight;
+        sum += weight;
+        if best.is_none_or(|(_, highest)| *turn > highest) {
+            best = Some((peer, *turn));
+        }
+    }
+    let (peer, _) = best?;
+    if let Some(turn) = turns.get_mut(peer.index) {
+        *turn -= sum;
+    }
+    Some(peer)
+}
+
+/// Weighted rendezvous hashing (Thaler and Ravishankar's highest random weight, with logarithmic weights): when a
+/// server goes, only its own share moves.
+fn score(hash: u64, peer: &Peer, weight: f64) -> f64 {
+    let mixed = peer
+        .label
+        .bytes()
+        .fold(mix(hash), |sum, byte| mix(sum ^ u64::from(byte)));
+    // 53 bits make an even number between 0 and 1, exclusive.
+    let even = ((mixed >> 11) as f64 + 0.5) / (1_u64 << 53) as f64;
+    weight / -even.ln()
+}
+
+/// A bijective scramble: multiply by an odd number, fold the high half down.
+fn mix(value: u64) -> u64 {
+    let value = (value ^ (value >> 32)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    value ^ (value >> 29)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,127 @@
+use super::*;
+use crate::config::{Address, PassiveHealth, Server};
+
+fn peers(weights: &[u32]) -> Vec<Arc<Peer>> {
+    let server = |weight, index| {
+        let host = format!("10.0.0.{index}");
+        let mut server = Server::new(Address::Tcp { host, port: 80 });
+        server.weight = weight;
+        server
+    };
+    weights
+        .iter()
+        .enumerate()
+        .map(|(index, weight)| Arc::new(Peer::new(index, &server(*weight, index), None).unwrap()))
+        .collect()
+}
+
+fn choice<'a>(
+    peers: &'a [Arc<Peer>],
+    tried: &'a [usize],
+    balance: Balance,
+    hash: u64,
+) -> Choice<'a> {
+    Choice {
+        peers,
+        tried,
+        balance,
+        hash,
+        now: 1_000,
+        slow_start: Duration::ZERO,
+    }
+}
+
+fn rest(peer: &Peer) {
+    let rule = PassiveHealth {
+        failures: 1,
+        rest: Duration::from_secs(10),
+    };
+    peer.health.failed(1_000, rule);
+}
+
+#[test]
+fn round_robin_is_smooth() {
+    let peers = peers(&[5, 1, 1]);
+    let mut turns = vec![0; 3];
+    let order: Vec<usize> = (0..7)
+        .map(|_| {
+            choice(&peers, &[], Balance::RoundRobin, 0)
+                .make(&mut turns)
+                .unwrap()
+                .index
+        })
+        .collect();
+    assert_eq!(order, [0, 0, 1, 0, 2, 0, 0]);
+}
+
+#[test]
+fn least_connections_counts_by_weight() {
+    let peers = peers(&[2, 1]);
+    let mut turns = vec![0; 2];
+    let mut held = Vec::new();
+    let mut counts = [0; 2];
+    for _ in 0..9 {
+        let peer = choice(&peers, &[], Balance::LeastConnections, 0)
+            .make(&mut turns)
+            .unwrap();
+        counts[peer.index] += 1;
+        held.push(peer.serve());
+    }
+    assert_eq!(counts, [6, 3]);
+}
+
+#[test]
+fn a_hash_stays_with_its_server_and_moves_only_when_it_goes() {
+    let peers = peers(&[1, 1, 2]);
+    let mut turns = vec![0; 3];
+    let mut counts = [0_usize; 3];
+    let mut pick = |tried: &[usize], hash| {
+        choice(&peers, tried, Balance::ConsistentHash, hash)
+            .make(&mut turns)
+            .unwrap()
+            .index
+    };
+    for hash in 0..4_000 {
+        let chosen = pick(&[], hash);
+        assert_eq!(chosen, pick(&[], hash));
+        let other = (chosen + 1) % 3;
+        assert_eq!(
+            chosen,
+            pick(&[other], hash),
+            "another's absence changes nothing"
+        );
+        assert_ne!(chosen, pick(&[chosen], hash));
+        counts[chosen] += 1;
+    }
+    for (count, want) in counts.into_iter().zip([1_000, 1_000, 2_000]) {
+        assert!(count.abs_diff(want) < want / 5, "{counts:?}");
+    }
+}
+
+#[test]
+fn backups_wait_and_the_resting_come_last() {
+    let mut servers = peers(&[1, 1]);
+    let address = Address::Tcp {
+        host: "10.0.0.9".to_owned(),
+        port: 80,
+    };
+    let mut backup = Server::new(address);
+    backup.backup = true;
+    servers.push(Arc::new(Peer::new(2, &backup, None).unwrap()));
+    let mut turns = vec![0; 3];
+    let mut chosen = |tried: &[usize]| {
+        let made = choice(&servers, tried, Balance::RoundRobin, 0).make(&mut turns);
+        made.map(|peer| peer.index)
+    };
+    assert_eq!(chosen(&[0]), Some(1));
+    assert_eq!(chosen(&[0, 1]), Some(2));
+    rest(&servers[0]);
+    assert_eq!(chosen(&[]), Some(1));
+    servers[1].health.mark_down();
+    assert_eq!(chosen(&[]), Some(2));
+    rest(&servers[2]);
+    let first = chosen(&[]).unwrap();
+    assert_ne!(first, 1, "those held for down are never asked");
+    assert!(chosen(&[first]).is_some());
+    assert_eq!(chosen(&[0, 2]), None);
+}

@@ -1,0 +1,139 @@
+//! Makes one connection to a server: resolve, connect, TLS, within the limit.
+
+use crate::{
+    Error, Kind, Origin,
+    config::Protocol,
+    peer::{Peer, Place},
+    resolve::Addresses,
+    stream::{Secured, Stream, Wire},
+};
+use std::{io, net::SocketAddr, time::Duration};
+use tokio::{
+    net::{TcpStream, UnixStream},
+    time::{Instant, timeout, timeout_at},
+};
+
+/// A connection that nothing has been said on yet.
+pub(crate) struct Dialled {
+    pub(crate) stream: Stream,
+    pub(crate) speaks: Speaks,
+    /// `Place::epoch` when it was made.
+    pub(crate) epoch: u64,
+}
+
+/// What is spoken on a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Speaks {
+    Http1,
+    Http2,
+}
+
+/// Connects to `peer` within `limit`; `only_http1` where the request asks for an upgrade.
+pub(crate) async fn dial(
+    origin: &Origin,
+    peer: &Peer,
+    only_http1: bool,
+    limit: Duration,
+) -> Result<Dialled, Error> {
+    let until = Instant::now() + limit;
+    timeout_at(until, connect(origin, peer, only_http1, until))
+        .await
+        .unwrap_or_else(|_| Err(Error::new(Kind::ConnectTimeout)))
+        .map_err(|error| error.at(&peer.label))
+}
+
+async fn connect(
+    origin: &Origin,
+    peer: &Peer,
+    only_http1: bool,
+    until: Instant,
+) -> Result<Dialled, Error> {
+    let (wire, epoch) = match &peer.place {
+        Place::Unix(path) => {
+            let stream = UnixStream::connect(path).await.map_err(refused)?;
+            (Wire::Unix(stream), 0)
+        }
+        Place::Tcp(addresses) => {
+            let (stream, epoch) = reach(addresses, origin.now(), until).await?;
+            (Wire::Tcp(stream), epoch)
+        }
+    };
+    let (Some(tls), Some(name)) = (&origin.tls, &peer.tls_name) else {
+        let speaks = match origin.config.protocol {
+            Protocol::Http2 => Speaks::Http2,
+            Protocol::Http1 | Protocol::Auto => Speaks::Http1,
+        };
+        let stream = Stream::new(Secured::Plain(wire));
+        return Ok(Dialled {
+            stream,
+            speaks,
+            epoch,
+        });
+    };
+    // A server that is HTTP/2 by configuration has no HTTP/1.1 to fall back on.
+    let only_http1 = only_http1 && origin.config.protocol != Protocol::Http2;
+    let stream = tls
+        .connector(only_http1)
+        .connect(name.clone(), wire)
+        .await
+        .map_err(|cause| Error::new(Kind::Tls).because(cause))?;
+    let speaks = agreed(stream.get_ref().1.alpn_protocol(), origin.config.protocol)?;
+    let stream = Stream::new(Secured::Tls(Box::new(stream)));
+    Ok(Dialled {
+        stream,
+        speaks,
+        epoch,
+    })
+}
+
+/// What ALPN settled on (RFC 7301); a server without it speaks HTTP/1.1.
+fn agreed(chosen: Option<&[u8]>, wanted: Protocol) -> Result<Speaks, Error> {
+    match (chosen, wanted) {
+        (Some(b"h2"), Protocol::Http2 | Protocol::Auto) => Ok(Speaks::Http2),
+        (_, Protocol::Http2) => {
+            Err(Error::new(Kind::Protocol).because("the server does not offer h2 by ALPN"))
+        }
+        _ => Ok(Speaks::Http1),
+    }
+}
+
+/// Tries all addresses in turn, beginning with the one that worked last. Each has an even part of the time left, so a
+/// dead address cannot use up all of it.
+async fn reach(addresses: &Addresses, now: u64, until: Instant) -> Result<(TcpStream, u64), Error> {
+    let answer = addresses.get(now).await?;
+    let known = &answer.addresses;
+    let first = addresses.favourite();
+    let mut last = Error::new(Kind::Unresolvable);
+    for turn in 0..known.len() {
+        let index = (first + turn) % known.len();
+        let Some(address) = known.get(index) else {
+            continue;
+        };
+        let left = until.saturating_duration_since(Instant::now());
+        let part = left / u32::try_from(known.len() - turn).unwrap_or(1);
+        match timeout(part, to(*address)).await {
+            Ok(Ok(stream)) => {
+                addresses.prefer(index);
+                return Ok((stream, answer.epoch));
+            }
+            Ok(Err(cause)) => last = refused(cause),
+            Err(_) => last = Error::new(Kind::ConnectTimeout),
+        }
+    }
+    Err(last)
+}
+
+async fn to(address: SocketAddr) -> io::Result<TcpStream> {
+    let stream = TcpStream::connect(address).await?;
+    // Heads and bodies are written whole; waiting for more only adds delay.
+    stream.set_nodelay(true)?;
+    Ok(stream)
+}
+
+fn refused(cause: io::Error) -> Error {
+    let kind = match cause.kind() {
+        io::ErrorKind::TimedOut => Kind::ConnectTimeout,
+        _ => Kind::Refused,
+    };
+    Error::new(kind).because(cause)
+}

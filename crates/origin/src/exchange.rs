@@ -1,0 +1,305 @@
+//! One attempt: a connection, the request on it, and the response's head in time.
+
+use crate::{
+    Error, Kind, Origin,
+    body::Carrier,
+    config::Protocol,
+    connect::{self, Speaks},
+    link::{Alarm, Http1, Http2, alarm},
+    message::{self, Asked},
+    peer::Peer,
+    pool::{self, Key, Sharing},
+    upload::{Outgoing, Progress, Stage},
+};
+use http::{Request, Response, StatusCode};
+use hyper::{body::Incoming, client::conn::TrySendError};
+use std::{future::poll_fn, pin::pin, sync::Arc, task::Poll, time::Duration};
+use tokio::time::{Instant, timeout};
+
+/// A head that arrived, and what its body comes on.
+pub(crate) struct Answer {
+    pub(crate) response: Response<Incoming>,
+    pub(crate) carrier: Carrier,
+}
+
+/// How an attempt failed, which decides whether another is safe.
+pub(crate) enum Failure {
+    /// Nothing of the request was sent: it may always go elsewhere.
+    Unsent {
+        request: Box<Request<Outgoing>>,
+        error: Error,
+        /// It was a reused connection that had just been closed: nobody's fault.
+        stale: bool,
+    },
+    /// Some of it may have been sent.
+    Sent {
+        error: Error,
+        /// A reused connection closed without a byte of answer: most likely it was closing already.
+        stale: bool,
+    },
+}
+
+/// What one attempt is made with.
+pub(crate) struct Attempt<'a> {
+    pub(crate) origin: &'a Origin,
+    pub(crate) peer: &'a Arc<Peer>,
+    pub(crate) asked: Asked,
+    /// No idle connection: the last attempt found one stale.
+    pub(crate) fresh: bool,
+    /// When the whole exchange must have ended.
+    pub(crate) until: Option<Instant>,
+}
+
+/// A connection to send on.
+enum Line {
+    Http1(Http1),
+    Http2(Http2),
+}
+
+impl Attempt<'_> {
+    /// Sends `request` and waits for the head.
+    pub(crate) async fn make(&self, request: Request<Outgoing>) -> Result<Answer, Failure> {
+        let unsent = |request, error: Error| Failure::Unsent {
+            request: Box::new(request),
+            error: error.at(&self.peer.label),
+            stale: false,
+        };
+        let mut request = request;
+        let line = match self.line().await {
+            Ok(line) => line,
+            Err(error) => return Err(unsent(request, error)),
+        };
+        let speaks = match &line {
+            Line::Http1(_) => Speaks::Http1,
+            Line::Http2(_) => Speaks::Http2,
+        };
+        if let Err(error) = message::address(&mut request, speaks, self.origin.tls.is_some()) {
+            return Err(unsent(request, error));
+        }
+        let sent = match line {
+            Line::Http1(link) => self.send_http1(link, request).await,
+            Line::Http2(link) => self.send_http2(link, request).await,
+        };
+        sent.map_err(|failure| failure.at(&self.peer.label))
+    }
+
+    fn key(&self) -> Key<'_> {
+        Key {
+            origin: &self.origin.identity,
+            server: self.peer.index,
+            epoch: self.peer.place.epoch(),
+        }
+    }
+
+    /// Upgrades are HTTP/1.1's (RFC 9110 section 7.8); only a server that is HTTP/2 by configuration has no choice.
+    fn needs_http1(&self) -> bool {
+        self.asked.upgrade && self.origin.config.protocol != Protocol::Http2
+    }
+
+    /// An idle connection, the shared one, or a new one.
+    async fn line(&self) -> Result<Line, Error> {
+        let now = Instant::now();
+        if !self.fresh
+            && let Some(link) = pool::take(self.key(), now)
+        {
+            return Ok(Line::Http1(link));
+        }
+        if self.needs_http1() || !self.origin.may_share() {
+            return self.dial(now).await;
+        }
+        loop {
+            match pool::shared(self.key(), now) {
+                Some(Sharing::Open(link)) => return Ok(Line::Http2(link)),
+                Some(Sharing::Make(_making)) => return self.dial(now).await,
+                None => return self.dial(now).await,
+                Some(Sharing::Wait(done)) => {
+                    let wait = timeout(self.limit(now), done.notified());
+                    wait.await.map_err(|_| Error::new(Kind::ConnectTimeout))?;
+                }
+            }
+        }
+    }
+
+    async fn dial(&self, now: Instant) -> Result<Line, Error> {
+        let limit = self.limit(now);
+        let only_http1 = self.needs_http1();
+        let dialled = connect::dial(self.origin, self.peer, only_http1, limit).await?;
+        pool::tend();
+        if dialled.speaks == Speaks::Http1 {
+            if self.origin.may_share() && !only_http1 {
+                pool::note_http1(self.key());
+            }
+            return Ok(Line::Http1(Http1::new(self.origin, dialled).await?));
+        }
+        let link = Http2::new(self.origin, dialled).await?;
+        pool::share(self.key(), link.clone(), now);
+        Ok(Line::Http2(link))
+    }
+
+    /// Time for connecting.
+    fn limit(&self, now: Instant) -> Duration {
+        let connect = self.origin.config.timeouts.connect;
+        match self.until {
+            Some(until) => connect.min(until.saturating_duration_since(now)),
+            None => connect,
+        }
+    }
+
+    async fn send_http1(
+        &self,
+        mut link: Http1,
+        request: Request<Outgoing>,
+    ) -> Result<Answer, Failure> {
+        let before = link.heard();
+        let progress = request.body().progress();
+        let sending = link.sender.try_send_request(request);
+        let watched = self.watch(sending, &mut link.alarm, progress).await;
+        let mut response = watched.map_err(|lost| {
+            let stale = link.reused && link.heard() == before;
+            lost.into_failure(stale)
+        })?;
+        let afterwards = message::judge(&mut response, self.asked, Speaks::Http1).map_err(sent)?;
+        link.reused = true;
+        let carrier = if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+            link.hand_over();
+            Carrier::Upgraded
+        } else {
+            Carrier::Http1 { link, afterwards }
+        };
+        Ok(Answer { response, carrier })
+    }
+
+    async fn send_http2(
+        &self,
+        mut link: Http2,
+        request: Request<Outgoing>,
+    ) -> Result<Answer, Failure> {
+        let progress = request.body().progress();
+        let sending = link.sender.try_send_request(request);
+        let mut alarm = alarm(Instant::now());
+        let watched = self.watch(sending, &mut alarm, progress).await;
+        // A request that comes back unsent met a GOAWAY (RFC 9113 section 6.8).
+        let mut response = watched.map_err(|lost| lost.into_failure(true))?;
+        message::judge(&mut response, self.asked, Speaks::Http2).map_err(sent)?;
+        let carrier = Carrier::Http2 { link, alarm };
+        Ok(Answer { response, carrier })
+    }
+
+    /// Waits for the head until the alarm rings in earnest. The time for the first byte runs anew while the upload
+    /// moves, and does not run while the client is slow.
+    async fn watch(
+        &self,
+        sending: impl Future<Output = Result<Response<Incoming>, TrySendError<Request<Outgoing>>>>,
+        alarm: &mut Alarm,
+        progress: Option<Arc<Progress>>,
+    ) -> Result<Response<Incoming>, Lost> {
+        let mut sending = pin!(sending);
+        let mut pieces = 0;
+        alarm.as_mut().reset(self.ring(Instant::now()));
+        let outcome = poll_fn(|cx| {
+            if let Poll::Ready(outcome) = sending.as_mut().poll(cx) {
+                return Poll::Ready(Ok(outcome));
+            }
+            while alarm.as_mut().poll(cx).is_ready() {
+                let now = Instant::now();
+                match self.out_of_time(now, progress.as_deref(), &mut pieces) {
+                    Some(kind) => return Poll::Ready(Err(kind)),
+                    None => alarm.as_mut().reset(self.ring(now)),
+                }
+            }
+            Poll::Pending
+        });
+        match outcome.await {
+            Ok(Ok(response)) => Ok(response),
+            Ok(Err(mut refused)) => Err(match refused.take_message() {
+                Some(request) => Lost::Unsent(Box::new(request), refused.into_error()),
+                None => Lost::Sent(refused.into_error(), progress),
+            }),
+            Err(kind) => Err(Lost::Late(kind)),
+        }
+    }
+
+    fn ring(&self, now: Instant) -> Instant {
+        let first_byte = now + self.origin.config.timeouts.first_byte;
+        self.until.map_or(first_byte, |until| first_byte.min(until))
+    }
+
+    /// Which limit ran out when the alarm rang, if one did.
+    fn out_of_time(
+        &self,
+        now: Instant,
+        progress: Option<&Progress>,
+        pieces: &mut u64,
+    ) -> Option<Kind> {
+        if self.until.is_some_and(|until| now >= until) {
+            return Some(Kind::WholeTimeout);
+        }
+        let moved = progress.is_some_and(|progress| {
+            let before = std::mem::replace(pieces, progress.pieces());
+            before != *pieces || progress.stage() == Stage::AwaitsClient
+        });
+        (!moved).then_some(Kind::FirstByteTimeout)
+    }
+}
+
+/// Why no head came.
+enum Lost {
+    Unsent(Box<Request<Outgoing>>, hyper::Error),
+    Sent(hyper::Error, Option<Arc<Progress>>),
+    Late(Kind),
+}
+
+impl Lost {
+    fn into_failure(self, stale: bool) -> Failure {
+        match self {
+            Self::Unsent(request, cause) => Failure::Unsent {
+                request,
+                error: Error::of_hyper(cause),
+                stale,
+            },
+            Self::Sent(cause, progress) => {
+                let client = progress.is_some_and(|progress| progress.stage() == Stage::Failed);
+                let error = if client {
+                    Error::new(Kind::RequestBody).because(cause)
+                } else {
+                    Error::of_hyper(cause)
+                };
+                Failure::Sent { error, stale }
+            }
+            Self::Late(kind) => sent(Error::new(kind)),
+        }
+    }
+}
+
+fn sent(error: Error) -> Failure {
+    Failure::Sent {
+        error,
+        stale: false,
+    }
+}
+
+impl Failure {
+    pub(crate) fn into_error(self) -> Error {
+        match self {
+            Self::Unsent { error, .. } | Self::Sent { error, .. } => error,
+        }
+    }
+
+    fn at(self, label: &Arc<str>) -> Self {
+        match self {
+            Self::Unsent {
+                request,
+                error,
+                stale,
+            } => Self::Unsent {
+                request,
+                error: error.at(label),
+                stale,
+            },
+            Self::Sent { error, stale } => Self::Sent {
+                error: error.at(label),
+                stale,
+            },
+        }
+    }
+}

@@ -1,0 +1,282 @@
+//! One fetch: choose a server, attempt, and decide after a failure whether another attempt is safe and allowed.
+
+use crate::{
+    Context, Error, Interim, Kind, Origin, RequestBody,
+    balance::Choice,
+    body::{ResponseBody, UnderWay},
+    exchange::{Attempt, Failure},
+    message::{self, Asked},
+    peer::{Peer, Serving},
+    pool,
+    upload::Outgoing,
+};
+use http::{HeaderMap, Method, Request, Response, StatusCode, Uri, Version};
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::time::Instant;
+
+/// Interim responses passed on for one request; an origin that sends more has lost its mind.
+const MOST_INTERIM: u32 = 32;
+
+/// A fetch on its way through the attempts.
+struct Fetch<'a> {
+    origin: &'a Origin,
+    asked: Asked,
+    hash: u64,
+    until: Option<Instant>,
+    /// The request once more, where it may be sent twice.
+    spare: Option<Spare>,
+    interim: Option<Arc<Mutex<Passing>>>,
+    tried: Vec<usize>,
+    /// Further attempts made that the retry limit counts.
+    retried: u32,
+}
+
+/// What the next attempt is.
+struct Next {
+    request: Request<Outgoing>,
+    peer: Arc<Peer>,
+    fresh: bool,
+}
+
+/// The head of a request without content.
+struct Spare {
+    method: Method,
+    uri: Uri,
+    headers: HeaderMap,
+}
+
+struct Passing {
+    to: Interim,
+    left: u32,
+}
+
+pub(crate) async fn fetch(
+    origin: &Arc<Origin>,
+    request: Request<RequestBody>,
+    context: Context,
+) -> Result<Response<ResponseBody>, Error> {
+    let whole = origin.config.timeouts.whole;
+    let until = whole.map(|whole| Instant::now() + whole);
+    let pass = origin.gate.enter(whole).await?;
+    origin.budget.note(origin.now());
+    // Extensions are the listener's; none of them is meant for hyper's client.
+    let (parts, body) = request.into_parts();
+    let mut request = Request::new(Outgoing::new(body));
+    *request.method_mut() = parts.method;
+    *request.uri_mut() = parts.uri;
+    *request.headers_mut() = parts.headers;
+    let asked = message::frame(&mut request);
+    let fetch = Fetch {
+        origin,
+        asked,
+        hash: context.hash,
+        until,
+        spare: context.repeatable.then(|| Spare::of(&request)),
+        interim: context.interim.map(Passing::new),
+        tried: Vec::new(),
+        retried: 0,
+    };
+    let (answer, serving) = fetch.run(request).await?;
+    Ok(answer.response.map(|incoming| {
+        let under_way = UnderWay {
+            carrier: answer.carrier,
+            origin: Arc::clone(origin),
+            serving,
+            pass,
+            until,
+        };
+        ResponseBody::new(incoming, under_way)
+    }))
+}
+
+impl Fetch<'_> {
+    async fn run(
+        mut self,
+        request: Request<Outgoing>,
+    ) -> Result<(crate::exchange::Answer, Serving), Error> {
+        let peer = self
+            .choose()
+            .ok_or_else(|| Error::new(Kind::NoHealthyServer))?;
+        let mut next = Next {
+            request: self.listening(request),
+            peer,
+            fresh: false,
+        };
+        loop {
+            let serving = next.peer.serve();
+            let attempt = Attempt {
+                origin: self.origin,
+                peer: &next.peer,
+                asked: self.asked,
+                fresh: next.fresh,
+                until: self.until,
+            };
+            match attempt.make(next.request).await {
+                Ok(answer) => {
+                    next.peer.health.succeeded();
+                    return Ok((answer, serving));
+                }
+                Err(failure) => {
+                    drop(serving);
+                    next = self.after(failure, next.peer, next.fresh)?;
+                }
+            }
+        }
+    }
+
+    fn choose(&self) -> Option<Arc<Peer>> {
+        let choice = Choice {
+            peers: &self.origin.peers,
+            tried: &self.tried,
+            balance: self.origin.config.balance,
+            hash: self.hash,
+            now: self.origin.now(),
+            slow_start: self.origin.config.slow_start,
+        };
+        pool::with_turns(&self.origin.identity, |turns| choice.make(turns)).cloned()
+    }
+
+    /// Decides what follows a failed attempt at `peer`.
+    ///
+    /// What was never sent may always go on to a server not yet asked. What may have been sent goes out again only if it
+    /// is repeatable (RFC 9110 section 9.2.2), within `Retry`. A reused connection that turns out to be closing is
+    /// nobody's fault and costs nothing: the same server gets a new connection, once.
+    fn after(&mut self, failure: Failure, peer: Arc<Peer>, fresh: bool) -> Result<Next, Error> {
+        match failure {
+            Failure::Unsent { request, stale, .. } if stale && !fresh => Ok(Next {
+                request: *request,
+                peer,
+                fresh: true,
+            }),
+            Failure::Unsent { request, error, .. } => {
+                if error.kind() == Kind::Configuration {
+                    return Err(error);
+                }
+                self.blame(&peer);
+                match self.other() {
+                    Some(peer) => Ok(Next {
+                        request: *request,
+                        peer,
+                        fresh: false,
+                    }),
+                    None => Err(error),
+                }
+            }
+            Failure::Sent { error, stale } if stale && !fresh => match self.again() {
+                Some(request) => Ok(Next {
+                    request,
+                    peer,
+                    fresh: true,
+                }),
+                None => Err(error),
+            },
+            Failure::Sent { error, .. } => self.retry(error, peer),
+        }
+    }
+
+    /// After a failure of what may have been sent.
+    fn retry(&mut self, error: Error, peer: Arc<Peer>) -> Result<Next, Error> {
+        let kind = error.kind();
+        if kind == Kind::RequestBody {
+            return Err(error);
+        }
+        self.blame(&peer);
+        let rule = self.origin.config.retry;
+        if !may_retry(kind) || self.spare.is_none() || self.retried >= rule.attempts {
+            return Err(error);
+        }
+        // Somebody else, or the same once more if it only hung up (a worker of it was restarted, say).
+        let same = (kind == Kind::Truncated).then_some(peer);
+        let Some(peer) = self.other().or(same) else {
+            return Err(error);
+        };
+        if !self.origin.budget.spend(self.origin.now(), rule.percent) {
+            return Err(error);
+        }
+        self.retried += 1;
+        match self.again() {
+            Some(request) => Ok(Next {
+                request,
+                peer,
+                fresh: true,
+            }),
+            None => Err(error),
+        }
+    }
+
+    fn blame(&mut self, peer: &Peer) {
+        let origin = self.origin;
+        peer.health.failed(origin.now(), origin.config.passive);
+        self.tried.push(peer.index);
+    }
+
+    fn other(&self) -> Option<Arc<Peer>> {
+        let in_time = self.until.is_none_or(|until| Instant::now() < until);
+        if in_time { self.choose() } else { None }
+    }
+
+    /// The request once more, if it is repeatable.
+    fn again(&self) -> Option<Request<Outgoing>> {
+        let spare = self.spare.as_ref()?;
+        Some(self.listening(spare.request()))
+    }
+
+    /// Has hyper call us with interim responses to `request`.
+    fn listening(&self, mut request: Request<Outgoing>) -> Request<Outgoing> {
+        if let Some(passing) = &self.interim {
+            let passing = Arc::clone(passing);
+            hyper::ext::on_informational(&mut request, move |interim| {
+                let mut passing = passing.lock().unwrap_or_else(PoisonError::into_inner);
+                passing.pass(interim.status(), interim.headers());
+            });
+        }
+        request
+    }
+}
+
+/// Whether another server may do better after such a failure.
+fn may_retry(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::Truncated
+            | Kind::FirstByteTimeout
+            | Kind::Malformed
+            | Kind::Protocol
+            | Kind::HeadTooLarge
+    )
+}
+
+impl Spare {
+    fn of(request: &Request<Outgoing>) -> Self {
+        Self {
+            method: request.method().clone(),
+            uri: request.uri().clone(),
+            headers: request.headers().clone(),
+        }
+    }
+
+    fn request(&self) -> Request<Outgoing> {
+        let mut request = Request::new(Outgoing::empty());
+        *request.method_mut() = self.method.clone();
+        *request.uri_mut() = self.uri.clone();
+        *request.headers_mut() = self.headers.clone();
+        *request.version_mut() = Version::HTTP_11;
+        request
+    }
+}
+
+impl Passing {
+    fn new(to: Interim) -> Arc<Mutex<Self>> {
+        let left = MOST_INTERIM;
+        Arc::new(Mutex::new(Self { to, left }))
+    }
+
+    /// Passes on all interim responses but the answer to `Expect`, which is between us and the server.
+    fn pass(&mut self, status: StatusCode, headers: &HeaderMap) {
+        if status == StatusCode::CONTINUE || self.left == 0 {
+            return;
+        }
+        self.left -= 1;
+        (self.to)(status, headers);
+    }
+}

@@ -1,0 +1,107 @@
+//! The limit on concurrent fetches, over all workers, with its bounded queue.
+
+use crate::{Error, Kind};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::SeqCst},
+    },
+    time::Duration,
+};
+use tokio::sync::Notify;
+
+/// Counts fetches under way; those beyond the limit wait for a turn.
+///
+/// Free passage costs two atomic operations and no lock, which is why this is not tokio's semaphore: that one locks
+/// its list of waiters on each release.
+#[derive(Debug)]
+pub(crate) struct Gate {
+    most: usize,
+    queue: usize,
+    patience: Duration,
+    active: AtomicUsize,
+    waiting: AtomicUsize,
+    turn: Notify,
+}
+
+/// One fetch's leave to be under way; given back on drop.
+#[derive(Debug)]
+pub(crate) struct Pass(Arc<Gate>);
+
+impl Drop for Pass {
+    fn drop(&mut self) {
+        self.0.active.fetch_sub(1, SeqCst);
+        // Sequentially consistent with `enter`'s own order (waiting, then active): one of the two sees the other.
+        if self.0.waiting.load(SeqCst) > 0 {
+            self.0.turn.notify_one();
+        }
+    }
+}
+
+/// One place in the queue; given back on drop, so a caller that goes away leaves no ghost.
+struct Place<'a>(&'a AtomicUsize);
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, SeqCst);
+    }
+}
+
+impl Gate {
+    pub(crate) fn new(most: usize, queue: usize, patience: Duration) -> Self {
+        Self {
+            most: most.max(1),
+            queue,
+            patience,
+            active: AtomicUsize::new(0),
+            waiting: AtomicUsize::new(0),
+            turn: Notify::new(),
+        }
+    }
+
+    pub(crate) fn active(&self) -> usize {
+        self.active.load(SeqCst)
+    }
+
+    pub(crate) fn waiting(&self) -> usize {
+        self.waiting.load(SeqCst)
+    }
+
+    /// Waits for leave, at most `whole` where that is less than the queue's own limit. Fails with `Kind::QueueFull` at
+    /// once or `Kind::QueueTimeout` later.
+    pub(crate) async fn enter(self: &Arc<Self>, whole: Option<Duration>) -> Result<Pass, Error> {
+        // Who waits goes first: a newcomer does not slip past the queue.
+        if self.waiting() == 0
+            && let Some(pass) = self.try_enter()
+        {
+            return Ok(pass);
+        }
+        if self.waiting.fetch_add(1, SeqCst) >= self.queue {
+            drop(Place(&self.waiting));
+            return Err(Error::new(Kind::QueueFull));
+        }
+        let _place = Place(&self.waiting);
+        let patience = whole.map_or(self.patience, |whole| whole.min(self.patience));
+        tokio::time::timeout(patience, self.wait())
+            .await
+            .map_err(|_| Error::new(Kind::QueueTimeout))
+    }
+
+    async fn wait(self: &Arc<Self>) -> Pass {
+        loop {
+            let mut turn = std::pin::pin!(self.turn.notified());
+            turn.as_mut().enable();
+            if let Some(pass) = self.try_enter() {
+                return pass;
+            }
+            turn.await;
+        }
+    }
+
+    fn try_enter(self: &Arc<Self>) -> Option<Pass> {
+        let entered = self.active.fetch_update(SeqCst, SeqCst, |active| {
+            (active < self.most).then_some(active + 1)
+        });
+        entered.ok().map(|_| Pass(Arc::clone(self)))
+    }
+}

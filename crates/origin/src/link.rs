@@ -1,0 +1,153 @@
+//! One connection with its HTTP engine: a sender of requests and the task that drives the socket.
+
+use crate::{Error, Kind, Origin, connect::Dialled, upload::Outgoing};
+use hyper::client::conn::{http1, http2};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use std::{
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+use tokio::{
+    task::{AbortHandle, spawn_local},
+    time::{Instant, Sleep, sleep_until},
+};
+
+/// hyper's least size of a connection's read buffer (it refuses less).
+const LEAST_BUFFER: usize = 8 * 1024;
+
+/// A connection's time limits tick here. It goes with an HTTP/1.1 connection from fetch to fetch: moving the deadline
+/// of a timer that is already set further into the future costs one atomic operation, making a new one a lock.
+pub(crate) type Alarm = Pin<Box<Sleep>>;
+
+/// An alarm that is set far off until it is needed.
+pub(crate) fn alarm(at: Instant) -> Alarm {
+    Box::pin(sleep_until(at))
+}
+
+/// The task that drives a connection. Dropping it closes the socket at once, whatever is under way.
+#[derive(Debug)]
+struct Driver(Option<AbortHandle>);
+
+impl Driver {
+    /// Lets the task end by itself.
+    fn release(&mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        if let Some(task) = &self.0 {
+            task.abort();
+        }
+    }
+}
+
+/// An HTTP/1.1 connection, held by one fetch at a time or idle in the pool. Dropping it closes the socket.
+#[derive(Debug)]
+pub(crate) struct Http1 {
+    pub(crate) sender: http1::SendRequest<Outgoing>,
+    pub(crate) alarm: Alarm,
+    /// `Place::epoch` when it was made.
+    pub(crate) epoch: u64,
+    /// It has carried a response before.
+    pub(crate) reused: bool,
+    heard: Arc<AtomicU64>,
+    driver: Driver,
+}
+
+impl Http1 {
+    pub(crate) async fn new(origin: &Origin, dialled: Dialled) -> Result<Self, Error> {
+        let largest = origin.config.largest_head;
+        let heard = dialled.stream.heard();
+        let (sender, connection) = http1::Builder::new()
+            .max_buf_size(largest.max(LEAST_BUFFER))
+            .max_header_size(largest)
+            .handshake(TokioIo::new(dialled.stream))
+            .await
+            .map_err(|cause| Error::new(Kind::Protocol).because(cause))?;
+        let task = spawn_local(connection.with_upgrades());
+        Ok(Self {
+            sender,
+            alarm: alarm(Instant::now() + origin.config.timeouts.first_byte),
+            epoch: dialled.epoch,
+            reused: false,
+            heard,
+            driver: Driver(Some(task.abort_handle())),
+        })
+    }
+
+    /// Bytes received on it so far.
+    pub(crate) fn heard(&self) -> u64 {
+        self.heard.load(Relaxed)
+    }
+
+    /// Nothing is under way on it and the server has not closed it.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.sender.is_ready()
+    }
+
+    /// Gives the socket up to whoever holds the upgrade (RFC 9110 section 7.8).
+    pub(crate) fn hand_over(mut self) {
+        self.driver.release();
+    }
+}
+
+/// A worker's HTTP/2 connection to a server, shared by all its fetches there. When the last clone goes, the socket closes.
+#[derive(Clone, Debug)]
+pub(crate) struct Http2 {
+    pub(crate) sender: http2::SendRequest<Outgoing>,
+    /// `Place::epoch` when it was made.
+    pub(crate) epoch: u64,
+    driver: Arc<Driver>,
+}
+
+impl Http2 {
+    pub(crate) async fn new(origin: &Origin, dialled: Dialled) -> Result<Self, Error> {
+        let largest = u32::try_from(origin.config.largest_head).unwrap_or(u32::MAX);
+        let (sender, connection) = http2::Builder::new(LocalExecutor)
+            .timer(TokioTimer::new())
+            // A connection that died without a word is found out before fetches pile up on it.
+            .keep_alive_interval(Duration::from_secs(20))
+            .keep_alive_timeout(Duration::from_secs(10))
+            .initial_stream_window_size(1024 * 1024)
+            .initial_connection_window_size(4 * 1024 * 1024)
+            .max_header_list_size(largest)
+            .handshake(TokioIo::new(dialled.stream))
+            .await
+            .map_err(|cause| Error::new(Kind::Protocol).because(cause))?;
+        let task = spawn_local(connection);
+        Ok(Self {
+            sender,
+            epoch: dialled.epoch,
+            driver: Arc::new(Driver(Some(task.abort_handle()))),
+        })
+    }
+
+    /// Fetches under way on it, apart from the pool's own hold.
+    pub(crate) fn is_idle(&self) -> bool {
+        Arc::strong_count(&self.driver) <= 1
+    }
+
+    /// The server has closed it or said GOAWAY (RFC 9113 section 6.8).
+    pub(crate) fn is_closed(&self) -> bool {
+        self.sender.is_closed()
+    }
+}
+
+/// Runs hyper's HTTP/2 tasks beside the connection, on the worker's own `LocalSet`.
+#[derive(Clone, Copy, Debug)]
+struct LocalExecutor;
+
+impl<F> hyper::rt::Executor<F> for LocalExecutor
+where
+    F: Future + 'static,
+{
+    fn execute(&self, task: F) {
+        spawn_local(task);
+    }
+}

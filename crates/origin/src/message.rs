@@ -1,0 +1,187 @@
+//! What is changed in a request before it goes out, and what a response must satisfy before it is believed.
+//!
+//! hyper reads responses leniently in some places where a cache must not: it prefers `Transfer-Encoding` to a
+//! `Content-Length` beside it, takes a repeated `Content-Length`, reads any unknown transfer coding until the
+//! connection closes, and leaves codings before `chunked` in place. What it lets through is judged here.
+
+use crate::{Error, Kind, connect::Speaks, upload::Outgoing};
+use http::{
+    HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, Version,
+    header::{CONTENT_LENGTH, EXPECT, HOST, TRANSFER_ENCODING, UPGRADE},
+    uri::{Authority, PathAndQuery, Scheme},
+};
+use http_body::Body;
+
+/// What the judgement of a response needs to know of its request.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked {
+    /// The request asked for an upgrade.
+    pub(crate) upgrade: bool,
+}
+
+/// Whether the connection may be used again after a response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Afterwards {
+    Reuse,
+    /// The framing was odd: what follows on the connection cannot be trusted.
+    Close,
+}
+
+/// Makes the request's framing fields say what its body is. Done once, before the first attempt.
+pub(crate) fn frame(request: &mut Request<Outgoing>) -> Asked {
+    let upgrade = request.headers().contains_key(UPGRADE);
+    let size = request.body().size_hint().exact();
+    let ended = request.body().is_end_stream() || size == Some(0);
+    let unmeasured = size.is_none() && !has_length(request.headers());
+    let wants_length = expects_content(request.method());
+    // hyper refuses to write versions it does not know, and an HTTP/1.0 client does not make an HTTP/1.0 proxy.
+    *request.version_mut() = Version::HTTP_11;
+    let headers = request.headers_mut();
+    // We answer the client's expectation ourselves (RFC 9110 section 10.1.1).
+    headers.remove(EXPECT);
+    headers.remove(TRANSFER_ENCODING);
+    match size {
+        _ if ended && wants_length => {
+            headers.insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
+        }
+        // A length without content to fill it would make the server wait for the next request's bytes.
+        _ if ended => {
+            headers.remove(CONTENT_LENGTH);
+        }
+        Some(length) => {
+            headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
+        }
+        None if unmeasured => {
+            headers.remove(CONTENT_LENGTH);
+            // Said aloud, since hyper drops the unmeasured body of a GET otherwise.
+            headers.insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
+        }
+        None => {}
+    }
+    Asked { upgrade }
+}
+
+/// Methods whose requests say `Content-Length: 0` when they have no content (RFC 9110 section 8.6).
+fn expects_content(method: &Method) -> bool {
+    !matches!(
+        *method,
+        Method::GET | Method::HEAD | Method::DELETE | Method::OPTIONS | Method::TRACE
+    )
+}
+
+fn has_length(headers: &HeaderMap) -> bool {
+    matches!(length(headers), Ok(Some(_)))
+}
+
+/// Puts the request's target into the form that the protocol needs.
+pub(crate) fn address(
+    request: &mut Request<Outgoing>,
+    speaks: Speaks,
+    tls: bool,
+) -> Result<(), Error> {
+    match speaks {
+        Speaks::Http1 if request.uri().authority().is_none() => Ok(()),
+        Speaks::Http1 => {
+            let target = target(request.uri());
+            *request.uri_mut() = Uri::from(target);
+            Ok(())
+        }
+        Speaks::Http2 => {
+            let authority = request
+                .headers_mut()
+                .remove(HOST)
+                .and_then(|host| Authority::try_from(host.as_bytes()).ok())
+                .or_else(|| request.uri().authority().cloned())
+                .ok_or_else(|| {
+                    Error::new(Kind::Configuration)
+                        .because("the request's Host is not an authority")
+                })?;
+            let mut parts = http::uri::Parts::default();
+            parts.scheme = Some(if tls { Scheme::HTTPS } else { Scheme::HTTP });
+            parts.authority = Some(authority);
+            parts.path_and_query = Some(target(request.uri()));
+            // Chunks are HTTP/1.1's (RFC 9113 section 8.2.2).
+            request.headers_mut().remove(TRANSFER_ENCODING);
+            *request.uri_mut() = Uri::from_parts(parts)
+                .map_err(|cause| Error::new(Kind::Configuration).because(cause))?;
+            *request.version_mut() = Version::HTTP_2;
+            Ok(())
+        }
+    }
+}
+
+fn target(uri: &Uri) -> PathAndQuery {
+    uri.path_and_query()
+        .cloned()
+        .unwrap_or_else(|| PathAndQuery::from_static("/"))
+}
+
+/// Judges a response's head (RFC 9112 section 6) and removes framing fields that mean nothing on it.
+pub(crate) fn judge<B>(
+    response: &mut Response<B>,
+    asked: Asked,
+    speaks: Speaks,
+) -> Result<Afterwards, Error> {
+    let malformed = |why: &'static str| Err(Error::new(Kind::Malformed).because(why));
+    let status = response.status();
+    if status == StatusCode::SWITCHING_PROTOCOLS && (!asked.upgrade || speaks == Speaks::Http2) {
+        return malformed("101 without having been asked for an upgrade");
+    }
+    let headers = response.headers_mut();
+    let length = match length(headers) {
+        Ok(length) => length,
+        Err(why) => return malformed(why),
+    };
+    let coded = match coding(headers) {
+        Ok(coded) => coded,
+        Err(why) => return malformed(why),
+    };
+    if coded && length.is_some() {
+        return malformed("both Transfer-Encoding and Content-Length");
+    }
+    // A 204 has neither (RFC 9110 section 8.6, RFC 9112 section 6.1); a server that sends one may send a body too.
+    if status == StatusCode::NO_CONTENT && (coded || length.is_some()) {
+        headers.remove(CONTENT_LENGTH);
+        headers.remove(TRANSFER_ENCODING);
+        return Ok(match length {
+            Some(0) => Afterwards::Reuse,
+            _ => Afterwards::Close,
+        });
+    }
+    Ok(Afterwards::Reuse)
+}
+
+/// The one `Content-Length`; `Err`: repeated, or not digits only (RFC 9110 section 8.6 allows to reject repetition).
+fn length(headers: &HeaderMap) -> Result<Option<u64>, &'static str> {
+    let mut lines = headers.get_all(CONTENT_LENGTH).iter();
+    let Some(value) = lines.next() else {
+        return Ok(None);
+    };
+    if lines.next().is_some() {
+        return Err("several Content-Length fields");
+    }
+    let digits = value.as_bytes();
+    if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
+        return Err("Content-Length is not a number");
+    }
+    std::str::from_utf8(digits)
+        .ok()
+        .and_then(|digits| digits.parse().ok())
+        .map(Some)
+        .ok_or("Content-Length is too large")
+}
+
+/// Whether the content is chunked; `Err`: any other coding, which we never ask for by `TE` (RFC 9112 section 7).
+fn coding(headers: &HeaderMap) -> Result<bool, &'static str> {
+    let mut lines = headers.get_all(TRANSFER_ENCODING).iter();
+    let Some(value) = lines.next() else {
+        return Ok(false);
+    };
+    if lines.next().is_some() || !value.as_bytes().eq_ignore_ascii_case(b"chunked") {
+        return Err("a transfer coding other than chunked");
+    }
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests;

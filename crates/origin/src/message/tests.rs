@@ -1,0 +1,276 @@
+use super::*;
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full, StreamBody};
+
+fn response(status: u16, fields: &[(&'static str, &'static str)]) -> Response<()> {
+    let mut response = Response::new(());
+    *response.status_mut() = StatusCode::from_u16(status).unwrap();
+    for (name, value) in fields {
+        let value = HeaderValue::from_static(value);
+        response.headers_mut().append(*name, value);
+    }
+    response
+}
+
+#[test]
+fn judges_framing() {
+    const CL: &str = "content-length";
+    const TE: &str = "transfer-encoding";
+    let reuse = Some(Afterwards::Reuse);
+    let close = Some(Afterwards::Close);
+    let table: &[(
+        &str,
+        u16,
+        &[(&'static str, &'static str)],
+        Option<Afterwards>,
+    )] = &[
+        ("RFC 9112 6.3: length", 200, &[(CL, "5")], reuse),
+        ("RFC 9112 6.3: chunked", 200, &[(TE, "chunked")], reuse),
+        (
+            "RFC 9112 7: coding names ignore case",
+            200,
+            &[(TE, "Chunked")],
+            reuse,
+        ),
+        ("RFC 9112 6.3: until close", 200, &[], reuse),
+        (
+            "RFC 9112 6.3: both",
+            200,
+            &[(CL, "5"), (TE, "chunked")],
+            None,
+        ),
+        (
+            "RFC 9112 6.3: different lengths",
+            200,
+            &[(CL, "5"), (CL, "6")],
+            None,
+        ),
+        (
+            "RFC 9110 8.6: MAY reject repetition",
+            200,
+            &[(CL, "5"), (CL, "5")],
+            None,
+        ),
+        ("RFC 9110 8.6: list", 200, &[(CL, "5, 5")], None),
+        ("RFC 9110 8.6: 1*DIGIT", 200, &[(CL, "+5")], None),
+        ("RFC 9110 8.6: 1*DIGIT", 200, &[(CL, "0x5")], None),
+        ("RFC 9110 8.6: 1*DIGIT", 200, &[(CL, "")], None),
+        (
+            "RFC 9110 8.6: overflow",
+            200,
+            &[(CL, "99999999999999999999")],
+            None,
+        ),
+        (
+            "RFC 9112 6.1: chunked once",
+            200,
+            &[(TE, "chunked, chunked")],
+            None,
+        ),
+        (
+            "RFC 9112 6.1: not asked for",
+            200,
+            &[(TE, "gzip, chunked")],
+            None,
+        ),
+        ("RFC 9112 6.1: not asked for", 200, &[(TE, "gzip")], None),
+        (
+            "RFC 9112 6.1: two lines",
+            200,
+            &[(TE, "gzip"), (TE, "chunked")],
+            None,
+        ),
+        ("RFC 9112 6.1: obfuscated", 200, &[(TE, "xchunked")], None),
+        (
+            "RFC 9112 6.1: judged on 304 too",
+            304,
+            &[(CL, "5"), (CL, "6")],
+            None,
+        ),
+        (
+            "RFC 9110 15.4.5: 304 may name a length",
+            304,
+            &[(CL, "5")],
+            reuse,
+        ),
+        ("RFC 9110 8.6: not on 204", 204, &[(CL, "5")], close),
+        ("RFC 9110 8.6: harmless on 204", 204, &[(CL, "0")], reuse),
+        ("RFC 9112 6.1: not on 204", 204, &[(TE, "chunked")], close),
+    ];
+    for (row, status, fields, want) in table {
+        let mut response = response(*status, fields);
+        let asked = Asked { upgrade: false };
+        let got = judge(&mut response, asked, Speaks::Http1).ok();
+        assert_eq!(got, *want, "{row}: {fields:?}");
+        if *status == 204 {
+            assert!(response.headers().is_empty(), "{row}");
+        }
+    }
+}
+
+#[test]
+fn an_upgrade_must_have_been_asked_for() {
+    for (upgrade, speaks, fine) in [
+        (true, Speaks::Http1, true),
+        (false, Speaks::Http1, false),
+        (true, Speaks::Http2, false),
+    ] {
+        let judged = judge(&mut response(101, &[]), Asked { upgrade }, speaks);
+        assert_eq!(judged.is_ok(), fine);
+    }
+}
+
+fn request(
+    method: Method,
+    body: Outgoing,
+    fields: &[(&'static str, &'static str)],
+) -> Request<Outgoing> {
+    let mut request = Request::new(body);
+    *request.method_mut() = method;
+    for (name, value) in fields {
+        let value = HeaderValue::from_static(value);
+        request.headers_mut().append(*name, value);
+    }
+    request
+}
+
+fn full(text: &'static str) -> Outgoing {
+    let body = Full::new(Bytes::from_static(text.as_bytes()));
+    Outgoing::new(body.map_err(|never| match never {}).boxed_unsync())
+}
+
+fn endless() -> Outgoing {
+    struct Never;
+    impl Body for Never {
+        type Data = Bytes;
+        type Error = Box<dyn std::error::Error + Send + Sync>;
+        fn poll_frame(
+            self: std::pin::Pin<&mut Self>,
+            _: &mut std::task::Context<'_>,
+        ) -> std::task::Poll<Option<Result<http_body::Frame<Bytes>, Self::Error>>> {
+            std::task::Poll::Pending
+        }
+    }
+    Outgoing::new(Never.boxed_unsync())
+}
+
+#[test]
+fn request_framing_says_what_the_body_is() {
+    type Row = (
+        Method,
+        Outgoing,
+        &'static [(&'static str, &'static str)],
+        Option<&'static str>,
+        bool,
+    );
+    let table: Vec<Row> = vec![
+        (Method::GET, Outgoing::empty(), &[], None, false),
+        (
+            Method::GET,
+            Outgoing::empty(),
+            &[("content-length", "5")],
+            None,
+            false,
+        ),
+        (
+            Method::GET,
+            Outgoing::empty(),
+            &[("transfer-encoding", "chunked")],
+            None,
+            false,
+        ),
+        (
+            Method::POST,
+            Outgoing::empty(),
+            &[("content-length", "5")],
+            Some("0"),
+            false,
+        ),
+        (Method::POST, full("hello"), &[], Some("5"), false),
+        (
+            Method::POST,
+            full("hello"),
+            &[("content-length", "7")],
+            Some("5"),
+            false,
+        ),
+        (
+            Method::POST,
+            endless(),
+            &[("content-length", "7")],
+            Some("7"),
+            false,
+        ),
+        (
+            Method::POST,
+            endless(),
+            &[("content-length", "7, 8")],
+            None,
+            true,
+        ),
+        (Method::POST, endless(), &[], None, true),
+        (Method::GET, endless(), &[], None, true),
+        (
+            Method::POST,
+            endless(),
+            &[("expect", "100-continue")],
+            None,
+            true,
+        ),
+    ];
+    for (index, (method, body, fields, length, chunked)) in table.into_iter().enumerate() {
+        let mut request = request(method, body, fields);
+        frame(&mut request);
+        let got = request.headers().get(CONTENT_LENGTH);
+        assert_eq!(
+            got.map(|value| value.to_str().unwrap()),
+            length,
+            "row {index}"
+        );
+        assert_eq!(
+            request.headers().contains_key(TRANSFER_ENCODING),
+            chunked,
+            "row {index}"
+        );
+        assert!(!request.headers().contains_key(EXPECT));
+    }
+}
+
+#[test]
+fn targets_keep_their_bytes() {
+    for target in [
+        "/",
+        "//a//b",
+        "/a%2Fb?c=%20d&&e",
+        "/?",
+        "/a?b?c",
+        "*",
+        "/\u{e9}",
+        "/a/../b/./c",
+        "/;p|x\"{}",
+    ] {
+        let Ok(uri) = target.parse::<Uri>() else {
+            continue;
+        };
+        for (speaks, tls, before) in [
+            (Speaks::Http1, false, ""),
+            (Speaks::Http2, true, "https://a.example:8443"),
+        ] {
+            let mut request = request(
+                Method::GET,
+                Outgoing::empty(),
+                &[("host", "a.example:8443")],
+            );
+            *request.uri_mut() = uri.clone();
+            if target == "*" && speaks == Speaks::Http2 {
+                continue;
+            }
+            address(&mut request, speaks, tls).unwrap();
+            assert_eq!(request.uri().to_string(), format!("{before}{target}"));
+            assert_eq!(
+                request.headers().contains_key(HOST),
+                speaks == Speaks::Http1
+            );
+        }
+    }
+}

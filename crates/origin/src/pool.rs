@@ -1,0 +1,239 @@
+//! Each worker's own connections: idle ones kept for the next fetch, and the turn of each server.
+//!
+//! A pool lives in its worker's thread and is found by the origin's number. It outlives neither its connections' idle
+//! time nor the origin: one small task per worker looks once a second.
+
+use crate::link::{Http1, Http2};
+use std::{
+    cell::{Cell, RefCell},
+    collections::{BTreeMap, VecDeque},
+    sync::{Arc, Weak},
+    time::Duration,
+};
+use tokio::{sync::Notify, task::spawn_local, time::Instant};
+
+/// How often a worker looks for what has been idle too long.
+const ROUND: Duration = Duration::from_secs(1);
+
+thread_local! {
+    static POOLS: RefCell<BTreeMap<u64, Pool>> = const { RefCell::new(BTreeMap::new()) };
+    static TENDED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// What all workers know of an origin's pools: its number, its limits, and (by being dropped) its end.
+#[derive(Debug)]
+pub(crate) struct Identity {
+    pub(crate) number: u64,
+    pub(crate) servers: usize,
+    pub(crate) idle_connections: usize,
+    pub(crate) idle_time: Duration,
+}
+
+/// One server's lane in the calling worker's pool.
+#[derive(Clone, Copy)]
+pub(crate) struct Key<'a> {
+    pub(crate) origin: &'a Arc<Identity>,
+    pub(crate) server: usize,
+    /// `Place::epoch` as of now: connections of an older one are not used again.
+    pub(crate) epoch: u64,
+}
+
+/// One worker's connections to one origin.
+struct Pool {
+    origin: Weak<Identity>,
+    lanes: Vec<Lane>,
+    /// Smooth weighted round robin's current weights, by server.
+    turns: Vec<i64>,
+}
+
+/// One worker's connections to one server.
+#[derive(Default)]
+struct Lane {
+    /// The one used last at the back: it has the most life left, and the others may grow old and go.
+    idle: VecDeque<Idle>,
+    http2: Option<Shared>,
+    /// Somebody is making the HTTP/2 connection; the others wait for it.
+    dialling: Option<Arc<Notify>>,
+    /// ALPN settled on HTTP/1.1 last time: nothing to share, so nobody waits.
+    chose_http1: bool,
+}
+
+struct Idle {
+    link: Http1,
+    since: Instant,
+}
+
+struct Shared {
+    link: Http2,
+    used: Instant,
+}
+
+/// What the pool says to one that wants a shared HTTP/2 connection.
+pub(crate) enum Sharing {
+    Open(Http2),
+    /// Somebody else is making it: ask again when told.
+    Wait(Arc<Notify>),
+    /// Make it; the others wait until this is dropped.
+    Make(Making),
+}
+
+/// The turn to make a server's HTTP/2 connection.
+pub(crate) struct Making {
+    origin: Arc<Identity>,
+    server: usize,
+    done: Arc<Notify>,
+}
+
+impl Drop for Making {
+    fn drop(&mut self) {
+        with_lane(&self.origin, self.server, |lane| lane.dialling = None);
+        self.done.notify_waiters();
+    }
+}
+
+/// Takes an idle connection that may be used now.
+pub(crate) fn take(key: Key<'_>, now: Instant) -> Option<Http1> {
+    with_lane(key.origin, key.server, |lane| {
+        while let Some(idle) = lane.idle.pop_back() {
+            let fits = idle.link.epoch == key.epoch && idle.link.is_ready();
+            if fits && now.duration_since(idle.since) < key.origin.idle_time {
+                return Some(idle.link);
+            }
+        }
+        None
+    })?
+}
+
+/// Keeps a connection for the next fetch, in place of the oldest where there are enough.
+pub(crate) fn put(key: Key<'_>, link: Http1, since: Instant) {
+    let most = key.origin.idle_connections;
+    if most == 0 || link.epoch != key.epoch || !link.is_ready() {
+        return;
+    }
+    with_lane(key.origin, key.server, |lane| {
+        if lane.idle.len() >= most {
+            lane.idle.pop_front();
+        }
+        lane.idle.push_back(Idle { link, since });
+    });
+}
+
+/// Asks for the shared HTTP/2 connection; `None`: this server speaks HTTP/1.1.
+pub(crate) fn shared(key: Key<'_>, now: Instant) -> Option<Sharing> {
+    with_lane(key.origin, key.server, |lane| {
+        if let Some(shared) = &mut lane.http2 {
+            if shared.link.epoch == key.epoch && !shared.link.is_closed() {
+                shared.used = now;
+                return Some(Sharing::Open(shared.link.clone()));
+            }
+            // What is under way on it goes on; the last fetch closes it.
+            lane.http2 = None;
+        }
+        if lane.chose_http1 {
+            return None;
+        }
+        if let Some(done) = &lane.dialling {
+            return Some(Sharing::Wait(Arc::clone(done)));
+        }
+        let done = Arc::new(Notify::new());
+        lane.dialling = Some(Arc::clone(&done));
+        Some(Sharing::Make(Making {
+            origin: Arc::clone(key.origin),
+            server: key.server,
+            done,
+        }))
+    })?
+}
+
+/// Shares a new HTTP/2 connection with this worker's other fetches.
+pub(crate) fn share(key: Key<'_>, link: Http2, now: Instant) {
+    with_lane(key.origin, key.server, |lane| {
+        lane.chose_http1 = false;
+        lane.http2 = Some(Shared { link, used: now });
+    });
+}
+
+/// Remembers that ALPN settled on HTTP/1.1.
+pub(crate) fn note_http1(key: Key<'_>) {
+    with_lane(key.origin, key.server, |lane| lane.chose_http1 = true);
+}
+
+/// Lets `choose` work on this worker's turns, one a server.
+pub(crate) fn with_turns<T>(origin: &Arc<Identity>, choose: impl FnOnce(&mut [i64]) -> T) -> T {
+    with(origin, |pool| choose(&mut pool.turns))
+}
+
+fn with_lane<T>(
+    origin: &Arc<Identity>,
+    server: usize,
+    act: impl FnOnce(&mut Lane) -> T,
+) -> Option<T> {
+    with(origin, |pool| pool.lanes.get_mut(server).map(act))
+}
+
+/// Runs `act` on this worker's pool for the origin, made if need be. `act` must not come back here.
+fn with<T>(origin: &Arc<Identity>, act: impl FnOnce(&mut Pool) -> T) -> T {
+    POOLS.with_borrow_mut(|pools| {
+        act(pools.entry(origin.number).or_insert_with(|| Pool {
+            origin: Arc::downgrade(origin),
+            lanes: std::iter::repeat_with(Lane::default)
+                .take(origin.servers)
+                .collect(),
+            turns: vec![0; origin.servers],
+        }))
+    })
+}
+
+/// Starts this worker's tending task unless it runs. Called where connections are made, that is inside a `LocalSet`.
+pub(crate) fn tend() {
+    if TENDED.replace(true) {
+        return;
+    }
+    let running = Tending;
+    spawn_local(async move {
+        let _running = running;
+        while sweep(Instant::now()) {
+            tokio::time::sleep(ROUND).await;
+        }
+    });
+}
+
+/// The tending task is alive; told apart from a runtime that ended with the task in it.
+struct Tending;
+
+impl Drop for Tending {
+    fn drop(&mut self) {
+        TENDED.set(false);
+    }
+}
+
+/// Drops what is closed, idle too long, or belongs to an origin that is gone. Returns whether any pool is left.
+fn sweep(now: Instant) -> bool {
+    POOLS.with_borrow_mut(|pools| {
+        pools.retain(|_, pool| match pool.origin.upgrade() {
+            Some(origin) => {
+                for lane in &mut pool.lanes {
+                    lane.sweep(now, origin.idle_time);
+                }
+                true
+            }
+            None => false,
+        });
+        !pools.is_empty()
+    })
+}
+
+impl Lane {
+    fn sweep(&mut self, now: Instant, idle_time: Duration) {
+        self.idle
+            .retain(|idle| idle.link.is_ready() && now.duration_since(idle.since) < idle_time);
+        if let Some(shared) = &mut self.http2 {
+            if !shared.link.is_idle() {
+                shared.used = now;
+            }
+            if shared.link.is_closed() || now.duration_since(shared.used) >= idle_time {
+                self.http2 = None;
+            }
+        }
+    }
+}

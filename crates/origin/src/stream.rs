@@ -1,0 +1,153 @@
+//! The bytes to and from a server: TCP or Unix socket, plain or TLS, as one type.
+
+use std::{
+    io,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    task::{Context, Poll},
+};
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    net::{TcpStream, UnixStream},
+};
+use tokio_rustls::client::TlsStream;
+
+/// A socket as the kernel gives it.
+#[derive(Debug)]
+pub(crate) enum Wire {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+}
+
+/// Calls `$call` on whichever socket there is.
+macro_rules! on {
+    ($self:expr, $type:ident :: { $($variant:ident),+ }, $socket:ident => $call:expr) => {
+        match $self.get_mut() {
+            $($type::$variant($socket) => $call,)+
+        }
+    };
+}
+
+impl AsyncRead for Wire {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        on!(self, Wire::{Tcp, Unix}, socket => Pin::new(socket).poll_read(cx, buffer))
+    }
+}
+
+impl AsyncWrite for Wire {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        on!(self, Wire::{Tcp, Unix}, socket => Pin::new(socket).poll_write(cx, bytes))
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        on!(self, Wire::{Tcp, Unix}, socket => Pin::new(socket).poll_write_vectored(cx, slices))
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        on!(self, Wire::{Tcp, Unix}, socket => Pin::new(socket).poll_flush(cx))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        on!(self, Wire::{Tcp, Unix}, socket => Pin::new(socket).poll_shutdown(cx))
+    }
+}
+
+/// A socket with or without TLS.
+#[derive(Debug)]
+pub(crate) enum Secured {
+    Plain(Wire),
+    Tls(Box<TlsStream<Wire>>),
+}
+
+/// A connection's bytes, counted as they come in.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    inner: Secured,
+    heard: Arc<AtomicU64>,
+}
+
+impl Stream {
+    pub(crate) fn new(inner: Secured) -> Self {
+        Self {
+            inner,
+            heard: Arc::default(),
+        }
+    }
+
+    /// How many bytes the server has sent so far; goes on counting after the stream moved to its driver.
+    pub(crate) fn heard(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.heard)
+    }
+}
+
+impl AsyncRead for Stream {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        let before = buffer.filled().len();
+        let inner = Pin::new(&mut this.inner);
+        let done =
+            on!(inner, Secured::{Plain, Tls}, socket => Pin::new(socket).poll_read(cx, buffer));
+        let read = buffer.filled().len() - before;
+        if read > 0 {
+            this.heard.fetch_add(read as u64, Relaxed);
+        }
+        done
+    }
+}
+
+impl AsyncWrite for Stream {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let inner = Pin::new(&mut self.get_mut().inner);
+        on!(inner, Secured::{Plain, Tls}, socket => Pin::new(socket).poll_write(cx, bytes))
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let inner = Pin::new(&mut self.get_mut().inner);
+        on!(inner, Secured::{Plain, Tls}, socket => Pin::new(socket).poll_write_vectored(cx, slices))
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let inner = Pin::new(&mut self.get_mut().inner);
+        on!(inner, Secured::{Plain, Tls}, socket => Pin::new(socket).poll_flush(cx))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let inner = Pin::new(&mut self.get_mut().inner);
+        on!(inner, Secured::{Plain, Tls}, socket => Pin::new(socket).poll_shutdown(cx))
+    }
+}

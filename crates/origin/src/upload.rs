@@ -1,0 +1,127 @@
+//! The request's body on its way to the server, watched so that a time limit knows whom to blame.
+
+use crate::RequestBody;
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+use std::{
+    error::Error,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicU8, AtomicU64, Ordering::Relaxed},
+    },
+    task::{Context, Poll, ready},
+};
+
+/// Where an upload stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// The server takes what the client gives.
+    Flowing,
+    /// The client has not sent the next piece yet.
+    AwaitsClient,
+    /// All of it was handed on.
+    Done,
+    /// The client's side broke.
+    Failed,
+}
+
+/// What the waiting side sees of an upload.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    stage: AtomicU8,
+    pieces: AtomicU64,
+}
+
+impl Progress {
+    fn new() -> Self {
+        Self {
+            stage: AtomicU8::new(Stage::Flowing as u8),
+            pieces: AtomicU64::new(0),
+        }
+    }
+
+    pub(crate) fn stage(&self) -> Stage {
+        const STAGES: [Stage; 4] = [
+            Stage::Flowing,
+            Stage::AwaitsClient,
+            Stage::Done,
+            Stage::Failed,
+        ];
+        let stage = usize::from(self.stage.load(Relaxed));
+        STAGES.get(stage).copied().unwrap_or(Stage::Failed)
+    }
+
+    /// Pieces handed on so far.
+    pub(crate) fn pieces(&self) -> u64 {
+        self.pieces.load(Relaxed)
+    }
+
+    fn set(&self, stage: Stage) {
+        self.stage.store(stage as u8, Relaxed);
+    }
+}
+
+/// A request body as the HTTP engines read it. A request without content is not watched and allocates nothing.
+pub(crate) struct Outgoing {
+    body: RequestBody,
+    progress: Option<Arc<Progress>>,
+}
+
+impl Outgoing {
+    pub(crate) fn new(body: RequestBody) -> Self {
+        let progress = (!body.is_end_stream()).then(|| Arc::new(Progress::new()));
+        Self { body, progress }
+    }
+
+    pub(crate) fn empty() -> Self {
+        let none = http_body_util::Empty::new();
+        Self {
+            body: RequestBody::new(http_body_util::BodyExt::map_err(
+                none,
+                |never| match never {},
+            )),
+            progress: None,
+        }
+    }
+
+    pub(crate) fn progress(&self) -> Option<Arc<Progress>> {
+        self.progress.clone()
+    }
+}
+
+impl Body for Outgoing {
+    type Data = Bytes;
+    type Error = Box<dyn Error + Send + Sync>;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        let this = self.get_mut();
+        let polled = Pin::new(&mut this.body).poll_frame(cx);
+        let Some(progress) = &this.progress else {
+            return polled;
+        };
+        if polled.is_pending() {
+            progress.set(Stage::AwaitsClient);
+        }
+        let frame = ready!(polled);
+        progress.pieces.fetch_add(1, Relaxed);
+        progress.set(match &frame {
+            Some(Ok(_)) if this.body.is_end_stream() => Stage::Done,
+            Some(Ok(_)) => Stage::Flowing,
+            Some(Err(_)) => Stage::Failed,
+            None => Stage::Done,
+        });
+        Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

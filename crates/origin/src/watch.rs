@@ -1,0 +1,113 @@
+//! What goes on beside the fetches: active health checks and resolving names again.
+
+use crate::{
+    Origin,
+    config::ActiveHealth,
+    exchange::Attempt,
+    message,
+    peer::{Peer, Place},
+    resolve::Addresses,
+    upload::Outgoing,
+};
+use http::{HeaderValue, Request, Uri, header::HOST};
+use std::{sync::Arc, time::Duration};
+use tokio::{
+    task::JoinSet,
+    time::{Interval, MissedTickBehavior, interval, timeout},
+};
+
+/// Watches over all servers until dropped.
+pub(crate) async fn keep(origin: Arc<Origin>) {
+    let mut tasks = JoinSet::new();
+    for peer in &origin.peers {
+        tasks.spawn_local(resolve(Arc::clone(&origin), Arc::clone(peer)));
+        if let Some(rule) = &origin.config.active {
+            tasks.spawn_local(check(Arc::clone(&origin), Arc::clone(peer), rule.clone()));
+        }
+    }
+    // The tasks end with this set, which goes when we are dropped.
+    while tasks.join_next().await.is_some() {}
+}
+
+/// Ticks at once and then every `period`, without catching up on what was missed.
+fn every(period: Duration) -> Interval {
+    // tokio refuses a period of nothing.
+    let mut ticks = interval(period.max(Duration::from_millis(1)));
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    ticks
+}
+
+/// Resolves a server's name now and then; an address that is fixed is left alone.
+async fn resolve(origin: Arc<Origin>, peer: Arc<Peer>) {
+    let Some(addresses) = named(&peer) else {
+        return;
+    };
+    let mut ticks = every(origin.config.resolve_every);
+    loop {
+        ticks.tick().await;
+        if let Err(error) = addresses.refresh().await {
+            let (origin, server) = (origin.name(), &peer.label);
+            tracing::warn!(origin, %server, %error, "name not resolved; last addresses kept");
+        }
+    }
+}
+
+fn named(peer: &Peer) -> Option<&Addresses> {
+    match &peer.place {
+        Place::Tcp(addresses) if addresses.is_named() => Some(addresses),
+        Place::Tcp(_) | Place::Unix(_) => None,
+    }
+}
+
+/// Checks one server now and then: taken out after so many failures in a row, brought back after so many answers.
+async fn check(origin: Arc<Origin>, peer: Arc<Peer>, rule: ActiveHealth) {
+    let mut ticks = every(rule.every);
+    let (mut good, mut bad) = (0_u32, 0_u32);
+    loop {
+        ticks.tick().await;
+        (good, bad) = match probe(&origin, &peer, &rule).await {
+            Ok(()) => (good.saturating_add(1), 0),
+            Err(why) => {
+                let (origin, server) = (origin.name(), &peer.label);
+                tracing::debug!(origin, %server, why, "health check failed");
+                (0, bad.saturating_add(1))
+            }
+        };
+        let (origin_name, server) = (origin.name(), &peer.label);
+        if bad >= rule.unhealthy_after.max(1) && peer.health.mark_down() {
+            tracing::warn!(origin = origin_name, %server, "server is down");
+        }
+        if good >= rule.healthy_after.max(1) && peer.health.mark_up(origin.now()) {
+            tracing::info!(origin = origin_name, %server, "server is back");
+        }
+    }
+}
+
+/// Sends one check on a connection of its own, so that connecting is checked too.
+async fn probe(origin: &Origin, peer: &Arc<Peer>, rule: &ActiveHealth) -> Result<(), String> {
+    let mut request = Request::new(Outgoing::empty());
+    *request.uri_mut() = rule
+        .path
+        .parse::<Uri>()
+        .map_err(|cause| cause.to_string())?;
+    let host = rule.host.as_deref().unwrap_or_else(|| peer.host());
+    let host = HeaderValue::from_str(host).map_err(|cause| cause.to_string())?;
+    request.headers_mut().insert(HOST, host);
+    let asked = message::frame(&mut request);
+    let attempt = Attempt {
+        origin,
+        peer,
+        asked,
+        fresh: true,
+        until: None,
+    };
+    let answer = timeout(rule.timeout, attempt.make(request))
+        .await
+        .map_err(|_| "no answer in time".to_owned())?
+        .map_err(|failure| failure.into_error().to_string())?;
+    let status = answer.response.status().as_u16();
+    if rule.status.contains(&status) {
+        return Ok(());
+    }
+    Err(format!("status {status}"))
+}
