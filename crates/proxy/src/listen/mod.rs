@@ -1,7 +1,44 @@
 //! Accepts connections and turns them into requests: limits, TLS, PROXY protocol, HTTP/1.1 and HTTP/2, drain.
+//!
+//! `bind` opens one socket for each worker; each worker runs `accept_loop` on its own, on a current-thread runtime inside a
+//! `LocalSet`. A connection is one task (`task`); below `hyper` lies a `Meter`, which sees the bytes, and beside it a `Watch`,
+//! which knows what the connection is doing. One coarse clock for each loop judges all watches, so that no request sets a timer.
+
+mod accept;
+mod answer;
+mod bind;
+mod check;
+mod config;
+mod counters;
+mod drain;
+mod fault;
+mod interim;
+mod meter;
+mod proxy_protocol;
+mod redirect;
+mod request_body;
+mod service;
+mod shared;
+mod stream;
+mod task;
+mod tls;
+mod watch;
+
+pub use accept::accept_loop;
+pub use bind::{BindError, Bound, bind};
+pub use config::{Address, Limits, ListenConfig};
+pub use counters::{Counters, Snapshot};
+pub use drain::{Drain, DrainSwitch, drain};
+pub use interim::InterimSink;
+pub use proxy_protocol::{
+    Error as ProxyProtocolError, Header as ProxyHeader, parse as parse_proxy,
+};
+pub use request_body::RequestBody;
+pub use shared::Shared;
+pub use tls::{CertificateFiles, TlsError, TlsStore};
 
 use bytes::Bytes;
-use http::{HeaderMap, Request, Response, StatusCode};
+use http::{Request, Response};
 use std::{net::SocketAddr, rc::Rc};
 
 /// What every request knows of the connection it came on. One per connection, shared by its requests.
@@ -15,18 +52,6 @@ pub struct Connection {
     pub tls: bool,
 }
 
-/// Where the walk hands interim responses for the client of one request. On HTTP/1.1 the bytes go out before the final
-/// head; on HTTP/1.0 and HTTP/2 it does nothing.
-#[derive(Clone, Debug)]
-pub struct InterimSink {}
-
-impl InterimSink {
-    /// Sends one interim response (1xx except 100 and 101) now or as soon as the connection allows.
-    pub fn send(&self, status: StatusCode, fields: &HeaderMap) {
-        todo!()
-    }
-}
-
 /// What a listener calls for each request. The future is not `Send`: it lives on its worker.
 pub trait Serve: 'static {
     /// The body of an answer.
@@ -35,7 +60,7 @@ pub trait Serve: 'static {
     /// Answers one request. Never fails: errors are answers. `InterimSink` is a cheap clone.
     fn serve(
         &self,
-        request: Request<hyper::body::Incoming>,
+        request: Request<RequestBody>,
         connection: &Rc<Connection>,
         interim: InterimSink,
     ) -> impl Future<Output = Response<Self::Body>> + 'static;

@@ -1,0 +1,293 @@
+//! The loop of one worker on one listener: accepts, keeps the coarse clock, drains.
+
+use super::{
+    Serve,
+    bind::{Bound, Listening},
+    config::{Limits, ListenConfig},
+    drain::Drain,
+    fault::Fault,
+    shared::{Shared, Slot},
+    stream::Socket,
+    task,
+    watch::{Order, Patience, Verdict, Watch, Worker},
+};
+use crate::listen::counters::add;
+use std::{
+    cell::RefCell,
+    collections::HashMap,
+    future::poll_fn,
+    io::{self, Write},
+    net::SocketAddr,
+    rc::Rc,
+    sync::Arc,
+    task::{Context, Poll},
+};
+use tokio::{
+    net::{TcpListener, TcpStream, UnixListener},
+    sync::Notify,
+    task::spawn_local,
+    time::{Instant, Interval, MissedTickBehavior, interval},
+};
+
+/// Accepts connections and serves them until drained: then it stops accepting, lets requests in flight finish, and ends the
+/// rest at the deadline. Returns when no connection is left. Must run inside a `LocalSet`.
+///
+/// An error means that the runtime cannot take the socket; errors of single connections are counted, never returned.
+pub async fn accept_loop<S: Serve>(
+    bound: Bound,
+    service: Rc<S>,
+    shared: Arc<Shared>,
+    mut drain: Drain,
+) -> io::Result<()> {
+    let mut listener = Some(Listener::new(bound.socket)?);
+    let mut clock = clock(&shared.limits());
+    let worker = Worker::new(shared.enlist());
+    let place = Rc::new(Place {
+        config: bound.config,
+        service,
+        shared,
+        worker,
+        open: Open::default(),
+    });
+    let mut deadline = drain.now();
+    // Out of descriptors, say: the next step of the clock tries again.
+    let mut resting = false;
+    loop {
+        if deadline.is_some() {
+            if let Some(mut listener) = listener.take() {
+                place.take_last(&mut listener).await;
+                place.open.tell(Order::Drain);
+            }
+            if place.is_done(deadline) {
+                break;
+            }
+        }
+        tokio::select! {
+            accepted = accept(listener.as_mut()), if !resting => match accepted {
+                Ok(accepted) => place.welcome(accepted),
+                Err(error) => resting = must_rest(&error),
+            },
+            _ = clock.tick() => {
+                place.step();
+                resting = false;
+            }
+            at = drain.changed() => deadline = Some(at),
+            () = place.open.gone.notified(), if deadline.is_some() => {}
+        }
+    }
+    place.open.close_all().await;
+    Ok(())
+}
+
+fn clock(limits: &Limits) -> Interval {
+    let mut clock = interval(limits.tick.max(std::time::Duration::from_millis(1)));
+    clock.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    clock
+}
+
+/// Whether accepting must pause. What a single client did (it left before we took it) is no reason.
+fn must_rest(error: &io::Error) -> bool {
+    let the_clients = matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::ConnectionReset
+            | io::ErrorKind::Interrupted
+    );
+    if !the_clients {
+        tracing::warn!(%error, "cannot accept connections for a moment");
+    }
+    !the_clients
+}
+
+enum Listener {
+    Tcp(TcpListener),
+    Unix(UnixListener),
+}
+
+/// A connection just accepted.
+pub(super) struct Accepted {
+    pub(super) socket: Socket,
+    pub(super) peer: Option<SocketAddr>,
+    pub(super) local: Option<SocketAddr>,
+}
+
+impl Listener {
+    fn new(socket: Listening) -> io::Result<Self> {
+        Ok(match socket {
+            Listening::Tcp(listener) => Self::Tcp(TcpListener::from_std(listener)?),
+            Listening::Unix(listener) => Self::Unix(UnixListener::from_std(listener)?),
+        })
+    }
+
+    fn poll_accept(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Accepted>> {
+        match self {
+            Self::Tcp(listener) => listener.poll_accept(cx).map_ok(|(stream, peer)| {
+                // Answers are written whole; waiting for more to join a packet only delays their tail.
+                let _ = stream.set_nodelay(true);
+                Accepted {
+                    local: stream.local_addr().ok(),
+                    socket: Socket::Tcp(stream),
+                    peer: Some(canonical(peer)),
+                }
+            }),
+            Self::Unix(listener) => listener.poll_accept(cx).map_ok(|(stream, _)| Accepted {
+                socket: Socket::Unix(stream),
+                peer: None,
+                local: None,
+            }),
+        }
+    }
+}
+
+/// An IPv4 client of an IPv6 socket is an IPv4 client.
+fn canonical(peer: SocketAddr) -> SocketAddr {
+    SocketAddr::new(peer.ip().to_canonical(), peer.port())
+}
+
+async fn accept(listener: Option<&mut Listener>) -> io::Result<Accepted> {
+    match listener {
+        Some(listener) => poll_fn(|cx| listener.poll_accept(cx)).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// One worker on one listener.
+pub(super) struct Place<S> {
+    pub(super) config: Arc<ListenConfig>,
+    pub(super) service: Rc<S>,
+    pub(super) shared: Arc<Shared>,
+    pub(super) worker: Arc<Worker>,
+    open: Open,
+}
+
+impl<S: Serve> Place<S> {
+    /// Starts a connection's task, or turns it away.
+    fn welcome(self: &Rc<Self>, accepted: Accepted) {
+        let limits = self.shared.limits();
+        let counters = &self.worker.counters;
+        let Some(mut slot) = self.shared.claim(limits.connections, counters) else {
+            return self.turn_away(accepted.socket);
+        };
+        // Behind a balancer the address is known only later.
+        let behind_balancer = task::expects_proxy(&self.config, accepted.peer);
+        if !behind_balancer && !claim_address(&mut slot, accepted.peer, &limits) {
+            return self.turn_away(accepted.socket);
+        }
+        let watch = Watch::new(Arc::clone(&self.worker));
+        let leave = self.open.enter(&watch);
+        let place = Rc::clone(self);
+        spawn_local(async move {
+            // Dropped last: whoever waits for it finds the connection closed.
+            let _leave = leave;
+            task::run(place, accepted, slot, watch, limits).await;
+        });
+    }
+
+    /// Says 503 where that is possible without waiting. Unread bytes may make the kernel reset the connection before the client
+    /// reads it: over a limit we spend no more on a client than this.
+    fn turn_away(&self, socket: Socket) {
+        if self.config.tls.is_some() {
+            return;
+        }
+        if let Socket::Tcp(stream) = socket {
+            let _ = say(stream, &Fault::Full.wire());
+        }
+    }
+
+    /// What the kernel had accepted before we stopped listening is served too.
+    async fn take_last(self: &Rc<Self>, listener: &mut Listener) {
+        loop {
+            let next = poll_fn(|cx| match listener.poll_accept(cx) {
+                Poll::Ready(Ok(accepted)) => Poll::Ready(Some(accepted)),
+                Poll::Ready(Err(_)) | Poll::Pending => Poll::Ready(None),
+            });
+            let Some(accepted) = next.await else { return };
+            self.welcome(accepted);
+        }
+    }
+
+    /// One step of the clock: every connection is judged.
+    fn step(&self) {
+        let now = self.worker.step();
+        let patience = Patience::new(&self.shared.limits());
+        let counters = &self.worker.counters;
+        for watch in self.open.watches.borrow().values() {
+            match watch.judge(now, &patience) {
+                Verdict::Fine => {}
+                Verdict::Idle(order) => watch.tell(order),
+                Verdict::Slow(order) => {
+                    if watch.order() < order {
+                        add(&counters.timeouts, 1);
+                    }
+                    watch.tell(order);
+                }
+            }
+        }
+    }
+
+    fn is_done(&self, deadline: Option<Instant>) -> bool {
+        let late = deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        late || self.worker.counters.snapshot().active == 0
+    }
+}
+
+fn say(stream: TcpStream, text: &str) -> io::Result<()> {
+    // Not through the runtime: it has not yet learnt that the socket is writable.
+    let mut stream = stream.into_std()?;
+    stream.write_all(text.as_bytes())
+}
+
+/// `false` when the address has as many connections as it may.
+pub(super) fn claim_address(slot: &mut Slot, peer: Option<SocketAddr>, limits: &Limits) -> bool {
+    match (peer, limits.connections_per_address) {
+        (Some(peer), Some(most)) => slot.claim_address(peer.ip(), most),
+        _ => true,
+    }
+}
+
+/// The connections that have a task.
+#[derive(Clone, Default)]
+struct Open {
+    watches: Rc<RefCell<HashMap<u64, Arc<Watch>>>>,
+    next: Rc<std::cell::Cell<u64>>,
+    gone: Rc<Notify>,
+}
+
+/// Takes a connection out of `Open` on drop.
+struct Leave {
+    open: Open,
+    number: u64,
+}
+
+impl Open {
+    fn enter(&self, watch: &Arc<Watch>) -> Leave {
+        let number = self.next.get();
+        self.next.set(number + 1);
+        self.watches.borrow_mut().insert(number, Arc::clone(watch));
+        Leave {
+            open: self.clone(),
+            number,
+        }
+    }
+
+    fn tell(&self, order: Order) {
+        for watch in self.watches.borrow().values() {
+            watch.tell(order);
+        }
+    }
+
+    /// Tells all to close and waits for their tasks, which do so when next polled.
+    async fn close_all(&self) {
+        self.tell(Order::Close);
+        while !self.watches.borrow().is_empty() {
+            self.gone.notified().await;
+        }
+    }
+}
+
+impl Drop for Leave {
+    fn drop(&mut self) {
+        self.open.watches.borrow_mut().remove(&self.number);
+        self.open.gone.notify_one();
+    }
+}

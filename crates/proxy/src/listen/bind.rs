@@ -1,0 +1,196 @@
+//! Opens listening sockets: one for each worker where the kernel can spread connections, else one shared by all.
+
+use super::config::{Address, ListenConfig};
+use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+use std::{
+    fs, io,
+    net::SocketAddr,
+    os::unix::{
+        fs::{FileTypeExt, PermissionsExt},
+        net as unix,
+    },
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+/// A listening socket for one worker, with what the listener was told.
+#[derive(Debug)]
+pub struct Bound {
+    pub(super) socket: Listening,
+    pub(super) config: Arc<ListenConfig>,
+    local: Option<SocketAddr>,
+}
+
+/// The socket, not yet with a runtime: `Bound` crosses threads before its worker takes it.
+#[derive(Debug)]
+pub(super) enum Listening {
+    Tcp(std::net::TcpListener),
+    Unix(unix::UnixListener),
+}
+
+impl Bound {
+    /// The address in use (with the port the kernel chose); `None` on a Unix socket.
+    pub fn local(&self) -> Option<SocketAddr> {
+        self.local
+    }
+}
+
+/// Why a listener could not be opened. All but `Other` are for the operator to mend; none is worth retrying at once.
+#[derive(Debug, thiserror::Error)]
+pub enum BindError {
+    /// Another process listens there.
+    #[error("cannot listen on {0}: the address is in use by another process")]
+    InUse(String),
+    /// The port or path is not ours to use.
+    #[error(
+        "cannot listen on {0}: no permission (ports below 1024 need CAP_NET_BIND_SERVICE, paths a writable folder)"
+    )]
+    NoPermission(String),
+    /// The address does not belong to this machine.
+    #[error("cannot listen on {0}: this machine has no such address")]
+    NoSuchAddress(String),
+    /// A file that is not a socket stands at the path.
+    #[error("cannot listen on {0}: a file that is not a socket is in the way")]
+    NotASocket(String),
+    /// Anything else the system says.
+    #[error("cannot listen on {0}: {1}")]
+    Other(String, io::Error),
+}
+
+impl BindError {
+    fn new(place: &str, error: io::Error) -> Self {
+        let place = place.to_owned();
+        match error.kind() {
+            io::ErrorKind::AddrInUse => Self::InUse(place),
+            io::ErrorKind::PermissionDenied => Self::NoPermission(place),
+            io::ErrorKind::AddrNotAvailable => Self::NoSuchAddress(place),
+            _ => Self::Other(place, error),
+        }
+    }
+}
+
+/// Opens the listener for `workers` workers (at least one). TCP sockets are one each by `SO_REUSEPORT`; Unix and inherited sockets are one
+/// socket with a handle each.
+pub fn bind(config: ListenConfig, workers: usize) -> Result<Vec<Bound>, BindError> {
+    let workers = workers.max(1);
+    let place = place_of(&config.address);
+    let fail = |error| BindError::new(&place, error);
+    let sockets = match &config.address {
+        Address::Tcp(address) => bind_tcp(*address, config.backlog, workers).map_err(fail)?,
+        Address::Unix(path) => {
+            let first = bind_unix(path, &config)?;
+            share(workers, || first.try_clone().map(Listening::Unix)).map_err(fail)?
+        }
+        Address::InheritedTcp(listener) => {
+            share(workers, || listener.try_clone().map(Listening::Tcp)).map_err(fail)?
+        }
+        Address::InheritedUnix(listener) => {
+            share(workers, || listener.try_clone().map(Listening::Unix)).map_err(fail)?
+        }
+    };
+    let config = Arc::new(config);
+    sockets
+        .into_iter()
+        .map(|socket| {
+            let local = prepare(&socket).map_err(fail)?;
+            Ok(Bound {
+                socket,
+                config: Arc::clone(&config),
+                local,
+            })
+        })
+        .collect()
+}
+
+fn place_of(address: &Address) -> String {
+    let path = |path: &PathBuf| path.display().to_string();
+    match address {
+        Address::Tcp(address) => address.to_string(),
+        Address::Unix(at) => path(at),
+        Address::InheritedTcp(_) | Address::InheritedUnix(_) => "an inherited socket".to_owned(),
+    }
+}
+
+fn share(workers: usize, handle: impl Fn() -> io::Result<Listening>) -> io::Result<Vec<Listening>> {
+    (0..workers).map(|_| handle()).collect()
+}
+
+/// Makes the socket fit for a runtime and reads its address.
+fn prepare(socket: &Listening) -> io::Result<Option<SocketAddr>> {
+    match socket {
+        Listening::Tcp(listener) => {
+            listener.set_nonblocking(true)?;
+            listener.local_addr().map(Some)
+        }
+        Listening::Unix(listener) => listener.set_nonblocking(true).map(|()| None),
+    }
+}
+
+fn bind_tcp(address: SocketAddr, backlog: u32, workers: usize) -> io::Result<Vec<Listening>> {
+    // `SO_REUSEPORT` would let a second process of the same user share the port without a word. The first socket therefore binds
+    // without it, which fails when anybody listens there; it gets the option once bound, so that its siblings may join.
+    let first = open_tcp(address)?;
+    first.bind(&address.into())?;
+    first.set_reuse_port(true)?;
+    let address = first.local_addr()?.as_socket().unwrap_or(address);
+    let mut sockets = vec![first];
+    for _ in 1..workers {
+        let socket = open_tcp(address)?;
+        socket.set_reuse_port(true)?;
+        socket.bind(&address.into())?;
+        sockets.push(socket);
+    }
+    // Listening starts only once all are bound, so that a failure leaves no half-open listener behind.
+    let backlog = i32::try_from(backlog).unwrap_or(i32::MAX);
+    sockets
+        .into_iter()
+        .map(|socket| {
+            socket.listen(backlog)?;
+            Ok(Listening::Tcp(socket.into()))
+        })
+        .collect()
+}
+
+fn open_tcp(address: SocketAddr) -> io::Result<Socket> {
+    let socket = Socket::new(
+        Domain::for_address(address),
+        Type::STREAM,
+        Some(Protocol::TCP),
+    )?;
+    socket.set_reuse_address(true)?;
+    Ok(socket)
+}
+
+fn bind_unix(path: &Path, config: &ListenConfig) -> Result<unix::UnixListener, BindError> {
+    let place = path.display().to_string();
+    let fail = |error| BindError::new(&place, error);
+    clear_stale(path)?;
+    let socket = Socket::new(Domain::UNIX, Type::STREAM, None).map_err(fail)?;
+    let address = SockAddr::unix(path).map_err(fail)?;
+    socket.bind(&address).map_err(fail)?;
+    if let Some(mode) = config.unix_mode {
+        // Before `listen`: nobody can connect while the bits are still the mask's.
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).map_err(fail)?;
+    }
+    let backlog = i32::try_from(config.backlog).unwrap_or(i32::MAX);
+    socket.listen(backlog).map_err(fail)?;
+    Ok(socket.into())
+}
+
+/// Removes a socket file that nobody answers on; leaves anything else alone and says so.
+fn clear_stale(path: &Path) -> Result<(), BindError> {
+    let place = || path.display().to_string();
+    let Ok(kind) = fs::symlink_metadata(path).map(|meta| meta.file_type()) else {
+        return Ok(());
+    };
+    if !kind.is_socket() {
+        return Err(BindError::NotASocket(place()));
+    }
+    match unix::UnixStream::connect(path) {
+        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+            fs::remove_file(path).map_err(|error| BindError::new(&place(), error))
+        }
+        Ok(_) => Err(BindError::InUse(place())),
+        Err(error) => Err(BindError::new(&place(), error)),
+    }
+}

@@ -1,0 +1,112 @@
+//! Looks at a parsed request for what `hyper` lets through and RFC 9112 and 9113 do not.
+
+use super::{config::Limits, fault::Fault};
+use http::{HeaderMap, HeaderValue, Method, Uri, Version, header, request::Parts, uri::Authority};
+
+/// Judges a request's head. Bodies are `check_framing`'s.
+pub(super) fn check(parts: &Parts, limits: &Limits) -> Result<(), Fault> {
+    if target_length(&parts.uri) > limits.target {
+        return Err(Fault::TargetTooLong);
+    }
+    if parts.headers.len() > limits.headers {
+        return Err(Fault::TooManyFields);
+    }
+    check_target(&parts.method, &parts.uri)?;
+    check_host(parts)
+}
+
+/// Bytes of the target as sent, scheme and authority included where it has them.
+fn target_length(uri: &Uri) -> usize {
+    let path = uri.path_and_query().map_or(0, |path| path.as_str().len());
+    let authority = uri.authority().map_or(0, |name| name.as_str().len());
+    path + authority
+}
+
+/// RFC 9112 section 3.2: `*` is for `OPTIONS`, an authority alone is for `CONNECT`.
+fn check_target(method: &Method, uri: &Uri) -> Result<(), Fault> {
+    let path = uri.path();
+    let fits = match *method {
+        Method::CONNECT => true,
+        Method::OPTIONS => path.starts_with('/') || path == "*",
+        _ => path.starts_with('/'),
+    };
+    if fits { Ok(()) } else { Err(Fault::TargetForm) }
+}
+
+/// RFC 9112 section 3.2, RFC 9113 section 8.3.1.
+fn check_host(parts: &Parts) -> Result<(), Fault> {
+    let mut lines = parts.headers.get_all(header::HOST).iter();
+    let host = lines.next();
+    if lines.next().is_some() {
+        return Err(Fault::HostRepeated);
+    }
+    let authority = parts.uri.authority();
+    match (parts.version, host, authority) {
+        (Version::HTTP_09 | Version::HTTP_10, None, _) | (Version::HTTP_2, None, Some(_)) => Ok(()),
+        (_, None, _) => Err(Fault::HostMissing),
+        (Version::HTTP_2, Some(host), Some(authority)) if !same(host, authority) => {
+            Err(Fault::HostDiffers)
+        }
+        // RFC 9112 section 3.2.2: an absolute target's authority stands in place of the field, which must be valid all the same.
+        (_, Some(host), Some(_)) if host.is_empty() => Ok(()),
+        (_, Some(host), _) if is_authority(host.as_bytes()) => Ok(()),
+        (_, Some(_), _) => Err(Fault::HostInvalid),
+    }
+}
+
+fn same(host: &HeaderValue, authority: &Authority) -> bool {
+    host.as_bytes()
+        .eq_ignore_ascii_case(authority.as_str().as_bytes())
+}
+
+/// `uri-host [ ":" port ]` (RFC 9110 section 7.2) with a host that is not empty (section 4.2.1), as far as the set of characters
+/// and the place of the port go.
+fn is_authority(value: &[u8]) -> bool {
+    let (host, port) = match value {
+        [b'[', rest @ ..] => match memchr::memchr(b']', rest) {
+            Some(end) => (&rest[..end], &rest[end + 1..]),
+            None => return false,
+        },
+        _ => value.split_at(memchr::memchr(b':', value).unwrap_or(value.len())),
+    };
+    let bracketed = value.first() == Some(&b'[');
+    let host_fits = host.iter().all(|&byte| {
+        byte.is_ascii_alphanumeric()
+            || b"-._~%!$&'()*+,;=".contains(&byte)
+            || (bracketed && byte == b':')
+    });
+    let port_fits = match port {
+        [] => true,
+        [b':', digits @ ..] => digits.iter().all(u8::is_ascii_digit),
+        _ => false,
+    };
+    !host.is_empty() && host_fits && port_fits
+}
+
+/// Judges how a request with content is framed. `raw` is its head as it came, possibly followed by more, or not all of it: then what
+/// `hyper` does stands (it heeds `Transfer-Encoding` alone and closes the connection afterwards, as RFC 9112 section 6.3 allows).
+pub(super) fn check_framing(fields: &HeaderMap, raw: &[u8]) -> Result<(), Fault> {
+    let mut codings = fields.get_all(header::TRANSFER_ENCODING).iter();
+    let Some(coding) = codings.next() else {
+        return Ok(());
+    };
+    if codings.next().is_some() || !coding.as_bytes().eq_ignore_ascii_case(b"chunked") {
+        return Err(Fault::TransferCoding);
+    }
+    if names_length(raw) {
+        return Err(Fault::TwoLengths);
+    }
+    Ok(())
+}
+
+/// Whether the first head in `raw` has a `Content-Length` line.
+fn names_length(raw: &[u8]) -> bool {
+    let text = raw.trim_ascii_start();
+    text.split(|&byte| byte == b'\n')
+        .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
+        .take_while(|line| !line.is_empty())
+        .any(|line| {
+            let name = line.split(|&byte| byte == b':').next().unwrap_or_default();
+            name.eq_ignore_ascii_case(b"content-length")
+        })
+}

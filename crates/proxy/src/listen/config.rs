@@ -1,0 +1,110 @@
+//! What a listener is told: where to listen, how, and within which limits. Plain values.
+
+use super::tls::TlsStore;
+use ipnet::IpNet;
+use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+
+/// One listener.
+#[derive(Debug)]
+pub struct ListenConfig {
+    /// Where connections come in.
+    pub address: Address,
+    /// TLS with these certificates; `None`: plain.
+    pub tls: Option<Arc<TlsStore>>,
+    /// Networks whose connections begin with a PROXY protocol header. Empty: nobody's do. A connection from elsewhere is taken
+    /// as direct. On a Unix socket a list that is not empty trusts every peer, since the file's permissions already chose them.
+    pub proxy_protocol: Vec<IpNet>,
+    /// Answers every request with 308 to the same target on `https` and this port.
+    pub redirect_https: Option<u16>,
+    /// Permission bits of a Unix socket's file, e.g. `0o660`; `None` leaves what the process's mask gives.
+    pub unix_mode: Option<u32>,
+    /// Connections the kernel holds for us before we accept them.
+    pub backlog: u32,
+}
+
+impl ListenConfig {
+    /// A plain listener with defaults everywhere else.
+    pub fn plain(address: Address) -> Self {
+        Self {
+            address,
+            tls: None,
+            proxy_protocol: Vec::new(),
+            redirect_https: None,
+            unix_mode: None,
+            backlog: 4096,
+        }
+    }
+}
+
+/// Where connections come in.
+#[derive(Debug)]
+pub enum Address {
+    /// A TCP address; port 0 lets the kernel choose one, the same for all workers.
+    Tcp(SocketAddr),
+    /// A path in the file system. A socket file that nobody answers on is replaced.
+    Unix(PathBuf),
+    /// A TCP listener opened by somebody else (socket activation).
+    InheritedTcp(std::net::TcpListener),
+    /// A Unix listener opened by somebody else (socket activation).
+    InheritedUnix(std::os::unix::net::UnixListener),
+}
+
+/// What clients may cost us. Times are kept by a coarse clock: a limit strikes up to two `tick`s late, never early.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Connections at the same time, over all workers; further ones get 503 (plain) or are closed (TLS).
+    pub connections: usize,
+    /// The same by client address (IPv6: by /64). `None`: no limit.
+    pub connections_per_address: Option<usize>,
+    /// Bytes of a request's head (HTTP/2: of its uncompressed field list); 431 beyond. At least 8192.
+    pub header_size: usize,
+    /// Field lines in a request's head; 431 beyond. 100 costs least.
+    pub headers: usize,
+    /// Bytes of a request target; 414 beyond. RFC 9112 section 3 recommends at least 8000.
+    pub target: usize,
+    /// From a head's first byte to its last; 408 beyond.
+    pub head_time: Duration,
+    /// Without a request on an open connection; closed beyond.
+    pub idle_time: Duration,
+    /// Between two pieces of a request body we wait for; 408 beyond (or a mere close when the answer has begun).
+    pub body_time: Duration,
+    /// During which a client takes nothing of an answer; closed beyond.
+    pub write_time: Duration,
+    /// For the PROXY protocol header, the TLS handshake and the first byte after them, together; closed beyond.
+    pub handshake_time: Duration,
+    /// How long we read on after a last answer, so that the client gets it before the reset.
+    pub linger_time: Duration,
+    /// HTTP/2 streams open at the same time on one connection.
+    pub http2_streams: u32,
+    /// HTTP/2 requests a client may cancel on one connection while it cancels more than it lets finish; closed beyond.
+    pub http2_resets: u32,
+    /// HTTP/2 receive window of a stream, in bytes.
+    pub http2_stream_window: u32,
+    /// HTTP/2 receive window of a connection, in bytes.
+    pub http2_connection_window: u32,
+    /// Step of the coarse clock.
+    pub tick: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections: 50_000,
+            connections_per_address: None,
+            header_size: 32 * 1024,
+            headers: 100,
+            target: 16 * 1024,
+            head_time: Duration::from_secs(10),
+            idle_time: Duration::from_secs(75),
+            body_time: Duration::from_secs(30),
+            write_time: Duration::from_secs(60),
+            handshake_time: Duration::from_secs(10),
+            linger_time: Duration::from_secs(2),
+            http2_streams: 200,
+            http2_resets: 100,
+            http2_stream_window: 256 * 1024,
+            http2_connection_window: 1024 * 1024,
+            tick: Duration::from_millis(500),
+        }
+    }
+}

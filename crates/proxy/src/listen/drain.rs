@@ -1,0 +1,45 @@
+//! The graceful stop: one switch, seen by all accept loops.
+
+use std::time::Duration;
+use tokio::{sync::watch, time::Instant};
+
+/// Makes a switch and the handle that accept loops wait on.
+pub fn drain() -> (DrainSwitch, Drain) {
+    let (sender, receiver) = watch::channel(None);
+    (DrainSwitch(sender), Drain(receiver))
+}
+
+/// Starts the stop. Dropped without use, it changes nothing.
+#[derive(Debug)]
+pub struct DrainSwitch(watch::Sender<Option<Instant>>);
+
+impl DrainSwitch {
+    /// Stops accepting at once, lets requests in flight finish, and ends what still runs after `within`.
+    /// A second call moves the deadline.
+    pub fn start(&self, within: Duration) {
+        self.0.send_replace(Some(Instant::now() + within));
+    }
+}
+
+/// One handle for each accept loop; cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Drain(watch::Receiver<Option<Instant>>);
+
+impl Drain {
+    /// Waits for the next `start` and gives the deadline. Pending for ever once the switch is gone.
+    pub(super) async fn changed(&mut self) -> Instant {
+        loop {
+            if self.0.changed().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+            if let Some(deadline) = *self.0.borrow_and_update() {
+                return deadline;
+            }
+        }
+    }
+
+    /// The deadline when `start` was called before this handle began to wait.
+    pub(super) fn now(&mut self) -> Option<Instant> {
+        *self.0.borrow_and_update()
+    }
+}

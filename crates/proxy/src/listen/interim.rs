@@ -1,0 +1,133 @@
+//! Interim responses (RFC 9110 section 15.2) for HTTP/1.1 clients, which `hyper`'s server cannot write: they wait here until the
+//! connection's own I/O (`Meter`) finds a place between two messages for them.
+
+use super::watch::Watch;
+use http::{HeaderMap, StatusCode, header};
+use std::{
+    mem,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
+    },
+};
+
+/// Bytes of interim responses that wait at most; what comes on top is dropped (they are hints).
+const MOST_WAITING: usize = 64 * 1024;
+
+/// Where the walk hands interim responses for the client of one request. On HTTP/1.1 the bytes go out before the final
+/// head; on HTTP/1.0 and HTTP/2 it does nothing. A cheap clone that may outlive its request: it then does nothing.
+#[derive(Clone, Debug)]
+pub struct InterimSink(Option<(Arc<Watch>, u32)>);
+
+impl InterimSink {
+    /// For clients that cannot be told.
+    pub(super) fn deaf() -> Self {
+        Self(None)
+    }
+
+    /// For the request that is now `watch`'s present one.
+    pub(super) fn new(watch: &Arc<Watch>) -> Self {
+        let request = watch.outbox.request.load(Relaxed);
+        Self(Some((Arc::clone(watch), request)))
+    }
+
+    /// Sends one interim response (1xx except 100 and 101) now or as soon as the connection allows. Any other status, and
+    /// any field that frames content, is left out.
+    pub fn send(&self, status: StatusCode, fields: &HeaderMap) {
+        let Some((watch, request)) = &self.0 else {
+            return;
+        };
+        let ours_to_send = status.is_informational()
+            && status != StatusCode::CONTINUE
+            && status != StatusCode::SWITCHING_PROTOCOLS;
+        if ours_to_send && watch.outbox.put(*request, status, fields) {
+            watch.wake();
+        }
+    }
+}
+
+/// One connection's interim responses that wait.
+#[derive(Debug, Default)]
+pub(super) struct Outbox {
+    /// Number of the present request.
+    request: AtomicU32,
+    /// Whether the present request's final answer is decided; nothing is taken any more.
+    answered: AtomicBool,
+    /// Whether `bytes` has any: the only thing looked at on the path of a hit.
+    waiting: AtomicBool,
+    bytes: Mutex<Vec<u8>>,
+}
+
+impl Outbox {
+    /// A new request is the present one; what waited for the last is dropped.
+    pub(super) fn open(&self) {
+        let next = self.request.load(Relaxed).wrapping_add(1);
+        self.request.store(next, Relaxed);
+        self.answered.store(false, Relaxed);
+        if self.waiting.load(Relaxed) {
+            self.take();
+        }
+    }
+
+    /// The final answer is decided.
+    pub(super) fn close(&self) {
+        self.answered.store(true, Relaxed);
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.answered.load(Relaxed)
+    }
+
+    pub(super) fn is_waiting(&self) -> bool {
+        self.waiting.load(Relaxed)
+    }
+
+    /// What waits, as bytes ready for the wire.
+    pub(super) fn take(&self) -> Vec<u8> {
+        self.waiting.store(false, Relaxed);
+        let mut bytes = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
+        mem::take(&mut *bytes)
+    }
+
+    /// `false` when the request is over, or too much waits already.
+    fn put(&self, request: u32, status: StatusCode, fields: &HeaderMap) -> bool {
+        if self.request.load(Relaxed) != request || self.is_closed() {
+            return false;
+        }
+        let mut bytes = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = bytes.len();
+        write_head(&mut bytes, status, fields);
+        if bytes.len() > MOST_WAITING {
+            bytes.truncate(before);
+            return false;
+        }
+        self.waiting.store(true, Relaxed);
+        true
+    }
+}
+
+/// RFC 9112 section 4 and 5. Neither `Content-Length` nor `Transfer-Encoding` may stand in a 1xx response (RFC 9110 section 8.6,
+/// RFC 9112 section 6.1), nor does what concerns the connection to the origin.
+fn write_head(into: &mut Vec<u8>, status: StatusCode, fields: &HeaderMap) {
+    into.extend_from_slice(b"HTTP/1.1 ");
+    into.extend_from_slice(status.as_str().as_bytes());
+    into.push(b' ');
+    into.extend_from_slice(status.canonical_reason().unwrap_or_default().as_bytes());
+    into.extend_from_slice(b"\r\n");
+    for (name, value) in fields {
+        let framing = [
+            header::CONTENT_LENGTH,
+            header::TRANSFER_ENCODING,
+            header::CONNECTION,
+            header::UPGRADE,
+        ];
+        if framing.contains(name) {
+            continue;
+        }
+        into.extend_from_slice(name.as_str().as_bytes());
+        into.extend_from_slice(b": ");
+        into.extend_from_slice(value.as_bytes());
+        into.extend_from_slice(b"\r\n");
+    }
+    into.extend_from_slice(b"\r\n");
+}

@@ -1,0 +1,202 @@
+//! The I/O under `hyper`: counts bytes, tells the `Watch` what moves, keeps the raw head, and puts interim responses between
+//! messages.
+
+use super::{
+    counters::add,
+    shared::Slot,
+    stream::Stream,
+    watch::{Order, Reading, Watch},
+};
+use std::{
+    io::{self, IoSlice},
+    pin::Pin,
+    sync::{Arc, PoisonError},
+    task::{Context, Poll, ready},
+};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Meter {
+    stream: Stream,
+    watch: Arc<Watch>,
+    /// Most bytes of a request target and of a head.
+    target: usize,
+    head: usize,
+    /// Whether everything `hyper` wrote so far is out and it flushed: we stand between two messages.
+    clean: bool,
+    /// An interim response under way, and how much of it is out.
+    interim: Vec<u8>,
+    interim_out: usize,
+    /// Whether the client has sent its last byte.
+    ended: bool,
+    /// Held as long as the socket is open, through an upgrade too.
+    _slot: Slot,
+}
+
+impl Meter {
+    pub(super) fn new(
+        stream: Stream,
+        watch: Arc<Watch>,
+        (target, head): (usize, usize),
+        slot: Slot,
+    ) -> Self {
+        Self {
+            stream,
+            watch,
+            target,
+            head,
+            clean: true,
+            interim: Vec::new(),
+            interim_out: 0,
+            ended: false,
+            _slot: slot,
+        }
+    }
+
+    /// Whether an answer of our own could be written now without cutting into another.
+    pub(super) fn is_clean(&self) -> bool {
+        self.clean && self.interim.is_empty()
+    }
+
+    /// Whether the client has closed its side.
+    pub(super) fn is_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// Keeps the raw head. `false` when the target alone outgrows its limit: `hyper` would call that 431.
+    fn keep_head(&self, reading: Reading, bytes: &[u8]) -> bool {
+        let mut head = self
+            .watch
+            .head
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if reading == Reading::HeadBegins {
+            head.clear();
+        }
+        let room = self.head.saturating_sub(head.len());
+        head.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        // 32 bytes are for the method and white space; a complete request line is judged exactly once it is parsed.
+        head.len() <= self.target + 32 || memchr::memchr(b'\n', &head[2..]).is_some()
+    }
+
+    /// Writes the interim response under way to its end.
+    fn poll_interim(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while let Some(rest) = self.interim.get(self.interim_out..)
+            && !rest.is_empty()
+        {
+            let written = Pin::new(&mut self.stream).poll_write(cx, rest);
+            let n = ready!(self.count(written))?;
+            if n == 0 {
+                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+            }
+            self.interim_out += n;
+        }
+        self.interim = Vec::new();
+        self.interim_out = 0;
+        Poll::Ready(Ok(()))
+    }
+
+    fn count(&self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        match &written {
+            Poll::Ready(Ok(n)) => {
+                add(&self.watch.worker.counters.bytes_out, *n as u64);
+                self.watch.wrote();
+            }
+            Poll::Ready(Err(_)) => {}
+            Poll::Pending => self.watch.blocked(),
+        }
+        written
+    }
+
+    /// Before `hyper`'s bytes. Its first write after a flush begins a message unless an answer is already on its way, and then
+    /// nothing waits: whatever did not find its place before the final head is dropped here.
+    fn poll_before_write(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let outbox = &self.watch.outbox;
+        if outbox.is_waiting() {
+            if self.clean && self.interim.is_empty() {
+                self.interim = outbox.take();
+            } else if outbox.is_closed() {
+                outbox.take();
+            }
+        }
+        if !self.interim.is_empty() {
+            ready!(self.poll_interim(cx))?;
+        }
+        self.clean = false;
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncRead for Meter {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let meter = self.get_mut();
+        let before = buf.filled().len();
+        ready!(Pin::new(&mut meter.stream).poll_read(cx, buf))?;
+        let bytes = buf.filled().get(before..).unwrap_or_default();
+        if bytes.is_empty() {
+            meter.ended = true;
+            return Poll::Ready(Ok(()));
+        }
+        add(&meter.watch.worker.counters.bytes_in, bytes.len() as u64);
+        let reading = meter.watch.read();
+        if reading != Reading::Other && !meter.keep_head(reading, bytes) {
+            // The task is told before it polls `hyper` again, which must not see these bytes.
+            meter.watch.tell(Order::TargetTooLong);
+            return Poll::Pending;
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for Meter {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let meter = self.get_mut();
+        ready!(meter.poll_before_write(cx))?;
+        let written = Pin::new(&mut meter.stream).poll_write(cx, buf);
+        meter.count(written)
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let meter = self.get_mut();
+        ready!(meter.poll_before_write(cx))?;
+        let written = Pin::new(&mut meter.stream).poll_write_vectored(cx, bufs);
+        meter.count(written)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let meter = self.get_mut();
+        ready!(Pin::new(&mut meter.stream).poll_flush(cx))?;
+        // `hyper` flushes only when it holds nothing back itself.
+        meter.clean = true;
+        let outbox = &meter.watch.outbox;
+        if meter.interim.is_empty() && outbox.is_waiting() && !outbox.is_closed() {
+            meter.interim = outbox.take();
+        }
+        if !meter.interim.is_empty() {
+            ready!(meter.poll_interim(cx))?;
+            ready!(Pin::new(&mut meter.stream).poll_flush(cx))?;
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().stream).poll_shutdown(cx)
+    }
+}

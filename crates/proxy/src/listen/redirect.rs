@@ -1,0 +1,42 @@
+//! The answer of a listener that only sends clients on to HTTPS.
+
+use bytes::Bytes;
+use http::{HeaderValue, Response, StatusCode, header, request::Parts};
+
+/// 308 (RFC 9110 section 15.4.9: the method stays) to the same target on `https` and `port`; 400 where no host is named.
+pub(super) fn to_https(parts: &Parts, port: u16) -> Response<Bytes> {
+    let mut response = Response::new(Bytes::new());
+    let location = host_of(parts).and_then(|host| location(host, port, parts));
+    *response.status_mut() = match location {
+        Some(location) => {
+            response.headers_mut().insert(header::LOCATION, location);
+            StatusCode::PERMANENT_REDIRECT
+        }
+        None => StatusCode::BAD_REQUEST,
+    };
+    response
+}
+
+/// The host without its port.
+fn host_of(parts: &Parts) -> Option<&str> {
+    let named = match parts.uri.authority() {
+        Some(authority) => authority.as_str(),
+        None => parts.headers.get(header::HOST)?.to_str().ok()?,
+    };
+    let after_bracket = named.rfind(']').unwrap_or(0);
+    let end = named[after_bracket..]
+        .find(':')
+        .map_or(named.len(), |colon| after_bracket + colon);
+    named.get(..end).filter(|host| !host.is_empty())
+}
+
+fn location(host: &str, port: u16, parts: &Parts) -> Option<HeaderValue> {
+    let target = parts.uri.path_and_query().map_or("/", |path| path.as_str());
+    let target = if target == "*" { "/" } else { target };
+    let location = if port == 443 {
+        format!("https://{host}{target}")
+    } else {
+        format!("https://{host}:{port}{target}")
+    };
+    HeaderValue::try_from(location).ok()
+}

@@ -1,0 +1,136 @@
+//! What all workers share of the listeners: the limits and how much of them is used.
+
+use super::{
+    config::Limits,
+    counters::{Counters, Snapshot, add},
+};
+use arc_swap::ArcSwap;
+use std::{
+    collections::HashMap,
+    net::IpAddr,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+};
+
+/// Limits and occupancy, one for all listeners (or one for each, where they shall not share).
+#[derive(Debug)]
+pub struct Shared {
+    limits: ArcSwap<Limits>,
+    open: AtomicUsize,
+    by_address: Mutex<HashMap<IpAddr, usize>>,
+    workers: Mutex<Vec<Arc<Counters>>>,
+}
+
+impl Shared {
+    /// Nothing open yet.
+    pub fn new(limits: Limits) -> Arc<Self> {
+        Arc::new(Self {
+            limits: ArcSwap::from_pointee(limits),
+            open: AtomicUsize::new(0),
+            by_address: Mutex::default(),
+            workers: Mutex::default(),
+        })
+    }
+
+    /// Limits for connections from now on; open ones keep theirs.
+    pub fn set_limits(&self, limits: Limits) {
+        self.limits.store(Arc::new(limits));
+    }
+
+    /// The limits in force.
+    pub fn limits(&self) -> Arc<Limits> {
+        self.limits.load_full()
+    }
+
+    /// The counters of all workers added up.
+    pub fn snapshot(&self) -> Snapshot {
+        let workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner);
+        workers
+            .iter()
+            .map(|counters| counters.snapshot())
+            .fold(Snapshot::default(), |sum, one| sum + one)
+    }
+
+    /// Counters for one more accept loop, included in `snapshot` for good.
+    pub(super) fn enlist(&self) -> Arc<Counters> {
+        let counters = Arc::new(Counters::default());
+        let mut workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner);
+        workers.push(Arc::clone(&counters));
+        counters
+    }
+
+    /// A place among the connections in all; `None` when full.
+    pub(super) fn claim(self: &Arc<Self>, most: usize, counters: &Arc<Counters>) -> Option<Slot> {
+        if self.open.fetch_add(1, Relaxed) >= most {
+            self.open.fetch_sub(1, Relaxed);
+            add(&counters.refused, 1);
+            return None;
+        }
+        add(&counters.accepted, 1);
+        Some(Slot {
+            shared: Arc::clone(self),
+            counters: Arc::clone(counters),
+            address: None,
+        })
+    }
+}
+
+/// A connection's place; given back on drop.
+#[derive(Debug)]
+pub(super) struct Slot {
+    shared: Arc<Shared>,
+    counters: Arc<Counters>,
+    address: Option<IpAddr>,
+}
+
+impl Slot {
+    /// Also takes a place among the connections of `address`; `false` when those are full.
+    pub(super) fn claim_address(&mut self, address: IpAddr, most: usize) -> bool {
+        let block = block_of(address);
+        let mut table = self
+            .shared
+            .by_address
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let used = table.entry(block).or_insert(0);
+        if *used >= most {
+            add(&self.counters.refused, 1);
+            return false;
+        }
+        *used += 1;
+        self.address = Some(block);
+        true
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        self.shared.open.fetch_sub(1, Relaxed);
+        add(&self.counters.closed, 1);
+        let Some(block) = self.address else { return };
+        let mut table = self
+            .shared
+            .by_address
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(used) = table.get_mut(&block) {
+            *used -= 1;
+            if *used == 0 {
+                table.remove(&block);
+            }
+        }
+    }
+}
+
+/// What counts as one client: an IPv4 address, or the /64 that an IPv6 host is commonly given whole.
+fn block_of(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(v6) => {
+            let network = v6.to_bits() & !u128::from(u64::MAX);
+            IpAddr::V6(network.into())
+        }
+        v4 @ IpAddr::V4(_) => v4,
+    }
+}

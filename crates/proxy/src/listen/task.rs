@@ -1,0 +1,318 @@
+//! One connection from the first byte to the last.
+
+use super::{
+    Connection, Serve,
+    accept::{Accepted, Place, claim_address},
+    config::{Limits, ListenConfig},
+    counters::add,
+    fault::Fault,
+    meter::Meter,
+    proxy_protocol::{self, Header},
+    service::{Session, answer},
+    shared::Slot,
+    stream::{Stream, Wire},
+    watch::{Order, Stage, Watch},
+};
+use hyper::{
+    rt::Executor,
+    server::conn::{http1, http2},
+    service::service_fn,
+};
+use hyper_util::rt::TokioIo;
+use std::{
+    future::poll_fn,
+    io,
+    net::SocketAddr,
+    pin::{Pin, pin},
+    rc::Rc,
+    sync::Arc,
+    task::Poll,
+};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio_rustls::TlsAcceptor;
+
+/// RFC 9113 section 3.4.
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+/// Whether a connection from `peer` begins with a PROXY protocol header.
+pub(super) fn expects_proxy(config: &ListenConfig, peer: Option<SocketAddr>) -> bool {
+    let trusted = &config.proxy_protocol;
+    match peer {
+        Some(peer) => trusted.iter().any(|network| network.contains(&peer.ip())),
+        None => !trusted.is_empty(),
+    }
+}
+
+/// Serves one connection until it ends.
+pub(super) async fn run<S: Serve>(
+    place: Rc<Place<S>>,
+    accepted: Accepted,
+    slot: Slot,
+    watch: Arc<Watch>,
+    limits: Arc<Limits>,
+) {
+    // Boxed: what the handshake needs is gone before the first request, and the task is as large as its largest part.
+    let opening = Box::pin(open(&place, accepted, slot, &watch, &limits));
+    let Some(opened) = opening.await else { return };
+    let session = Session {
+        service: Rc::clone(&place.service),
+        facts: Rc::new(opened.facts),
+        watch: Arc::clone(&watch),
+        limits: Arc::clone(&limits),
+        redirect_https: place.config.redirect_https,
+    };
+    let bounds = (limits.target, limits.header_size);
+    let meter = Meter::new(opened.stream, watch, bounds, opened.slot);
+    match opened.protocol {
+        Protocol::Http1 => serve_http1(session, meter, &limits).await,
+        Protocol::Http2 => serve_http2(session, meter, &limits).await,
+    }
+}
+
+/// Polls `future`, and gives it up (`None`) when it is not ready and the order is at least `stop`.
+async fn unless_told<T>(watch: &Watch, stop: Order, future: impl Future<Output = T>) -> Option<T> {
+    let mut future = pin!(future);
+    poll_fn(|cx| {
+        watch.remember(cx.waker());
+        match future.as_mut().poll(cx) {
+            Poll::Ready(value) => Poll::Ready(Some(value)),
+            Poll::Pending if watch.order() >= stop => Poll::Ready(None),
+            Poll::Pending => Poll::Pending,
+        }
+    })
+    .await
+}
+
+#[derive(Clone, Copy)]
+enum Protocol {
+    Http1,
+    Http2,
+}
+
+/// A connection on which HTTP can begin.
+struct Opened {
+    stream: Stream,
+    facts: Connection,
+    protocol: Protocol,
+    slot: Slot,
+}
+
+/// PROXY protocol, TLS, choice of protocol. `None`: it came to nothing, and nothing is to be said.
+async fn open<S: Serve>(
+    place: &Place<S>,
+    accepted: Accepted,
+    mut slot: Slot,
+    watch: &Watch,
+    limits: &Limits,
+) -> Option<Opened> {
+    let counters = &place.worker.counters;
+    let mut facts = Connection {
+        peer: accepted.peer,
+        local: accepted.local,
+        tls: place.config.tls.is_some(),
+    };
+    let mut wire = Wire::new(accepted.socket);
+    if expects_proxy(&place.config, accepted.peer) {
+        let header = unless_told(watch, Order::Timeout, read_proxy_header(&mut wire)).await?;
+        let Ok(header) = header else {
+            add(&counters.handshakes_failed, 1);
+            return None;
+        };
+        adopt(&mut facts, header);
+        if !claim_address(&mut slot, facts.peer, limits) {
+            return None;
+        }
+    }
+    let (stream, protocol) = match &place.config.tls {
+        Some(store) => {
+            let shake = TlsAcceptor::from(store.config()).accept(wire);
+            let shaken = unless_told(watch, Order::Timeout, shake).await?;
+            let Ok(tls) = shaken else {
+                add(&counters.handshakes_failed, 1);
+                return None;
+            };
+            add(&counters.handshakes, 1);
+            let protocol = match tls.get_ref().1.alpn_protocol() {
+                Some(b"h2") => Protocol::Http2,
+                _ => Protocol::Http1,
+            };
+            (Stream::Tls(Box::new(tls)), protocol)
+        }
+        None => {
+            // A client that has said nothing yet loses nothing by a drain.
+            let found = unless_told(watch, Order::Drain, detect(&mut wire)).await?;
+            (Stream::Plain(wire), found.ok()?)
+        }
+    };
+    Some(Opened {
+        stream,
+        facts,
+        protocol,
+        slot,
+    })
+}
+
+async fn read_proxy_header(wire: &mut Wire) -> io::Result<Header> {
+    let parse = |bytes: &[u8]| {
+        proxy_protocol::parse(bytes)
+            .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+    };
+    wire.peel(proxy_protocol::LONGEST, parse).await
+}
+
+fn adopt(facts: &mut Connection, header: Header) {
+    if let Header::For {
+        source,
+        destination,
+        tls,
+    } = header
+    {
+        facts.peer = Some(source);
+        facts.local = Some(destination);
+        facts.tls |= tls;
+    }
+}
+
+/// HTTP/2 by prior knowledge shows in its first bytes (RFC 9113 section 3.3); anything else is HTTP/1's to judge.
+async fn detect(wire: &mut Wire) -> io::Result<Protocol> {
+    let decide = |bytes: &[u8]| {
+        let alike = bytes.iter().zip(PREFACE).all(|(a, b)| a == b);
+        Ok(match (alike, bytes.len() >= PREFACE.len()) {
+            (false, _) => Some((Protocol::Http1, 0)),
+            (true, true) => Some((Protocol::Http2, 0)),
+            (true, false) => None,
+        })
+    };
+    wire.peel(PREFACE.len(), decide).await
+}
+
+/// How HTTP/1 ended.
+enum End {
+    Over(hyper::Result<()>),
+    Told(Order),
+}
+
+async fn serve_http1<S: Serve>(session: Session<S>, meter: Meter, limits: &Limits) {
+    let watch = Arc::clone(&session.watch);
+    watch.enter(Stage::Http1);
+    let mut builder = http1::Builder::new();
+    builder.max_header_size(limits.header_size.max(8192));
+    // Only where it differs: `hyper` keeps room for its own 100 on the stack.
+    if limits.headers != 100 {
+        builder.max_headers(limits.headers);
+    }
+    let service = service_fn(move |request| answer(&session, request));
+    let mut connection = builder
+        .serve_connection(TokioIo::new(meter), service)
+        .with_upgrades();
+    let mut draining = false;
+    let end = poll_fn(|cx| {
+        watch.remember(cx.waker());
+        if watch.order() > Order::Drain {
+            return Poll::Ready(End::Told(watch.order()));
+        }
+        let mut polled = Pin::new(&mut connection).poll(cx);
+        if polled.is_pending() && !draining && watch.order() == Order::Drain {
+            // After a poll, so that a request already here is served.
+            draining = true;
+            Pin::new(&mut connection).graceful_shutdown();
+            polled = Pin::new(&mut connection).poll(cx);
+        }
+        polled.map(End::Over)
+    })
+    .await;
+    let may_answer = watch.may_answer();
+    match connection.into_parts() {
+        Some(parts) => {
+            let more = !parts.read_buf.is_empty() || watch.has_unread();
+            finish_http1(parts.io.into_inner(), end, may_answer, more, &watch).await;
+        }
+        None => watch.enter(Stage::Tunnel),
+    }
+}
+
+/// Says the last word where one is due, and reads on for a moment where the client may still be sending: closing on unread bytes
+/// makes the kernel reset the connection and with it an answer the client has not read (RFC 9112 section 9.6).
+async fn finish_http1(mut meter: Meter, end: End, may_answer: bool, more: bool, watch: &Watch) {
+    let mut linger = more;
+    let last_word = match end {
+        End::Told(Order::Timeout) => Some(Fault::TimedOut),
+        End::Told(Order::TargetTooLong) => {
+            add(&watch.worker.counters.protocol_errors, 1);
+            Some(Fault::TargetTooLong)
+        }
+        End::Told(_) => return,
+        End::Over(Ok(())) => None,
+        End::Over(Err(error)) if error.is_parse() => {
+            add(&watch.worker.counters.protocol_errors, 1);
+            linger = true;
+            None
+        }
+        End::Over(Err(_)) => return,
+    };
+    watch.enter(Stage::Linger);
+    watch.outbox.close();
+    let farewell = async {
+        if let Some(fault) = last_word {
+            if !may_answer || !meter.is_clean() {
+                return;
+            }
+            if meter.write_all(fault.wire().as_bytes()).await.is_err() {
+                return;
+            }
+            linger = true;
+        }
+        let _ = meter.shutdown().await;
+        let mut waste = [0; 1024];
+        while linger && !meter.is_ended() {
+            if meter.read(&mut waste).await.is_err() {
+                return;
+            }
+        }
+    };
+    // Boxed: rare, and large for its buffer.
+    let _ = unless_told(watch, Order::Close, Box::pin(farewell)).await;
+}
+
+/// Runs HTTP/2 streams as tasks of this thread.
+#[derive(Clone, Copy)]
+struct Local;
+
+impl<F: Future + 'static> Executor<F> for Local {
+    fn execute(&self, future: F) {
+        tokio::task::spawn_local(async move {
+            future.await;
+        });
+    }
+}
+
+async fn serve_http2<S: Serve>(session: Session<S>, meter: Meter, limits: &Limits) {
+    let watch = Arc::clone(&session.watch);
+    watch.enter(Stage::Http2);
+    let mut builder = http2::Builder::new(Local);
+    builder
+        .max_concurrent_streams(limits.http2_streams)
+        .max_header_list_size(u32::try_from(limits.header_size).unwrap_or(u32::MAX))
+        .initial_stream_window_size(limits.http2_stream_window)
+        .initial_connection_window_size(limits.http2_connection_window);
+    let service = service_fn(move |request| answer(&session, request));
+    let mut connection = pin!(builder.serve_connection(TokioIo::new(meter), service));
+    let mut draining = false;
+    let end = poll_fn(|cx| {
+        watch.remember(cx.waker());
+        if watch.order() > Order::Drain {
+            return Poll::Ready(Ok(()));
+        }
+        let mut polled = connection.as_mut().poll(cx);
+        if polled.is_pending() && !draining && watch.order() == Order::Drain {
+            draining = true;
+            connection.as_mut().graceful_shutdown();
+            polled = connection.as_mut().poll(cx);
+        }
+        polled
+    })
+    .await;
+    if end.is_err_and(|error| error.is_parse() || !error.is_closed()) {
+        add(&watch.worker.counters.protocol_errors, 1);
+    }
+}

@@ -1,0 +1,215 @@
+//! Certificates and the TLS side of a listener.
+
+use arc_swap::ArcSwap;
+use rustls::{
+    ServerConfig,
+    crypto::{CryptoProvider, aws_lc_rs},
+    pki_types::{CertificateDer, PrivateKeyDer, pem, pem::PemObject},
+    server::{ClientHello, ResolvesServerCert},
+    sign::CertifiedKey,
+};
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+/// Where one certificate is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CertificateFiles {
+    /// PEM: the certificate, then its issuers.
+    pub chain: PathBuf,
+    /// PEM: its private key.
+    pub key: PathBuf,
+}
+
+/// Why certificates cannot be used. The operator's to mend.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    /// No certificate was named.
+    #[error("TLS needs at least one certificate")]
+    None,
+    /// A file cannot be read, or is not PEM.
+    #[error("cannot read {}: {reason}", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: pem::Error,
+    },
+    /// A file holds no certificate.
+    #[error("{} holds no certificate", .0.display())]
+    NoCertificate(PathBuf),
+    /// Certificate or key cannot be used, or they do not belong together.
+    #[error("cannot use {} with {}: {reason}", files.chain.display(), files.key.display())]
+    Unusable {
+        /// Which.
+        files: CertificateFiles,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The cryptographic library refuses to start.
+    #[error("TLS cannot be set up: {0}")]
+    Setup(rustls::Error),
+}
+
+/// The certificates of a listener, chosen by the name the client asks for (SNI): exact names first, then wildcards, else the
+/// first certificate. Replaced as a whole, for handshakes from then on; sessions resume across the change.
+#[derive(Debug)]
+pub struct TlsStore {
+    files: Mutex<Vec<CertificateFiles>>,
+    names: Arc<Names>,
+    config: Arc<ServerConfig>,
+}
+
+impl TlsStore {
+    /// Reads the certificates; the first is the default.
+    pub fn load(files: Vec<CertificateFiles>) -> Result<Arc<Self>, TlsError> {
+        let provider = Arc::new(aws_lc_rs::default_provider());
+        let names = Arc::new(Names {
+            table: ArcSwap::from_pointee(Table::read(&files, &provider)?),
+            provider: Arc::clone(&provider),
+        });
+        let mut config = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(TlsError::Setup)?
+            .with_no_client_auth()
+            .with_cert_resolver(Arc::clone(&names) as Arc<dyn ResolvesServerCert>);
+        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        config.ticketer = aws_lc_rs::Ticketer::new().map_err(TlsError::Setup)?;
+        // One ticket a handshake is what a client with one connection uses; each costs an encryption and bytes.
+        config.send_tls13_tickets = 1;
+        Ok(Arc::new(Self {
+            files: Mutex::new(files),
+            names,
+            config: Arc::new(config),
+        }))
+    }
+
+    /// Reads the same files again. All or nothing: on an error the certificates in use stay.
+    pub fn reload(&self) -> Result<(), TlsError> {
+        let files = self
+            .files
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        self.replace(files)
+    }
+
+    /// Uses other files from now on. All or nothing.
+    pub fn replace(&self, files: Vec<CertificateFiles>) -> Result<(), TlsError> {
+        let table = Table::read(&files, &self.names.provider)?;
+        self.names.table.store(Arc::new(table));
+        *self.files.lock().unwrap_or_else(PoisonError::into_inner) = files;
+        Ok(())
+    }
+
+    pub(super) fn config(&self) -> Arc<ServerConfig> {
+        Arc::clone(&self.config)
+    }
+}
+
+/// Chooses a certificate in a handshake.
+#[derive(Debug)]
+struct Names {
+    table: ArcSwap<Table>,
+    provider: Arc<CryptoProvider>,
+}
+
+impl ResolvesServerCert for Names {
+    fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        let table = self.table.load();
+        Some(Arc::clone(table.choose(hello.server_name())))
+    }
+}
+
+#[derive(Debug)]
+struct Table {
+    default: Arc<CertifiedKey>,
+    exact: HashMap<String, Arc<CertifiedKey>>,
+    /// By what follows `*.`.
+    wildcard: HashMap<String, Arc<CertifiedKey>>,
+}
+
+impl Table {
+    fn read(files: &[CertificateFiles], provider: &CryptoProvider) -> Result<Self, TlsError> {
+        let mut keys = Vec::new();
+        for one in files {
+            keys.push(read_one(one, provider)?);
+        }
+        let default = keys.first().map(|(key, _)| Arc::clone(key));
+        let mut table = Self {
+            default: default.ok_or(TlsError::None)?,
+            exact: HashMap::new(),
+            wildcard: HashMap::new(),
+        };
+        for (key, names) in keys {
+            for name in names {
+                let name = name.to_ascii_lowercase();
+                let (map, name) = match name.strip_prefix("*.") {
+                    Some(rest) => (&mut table.wildcard, rest.to_owned()),
+                    None => (&mut table.exact, name),
+                };
+                map.entry(name).or_insert_with(|| Arc::clone(&key));
+            }
+        }
+        Ok(table)
+    }
+
+    /// A wildcard stands for exactly one label (RFC 9525 section 6.3).
+    fn choose(&self, name: Option<&str>) -> &Arc<CertifiedKey> {
+        let Some(name) = name else {
+            return &self.default;
+        };
+        let name = name.to_ascii_lowercase();
+        let by_wildcard = || {
+            let (_, rest) = name.split_once('.')?;
+            self.wildcard.get(rest)
+        };
+        let found = self.exact.get(&name).or_else(by_wildcard);
+        found.unwrap_or(&self.default)
+    }
+}
+
+/// A certificate with its key, and the names it is for.
+fn read_one(
+    files: &CertificateFiles,
+    provider: &CryptoProvider,
+) -> Result<(Arc<CertifiedKey>, Vec<String>), TlsError> {
+    let unusable = |reason: String| TlsError::Unusable {
+        files: files.clone(),
+        reason,
+    };
+    let chain = read_chain(&files.chain)?;
+    let key =
+        PrivateKeyDer::from_pem_file(&files.key).map_err(|error| unreadable(&files.key, error))?;
+    let names = names_of(&chain).map_err(unusable)?;
+    let key = CertifiedKey::from_der(chain, key, provider)
+        .map_err(|error| unusable(error.to_string()))?;
+    Ok((Arc::new(key), names))
+}
+
+fn unreadable(path: &Path, reason: pem::Error) -> TlsError {
+    let path = path.to_owned();
+    TlsError::File { path, reason }
+}
+
+fn read_chain(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    let fail = |error| unreadable(path, error);
+    let chain = CertificateDer::pem_file_iter(path)
+        .map_err(fail)?
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(fail)?;
+    if chain.is_empty() {
+        return Err(TlsError::NoCertificate(path.to_owned()));
+    }
+    Ok(chain)
+}
+
+fn names_of(chain: &[CertificateDer<'_>]) -> Result<Vec<String>, String> {
+    let Some(first) = chain.first() else {
+        return Ok(Vec::new());
+    };
+    let parsed = webpki::EndEntityCert::try_from(first).map_err(|error| error.to_string())?;
+    Ok(parsed.valid_dns_names().map(str::to_owned).collect())
+}
