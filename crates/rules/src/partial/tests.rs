@@ -1,1 +1,137 @@
 use super::*;
+use proptest::prelude::*;
+
+fn span(first: u64, last: u64) -> Span {
+    Span { first, last }
+}
+
+fn spans(parts: &[(u64, u64)]) -> Spans {
+    let mut spans = Spans::default();
+    for (first, last) in parts {
+        spans.insert(span(*first, *last));
+    }
+    spans
+}
+
+#[test]
+fn spans_join_where_they_touch() {
+    for (parts, expected) in [
+        (&[(0, 4), (5, 9)][..], &[(0, 9)][..]),
+        (&[(5, 9), (0, 4)], &[(0, 9)]),
+        (&[(0, 4), (6, 9)], &[(0, 4), (6, 9)]),
+        (&[(0, 4), (6, 9), (5, 5)], &[(0, 9)]),
+        (&[(0, 1), (4, 5), (8, 9), (0, 20)], &[(0, 20)]),
+        (&[(3, 2)], &[]),
+        (&[(u64::MAX, u64::MAX), (0, u64::MAX - 1)], &[(0, u64::MAX)]),
+    ] {
+        let held: Vec<_> = spans(parts)
+            .iter()
+            .map(|one| (one.first, one.last))
+            .collect();
+        assert_eq!(held, expected, "{parts:?}");
+    }
+}
+
+#[test]
+fn what_is_missing() {
+    let held = spans(&[(0, 9), (20, 29)]);
+    for (wanted, expected) in [
+        ((0, 9), None),
+        ((2, 5), None),
+        ((0, 19), Some((10, 19))),
+        ((5, 25), Some((10, 19))),
+        ((15, 40), Some((15, 40))),
+        ((15, 25), Some((15, 19))),
+        ((40, 50), Some((40, 50))),
+        ((0, 50), Some((10, 50))),
+    ] {
+        let missing = held.missing(span(wanted.0, wanted.1));
+        assert_eq!(
+            missing.map(|one| (one.first, one.last)),
+            expected,
+            "{wanted:?}"
+        );
+    }
+    assert_eq!(spans(&[(0, u64::MAX)]).missing(span(0, u64::MAX)), None);
+}
+
+#[test]
+fn complete_is_every_byte() {
+    assert!(spans(&[]).is_complete(0));
+    assert!(!spans(&[]).is_complete(1));
+    assert!(spans(&[(0, 9)]).is_complete(10));
+    assert!(!spans(&[(0, 9)]).is_complete(11));
+    assert!(!spans(&[(1, 9)]).is_complete(10));
+}
+
+/// RFC 9111 section 3.4: "if they all share the same strong validator".
+#[test]
+fn only_parts_with_the_same_strong_tag_are_combined() {
+    let with = |tag: &'static str| {
+        let mut fields = HeaderMap::new();
+        if !tag.is_empty() {
+            fields.insert(http::header::ETAG, HeaderValue::from_static(tag));
+        }
+        fields.insert(
+            http::header::LAST_MODIFIED,
+            HeaderValue::from_static("Tue, 15 Nov 1994 12:45:26 GMT"),
+        );
+        fields
+    };
+    for (stored, new, expected) in [
+        (r#""a""#, r#""a""#, true),
+        (r#""a""#, r#""b""#, false),
+        (r#"W/"a""#, r#"W/"a""#, false),
+        (r#""a""#, r#"W/"a""#, false),
+        ("a", "a", false),
+        (r#""a""#, "", false),
+        ("", "", false),
+    ] {
+        assert_eq!(
+            combinable(&with(stored), &with(new)),
+            expected,
+            "{stored} {new}"
+        );
+    }
+}
+
+#[test]
+fn our_own_range_is_read_back() {
+    let value = range_value(span(5, 9));
+    assert_eq!(value, "bytes=5-9");
+    assert_eq!(range::resolve(&value, 10), range::Asked::One(span(5, 9)));
+}
+
+proptest! {
+    #[test]
+    fn spans_hold_the_bytes_put_in(parts in prop::collection::vec((0..60_u64, 0..8_u64), 0..10), first in 0..60_u64, more in 0..20_u64) {
+        let parts: Vec<(u64, u64)> = parts.into_iter().map(|(first, more)| (first, first + more)).collect();
+        let mut held = spans(&parts);
+        let is_in = |byte: u64| parts.iter().any(|(first, last)| (*first..=*last).contains(&byte));
+        for byte in 0..80 {
+            prop_assert_eq!(held.contains(span(byte, byte)), is_in(byte));
+        }
+        let list: Vec<Span> = held.iter().collect();
+        prop_assert!(list.windows(2).all(|pair| pair[0].last + 1 < pair[1].first));
+
+        let wanted = span(first, first + more);
+        match held.missing(wanted) {
+            None => prop_assert!(held.contains(wanted)),
+            Some(hole) => {
+                prop_assert!(!is_in(hole.first) && !is_in(hole.last));
+                prop_assert!(wanted.first <= hole.first && hole.last <= wanted.last);
+                held.insert(hole);
+                prop_assert!(held.contains(wanted));
+            }
+        }
+    }
+
+    #[test]
+    fn a_span_lies_within_the_length(first: u64, last: Option<u64>, suffix: u64, length: u64) {
+        for written in [Written::From { first, last }, Written::Suffix(suffix)] {
+            if let Some(found) = span_of(written, length) {
+                prop_assert!(found.first <= found.last && found.last < length);
+            }
+        }
+    }
+}
