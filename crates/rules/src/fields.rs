@@ -1,6 +1,6 @@
 //! Field lists: hop-by-hop, `Connection`-nominated, never stored (RFC 9110 section 7.6.1, RFC 9111 section 3.1).
 
-use crate::directives::ResponseDirectives;
+use crate::directives::{Qualified, ResponseDirectives};
 use http::{
     HeaderMap, HeaderName, HeaderValue, Version,
     header::{self, CONNECTION, VIA},
@@ -8,7 +8,7 @@ use http::{
 
 /// Fields that concern one connection only, whether `Connection` nominates them or not (RFC 9110 section 7.6.1). `Trailer`
 /// is among them because trailers are not forwarded.
-const HOP_BY_HOP: [HeaderName; 7] = [
+static HOP_BY_HOP: [HeaderName; 7] = [
     CONNECTION,
     HeaderName::from_static("keep-alive"),
     HeaderName::from_static("proxy-connection"),
@@ -19,7 +19,7 @@ const HOP_BY_HOP: [HeaderName; 7] = [
 ];
 
 /// Fields of the proxy a cache fetches through, which MUST NOT be stored (RFC 9111 section 3.1).
-const OF_PROXIES: [HeaderName; 3] = [
+static OF_PROXIES: [HeaderName; 3] = [
     header::PROXY_AUTHENTICATE,
     HeaderName::from_static("proxy-authentication-info"),
     header::PROXY_AUTHORIZATION,
@@ -28,7 +28,7 @@ const OF_PROXIES: [HeaderName; 3] = [
 /// Fields that `Connection` cannot remove. A sender MUST NOT nominate a field meant for all recipients (RFC 9110 section
 /// 7.6.1); one that does so all the same would take away what decides which response is sent to whom, and for how long: the
 /// answer fetched without it would be stored under the key of requests that have it.
-const END_TO_END: [HeaderName; 23] = [
+static END_TO_END: [HeaderName; 23] = [
     header::AGE,
     header::AUTHORIZATION,
     header::CACHE_CONTROL,
@@ -86,7 +86,7 @@ fn is_end_to_end(name: &HeaderName) -> bool {
 pub fn remove_unstorable(fields: &mut HeaderMap, directives: &ResponseDirectives) {
     let named = [&directives.no_cache, &directives.private]
         .into_iter()
-        .flat_map(|directive| directive.names());
+        .flat_map(Qualified::names);
     for name in named.chain(&OF_PROXIES) {
         fields.remove(name);
     }

@@ -100,7 +100,7 @@ pub fn judge(facts: &Facts, request: &RequestDirectives, site: &Site, now: Time)
     }
     let too_old = site.client_may_force && is_older(facts, request, now);
     let Some(remaining) = facts.remaining(now) else {
-        return judge_stale(facts, request, site, too_old, now);
+        return judge_stale(facts, request, *site, too_old, now);
     };
     let ends_soon = request
         .min_fresh
@@ -116,7 +116,7 @@ pub fn judge(facts: &Facts, request: &RequestDirectives, site: &Site, now: Time)
 fn judge_stale(
     facts: &Facts,
     request: &RequestDirectives,
-    site: &Site,
+    site: Site,
     too_old: bool,
     now: Time,
 ) -> Verdict {

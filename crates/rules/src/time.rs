@@ -1,5 +1,7 @@
 //! Time as the rules see it: milliseconds since the Unix epoch, passed in by the caller.
 
+mod date;
+
 use std::time::{Duration, SystemTime};
 
 /// A moment, in milliseconds since the Unix epoch.
@@ -28,6 +30,7 @@ impl Time {
         Duration::from_millis(self.0.saturating_sub(earlier.0))
     }
     /// The moment `by` later, at the end of time at most.
+    #[must_use]
     pub const fn plus(self, by: Duration) -> Self {
         let by = by.as_millis();
         let by = if by > u64::MAX as u128 {
@@ -43,41 +46,7 @@ impl Time {
     /// one, but need not agree with the date. A moment before 1970 reads as the epoch.
     /// `now` decides the century of an RFC 850 year (more than 50 years ahead means the past).
     pub fn parse(date: &[u8], now: Self) -> Option<Self> {
-        let mut found: [&[u8]; MOST_PARTS] = [&[]; MOST_PARTS];
-        let mut count = 0;
-        for part in date.trim_ascii().split(|byte| *byte == b' ') {
-            *found.get_mut(count)? = part;
-            count += 1;
-        }
-        match *found.get(..count)? {
-            // Sun, 06 Nov 1994 08:49:37 GMT
-            [name, day, month, year, clock, zone] if zone.eq_ignore_ascii_case(b"GMT") => {
-                short_day_name(name.strip_suffix(b",")?)?;
-                moment(digits(year, 4)?, month, digits(day, 2)?, clock)
-            }
-            // Sunday, 06-Nov-94 08:49:37 GMT
-            [name, date, clock, zone] if zone.eq_ignore_ascii_case(b"GMT") => {
-                day_name(name.strip_suffix(b",")?)?;
-                let mut date = date.split(|byte| *byte == b'-');
-                let day = digits(date.next()?, 2)?;
-                let month = date.next()?;
-                let year = digits(date.next()?, 2)?;
-                match date.next() {
-                    None => with_century(year, month, day, clock, now),
-                    Some(_) => None,
-                }
-            }
-            // Sun Nov  6 08:49:37 1994
-            [name, month, b"", day, clock, year] => {
-                short_day_name(name)?;
-                moment(digits(year, 4)?, month, digits(day, 1)?, clock)
-            }
-            [name, month, day, clock, year] => {
-                short_day_name(name)?;
-                moment(digits(year, 4)?, month, digits(day, 2)?, clock)
-            }
-            _ => None,
-        }
+        date::parse(date, now)
     }
     /// The IMF-fixdate form (RFC 9110 section 5.6.7); the end of the year 9999 for any later moment.
     pub fn to_http(self) -> String {
@@ -86,109 +55,8 @@ impl Time {
     }
 }
 
-/// An asctime date with a one-digit day has the most: its two spaces have an empty part between them.
-const MOST_PARTS: usize = 6;
 /// The last second of the year 9999: four digits have no room for more.
 const LAST_SECOND: u64 = 253_402_300_799;
-/// How far ahead a two-digit year may lie (RFC 9110 section 5.6.7), with the mean length of a year.
-const FIFTY_YEARS: Duration = Duration::from_secs(50 * YEAR);
-const YEAR: u64 = 31_556_952;
-
-const DAYS: [&[u8]; 7] = [
-    b"Monday",
-    b"Tuesday",
-    b"Wednesday",
-    b"Thursday",
-    b"Friday",
-    b"Saturday",
-    b"Sunday",
-];
-const MONTHS: [&[u8; 3]; 12] = [
-    b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec",
-];
-
-fn day_name(name: &[u8]) -> Option<()> {
-    let known = DAYS.iter().any(|day| day.eq_ignore_ascii_case(name));
-    known.then_some(())
-}
-
-fn short_day_name(name: &[u8]) -> Option<()> {
-    let known = DAYS
-        .iter()
-        .filter_map(|day| day.first_chunk::<3>())
-        .any(|day| day.eq_ignore_ascii_case(name));
-    known.then_some(())
-}
-
-/// Exactly `count` digits, as a number.
-fn digits(text: &[u8], count: usize) -> Option<u64> {
-    if text.len() != count {
-        return None;
-    }
-    text.iter().try_fold(0, |sum, byte| {
-        byte.is_ascii_digit()
-            .then(|| sum * 10 + u64::from(byte - b'0'))
-    })
-}
-
-/// The latest moment with these last two digits of the year that lies at most 50 years ahead of `now`.
-fn with_century(year: u64, month: &[u8], day: u64, clock: &[u8], now: Time) -> Option<Time> {
-    let latest = now.plus(FIFTY_YEARS);
-    // At or above the year of `latest`, whatever the mean length of a year rounds away.
-    let above = latest.as_secs() / YEAR + 1971;
-    let year = above - (above % 100 + 100 - year) % 100;
-    let moment_in = |year| moment(year, month, day, clock);
-    match moment_in(year) {
-        // 29 February exists in one century and not in the other: then the other is not what was meant.
-        Some(time) if time > latest => moment_in(year - 100),
-        found => found,
-    }
-}
-
-/// The moment of a day and a `hh:mm:ss`, each checked to exist.
-fn moment(year: u64, month: &[u8], day: u64, clock: &[u8]) -> Option<Time> {
-    let month = MONTHS
-        .iter()
-        .position(|name| name.eq_ignore_ascii_case(month))? as u64;
-    let &[h1, h2, b':', m1, m2, b':', s1, s2] = clock else {
-        return None;
-    };
-    let (hour, minute) = (digits(&[h1, h2], 2)?, digits(&[m1, m2], 2)?);
-    let second = digits(&[s1, s2], 2)?;
-    // A second of 60 is a leap second (RFC 9110 section 5.6.7).
-    if hour > 23 || minute > 59 || second > 60 || day == 0 || day > days_in(month, year) {
-        return None;
-    }
-    if year < 1970 {
-        return Some(Time(0));
-    }
-    let days = days_before_year(year) - days_before_year(1970)
-        + (0..month).map(|month| days_in(month, year)).sum::<u64>()
-        + (day - 1);
-    Some(Time::from_secs(
-        ((days * 24 + hour) * 60 + minute) * 60 + second,
-    ))
-}
-
-const fn is_leap(year: u64) -> bool {
-    year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
-}
-
-/// Days in a month, which counts from zero.
-const fn days_in(month: u64, year: u64) -> u64 {
-    match month {
-        1 if is_leap(year) => 29,
-        1 => 28,
-        3 | 5 | 8 | 10 => 30,
-        _ => 31,
-    }
-}
-
-/// Days from the start of the year 1 to the start of `year`, which is at least 1.
-const fn days_before_year(year: u64) -> u64 {
-    let past = year - 1;
-    past * 365 + past / 4 - past / 100 + past / 400
-}
 
 #[cfg(test)]
 mod tests;

@@ -90,19 +90,16 @@ pub(super) fn directives(line: &[u8]) -> impl Iterator<Item = Directive<'_>> {
             }
             let (name, after) = split_where(rest, |byte| is_end(byte) || byte == b'=');
             let behind_space = skip_while(after, is_space);
-            let argument = match behind_space.split_first() {
-                Some((b'=', value)) => {
-                    let (argument, after) = argument(skip_while(value, is_space));
-                    rest = after;
-                    argument
-                }
-                _ => {
-                    rest = after;
-                    Argument::Absent
-                }
-            };
+            let mut found = Argument::Absent;
+            rest = after;
+            if let Some(value) = behind_space.strip_prefix(b"=") {
+                (found, rest) = argument(skip_while(value, is_space));
+            }
             if !name.is_empty() {
-                return Some(Directive { name, argument });
+                return Some(Directive {
+                    name,
+                    argument: found,
+                });
             }
         }
     })

@@ -1,1 +1,99 @@
+use super::*;
+use crate::directives;
 
+fn fields(lines: &[(&'static str, &'static str)]) -> HeaderMap {
+    lines
+        .iter()
+        .map(|(name, value)| {
+            (
+                HeaderName::from_static(name),
+                HeaderValue::from_static(value),
+            )
+        })
+        .collect()
+}
+
+fn left(mut fields: HeaderMap) -> Vec<String> {
+    remove_hop_by_hop(&mut fields);
+    let mut names: Vec<_> = fields.keys().map(|name| name.as_str().to_owned()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn hop_by_hop_fields_go_whether_nominated_or_not() {
+    let message = fields(&[
+        ("connection", "close"),
+        ("keep-alive", "timeout=5"),
+        ("proxy-connection", "keep-alive"),
+        ("te", "trailers"),
+        ("trailer", "x-sum"),
+        ("transfer-encoding", "chunked"),
+        ("upgrade", "h2c"),
+        ("etag", "\"a\""),
+    ]);
+    assert_eq!(left(message), ["etag"]);
+}
+
+#[test]
+fn nominated_fields_go_rfc_9110_section_7_6_1() {
+    let message = fields(&[
+        ("connection", "X-Hop , close,, not a name"),
+        ("connection", "x-other"),
+        ("x-hop", "1"),
+        ("x-hop", "2"),
+        ("x-other", "3"),
+        ("x-kept", "4"),
+    ]);
+    assert_eq!(left(message), ["x-kept"]);
+}
+
+#[test]
+fn connection_cannot_remove_what_caching_rests_on() {
+    let message = fields(&[
+        (
+            "connection",
+            "cache-control, host, Content-Length, vary, cookie, authorization, cdn-cache-control, x-forwarded-for",
+        ),
+        ("cache-control", "no-store"),
+        ("host", "a"),
+        ("content-length", "1"),
+        ("vary", "*"),
+        ("cookie", "a=b"),
+        ("authorization", "x"),
+        ("cdn-cache-control", "no-store"),
+        ("x-forwarded-for", "::1"),
+    ]);
+    let count = message.keys_len();
+    assert_eq!(left(message).len(), count - 1);
+}
+
+#[test]
+fn unstorable_fields_rfc_9111_section_3_1() {
+    let mut message = fields(&[
+        (
+            "cache-control",
+            "private=\"x-user\", no-cache=\"Set-Cookie, x-absent\"",
+        ),
+        ("x-user", "me"),
+        ("set-cookie", "a=b"),
+        ("set-cookie", "c=d"),
+        ("proxy-authenticate", "Basic"),
+        ("proxy-authentication-info", "x"),
+        ("proxy-authorization", "x"),
+        ("x-other", "kept"),
+    ]);
+    let (directives, _) = directives::response(&message, &[]);
+    remove_unstorable(&mut message, &directives);
+    assert_eq!(left(message), ["cache-control", "x-other"]);
+}
+
+#[test]
+fn via_is_appended_behind_what_is_there() {
+    let mut message = fields(&[("via", "1.0 fred")]);
+    append_via(&mut message, Version::HTTP_11, "larder");
+    append_via(&mut message, Version::HTTP_2, "larder");
+    append_via(&mut message, Version::HTTP_11, "not\na token");
+    let lines: Vec<_> = message.get_all(VIA).iter().collect();
+    assert_eq!(lines, ["1.0 fred", "1.1 larder", "2.0 larder"]);
+}

@@ -11,7 +11,7 @@ use std::time::Duration;
 /// The heuristic takes a tenth of the time since the last modification: "a typical setting" (RFC 9111 section 4.2.2).
 const HEURISTIC_PART: u32 = 10;
 /// The heuristic gives no more than a day: an answer that says nothing should not outlive a deployment by weeks.
-const HEURISTIC_MOST: Duration = Duration::from_secs(24 * 60 * 60);
+const HEURISTIC_MOST: Duration = Duration::from_hours(24);
 
 /// What a lifetime is computed from.
 pub(super) struct Given<'a> {

@@ -1,1 +1,230 @@
+#![expect(
+    clippy::too_many_lines,
+    reason = "tables are as long as they have rows"
+)]
 
+use super::*;
+use crate::{directives, freshness::Source};
+use http::{HeaderMap, HeaderValue};
+
+const RECEIVED: Time = Time::from_secs(1_000_000);
+const OBEYS: Site = Site {
+    client_may_force: true,
+    unreachable: 50,
+};
+const IGNORES: Site = Site {
+    client_may_force: false,
+    unreachable: 50,
+};
+/// Fresh for 60 seconds; no windows, nothing forbidden.
+const PLAIN: Facts = Facts {
+    response_time: RECEIVED,
+    date: RECEIVED,
+    initial_age_ms: 0,
+    lifetime_ms: 60_000,
+    source: Source::MaxAge,
+    stale_while_revalidate: None,
+    stale_if_error: None,
+    no_cache: false,
+    must_revalidate: false,
+    immutable: false,
+};
+const WINDOWS: Facts = Facts {
+    stale_while_revalidate: Some(10),
+    stale_if_error: Some(20),
+    ..PLAIN
+};
+const STRICT: Facts = Facts {
+    must_revalidate: true,
+    ..PLAIN
+};
+const NO_CACHE: Facts = Facts {
+    no_cache: true,
+    ..PLAIN
+};
+
+fn asks(line: &'static str) -> RequestDirectives {
+    let mut fields = HeaderMap::new();
+    if !line.is_empty() {
+        fields.insert("cache-control", HeaderValue::from_static(line));
+    }
+    directives::request(&fields)
+}
+
+fn after(seconds: u64) -> Time {
+    RECEIVED.plus(Duration::from_secs(seconds))
+}
+
+fn fresh(seconds: u64) -> Verdict {
+    Verdict::Fresh(Duration::from_secs(seconds))
+}
+
+const EXPIRED: Verdict = Verdict::Validate(ValidateReason::Expired);
+const AGE: Verdict = Verdict::Validate(ValidateReason::RequestAge);
+const FORCED: Verdict = Verdict::Validate(ValidateReason::RequestNoCache);
+const OWN: Verdict = Verdict::Validate(ValidateReason::NoCache);
+const WHILE: Verdict = Verdict::Stale(StaleReason::WhileRevalidate);
+const ACCEPTED: Verdict = Verdict::Stale(StaleReason::MaxStale);
+
+#[test]
+fn verdicts() {
+    // facts, request, seconds since receipt, verdict
+    let rows = [
+        (PLAIN, "", 0, fresh(60)),
+        (PLAIN, "", 59, fresh(1)),
+        // RFC 9111 section 4.2: response_is_fresh = (freshness_lifetime > current_age)
+        (PLAIN, "", 60, EXPIRED),
+        // Section 4: the stored response does not contain no-cache, unless it is validated.
+        (NO_CACHE, "", 0, OWN),
+        (NO_CACHE, "max-stale", 100, OWN),
+        // Section 5.2.1.4.
+        (PLAIN, "no-cache", 0, FORCED),
+        (PLAIN, "no-cache, max-stale", 70, FORCED),
+        // RFC 8246 speaks to clients.
+        (
+            Facts {
+                immutable: true,
+                ..PLAIN
+            },
+            "no-cache",
+            0,
+            FORCED,
+        ),
+        (
+            Facts {
+                immutable: true,
+                ..PLAIN
+            },
+            "max-age=0",
+            1,
+            AGE,
+        ),
+        // Section 5.2.1.1: an age less than or equal to the specified number of seconds.
+        (PLAIN, "max-age=10", 10, fresh(50)),
+        (PLAIN, "max-age=10", 11, AGE),
+        (PLAIN, "max-age=0", 0, fresh(60)),
+        (PLAIN, "max-age=0", 1, AGE),
+        (PLAIN, "max-age=100", 70, EXPIRED),
+        (PLAIN, "max-age=100, max-stale=20", 70, ACCEPTED),
+        (PLAIN, "max-age=65, max-stale=20", 70, EXPIRED),
+        // Section 5.2.1.3: still fresh for at least the specified number of seconds.
+        (PLAIN, "min-fresh=20", 40, fresh(20)),
+        (PLAIN, "min-fresh=20", 41, AGE),
+        (WINDOWS, "min-fresh=0", 61, EXPIRED),
+        // Section 5.2.1.2: exceeded by no more than the specified number of seconds.
+        (PLAIN, "max-stale=10", 70, ACCEPTED),
+        (PLAIN, "max-stale=10", 71, EXPIRED),
+        (PLAIN, "max-stale", 1_000_000, ACCEPTED),
+        (PLAIN, "max-stale=10", 30, fresh(30)),
+        // Section 4.2.4: MUST NOT if it is prohibited by an explicit in-protocol directive.
+        (STRICT, "", 59, fresh(1)),
+        (STRICT, "max-stale", 60, EXPIRED),
+        // RFC 5861 section 3.
+        (WINDOWS, "", 59, fresh(1)),
+        (WINDOWS, "", 60, WHILE),
+        (WINDOWS, "", 70, WHILE),
+        (WINDOWS, "", 71, EXPIRED),
+        (WINDOWS, "max-stale=60", 70, WHILE),
+        (WINDOWS, "max-stale=60", 71, ACCEPTED),
+        // Section 5.2.1.1: without max-stale the client does not wish to receive a stale response.
+        (WINDOWS, "max-age=100", 65, EXPIRED),
+        (
+            Facts {
+                stale_while_revalidate: Some(0),
+                ..PLAIN
+            },
+            "",
+            60,
+            EXPIRED,
+        ),
+    ];
+    for (facts, request, seconds, expected) in rows {
+        let verdict = judge(&facts, &asks(request), &OBEYS, after(seconds));
+        assert_eq!(
+            verdict, expected,
+            "{request:?} after {seconds} s: {facts:?}"
+        );
+    }
+}
+
+#[test]
+fn a_site_may_ignore_what_clients_force() {
+    for (facts, request, seconds, expected) in [
+        (PLAIN, "no-cache", 0, fresh(60)),
+        (PLAIN, "max-age=0", 30, fresh(30)),
+        (PLAIN, "min-fresh=50", 30, fresh(30)),
+        (WINDOWS, "max-age=0, min-fresh=5", 65, WHILE),
+        (NO_CACHE, "", 0, OWN),
+        // It takes nothing from the origin, so it stays.
+        (PLAIN, "max-stale=10", 65, ACCEPTED),
+        (STRICT, "max-stale=10", 65, EXPIRED),
+    ] {
+        let verdict = judge(&facts, &asks(request), &IGNORES, after(seconds));
+        assert_eq!(
+            verdict, expected,
+            "{request:?} after {seconds} s: {facts:?}"
+        );
+    }
+}
+
+#[test]
+fn failures() {
+    use Failure::{Status, Unreachable};
+    for (facts, request, seconds, failure, sent) in [
+        (PLAIN, "", 61, Status, false),
+        // RFC 5861 section 4, in responses and requests.
+        (WINDOWS, "", 80, Status, true),
+        (WINDOWS, "", 81, Status, false),
+        (WINDOWS, "", 80, Unreachable, true),
+        (PLAIN, "stale-if-error=30", 90, Status, true),
+        (PLAIN, "stale-if-error=30", 91, Status, false),
+        (WINDOWS, "stale-if-error=5", 80, Status, true),
+        // RFC 9111 section 4.2.4: disconnected.
+        (PLAIN, "", 110, Unreachable, true),
+        (PLAIN, "", 111, Unreachable, false),
+        (PLAIN, "", 110, Status, false),
+        // Never against must-revalidate or no-cache.
+        (STRICT, "stale-if-error=30", 61, Unreachable, false),
+        (STRICT, "", 61, Unreachable, false),
+        (NO_CACHE, "stale-if-error=30", 0, Unreachable, false),
+        (NO_CACHE, "", 61, Status, false),
+        // Still fresh: only the client's preference sent us to the origin.
+        (PLAIN, "no-cache", 30, Status, true),
+        (STRICT, "no-cache", 30, Unreachable, true),
+    ] {
+        let found = on_failure(&facts, &asks(request), &OBEYS, failure, after(seconds));
+        assert_eq!(
+            found, sent,
+            "{failure:?}, {request:?} after {seconds} s: {facts:?}"
+        );
+    }
+    let never = Site {
+        unreachable: 0,
+        ..OBEYS
+    };
+    assert!(!on_failure(
+        &PLAIN,
+        &asks(""),
+        &never,
+        Failure::Unreachable,
+        after(60)
+    ));
+}
+
+#[test]
+fn reasons_have_tokens() {
+    assert_eq!(
+        StaleReason::WhileRevalidate.to_string(),
+        "stale-while-revalidate"
+    );
+    assert_eq!(StaleReason::MaxStale.to_string(), "max-stale");
+    let tokens = [
+        (ValidateReason::Expired, "expired"),
+        (ValidateReason::NoCache, "no-cache"),
+        (ValidateReason::RequestNoCache, "request-no-cache"),
+        (ValidateReason::RequestAge, "request-age"),
+    ];
+    for (reason, token) in tokens {
+        assert_eq!(reason.to_string(), token);
+    }
+}

@@ -1,1 +1,182 @@
+#![expect(
+    clippy::too_many_lines,
+    reason = "tables are as long as they have rows"
+)]
 
+use super::*;
+use proptest::prelude::*;
+use sfv::{BareItem, Item, List, ListEntry, Parser};
+
+const PLAIN: Member<'static> = Member {
+    name: "larder",
+    handled: Handled::Own,
+    ttl: None,
+    key: None,
+    detail: None,
+};
+
+fn forwarded(why: Forward) -> Handled {
+    Handled::Forwarded {
+        why,
+        status: None,
+        stored: false,
+        collapsed: false,
+    }
+}
+
+#[test]
+fn members_as_rfc_9211_spells_them() {
+    let rows = [
+        (PLAIN, "larder"),
+        (
+            Member {
+                handled: Handled::Hit,
+                ..PLAIN
+            },
+            "larder; hit",
+        ),
+        (
+            Member {
+                handled: Handled::Hit,
+                ttl: Some(376),
+                ..PLAIN
+            },
+            "larder; hit; ttl=376",
+        ),
+        (
+            Member {
+                handled: Handled::Hit,
+                ttl: Some(-412),
+                ..PLAIN
+            },
+            "larder; hit; ttl=-412",
+        ),
+        (
+            Member {
+                handled: Handled::Hit,
+                ttl: Some(0),
+                ..PLAIN
+            },
+            "larder; hit; ttl=0",
+        ),
+        (
+            Member {
+                handled: forwarded(Forward::UriMiss),
+                ..PLAIN
+            },
+            "larder; fwd=uri-miss",
+        ),
+        (
+            Member {
+                handled: Handled::Forwarded {
+                    why: Forward::Stale,
+                    status: Some(304),
+                    stored: true,
+                    collapsed: true,
+                },
+                ttl: Some(60),
+                key: Some("http://a/\"b\"\\"),
+                detail: Some("no-store"),
+                ..PLAIN
+            },
+            r#"larder; fwd=stale; fwd-status=304; stored; collapsed; ttl=60; key="http://a/\"b\"\\"; detail=no-store"#,
+        ),
+        (
+            Member {
+                name: "my cache",
+                detail: Some("refused: 5 s"),
+                ..PLAIN
+            },
+            r#""my cache"; detail="refused: 5 s""#,
+        ),
+        // Parameters of a response belong to `hit` and `fwd` only.
+        (
+            Member {
+                ttl: Some(5),
+                key: Some("k"),
+                detail: Some("timeout"),
+                ..PLAIN
+            },
+            "larder; detail=timeout",
+        ),
+        (
+            Member {
+                handled: Handled::Hit,
+                key: Some("/ü\n"),
+                ..PLAIN
+            },
+            r#"larder; hit; key="/%C3%BC%0A""#,
+        ),
+    ];
+    for (member, expected) in rows {
+        assert_eq!(member.to_value(), expected);
+    }
+}
+
+#[test]
+fn forward_reasons_are_those_of_section_2_2() {
+    use Forward::{Bypass, Method, Miss, Partial, Request, Stale, UriMiss, VaryMiss};
+    let all = [
+        Bypass, Method, UriMiss, VaryMiss, Miss, Request, Stale, Partial,
+    ];
+    let tokens = all.map(|why| why.to_string());
+    assert_eq!(
+        tokens,
+        [
+            "bypass",
+            "method",
+            "uri-miss",
+            "vary-miss",
+            "miss",
+            "request",
+            "stale",
+            "partial"
+        ]
+    );
+}
+
+/// The one member of the value, read by another implementation.
+fn read_back(value: &HeaderValue) -> Item {
+    let list: List = Parser::new(value.as_bytes()).parse().unwrap();
+    match list.as_slice() {
+        [ListEntry::Item(item)] => item.clone(),
+        other => panic!("not one item: {other:?}"),
+    }
+}
+
+proptest! {
+    #[test]
+    fn every_member_is_a_structured_field(
+        name in any::<String>(),
+        ttl in any::<i64>(),
+        key in any::<String>(),
+        detail in any::<String>(),
+        hit in any::<bool>(),
+    ) {
+        let handled = if hit { Handled::Hit } else { forwarded(Forward::Miss) };
+        let member = Member {
+            name: &name,
+            handled,
+            ttl: Some(ttl),
+            key: Some(&key),
+            detail: Some(&detail),
+        };
+        let item = read_back(&member.to_value());
+        prop_assert_eq!(item.params.len(), 4);
+        prop_assert_eq!(item.params.contains_key("hit"), hit);
+        prop_assert_eq!(item.params.contains_key("fwd"), !hit);
+        let most = 999_999_999_999_999;
+        let expected = i64::from(item.params["ttl"].as_integer().unwrap());
+        prop_assert_eq!(expected, ttl.clamp(-most, most));
+    }
+
+    #[test]
+    fn printable_keys_arrive_as_they_are(key in "[ -~]{0,200}") {
+        let member = Member { handled: Handled::Hit, key: Some(&key), ..PLAIN };
+        let item = read_back(&member.to_value());
+        let BareItem::String(read) = &item.params["key"] else {
+            panic!("not a string");
+        };
+        prop_assert_eq!(read.as_str(), key);
+    }
+}

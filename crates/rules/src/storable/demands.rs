@@ -1,0 +1,149 @@
+//! The demands of RFC 9111 section 3, one check each.
+
+use super::{Exchange, NotStorable, SetCookie, post};
+use crate::{
+    directives::ResponseDirectives,
+    freshness::{self, Facts},
+    range,
+};
+use http::{
+    HeaderMap, HeaderName, Method, StatusCode,
+    header::{
+        AUTHORIZATION, CONTENT_RANGE, CONTENT_TYPE, ETAG, IF_MATCH, IF_UNMODIFIED_SINCE,
+        LAST_MODIFIED, SET_COOKIE,
+    },
+};
+
+/// An exchange with what was read from it. Each check is one demand of RFC 9111 section 3.
+pub(super) struct Says<'a> {
+    pub(super) exchange: &'a Exchange<'a>,
+    pub(super) directives: &'a ResponseDirectives,
+    /// Whether the directives come from a targeted field.
+    pub(super) targeted: bool,
+    /// Whether the site forces a lifetime.
+    pub(super) forced: bool,
+}
+
+impl Says<'_> {
+    /// "the request method is understood by the cache". A response to `HEAD` has no content to keep; what it says of a
+    /// stored response is [`crate::validate::head_says`].
+    pub(super) fn check_method(&self) -> Result<(), NotStorable> {
+        let exchange = self.exchange;
+        let allowed = match *exchange.method {
+            Method::GET => true,
+            Method::POST => post::is_storable(exchange, self.directives, self.targeted),
+            _ => false,
+        };
+        allowed.then_some(()).ok_or(NotStorable::Method)
+    }
+
+    /// "the response status code is final"; 206 and 304 are understood: the one is stored as a part, the other freshens.
+    /// 416 and 412 answer the request's own range or condition, which are not part of the cache key.
+    pub(super) fn check_status(&self) -> Result<(), NotStorable> {
+        let exchange = self.exchange;
+        let has = |name: HeaderName| exchange.request.contains_key(name);
+        let allowed = match exchange.status {
+            StatusCode::NOT_MODIFIED | StatusCode::RANGE_NOT_SATISFIABLE => false,
+            StatusCode::PARTIAL_CONTENT => is_single_part(exchange.response),
+            StatusCode::PRECONDITION_FAILED => !has(IF_MATCH) && !has(IF_UNMODIFIED_SINCE),
+            status => !status.is_informational(),
+        };
+        allowed.then_some(()).ok_or(NotStorable::Status)
+    }
+
+    /// `must-understand`, `no-store` and `private` (RFC 9111 sections 5.2.2.3, 5.2.2.5, 5.2.2.7).
+    pub(super) fn check_prohibitions(&self) -> Result<(), NotStorable> {
+        let directives = self.directives;
+        if directives.must_understand && !is_understood(self.exchange.status) {
+            return Err(NotStorable::MustUnderstand);
+        }
+        if self.forced {
+            return Ok(());
+        }
+        if directives.no_store && !directives.must_understand {
+            return Err(NotStorable::NoStore);
+        }
+        if directives.private.is_whole() {
+            return Err(NotStorable::Private);
+        }
+        Ok(())
+    }
+
+    /// `Authorization` in the request (RFC 9111 section 3.5). Under a forced lifetime only `public` allows storing: the other
+    /// two hold only for a cache that keeps to the lifetime and the revalidation they ask for.
+    pub(super) fn check_authorization(&self) -> Result<(), NotStorable> {
+        let directives = self.directives;
+        let conditional = directives.must_revalidate || directives.s_maxage.is_some();
+        let allowed = !self.exchange.request.contains_key(AUTHORIZATION)
+            || directives.public
+            || (conditional && !self.forced);
+        allowed.then_some(()).ok_or(NotStorable::Authorization)
+    }
+
+    /// Whether `Set-Cookie` is to be removed. RFC 9111 does not forbid storing it; one user's session sent to another is
+    /// the costliest fault a cache can have, so by default the origin has to say that it means it.
+    pub(super) fn check_set_cookie(&self, site: SetCookie) -> Result<bool, NotStorable> {
+        if !self.exchange.response.contains_key(SET_COOKIE) {
+            return Ok(false);
+        }
+        let directives = self.directives;
+        // A field that `private` or `no-cache` names is not stored in any case.
+        let mut excluded = directives.private.names().iter();
+        let is_excluded = excluded.any(|name| *name == SET_COOKIE)
+            || directives.no_cache.names().contains(&SET_COOKIE);
+        let is_meant = directives.public || directives.s_maxage.is_some() || self.targeted;
+        match site {
+            SetCookie::Strip => Ok(true),
+            SetCookie::Store => Ok(false),
+            SetCookie::Refuse if is_meant || is_excluded => Ok(false),
+            SetCookie::Refuse => Err(NotStorable::SetCookie),
+        }
+    }
+
+    /// "the response contains at least one of the following", and anything that could make a later fetch cheaper: some
+    /// lifetime, a stale window, or a validator. With `no-cache` only the validator can.
+    pub(super) fn check_freshness(&self, facts: &Facts) -> Result<(), NotStorable> {
+        let exchange = self.exchange;
+        let permitted = self.directives.public
+            || freshness::has_explicit(exchange.response, self.directives, self.targeted)
+            || freshness::is_heuristically_cacheable(exchange.status)
+            || matches!(
+                facts.source,
+                freshness::Source::Override | freshness::Source::Default
+            );
+        let has_validator = [ETAG, LAST_MODIFIED]
+            .iter()
+            .any(|name| exchange.response.contains_key(name));
+        let opens = |window: Option<u32>| window.is_some_and(|seconds| seconds > 0);
+        let has_time = facts.lifetime_ms > 0
+            || opens(facts.stale_while_revalidate)
+            || opens(facts.stale_if_error);
+        let is_useful = has_validator || (has_time && !facts.no_cache);
+        (permitted && is_useful)
+            .then_some(())
+            .ok_or(NotStorable::NoFreshness)
+    }
+}
+
+/// Whether a 206 carries one part that we can place: one valid `Content-Range`, and no `multipart/byteranges`
+/// (RFC 9110 section 15.3.7).
+fn is_single_part(response: &HeaderMap) -> bool {
+    const MULTIPART: &[u8] = b"multipart/byteranges";
+    let is_multipart = response.get(CONTENT_TYPE).is_some_and(|value| {
+        let kind = value.as_bytes().get(..MULTIPART.len());
+        kind.is_some_and(|kind| kind.eq_ignore_ascii_case(MULTIPART))
+    });
+    let mut ranges = response.get_all(CONTENT_RANGE).iter();
+    match (ranges.next(), ranges.next()) {
+        (Some(one), None) => !is_multipart && range::parse_content_range(one).is_some(),
+        _ => false,
+    }
+}
+
+/// Whether we implement all caching-related behaviour of the status (RFC 9111 section 3): those of RFC 9110 section 15.
+const fn is_understood(status: StatusCode) -> bool {
+    matches!(
+        status.as_u16(),
+        200..=206 | 300..=305 | 307 | 308 | 400..=417 | 421 | 422 | 426 | 500..=505
+    )
+}
