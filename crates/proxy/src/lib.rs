@@ -1,4 +1,19 @@
 //! One request from socket to socket: the walk, collapse, outcome.
+//!
+//! Begin with [`walk`]: one page that shows every way a request can end.
 
+mod ask;
+mod body;
+mod cache;
+mod collapse;
+pub mod error;
+pub mod explain;
+mod hit_for_miss;
 pub mod listen;
+pub mod outcome;
 pub mod policy;
+pub mod routing;
+pub mod walk;
+
+pub use body::ReplyBody;
+pub use cache::{Cache, Service, Worker};

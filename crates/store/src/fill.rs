@@ -104,6 +104,22 @@ impl Fill {
         self.lock().received
     }
 
+    /// Whether a reader may still join.
+    pub fn is_open(&self) -> bool {
+        let state = self.lock();
+        !state.spilled && state.end != Some(End::Failed)
+    }
+
+    /// Ready when nobody is interested any more.
+    pub fn poll_abandoned(&self, context: &mut Context<'_>) -> Poll<()> {
+        let mut state = self.lock();
+        if state.interested == 0 && !state.kept {
+            return Poll::Ready(());
+        }
+        state.writer = Some(context.waker().clone());
+        Poll::Pending
+    }
+
     /// Declares interest: the fetch goes on while any is held.
     pub fn interest(self: &Arc<Self>) -> Interest {
         self.lock().interested += 1;
@@ -281,16 +297,6 @@ impl Writer {
         }
         state.wake_readers();
         state.drop_passed();
-    }
-
-    /// Ready when nobody is interested any more.
-    pub fn poll_abandoned(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        let mut state = self.fill.lock();
-        if state.interested == 0 && !state.kept {
-            return Poll::Ready(());
-        }
-        state.writer = Some(context.waker().clone());
-        Poll::Pending
     }
 
     /// The body is complete. Returns it for the store, unless the fill was spilled.
@@ -473,8 +479,8 @@ mod tests {
         let reader = fill.reader().expect("fresh");
         let mut context = Context::from_waker(Waker::noop());
         drop(waiting);
-        assert!(writer.poll_abandoned(&mut context).is_pending());
+        assert!(fill.poll_abandoned(&mut context).is_pending());
         drop(reader);
-        assert!(writer.poll_abandoned(&mut context).is_ready());
+        assert!(fill.poll_abandoned(&mut context).is_ready());
     }
 }

@@ -1,6 +1,6 @@
 //! The memory tier: cache key → variants, weighed in bytes, evicted by what is asked for often.
 
-use crate::{Body, Budget, Invalidations, Stored, Variants, body::allocated};
+use crate::{Budget, Invalidations, Stored, Variants, body::allocated};
 use quick_cache::{DefaultHashBuilder, Lifecycle, OptionsBuilder, Weighter, sync::Cache};
 use std::{
     hash::{BuildHasher, RandomState},
@@ -132,6 +132,15 @@ impl Memory {
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         Ticket { generation, began }
+    }
+
+    /// Whether nothing has invalidated `key` since `ticket` was drawn.
+    pub fn holds(&self, key: &[u8], ticket: Ticket) -> bool {
+        *self
+            .stripe(key)
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            == ticket.generation
     }
 
     /// Stores a response beside the variants of its key, at most `most` of them.

@@ -1,0 +1,256 @@
+//! What a request asks for, once it has been received: normalised, routed, keyed.
+
+use crate::{
+    listen::{Connection, InterimSink},
+    policy::{KeySpec, Policy, Route, Site},
+    routing,
+};
+use http::{HeaderMap, Method, Version};
+use hyper::upgrade::OnUpgrade;
+use rules::{directives::RequestDirectives, key, time::Time};
+use std::{rc::Rc, sync::Arc, time::Instant};
+
+/// A request that may be answered from the store. Everything but its content.
+#[derive(Debug)]
+pub struct Ask {
+    pub site: Rc<Arc<Site>>,
+    /// Index of the route taken.
+    pub route: usize,
+    pub method: Method,
+    pub version: Version,
+    /// The client's fields, as they came.
+    pub fields: HeaderMap,
+    pub directives: RequestDirectives,
+    pub key: Key,
+    /// `http` or `https`, as the client sees it.
+    pub scheme: &'static str,
+    /// Normalised authority, with port where it is not the scheme's own.
+    pub host: String,
+    pub now: Time,
+    pub began: Instant,
+    pub connection: Rc<Connection>,
+    pub interim: InterimSink,
+    /// The client's wish to switch protocols.
+    pub upgrade: Option<OnUpgrade>,
+}
+
+/// A cache key: `scheme://host/path?query`, then what the site adds. The part that goes to the origin is a slice of it,
+/// so that what is keyed and what is sent cannot differ.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Key {
+    bytes: Vec<u8>,
+    /// Where the path begins, and where path and query end.
+    path: usize,
+    end: usize,
+}
+
+impl Key {
+    /// Builds a key. `path` and `query` are normalised; `query` is chosen already.
+    pub fn build(
+        spec: &KeySpec,
+        scheme: &str,
+        host: &str,
+        path: &str,
+        query: Option<&str>,
+    ) -> Self {
+        let mut bytes = Vec::with_capacity(
+            scheme.len() + host.len() + path.len() + query.map_or(0, str::len) + 8,
+        );
+        if spec.scheme {
+            bytes.extend_from_slice(scheme.as_bytes());
+            bytes.push(b':');
+        }
+        bytes.extend_from_slice(b"//");
+        if spec.host {
+            bytes.extend_from_slice(host.as_bytes());
+        }
+        let start = bytes.len();
+        bytes.extend_from_slice(path.as_bytes());
+        if let Some(query) = query {
+            bytes.push(b'?');
+            bytes.extend_from_slice(query.as_bytes());
+        }
+        let end = bytes.len();
+        Self {
+            bytes,
+            path: start,
+            end,
+        }
+    }
+
+    /// Adds the fields and cookies that the site keys on. Absent, empty and present differ; lengths are part of the
+    /// bytes, so that no value can pass for two.
+    pub fn extend(&mut self, spec: &KeySpec, fields: &HeaderMap) {
+        for name in &spec.headers {
+            self.part(
+                b'h',
+                name.as_str(),
+                fields.get_all(name).iter().map(http::HeaderValue::as_bytes),
+            );
+        }
+        for name in &spec.cookies {
+            let lines: Vec<_> = fields
+                .get_all(http::header::COOKIE)
+                .iter()
+                .map(|line| String::from_utf8_lossy(line.as_bytes()).into_owned())
+                .collect();
+            let values = lines
+                .iter()
+                .flat_map(|line| routing::cookies(line))
+                .filter(|(found, _)| found == name);
+            self.part(b'c', name, values.map(|(_, value)| value.as_bytes()));
+        }
+    }
+
+    fn part<'a>(&mut self, kind: u8, name: &str, values: impl Iterator<Item = &'a [u8]>) {
+        self.bytes.extend_from_slice(&[b'\n', kind, b':']);
+        self.bytes.extend_from_slice(name.as_bytes());
+        for value in values {
+            self.bytes
+                .extend_from_slice(format!("={}:", value.len()).as_bytes());
+            self.bytes.extend_from_slice(value);
+        }
+    }
+
+    /// The whole key.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The key as text for people; bytes that are not UTF-8 are replaced.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.bytes).into_owned()
+    }
+
+    /// Path and query as they are sent to the origin. They were a string before they were keyed.
+    pub fn path_and_query(&self) -> &str {
+        std::str::from_utf8(self.bytes.get(self.path..self.end).unwrap_or_default()).unwrap_or("/")
+    }
+}
+
+impl Ask {
+    /// The policy of the route taken.
+    pub fn policy(&self) -> &Arc<Policy> {
+        &self.route().policy
+    }
+
+    /// The route taken.
+    pub fn route(&self) -> &Route {
+        &self.site.routes[self.route]
+    }
+
+    /// The target URI (RFC 9110 section 7.1).
+    pub fn uri(&self) -> String {
+        format!(
+            "{}://{}{}",
+            self.scheme,
+            self.host,
+            self.key.path_and_query()
+        )
+    }
+
+    /// Whether the key holds more than the URI, so that invalidating the URI cannot name it.
+    pub fn key_has_extras(&self) -> bool {
+        let spec = &self.policy().key;
+        !spec.headers.is_empty() || !spec.cookies.is_empty()
+    }
+}
+
+/// The key of another URI of this site, as `policy` builds it, without the parts that depend on request fields.
+/// `None` if it is no URI of ours.
+pub fn key_of(uri: &str, policy: &Policy) -> Option<Key> {
+    let (scheme, rest) = uri.split_once("://")?;
+    let at = rest.find(['/', '?']).unwrap_or(rest.len());
+    let (authority, target) = rest.split_at(at);
+    let host = key::normalize_host(authority, scheme)?;
+    let (path, query) = target
+        .split_once('?')
+        .map_or((target, None), |(path, query)| (path, Some(query)));
+    let path = if path.is_empty() {
+        "/".into()
+    } else {
+        key::normalize(path)
+    };
+    let query = chosen(policy, query);
+    Some(Key::build(
+        &policy.key,
+        scheme,
+        &host,
+        &path,
+        query.as_deref(),
+    ))
+}
+
+/// The query as it is keyed and sent: normalised, tracking parameters dropped, chosen, sorted.
+pub fn chosen<'a>(policy: &Policy, query: Option<&'a str>) -> Option<std::borrow::Cow<'a, str>> {
+    use rules::key::QueryChoice;
+    use std::borrow::Cow;
+    let spec = &policy.key;
+    let normal = key::normalize(query?);
+    let plain = spec.drop.is_empty() && spec.query == QueryChoice::All && !spec.sort;
+    if plain {
+        return Some(normal);
+    }
+    let kept = if spec.drop.is_empty() {
+        Some(normal)
+    } else {
+        let dropped = QueryChoice::Except(spec.drop.clone());
+        key::choose_query(Some(&normal), &dropped, false).map(|kept| Cow::Owned(kept.into_owned()))
+    };
+    let kept = kept?;
+    key::choose_query(Some(&kept), &spec.query, spec.sort).map(|kept| Cow::Owned(kept.into_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http::{HeaderName, HeaderValue};
+
+    fn spec(headers: &[&'static str], cookies: &[&str]) -> KeySpec {
+        KeySpec {
+            scheme: true,
+            host: true,
+            query: key::QueryChoice::All,
+            drop: Vec::new(),
+            sort: false,
+            headers: headers
+                .iter()
+                .map(|name| HeaderName::from_static(name))
+                .collect(),
+            cookies: cookies.iter().map(ToString::to_string).collect(),
+        }
+    }
+
+    #[test]
+    fn a_key_reads_as_the_uri_and_yields_what_is_sent() {
+        let key = Key::build(&spec(&[], &[]), "http", "a.example", "/p", Some("q=1"));
+        assert_eq!(key.text(), "http://a.example/p?q=1");
+        assert_eq!(key.path_and_query(), "/p?q=1");
+    }
+
+    #[test]
+    fn no_field_value_can_pass_for_two() {
+        let spec = spec(&["x-a", "x-b"], &[]);
+        let with = |a: Option<&str>, b: Option<&str>| {
+            let mut fields = HeaderMap::new();
+            for (name, value) in [("x-a", a), ("x-b", b)] {
+                if let Some(value) = value {
+                    fields.insert(name, HeaderValue::from_str(value).expect("valid"));
+                }
+            }
+            let mut key = Key::build(&spec, "http", "h", "/", None);
+            key.extend(&spec, &fields);
+            key
+        };
+        let all = [
+            with(None, None),
+            with(Some(""), None),
+            with(Some("1"), None),
+            with(None, Some("1")),
+            with(Some("1=1:1"), None),
+        ];
+        for (index, one) in all.iter().enumerate() {
+            assert!(all[index + 1..].iter().all(|other| other != one));
+        }
+    }
+}

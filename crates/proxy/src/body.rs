@@ -1,0 +1,194 @@
+//! The body of an answer.
+
+use crate::outcome::Ending;
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+use origin::ResponseBody;
+use std::{
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
+use store::fill::Reader;
+
+/// Where an answer's content comes from.
+#[derive(Debug, Default)]
+pub enum Content {
+    /// Nothing.
+    #[default]
+    Empty,
+    /// One buffer: the common hit.
+    Whole(Bytes),
+    /// Several buffers, and the bytes left in them.
+    Pieces(std::vec::IntoIter<Bytes>, u64),
+    /// A fill that is followed while it is written.
+    Following(Following),
+    /// Straight from the origin.
+    Origin(Box<ResponseBody>),
+}
+
+/// A reader of a fill, from `skip` on and for `left` bytes at most.
+#[derive(Debug)]
+pub struct Following {
+    reader: Reader,
+    skip: u64,
+    left: Option<u64>,
+}
+
+impl Content {
+    /// Buffers as content.
+    pub fn pieces(pieces: Vec<Bytes>) -> Self {
+        match <[Bytes; 1]>::try_from(pieces) {
+            Ok([only]) => Self::Whole(only),
+            Err(pieces) => {
+                let left = pieces.iter().map(|piece| piece.len() as u64).sum();
+                Self::Pieces(pieces.into_iter(), left)
+            }
+        }
+    }
+
+    /// A fill's whole body; `length` as announced.
+    pub fn following(reader: Reader, length: Option<u64>) -> Self {
+        Self::Following(Following {
+            reader,
+            skip: 0,
+            left: length,
+        })
+    }
+
+    /// A part of a fill's body. The fill goes on to its end when this part has been sent.
+    pub fn following_part(reader: Reader, skip: u64, length: u64) -> Self {
+        reader.keep();
+        Self::Following(Following {
+            reader,
+            skip,
+            left: Some(length),
+        })
+    }
+
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Error>>> {
+        match self {
+            Self::Empty => Poll::Ready(None),
+            Self::Whole(bytes) => {
+                let bytes = std::mem::take(bytes);
+                *self = Self::Empty;
+                Poll::Ready(Some(Ok(bytes)))
+            }
+            Self::Pieces(pieces, left) => {
+                let piece = pieces.next();
+                *left -= piece.as_ref().map_or(0, |piece| piece.len() as u64);
+                Poll::Ready(piece.map(Ok))
+            }
+            Self::Following(following) => following.poll(context),
+            Self::Origin(body) => loop {
+                // Trailers are not passed on (RFC 9110 section 6.5.1 lets an intermediary drop them).
+                match ready!(Pin::new(&mut **body).poll_frame(context)) {
+                    Some(Ok(frame)) => match frame.into_data() {
+                        Ok(data) => return Poll::Ready(Some(Ok(data))),
+                        Err(_) => continue,
+                    },
+                    Some(Err(error)) => return Poll::Ready(Some(Err(error.into()))),
+                    None => return Poll::Ready(None),
+                }
+            },
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Empty => SizeHint::with_exact(0),
+            Self::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
+            Self::Pieces(_, left) => SizeHint::with_exact(*left),
+            Self::Following(following) => following
+                .left
+                .map_or_else(SizeHint::default, SizeHint::with_exact),
+            Self::Origin(body) => body.size_hint(),
+        }
+    }
+}
+
+impl Following {
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Error>>> {
+        loop {
+            if self.left == Some(0) && self.skip > 0 {
+                return Poll::Ready(None);
+            }
+            let Some(piece) = ready!(self.reader.poll_next(context)) else {
+                return Poll::Ready(None);
+            };
+            let mut piece = piece?;
+            let skipped = self.skip.min(piece.len() as u64);
+            self.skip -= skipped;
+            let _ = piece.split_to(skipped as usize);
+            if let Some(left) = &mut self.left {
+                piece.truncate((*left).min(piece.len() as u64) as usize);
+                *left -= piece.len() as u64;
+            }
+            if !piece.is_empty() {
+                return Poll::Ready(Some(Ok(piece)));
+            }
+            if self.left == Some(0) {
+                return Poll::Ready(None);
+            }
+        }
+    }
+}
+
+type Error = Box<dyn std::error::Error + Send + Sync>;
+
+/// The body of an answer, and who is told when it ends.
+#[derive(Debug, Default)]
+pub struct ReplyBody {
+    content: Content,
+    ending: Option<Box<Ending>>,
+}
+
+impl From<Content> for ReplyBody {
+    fn from(content: Content) -> Self {
+        Self {
+            content,
+            ending: None,
+        }
+    }
+}
+
+impl ReplyBody {
+    /// Tells `ending` of the bytes sent, when the body ends or is dropped.
+    pub fn watched(&mut self, ending: Ending) {
+        self.ending = Some(Box::new(ending));
+    }
+
+    /// Whether the content comes from a fill that is still to be read.
+    pub fn follows(&self) -> bool {
+        matches!(self.content, Content::Following(_))
+    }
+}
+
+impl Body for ReplyBody {
+    type Data = Bytes;
+    type Error = Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
+        let polled = ready!(self.content.poll(context));
+        if let (Some(ending), Some(Ok(data))) = (&mut self.ending, &polled) {
+            ending.sent(data.len() as u64);
+        }
+        Poll::Ready(polled.map(|data| data.map(Frame::data)))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match &self.content {
+            Content::Empty => true,
+            Content::Whole(bytes) => bytes.is_empty(),
+            Content::Pieces(_, left) => *left == 0,
+            Content::Following(_) => false,
+            Content::Origin(body) => body.is_end_stream(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.content.size_hint()
+    }
+}

@@ -1,0 +1,113 @@
+//! What workers share, and what each has of its own.
+
+use crate::{
+    body::ReplyBody,
+    collapse::Flights,
+    hit_for_miss::HitForMiss,
+    listen::{Connection, InterimSink, RequestBody, Serve},
+    outcome::{Counters, Record},
+    policy::Site,
+    walk::{self, Answer},
+};
+use arc_swap::ArcSwap;
+use http::{Request, Response};
+use std::{
+    cell::{Cell, RefCell},
+    rc::Rc,
+    sync::{Arc, mpsc::SyncSender},
+};
+use store::Memory;
+
+/// The cache: shared by all workers, outlives every configuration.
+#[derive(Debug)]
+pub struct Cache {
+    /// The memory tier.
+    pub memory: Memory,
+    /// The site's say; swapped whole on reload.
+    pub site: Arc<ArcSwap<Site>>,
+    pub(crate) flights: Arc<Flights>,
+    pub(crate) hit_for_miss: HitForMiss,
+}
+
+impl Cache {
+    /// An empty cache.
+    pub fn new(memory: Memory, site: Site) -> Arc<Self> {
+        Arc::new(Self {
+            memory,
+            site: Arc::new(ArcSwap::from_pointee(site)),
+            flights: Arc::default(),
+            hit_for_miss: HitForMiss::default(),
+        })
+    }
+}
+
+/// One worker's view of the cache. Lives on its thread.
+pub struct Worker {
+    pub(crate) cache: Arc<Cache>,
+    pub(crate) counters: Arc<Counters>,
+    /// The access log's queue; `None`: no log.
+    pub(crate) log: Option<SyncSender<Record>>,
+    site: RefCell<SiteView>,
+    /// Reused for variant keys, so that a hit allocates none.
+    pub(crate) scratch: Cell<Vec<u8>>,
+}
+
+/// This worker's own reference to the site's say: cloning it touches no memory that other workers write.
+struct SiteView {
+    latest: arc_swap::Cache<Arc<ArcSwap<Site>>, Arc<Site>>,
+    own: Rc<Arc<Site>>,
+}
+
+impl Worker {
+    /// A worker's view. `counters` are this worker's alone to write.
+    pub fn new(
+        cache: Arc<Cache>,
+        counters: Arc<Counters>,
+        log: Option<SyncSender<Record>>,
+    ) -> Rc<Self> {
+        let mut latest = arc_swap::Cache::new(cache.site.clone());
+        let own = Rc::new(latest.load().clone());
+        let site = RefCell::new(SiteView { latest, own });
+        Rc::new(Self {
+            cache,
+            counters,
+            log,
+            site,
+            scratch: Cell::default(),
+        })
+    }
+
+    /// The site's say as it stands.
+    pub(crate) fn site(&self) -> Rc<Arc<Site>> {
+        let mut view = self.site.borrow_mut();
+        let view = &mut *view;
+        let latest = view.latest.load();
+        if !Arc::ptr_eq(latest, &view.own) {
+            view.own = Rc::new(latest.clone());
+        }
+        view.own.clone()
+    }
+}
+
+/// A worker as a listener calls it.
+#[derive(Clone)]
+pub struct Service(pub Rc<Worker>);
+
+impl Serve for Service {
+    type Body = ReplyBody;
+
+    fn serve(
+        &self,
+        request: Request<RequestBody>,
+        connection: &Rc<Connection>,
+        interim: InterimSink,
+    ) -> impl Future<Output = Response<ReplyBody>> + 'static {
+        let answer = walk::walk(&self.0, request, connection, interim);
+        async move {
+            match answer {
+                Answer::Now(response) => *response,
+                Answer::Later(response) => response.await,
+            }
+        }
+    }
+}

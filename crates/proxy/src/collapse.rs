@@ -1,0 +1,214 @@
+//! Collapse: of several requests for one key, the first leads and fetches, the rest follow.
+//!
+//! A follower waits for the leader's *head*, never for its body: once the head has landed, the stored response is in the
+//! store with its body on the way, and the follower looks it up like anybody else. Whatever happens to the leader, its
+//! [`Flight`] lands: when it is dropped without a word, followers are released to fetch on their own.
+
+use std::{
+    collections::HashMap,
+    hash::{BuildHasher, RandomState},
+    sync::{Arc, Mutex, PoisonError},
+};
+use store::fill::Fill;
+use tokio::sync::watch;
+
+/// How a flight ended, as its followers see it.
+#[derive(Clone, Debug)]
+pub enum Landed {
+    /// Still under way.
+    Flying,
+    /// Something was stored or freshened: look again.
+    Stored,
+    /// Nothing to share: fetch on your own.
+    Released,
+    /// The origin failed; the same failure is yours, unless something stale may be sent.
+    Failed(Arc<origin::Error>),
+}
+
+/// Flights under way, by cache key (and range). Shared by all workers.
+#[derive(Debug)]
+pub struct Flights {
+    shards: Box<[Mutex<HashMap<Box<[u8]>, Flying>>]>,
+    hasher: RandomState,
+}
+
+#[derive(Debug)]
+struct Flying {
+    landed: watch::Receiver<Landed>,
+    fill: Arc<Fill>,
+}
+
+/// What a request is to do.
+#[derive(Debug)]
+pub enum Seat {
+    /// Fetch; land the flight when the head is there.
+    Lead(Flight),
+    /// Wait for the leader.
+    Follow(Follower),
+}
+
+/// A flight in its leader's hands.
+#[derive(Debug)]
+pub struct Flight {
+    flights: Arc<Flights>,
+    key: Box<[u8]>,
+    landed: watch::Sender<Landed>,
+}
+
+/// A request that waits for a leader. While it is held, the leader's fetch goes on even if the leader's client leaves.
+#[derive(Debug)]
+pub struct Follower {
+    landed: watch::Receiver<Landed>,
+    _interest: store::fill::Interest,
+}
+
+impl Default for Flights {
+    fn default() -> Self {
+        Self {
+            shards: (0..64).map(|_| Mutex::default()).collect(),
+            hasher: RandomState::new(),
+        }
+    }
+}
+
+impl Flights {
+    /// Joins the flight for `key`, or leads a new one whose body goes into `fill()`.
+    pub fn join(self: &Arc<Self>, key: &[u8], fill: impl FnOnce() -> Arc<Fill>) -> Seat {
+        let mut shard = self
+            .shard(key)
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(flying) = shard.get(key) {
+            let landed = flying.landed.clone();
+            return Seat::Follow(Follower {
+                landed,
+                _interest: flying.fill.interest(),
+            });
+        }
+        let (sender, receiver) = watch::channel(Landed::Flying);
+        shard.insert(
+            key.into(),
+            Flying {
+                landed: receiver,
+                fill: fill(),
+            },
+        );
+        Seat::Lead(Flight {
+            flights: self.clone(),
+            key: key.into(),
+            landed: sender,
+        })
+    }
+
+    /// Whether a flight for `key` is under way.
+    pub fn flying(&self, key: &[u8]) -> bool {
+        self.shard(key)
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .contains_key(key)
+    }
+
+    /// Takes the flight for `key` off the map: requests from now on start anew, its followers stay with it.
+    pub fn forget(&self, key: &[u8]) {
+        self.shard(key)
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(key);
+    }
+
+    fn shard(&self, key: &[u8]) -> &Mutex<HashMap<Box<[u8]>, Flying>> {
+        &self.shards[self.hasher.hash_one(key) as usize % self.shards.len()]
+    }
+}
+
+impl Flight {
+    /// Ends the flight: takes it off the map and tells the followers.
+    pub fn land(self, how: Landed) {
+        self.leave();
+        self.landed.send_replace(how);
+    }
+
+    /// Off the map, if it is still this flight that stands there.
+    fn leave(&self) {
+        let mut shard = self
+            .flights
+            .shard(&self.key)
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if shard
+            .get(&self.key)
+            .is_some_and(|flying| self.landed.subscribe().same_channel(&flying.landed))
+        {
+            shard.remove(&self.key);
+        }
+    }
+}
+
+impl Drop for Flight {
+    fn drop(&mut self) {
+        self.leave();
+        self.landed.send_if_modified(|landed| {
+            let lost = matches!(landed, Landed::Flying);
+            if lost {
+                *landed = Landed::Released;
+            }
+            lost
+        });
+    }
+}
+
+impl Follower {
+    /// Waits until the flight has landed.
+    pub async fn landed(mut self) -> Landed {
+        match self
+            .landed
+            .wait_for(|landed| !matches!(landed, Landed::Flying))
+            .await
+        {
+            Ok(landed) => landed.clone(),
+            Err(_) => Landed::Released,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use store::{Budget, fill::Fill};
+
+    fn join(flights: &Arc<Flights>) -> Seat {
+        flights.join(b"k", || Fill::begin(Budget::new(1).reservation()).0)
+    }
+
+    #[tokio::test]
+    async fn a_leader_that_vanishes_releases_its_followers() {
+        let flights = Arc::new(Flights::default());
+        let Seat::Lead(flight) = join(&flights) else {
+            panic!("first leads")
+        };
+        let Seat::Follow(follower) = join(&flights) else {
+            panic!("second follows")
+        };
+        drop(flight);
+        assert!(matches!(follower.landed().await, Landed::Released));
+        assert!(matches!(join(&flights), Seat::Lead(_)));
+    }
+
+    #[tokio::test]
+    async fn a_forgotten_flight_keeps_its_followers_and_leaves_its_successor_alone() {
+        let flights = Arc::new(Flights::default());
+        let Seat::Lead(old) = join(&flights) else {
+            panic!("first leads")
+        };
+        let Seat::Follow(follower) = join(&flights) else {
+            panic!("second follows")
+        };
+        flights.forget(b"k");
+        let Seat::Lead(_new) = join(&flights) else {
+            panic!("leads anew")
+        };
+        old.land(Landed::Stored);
+        assert!(matches!(follower.landed().await, Landed::Stored));
+        assert!(flights.flying(b"k"));
+    }
+}

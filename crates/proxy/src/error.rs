@@ -1,0 +1,91 @@
+//! Errors and how they become HTTP: the one place.
+
+use http::StatusCode;
+use std::sync::Arc;
+
+/// Why a request gets an answer of our own instead of one from the store or an origin.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum Failure {
+    /// The request cannot be understood; the client's fault.
+    #[error("bad request: {0}")]
+    BadRequest(&'static str),
+    /// `CONNECT`, or `TRACE` addressed to us: not offered.
+    #[error("method not allowed")]
+    MethodNotAllowed,
+    /// The request's content is larger than the site allows; the client's fault.
+    #[error("request body too large")]
+    BodyTooLarge,
+    /// `only-if-cached` and nothing to answer with (RFC 9111 section 5.2.1.7).
+    #[error("only-if-cached, and nothing stored to answer with")]
+    OnlyIfCached,
+    /// The request has come through us too often: our configuration's fault.
+    #[error("the request loops")]
+    Loop,
+    /// The origin switched protocols although nobody asked for it (RFC 9110 section 15.2.2): its fault.
+    #[error("the origin switched protocols unasked")]
+    UnaskedSwitch,
+    /// The memory budget does not hold what this answer would need; worth retrying.
+    #[error("no room in memory for this answer")]
+    NoRoom,
+    /// A task of ours ended without an answer: our fault.
+    #[error("internal error")]
+    Internal,
+    /// The origin failed; worth retrying where [`origin::Error::worth_retrying`] says so.
+    #[error("{0}")]
+    Origin(Arc<origin::Error>),
+}
+
+impl Failure {
+    /// The status a client gets.
+    pub fn status(&self) -> StatusCode {
+        match self {
+            Self::BadRequest(_) => StatusCode::BAD_REQUEST,
+            Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+            Self::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::OnlyIfCached => StatusCode::GATEWAY_TIMEOUT,
+            Self::Loop => StatusCode::LOOP_DETECTED,
+            Self::UnaskedSwitch => StatusCode::BAD_GATEWAY,
+            Self::NoRoom => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+            Self::Origin(error) => origin_status(error.kind()),
+        }
+    }
+
+    /// The token for `detail` in `Cache-Status`.
+    pub fn detail(&self) -> &'static str {
+        match self {
+            Self::BadRequest(why) => why,
+            Self::MethodNotAllowed => "method-not-allowed",
+            Self::BodyTooLarge => "request-body-too-large",
+            Self::OnlyIfCached => "only-if-cached",
+            Self::Loop => "loop",
+            Self::UnaskedSwitch => "unasked-switch",
+            Self::NoRoom => "no-room",
+            Self::Internal => "internal",
+            Self::Origin(error) => error.kind().detail(),
+        }
+    }
+}
+
+/// RFC 9110 sections 15.6.3 to 15.6.5: the origin's answer was bad, there is no capacity, or it did not come in time.
+fn origin_status(kind: origin::Kind) -> StatusCode {
+    use origin::Kind;
+    match kind {
+        Kind::ConnectTimeout
+        | Kind::FirstByteTimeout
+        | Kind::BetweenBytesTimeout
+        | Kind::WholeTimeout => StatusCode::GATEWAY_TIMEOUT,
+        Kind::QueueFull | Kind::QueueTimeout | Kind::NoHealthyServer => {
+            StatusCode::SERVICE_UNAVAILABLE
+        }
+        Kind::RequestBody => StatusCode::BAD_REQUEST,
+        Kind::Configuration => StatusCode::INTERNAL_SERVER_ERROR,
+        Kind::Unresolvable
+        | Kind::Refused
+        | Kind::Tls
+        | Kind::Protocol
+        | Kind::Truncated
+        | Kind::Malformed
+        | Kind::HeadTooLarge => StatusCode::BAD_GATEWAY,
+    }
+}

@@ -1,0 +1,127 @@
+//! Explain: why a URL is or is not answered from the store, without asking an origin.
+
+use crate::{
+    ask::{self, Key},
+    cache::Cache,
+    policy::Policy,
+    routing::{self, Subject},
+    walk::{lookup::reuse_site, receive},
+};
+use http::{HeaderMap, Method, StatusCode};
+use rules::{
+    directives, freshness, key,
+    reuse::{self, Verdict},
+    time::Time,
+};
+use std::time::Duration;
+use store::{Body, Stored};
+
+/// What would happen to a GET for a URL now.
+#[derive(Debug)]
+pub struct Explanation {
+    pub route: String,
+    pub key: String,
+    /// Why the route passes the store by, if it does.
+    pub bypass: Option<&'static str>,
+    /// Whether answers for this key were lately not reusable.
+    pub hit_for_miss: bool,
+    /// What is stored under the key, newest first.
+    pub stored: Vec<StoredExplanation>,
+}
+
+/// One stored response, judged.
+#[derive(Debug)]
+pub struct StoredExplanation {
+    pub status: StatusCode,
+    /// Whether its nominated fields match the request.
+    pub matches: bool,
+    /// The fields its `Vary` nominates.
+    pub nominated: Vec<String>,
+    pub verdict: Verdict,
+    pub age: Duration,
+    pub lifetime: Duration,
+    pub source: freshness::Source,
+    /// Bytes; `None` while the body is on its way and its length unknown.
+    pub length: Option<u64>,
+    pub form: &'static str,
+    /// Whether it was invalidated by name.
+    pub invalidated: bool,
+}
+
+/// Explains a GET for `uri` (absolute) with `fields`. `None` if the URI is not one we could be asked for.
+pub fn explain(cache: &Cache, uri: &str, fields: &HeaderMap) -> Option<Explanation> {
+    let site = cache.site.load();
+    let (scheme, rest) = uri.split_once("://")?;
+    let at = rest.find(['/', '?']).unwrap_or(rest.len());
+    let host = key::normalize_host(&rest[..at], scheme)?;
+    let (path, query) = match rest[at..].split_once('?') {
+        Some((path, query)) => (path, Some(query)),
+        None => (&rest[at..], None),
+    };
+    let path = if path.is_empty() { "/" } else { path };
+    let subject = Subject {
+        host: routing::without_port(&host),
+        path,
+        query,
+        method: &Method::GET,
+        fields,
+        client: None,
+    };
+    let route = site.routes.get(routing::choose(&site.routes, &subject))?;
+    let mut key = ask::key_of(uri, &route.policy)?;
+    key.extend(&route.policy.key, fields);
+    let now = receive::now();
+    Some(Explanation {
+        route: route.name.clone(),
+        bypass: bypass(&route.policy, &key, fields),
+        hit_for_miss: cache.hit_for_miss.knows(key.as_bytes(), now),
+        stored: stored(cache, &route.policy, &key, fields, now),
+        key: key.text(),
+    })
+}
+
+fn bypass(policy: &Policy, key: &Key, fields: &HeaderMap) -> Option<&'static str> {
+    if !policy.cache {
+        return Some(crate::outcome::Bypass::Route.token());
+    }
+    crate::walk::lookup::site_bypass(&policy.bypass, &Method::GET, key.path_and_query(), fields)
+        .map(crate::outcome::Bypass::token)
+}
+
+fn stored(
+    cache: &Cache,
+    policy: &Policy,
+    key: &Key,
+    fields: &HeaderMap,
+    now: Time,
+) -> Vec<StoredExplanation> {
+    let Some(variants) = cache.memory.peek(key.as_bytes()) else {
+        return Vec::new();
+    };
+    let request = directives::request(fields);
+    let site = reuse_site(policy);
+    let mut scratch = Vec::new();
+    let judge = |stored: &Stored, matches| StoredExplanation {
+        status: stored.status,
+        matches,
+        nominated: stored
+            .variant
+            .iter()
+            .flat_map(|variant| variant.nominated.iter().map(ToString::to_string))
+            .collect(),
+        verdict: reuse::judge(&stored.facts, &request, &site, now),
+        age: stored.facts.age(now),
+        lifetime: Duration::from_millis(stored.facts.lifetime_ms),
+        source: stored.facts.source,
+        length: stored.body.length(),
+        form: match stored.body {
+            Body::Whole(_) | Body::Chunks(_) => "whole",
+            Body::Parts(_) => "parts",
+            Body::Filling(_) => "filling",
+        },
+        invalidated: !cache.memory.good(stored),
+    };
+    let all = variants.as_slice().iter();
+    all.map(|stored| judge(stored, stored.matches(fields, &mut scratch)))
+        .collect()
+}

@@ -1,0 +1,86 @@
+//! Hit-for-miss: keys whose answers were lately not reusable, so that requests for them do not queue behind each other.
+//!
+//! A fixed table without locks. A slot holds the upper bits of a key's hash and the second until which it counts. Keys
+//! that fall on one slot replace each other: forgetting only costs a collapse that was in vain.
+
+use rules::time::Time;
+use std::{
+    hash::{BuildHasher, RandomState},
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+};
+
+/// Slots; half a megabyte in all.
+const SLOTS: usize = 1 << 16;
+/// How long a key stays known, in seconds.
+const SECONDS: u64 = 10;
+/// Bits of a slot that hold the second.
+const TIME_BITS: u32 = 32;
+
+/// The table. Shared by all workers.
+#[derive(Debug)]
+pub struct HitForMiss {
+    slots: Box<[AtomicU64]>,
+    hasher: RandomState,
+}
+
+impl Default for HitForMiss {
+    fn default() -> Self {
+        Self {
+            slots: (0..SLOTS).map(|_| AtomicU64::new(0)).collect(),
+            hasher: RandomState::new(),
+        }
+    }
+}
+
+impl HitForMiss {
+    /// Remembers `key` for a while.
+    pub fn remember(&self, key: &[u8], now: Time) {
+        let (slot, mark) = self.place(key);
+        slot.store(
+            mark | (now.as_secs() + SECONDS) & u64::from(u32::MAX),
+            Relaxed,
+        );
+    }
+
+    /// Forgets `key`: its answers are reusable after all.
+    pub fn forget(&self, key: &[u8]) {
+        let (slot, mark) = self.place(key);
+        let held = slot.load(Relaxed);
+        if held >> TIME_BITS == mark >> TIME_BITS {
+            slot.store(0, Relaxed);
+        }
+    }
+
+    /// Whether `key` is remembered.
+    pub fn knows(&self, key: &[u8], now: Time) -> bool {
+        let (slot, mark) = self.place(key);
+        let held = slot.load(Relaxed);
+        held >> TIME_BITS == mark >> TIME_BITS
+            && (held & u64::from(u32::MAX)) > now.as_secs() & u64::from(u32::MAX)
+    }
+
+    fn place(&self, key: &[u8]) -> (&AtomicU64, u64) {
+        let hash = self.hasher.hash_one(key);
+        (
+            &self.slots[hash as usize % SLOTS],
+            hash >> TIME_BITS << TIME_BITS,
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_known_for_a_while_and_no_longer() {
+        let table = HitForMiss::default();
+        let now = Time::from_secs(1_000_000);
+        table.remember(b"k", now);
+        assert!(table.knows(b"k", Time::from_secs(1_000_000 + SECONDS - 1)));
+        assert!(!table.knows(b"k", Time::from_secs(1_000_000 + SECONDS)));
+        assert!(!table.knows(b"other", now));
+        table.forget(b"k");
+        assert!(!table.knows(b"k", now));
+    }
+}

@@ -1,0 +1,319 @@
+//! The one record of what happened to a request: answers, counters and the access log all render the same value.
+
+use crate::error::Failure;
+use http::{HeaderValue, Method, StatusCode, Version};
+use rules::{
+    reuse::{StaleReason, ValidateReason},
+    status::{Forward, Handled},
+    storable::NotStorable,
+};
+use std::{
+    net::SocketAddr,
+    sync::{
+        atomic::{AtomicU64, Ordering::Relaxed},
+        mpsc::SyncSender,
+    },
+    time::{Duration, Instant},
+};
+
+/// Why, beyond RFC 9211's own words: the `detail` of `Cache-Status`.
+#[derive(Clone, Debug)]
+pub enum Detail {
+    /// The answer was not stored.
+    NotStored(NotStorable),
+    /// It was not stored for a reason of ours.
+    Unkept(Unkept),
+    /// Something stored was not used, or was sent stale.
+    Validated(ValidateReason),
+    Stale(StaleReason),
+    /// Sent stale because the origin failed.
+    StaleOnFailure(&'static str),
+    /// The site says so.
+    Bypass(Bypass),
+    /// We answered ourselves.
+    Failed(Failure),
+}
+
+/// Why a storable answer was not kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unkept {
+    /// Larger than the route stores.
+    TooLarge,
+    /// Its key was invalidated while it was fetched.
+    Invalidated,
+}
+
+/// Which rule of the site bypassed the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bypass {
+    Route,
+    Cookie,
+    Header,
+    Path,
+    Method,
+    Query,
+    Upgrade,
+}
+
+impl Detail {
+    /// The token.
+    pub fn token(&self) -> &'static str {
+        match self {
+            Self::NotStored(why) => why.token(),
+            Self::Unkept(Unkept::TooLarge) => "too-large",
+            Self::Unkept(Unkept::Invalidated) => "invalidated",
+            Self::Validated(why) => why.token(),
+            Self::Stale(why) => why.token(),
+            Self::StaleOnFailure(why) => why,
+            Self::Bypass(why) => why.token(),
+            Self::Failed(failure) => failure.detail(),
+        }
+    }
+}
+
+impl Bypass {
+    /// The token.
+    pub const fn token(self) -> &'static str {
+        match self {
+            Self::Route => "route",
+            Self::Cookie => "cookie",
+            Self::Header => "header",
+            Self::Path => "path",
+            Self::Method => "method",
+            Self::Query => "query",
+            Self::Upgrade => "upgrade",
+        }
+    }
+}
+
+/// What happened to one request.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    pub handled: Handled,
+    /// Remaining lifetime of what was sent, in seconds; negative when stale.
+    pub ttl: Option<i64>,
+    pub detail: Option<Detail>,
+    /// From the request to the origin's final head.
+    pub origin_time: Option<Duration>,
+}
+
+impl Outcome {
+    /// Answered from the store.
+    pub const fn hit(ttl: i64) -> Self {
+        Self {
+            handled: Handled::Hit,
+            ttl: Some(ttl),
+            detail: None,
+            origin_time: None,
+        }
+    }
+
+    /// Forwarded for `why`.
+    pub const fn forwarded(why: Forward) -> Self {
+        let handled = Handled::Forwarded {
+            why,
+            status: None,
+            stored: false,
+            collapsed: false,
+        };
+        Self {
+            handled,
+            ttl: None,
+            detail: None,
+            origin_time: None,
+        }
+    }
+
+    /// Answered by ourselves.
+    pub const fn failed(failure: Failure) -> Self {
+        Self {
+            handled: Handled::Own,
+            ttl: None,
+            detail: Some(Detail::Failed(failure)),
+            origin_time: None,
+        }
+    }
+
+    /// nginx's word for it (`$upstream_cache_status`).
+    pub fn nginx_word(&self) -> &'static str {
+        match (self.handled, &self.detail) {
+            (Handled::Hit, Some(Detail::Stale(StaleReason::WhileRevalidate))) => "UPDATING",
+            (Handled::Hit, Some(Detail::Stale(_) | Detail::StaleOnFailure(_))) => "STALE",
+            (Handled::Hit, _) => "HIT",
+            (
+                Handled::Forwarded {
+                    status: Some(304), ..
+                },
+                _,
+            ) => "REVALIDATED",
+            (Handled::Forwarded { why, .. }, _) => match why {
+                Forward::Bypass | Forward::Method => "BYPASS",
+                Forward::Stale | Forward::Request => "EXPIRED",
+                Forward::UriMiss | Forward::VaryMiss | Forward::Miss | Forward::Partial => "MISS",
+            },
+            (Handled::Own, _) => "NONE",
+        }
+    }
+}
+
+/// Upper bounds of the histogram of origin times, in milliseconds; the last bucket is open.
+pub const ORIGIN_TIME_BOUNDS_MS: [u64; 12] =
+    [1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 10_000];
+
+/// Kinds of hits counted apart.
+pub const HIT_KINDS: [&str; 3] = ["fresh", "stale", "stale-on-failure"];
+
+/// Forward reasons, in the order of [`Counters::forwarded`].
+pub const FORWARDS: [Forward; 8] = [
+    Forward::Bypass,
+    Forward::Method,
+    Forward::UriMiss,
+    Forward::VaryMiss,
+    Forward::Miss,
+    Forward::Request,
+    Forward::Stale,
+    Forward::Partial,
+];
+
+/// One worker's counters. Only that worker writes; anybody reads.
+#[derive(Debug, Default)]
+pub struct Counters {
+    /// By [`HIT_KINDS`].
+    pub hits: [AtomicU64; 3],
+    /// By [`FORWARDS`].
+    pub forwarded: [AtomicU64; 8],
+    /// Answers of our own.
+    pub own: AtomicU64,
+    pub stored: AtomicU64,
+    pub collapsed: AtomicU64,
+    pub validated: AtomicU64,
+    pub refreshes: AtomicU64,
+    pub fills: AtomicU64,
+    pub fills_failed: AtomicU64,
+    pub invalidations: AtomicU64,
+    pub origin_errors: AtomicU64,
+    /// By status class, 1xx to 5xx.
+    pub statuses: [AtomicU64; 5],
+    /// By [`ORIGIN_TIME_BOUNDS_MS`], and beyond.
+    pub origin_times: [AtomicU64; 13],
+    pub origin_time_sum_us: AtomicU64,
+    /// Access log records that were lost because the writer did not keep up.
+    pub log_lost: AtomicU64,
+}
+
+/// Adds one. A worker is its counters' only writer, so a load and a store are enough: no locked instruction.
+pub fn bump(counter: &AtomicU64) {
+    counter.store(counter.load(Relaxed) + 1, Relaxed);
+}
+
+impl Counters {
+    /// Counts an answer.
+    pub fn count(&self, outcome: &Outcome, status: StatusCode) {
+        match outcome.handled {
+            Handled::Hit => bump(&self.hits[hit_kind(outcome)]),
+            Handled::Own => bump(&self.own),
+            Handled::Forwarded {
+                why,
+                stored,
+                collapsed,
+                status,
+            } => {
+                if let Some(index) = FORWARDS.iter().position(|forward| *forward == why) {
+                    bump(&self.forwarded[index]);
+                }
+                for (is, counter) in [
+                    (stored, &self.stored),
+                    (collapsed, &self.collapsed),
+                    (status == Some(304), &self.validated),
+                ] {
+                    if is {
+                        bump(counter);
+                    }
+                }
+            }
+        }
+        if let Some(class) = self
+            .statuses
+            .get(usize::from(status.as_u16() / 100).wrapping_sub(1))
+        {
+            bump(class);
+        }
+    }
+
+    /// Counts the time an origin took to its final head.
+    pub fn count_origin(&self, took: Duration) {
+        let millis = took.as_millis() as u64;
+        let bucket = ORIGIN_TIME_BOUNDS_MS
+            .iter()
+            .position(|bound| millis <= *bound);
+        bump(&self.origin_times[bucket.unwrap_or(ORIGIN_TIME_BOUNDS_MS.len())]);
+        let sum = &self.origin_time_sum_us;
+        sum.store(sum.load(Relaxed) + took.as_micros() as u64, Relaxed);
+    }
+}
+
+fn hit_kind(outcome: &Outcome) -> usize {
+    match outcome.detail {
+        Some(Detail::Stale(_)) => 1,
+        Some(Detail::StaleOnFailure(_)) => 2,
+        _ => 0,
+    }
+}
+
+/// One line of the access log, before it is text.
+#[derive(Debug)]
+pub struct Record {
+    pub client: Option<SocketAddr>,
+    pub method: Method,
+    /// As the client wrote it.
+    pub target: String,
+    pub host: String,
+    pub version: Version,
+    pub status: StatusCode,
+    pub referer: Option<HeaderValue>,
+    pub user_agent: Option<HeaderValue>,
+    /// nginx's word.
+    pub cache: &'static str,
+    pub detail: Option<&'static str>,
+    pub origin_time: Option<Duration>,
+    /// When the request came, milliseconds since the Unix epoch.
+    pub at_ms: u64,
+    pub took: Duration,
+    pub bytes: u64,
+}
+
+/// Completes a [`Record`] when the body has ended and hands it to the writer of the access log.
+#[derive(Debug)]
+pub struct Ending {
+    record: Option<Record>,
+    began: Instant,
+    log: SyncSender<Record>,
+}
+
+impl Ending {
+    /// `record` goes to `log` when this is dropped.
+    pub fn new(record: Record, began: Instant, log: SyncSender<Record>) -> Self {
+        Self {
+            record: Some(record),
+            began,
+            log,
+        }
+    }
+
+    /// Counts bytes handed to the connection.
+    pub fn sent(&mut self, bytes: u64) {
+        if let Some(record) = &mut self.record {
+            record.bytes += bytes;
+        }
+    }
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        if let Some(mut record) = self.record.take() {
+            record.took = self.began.elapsed();
+            // A full queue loses the record rather than make a client wait for a log.
+            let _ = self.log.try_send(record);
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Which route a request takes: first match wins.
+
+use crate::policy::{
+    FieldPattern, HostPattern, Matcher, NamePattern, PathPattern, Route, TextPattern,
+};
+use http::{HeaderMap, Method, header};
+use std::net::IpAddr;
+
+/// What routes are matched against, after normalisation.
+#[derive(Clone, Copy, Debug)]
+pub struct Subject<'a> {
+    /// Lower case, without port.
+    pub host: &'a str,
+    pub path: &'a str,
+    pub query: Option<&'a str>,
+    pub method: &'a Method,
+    pub fields: &'a HeaderMap,
+    /// `None` on a Unix socket.
+    pub client: Option<IpAddr>,
+}
+
+/// The index of the first route that matches; the last route where none does (it matches everything by construction).
+pub fn choose(routes: &[Route], subject: &Subject<'_>) -> usize {
+    routes
+        .iter()
+        .position(|route| route.matcher.matches(subject))
+        .unwrap_or(routes.len().saturating_sub(1))
+}
+
+impl Matcher {
+    /// Whether all conditions hold; an empty list holds always.
+    pub fn matches(&self, subject: &Subject<'_>) -> bool {
+        any(&self.hosts, |host| host.matches(subject.host))
+            && any(&self.paths, |path| path.matches(subject.path))
+            && any(&self.methods, |method| method == subject.method)
+            && any(&self.headers, |field| field.matches(subject.fields))
+            && any(&self.cookies, |cookie| {
+                cookie_matches(cookie, subject.fields)
+            })
+            && any(&self.query, |parameter| {
+                query_matches(parameter, subject.query)
+            })
+            && any(&self.clients, |net| {
+                subject.client.is_some_and(|client| net.contains(&client))
+            })
+    }
+}
+
+/// Whether some request for the subject's host, path and query could match, whatever its method, fields and client.
+pub fn could_match(matcher: &Matcher, subject: &Subject<'_>) -> bool {
+    any(&matcher.hosts, |host| host.matches(subject.host))
+        && any(&matcher.paths, |path| path.matches(subject.path))
+        && any(&matcher.query, |parameter| {
+            query_matches(parameter, subject.query)
+        })
+}
+
+fn any<T>(list: &[T], holds: impl FnMut(&T) -> bool) -> bool {
+    list.is_empty() || list.iter().any(holds)
+}
+
+impl HostPattern {
+    /// `host` without port, lower case.
+    pub fn matches(&self, host: &str) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Exact(exact) => host == exact,
+            Self::Suffix(suffix) => host
+                .strip_suffix(suffix.as_str())
+                .is_some_and(|rest| rest.ends_with('.') && rest.len() > 1),
+        }
+    }
+}
+
+impl PathPattern {
+    /// The path as normalised, compared as bytes.
+    pub fn matches(&self, path: &str) -> bool {
+        match self {
+            Self::Exact(exact) => path == exact,
+            Self::Prefix(prefix) => path.starts_with(prefix.as_str()),
+            Self::Wildcard(regex) | Self::Regex(regex) => regex.is_match(path),
+        }
+    }
+}
+
+impl FieldPattern {
+    /// Whether any line of the field matches; without a value, whether the field is there.
+    pub fn matches(&self, fields: &HeaderMap) -> bool {
+        fields.get_all(&self.name).iter().any(|value| {
+            let text = String::from_utf8_lossy(value.as_bytes());
+            self.value
+                .as_ref()
+                .is_none_or(|regex| regex.is_match(&text))
+        })
+    }
+}
+
+impl NamePattern {
+    /// Whether a name and its value match.
+    pub fn matches(&self, name: &str, value: &str) -> bool {
+        self.name.matches(name)
+            && self
+                .value
+                .as_ref()
+                .is_none_or(|regex| regex.is_match(value))
+    }
+}
+
+impl TextPattern {
+    fn matches(&self, text: &str) -> bool {
+        match self {
+            Self::Exact(exact) => text == exact,
+            Self::Prefix(prefix) => text.starts_with(prefix.as_str()),
+            Self::Regex(regex) => regex.is_match(text),
+        }
+    }
+}
+
+/// A host without its port.
+pub fn without_port(host: &str) -> &str {
+    match host.rsplit_once(':') {
+        Some((name, port)) if !port.contains(']') => name,
+        _ => host,
+    }
+}
+
+/// Whether any cookie of the request matches.
+pub fn cookie_matches(pattern: &NamePattern, fields: &HeaderMap) -> bool {
+    fields.get_all(header::COOKIE).iter().any(|line| {
+        let line = String::from_utf8_lossy(line.as_bytes());
+        cookies(&line).any(|(name, value)| pattern.matches(name, value))
+    })
+}
+
+/// Whether any query parameter matches.
+pub fn query_matches(pattern: &NamePattern, query: Option<&str>) -> bool {
+    query
+        .into_iter()
+        .flat_map(|query| query.split('&'))
+        .any(|pair| {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            pattern.matches(name, value)
+        })
+}
+
+/// The cookies of one `Cookie` line (RFC 6265 section 4.2.1).
+pub fn cookies(line: &str) -> impl Iterator<Item = (&str, &str)> {
+    line.split(';').filter_map(|pair| {
+        let (name, value) = pair.trim().split_once('=')?;
+        Some((name.trim_end(), value.trim_start()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_suffix_matches_subdomains_only() {
+        let pattern = HostPattern::Suffix("example.com".into());
+        assert!(pattern.matches("a.example.com"));
+        assert!(!pattern.matches("example.com"));
+        assert!(!pattern.matches("badexample.com"));
+        assert!(!pattern.matches(".example.com"));
+    }
+
+    #[test]
+    fn cookies_are_split_as_browsers_write_them() {
+        let found: Vec<_> = cookies("a=1; b=2;c = 3; junk; d=").collect();
+        assert_eq!(found, [("a", "1"), ("b", "2"), ("c", "3"), ("d", "")]);
+    }
+}

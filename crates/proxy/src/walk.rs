@@ -1,0 +1,85 @@
+//! The walk: one request from receipt to answer. This page shows every way in which a request can end.
+//!
+//! | step | answers | next |
+//! |---|---|---|
+//! | [`receive`] | `Refused` | our own error |
+//! | | `Redirect` | 301 or 308 to HTTPS |
+//! | | `Request` | lookup |
+//! | [`lookup`] | `Hit` | [`deliver`] |
+//! | | `StaleHit` | [`refresh`] in the background, [`deliver`] |
+//! | | `Bypass` | [`bypass`]: the store is neither asked nor filled; an unsafe method's success [`invalidate`]s |
+//! | | `Forward` | [`forward`] |
+//! | [`forward`] | only-if-cached | our own error (504) |
+//! | | follows a leader | looks up again; fails with it; or fetches alone |
+//! | | leads, or goes alone | [`fetch`] |
+//! | [`fetch`] | `Stored` | [`deliver`] while [`admit`]'s pump fills the body |
+//! | | `Stale` | [`deliver`]: the origin failed and what is stored may be sent |
+//! | | `Raw` | the origin's answer, unstored |
+//! | | `Failed` | our own error (502, 503, 504) |
+//!
+//! A request that can be answered at once is: [`Answer::Now`] never waits, takes no contended lock and spawns nothing
+//! but a refresh. The rest is [`Answer::Later`].
+
+pub(crate) mod admit;
+pub(crate) mod bypass;
+pub(crate) mod deliver;
+pub(crate) mod fetch;
+pub(crate) mod forward;
+pub(crate) mod invalidate;
+pub(crate) mod lookup;
+pub(crate) mod outbound;
+pub(crate) mod receive;
+pub(crate) mod refresh;
+pub(crate) mod shape;
+
+use crate::{
+    body::ReplyBody,
+    cache::Worker,
+    listen::{Connection, InterimSink, RequestBody},
+};
+use http::{Request, Response};
+use lookup::Found;
+use receive::Received;
+use std::{pin::Pin, rc::Rc};
+
+/// An answer, or the wait for one.
+pub enum Answer {
+    /// Ready: answered without waiting.
+    Now(Box<Response<ReplyBody>>),
+    /// The rest of the walk needs an origin.
+    Later(Pin<Box<dyn Future<Output = Response<ReplyBody>>>>),
+}
+
+/// Walks one request.
+pub fn walk(
+    worker: &Rc<Worker>,
+    request: Request<RequestBody>,
+    connection: &Rc<Connection>,
+    interim: InterimSink,
+) -> Answer {
+    let (ask, content) = match receive::receive(worker, request, connection, interim) {
+        Received::Refused(refusal) => {
+            return Answer::Now(Box::new(deliver::refusal(worker, &refusal)));
+        }
+        Received::Redirect(ask) => {
+            return Answer::Now(Box::new(deliver::redirect_https(worker, &ask)));
+        }
+        Received::Request(ask, content) => (ask, content),
+    };
+    match lookup::lookup(worker, &ask) {
+        Found::Hit(hit) => Answer::Now(Box::new(deliver::stored(worker, &ask, hit))),
+        Found::StaleHit(hit) => {
+            let ask = Rc::new(ask);
+            refresh::spawn(worker, &ask, &hit.stored);
+            Answer::Now(Box::new(deliver::stored(worker, &ask, hit)))
+        }
+        Found::Bypass(why) => {
+            Answer::Later(Box::pin(bypass::bypass(worker.clone(), ask, content, why)))
+        }
+        Found::Forward(need) => Answer::Later(Box::pin(forward::forward(
+            worker.clone(),
+            Rc::new(ask),
+            need,
+        ))),
+    }
+}

@@ -1,0 +1,315 @@
+//! Admit: whether an answer is stored, in which form, and how its body gets into the store.
+
+use crate::{
+    ask::Ask,
+    cache::Worker,
+    outcome::bump,
+    policy::{Lifetime, LifetimeMode, StatusPattern},
+    walk::lookup::seconds,
+};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, Version, header, response};
+use http_body::Body as _;
+use origin::ResponseBody;
+use rules::{
+    directives, fields, freshness,
+    storable::{self, Exchange, NotStorable, Storable},
+    surrogate,
+    time::Time,
+    vary::{self, Nominated},
+};
+use std::{
+    future::poll_fn,
+    pin::Pin,
+    rc::Rc,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+use store::{
+    Body, Fields, Marks, Stored, Ticket, Variant,
+    fill::{Pushed, Writer},
+};
+
+/// When an exchange with an origin took place.
+#[derive(Clone, Copy, Debug)]
+pub struct Times {
+    pub request: Time,
+    pub response: Time,
+}
+
+/// Judges an answer to a request of `method` for `ask`.
+pub fn judge(
+    ask: &Ask,
+    method: &Method,
+    times: Times,
+    status: StatusCode,
+    fields: &HeaderMap,
+) -> Result<Storable, NotStorable> {
+    let uri = ask.uri();
+    let exchange = Exchange {
+        method,
+        request: &ask.fields,
+        request_directives: &ask.directives,
+        target: &uri,
+        status,
+        response: fields,
+        request_time: times.request,
+        response_time: times.response,
+    };
+    let policy = ask.policy();
+    let site = storable::Site {
+        freshness: freshness_site(ask, status),
+        set_cookie: policy.set_cookie,
+        targets: &ask.site.targets,
+    };
+    storable::judge(&exchange, &site)
+}
+
+/// The site's say on lifetimes for this route and status.
+pub fn freshness_site(ask: &Ask, status: StatusCode) -> freshness::Site {
+    let policy = ask.policy();
+    let lifetime = policy.lifetime.of(status);
+    let forced = match policy.lifetime.mode {
+        LifetimeMode::Default => false,
+        LifetimeMode::Override => true,
+        LifetimeMode::Static => is_static(ask.key.path_and_query()),
+    };
+    freshness::Site {
+        default_lifetime: lifetime.filter(|_| !forced),
+        override_lifetime: lifetime.filter(|_| forced),
+        stale_while_revalidate: policy.stale.while_revalidate.map(seconds),
+        stale_if_error: policy.stale.if_error.map(seconds),
+        heuristic: policy.lifetime.heuristic,
+    }
+}
+
+impl Lifetime {
+    /// The lifetime the site gives to answers of `status`; first match wins.
+    pub fn of(&self, status: StatusCode) -> Option<Duration> {
+        let code = status.as_u16();
+        self.by_status
+            .iter()
+            .find(|(pattern, _)| match pattern {
+                StatusPattern::Exact(exact) => *exact == code,
+                StatusPattern::Class(class) => u16::from(*class) == code / 100,
+                StatusPattern::Any => true,
+            })
+            .map(|(_, lifetime)| *lifetime)
+    }
+}
+
+/// Endings of paths whose content seldom depends on who asks.
+const STATIC_ENDINGS: [&str; 26] = [
+    "css", "js", "mjs", "map", "png", "jpg", "jpeg", "gif", "webp", "avif", "svg", "ico", "bmp",
+    "woff", "woff2", "ttf", "otf", "eot", "mp4", "webm", "mp3", "ogg", "wav", "pdf", "wasm", "zip",
+];
+
+fn is_static(target: &str) -> bool {
+    let path = target.split('?').next().unwrap_or_default();
+    let ending = path
+        .rsplit('/')
+        .next()
+        .and_then(|name| name.rsplit_once('.'))
+        .map(|(_, ending)| ending);
+    ending.is_some_and(|ending| {
+        STATIC_ENDINGS
+            .iter()
+            .any(|known| ending.eq_ignore_ascii_case(known))
+    })
+}
+
+/// Fields as they are stored: without what must not be, with what a recipient must add.
+pub fn stored_fields(
+    ask: &Ask,
+    version: Version,
+    storable: Storable,
+    received: &HeaderMap,
+    at: Time,
+) -> HeaderMap {
+    let mut kept = received.clone();
+    let (directives, _) = directives::response(received, &ask.site.targets);
+    fields::remove_unstorable(&mut kept, &directives);
+    kept.remove(header::AGE);
+    if storable.strip_set_cookie {
+        kept.remove(header::SET_COOKIE);
+    }
+    complete(ask, version, &mut kept, at);
+    kept
+}
+
+/// `Via`, and `Date` where the origin gave none (RFC 9110 sections 6.6.1 and 7.6.3); what is said to us alone goes.
+pub fn complete(ask: &Ask, version: Version, fields: &mut HeaderMap, at: Time) {
+    if !fields.contains_key(header::DATE)
+        && let Ok(date) = HeaderValue::try_from(at.to_http())
+    {
+        fields.insert(header::DATE, date);
+    }
+    fields.remove("surrogate-control");
+    rules::fields::append_via(fields, version, &ask.site.name);
+}
+
+/// What selects the response among its key's variants; `None` when any request does.
+pub fn variant(ask: &Ask, response: &HeaderMap) -> Option<Box<Variant>> {
+    match vary::nominated(response) {
+        Nominated::Fields(nominated) => {
+            let mut key = Vec::new();
+            vary::variant_key(&nominated, &ask.fields, &mut key);
+            Some(Box::new(Variant {
+                nominated: nominated.into(),
+                key: key.into(),
+            }))
+        }
+        // `*` is refused by `storable::judge`.
+        Nominated::Nothing | Nominated::Everything => None,
+    }
+}
+
+/// The names by which the response can be invalidated besides its key.
+pub fn marks(ask: &Ask, response: &HeaderMap, began: u64) -> Option<Arc<Marks>> {
+    let mut names: Vec<String> = surrogate::groups(response)
+        .into_iter()
+        .map(|group| group_mark(ask.scheme, &ask.host, &group))
+        .collect();
+    if ask.key_has_extras() {
+        names.push(uri_mark(&ask.uri()));
+    }
+    (!names.is_empty()).then(|| Arc::new(Marks::new(names, began)))
+}
+
+/// A cache group's name, scoped to its origin (RFC 9875 section 2).
+pub fn group_mark(scheme: &str, host: &str, group: &str) -> String {
+    format!("group {scheme}://{host} {group}")
+}
+
+/// A URI's name.
+pub fn uri_mark(uri: &str) -> String {
+    format!("uri {uri}")
+}
+
+/// A new stored response for `ask`.
+pub fn new_stored(
+    ask: &Ask,
+    ticket: Ticket,
+    head: &response::Parts,
+    storable: Storable,
+    body: Body,
+    at: Time,
+) -> Stored {
+    let kept = stored_fields(ask, head.version, storable, &head.headers, at);
+    Stored::new(
+        head.status,
+        Fields::pack(&kept),
+        storable.facts,
+        variant(ask, &head.headers),
+        marks(ask, &head.headers, ticket.began),
+        body,
+    )
+}
+
+/// How long a spilled fill waits for its slowest reader before it is cut off.
+const SLOW_READER: Duration = Duration::from_secs(30);
+
+/// Moves a body from the origin into a fill, and the fill into the store.
+pub struct Pump {
+    pub worker: Rc<Worker>,
+    pub body: ResponseBody,
+    pub writer: Writer,
+    pub destination: Destination,
+    /// Largest body kept.
+    pub largest: u64,
+}
+
+/// What becomes of a body once it is complete.
+pub enum Destination {
+    /// It takes the place of the fill in this stored response.
+    Whole { key: Vec<u8>, stored: Arc<Stored> },
+    /// It is given to this function, which stores it (parts, answers to POST).
+    Then(Box<dyn FnOnce(&Worker, Body)>),
+}
+
+impl Pump {
+    /// Runs until the body has ended, has failed, or nobody wants it any more.
+    pub async fn run(mut self) {
+        bump(&self.worker.counters.fills);
+        let mut received = 0u64;
+        loop {
+            let next = poll_fn(|context| next_piece(&self.writer, &mut self.body, context)).await;
+            match next {
+                Piece::Data(data) => {
+                    received += data.len() as u64;
+                    if received > self.largest && !self.writer.is_spilled() {
+                        self.stop_keeping();
+                    }
+                    if self.writer.push(&data) == Pushed::Spilled {
+                        self.forget();
+                    }
+                    self.wait_for_room().await;
+                }
+                Piece::End => return self.complete(),
+                Piece::Broken | Piece::Abandoned => {
+                    bump(&self.worker.counters.fills_failed);
+                    self.forget();
+                    return;
+                }
+            }
+        }
+    }
+
+    fn stop_keeping(&mut self) {
+        self.writer.spill();
+        self.forget();
+    }
+
+    /// The response is not to be found any more; those who read it go on.
+    fn forget(&self) {
+        if let Destination::Whole { key, stored } = &self.destination {
+            self.worker.cache.memory.remove(key, stored.id());
+        }
+    }
+
+    async fn wait_for_room(&mut self) {
+        let room = poll_fn(|context| self.writer.poll_room(context));
+        if tokio::time::timeout(SLOW_READER, room).await.is_err() {
+            self.writer.cut_off_slow();
+        }
+    }
+
+    fn complete(self) {
+        let Some(body) = self.writer.finish() else {
+            return;
+        };
+        match self.destination {
+            Destination::Whole { key, stored } => {
+                let whole = Arc::new(stored.with_body(body));
+                self.worker.cache.memory.replace(&key, stored.id(), &whole);
+            }
+            Destination::Then(store) => store(&self.worker, body),
+        }
+    }
+}
+
+/// What comes next from the origin.
+enum Piece {
+    Data(bytes::Bytes),
+    End,
+    Broken,
+    Abandoned,
+}
+
+fn next_piece(writer: &Writer, body: &mut ResponseBody, context: &mut Context<'_>) -> Poll<Piece> {
+    if writer.fill().poll_abandoned(context).is_ready() {
+        return Poll::Ready(Piece::Abandoned);
+    }
+    loop {
+        match std::task::ready!(Pin::new(&mut *body).poll_frame(context)) {
+            Some(Ok(frame)) => {
+                // Trailers end here: they are neither stored nor merged into the head (RFC 9110 section 6.5.1).
+                if let Ok(data) = frame.into_data() {
+                    return Poll::Ready(Piece::Data(data));
+                }
+            }
+            Some(Err(_)) => return Poll::Ready(Piece::Broken),
+            None => return Poll::Ready(Piece::End),
+        }
+    }
+}

@@ -1,0 +1,369 @@
+//! Bypass: the request goes to the origin as it is and its answer comes back as it is; the store is not asked.
+
+use crate::{
+    ask::Ask,
+    body::{Content, ReplyBody},
+    cache::Worker,
+    error::Failure,
+    listen::RequestBody,
+    outcome::{Detail, Outcome, Unkept, bump},
+    walk::{
+        admit::{self, Destination, Pump, Times},
+        deliver, fetch,
+        forward::begin_fill,
+        invalidate,
+        lookup::Bypassed,
+        outbound, receive,
+    },
+};
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, header, response};
+use http_body::Body as _;
+use http_body_util::{BodyExt, Empty, Limited};
+use hyper::upgrade::OnUpgrade;
+use hyper_util::rt::TokioIo;
+use origin::ResponseBody;
+use rules::{
+    fields,
+    status::{Forward, Handled},
+    validate::{self, HeadSays},
+};
+use std::{
+    rc::Rc,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+use store::{Fields, Stored, Ticket};
+
+const MAX_FORWARDS: HeaderName = HeaderName::from_static("max-forwards");
+
+/// Passes one request to its origin.
+pub async fn bypass(
+    worker: Rc<Worker>,
+    mut ask: Ask,
+    content: RequestBody,
+    why: Bypassed,
+) -> Response<ReplyBody> {
+    let upgrade = ask.upgrade.take();
+    let ask = Rc::new(ask);
+    match pass(&worker, &ask, content, why, upgrade).await {
+        Ok(response) => response,
+        Err(failure) => deliver::failed_forward(&worker, &ask, &failure, failed(why, &failure)),
+    }
+}
+
+fn failed(why: Bypassed, failure: &Failure) -> Outcome {
+    match failure {
+        Failure::Origin(_) => Outcome {
+            detail: Some(Detail::Failed(failure.clone())),
+            ..Outcome::forwarded(forward(why))
+        },
+        _ => Outcome::failed(failure.clone()),
+    }
+}
+
+fn forward(why: Bypassed) -> Forward {
+    match why {
+        Bypassed::Site(_) => Forward::Bypass,
+        Bypassed::Method => Forward::Method,
+    }
+}
+
+async fn pass(
+    worker: &Rc<Worker>,
+    ask: &Rc<Ask>,
+    content: RequestBody,
+    why: Bypassed,
+    upgrade: Option<OnUpgrade>,
+) -> Result<Response<ReplyBody>, Failure> {
+    let mut fields = outbound::fields(ask)?;
+    count_max_forwards(ask, &mut fields)?;
+    if upgrade.is_some() {
+        keep_upgrade(ask, &mut fields);
+    }
+    let content_free = content.is_end_stream();
+    let body = request_body(ask, content)?;
+    let request = outbound::with_body(ask, ask.method.clone(), fields, body)?;
+    let interim = ask.interim.clone();
+    let context = origin::Context {
+        hash: fetch::hash(ask.key.as_bytes()),
+        interim: Some(Box::new(move |status, fields| interim.send(status, fields))),
+        repeatable: content_free && ask.method.is_idempotent(),
+    };
+    let ticket = worker.cache.memory.begin(ask.key.as_bytes());
+    let began = Instant::now();
+    let request_time = receive::now();
+    let response = ask
+        .policy()
+        .origin
+        .fetch(request, context)
+        .await
+        .map_err(|error| {
+            bump(&worker.counters.origin_errors);
+            Failure::Origin(Arc::new(error))
+        })?;
+    let origin_time = began.elapsed();
+    worker.counters.count_origin(origin_time);
+    let times = Times {
+        request: request_time,
+        response: receive::now(),
+    };
+    let mut outcome = Outcome {
+        origin_time: Some(origin_time),
+        ..Outcome::forwarded(forward(why))
+    };
+    if let Bypassed::Site(reason) = why {
+        outcome.detail = Some(Detail::Bypass(reason));
+    }
+    Ok(land(
+        worker,
+        ask,
+        response,
+        upgrade,
+        (ticket, times),
+        outcome,
+    ))
+}
+
+/// An answer has come: what it invalidates, freshens or stores, and its way back.
+fn land(
+    worker: &Rc<Worker>,
+    ask: &Rc<Ask>,
+    response: Response<ResponseBody>,
+    upgrade: Option<OnUpgrade>,
+    when: (Ticket, Times),
+    mut outcome: Outcome,
+) -> Response<ReplyBody> {
+    let status = response.status();
+    outcome.handled = with_status(outcome.handled, status, false);
+    if status == StatusCode::SWITCHING_PROTOCOLS {
+        return switch(worker, ask, response, upgrade, &outcome);
+    }
+    let undisturbed = worker.cache.memory.holds(ask.key.as_bytes(), when.0);
+    invalidate::invalidate(worker, ask, status, response.headers());
+    let (head, body) = response.into_parts();
+    if ask.method == Method::HEAD {
+        head_says(worker, ask, &head, when.1);
+    }
+    let content = if ask.method == Method::POST && undisturbed {
+        match store_post(worker, ask, &head, body, when.1) {
+            Post::Stored(content) => {
+                outcome.handled = with_status(outcome.handled, status, true);
+                content
+            }
+            Post::Passed(body, why) => {
+                outcome.detail = outcome.detail.or(Some(why));
+                Content::Origin(Box::new(body))
+            }
+        }
+    } else {
+        Content::Origin(Box::new(body))
+    };
+    pass_on(worker, ask, head, content, &outcome)
+}
+
+fn with_status(handled: Handled, status: StatusCode, stored: bool) -> Handled {
+    match handled {
+        Handled::Forwarded { why, collapsed, .. } => Handled::Forwarded {
+            why,
+            status: Some(status.as_u16()),
+            stored,
+            collapsed,
+        },
+        other => other,
+    }
+}
+
+/// The answer goes back as it came, its end-to-end part.
+fn pass_on(
+    worker: &Worker,
+    ask: &Ask,
+    head: response::Parts,
+    content: Content,
+    outcome: &Outcome,
+) -> Response<ReplyBody> {
+    let response::Parts {
+        status,
+        version,
+        headers: mut fields,
+        ..
+    } = head;
+    fields::remove_hop_by_hop(&mut fields);
+    admit::complete(ask, version, &mut fields, receive::now());
+    deliver::finish(
+        worker,
+        ask,
+        status,
+        fields,
+        content,
+        outcome,
+        Duration::ZERO,
+    )
+}
+
+/// `Max-Forwards` (RFC 9110 section 7.6.2): one less; at zero the request ends here.
+fn count_max_forwards(ask: &Ask, fields: &mut HeaderMap) -> Result<(), Failure> {
+    if ask.method != Method::OPTIONS && ask.method != Method::TRACE {
+        return Ok(());
+    }
+    let left = fields
+        .get(&MAX_FORWARDS)
+        .and_then(|value| value.to_str().ok()?.trim().parse::<u64>().ok());
+    match left {
+        None => Ok(()),
+        Some(0) => Err(Failure::MethodNotAllowed),
+        Some(left) => {
+            fields.insert(MAX_FORWARDS, HeaderValue::from(left - 1));
+            Ok(())
+        }
+    }
+}
+
+fn request_body(ask: &Ask, content: RequestBody) -> Result<origin::RequestBody, Failure> {
+    if content.is_end_stream() {
+        return Ok(Empty::<Bytes>::new()
+            .map_err(|never| match never {})
+            .boxed_unsync());
+    }
+    let Some(most) = ask.site.largest_request_body else {
+        return Ok(content.map_err(Into::into).boxed_unsync());
+    };
+    if content.size_hint().lower() > most {
+        return Err(Failure::BodyTooLarge);
+    }
+    Ok(Limited::new(content, usize::try_from(most).unwrap_or(usize::MAX)).boxed_unsync())
+}
+
+/// Hop-by-hop removal took the wish to switch protocols away; it is made anew, for the next hop.
+fn keep_upgrade(ask: &Ask, fields: &mut HeaderMap) {
+    if let Some(wish) = ask.fields.get(header::UPGRADE) {
+        fields.insert(header::UPGRADE, wish.clone());
+        fields.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
+    }
+}
+
+/// 101: from here on bytes pass both ways untouched.
+fn switch(
+    worker: &Worker,
+    ask: &Ask,
+    mut response: Response<ResponseBody>,
+    client: Option<OnUpgrade>,
+    outcome: &Outcome,
+) -> Response<ReplyBody> {
+    let Some(client) = client else {
+        return deliver::failure(worker, ask, Failure::UnaskedSwitch);
+    };
+    let origin = hyper::upgrade::on(&mut response);
+    tokio::task::spawn_local(async move {
+        if let (Ok(client), Ok(origin)) = tokio::join!(client, origin) {
+            let (mut client, mut origin) = (TokioIo::new(client), TokioIo::new(origin));
+            // Either side may end the conversation at any time; there is nobody left to tell.
+            let _ = tokio::io::copy_bidirectional(&mut client, &mut origin).await;
+        }
+    });
+    let (head, _) = response.into_parts();
+    let mut fields = head.headers;
+    let wish = fields.get(header::UPGRADE).cloned();
+    fields::remove_hop_by_hop(&mut fields);
+    if let Some(wish) = wish {
+        fields.insert(header::UPGRADE, wish);
+        fields.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
+    }
+    deliver::finish(
+        worker,
+        ask,
+        head.status,
+        fields,
+        Content::Empty,
+        outcome,
+        Duration::ZERO,
+    )
+}
+
+/// A HEAD's answer freshens the stored GET, or shows it to be out of date (RFC 9111 section 4.3.5).
+fn head_says(worker: &Worker, ask: &Ask, head: &response::Parts, times: Times) {
+    let memory = &worker.cache.memory;
+    let Some(variants) = memory.peek(ask.key.as_bytes()) else {
+        return;
+    };
+    let Some(stored) = variants.select(&ask.fields, &mut Vec::new()) else {
+        return;
+    };
+    let mut fields = stored.fields.unpack(4);
+    match validate::head_says(head.status, &head.headers, &fields, stored.body.length()) {
+        HeadSays::Nothing => {}
+        HeadSays::Disqualify => memory.remove(ask.key.as_bytes(), stored.id()),
+        HeadSays::Freshen => {
+            validate::freshen(&mut fields, &head.headers);
+            if let Ok(storable) = admit::judge(ask, &Method::GET, times, stored.status, &fields) {
+                let kept =
+                    admit::stored_fields(ask, head.version, storable, &fields, times.response);
+                let fresh = Stored::new(
+                    stored.status,
+                    Fields::pack(&kept),
+                    storable.facts,
+                    stored.variant.clone(),
+                    stored.marks.clone(),
+                    stored.body.clone(),
+                );
+                memory.replace(ask.key.as_bytes(), stored.id(), &Arc::new(fresh));
+            }
+        }
+    }
+}
+
+/// What becomes of the answer to a POST.
+enum Post {
+    /// It is stored on its way to the client, as the answer to a later GET.
+    Stored(Content),
+    Passed(ResponseBody, Detail),
+}
+
+/// RFC 9110 section 9.3.3: storable with explicit freshness and a `Content-Location` that is the target. Its success has
+/// just invalidated the target, so the ticket is drawn anew; the caller has made sure that nobody else did.
+fn store_post(
+    worker: &Rc<Worker>,
+    ask: &Rc<Ask>,
+    head: &response::Parts,
+    body: ResponseBody,
+    times: Times,
+) -> Post {
+    let storable = match admit::judge(ask, &Method::POST, times, head.status, &head.headers) {
+        Ok(storable) => storable,
+        Err(why) => return Post::Passed(body, Detail::NotStored(why)),
+    };
+    let largest = ask
+        .policy()
+        .largest_body
+        .min(worker.cache.memory.largest_body());
+    let length = body.size_hint().exact();
+    if length.is_some_and(|length| length > largest) {
+        return Post::Passed(body, Detail::Unkept(Unkept::TooLarge));
+    }
+    let ticket = worker.cache.memory.begin(ask.key.as_bytes());
+    let (fill, mut writer) = begin_fill(worker);
+    writer.announce(length);
+    let Some(reader) = fill.reader() else {
+        return Post::Passed(body, Detail::Unkept(Unkept::Invalidated));
+    };
+    let mut head = fetch::clone_head(head);
+    head.status = StatusCode::OK;
+    let ask = ask.clone();
+    let destination = Destination::Then(Box::new(move |worker, body| {
+        let stored = admit::new_stored(&ask, ticket, &head, storable, body, times.response);
+        let most = ask.site.most_variants;
+        let _ = worker
+            .cache
+            .memory
+            .insert(ask.key.as_bytes(), ticket, Arc::new(stored), most);
+    }));
+    let pump = Pump {
+        worker: worker.clone(),
+        body,
+        writer,
+        destination,
+        largest,
+    };
+    tokio::task::spawn_local(pump.run());
+    Post::Stored(Content::following(reader, length))
+}

@@ -1,0 +1,295 @@
+//! Deliver: the answer as the client gets it: its own conditions and ranges, `Age`, `Cache-Status`, body.
+
+use crate::{
+    ask::Ask,
+    body::{Content, ReplyBody},
+    cache::Worker,
+    error::Failure,
+    outcome::{Detail, Ending, Outcome, Record},
+    policy::{Report, Site},
+    walk::{
+        admit,
+        fetch::client_condition,
+        lookup::Hit,
+        outbound::edit,
+        receive::{self, Refusal},
+        shape::{self, Shaped},
+    },
+};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, header, response};
+use rules::{
+    fields, precondition,
+    status::{Handled, Member},
+};
+use std::time::Duration;
+
+const CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
+
+/// Room for the fields we add, so that the map does not grow.
+const ADDED: usize = 4;
+
+/// Answers with a stored response. On the path of a hit.
+pub fn stored(worker: &Worker, ask: &Ask, hit: Hit) -> Response<ReplyBody> {
+    let Hit {
+        stored,
+        reader,
+        outcome,
+    } = hit;
+    let mut fields = stored.fields.unpack(ADDED);
+    let now = if outcome.origin_time.is_none() {
+        ask.now
+    } else {
+        receive::now()
+    };
+    let age = stored.facts.age(now);
+    let Shaped { status, content } = shape::shape(ask, &stored, reader, &mut fields);
+    if matches!(
+        outcome.handled,
+        Handled::Hit
+            | Handled::Forwarded {
+                collapsed: true,
+                ..
+            }
+    ) || age.as_secs() > 0
+    {
+        fields.insert(header::AGE, HeaderValue::from(age.as_secs()));
+    }
+    finish(worker, ask, status, fields, content, &outcome, age)
+}
+
+/// Answers with what the origin sent, as it came.
+pub fn raw(
+    worker: &Worker,
+    ask: &Ask,
+    head: response::Parts,
+    content: Content,
+    outcome: Outcome,
+) -> Response<ReplyBody> {
+    let condition = client_condition(ask, &head);
+    let response::Parts {
+        status,
+        version,
+        headers: mut fields,
+        ..
+    } = head;
+    fields::remove_hop_by_hop(&mut fields);
+    if strips_cookies(ask, &outcome) {
+        fields.remove(header::SET_COOKIE);
+    }
+    admit::complete(ask, version, &mut fields, receive::now());
+    let (status, content) = match condition {
+        precondition::Outcome::Proceed if ask.method == Method::HEAD => (status, Content::Empty),
+        precondition::Outcome::Proceed => (status, content),
+        precondition::Outcome::NotModified => {
+            precondition::trim_not_modified(&mut fields);
+            (StatusCode::NOT_MODIFIED, Content::Empty)
+        }
+        precondition::Outcome::Failed => {
+            shape::without_content(&mut fields);
+            (StatusCode::PRECONDITION_FAILED, Content::Empty)
+        }
+    };
+    finish(
+        worker,
+        ask,
+        status,
+        fields,
+        content,
+        &outcome,
+        Duration::ZERO,
+    )
+}
+
+/// A part that is stored on the way is stored without cookies where the site strips them: then nobody gets them.
+fn strips_cookies(ask: &Ask, outcome: &Outcome) -> bool {
+    use rules::storable::SetCookie;
+    ask.policy().set_cookie == SetCookie::Strip
+        && matches!(outcome.handled, Handled::Forwarded { stored: true, .. })
+}
+
+/// Our own error to a request that has a route.
+pub fn failure(worker: &Worker, ask: &Ask, failure: Failure) -> Response<ReplyBody> {
+    let outcome = Outcome::failed(failure.clone());
+    failed_forward(worker, ask, &failure, outcome)
+}
+
+/// As [`failure`], after an origin was asked.
+pub fn failed_forward(
+    worker: &Worker,
+    ask: &Ask,
+    failure: &Failure,
+    outcome: Outcome,
+) -> Response<ReplyBody> {
+    let (status, fields, content) = error_page(failure);
+    let content = if ask.method == Method::HEAD {
+        Content::Empty
+    } else {
+        content
+    };
+    finish(
+        worker,
+        ask,
+        status,
+        fields,
+        content,
+        &outcome,
+        Duration::ZERO,
+    )
+}
+
+/// Our own error to a request that was not understood.
+pub fn refusal(worker: &Worker, refusal: &Refusal) -> Response<ReplyBody> {
+    let (status, mut fields, content) = error_page(&refusal.failure);
+    let outcome = Outcome::failed(refusal.failure.clone());
+    report(&mut fields, &refusal.site, &outcome, None);
+    worker.counters.count(&outcome, status);
+    assemble(status, fields, content)
+}
+
+fn error_page(failure: &Failure) -> (StatusCode, HeaderMap, Content) {
+    let status = failure.status();
+    let mut fields = HeaderMap::with_capacity(6);
+    fields.insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static("text/plain; charset=utf-8"),
+    );
+    fields.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    if matches!(failure, Failure::MethodNotAllowed) {
+        fields.insert(
+            header::ALLOW,
+            HeaderValue::from_static("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"),
+        );
+    }
+    let text = format!(
+        "{} {}\n{failure}\n",
+        status.as_u16(),
+        status.canonical_reason().unwrap_or("Error")
+    );
+    (status, fields, Content::Whole(text.into()))
+}
+
+/// Sends the client to the same URI over HTTPS. 308 keeps method and content where a 301 would lose them.
+pub fn redirect_https(worker: &Worker, ask: &Ask) -> Response<ReplyBody> {
+    let safe = ask.method == Method::GET || ask.method == Method::HEAD;
+    let status = if safe {
+        StatusCode::MOVED_PERMANENTLY
+    } else {
+        StatusCode::PERMANENT_REDIRECT
+    };
+    let host = crate::routing::without_port(&ask.host);
+    let mut fields = HeaderMap::new();
+    if let Ok(location) =
+        HeaderValue::try_from(format!("https://{host}{}", ask.key.path_and_query()))
+    {
+        fields.insert(header::LOCATION, location);
+    }
+    let outcome = Outcome {
+        handled: Handled::Own,
+        ttl: None,
+        detail: None,
+        origin_time: None,
+    };
+    finish(
+        worker,
+        ask,
+        status,
+        fields,
+        Content::Empty,
+        &outcome,
+        Duration::ZERO,
+    )
+}
+
+/// The last touches that every answer to a routed request gets.
+pub fn finish(
+    worker: &Worker,
+    ask: &Ask,
+    status: StatusCode,
+    mut fields: HeaderMap,
+    content: Content,
+    outcome: &Outcome,
+    age: Duration,
+) -> Response<ReplyBody> {
+    let policy = ask.policy();
+    if let Some(browser) = policy.browser_ttl
+        && (status.is_success() || status == StatusCode::NOT_MODIFIED)
+        && !matches!(outcome.detail, Some(Detail::NotStored(_)))
+    {
+        // A browser takes `Age` off the lifetime it is told: what is left is what the site wants.
+        let told = format!("max-age={}", browser.as_secs() + age.as_secs());
+        if let Ok(told) = HeaderValue::try_from(told) {
+            fields.insert(header::CACHE_CONTROL, told);
+            fields.remove(header::EXPIRES);
+        }
+    }
+    report(&mut fields, &ask.site, outcome, Some(ask));
+    if !policy.response_edits.is_empty() {
+        edit(&mut fields, &policy.response_edits);
+    }
+    worker.counters.count(outcome, status);
+    let mut response = assemble(status, fields, content);
+    if let Some(log) = &worker.log {
+        let ending = Ending::new(record(ask, status, outcome), ask.began, log.clone());
+        response.body_mut().watched(ending);
+    }
+    response
+}
+
+fn assemble(status: StatusCode, fields: HeaderMap, content: Content) -> Response<ReplyBody> {
+    let mut response = Response::new(ReplyBody::from(content));
+    *response.status_mut() = status;
+    *response.headers_mut() = fields;
+    response
+}
+
+/// `Cache-Status` and the site's other fields that say how the answer was made.
+fn report(fields: &mut HeaderMap, site: &Site, outcome: &Outcome, ask: Option<&Ask>) {
+    let Report {
+        cache_status,
+        key,
+        x_cache,
+        node,
+    } = &site.report;
+    if *cache_status {
+        let text = ask.filter(|_| *key).map(|ask| ask.key.text());
+        let member = Member {
+            name: &site.name,
+            handled: outcome.handled,
+            ttl: outcome.ttl,
+            key: text.as_deref(),
+            detail: outcome.detail.as_ref().map(Detail::token),
+        };
+        // Caches append: the last member is the one nearest to the client (RFC 9211 section 2).
+        fields.append(CACHE_STATUS, member.to_value());
+    }
+    if let Some(name) = x_cache {
+        fields.insert(name, HeaderValue::from_static(outcome.nginx_word()));
+    }
+    if let Some((name, value)) = node {
+        fields.insert(name, value.clone());
+    }
+}
+
+fn record(ask: &Ask, status: StatusCode, outcome: &Outcome) -> Record {
+    Record {
+        client: ask.connection.peer,
+        method: ask.method.clone(),
+        target: ask.key.path_and_query().to_owned(),
+        host: ask.host.clone(),
+        version: ask.version,
+        status,
+        referer: ask.fields.get(header::REFERER).cloned(),
+        user_agent: ask.fields.get(header::USER_AGENT).cloned(),
+        cache: outcome.nginx_word(),
+        detail: outcome.detail.as_ref().map(Detail::token),
+        origin_time: outcome.origin_time,
+        at_ms: ask.now.as_millis(),
+        took: Duration::ZERO,
+        bytes: 0,
+    }
+}
+
+/// Whether the answer's content comes from a fill and is read to its end.
+pub fn reads_fill(response: &Response<ReplyBody>) -> bool {
+    response.body().follows()
+}

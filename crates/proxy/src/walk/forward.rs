@@ -1,0 +1,279 @@
+//! Forward: who fetches. One leads, the rest follow; some go alone.
+
+use crate::{
+    ask::Ask,
+    body::ReplyBody,
+    cache::Worker,
+    collapse::{Flight, Follower, Landed, Seat},
+    error::Failure,
+    outcome::{Detail, Outcome},
+    walk::{
+        admit::Pump,
+        deliver,
+        fetch::{self, Fetched, Landing},
+        lookup::{self, Found, Hit, Need},
+        receive,
+    },
+};
+use http::{Method, Response, header};
+use rules::{reuse, status::Handled};
+use std::{future::poll_fn, rc::Rc, sync::Arc};
+use store::fill::{Fill, Writer};
+use tokio::sync::oneshot;
+
+/// A fill that nobody waits for yet, within the budget.
+pub fn begin_fill(worker: &Worker) -> (Arc<Fill>, Writer) {
+    Fill::begin(worker.cache.memory.budget().reservation())
+}
+
+/// Answers a request that needs an origin.
+pub async fn forward(worker: Rc<Worker>, ask: Rc<Ask>, need: Need) -> Response<ReplyBody> {
+    if ask.directives.only_if_cached {
+        return deliver::failure(&worker, &ask, Failure::OnlyIfCached);
+    }
+    if goes_alone(&worker, &ask) {
+        return alone(worker, ask, need).await;
+    }
+    let (fill, writer) = begin_fill(&worker);
+    let interest = fill.interest();
+    match worker
+        .cache
+        .flights
+        .join(&flight_key(&worker, &ask), || fill)
+    {
+        Seat::Lead(flight) => {
+            let (to, from) = oneshot::channel();
+            let leader = Leader {
+                worker: worker.clone(),
+                ask: ask.clone(),
+                need: need.clone(),
+                writer,
+                flight,
+                to: Some(to),
+            };
+            tokio::task::spawn_local(leader.fly());
+            let fetched = from.await;
+            let response = match fetched {
+                Ok(fetched) => answer(&worker, &ask, &need, fetched),
+                // The task ended without a word: it panicked.
+                Err(_) => deliver::failure(&worker, &ask, Failure::Internal),
+            };
+            if !deliver::reads_fill(&response) {
+                // The client has all it wants; the fill goes on for those to come.
+                interest.keep();
+            }
+            response
+        }
+        Seat::Follow(follower) => {
+            drop((interest, writer));
+            follow(worker, ask, need, follower).await
+        }
+    }
+}
+
+/// Whether collapsing could not help: the answer is likely to be for this client alone, or was lately not reusable.
+fn goes_alone(worker: &Worker, ask: &Ask) -> bool {
+    ask.directives.no_store
+        || ask.fields.contains_key(header::AUTHORIZATION)
+        || worker.cache.hit_for_miss.knows(ask.key.as_bytes(), ask.now)
+}
+
+/// Requests for a part fly apart from those for the whole, unless the whole is on its way already.
+fn flight_key(worker: &Worker, ask: &Ask) -> Vec<u8> {
+    let mut key = ask.key.as_bytes().to_vec();
+    if let Some(range) = ask.fields.get(header::RANGE)
+        && ask.method == Method::GET
+        && !worker.cache.flights.flying(&key)
+    {
+        key.extend_from_slice(b"\nr:");
+        key.extend_from_slice(range.as_bytes());
+    }
+    key
+}
+
+async fn follow(
+    worker: Rc<Worker>,
+    ask: Rc<Ask>,
+    need: Need,
+    follower: Follower,
+) -> Response<ReplyBody> {
+    let landed = tokio::time::timeout(ask.policy().collapse_wait, follower.landed()).await;
+    match landed {
+        Ok(Landed::Stored) => match lookup::find(&worker, &ask, receive::now()) {
+            Found::Hit(mut hit) | Found::StaleHit(mut hit) => {
+                let handled = Handled::Forwarded {
+                    why: need.why,
+                    status: None,
+                    stored: false,
+                    collapsed: true,
+                };
+                hit.outcome.handled = handled;
+                deliver::stored(&worker, &ask, hit)
+            }
+            Found::Forward(need) => alone(worker, ask, need).await,
+            Found::Bypass(_) => alone(worker, ask, need).await,
+        },
+        Ok(Landed::Failed(error)) => {
+            let landing = match fetch::usable_on_failure(&ask, &need, reuse::Failure::Unreachable) {
+                Some(stored) => Landing::Stale {
+                    stored,
+                    why: error.kind().detail(),
+                },
+                None => Landing::Failed(Failure::Origin(error)),
+            };
+            let fetched = Fetched {
+                landing,
+                origin_status: None,
+                origin_time: ask.began.elapsed(),
+            };
+            answer(&worker, &ask, &need, fetched)
+        }
+        Ok(Landed::Released | Landed::Flying) | Err(_) => alone(worker, ask, need).await,
+    }
+}
+
+/// Fetches for one request only; what is storable is stored all the same.
+async fn alone(worker: Rc<Worker>, ask: Rc<Ask>, need: Need) -> Response<ReplyBody> {
+    let mut fetched = fetch::fetch(&worker, &ask, &need, None).await;
+    let pump = take_pump(&mut fetched.landing);
+    let response = answer(&worker, &ask, &need, fetched);
+    if let Some(pump) = pump {
+        if !deliver::reads_fill(&response) {
+            pump.writer.fill().interest().keep();
+        }
+        tokio::task::spawn_local(pump.run());
+    }
+    response
+}
+
+/// A leader's fetch: a task of its own, so that it outlives its client while others follow.
+pub struct Leader {
+    pub worker: Rc<Worker>,
+    pub ask: Rc<Ask>,
+    pub need: Need,
+    pub writer: Writer,
+    pub flight: Flight,
+    /// Where the leader's client waits; `None` for a refresh.
+    pub to: Option<oneshot::Sender<Fetched>>,
+}
+
+impl Leader {
+    /// Fetches, lands the flight, hands the answer over and fills the body.
+    pub async fn fly(self) {
+        let Self {
+            worker,
+            ask,
+            need,
+            writer,
+            flight,
+            to,
+        } = self;
+        let fill = writer.fill().clone();
+        let fetching = fetch::fetch(&worker, &ask, &need, Some(writer));
+        let abandoned = poll_fn(|context| fill.poll_abandoned(context));
+        let mut fetched = tokio::select! {
+            biased;
+            fetched = fetching => fetched,
+            () = abandoned => return,
+        };
+        flight.land(match &fetched.landing {
+            Landing::Stored { kept: Ok(()), .. } => Landed::Stored,
+            Landing::Failed(Failure::Origin(error)) => Landed::Failed(error.clone()),
+            Landing::Stored { .. }
+            | Landing::Stale { .. }
+            | Landing::Raw { .. }
+            | Landing::Failed(_) => Landed::Released,
+        });
+        let pump = take_pump(&mut fetched.landing);
+        if let Some(to) = to {
+            // A client that has left takes no answer; followers may still want the body.
+            let _ = to.send(fetched);
+        }
+        if let Some(pump) = pump {
+            pump.run().await;
+        }
+    }
+}
+
+fn take_pump(landing: &mut Landing) -> Option<Pump> {
+    match landing {
+        Landing::Stored { pump, .. } | Landing::Raw { pump, .. } => pump.take(),
+        Landing::Stale { .. } | Landing::Failed(_) => None,
+    }
+}
+
+/// Turns what a fetch came to into an answer.
+pub fn answer(
+    worker: &Rc<Worker>,
+    ask: &Rc<Ask>,
+    need: &Need,
+    fetched: Fetched,
+) -> Response<ReplyBody> {
+    let Fetched {
+        landing,
+        origin_status,
+        origin_time,
+    } = fetched;
+    let mut outcome = Outcome {
+        origin_time: Some(origin_time),
+        ..Outcome::forwarded(need.why)
+    };
+    let handled = |stored| Handled::Forwarded {
+        why: need.why,
+        status: origin_status,
+        stored,
+        collapsed: false,
+    };
+    match landing {
+        Landing::Stored {
+            stored,
+            reader,
+            kept,
+            ..
+        } => {
+            outcome.handled = handled(kept.is_ok());
+            outcome.ttl = stored
+                .facts
+                .remaining(receive::now())
+                .map(|left| left.as_secs() as i64);
+            outcome.detail = kept
+                .err()
+                .map(Detail::Unkept)
+                .or_else(|| need.detail.clone());
+            deliver::stored(
+                worker,
+                ask,
+                Hit {
+                    stored,
+                    reader,
+                    outcome,
+                },
+            )
+        }
+        Landing::Stale { stored, why } => {
+            outcome.handled = handled(false);
+            outcome.ttl = Some(-(stored.facts.staleness(receive::now()).as_secs() as i64));
+            outcome.detail = Some(Detail::StaleOnFailure(why));
+            deliver::stored(
+                worker,
+                ask,
+                Hit {
+                    stored,
+                    reader: None,
+                    outcome,
+                },
+            )
+        }
+        Landing::Raw {
+            head, content, why, ..
+        } => {
+            outcome.handled = handled(why.is_none());
+            outcome.detail = why;
+            deliver::raw(worker, ask, head, content, outcome)
+        }
+        Landing::Failed(failure) => {
+            outcome.detail = Some(Detail::Failed(failure.clone()));
+            deliver::failed_forward(worker, ask, &failure, outcome)
+        }
+    }
+}

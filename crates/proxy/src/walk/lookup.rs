@@ -1,0 +1,264 @@
+//! Lookup: what the store has for a request, and whether it may be used now.
+
+use crate::{
+    ask::Ask,
+    cache::Worker,
+    outcome::{Bypass, Detail, Outcome},
+    policy::{self, Policy},
+    routing,
+};
+use http::{HeaderMap, Method, header};
+use rules::{
+    range,
+    reuse::{self, StaleReason, Verdict},
+    status::Forward,
+    time::Time,
+};
+use std::sync::Arc;
+use store::{Body, Stored, fill::Reader};
+
+/// What lookup comes to.
+pub enum Found {
+    /// Answer with this.
+    Hit(Hit),
+    /// Answer with this, and fetch a fresh one in the background.
+    StaleHit(Hit),
+    /// Neither ask the store nor fill it.
+    Bypass(Bypassed),
+    /// The origin must be asked.
+    Forward(Need),
+}
+
+/// A stored response that may be sent.
+#[derive(Debug)]
+pub struct Hit {
+    pub stored: Arc<Stored>,
+    /// Follows the body where it is still on its way; taken at once, since a fill may close to readers at any moment.
+    pub reader: Option<Reader>,
+    pub outcome: Outcome,
+}
+
+/// Why the store is passed by.
+#[derive(Clone, Copy, Debug)]
+pub enum Bypassed {
+    /// The site says so.
+    Site(Bypass),
+    /// The method is not answered from the store.
+    Method,
+}
+
+/// What the origin must be asked for.
+#[derive(Clone, Debug)]
+pub struct Need {
+    pub why: Forward,
+    pub detail: Option<Detail>,
+    /// The stored response this request selects, though not usable as it is: to be validated, completed, or sent if the
+    /// origin fails.
+    pub selected: Option<Arc<Stored>>,
+    /// Other stored responses of the key; their entity tags are offered too.
+    pub others: Vec<Arc<Stored>>,
+}
+
+impl Need {
+    fn miss(why: Forward) -> Self {
+        Self {
+            why,
+            detail: None,
+            selected: None,
+            others: Vec::new(),
+        }
+    }
+}
+
+/// Looks up a request. On the path of a hit.
+pub fn lookup(worker: &Worker, ask: &Ask) -> Found {
+    if let Some(why) = bypassed(ask) {
+        return Found::Bypass(why);
+    }
+    find(worker, ask, ask.now)
+}
+
+/// As [`lookup`], for a request that is known not to bypass, at `now`.
+pub fn find(worker: &Worker, ask: &Ask, now: Time) -> Found {
+    let Some(variants) = worker.cache.memory.find(ask.key.as_bytes()) else {
+        return Found::Forward(Need::miss(Forward::UriMiss));
+    };
+    let mut scratch = worker.scratch.take();
+    let selected = variants.select(&ask.fields, &mut scratch).cloned();
+    worker.scratch.set(scratch);
+    let selected = selected.filter(|stored| worker.cache.memory.good(stored));
+    let Some(stored) = selected else {
+        let others = variants
+            .as_slice()
+            .iter()
+            .filter(|stored| worker.cache.memory.good(stored))
+            .cloned()
+            .collect();
+        return Found::Forward(Need {
+            others,
+            ..Need::miss(Forward::VaryMiss)
+        });
+    };
+    judge(ask, stored, now, || variants.as_slice().to_vec())
+}
+
+fn judge(
+    ask: &Ask,
+    stored: Arc<Stored>,
+    now: Time,
+    variants: impl FnOnce() -> Vec<Arc<Stored>>,
+) -> Found {
+    let site = reuse_site(ask.policy());
+    let need = |why, detail, stored: Arc<Stored>| {
+        let others = variants()
+            .into_iter()
+            .filter(|other| other.id() != stored.id())
+            .collect();
+        Found::Forward(Need {
+            why,
+            detail,
+            selected: Some(stored),
+            others,
+        })
+    };
+    let outcome = match reuse::judge(&stored.facts, &ask.directives, &site, now) {
+        Verdict::Fresh(remaining) => Outcome::hit(remaining.as_secs() as i64),
+        Verdict::Stale(reason) => {
+            let ttl = -(stored.facts.staleness(now).as_secs() as i64);
+            Outcome {
+                detail: Some(Detail::Stale(reason)),
+                ..Outcome::hit(ttl)
+            }
+        }
+        Verdict::Validate(reason) => {
+            let why = match reason {
+                reuse::ValidateReason::Expired | reuse::ValidateReason::NoCache => Forward::Stale,
+                reuse::ValidateReason::RequestNoCache | reuse::ValidateReason::RequestAge => {
+                    Forward::Request
+                }
+            };
+            return need(why, Some(Detail::Validated(reason)), stored);
+        }
+    };
+    match body_for(ask, &stored) {
+        Held::Enough(reader) => {
+            let refresh = matches!(
+                outcome.detail,
+                Some(Detail::Stale(StaleReason::WhileRevalidate))
+            );
+            let hit = Hit {
+                stored,
+                reader,
+                outcome,
+            };
+            if refresh {
+                Found::StaleHit(hit)
+            } else {
+                Found::Hit(hit)
+            }
+        }
+        Held::TooLittle => need(Forward::Partial, None, stored),
+    }
+}
+
+/// What is held of a body, against what the request wants of it.
+enum Held {
+    Enough(Option<Reader>),
+    TooLittle,
+}
+
+fn body_for(ask: &Ask, stored: &Stored) -> Held {
+    let enough = match &stored.body {
+        Body::Whole(_) | Body::Chunks(_) => true,
+        _ if ask.method == Method::HEAD => true,
+        Body::Filling(fill) => {
+            return fill
+                .reader()
+                .map_or(Held::TooLittle, |reader| Held::Enough(Some(reader)));
+        }
+        Body::Parts(parts) => {
+            wanted_part(ask, parts.length).is_some_and(|span| parts.spans().contains(span))
+        }
+    };
+    if enough {
+        Held::Enough(None)
+    } else {
+        Held::TooLittle
+    }
+}
+
+/// The one span a request wants of a representation of `length` bytes, if it wants just one.
+pub fn wanted_part(ask: &Ask, length: u64) -> Option<range::Span> {
+    let field = ask.fields.get(header::RANGE)?;
+    match range::resolve(field, length) {
+        range::Asked::One(span) => Some(span),
+        _ => None,
+    }
+}
+
+/// The site's say on reuse, as the rules want it.
+pub fn reuse_site(policy: &Policy) -> reuse::Site {
+    reuse::Site {
+        client_may_force: policy.client_may_force,
+        unreachable: seconds(policy.stale.unreachable),
+    }
+}
+
+/// Whole seconds, at most what the rules count with.
+pub fn seconds(duration: std::time::Duration) -> u32 {
+    u32::try_from(duration.as_secs()).unwrap_or(u32::MAX)
+}
+
+fn bypassed(ask: &Ask) -> Option<Bypassed> {
+    let policy = ask.policy();
+    if !policy.cache {
+        return Some(Bypassed::Site(Bypass::Route));
+    }
+    if ask.method != Method::GET && ask.method != Method::HEAD {
+        return Some(Bypassed::Method);
+    }
+    if ask.fields.contains_key(header::UPGRADE) {
+        return Some(Bypassed::Site(Bypass::Upgrade));
+    }
+    site_bypass(
+        &policy.bypass,
+        &ask.method,
+        ask.key.path_and_query(),
+        &ask.fields,
+    )
+    .map(Bypassed::Site)
+}
+
+/// Which of the site's rules passes the store by, if any.
+pub fn site_bypass(
+    bypass: &policy::Bypass,
+    method: &Method,
+    target: &str,
+    fields: &HeaderMap,
+) -> Option<Bypass> {
+    let (path, query) = match target.split_once('?') {
+        Some((path, query)) => (path, Some(query)),
+        None => (target, None),
+    };
+    if bypass
+        .cookies
+        .iter()
+        .any(|pattern| routing::cookie_matches(pattern, fields))
+    {
+        Some(Bypass::Cookie)
+    } else if bypass.headers.iter().any(|pattern| pattern.matches(fields)) {
+        Some(Bypass::Header)
+    } else if bypass.paths.iter().any(|pattern| pattern.matches(path)) {
+        Some(Bypass::Path)
+    } else if bypass.methods.contains(method) {
+        Some(Bypass::Method)
+    } else if bypass
+        .query
+        .iter()
+        .any(|pattern| routing::query_matches(pattern, query))
+    {
+        Some(Bypass::Query)
+    } else {
+        None
+    }
+}

@@ -1,0 +1,159 @@
+//! Receive: bounds and syntax, route, key.
+
+use crate::{
+    ask::{Ask, Key, chosen},
+    cache::Worker,
+    error::Failure,
+    listen::{Connection, InterimSink, RequestBody},
+    policy::Site,
+    routing::{self, Subject},
+};
+use http::{HeaderMap, Method, Request, Uri, Version, header};
+use hyper::upgrade::OnUpgrade;
+use rules::{directives, key, time::Time};
+use std::{
+    borrow::Cow,
+    net::IpAddr,
+    rc::Rc,
+    sync::Arc,
+    time::{Instant, SystemTime},
+};
+
+/// What receipt comes to.
+pub enum Received {
+    /// Not understood or not offered.
+    Refused(Refusal),
+    /// The route wants HTTPS.
+    Redirect(Ask),
+    /// Go on.
+    Request(Ask, RequestBody),
+}
+
+/// A request that ends here; it has no route yet.
+pub struct Refusal {
+    pub failure: Failure,
+    pub site: Rc<Arc<Site>>,
+}
+
+/// The present moment.
+pub fn now() -> Time {
+    let since = SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap_or_default();
+    Time::from_millis(since.as_millis() as u64)
+}
+
+/// Reads a request: what it asks for, under which key, on which route.
+pub fn receive(
+    worker: &Rc<Worker>,
+    request: Request<RequestBody>,
+    connection: &Rc<Connection>,
+    interim: InterimSink,
+) -> Received {
+    let site = worker.site();
+    let (mut parts, content) = request.into_parts();
+    let upgrade = parts.extensions.remove::<OnUpgrade>();
+    match read(&site, parts, connection, interim, upgrade) {
+        Ok(ask) if ask.policy().redirect_https && ask.scheme == "http" => Received::Redirect(ask),
+        Ok(ask) => Received::Request(ask, content),
+        Err(failure) => Received::Refused(Refusal { failure, site }),
+    }
+}
+
+fn read(
+    site: &Rc<Arc<Site>>,
+    parts: http::request::Parts,
+    connection: &Rc<Connection>,
+    interim: InterimSink,
+    upgrade: Option<OnUpgrade>,
+) -> Result<Ask, Failure> {
+    if parts.method == Method::CONNECT {
+        return Err(Failure::MethodNotAllowed);
+    }
+    let trusted = connection
+        .peer
+        .is_none_or(|peer| is_trusted(site, peer.ip()));
+    let scheme = scheme(&parts.headers, connection, trusted);
+    let host = host(&parts.uri, &parts.headers, parts.version, scheme)?.into_owned();
+    let path = match parts.uri.path() {
+        "" => Cow::Borrowed("/"),
+        path => key::normalize(path),
+    };
+    let subject = Subject {
+        host: routing::without_port(&host),
+        path: &path,
+        query: parts.uri.query(),
+        method: &parts.method,
+        fields: &parts.headers,
+        client: connection.peer.map(|peer| peer.ip()),
+    };
+    let route = routing::choose(&site.routes, &subject);
+    let Some(chosen_route) = site.routes.get(route) else {
+        return Err(Failure::BadRequest("no-route"));
+    };
+    let policy = &chosen_route.policy;
+    let query = chosen(policy, parts.uri.query());
+    let mut key = Key::build(&policy.key, scheme, &host, &path, query.as_deref());
+    key.extend(&policy.key, &parts.headers);
+    let directives = directives::request(&parts.headers);
+    drop((path, query));
+    Ok(Ask {
+        site: site.clone(),
+        route,
+        method: parts.method,
+        version: parts.version,
+        fields: parts.headers,
+        directives,
+        key,
+        scheme,
+        host,
+        now: now(),
+        began: Instant::now(),
+        connection: connection.clone(),
+        interim,
+        upgrade,
+    })
+}
+
+/// Whether forwarding fields from this peer are believed.
+pub fn is_trusted(site: &Site, peer: IpAddr) -> bool {
+    site.trusted
+        .iter()
+        .any(|net| net.contains(&peer.to_canonical()))
+}
+
+/// The scheme the client used: ours, or the one a trusted peer tells of.
+fn scheme(fields: &HeaderMap, connection: &Connection, trusted: bool) -> &'static str {
+    let told = if trusted {
+        fields.get("x-forwarded-proto")
+    } else {
+        None
+    };
+    match told.map(http::HeaderValue::as_bytes) {
+        Some(b"https") => "https",
+        Some(b"http") => "http",
+        _ if connection.tls => "https",
+        _ => "http",
+    }
+}
+
+/// The authority: of the target where it has one (absolute form, HTTP/2), otherwise of `Host` (RFC 9112 section 3.3).
+fn host<'a>(
+    uri: &'a Uri,
+    fields: &'a HeaderMap,
+    version: Version,
+    scheme: &str,
+) -> Result<Cow<'a, str>, Failure> {
+    let mut lines = fields.get_all(header::HOST).iter();
+    let (line, more) = (lines.next(), lines.next());
+    if more.is_some() {
+        return Err(Failure::BadRequest("several-hosts"));
+    }
+    let authority = match (uri.authority(), line) {
+        (Some(authority), _) => authority.as_str(),
+        (None, Some(line)) => line.to_str().map_err(|_| Failure::BadRequest("bad-host"))?,
+        (None, None) if version <= Version::HTTP_10 => return Ok(Cow::Borrowed("")),
+        (None, None) => return Err(Failure::BadRequest("no-host")),
+    };
+    key::normalize_host(authority, scheme).ok_or(Failure::BadRequest("bad-host"))
+}

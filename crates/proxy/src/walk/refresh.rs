@@ -1,0 +1,48 @@
+//! Refresh: a stale answer has been sent, a fresh one is fetched behind it (RFC 5861 section 3).
+
+use crate::{
+    ask::Ask,
+    cache::Worker,
+    collapse::Seat,
+    outcome::bump,
+    walk::{
+        forward::{self, Leader},
+        lookup::Need,
+    },
+};
+use rules::status::Forward;
+use std::{rc::Rc, sync::Arc};
+use store::Stored;
+
+/// Fetches in the background, unless somebody is at it already.
+pub fn spawn(worker: &Rc<Worker>, ask: &Rc<Ask>, stored: &Arc<Stored>) {
+    if worker.cache.flights.flying(ask.key.as_bytes()) {
+        return;
+    }
+    let (fill, writer) = forward::begin_fill(worker);
+    // Nobody waits for this fetch; it goes on all the same.
+    fill.interest().keep();
+    let Seat::Lead(flight) = worker
+        .cache
+        .flights
+        .join(ask.key.as_bytes(), || fill.clone())
+    else {
+        return;
+    };
+    bump(&worker.counters.refreshes);
+    let need = Need {
+        why: Forward::Stale,
+        detail: None,
+        selected: Some(stored.clone()),
+        others: Vec::new(),
+    };
+    let leader = Leader {
+        worker: worker.clone(),
+        ask: ask.clone(),
+        need,
+        writer,
+        flight,
+        to: None,
+    };
+    tokio::task::spawn_local(leader.fly());
+}

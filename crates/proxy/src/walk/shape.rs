@@ -1,0 +1,229 @@
+//! Shape: a stored response as this client asked for it: whole, not modified, in part, or its head only.
+
+use crate::{ask::Ask, body::Content};
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use rules::{
+    precondition::{self, Representation},
+    range::{self, Asked, Span},
+};
+use store::{Body, Stored, fill::Reader};
+
+/// Status and content; the fields are changed in place.
+pub struct Shaped {
+    pub status: StatusCode,
+    pub content: Content,
+}
+
+/// Shapes a stored response. On the path of a hit: nothing is looked at that the request does not mention.
+pub fn shape(ask: &Ask, stored: &Stored, reader: Option<Reader>, fields: &mut HeaderMap) -> Shaped {
+    // Parts are answered as parts, or their head as that of the whole.
+    let status = if matches!(stored.body, Body::Parts(_)) {
+        StatusCode::OK
+    } else {
+        stored.status
+    };
+    if status == StatusCode::OK {
+        if let Some(conditional) = conditions(ask, stored, reader.as_ref(), fields) {
+            return conditional;
+        }
+        if ask.method == Method::GET
+            && let Some(range) = ask.fields.get(header::RANGE)
+            && precondition::if_range_holds(&ask.fields, &representation(stored), ask.now)
+            && let Some(length) = stored.body.length()
+        {
+            return part(
+                stored,
+                reader,
+                fields,
+                range::resolve(range, length),
+                length,
+                status,
+            );
+        }
+    }
+    whole(ask, stored, reader, fields, status)
+}
+
+fn representation(stored: &Stored) -> Representation<'_> {
+    Representation {
+        etag: stored.fields.get_bytes(&header::ETAG),
+        last_modified: stored.fields.get_bytes(&header::LAST_MODIFIED),
+        date: stored.facts.date,
+    }
+}
+
+/// The client's own conditions (RFC 9110 section 13.2.2).
+fn conditions(
+    ask: &Ask,
+    stored: &Stored,
+    reader: Option<&Reader>,
+    fields: &mut HeaderMap,
+) -> Option<Shaped> {
+    if !precondition::any(&ask.fields) {
+        return None;
+    }
+    let status =
+        match precondition::judge(&ask.method, &ask.fields, &representation(stored), ask.now) {
+            precondition::Outcome::Proceed => return None,
+            precondition::Outcome::NotModified => {
+                precondition::trim_not_modified(fields);
+                StatusCode::NOT_MODIFIED
+            }
+            precondition::Outcome::Failed => {
+                without_content(fields);
+                StatusCode::PRECONDITION_FAILED
+            }
+        };
+    if let Some(reader) = reader {
+        reader.keep();
+    }
+    Some(Shaped {
+        status,
+        content: Content::Empty,
+    })
+}
+
+/// Takes away what describes content that is not sent.
+pub fn without_content(fields: &mut HeaderMap) {
+    for name in [
+        header::CONTENT_LENGTH,
+        header::CONTENT_TYPE,
+        header::CONTENT_ENCODING,
+        header::CONTENT_RANGE,
+        header::CONTENT_LANGUAGE,
+    ] {
+        fields.remove(name);
+    }
+}
+
+fn whole(
+    ask: &Ask,
+    stored: &Stored,
+    reader: Option<Reader>,
+    fields: &mut HeaderMap,
+    status: StatusCode,
+) -> Shaped {
+    let length = stored.body.length();
+    if ask.method == Method::HEAD {
+        if let (Some(length), false) = (length, fields.contains_key(header::CONTENT_LENGTH)) {
+            fields.insert(header::CONTENT_LENGTH, HeaderValue::from(length));
+        }
+        return Shaped {
+            status,
+            content: Content::Empty,
+        };
+    }
+    let content = match &stored.body {
+        Body::Whole(bytes) => Content::Whole(bytes.clone()),
+        Body::Chunks(chunks) => Content::pieces(chunks.to_vec()),
+        Body::Filling(_) => {
+            reader.map_or(Content::Empty, |reader| Content::following(reader, length))
+        }
+        // Lookup lets parts through only for requests that they cover: `part` has answered those.
+        Body::Parts(_) => Content::Empty,
+    };
+    Shaped { status, content }
+}
+
+fn part(
+    stored: &Stored,
+    reader: Option<Reader>,
+    fields: &mut HeaderMap,
+    asked: Asked,
+    length: u64,
+    status: StatusCode,
+) -> Shaped {
+    match asked {
+        Asked::Unsatisfiable => {
+            without_content(fields);
+            fields.insert(header::CONTENT_RANGE, range::unsatisfied(length));
+            if let Some(reader) = reader {
+                reader.keep();
+            }
+            Shaped {
+                status: StatusCode::RANGE_NOT_SATISFIABLE,
+                content: Content::Empty,
+            }
+        }
+        Asked::One(span) => {
+            let Some(content) = one_part(stored, reader, span) else {
+                return Shaped {
+                    status,
+                    content: Content::Empty,
+                };
+            };
+            fields.insert(header::CONTENT_RANGE, range::content_range(span, length));
+            fields.insert(
+                header::CONTENT_LENGTH,
+                HeaderValue::from(span.last - span.first + 1),
+            );
+            Shaped {
+                status: StatusCode::PARTIAL_CONTENT,
+                content,
+            }
+        }
+        Asked::Many(spans) => match several(stored, fields, &spans, length) {
+            Some(content) => Shaped {
+                status: StatusCode::PARTIAL_CONTENT,
+                content,
+            },
+            None => fallback(stored, reader, status, length),
+        },
+        Asked::Whole => fallback(stored, reader, status, length),
+    }
+}
+
+fn one_part(stored: &Stored, reader: Option<Reader>, span: Span) -> Option<Content> {
+    if let Some(reader) = reader {
+        return Some(Content::following_part(
+            reader,
+            span.first,
+            span.last - span.first + 1,
+        ));
+    }
+    stored.body.slice(span).map(Content::pieces)
+}
+
+/// The whole instead of the parts asked for, which a server may always send (RFC 9110 section 14.2).
+fn fallback(stored: &Stored, reader: Option<Reader>, status: StatusCode, length: u64) -> Shaped {
+    let all = Span {
+        first: 0,
+        last: length.saturating_sub(1),
+    };
+    let content = match reader {
+        Some(reader) => Content::following(reader, Some(length)),
+        None => Content::pieces(stored.body.slice(all).unwrap_or_default()),
+    };
+    Shaped { status, content }
+}
+
+/// `multipart/byteranges` (RFC 9110 section 15.3.7.2).
+fn several(
+    stored: &Stored,
+    fields: &mut HeaderMap,
+    spans: &[Span],
+    length: u64,
+) -> Option<Content> {
+    let boundary = format!(
+        "larder-{:016x}",
+        stored.id().wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    );
+    let kind = fields.get(header::CONTENT_TYPE).cloned();
+    let mut pieces = Vec::with_capacity(spans.len() * 2 + 1);
+    for span in spans {
+        pieces.push(Bytes::from(range::part_head(
+            &boundary,
+            kind.as_ref(),
+            *span,
+            length,
+        )));
+        pieces.extend(stored.body.slice(*span)?);
+    }
+    pieces.push(Bytes::from(range::part_end(&boundary)));
+    let sum: u64 = pieces.iter().map(|piece| piece.len() as u64).sum();
+    let kind = HeaderValue::try_from(format!("multipart/byteranges; boundary={boundary}")).ok()?;
+    fields.insert(header::CONTENT_TYPE, kind);
+    fields.insert(header::CONTENT_LENGTH, HeaderValue::from(sum));
+    Some(Content::pieces(pieces))
+}
