@@ -95,9 +95,7 @@ mod tests {
     /// characters in each member."
     #[test]
     fn limits_are_above_what_is_asked_and_hold() {
-        let many: Vec<String> = (0..MOST_GROUPS + 1)
-            .map(|n| format!("\"{n:0>32}\""))
-            .collect();
+        let many: Vec<String> = (0..=MOST_GROUPS).map(|n| format!("\"{n:0>32}\"")).collect();
         let found = read(&[&many.join(", ")]);
         assert_eq!(found.len(), MOST_GROUPS);
         let long = "x".repeat(LONGEST_GROUP);

@@ -50,7 +50,7 @@ pub fn nominated(response: &HeaderMap) -> Nominated {
 /// `name:` and the value in its normal form, or `name=` and the value as it stands where it has none.
 ///
 /// What RFC 9111 section 4.1 lets be equal: lines combined and outer white space removed, in every field; in
-/// `Accept-Encoding` case, order, repetition and every spelling that means the same (see [`preference`]); in
+/// `Accept-Encoding` case, order, repetition and every spelling that means the same; in
 /// `Accept-Language`, `Accept-Charset` and `Accept` case, white space, spelling of weights, and order between different
 /// weights. Order among equal weights stays significant there: RFC 9110 section 12.5.4 notes that recipients read it as
 /// preference, and so do many for `Accept`.

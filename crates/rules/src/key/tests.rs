@@ -1,6 +1,7 @@
 use super::*;
 use proptest::prelude::*;
 
+#[expect(clippy::ptr_arg, reason = "whether it is borrowed is the question")]
 fn is_borrowed(text: &Cow<'_, str>) -> bool {
     matches!(text, Cow::Borrowed(_))
 }

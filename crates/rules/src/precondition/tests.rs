@@ -16,7 +16,7 @@ fn representation() -> Representation<'static> {
     Representation {
         etag: Some(br#""x""#),
         last_modified: Some(MODIFIED.as_bytes()),
-        date: modified().plus(Duration::from_secs(86_400)),
+        date: modified().plus(Duration::from_hours(24)),
     }
 }
 

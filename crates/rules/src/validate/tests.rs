@@ -1,1 +1,269 @@
 use super::*;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, DATE, SET_COOKIE};
+use proptest::prelude::*;
+
+const EARLY: &str = "Tue, 15 Nov 1994 12:45:26 GMT";
+const LATE: &str = "Wed, 16 Nov 1994 12:45:26 GMT";
+
+fn fields(lines: &[(&str, &str)]) -> HeaderMap {
+    let mut fields = HeaderMap::new();
+    for (name, value) in lines {
+        let name = HeaderName::from_bytes(name.as_bytes()).unwrap();
+        fields.append(name, HeaderValue::from_str(value).unwrap());
+    }
+    fields
+}
+
+/// Candidates by their fields, each received a second before the one in front of it.
+fn candidates(stored: &[HeaderMap]) -> Vec<Validators<'_>> {
+    let dates = (1..=800_000_000).rev().map(Time::from_secs);
+    let pairs = stored.iter().zip(dates);
+    pairs.map(|(one, date)| Validators::of(one, date)).collect()
+}
+
+#[test]
+fn conditions_of_clients_go() {
+    let mut request = fields(&[
+        ("if-match", "*"),
+        ("if-none-match", "*"),
+        ("if-modified-since", EARLY),
+        ("if-unmodified-since", EARLY),
+        ("if-range", EARLY),
+        ("range", "bytes=0-1"),
+        ("accept", "*/*"),
+    ]);
+    remove_conditions(&mut request);
+    assert_eq!(request, fields(&[("accept", "*/*")]));
+}
+
+/// RFC 9111 section 4.3.1.
+#[test]
+fn the_conditional_request() {
+    let both = fields(&[("etag", r#""a""#), ("last-modified", EARLY)]);
+    let other = fields(&[("etag", r#"W/"b""#), ("last-modified", LATE)]);
+    let dated = fields(&[("last-modified", EARLY)]);
+    let bare = fields(&[]);
+    let broken = fields(&[("etag", "\"open"), ("last-modified", "soon")]);
+    let star = fields(&[("etag", "*")]);
+    for (stored, tags, date) in [
+        // "MUST send the relevant entity tags", "SHOULD send the Last-Modified value".
+        (vec![both.clone()], Some(r#""a""#), Some(EARLY)),
+        (
+            vec![other.clone(), both.clone()],
+            Some(r#"W/"b", "a""#),
+            Some(LATE),
+        ),
+        (
+            vec![both.clone(), both.clone()],
+            Some(r#""a""#),
+            Some(EARLY),
+        ),
+        (vec![dated.clone()], None, Some(EARLY)),
+        (vec![dated, both.clone()], Some(r#""a""#), Some(EARLY)),
+        // The date is the chosen one's or none.
+        (vec![bare.clone(), both], Some(r#""a""#), None),
+        (vec![bare], None, None),
+        (vec![broken], None, None),
+        // A tag that would mean any representation.
+        (vec![star], None, None),
+        (vec![], None, None),
+    ] {
+        let mut request = fields(&[("if-none-match", "*"), ("if-modified-since", LATE)]);
+        let any = condition(&mut request, &candidates(&stored));
+        let value = |name| request.get(name).and_then(|value| value.to_str().ok());
+        assert_eq!(value(IF_NONE_MATCH), tags, "{stored:?}");
+        assert_eq!(value(IF_MODIFIED_SINCE), date, "{stored:?}");
+        assert_eq!(any, tags.is_some() || date.is_some(), "{stored:?}");
+    }
+}
+
+#[test]
+fn the_list_of_tags_is_bounded_but_has_the_first() {
+    let long = format!("\"{}\"", "x".repeat(LONGEST_LIST));
+    let stored = [fields(&[("etag", &long)]), fields(&[("etag", r#""b""#)])];
+    let mut request = HeaderMap::new();
+    assert!(condition(&mut request, &candidates(&stored)));
+    assert_eq!(request.get(IF_NONE_MATCH).unwrap(), &long);
+}
+
+/// RFC 9111 section 4.3.4.
+#[test]
+fn which_stored_responses_a_304_selects() {
+    let strong = fields(&[("etag", r#""a""#), ("last-modified", EARLY)]);
+    let weak = fields(&[("etag", r#"W/"a""#), ("last-modified", EARLY)]);
+    let other = fields(&[("etag", r#""b""#), ("last-modified", EARLY)]);
+    let dated = fields(&[("last-modified", EARLY)]);
+    let bare = fields(&[]);
+    for (answer, stored, expected) in [
+        // "All the stored responses in the initial set with one of those same strong validators".
+        (&strong, vec![&other, &strong, &strong], &[1, 2][..]),
+        // "MUST NOT use the new response to update any stored responses".
+        (&strong, vec![&other], &[]),
+        (&strong, vec![&weak], &[]),
+        (&strong, vec![&dated], &[]),
+        (&strong, vec![&bare], &[]),
+        // "the most recent of those matching stored responses".
+        (&weak, vec![&other, &strong, &weak], &[1]),
+        (&weak, vec![&other], &[]),
+        (&weak, vec![&dated], &[0]),
+        (&dated, vec![&dated, &dated], &[0]),
+        (&dated, vec![&other, &strong], &[0]),
+        (&dated, vec![&bare], &[]),
+        // "does not include any form of validator ... and there is only one stored response".
+        (&bare, vec![&bare], &[0]),
+        (&bare, vec![&strong], &[0]),
+        (&bare, vec![&strong, &other], &[]),
+        (&strong, vec![], &[]),
+    ] {
+        let stored: Vec<HeaderMap> = stored.into_iter().cloned().collect();
+        assert_eq!(
+            selected(answer, &candidates(&stored)),
+            expected,
+            "{answer:?} {stored:?}"
+        );
+    }
+    let unequal = fields(&[("last-modified", LATE)]);
+    assert!(selected(&unequal, &candidates(&[dated])).is_empty());
+    let garbled = fields(&[("etag", "\"open")]);
+    assert!(selected(&garbled, &candidates(&[strong])).is_empty());
+}
+
+#[test]
+fn the_most_recent_is_told_by_date() {
+    let stored = [
+        fields(&[("last-modified", EARLY)]),
+        fields(&[("last-modified", EARLY)]),
+    ];
+    let mut candidates = candidates(&stored);
+    candidates.reverse();
+    let answer = fields(&[("last-modified", "Tuesday, 15-Nov-94 12:45:26 GMT")]);
+    assert_eq!(selected(&answer, &candidates), [1]);
+}
+
+/// RFC 9111 section 3.2: "the cache MUST add each header field in the provided response to the stored response, replacing
+/// field values that are already present, with the following exceptions".
+#[test]
+fn freshening_replaces_what_the_update_carries() {
+    let mut stored = fields(&[
+        ("cache-control", "max-age=1"),
+        ("etag", r#""a""#),
+        ("content-type", "text/plain"),
+        ("content-length", "10"),
+        ("content-encoding", "gzip"),
+        ("x-many", "one"),
+        ("x-many", "two"),
+        ("x-kept", "kept"),
+        ("x-secret", "old"),
+        ("age", "7"),
+    ]);
+    let update = fields(&[
+        ("cache-control", "max-age=9, private=\"x-secret\""),
+        ("date", LATE),
+        ("content-type", "text/html"),
+        ("content-length", "0"),
+        ("content-encoding", "br"),
+        ("content-range", "bytes 0-1/2"),
+        ("x-many", "three"),
+        ("x-new", "a"),
+        ("x-new", "b"),
+        ("x-secret", "new"),
+        ("connection", "x-hop"),
+        ("x-hop", "x"),
+        ("keep-alive", "x"),
+        ("transfer-encoding", "chunked"),
+        ("proxy-authenticate", "x"),
+    ]);
+    freshen(&mut stored, &update);
+    let expected = fields(&[
+        ("cache-control", "max-age=9, private=\"x-secret\""),
+        ("date", LATE),
+        ("etag", r#""a""#),
+        ("content-type", "text/html"),
+        ("content-length", "10"),
+        ("content-encoding", "gzip"),
+        ("x-many", "three"),
+        ("x-new", "a"),
+        ("x-new", "b"),
+        ("x-kept", "kept"),
+        ("x-secret", "old"),
+    ]);
+    assert_eq!(stored, expected);
+}
+
+/// RFC 9111 section 4.3.5. A row: the HEAD's fields, the stored fields and length, and what follows.
+#[test]
+fn what_a_head_says() {
+    use HeadSays::{Disqualify, Freshen, Nothing};
+    const TAG: (&str, &str) = ("etag", "\"a\"");
+    const DATED: (&str, &str) = ("last-modified", EARLY);
+    const FIVE: (&str, &str) = ("content-length", "5");
+    let (full, bare) = (&[TAG, DATED][..], &[][..]);
+    for (head, stored, length, expected) in [
+        (&[TAG][..], full, None, Freshen),
+        (&[TAG, DATED, FIVE], full, Some(5), Freshen),
+        (&[FIVE], bare, Some(5), Freshen),
+        (&[("etag", "\"b\"")], full, None, Disqualify),
+        (&[("etag", "W/\"a\"")], full, None, Disqualify),
+        (&[TAG, ("last-modified", LATE)], full, None, Disqualify),
+        (&[TAG, FIVE], full, Some(6), Disqualify),
+        (&[TAG], bare, None, Disqualify),
+        (&[("etag", "\"open")], full, None, Disqualify),
+        (&[DATED], bare, None, Disqualify),
+        (&[], full, Some(5), Nothing),
+        (&[FIVE], full, None, Nothing),
+    ] {
+        let says = |status| head_says(status, &fields(head), &fields(stored), length);
+        assert_eq!(says(StatusCode::OK), expected, "{head:?}");
+        assert_eq!(says(StatusCode::NOT_FOUND), Nothing, "{head:?}");
+        assert_eq!(says(StatusCode::NOT_MODIFIED), Nothing, "{head:?}");
+    }
+}
+
+fn some_fields() -> impl Strategy<Value = HeaderMap> {
+    let names = vec![
+        "etag",
+        "age",
+        "date",
+        "connection",
+        "content-length",
+        "content-type",
+        "set-cookie",
+        "x-a",
+        "x-b",
+        "cache-control",
+    ];
+    let values = vec!["\"a\"", "1", "x-a", "private=\"x-b\"", "max-age=1", ""];
+    let line = (prop::sample::select(names), prop::sample::select(values));
+    prop::collection::vec(line, 0..8).prop_map(|lines| fields(&lines))
+}
+
+proptest! {
+    #[test]
+    fn freshening_twice_is_freshening_once(stored in some_fields(), update in some_fields()) {
+        let mut once = stored;
+        freshen(&mut once, &update);
+        let mut twice = once.clone();
+        freshen(&mut twice, &update);
+        prop_assert_eq!(once, twice);
+    }
+
+    #[test]
+    fn freshening_takes_every_line_or_none(stored in some_fields(), update in some_fields()) {
+        let mut fresh = stored.clone();
+        freshen(&mut fresh, &update);
+        let lines = |of: &HeaderMap, name: &HeaderName| of.get_all(name).iter().cloned().collect::<Vec<_>>();
+        for name in [SET_COOKIE, CONTENT_TYPE, CACHE_CONTROL, DATE, ETAG] {
+            let expected = if update.contains_key(&name) { &update } else { &stored };
+            prop_assert_eq!(lines(&fresh, &name), lines(expected, &name));
+        }
+        prop_assert_eq!(lines(&fresh, &CONTENT_LENGTH), lines(&stored, &CONTENT_LENGTH));
+    }
+
+    #[test]
+    fn a_304_selects_nothing_it_does_not_name(tags in prop::collection::vec("(W/)?\"[ab]\"", 1..5), answer in "(W/)?\"[ab]\"") {
+        let stored: Vec<HeaderMap> = tags.iter().map(|tag| fields(&[("etag", tag)])).collect();
+        for index in selected(&fields(&[("etag", &answer)]), &candidates(&stored)) {
+            prop_assert_eq!(tags[index].trim_start_matches("W/"), answer.trim_start_matches("W/"));
+        }
+    }
+}

@@ -129,10 +129,10 @@ fn append_lower(name: &[u8], into: &mut Vec<u8>) {
     into.extend(name.iter().map(u8::to_ascii_lowercase));
 }
 
-/// `;q=` and a weight below 1 in thousandths.
+/// A weight below 1, with three digits.
 fn append_weight(weight: u16, into: &mut Vec<u8>) {
     if weight < FULL {
-        into.extend_from_slice(b";q=");
+        into.extend_from_slice(b";q=0.");
         for place in [100, 10, 1] {
             into.extend(u8::try_from(weight / place % 10).map(|digit| b'0' + digit));
         }
