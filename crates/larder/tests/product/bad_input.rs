@@ -1,0 +1,331 @@
+//! Clients that send what they should not.
+
+use crate::common::{Said, start};
+use testkit::{Larder, Origin, Reply};
+
+fn start_counting() -> (Origin, Larder) {
+    let (origin, larder) = start();
+    origin.otherwise(|request| Reply::ok().cache("no-store").body(request.target.clone()));
+    (origin, larder)
+}
+
+/// Sends these bytes on a connection of their own, and gives the status; `None` if it was closed without.
+fn status(larder: &Larder, bytes: &[u8]) -> Option<u16> {
+    let mut client = larder.client();
+    client.send(bytes);
+    client.end();
+    client.try_read_head().map(|head| head.status)
+}
+
+#[test]
+fn malformed_requests_are_refused_and_never_forwarded() {
+    let (origin, larder) = start_counting();
+    let mut wrong = Vec::new();
+    for (sentence, bytes) in [
+        ("9112 3: no request line", "garbage\r\n\r\n"),
+        (
+            "9112 3: a control byte in the target",
+            "GET /\x01 HTTP/1.1\r\nHost: a\r\n\r\n",
+        ),
+        (
+            "9112 3: white space in the target",
+            "GET /a b HTTP/1.1\r\nHost: a\r\n\r\n",
+        ),
+        (
+            "9112 3: not a token as method",
+            "G@T / HTTP/1.1\r\nHost: a\r\n\r\n",
+        ),
+        (
+            "9112 2.3: no such version",
+            "GET / HTTP/9.1\r\nHost: a\r\n\r\n",
+        ),
+        (
+            "9112 2.3: not a version",
+            "GET / FTP/1.1\r\nHost: a\r\n\r\n",
+        ),
+        ("9112 3.2: MUST have Host", "GET / HTTP/1.1\r\n\r\n"),
+        (
+            "9112 3.2: more than one Host",
+            "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
+        ),
+        (
+            "9112 3.2: an invalid Host",
+            "GET / HTTP/1.1\r\nHost: a b\r\n\r\n",
+        ),
+        (
+            "9112 3.2: an invalid Host",
+            "GET / HTTP/1.1\r\nHost: a/b\r\n\r\n",
+        ),
+        (
+            "9112 3.2: an invalid Host",
+            "GET / HTTP/1.1\r\nHost: user@a\r\n\r\n",
+        ),
+        (
+            "9112 5.1: white space before the colon",
+            "GET / HTTP/1.1\r\nHost: a\r\nX-Y : 1\r\n\r\n",
+        ),
+        (
+            "9112 5: no colon",
+            "GET / HTTP/1.1\r\nHost: a\r\nXY\r\n\r\n",
+        ),
+        (
+            "9112 2.2: white space before the first field",
+            "GET / HTTP/1.1\r\n Host: a\r\n\r\n",
+        ),
+        (
+            "9110 5.5: NUL in a value",
+            "GET / HTTP/1.1\r\nHost: a\r\nX: a\0b\r\n\r\n",
+        ),
+        (
+            "9112 2.2: bare CR in a value",
+            "GET / HTTP/1.1\r\nHost: a\r\nX: a\rb\r\n\r\n",
+        ),
+        (
+            "9110 5.1: not a token as name",
+            "GET / HTTP/1.1\r\nHost: a\r\nX(Y): 1\r\n\r\n",
+        ),
+        (
+            "9112 6.3: different lengths",
+            "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd",
+        ),
+        (
+            "9112 6.3: different lengths",
+            "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3, 4\r\n\r\nabcd",
+        ),
+        (
+            "9110 8.6: not a length",
+            "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: +3\r\n\r\nabc",
+        ),
+        (
+            "9110 8.6: not a length",
+            "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: -3\r\n\r\nabc",
+        ),
+        (
+            "9110 8.6: not a length",
+            "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0x3\r\n\r\nabc",
+        ),
+        (
+            "9110 8.6: a length that overflows",
+            "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999999999999\r\n\r\nabc",
+        ),
+        (
+            "9112 6.3: chunked is not last",
+            "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked, gzip\r\n\r\n0\r\n\r\n",
+        ),
+        (
+            "9112 6.1: unknown coding",
+            "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
+        ),
+        (
+            "9112 7.1: not a chunk size",
+            "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nab\r\n0\r\n\r\n",
+        ),
+        (
+            "9112 7.1: a chunk size that overflows",
+            "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\nab",
+        ),
+        (
+            "9112 3.2.4: asterisk only for OPTIONS",
+            "GET * HTTP/1.1\r\nHost: a\r\n\r\n",
+        ),
+        (
+            "9110 7.1: a fragment is no part of a target",
+            "GET /a#b HTTP/1.1\r\nHost: a\r\n\r\n",
+        ),
+    ] {
+        match status(&larder, bytes.as_bytes()) {
+            None | Some(400 | 501 | 505) => (),
+            Some(other) => wrong.push(format!("{other}: {sentence}: {bytes:?}")),
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let complete: Vec<_> = origin
+        .all()
+        .into_iter()
+        .map(|request| request.head)
+        .collect();
+    assert!(complete.is_empty(), "{complete:?}");
+    assert_eq!(larder.get("/still-alive").send().status, 200);
+}
+
+#[test]
+fn a_malformed_request_gets_400() {
+    let (_origin, larder) = start_counting();
+    for bytes in [
+        "garbage\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
+        "GET / HTTP/1.1\r\n\r\n",
+    ] {
+        assert_eq!(status(&larder, bytes.as_bytes()), Some(400), "{bytes:?}");
+    }
+}
+
+#[test]
+fn both_lengths_at_once_smuggle_nothing() {
+    let (origin, larder) = start_counting();
+    for bytes in [
+        "POST /first HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n",
+        "POST /first HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n",
+        "POST /first HTTP/1.0\r\nHost: a\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n",
+    ] {
+        let mut client = larder.client();
+        client.send(bytes);
+        if let Some(first) = client.try_read_head() {
+            assert!(
+                first.status == 400 || first.status == 200,
+                "{}",
+                first.status
+            );
+        }
+        client.read_to_end();
+        assert_eq!(
+            origin.requests("/smuggled"),
+            0,
+            "9112 section 6.3: MUST close after it: {bytes:?}"
+        );
+        for request in origin.recorded("/first") {
+            let both = request.header("content-length").is_some()
+                && request.header("transfer-encoding").is_some();
+            assert!(!both, "9112 section 6.3: MUST remove Content-Length");
+        }
+    }
+}
+
+#[test]
+fn a_bare_line_feed_and_a_folded_line_are_refused_or_mended() {
+    let (origin, larder) = start_counting();
+    let bare = status(&larder, b"GET /bare HTTP/1.1\nHost: a\nX: 1\n\n");
+    assert!(
+        matches!(bare, None | Some(200 | 400)),
+        "9112 section 2.2: {bare:?}"
+    );
+    let folded = status(
+        &larder,
+        b"GET /folded HTTP/1.1\r\nHost: a\r\nX: 1\r\n two\r\n\r\n",
+    );
+    assert!(
+        matches!(folded, None | Some(200 | 400)),
+        "9112 section 5.2: {folded:?}"
+    );
+    for request in origin.all() {
+        assert!(
+            !request.header("x").unwrap_or_default().contains('\n'),
+            "{:?}",
+            request.head
+        );
+    }
+}
+
+#[test]
+fn a_header_section_that_is_too_large_gets_431() {
+    let (origin, larder) = start_counting();
+    let one = format!(
+        "GET / HTTP/1.1\r\nHost: a\r\nX: {}\r\n\r\n",
+        "x".repeat(1 << 20)
+    );
+    assert_eq!(status(&larder, one.as_bytes()), Some(431));
+    let many = format!(
+        "GET / HTTP/1.1\r\nHost: a\r\n{}\r\n",
+        "X: y\r\n".repeat(20_000)
+    );
+    assert_eq!(status(&larder, many.as_bytes()), Some(431));
+    assert!(origin.all().is_empty());
+}
+
+#[test]
+fn a_target_that_is_too_long_gets_414() {
+    let (origin, larder) = start_counting();
+    let long = format!("GET /{} HTTP/1.1\r\nHost: a\r\n\r\n", "x".repeat(200_000));
+    assert_eq!(status(&larder, long.as_bytes()), Some(414));
+    assert!(origin.all().is_empty());
+}
+
+#[test]
+fn a_request_that_comes_byte_by_byte_is_understood() {
+    let (_origin, larder) = start_counting();
+    let mut client = larder.client();
+    client.send_bytewise("POST /slow HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc");
+    assert_eq!(client.read().text(), "/slow");
+}
+
+#[test]
+fn requests_sent_ahead_are_answered_in_order() {
+    let (_origin, larder) = start_counting();
+    let mut client = larder.client();
+    for number in 0..10 {
+        client.send(format!("GET /{number} HTTP/1.1\r\nHost: a\r\n\r\n"));
+    }
+    for number in 0..10 {
+        assert_eq!(client.read().text(), format!("/{number}"));
+    }
+}
+
+#[test]
+fn an_absolute_target_goes_before_host() {
+    let (origin, larder) = start_counting();
+    let answer = {
+        let mut client = larder.client();
+        client.send("GET http://a.test/page?x HTTP/1.1\r\nHost: b.test\r\n\r\n");
+        client.read()
+    };
+    assert_eq!(answer.status, 200);
+    let asked = origin.last("/page");
+    assert_eq!(
+        (asked.target.as_str(), asked.headers("host")),
+        ("/page?x", vec!["a.test"]),
+        "9112 section 3.2.2"
+    );
+}
+
+#[test]
+fn an_http_1_0_request_needs_no_host() {
+    let (_origin, larder) = start_counting();
+    assert_eq!(status(&larder, b"GET / HTTP/1.0\r\n\r\n"), Some(200));
+}
+
+#[test]
+fn options_with_an_asterisk_is_answered() {
+    let (_origin, larder) = start_counting();
+    let answer = status(&larder, b"OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert!(
+        answer.is_some_and(|status| status < 500),
+        "9110 section 9.3.7: {answer:?}"
+    );
+}
+
+#[test]
+fn a_client_that_breaks_off_its_content_harms_nobody() {
+    let (origin, larder) = start_counting();
+    for bytes in [
+        "POST /half HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc",
+        "POST /half HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab",
+    ] {
+        let mut client = larder.client();
+        client.send(bytes);
+        client.end();
+        if let Some(answer) = client.try_read_head() {
+            assert!(answer.status >= 400, "{}", answer.status);
+        }
+        drop(client);
+        assert_eq!(larder.get("/other").send().text(), "/other");
+    }
+    assert_eq!(
+        origin.requests("/half"),
+        0,
+        "9112 section 8: an incomplete message is not passed off as complete"
+    );
+}
+
+#[test]
+fn an_error_of_our_own_says_who_made_it() {
+    let (_origin, larder) = start_counting();
+    let mut client = larder.client();
+    client.send("GET / HTTP/1.1\r\nHost: a b\r\n\r\n");
+    let answer = client.read();
+    assert_eq!(answer.status, 400);
+    assert!(
+        !answer.said().contains("hit") && !answer.said().contains("fwd="),
+        "9211 section 2: {}",
+        answer.said()
+    );
+}

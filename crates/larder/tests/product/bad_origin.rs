@@ -1,0 +1,386 @@
+//! Origins that send what they should not, or nothing.
+
+use crate::common::{Said, command, start};
+use testkit::{Command, Larder, Origin, Reply};
+
+/// An honest answer after a dishonest one: the next request finds nothing stored and gets this.
+fn dishonest_first(reply: Reply) -> (Origin, Larder) {
+    let (origin, larder) = start();
+    let honest = || Reply::ok().cache("max-age=60").body("honest");
+    let trap = std::sync::atomic::AtomicBool::new(true);
+    origin.on("/", move |request| {
+        // Until the test asks for `?honest`, every attempt meets the same trap, repeated ones too.
+        if request.target == "/" && trap.load(std::sync::atomic::Ordering::Relaxed) {
+            return reply.clone();
+        }
+        trap.store(false, std::sync::atomic::Ordering::Relaxed);
+        honest()
+    });
+    (origin, larder)
+}
+
+#[test]
+fn answers_that_are_none_become_502_with_a_reason() {
+    for (sentence, reply) in [
+        ("closes at once", Reply::close()),
+        ("garbage", Reply::raw("this is not HTTP\r\n\r\n")),
+        (
+            "binary garbage",
+            Reply::raw([0, 159, 146, 150, 255, 10, 13, 10, 13, 10]),
+        ),
+        (
+            "9112 4: no status",
+            Reply::raw("HTTP/1.1 abc OK\r\nContent-Length: 0\r\n\r\n"),
+        ),
+        (
+            "9112 4: a status of two digits",
+            Reply::raw("HTTP/1.1 20 OK\r\nContent-Length: 0\r\n\r\n"),
+        ),
+        (
+            "9112 2.3: not a version",
+            Reply::raw("HTTQ/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"),
+        ),
+        (
+            "9112 8: ends within its head",
+            Reply::raw("HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nX: "),
+        ),
+        (
+            "9112 8: ends after its status line",
+            Reply::raw("HTTP/1.1 200 OK\r\n"),
+        ),
+        (
+            "9110 5.5: NUL in a value",
+            Reply::raw("HTTP/1.1 200 OK\r\nX: a\0b\r\nContent-Length: 0\r\n\r\n"),
+        ),
+        (
+            "9112 5: no colon",
+            Reply::raw("HTTP/1.1 200 OK\r\nnonsense\r\nContent-Length: 0\r\n\r\n"),
+        ),
+        (
+            "9112 6.3: different lengths",
+            Reply::raw(
+                "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nabcdef",
+            ),
+        ),
+        (
+            "9112 6.3: different lengths",
+            Reply::raw(
+                "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nContent-Length: 5, 6\r\n\r\nabcdef",
+            ),
+        ),
+        (
+            "9110 8.6: not a length",
+            Reply::raw(
+                "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nContent-Length: -5\r\n\r\nabcde",
+            ),
+        ),
+        (
+            "9110 8.6: not a length",
+            Reply::raw(
+                "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nContent-Length: five\r\n\r\nabcde",
+            ),
+        ),
+        (
+            "9110 15.2: 101 that nobody asked for",
+            Reply::raw(
+                "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\nabc",
+            ),
+        ),
+        (
+            "an endless header section",
+            Reply::raw("HTTP/1.1 200 OK\r\n").endless("X-Y: zzzzzzzzzzzzzzzzzzzzzzzzzzzzzz\r\n"),
+        ),
+        (
+            "an endless field",
+            Reply::raw("HTTP/1.1 200 OK\r\nX: ").endless("zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz"),
+        ),
+        (
+            "an endless status line",
+            Reply::raw("HTTP/1.1 200 ").endless("zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz"),
+        ),
+    ] {
+        let (_origin, larder) = dishonest_first(reply);
+        let answer = larder.get("/").send();
+        assert_eq!(answer.status, 502, "{sentence}: {:?}", answer.head);
+        assert!(answer.says("detail"), "{sentence}: {}", answer.said());
+        assert!(!answer.says("stored"), "{sentence}: {}", answer.said());
+        larder.get("/?honest").send();
+        assert_eq!(larder.get("/").send().text(), "honest", "{sentence}");
+    }
+}
+
+#[test]
+fn half_an_answer_is_never_whole_and_never_stored() {
+    for (sentence, reply) in [
+        (
+            "9112 8: shorter than its length",
+            Reply::ok()
+                .cache("max-age=60")
+                .length(10)
+                .body("half")
+                .cut(),
+        ),
+        (
+            "9112 8: no last chunk",
+            Reply::ok().cache("max-age=60").chunked().body("half").cut(),
+        ),
+        (
+            "9112 7.1: a bad chunk size",
+            Reply::raw(
+                "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\nzz\r\nmore\r\n0\r\n\r\n",
+            ),
+        ),
+        (
+            "9112 7.1: a chunk without its end",
+            Reply::raw(
+                "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalfXX4\r\nmore\r\n0\r\n\r\n",
+            ),
+        ),
+        (
+            "9112 7.1: a chunk size that overflows",
+            Reply::raw(
+                "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\nfffffffffffffffff\r\nmore",
+            ),
+        ),
+        (
+            "a part that lacks its own end",
+            Reply::status(206)
+                .cache("max-age=60")
+                .header("Content-Range", "bytes 0-9/10")
+                .length(10)
+                .body("half")
+                .cut(),
+        ),
+    ] {
+        let (_origin, larder) = dishonest_first(reply);
+        let answer = larder.get("/").send();
+        assert!(
+            answer.status == 502 || !answer.complete,
+            "{sentence}: {:?} {:?}",
+            answer.head,
+            answer.text()
+        );
+        larder.get("/?honest").send();
+        let after = larder.get("/").send();
+        assert_eq!(
+            (after.text().as_str(), after.hit()),
+            ("honest", false),
+            "{sentence}"
+        );
+    }
+}
+
+#[test]
+fn more_than_was_announced_does_not_become_the_next_answer() {
+    let (origin, larder) = start();
+    let extra = "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nContent-Length: 6\r\n\r\npoison";
+    origin.on("/long", move |_| {
+        Reply::ok()
+            .cache("no-store")
+            .length(4)
+            .body("good")
+            .body(extra)
+    });
+    origin.reply("/next", Reply::ok().cache("max-age=60").body("right"));
+    assert_eq!(larder.get("/long").send().text(), "good");
+    for _ in 0..3 {
+        let next = larder.get("/next").send();
+        assert_ne!(next.text(), "poison", "9112 section 9.2");
+    }
+}
+
+#[test]
+fn both_lengths_at_once_give_nothing_to_the_next_request() {
+    let (origin, larder) = start();
+    let both = "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n\
+                4\r\ngood\r\n0\r\n\r\nHTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nContent-Length: 6\r\n\r\npoison";
+    origin.reply("/both", Reply::raw(both));
+    origin.reply("/next", Reply::ok().cache("max-age=60").body("right"));
+    let answer = larder.get("/both").send();
+    assert!(
+        answer.status == 502 || answer.text() == "good",
+        "9112 section 6.3: {:?}",
+        answer.text()
+    );
+    assert!(
+        answer.headers("content-length").len() + answer.headers("transfer-encoding").len() <= 1
+    );
+    for _ in 0..2 {
+        assert_eq!(larder.get("/next").send().text(), "right");
+    }
+}
+
+#[test]
+fn a_304_that_nobody_asked_for_is_not_an_answer() {
+    let (origin, larder) = start();
+    origin.on("/", |request| match request.nth {
+        1 => Reply::status(304)
+            .cache("max-age=60")
+            .header("ETag", "\"a\""),
+        _ => Reply::ok().cache("max-age=60").body("content"),
+    });
+    let answer = larder.get("/").send();
+    assert!(answer.status == 502 || answer.status == 304 || answer.text() == "content");
+    assert_eq!(
+        larder.get("/").send().text(),
+        "content",
+        "9111 section 3: it is not stored"
+    );
+}
+
+#[test]
+fn a_partial_answer_to_a_whole_question_is_not_stored_as_whole() {
+    let (origin, larder) = start();
+    origin.on("/", |request| match request.nth {
+        1 => Reply::status(206)
+            .cache("max-age=60")
+            .header("Content-Range", "bytes 0-3/10")
+            .header("ETag", "\"a\"")
+            .body("0123"),
+        _ => Reply::ok()
+            .cache("max-age=60")
+            .header("ETag", "\"a\"")
+            .body("0123456789"),
+    });
+    larder.get("/").send();
+    let second = larder.get("/").send();
+    assert_eq!(
+        (second.status, second.text().as_str()),
+        (200, "0123456789"),
+        "9111 section 3.3"
+    );
+}
+
+#[test]
+fn a_part_with_a_false_range_is_not_kept() {
+    for told in [
+        "bytes 5-9/10",
+        "bytes 0-3/2",
+        "bytes 3-0/10",
+        "lines 0-3/10",
+        "nonsense",
+        "bytes 0-99/100",
+    ] {
+        let (origin, larder) = start();
+        origin.on("/", move |request| match request.nth {
+            1 => Reply::status(206)
+                .cache("max-age=60")
+                .header("Content-Range", told)
+                .header("ETag", "\"a\"")
+                .body("0123"),
+            _ => Reply::ok()
+                .cache("max-age=60")
+                .header("ETag", "\"a\"")
+                .body("abcdefghij"),
+        });
+        larder.get("/").header("Range", "bytes=0-3").send();
+        let whole = larder.get("/").send();
+        assert_eq!(
+            (whole.status, whole.text().as_str()),
+            (200, "abcdefghij"),
+            "9110 section 14.4: {told}"
+        );
+    }
+}
+
+#[test]
+fn a_refused_connection_is_502() {
+    let (origin, larder) = start();
+    origin.stop();
+    let answer = larder.get("/").send();
+    assert_eq!(answer.status, 502, "9110 section 15.6.3");
+    assert!(answer.says("detail"), "{}", answer.said());
+    origin.reply("/", Reply::ok().cache("max-age=60").body("back"));
+    origin.start_again();
+    testkit::wait_until("the origin is asked again", || {
+        larder.get("/").send().text() == "back"
+    });
+}
+
+#[test]
+fn a_name_that_does_not_resolve_is_502() {
+    let larder = Command::serve(env!("CARGO_BIN_EXE_larder"))
+        .args(["http://origin.invalid:81"])
+        .start();
+    let answer = larder.get("/").send();
+    assert_eq!(answer.status, 502, "9110 section 15.6.3: {:?}", answer.head);
+    assert!(answer.says("detail"), "{}", answer.said());
+    assert_eq!(
+        larder.admin_get("/healthz").send().status,
+        200,
+        "larder itself is well"
+    );
+}
+
+#[test]
+fn an_origin_that_is_no_url_is_told_at_once() {
+    let finished = command().args(["serve", "not a url"]).run();
+    assert_ne!(finished.code, Some(0));
+    assert!(
+        !finished.stderr.is_empty() && !finished.stderr.contains("panicked"),
+        "{}",
+        finished.stderr
+    );
+}
+
+#[test]
+fn a_connection_that_died_while_idle_is_replaced() {
+    let (origin, larder) = start();
+    origin.on("/", |request| {
+        Reply::ok().cache("no-store").body(request.nth.to_string())
+    });
+    for round in 1..6 {
+        let answer = larder.get("/").send();
+        assert_eq!(
+            (answer.status, answer.text()),
+            (200, round.to_string()),
+            "9112 section 9.3.1: retried on a new connection"
+        );
+        origin.drop_connections();
+    }
+}
+
+#[test]
+fn a_post_is_never_sent_twice() {
+    let (origin, larder) = start();
+    origin.reply("/", Reply::close());
+    let answer = larder.ask("POST", "/").body("pay").send();
+    assert_eq!(answer.status, 502);
+    assert_eq!(
+        origin.requests("/"),
+        1,
+        "9110 section 9.2.2: MUST NOT repeat what is not idempotent"
+    );
+}
+
+#[test]
+fn an_answer_before_the_request_is_read_is_passed_on() {
+    let (origin, larder) = start();
+    origin.reply(
+        "/",
+        Reply::status(413)
+            .header("Connection", "close")
+            .body("too much"),
+    );
+    let answer = larder.ask("POST", "/").body(vec![b'x'; 1 << 20]).send();
+    assert_eq!((answer.status, answer.text().as_str()), (413, "too much"));
+}
+
+#[test]
+fn an_origin_that_speaks_http_1_0_is_understood() {
+    let (origin, larder) = start();
+    let old =
+        "HTTP/1.0 200 OK\r\nCache-Control: max-age=60\r\nContent-Type: text/plain\r\n\r\nold style";
+    origin.reply("/", Reply::raw(old));
+    for hit in [false, true] {
+        let answer = larder.get("/").send();
+        assert_eq!(
+            (answer.text().as_str(), answer.hit(), answer.complete),
+            ("old style", hit, true)
+        );
+        assert!(
+            answer.start.starts_with("HTTP/1.1 "),
+            "9110 section 2.5: MUST send its own version"
+        );
+    }
+}

@@ -1,0 +1,428 @@
+//! Many clients, one fetch.
+
+use crate::common::{Said, counted, serve, start};
+use testkit::{Client, Gate, Larder, Origin, Reply, Response, wait_until};
+
+/// So many clients that have asked for the path and not read anything.
+fn ask(larder: &Larder, path: &str, count: usize) -> Vec<Client> {
+    (0..count).map(|_| larder.get(path).begin()).collect()
+}
+
+/// A client that has read the head and this first part of the content.
+fn reading(larder: &Larder, path: &str, part: &str) -> (Client, Response) {
+    let mut client = larder.get(path).begin();
+    let mut response = client.read_head();
+    client.read_body_exactly(&mut response, part.len());
+    assert_eq!(response.text(), part);
+    (client, response)
+}
+
+/// An origin whose answer to `/` stops at the gate between its two parts.
+fn in_parts(reply: Reply) -> (Origin, Larder, Gate) {
+    let (origin, larder) = start();
+    let gate = Gate::new();
+    origin.reply("/", reply.body("first ").hold(&gate).body("second"));
+    (origin, larder, gate)
+}
+
+#[test]
+fn followers_stream_from_the_fill_while_it_is_written() {
+    for reply in [
+        Reply::ok().cache("max-age=60"),
+        Reply::ok().cache("max-age=60").chunked(),
+        Reply::ok().cache("max-age=60").until_close(),
+    ] {
+        let (origin, larder, gate) = in_parts(reply);
+        let leader = reading(&larder, "/", "first ");
+        gate.wait_reached();
+        let followers: Vec<_> = (0..5).map(|_| reading(&larder, "/", "first ")).collect();
+        assert_eq!(origin.requests("/"), 1);
+        gate.open();
+        for (mut client, mut response) in followers.into_iter().chain([leader]) {
+            client.read_content(&mut response);
+            assert!(response.complete && response.text() == "first second");
+        }
+        assert_eq!(origin.requests("/"), 1);
+        assert!(larder.get("/").send().hit());
+    }
+}
+
+#[test]
+fn a_follower_says_that_it_was_collapsed() {
+    let (_origin, larder, gate) = in_parts(Reply::ok().cache("max-age=60"));
+    let (_leader, lead) = reading(&larder, "/", "first ");
+    let (_follower, follow) = reading(&larder, "/", "first ");
+    gate.open();
+    assert!(
+        lead.says("fwd") && !lead.says("collapsed"),
+        "{}",
+        lead.said()
+    );
+    assert!(
+        follow.says("fwd") && follow.says("collapsed") && !follow.says("hit"),
+        "9211 section 2.6: {}",
+        follow.said()
+    );
+}
+
+#[test]
+fn requests_that_wait_for_the_head_share_one_fetch() {
+    let (origin, larder) = start();
+    let gate = Gate::new();
+    origin.reply(
+        "/",
+        Reply::ok()
+            .cache("max-age=60")
+            .hold_head(&gate)
+            .body("content"),
+    );
+    let leader = ask(&larder, "/", 1);
+    gate.wait_reached();
+    let followers = ask(&larder, "/", 10);
+    gate.open();
+    for mut client in leader.into_iter().chain(followers) {
+        assert_eq!(client.read().text(), "content");
+    }
+    assert_eq!(origin.requests("/"), 1);
+}
+
+#[test]
+fn what_turns_out_not_storable_releases_all_followers_at_once() {
+    let (origin, larder) = start();
+    let (first, rest) = (Gate::new(), Gate::new());
+    let gates = (first.clone(), rest.clone());
+    origin.on("/", move |request| {
+        counted(request)
+            .cache("no-store")
+            .hold_head(if request.nth == 1 { &gates.0 } else { &gates.1 })
+    });
+    let leader = ask(&larder, "/", 1);
+    first.wait_reached();
+    let followers = ask(&larder, "/", 5);
+    first.open();
+    rest.wait_reached_by(5);
+    rest.open();
+    let mut answers: Vec<String> = leader
+        .into_iter()
+        .chain(followers)
+        .map(|mut client| client.read().text())
+        .collect();
+    answers.sort();
+    assert_eq!(
+        answers,
+        ["1", "2", "3", "4", "5", "6"],
+        "each has an answer of its own"
+    );
+}
+
+#[test]
+fn it_is_remembered_that_a_key_is_not_storable() {
+    let (origin, larder) = start();
+    let gate = Gate::new();
+    let held = gate.clone();
+    origin.on("/", move |request| {
+        let reply = counted(request).cache("no-store");
+        if request.nth == 1 {
+            reply
+        } else {
+            reply.hold_head(&held)
+        }
+    });
+    larder.get("/").send();
+    let clients = ask(&larder, "/", 4);
+    gate.wait_reached_by(4);
+    gate.open();
+    for mut client in clients {
+        assert_eq!(client.read().status, 200);
+    }
+}
+
+#[test]
+fn what_becomes_storable_is_stored() {
+    let (origin, larder) = start();
+    origin.on("/", |request| {
+        counted(request).cache(if request.nth == 1 {
+            "no-store"
+        } else {
+            "max-age=60"
+        })
+    });
+    larder.get("/").send();
+    larder.get("/").send();
+    let third = larder.get("/").send();
+    assert!(
+        third.hit() && third.text() == "2",
+        "hit-for-miss does not keep it out: {}",
+        third.said()
+    );
+}
+
+#[test]
+fn a_leader_whose_fetch_fails_strands_nobody() {
+    let (origin, larder) = start();
+    let gate = Gate::new();
+    let held = gate.clone();
+    origin.on("/", move |request| {
+        if held.reached() == 0 || request.nth == 1 {
+            Reply::close().hold_head(&held)
+        } else {
+            counted(request).cache("max-age=60")
+        }
+    });
+    let mut leader = ask(&larder, "/", 1);
+    gate.wait_reached();
+    let followers = ask(&larder, "/", 5);
+    gate.open();
+    for mut client in followers {
+        assert!(
+            matches!(client.read().status, 200 | 502),
+            "an answer of its own, or an honest error"
+        );
+    }
+    assert!(matches!(leader[0].read().status, 200 | 502));
+    assert_eq!(larder.get("/").send().status, 200);
+}
+
+#[test]
+fn a_fill_that_breaks_off_is_complete_for_nobody() {
+    let (origin, larder) = start();
+    let gate = Gate::new();
+    let held = gate.clone();
+    origin.on("/", move |request| match request.nth {
+        1 => Reply::ok()
+            .cache("max-age=60")
+            .length(12)
+            .body("first ")
+            .hold(&held)
+            .cut(),
+        _ => Reply::ok().cache("max-age=60").body("whole"),
+    });
+    let leader = reading(&larder, "/", "first ");
+    let follower = reading(&larder, "/", "first ");
+    gate.open();
+    for (mut client, mut response) in [leader, follower] {
+        client.read_content(&mut response);
+        assert!(
+            !response.complete && response.text() == "first ",
+            "9111 section 3.3: not passed off as complete"
+        );
+    }
+    let after = larder.get("/").send();
+    assert!(
+        !after.hit() && after.text() == "whole",
+        "nothing half was stored: {}",
+        after.said()
+    );
+}
+
+#[test]
+fn a_leader_that_leaves_does_not_cancel_what_others_read() {
+    let (origin, larder, gate) = in_parts(Reply::ok().cache("max-age=60"));
+    let (leader, _) = reading(&larder, "/", "first ");
+    let (mut follower, mut response) = reading(&larder, "/", "first ");
+    drop(leader);
+    gate.wait_reached();
+    gate.open();
+    follower.read_content(&mut response);
+    assert!(response.complete && response.text() == "first second");
+    assert_eq!((origin.requests("/"), origin.abandoned("/")), (1, 0));
+}
+
+#[test]
+fn a_leader_that_leaves_before_the_head_does_not_strand_its_followers() {
+    let (origin, larder) = start();
+    let gate = Gate::new();
+    origin.reply(
+        "/",
+        Reply::ok()
+            .cache("max-age=60")
+            .hold_head(&gate)
+            .body("content"),
+    );
+    let leader = ask(&larder, "/", 1);
+    gate.wait_reached();
+    let followers = ask(&larder, "/", 3);
+    drop(leader);
+    gate.open();
+    for mut client in followers {
+        assert_eq!(client.read().text(), "content");
+    }
+    assert!(origin.requests("/") <= 2);
+}
+
+#[test]
+fn a_fill_that_nobody_reads_is_cancelled() {
+    let (origin, larder) = start();
+    origin.reply(
+        "/",
+        Reply::ok()
+            .cache("max-age=60")
+            .length(1000)
+            .body("first ")
+            .until_client_leaves(),
+    );
+    let leader = reading(&larder, "/", "first ");
+    let follower = reading(&larder, "/", "first ");
+    drop(follower);
+    assert_eq!(origin.abandoned("/"), 0);
+    drop(leader);
+    wait_until("the fetch was cancelled", || origin.abandoned("/") == 1);
+    origin.reply("/", Reply::ok().cache("max-age=60").body("whole"));
+    assert_eq!(larder.get("/").send().text(), "whole");
+}
+
+#[test]
+fn one_that_outgrows_the_memory_passes_through_without_being_held() {
+    for (reply, known) in [
+        (Reply::ok().length(64 << 20), true),
+        (Reply::ok().chunked(), false),
+    ] {
+        let origin = Origin::start();
+        let larder = serve(&origin).args(["--memory", "4MiB"]).start();
+        let piece = vec![b'x'; 1 << 20];
+        let reply = reply.cache("max-age=60");
+        origin.reply("/", (0..64).fold(reply, |reply, _| reply.body(&piece)));
+        for round in 1..3 {
+            let answer = larder.get("/").send();
+            assert!(
+                answer.complete && answer.body.len() == 64 << 20,
+                "length known: {known}"
+            );
+            assert!(!answer.hit());
+            assert_eq!(origin.requests("/"), round);
+        }
+        let peak = peak_memory(&larder);
+        assert!(
+            peak < 4 + 60,
+            "{peak} MiB in use at most, length known: {known}"
+        );
+    }
+}
+
+/// The most memory that the process ever had, in MiB.
+fn peak_memory(larder: &Larder) -> u64 {
+    let status =
+        std::fs::read_to_string(format!("/proc/{}/status", larder.id())).expect("a process");
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))
+        .expect("a line");
+    line.trim()
+        .trim_end_matches(" kB")
+        .trim()
+        .parse::<u64>()
+        .expect("a number")
+        / 1024
+}
+
+#[test]
+fn events_pass_one_by_one_and_streams_are_not_shared() {
+    let (origin, larder) = start();
+    let (first, second) = (Gate::new(), Gate::new());
+    let reply = Reply::ok()
+        .header("Content-Type", "text/event-stream")
+        .chunked();
+    origin.reply(
+        "/",
+        reply
+            .body("data: 1\n\n")
+            .hold(&first)
+            .body("data: 2\n\n")
+            .hold(&second)
+            .body("data: 3\n\n"),
+    );
+    let (mut client, mut response) = reading(&larder, "/", "data: 1\n\n");
+    let (_other, _) = reading(&larder, "/", "data: 1\n\n");
+    assert_eq!(
+        origin.requests("/"),
+        2,
+        "each reader has a stream of its own"
+    );
+    first.open();
+    client.read_body_exactly(&mut response, 9);
+    assert_eq!(response.text(), "data: 1\n\ndata: 2\n\n");
+    second.open();
+    client.read_content(&mut response);
+    assert!(response.complete);
+}
+
+#[test]
+fn a_stream_that_never_ends_ends_with_its_client() {
+    let (origin, larder) = start();
+    let reply = Reply::ok()
+        .header("Content-Type", "text/event-stream")
+        .chunked();
+    origin.reply("/", reply.body("data: 1\n\n").until_client_leaves());
+    let reader = reading(&larder, "/", "data: 1\n\n");
+    drop(reader);
+    wait_until("the origin is let go", || origin.abandoned("/") == 1);
+}
+
+#[test]
+fn a_slow_follower_does_not_slow_the_others() {
+    let (origin, larder) = start();
+    let body = vec![b'x'; 8 << 20];
+    origin.reply("/", Reply::ok().cache("max-age=60").chunked().body(&body));
+    let slow = larder.get("/").begin();
+    origin.wait_requests("/", 1);
+    let fast = larder.get("/").send();
+    assert!(fast.complete && fast.body.len() == body.len());
+    drop(slow);
+}
+
+#[test]
+fn one_validation_serves_all_who_wait_for_it() {
+    let (origin, larder) = start();
+    let gate = Gate::new();
+    let held = gate.clone();
+    origin.on("/", move |request| match request.nth {
+        1 => Reply::ok()
+            .cache("max-age=60")
+            .header("Age", "100")
+            .header("ETag", "\"a\"")
+            .body("content"),
+        _ => Reply::status(304)
+            .cache("max-age=60")
+            .header("ETag", "\"a\"")
+            .hold_head(&held),
+    });
+    larder.get("/").send();
+    let mut clients = ask(&larder, "/", 1);
+    gate.wait_reached();
+    clients.extend(ask(&larder, "/", 5));
+    gate.open();
+    for mut client in clients {
+        let answer = client.read();
+        assert_eq!((answer.status, answer.text().as_str()), (200, "content"));
+    }
+    assert_eq!(origin.requests("/"), 2);
+}
+
+#[test]
+fn followers_have_conditions_and_ranges_of_their_own() {
+    let (origin, larder) = start();
+    let gate = Gate::new();
+    origin.reply(
+        "/",
+        Reply::ok()
+            .cache("max-age=60")
+            .header("ETag", "\"a\"")
+            .hold_head(&gate)
+            .body("0123456789"),
+    );
+    let mut leader = larder.get("/").begin();
+    gate.wait_reached();
+    let mut knows = larder.get("/").header("If-None-Match", "\"a\"").begin();
+    let mut head = larder.ask("HEAD", "/").begin();
+    gate.open();
+    assert_eq!(leader.read().text(), "0123456789");
+    let knows = knows.read();
+    assert_eq!((knows.status, knows.body.len()), (304, 0));
+    let head = head.read();
+    assert_eq!(
+        (head.status, head.header("content-length")),
+        (200, Some("10"))
+    );
+    let part = larder.get("/").header("Range", "bytes=2-4").send();
+    assert_eq!((part.status, part.text().as_str()), (206, "234"));
+}

@@ -1,0 +1,161 @@
+//! What every topic needs: a larder before an origin, and what its `Cache-Status` says.
+
+use testkit::{Command, Larder, Origin, Reply, Request, Response, date};
+
+/// A command line of the binary under test.
+pub(crate) fn command() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_larder"))
+}
+
+/// `larder serve` before this origin, not yet started.
+pub(crate) fn serve(origin: &Origin) -> Command {
+    Command::serve(env!("CARGO_BIN_EXE_larder")).args([origin.url()])
+}
+
+/// A larder with default settings before a fresh origin.
+pub(crate) fn start() -> (Origin, Larder) {
+    let origin = Origin::start();
+    let larder = serve(&origin).start();
+    (origin, larder)
+}
+
+/// A larder with this configuration before a fresh origin; `{origin}` in the text stands for the origin's URL.
+pub(crate) fn start_with(config: &str) -> (Origin, Larder) {
+    let origin = Origin::start();
+    let config = config.replace("{origin}", &origin.url());
+    let larder = Command::serve(env!("CARGO_BIN_EXE_larder"))
+        .config(&config)
+        .start();
+    (origin, larder)
+}
+
+/// 200 whose body is the count of requests to the path, so that a stored response and a fresh one differ.
+pub(crate) fn counted(request: &Request) -> Reply {
+    Reply::ok().body(request.nth.to_string())
+}
+
+/// Replaces each `{N}` by the HTTP date N seconds from now.
+pub(crate) fn dated(text: &str) -> String {
+    let Some((before, rest)) = text.split_once('{') else {
+        return text.to_owned();
+    };
+    let (seconds, after) = rest.split_once('}').expect("a closed brace");
+    format!(
+        "{before}{}{}",
+        date(seconds.parse().expect("seconds")),
+        dated(after)
+    )
+}
+
+/// Adds these fields, with dates filled in.
+pub(crate) fn with(reply: Reply, fields: &[(&str, &str)]) -> Reply {
+    fields.iter().fold(reply, |reply, (name, value)| {
+        let reply = if name.eq_ignore_ascii_case("date") {
+            reply.undated()
+        } else {
+            reply
+        };
+        reply.header(name, dated(value))
+    })
+}
+
+/// What the cache says of how it made an answer (RFC 9211).
+pub(crate) trait Said {
+    /// Larder's own member of `Cache-Status`.
+    fn said(&self) -> String;
+
+    /// Whether this parameter is there.
+    fn says(&self, parameter: &str) -> bool {
+        self.said().split(';').skip(1).any(|part| {
+            part.trim() == parameter || part.trim().starts_with(&format!("{parameter}="))
+        })
+    }
+
+    /// The value of this parameter.
+    fn parameter(&self, name: &str) -> Option<String> {
+        let said = self.said();
+        said.split(';').find_map(|part| {
+            Some(
+                part.trim()
+                    .strip_prefix(name)?
+                    .strip_prefix('=')?
+                    .trim_matches('"')
+                    .to_owned(),
+            )
+        })
+    }
+
+    /// Whether the answer came from the store.
+    fn hit(&self) -> bool {
+        self.says("hit")
+    }
+}
+
+impl Said for Response {
+    fn said(&self) -> String {
+        let members = self.joined("cache-status");
+        members
+            .split(", ")
+            .filter(|member| member.starts_with("larder"))
+            .last()
+            .unwrap_or_default()
+            .to_owned()
+    }
+}
+
+/// Asks twice for the path, on which the origin answers with this script, and tells whether the second answer came from
+/// the store.
+pub(crate) fn reused(origin: &Origin, larder: &Larder, path: &str, reply: Reply) -> bool {
+    origin.reply(path, reply);
+    let (first, second) = (larder.get(path).send(), larder.get(path).send());
+    assert_eq!(first.status, second.status, "{path}");
+    assert_eq!(first.body, second.body, "{path}");
+    let asked = origin.requests(path);
+    assert_eq!(
+        second.hit(),
+        asked == 1,
+        "{path}: asked {asked} times, but {:?}",
+        second.head
+    );
+    asked == 1
+}
+
+/// Judges a table. A row is the outcome (`reused`, or `fetched` again), the status, the response's fields separated by
+/// ` + `, and after ` -- ` the sentence it is about. All rows are tried, and all that fail are named.
+pub(crate) fn judge_reuse(origin: &Origin, larder: &Larder, table: &str) {
+    let rows: Vec<&str> = table
+        .lines()
+        .map(str::trim)
+        .filter(|row| !row.is_empty())
+        .collect();
+    let mut wrong = Vec::new();
+    for (number, row) in rows.iter().enumerate() {
+        let (exchange, _sentence) = row.split_once(" -- ").expect("a sentence");
+        let mut words = exchange.splitn(2, char::is_whitespace);
+        let expected = words.next() == Some("reused");
+        let (status, fields) = words.next().expect("a status").trim().split_at(3);
+        let status = status.parse().expect("a status");
+        let reply = fields
+            .trim()
+            .split(" + ")
+            .filter_map(|field| field.split_once(':'))
+            .fold(Reply::status(status), |reply, (name, value)| {
+                with(reply, &[(name, &value.replace("\\t", "\t"))])
+            });
+        let reply = if status == 204 {
+            reply
+        } else {
+            reply.body("content")
+        };
+        if reused(origin, larder, &format!("/row-{number}"), reply) != expected {
+            wrong.push(*row);
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "{} of {} rows are wrong:\n{}",
+        wrong.len(),
+        rows.len(),
+        wrong.join("\n")
+    );
+}

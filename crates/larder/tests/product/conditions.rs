@@ -1,0 +1,301 @@
+//! The client's own conditions, answered from the store (RFC 9110 section 13, RFC 9111 section 4.3.2).
+
+use crate::common::{Said, start};
+use testkit::{Larder, Origin, Reply, Response, date};
+
+/// `/` is stored, with a tag and a date of modification 1000 seconds ago.
+fn stored() -> (Origin, Larder) {
+    let (origin, larder) = start();
+    origin.reply(
+        "/",
+        Reply::ok()
+            .cache("max-age=60")
+            .header("ETag", "\"a\"")
+            .header("Last-Modified", date(-1000))
+            .header("Content-Type", "text/plain")
+            .header("Content-Location", "/here")
+            .header("Expires", date(60))
+            .header("Vary", "Accept")
+            .body("content"),
+    );
+    larder.get("/").send();
+    (origin, larder)
+}
+
+fn ask(larder: &Larder, fields: &[(&str, &str)]) -> Response {
+    fields
+        .iter()
+        .fold(larder.get("/"), |ask, (name, value)| {
+            ask.header(name, crate::common::dated(value))
+        })
+        .send()
+}
+
+#[test]
+fn conditions_are_judged_against_the_stored_response() {
+    let (origin, larder) = stored();
+    for (sentence, fields, status) in [
+        (
+            "9110 13.1.2: a tag that matches",
+            &[("If-None-Match", "\"a\"")][..],
+            304,
+        ),
+        (
+            "9110 13.1.2: weak comparison",
+            &[("If-None-Match", "W/\"a\"")],
+            304,
+        ),
+        (
+            "9110 13.1.2: any of a list",
+            &[("If-None-Match", "\"b\", W/\"c\" , \"a\"")],
+            304,
+        ),
+        (
+            "9110 13.1.2: over several lines",
+            &[("If-None-Match", "\"b\""), ("If-None-Match", "\"a\"")],
+            304,
+        ),
+        (
+            "9110 13.1.2: a star matches what exists",
+            &[("If-None-Match", "*")],
+            304,
+        ),
+        (
+            "9110 13.1.2: none that matches",
+            &[("If-None-Match", "\"b\"")],
+            200,
+        ),
+        (
+            "9110 13.1.2: tags are opaque and case-sensitive",
+            &[("If-None-Match", "\"A\"")],
+            200,
+        ),
+        (
+            "9110 13.1.2: a comma may be part of a tag",
+            &[("If-None-Match", "\"x,\\\"a\\\"\"")],
+            200,
+        ),
+        (
+            "9110 13.1.3: not modified since",
+            &[("If-Modified-Since", "{-1000}")],
+            304,
+        ),
+        (
+            "9110 13.1.3: not modified since",
+            &[("If-Modified-Since", "{-10}")],
+            304,
+        ),
+        (
+            "9110 13.1.3: modified since",
+            &[("If-Modified-Since", "{-2000}")],
+            200,
+        ),
+        (
+            "9110 13.1.3: an invalid date is ignored",
+            &[("If-Modified-Since", "yesterday")],
+            200,
+        ),
+        (
+            "9110 13.1.3: MUST ignore it beside If-None-Match",
+            &[("If-None-Match", "\"b\""), ("If-Modified-Since", "{-10}")],
+            200,
+        ),
+        (
+            "9110 13.1.3: MUST ignore it beside If-None-Match",
+            &[("If-None-Match", "\"a\""), ("If-Modified-Since", "{-2000}")],
+            304,
+        ),
+        (
+            "9110 13.1.1: If-Match that holds",
+            &[("If-Match", "\"a\"")],
+            200,
+        ),
+        (
+            "9110 13.1.1: If-Match with a star",
+            &[("If-Match", "*")],
+            200,
+        ),
+        (
+            "9110 13.1.4: If-Unmodified-Since that holds",
+            &[("If-Unmodified-Since", "{-10}")],
+            200,
+        ),
+        (
+            "9110 13.2.2: If-Match first, then If-None-Match",
+            &[("If-Match", "\"a\""), ("If-None-Match", "\"a\"")],
+            304,
+        ),
+    ] {
+        let answer = ask(&larder, fields);
+        assert_eq!(
+            answer.status, status,
+            "{sentence}: {fields:?}: {:?}",
+            answer.head
+        );
+        assert!(answer.hit(), "{sentence}: {fields:?}: {}", answer.said());
+        assert_eq!(
+            answer.text(),
+            if status == 200 { "content" } else { "" },
+            "{sentence}"
+        );
+    }
+    assert_eq!(origin.requests("/"), 1);
+}
+
+#[test]
+fn a_304_carries_what_the_200_would_have_said() {
+    let (_origin, larder) = stored();
+    let full = larder.get("/").send();
+    let answer = ask(&larder, &[("If-None-Match", "\"a\"")]);
+    for name in [
+        "cache-control",
+        "content-location",
+        "date",
+        "etag",
+        "expires",
+        "vary",
+    ] {
+        assert_eq!(
+            answer.headers(name),
+            full.headers(name),
+            "9110 section 15.4.5: MUST generate {name}"
+        );
+    }
+    assert!(
+        answer.header("age").is_some(),
+        "9111 section 4: Age on every answer from the store"
+    );
+    assert_eq!(
+        answer.header("content-type"),
+        None,
+        "9110 section 15.4.5: SHOULD NOT send other metadata"
+    );
+}
+
+#[test]
+fn a_condition_for_the_origin_that_fails_is_left_to_it() {
+    let (origin, larder) = start();
+    origin.on("/", |request| match request.header("if-match") {
+        Some("\"a\"") | None => Reply::ok()
+            .cache("max-age=60")
+            .header("ETag", "\"a\"")
+            .body("content"),
+        Some(_) => Reply::status(412),
+    });
+    larder.get("/").send();
+    assert_eq!(ask(&larder, &[("If-Match", "\"b\"")]).status, 412);
+    assert_eq!(
+        ask(&larder, &[("If-Match", "W/\"a\"")]).status,
+        412,
+        "9110 section 13.1.1: strong comparison"
+    );
+    assert!(
+        larder.get("/").send().hit(),
+        "the stored response is still there"
+    );
+}
+
+#[test]
+fn conditions_are_ignored_where_the_answer_is_no_2xx() {
+    let (origin, larder) = start();
+    origin.reply(
+        "/",
+        Reply::status(404)
+            .cache("max-age=60")
+            .header("ETag", "\"a\"")
+            .body("none"),
+    );
+    larder.get("/").send();
+    let answer = ask(&larder, &[("If-None-Match", "\"a\"")]);
+    assert_eq!(
+        (answer.status, answer.text().as_str()),
+        (404, "none"),
+        "9110 section 13.2.1"
+    );
+    assert!(answer.hit());
+}
+
+#[test]
+fn without_last_modified_the_date_is_compared() {
+    let (origin, larder) = start();
+    origin.reply(
+        "/",
+        Reply::ok()
+            .cache("max-age=600")
+            .undated()
+            .header("Date", date(-100))
+            .body("content"),
+    );
+    larder.get("/").send();
+    assert_eq!(
+        ask(&larder, &[("If-Modified-Since", "{-50}")]).status,
+        304,
+        "9111 section 4.3.2"
+    );
+    assert_eq!(
+        ask(&larder, &[("If-Modified-Since", "{-200}")]).status,
+        200,
+        "9111 section 4.3.2"
+    );
+}
+
+#[test]
+fn a_miss_asks_for_all_of_it_and_then_judges() {
+    let (origin, larder) = start();
+    let tagged = || {
+        Reply::ok()
+            .cache("max-age=60")
+            .header("ETag", "\"a\"")
+            .body("content")
+    };
+    origin.on("/", move |request| {
+        if request.header("if-none-match").is_some() {
+            Reply::status(304)
+        } else {
+            tagged()
+        }
+    });
+    let first = ask(&larder, &[("If-None-Match", "\"a\"")]);
+    assert_eq!((first.status, first.body.len()), (304, 0));
+    assert_eq!(origin.last("/").header("if-none-match"), None);
+    let second = larder.get("/").send();
+    assert!(
+        second.hit(),
+        "the full answer was stored: {}",
+        second.said()
+    );
+    assert_eq!(second.text(), "content");
+}
+
+#[test]
+fn a_head_request_has_conditions_too() {
+    let (origin, larder) = stored();
+    let answer = larder
+        .ask("HEAD", "/")
+        .header("If-None-Match", "\"a\"")
+        .header("Accept", "")
+        .send();
+    let same_variant = larder
+        .ask("HEAD", "/")
+        .header("If-None-Match", "\"a\"")
+        .send();
+    assert_eq!(same_variant.status, 304);
+    assert!(answer.status == 304 && origin.requests("/") <= 2);
+}
+
+#[test]
+fn a_304_leaves_the_connection_usable() {
+    let (_origin, larder) = stored();
+    let mut client = larder.client();
+    for _ in 0..3 {
+        assert_eq!(
+            client
+                .get("/")
+                .header("If-None-Match", "\"a\"")
+                .send()
+                .status,
+            304
+        );
+        assert_eq!(client.get("/").send().text(), "content");
+    }
+}

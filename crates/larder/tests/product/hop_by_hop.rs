@@ -1,0 +1,347 @@
+//! What belongs to one connection stays there; what every hop adds (RFC 9110 sections 6.6, 7.6 and 15.2; RFC 9111 section 3.1).
+
+use crate::common::{Said, start};
+use testkit::{Gate, Reply, date};
+
+#[test]
+fn fields_of_the_clients_connection_are_not_forwarded() {
+    let (origin, larder) = start();
+    origin.reply("/", Reply::ok().cache("no-store").body("x"));
+    let mut client = larder.client();
+    client
+        .get("/")
+        .header("Connection", "keep-alive, X-Private, x-other")
+        .header("X-Private", "1")
+        .header("X-Other", "1")
+        .header("Keep-Alive", "timeout=5")
+        .header("Proxy-Connection", "keep-alive")
+        .header("Proxy-Authorization", "Basic YTpi")
+        .header("TE", "trailers")
+        .header("Upgrade", "h2c")
+        .header("HTTP2-Settings", "AAMAAABkAAQAoAAAAAIAAAAA")
+        .header("X-End-To-End", "1")
+        .send();
+    let asked = origin.last("/");
+    for name in [
+        "x-private",
+        "x-other",
+        "keep-alive",
+        "proxy-connection",
+        "upgrade",
+    ] {
+        assert_eq!(
+            asked.header(name),
+            None,
+            "9110 section 7.6.1: MUST be removed: {name}"
+        );
+    }
+    assert_eq!(asked.header("x-end-to-end"), Some("1"));
+    assert!(
+        !asked
+            .headers("connection")
+            .iter()
+            .any(|value| value.to_ascii_lowercase().contains("x-private"))
+    );
+}
+
+#[test]
+fn fields_of_the_origins_connection_are_neither_forwarded_nor_stored() {
+    let (origin, larder) = start();
+    let reply = Reply::ok()
+        .cache("max-age=60")
+        .header("Connection", "X-Private, keep-alive")
+        .header("X-Private", "1");
+    let reply = reply
+        .header("Keep-Alive", "timeout=5")
+        .header("Proxy-Connection", "keep-alive");
+    let reply = reply
+        .header("Proxy-Authentication-Info", "a=b")
+        .header("X-End-To-End", "1");
+    origin.reply("/", reply.body("x"));
+    for hit in [false, true] {
+        let answer = larder.client().get("/").send();
+        assert_eq!(answer.hit(), hit);
+        for name in ["x-private", "keep-alive", "proxy-connection"] {
+            assert_eq!(
+                answer.header(name),
+                None,
+                "9110 section 7.6.1, 9111 section 3.1: {name}, hit: {hit}"
+            );
+        }
+        assert_eq!(answer.header("x-end-to-end"), Some("1"));
+        if hit {
+            assert_eq!(
+                answer.header("proxy-authentication-info"),
+                None,
+                "9111 section 3.1: MUST NOT be stored"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_origin_connection_is_kept_whatever_clients_do_with_theirs() {
+    let (origin, larder) = start();
+    origin.reply("/", Reply::ok().cache("no-store").body("x"));
+    for _ in 0..5 {
+        let answer = larder.get("/").send();
+        assert_eq!(
+            answer.header("connection"),
+            Some("close"),
+            "the client asked for it"
+        );
+    }
+    assert!(
+        origin.connections() < 5,
+        "{} connections for 5 requests",
+        origin.connections()
+    );
+}
+
+#[test]
+fn trailers_do_no_harm() {
+    let (origin, larder) = start();
+    let reply = Reply::ok()
+        .cache("max-age=60")
+        .header("Trailer", "X-Sum, Cache-Control")
+        .body("con")
+        .body("tent");
+    origin.reply(
+        "/",
+        reply
+            .trailer("X-Sum", "1")
+            .trailer("Cache-Control", "no-store")
+            .trailer("Content-Length", "1"),
+    );
+    for hit in [false, true] {
+        let mut client = larder.client();
+        let answer = client.get("/").send();
+        assert_eq!(
+            (answer.text().as_str(), answer.complete, answer.hit()),
+            ("content", true, hit)
+        );
+        assert_eq!(
+            answer.header("x-sum"),
+            None,
+            "9110 section 6.5.1: MUST NOT be merged into the header section"
+        );
+        assert_eq!(
+            client.get("/").send().text(),
+            "content",
+            "the connection is in step"
+        );
+    }
+    let mut client = larder.client();
+    client.send("POST /post HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nHost: b\r\nX-T: 1\r\n\r\n");
+    client.read();
+    let asked = origin.last("/post");
+    assert_eq!(
+        (
+            asked.body.as_slice(),
+            asked.header("host"),
+            asked.header("x-t")
+        ),
+        (&b"abc"[..], Some("a"), None)
+    );
+}
+
+#[test]
+fn interim_responses_are_passed_on_as_they_come_and_never_stored() {
+    let (origin, larder) = start();
+    let gate = Gate::new();
+    let reply = Reply::ok()
+        .cache("max-age=60")
+        .interim(103, &[("Link", "</a.css>; rel=preload")]);
+    origin.reply(
+        "/",
+        reply.interim(102, &[]).hold_head(&gate).body("content"),
+    );
+    let mut client = larder.client();
+    client.get("/").begin();
+    let hints = client.read_interim();
+    assert!(hints.start.starts_with("HTTP/1.1 103"), "{}", hints.start);
+    assert_eq!(
+        hints.header("link"),
+        Some("</a.css>; rel=preload"),
+        "8297 section 2"
+    );
+    gate.wait_reached();
+    gate.open();
+    let answer = client.read();
+    assert_eq!((answer.status, answer.text().as_str()), (200, "content"));
+    assert_eq!(
+        answer.header("link"),
+        None,
+        "the hint's fields are not the answer's"
+    );
+    let hit = client.get("/").send();
+    assert!(
+        hit.hit() && hit.interim.is_empty() && hit.text() == "content",
+        "9111 section 3: only final responses"
+    );
+}
+
+#[test]
+fn an_http_1_0_client_gets_no_interim_response() {
+    let (origin, larder) = start();
+    origin.reply(
+        "/",
+        Reply::ok()
+            .interim(103, &[("Link", "</a.css>")])
+            .body("content"),
+    );
+    let mut client = larder.client();
+    client.send("GET / HTTP/1.0\r\nHost: a\r\n\r\n");
+    let answer = client.read();
+    assert!(answer.interim.is_empty(), "9110 section 15.2: MUST NOT");
+    assert_eq!(answer.text(), "content");
+}
+
+#[test]
+fn an_http_1_0_client_gets_no_chunks() {
+    let (origin, larder) = start();
+    origin.reply(
+        "/",
+        Reply::ok()
+            .cache("max-age=60")
+            .chunked()
+            .body("con")
+            .body("tent"),
+    );
+    for _ in 0..2 {
+        let mut client = larder.client();
+        client.send("GET / HTTP/1.0\r\n\r\n");
+        let answer = client.read();
+        assert_eq!(
+            answer.header("transfer-encoding"),
+            None,
+            "9112 section 6.1: MUST NOT"
+        );
+        assert_eq!(answer.text(), "content");
+    }
+}
+
+#[test]
+fn via_names_each_hop() {
+    let (origin, larder) = start();
+    origin.reply(
+        "/",
+        Reply::ok()
+            .cache("max-age=60")
+            .header("Via", "1.0 inner")
+            .body("x"),
+    );
+    for hit in [false, true] {
+        let answer = larder.get("/").header("Via", "1.1 outer").send();
+        assert_eq!(answer.hit(), hit);
+        let via = answer.joined("via");
+        assert!(
+            via.starts_with("1.0 inner, 1.1 "),
+            "9110 section 7.6.3: {via}"
+        );
+        assert_eq!(via.matches(',').count(), 1, "once: {via}");
+    }
+    let via = origin.last("/").headers("via").join(", ");
+    assert!(
+        via.starts_with("1.1 outer, 1.1 "),
+        "9110 section 7.6.3: MUST send Via: {via}"
+    );
+}
+
+#[test]
+fn date_is_the_origins_or_else_ours() {
+    let (origin, larder) = start();
+    let theirs = date(-20);
+    let dated = theirs.clone();
+    origin.on("/dated", move |_| {
+        Reply::ok()
+            .cache("max-age=60")
+            .undated()
+            .header("Date", &dated)
+            .body("x")
+    });
+    origin.reply(
+        "/undated",
+        Reply::ok().cache("max-age=60").undated().body("x"),
+    );
+    for path in ["/dated", "/undated"] {
+        let (first, second) = (larder.get(path).send(), larder.get(path).send());
+        assert_eq!(
+            first.headers("date").len(),
+            1,
+            "9110 section 6.6.1: a recipient with a clock MUST add it: {path}"
+        );
+        assert_eq!(
+            first.header("date"),
+            second.header("date"),
+            "9111 section 4: the stored Date: {path}"
+        );
+    }
+    assert_eq!(
+        larder.get("/dated").send().header("date"),
+        Some(theirs.as_str())
+    );
+}
+
+#[test]
+fn age_is_on_every_answer_from_the_store_and_counts_what_came_before() {
+    let (origin, larder) = start();
+    origin.reply("/young", Reply::ok().cache("max-age=60").body("x"));
+    origin.reply(
+        "/old",
+        Reply::ok()
+            .cache("max-age=60")
+            .header("Age", "30")
+            .body("x"),
+    );
+    origin.reply(
+        "/late",
+        Reply::ok()
+            .cache("max-age=60")
+            .undated()
+            .header("Date", date(-20))
+            .body("x"),
+    );
+    let age = |path: &str| {
+        larder
+            .get(path)
+            .send()
+            .header("age")
+            .map(|age| age.parse::<u64>().expect("a number"))
+    };
+    for path in ["/young", "/old", "/late"] {
+        let first = larder.get(path).send();
+        assert!(first.headers("age").len() <= 1);
+    }
+    assert!(
+        age("/young").is_some_and(|age| age < 20),
+        "9111 section 4: MUST generate Age"
+    );
+    assert!(
+        age("/old").is_some_and(|age| (30..50).contains(&age)),
+        "9111 section 4.2.3"
+    );
+    assert!(
+        age("/late").is_some_and(|age| (20..40).contains(&age)),
+        "9111 section 4.2.3"
+    );
+    let again = larder.get("/old").send();
+    assert_eq!(again.headers("age").len(), 1, "replaces what is there");
+}
+
+#[test]
+fn framing_is_our_own() {
+    let (origin, larder) = start();
+    origin.reply(
+        "/chunked",
+        Reply::ok().cache("max-age=60").chunked().body("content"),
+    );
+    larder.get("/chunked").send();
+    let hit = larder.get("/chunked").send();
+    assert!(hit.hit());
+    assert_eq!(
+        hit.headers("content-length").len() + hit.headers("transfer-encoding").len(),
+        1,
+        "9112 section 6.2"
+    );
+}

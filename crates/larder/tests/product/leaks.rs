@@ -1,0 +1,330 @@
+//! Never one user's page to another: tests that try to get it.
+
+use crate::common::{Said, counted, start};
+use testkit::{Gate, Reply, Request};
+
+/// An answer that says for whom it was made.
+fn whose(request: &Request) -> String {
+    request
+        .header("cookie")
+        .or(request.header("authorization"))
+        .unwrap_or("nobody")
+        .to_owned()
+}
+
+#[test]
+fn hosts_ports_paths_and_queries_do_not_mix() {
+    let (origin, larder) = start();
+    origin.otherwise(|request| {
+        let host = request
+            .header("host")
+            .or(request.header("x-forwarded-host"))
+            .unwrap_or_default();
+        Reply::ok()
+            .cache("max-age=60")
+            .body(format!("{host} {}", request.target))
+    });
+    let asks = [
+        ("a.test", "/"),
+        ("b.test", "/"),
+        ("a.test:81", "/"),
+        ("a.testb", "/"),
+        ("a.test", "/?"),
+        ("a.test", "/?a"),
+        ("a.test", "/?a=1"),
+        ("a.test", "/?a=1&b=2"),
+        ("a.test", "/?b=2&a=1"),
+        ("a.test", "/a"),
+        ("a.test", "/A"),
+        ("a.test", "/a/"),
+        ("a.test", "//a"),
+        ("a.test", "/a%2Fb"),
+        ("a.test", "/a/b"),
+        ("a.test", "/a%3Fb"),
+        ("a.test", "/a?b"),
+        ("a.test", "/a%00"),
+        ("a.test", "/a;b"),
+        ("a.test", "/a%3Bb"),
+        ("a.test", "/a+b"),
+        ("a.test", "/a%20b"),
+    ];
+    let mut answers = Vec::new();
+    for (host, target) in asks {
+        let answer = larder.get(target).header("Host", host).send();
+        assert!(
+            !answer.hit(),
+            "{host}{target} was answered with {:?}",
+            answer.text()
+        );
+        answers.push(answer.text());
+    }
+    for ((host, target), expected) in asks.into_iter().zip(answers) {
+        let again = larder.get(target).header("Host", host).send();
+        assert!(again.hit() && again.text() == expected, "{host}{target}");
+    }
+}
+
+#[test]
+fn a_private_page_goes_to_nobody_else() {
+    for directives in [
+        "private",
+        "private, max-age=60",
+        "no-store",
+        "no-cache, max-age=60",
+        "private, s-maxage=60",
+        "max-age=0",
+    ] {
+        let (origin, larder) = start();
+        origin.on("/", move |request| {
+            Reply::ok()
+                .cache(directives)
+                .header("Vary", "Accept")
+                .body(whose(request))
+        });
+        for user in ["id=1", "id=2", "id=1"] {
+            let answer = larder.get("/").header("Cookie", user).send();
+            assert_eq!(answer.text(), user, "{directives}");
+        }
+    }
+}
+
+#[test]
+fn an_authorized_page_goes_to_nobody_else() {
+    let (origin, larder) = start();
+    origin.on("/", |request| {
+        Reply::ok().cache("max-age=60").body(whose(request))
+    });
+    for user in [
+        Some("Basic YTpi"),
+        Some("Basic Yzpk"),
+        None,
+        Some("Basic YTpi"),
+    ] {
+        let ask = larder.get("/");
+        let ask = if let Some(user) = user {
+            ask.header("Authorization", user)
+        } else {
+            ask
+        };
+        let text = ask.send().text();
+        let public = user.is_none() || text == "nobody";
+        assert!(
+            public || Some(text.as_str()) == user,
+            "9111 section 3.5: {user:?} got {text}"
+        );
+    }
+}
+
+#[test]
+fn pages_that_vary_by_cookie_are_kept_apart() {
+    let (origin, larder) = start();
+    origin.on("/", |request| {
+        Reply::ok()
+            .cache("max-age=60")
+            .header("Vary", "Cookie")
+            .body(whose(request))
+    });
+    for _ in 0..2 {
+        for user in ["id=1", "id=2", "id=1; x", "ID=1"] {
+            assert_eq!(larder.get("/").header("Cookie", user).send().text(), user);
+        }
+        assert_eq!(larder.get("/").send().text(), "nobody");
+    }
+}
+
+#[test]
+fn a_follower_never_gets_another_users_page() {
+    for (name, value) in [
+        ("Cache-Control", "private"),
+        ("Cache-Control", "no-store"),
+        ("Set-Cookie", "s=1"),
+        ("Vary", "*"),
+        ("Vary", "Cookie"),
+    ] {
+        let (origin, larder) = start();
+        let gate = Gate::new();
+        let held = gate.clone();
+        origin.on("/", move |request| {
+            let reply = Reply::ok()
+                .header(name, value)
+                .header("Cache-Control", "max-age=60")
+                .body(whose(request));
+            if request.nth == 1 {
+                reply.hold_head(&held)
+            } else {
+                reply
+            }
+        });
+        let mut leader = larder.get("/").header("Cookie", "id=leader").begin();
+        gate.wait_reached();
+        let users = ["id=1", "id=2", "id=3"];
+        let followers = users.map(|user| larder.get("/").header("Cookie", user).begin());
+        gate.open();
+        assert_eq!(leader.read().text(), "id=leader");
+        for (mut follower, user) in followers.into_iter().zip(users) {
+            assert_eq!(follower.read().text(), user, "{name}: {value}");
+        }
+    }
+}
+
+#[test]
+fn a_follower_of_an_authorized_leader_fetches_on_its_own() {
+    let (origin, larder) = start();
+    let gate = Gate::new();
+    let held = gate.clone();
+    origin.on("/", move |request| {
+        let reply = Reply::ok().cache("max-age=60").body(whose(request));
+        if request.nth == 1 {
+            reply.hold_head(&held)
+        } else {
+            reply
+        }
+    });
+    let mut leader = larder
+        .get("/")
+        .header("Authorization", "Basic YTpi")
+        .begin();
+    gate.wait_reached();
+    let mut others = ["Basic Yzpk", "Basic ZTpm"]
+        .map(|user| (larder.get("/").header("Authorization", user).begin(), user));
+    let mut anonymous = larder.get("/").begin();
+    gate.open();
+    assert_eq!(leader.read().text(), "Basic YTpi");
+    assert_eq!(anonymous.read().text(), "nobody");
+    for (client, user) in &mut others {
+        let text = client.read().text();
+        assert!(text == *user || text == "nobody", "{user} got {text}");
+    }
+}
+
+#[test]
+fn a_stale_or_failing_page_is_still_nobody_elses() {
+    let (origin, larder) = start();
+    origin.on("/", |request| match request.header("cookie") {
+        Some("id=2") => Reply::status(503).body("down"),
+        _ => Reply::ok()
+            .cache("private, max-age=60, stale-if-error=600, stale-while-revalidate=600")
+            .body(whose(request)),
+    });
+    larder.get("/").header("Cookie", "id=1").send();
+    let other = larder
+        .get("/")
+        .header("Cookie", "id=2")
+        .header("Cache-Control", "max-stale")
+        .send();
+    assert_eq!((other.status, other.text().as_str()), (503, "down"));
+}
+
+#[test]
+fn a_range_of_one_users_page_is_not_completed_with_anothers() {
+    let (origin, larder) = start();
+    origin.on("/", |request| {
+        let (content, tag) = match request.header("cookie") {
+            Some("id=1") => ("1111111111", "\"one\""),
+            _ => ("2222222222", "\"two\""),
+        };
+        let reply = Reply::ok()
+            .cache("max-age=60")
+            .header("Vary", "Cookie")
+            .header("ETag", tag);
+        if request.header("if-range").is_some_and(|value| value != tag) {
+            return reply.body(content);
+        }
+        match request.header("range") {
+            Some("bytes=0-4") => range_of(tag, content, 0, 4),
+            Some("bytes=5-9" | "bytes=5-") => range_of(tag, content, 5, 9),
+            _ => reply.body(content),
+        }
+    });
+    for (user, range, expected) in [
+        ("id=1", "bytes=0-4", "11111"),
+        ("id=2", "bytes=5-9", "22222"),
+        ("id=2", "bytes=0-4", "22222"),
+        ("id=1", "bytes=5-9", "11111"),
+    ] {
+        let answer = larder
+            .get("/")
+            .header("Cookie", user)
+            .header("Range", range)
+            .send();
+        assert_eq!(answer.text(), expected, "{user} {range}");
+    }
+    for (user, expected) in [("id=1", "1111111111"), ("id=2", "2222222222")] {
+        assert_eq!(
+            larder.get("/").header("Cookie", user).send().text(),
+            expected
+        );
+    }
+}
+
+fn range_of(tag: &str, content: &str, first: usize, last: usize) -> Reply {
+    let reply = Reply::status(206)
+        .cache("max-age=60")
+        .header("Vary", "Cookie")
+        .header("ETag", tag);
+    reply
+        .header("Content-Range", format!("bytes {first}-{last}/10"))
+        .body(&content[first..=last])
+}
+
+#[test]
+fn a_validation_with_one_users_tag_does_not_fetch_anothers_page() {
+    let (origin, larder) = start();
+    origin.on("/", |request| {
+        let user = whose(request);
+        let tag = format!("\"{user}\"");
+        if request
+            .header("if-none-match")
+            .is_some_and(|tags| tags.contains(&tag))
+        {
+            return Reply::status(304)
+                .cache("private, no-cache")
+                .header("ETag", tag);
+        }
+        Reply::ok()
+            .cache("private, no-cache")
+            .header("ETag", tag)
+            .body(user)
+    });
+    for user in ["id=1", "id=2", "id=1", "id=2"] {
+        assert_eq!(larder.get("/").header("Cookie", user).send().text(), user);
+    }
+}
+
+#[test]
+fn connections_to_the_origin_do_not_mix_answers() {
+    let (origin, larder) = start();
+    origin.otherwise(|request| Reply::ok().cache("no-store").body(request.target.clone()));
+    let gate = Gate::new();
+    origin.reply(
+        "/slow",
+        Reply::ok().length(100).body("part").hold(&gate).cut(),
+    );
+    let slow = larder.get("/slow").begin();
+    gate.wait_reached();
+    drop(slow);
+    gate.open();
+    let clients: Vec<_> = (0..50)
+        .map(|number| (number, larder.get(&format!("/{number}")).begin()))
+        .collect();
+    for (number, mut client) in clients {
+        assert_eq!(client.read().text(), format!("/{number}"));
+    }
+}
+
+#[test]
+fn an_unread_request_body_does_not_become_a_request() {
+    let (origin, larder) = start();
+    origin.otherwise(|request| counted(request).cache("max-age=60"));
+    larder.get("/cached").send();
+    let mut client = larder.client();
+    let smuggled = "GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n";
+    client.send(format!(
+        "GET /cached HTTP/1.1\r\nHost: example.test\r\nContent-Length: {}\r\n\r\n{smuggled}",
+        smuggled.len()
+    ));
+    client.read();
+    client.get("/after").send();
+    assert_eq!(origin.requests("/smuggled"), 0);
+    assert_eq!(origin.requests("/after"), 1);
+}

@@ -1,0 +1,112 @@
+//! How long a response stays fresh (RFC 9111 section 4.2, RFC 9213).
+
+use crate::common::{judge_reuse, start};
+
+fn judge(table: &str) {
+    let (origin, larder) = start();
+    judge_reuse(&origin, &larder, table);
+}
+
+#[test]
+fn the_lifetime_comes_from_the_first_source_that_there_is() {
+    judge(
+        r"
+        reused  200 Cache-Control: max-age=60                                -- 9111 4.2.1: max-age
+        fetched 200 Cache-Control: max-age=0                                 -- 9111 4.2.1: max-age=0 is stale at once
+        reused  200 Cache-Control: max-age=0, s-maxage=60                    -- 9111 4.2.1: s-maxage first for a shared cache
+        fetched 200 Cache-Control: max-age=60, s-maxage=0                    -- 9111 4.2.1: s-maxage first for a shared cache
+        reused  200 Expires: {60}                                            -- 9111 4.2.1: Expires minus Date
+        reused  200 Expires: {30} + Date: {-40}                              -- 9111 4.2.1: Expires minus Date
+        fetched 200 Expires: {-60}                                           -- 9111 4.2.1: Expires minus Date
+        reused  200 Cache-Control: max-age=60 + Expires: {-60}               -- 9111 5.3: a recipient MUST ignore Expires where max-age is
+        fetched 200 Cache-Control: max-age=0 + Expires: {60}                 -- 9111 5.3: a recipient MUST ignore Expires where max-age is
+        fetched 200 Cache-Control: s-maxage=0 + Expires: {60}                -- 9111 5.3: a shared cache MUST ignore Expires where s-maxage is
+        reused  200 CDN-Cache-Control: max-age=60 + Cache-Control: max-age=0 -- 9213 2.2: a targeted field goes before Cache-Control
+        fetched 200 CDN-Cache-Control: no-store + Cache-Control: max-age=60  -- 9213 2.2: a targeted field goes before Cache-Control
+        reused  200 CDN-Cache-Control: max-age=60 + Cache-Control: no-store  -- 9213 2.2: a targeted field goes before Cache-Control
+        fetched 200 CDN-Cache-Control: max-age=0 + Expires: {60}             -- 9213 2.2: Expires is ignored too
+        fetched 200 CDN-Cache-Control: max-age=60, & + Cache-Control: max-age=0 -- 9213 2.2: an invalid targeted field is ignored
+        reused  200 CDN-Cache-Control:  + Cache-Control: max-age=60          -- 9213 2.2: an empty targeted field is ignored
+    ",
+    );
+}
+
+#[test]
+fn without_explicit_lifetime_a_tenth_of_the_time_since_last_modified_is_taken() {
+    judge(
+        r"
+        reused  200 Last-Modified: {-1000}                            -- 9111 4.2.2: a tenth of the time since Last-Modified
+        fetched 200 Last-Modified: {-1000} + Age: 150                 -- 9111 4.2.2: older than that
+        fetched 200                                                   -- 9111 4.2.2: not without Last-Modified
+        reused  404 Last-Modified: {-1000}                            -- 9110 15.1: 404 is heuristically cacheable
+        reused  410 Last-Modified: {-1000}                            -- 9110 15.1: 410 is heuristically cacheable
+        reused  301 Last-Modified: {-1000} + Location: /              -- 9110 15.1: 301 is heuristically cacheable
+        reused  204 Last-Modified: {-1000}                            -- 9110 15.1: 204 is heuristically cacheable
+        fetched 403 Last-Modified: {-1000}                            -- 9110 15.1: 403 is not
+        fetched 302 Last-Modified: {-1000} + Location: /              -- 9110 15.1: 302 is not
+        fetched 500 Last-Modified: {-1000}                            -- 9110 15.1: 500 is not
+        reused  403 Last-Modified: {-1000} + Cache-Control: public    -- 9111 4.2.2: public makes any status so
+        fetched 200 Last-Modified: {-1000} + Cache-Control: max-age=0 -- 9111 4.2.2: MUST NOT use heuristics with an explicit lifetime
+        fetched 200 Last-Modified: {-1000} + Expires: {-1}            -- 9111 4.2.2: MUST NOT use heuristics with an explicit lifetime
+    ",
+    );
+}
+
+#[test]
+fn age_comes_from_age_and_date() {
+    judge(
+        r"
+        reused  200 Cache-Control: max-age=60 + Age: 30                   -- 9111 4.2.3: Age counts
+        fetched 200 Cache-Control: max-age=60 + Age: 100                  -- 9111 4.2.3: Age counts
+        fetched 200 Cache-Control: max-age=60 + Age: 60                   -- 9111 4.2: fresh as long as the lifetime exceeds the age
+        fetched 200 Cache-Control: max-age=60 + Date: {-100}              -- 9111 4.2.3: apparent age from Date
+        reused  200 Cache-Control: max-age=60 + Date: {100}               -- 9111 4.2.3: apparent age is not negative
+        reused  200 Cache-Control: max-age=60 + Age: old                  -- 9111 5.1: an invalid Age is ignored
+        fetched 200 Cache-Control: max-age=60 + Age: 100, 10              -- 9111 5.1: the first member of several
+        reused  200 Cache-Control: max-age=60 + Age: 10 + Age: 100        -- 9111 5.1: the first member of several
+        fetched 200 Cache-Control: max-age=60 + Age: 99999999999999999999 -- 9111 1.2.2: an overflowing Age is the greatest
+    ",
+    );
+}
+
+#[test]
+fn malformed_lifetimes_are_read_the_cautious_way() {
+    judge(
+        r"
+        fetched 200 Cache-Control: max-age=-1                            -- 9111 4.2.1: an invalid lifetime is stale
+        fetched 200 Cache-Control: max-age=60.5                          -- 9111 4.2.1: an invalid lifetime is stale
+        fetched 200 Cache-Control: max-age=abc                           -- 9111 4.2.1: an invalid lifetime is stale
+        fetched 200 Cache-Control: max-age=                              -- 9111 4.2.1: an invalid lifetime is stale
+        fetched 200 Cache-Control: max-age                               -- 9111 4.2.1: an invalid lifetime is stale
+        fetched 200 Cache-Control: max-age=1 0 0                         -- 9111 4.2.1: an invalid lifetime is stale
+        fetched 200 Cache-Control: max-age=abc + Expires: {60}           -- 9111 4.2.1: an invalid lifetime is not mended by Expires
+        fetched 200 Cache-Control: max-age=0, max-age=60                 -- 9111 4.2.1: the first of two, or stale
+        fetched 200 Cache-Control: max-age=0 + Cache-Control: max-age=60 -- 9111 4.2.1: the first of two, or stale
+        fetched 200 Expires: 0 + Last-Modified: {-1000}                  -- 9111 5.3: an invalid Expires is in the past
+        fetched 200 Expires: tomorrow + Last-Modified: {-1000}           -- 9111 5.3: an invalid Expires is in the past
+        fetched 200 Expires: {-60} + Expires: {60}                       -- 9111 4.2.1: two Expires: the first, or stale
+    ",
+    );
+}
+
+#[test]
+fn oddly_written_lifetimes_are_understood() {
+    judge(
+        r#"
+        reused  200 Cache-Control: MAX-age=60                            -- 9111 5.2: directives are case-insensitive
+        reused  200 cACHE-cONTROL: max-age=60                            -- 9110 5.5: names are case-insensitive
+        reused  200 Cache-Control: max-age="60"                          -- 9111 5.2: a quoted argument is accepted
+        reused  200 Cache-Control:  , ,\tmax-age=60 ,                    -- 9110 5.6.1: empty members and white space
+        reused  200 Cache-Control: max-age=99999999999999999999          -- 9111 1.2.2: an overflowing lifetime is the greatest
+        reused  200 Cache-Control: max-age=0060                          -- 9111 1.2.2: leading zeros
+        fetched 200 Cache-Control: max-age=60 + Cache-Control: no-store  -- 9110 5.3: lines are one list
+        reused  200 Cache-Control: foo, bar=1, max-age=60                -- 9111 5.2.3: unknown directives are ignored
+        reused  200 Cache-Control: foo="no-store, max-age=0", max-age=60 -- 9110 5.6.4: what is within quotes is no directive
+        fetched 200 Cache-Control: foo="a\", max-age=60"                 -- 9110 5.6.4: what is within quotes is no directive
+        reused  200 Expires: Saturday, 06-Nov-60 08:49:37 GMT            -- 9110 5.6.7: RFC 850 dates
+        reused  200 Expires: Sat Nov  6 08:49:37 2060                    -- 9110 5.6.7: asctime dates
+        reused  200 Expires: Sat, 06 Nov 2060 08:49:37 GMT               -- 9110 5.6.7: IMF-fixdates
+        fetched 200 Expires: Sunday, 06-Nov-94 08:49:37 GMT              -- 9110 5.6.7: RFC 850 dates
+    "#,
+    );
+}

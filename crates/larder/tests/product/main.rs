@@ -1,0 +1,32 @@
+//! The product as its users meet it: the binary is started on port 0 between a scripted origin and raw clients.
+//!
+//! One module a topic. Expectations come from the RFCs and from what the product promises, never from what the code
+//! happens to do. One test binary holds them all, so that they are linked once and run side by side.
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a panic is how a test fails, in its helpers too"
+)]
+#![allow(clippy::too_many_lines, reason = "a table is as long as it has rows")]
+
+mod bad_input;
+mod bad_origin;
+mod cache_status;
+mod collapse;
+mod common;
+mod conditions;
+mod hop_by_hop;
+mod leaks;
+mod lifetime;
+mod methods;
+mod poisoning;
+mod ranges;
+mod request_directives;
+mod set_cookie;
+mod stale;
+mod storable;
+mod upgrade;
+mod validation;
+mod vary;

@@ -1,0 +1,206 @@
+//! Nobody can make the store serve what they like.
+
+use crate::common::{Said, start};
+use testkit::{Reply, Request};
+
+/// An origin that believes everything it is told, and builds its page from it.
+fn gullible(request: &Request) -> Reply {
+    let believed: Vec<String> = request
+        .head
+        .fields
+        .iter()
+        .filter(|(name, value)| value.contains("evil") && !name.eq_ignore_ascii_case("host"))
+        .map(|(name, value)| format!("{name}: {value}"))
+        .collect();
+    let body = String::from_utf8_lossy(&request.body).into_owned();
+    Reply::ok()
+        .cache("max-age=60")
+        .body(format!("{}{}{body}", request.target, believed.join(",")))
+}
+
+#[test]
+fn fields_that_change_pages_without_being_keyed_are_not_passed_on() {
+    let (origin, larder) = start();
+    origin.otherwise(gullible);
+    for (number, name) in [
+        "X-Forwarded-Host",
+        "X-Forwarded-Server",
+        "X-Forwarded-Scheme",
+        "X-Forwarded-Port",
+        "X-Forwarded-Prefix",
+        "X-Forwarded-Path",
+        "X-Host",
+        "X-HTTP-Host-Override",
+        "X-Original-URL",
+        "X-Original-Host",
+        "X-Rewrite-URL",
+        "X-HTTP-Method-Override",
+        "X-HTTP-Method",
+        "X-Method-Override",
+        "Forwarded",
+        "X-Forwarded-Proto",
+        "X-Forwarded-SSL",
+        "X-Forwarded-Protocol",
+        "X-Url-Scheme",
+        "Front-End-Https",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let path = format!("/{number}");
+        larder.get(&path).header(name, "evil").send();
+        let victim = larder.get(&path).send();
+        assert_eq!(victim.text(), path, "{name} reached the origin");
+    }
+}
+
+#[test]
+fn the_origin_is_told_truly_who_asked() {
+    let (origin, larder) = start();
+    origin.reply("/", Reply::ok().cache("no-store"));
+    larder
+        .get("/")
+        .header("X-Forwarded-For", "6.6.6.6")
+        .header("X-Forwarded-Proto", "https")
+        .header("Host", "shop.test")
+        .send();
+    let asked = origin.last("/");
+    assert_eq!(
+        asked.headers("x-forwarded-for"),
+        ["127.0.0.1"],
+        "an untrusted client does not choose its address"
+    );
+    assert_eq!(asked.headers("x-forwarded-proto"), ["http"]);
+    assert_eq!(asked.headers("host"), ["shop.test"]);
+}
+
+#[test]
+fn the_content_of_a_get_request_poisons_nothing() {
+    let (origin, larder) = start();
+    origin.otherwise(gullible);
+    larder.get("/fat").body("evil").send();
+    assert_eq!(larder.get("/fat").send().text(), "/fat");
+}
+
+#[test]
+fn what_is_equivalent_is_one_page_and_the_origin_is_asked_for_what_was_keyed() {
+    for (one, other, keyed) in [
+        ("/%7Euser", "/~user", "/~user"),
+        ("/%61%2d%2E%5F", "/a-._", "/a-._"),
+        ("/a%2fb", "/a%2Fb", "/a%2Fb"),
+        ("/?q=%7e%c3%a9", "/?q=~%C3%A9", "/?q=~%C3%A9"),
+    ] {
+        let (origin, larder) = start();
+        origin.otherwise(gullible);
+        larder.get(one).send();
+        assert_eq!(origin.all()[0].target, keyed, "3986 section 6.2.2: {one}");
+        assert!(
+            larder.get(other).send().hit(),
+            "3986 section 6.2.2: {one} and {other}"
+        );
+    }
+}
+
+#[test]
+fn what_is_not_equivalent_reaches_the_origin_byte_for_byte() {
+    let (origin, larder) = start();
+    origin.otherwise(gullible);
+    for target in [
+        "/a/../b",
+        "/a/./b",
+        "//a",
+        "/a//b",
+        "/a%2F..%2Fb",
+        "/%2e%2e%2f",
+        "/a%00b",
+        "/a%0d%0ab",
+        "/a%zz",
+        "/a%",
+        "/a;x=1",
+        "/?a=1&&b",
+        "/?a=%20+",
+        "/?",
+        "/??",
+        "/a:b@c",
+        "/'\"<>",
+        "/?url=http://evil/",
+        "/a\\b",
+        "/?[]|^`{}",
+    ] {
+        let answer = larder.get(target).send();
+        let text = answer.text();
+        if answer.status == 400 {
+            continue;
+        }
+        let expected = target
+            .replace("%2e", ".")
+            .replace("%2f", "%2F")
+            .replace("%0d", "%0D")
+            .replace("%0a", "%0A");
+        assert_eq!(text, expected, "what goes to the origin is what was keyed");
+        assert!(!answer.hit(), "{target}");
+    }
+}
+
+#[test]
+fn one_host_is_one_host_however_it_is_written() {
+    let (origin, larder) = start();
+    origin.reply("/", Reply::ok().cache("max-age=60").body("x"));
+    larder.get("/").header("Host", "shop.test").send();
+    for same in ["SHOP.test", "shop.test:80"] {
+        assert!(
+            larder.get("/").header("Host", same).send().hit(),
+            "9110 section 4.2.3: {same}"
+        );
+    }
+    for other in ["shop.test:8080", "ashop.test", "shop.test.evil.test"] {
+        assert!(
+            !larder.get("/").header("Host", other).send().hit(),
+            "{other}"
+        );
+    }
+}
+
+#[test]
+fn an_error_caused_by_one_client_is_not_kept_for_all() {
+    let (origin, larder) = start();
+    origin.on("/", |request| {
+        if request.header("x-huge").is_some() {
+            Reply::status(400).body("bad request")
+        } else {
+            Reply::ok().cache("max-age=60").body("page")
+        }
+    });
+    larder.get("/").header("X-Huge", "x".repeat(5000)).send();
+    assert_eq!(larder.get("/").send().text(), "page");
+}
+
+#[test]
+fn the_stores_own_key_cannot_be_forged() {
+    let (origin, larder) = start();
+    origin.otherwise(|request| {
+        let host = request.header("host").unwrap_or_default();
+        Reply::ok()
+            .cache("max-age=60")
+            .header("Vary", "Foo")
+            .body(format!(
+                "{host}{}{}",
+                request.target,
+                request.header("foo").unwrap_or("-")
+            ))
+    });
+    for (host, target, foo) in [
+        ("a.test", "/b", "c"),
+        ("a.test", "/", "bc"),
+        ("a.test", "/bc", ""),
+        ("a.test", "/b%0A", "c"),
+        ("a.test", "/b", "\tc d"),
+    ] {
+        let answer = larder
+            .get(target)
+            .header("Host", host)
+            .header("Foo", foo)
+            .send();
+        assert_eq!(answer.text(), format!("{host}{target}{}", foo.trim()));
+    }
+}

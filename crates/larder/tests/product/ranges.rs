@@ -1,0 +1,464 @@
+//! Ranges from the store, and partial responses in it (RFC 9110 section 14, RFC 9111 sections 3.3 and 3.4).
+
+use crate::common::{Said, start};
+use testkit::{Larder, Origin, Reply, Request, Response, date};
+
+const CONTENT: &str = "0123456789abcdefghij";
+
+/// Answers as an origin that knows single ranges and `If-Range`.
+fn ranged(request: &Request, content: &str, tag: &str) -> Reply {
+    let reply = Reply::ok()
+        .cache("max-age=60")
+        .header("ETag", tag)
+        .header("Accept-Ranges", "bytes");
+    let holds = request.header("if-range").is_none_or(|value| value == tag);
+    let Some(range) = request
+        .header("range")
+        .and_then(|range| range.strip_prefix("bytes="))
+        .filter(|_| holds)
+    else {
+        return reply.body(content);
+    };
+    let (first, last) = range.split_once('-').expect("a range");
+    let end = content.len() - 1;
+    let (first, last) = match (first.parse::<usize>(), last.parse::<usize>()) {
+        (Ok(first), last) => (first, last.unwrap_or(end).min(end)),
+        (Err(_), Ok(suffix)) => (content.len() - suffix.min(content.len()), end),
+        (Err(_), Err(_)) => panic!("not a single range: {range}"),
+    };
+    if first > end {
+        return Reply::status(416).header("Content-Range", format!("bytes */{}", content.len()));
+    }
+    let part = Reply::status(206).cache("max-age=60").header("ETag", tag);
+    part.header(
+        "Content-Range",
+        format!("bytes {first}-{last}/{}", content.len()),
+    )
+    .body(&content[first..=last])
+}
+
+fn range(larder: &Larder, range: &str) -> Response {
+    larder.get("/").header("Range", range).send()
+}
+
+/// `/` is stored whole.
+fn stored() -> (Origin, Larder) {
+    let (origin, larder) = start();
+    let modified = date(-1000);
+    origin.on("/", move |_| {
+        Reply::ok()
+            .cache("max-age=60")
+            .header("ETag", "\"a\"")
+            .header("Last-Modified", &modified)
+            .body(CONTENT)
+    });
+    larder.get("/").send();
+    (origin, larder)
+}
+
+/// `/` has never been asked for; its origin knows ranges.
+fn partial() -> (Origin, Larder) {
+    let (origin, larder) = start();
+    origin.on("/", |request| ranged(request, CONTENT, "\"a\""));
+    (origin, larder)
+}
+
+#[test]
+fn single_ranges_are_cut_from_a_stored_response() {
+    let (origin, larder) = stored();
+    for (asked, told, content) in [
+        ("bytes=0-4", "bytes 0-4/20", "01234"),
+        ("bytes=5-5", "bytes 5-5/20", "5"),
+        ("bytes=15-", "bytes 15-19/20", "fghij"),
+        ("bytes=-3", "bytes 17-19/20", "hij"),
+        ("bytes=-100", "bytes 0-19/20", CONTENT),
+        ("bytes=0-", "bytes 0-19/20", CONTENT),
+        ("bytes=10-1000", "bytes 10-19/20", "abcdefghij"),
+        ("Bytes=0-1", "bytes 0-1/20", "01"),
+    ] {
+        let answer = range(&larder, asked);
+        assert_eq!(
+            (answer.status, answer.text().as_str()),
+            (206, content),
+            "9110 section 14.1.2: {asked}"
+        );
+        assert_eq!(answer.header("content-range"), Some(told), "{asked}");
+        assert_eq!(
+            answer.header("content-length"),
+            Some(content.len().to_string().as_str()),
+            "{asked}"
+        );
+        assert_eq!(
+            answer.header("etag"),
+            Some("\"a\""),
+            "9110 section 15.3.7: MUST generate ETag"
+        );
+        assert!(
+            answer.hit() && answer.header("age").is_some() && answer.header("date").is_some(),
+            "{asked}"
+        );
+    }
+    assert_eq!(origin.requests("/"), 1);
+}
+
+#[test]
+fn ranges_that_cannot_be_satisfied_and_those_that_are_none() {
+    let (origin, larder) = stored();
+    for asked in ["bytes=20-", "bytes=100-200", "bytes=-0"] {
+        let answer = range(&larder, asked);
+        assert_eq!(answer.status, 416, "9110 section 14.1.2: {asked}");
+        assert_eq!(
+            answer.header("content-range"),
+            Some("bytes */20"),
+            "9110 section 15.5.17: {asked}"
+        );
+    }
+    for asked in [
+        "bytes=5-2",
+        "bytes=a-b",
+        "bytes=",
+        "bytes",
+        "lines=0-1",
+        "bytes=1",
+        "bytes=1-2-3",
+        "bytes 0-1",
+    ] {
+        let answer = range(&larder, asked);
+        assert_eq!(
+            (answer.status, answer.text().as_str()),
+            (200, CONTENT),
+            "9110 section 14.2: ignored: {asked}"
+        );
+    }
+    assert_eq!(origin.requests("/"), 1);
+}
+
+#[test]
+fn several_ranges_come_in_parts() {
+    let (_origin, larder) = stored();
+    let answer = range(&larder, "bytes=0-1, 10-12");
+    assert_eq!(answer.status, 206);
+    let kind = answer.header("content-type").expect("a type");
+    let boundary = kind
+        .strip_prefix("multipart/byteranges; boundary=")
+        .unwrap_or_else(|| panic!("9110 section 14.6: {kind}"));
+    assert_eq!(
+        answer.header("content-range"),
+        None,
+        "9110 section 15.3.7.2: MUST NOT, besides the parts'"
+    );
+    let text = answer.text();
+    let parts: Vec<&str> = text
+        .split(&format!("--{}", boundary.trim_matches('"')))
+        .collect();
+    assert_eq!(parts.len(), 4, "{text}");
+    for (part, told, content) in [
+        (parts[1], "bytes 0-1/20", "01"),
+        (parts[2], "bytes 10-12/20", "abc"),
+    ] {
+        let (fields, body) = part.split_once("\r\n\r\n").expect("fields and content");
+        assert!(
+            fields
+                .to_ascii_lowercase()
+                .contains(&format!("content-range: {told}")),
+            "{part}"
+        );
+        assert_eq!(body.strip_suffix("\r\n"), Some(content));
+    }
+    assert_eq!(parts[3].trim_end(), "--");
+    assert_eq!(
+        answer.header("content-length"),
+        Some(text.len().to_string().as_str())
+    );
+}
+
+#[test]
+fn of_several_ranges_those_that_can_be_satisfied_are_sent() {
+    let (_origin, larder) = stored();
+    let one = range(&larder, "bytes=0-1, 50-60");
+    assert_eq!(
+        one.status, 206,
+        "9110 section 14.1.2: satisfiable if at least one range is"
+    );
+    assert!(one.text().contains("01") && !one.text().contains("0123"));
+    assert_eq!(range(&larder, "bytes=30-40, 50-60").status, 416);
+}
+
+#[test]
+fn many_small_or_overlapping_ranges_cost_no_more_than_the_whole() {
+    let (_origin, larder) = stored();
+    let many: Vec<String> = (0..500).map(|_| "0-".to_owned()).collect();
+    let answer = range(&larder, &format!("bytes={}", many.join(",")));
+    assert!(
+        matches!(answer.status, 200 | 206 | 416),
+        "{}",
+        answer.status
+    );
+    assert!(
+        answer.body.len() <= 1000,
+        "9110 section 17.15: {} bytes for {} stored",
+        answer.body.len(),
+        CONTENT.len()
+    );
+}
+
+#[test]
+fn if_range_decides_whether_the_range_counts() {
+    let (_origin, larder) = stored();
+    let modified = larder
+        .get("/")
+        .send()
+        .header("last-modified")
+        .expect("a date")
+        .to_owned();
+    for (sentence, condition, status) in [
+        ("the same strong tag", "\"a\"", 206),
+        ("another tag", "\"b\"", 200),
+        ("MUST NOT be a weak tag", "W/\"a\"", 200),
+        ("the exact date", modified.as_str(), 206),
+        ("a later date is not exact", &date(-500), 200),
+        ("garbage", "garbage", 200),
+    ] {
+        let answer = larder
+            .get("/")
+            .header("Range", "bytes=0-1")
+            .header("If-Range", condition)
+            .send();
+        assert_eq!(answer.status, status, "9110 section 13.1.5: {sentence}");
+        assert!(answer.hit());
+    }
+}
+
+#[test]
+fn a_condition_goes_before_the_range() {
+    let (_origin, larder) = stored();
+    let answer = larder
+        .get("/")
+        .header("Range", "bytes=0-1")
+        .header("If-None-Match", "\"a\"")
+        .send();
+    assert_eq!(answer.status, 304, "9110 section 13.2.2");
+}
+
+#[test]
+fn range_means_nothing_to_head_and_to_other_statuses() {
+    let (origin, larder) = stored();
+    let head = larder.ask("HEAD", "/").header("Range", "bytes=0-1").send();
+    assert_eq!(
+        (head.status, head.header("content-length")),
+        (200, Some("20")),
+        "9110 section 14.2: MUST ignore"
+    );
+    origin.reply(
+        "/missing",
+        Reply::status(404).cache("max-age=60").body("nothing here"),
+    );
+    larder.get("/missing").send();
+    let missing = larder.get("/missing").header("Range", "bytes=0-1").send();
+    assert_eq!(
+        (missing.status, missing.text().as_str()),
+        (404, "nothing here"),
+        "9110 section 14.2"
+    );
+}
+
+#[test]
+fn a_partial_response_is_stored_and_answers_what_it_holds() {
+    let (origin, larder) = partial();
+    let first = range(&larder, "bytes=5-14");
+    assert_eq!((first.status, first.text().as_str()), (206, "56789abcde"));
+    assert_eq!(first.header("content-range"), Some("bytes 5-14/20"));
+    assert_eq!(origin.last("/").header("range"), Some("bytes=5-14"));
+    for (asked, content) in [
+        ("bytes=5-14", "56789abcde"),
+        ("bytes=7-9", "789"),
+        ("bytes=14-14", "e"),
+    ] {
+        let answer = range(&larder, asked);
+        assert_eq!(
+            (answer.status, answer.text().as_str()),
+            (206, content),
+            "9111 section 3.3: {asked}"
+        );
+        assert!(answer.hit(), "9111 section 3.3: {asked}: {}", answer.said());
+    }
+    assert_eq!(origin.requests("/"), 1);
+}
+
+#[test]
+fn a_partial_response_is_never_sent_as_the_whole() {
+    let (origin, larder) = start();
+    origin.on("/", |request| match request.nth {
+        1 => ranged(request, CONTENT, "\"a\""),
+        _ => Reply::status(503).body("sorry"),
+    });
+    range(&larder, "bytes=5-14");
+    let whole = larder.get("/").send();
+    assert_ne!(
+        whole.status, 206,
+        "9111 section 3.3: MUST NOT answer a request without Range with a partial response"
+    );
+    assert_ne!(whole.text(), "56789abcde");
+}
+
+#[test]
+fn parts_are_combined() {
+    let (origin, larder) = partial();
+    range(&larder, "bytes=0-9");
+    range(&larder, "bytes=10-14");
+    let both = range(&larder, "bytes=5-12");
+    assert_eq!(
+        (both.status, both.text().as_str()),
+        (206, "56789abc"),
+        "9111 section 3.4"
+    );
+    assert!(both.hit(), "9111 section 3.4: {}", both.said());
+    assert_eq!(origin.requests("/"), 2);
+}
+
+#[test]
+fn a_partial_response_is_completed_with_a_range_of_our_own() {
+    let (origin, larder) = partial();
+    range(&larder, "bytes=0-9");
+    let whole = larder.get("/").send();
+    assert_eq!((whole.status, whole.text().as_str()), (200, CONTENT));
+    assert_eq!(
+        whole.parameter("fwd").as_deref(),
+        Some("partial"),
+        "9211 section 2.2: {}",
+        whole.said()
+    );
+    let asked = origin.last("/");
+    assert_eq!(
+        asked.header("range"),
+        Some("bytes=10-19"),
+        "9111 section 3.3: only what is missing"
+    );
+    assert_eq!(
+        asked.header("if-range"),
+        Some("\"a\""),
+        "9110 section 13.1.5: only of the same representation"
+    );
+    let hit = larder.get("/").send();
+    assert!(
+        hit.hit() && hit.text() == CONTENT,
+        "it is whole now: {}",
+        hit.said()
+    );
+}
+
+#[test]
+fn a_completion_of_something_that_has_changed_yields_the_new_whole() {
+    let (origin, larder) = start();
+    origin.on("/", |request| match request.nth {
+        1 => ranged(request, CONTENT, "\"a\""),
+        _ => ranged(request, "NEW CONTENT", "\"b\""),
+    });
+    range(&larder, "bytes=0-9");
+    for _ in 0..2 {
+        let whole = larder.get("/").send();
+        assert_eq!((whole.status, whole.text().as_str()), (200, "NEW CONTENT"));
+    }
+}
+
+#[test]
+fn parts_of_different_representations_are_never_combined() {
+    for (one, other) in [("\"a\"", "\"b\""), ("W/\"a\"", "W/\"a\""), ("", "")] {
+        let (origin, larder) = start();
+        origin.on("/", move |request| {
+            // The range is honoured whatever `If-Range` says, as a bad origin does.
+            let (content, tag) = if request.nth == 1 {
+                (CONTENT, one)
+            } else {
+                ("ABCDEFGHIJKLMNOPQRST", other)
+            };
+            let Some(range) = request.header("range") else {
+                return Reply::ok().cache("max-age=60").body(content);
+            };
+            let (first, last) = range
+                .trim_start_matches("bytes=")
+                .split_once('-')
+                .expect("a range");
+            let (first, last): (usize, usize) =
+                (first.parse().unwrap(), last.parse().unwrap_or(19));
+            let reply = Reply::status(206)
+                .cache("max-age=60")
+                .header("Content-Range", format!("bytes {first}-{last}/20"));
+            let reply = if tag.is_empty() {
+                reply
+            } else {
+                reply.header("ETag", tag)
+            };
+            reply.body(&content[first..=last])
+        });
+        range(&larder, "bytes=0-9");
+        range(&larder, "bytes=10-19");
+        for answer in [range(&larder, "bytes=5-14"), larder.get("/").send()] {
+            let text = answer.text();
+            let mixed = text.chars().any(|c| c.is_ascii_uppercase())
+                && text.chars().any(|c| !c.is_ascii_uppercase());
+            assert!(
+                !mixed,
+                "9111 section 3.4: MUST share a strong validator ({one} and {other}): {text}"
+            );
+        }
+    }
+}
+
+#[test]
+fn an_origin_that_ignores_ranges_gives_the_whole_to_the_store() {
+    let (origin, larder) = start();
+    origin.reply(
+        "/",
+        Reply::ok()
+            .cache("max-age=60")
+            .header("ETag", "\"a\"")
+            .body(CONTENT),
+    );
+    let first = range(&larder, "bytes=0-4");
+    assert!(
+        (first.status == 206 && first.text() == "01234")
+            || (first.status == 200 && first.text() == CONTENT),
+        "{:?}",
+        first.head
+    );
+    let whole = larder.get("/").send();
+    assert!(whole.hit() && whole.text() == CONTENT);
+    assert_eq!(range(&larder, "bytes=0-4").text(), "01234");
+}
+
+#[test]
+fn a_416_of_the_origin_is_passed_on() {
+    let (_origin, larder) = partial();
+    let answer = range(&larder, "bytes=50-60");
+    assert_eq!(
+        (answer.status, answer.header("content-range")),
+        (416, Some("bytes */20"))
+    );
+    let whole = larder.get("/").send();
+    assert_eq!(
+        (whole.status, whole.text().as_str()),
+        (200, CONTENT),
+        "it does not stand in for the whole"
+    );
+}
+
+#[test]
+fn a_range_within_a_large_stored_response_is_exact() {
+    let (origin, larder) = start();
+    let body: Vec<u8> = (0..500_000_u32).map(|n| (n % 253) as u8).collect();
+    origin.reply("/", Reply::ok().cache("max-age=60").chunked().body(&body));
+    larder.get("/").send();
+    for (first, last) in [
+        (0, 0),
+        (65_535, 65_536),
+        (100_000, 299_999),
+        (499_999, 499_999),
+    ] {
+        let answer = range(&larder, &format!("bytes={first}-{last}"));
+        assert!(
+            answer.status == 206 && answer.hit() && answer.body == body[first..=last],
+            "{first}-{last}"
+        );
+    }
+}

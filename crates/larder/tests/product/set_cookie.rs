@@ -1,0 +1,63 @@
+//! Answers that set a cookie.
+
+use crate::common::{Said, counted, start};
+
+#[test]
+fn an_answer_that_sets_a_cookie_is_not_stored_unless_it_is_said_to_be_shared() {
+    for (field, value, stored) in [
+        ("Cache-Control", "max-age=60", false),
+        ("Expires", "{60}", false),
+        ("Last-Modified", "{-1000}", false),
+        ("Cache-Control", "max-age=60, public", true),
+        ("Cache-Control", "s-maxage=60", true),
+        ("CDN-Cache-Control", "max-age=60", true),
+        ("Cache-Control", "no-store, public", false),
+    ] {
+        let (origin, larder) = start();
+        origin.on("/", move |request| {
+            crate::common::with(counted(request), &[(field, value)])
+                .header("Set-Cookie", format!("id={}", request.nth))
+        });
+        let first = larder.get("/").send();
+        assert_eq!(
+            first.header("set-cookie"),
+            Some("id=1"),
+            "who caused it gets it"
+        );
+        let second = larder.get("/").send();
+        assert_eq!(second.hit(), stored, "{field}: {value}: {}", second.said());
+        assert_eq!(
+            second.header("set-cookie"),
+            Some(if stored { "id=1" } else { "id=2" })
+        );
+        if !stored {
+            assert_eq!(second.text(), "2");
+        }
+    }
+}
+
+#[test]
+fn a_validation_that_sets_a_cookie_gives_it_to_one_only() {
+    let (origin, larder) = start();
+    origin.on("/", |request| {
+        if request.header("if-none-match").is_none() {
+            return counted(request)
+                .cache("max-age=60")
+                .header("Age", "100")
+                .header("ETag", "\"a\"");
+        }
+        let reply = testkit::Reply::status(304)
+            .cache("max-age=60")
+            .header("ETag", "\"a\"");
+        reply.header("Set-Cookie", format!("id={}", request.nth))
+    });
+    larder.get("/").send();
+    larder.get("/").send();
+    let third = larder.get("/").send();
+    assert!(
+        third
+            .header("set-cookie")
+            .is_none_or(|cookie| cookie != "id=2"),
+        "the cookie of one client's validation reached another"
+    );
+}

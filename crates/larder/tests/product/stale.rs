@@ -1,0 +1,287 @@
+//! Stale answers: while revalidating, on errors, when the origin cannot be reached (RFC 5861, RFC 9111 section 4.2.4).
+
+use crate::common::{Said, start};
+use testkit::{Gate, Larder, Origin, Reply, wait_until};
+
+/// The first answer has these directives beside `max-age=60`, and an age of 70; what comes after, `then` says.
+fn stale_with(
+    directives: &'static str,
+    then: impl Fn() -> Reply + Send + Sync + 'static,
+) -> (Origin, Larder) {
+    let (origin, larder) = start();
+    origin.on("/", move |request| match request.nth {
+        1 => Reply::ok()
+            .cache(directives)
+            .header("Age", "70")
+            .body("old"),
+        _ => then(),
+    });
+    assert_eq!(larder.get("/").send().text(), "old");
+    (origin, larder)
+}
+
+fn new() -> Reply {
+    Reply::ok().cache("max-age=60").body("new")
+}
+
+#[test]
+fn within_the_window_the_stale_answer_comes_at_once_and_one_fetch_refreshes() {
+    let gate = Gate::new();
+    let held = gate.clone();
+    let (origin, larder) = stale_with("max-age=60, stale-while-revalidate=100", move || {
+        new().hold_head(&held)
+    });
+    for _ in 0..5 {
+        let answer = larder.get("/").send();
+        assert_eq!(
+            answer.text(),
+            "old",
+            "5861 section 3: served while it is refreshed"
+        );
+        assert!(answer.hit(), "{}", answer.said());
+        let ttl: i64 = answer
+            .parameter("ttl")
+            .expect("a ttl")
+            .parse()
+            .expect("a number");
+        assert!(ttl < 0, "9211 section 2.3: negative when stale: {ttl}");
+        assert!(
+            answer
+                .header("age")
+                .expect("an age")
+                .parse::<u64>()
+                .expect("a number")
+                >= 70
+        );
+    }
+    gate.wait_reached();
+    assert_eq!(origin.requests("/"), 2, "one refresh for all");
+    gate.open();
+    wait_until("the new answer is served", || {
+        larder.get("/").send().text() == "new"
+    });
+    let after = larder.get("/").send();
+    assert!(after.hit());
+    assert_eq!(origin.requests("/"), 2);
+}
+
+#[test]
+fn past_the_window_the_origin_is_asked() {
+    let (_origin, larder) = stale_with("max-age=60, stale-while-revalidate=5", new);
+    let answer = larder.get("/").send();
+    assert_eq!(
+        (answer.text().as_str(), answer.parameter("fwd").as_deref()),
+        ("new", Some("stale"))
+    );
+}
+
+#[test]
+fn a_refresh_that_finds_no_change_freshens() {
+    let then = || {
+        Reply::status(304)
+            .cache("max-age=60")
+            .header("ETag", "\"a\"")
+    };
+    let (origin, larder) = start();
+    origin.on("/", move |request| match request.nth {
+        1 => {
+            let reply = Reply::ok().cache("max-age=60, stale-while-revalidate=100");
+            reply
+                .header("Age", "70")
+                .header("ETag", "\"a\"")
+                .body("old")
+        }
+        _ => then(),
+    });
+    larder.get("/").send();
+    assert_eq!(larder.get("/").send().text(), "old");
+    wait_until("it is fresh again", || {
+        larder
+            .get("/")
+            .send()
+            .parameter("ttl")
+            .is_some_and(|ttl| !ttl.starts_with('-'))
+    });
+    assert_eq!(origin.last("/").header("if-none-match"), Some("\"a\""));
+}
+
+#[test]
+fn a_refresh_that_fails_leaves_the_stale_answer_in_place() {
+    let (origin, larder) = stale_with("max-age=60, stale-while-revalidate=100", || {
+        Reply::status(500).body("broken")
+    });
+    for round in 2..5 {
+        assert_eq!(larder.get("/").send().text(), "old");
+        origin.wait_requests("/", round);
+    }
+}
+
+#[test]
+fn on_an_error_the_stale_answer_is_sent() {
+    for status in [500, 502, 503, 504] {
+        let (_origin, larder) = stale_with("max-age=60, stale-if-error=100", move || {
+            Reply::status(status).body("broken")
+        });
+        let answer = larder.get("/").send();
+        assert_eq!(
+            (answer.status, answer.text().as_str()),
+            (200, "old"),
+            "5861 section 4: {status}"
+        );
+    }
+}
+
+#[test]
+fn other_statuses_are_no_errors() {
+    for status in [400, 403, 404, 410, 501] {
+        let (_origin, larder) = stale_with("max-age=60, stale-if-error=100", move || {
+            Reply::status(status).body("no")
+        });
+        let answer = larder.get("/").send();
+        assert_eq!(
+            (answer.status, answer.text().as_str()),
+            (status, "no"),
+            "5861 section 4"
+        );
+    }
+}
+
+#[test]
+fn past_the_window_the_error_is_passed_on() {
+    let (_origin, larder) = stale_with("max-age=60, stale-if-error=5", || {
+        Reply::status(503).body("broken")
+    });
+    assert_eq!(larder.get("/").send().status, 503);
+}
+
+#[test]
+fn without_leave_an_error_is_passed_on() {
+    let (_origin, larder) = stale_with("max-age=60", || Reply::status(503).body("broken"));
+    assert_eq!(larder.get("/").send().status, 503);
+}
+
+#[test]
+fn the_request_may_give_leave() {
+    let (_origin, larder) = stale_with("max-age=60", || Reply::status(503).body("broken"));
+    let answer = larder
+        .get("/")
+        .header("Cache-Control", "stale-if-error=100")
+        .send();
+    assert_eq!(
+        (answer.status, answer.text().as_str()),
+        (200, "old"),
+        "5861 section 4: request directive"
+    );
+}
+
+#[test]
+fn a_connection_that_breaks_or_is_refused_is_an_error_too() {
+    for directives in ["max-age=60, stale-if-error=100", "max-age=60"] {
+        let (origin, larder) = stale_with(directives, Reply::close);
+        let broken = larder.get("/").send();
+        assert_eq!(
+            (broken.status, broken.text().as_str()),
+            (200, "old"),
+            "9111 section 4.2.4: disconnected: {directives}"
+        );
+        origin.stop();
+        let refused = larder.get("/").send();
+        assert_eq!(
+            (refused.status, refused.text().as_str()),
+            (200, "old"),
+            "9111 section 4.2.4: disconnected: {directives}"
+        );
+        origin.start_again();
+        origin.reply("/", new());
+        wait_until("the origin is asked again", || {
+            larder.get("/").send().text() == "new"
+        });
+    }
+}
+
+#[test]
+fn a_fresh_answer_survives_its_origin() {
+    let (origin, larder) = start();
+    origin.reply("/", new());
+    larder.get("/").send();
+    origin.stop();
+    let answer = larder.get("/").send();
+    assert!(answer.hit() && answer.text() == "new");
+}
+
+#[test]
+fn never_where_the_origin_forbids_it() {
+    for directives in [
+        "max-age=60, must-revalidate",
+        "max-age=60, proxy-revalidate",
+        "no-cache, max-age=60",
+        "s-maxage=60",
+        "max-age=60, must-revalidate, stale-if-error=100",
+        "max-age=60, must-revalidate, stale-while-revalidate=100",
+        "max-age=60, proxy-revalidate, stale-while-revalidate=100",
+        "max-age=60, no-cache, stale-if-error=100, stale-while-revalidate=100",
+    ] {
+        let (origin, larder) = stale_with(directives, || Reply::status(503).body("broken"));
+        for answer in [
+            larder.get("/").send(),
+            larder
+                .get("/")
+                .header("Cache-Control", "max-stale, stale-if-error=100")
+                .send(),
+        ] {
+            assert_eq!(
+                (answer.status, answer.text().as_str()),
+                (503, "broken"),
+                "9111 section 4.2.4: MUST NOT: {directives}"
+            );
+        }
+        origin.stop();
+        let unreachable = larder.get("/").send();
+        assert_ne!(
+            unreachable.text(),
+            "old",
+            "9111 section 4.2.4: MUST NOT: {directives}"
+        );
+        assert_eq!(
+            unreachable.status, 504,
+            "9111 section 5.2.2.2: SHOULD be 504: {directives}"
+        );
+    }
+}
+
+#[test]
+fn an_explicit_window_beside_s_maxage_wins() {
+    let (_origin, larder) = stale_with("s-maxage=60, stale-while-revalidate=100", new);
+    assert!(larder.get("/").send().hit());
+    let (_origin, larder) = stale_with("s-maxage=60, stale-if-error=100", || Reply::status(503));
+    assert_eq!(larder.get("/").send().text(), "old");
+}
+
+#[test]
+fn of_a_targeted_field_the_windows_count() {
+    let (origin, larder) = start();
+    origin.on("/", |request| match request.nth {
+        1 => {
+            let reply = Reply::ok()
+                .header(
+                    "CDN-Cache-Control",
+                    "max-age=60, stale-while-revalidate=100",
+                )
+                .cache("max-age=0");
+            reply.header("Age", "70").body("old")
+        }
+        _ => new(),
+    });
+    larder.get("/").send();
+    assert_eq!(larder.get("/").send().text(), "old");
+}
+
+#[test]
+fn many_clients_of_a_dead_origin_all_get_the_stale_answer() {
+    let (origin, larder) = stale_with("max-age=60, stale-if-error=100", new);
+    origin.stop();
+    let mut clients: Vec<_> = (0..20).map(|_| larder.get("/").begin()).collect();
+    for client in &mut clients {
+        assert_eq!(client.read().text(), "old");
+    }
+}

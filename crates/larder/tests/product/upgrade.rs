@@ -1,0 +1,106 @@
+//! WebSocket and other upgrades, and CONNECT.
+
+use crate::common::{Said, start};
+use testkit::Reply;
+
+#[test]
+fn a_websocket_passes_untouched() {
+    let (origin, larder) = start();
+    origin.reply(
+        "/chat",
+        Reply::upgrade("websocket").header("Sec-WebSocket-Accept", "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="),
+    );
+    let mut client = larder.client();
+    client
+        .get("/chat")
+        .header("Connection", "keep-alive, Upgrade")
+        .header("Upgrade", "websocket")
+        .header("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ==")
+        .header("Sec-WebSocket-Version", "13")
+        .begin();
+    let head = client.read_head();
+    assert_eq!(head.status, 101);
+    assert_eq!(
+        head.header("sec-websocket-accept"),
+        Some("s3pPLMBiTxaQ9kYGzzhZRbK+xOo=")
+    );
+    assert!(
+        head.joined("connection")
+            .to_ascii_lowercase()
+            .contains("upgrade"),
+        "9110 section 7.8: MUST"
+    );
+    assert_eq!(head.header("upgrade"), Some("websocket"));
+    let asked = origin.last("/chat");
+    assert!(
+        asked
+            .headers("connection")
+            .join(",")
+            .to_ascii_lowercase()
+            .contains("upgrade")
+    );
+    assert_eq!(asked.header("upgrade"), Some("websocket"));
+    assert_eq!(
+        asked.header("sec-websocket-key"),
+        Some("dGhlIHNhbXBsZSBub25jZQ==")
+    );
+    for message in [
+        &b"\x81\x05hello"[..],
+        b"\0\xff\r\n\r\nGET / HTTP/1.1\r\n",
+        &vec![7; 100_000],
+    ] {
+        client.send(message);
+        assert_eq!(client.read_bytes(message.len()), message);
+    }
+    client.end();
+    assert_eq!(client.read_to_end(), b"");
+}
+
+#[test]
+fn a_refused_upgrade_is_an_ordinary_answer() {
+    let (origin, larder) = start();
+    origin.reply("/chat", Reply::status(403).cache("no-store").body("no"));
+    let mut client = larder.client();
+    for _ in 0..2 {
+        let answer = client
+            .get("/chat")
+            .header("Connection", "Upgrade")
+            .header("Upgrade", "websocket")
+            .send();
+        assert_eq!((answer.status, answer.text().as_str()), (403, "no"));
+    }
+}
+
+#[test]
+fn a_stored_answer_does_not_stand_in_for_an_upgrade() {
+    let (origin, larder) = start();
+    origin.on("/chat", |request| match request.header("upgrade") {
+        Some(_) => Reply::upgrade("websocket"),
+        None => Reply::ok().cache("max-age=60").body("page"),
+    });
+    larder.get("/chat").send();
+    let mut client = larder.client();
+    client
+        .get("/chat")
+        .header("Connection", "Upgrade")
+        .header("Upgrade", "websocket")
+        .begin();
+    assert_eq!(client.read_head().status, 101);
+    assert!(larder.get("/chat").send().hit());
+}
+
+#[test]
+fn connect_is_refused() {
+    let (origin, larder) = start();
+    origin.otherwise(|_| Reply::ok());
+    for request in [
+        "CONNECT other.test:443 HTTP/1.1\r\nHost: other.test:443\r\n\r\n",
+        "CONNECT / HTTP/1.1\r\nHost: a\r\n\r\n",
+    ] {
+        let mut client = larder.client();
+        client.send(request);
+        let answer = client.try_read_head();
+        assert!(answer.is_none_or(|answer| (400..600).contains(&answer.status)));
+    }
+    assert!(origin.all().is_empty(), "{:?}", origin.all());
+}

@@ -1,0 +1,316 @@
+//! Validation with the origin (RFC 9111 section 4.3).
+
+use crate::common::{Said, start};
+use testkit::{Reply, Request, date};
+
+/// An answer that is stale from the start: its lifetime is 60 seconds and its age 100.
+fn stale() -> Reply {
+    Reply::ok().cache("max-age=60").header("Age", "100")
+}
+
+fn is_conditional(request: &Request) -> bool {
+    request.header("if-none-match").is_some() || request.header("if-modified-since").is_some()
+}
+
+#[test]
+fn a_stale_response_is_validated_with_every_validator_at_hand() {
+    let (origin, larder) = start();
+    let modified = date(-1000);
+    let stored = modified.clone();
+    origin.on("/both", move |_| {
+        stale()
+            .header("ETag", "\"a\"")
+            .header("Last-Modified", &stored)
+            .body("x")
+    });
+    origin.on("/etag", |_| stale().header("ETag", "W/\"weak\"").body("x"));
+    let stored = modified.clone();
+    origin.on("/date", move |_| {
+        stale().header("Last-Modified", &stored).body("x")
+    });
+    for (path, tag, since) in [
+        ("/both", Some("\"a\""), Some(modified.as_str())),
+        ("/etag", Some("W/\"weak\""), None),
+        ("/date", None, Some(modified.as_str())),
+    ] {
+        larder.get(path).send();
+        assert!(!is_conditional(&origin.last(path)));
+        let second = larder.get(path).send();
+        assert_eq!(second.parameter("fwd").as_deref(), Some("stale"), "{path}");
+        let asked = origin.last(path);
+        assert_eq!(
+            asked.header("if-none-match"),
+            tag,
+            "9111 section 4.3.1: MUST send the entity tag: {path}"
+        );
+        assert_eq!(
+            asked.header("if-modified-since"),
+            since,
+            "9111 section 4.3.1: SHOULD send Last-Modified: {path}"
+        );
+    }
+}
+
+#[test]
+fn a_304_freshens_the_stored_response() {
+    let (origin, larder) = start();
+    origin.on("/", |request| {
+        if is_conditional(request) {
+            Reply::status(304)
+                .cache("max-age=60")
+                .header("ETag", "\"a\"")
+                .header("X-Version", "2")
+                .header("X-New", "yes")
+        } else {
+            stale()
+                .header("ETag", "\"a\"")
+                .header("X-Version", "1")
+                .header("X-Old", "yes")
+                .body("content")
+        }
+    });
+    assert_eq!(larder.get("/").send().header("x-version"), Some("1"));
+    let validated = larder.get("/").send();
+    assert_eq!(
+        (validated.status, validated.text().as_str()),
+        (200, "content")
+    );
+    assert_eq!(
+        validated.headers("x-version"),
+        ["2"],
+        "9111 section 3.2: fields of the 304 replace the stored ones"
+    );
+    let hit = larder.get("/").send();
+    assert!(
+        hit.hit(),
+        "9111 section 4.3.4: the 304 freshens: {}",
+        hit.said()
+    );
+    assert_eq!((hit.status, hit.text().as_str()), (200, "content"));
+    assert_eq!(hit.headers("x-version"), ["2"]);
+    assert_eq!(
+        (hit.header("x-new"), hit.header("x-old")),
+        (Some("yes"), Some("yes"))
+    );
+    assert_eq!(origin.requests("/"), 2);
+}
+
+#[test]
+fn a_304_does_not_change_how_the_content_is_framed() {
+    let (origin, larder) = start();
+    origin.on("/", |request| {
+        if is_conditional(request) {
+            let reply = Reply::status(304)
+                .cache("max-age=60")
+                .header("ETag", "\"a\"")
+                .header("Content-Length", "3");
+            reply
+                .header("Content-Encoding", "gzip")
+                .header("Connection", "X-Hop")
+                .header("X-Hop", "1")
+        } else {
+            stale().header("ETag", "\"a\"").body("content")
+        }
+    });
+    larder.get("/").send();
+    for _ in 0..2 {
+        let answer = larder.get("/").send();
+        assert_eq!(answer.text(), "content");
+        assert_eq!(
+            answer.headers("content-length"),
+            ["7"],
+            "9111 section 3.2: Content-Length is exempt"
+        );
+        assert_eq!(
+            answer.header("x-hop"),
+            None,
+            "9111 section 3.2: Connection-nominated fields are exempt"
+        );
+    }
+}
+
+#[test]
+fn a_200_replaces_the_stored_response() {
+    let (origin, larder) = start();
+    origin.on("/", |request| {
+        if is_conditional(request) {
+            Reply::ok()
+                .cache("max-age=60")
+                .header("ETag", "\"b\"")
+                .body("second")
+        } else {
+            stale()
+                .header("ETag", "\"a\"")
+                .header("X-Old", "yes")
+                .body("first")
+        }
+    });
+    larder.get("/").send();
+    assert_eq!(larder.get("/").send().text(), "second");
+    let hit = larder.get("/").send();
+    assert!(hit.hit());
+    assert_eq!(
+        (hit.text().as_str(), hit.header("etag"), hit.header("x-old")),
+        ("second", Some("\"b\""), None)
+    );
+}
+
+#[test]
+fn no_cache_is_validated_each_time_and_spares_the_content() {
+    let (origin, larder) = start();
+    origin.on("/", |request| {
+        if request.header("if-none-match") == Some("\"a\"") {
+            Reply::status(304).cache("no-cache").header("ETag", "\"a\"")
+        } else {
+            Reply::ok()
+                .cache("no-cache")
+                .header("ETag", "\"a\"")
+                .body("content")
+        }
+    });
+    for count in 1..4 {
+        let answer = larder.get("/").send();
+        assert_eq!((answer.status, answer.text().as_str()), (200, "content"));
+        assert!(
+            !answer.hit(),
+            "9111 section 5.2.2.4: MUST NOT be reused without validation"
+        );
+        assert_eq!(origin.requests("/"), count);
+    }
+    assert_eq!(origin.last("/").header("if-none-match"), Some("\"a\""));
+}
+
+#[test]
+fn the_tags_of_all_variants_go_into_one_request_and_the_304_chooses() {
+    let (origin, larder) = start();
+    origin.on("/", |request| {
+        let language = request.header("accept-language").unwrap_or_default();
+        if is_conditional(request) {
+            return Reply::status(304)
+                .cache("max-age=60")
+                .header("ETag", "\"de\"")
+                .header("Vary", "Accept-Language");
+        }
+        let tag = format!("\"{language}\"");
+        Reply::ok()
+            .cache("max-age=60")
+            .header("Vary", "Accept-Language")
+            .header("ETag", tag)
+            .body(language)
+    });
+    larder.get("/").header("Accept-Language", "en").send();
+    larder.get("/").header("Accept-Language", "de").send();
+    let third = larder.get("/").header("Accept-Language", "at").send();
+    let asked = origin.last("/");
+    let tags = asked
+        .header("if-none-match")
+        .expect("9111 section 4.3.1: a variant miss can be validated");
+    assert!(tags.contains("\"en\"") && tags.contains("\"de\""), "{tags}");
+    assert_eq!(
+        (third.status, third.text().as_str()),
+        (200, "de"),
+        "9111 section 4.3.4: the response with the 304's tag"
+    );
+    assert_eq!(
+        larder
+            .get("/")
+            .header("Accept-Language", "en")
+            .send()
+            .text(),
+        "en"
+    );
+}
+
+#[test]
+fn a_304_for_something_else_is_never_sent_to_a_client_that_did_not_ask_for_it() {
+    let (origin, larder) = start();
+    origin.on("/", |request| {
+        match (request.nth, is_conditional(request)) {
+            (1, _) => stale().header("ETag", "\"a\"").body("first"),
+            (_, true) => Reply::status(304)
+                .cache("max-age=60")
+                .header("ETag", "\"other\""),
+            (_, false) => Reply::ok()
+                .cache("max-age=60")
+                .header("ETag", "\"c\"")
+                .body("third"),
+        }
+    });
+    larder.get("/").send();
+    let second = larder.get("/").send();
+    assert_eq!(
+        (second.status, second.text().as_str()),
+        (200, "third"),
+        "9111 section 4.3.4: a strong validator that matches none MUST NOT update any; so the cache asks without condition"
+    );
+}
+
+#[test]
+fn a_304_without_tag_freshens_the_only_stored_response() {
+    let (origin, larder) = start();
+    origin.on("/", |request| {
+        let reply = if is_conditional(request) {
+            Reply::status(304)
+        } else {
+            stale().body("content")
+        };
+        if is_conditional(request) {
+            reply.cache("max-age=60")
+        } else {
+            reply.header("Last-Modified", date(-1000))
+        }
+    });
+    larder.get("/").send();
+    assert_eq!(larder.get("/").send().text(), "content");
+    assert!(larder.get("/").send().hit());
+}
+
+#[test]
+fn a_failed_validation_without_leave_to_be_stale_passes_the_error_on() {
+    let (origin, larder) = start();
+    origin.on("/", |request| match request.nth {
+        1 => Reply::ok()
+            .cache("max-age=60, must-revalidate")
+            .header("Age", "100")
+            .header("ETag", "\"a\"")
+            .body("old"),
+        2 => Reply::status(503).body("sorry"),
+        _ => Reply::status(304)
+            .cache("max-age=60")
+            .header("ETag", "\"a\""),
+    });
+    larder.get("/").send();
+    let failed = larder.get("/").send();
+    assert_eq!((failed.status, failed.text().as_str()), (503, "sorry"));
+    let after = larder.get("/").send();
+    assert_eq!(
+        (after.status, after.text().as_str()),
+        (200, "old"),
+        "an error that is not storable does not replace it"
+    );
+}
+
+#[test]
+fn a_clients_own_condition_is_answered_after_our_validation() {
+    let (origin, larder) = start();
+    origin.on("/", |request| {
+        if request
+            .header("if-none-match")
+            .is_some_and(|tags| tags.contains("\"stored\""))
+        {
+            Reply::status(304)
+                .cache("max-age=0")
+                .header("ETag", "\"stored\"")
+        } else {
+            stale().header("ETag", "\"stored\"").body("content")
+        }
+    });
+    larder.get("/").send();
+    let other = larder.get("/").header("If-None-Match", "\"client\"").send();
+    assert_eq!((other.status, other.text().as_str()), (200, "content"));
+    let same = larder
+        .get("/")
+        .header("If-None-Match", "\"client\", \"stored\"")
+        .send();
+    assert_eq!((same.status, same.body.len()), (304, 0));
+}

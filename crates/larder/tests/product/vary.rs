@@ -1,0 +1,243 @@
+//! Variants (RFC 9111 section 4.1).
+
+use crate::common::{Said, counted, start};
+use testkit::{Larder, Origin, Reply, date};
+
+fn varying(vary: &'static str) -> (Origin, Larder) {
+    let (origin, larder) = start();
+    origin.on("/", move |request| {
+        counted(request).cache("max-age=60").header("Vary", vary)
+    });
+    (origin, larder)
+}
+
+/// Asks with each set of fields in turn, and tells which of them came from the store.
+fn hits(larder: &Larder, asks: &[&[(&str, &str)]]) -> Vec<bool> {
+    let ask = |fields: &&[(&str, &str)]| {
+        fields
+            .iter()
+            .fold(larder.get("/"), |ask, (name, value)| {
+                ask.header(name, value)
+            })
+            .send()
+            .hit()
+    };
+    asks.iter().map(ask).collect()
+}
+
+#[test]
+fn variants_are_kept_side_by_side() {
+    let (origin, larder) = start();
+    origin.on("/", |request| {
+        let language = request
+            .header("accept-language")
+            .unwrap_or("none")
+            .to_owned();
+        Reply::ok()
+            .cache("max-age=60")
+            .header("Vary", "Accept-Language")
+            .body(language)
+    });
+    for round in 0..2 {
+        for language in ["en", "de", "fr"] {
+            let answer = larder.get("/").header("Accept-Language", language).send();
+            assert_eq!(answer.text(), language);
+            assert_eq!(answer.hit(), round == 1);
+        }
+    }
+    assert_eq!(larder.get("/").send().text(), "none");
+    assert_eq!(origin.requests("/"), 4);
+}
+
+#[test]
+fn a_forwarded_request_for_a_known_url_is_a_vary_miss() {
+    let (_origin, larder) = varying("Foo");
+    assert_eq!(
+        larder
+            .get("/")
+            .header("Foo", "1")
+            .send()
+            .parameter("fwd")
+            .as_deref(),
+        Some("uri-miss")
+    );
+    assert_eq!(
+        larder
+            .get("/")
+            .header("Foo", "2")
+            .send()
+            .parameter("fwd")
+            .as_deref(),
+        Some("vary-miss")
+    );
+}
+
+#[test]
+fn values_that_mean_the_same_match() {
+    for (field, values) in [
+        (
+            "Accept-Encoding",
+            &[
+                "gzip, br",
+                "br,gzip",
+                "gzip ,\tbr",
+                "GZIP, br",
+                "gzip;q=1, br;q=1.0",
+            ][..],
+        ),
+        (
+            "Accept-Language",
+            &[
+                "en, de;q=0.5",
+                "EN,de;q=0.5",
+                "de;q=0.5, en",
+                "en , de ; q=0.5",
+            ],
+        ),
+        ("Foo", &["a, b", " a, b", "a, b  "]),
+    ] {
+        let (_origin, larder) = varying(field);
+        larder.get("/").header(field, values[0]).send();
+        for value in values {
+            let answer = larder.get("/").header(field, value).send();
+            assert!(
+                answer.hit(),
+                "9111 section 4.1: {field}: {:?} and {value:?}",
+                values[0]
+            );
+        }
+    }
+}
+
+#[test]
+fn several_lines_match_their_combination() {
+    let (_origin, larder) = varying("Foo");
+    assert_eq!(
+        hits(
+            &larder,
+            &[&[("Foo", "a"), ("Foo", "b")], &[("Foo", "a, b")]]
+        ),
+        [false, true]
+    );
+}
+
+#[test]
+fn values_that_mean_something_else_do_not_match() {
+    for (field, one, other) in [
+        ("Foo", "a, b", "b, a"),
+        ("Foo", "a", "A"),
+        ("Foo", "a", ""),
+        ("Accept-Encoding", "gzip", "gzip;q=0"),
+        ("Accept-Encoding", "gzip, br;q=0.5", "gzip;q=0.5, br"),
+        ("Accept-Encoding", "gzip", "gzip, br"),
+        ("Accept-Language", "en, de;q=0.5", "de, en;q=0.5"),
+        ("Accept-Language", "en", "en-GB"),
+        ("Cookie", "a=1", "a=2"),
+        ("User-Agent", "x", "y"),
+        ("Origin", "https://a.test", "https://b.test"),
+    ] {
+        let (_origin, larder) = varying(field);
+        let asks: [&[(&str, &str)]; 2] = [&[(field, one)], &[(field, other)]];
+        assert_eq!(
+            hits(&larder, &asks),
+            [false, false],
+            "9111 section 4.1: {field}: {one:?} and {other:?}"
+        );
+    }
+}
+
+#[test]
+fn an_absent_field_matches_only_its_absence() {
+    let (_origin, larder) = varying("Foo");
+    assert_eq!(
+        hits(
+            &larder,
+            &[&[("Foo", "a")], &[], &[], &[("Foo", "a")], &[("Foo", "")]]
+        ),
+        [false, false, true, true, false]
+    );
+}
+
+#[test]
+fn all_nominated_fields_must_match() {
+    let (origin, larder) = start();
+    origin.on("/", |request| {
+        counted(request)
+            .cache("max-age=60")
+            .header("Vary", "foo")
+            .header("Vary", "BAR, Foo")
+    });
+    let asks: [&[(&str, &str)]; 5] = [
+        &[("Foo", "1"), ("Bar", "1")],
+        &[("Foo", "1"), ("Bar", "2")],
+        &[("Foo", "2"), ("Bar", "1")],
+        &[("Bar", "1"), ("Foo", "1"), ("Other", "1")],
+        &[("Foo", "1")],
+    ];
+    assert_eq!(hits(&larder, &asks), [false, false, false, true, false]);
+}
+
+#[test]
+fn a_star_never_matches() {
+    for vary in ["*", "Foo, *", "*, Foo"] {
+        let (_origin, larder) = varying(vary);
+        assert_eq!(
+            hits(&larder, &[&[], &[], &[("Foo", "1")], &[("Foo", "1")]]),
+            [false; 4],
+            "9111 section 4.1: {vary}"
+        );
+    }
+}
+
+#[test]
+fn of_several_that_match_the_newest_answers() {
+    let (origin, larder) = start();
+    origin.on("/", |request| match request.header("foo") {
+        Some("1") => Reply::ok()
+            .cache("max-age=60")
+            .undated()
+            .header("Date", date(-20))
+            .header("Vary", "Foo")
+            .body("older"),
+        _ => Reply::ok()
+            .cache("max-age=60")
+            .header("Vary", "Bar")
+            .body("newer"),
+    });
+    assert_eq!(larder.get("/").header("Foo", "1").send().text(), "older");
+    assert_eq!(larder.get("/").header("Foo", "2").send().text(), "newer");
+    let both = larder.get("/").header("Foo", "1").send();
+    assert_eq!(
+        both.text(),
+        "newer",
+        "9111 section 4: MUST use the most recent one (by Date)"
+    );
+    assert!(both.hit());
+}
+
+#[test]
+fn variants_do_not_grow_without_bound() {
+    let (origin, larder) = varying("Foo");
+    let mut client = larder.client();
+    for number in 0..600 {
+        client.get("/").header("Foo", number.to_string()).send();
+    }
+    assert!(
+        client.get("/").header("Foo", "599").send().hit(),
+        "the last one is kept"
+    );
+    let kept = (0..600)
+        .filter(|number| {
+            client
+                .get("/")
+                .header("Foo", number.to_string())
+                .send()
+                .hit()
+        })
+        .count();
+    assert!(
+        kept < 600,
+        "all of {} variants were kept",
+        origin.requests("/")
+    );
+}
