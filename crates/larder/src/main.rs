@@ -1,1 +1,38 @@
-fn main() {}
+//! The program's way in.
+
+use clap::Parser;
+use larder::{
+    cli::{Cli, Command, Ending},
+    command,
+};
+use std::{
+    io::{self, Write},
+    process::ExitCode,
+};
+
+fn main() -> ExitCode {
+    match run(Cli::parse().command) {
+        Ok(ending) => ending.into(),
+        // The reader went away, as `head` does.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "larder: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: Command) -> io::Result<Ending> {
+    let mut out = io::stdout().lock();
+    match command {
+        Command::Check { file, explain } => {
+            command::check::run(file, explain, &mut out, &mut io::stderr())
+        }
+        Command::Schema { markdown } => command::schema::run(markdown, &mut out),
+        Command::Completions { shell } => command::completions::run(shell, &mut out),
+        Command::Serve(_) | Command::Demo | Command::Explain { .. } => {
+            writeln!(io::stderr(), "larder: not here yet")?;
+            Ok(Ending::Refused)
+        }
+    }
+}

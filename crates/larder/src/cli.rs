@@ -1,0 +1,69 @@
+//! The command line.
+
+use crate::config::Flags;
+use clap::{Parser, Subcommand};
+use std::{path::PathBuf, process::ExitCode};
+
+/// A cache for HTTP in front of a dynamic application.
+#[derive(Debug, Parser)]
+#[command(name = "larder", version, about, max_term_width = 100)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Answer requests from the store, or from the application
+    Serve(Flags),
+    /// Show it: a slow sample application with the cache before it
+    Demo,
+    /// Tell everything that is wrong with a configuration
+    Check {
+        /// Configuration file
+        #[arg(default_value = "larder.toml")]
+        file: PathBuf,
+        /// Say what the configuration means, route by route
+        #[arg(long)]
+        explain: bool,
+    },
+    /// Print the JSON schema of the configuration
+    Schema {
+        /// Print the reference page instead
+        #[arg(long)]
+        markdown: bool,
+    },
+    /// Ask a running Larder why a URL is or is not answered from the store
+    Explain {
+        /// The URL, as a client would ask for it
+        url: String,
+        /// Its admin address
+        #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:9180")]
+        admin: std::net::SocketAddr,
+    },
+    /// Print completions for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+}
+
+/// How a command ended, for the shell. Wrong use of the command line is 2, which clap says itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// It is done.
+    Done,
+    /// It was refused: a faulty file, an address in use.
+    Refused,
+}
+
+impl From<Ending> for ExitCode {
+    fn from(ending: Ending) -> Self {
+        match ending {
+            Ending::Done => Self::SUCCESS,
+            Ending::Refused => Self::FAILURE,
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! `larder check`: everything that is wrong with a configuration, or what it means.
+
+mod explain;
+
+use crate::{
+    cli::Ending,
+    config::{
+        Faults, Flags, load_probing,
+        meant::{Admin, Config, Listener},
+    },
+};
+use socket2::{Domain, Protocol, Socket, Type};
+use std::{
+    io::{self, IsTerminal, Write},
+    net::SocketAddr,
+    path::PathBuf,
+};
+
+/// Checks `file` and says what was found: faults on `err`, a summary on `out`.
+pub fn run(
+    file: PathBuf,
+    explain: bool,
+    out: &mut impl Write,
+    err: &mut (impl Write + IsTerminal),
+) -> io::Result<Ending> {
+    let color = err.is_terminal();
+    match check(file) {
+        Ok((file, config)) => {
+            summary(&file, &config, out)?;
+            if explain {
+                explain::write(&config, out)?;
+            }
+            Ok(Ending::Done)
+        }
+        Err(faults) => {
+            err.write_all(faults.render(color).as_bytes())?;
+            Ok(Ending::Refused)
+        }
+    }
+}
+
+/// What `file` means, if it could be served here and now.
+///
+/// # Errors
+/// Every fault at once, addresses that cannot be listened on among them.
+pub fn check(file: PathBuf) -> Result<(String, Config), Faults> {
+    let shown = file.display().to_string();
+    let flags = Flags {
+        config: Some(file),
+        ..Flags::default()
+    };
+    let config = load_probing(&flags, try_bind)?;
+    Ok((shown, config))
+}
+
+/// Binds without listening. With `SO_REUSEPORT`, so that a running Larder of the same user, whose configuration this may be,
+/// is no obstacle.
+fn try_bind(address: SocketAddr) -> io::Result<()> {
+    let socket = Socket::new(
+        Domain::for_address(address),
+        Type::STREAM,
+        Some(Protocol::TCP),
+    )?;
+    socket.set_reuse_address(true)?;
+    socket.set_reuse_port(true)?;
+    socket.bind(&address.into())
+}
+
+fn summary(file: &str, config: &Config, out: &mut impl Write) -> io::Result<()> {
+    let addresses: Vec<String> = config.listeners.iter().map(listener).collect();
+    let origins: Vec<&str> = config.origins.iter().map(|origin| origin.name()).collect();
+    writeln!(out, "{file} is in order")?;
+    writeln!(out, "listens on {}", addresses.join(", "))?;
+    match config.admin {
+        Admin::At(address) => writeln!(out, "admin on {address}")?,
+        Admin::Off => writeln!(out, "admin off")?,
+    }
+    writeln!(out, "origins: {}", origins.join(", "))?;
+    writeln!(out, "routes: {}", config.site.routes.len())?;
+    writeln!(
+        out,
+        "memory: {}",
+        bytesize::ByteSize(config.memory).display().iec()
+    )
+}
+
+fn listener(listener: &Listener) -> String {
+    let address = &listener.address;
+    match (listener.certificates.is_empty(), listener.redirect_https) {
+        (false, _) => format!("{address} (TLS)"),
+        (true, Some(_)) => format!("{address} (redirects to https)"),
+        (true, None) => address.to_string(),
+    }
+}

@@ -1,0 +1,162 @@
+//! What a configuration means, in plain words.
+
+use crate::config::meant::Config;
+use proxy::policy::{
+    HostPattern, Lifetime, LifetimeMode, Matcher, PathPattern, Policy, StatusPattern, TextPattern,
+};
+use std::{
+    io::{self, Write},
+    time::Duration,
+};
+
+/// Says route by route what holds.
+pub(super) fn write(config: &Config, out: &mut impl Write) -> io::Result<()> {
+    for (number, route) in config.site.routes.iter().enumerate() {
+        writeln!(
+            out,
+            "\n{}. {}: {}",
+            number + 1,
+            route.name,
+            matches(&route.matcher)
+        )?;
+        for line in holds(&route.policy) {
+            writeln!(out, "   {line}")?;
+        }
+    }
+    Ok(())
+}
+
+fn matches(matcher: &Matcher) -> String {
+    let mut parts = Vec::new();
+    let mut say = |what: &str, list: Vec<String>| {
+        if !list.is_empty() {
+            parts.push(format!("{what} {}", list.join(" or ")));
+        }
+    };
+    say("host", matcher.hosts.iter().map(host).collect());
+    say("path", matcher.paths.iter().map(path).collect());
+    say(
+        "method",
+        matcher.methods.iter().map(ToString::to_string).collect(),
+    );
+    say(
+        "header",
+        matcher
+            .headers
+            .iter()
+            .map(|field| field.name.to_string())
+            .collect(),
+    );
+    say(
+        "cookie",
+        matcher
+            .cookies
+            .iter()
+            .map(|cookie| name(&cookie.name))
+            .collect(),
+    );
+    say(
+        "parameter",
+        matcher
+            .query
+            .iter()
+            .map(|param| name(&param.name))
+            .collect(),
+    );
+    say(
+        "client",
+        matcher.clients.iter().map(ToString::to_string).collect(),
+    );
+    if parts.is_empty() {
+        "everything".to_owned()
+    } else {
+        parts.join(", ")
+    }
+}
+
+fn host(host: &HostPattern) -> String {
+    match host {
+        HostPattern::Exact(host) => host.clone(),
+        HostPattern::Suffix(host) => format!("*.{host}"),
+        HostPattern::Any => "*".to_owned(),
+    }
+}
+
+fn path(path: &PathPattern) -> String {
+    match path {
+        PathPattern::Exact(path) => path.clone(),
+        PathPattern::Prefix(path) => format!("{path}*"),
+        PathPattern::Wildcard(regex) | PathPattern::Regex(regex) => format!("~ {regex}"),
+    }
+}
+
+fn name(name: &TextPattern) -> String {
+    match name {
+        TextPattern::Exact(name) => name.clone(),
+        TextPattern::Prefix(name) => format!("{name}*"),
+        TextPattern::Regex(regex) => format!("~ {regex}"),
+    }
+}
+
+fn holds(policy: &Policy) -> Vec<String> {
+    let mut lines = vec![format!("answered by {}", policy.origin.name())];
+    if !policy.cache {
+        lines.push("nothing is stored".to_owned());
+        return lines;
+    }
+    lines.push(lifetime(&policy.lifetime));
+    if let Some(window) = policy.stale.while_revalidate {
+        lines.push(format!("stale for {} while it is refreshed", shown(window)));
+    }
+    if let Some(window) = policy.stale.if_error {
+        lines.push(format!(
+            "stale for {} when the origin answers with an error",
+            shown(window)
+        ));
+    }
+    let unreachable = shown(policy.stale.unreachable);
+    lines.push(format!(
+        "stale for {unreachable} when the origin cannot be reached"
+    ));
+    let bypass = &policy.bypass;
+    let bypasses = bypass.cookies.len()
+        + bypass.headers.len()
+        + bypass.paths.len()
+        + bypass.methods.len()
+        + bypass.query.len();
+    if bypasses > 0 {
+        lines.push(format!(
+            "passed by where one of {bypasses} conditions holds"
+        ));
+    }
+    lines
+}
+
+fn lifetime(lifetime: &Lifetime) -> String {
+    let list: Vec<String> = lifetime
+        .by_status
+        .iter()
+        .map(|(pattern, time)| format!("{} for {}", status(*pattern), shown(*time)))
+        .collect();
+    let list = list.join(", ");
+    match (lifetime.mode, list.is_empty()) {
+        (_, true) => "lifetimes as the origin says".to_owned(),
+        (LifetimeMode::Default, _) => format!("lifetimes as the origin says, else {list}"),
+        (LifetimeMode::Static, _) => {
+            format!("lifetimes as the origin says, else, and for static types always, {list}")
+        }
+        (LifetimeMode::Override, _) => format!("lifetimes whatever the origin says: {list}"),
+    }
+}
+
+fn status(pattern: StatusPattern) -> String {
+    match pattern {
+        StatusPattern::Exact(code) => code.to_string(),
+        StatusPattern::Class(digit) => format!("{digit}xx"),
+        StatusPattern::Any => "any other".to_owned(),
+    }
+}
+
+fn shown(duration: Duration) -> String {
+    humantime::format_duration(duration).to_string()
+}

@@ -1,0 +1,138 @@
+//! What is wrong with a configuration: each fault with its place and what to write instead.
+
+use miette::{
+    Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode,
+    SourceSpan,
+};
+use std::{fmt, ops::Range};
+
+/// One fault.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// What is wrong, in one line.
+    pub what: String,
+    /// Bytes of the file that the caret points at; `None` where the fault is not in the file (a flag, a missing key).
+    pub span: Option<Range<usize>>,
+    /// What to write instead.
+    pub instead: Option<String>,
+}
+
+impl Fault {
+    /// A fault at `span`.
+    pub fn at(span: &Range<usize>, what: impl Into<String>) -> Self {
+        Self {
+            what: what.into(),
+            span: Some(span.clone()),
+            instead: None,
+        }
+    }
+
+    /// A fault of no place in the file.
+    pub fn anywhere(what: impl Into<String>) -> Self {
+        Self {
+            what: what.into(),
+            span: None,
+            instead: None,
+        }
+    }
+
+    /// Adds what to write instead.
+    #[must_use]
+    pub fn instead(mut self, instead: impl Into<String>) -> Self {
+        self.instead = Some(instead.into());
+        self
+    }
+}
+
+/// Everything that is wrong with one configuration, in the order of the file.
+#[derive(Clone, Debug)]
+pub struct Faults {
+    file: String,
+    text: String,
+    faults: Vec<Fault>,
+}
+
+impl Faults {
+    /// The faults of the file called `file` with the content `text`.
+    pub(crate) fn new(file: String, text: String, mut faults: Vec<Fault>) -> Self {
+        faults.sort_by_key(|fault| fault.span.as_ref().map_or(usize::MAX, |span| span.start));
+        Self { file, text, faults }
+    }
+
+    /// The faults one by one, in the order of the file.
+    pub fn list(&self) -> &[Fault] {
+        &self.faults
+    }
+
+    /// The faults for a person to read, each with its line and a caret; with `color`, in the terminal's colours.
+    pub fn render(&self, color: bool) -> String {
+        let theme = if color {
+            GraphicalTheme::unicode()
+        } else {
+            GraphicalTheme::unicode_nocolor()
+        };
+        let handler = GraphicalReportHandler::new_themed(theme)
+            .with_width(100)
+            .with_links(false);
+        let source = NamedSource::new(&self.file, self.text.clone());
+        let mut out = String::new();
+        for fault in &self.faults {
+            let shown = Shown {
+                fault,
+                source: &source,
+            };
+            // Writing into a string does not fail.
+            let _ = handler.render_report(&mut out, &shown);
+        }
+        let ending = match self.faults.len() {
+            1 => "1 fault".to_owned(),
+            several => format!("{several} faults"),
+        };
+        out.push_str(&format!("{ending} in {}\n", self.file));
+        out
+    }
+}
+
+impl fmt::Display for Faults {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.render(false))
+    }
+}
+
+impl std::error::Error for Faults {}
+
+/// A fault beside the text it points into, as miette wants it.
+#[derive(Debug)]
+struct Shown<'a> {
+    fault: &'a Fault,
+    source: &'a NamedSource<String>,
+}
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.fault.what)
+    }
+}
+
+impl std::error::Error for Shown<'_> {}
+
+impl Diagnostic for Shown<'_> {
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        let instead = self.fault.instead.as_ref()?;
+        Some(Box::new(instead))
+    }
+
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        self.fault.span.as_ref()?;
+        Some(self.source)
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        let span = self.fault.span.clone()?;
+        let span = SourceSpan::from(span);
+        Some(Box::new(std::iter::once(LabeledSpan::new_with_span(
+            Some("here".to_owned()),
+            span,
+        ))))
+    }
+}

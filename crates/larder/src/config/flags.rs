@@ -1,0 +1,41 @@
+//! What the command line says of the configuration; it goes before the file.
+
+use super::{
+    meant::{AccessTarget, Admin},
+    value::{ListenAddress, ServerUrl, Size, Word, Wrong},
+};
+use clap::Args;
+use std::path::PathBuf;
+
+/// What `larder serve` is told.
+#[derive(Args, Clone, Debug, Default)]
+pub struct Flags {
+    /// The application, e.g. http://127.0.0.1:5001 (a bare :5001 will do)
+    #[arg(value_name = "ORIGIN", value_parser = word::<ServerUrl>)]
+    pub origin: Option<ServerUrl>,
+    /// Where clients connect; may be repeated [default: 127.0.0.1:8080]
+    #[arg(long, value_name = "ADDR", value_parser = word::<ListenAddress>)]
+    pub listen: Vec<ListenAddress>,
+    /// Address of metrics and health, or "off" [default: 127.0.0.1:9180]
+    #[arg(long, value_name = "ADDR", value_parser = word::<Admin>)]
+    pub admin: Option<Admin>,
+    /// Configuration file
+    #[arg(long, short, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Budget of the store in memory [default: 512MiB]
+    #[arg(long, value_name = "SIZE", value_parser = word::<Size>)]
+    pub memory: Option<Size>,
+    /// Worker threads [default: one for each core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub workers: Option<u32>,
+    /// Access log: a file, "stdout" or "off" [default: off]
+    #[arg(long, value_name = "FILE", value_parser = word::<AccessTarget>)]
+    pub access_log: Option<AccessTarget>,
+}
+
+fn word<T: Word>(text: &str) -> Result<T, String> {
+    T::parse(text).map_err(|Wrong { what, instead }| match instead {
+        Some(instead) => format!("{what}; write {}", instead.trim_matches('"')),
+        None => what,
+    })
+}

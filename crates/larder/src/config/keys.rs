@@ -1,0 +1,151 @@
+//! Keys that the configuration does not know, and what was probably meant by them.
+
+use super::{Fault, schema::View};
+use serde_json::{Map, Value};
+use std::{collections::BTreeMap, ops::Range};
+use toml::{
+    Spanned,
+    de::{DeTable, DeValue},
+};
+
+/// What people know from other programs, and how it is called here.
+const OTHER_WORDS: &[(&str, &str)] = &[
+    ("upstream", "origin"),
+    ("backend", "origin"),
+    ("proxy_pass", "origin"),
+    ("proxy_cache_valid", "ttl"),
+    ("max_age", "ttl"),
+    ("expires", "ttl"),
+    ("grace", "stale"),
+    ("location", "route"),
+    ("routes", "route"),
+    ("origins", "origin"),
+    ("bind", "listen"),
+    ("port", "listen"),
+    ("server", "servers"),
+    ("url", "servers"),
+    ("vary", "headers"),
+    ("cert", "certificate"),
+    ("methods", "method"),
+    ("proxy_no_cache", "bypass"),
+    ("threads", "workers"),
+];
+
+/// Takes the unknown keys out of `table` and reports them.
+pub(super) fn take_unknown(table: &mut DeTable<'_>, root: &Value, faults: &mut Vec<Fault>) {
+    let mut places = Places::default();
+    places.collect("", View::root(root));
+    Walk { places, faults }.table(table, View::root(root));
+}
+
+struct Walk<'a> {
+    places: Places,
+    faults: &'a mut Vec<Fault>,
+}
+
+impl Walk<'_> {
+    fn table(&mut self, table: &mut DeTable<'_>, schema: View<'_>) {
+        let Some((known, schema)) = schema.table() else {
+            return;
+        };
+        let mut unknown = Vec::new();
+        for (key, value) in table.iter_mut() {
+            match known.get(key.get_ref().as_ref()) {
+                Some(inner) => self.value(value, schema.to(inner)),
+                None => unknown.push((key.get_ref().to_string(), key.span())),
+            }
+        }
+        for (key, span) in unknown {
+            self.faults.push(self.unknown(&key, &span, known));
+            table.remove(key.as_str());
+        }
+    }
+
+    fn value(&mut self, value: &mut Spanned<DeValue<'_>>, schema: View<'_>) {
+        match value.get_mut() {
+            DeValue::Table(table) => self.table(table, schema),
+            DeValue::Array(list) => {
+                let Some(members) = schema.members() else {
+                    return;
+                };
+                for member in list.iter_mut() {
+                    self.value(member, members);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn unknown(&self, key: &str, span: &Range<usize>, known: &Map<String, Value>) -> Fault {
+        let fault = Fault::at(span, format!("unknown key `{key}`"));
+        if let Some(nearest) = nearest_key(key, known) {
+            return fault.instead(format!("did you mean `{nearest}`?"));
+        }
+        match self.places.of(key) {
+            Some(places) => fault.instead(format!("`{key}` belongs into {places}")),
+            None => fault.instead(format!("known here: {}", join(known.keys()))),
+        }
+    }
+}
+
+fn nearest_key<'a>(key: &str, known: &'a Map<String, Value>) -> Option<&'a str> {
+    let word = key.to_ascii_lowercase().replace('-', "_");
+    let other = OTHER_WORDS.iter().find(|(theirs, _)| *theirs == word);
+    let translated = other.and_then(|(_, ours)| known.get_key_value(*ours));
+    let nearest = nearest(&word, known.keys().map(String::as_str));
+    translated.map(|(ours, _)| ours.as_str()).or(nearest)
+}
+
+/// The candidate nearest to `word`, where one is near enough to be meant.
+pub(super) fn nearest<'a>(
+    word: &str,
+    candidates: impl Iterator<Item = &'a str>,
+) -> Option<&'a str> {
+    let most = (word.chars().count() / 3).max(1);
+    candidates
+        .map(|candidate| (strsim::damerau_levenshtein(word, candidate), candidate))
+        .filter(|(distance, _)| *distance <= most)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate)
+}
+
+/// The names in backticks, with commas.
+pub(super) fn join<T: AsRef<str>>(names: impl Iterator<Item = T>) -> String {
+    let quoted: Vec<String> = names.map(|name| format!("`{}`", name.as_ref())).collect();
+    quoted.join(", ")
+}
+
+/// Which tables know a key.
+#[derive(Default)]
+struct Places(BTreeMap<String, Vec<String>>);
+
+impl Places {
+    fn collect(&mut self, path: &str, schema: View<'_>) {
+        let Some((known, schema)) = schema.table() else {
+            return;
+        };
+        for (key, inner) in known {
+            let here = if path.is_empty() {
+                "the top of the file".to_owned()
+            } else {
+                format!("`{path}`")
+            };
+            self.0.entry(key.clone()).or_default().push(here);
+            let inner = schema.to(inner);
+            let below = |open: &str, close: &str| match path.trim_matches(['[', ']']) {
+                "" => format!("{open}{key}{close}"),
+                path => format!("{open}{path}.{key}{close}"),
+            };
+            match inner.members() {
+                Some(members) => self.collect(&below("[[", "]]"), members),
+                None => self.collect(&below("[", "]"), inner),
+            }
+        }
+    }
+
+    /// The tables that know `key`, unless there are too many to be of help.
+    fn of(&self, key: &str) -> Option<String> {
+        let places = self.0.get(key)?;
+        (places.len() <= 3).then(|| places.join(" or "))
+    }
+}

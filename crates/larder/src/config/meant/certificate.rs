@@ -1,0 +1,64 @@
+//! Certificates: whether the files are there, can be read and belong together.
+
+use super::Sink;
+use crate::config::{Fault, value::At, written};
+use proxy::listen::{CertificateFiles, TlsError, TlsStore};
+use std::{fs::File, ops::Range, path::PathBuf};
+
+const READABLE: &str = "name a PEM file that Larder may read";
+
+/// The files of one certificate, if they are in order; `span` is the listener's place.
+pub(super) fn read(
+    written: &written::Certificate,
+    span: &Range<usize>,
+    sink: &mut Sink<'_>,
+) -> Option<CertificateFiles> {
+    let (chain, key) = both(written, span, sink)?;
+    // Both are looked for before either is read, so that two missing files are two faults.
+    let there = [chain, key].map(|file| is_there(file, sink));
+    if there.contains(&false) {
+        return None;
+    }
+    let files = CertificateFiles {
+        chain: chain.value.clone(),
+        key: key.value.clone(),
+    };
+    match TlsStore::load(vec![files.clone()]) {
+        Ok(_) => Some(files),
+        Err(error) => {
+            let in_key = matches!(&error, TlsError::File { path, .. } if *path == key.value)
+                || matches!(&error, TlsError::Unusable { .. });
+            let place = if in_key { key } else { chain };
+            sink.push(Fault::at(&place.span, error.to_string()).instead(READABLE));
+            None
+        }
+    }
+}
+
+/// Certificate and key, where both are written.
+fn both<'a>(
+    written: &'a written::Certificate,
+    span: &Range<usize>,
+    sink: &mut Sink<'_>,
+) -> Option<(&'a At<PathBuf>, &'a At<PathBuf>)> {
+    let fault = match (&written.certificate, &written.key) {
+        (Some(chain), Some(key)) => return Some((chain, key)),
+        (None, Some(At { span, .. })) => Fault::at(span, "a key without its certificate")
+            .instead("add `certificate = \"/etc/larder/site.pem\"`"),
+        (Some(At { span, .. }), None) => Fault::at(span, "a certificate without its key")
+            .instead("add `key = \"/etc/larder/site.key\"`"),
+        (None, None) => Fault::at(span, "TLS without a certificate")
+            .instead("write `tls = [{ certificate = \"site.pem\", key = \"site.key\" }]`"),
+    };
+    sink.missing(fault);
+    None
+}
+
+fn is_there(file: &At<PathBuf>, sink: &mut Sink<'_>) -> bool {
+    let Err(error) = File::open(&file.value) else {
+        return true;
+    };
+    let what = format!("cannot read {}: {error}", file.value.display());
+    sink.push(Fault::at(&file.span, what).instead(READABLE));
+    false
+}

@@ -1,0 +1,84 @@
+//! What clients may cost.
+
+use super::Sink;
+use crate::config::{Fault, value::Text, written};
+use std::time::Duration;
+
+/// `header_size` at least: an ordinary browser needs this much.
+const LEAST_HEADER: u64 = 8 << 10;
+
+/// What clients may cost.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// For the listeners.
+    pub listen: proxy::listen::Limits,
+    /// Largest request body in bytes; `None`: no limit.
+    pub request_body: Option<u64>,
+    /// Variants kept for one cache key.
+    pub variants: usize,
+    /// How long requests under way may take when the program stops.
+    pub drain_time: Duration,
+}
+
+pub(super) fn build(written: Option<&written::Limits>, sink: &mut Sink<'_>) -> Limits {
+    let none = written::Limits::default();
+    let written = written.unwrap_or(&none);
+    let usual = proxy::listen::Limits::default();
+    if let Some(size) = &written.header_size
+        && size.value.0 < LEAST_HEADER
+    {
+        sink.push(
+            Fault::at(
+                &size.span,
+                "requests of ordinary browsers need at least 8 KiB",
+            )
+            .instead("write `header_size = \"8KiB\"`"),
+        );
+    }
+    let size = |text: &Option<Text<crate::config::value::Size>>, usual: usize| {
+        text.as_ref().map_or(usual, |size| size.value.0 as usize)
+    };
+    let time = |text: &Option<Text<Duration>>, usual: Duration| {
+        text.as_ref().map_or(usual, |time| time.value)
+    };
+    let mut least = |key, count, usual| sink.at_least(1, key, count, usual);
+    let per_address = written.connections_per_address.as_ref();
+    let listen = proxy::listen::Limits {
+        connections: least(
+            "connections",
+            written.connections.as_ref(),
+            usual.connections as u32,
+        ) as usize,
+        connections_per_address: per_address
+            .map(|_| least("connections_per_address", per_address, 1) as usize)
+            .or(usual.connections_per_address),
+        header_size: size(&written.header_size, usual.header_size),
+        headers: least(
+            "header_count",
+            written.header_count.as_ref(),
+            usual.headers as u32,
+        ) as usize,
+        target: size(&written.target_length, usual.target),
+        head_time: time(&written.header_time, usual.head_time),
+        idle_time: time(&written.idle_time, usual.idle_time),
+        body_time: time(&written.body_time, usual.body_time),
+        write_time: time(&written.write_time, usual.write_time),
+        handshake_time: time(&written.handshake_time, usual.handshake_time),
+        http2_streams: least(
+            "http2_streams",
+            written.http2_streams.as_ref(),
+            usual.http2_streams,
+        ),
+        http2_resets: written
+            .http2_resets
+            .as_ref()
+            .map_or(usual.http2_resets, |count| count.value.0),
+        ..usual
+    };
+    Limits {
+        listen,
+        request_body: written.request_body.as_ref().map(|size| size.value.0),
+        variants: least("variants", written.variants.as_ref(), 64) as usize,
+        drain_time: time(&written.drain_time, Duration::from_secs(30)),
+    }
+}

@@ -1,0 +1,149 @@
+//! Where clients connect.
+
+use super::{Sink, certificate, settings::values};
+use crate::config::{
+    Fault, Flags,
+    value::{At, Brief, ListenAddress},
+    written,
+};
+use ipnet::IpNet;
+use proxy::listen::{Address, CertificateFiles, ListenConfig, TlsStore};
+use std::{
+    net::{Ipv4Addr, SocketAddr},
+    ops::Range,
+    sync::Arc,
+};
+
+/// One place where clients connect.
+#[derive(Clone, Debug)]
+pub struct Listener {
+    /// Where it waits.
+    pub address: ListenAddress,
+    /// Certificates that could be read; with any, it speaks TLS. The first one is the fallback.
+    pub certificates: Vec<CertificateFiles>,
+    /// Networks whose connections begin with a PROXY protocol header.
+    pub proxy_protocol: Vec<IpNet>,
+    /// Answers with a redirect to `https` on this port.
+    pub redirect_https: Option<u16>,
+    /// Permission bits of a Unix socket.
+    pub mode: Option<u32>,
+}
+
+/// A listener, and where its address stands in the file.
+pub(super) type Placed = (Listener, Option<Range<usize>>);
+
+impl Listener {
+    const fn plain(address: ListenAddress) -> Self {
+        Self {
+            address,
+            certificates: Vec::new(),
+            proxy_protocol: Vec::new(),
+            redirect_https: None,
+            mode: None,
+        }
+    }
+
+    /// As the listeners take it, with the certificates in `tls` where there are any.
+    pub fn config(&self, tls: Option<Arc<TlsStore>>) -> ListenConfig {
+        let address = match &self.address {
+            ListenAddress::Tcp(address) => Address::Tcp(*address),
+            ListenAddress::Unix(path) => Address::Unix(path.clone()),
+        };
+        ListenConfig {
+            tls,
+            proxy_protocol: self.proxy_protocol.clone(),
+            redirect_https: self.redirect_https,
+            unix_mode: self.mode,
+            ..ListenConfig::plain(address)
+        }
+    }
+}
+
+pub(super) fn build(written: &written::Config, flags: &Flags, sink: &mut Sink<'_>) -> Vec<Placed> {
+    let mut listeners: Vec<Placed> = Vec::new();
+    let in_file = written.listen.as_ref().map(|list| (&list.list, &list.span));
+    if flags.listen.is_empty() {
+        for table in in_file.into_iter().flat_map(|(list, _)| list) {
+            listeners.extend(listener(table, sink));
+        }
+        if let Some((list, span)) = in_file
+            && list.is_empty()
+        {
+            sink.missing(
+                Fault::at(span, "nobody can connect: `listen` is empty")
+                    .instead("write `listen = [\"127.0.0.1:8080\"]`"),
+            );
+        }
+    } else {
+        listeners.extend(
+            flags
+                .listen
+                .iter()
+                .cloned()
+                .map(|address| (Listener::plain(address), None)),
+        );
+    }
+    if listeners.is_empty() {
+        let usual = SocketAddr::from((Ipv4Addr::LOCALHOST, 8080));
+        listeners.push((Listener::plain(ListenAddress::Tcp(usual)), None));
+    }
+    listeners
+}
+
+fn listener(table: &Brief<written::Listen>, sink: &mut Sink<'_>) -> Option<Placed> {
+    let Brief { value, span } = table;
+    let certificates: Vec<CertificateFiles> = value
+        .tls
+        .iter()
+        .flatten()
+        .filter_map(|files| certificate::read(files, span, sink))
+        .collect();
+    let redirect = value.redirect_https.as_ref();
+    if let (Some(redirect), Some(_)) = (redirect, &value.tls) {
+        sink.push(
+            Fault::at(
+                &redirect.span,
+                "this listener speaks TLS: a redirect to `https` would never end",
+            )
+            .instead("redirect from the listener without `tls`"),
+        );
+    }
+    let Some(address) = &value.address else {
+        sink.missing(
+            Fault::at(span, "a listener without an address")
+                .instead("add `address = \"127.0.0.1:8080\"`"),
+        );
+        return None;
+    };
+    if let (Some(mode), ListenAddress::Tcp(_)) = (&value.mode, &address.value) {
+        sink.push(
+            Fault::at(
+                &mode.span,
+                "only the file of a Unix socket has permission bits",
+            )
+            .instead("leave `mode` out"),
+        );
+    }
+    let listener = Listener {
+        address: address.value.clone(),
+        certificates,
+        proxy_protocol: values(value.proxy_protocol.as_ref()),
+        redirect_https: redirect.and_then(|port| self::port(port, sink)),
+        mode: value.mode.as_ref().map(|mode| mode.value.0),
+    };
+    Some((listener, Some(address.span.clone())))
+}
+
+fn port(written: &At<crate::config::value::Count>, sink: &mut Sink<'_>) -> Option<u16> {
+    let At { value, span } = written;
+    match u16::try_from(value.0) {
+        Ok(port) if port != 0 => Some(port),
+        _ => {
+            sink.push(
+                Fault::at(span, format!("{} is not a port", value.0))
+                    .instead("write `redirect_https = 443`"),
+            );
+            None
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! What the configuration means: plain values, ready for the walk, that cannot be built wrong.
+
+mod addresses;
+mod certificate;
+mod limits;
+mod listen;
+mod matchers;
+mod origins;
+mod policy;
+mod routes;
+mod server;
+mod settings;
+mod sink;
+
+pub use limits::Limits;
+pub use listen::Listener;
+pub use settings::{AccessTarget, Admin, Log};
+
+use super::{Fault, Flags, Probe, written};
+use origin::Origin;
+use proxy::policy::Site;
+use sink::Sink;
+use std::sync::Arc;
+
+/// Everything the program is built from.
+#[derive(Debug)]
+pub struct Config {
+    /// Where clients connect; at least one.
+    pub listeners: Vec<Listener>,
+    /// Metrics, health and `explain`.
+    pub admin: Admin,
+    /// Worker threads; at least one.
+    pub workers: usize,
+    /// Budget of the store in memory, in bytes.
+    pub memory: u64,
+    /// What clients may cost.
+    pub limits: Limits,
+    /// Logs.
+    pub log: Log,
+    /// Every origin, in the order of the file; at least one.
+    pub origins: Vec<Arc<Origin>>,
+    /// What the walk asks.
+    pub site: Site,
+}
+
+/// Makes sense of what is written. Returns nothing only where `faults` grew.
+pub(super) fn build(
+    written: &written::Config,
+    flags: &Flags,
+    probe: Probe,
+    faults: &mut Vec<Fault>,
+) -> Option<Config> {
+    let mut sink = Sink::new(faults);
+    let limits = limits::build(written.limits.as_ref(), &mut sink);
+    let memory = settings::memory(written.memory.as_ref(), flags, &mut sink);
+    let workers = settings::workers(written.workers.as_ref(), flags, &mut sink);
+    let admin = settings::admin(written, flags);
+    let listeners = listen::build(written, flags, &mut sink);
+    addresses::check(&listeners, written, admin, probe, &mut sink);
+    let origins = origins::build(written, flags, &mut sink);
+    let routes = routes::build(written, &origins, memory, &mut sink);
+    let report = settings::report(written.report.as_ref(), &mut sink);
+    if sink.any() {
+        return None;
+    }
+    let listeners = listeners
+        .into_iter()
+        .map(|(listener, _)| listener)
+        .collect();
+    Some(Config {
+        listeners,
+        admin,
+        workers,
+        memory,
+        log: settings::log(written.log.as_ref(), flags),
+        origins: origins.all(),
+        site: Site {
+            routes,
+            report,
+            name: settings::name(written),
+            trusted: settings::trusted(written),
+            largest_request_body: limits.request_body,
+            targets: settings::targets(written),
+            most_variants: limits.variants,
+        },
+        limits,
+    })
+}

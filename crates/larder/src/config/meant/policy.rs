@@ -1,0 +1,172 @@
+//! What holds on a route.
+
+use super::{Sink, settings::values};
+use crate::config::{
+    Fault,
+    value::{CookieName, EditableName, FieldLine, Many, Query, Size, Text, Ttl},
+    written::{self, Defaults},
+};
+use origin::Origin;
+use proxy::policy::{Bypass, Edit, KeySpec, Lifetime, LifetimeMode, Policy, Stale};
+use rules::{
+    key::{ParamPattern, QueryChoice, TRACKING},
+    storable::SetCookie,
+};
+use std::{sync::Arc, time::Duration};
+
+const DEFAULT_LARGEST_BODY: u64 = 64 << 20;
+const DEFAULT_COLLAPSE_WAIT: Duration = Duration::from_secs(5);
+const DEFAULT_UNREACHABLE: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The policy of a route from its own keys over the defaults'.
+pub(super) fn build(written: &Defaults, origin: Arc<Origin>, memory: u64) -> Policy {
+    let largest = written.largest_body.as_ref().map(|size| size.value.0);
+    Policy {
+        origin,
+        host: written.origin_host.as_ref().map(|host| host.value.clone()),
+        cache: written.cache.unwrap_or(true),
+        lifetime: lifetime(written),
+        stale: stale(written.stale.as_ref()),
+        key: key(written.key.as_ref()),
+        bypass: bypass(written.bypass.as_ref()),
+        set_cookie: match written.set_cookie {
+            Some(written::SetCookie::Refuse) | None => SetCookie::Refuse,
+            Some(written::SetCookie::Strip) => SetCookie::Strip,
+            Some(written::SetCookie::Store) => SetCookie::Store,
+        },
+        client_may_force: written.client_may_force.unwrap_or(true),
+        largest_body: largest.unwrap_or(DEFAULT_LARGEST_BODY).min(memory),
+        browser_ttl: written.browser_ttl.as_ref().map(|time| time.value),
+        collapse_wait: written
+            .collapse_wait
+            .as_ref()
+            .map_or(DEFAULT_COLLAPSE_WAIT, |time| time.value),
+        request_edits: edits(written.request_headers.as_ref()),
+        response_edits: edits(written.response_headers.as_ref()),
+        pass_fields: values(written.pass_fields.as_ref()),
+        redirect_https: written.redirect_https.unwrap_or(false),
+    }
+}
+
+fn lifetime(written: &Defaults) -> Lifetime {
+    let ttl = written.ttl.as_ref();
+    Lifetime {
+        mode: match written.ttl_mode.as_ref().map(|mode| mode.value) {
+            Some(written::TtlMode::Default) | None => LifetimeMode::Default,
+            Some(written::TtlMode::Static) => LifetimeMode::Static,
+            Some(written::TtlMode::Override) => LifetimeMode::Override,
+        },
+        by_status: ttl.map_or_else(Vec::new, |ttl| {
+            let Ttl(list) = &ttl.value;
+            list.clone()
+        }),
+        heuristic: written.heuristic.unwrap_or(true),
+    }
+}
+
+fn stale(written: Option<&written::Stale>) -> Stale {
+    let time = |text: Option<&Text<Duration>>| text.map(|time| time.value);
+    Stale {
+        while_revalidate: written.and_then(|stale| time(stale.while_revalidate.as_ref())),
+        if_error: written.and_then(|stale| time(stale.if_error.as_ref())),
+        unreachable: written
+            .and_then(|stale| time(stale.unreachable.as_ref()))
+            .unwrap_or(DEFAULT_UNREACHABLE),
+    }
+}
+
+fn key(written: Option<&written::Key>) -> KeySpec {
+    let none = written::Key::default();
+    let written = written.unwrap_or(&none);
+    let query = match (&written.query, &written.query_except) {
+        (Some(query), _) => {
+            let Query(choice) = &query.value;
+            choice.clone()
+        }
+        (None, Some(list)) => QueryChoice::Except(values(Some(list))),
+        (None, None) => QueryChoice::All,
+    };
+    let mut drop = values(written.drop.as_ref());
+    if written.drop_tracking.unwrap_or(false) {
+        drop.extend(TRACKING.iter().map(|name| ParamPattern::parse(name)));
+    }
+    let cookies = values(written.cookies.as_ref());
+    KeySpec {
+        scheme: written.scheme.unwrap_or(false),
+        host: written.host.unwrap_or(true),
+        query,
+        drop,
+        sort: written.sort.unwrap_or(false),
+        headers: values(written.headers.as_ref()),
+        cookies: cookies.into_iter().map(|CookieName(name)| name).collect(),
+    }
+}
+
+fn bypass(written: Option<&written::Bypass>) -> Bypass {
+    written.map_or_else(Bypass::default, |written| Bypass {
+        cookies: values(written.cookies.as_ref()),
+        headers: values(written.headers.as_ref()),
+        paths: values(written.paths.as_ref()),
+        methods: values(written.methods.as_ref()),
+        query: values(written.query.as_ref()),
+    })
+}
+
+fn edits(written: Option<&written::Edits>) -> Vec<Edit> {
+    let Some(written) = written else {
+        return Vec::new();
+    };
+    let lines = |list: Option<&Many<Text<FieldLine>>>| values(list).into_iter();
+    let removed = values(written.remove.as_ref()).into_iter();
+    removed
+        .map(|EditableName(name)| Edit::Remove(name))
+        .chain(lines(written.set.as_ref()).map(|line| Edit::Set(line.name, line.value)))
+        .chain(lines(written.add.as_ref()).map(|line| Edit::Add(line.name, line.value)))
+        .collect()
+}
+
+/// Keys of one table that cannot both be meant.
+pub(super) fn contradictions(written: &Defaults, memory: u64, sink: &mut Sink<'_>) {
+    if let (Some(false), Some(ttl)) = (written.cache, &written.ttl) {
+        sink.push(
+            Fault::at(
+                &ttl.span,
+                "nothing is stored here (`cache = false`): `ttl` has no effect",
+            )
+            .instead("leave out one of them"),
+        );
+    }
+    if let Some(key) = &written.key
+        && let (Some(_), Some(except)) = (&key.query, &key.query_except)
+    {
+        sink.push(
+            Fault::at(
+                &except.span,
+                "`query` and `query_except` contradict each other",
+            )
+            .instead("leave out one of them"),
+        );
+    }
+    if let Some(Text {
+        value: Size(bytes),
+        span,
+    }) = &written.largest_body
+        && *bytes > memory
+    {
+        sink.push(
+            Fault::at(span, "a body of this size does not fit into the store").instead(format!(
+                "write at most `{memory}B`, or give the store more memory"
+            )),
+        );
+    }
+}
+
+/// Keys of a whole policy that do nothing for want of another.
+pub(super) fn without_effect(written: &Defaults, sink: &mut Sink<'_>) {
+    if let (Some(mode), None) = (&written.ttl_mode, &written.ttl) {
+        sink.missing(
+            Fault::at(&mode.span, "`ttl_mode` has no effect without `ttl`")
+                .instead("add `ttl = \"60s\"`"),
+        );
+    }
+}

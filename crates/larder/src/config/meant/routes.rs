@@ -1,0 +1,145 @@
+//! The routes, each with its policy, and the last one that matches everything.
+
+use super::{Sink, matchers, origins::Origins, policy};
+use crate::config::{
+    Fault,
+    keys::{join, nearest},
+    value::At,
+    written::{self, Defaults},
+};
+use origin::Origin;
+use proxy::policy::{Matcher, Policy, Route};
+use std::{ops::Range, sync::Arc};
+
+pub(super) fn build(
+    written: &written::Config,
+    origins: &Origins,
+    memory: u64,
+    sink: &mut Sink<'_>,
+) -> Vec<Route> {
+    let none = Defaults::default();
+    let defaults = written.defaults.as_ref().unwrap_or(&none);
+    let mut routes: Vec<Route> = Vec::new();
+    policy::contradictions(defaults, memory, sink);
+    policy::without_effect(defaults, sink);
+    let mut everything: Option<String> = None;
+    for (index, table) in written.route.iter().flatten().enumerate() {
+        let name = name(table, index, &routes, sink);
+        if let Some(earlier) = &everything {
+            sink.missing(
+                Fault::at(
+                    &table.span,
+                    format!("never reached: `{earlier}` matches everything before it"),
+                )
+                .instead(format!("move `{earlier}` to the end")),
+            );
+        }
+        let mut matcher = matchers::build(&table.value);
+        if matchers::everything(&matcher) {
+            everything.get_or_insert_with(|| name.clone());
+            matcher = Matcher::default();
+        }
+        let own = table.value.policy(&none);
+        policy::contradictions(&own, memory, sink);
+        let merged = table.value.policy(defaults);
+        policy::without_effect(&merged, sink);
+        routes.extend(route(
+            name,
+            matcher,
+            &merged,
+            Some(&table.span),
+            origins,
+            memory,
+            sink,
+        ));
+    }
+    if everything.is_none() {
+        let matcher = Matcher::default();
+        routes.extend(route(
+            "default".to_owned(),
+            matcher,
+            defaults,
+            None,
+            origins,
+            memory,
+            sink,
+        ));
+    }
+    routes
+}
+
+fn route(
+    name: String,
+    matcher: Matcher,
+    policy: &Defaults,
+    span: Option<&Range<usize>>,
+    origins: &Origins,
+    memory: u64,
+    sink: &mut Sink<'_>,
+) -> Option<Route> {
+    let origin = origin(policy.origin.as_ref(), span, origins, sink)?;
+    let policy: Arc<Policy> = Arc::new(policy::build(policy, origin, memory));
+    Some(Route {
+        name,
+        matcher,
+        policy,
+    })
+}
+
+/// A name of its own, and none that an earlier route has.
+fn name(
+    table: &At<written::Route>,
+    index: usize,
+    earlier: &[Route],
+    sink: &mut Sink<'_>,
+) -> String {
+    let Some(At { value, span }) = &table.value.name else {
+        return format!("route-{}", index + 1);
+    };
+    if earlier.iter().any(|route| route.name == *value) {
+        sink.push(
+            Fault::at(span, format!("a second route is called `{value}`"))
+                .instead(format!("write `name = \"{value}-2\"`")),
+        );
+    }
+    value.clone()
+}
+
+/// The origin that is named, or the only one there is.
+fn origin(
+    named: Option<&At<String>>,
+    route: Option<&Range<usize>>,
+    origins: &Origins,
+    sink: &mut Sink<'_>,
+) -> Option<Arc<Origin>> {
+    let names = || origins.0.iter().map(|(name, _)| name.as_str());
+    match (named, origins.0.as_slice()) {
+        (_, []) => None,
+        (None, [(_, only)]) => only.clone(),
+        (None, _) => {
+            let fault = match route {
+                Some(span) => Fault::at(span, "which origin answers here?")
+                    .instead(format!("add `origin = …`: one of {}", join(names()))),
+                None => {
+                    Fault::anywhere("which origin answers what no route matches?").instead(format!(
+                        "write under `[defaults]` or in a last `[[route]]` `origin = …`: one of {}",
+                        join(names())
+                    ))
+                }
+            };
+            sink.missing(fault);
+            None
+        }
+        (Some(At { value, span }), list) => {
+            if let Some((_, origin)) = list.iter().find(|(name, _)| name == value) {
+                return origin.clone();
+            }
+            let instead = match nearest(value, names()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("one of {}", join(names())),
+            };
+            sink.once(Fault::at(span, format!("no origin is called `{value}`")).instead(instead));
+            None
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! The servers of an origin.
+
+use super::Sink;
+use crate::config::{
+    Fault,
+    value::{At, ServerUrl},
+    written,
+};
+use origin::{
+    OriginConfig,
+    config::{Server, Tls},
+};
+
+/// The one server of the command line, in place of those of the file.
+pub(super) fn from_flag(url: &ServerUrl, config: &mut OriginConfig) {
+    config.servers = vec![Server::new(url.address.clone())];
+    config.tls = (url.tls == Some(true)).then(Tls::default);
+}
+
+/// The servers of the file; `None` if there is none to build an origin from.
+pub(super) fn from_file(
+    written: &written::Origin,
+    table: &At<written::Origin>,
+    config: &mut OriginConfig,
+    sink: &mut Sink<'_>,
+) -> Option<()> {
+    let mut tls = None;
+    for server in written.servers.iter().flat_map(|list| &list.list) {
+        let weight = sink.at_least(1, "weight", server.value.weight.as_ref(), 1);
+        let Some(url) = &server.value.url else {
+            sink.missing(
+                Fault::at(&server.span, "a server without a URL")
+                    .instead("add `url = \"http://127.0.0.1:5001\"`"),
+            );
+            continue;
+        };
+        if tls.is_some() && url.value.tls.is_some() && tls != url.value.tls {
+            sink.push(
+                Fault::at(
+                    &url.span,
+                    "the servers of one origin are all `http` or all `https`",
+                )
+                .instead("make two origins of them"),
+            );
+        }
+        tls = tls.or(url.value.tls);
+        config.servers.push(Server {
+            address: url.value.address.clone(),
+            weight,
+            backup: server.value.backup.unwrap_or(false),
+        });
+    }
+    if config.servers.is_empty() {
+        let span = written
+            .servers
+            .as_ref()
+            .map_or(&table.span, |list| &list.span);
+        sink.missing(
+            Fault::at(span, "an origin without servers")
+                .instead("write `servers = [\"http://127.0.0.1:5001\"]`"),
+        );
+        return None;
+    }
+    if config.servers.iter().all(|server| server.backup) {
+        let span = written
+            .servers
+            .as_ref()
+            .map_or(&table.span, |list| &list.span);
+        sink.missing(
+            Fault::at(
+                span,
+                "all servers are for backup, and none is there to be backed up",
+            )
+            .instead("leave `backup` out of one of them"),
+        );
+    }
+    config.tls = self::tls(written.tls.as_ref(), tls, sink);
+    Some(())
+}
+
+fn tls(
+    written: Option<&At<written::ServerTls>>,
+    https: Option<bool>,
+    sink: &mut Sink<'_>,
+) -> Option<Tls> {
+    let Some(At { value, span }) = written else {
+        return (https == Some(true)).then(Tls::default);
+    };
+    if https == Some(false) {
+        sink.push(
+            Fault::at(span, "the servers speak plain `http`: `tls` has no effect")
+                .instead("write `https://` before the servers, or leave `tls` out"),
+        );
+    }
+    Some(Tls {
+        server_name: value.server_name.clone(),
+        authorities: value.authorities.as_ref().map(|file| file.value.clone()),
+        insecure: value.insecure.unwrap_or(false),
+    })
+}

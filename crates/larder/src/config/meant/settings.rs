@@ -1,0 +1,173 @@
+//! The small settings: admin, workers, memory, logs, names.
+
+use super::Sink;
+use crate::config::{
+    Fault, Flags,
+    value::{At, Count, Many, Size, Text, Word, Wrong},
+    written::{self, AccessFormat, Level},
+};
+use http::{HeaderName, HeaderValue};
+use ipnet::IpNet;
+use proxy::policy::Report;
+use std::{
+    net::{Ipv4Addr, SocketAddr},
+    path::PathBuf,
+    thread,
+};
+
+/// Below this a store is of no use.
+const LEAST_MEMORY: u64 = 1 << 20;
+const DEFAULT_MEMORY: u64 = 512 << 20;
+
+/// Where metrics, health and `explain` are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Admin {
+    /// Nowhere.
+    Off,
+    /// At this address.
+    At(SocketAddr),
+}
+
+impl Default for Admin {
+    fn default() -> Self {
+        Self::At(SocketAddr::from((Ipv4Addr::LOCALHOST, 9180)))
+    }
+}
+
+impl Word for Admin {
+    const WHAT: &'static str = "an address with a port, or \"off\"";
+    const EXAMPLES: &'static [&'static str] = &["127.0.0.1:9180", "off"];
+
+    fn parse(text: &str) -> Result<Self, Wrong> {
+        match text {
+            "off" => Ok(Self::Off),
+            _ => SocketAddr::parse(text).map(Self::At),
+        }
+    }
+}
+
+/// Where the access log goes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum AccessTarget {
+    /// Nowhere.
+    #[default]
+    Off,
+    /// To standard output.
+    Stdout,
+    /// To this file, at its end.
+    File(PathBuf),
+}
+
+impl Word for AccessTarget {
+    const WHAT: &'static str = "a file, \"stdout\" or \"off\"";
+    const EXAMPLES: &'static [&'static str] = &["stdout", "/var/log/larder/access.log", "off"];
+
+    fn parse(text: &str) -> Result<Self, Wrong> {
+        match text {
+            "off" => Ok(Self::Off),
+            "stdout" | "-" => Ok(Self::Stdout),
+            "" => Err(Wrong::new("the path of the access log is empty").instead("stdout")),
+            path => Ok(Self::File(PathBuf::from(path))),
+        }
+    }
+}
+
+/// Logs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Log {
+    /// Where the access log goes.
+    pub access: AccessTarget,
+    /// How its lines are written.
+    pub format: AccessFormat,
+    /// What Larder tells of itself on standard error.
+    pub level: Level,
+}
+
+pub(super) fn admin(written: &written::Config, flags: &Flags) -> Admin {
+    let file = || written.admin.as_ref().map(|text| text.value);
+    flags.admin.or_else(file).unwrap_or_default()
+}
+
+pub(super) fn workers(written: Option<&At<Count>>, flags: &Flags, sink: &mut Sink<'_>) -> usize {
+    let cores = thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
+    let file = sink.at_least(1, "workers", written, cores);
+    if let Some(At { value, span }) = written
+        && value.0 > 1024
+    {
+        sink.push(
+            Fault::at(span, "more than 1024 workers are of no use").instead(format!(
+                "leave `workers` out: this machine has {cores} cores"
+            )),
+        );
+    }
+    flags.workers.unwrap_or(file) as usize
+}
+
+pub(super) fn memory(written: Option<&written::Memory>, flags: &Flags, sink: &mut Sink<'_>) -> u64 {
+    let text = written.and_then(|memory| memory.size.as_ref());
+    let file = text.map(|size| size.value);
+    let Size(bytes) = flags.memory.or(file).unwrap_or(Size(DEFAULT_MEMORY));
+    if bytes < LEAST_MEMORY {
+        let fault = match (flags.memory, text) {
+            (None, Some(text)) => Fault::at(&text.span, "the store needs at least 1 MiB")
+                .instead("write `size = \"512MiB\"`"),
+            _ => Fault::anywhere("the store needs at least 1 MiB").instead("write --memory 512MiB"),
+        };
+        sink.push(fault);
+    }
+    bytes
+}
+
+pub(super) fn report(written: Option<&written::Report>, sink: &mut Sink<'_>) -> Report {
+    let none = written::Report::default();
+    let written = written.unwrap_or(&none);
+    let field = written.node_field.as_ref();
+    if let (Some(field), None) = (field, &written.node) {
+        sink.missing(
+            Fault::at(&field.span, "`node_field` has no effect without `node`")
+                .instead("add `node = \"edge-1\"`"),
+        );
+    }
+    let value = |text: &Text<HeaderName>| text.value.clone();
+    let field = field.map_or(HeaderName::from_static("cache-id"), value);
+    let node = |node: &Text<HeaderValue>| (field, node.value.clone());
+    Report {
+        cache_status: written.cache_status.unwrap_or(true),
+        key: written.key.unwrap_or(false),
+        x_cache: written.x_cache.as_ref().map(value),
+        node: written.node.as_ref().map(node),
+    }
+}
+
+pub(super) fn log(written: Option<&written::Log>, flags: &Flags) -> Log {
+    let none = written::Log::default();
+    let written = written.unwrap_or(&none);
+    let file = || written.access.as_ref().map(|text| text.value.clone());
+    Log {
+        access: flags.access_log.clone().or_else(file).unwrap_or_default(),
+        format: written.format.unwrap_or_default(),
+        level: written.level.unwrap_or_default(),
+    }
+}
+
+pub(super) fn name(written: &written::Config) -> String {
+    let name = written.name.as_ref();
+    name.map_or_else(|| "larder".to_owned(), |text| text.value.0.clone())
+}
+
+pub(super) fn trusted(written: &written::Config) -> Vec<IpNet> {
+    values(written.trusted.as_ref())
+}
+
+pub(super) fn targets(written: &written::Config) -> Vec<HeaderName> {
+    match &written.targeted_fields {
+        Some(list) => values(Some(list)),
+        None => vec![HeaderName::from_static("cdn-cache-control")],
+    }
+}
+
+/// The values of a list, without their places.
+pub(super) fn values<T: Clone>(list: Option<&Many<Text<T>>>) -> Vec<T> {
+    let members = list.into_iter().flat_map(|list| &list.list);
+    members.map(|text| text.value.clone()).collect()
+}

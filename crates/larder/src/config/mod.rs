@@ -1,0 +1,68 @@
+//! The configuration in two stages: what a file says ([`written`], with places) becomes what it means ([`meant`], which
+//! cannot be built wrong). Flags go before the file. Nothing here has an effect outside, except that certificates are read.
+
+mod fault;
+mod flags;
+mod keys;
+pub mod meant;
+mod read;
+mod reference;
+mod schema;
+pub mod value;
+pub mod written;
+
+#[cfg(test)]
+mod tests;
+
+pub use fault::{Fault, Faults};
+pub use flags::Flags;
+pub use reference::reference;
+pub use schema::schema;
+
+use std::{fs, io, net::SocketAddr, path::Path};
+
+/// Tries whether an address can be listened on.
+pub type Probe = fn(SocketAddr) -> io::Result<()>;
+
+/// Reads the file named in `flags`, if one is, and what the flags say beside it.
+///
+/// # Errors
+/// Every fault at once, each with its place.
+pub fn load(flags: &Flags) -> Result<meant::Config, Faults> {
+    load_probing(flags, |_| Ok(()))
+}
+
+/// As [`load`], and an address that `probe` refuses is a fault like any other.
+///
+/// # Errors
+/// Every fault at once, each with its place.
+pub fn load_probing(flags: &Flags, probe: Probe) -> Result<meant::Config, Faults> {
+    let Some(path) = &flags.config else {
+        return parse("", "the command line", flags, probe);
+    };
+    let file = path.display().to_string();
+    let text = read_file(path).map_err(|error| {
+        let fault = Fault::anywhere(format!("cannot read {file}: {error}"));
+        Faults::new(file.clone(), String::new(), vec![fault])
+    })?;
+    parse(&text, &file, flags, probe)
+}
+
+/// Reads `text`, which `file` names in messages.
+///
+/// # Errors
+/// Every fault at once, each with its place.
+pub fn parse(text: &str, file: &str, flags: &Flags, probe: Probe) -> Result<meant::Config, Faults> {
+    let mut faults = Vec::new();
+    let written = read::read(text, &mut faults);
+    let meant = meant::build(&written, flags, probe, &mut faults);
+    match meant {
+        Some(config) if faults.is_empty() => Ok(config),
+        _ => Err(Faults::new(file.to_owned(), text.to_owned(), faults)),
+    }
+}
+
+fn read_file(path: &Path) -> Result<String, String> {
+    let bytes = fs::read(path).map_err(|error| error.to_string())?;
+    String::from_utf8(bytes).map_err(|_| "it is not text in UTF-8".to_owned())
+}

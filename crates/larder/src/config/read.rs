@@ -1,0 +1,171 @@
+//! From text to what is written, with every fault on the way.
+//!
+//! serde stops at the first fault. So the value that it stumbled over is taken out of the document and the rest is read
+//! again, until it reads well: every key may be left out, so what remains is always a configuration.
+
+use super::{
+    Fault, keys,
+    schema::{View, schema},
+    value::Wrong,
+    written,
+};
+use serde::Deserialize;
+use serde_json::Value;
+use std::ops::Range;
+use toml::{
+    Spanned,
+    de::{DeArray, DeTable, DeValue, Deserializer},
+};
+
+/// Reads `text`. Where `faults` grew, what is returned lacks what was faulty.
+pub(super) fn read(text: &str, faults: &mut Vec<Fault>) -> written::Config {
+    let (mut document, errors) = DeTable::parse_recoverable(text);
+    if !errors.is_empty() {
+        faults.extend(errors.iter().map(syntax));
+        // What was recovered is a guess; faults found in it would mislead.
+        return written::Config::default();
+    }
+    let schema = schema();
+    keys::take_unknown(document.get_mut(), &schema, faults);
+    loop {
+        match written::Config::deserialize(Deserializer::from(document.clone())) {
+            Ok(config) => return config,
+            Err(error) => {
+                let place = error.span().and_then(|span| {
+                    take(document.get_mut(), View::root(&schema), &span).map(|key| (span, key))
+                });
+                let Some((span, place)) = place else {
+                    faults.push(Fault::anywhere(error.message()));
+                    return written::Config::default();
+                };
+                faults.push(place.fault(&span, error.message()));
+            }
+        }
+    }
+}
+
+fn syntax(error: &toml::de::Error) -> Fault {
+    let mut lines = error.message().lines();
+    let what = format!("this is not TOML: {}", lines.next().unwrap_or_default());
+    let fault = match error.span() {
+        Some(span) => Fault::at(&span, what),
+        None => Fault::anywhere(what),
+    };
+    match lines.next() {
+        Some(instead) => fault.instead(instead),
+        None => fault,
+    }
+}
+
+/// What was taken out: the key it stood at, and how that key is written.
+struct Place {
+    key: String,
+    in_list: bool,
+    example: Option<Value>,
+}
+
+impl Place {
+    /// The fault at `span`, with what to write there.
+    fn fault(&self, span: &Range<usize>, message: &str) -> Fault {
+        let Wrong { what, instead } = Wrong::from_message(message);
+        let fault = Fault::at(span, describe(&what));
+        let example = || {
+            let example = self.example.as_ref()?;
+            // JSON and TOML write strings, numbers, booleans and lists alike.
+            (!example.is_object()).then(|| example.to_string())
+        };
+        match (instead, example()) {
+            (Some(value), _) if self.in_list => fault.instead(format!("write `{value}`")),
+            (Some(value), _) => fault.instead(format!("write `{} = {value}`", self.key)),
+            (None, Some(example)) => {
+                fault.instead(format!("for example `{} = {example}`", self.key))
+            }
+            (None, None) => fault,
+        }
+    }
+}
+
+/// serde's words for a wrong type, in the order in which the other messages speak.
+fn describe(message: &str) -> String {
+    for kind in ["invalid type: ", "invalid value: "] {
+        let parts = message
+            .strip_prefix(kind)
+            .and_then(|rest| rest.rsplit_once(", expected "));
+        if let Some((found, expected)) = parts {
+            return format!("expected {expected}, found {found}");
+        }
+    }
+    message.to_owned()
+}
+
+/// Takes out the innermost value that `span` points at or into.
+fn take(table: &mut DeTable<'_>, schema: View<'_>, span: &Range<usize>) -> Option<Place> {
+    let (known, schema) = match schema.table() {
+        Some((known, schema)) => (Some(known), schema),
+        None => (None, schema),
+    };
+    let mut found = None;
+    for (key, value) in table.iter_mut() {
+        let inner = known
+            .and_then(|known| known.get(key.get_ref().as_ref()))
+            .map_or(schema, |inner| schema.to(inner));
+        let inside = take_inside(value, key.get_ref(), inner, span);
+        if inside.is_some() {
+            return inside;
+        }
+        if covers(&key.span(), span) || covers(&value.span(), span) {
+            found = Some(place(key.get_ref(), false, inner));
+            break;
+        }
+    }
+    if let Some(place) = &found {
+        table.remove(place.key.as_str());
+    }
+    found
+}
+
+fn take_inside<'i>(
+    value: &mut Spanned<DeValue<'i>>,
+    key: &str,
+    schema: View<'_>,
+    span: &Range<usize>,
+) -> Option<Place> {
+    match value.get_mut() {
+        DeValue::Table(table) => take(table, schema, span),
+        DeValue::Array(list) => {
+            let members = schema.members().unwrap_or(schema);
+            for index in 0..list.len() {
+                let member = list.get_mut(index)?;
+                let inside = take_inside(member, key, members, span);
+                if inside.is_some() {
+                    return inside;
+                }
+                if covers(&member.span(), span) {
+                    let all = std::mem::replace(list, DeArray::<'i>::new())
+                        .into_iter()
+                        .enumerate();
+                    *list = all
+                        .filter(|(other, _)| *other != index)
+                        .map(|(_, member)| member)
+                        .collect();
+                    return Some(place(key, true, members));
+                }
+            }
+            None
+        }
+        _ => None,
+    }
+}
+
+fn place(key: &str, in_list: bool, schema: View<'_>) -> Place {
+    let examples = schema.get("examples").and_then(|list| list.get(0));
+    Place {
+        key: key.to_owned(),
+        in_list,
+        example: examples.or_else(|| schema.get("default")).cloned(),
+    }
+}
+
+const fn covers(outer: &Range<usize>, inner: &Range<usize>) -> bool {
+    outer.start <= inner.start && inner.end <= outer.end
+}

@@ -1,0 +1,151 @@
+//! The reference page, made from the schema.
+
+use super::schema::{View, schema};
+use serde_json::Value;
+use std::fmt::Write;
+
+const HEAD: &str = "\
+# Configuration
+
+<!-- Made by `larder schema --markdown > docs/configuration.md`; change the doc comments in
+     `crates/larder/src/config/written/` instead. -->
+
+One TOML file, given with `larder serve --config FILE`. Every key may be left out, and so may the file:
+`larder serve http://127.0.0.1:5001` is enough. What the command line says goes before the file. `larder check FILE`
+tells everything that is wrong with a file; `larder schema` prints the JSON schema for editors. On `SIGHUP` the file is read
+again; one with a fault changes nothing.
+
+Durations are written `500ms`, `90s`, `10m`, `1h30m`, `1d`; sizes `8KiB`, `512MiB`, `1GB`. Wherever a list stands, a
+single member needs no brackets.
+";
+
+/// The reference page in Markdown.
+pub fn reference() -> String {
+    let schema = schema();
+    let mut page = Page {
+        text: HEAD.to_owned(),
+        told: Vec::new(),
+        policy: Vec::new(),
+    };
+    page.table("", View::root(&schema));
+    page.text
+}
+
+struct Page {
+    text: String,
+    /// Tables that stand in several places are told once.
+    told: Vec<String>,
+    /// The keys of `[defaults]`, which a route has too.
+    policy: Vec<String>,
+}
+
+impl Page {
+    fn table(&mut self, path: &str, schema: View<'_>) {
+        let Some((known, table)) = schema.table() else {
+            return;
+        };
+        let title = match path {
+            "" => "Top of the file".to_owned(),
+            path => format!("`{path}`"),
+        };
+        let about = text(schema.get("description"));
+        // Writing into a string does not fail.
+        let _ = write!(self.text, "\n## {title}\n\n{about}\n\n");
+        let is_route = path == "[[route]]";
+        if is_route {
+            self.text.push_str(
+                "Beside the keys below, a route may say everything that `[defaults]` may.\n\n",
+            );
+        }
+        self.text
+            .push_str("| key | default | meaning |\n|---|---|---|\n");
+        let mut below = Vec::new();
+        for (key, inner) in known {
+            if is_route && self.policy.contains(key) {
+                continue;
+            }
+            if path == "[defaults]" {
+                self.policy.push(key.clone());
+            }
+            let inner = table.to(inner);
+            self.row(key, inner);
+            below.push((key, inner));
+        }
+        for (key, inner) in below {
+            self.below(path, key, inner);
+        }
+    }
+
+    /// The page of a table under `path`, unless it was told elsewhere.
+    fn below(&mut self, path: &str, key: &str, schema: View<'_>) {
+        let parent = path.trim_matches(['[', ']']);
+        let dot = if parent.is_empty() { "" } else { "." };
+        let (path, schema) = match schema.members() {
+            Some(members) => (format!("[[{parent}{dot}{key}]]"), members),
+            None => (format!("[{parent}{dot}{key}]"), schema),
+        };
+        if schema.table().is_none() {
+            return;
+        }
+        if let Some(name) = schema.reference() {
+            if self.told.iter().any(|told| told == name) {
+                return;
+            }
+            self.told.push(name.to_owned());
+        }
+        self.table(&path, schema);
+    }
+
+    fn row(&mut self, key: &str, schema: View<'_>) {
+        let default = schema.get("default").map_or_else(String::new, code);
+        let mut meaning = text(schema.get("description"));
+        let words: Vec<String> = schema.resolved().choices().filter_map(word).collect();
+        if !words.is_empty() {
+            let _ = write!(meaning, " {}", words.join(" "));
+        }
+        let examples = schema.get("examples").and_then(Value::as_array);
+        let shown: Vec<String> = examples.into_iter().flatten().map(code).collect();
+        if !shown.is_empty() {
+            let _ = write!(meaning, " For example {}.", shown.join(", "));
+        }
+        let _ = writeln!(
+            self.text,
+            "| `{key}` | {default} | {} |",
+            meaning.replace('|', "\\|")
+        );
+    }
+}
+
+/// One of the words that may stand here, with its meaning.
+fn word(schema: View<'_>) -> Option<String> {
+    let word = schema.get("const")?;
+    Some(format!(
+        "{}: {}",
+        code(word),
+        text(schema.get("description"))
+    ))
+}
+
+/// A doc comment as one line.
+fn text(description: Option<&Value>) -> String {
+    let lines = description.and_then(Value::as_str).unwrap_or_default();
+    lines.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A value as TOML.
+fn code(value: &Value) -> String {
+    format!("`{}`", toml_text(value))
+}
+
+fn toml_text(value: &Value) -> String {
+    match value {
+        Value::Object(table) => {
+            let pairs: Vec<String> = table
+                .iter()
+                .map(|(key, value)| format!("\"{key}\" = {}", toml_text(value)))
+                .collect();
+            format!("{{ {} }}", pairs.join(", "))
+        }
+        other => other.to_string(),
+    }
+}

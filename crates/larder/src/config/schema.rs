@@ -1,0 +1,125 @@
+//! The JSON schema of the configuration, made from [`written`](super::written).
+
+use super::written;
+use schemars::{
+    Schema,
+    generate::SchemaSettings,
+    transform::{RecursiveTransform, transform_subschemas},
+};
+use serde_json::{Map, Value};
+
+/// The schema of a configuration file, for editors and for the reference page.
+pub fn schema() -> Value {
+    let generator = SchemaSettings::draft2020_12()
+        .with_transform(RecursiveTransform(without_null))
+        .into_generator();
+    let mut schema = generator.into_root_schema_for::<written::Config>();
+    transform_subschemas(&mut RecursiveTransform(without_empty), &mut schema);
+    schema.to_value()
+}
+
+/// TOML has no null: a key that may be left out is one that need not be there.
+fn without_null(schema: &mut Schema) {
+    let Some(object) = schema.as_object_mut() else {
+        return;
+    };
+    if let Some(Value::Array(types)) = object.get_mut("type") {
+        types.retain(|name| name != "null");
+        if let [only] = types.as_slice() {
+            let only = only.clone();
+            object.insert("type".to_owned(), only);
+        }
+    }
+    if object.get("default").is_some_and(Value::is_null) {
+        object.remove("default");
+    }
+    if let Some(Value::Array(mut choices)) = object.remove("anyOf") {
+        choices.retain(|choice| choice.get("type").is_none_or(|name| name != "null"));
+        match (choices.len(), choices.pop()) {
+            (1, Some(Value::Object(only))) => object.extend(
+                only.into_iter()
+                    .filter(|(key, _)| key != "description")
+                    .collect::<Map<_, _>>(),
+            ),
+            (_, last) => {
+                choices.extend(last);
+                object.insert("anyOf".to_owned(), Value::Array(choices));
+            }
+        }
+    }
+}
+
+/// Drops lists of examples that hold none.
+fn without_empty(schema: &mut Schema) {
+    if let Some(object) = schema.as_object_mut() {
+        object.retain(|key, value| key != "examples" || value != &Value::Array(Vec::new()));
+    }
+}
+
+/// Looks into a schema, following references within `root`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct View<'a> {
+    root: &'a Value,
+    here: &'a Value,
+}
+
+impl<'a> View<'a> {
+    /// The whole schema.
+    pub(super) const fn root(root: &'a Value) -> Self {
+        Self { root, here: root }
+    }
+
+    /// The schema of the table that may stand here, wherever a choice or reference hides it.
+    pub(super) fn table(self) -> Option<(&'a Map<String, Value>, Self)> {
+        let here = self.resolved();
+        if let Some(properties) = here.here.get("properties").and_then(Value::as_object) {
+            return Some((properties, here));
+        }
+        here.choices().find_map(Self::table)
+    }
+
+    /// The schema of the members of the list that may stand here.
+    pub(super) fn members(self) -> Option<Self> {
+        let here = self.resolved();
+        if let Some(items) = here.here.get("items") {
+            return Some(here.to(items));
+        }
+        here.choices().find_map(Self::members)
+    }
+
+    /// The schema of `value`, found inside this one.
+    pub(super) const fn to(self, here: &'a Value) -> Self {
+        Self { here, ..self }
+    }
+
+    /// The name of the definition that stands here, if it has one.
+    pub(super) fn reference(self) -> Option<&'a str> {
+        let own = self.here.get("$ref").and_then(Value::as_str);
+        own.or_else(|| self.get("items")?.get("$ref")?.as_str())
+    }
+
+    /// A keyword of the schema here.
+    pub(super) fn get(self, keyword: &str) -> Option<&'a Value> {
+        self.here
+            .get(keyword)
+            .or_else(|| self.resolved().here.get(keyword))
+    }
+
+    /// Where `$ref` leads, or this.
+    pub(super) fn resolved(self) -> Self {
+        let target = self
+            .here
+            .get("$ref")
+            .and_then(Value::as_str)
+            .and_then(|reference| self.root.pointer(reference.trim_start_matches('#')));
+        target.map_or(self, |target| self.to(target))
+    }
+
+    /// The schemas of which one must hold.
+    pub(super) fn choices(self) -> impl Iterator<Item = Self> {
+        let list = ["anyOf", "oneOf"]
+            .into_iter()
+            .filter_map(move |keyword| self.here.get(keyword)?.as_array());
+        list.flatten().map(move |choice| self.to(choice))
+    }
+}

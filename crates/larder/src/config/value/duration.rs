@@ -1,0 +1,76 @@
+//! Durations: `90s`, `10m`, `1h30m`, `500ms`.
+
+use super::{Word, Wrong};
+use std::time::Duration;
+
+/// Past this a moment in the future no longer fits a clock everywhere.
+const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
+
+impl Word for Duration {
+    const WHAT: &'static str = "a duration";
+    const EXAMPLES: &'static [&'static str] = &["60s", "500ms", "1h30m", "1d"];
+
+    fn parse(text: &str) -> Result<Self, Wrong> {
+        let text = text.trim();
+        match humantime::parse_duration(text) {
+            Ok(duration) if duration > LONGEST => {
+                Err(Wrong::new("the duration is longer than a hundred years").instead("365d"))
+            }
+            Ok(duration) => Ok(duration),
+            Err(humantime::DurationError::UnknownUnit { unit, .. }) if unit.is_empty() => {
+                Err(without_unit(text))
+            }
+            Err(error) => Err(Wrong::new(format!("`{text}` is not a duration: {error}"))
+                .instead(Self::EXAMPLES[0])),
+        }
+    }
+
+    fn number(number: i64) -> Wrong {
+        without_unit(&number.max(0).to_string())
+    }
+}
+
+fn without_unit(number: &str) -> Wrong {
+    Wrong::new("the duration has no unit").instead(format!("{number}s"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations() {
+        for (text, millis) in [
+            ("500ms", 500),
+            ("90s", 90_000),
+            ("10m", 600_000),
+            ("1h30m", 5_400_000),
+            ("1d", 86_400_000),
+            ("0s", 0),
+            (" 1s ", 1000),
+        ] {
+            assert_eq!(
+                Duration::parse(text),
+                Ok(Duration::from_millis(millis)),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_no_duration() {
+        for (text, instead) in [
+            ("60", "\"60s\""),
+            ("soon", "\"60s\""),
+            ("", "\"60s\""),
+            ("-1s", "\"60s\""),
+            ("1fortnight", "\"60s\""),
+            ("99999999999999999999s", "\"60s\""),
+            ("1000y", "\"365d\""),
+        ] {
+            let wrong = Duration::parse(text).unwrap_err();
+            assert_eq!(wrong.instead.as_deref(), Some(instead), "{text}: {wrong}");
+        }
+        assert_eq!(Duration::number(60).instead.as_deref(), Some("\"60s\""));
+    }
+}

@@ -1,0 +1,29 @@
+//! The values of the configuration: words that are written as text and mean something else.
+
+mod address;
+mod at;
+mod brief;
+mod count;
+mod duration;
+mod many;
+mod name;
+mod network;
+mod pattern;
+mod query;
+mod size;
+mod token;
+mod ttl;
+mod word;
+mod wrong;
+
+pub use address::{ListenAddress, ServerUrl};
+pub use at::At;
+pub use brief::{Brief, Short};
+pub use count::Count;
+pub use many::{Element, Many};
+pub use query::Query;
+pub use size::Size;
+pub use token::{CookieName, EditableName, FieldLine, Token};
+pub use ttl::Ttl;
+pub use word::{Text, Word};
+pub use wrong::Wrong;

@@ -1,0 +1,138 @@
+//! Patterns over headers, cookies and parameters.
+
+use super::{Word, Wrong, pattern::anchored};
+use http::HeaderName;
+use proxy::policy::{FieldPattern, NamePattern, TextPattern};
+use regex::Regex;
+use rules::key::ParamPattern;
+
+impl Word for FieldPattern {
+    const WHAT: &'static str = "a header";
+    const EXAMPLES: &'static [&'static str] = &[
+        "Bypass-Cache",
+        "Bypass-Cache: 1",
+        "Accept: *json*",
+        "User-Agent: ~ .*[Bb]ot.*",
+    ];
+
+    fn parse(text: &str) -> Result<Self, Wrong> {
+        let (name, value) = match text.split_once(':') {
+            Some((name, value)) => (name, Some(value.trim())),
+            None => (text, None),
+        };
+        Ok(Self {
+            name: HeaderName::parse(name.trim())?,
+            value: value.map(value_pattern).transpose()?,
+        })
+    }
+}
+
+impl Word for NamePattern {
+    const WHAT: &'static str = "a name, and a value where it matters";
+    const EXAMPLES: &'static [&'static str] = &[
+        "session",
+        "wordpress_logged_in_*",
+        "preview=1",
+        "~ (dev|test)_.*",
+    ];
+
+    fn parse(text: &str) -> Result<Self, Wrong> {
+        if let Some(pattern) = text.strip_prefix('~') {
+            let name = TextPattern::Regex(anchored(pattern.trim_start())?);
+            return Ok(Self { name, value: None });
+        }
+        let (name, value) = match text.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (text, None),
+        };
+        let name = match name.split_once('*') {
+            _ if name.is_empty() => return Err(Wrong::new("the name is empty")),
+            None => TextPattern::Exact(name.to_owned()),
+            Some((prefix, "")) => TextPattern::Prefix(prefix.to_owned()),
+            Some(_) => TextPattern::Regex(stars(name)?),
+        };
+        Ok(Self {
+            name,
+            value: value.map(value_pattern).transpose()?,
+        })
+    }
+}
+
+impl Word for ParamPattern {
+    const WHAT: &'static str = "the name of a parameter";
+    const EXAMPLES: &'static [&'static str] = &["page", "utm_*"];
+
+    fn parse(text: &str) -> Result<Self, Wrong> {
+        match text.split_once('*') {
+            _ if text.is_empty() => Err(Wrong::new("the name is empty")),
+            None => Ok(Self::Name(text.to_owned())),
+            Some((prefix, "")) => Ok(Self::Prefix(prefix.to_owned())),
+            Some((prefix, _)) => {
+                Err(Wrong::new("`*` may only stand at the end here").instead(format!("{prefix}*")))
+            }
+        }
+    }
+}
+
+/// A value: as it is, with `*` for anything, or `~` and a regular expression. Always the whole value.
+fn value_pattern(text: &str) -> Result<Regex, Wrong> {
+    match text.strip_prefix('~') {
+        Some(pattern) => anchored(pattern.trim_start()),
+        None => stars(text),
+    }
+}
+
+/// Text in which `*` stands for anything.
+fn stars(text: &str) -> Result<Regex, Wrong> {
+    let parts: Vec<String> = text.split('*').map(regex::escape).collect();
+    anchored(&parts.join(".*"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields() {
+        for (pattern, value, wanted) in [
+            ("Bypass-Cache: 1", "1", true),
+            ("Bypass-Cache: 1", "10", false),
+            ("Bypass-Cache:1", "1", true),
+            ("Accept: *json*", "application/json;q=1", true),
+            ("User-Agent: ~ .*[Bb]ot.*", "a bot", true),
+        ] {
+            let field = FieldPattern::parse(pattern).unwrap();
+            assert_eq!(field.value.unwrap().is_match(value), wanted, "{pattern}");
+        }
+        assert!(FieldPattern::parse("X-Debug").unwrap().value.is_none());
+        FieldPattern::parse("X Debug: 1").unwrap_err();
+        FieldPattern::parse("X-Debug: ~ (").unwrap_err();
+    }
+
+    #[test]
+    fn names() {
+        let shown = |text| NamePattern::parse(text).map(|pattern| format!("{:?}", pattern.name));
+        assert_eq!(shown("session").unwrap(), "Exact(\"session\")");
+        assert_eq!(shown("wp_*").unwrap(), "Prefix(\"wp_\")");
+        assert!(shown("~ a|b").unwrap().starts_with("Regex"));
+        assert!(shown("a*b").unwrap().starts_with("Regex"));
+        let valued = NamePattern::parse("preview=1").unwrap();
+        assert!(valued.value.unwrap().is_match("1"));
+        shown("=1").unwrap_err();
+    }
+
+    #[test]
+    fn parameters() {
+        assert_eq!(
+            <ParamPattern as Word>::parse("utm_*"),
+            Ok(ParamPattern::Prefix("utm_".into()))
+        );
+        assert_eq!(
+            <ParamPattern as Word>::parse("u*m")
+                .unwrap_err()
+                .instead
+                .as_deref(),
+            Some("\"u*\"")
+        );
+    }
+}

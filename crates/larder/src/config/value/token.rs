@@ -1,0 +1,182 @@
+//! Tokens of HTTP: field names and lines, methods, our own name.
+
+use super::{Word, Wrong};
+use http::{HeaderName, HeaderValue, Method};
+
+/// Fields that belong to the connection or to the framing of a message; no edit may touch them.
+const FRAMING: &[&str] = &[
+    "connection",
+    "content-length",
+    "host",
+    "keep-alive",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+impl Word for HeaderName {
+    const WHAT: &'static str = "the name of a header";
+    const EXAMPLES: &'static [&'static str] = &["Accept-Language", "X-Cache-Status"];
+
+    fn parse(text: &str) -> Result<Self, Wrong> {
+        text.parse().map_err(|_| {
+            let clean: String = text.chars().filter(char::is_ascii_alphanumeric).collect();
+            let wrong = Wrong::new(format!("`{text}` is not the name of a header"));
+            if clean.is_empty() {
+                wrong
+            } else {
+                wrong.instead(clean)
+            }
+        })
+    }
+}
+
+impl Word for HeaderValue {
+    const WHAT: &'static str = "the value of a header";
+    const EXAMPLES: &'static [&'static str] = &["app.example"];
+
+    fn parse(text: &str) -> Result<Self, Wrong> {
+        Self::from_str(text)
+            .map_err(|_| Wrong::new("the value of a header has no control or non-ASCII characters"))
+    }
+}
+
+impl Word for Method {
+    const WHAT: &'static str = "a method";
+    const EXAMPLES: &'static [&'static str] = &["GET", "POST"];
+
+    fn parse(text: &str) -> Result<Self, Wrong> {
+        let upper = text.to_ascii_uppercase();
+        let known = [
+            "GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "CONNECT",
+        ];
+        // Methods are case-sensitive (RFC 9110 section 9.1): `get` is another method than `GET`.
+        if upper != text && known.contains(&upper.as_str()) {
+            return Err(Wrong::new("methods are written in capitals").instead(upper));
+        }
+        text.parse()
+            .map_err(|_| Wrong::new(format!("`{text}` is not a method")).instead("GET"))
+    }
+}
+
+/// A header that an edit may change, with its value: `X-Served-By: larder`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FieldLine {
+    /// The name.
+    pub name: HeaderName,
+    /// The value.
+    pub value: HeaderValue,
+}
+
+impl Word for FieldLine {
+    const WHAT: &'static str = "a header with its value";
+    const EXAMPLES: &'static [&'static str] = &["X-Served-By: larder"];
+
+    fn parse(text: &str) -> Result<Self, Wrong> {
+        let (name, value) = text.split_once(':').ok_or_else(|| {
+            Wrong::new(format!("`{text}` has no value")).instead(format!("{text}: value"))
+        })?;
+        let EditableName(name) = EditableName::parse(name.trim())?;
+        let value = HeaderValue::parse(value.trim())?;
+        Ok(Self { name, value })
+    }
+}
+
+/// The name of a header that an edit may remove.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EditableName(pub HeaderName);
+
+impl Word for EditableName {
+    const WHAT: &'static str = "the name of a header";
+    const EXAMPLES: &'static [&'static str] = &["Server", "X-Powered-By"];
+
+    fn parse(text: &str) -> Result<Self, Wrong> {
+        let name = HeaderName::parse(text)?;
+        if name == "host" {
+            return Err(Wrong::new("`Host` is set with `origin_host`"));
+        }
+        if FRAMING.contains(&name.as_str()) {
+            return Err(Wrong::new(format!(
+                "`{text}` belongs to the connection, not to the site"
+            )));
+        }
+        Ok(Self(name))
+    }
+}
+
+/// A token (RFC 9110 section 5.6.2): our pseudonym in `Via` and `Cache-Status`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Token(pub String);
+
+impl Word for Token {
+    const WHAT: &'static str = "a name of letters, digits, `-`, `_` and `.`";
+    const EXAMPLES: &'static [&'static str] = &["larder", "edge-1"];
+
+    fn parse(text: &str) -> Result<Self, Wrong> {
+        let valid = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+        // Begins with a letter, so that it is a token of structured fields too (RFC 9651 section 3.3.4).
+        if text.starts_with(|first: char| first.is_ascii_alphabetic()) && text.bytes().all(valid) {
+            return Ok(Self(text.to_owned()));
+        }
+        Err(Wrong::new(format!(
+            "`{text}` does not begin with a letter or has other than letters, digits, `-`, `_` and `.`"
+        ))
+        .instead(Self::EXAMPLES[0]))
+    }
+}
+
+/// The name of a cookie (RFC 6265 section 4.1.1).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CookieName(pub String);
+
+impl Word for CookieName {
+    const WHAT: &'static str = "the name of a cookie";
+    const EXAMPLES: &'static [&'static str] = &["currency"];
+
+    fn parse(text: &str) -> Result<Self, Wrong> {
+        if text.is_empty() || text.contains([' ', '=', ';', ',', '*']) {
+            return Err(Wrong::new(format!(
+                "`{text}` is not the name of one cookie"
+            )));
+        }
+        Ok(Self(text.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines() {
+        let line = FieldLine::parse("X-Served-By: larder: one").unwrap();
+        assert_eq!(
+            (line.name.as_str(), line.value.as_bytes()),
+            ("x-served-by", &b"larder: one"[..])
+        );
+        for text in [
+            "X-A",
+            "Content-Length: 3",
+            "Host: a",
+            "A B: c",
+            "X-A: b\u{7}",
+        ] {
+            FieldLine::parse(text).unwrap_err();
+        }
+    }
+
+    #[test]
+    fn methods_and_tokens() {
+        assert_eq!(
+            Method::parse("get").unwrap_err().instead.as_deref(),
+            Some("\"GET\"")
+        );
+        assert_eq!(Method::parse("PURGE").unwrap().as_str(), "PURGE");
+        Method::parse("a b").unwrap_err();
+        Token::parse("edge-1").unwrap();
+        Token::parse("1").unwrap_err();
+        Token::parse("a b").unwrap_err();
+    }
+}

@@ -1,0 +1,84 @@
+//! Values that are written as a string and mean something else.
+
+use super::{At, Wrong};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, de};
+use std::{borrow::Cow, fmt, marker::PhantomData, ops::Range};
+
+/// A value that is written as a string.
+pub trait Word: Sized {
+    /// What it is, after "expected": `a duration`.
+    const WHAT: &'static str;
+    /// How it is written; the first one is shown where another type was found.
+    const EXAMPLES: &'static [&'static str];
+
+    /// Reads it.
+    fn parse(text: &str) -> Result<Self, Wrong>;
+
+    /// A number stands where the string should be.
+    fn number(number: i64) -> Wrong {
+        Wrong::new(format!(
+            "expected {}, found the number {number}",
+            Self::WHAT
+        ))
+        .instead(Self::EXAMPLES.first().copied().unwrap_or_default())
+    }
+}
+
+/// A [`Word`] and where it stands in the file.
+#[derive(Clone, Debug)]
+pub struct Text<T> {
+    /// The value.
+    pub value: T,
+    /// Its bytes in the file.
+    pub span: Range<usize>,
+}
+
+impl<'de, T: Word> Deserialize<'de> for Text<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let At { value, span } = At::<Bare<T>>::deserialize(deserializer)?;
+        Ok(Self {
+            value: value.0,
+            span,
+        })
+    }
+}
+
+impl<T: Word> JsonSchema for Text<T> {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        T::WHAT.into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "examples": T::EXAMPLES })
+    }
+}
+
+/// A [`Word`] without its place.
+pub(super) struct Bare<T>(pub(super) T);
+
+impl<'de, T: Word> Deserialize<'de> for Bare<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer
+            .deserialize_any(WordVisitor(PhantomData))
+            .map(Self)
+    }
+}
+
+struct WordVisitor<T>(PhantomData<T>);
+
+impl<T: Word> de::Visitor<'_> for WordVisitor<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(T::WHAT)
+    }
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<T, E> {
+        T::parse(text).map_err(E::custom)
+    }
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<T, E> {
+        Err(E::custom(T::number(number)))
+    }
+}

@@ -1,0 +1,46 @@
+//! Logs as written.
+
+use crate::config::{meant::AccessTarget, value::Text};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// Logs.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Log {
+    /// Where the access log goes: `"off"`, `"stdout"`, or the path of a file.
+    #[schemars(extend("default" = "off"))]
+    pub access: Option<Text<AccessTarget>>,
+    /// How a line of the access log is written.
+    #[schemars(with = "Option<AccessFormat>", extend("default" = "combined"))]
+    pub format: Option<AccessFormat>,
+    /// What Larder tells of itself on standard error.
+    #[schemars(with = "Option<Level>", extend("default" = "info"))]
+    pub level: Option<Level>,
+}
+
+/// How a line of the access log is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(inline)]
+pub enum AccessFormat {
+    /// As Apache's and nginx's `combined`, followed by how the answer was made.
+    #[default]
+    Combined,
+    /// One JSON object.
+    Json,
+}
+
+/// What Larder tells of itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(inline)]
+pub enum Level {
+    /// Only what stops something from working.
+    Error,
+    /// What an operator should look at, too.
+    Warn,
+    /// What it does, too: starting, stopping, reloading.
+    #[default]
+    Info,
+}

@@ -1,0 +1,202 @@
+//! Origins as written.
+
+use crate::config::value::{At, Brief, Count, Many, ServerUrl, Short, Size, Text, Word, Wrong};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use std::{ops::Range, path::PathBuf, time::Duration};
+
+/// One application, on one or several servers.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Origin {
+    /// The name that routes use. May be left out where there is only one origin.
+    #[schemars(with = "Option<String>", extend("default" = "origin"))]
+    pub name: Option<At<String>>,
+    /// Its servers, as URLs or as tables. All `http` or all `https`.
+    pub servers: Option<Many<Brief<Server>>>,
+    /// How one of several servers is chosen.
+    #[schemars(extend("default" = "round-robin"))]
+    pub balance: Option<Balance>,
+    /// What is spoken to the servers.
+    #[schemars(extend("default" = "http1"))]
+    pub protocol: Option<Protocol>,
+    /// TLS towards servers with `https`.
+    pub tls: Option<At<ServerTls>>,
+    /// Time limits of a fetch.
+    pub timeouts: Option<Timeouts>,
+    /// Idle connections that each worker keeps to each server.
+    #[schemars(extend("default" = 32))]
+    pub idle_connections: Option<At<Count>>,
+    /// Time that an idle connection is kept. Less than what the servers allow.
+    #[schemars(extend("default" = "1m"))]
+    pub idle_time: Option<Text<Duration>>,
+    /// Fetches at the same time in all.
+    #[schemars(range(min = 1), extend("default" = 1024))]
+    pub most_concurrent: Option<At<Count>>,
+    /// What happens to fetches beyond `most_concurrent`.
+    pub queue: Option<Queue>,
+    /// When a failed fetch is tried on another server. Only where that is safe.
+    pub retry: Option<Retry>,
+    /// When a server that fails is left alone.
+    pub passive: Option<Passive>,
+    /// Requests that ask each server whether it is well. Off where nothing is said.
+    pub health: Option<At<Health>>,
+    /// Time in which a server that comes back works up to its full share.
+    #[schemars(extend("default" = "0s"))]
+    pub slow_start: Option<Text<Duration>>,
+    /// Size of a response's header fields in all.
+    #[schemars(extend("default" = "64KiB"))]
+    pub header_size: Option<Text<Size>>,
+    /// How often the names of servers are resolved again.
+    #[schemars(extend("default" = "30s"))]
+    pub resolve_every: Option<Text<Duration>>,
+}
+
+/// One server of an origin.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Server {
+    /// `http://`, `https://` or `unix:`.
+    pub url: Option<Text<ServerUrl>>,
+    /// Its share beside the others.
+    #[schemars(range(min = 1), extend("default" = 1))]
+    pub weight: Option<At<Count>>,
+    /// Asked only when no other server is well.
+    #[schemars(extend("default" = false))]
+    pub backup: Option<bool>,
+}
+
+impl Short for Server {
+    const WHAT: &'static str = "the URL of a server";
+    const EXAMPLES: &'static [&'static str] = ServerUrl::EXAMPLES;
+
+    fn short(text: &str, span: Range<usize>) -> Result<Self, Wrong> {
+        let value = ServerUrl::parse(text)?;
+        Ok(Self {
+            url: Some(Text { value, span }),
+            ..Self::default()
+        })
+    }
+}
+
+/// How one of several servers is chosen.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(inline)]
+pub enum Balance {
+    /// In turn.
+    RoundRobin,
+    /// The one with the fewest fetches under way.
+    LeastConnections,
+    /// The same server for the same URL.
+    ConsistentHash,
+}
+
+/// What is spoken to the servers.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(inline)]
+pub enum Protocol {
+    /// HTTP/1.1.
+    Http1,
+    /// HTTP/2, without asking first where there is no TLS.
+    Http2,
+    /// What the server chooses in the TLS handshake; HTTP/1.1 without TLS.
+    Auto,
+}
+
+/// TLS towards the servers.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ServerTls {
+    /// The name that the certificate must have. The host of the URL where nothing is said.
+    #[schemars(extend("examples" = ["app.example"]))]
+    pub server_name: Option<String>,
+    /// PEM file of the authorities to believe. The system's where nothing is said.
+    #[schemars(with = "Option<String>", extend("examples" = ["/etc/larder/authorities.pem"]))]
+    pub authorities: Option<At<PathBuf>>,
+    /// Believe any certificate. For tests only.
+    #[schemars(extend("default" = false))]
+    pub insecure: Option<bool>,
+}
+
+/// Time limits of a fetch.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Timeouts {
+    /// Until the connection stands.
+    #[schemars(extend("default" = "5s"))]
+    pub connect: Option<Text<Duration>>,
+    /// Until the header of the response is there.
+    #[schemars(extend("default" = "1m"))]
+    pub first_byte: Option<Text<Duration>>,
+    /// Between two pieces of the response's body.
+    #[schemars(extend("default" = "1m"))]
+    pub between_bytes: Option<Text<Duration>>,
+    /// From the beginning to the end of the body. No limit where nothing is said.
+    #[schemars(extend("examples" = ["5m"]))]
+    pub whole: Option<Text<Duration>>,
+}
+
+/// Fetches beyond `most_concurrent` wait.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Queue {
+    /// How many may wait; further ones fail at once.
+    #[schemars(extend("default" = 1024))]
+    pub length: Option<At<Count>>,
+    /// How long one may wait.
+    #[schemars(extend("default" = "10s"))]
+    pub time: Option<Text<Duration>>,
+}
+
+/// When a failed fetch is tried on another server.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Retry {
+    /// Further attempts after the first.
+    #[schemars(extend("default" = 1))]
+    pub attempts: Option<At<Count>>,
+    /// Retries of the last ten seconds at most, in percent of the requests.
+    #[schemars(range(max = 100), extend("default" = 20))]
+    pub percent: Option<At<Count>>,
+}
+
+/// When a server that fails is left alone.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Passive {
+    /// Failures in a row; 0 switches it off.
+    #[schemars(extend("default" = 3))]
+    pub failures: Option<At<Count>>,
+    /// How long it is left alone.
+    #[schemars(extend("default" = "10s"))]
+    pub rest: Option<Text<Duration>>,
+}
+
+/// Requests that ask each server whether it is well.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Health {
+    /// Path and query of the request.
+    #[schemars(with = "Option<String>", extend("default" = "/"))]
+    pub path: Option<At<String>>,
+    /// Its `Host`. The server's own address where nothing is said.
+    #[schemars(extend("examples" = ["app.example"]))]
+    pub host: Option<String>,
+    /// How often.
+    #[schemars(extend("default" = "5s"))]
+    pub every: Option<Text<Duration>>,
+    /// How long an answer may take.
+    #[schemars(extend("default" = "2s"))]
+    pub timeout: Option<Text<Duration>>,
+    /// Good answers in a row that bring a server back.
+    #[schemars(range(min = 1), extend("default" = 2))]
+    pub healthy_after: Option<At<Count>>,
+    /// Bad answers in a row that take a server out.
+    #[schemars(range(min = 1), extend("default" = 3))]
+    pub unhealthy_after: Option<At<Count>>,
+    /// The status of a good answer: a number, or `2xx`.
+    #[schemars(with = "Option<String>", extend("default" = "2xx"))]
+    pub status: Option<Text<proxy::policy::StatusPattern>>,
+}

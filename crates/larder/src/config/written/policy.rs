@@ -1,0 +1,117 @@
+//! What may hold on a route, as written: the same keys in `[defaults]` and in each `[[route]]`.
+
+use super::tables::{Bypass, Edits, Key, SetCookie, Stale, TtlMode};
+use crate::config::value::{At, Many, Size, Text, Ttl};
+use http::{HeaderName, HeaderValue, Method};
+use ipnet::IpNet;
+use proxy::policy::{FieldPattern, HostPattern, NamePattern, PathPattern};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use std::time::Duration;
+
+/// Defines a table with the keys of a policy after its own. A macro, because `serde(flatten)` would lose the places.
+macro_rules! with_policy {
+    ($(#[$about:meta])* $table:ident { $($(#[$own_about:meta])* $own:ident: $own_type:ty,)* }) => {
+        with_policy! { @keys $(#[$about])* $table { $($(#[$own_about])* $own: $own_type,)* }
+            /// The origin that answers. May be left out where there is only one.
+            #[schemars(with = "Option<String>", extend("examples" = ["shop"]))]
+            origin: At<String>,
+            /// Whether anything here is stored. With `false` everything is passed on.
+            #[schemars(extend("default" = true))]
+            cache: bool,
+            /// Lifetimes by status: `{ "200" = "10m", "404" = "10s", "5xx" = "0s", any = "1m" }`. The more exact status wins.
+            /// A single duration covers 200, 301 and 302: `ttl = "1s"` is microcaching in one line.
+            ttl: At<Ttl>,
+            /// How `ttl` stands to what the origin says.
+            #[schemars(extend("default" = "default"))]
+            ttl_mode: At<TtlMode>,
+            /// Whether a response without any lifetime gets a tenth of the time since its `Last-Modified` (RFC 9111 section 4.2.2).
+            #[schemars(extend("default" = true))]
+            heuristic: bool,
+            /// How long past its lifetime a response may still be sent.
+            stale: Stale,
+            /// What makes up the cache key.
+            key: Key,
+            /// When the store is neither asked nor filled.
+            bypass: Bypass,
+            /// What happens to a response with `Set-Cookie`.
+            #[schemars(extend("default" = "refuse"))]
+            set_cookie: SetCookie,
+            /// Whether clients may force a fetch with `Cache-Control: no-cache`, `max-age` and their kin.
+            #[schemars(extend("default" = true))]
+            client_may_force: bool,
+            /// Size of the largest body that is stored; larger ones pass through.
+            #[schemars(extend("default" = "64MiB"))]
+            largest_body: Text<Size>,
+            /// Lifetime that clients are told in place of the origin's `Cache-Control`.
+            #[schemars(extend("examples" = ["0s"]))]
+            browser_ttl: Text<Duration>,
+            /// How long a request waits for another one that already fetches the same.
+            #[schemars(extend("default" = "5s"))]
+            collapse_wait: Text<Duration>,
+            /// Changes of the request's header on its way to the origin.
+            request_headers: Edits,
+            /// Changes of the response's header on its way to the client.
+            response_headers: Edits,
+            /// Request headers that are passed on although an answer could depend on them unseen, such as
+            /// `X-Forwarded-Host`. Safer: put them into `key.headers`.
+            #[schemars(extend("default" = []))]
+            pass_fields: Many<Text<HeaderName>>,
+            /// `Host` towards the origin. The client's where nothing is said.
+            #[schemars(extend("examples" = ["app.example"]))]
+            origin_host: Text<HeaderValue>,
+            /// Redirect plain requests to `https`.
+            #[schemars(extend("default" = false))]
+            redirect_https: bool,
+        }
+    };
+    (@keys $(#[$about:meta])* $table:ident { $($(#[$own_about:meta])* $own:ident: $own_type:ty,)* }
+        $($(#[$key_about:meta])* $key:ident: $key_type:ty,)*
+    ) => {
+        $(#[$about])*
+        #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields, default)]
+        pub struct $table {
+            $($(#[$own_about])* pub $own: Option<$own_type>,)*
+            $($(#[$key_about])* pub $key: Option<$key_type>,)*
+        }
+
+        impl $table {
+            /// The policy alone, with `defaults` where this table says nothing.
+            pub fn policy(&self, defaults: &Defaults) -> Defaults {
+                Defaults {
+                    $($key: self.$key.as_ref().or(defaults.$key.as_ref()).cloned(),)*
+                }
+            }
+        }
+    };
+}
+
+with_policy! {
+    /// What holds on every route that does not say otherwise.
+    Defaults {}
+}
+
+with_policy! {
+    /// What holds for the requests that match. All matchers must hold; of several values of one, any.
+    Route {
+        /// Its name in logs and in `larder explain`. Made from its number where nothing is said.
+        #[schemars(with = "Option<String>", extend("examples" = ["pages"]))]
+        name: At<String>,
+        /// Hosts: `example.com`, or `*.example.com` for every name below it.
+        host: Many<Text<HostPattern>>,
+        /// Paths: `/exact`; `/prefix/*` for everything that begins so; elsewhere `*` stands for anything within a segment
+        /// and `**` (or `*` at the beginning) for anything at all; `~` begins a regular expression over the whole path.
+        path: Many<Text<PathPattern>>,
+        /// Methods.
+        method: Many<Text<Method>>,
+        /// Request headers: `Name`, `Name: value`, `Name: *part*` or `Name: ~ regex`.
+        header: Many<Text<FieldPattern>>,
+        /// Cookies: `name`, `prefix*`, `name=value` or `~ regex`.
+        cookie: Many<Text<NamePattern>>,
+        /// Parameters of the query, written like cookies.
+        query: Many<Text<NamePattern>>,
+        /// Addresses and networks of clients.
+        client: Many<Text<IpNet>>,
+    }
+}

@@ -1,0 +1,27 @@
+//! Fields of answers about themselves, as written.
+
+use crate::config::value::Text;
+use http::{HeaderName, HeaderValue};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// What answers tell of how they were made.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Report {
+    /// Whether answers carry `Cache-Status` (RFC 9211): hit or forwarded, why, lifetime left.
+    #[schemars(extend("default" = true))]
+    pub cache_status: Option<bool>,
+    /// Whether `Cache-Status` names the cache key too.
+    #[schemars(extend("default" = false))]
+    pub key: Option<bool>,
+    /// Name of a field in nginx's style (`HIT`, `MISS`, `STALE`, …). Off where nothing is said.
+    #[schemars(extend("examples" = ["X-Cache-Status"]))]
+    pub x_cache: Option<Text<HeaderName>>,
+    /// Name of this node, sent in the field `node_field`. Off where nothing is said.
+    #[schemars(extend("examples" = ["edge-1"]))]
+    pub node: Option<Text<HeaderValue>>,
+    /// The field that carries `node`.
+    #[schemars(extend("default" = "Cache-ID"))]
+    pub node_field: Option<Text<HeaderName>>,
+}

@@ -1,0 +1,109 @@
+//! The tables of a route, as written.
+
+use crate::config::value::{At, CookieName, EditableName, FieldLine, Many, Query, Text};
+use http::{HeaderName, Method};
+use proxy::policy::{FieldPattern, NamePattern, PathPattern};
+use rules::key::ParamPattern;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use std::time::Duration;
+
+/// How `ttl` stands to what the origin says.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(inline)]
+pub enum TtlMode {
+    /// Only where the origin gives no lifetime of its own.
+    Default,
+    /// As `default`, and in place of the origin's for styles, scripts, images, fonts and media.
+    Static,
+    /// In place of whatever the origin says, `no-store` and `private` too.
+    Override,
+}
+
+/// What happens to a response with `Set-Cookie`.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(inline)]
+pub enum SetCookie {
+    /// It is not stored unless it says `public`, `s-maxage` or a targeted field.
+    Refuse,
+    /// It is stored, and nobody gets the cookie.
+    Strip,
+    /// It is stored with the cookie, and everybody gets it. Plain RFC 9111.
+    Store,
+}
+
+/// How long past its lifetime a response may still be sent. What the origin says goes first.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Stale {
+    /// At once, while it is refreshed in the background. Not unless the origin says so where nothing is said.
+    #[schemars(extend("examples" = ["30s"]))]
+    pub while_revalidate: Option<Text<Duration>>,
+    /// When the origin answers 500, 502, 503 or 504. Not unless the origin says so where nothing is said.
+    #[schemars(extend("examples" = ["1h"]))]
+    pub if_error: Option<Text<Duration>>,
+    /// When the origin cannot be reached or gives no answer in time (RFC 9111 section 4.2.4).
+    #[schemars(extend("default" = "1d"))]
+    pub unreachable: Option<Text<Duration>>,
+}
+
+/// What makes up the cache key, beside the path.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Key {
+    /// Whether `http` and `https` are kept apart.
+    #[schemars(extend("default" = false))]
+    pub scheme: Option<bool>,
+    /// Whether hosts are kept apart.
+    #[schemars(extend("default" = true))]
+    pub host: Option<bool>,
+    /// The parameters that count: `"all"`, `"none"`, or only those of a list.
+    #[schemars(extend("default" = "all"))]
+    pub query: Option<At<Query>>,
+    /// All parameters count but these.
+    pub query_except: Option<Many<Text<ParamPattern>>>,
+    /// Whether the order of parameters is without meaning.
+    #[schemars(extend("default" = false))]
+    pub sort: Option<bool>,
+    /// Drop parameters that only track (`utm_*`, `gclid`, `fbclid` and their kin); the origin does not see them either.
+    #[schemars(extend("default" = false))]
+    pub drop_tracking: Option<bool>,
+    /// Drop these parameters too.
+    pub drop: Option<Many<Text<ParamPattern>>>,
+    /// Request headers whose values count.
+    #[schemars(extend("default" = []))]
+    pub headers: Option<Many<Text<HeaderName>>>,
+    /// Cookies whose values count.
+    #[schemars(extend("default" = []))]
+    pub cookies: Option<Many<Text<CookieName>>>,
+}
+
+/// When the store is neither asked nor filled. One that holds is enough.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Bypass {
+    /// The request carries one of these cookies.
+    pub cookies: Option<Many<Text<NamePattern>>>,
+    /// The request carries one of these headers.
+    pub headers: Option<Many<Text<FieldPattern>>>,
+    /// The path is one of these.
+    pub paths: Option<Many<Text<PathPattern>>>,
+    /// The query has one of these parameters.
+    pub query: Option<Many<Text<NamePattern>>>,
+    /// The method is one of these.
+    pub methods: Option<Many<Text<Method>>>,
+}
+
+/// Changes of header fields; first `remove`, then `set`, then `add`.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Edits {
+    /// Put in place of whatever is there.
+    pub set: Option<Many<Text<FieldLine>>>,
+    /// Put beside what is there.
+    pub add: Option<Many<Text<FieldLine>>>,
+    /// Taken out.
+    pub remove: Option<Many<Text<EditableName>>>,
+}
