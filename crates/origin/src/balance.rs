@@ -3,6 +3,11 @@
 //! Healthy servers first, then healthy backups. If there are none, those at rest are asked all the same, each once a
 //! request: like nginx, we would rather try than refuse. Servers that the active checks hold for down are never asked.
 
+#![allow(
+    clippy::cast_precision_loss,
+    reason = "weights and counts of fetches are far below 2^52, and a share need not be exact"
+)]
+
 use crate::{config::Balance, health::Standing, peer::Peer};
 use std::{sync::Arc, time::Duration};
 

@@ -36,15 +36,15 @@ pub struct ResponseBody {
 }
 
 /// What a body comes on.
-#[derive(Debug)]
 pub(crate) enum Carrier {
     Http1 {
         link: Http1,
         afterwards: Afterwards,
     },
     Http2 {
-        link: Http2,
         alarm: Alarm,
+        /// Held, so that the pool sees the connection in use.
+        _link: Http2,
     },
     /// The connection went to whoever holds the upgrade; there is no body.
     Upgraded,
@@ -55,7 +55,8 @@ pub(crate) struct UnderWay {
     pub(crate) carrier: Carrier,
     pub(crate) origin: Arc<Origin>,
     pub(crate) serving: Serving,
-    pub(crate) pass: Pass,
+    /// Held for its drop.
+    pub(crate) _pass: Pass,
     /// When the whole exchange must have ended.
     pub(crate) until: Option<Instant>,
 }
@@ -65,7 +66,7 @@ impl fmt::Debug for ResponseBody {
         f.debug_struct("ResponseBody")
             .field("incoming", &self.incoming)
             .field("ended", &self.under_way.is_none())
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 

@@ -14,7 +14,10 @@ use crate::{
 use http::{Request, Response, StatusCode};
 use hyper::{body::Incoming, client::conn::TrySendError};
 use std::{future::poll_fn, pin::pin, sync::Arc, task::Poll, time::Duration};
-use tokio::time::{Instant, timeout};
+use tokio::{
+    task::yield_now,
+    time::{Instant, timeout},
+};
 
 /// A head that arrived, and what its body comes on.
 pub(crate) struct Answer {
@@ -46,6 +49,8 @@ pub(crate) struct Attempt<'a> {
     pub(crate) asked: Asked,
     /// No idle connection: the last attempt found one stale.
     pub(crate) fresh: bool,
+    /// The request can be sent once only.
+    pub(crate) once: bool,
     /// When the whole exchange must have ended.
     pub(crate) until: Option<Instant>,
 }
@@ -77,8 +82,8 @@ impl Attempt<'_> {
             return Err(unsent(request, error));
         }
         let sent = match line {
-            Line::Http1(link) => self.send_http1(link, request).await,
-            Line::Http2(link) => self.send_http2(link, request).await,
+            Line::Http1(own) => self.send_http1(own, request).await,
+            Line::Http2(common) => self.send_http2(common, request).await,
         };
         sent.map_err(|failure| failure.at(&self.peer.label))
     }
@@ -98,6 +103,11 @@ impl Attempt<'_> {
 
     /// An idle connection, the shared one, or a new one.
     async fn line(&self) -> Result<Line, Error> {
+        if self.once && !self.fresh {
+            // Lets the runtime look at its sockets, so that a connection closed in the meantime is known to be. A request
+            // that may be sent twice need not wait for that.
+            yield_now().await;
+        }
         let now = Instant::now();
         if !self.fresh
             && let Some(link) = pool::take(self.key(), now)
@@ -181,7 +191,7 @@ impl Attempt<'_> {
         // A request that comes back unsent met a GOAWAY (RFC 9113 section 6.8).
         let mut response = watched.map_err(|lost| lost.into_failure(true))?;
         message::judge(&mut response, self.asked, Speaks::Http2).map_err(sent)?;
-        let carrier = Carrier::Http2 { link, alarm };
+        let carrier = Carrier::Http2 { alarm, _link: link };
         Ok(Answer { response, carrier })
     }
 

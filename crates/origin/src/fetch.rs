@@ -82,7 +82,7 @@ pub(crate) async fn fetch(
             carrier: answer.carrier,
             origin: Arc::clone(origin),
             serving,
-            pass,
+            _pass: pass,
             until,
         };
         ResponseBody::new(incoming, under_way)
@@ -109,6 +109,7 @@ impl Fetch<'_> {
                 peer: &next.peer,
                 asked: self.asked,
                 fresh: next.fresh,
+                once: self.spare.is_none(),
                 until: self.until,
             };
             match attempt.make(next.request).await {

@@ -81,6 +81,10 @@ impl Health {
 }
 
 /// The share of its weight that a server takes `now` if it came back at `back` (0: it was never away).
+#[allow(
+    clippy::cast_precision_loss,
+    reason = "a share need not be exact to the millisecond"
+)]
 fn share(now: u64, back: u64, slow_start: Duration) -> f64 {
     let ramp = slow_start.as_millis() as u64;
     let since = now.saturating_sub(back);

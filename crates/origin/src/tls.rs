@@ -22,7 +22,9 @@ pub(crate) struct Client {
 
 impl std::fmt::Debug for Client {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Client").field("name", &self.name).finish()
+        f.debug_struct("Client")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
     }
 }
 

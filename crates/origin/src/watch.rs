@@ -99,6 +99,7 @@ async fn probe(origin: &Origin, peer: &Arc<Peer>, rule: &ActiveHealth) -> Result
         peer,
         asked,
         fresh: true,
+        once: false,
         until: None,
     };
     let answer = timeout(rule.timeout, attempt.make(request))

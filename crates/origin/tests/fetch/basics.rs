@@ -1,0 +1,250 @@
+//! Messages go out and come in as they should.
+
+use crate::support::*;
+use http::{Method, Request};
+use hyper_util::rt::TokioIo;
+use origin::{
+    Context, Origin,
+    config::{Address, Server},
+};
+use std::sync::{Arc, Mutex};
+use testkit::{Gate, Reply};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+#[test]
+fn answers_and_keeps_the_connection() {
+    let server = testkit::Origin::start();
+    server.on("/", |request| Reply::ok().body(format!("{}", request.nth)));
+    let origin = plain(&server);
+    work(async {
+        for nth in ["1", "2", "3"] {
+            assert_eq!(get(&origin, "/").await.unwrap().text(), nth);
+        }
+    });
+    assert_eq!(server.connections(), 1);
+    let report = origin.report();
+    assert_eq!((report.active, report.queued), (0, 0));
+    assert_eq!(report.servers[0].active, 0);
+    assert!(report.servers[0].healthy);
+}
+
+#[test]
+fn a_unix_socket_serves_too() {
+    let path = testkit::scratch_dir().join("origin.sock");
+    let server = testkit::Origin::start_unix(&path);
+    server.reply("/", Reply::ok().body("unix"));
+    let origin = Origin::new(config([Server::new(Address::Unix(path))])).unwrap();
+    work(async {
+        assert_eq!(get(&origin, "/").await.unwrap().text(), "unix");
+        assert_eq!(get(&origin, "/").await.unwrap().text(), "unix");
+    });
+    assert_eq!(server.connections(), 1);
+}
+
+#[test]
+fn the_target_goes_out_byte_for_byte() {
+    let server = testkit::Origin::start();
+    server.otherwise(|request| Reply::ok().body(&request.target));
+    let origin = plain(&server);
+    work(async {
+        for target in [
+            "/",
+            "//a//b",
+            "/a/../b/./c",
+            "/%7Euser/%c3%a9%2F?q=%20a+b&&=;x",
+            "/?",
+            "/a?b?c",
+            "/a;v=1,2/(x)'!*",
+        ] {
+            assert_eq!(get(&origin, target).await.unwrap().text(), target);
+        }
+    });
+}
+
+#[test]
+fn a_request_without_content_says_nothing_of_it() {
+    let server = testkit::Origin::start();
+    server.reply("/", Reply::ok());
+    let origin = plain(&server);
+    work(async {
+        let mut request = request(Method::GET, "/", empty());
+        request.headers_mut().insert("content-length", 5.into());
+        request
+            .headers_mut()
+            .insert("expect", "100-continue".parse().unwrap());
+        origin.fetch(request, repeatable()).await.unwrap();
+    });
+    let seen = server.last("/");
+    for field in ["content-length", "transfer-encoding", "expect"] {
+        assert_eq!(seen.header(field), None, "{field}");
+    }
+    assert_eq!(seen.header("host"), Some("site.example"));
+}
+
+#[test]
+fn request_bodies_stream() {
+    let server = testkit::Origin::start();
+    server.on("/", |request| Reply::ok().body(&request.body));
+    let origin = plain(&server);
+    let (sender, body) = pieces();
+    let answer = work(async {
+        let upload = async {
+            for (count, piece) in ["hello ", "wide ", "world"].into_iter().enumerate() {
+                sender.send(piece).await.unwrap();
+                // The next piece only goes out when the server has this one: nothing waits for the whole.
+                let arrived = "hello wide world".split_inclusive(' ').take(count + 1);
+                let want: usize = arrived.map(str::len).sum();
+                while server.received("/") < want {
+                    tokio::task::yield_now().await;
+                }
+            }
+            drop(sender);
+        };
+        let fetch = origin.fetch(request(Method::POST, "/", body), Context::default());
+        let (response, ()) = tokio::join!(fetch, upload);
+        read(response.unwrap()).await.unwrap()
+    });
+    assert_eq!(answer.text(), "hello wide world");
+    assert_eq!(
+        server.last("/").header("transfer-encoding"),
+        Some("chunked")
+    );
+}
+
+#[test]
+fn a_sized_request_body_has_its_length() {
+    let server = testkit::Origin::start();
+    server.on("/", |request| Reply::ok().body(&request.body));
+    let origin = plain(&server);
+    work(async {
+        let request = request(Method::POST, "/", full("hello"));
+        let response = origin.fetch(request, Context::default()).await.unwrap();
+        assert_eq!(read(response).await.unwrap().text(), "hello");
+    });
+    assert_eq!(server.last("/").header("content-length"), Some("5"));
+}
+
+#[test]
+fn interim_responses_are_passed_on_but_not_100() {
+    let server = testkit::Origin::start();
+    server.reply(
+        "/",
+        Reply::raw(
+            "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n\
+             HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\n\
+             HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi",
+        ),
+    );
+    let origin = plain(&server);
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let sink = Arc::clone(&seen);
+    work(async {
+        let context = Context {
+            interim: Some(Box::new(move |status, headers| {
+                let link = headers
+                    .get("link")
+                    .map(|link| link.to_str().unwrap().to_owned());
+                sink.lock().unwrap().push((status.as_u16(), link));
+            })),
+            ..repeatable()
+        };
+        let response = origin
+            .fetch(request(Method::GET, "/", empty()), context)
+            .await;
+        assert_eq!(read(response.unwrap()).await.unwrap().text(), "hi");
+    });
+    let link = Some("</a.css>; rel=preload".to_owned());
+    assert_eq!(*seen.lock().unwrap(), [(102, None), (103, link)]);
+}
+
+#[test]
+fn an_interim_response_comes_before_the_head() {
+    let server = testkit::Origin::start();
+    let gate = Gate::new();
+    server.reply(
+        "/",
+        Reply::ok()
+            .interim(103, &[("Link", "</a>")])
+            .hold_head(&gate),
+    );
+    let origin = plain(&server);
+    let opener = gate.clone();
+    work(async {
+        let context = Context {
+            // The head is held until the interim response has been passed on.
+            interim: Some(Box::new(move |_, _| opener.open())),
+            ..repeatable()
+        };
+        let response = origin
+            .fetch(request(Method::GET, "/", empty()), context)
+            .await;
+        assert_eq!(response.unwrap().status(), 200);
+    });
+}
+
+#[test]
+fn an_upgrade_hands_over_the_connection() {
+    let server = testkit::Origin::start();
+    server.reply("/", Reply::upgrade("echo"));
+    let origin = plain(&server);
+    work(async {
+        let request = Request::get("/")
+            .header("host", "site.example")
+            .header("connection", "upgrade")
+            .header("upgrade", "echo")
+            .body(empty())
+            .unwrap();
+        let mut response = origin.fetch(request, Context::default()).await.unwrap();
+        assert_eq!(response.status(), 101);
+        let upgrade = hyper::upgrade::on(&mut response).await.unwrap();
+        assert_eq!(origin.report().active, 0, "a tunnel is no fetch");
+        let mut tunnel = TokioIo::new(upgrade);
+        let mut seen = [0; 5];
+        tunnel.write_all(b"hello").await.unwrap();
+        tunnel.read_exact(&mut seen).await.unwrap();
+        assert_eq!(&seen, b"hello");
+    });
+}
+
+#[test]
+fn names_are_resolved() {
+    let server = testkit::Origin::start();
+    server.reply("/", Reply::ok().body("named"));
+    let port = server.address().port();
+    let named = |host: &str| {
+        Server::new(Address::Tcp {
+            host: host.to_owned(),
+            port,
+        })
+    };
+    let origin = Origin::new(config([named("localhost")])).unwrap();
+    let nowhere = Origin::new(config([named("nowhere.invalid")])).unwrap();
+    work(async {
+        assert_eq!(get(&origin, "/").await.unwrap().text(), "named");
+        assert_eq!(get(&origin, "/").await.unwrap().text(), "named");
+        for _ in 0..2 {
+            let error = get(&nowhere, "/").await.unwrap_err();
+            assert_eq!(error.kind(), origin::Kind::Unresolvable);
+            assert!(error.is_unreachable() && !error.is_timeout());
+        }
+    });
+    assert_eq!(server.connections(), 1);
+}
+
+#[test]
+fn trailers_and_lengthless_bodies_come_through() {
+    let server = testkit::Origin::start();
+    server.reply("/chunked", Reply::ok().chunked().body("ab").body("cd"));
+    server.reply("/close", Reply::ok().until_close().body("abcd"));
+    server.reply("/old", Reply::raw("HTTP/1.0 200 OK\r\n\r\nabcd"));
+    let origin = plain(&server);
+    work(async {
+        for target in ["/chunked", "/close", "/old", "/chunked"] {
+            assert_eq!(
+                get(&origin, target).await.unwrap().text(),
+                "abcd",
+                "{target}"
+            );
+        }
+    });
+}

@@ -1,0 +1,134 @@
+//! Servers that fail rest, and checks take them out and bring them back.
+
+use crate::support::*;
+use http::Method;
+use origin::{
+    Kind, Origin,
+    config::{ActiveHealth, PassiveHealth},
+};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::SeqCst},
+    },
+    time::Duration,
+};
+use testkit::Reply;
+
+#[test]
+fn a_server_that_fails_in_a_row_rests() {
+    let (bad, good) = (testkit::Origin::start(), testkit::Origin::start());
+    bad.reply("/", Reply::raw("no\r\n\r\n"));
+    good.reply("/", Reply::ok());
+    let mut config = config([tcp(bad.address()), tcp(good.address())]);
+    config.passive = PassiveHealth {
+        failures: 2,
+        rest: Duration::from_hours(1),
+    };
+    let origin = Origin::new(config).unwrap();
+    work(async {
+        for _ in 0..20 {
+            get(&origin, "/").await.unwrap();
+        }
+    });
+    assert_eq!(bad.requests("/"), 2);
+    let healthy = origin
+        .report()
+        .servers
+        .into_iter()
+        .map(|server| server.healthy);
+    assert_eq!(healthy.collect::<Vec<_>>(), [false, true]);
+}
+
+#[test]
+fn when_all_rest_they_are_asked_all_the_same() {
+    let server = testkit::Origin::start();
+    server.on("/", |request| match request.nth {
+        1..=3 => Reply::raw("no\r\n\r\n"),
+        _ => Reply::ok(),
+    });
+    let mut config = config([tcp(server.address())]);
+    config.passive.rest = Duration::from_hours(1);
+    let origin = Origin::new(config).unwrap();
+    work(async {
+        for _ in 0..3 {
+            once(&origin, Method::GET, "/").await.unwrap_err();
+        }
+        assert!(!origin.report().servers[0].healthy);
+        once(&origin, Method::GET, "/").await.unwrap();
+    });
+}
+
+#[test]
+fn checks_take_out_and_bring_back() {
+    let server = testkit::Origin::start();
+    let well = Arc::new(AtomicBool::new(true));
+    let state = Arc::clone(&well);
+    server.on("/health", move |_| {
+        Reply::status(if state.load(SeqCst) { 200 } else { 503 })
+    });
+    server.reply("/", Reply::ok());
+    let mut config = config([tcp(server.address())]);
+    config.active = Some(ActiveHealth {
+        path: "/health?deep=1".to_owned(),
+        host: Some("check.example".to_owned()),
+        every: Duration::from_millis(5),
+        timeout: Duration::from_secs(5),
+        healthy_after: 2,
+        unhealthy_after: 2,
+        status: 200..=299,
+    });
+    let origin = Origin::new(config).unwrap();
+    work(async {
+        let watch = tokio::task::spawn_local(Arc::clone(&origin).keep_watch());
+        let until = async |healthy: bool| {
+            while origin.report().servers[0].healthy != healthy {
+                tokio::task::yield_now().await;
+            }
+        };
+        get(&origin, "/").await.unwrap();
+        well.store(false, SeqCst);
+        until(false).await;
+        let error = get(&origin, "/").await.unwrap_err();
+        assert_eq!(error.kind(), Kind::NoHealthyServer);
+        assert!(error.is_unreachable());
+        well.store(true, SeqCst);
+        until(true).await;
+        get(&origin, "/").await.unwrap();
+        server.stop();
+        until(false).await;
+        server.start_again();
+        until(true).await;
+        watch.abort();
+    });
+    let seen = server.last("/health");
+    assert_eq!(seen.header("host"), Some("check.example"));
+    assert_eq!(seen.target, "/health?deep=1");
+}
+
+#[test]
+fn watching_resolves_names_before_the_first_fetch() {
+    let server = testkit::Origin::start();
+    server.reply("/", Reply::ok());
+    let mut named = tcp(server.address());
+    named.address = origin::config::Address::Tcp {
+        host: "localhost".to_owned(),
+        port: server.address().port(),
+    };
+    let mut config = config([named]);
+    config.resolve_every = Duration::from_millis(1);
+    let origin = Origin::new(config).unwrap();
+    work(async {
+        let watch = tokio::task::spawn_local(Arc::clone(&origin).keep_watch());
+        for _ in 0..20 {
+            get(&origin, "/").await.unwrap();
+            tokio::task::yield_now().await;
+        }
+        watch.abort();
+    });
+    assert_eq!(
+        server.connections(),
+        1,
+        "the same answer again changes nothing"
+    );
+}

@@ -1,0 +1,169 @@
+//! HTTP/2 towards servers.
+
+use crate::{peers::Http2Server, support::*};
+use bytes::Bytes;
+use http::{Method, Request, Response};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use origin::{Context, Kind, Origin, config::Protocol};
+use std::{cell::Cell, rc::Rc, sync::Arc, time::Duration};
+use tokio::sync::Notify;
+
+fn text(text: impl Into<String>) -> Response<Full<Bytes>> {
+    Response::new(Full::new(text.into().into()))
+}
+
+fn origin_of(server: &Http2Server) -> Arc<Origin> {
+    let mut config = config([tcp(server.address)]);
+    config.protocol = Protocol::Http2;
+    config.timeouts.first_byte = Duration::from_millis(200);
+    Origin::new(config).unwrap()
+}
+
+#[test]
+fn fetches_share_one_connection() {
+    work(async {
+        let gate = Rc::new(Notify::new());
+        let (arrived, all) = (Rc::new(Cell::new(0)), Rc::clone(&gate));
+        // Nobody is answered before all five have arrived.
+        let server = Http2Server::start(move |request: Request<Incoming>| {
+            let (arrived, all) = (Rc::clone(&arrived), Rc::clone(&all));
+            async move {
+                arrived.set(arrived.get() + 1);
+                if arrived.get() < 5 {
+                    all.notified().await;
+                }
+                all.notify_waiters();
+                text(request.uri().to_string())
+            }
+        })
+        .await;
+        let origin = origin_of(&server);
+        let one = |target| get(&origin, target);
+        let answers = tokio::join!(
+            one("/1"),
+            one("/2?q=%20&&"),
+            one("//3"),
+            one("/%7e"),
+            one("/a/../b")
+        );
+        let answers = [answers.0, answers.1, answers.2, answers.3, answers.4];
+        let texts = answers.map(|answer| answer.unwrap().text().to_owned());
+        let want = ["/1", "/2?q=%20&&", "//3", "/%7e", "/a/../b"];
+        assert_eq!(
+            texts,
+            want.map(|target| format!("http://site.example{target}"))
+        );
+        assert_eq!(server.connections(), 1);
+        assert_eq!(origin.report().active, 0);
+    });
+}
+
+#[test]
+fn fields_of_http1_do_not_go_out() {
+    work(async {
+        let server = Http2Server::start(|request: Request<Incoming>| async move {
+            let names: Vec<_> = request
+                .headers()
+                .keys()
+                .map(|name| name.as_str().to_owned())
+                .collect();
+            text(names.join(","))
+        })
+        .await;
+        let origin = origin_of(&server);
+        let mut request = request(Method::GET, "/", empty());
+        for (name, value) in [
+            ("connection", "keep-alive, x-hop"),
+            ("keep-alive", "timeout=5"),
+            ("upgrade", "websocket"),
+            ("transfer-encoding", "chunked"),
+            ("expect", "100-continue"),
+            ("x-kept", "1"),
+        ] {
+            request.headers_mut().insert(name, value.parse().unwrap());
+        }
+        let response = origin.fetch(request, Context::default()).await.unwrap();
+        let names = read(response).await.unwrap();
+        assert!(names.text().contains("x-kept"));
+        for gone in [
+            "host",
+            "connection",
+            "keep-alive",
+            "upgrade",
+            "transfer-encoding",
+            "expect",
+        ] {
+            assert!(!names.text().split(',').any(|name| name == gone), "{gone}");
+        }
+    });
+}
+
+#[test]
+fn bodies_go_both_ways() {
+    work(async {
+        let server = Http2Server::start(|request: Request<Incoming>| async move {
+            Response::new(Full::new(
+                request.into_body().collect().await.unwrap().to_bytes(),
+            ))
+        })
+        .await;
+        let origin = origin_of(&server);
+        let (sender, body) = pieces();
+        let client = async {
+            for piece in ["hello ", "world"] {
+                sender.send(piece).await.unwrap();
+            }
+            drop(sender);
+        };
+        let fetch = origin.fetch(request(Method::POST, "/", body), Context::default());
+        let (response, ()) = tokio::join!(fetch, client);
+        assert_eq!(read(response.unwrap()).await.unwrap().text(), "hello world");
+    });
+}
+
+#[test]
+fn a_goaway_makes_a_new_connection() {
+    work(async {
+        let server = Http2Server::start(|_| async { text("fine") }).await;
+        let origin = origin_of(&server);
+        for round in 1..=3 {
+            for method in [Method::GET, Method::POST] {
+                once(&origin, method, "/").await.unwrap();
+            }
+            assert_eq!(server.connections(), round);
+            server.go_away();
+        }
+        assert_eq!(origin.report().servers[0].failures, 0);
+    });
+}
+
+#[test]
+fn no_head_in_time_resets_the_stream_only() {
+    work(async {
+        let server = Http2Server::start(|request: Request<Incoming>| async move {
+            if request.uri().path() == "/hang" {
+                std::future::pending::<()>().await;
+            }
+            text("fine")
+        })
+        .await;
+        let origin = origin_of(&server);
+        assert_eq!(kind(get(&origin, "/hang").await), Kind::FirstByteTimeout);
+        get(&origin, "/").await.unwrap();
+        assert_eq!(server.connections(), 1);
+    });
+}
+
+#[test]
+fn a_server_that_speaks_http1_is_a_protocol_failure() {
+    let server = testkit::Origin::start();
+    server.otherwise(|_| testkit::Reply::ok());
+    let mut config = config([tcp(server.address())]);
+    config.protocol = Protocol::Http2;
+    let origin = Origin::new(config).unwrap();
+    work(async {
+        let kind = kind(get(&origin, "/").await);
+        assert!(matches!(kind, Kind::Protocol | Kind::Truncated), "{kind:?}");
+    });
+}

@@ -1,0 +1,206 @@
+//! Time limits, and the limit on concurrent fetches.
+
+use crate::support::*;
+use http::Method;
+use origin::{Context, Kind, Origin};
+use std::{net::TcpListener, time::Duration};
+use testkit::{Gate, Reply};
+
+const SHORT: Duration = Duration::from_millis(30);
+
+#[test]
+fn no_head_in_time() {
+    let server = testkit::Origin::start();
+    server.reply("/", Reply::ok().hang());
+    let mut config = config([tcp(server.address())]);
+    config.timeouts.first_byte = SHORT;
+    let origin = Origin::new(config).unwrap();
+    let error = work(get(&origin, "/")).unwrap_err();
+    assert_eq!(error.kind(), Kind::FirstByteTimeout);
+    assert!(error.is_timeout() && error.is_unreachable());
+}
+
+#[test]
+fn a_head_that_trickles_is_no_head() {
+    let server = testkit::Origin::start();
+    let gate = Gate::new();
+    server.reply("/", Reply::raw("HTTP/1.1 200 OK\r\nContent-").hold(&gate));
+    let mut config = config([tcp(server.address())]);
+    config.timeouts.first_byte = SHORT;
+    let origin = Origin::new(config).unwrap();
+    assert_eq!(kind(work(get(&origin, "/"))), Kind::FirstByteTimeout);
+    gate.open();
+}
+
+#[test]
+fn a_body_that_stalls() {
+    let server = testkit::Origin::start();
+    server.reply("/", Reply::ok().length(9).body("abc").until_client_leaves());
+    let mut config = config([tcp(server.address())]);
+    config.timeouts.between_bytes = SHORT;
+    let origin = Origin::new(config).unwrap();
+    let error = work(get(&origin, "/")).unwrap_err();
+    assert_eq!(error.kind(), Kind::BetweenBytesTimeout);
+    assert!(error.is_timeout() && !error.is_unreachable());
+    testkit::wait_until("the connection is closed", || server.abandoned("/") == 1);
+}
+
+#[test]
+fn a_body_may_take_longer_than_its_pauses() {
+    let server = testkit::Origin::start();
+    let gates: Vec<Gate> = (0..4).map(|_| Gate::new()).collect();
+    let mut reply = Reply::ok().chunked();
+    for gate in &gates {
+        reply = reply.body("x").hold(gate);
+    }
+    server.reply("/", reply);
+    let mut config = config([tcp(server.address())]);
+    config.timeouts.between_bytes = Duration::from_millis(400);
+    let origin = Origin::new(config).unwrap();
+    work(async {
+        let opener = async {
+            for gate in &gates {
+                while gate.reached() == 0 {
+                    tokio::task::yield_now().await;
+                }
+                // Half the limit, four times: the sum is above it.
+                tokio::time::sleep(Duration::from_millis(200)).await;
+                gate.open();
+            }
+        };
+        let (answer, ()) = tokio::join!(get(&origin, "/"), opener);
+        assert_eq!(answer.unwrap().text(), "xxxx");
+    });
+}
+
+#[test]
+fn the_whole_has_a_limit_before_and_after_the_head() {
+    let server = testkit::Origin::start();
+    server.reply("/head", Reply::ok().hang());
+    server.reply(
+        "/body",
+        Reply::ok().chunked().body("a").until_client_leaves(),
+    );
+    let mut config = config([tcp(server.address())]);
+    config.timeouts.whole = Some(SHORT);
+    let origin = Origin::new(config).unwrap();
+    work(async {
+        assert_eq!(kind(get(&origin, "/head").await), Kind::WholeTimeout);
+        assert_eq!(kind(get(&origin, "/body").await), Kind::WholeTimeout);
+    });
+}
+
+#[test]
+fn a_server_that_does_not_take_connections() {
+    // A full backlog of a listener that never accepts drops what comes; no packet answers.
+    let listener =
+        socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+    let local = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
+    listener.bind(&local.into()).unwrap();
+    listener.listen(0).unwrap();
+    let address = listener.local_addr().unwrap().as_socket().unwrap();
+    let mut config = config([tcp(address)]);
+    config.timeouts.connect = SHORT;
+    config.timeouts.first_byte = SHORT;
+    let origin = Origin::new(config).unwrap();
+    work(async {
+        // The first ones still fit into the backlog, and get no answer there.
+        for _ in 0..8 {
+            let error = once(&origin, Method::GET, "/").await.unwrap_err();
+            if error.kind() == Kind::ConnectTimeout {
+                assert!(error.is_timeout() && error.is_unreachable());
+                return;
+            }
+            assert_eq!(error.kind(), Kind::FirstByteTimeout);
+        }
+    });
+}
+
+#[test]
+fn tls_that_never_answers_is_a_connect_timeout() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut config = config([tcp(listener.local_addr().unwrap())]);
+    config.timeouts.connect = SHORT;
+    config.tls = Some(origin::config::Tls {
+        insecure: true,
+        ..Default::default()
+    });
+    let origin = Origin::new(config).unwrap();
+    assert_eq!(kind(work(get(&origin, "/"))), Kind::ConnectTimeout);
+}
+
+#[test]
+fn a_slow_client_is_not_the_servers_fault() {
+    let server = testkit::Origin::start();
+    server.on("/", |request| Reply::ok().body(&request.body));
+    let mut config = config([tcp(server.address())]);
+    config.timeouts.first_byte = SHORT;
+    let origin = Origin::new(config).unwrap();
+    work(async {
+        let (sender, body) = pieces();
+        let client = async {
+            sender.send("slow ").await.unwrap();
+            tokio::time::sleep(4 * SHORT).await;
+            sender.send("client").await.unwrap();
+            drop(sender);
+        };
+        let fetch = origin.fetch(request(Method::POST, "/", body), Context::default());
+        let (response, ()) = tokio::join!(fetch, client);
+        assert_eq!(read(response.unwrap()).await.unwrap().text(), "slow client");
+    });
+}
+
+#[test]
+fn fetches_beyond_the_limit_wait_their_turn() {
+    let server = testkit::Origin::start();
+    let gate = Gate::new();
+    server.reply("/held", Reply::ok().body("a").hold(&gate).body("b"));
+    server.reply("/", Reply::ok());
+    let mut config = config([tcp(server.address())]);
+    (config.most_concurrent, config.queue) = (1, 1);
+    let origin = Origin::new(config).unwrap();
+    work(async {
+        let held = origin.fetch(request(Method::GET, "/held", empty()), repeatable());
+        let held = held.await.unwrap();
+        let waiting = tokio::task::spawn_local({
+            let origin = origin.clone();
+            async move { get(&origin, "/").await }
+        });
+        while origin.report().queued == 0 {
+            tokio::task::yield_now().await;
+        }
+        let error = get(&origin, "/").await.unwrap_err();
+        assert_eq!(error.kind(), Kind::QueueFull);
+        assert!(error.is_unreachable());
+        assert_eq!(
+            server.requests("/"),
+            0,
+            "the turn lasts until the body's end"
+        );
+        gate.open();
+        assert_eq!(read(held).await.unwrap().text(), "ab");
+        waiting.await.unwrap().unwrap();
+        let report = origin.report();
+        assert_eq!((report.active, report.queued), (0, 0));
+    });
+}
+
+#[test]
+fn a_turn_that_does_not_come() {
+    let server = testkit::Origin::start();
+    server.reply("/held", Reply::ok().length(9).until_client_leaves());
+    server.reply("/", Reply::ok());
+    let mut config = config([tcp(server.address())]);
+    config.most_concurrent = 1;
+    config.queue_time = SHORT;
+    let origin = Origin::new(config).unwrap();
+    work(async {
+        let held = origin.fetch(request(Method::GET, "/held", empty()), repeatable());
+        let held = held.await.unwrap();
+        let error = get(&origin, "/").await.unwrap_err();
+        assert_eq!(error.kind(), Kind::QueueTimeout);
+        drop(held);
+        get(&origin, "/").await.unwrap();
+        assert_eq!(origin.report().queued, 0);
+    });
+}

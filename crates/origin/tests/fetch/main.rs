@@ -1,0 +1,19 @@
+//! The room through its door: `Origin::fetch` against scripted servers.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a panic is how a test fails"
+)]
+
+mod basics;
+mod framing;
+mod health;
+mod http2;
+mod limits;
+mod peers;
+mod pools;
+mod retries;
+mod support;
+mod tls;

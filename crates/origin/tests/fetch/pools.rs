@@ -1,0 +1,111 @@
+//! Connections are kept, and let go of.
+
+use crate::support::*;
+use http::Method;
+use origin::Origin;
+use std::{
+    io::{Read, Write},
+    net::TcpListener,
+    time::Duration,
+};
+use testkit::{Gate, Reply};
+
+#[test]
+fn no_more_are_kept_than_allowed() {
+    for (kept, made_anew) in [(0, 3), (1, 2), (3, 0)] {
+        let server = testkit::Origin::start();
+        let mut config = config([tcp(server.address())]);
+        config.idle_connections = kept;
+        let origin = Origin::new(config).unwrap();
+        work(async {
+            for round in ["/first", "/second"] {
+                let gate = Gate::new();
+                server.reply(round, Reply::ok().hold_head(&gate));
+                let opener = async {
+                    while gate.reached() < 3 {
+                        tokio::task::yield_now().await;
+                    }
+                    gate.open();
+                };
+                let one = || get(&origin, round);
+                let (a, b, c, ()) = tokio::join!(one(), one(), one(), opener);
+                a.and(b).and(c).unwrap();
+            }
+        });
+        assert_eq!(server.connections(), 3 + made_anew, "{kept} kept");
+    }
+}
+
+#[test]
+fn idle_connections_grow_old() {
+    let server = testkit::Origin::start();
+    server.reply("/", Reply::ok());
+    let mut config = config([tcp(server.address())]);
+    config.idle_time = Duration::ZERO;
+    let origin = Origin::new(config).unwrap();
+    work(async {
+        for _ in 0..3 {
+            get(&origin, "/").await.unwrap();
+        }
+    });
+    assert_eq!(server.connections(), 3);
+}
+
+#[test]
+fn a_connection_closed_while_idle_is_replaced_unseen() {
+    let server = testkit::Origin::start();
+    server.reply("/", Reply::ok());
+    let origin = plain(&server);
+    work(async {
+        for _ in 0..5 {
+            once(&origin, Method::POST, "/").await.unwrap();
+            server.drop_connections();
+        }
+    });
+    assert_eq!(server.connections(), 5);
+    assert_eq!(origin.report().servers[0].failures, 0);
+}
+
+#[test]
+fn a_connection_that_closes_on_the_request_is_tried_anew_if_repeatable() {
+    let server = testkit::Origin::start();
+    server.on("/", |request| match request.nth {
+        2 | 4 => Reply::close(),
+        nth => Reply::ok().body(format!("{nth}")),
+    });
+    let origin = plain(&server);
+    work(async {
+        assert_eq!(get(&origin, "/").await.unwrap().text(), "1");
+        assert_eq!(get(&origin, "/").await.unwrap().text(), "3");
+        let error = once(&origin, Method::POST, "/").await.unwrap_err();
+        assert_eq!(error.kind(), origin::Kind::Truncated);
+    });
+    assert_eq!(
+        server.requests("/"),
+        4,
+        "what may have been done is not sent again"
+    );
+}
+
+#[test]
+fn an_origin_that_is_gone_gives_its_connections_back() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let (closed, told) = tokio::sync::oneshot::channel();
+    let server = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut seen = [0; 1024];
+        assert!(stream.read(&mut seen).unwrap() > 0);
+        let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+        stream.write_all(answer).unwrap();
+        let rest = stream.read(&mut seen);
+        closed.send(rest.unwrap_or(0)).unwrap();
+    });
+    work(async {
+        let origin = Origin::new(config([tcp(address)])).unwrap();
+        get(&origin, "/").await.unwrap();
+        drop(origin);
+        assert_eq!(told.await.unwrap(), 0, "the connection was closed");
+    });
+    server.join().unwrap();
+}

@@ -1,0 +1,141 @@
+//! What all tests here share: a worker, an origin's configuration, a fetch read to its end.
+
+use bytes::Bytes;
+use http::{HeaderMap, Method, Request, Response, StatusCode};
+use http_body::{Body, Frame};
+use http_body_util::{BodyExt, Empty, Full};
+use origin::{
+    Context, Error, Kind, Origin, OriginConfig, RequestBody, ResponseBody,
+    config::{Address, Server},
+};
+use std::{
+    net::SocketAddr,
+    pin::Pin,
+    sync::Arc,
+    task::{self, Poll},
+};
+use tokio::{sync::mpsc, task::LocalSet};
+
+/// Runs a test as a worker does: a current-thread runtime with a `LocalSet`.
+pub fn work<T>(test: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    LocalSet::new().block_on(&runtime, async {
+        tokio::time::timeout(testkit::BOUND, test)
+            .await
+            .expect("the test hangs")
+    })
+}
+
+pub fn tcp(address: SocketAddr) -> Server {
+    Server::new(Address::Tcp {
+        host: address.ip().to_string(),
+        port: address.port(),
+    })
+}
+
+/// The default configuration for these servers.
+pub fn config(servers: impl IntoIterator<Item = Server>) -> OriginConfig {
+    OriginConfig {
+        servers: servers.into_iter().collect(),
+        ..OriginConfig::default()
+    }
+}
+
+/// An origin of one server with the default configuration.
+pub fn plain(server: &testkit::Origin) -> Arc<Origin> {
+    Origin::new(config([tcp(server.address())])).unwrap()
+}
+
+pub fn empty() -> RequestBody {
+    Empty::new().map_err(|never| match never {}).boxed_unsync()
+}
+
+/// A body of known length.
+pub fn full(text: &'static str) -> RequestBody {
+    let body = Full::new(Bytes::from_static(text.as_bytes()));
+    body.map_err(|never| match never {}).boxed_unsync()
+}
+
+/// A request body of pieces that the test sends one by one.
+pub fn pieces() -> (mpsc::Sender<&'static str>, RequestBody) {
+    let (sender, receiver) = mpsc::channel(1);
+    (sender, Pieces(receiver).boxed_unsync())
+}
+
+struct Pieces(mpsc::Receiver<&'static str>);
+
+impl Body for Pieces {
+    type Data = Bytes;
+    type Error = Box<dyn std::error::Error + Send + Sync>;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut task::Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        let piece = self.0.poll_recv(cx);
+        piece.map(|piece| {
+            piece.map(|text| match text {
+                "!" => Err("the client broke".into()),
+                text => Ok(Frame::data(Bytes::from_static(text.as_bytes()))),
+            })
+        })
+    }
+}
+
+pub fn request(method: Method, target: &str, body: RequestBody) -> Request<RequestBody> {
+    Request::builder()
+        .method(method)
+        .uri(target)
+        .header("host", "site.example")
+        .body(body)
+        .unwrap()
+}
+
+pub fn repeatable() -> Context {
+    Context {
+        repeatable: true,
+        ..Context::default()
+    }
+}
+
+/// A response read to its end.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: StatusCode,
+    pub headers: HeaderMap,
+    pub body: Bytes,
+}
+
+impl Answer {
+    pub fn text(&self) -> &str {
+        std::str::from_utf8(&self.body).unwrap()
+    }
+}
+
+pub async fn read(response: Response<ResponseBody>) -> Result<Answer, Error> {
+    let (parts, body) = response.into_parts();
+    Ok(Answer {
+        status: parts.status,
+        headers: parts.headers,
+        body: body.collect().await?.to_bytes(),
+    })
+}
+
+/// A repeatable GET, read to its end.
+pub async fn get(origin: &Arc<Origin>, target: &str) -> Result<Answer, Error> {
+    let request = request(Method::GET, target, empty());
+    read(origin.fetch(request, repeatable()).await?).await
+}
+
+/// A request with this method that must not be sent twice, read to its end.
+pub async fn once(origin: &Arc<Origin>, method: Method, target: &str) -> Result<Answer, Error> {
+    let request = request(method, target, empty());
+    read(origin.fetch(request, Context::default()).await?).await
+}
+
+pub fn kind<T: std::fmt::Debug>(result: Result<T, Error>) -> Kind {
+    result.expect_err("a failure").kind()
+}
