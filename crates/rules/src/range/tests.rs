@@ -1,4 +1,5 @@
 use super::*;
+use crate::partial::Spans;
 use proptest::prelude::*;
 
 fn field(text: &str) -> HeaderValue {
@@ -214,6 +215,26 @@ proptest! {
         for (index, part) in parts.iter().enumerate() {
             prop_assert!(parts.iter().skip(index + 1).all(|other| !part.touches(*other)));
         }
+    }
+
+    #[test]
+    fn parts_that_touch_are_one(order in Just([0_u64, 1, 2, 3, 4, 5, 6, 7]).prop_shuffle(), count in 1..8_usize) {
+        let tens: Vec<u64> = order.into_iter().take(count).collect();
+        let ranges: Vec<Written> = tens
+            .iter()
+            .map(|ten| Written::From { first: ten * 10, last: Some(ten * 10 + 9) })
+            .collect();
+        let mut runs = Spans::default();
+        for ten in &tens {
+            runs.insert(span(ten * 10, ten * 10 + 9));
+        }
+        let mut parts = match resolve(&spell(&ranges), 80) {
+            Asked::One(part) => vec![part],
+            Asked::Many(parts) => parts,
+            other => return Err(TestCaseError::fail(format!("{other:?}"))),
+        };
+        parts.sort_unstable();
+        prop_assert_eq!(parts, runs.iter().collect::<Vec<_>>());
     }
 
     #[test]
