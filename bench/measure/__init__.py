@@ -1,0 +1,1 @@
+"""The benchmark's parts. `cli` puts them together; `experiments` says what is measured."""

@@ -1,0 +1,45 @@
+"""The origin behind every cache: generated pages, and a count of what was asked of it."""
+
+import random
+import string
+import urllib.request
+
+from .process import free_port
+from .stage import LOAD_CORE, find
+from .limits import connection_limits
+
+KILOBYTE = 1024
+PAGE_SIZES = (1, 10, 100)
+
+
+class Origin:
+    """nginx on the load's core, serving `/page/10k`, `/private/10k` and `/k/<anything>`."""
+
+    def __init__(self, stage):
+        directory = stage.new_directory("origin")
+        pages = directory / "pages"
+        pages.mkdir(mode=0o755)
+        letters = random.Random(1)
+        for size in PAGE_SIZES:
+            (pages / f"{size}k").write_text(_text(letters, size * KILOBYTE))
+        self.port = free_port()
+        configuration = stage.write_configuration(
+            "origin.conf", directory, dir=directory, port=self.port, pages=pages,
+            small=_text(letters, KILOBYTE), **connection_limits(),
+        )
+        self.process = stage.start(
+            "origin", [find("nginx"), "-p", directory, "-c", configuration], LOAD_CORE)
+        self.process.wait_for_port(self.port)
+        self.url = f"http://127.0.0.1:{self.port}"
+
+    def requests(self):
+        """How many requests came here so far, this question not counted."""
+        with urllib.request.urlopen(f"{self.url}/status", timeout=10) as answer:
+            lines = answer.read().decode().splitlines()
+        # stub_status, third line: accepts, handled, requests; it counts itself.
+        self._own = getattr(self, "_own", 0) + 1
+        return int(lines[2].split()[2]) - self._own
+
+
+def _text(letters, length):
+    return "".join(letters.choices(string.ascii_letters, k=length))

@@ -1,0 +1,95 @@
+"""The servers under measurement, each set up as its own experts would. README.md says why."""
+
+import urllib.parse
+from dataclasses import dataclass
+
+from .limits import connection_limits
+from .process import Process, free_port
+from .stage import BENCH, find
+
+WORKSPACE = BENCH.parent
+LARDER = WORKSPACE / "target" / "release" / "larder"
+BARE = WORKSPACE / "target" / "release" / "examples" / "bare"
+BUILD = {
+    LARDER: "cargo build --release -p larder",
+    BARE: "cargo build --release -p proxy --example bare",
+}
+VARNISH_MEMORY = "1G"
+
+
+@dataclass
+class Server:
+    """One running server; `tls_port` is 0 where it speaks no TLS."""
+
+    name: str
+    process: Process
+    port: int
+    tls_port: int = 0
+
+    def url(self, path):
+        """The plain address of `path`."""
+        return f"http://127.0.0.1:{self.port}{path}"
+
+    def tls_url(self, path):
+        """The TLS address of `path`."""
+        return f"https://127.0.0.1:{self.tls_port}{path}"
+
+
+def start_nginx(stage, origin):
+    """nginx's `proxy_cache`, one worker, plain and TLS."""
+    directory = stage.new_directory("nginx")
+    certificate, key = stage.certificate()
+    port, tls_port = free_port(), free_port()
+    configuration = stage.write_configuration(
+        "nginx.conf", directory, dir=directory, port=port, tls_port=tls_port, origin=origin.port,
+        certificate=certificate, key=key, **connection_limits(),
+    )
+    process = stage.start("nginx", [find("nginx"), "-p", directory, "-c", configuration])
+    process.wait_for_port(tls_port)
+    return Server("nginx", process, port, tls_port)
+
+
+def start_varnish(stage, origin, memory=VARNISH_MEMORY):
+    """Varnish with its memory store and its built-in VCL."""
+    directory = stage.new_directory("varnish")
+    vcl = stage.write_configuration("varnish.vcl", directory, origin=origin.port)
+    port = free_port()
+    process = stage.start("varnish", [
+        find("varnishd"), "-F", "-j", "none", "-n", directory / "work", "-f", vcl,
+        "-a", f"127.0.0.1:{port}", "-T", "none", "-s", f"malloc,{memory}",
+        "-p", "thread_pool_min=200", "-p", "thread_pool_max=2000", "-p", "listen_depth=4096",
+    ])
+    process.wait_for_port(port)
+    return Server("varnish", process, port)
+
+
+def start_larder(stage, origin, memory=None):
+    """Larder as it comes: default settings, metrics on, one worker."""
+    argv = [LARDER, "serve", origin.url, "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0",
+            "--workers", "1"]
+    process = stage.start("larder", argv + (["--memory", memory] if memory else []))
+    return Server("larder", process, _port_said(process))
+
+
+def start_larder_tls(stage, origin):
+    """Larder with one TLS listener: the only setting here that is not a default."""
+    directory = stage.new_directory("larder")
+    certificate, key = stage.certificate()
+    configuration = stage.write_configuration(
+        "larder.toml", directory, origin=origin.url, certificate=certificate, key=key)
+    process = stage.start("larder", [LARDER, "serve", "--config", configuration,
+                                     "--admin", "127.0.0.1:0", "--workers", "1"])
+    return Server("larder", process, 0, _port_said(process))
+
+
+def start_bare(stage, size):
+    """The floor: hyper writing `size` bytes, without a cache."""
+    port = free_port()
+    process = stage.start("bare", [BARE, "--listen", f"127.0.0.1:{port}", "--size", str(size)])
+    process.wait_for_port(port)
+    return Server("bare", process, port)
+
+
+def _port_said(process):
+    process.wait_for_line("ready")
+    return urllib.parse.urlsplit(process.wait_for_line("listening on ")).port

@@ -1,0 +1,32 @@
+"""How long and how much, chosen on the command line."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Settings:
+    """`servers` names those that take part; the others are left out."""
+
+    servers: tuple
+    rounds: int
+    seconds: int
+    million: "Fullness"
+    say: callable
+
+
+@dataclass(frozen=True)
+class Fullness:
+    """The sizes of the `million` experiment."""
+
+    # How many responses of 1 KB are stored, under a budget that holds them all.
+    responses: int
+    roomy_mib: int
+    # How many URLs are asked once, under a budget that does not hold them, and how many of
+    # the same size were asked often before.
+    scanned: int
+    tight_mib: int
+    often: int
+
+
+FULL = Fullness(1_000_000, 2048, 1_000_000, 512, 20_000)
+QUICK = Fullness(50_000, 160, 100_000, 32, 1_000)

@@ -1,0 +1,34 @@
+"""What is to be reached: the figures Larder set itself, each in one place."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Target:
+    """A bound on a figure, from above (`most`) or from below."""
+
+    bound: float
+    most: bool = True
+
+    def met(self, value):
+        """Whether `value` keeps to it."""
+        return value <= self.bound if self.most else value >= self.bound
+
+    def __str__(self):
+        return f"{'≤' if self.most else '≥'} {self.bound:g}"
+
+
+# CPU per hit, Larder's over the other's.
+HIT = {"nginx": Target(0.65), "varnish": Target(0.45), "bare": Target(1.25)}
+# CPU per request or connection over TLS, over nginx's.
+TLS_HTTP1, TLS_HTTP2, HANDSHAKE = Target(0.70), Target(0.85), Target(0.75)
+# CPU per forwarded miss, over nginx's.
+MISS = Target(1.1)
+# A thousand connections: throughput over each peer's, and the 99th percentile over each peer's.
+THROUGHPUT, P99 = Target(1.0, most=False), Target(1.0)
+# CPU per hit with a million stored responses, over that with one hundred.
+MILLION = Target(1.15)
+# Resident memory beyond the budget, MiB; memory beyond its own bytes of a stored response, bytes.
+BEYOND_BUDGET_MIB, OVERHEAD_BYTES = Target(64), Target(512)
+# Often-asked responses still there after a scan. The demand names no figure; this one is ours.
+SURVIVORS = Target(0.9, most=False)

@@ -1,0 +1,34 @@
+"""What has to be installed or built beforehand. Nothing is installed unless asked for."""
+
+import os
+import subprocess
+
+from .servers import BARE, BUILD, LARDER
+from .stage import find
+
+PACKAGES = {
+    "nginx": "nginx-light",
+    "varnishd": "varnish",
+    "wrk": "wrk",
+    "h2load": "nghttp2-client",
+    "openssl": "openssl",
+    "taskset": "util-linux",
+}
+
+
+def missing_packages():
+    """Debian's packages of the programs that are not there."""
+    return [package for program, package in PACKAGES.items() if not find(program)]
+
+
+def install(packages):
+    """Installs them with apt-get, by sudo where that is needed."""
+    become_root = [] if os.geteuid() == 0 else ["sudo"]
+    subprocess.run([*become_root, "apt-get", "install", "-y", "--no-install-recommends",
+                    *packages], check=True)
+
+
+def not_built():
+    """Of our own programs, those that are not built: their names and the command that does it."""
+    names = {LARDER: "larder", BARE: "bare"}
+    return {names[path]: command for path, command in BUILD.items() if not path.exists()}
