@@ -1,0 +1,34 @@
+# One entry for everything: `make test` is what the continuous integration runs.
+.PHONY: build test lint fmt bench fuzz docs tools
+
+build:
+	cargo build --release
+
+# Servers and clients the tests talk to, from Debian's packages; nothing is installed that is there already.
+tools:
+	@bash .ci/tools
+
+test: tools lint
+	@bash .ci/test
+
+lint:
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	@bash .ci/arrows
+
+fmt:
+	cargo fmt --all
+
+# Larder beside nginx and Varnish, each on one core; see bench/README.md.
+bench:
+	cargo build --release --locked -p larder
+	cargo build --release --locked -p proxy --example bare
+	python3 bench/run
+
+# A few minutes on each fuzz target; see fuzz/README.md.
+fuzz:
+	@bash fuzz/run
+
+# Pages that are generated from the source.
+docs:
+	cargo run -q -p larder -- schema --markdown > docs/configuration.md

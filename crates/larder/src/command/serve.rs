@@ -1,0 +1,137 @@
+//! `larder serve`: runs until it is told to stop.
+
+use crate::config::written::Level;
+use crate::{
+    cli::Ending,
+    config::{self, Flags, meant},
+    wire::{self, Running, StartError},
+};
+use sd_notify::NotifyState;
+use std::{
+    io::{self, Write},
+    time::Duration,
+};
+use tokio::{
+    runtime,
+    signal::unix::{Signal, SignalKind, signal},
+};
+use tracing::level_filters::LevelFilter;
+
+/// Starts, says where, and obeys signals: `SIGTERM` and `SIGINT` drain and stop, `SIGHUP` reloads the configuration,
+/// `SIGUSR1` opens the access log again.
+///
+/// # Errors
+/// Standard output that cannot be written, or signals that cannot be caught.
+pub fn run(flags: &Flags, out: &mut impl Write, err: &mut impl Write) -> io::Result<Ending> {
+    let config = match config::load(flags) {
+        Ok(config) => config,
+        Err(faults) => {
+            write!(err, "{faults}")?;
+            return Ok(Ending::Refused);
+        }
+    };
+    log_to_stderr(&config.log);
+    // A connection is a descriptor; where the limit cannot be raised, the one in force holds.
+    let _ = rlimit::increase_nofile_limit(u64::MAX);
+    let drain_time = config.limits.drain_time;
+    let running = match wire::start_with(config, &mut listenfd::ListenFd::from_env()) {
+        Ok(running) => running,
+        Err(error) => {
+            writeln!(err, "larder: {error}")?;
+            return Ok(Ending::Refused);
+        }
+    };
+    announce(&running, out)?;
+    let runtime = runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    runtime.block_on(obey(running, flags, drain_time))?;
+    Ok(Ending::Done)
+}
+
+fn announce(running: &Running, out: &mut impl Write) -> io::Result<()> {
+    for place in running.places() {
+        writeln!(out, "listening on {place}")?;
+    }
+    if let Some(admin) = running.admin() {
+        writeln!(out, "admin on http://{admin}")?;
+    }
+    writeln!(out, "ready")?;
+    out.flush()?;
+    notify(&[NotifyState::Ready]);
+    Ok(())
+}
+
+/// What the program tells of itself, on standard error.
+fn log_to_stderr(log: &meant::Log) {
+    let subscriber = tracing_subscriber::fmt()
+        .with_writer(io::stderr)
+        .with_max_level(filter(log.level))
+        .finish();
+    // Set already where another part of the same process did so; then that one holds.
+    let _ = tracing::subscriber::set_global_default(subscriber);
+}
+
+fn filter(level: Level) -> LevelFilter {
+    match level {
+        Level::Error => LevelFilter::ERROR,
+        Level::Warn => LevelFilter::WARN,
+        Level::Info => LevelFilter::INFO,
+    }
+}
+
+/// Tells systemd, where it started us; nobody listens otherwise.
+fn notify(states: &[NotifyState<'_>]) {
+    let _ = sd_notify::notify(states);
+}
+
+async fn obey(mut running: Running, flags: &Flags, mut drain_time: Duration) -> io::Result<()> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut hang_up = signal(SignalKind::hangup())?;
+    let mut user = signal(SignalKind::user_defined1())?;
+    loop {
+        tokio::select! {
+            () = received(&mut terminate) => break,
+            () = received(&mut interrupt) => break,
+            () = received(&mut hang_up) => reload(&mut running, flags, &mut drain_time),
+            () = received(&mut user) => running.reopen_log(),
+        }
+    }
+    notify(&[NotifyState::Stopping]);
+    tracing::info!(within = ?drain_time, "stopping");
+    running.stop(drain_time);
+    Ok(())
+}
+
+async fn received(signal: &mut Signal) {
+    signal.recv().await;
+}
+
+/// All or nothing: a faulty configuration changes nothing and is reported.
+fn reload(running: &mut Running, flags: &Flags, drain_time: &mut Duration) {
+    running.reopen_log();
+    if let Ok(now) = NotifyState::monotonic_usec_now() {
+        notify(&[NotifyState::Reloading, now]);
+    }
+    match config::load(flags) {
+        Ok(config) => {
+            let new_drain_time = config.limits.drain_time;
+            report(running.reload(config));
+            *drain_time = new_drain_time;
+        }
+        Err(faults) => tracing::error!("configuration not taken:\n{faults}"),
+    }
+    notify(&[NotifyState::Ready]);
+}
+
+fn report(reloaded: Result<Vec<&'static str>, StartError>) {
+    match reloaded {
+        Ok(waiting) if waiting.is_empty() => tracing::info!("configuration reloaded"),
+        Ok(waiting) => tracing::warn!(
+            "configuration reloaded; {} changes with a restart only",
+            waiting.join(", ")
+        ),
+        Err(error) => tracing::error!("configuration not taken: {error}"),
+    }
+}

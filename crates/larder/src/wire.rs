@@ -1,0 +1,214 @@
+//! Builds everything and reads as a list: threads, what they share, and how it stops and reloads.
+//!
+//! | thread | runs |
+//! |---|---|
+//! | `larder-N`, one a core | accept loops, the walk, fetches: all of a request's life |
+//! | `larder-control` | admin API, health checks, name resolution |
+//! | `larder-log` | the access log's writer, when there is one |
+
+mod control;
+mod listeners;
+mod worker;
+
+pub use listeners::Place;
+
+use crate::{
+    admin,
+    config::meant::{self, Admin, Config},
+    telemetry::access_log::AccessLog,
+};
+use arc_swap::ArcSwap;
+use control::Control;
+use listeners::Listeners;
+use proxy::listen::{BindError, Shared, TlsError};
+use std::{
+    io,
+    net::{SocketAddr, TcpListener},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+use store::Memory;
+use worker::Workers;
+
+/// Why the program could not start, or not take a new configuration. All are for the operator to mend.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// A listener cannot be opened.
+    #[error(transparent)]
+    Bind(#[from] BindError),
+    /// Certificates cannot be used.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    /// The admin address cannot be opened.
+    #[error("cannot listen on {0} for admin: {1}")]
+    Admin(SocketAddr, io::Error),
+    /// The access log cannot be written.
+    #[error("cannot write the access log: {0}")]
+    Log(io::Error),
+    /// A thread or its runtime cannot be started.
+    #[error("cannot start a thread: {0}")]
+    Thread(io::Error),
+    /// What runs cannot be changed into this.
+    #[error(
+        "the listener on {0} cannot change between plain and TLS, nor its PROXY protocol, redirect or mode, while it runs: restart"
+    )]
+    Listener(String),
+}
+
+/// A running cache.
+pub struct Running {
+    state: Arc<admin::State>,
+    shared: Arc<Shared>,
+    listeners: Listeners,
+    workers: Workers,
+    control: Control,
+    log: Option<AccessLog>,
+    admin: Option<SocketAddr>,
+    /// What the running parts were built from and cannot change.
+    fixed: Fixed,
+}
+
+/// Settings that only a restart changes.
+#[derive(Clone, PartialEq, Eq)]
+struct Fixed {
+    memory: u64,
+    workers: usize,
+    admin: Admin,
+    log: meant::Log,
+}
+
+impl Fixed {
+    fn of(config: &Config) -> Self {
+        Self {
+            memory: config.memory,
+            workers: config.workers,
+            admin: config.admin,
+            log: config.log.clone(),
+        }
+    }
+
+    /// The names of the settings in which `other` differs.
+    fn differences(&self, other: &Self) -> Vec<&'static str> {
+        let pairs = [
+            ("memory", self.memory != other.memory),
+            ("workers", self.workers != other.workers),
+            ("admin", self.admin != other.admin),
+            ("log", self.log != other.log),
+        ];
+        pairs
+            .into_iter()
+            .filter(|(_, differs)| *differs)
+            .map(|(name, _)| name)
+            .collect()
+    }
+}
+
+/// Builds and starts everything.
+pub fn start(config: Config) -> Result<Running, StartError> {
+    start_with(config, &mut listenfd::ListenFd::empty())
+}
+
+/// As [`start`], with sockets that somebody else has opened (systemd): they take the place of the configured addresses, in order.
+pub fn start_with(
+    config: Config,
+    inherited: &mut listenfd::ListenFd,
+) -> Result<Running, StartError> {
+    let fixed = Fixed::of(&config);
+    let (mut listeners, bound) = Listeners::open(&config, inherited)?;
+    let admin = bind_admin(config.admin)?;
+    let admin_address = admin
+        .as_ref()
+        .and_then(|listener| listener.local_addr().ok());
+    let log = AccessLog::start(&config.log).map_err(StartError::Log)?;
+    let shared = Shared::new(config.limits.listen.clone());
+    let cache = proxy::Cache::new(Memory::new(config.memory), config.site);
+    let sender = log.as_ref().map(AccessLog::sender);
+    let workers = Workers::start(config.workers, &cache, &shared, sender.as_ref())
+        .map_err(StartError::Thread)?;
+    let state = Arc::new(admin::State {
+        cache,
+        counters: workers.counters(),
+        connections: vec![shared.clone()],
+        origins: ArcSwap::from_pointee(config.origins.clone()),
+        ready: AtomicBool::new(false),
+    });
+    let control = Control::start(admin, state.clone()).map_err(StartError::Thread)?;
+    control.watch(config.origins);
+    listeners.serve(bound, &workers);
+    state.ready.store(true, Relaxed);
+    Ok(Running {
+        state,
+        shared,
+        listeners,
+        workers,
+        control,
+        log,
+        admin: admin_address,
+        fixed,
+    })
+}
+
+fn bind_admin(admin: Admin) -> Result<Option<TcpListener>, StartError> {
+    let Admin::At(address) = admin else {
+        return Ok(None);
+    };
+    let bind = || {
+        let listener = TcpListener::bind(address)?;
+        listener.set_nonblocking(true)?;
+        Ok(listener)
+    };
+    bind()
+        .map(Some)
+        .map_err(|error| StartError::Admin(address, error))
+}
+
+impl Running {
+    /// Where clients connect.
+    pub fn places(&self) -> Vec<Place> {
+        self.listeners.places()
+    }
+
+    /// Where the admin API is.
+    pub fn admin(&self) -> Option<SocketAddr> {
+        self.admin
+    }
+
+    /// What the admin API shows.
+    pub fn state(&self) -> &Arc<admin::State> {
+        &self.state
+    }
+
+    /// Takes a new configuration: all of it, or on an error none. Connections and stored responses stay. Says which settings
+    /// wait for a restart.
+    pub fn reload(&mut self, config: Config) -> Result<Vec<&'static str>, StartError> {
+        let waiting = self.fixed.differences(&Fixed::of(&config));
+        let change = self.listeners.prepare(&config, self.fixed.workers)?;
+        // From here on nothing can fail.
+        self.shared.set_limits(config.limits.listen.clone());
+        self.state.cache.site.store(Arc::new(config.site));
+        self.state.origins.store(Arc::new(config.origins.clone()));
+        self.control.watch(config.origins);
+        self.listeners
+            .apply(change, &self.workers, config.limits.drain_time);
+        Ok(waiting)
+    }
+
+    /// Opens the access log's file again, after it was moved away.
+    pub fn reopen_log(&self) {
+        if let Some(log) = &self.log {
+            log.reopen();
+        }
+    }
+
+    /// Stops: no new connections, requests under way finish within `within`.
+    pub fn stop(self, within: Duration) {
+        self.state.ready.store(false, Relaxed);
+        self.listeners.drain(within);
+        self.workers.join();
+        self.control.stop();
+        drop(self.log);
+    }
+}

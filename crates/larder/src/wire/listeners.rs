@@ -1,0 +1,217 @@
+//! The listeners in use, and how a reload changes them.
+
+use super::{
+    StartError,
+    worker::{Order, Workers},
+};
+use crate::config::meant::{Config, Listener};
+use listenfd::ListenFd;
+use proxy::listen::{Address, Bound, Drain, DrainSwitch, TlsStore, bind, drain};
+use std::{fmt, net::SocketAddr, sync::Arc, time::Duration};
+
+/// Where clients connect, as a person would type it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Whether it speaks TLS.
+    pub tls: bool,
+    /// The address in use; `None` for a Unix socket.
+    pub address: Option<SocketAddr>,
+    /// The address as configured.
+    pub configured: String,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let scheme = if self.tls { "https" } else { "http" };
+        match self.address {
+            Some(address) => write!(f, "{scheme}://{address}"),
+            None => f.write_str(&self.configured),
+        }
+    }
+}
+
+/// One listener in use.
+struct Open {
+    listener: Listener,
+    place: Place,
+    tls: Option<Arc<TlsStore>>,
+    switch: DrainSwitch,
+    /// The handle that accept loops wait on; kept for workers yet to come.
+    drain: Drain,
+}
+
+/// All of them.
+pub struct Listeners {
+    open: Vec<Open>,
+}
+
+/// The sockets of newly opened listeners, one for each worker.
+pub type Sockets = Vec<Vec<Bound>>;
+
+/// A change that is prepared and cannot fail any more.
+pub struct Change {
+    /// Listeners that stay, by index, with the certificates they use from now on.
+    stay: Vec<(usize, Listener)>,
+    new: Vec<Open>,
+    sockets: Sockets,
+}
+
+impl Listeners {
+    /// Opens what the configuration says; nobody serves them yet.
+    pub fn open(config: &Config, inherited: &mut ListenFd) -> Result<(Self, Sockets), StartError> {
+        let mut open = Vec::new();
+        let mut sockets = Vec::new();
+        for (index, listener) in config.listeners.iter().enumerate() {
+            let (one, bound) = open_one(
+                listener,
+                inherited_at(inherited, index),
+                config.workers,
+            )?;
+            open.push(one);
+            sockets.push(bound);
+        }
+        Ok((Self { open }, sockets))
+    }
+
+    /// Hands the sockets to the workers.
+    pub fn serve(&mut self, sockets: Sockets, workers: &Workers) {
+        for (open, bound) in self.open.iter().zip(sockets) {
+            open.hand_over(bound, workers);
+        }
+    }
+
+    /// Where clients connect.
+    pub fn places(&self) -> Vec<Place> {
+        self.open.iter().map(|open| open.place.clone()).collect()
+    }
+
+    /// Does of a change what may fail: opens new listeners, reads certificates.
+    pub fn prepare(&self, config: &Config, workers: usize) -> Result<Change, StartError> {
+        let mut change = Change {
+            stay: Vec::new(),
+            new: Vec::new(),
+            sockets: Vec::new(),
+        };
+        for listener in &config.listeners {
+            if let Some(index) = self
+                .open
+                .iter()
+                .position(|open| open.listener.address == listener.address)
+            {
+                self.check_same_kind(index, listener)?;
+                read_certificates(listener)?;
+                change.stay.push((index, listener.clone()));
+            } else {
+                let (open, bound) = open_one(listener, None, workers)?;
+                change.new.push(open);
+                change.sockets.push(bound);
+            }
+        }
+        Ok(change)
+    }
+
+    fn check_same_kind(&self, index: usize, new: &Listener) -> Result<(), StartError> {
+        let old = &self.open[index].listener;
+        let same = old.certificates.is_empty() == new.certificates.is_empty()
+            && old.proxy_protocol == new.proxy_protocol
+            && old.redirect_https == new.redirect_https
+            && old.mode == new.mode;
+        if same {
+            Ok(())
+        } else {
+            Err(StartError::Listener(new.address.to_string()))
+        }
+    }
+
+    /// Applies a prepared change: new listeners serve, those that are no longer wanted drain.
+    pub fn apply(&mut self, change: Change, workers: &Workers, drain_time: Duration) {
+        let mut kept = Vec::new();
+        for (index, open) in std::mem::take(&mut self.open).into_iter().enumerate() {
+            match change.stay.iter().find(|(stays, _)| *stays == index) {
+                Some((_, listener)) => kept.push(open.with_certificates(listener)),
+                None => open.switch.start(drain_time),
+            }
+        }
+        for (open, bound) in change.new.into_iter().zip(change.sockets) {
+            open.hand_over(bound, workers);
+            kept.push(open);
+        }
+        self.open = kept;
+    }
+
+    /// Stops all of them.
+    pub fn drain(self, within: Duration) {
+        for open in &self.open {
+            open.switch.start(within);
+        }
+    }
+}
+
+impl Open {
+    fn hand_over(&self, bound: Vec<Bound>, workers: &Workers) {
+        workers.serve(bound.into_iter().map(|bound| Order {
+            bound,
+            drain: self.drain.clone(),
+        }));
+    }
+
+    fn with_certificates(mut self, listener: &Listener) -> Self {
+        if let Some(tls) = &self.tls
+            && let Err(error) = tls.replace(listener.certificates.clone())
+        {
+            // They were read a moment ago; somebody changed them since.
+            tracing::error!(%error, "certificates stay as they were");
+        }
+        self.listener = listener.clone();
+        self
+    }
+}
+
+/// Reads certificates to see that they can be used.
+fn read_certificates(listener: &Listener) -> Result<(), StartError> {
+    if !listener.certificates.is_empty() {
+        TlsStore::load(listener.certificates.clone())?;
+    }
+    Ok(())
+}
+
+fn open_one(
+    listener: &Listener,
+    inherited: Option<Address>,
+    workers: usize,
+) -> Result<(Open, Vec<Bound>), StartError> {
+    let tls = match listener.certificates.as_slice() {
+        [] => None,
+        certificates => Some(TlsStore::load(certificates.to_vec())?),
+    };
+    let mut config = listener.config(tls.clone());
+    if let Some(inherited) = inherited {
+        config.address = inherited;
+    }
+    let bound = bind(config, workers)?;
+    let place = Place {
+        tls: tls.is_some(),
+        address: bound.first().and_then(Bound::local),
+        configured: listener.address.to_string(),
+    };
+    let (switch, drain) = drain();
+    Ok((
+        Open {
+            listener: listener.clone(),
+            place,
+            tls,
+            switch,
+            drain,
+        },
+        bound,
+    ))
+}
+
+/// The inherited socket at `index`, which takes the place of the configured address.
+fn inherited_at(inherited: &mut ListenFd, index: usize) -> Option<Address> {
+    if let Ok(Some(tcp)) = inherited.take_tcp_listener(index) {
+        return Some(Address::InheritedTcp(tcp));
+    }
+    let unix = inherited.take_unix_listener(index).ok().flatten();
+    unix.map(Address::InheritedUnix)
+}

@@ -1,0 +1,120 @@
+//! Worker threads: one runtime each, and everything a request needs.
+
+use proxy::{
+    Cache, Service, Worker,
+    listen::{Bound, Drain, Shared, accept_loop},
+    outcome::{Counters, Record},
+};
+use std::{
+    io,
+    rc::Rc,
+    sync::{Arc, mpsc::SyncSender},
+    thread::{self, JoinHandle},
+};
+use tokio::{
+    runtime,
+    sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
+    task::{JoinSet, LocalSet},
+};
+
+/// A listener for one worker to serve.
+pub struct Order {
+    pub bound: Bound,
+    pub drain: Drain,
+}
+
+/// All worker threads.
+pub struct Workers {
+    workers: Vec<Handle>,
+}
+
+struct Handle {
+    orders: UnboundedSender<Order>,
+    counters: Arc<Counters>,
+    thread: JoinHandle<()>,
+}
+
+impl Workers {
+    /// Starts `count` threads; they serve nothing yet.
+    pub fn start(
+        count: usize,
+        cache: &Arc<Cache>,
+        shared: &Arc<Shared>,
+        log: Option<&SyncSender<Record>>,
+    ) -> io::Result<Self> {
+        let start = |number| Handle::start(number, cache.clone(), shared.clone(), log.cloned());
+        Ok(Self {
+            workers: (0..count.max(1)).map(start).collect::<io::Result<_>>()?,
+        })
+    }
+
+    /// Each worker's counters.
+    pub fn counters(&self) -> Vec<Arc<Counters>> {
+        self.workers
+            .iter()
+            .map(|worker| worker.counters.clone())
+            .collect()
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.workers.len()
+    }
+
+    /// Gives each worker its socket of one listener.
+    pub fn serve(&self, orders: impl IntoIterator<Item = Order>) {
+        for (worker, order) in self.workers.iter().zip(orders) {
+            // A worker that is gone has panicked; the others go on.
+            let _ = worker.orders.send(order);
+        }
+    }
+
+    /// Waits until every listener has drained.
+    pub fn join(self) {
+        for Handle { orders, thread, .. } in self.workers {
+            drop(orders);
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Handle {
+    fn start(
+        number: usize,
+        cache: Arc<Cache>,
+        shared: Arc<Shared>,
+        log: Option<SyncSender<Record>>,
+    ) -> io::Result<Self> {
+        let (orders, received) = unbounded_channel();
+        let counters = Arc::new(Counters::default());
+        let own = counters.clone();
+        let runtime = runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        let thread = thread::Builder::new()
+            .name(format!("larder-{number}"))
+            .spawn(move || {
+                let service = Rc::new(Service(Worker::new(cache, own, log)));
+                LocalSet::new().block_on(&runtime, work(service, shared, received));
+            })?;
+        Ok(Self {
+            orders,
+            counters,
+            thread,
+        })
+    }
+}
+
+/// Serves listeners as they are ordered, until no more can come and all have drained.
+async fn work(service: Rc<Service>, shared: Arc<Shared>, mut orders: UnboundedReceiver<Order>) {
+    let mut loops = JoinSet::new();
+    while let Some(Order { bound, drain }) = orders.recv().await {
+        let (service, shared) = (service.clone(), shared.clone());
+        loops.spawn_local(async move {
+            if let Err(error) = accept_loop(bound, service, shared, drain).await {
+                tracing::error!(%error, "a listener has stopped");
+            }
+        });
+    }
+    while loops.join_next().await.is_some() {}
+}
