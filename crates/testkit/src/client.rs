@@ -148,6 +148,11 @@ impl Client {
         }
     }
 
+    /// Whether anything has come that was not read, or the connection has been closed. Waits a few milliseconds at most.
+    pub fn has_answer(&mut self) -> bool {
+        !self.wire.pending().is_empty() || self.wire.poll()
+    }
+
     /// Reads one interim response's head.
     pub fn read_interim(&mut self) -> Head {
         let head = self.wire.head();

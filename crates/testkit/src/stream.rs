@@ -6,6 +6,7 @@ use std::{
     net::{Shutdown, SocketAddr, TcpStream},
     os::unix::net::UnixStream,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 /// Where to connect to.
@@ -55,6 +56,14 @@ impl Stream {
         stream.set_read_timeout(Some(BOUND))?;
         stream.set_write_timeout(Some(BOUND))?;
         Ok(Self::Unix(stream))
+    }
+
+    /// Bounds reads. An error here is a stream that has gone, which the next read tells.
+    pub(crate) fn set_read_bound(&self, bound: Duration) {
+        let _ = match self {
+            Self::Tcp(stream) => stream.set_read_timeout(Some(bound)),
+            Self::Unix(stream) => stream.set_read_timeout(Some(bound)),
+        };
     }
 
     pub(crate) fn try_clone(&self) -> io::Result<Self> {

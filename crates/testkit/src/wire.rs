@@ -1,7 +1,10 @@
 //! HTTP/1.1 messages as bytes: just enough to read what a cache sends, without judging it.
 
-use crate::stream::Stream;
-use std::io::{self, Read};
+use crate::{BOUND, stream::Stream};
+use std::{
+    io::{self, Read},
+    time::Duration,
+};
 
 /// A message's start line and fields, in the order and case in which they came. Bytes outside ASCII are one char each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -119,6 +122,14 @@ impl Wire {
             Err(error) if error.kind() == io::ErrorKind::ConnectionReset => Ok(false),
             Err(error) => Err(error),
         }
+    }
+
+    /// Whether something comes, or the end, within a few milliseconds.
+    pub(crate) fn poll(&mut self) -> bool {
+        self.stream.set_read_bound(Duration::from_millis(5));
+        let filled = self.fill();
+        self.stream.set_read_bound(BOUND);
+        filled.is_ok()
     }
 
     /// Takes what is there, at most `most` bytes; receives if there is nothing. Empty at the end.

@@ -328,3 +328,50 @@ fn an_unread_request_body_does_not_become_a_request() {
     assert_eq!(origin.requests("/smuggled"), 0);
     assert_eq!(origin.requests("/after"), 1);
 }
+
+#[test]
+fn in_a_crowd_each_gets_its_own_page() {
+    let (origin, larder) = start();
+    origin.otherwise(|request| {
+        let reply = match request.target.as_bytes().last() {
+            Some(b'0'..=b'3') => Reply::ok().cache("max-age=60").header("Vary", "Cookie"),
+            Some(b'4'..=b'6') => Reply::ok().cache("private"),
+            _ => Reply::ok()
+                .cache("max-age=60")
+                .header("Vary", "Cookie")
+                .header("Age", "100")
+                .chunked(),
+        };
+        let host = request.header("host").unwrap_or_default();
+        reply
+            .body(format!("{host}{} ", request.target))
+            .body(whose(request).repeat(200))
+    });
+    let larder = &larder;
+    let crowd = |seed: u32| {
+        let (mut client, mut number) = (larder.client(), seed);
+        for _ in 0..100 {
+            number = number.wrapping_mul(1_103_515_245).wrapping_add(12345);
+            let (page, user, host) = ((number >> 8) % 10, (number >> 16) % 4, (number >> 24) % 2);
+            let (target, user, host) = (
+                format!("/{page}"),
+                format!("id={user}"),
+                format!("{host}.test"),
+            );
+            let answer = client
+                .get(&target)
+                .header("Host", &host)
+                .header("Cookie", &user)
+                .send();
+            assert_eq!(
+                answer.text(),
+                format!("{host}{target} {}", user.repeat(200))
+            );
+        }
+    };
+    std::thread::scope(|scope| {
+        for seed in 0..8 {
+            scope.spawn(move || crowd(seed));
+        }
+    });
+}

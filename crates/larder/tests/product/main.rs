@@ -11,22 +11,28 @@
 )]
 #![allow(clippy::too_many_lines, reason = "a table is as long as it has rows")]
 
+mod admin;
 mod bad_input;
 mod bad_origin;
 mod cache_status;
 mod collapse;
 mod common;
 mod conditions;
+mod demo;
 mod hop_by_hop;
 mod leaks;
+mod lifecycle;
 mod lifetime;
+mod limits;
 mod methods;
 mod poisoning;
 mod ranges;
 mod request_directives;
+mod routes;
 mod set_cookie;
 mod stale;
 mod storable;
+mod tls;
 mod upgrade;
 mod validation;
 mod vary;

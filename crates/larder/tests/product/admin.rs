@@ -1,0 +1,201 @@
+//! The admin address: health, metrics, `larder explain`.
+
+use crate::common::{Said, command, counted, start, start_with};
+use testkit::{Address, Larder, Reply, wait_until};
+
+fn metrics(larder: &Larder) -> String {
+    let answer = larder.admin_get("/metrics").send();
+    assert_eq!(answer.status, 200);
+    answer.text()
+}
+
+/// The sum of all samples whose line contains each of these words.
+fn sum(larder: &Larder, words: &[&str]) -> f64 {
+    let text = metrics(larder);
+    let samples = text
+        .lines()
+        .filter(|line| !line.starts_with('#') && words.iter().all(|word| line.contains(word)));
+    samples
+        .filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok())
+        .sum()
+}
+
+fn explain(larder: &Larder, url: &str) -> String {
+    let Address::Tcp(admin) = larder.admin() else {
+        panic!("a TCP address")
+    };
+    let finished = command()
+        .args(["explain", url, "--admin", &admin.to_string()])
+        .run();
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    finished.stdout
+}
+
+#[test]
+fn health_and_readiness_are_told() {
+    let (_origin, larder) = start();
+    assert_eq!(larder.admin_get("/healthz").send().status, 200);
+    assert_eq!(larder.admin_get("/readyz").send().status, 200);
+    assert_eq!(larder.admin_get("/nonsense").send().status, 404);
+}
+
+#[test]
+fn it_is_not_ready_while_it_stops() {
+    let (origin, larder) = start();
+    let gate = testkit::Gate::new();
+    origin.reply("/", Reply::ok().hold_head(&gate));
+    let mut client = larder.get("/").begin();
+    gate.wait_reached();
+    larder.terminate();
+    wait_until("it is not ready", || {
+        larder.admin_get("/readyz").send().status == 503
+    });
+    gate.open();
+    assert_eq!(client.read().status, 200);
+}
+
+#[test]
+fn metrics_are_in_the_text_format() {
+    let (origin, larder) = start();
+    origin.on("/", |request| counted(request).cache("max-age=60"));
+    larder.get("/").send();
+    let answer = larder.admin_get("/metrics").send();
+    let kind = answer.header("content-type").expect("a type");
+    assert!(
+        kind.starts_with("text/plain") || kind.starts_with("application/openmetrics-text"),
+        "{kind}"
+    );
+    for line in answer.text().lines() {
+        let sample = line.starts_with("larder_")
+            && line
+                .rsplit(' ')
+                .next()
+                .is_some_and(|value| value.parse::<f64>().is_ok());
+        assert!(
+            sample || line.starts_with('#') || line.starts_with("process_"),
+            "{line}"
+        );
+    }
+}
+
+#[test]
+fn every_request_is_counted_once_by_what_became_of_it() {
+    let (origin, larder) = start();
+    origin.on("/", |request| counted(request).cache("max-age=60"));
+    for _ in 0..4 {
+        larder.get("/").send();
+    }
+    wait_until("three hits are counted", || {
+        (sum(&larder, &["larder_requests_total", "hit"]) - 3.0).abs() < 0.1
+    });
+    wait_until("four requests are counted", || {
+        (sum(&larder, &["larder_requests_total"]) - 4.0).abs() < 0.1
+    });
+}
+
+#[test]
+fn memory_is_told_beside_its_budget() {
+    let (origin, larder) = start();
+    origin.reply(
+        "/",
+        Reply::ok().cache("max-age=60").body("x".repeat(100_000)),
+    );
+    let budget = f64::from(512 * 1024 * 1024);
+    wait_until("the budget is told", || {
+        metrics(&larder)
+            .lines()
+            .any(|line| line.ends_with(&format!(" {budget}")))
+    });
+    larder.get("/").send();
+    wait_until("what is stored is weighed", || {
+        sum(&larder, &["memory", "bytes"]) > budget + 100_000.0
+    });
+}
+
+#[test]
+fn explain_tells_a_hit_a_miss_and_a_refusal_apart() {
+    let (origin, larder) = start();
+    origin.reply("/stored", Reply::ok().cache("max-age=60").body("x"));
+    origin.reply("/refused", Reply::ok().cache("no-store").body("x"));
+    larder.get("/stored").send();
+    larder.get("/refused").send();
+    let before = origin.all().len();
+    let stored = explain(&larder, "http://example.test/stored");
+    let refused = explain(&larder, "http://example.test/refused");
+    let unknown = explain(&larder, "http://example.test/unknown");
+    assert!(stored.to_lowercase().contains("fresh"), "{stored}");
+    assert!(
+        refused.contains("no-store") || refused.to_lowercase().contains("not stored"),
+        "{refused}"
+    );
+    assert!(unknown != stored && unknown != refused, "{unknown}");
+    assert_eq!(
+        origin.all().len(),
+        before,
+        "to explain is not to ask the origin"
+    );
+}
+
+#[test]
+fn explain_without_a_larder_is_refused() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let nobody = listener.local_addr().expect("an address").to_string();
+    drop(listener);
+    let finished = command()
+        .args(["explain", "http://example.test/", "--admin", &nobody])
+        .run();
+    assert_eq!(finished.code, Some(1));
+    assert!(
+        finished.stderr.contains(&nobody) && !finished.stderr.contains("panicked"),
+        "{}",
+        finished.stderr
+    );
+}
+
+#[test]
+fn the_admin_api_is_not_on_the_listeners() {
+    let (origin, larder) = start();
+    origin.otherwise(|request| counted(request).cache("no-store"));
+    for path in ["/metrics", "/healthz", "/readyz"] {
+        assert_eq!(
+            larder.get(path).send().parameter("fwd").as_deref(),
+            Some("uri-miss"),
+            "{path} is the application's"
+        );
+    }
+}
+
+#[test]
+fn the_access_log_tells_every_request() {
+    let path = testkit::scratch_dir().join("access.log");
+    for (format, expected) in [
+        ("combined", "\"GET /page?a=b HTTP/1.1\" 200"),
+        ("json", "\"/page?a=b\""),
+    ] {
+        let file = path.with_extension(format);
+        let (origin, larder) = start_with(&format!(
+            "[log]\naccess = {:?}\nformat = \"{format}\"\n[[origin]]\nservers = \"{{origin}}\"\n",
+            file.display().to_string()
+        ));
+        origin.otherwise(|request| counted(request).cache("max-age=60"));
+        larder
+            .get("/page?a=b")
+            .header("User-Agent", "evil\\\"\u{e9}")
+            .send();
+        larder.get("/page?a=b").send();
+        wait_until("both are logged", || {
+            std::fs::read_to_string(&file).is_ok_and(|text| text.lines().count() == 2)
+        });
+        let text = std::fs::read_to_string(&file).expect("a log");
+        for line in text.lines() {
+            assert!(line.contains(expected), "{line}");
+            if format == "json" {
+                assert!(line.starts_with('{') && line.ends_with('}'), "{line}");
+            }
+        }
+        assert!(
+            text.lines().nth(1).is_some_and(|line| line.contains("hit")),
+            "{text}"
+        );
+    }
+}

@@ -1,0 +1,330 @@
+//! Starting, reloading, stopping.
+
+use crate::common::{Said, command, counted, serve, start, start_with};
+use std::{net::TcpListener, os::unix::net::UnixDatagram};
+use testkit::{Address, Client, Command, Gate, Origin, Reply, scratch_dir, wait_until};
+
+#[test]
+fn sigterm_lets_requests_under_way_finish() {
+    let (origin, larder) = start();
+    let gate = Gate::new();
+    origin.reply(
+        "/",
+        Reply::ok()
+            .cache("no-store")
+            .body("first ")
+            .hold(&gate)
+            .body("second"),
+    );
+    let mut client = larder.get("/").begin();
+    let mut idle = larder.client();
+    gate.wait_reached();
+    larder.terminate();
+    assert_eq!(idle.read_to_end(), b"", "idle connections are closed");
+    gate.open();
+    let answer = client.read();
+    assert!(answer.complete && answer.text() == "first second");
+    let mut larder = larder;
+    let finished = larder.wait();
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+}
+
+#[test]
+fn sigterm_stops_accepting_at_once() {
+    let (origin, larder) = start();
+    let gate = Gate::new();
+    origin.reply("/", Reply::ok().hold_head(&gate).body("x"));
+    let mut client = larder.get("/").begin();
+    gate.wait_reached();
+    let Address::Tcp(address) = larder.address() else {
+        panic!("a TCP address")
+    };
+    larder.terminate();
+    wait_until("new connections are refused", || {
+        std::net::TcpStream::connect(address).is_err()
+    });
+    gate.open();
+    assert_eq!(client.read().text(), "x");
+}
+
+#[test]
+fn a_stop_is_bounded() {
+    let (origin, larder) =
+        start_with("[limits]\ndrain_time = \"50ms\"\n[[origin]]\nservers = \"{origin}\"\n");
+    origin.reply("/", Reply::ok().hang());
+    let _client = larder.get("/").begin();
+    origin.wait_requests("/", 1);
+    larder.stop();
+}
+
+#[test]
+fn a_stop_with_nothing_to_do_is_quick_and_quiet() {
+    let (_origin, larder) = start();
+    let finished = larder.stop();
+    assert_eq!(finished.code, Some(0));
+    assert!(
+        !finished.stderr.contains("panicked") && !finished.stderr.to_lowercase().contains("error"),
+        "{}",
+        finished.stderr
+    );
+}
+
+#[test]
+fn a_reload_brings_the_new_configuration_and_keeps_the_rest() {
+    let base = "[[origin]]\nservers = \"{origin}\"\n";
+    let (origin, larder) = start_with(base);
+    origin.otherwise(|request| counted(request).cache("max-age=60"));
+    let mut kept = larder.client();
+    assert_eq!(kept.get("/").send().text(), "1");
+    larder.rewrite_config(&format!(
+        "{}[defaults.response_headers]\nset = \"X-Generation: 2\"\n",
+        base.replace("{origin}", &origin.url())
+    ));
+    larder.reload();
+    wait_until("the new configuration holds", || {
+        larder.get("/").send().header("x-generation") == Some("2")
+    });
+    let answer = kept.get("/").send();
+    assert!(
+        answer.hit() && answer.text() == "1",
+        "no connection and no stored response is dropped: {}",
+        answer.said()
+    );
+    assert_eq!(answer.header("x-generation"), Some("2"));
+}
+
+#[test]
+fn a_bad_file_changes_nothing_and_is_reported() {
+    let base = "[[origin]]\nservers = \"{origin}\"\n";
+    let (origin, larder) = start_with(&format!(
+        "{base}[defaults.response_headers]\nset = \"X-Generation: 1\"\n"
+    ));
+    origin.otherwise(|request| counted(request).cache("max-age=60"));
+    larder.get("/").send();
+    let good = base.replace("{origin}", &origin.url());
+    for (bad, said) in [
+        (
+            format!(
+                "{good}[defaults.response_headers]\nset = \"X-Generation: 2\"\n[defaults]\nttll = \"1s\"\n"
+            ),
+            "ttll",
+        ),
+        (
+            format!(
+                "{good}[defaults.response_headers]\nset = \"X-Generation: 2\"\n[[route]]\norigin = \"nowhere\"\n"
+            ),
+            "nowhere",
+        ),
+        ("this is not TOML [".to_owned(), "larder.toml"),
+    ] {
+        larder.rewrite_config(&bad);
+        larder.reload();
+        larder.wait_output(said);
+        let answer = larder.get("/").send();
+        assert!(answer.hit());
+        assert_eq!(answer.header("x-generation"), Some("1"), "all or nothing");
+    }
+    larder.rewrite_config(&format!(
+        "{good}[defaults.response_headers]\nset = \"X-Generation: 3\"\n"
+    ));
+    larder.reload();
+    wait_until("a good file holds again", || {
+        larder.get("/").send().header("x-generation") == Some("3")
+    });
+}
+
+#[test]
+fn a_reload_moves_to_another_origin() {
+    let other = Origin::start();
+    other.otherwise(|_| Reply::ok().cache("no-store").body("other"));
+    let (origin, larder) = start_with("[[origin]]\nservers = \"{origin}\"\n");
+    origin.otherwise(|_| Reply::ok().cache("no-store").body("one"));
+    assert_eq!(larder.get("/").send().text(), "one");
+    larder.rewrite_config(&format!("[[origin]]\nservers = {:?}\n", other.url()));
+    larder.reload();
+    wait_until("the other origin answers", || {
+        larder.get("/").send().text() == "other"
+    });
+}
+
+#[test]
+fn a_port_in_use_is_one_clear_line() {
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = taken.local_addr().expect("an address").to_string();
+    let origin = Origin::start();
+    for flags in [
+        ["--listen", &address, "--admin", "127.0.0.1:0"],
+        ["--listen", "127.0.0.1:0", "--admin", &address],
+    ] {
+        let finished = command().args(["serve", &origin.url()]).args(flags).run();
+        assert_eq!(finished.code, Some(1), "{}", finished.stderr);
+        assert!(
+            finished.stderr.contains(&address) && finished.stderr.contains("in use"),
+            "{}",
+            finished.stderr
+        );
+        assert!(!finished.stderr.contains("panicked"));
+        assert_eq!(
+            finished.stderr.trim().lines().count(),
+            1,
+            "{}",
+            finished.stderr
+        );
+        assert!(!finished.stdout.contains("ready"));
+    }
+}
+
+#[test]
+fn a_faulty_configuration_is_told_and_nothing_starts() {
+    let finished = Command::serve(env!("CARGO_BIN_EXE_larder"))
+        .config("workerz = 2\n[[origin]]\nservers = \"ftp://x\"\n")
+        .run();
+    assert_eq!(finished.code, Some(1));
+    assert!(
+        finished.stderr.contains("workerz") && finished.stderr.contains("workers"),
+        "{}",
+        finished.stderr
+    );
+    assert!(
+        finished.stderr.contains("ftp://x"),
+        "every fault at once: {}",
+        finished.stderr
+    );
+    let finished = command()
+        .args(["serve", "--config", "/nonexistent/larder.toml"])
+        .run();
+    assert_eq!(finished.code, Some(1));
+    assert!(
+        finished.stderr.contains("/nonexistent/larder.toml"),
+        "{}",
+        finished.stderr
+    );
+}
+
+#[test]
+fn check_and_serve_agree() {
+    let path = scratch_dir().join("bad.toml");
+    std::fs::write(&path, "[defaults]\nttl = \"60\"\n").expect("a file");
+    let finished = command()
+        .args(["check".into(), path.into_os_string()])
+        .run();
+    assert_eq!(finished.code, Some(1));
+    let said = finished.stdout + &finished.stderr;
+    assert!(
+        said.contains("60") && said.contains("60s"),
+        "a lifetime without unit: {said}"
+    );
+}
+
+#[test]
+fn wrong_use_of_the_command_line_is_2() {
+    for args in [
+        &["serve", "--nonsense"][..],
+        &["nonsense"],
+        &["serve", "--memory", "lots"],
+        &["serve", "--workers", "0"],
+    ] {
+        assert_eq!(
+            command().args(args.iter().copied()).run().code,
+            Some(2),
+            "{args:?}"
+        );
+    }
+    assert_eq!(command().args(["--version"]).run().code, Some(0));
+    assert_eq!(command().args(["--help"]).run().code, Some(0));
+}
+
+#[test]
+fn systemd_hands_over_its_sockets() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("an address");
+    let origin = Origin::start();
+    origin.reply("/", Reply::ok().body("through"));
+    let larder = command()
+        .args(["serve", &origin.url(), "--admin", "127.0.0.1:0"])
+        .inherit(listener)
+        .start();
+    assert_eq!(larder.listeners(), [format!("http://{address}")]);
+    assert_eq!(Client::connect(address).get("/").send().text(), "through");
+}
+
+#[test]
+fn systemd_is_told_when_it_is_ready_and_when_it_stops() {
+    let path = scratch_dir().join("notify");
+    let socket = UnixDatagram::bind(&path).expect("a socket");
+    socket
+        .set_read_timeout(Some(testkit::BOUND))
+        .expect("a bound");
+    let origin = Origin::start();
+    let larder = serve(&origin).env("NOTIFY_SOCKET", path).start();
+    let told = |what: &str| {
+        let mut buffer = [0; 1000];
+        loop {
+            let count = socket
+                .recv(&mut buffer)
+                .unwrap_or_else(|error| panic!("waited for {what}: {error}"));
+            if String::from_utf8_lossy(&buffer[..count])
+                .lines()
+                .any(|line| line == what)
+            {
+                return;
+            }
+        }
+    };
+    told("READY=1");
+    larder.terminate();
+    told("STOPPING=1");
+}
+
+#[test]
+fn it_listens_on_several_addresses_and_unix_sockets() {
+    let path = scratch_dir().join("larder.sock");
+    let origin = Origin::start();
+    origin.reply("/", Reply::ok().body("x"));
+    let unix = format!("unix:{}", path.display());
+    let larder = serve(&origin)
+        .args(["--listen", &unix, "--listen", "[::1]:0"])
+        .start();
+    assert_eq!(larder.listeners().len(), 3, "{:?}", larder.listeners());
+    assert_eq!(Client::connect(path.as_path()).get("/").send().text(), "x");
+    for url in larder
+        .listeners()
+        .iter()
+        .filter(|url| url.starts_with("http://"))
+    {
+        let address: std::net::SocketAddr = url
+            .trim_start_matches("http://")
+            .parse()
+            .expect("an address");
+        assert_eq!(
+            Client::connect(address).get("/").send().text(),
+            "x",
+            "{url}"
+        );
+    }
+    larder.stop();
+    assert!(!path.exists(), "the socket's file is removed");
+}
+
+#[test]
+fn a_socket_file_left_behind_is_no_obstacle() {
+    let path = scratch_dir().join("larder.sock");
+    drop(std::os::unix::net::UnixListener::bind(&path).expect("a socket"));
+    let origin = Origin::start();
+    let unix = format!("unix:{}", path.display());
+    let larder = command()
+        .args(["serve", &origin.url(), "--listen", &unix, "--admin", "off"])
+        .start();
+    assert_eq!(larder.listeners(), [unix]);
+}
+
+#[test]
+fn killed_and_started_again_it_serves() {
+    let (origin, larder) = start();
+    origin.reply("/", Reply::ok().cache("max-age=60").body("x"));
+    larder.get("/").send();
+    drop(larder);
+    let again = serve(&origin).start();
+    assert!(!again.get("/").send().hit());
+    assert!(again.get("/").send().hit());
+}

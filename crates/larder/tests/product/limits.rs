@@ -1,0 +1,189 @@
+//! What a client and an origin may cost: times, sizes, counts.
+
+use crate::common::{Said, start_with};
+use testkit::{Client, Gate, Larder, Origin, Reply, wait_until};
+
+fn limited(limits: &str) -> (Origin, Larder) {
+    let (origin, larder) = start_with(&format!("[[origin]]\nservers = \"{{origin}}\"\n{limits}\n"));
+    origin.otherwise(|request| Reply::ok().cache("no-store").body(request.target.clone()));
+    (origin, larder)
+}
+
+#[test]
+fn a_header_that_does_not_come_in_time_gets_408() {
+    let (origin, larder) = limited("[limits]\nheader_time = \"100ms\"\n");
+    let mut client = larder.client();
+    client.send("GET / HTTP/1.1\r\nHost: a\r\nX-Slow: ");
+    let answer = client.read_head();
+    assert_eq!(answer.status, 408, "9110 section 15.5.9");
+    client.read_to_end();
+    assert!(origin.all().is_empty());
+}
+
+#[test]
+fn a_body_that_does_not_come_in_time_gets_408_or_ends() {
+    let (origin, larder) = limited("[limits]\nbody_time = \"100ms\"\n");
+    let mut client = larder.client();
+    client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc");
+    if let Some(answer) = client.try_read_head() {
+        assert_eq!(answer.status, 408);
+    }
+    client.read_to_end();
+    assert_eq!(origin.requests("/"), 0);
+}
+
+#[test]
+fn an_idle_connection_is_closed() {
+    let (_origin, larder) = limited("[limits]\nidle_time = \"100ms\"\n");
+    let mut client = larder.client();
+    assert_eq!(client.get("/").send().status, 200);
+    assert_eq!(client.read_to_end(), b"");
+}
+
+#[test]
+fn sizes_and_counts_of_a_header_are_limited() {
+    let (_origin, larder) =
+        limited("[limits]\nheader_size = \"8KiB\"\nheader_count = 10\ntarget_length = \"1KiB\"\n");
+    assert_eq!(
+        larder.get("/").header("X", "y".repeat(9000)).send().status,
+        431
+    );
+    let many = (0..12).fold(larder.get("/"), |ask, number| {
+        ask.header(&format!("X-{number}"), "y")
+    });
+    assert_eq!(many.send().status, 431);
+    assert_eq!(
+        larder.get(&format!("/{}", "x".repeat(1100))).send().status,
+        414
+    );
+    assert_eq!(
+        larder.get(&format!("/{}", "x".repeat(900))).send().status,
+        200
+    );
+}
+
+#[test]
+fn the_content_of_a_request_is_limited() {
+    let (origin, larder) = limited("[limits]\nrequest_body = \"1KiB\"\n");
+    assert_eq!(
+        larder.ask("POST", "/").body([b'x'; 1024]).send().status,
+        200
+    );
+    assert_eq!(
+        larder.ask("POST", "/").body([b'x'; 1025]).send().status,
+        413,
+        "known beforehand"
+    );
+    let mut client = larder.client();
+    client.send(format!("POST /chunked HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n800\r\n{}\r\n0\r\n\r\n", "x".repeat(0x800)));
+    let answer = client.try_read_head();
+    assert!(
+        answer.is_none_or(|answer| answer.status == 413),
+        "found out while reading"
+    );
+    assert_eq!(origin.requests("/chunked"), 0);
+}
+
+#[test]
+fn connections_of_one_address_are_limited() {
+    let (_origin, larder) = limited("[limits]\nconnections_per_address = 2\n");
+    let mut first = larder.client();
+    let mut second = larder.client();
+    assert_eq!(
+        (first.get("/").send().status, second.get("/").send().status),
+        (200, 200)
+    );
+    let mut third = larder.client();
+    third.get("/").begin();
+    assert!(
+        third
+            .try_read_head()
+            .is_none_or(|answer| answer.status >= 429),
+        "one too many"
+    );
+    drop(first);
+    wait_until("there is room again", || {
+        let mut fourth = larder.client();
+        fourth.get("/").begin();
+        fourth
+            .try_read_head()
+            .is_some_and(|answer| answer.status == 200)
+    });
+    assert_eq!(second.get("/").send().status, 200);
+}
+
+#[test]
+fn an_origin_that_hangs_is_504() {
+    let (origin, larder) = limited("[origin.timeouts]\nfirst_byte = \"100ms\"\n");
+    origin.reply("/", Reply::ok().hang());
+    let answer = larder.get("/").send();
+    assert_eq!(answer.status, 504, "9110 section 15.6.5");
+    assert!(answer.says("detail"), "{}", answer.said());
+    wait_until("the origin is let go", || origin.abandoned("/") > 0);
+}
+
+#[test]
+fn an_origin_that_hangs_in_the_middle_ends_unfinished() {
+    let (origin, larder) = limited("[origin.timeouts]\nbetween_bytes = \"100ms\"\n");
+    origin.reply(
+        "/",
+        Reply::ok()
+            .cache("max-age=60")
+            .length(10)
+            .body("half")
+            .until_client_leaves(),
+    );
+    let answer = larder.get("/").send();
+    assert!(!answer.complete && answer.text() == "half");
+    origin.reply("/", Reply::ok().cache("max-age=60").body("whole"));
+    let after = larder.get("/").send();
+    assert!(
+        !after.hit() && after.text() == "whole",
+        "nothing half is stored"
+    );
+}
+
+#[test]
+fn an_origin_that_hangs_is_covered_by_what_is_stale() {
+    let (origin, larder) = limited("[origin.timeouts]\nfirst_byte = \"100ms\"\n");
+    origin.on("/", |request| match request.nth {
+        1 => Reply::ok()
+            .cache("max-age=60, stale-if-error=600")
+            .header("Age", "100")
+            .body("old"),
+        _ => Reply::ok().hang(),
+    });
+    larder.get("/").send();
+    let answer = larder.get("/").send();
+    assert_eq!(
+        (answer.status, answer.text().as_str()),
+        (200, "old"),
+        "5861 section 4"
+    );
+}
+
+#[test]
+fn fetches_beyond_the_limit_wait_and_those_beyond_the_queue_fail() {
+    let (origin, larder) = limited("most_concurrent = 1\nqueue = { length = 1, time = \"10s\" }\n");
+    let gate = Gate::new();
+    origin.reply(
+        "/held",
+        Reply::ok().cache("no-store").hold_head(&gate).body("held"),
+    );
+    let mut first = larder.get("/held").begin();
+    gate.wait_reached();
+    let mut others: Vec<Client> = (0..2)
+        .map(|number| larder.get(&format!("/{number}")).begin())
+        .collect();
+    let failed = loop {
+        // One of the two waits; whichever came last is turned away while the first is still held.
+        if let Some(at) = others.iter_mut().position(Client::has_answer) {
+            break others.remove(at).read();
+        }
+    };
+    assert!(matches!(failed.status, 502..=504), "{}", failed.status);
+    assert!(failed.says("detail"), "{}", failed.said());
+    gate.open();
+    assert_eq!(first.read().text(), "held");
+    assert_eq!(others.remove(0).read().status, 200);
+}

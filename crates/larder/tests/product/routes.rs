@@ -1,0 +1,712 @@
+//! The site's say: what a configuration asks for, route by route.
+
+use crate::common::{Said, counted, start_with};
+use testkit::{Command, Larder, Origin, Reply, Response};
+
+/// One origin that counts its answers and gives them these fields, and a configuration after the origin's table.
+fn site(fields: &'static [(&'static str, &'static str)], config: &str) -> (Origin, Larder) {
+    let (origin, larder) = start_with(&format!("[[origin]]\nservers = \"{{origin}}\"\n{config}"));
+    origin.otherwise(move |request| crate::common::with(counted(request), fields));
+    (origin, larder)
+}
+
+/// Whether asking a second time, with these fields, is answered from the store.
+fn hit(larder: &Larder, target: &str, fields: &[(&str, &str)]) -> bool {
+    let ask = || {
+        fields
+            .iter()
+            .fold(larder.get(target), |ask, (name, value)| {
+                ask.header(name, value)
+            })
+            .send()
+    };
+    ask();
+    ask().hit()
+}
+
+const NOTHING: &[(&str, &str)] = &[];
+
+#[test]
+fn the_first_route_that_matches_wins() {
+    let cached = "ttl = \"60s\"";
+    for (matcher, matching, others) in [
+        (
+            "host = \"a.test\"",
+            &[("/", "Host: a.test"), ("/x", "Host: A.TEST")][..],
+            &[("/", "Host: b.a.test"), ("/", "")][..],
+        ),
+        (
+            "host = \"*.a.test\"",
+            &[("/", "Host: b.a.test"), ("/", "Host: c.b.a.test")],
+            &[("/", "Host: a.test"), ("/", "Host: ba.test")],
+        ),
+        (
+            "path = \"/exact\"",
+            &[("/exact", ""), ("/exact?q", "")],
+            &[("/exact/", ""), ("/exac", ""), ("/Exact", "")],
+        ),
+        (
+            "path = \"/api/*\"",
+            &[("/api/", ""), ("/api/a/b", "")],
+            &[("/apis", ""), ("/x/api/", "")],
+        ),
+        (
+            "path = \"/a/*/c\"",
+            &[("/a/b/c", "")],
+            &[("/a/b/b/c", ""), ("/a/b/c/d", "")],
+        ),
+        (
+            "path = \"/a/**/c\"",
+            &[("/a/b/c", ""), ("/a/b/b/c", "")],
+            &[("/a/b/c/d", "")],
+        ),
+        (
+            "path = '~ /[0-9]+'",
+            &[("/123", "")],
+            &[("/123a", ""), ("/a/123", "")],
+        ),
+        (
+            "path = [\"/one\", \"/two\"]",
+            &[("/one", ""), ("/two", "")],
+            &[("/three", "")],
+        ),
+        (
+            "header = \"X-Kind\"",
+            &[("/", "X-Kind: any")],
+            &[("/", ""), ("/", "X-Kin: any")],
+        ),
+        (
+            "header = \"X-Kind: api\"",
+            &[("/", "X-Kind: api")],
+            &[("/", "X-Kind: apis"), ("/", "")],
+        ),
+        (
+            "header = \"X-Kind: ~ ^a.i$\"",
+            &[("/", "X-Kind: api")],
+            &[("/", "X-Kind: apis")],
+        ),
+        (
+            "cookie = \"lang\"",
+            &[("/", "Cookie: a=b; lang=de")],
+            &[("/", "Cookie: language=de"), ("/", "")],
+        ),
+        (
+            "cookie = \"lang=de\"",
+            &[("/", "Cookie: lang=de")],
+            &[("/", "Cookie: lang=en")],
+        ),
+        (
+            "query = \"page\"",
+            &[("/?page=1", ""), ("/?a&page", "")],
+            &[("/?pages=1", ""), ("/", "")],
+        ),
+        ("client = \"127.0.0.0/8\"", &[("/", "")], &[]),
+        (
+            "client = \"10.0.0.0/8\"",
+            &[],
+            &[("/", ""), ("/", "X-Forwarded-For: 10.0.0.1")],
+        ),
+        (
+            "path = \"/a/*\"\nhost = \"a.test\"",
+            &[("/a/", "Host: a.test")],
+            &[("/a/", ""), ("/", "Host: a.test")],
+        ),
+    ] {
+        let (_origin, larder) = site(NOTHING, &format!("[[route]]\n{matcher}\n{cached}\n"));
+        for (expected, asks) in [(true, matching), (false, others)] {
+            for (target, field) in asks {
+                let fields: Vec<_> = field.split_once(": ").into_iter().collect();
+                assert_eq!(
+                    hit(&larder, target, &fields),
+                    expected,
+                    "{matcher}: {target} {field}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn routes_are_tried_in_order_and_choose_the_origin() {
+    let (shop, blog) = (Origin::start(), Origin::start());
+    shop.otherwise(|_| Reply::ok().body("shop"));
+    blog.otherwise(|_| Reply::ok().body("blog"));
+    let config = format!(
+        "[[origin]]\nname = \"shop\"\nservers = \"{}\"\n[[origin]]\nname = \"blog\"\nservers = [\"{}\"]\n\
+         [[route]]\npath = \"/blog/shop/*\"\norigin = \"shop\"\n[[route]]\npath = \"/blog/*\"\norigin = \"blog\"\n\
+         [[route]]\norigin = \"shop\"\n",
+        shop.url(),
+        blog.url()
+    );
+    let larder = Command::serve(env!("CARGO_BIN_EXE_larder"))
+        .config(&config)
+        .start();
+    for (path, from) in [
+        ("/", "shop"),
+        ("/blog/", "blog"),
+        ("/blog/a", "blog"),
+        ("/blog/shop/a", "shop"),
+        ("/blogs", "shop"),
+    ] {
+        assert_eq!(larder.get(path).send().text(), from, "{path}");
+    }
+}
+
+#[test]
+fn a_lifetime_by_status_is_for_answers_without_their_own() {
+    let config = "[defaults]\nttl = { \"200\" = \"60s\", \"404\" = \"60s\", \"5xx\" = \"0s\", any = \"60s\" }\n";
+    for (status, fields, expected) in [
+        (200, NOTHING, true),
+        (404, NOTHING, true),
+        (403, NOTHING, true),
+        (302, NOTHING, true),
+        (500, NOTHING, false),
+        (503, NOTHING, false),
+        (200, &[("Cache-Control", "no-store")], false),
+        (200, &[("Cache-Control", "private")], false),
+        (200, &[("Cache-Control", "max-age=0")], false),
+        (500, &[("Cache-Control", "max-age=60")], true),
+        (200, &[("Set-Cookie", "a=b")], false),
+    ] {
+        let (origin, larder) = site(NOTHING, config);
+        origin.on("/", move |_| {
+            crate::common::with(Reply::status(status).body("x"), fields)
+        });
+        assert_eq!(hit(&larder, "/", &[]), expected, "{status} {fields:?}");
+    }
+}
+
+#[test]
+fn one_duration_is_microcaching() {
+    let (origin, larder) = site(NOTHING, "[defaults]\nttl = \"60s\"\n");
+    for (status, expected) in [
+        (200, true),
+        (301, true),
+        (302, true),
+        (404, false),
+        (500, false),
+    ] {
+        let path = format!("/{status}");
+        origin.reply(&path, Reply::status(status).body("x"));
+        assert_eq!(hit(&larder, &path, &[]), expected, "{status}");
+    }
+}
+
+#[test]
+fn a_lifetime_may_override_the_origin() {
+    for (mode, path, fields, expected) in [
+        ("override", "/", &[("Cache-Control", "no-store")][..], true),
+        ("override", "/", &[("Cache-Control", "private")], true),
+        ("override", "/", &[("Cache-Control", "max-age=0")], true),
+        ("override", "/", &[("Expires", "{-100}")], true),
+        (
+            "static",
+            "/style.css",
+            &[("Cache-Control", "no-store")],
+            true,
+        ),
+        ("static", "/page", &[("Cache-Control", "no-store")], false),
+        ("static", "/page", &[], true),
+        (
+            "default",
+            "/style.css",
+            &[("Cache-Control", "no-store")],
+            false,
+        ),
+    ] {
+        let (origin, larder) = site(
+            NOTHING,
+            &format!("[defaults]\nttl = \"60s\"\nttl_mode = \"{mode}\"\n"),
+        );
+        let fields = fields.to_vec();
+        origin.on(path, move |request| {
+            crate::common::with(counted(request), &fields)
+        });
+        assert_eq!(
+            hit(&larder, path, &[]),
+            expected,
+            "{mode} {path}: {:?}",
+            origin.last(path).head
+        );
+    }
+}
+
+const STALE: &[(&str, &str)] = &[("Cache-Control", "max-age=60"), ("Age", "70")];
+
+const FORBIDDEN: &[(&str, &str)] = &[
+    ("Cache-Control", "max-age=60, must-revalidate"),
+    ("Age", "70"),
+];
+
+#[test]
+fn windows_for_stale_are_the_sites_where_the_origin_names_none() {
+    let (origin, larder) = site(STALE, "[defaults.stale]\nwhile_revalidate = \"60s\"\n");
+    larder.get("/").send();
+    let answer = larder.get("/").send();
+    assert!(answer.hit() && answer.text() == "1", "{}", answer.said());
+    drop(origin);
+
+    let (origin, larder) = site(STALE, "[defaults.stale]\nif_error = \"60s\"\n");
+    larder.get("/").send();
+    origin.reply("/", Reply::status(503));
+    assert_eq!(larder.get("/").send().text(), "1");
+
+    let (origin, larder) = site(STALE, "[defaults.stale]\nunreachable = \"0s\"\n");
+    larder.get("/").send();
+    origin.stop();
+    assert!(larder.get("/").send().status >= 502, "the window is closed");
+
+    let (_origin, larder) = site(FORBIDDEN, "[defaults.stale]\nwhile_revalidate = \"60s\"\n");
+    larder.get("/").send();
+    assert!(
+        !larder.get("/").send().hit(),
+        "9111 section 4.2.4: MUST NOT"
+    );
+}
+
+#[test]
+fn the_browser_may_be_told_another_lifetime() {
+    let (origin, larder) = site(
+        &[("Cache-Control", "max-age=60"), ("Expires", "{60}")],
+        "[defaults]\nbrowser_ttl = \"5s\"\n",
+    );
+    for expected in [false, true] {
+        let answer = larder.get("/").send();
+        assert_eq!(answer.hit(), expected);
+        assert!(
+            answer.joined("cache-control").contains("max-age=5"),
+            "{:?}",
+            answer.head
+        );
+        assert!(!answer.joined("cache-control").contains("max-age=60"));
+        assert_eq!(answer.header("expires"), None);
+    }
+    origin.reply("/private", Reply::ok().cache("no-store").body("x"));
+    let private = larder.get("/private").send();
+    assert!(
+        private.joined("cache-control").contains("no-store"),
+        "what forbids storing is not loosened: {:?}",
+        private.head
+    );
+}
+
+#[test]
+fn the_key_is_made_of_what_the_site_chooses() {
+    for (key, same, different) in [
+        (
+            "query = \"none\"",
+            &[("/?a=1", ""), ("/?b=2", ""), ("/", "")][..],
+            &[("/a", "")][..],
+        ),
+        (
+            "query = [\"a\", \"b*\"]",
+            &[("/?a=1", ""), ("/?a=1&c=2", "")],
+            &[("/?a=2", ""), ("/?a=1&b2=1", "")],
+        ),
+        (
+            "query_except = \"session\"",
+            &[("/?a=1", ""), ("/?a=1&session=x", "")],
+            &[("/?a=2", "")],
+        ),
+        (
+            "sort = true",
+            &[("/?a=1&b=2", ""), ("/?b=2&a=1", "")],
+            &[("/?a=2&b=1", "")],
+        ),
+        (
+            "drop_tracking = true",
+            &[("/?a=1", ""), ("/?utm_source=x&a=1&gclid=y&fbclid=z", "")],
+            &[("/?a=2", "")],
+        ),
+        (
+            "drop = \"s*\"",
+            &[("/?a=1", ""), ("/?a=1&sid=9", "")],
+            &[("/?a=2", "")],
+        ),
+        (
+            "host = false",
+            &[("/", "Host: a.test"), ("/", "Host: b.test")],
+            &[("/x", "Host: a.test")],
+        ),
+        (
+            "headers = \"X-Device\"",
+            &[("/", "X-Device: tv"), ("/", "X-Device: tv")],
+            &[("/", "X-Device: pc"), ("/", "")],
+        ),
+        (
+            "cookies = \"lang\"",
+            &[
+                ("/", "Cookie: lang=de; id=1"),
+                ("/", "Cookie: id=2; lang=de"),
+            ],
+            &[("/", "Cookie: lang=en; id=1"), ("/", "Cookie: id=1")],
+        ),
+    ] {
+        let (_origin, larder) = site(
+            &[("Cache-Control", "max-age=60")],
+            &format!("[defaults.key]\n{key}\n"),
+        );
+        let ask = |(target, field): &(&str, &str)| -> Response {
+            let fields: Vec<_> = field.split_once(": ").into_iter().collect();
+            fields
+                .iter()
+                .fold(larder.get(target), |ask, (name, value)| {
+                    ask.header(name, value)
+                })
+                .send()
+        };
+        assert!(!ask(&same[0]).hit());
+        for asked in same {
+            assert!(ask(asked).hit(), "{key}: {asked:?} is the same");
+        }
+        for asked in different {
+            assert!(!ask(asked).hit(), "{key}: {asked:?} differs");
+        }
+    }
+}
+
+#[test]
+fn what_is_not_keyed_is_not_sent_where_it_is_dropped() {
+    let (origin, larder) = site(
+        &[("Cache-Control", "max-age=60")],
+        "[defaults.key]\ndrop_tracking = true\nquery_except = \"seen\"\n",
+    );
+    larder.get("/?utm_source=x&a=1&fbclid=y").send();
+    assert_eq!(origin.last("/").target, "/?a=1");
+}
+
+#[test]
+fn some_requests_bypass_the_store() {
+    for (bypass, target, field) in [
+        (
+            "cookies = \"wordpress_logged_in_*\"",
+            "/",
+            "Cookie: a=b; wordpress_logged_in_12=x",
+        ),
+        ("cookies = \"session\"", "/", "Cookie: session=1"),
+        ("cookies = \"~ ^(a|b)$\"", "/", "Cookie: b=1"),
+        ("headers = \"Bypass-Cache: 1\"", "/", "Bypass-Cache: 1"),
+        ("paths = \"/admin/*\"", "/admin/x", ""),
+        ("query = \"preview\"", "/?preview=true", ""),
+    ] {
+        let (origin, larder) = site(
+            &[("Cache-Control", "max-age=60")],
+            &format!("[defaults.bypass]\n{bypass}\n"),
+        );
+        let fields: Vec<_> = field.split_once(": ").into_iter().collect();
+        let ask = || {
+            fields
+                .iter()
+                .fold(larder.get(target), |ask, (name, value)| {
+                    ask.header(name, value)
+                })
+                .send()
+        };
+        for round in 1..3 {
+            let answer = ask();
+            assert_eq!(
+                answer.parameter("fwd").as_deref(),
+                Some("bypass"),
+                "9211 section 2.2: {bypass}: {}",
+                answer.said()
+            );
+            assert!(!answer.says("stored"), "{bypass}");
+            assert_eq!(answer.text(), round.to_string());
+        }
+        assert!(
+            hit(&larder, "/other", &[]),
+            "{bypass}: others are answered from the store"
+        );
+        drop(origin);
+    }
+}
+
+#[test]
+fn a_request_that_bypasses_leaves_what_is_stored_alone() {
+    let (_origin, larder) = site(
+        &[("Cache-Control", "max-age=60")],
+        "[defaults.bypass]\ncookies = \"session\"\n",
+    );
+    assert_eq!(larder.get("/").send().text(), "1");
+    assert_eq!(
+        larder.get("/").header("Cookie", "session=1").send().text(),
+        "2"
+    );
+    let after = larder.get("/").send();
+    assert!(after.hit() && after.text() == "1");
+}
+
+#[test]
+fn a_route_may_store_nothing() {
+    let (_origin, larder) = site(
+        &[("Cache-Control", "max-age=60")],
+        "[[route]]\npath = \"/live/*\"\ncache = false\n",
+    );
+    assert!(!hit(&larder, "/live/x", &[]));
+    assert!(hit(&larder, "/page", &[]));
+}
+
+#[test]
+fn headers_are_edited_both_ways() {
+    let (origin, larder) = site(
+        &[
+            ("Cache-Control", "max-age=60"),
+            ("Server", "app"),
+            ("X-Powered-By", "app"),
+        ],
+        "[defaults.request_headers]\nset = \"X-Set: ours\"\nadd = \"X-Add: ours\"\nremove = \"X-Drop\"\n\
+         [defaults.response_headers]\nset = \"X-Frame-Options: DENY\"\nadd = [\"X-Add: one\", \"X-Add: two\"]\nremove = [\"X-Powered-By\", \"Server\"]\n",
+    );
+    for expected in [false, true] {
+        let answer = larder
+            .get("/")
+            .header("X-Set", "theirs")
+            .header("X-Add", "theirs")
+            .header("X-Drop", "1")
+            .send();
+        assert_eq!(answer.hit(), expected);
+        assert_eq!(answer.headers("x-frame-options"), ["DENY"]);
+        assert_eq!(answer.headers("x-add"), ["one", "two"]);
+        assert_eq!(
+            (answer.header("server"), answer.header("x-powered-by")),
+            (None, None)
+        );
+    }
+    let asked = origin.last("/");
+    assert_eq!(asked.headers("x-set"), ["ours"]);
+    assert_eq!(asked.headers("x-add"), ["theirs", "ours"]);
+    assert_eq!(asked.header("x-drop"), None);
+}
+
+#[test]
+fn bodies_beyond_the_largest_pass_through() {
+    let (origin, larder) = site(NOTHING, "[defaults]\nlargest_body = \"1KiB\"\n");
+    let reply = || Reply::ok().cache("max-age=60");
+    origin.reply("/known", reply().body([b'x'; 2000]));
+    origin.reply(
+        "/unknown",
+        reply().chunked().body([b'x'; 1000]).body([b'x'; 1000]),
+    );
+    origin.reply("/small", reply().chunked().body([b'x'; 1000]));
+    for (path, expected) in [("/known", false), ("/unknown", false), ("/small", true)] {
+        assert_eq!(hit(&larder, path, &[]), expected, "{path}");
+        assert!(larder.get(path).send().complete);
+    }
+}
+
+#[test]
+fn set_cookie_may_be_stripped_or_stored() {
+    for (mode, first, second) in [
+        ("strip", None, None),
+        ("store", Some("id=1"), Some("id=1")),
+        ("refuse", Some("id=1"), Some("id=1")),
+    ] {
+        let fields = &[("Cache-Control", "max-age=60"), ("Set-Cookie", "id=1")];
+        let (_origin, larder) = site(fields, &format!("[defaults]\nset_cookie = \"{mode}\"\n"));
+        let (miss, again) = (larder.get("/").send(), larder.get("/").send());
+        assert_eq!(
+            (miss.header("set-cookie"), again.header("set-cookie")),
+            (first, second),
+            "{mode}"
+        );
+        assert_eq!(again.hit(), mode != "refuse", "{mode}");
+    }
+}
+
+#[test]
+fn clients_may_be_kept_from_forcing_a_fetch() {
+    let (_origin, larder) = site(
+        &[("Cache-Control", "max-age=60"), ("Age", "30")],
+        "[defaults]\nclient_may_force = false\n",
+    );
+    larder.get("/").send();
+    for (name, value) in [
+        ("Cache-Control", "no-cache"),
+        ("Cache-Control", "max-age=0"),
+        ("Pragma", "no-cache"),
+        ("Cache-Control", "min-fresh=100"),
+    ] {
+        assert!(
+            larder.get("/").header(name, value).send().hit(),
+            "{name}: {value}"
+        );
+    }
+}
+
+#[test]
+fn a_request_waits_for_another_only_so_long() {
+    let (origin, larder) = site(NOTHING, "[defaults]\ncollapse_wait = \"50ms\"\n");
+    let gate = testkit::Gate::new();
+    let held = gate.clone();
+    origin.on("/", move |request| {
+        let reply = counted(request).cache("max-age=60");
+        if request.nth == 1 {
+            reply.hold_head(&held)
+        } else {
+            reply
+        }
+    });
+    let mut leader = larder.get("/").begin();
+    gate.wait_reached();
+    let follower = larder.get("/").send();
+    assert_eq!(
+        follower.text(),
+        "2",
+        "the leader is slow; the follower went on its own"
+    );
+    gate.open();
+    assert_eq!(leader.read().text(), "1");
+}
+
+#[test]
+fn a_passed_field_is_passed_and_a_keyed_one_is_keyed() {
+    let (origin, larder) = site(
+        &[("Cache-Control", "max-age=60")],
+        "[[route]]\npath = \"/passed\"\npass_fields = \"X-Forwarded-Host\"\n[[route]]\npath = \"/keyed\"\nkey = { headers = \"X-Forwarded-Host\" }\n",
+    );
+    larder
+        .get("/passed")
+        .header("X-Forwarded-Host", "a.test")
+        .send();
+    assert_eq!(
+        origin.last("/passed").header("x-forwarded-host"),
+        Some("a.test")
+    );
+    assert!(
+        !larder
+            .get("/keyed")
+            .header("X-Forwarded-Host", "a.test")
+            .send()
+            .hit()
+    );
+    assert_eq!(
+        origin.last("/keyed").header("x-forwarded-host"),
+        Some("a.test")
+    );
+    assert!(
+        !larder
+            .get("/keyed")
+            .header("X-Forwarded-Host", "b.test")
+            .send()
+            .hit()
+    );
+    assert!(
+        larder
+            .get("/keyed")
+            .header("X-Forwarded-Host", "a.test")
+            .send()
+            .hit()
+    );
+}
+
+#[test]
+fn a_trusted_proxy_in_front_is_believed() {
+    let (origin, larder) =
+        start_with("trusted = \"127.0.0.0/8\"\n[[origin]]\nservers = \"{origin}\"\n");
+    origin.otherwise(|request| counted(request).cache("no-store"));
+    larder
+        .get("/")
+        .header("X-Forwarded-For", "192.0.2.7")
+        .header("X-Forwarded-Proto", "https")
+        .send();
+    let asked = origin.last("/");
+    assert_eq!(
+        asked.headers("x-forwarded-for").join(", "),
+        "192.0.2.7, 127.0.0.1"
+    );
+    assert_eq!(asked.header("x-forwarded-proto"), Some("https"));
+}
+
+#[test]
+fn the_origin_may_be_given_a_host_of_its_own() {
+    let (origin, larder) = site(
+        &[("Cache-Control", "max-age=60")],
+        "[defaults]\norigin_host = \"app.internal\"\n",
+    );
+    larder.get("/").header("Host", "shop.test").send();
+    assert_eq!(origin.last("/").headers("host"), ["app.internal"]);
+    assert!(
+        !larder.get("/").header("Host", "other.test").send().hit(),
+        "the key is the client's host"
+    );
+}
+
+#[test]
+fn plain_requests_may_be_sent_to_https() {
+    let (origin, larder) = site(NOTHING, "[defaults]\nredirect_https = true\n");
+    let answer = larder.get("/a?b=c").header("Host", "shop.test").send();
+    assert!(matches!(answer.status, 301 | 308), "{}", answer.status);
+    assert_eq!(answer.header("location"), Some("https://shop.test/a?b=c"));
+    assert!(origin.all().is_empty());
+}
+
+#[test]
+fn answers_say_more_when_asked_to() {
+    let (origin, larder) = start_with(
+        "name = \"edge\"\n[report]\nkey = true\nx_cache = \"X-Cache-Status\"\nnode = \"edge-1\"\n[[origin]]\nservers = \"{origin}\"\n[defaults]\nttl = \"60s\"\n",
+    );
+    origin.otherwise(counted);
+    let (miss, hit) = (larder.get("/page?a").send(), larder.get("/page?a").send());
+    assert_eq!(
+        (miss.header("x-cache-status"), hit.header("x-cache-status")),
+        (Some("MISS"), Some("HIT"))
+    );
+    assert_eq!(hit.header("cache-id"), Some("edge-1"));
+    let status = hit.joined("cache-status");
+    assert!(
+        status.starts_with("edge; hit") && status.contains("key=") && status.contains("/page?a"),
+        "{status}"
+    );
+    assert!(hit.joined("via").contains("edge"));
+}
+
+#[test]
+fn answers_say_nothing_of_it_by_default_but_cache_status() {
+    let (_origin, larder) = site(NOTHING, "");
+    let answer = larder.get("/").send();
+    for name in ["x-cache-status", "x-cache", "cache-id", "server"] {
+        assert_eq!(answer.header(name), None, "{name}");
+    }
+    let (_origin, larder) = site(NOTHING, "[report]\ncache_status = false\n");
+    assert_eq!(larder.get("/").send().header("cache-status"), None);
+}
+
+#[test]
+fn several_servers_take_turns_and_one_that_is_down_is_left_out() {
+    let servers: Vec<Origin> = (0..3).map(|_| Origin::start()).collect();
+    for (number, server) in servers.iter().enumerate() {
+        server.otherwise(move |_| Reply::ok().cache("no-store").body(number.to_string()));
+    }
+    let urls: Vec<String> = servers
+        .iter()
+        .map(|server| format!("{:?}", server.url()))
+        .collect();
+    let config = format!("workers = 1\n[[origin]]\nservers = [{}]\n", urls.join(", "));
+    let larder = Command::serve(env!("CARGO_BIN_EXE_larder"))
+        .config(&config)
+        .start();
+    let ask = || larder.get("/").send().text();
+    let mut seen: Vec<String> = (0..9).map(|_| ask()).collect();
+    seen.sort();
+    assert_eq!(seen.concat(), "000111222", "round robin");
+    servers[1].stop();
+    let seen: Vec<String> = (0..12).map(|_| ask()).collect();
+    assert!(
+        !seen.concat().contains('1') && seen.iter().all(|text| text == "0" || text == "2"),
+        "{seen:?}"
+    );
+}
+
+#[test]
+fn an_origin_on_a_unix_socket_works() {
+    let path = testkit::scratch_dir().join("app.sock");
+    let origin = Origin::start_unix(&path);
+    origin.otherwise(|request| counted(request).cache("max-age=60"));
+    let config = format!("[[origin]]\nservers = \"unix:{}\"\n", path.display());
+    let larder = Command::serve(env!("CARGO_BIN_EXE_larder"))
+        .config(&config)
+        .start();
+    assert_eq!(larder.get("/").send().text(), "1");
+    assert!(larder.get("/").send().hit());
+    assert_eq!(origin.last("/").header("host"), Some("example.test"));
+}

@@ -1,0 +1,296 @@
+//! TLS, HTTP/2 and the PROXY protocol on listeners.
+
+use crate::common::{Said, counted, start, start_with};
+use std::{fmt::Write as _, path::PathBuf};
+use testkit::{Larder, Origin, wait_until};
+
+/// What curl printed: the head and the content.
+struct Curl {
+    head: String,
+    body: String,
+}
+
+/// Runs curl against the first listener, with these arguments before the URL.
+fn curl(larder: &Larder, scheme: &str, host: &str, args: &[&str]) -> Result<Curl, String> {
+    let url = larder.listeners().first().expect("a listener");
+    let address = url.split("://").last().expect("an address");
+    let port = address.rsplit(':').next().expect("a port");
+    let output = std::process::Command::new("curl")
+        .args([
+            "--silent",
+            "--show-error",
+            "--include",
+            "--max-time",
+            "10",
+            "--noproxy",
+            "*",
+        ])
+        .args(["--resolve", &format!("{host}:{port}:127.0.0.1")])
+        .args(args)
+        .arg(format!("{scheme}://{host}:{port}/"))
+        .output()
+        .expect("curl");
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+    }
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
+    Ok(Curl {
+        head: head.to_lowercase(),
+        body: body.to_owned(),
+    })
+}
+
+/// Writes a certificate of its own authority for this name; gives its file and its key's.
+fn certificate(name: &str) -> (PathBuf, PathBuf) {
+    let made = rcgen::generate_simple_self_signed([name.to_owned()]).expect("a certificate");
+    let directory = testkit::scratch_dir();
+    let (certificate, key) = (directory.join("site.pem"), directory.join("site.key"));
+    std::fs::write(&certificate, made.cert.pem()).expect("a file");
+    std::fs::write(&key, made.signing_key.serialize_pem()).expect("a file");
+    (certificate, key)
+}
+
+/// A TLS listener with these certificates, before an origin whose pages are stored.
+fn secure(certificates: &[&(PathBuf, PathBuf)]) -> (Origin, Larder) {
+    let mut config =
+        String::from("admin = \"127.0.0.1:0\"\n[[listen]]\naddress = \"127.0.0.1:0\"\n");
+    for (certificate, key) in certificates {
+        let _ = writeln!(
+            config,
+            "[[listen.tls]]\ncertificate = \"{}\"\nkey = \"{}\"",
+            certificate.display(),
+            key.display()
+        );
+    }
+    let origin = Origin::start();
+    let _ = writeln!(config, "[[origin]]\nservers = {:?}", origin.url());
+    origin.otherwise(|request| counted(request).cache("max-age=60"));
+    let larder = crate::common::command()
+        .args(["serve"])
+        .config(&config)
+        .start();
+    (origin, larder)
+}
+
+#[test]
+fn tls_serves_http_1_1_and_http_2() {
+    let pair = certificate("shop.test");
+    let (origin, larder) = secure(&[&pair]);
+    assert!(
+        larder.listeners()[0].starts_with("https://"),
+        "{:?}",
+        larder.listeners()
+    );
+    let authority = pair.0.to_str().expect("a path");
+    for (version, line) in [("--http1.1", "http/1.1 200"), ("--http2", "http/2 200")] {
+        for tls in ["--tls-max=1.2", "--tls-max=1.3"] {
+            let (flag, value) = tls.split_once('=').expect("a value");
+            let answer = curl(
+                &larder,
+                "https",
+                "shop.test",
+                &["--cacert", authority, version, flag, value],
+            )
+            .expect("an answer");
+            assert!(
+                answer.head.starts_with(line),
+                "{version} {tls}: {}",
+                answer.head
+            );
+            assert_eq!(answer.body, "1");
+        }
+    }
+    assert_eq!(origin.last("/").header("x-forwarded-proto"), Some("https"));
+    assert_eq!(
+        origin.requests("/"),
+        1,
+        "one stored response answers all versions"
+    );
+}
+
+#[test]
+fn the_certificate_is_chosen_by_name() {
+    let (one, two) = (certificate("one.test"), certificate("two.test"));
+    let (_origin, larder) = secure(&[&one, &two]);
+    for (name, pair, works) in [
+        ("one.test", &one, true),
+        ("two.test", &two, true),
+        ("two.test", &one, false),
+        ("three.test", &one, false),
+    ] {
+        let answer = curl(
+            &larder,
+            "https",
+            name,
+            &["--cacert", pair.0.to_str().expect("a path")],
+        );
+        assert_eq!(answer.is_ok(), works, "{name}: {:?}", answer.err());
+    }
+}
+
+#[test]
+fn a_certificate_is_replaced_without_a_restart() {
+    let pair = certificate("shop.test");
+    let (_origin, larder) = secure(&[&pair]);
+    let old = std::fs::read(&pair.0).expect("a file");
+    let renewed = certificate("shop.test");
+    std::fs::copy(&renewed.0, &pair.0).expect("a copy");
+    std::fs::copy(&renewed.1, &pair.1).expect("a copy");
+    let kept = testkit::scratch_dir().join("old.pem");
+    std::fs::write(&kept, old).expect("a file");
+    let trusts = |authority: &PathBuf| {
+        curl(
+            &larder,
+            "https",
+            "shop.test",
+            &["--cacert", authority.to_str().expect("a path")],
+        )
+        .is_ok()
+    };
+    assert!(trusts(&kept));
+    larder.reload();
+    wait_until("the new certificate is shown", || trusts(&renewed.0));
+    assert!(!trusts(&kept));
+}
+
+#[test]
+fn plain_bytes_on_a_tls_listener_end_quietly() {
+    let pair = certificate("shop.test");
+    let (origin, larder) = secure(&[&pair]);
+    let mut client = larder.client();
+    client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    client.read_to_end();
+    assert!(origin.all().is_empty());
+    assert!(
+        curl(
+            &larder,
+            "https",
+            "shop.test",
+            &["--cacert", pair.0.to_str().expect("a path")]
+        )
+        .is_ok()
+    );
+}
+
+#[test]
+fn http_2_is_spoken_on_plain_connections_by_prior_knowledge() {
+    let (origin, larder) = start();
+    origin.otherwise(|request| {
+        counted(request)
+            .cache("max-age=60")
+            .header("Connection", "X-Hop")
+            .header("X-Hop", "1")
+    });
+    for expected in ["fwd=", "hit"] {
+        let answer =
+            curl(&larder, "http", "shop.test", &["--http2-prior-knowledge"]).expect("an answer");
+        assert!(answer.head.starts_with("http/2 200"), "{}", answer.head);
+        assert!(answer.head.contains(expected), "{}", answer.head);
+        for name in ["connection:", "keep-alive:", "transfer-encoding:", "x-hop:"] {
+            assert!(
+                !answer.head.contains(&format!("\n{name}")),
+                "9113 section 8.2.2: MUST NOT: {}",
+                answer.head
+            );
+        }
+        assert_eq!(answer.body, "1");
+    }
+    assert!(
+        larder
+            .get("/")
+            .header("Host", larder_host(&larder))
+            .send()
+            .hit(),
+        "one store for both versions"
+    );
+}
+
+fn larder_host(larder: &Larder) -> String {
+    let port = larder.listeners()[0]
+        .rsplit(':')
+        .next()
+        .expect("a port")
+        .to_owned();
+    format!("shop.test:{port}")
+}
+
+#[test]
+fn http_2_posts_and_conditions_work() {
+    let (origin, larder) = start();
+    origin.on("/", |request| match request.method.as_str() {
+        "POST" => testkit::Reply::ok().body(&request.body),
+        _ => counted(request).cache("max-age=60").header("ETag", "\"a\""),
+    });
+    let post = curl(
+        &larder,
+        "http",
+        "shop.test",
+        &["--http2-prior-knowledge", "--data", "content"],
+    )
+    .expect("an answer");
+    assert_eq!(post.body, "content");
+    let conditional = [
+        "--http2-prior-knowledge",
+        "--header",
+        "If-None-Match: \"a\"",
+    ];
+    let answer = curl(&larder, "http", "shop.test", &conditional).expect("an answer");
+    assert!(answer.head.starts_with("http/2 304"), "{}", answer.head);
+    let range = curl(
+        &larder,
+        "http",
+        "shop.test",
+        &["--http2-prior-knowledge", "--range", "0-0"],
+    )
+    .expect("an answer");
+    assert!(range.head.starts_with("http/2 206"), "{}", range.head);
+}
+
+#[test]
+fn the_proxy_protocol_is_believed_from_where_it_is_expected() {
+    let config = "admin = \"127.0.0.1:0\"\n[[listen]]\naddress = \"127.0.0.1:0\"\nproxy_protocol = \"127.0.0.0/8\"\n\
+                  [[origin]]\nservers = \"{origin}\"\n";
+    let origin = Origin::start();
+    origin.otherwise(|request| counted(request).cache("no-store"));
+    let larder = crate::common::command()
+        .args(["serve"])
+        .config(&config.replace("{origin}", &origin.url()))
+        .start();
+    let version_2 = b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c\xc0\0\x02\x09\x7f\0\0\x01\x12\x34\0\x50";
+    for (header, client) in [
+        (
+            &b"PROXY TCP4 192.0.2.7 127.0.0.1 4660 80\r\n"[..],
+            "192.0.2.7",
+        ),
+        (version_2, "192.0.2.9"),
+    ] {
+        let mut connection = larder.client();
+        connection.send(header);
+        assert_eq!(connection.get("/").send().status, 200);
+        assert_eq!(origin.last("/").headers("x-forwarded-for"), [client]);
+    }
+    let before = origin.all().len();
+    for header in ["PROXY nonsense\r\n", "GET / HTTP/1.1\r\nHost: a\r\n\r\n"] {
+        let mut connection = larder.client();
+        connection.send(header);
+        connection.end();
+        connection.read_to_end();
+    }
+    assert_eq!(
+        origin.all().len(),
+        before,
+        "without its header a connection is not served"
+    );
+}
+
+#[test]
+fn the_proxy_protocol_is_not_understood_where_it_is_not_expected() {
+    let (origin, larder) = start_with("[[origin]]\nservers = \"{origin}\"\n");
+    let mut connection = larder.client();
+    connection.send("PROXY TCP4 192.0.2.7 127.0.0.1 4660 80\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    if let Some(answer) = connection.try_read_head() {
+        assert_eq!(answer.status, 400, "{}", answer.said());
+    }
+    assert!(origin.all().is_empty());
+}
