@@ -104,6 +104,20 @@ impl ResponseBody {
         }
     }
 
+    /// hyper says that the body is over, but the server did not: hyper takes a reset stream without an error for an end
+    /// (RFC 9113 section 8.1 allows it only after a complete response).
+    fn is_short(&self) -> bool {
+        match self.under_way.as_ref().map(|under_way| &under_way.carrier) {
+            Some(Carrier::Http2 { .. }) => !self.incoming.is_end_stream(),
+            Some(Carrier::Http1 { .. }) => self
+                .incoming
+                .size_hint()
+                .exact()
+                .is_some_and(|left| left > 0),
+            Some(Carrier::Upgraded) | None => false,
+        }
+    }
+
     /// The body broke: the connection closes, the server is blamed.
     fn fail(&mut self, error: Error) -> Error {
         let Some(under_way) = self.under_way.take() else {
@@ -165,6 +179,9 @@ impl Body for ResponseBody {
                 }
                 Poll::Ready(Some(Ok(frame)))
             }
+            Poll::Ready(None) if this.is_short() => {
+                Poll::Ready(Some(Err(this.fail(Error::new(Kind::Truncated)))))
+            }
             Poll::Ready(None) => {
                 this.finish();
                 Poll::Ready(None)
@@ -181,6 +198,10 @@ impl Body for ResponseBody {
     }
 
     fn size_hint(&self) -> SizeHint {
+        if self.under_way.is_none() {
+            // An answer to HEAD on HTTP/2 still hints at the length that it names.
+            return SizeHint::with_exact(0);
+        }
         self.incoming.size_hint()
     }
 }

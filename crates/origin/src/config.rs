@@ -9,20 +9,29 @@ pub struct OriginConfig {
     pub name: String,
     /// At least one.
     pub servers: Vec<Server>,
+    /// How one of several servers is chosen.
     pub balance: Balance,
+    /// What is spoken to them.
     pub protocol: Protocol,
     /// `None`: plain.
     pub tls: Option<Tls>,
+    /// Time limits of each fetch.
     pub timeouts: Timeouts,
-    /// Idle connections kept per worker and server, and how long.
+    /// Idle connections kept per worker and server; 0: none.
     pub idle_connections: usize,
+    /// How long an idle connection is kept.
     pub idle_time: Duration,
-    /// Concurrent fetches in all (over all workers); further ones wait in a queue of `queue` for at most `queue_time`.
+    /// Concurrent fetches in all (over all workers); further ones wait.
     pub most_concurrent: usize,
+    /// How many fetches may wait.
     pub queue: usize,
+    /// How long a fetch waits for its turn.
     pub queue_time: Duration,
+    /// When a request is sent again.
     pub retry: Retry,
+    /// When a server that fails rests.
     pub passive: PassiveHealth,
+    /// `None`: servers are not checked.
     pub active: Option<ActiveHealth>,
     /// A server that comes back takes its full share only after this long.
     pub slow_start: Duration,
@@ -44,7 +53,7 @@ impl Default for OriginConfig {
             tls: None,
             timeouts: Timeouts::default(),
             idle_connections: 32,
-            idle_time: Duration::from_secs(60),
+            idle_time: Duration::from_mins(1),
             most_concurrent: 1024,
             queue: 1024,
             queue_time: Duration::from_secs(10),
@@ -61,6 +70,7 @@ impl Default for OriginConfig {
 /// One server of an origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Server {
+    /// Where it listens.
     pub address: Address,
     /// Its share beside the others; 0 counts as 1.
     pub weight: u32,
@@ -84,9 +94,12 @@ impl Server {
 pub enum Address {
     /// A name or an IP address (IPv6 without brackets).
     Tcp {
+        /// Name or IP address.
         host: String,
+        /// Port.
         port: u16,
     },
+    /// A Unix socket's path.
     Unix(PathBuf),
 }
 
@@ -115,6 +128,7 @@ pub enum Balance {
 /// What is spoken to the servers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Protocol {
+    /// HTTP/1.1.
     #[default]
     Http1,
     /// Prior knowledge on plain connections, ALPN `h2` on TLS.
@@ -151,8 +165,8 @@ impl Default for Timeouts {
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(5),
-            first_byte: Duration::from_secs(60),
-            between_bytes: Duration::from_secs(60),
+            first_byte: Duration::from_mins(1),
+            between_bytes: Duration::from_mins(1),
             whole: None,
         }
     }
@@ -163,6 +177,7 @@ impl Default for Timeouts {
 pub struct Retry {
     /// Further attempts after the first.
     pub attempts: u32,
+    /// Share of fetches that may be retried.
     pub percent: u32,
 }
 
@@ -180,6 +195,7 @@ impl Default for Retry {
 pub struct PassiveHealth {
     /// 0: never.
     pub failures: u32,
+    /// How long it rests.
     pub rest: Duration,
 }
 
@@ -199,11 +215,13 @@ pub struct ActiveHealth {
     pub path: String,
     /// Its `Host`; `None`: the server's own address.
     pub host: Option<String>,
+    /// Time between two checks of a server.
     pub every: Duration,
     /// From connecting to the response head.
     pub timeout: Duration,
-    /// Answers in a row that bring a server back, and failures in a row that take it out.
+    /// Answers in a row that bring a server back.
     pub healthy_after: u32,
+    /// Failures in a row that take a server out.
     pub unhealthy_after: u32,
     /// Statuses that count as healthy.
     pub status: std::ops::RangeInclusive<u16>,

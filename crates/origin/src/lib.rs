@@ -177,8 +177,9 @@ impl Origin {
 pub struct Report {
     /// The name from the configuration.
     pub name: String,
-    /// Fetches under way, and waiting in the queue.
+    /// Fetches under way.
     pub active: usize,
+    /// Fetches waiting in the queue.
     pub queued: usize,
     /// In the configuration's order.
     pub servers: Vec<ServerReport>,

@@ -1,6 +1,8 @@
+#![allow(clippy::too_many_lines, reason = "a table is as long as what it lists")]
+
 use super::*;
 use bytes::Bytes;
-use http_body_util::{BodyExt, Full, StreamBody};
+use http_body_util::{BodyExt, Full};
 
 fn response(status: u16, fields: &[(&'static str, &'static str)]) -> Response<()> {
     let mut response = Response::new(());
@@ -12,18 +14,15 @@ fn response(status: u16, fields: &[(&'static str, &'static str)]) -> Response<()
     response
 }
 
+type Fields = &'static [(&'static str, &'static str)];
+
 #[test]
 fn judges_framing() {
     const CL: &str = "content-length";
     const TE: &str = "transfer-encoding";
     let reuse = Some(Afterwards::Reuse);
     let close = Some(Afterwards::Close);
-    let table: &[(
-        &str,
-        u16,
-        &[(&'static str, &'static str)],
-        Option<Afterwards>,
-    )] = &[
+    let table: &[(&str, u16, Fields, Option<Afterwards>)] = &[
         ("RFC 9112 6.3: length", 200, &[(CL, "5")], reuse),
         ("RFC 9112 6.3: chunked", 200, &[(TE, "chunked")], reuse),
         (
@@ -156,13 +155,7 @@ fn endless() -> Outgoing {
 
 #[test]
 fn request_framing_says_what_the_body_is() {
-    type Row = (
-        Method,
-        Outgoing,
-        &'static [(&'static str, &'static str)],
-        Option<&'static str>,
-        bool,
-    );
+    type Row = (Method, Outgoing, Fields, Option<&'static str>, bool);
     let table: Vec<Row> = vec![
         (Method::GET, Outgoing::empty(), &[], None, false),
         (

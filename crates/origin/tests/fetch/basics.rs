@@ -29,6 +29,26 @@ fn answers_and_keeps_the_connection() {
 }
 
 #[test]
+fn the_head_comes_through() {
+    let server = testkit::Origin::start();
+    let reply = Reply::status(418).header("A", "1").header("a", "2");
+    server.reply("/", reply.body("teapot"));
+    server.reply(
+        "/204",
+        Reply::raw("HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n"),
+    );
+    let origin = plain(&server);
+    work(async {
+        let answer = get(&origin, "/").await.unwrap();
+        assert_eq!(answer.status, 418);
+        let values: Vec<_> = answer.headers.get_all("a").iter().collect();
+        assert_eq!(values, ["1", "2"]);
+        let answer = get(&origin, "/204").await.unwrap();
+        assert_eq!(answer.headers.get("content-length"), None);
+    });
+}
+
+#[test]
 fn a_unix_socket_serves_too() {
     let path = testkit::scratch_dir().join("origin.sock");
     let server = testkit::Origin::start_unix(&path);
@@ -94,9 +114,7 @@ fn request_bodies_stream() {
                 // The next piece only goes out when the server has this one: nothing waits for the whole.
                 let arrived = "hello wide world".split_inclusive(' ').take(count + 1);
                 let want: usize = arrived.map(str::len).sum();
-                while server.received("/") < want {
-                    tokio::task::yield_now().await;
-                }
+                until(|| server.received("/") >= want).await;
             }
             drop(sender);
         };

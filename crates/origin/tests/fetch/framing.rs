@@ -1,5 +1,7 @@
 //! What a server may not send: each is an error, and the connection is not used again.
 
+#![allow(clippy::too_many_lines, reason = "a table is as long as what it lists")]
+
 use crate::support::*;
 use http::Method;
 use origin::{Context, Kind, Origin};
@@ -253,9 +255,7 @@ fn an_unread_body_closes_its_connection() {
         assert_eq!(origin.report().active, 1);
         drop(response);
         assert_eq!(origin.report().active, 0);
-        while server.abandoned("/") == 0 {
-            tokio::task::yield_now().await;
-        }
+        until(|| server.abandoned("/") > 0).await;
     });
 }
 
@@ -267,17 +267,13 @@ fn a_fetch_given_up_before_its_head_closes_its_connection() {
     work(async {
         let fetch = origin.fetch(request(Method::GET, "/", empty()), repeatable());
         let arrived = async {
-            while server.requests("/") == 0 {
-                tokio::task::yield_now().await;
-            }
+            until(|| server.requests("/") > 0).await;
         };
         tokio::select! {
             _ = fetch => panic!("no head was sent"),
             () = arrived => {}
         }
-        while server.abandoned("/") == 0 {
-            tokio::task::yield_now().await;
-        }
+        until(|| server.abandoned("/") > 0).await;
         assert_eq!(origin.report().active, 0);
     });
 }

@@ -81,24 +81,22 @@ fn checks_take_out_and_bring_back() {
     let origin = Origin::new(config).unwrap();
     work(async {
         let watch = tokio::task::spawn_local(Arc::clone(&origin).keep_watch());
-        let until = async |healthy: bool| {
-            while origin.report().servers[0].healthy != healthy {
-                tokio::task::yield_now().await;
-            }
+        let healthy = async |healthy: bool| {
+            until(|| origin.report().servers[0].healthy == healthy).await;
         };
         get(&origin, "/").await.unwrap();
         well.store(false, SeqCst);
-        until(false).await;
+        healthy(false).await;
         let error = get(&origin, "/").await.unwrap_err();
         assert_eq!(error.kind(), Kind::NoHealthyServer);
         assert!(error.is_unreachable());
         well.store(true, SeqCst);
-        until(true).await;
+        healthy(true).await;
         get(&origin, "/").await.unwrap();
         server.stop();
-        until(false).await;
+        healthy(false).await;
         server.start_again();
-        until(true).await;
+        healthy(true).await;
         watch.abort();
     });
     let seen = server.last("/health");

@@ -7,7 +7,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use origin::{Context, Kind, Origin, config::Protocol};
 use std::{cell::Cell, rc::Rc, sync::Arc, time::Duration};
-use tokio::sync::Notify;
+use tokio::{net::TcpListener, sync::Notify};
 
 fn text(text: impl Into<String>) -> Response<Full<Bytes>> {
     Response::new(Full::new(text.into().into()))
@@ -166,4 +166,42 @@ fn a_server_that_speaks_http1_is_a_protocol_failure() {
         let kind = kind(get(&origin, "/").await);
         assert!(matches!(kind, Kind::Protocol | Kind::Truncated), "{kind:?}");
     });
+}
+
+/// Sends a head and half a body, then resets the stream for this reason.
+async fn half_then_reset(listener: TcpListener, reason: h2::Reason) {
+    let (stream, _) = listener.accept().await.unwrap();
+    let mut connection = h2::server::handshake(stream).await.unwrap();
+    let (_request, mut respond) = connection.accept().await.unwrap().unwrap();
+    let mut body = respond.send_response(Response::new(()), false).unwrap();
+    body.send_data(Bytes::from_static(b"half"), false).unwrap();
+    let driver = async { while connection.accept().await.is_some() {} };
+    let reset = async {
+        // The head and the half go out before the reset, which would overtake them.
+        tokio::task::yield_now().await;
+        body.send_reset(reason);
+    };
+    tokio::join!(driver, reset);
+}
+
+#[test]
+fn a_stream_that_is_reset_is_no_whole_body() {
+    // hyper alone takes NO_ERROR for an end (RFC 9113 section 8.1 has it mean "stop sending", after a complete response).
+    for (reason, want) in [
+        (h2::Reason::NO_ERROR, Kind::Truncated),
+        (h2::Reason::CANCEL, Kind::Protocol),
+        (h2::Reason::INTERNAL_ERROR, Kind::Protocol),
+    ] {
+        work(async {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let address = listener.local_addr().unwrap();
+            tokio::task::spawn_local(half_then_reset(listener, reason));
+            let mut config = config([tcp(address)]);
+            config.protocol = Protocol::Http2;
+            let origin = Origin::new(config).unwrap();
+            let request = request(Method::GET, "/", empty());
+            let response = origin.fetch(request, Context::default()).await.unwrap();
+            assert_eq!(kind(read(response).await), want, "{reason:?}");
+        });
+    }
 }

@@ -60,9 +60,7 @@ fn a_body_may_take_longer_than_its_pauses() {
     work(async {
         let opener = async {
             for gate in &gates {
-                while gate.reached() == 0 {
-                    tokio::task::yield_now().await;
-                }
+                until(|| gate.reached() > 0).await;
                 // Half the limit, four times: the sum is above it.
                 tokio::time::sleep(Duration::from_millis(200)).await;
                 gate.open();
@@ -166,9 +164,7 @@ fn fetches_beyond_the_limit_wait_their_turn() {
             let origin = origin.clone();
             async move { get(&origin, "/").await }
         });
-        while origin.report().queued == 0 {
-            tokio::task::yield_now().await;
-        }
+        until(|| origin.report().queued > 0).await;
         let error = get(&origin, "/").await.unwrap_err();
         assert_eq!(error.kind(), Kind::QueueFull);
         assert!(error.is_unreachable());

@@ -14,14 +14,14 @@ use tokio::{
 use tokio_rustls::TlsAcceptor;
 
 /// A certificate of its own authority.
-pub struct Authority {
+pub(crate) struct Authority {
     certificate: rcgen::Certificate,
     key: rcgen::KeyPair,
     file: PathBuf,
 }
 
 impl Authority {
-    pub fn new(names: &[&str]) -> Self {
+    pub(crate) fn new(names: &[&str]) -> Self {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         let made = rcgen::generate_simple_self_signed(names).unwrap();
         let file = testkit::scratch_dir().join("authority.pem");
@@ -34,13 +34,13 @@ impl Authority {
     }
 
     /// The certificate as a PEM file.
-    pub fn file(&self) -> PathBuf {
+    pub(crate) fn file(&self) -> PathBuf {
         self.file.clone()
     }
 }
 
 /// A TLS server that offers these protocols. `/version` answers with the protocol spoken, `/upgrade` echoes.
-pub async fn tls(authority: &Authority, protocols: &[&[u8]]) -> SocketAddr {
+pub(crate) async fn tls(authority: &Authority, protocols: &[&[u8]]) -> SocketAddr {
     let key = PrivatePkcs8KeyDer::from(authority.key.serialize_der());
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let mut config = ServerConfig::builder_with_provider(provider)
@@ -97,7 +97,7 @@ async fn answer(mut request: Request<Incoming>) -> Result<Response<Full<Bytes>>,
 
 /// Spawns on the test's `LocalSet`.
 #[derive(Clone, Copy)]
-pub struct Local;
+pub(crate) struct Local;
 
 impl<F: Future + 'static> hyper::rt::Executor<F> for Local {
     fn execute(&self, task: F) {
@@ -106,14 +106,14 @@ impl<F: Future + 'static> hyper::rt::Executor<F> for Local {
 }
 
 /// A plain HTTP/2 server whose answers the test gives; it knows its connections.
-pub struct Http2Server {
-    pub address: SocketAddr,
-    pub connections: Rc<RefCell<Vec<Rc<tokio::sync::Notify>>>>,
+pub(crate) struct Http2Server {
+    pub(crate) address: SocketAddr,
+    pub(crate) connections: Rc<RefCell<Vec<Rc<tokio::sync::Notify>>>>,
 }
 
 impl Http2Server {
     /// `handler` answers each request.
-    pub async fn start<F>(handler: impl Fn(Request<Incoming>) -> F + Clone + 'static) -> Self
+    pub(crate) async fn start<F>(handler: impl Fn(Request<Incoming>) -> F + Clone + 'static) -> Self
     where
         F: Future<Output = Response<Full<Bytes>>> + 'static,
     {
@@ -134,12 +134,12 @@ impl Http2Server {
         }
     }
 
-    pub fn connections(&self) -> usize {
+    pub(crate) fn connections(&self) -> usize {
         self.connections.borrow().len()
     }
 
     /// Says GOAWAY on all connections; what is under way goes on.
-    pub fn go_away(&self) {
+    pub(crate) fn go_away(&self) {
         for connection in self.connections.borrow().iter() {
             connection.notify_one();
         }

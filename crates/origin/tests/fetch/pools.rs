@@ -22,9 +22,7 @@ fn no_more_are_kept_than_allowed() {
                 let gate = Gate::new();
                 server.reply(round, Reply::ok().hold_head(&gate));
                 let opener = async {
-                    while gate.reached() < 3 {
-                        tokio::task::yield_now().await;
-                    }
+                    until(|| gate.reached() >= 3).await;
                     gate.open();
                 };
                 let one = || get(&origin, round);

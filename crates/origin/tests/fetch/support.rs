@@ -17,7 +17,7 @@ use std::{
 use tokio::{sync::mpsc, task::LocalSet};
 
 /// Runs a test as a worker does: a current-thread runtime with a `LocalSet`.
-pub fn work<T>(test: impl Future<Output = T>) -> T {
+pub(crate) fn work<T>(test: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -29,7 +29,7 @@ pub fn work<T>(test: impl Future<Output = T>) -> T {
     })
 }
 
-pub fn tcp(address: SocketAddr) -> Server {
+pub(crate) fn tcp(address: SocketAddr) -> Server {
     Server::new(Address::Tcp {
         host: address.ip().to_string(),
         port: address.port(),
@@ -37,7 +37,7 @@ pub fn tcp(address: SocketAddr) -> Server {
 }
 
 /// The default configuration for these servers.
-pub fn config(servers: impl IntoIterator<Item = Server>) -> OriginConfig {
+pub(crate) fn config(servers: impl IntoIterator<Item = Server>) -> OriginConfig {
     OriginConfig {
         servers: servers.into_iter().collect(),
         ..OriginConfig::default()
@@ -45,22 +45,29 @@ pub fn config(servers: impl IntoIterator<Item = Server>) -> OriginConfig {
 }
 
 /// An origin of one server with the default configuration.
-pub fn plain(server: &testkit::Origin) -> Arc<Origin> {
+pub(crate) fn plain(server: &testkit::Origin) -> Arc<Origin> {
     Origin::new(config([tcp(server.address())])).unwrap()
 }
 
-pub fn empty() -> RequestBody {
+pub(crate) fn empty() -> RequestBody {
     Empty::new().map_err(|never| match never {}).boxed_unsync()
 }
 
+/// Waits, with the worker going on, until this holds.
+pub(crate) async fn until(holds: impl Fn() -> bool) {
+    while !holds() {
+        tokio::task::yield_now().await;
+    }
+}
+
 /// A body of known length.
-pub fn full(text: &'static str) -> RequestBody {
+pub(crate) fn full(text: &'static str) -> RequestBody {
     let body = Full::new(Bytes::from_static(text.as_bytes()));
     body.map_err(|never| match never {}).boxed_unsync()
 }
 
 /// A request body of pieces that the test sends one by one.
-pub fn pieces() -> (mpsc::Sender<&'static str>, RequestBody) {
+pub(crate) fn pieces() -> (mpsc::Sender<&'static str>, RequestBody) {
     let (sender, receiver) = mpsc::channel(1);
     (sender, Pieces(receiver).boxed_unsync())
 }
@@ -85,7 +92,7 @@ impl Body for Pieces {
     }
 }
 
-pub fn request(method: Method, target: &str, body: RequestBody) -> Request<RequestBody> {
+pub(crate) fn request(method: Method, target: &str, body: RequestBody) -> Request<RequestBody> {
     Request::builder()
         .method(method)
         .uri(target)
@@ -94,7 +101,7 @@ pub fn request(method: Method, target: &str, body: RequestBody) -> Request<Reque
         .unwrap()
 }
 
-pub fn repeatable() -> Context {
+pub(crate) fn repeatable() -> Context {
     Context {
         repeatable: true,
         ..Context::default()
@@ -103,19 +110,19 @@ pub fn repeatable() -> Context {
 
 /// A response read to its end.
 #[derive(Debug)]
-pub struct Answer {
-    pub status: StatusCode,
-    pub headers: HeaderMap,
-    pub body: Bytes,
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
 }
 
 impl Answer {
-    pub fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         std::str::from_utf8(&self.body).unwrap()
     }
 }
 
-pub async fn read(response: Response<ResponseBody>) -> Result<Answer, Error> {
+pub(crate) async fn read(response: Response<ResponseBody>) -> Result<Answer, Error> {
     let (parts, body) = response.into_parts();
     Ok(Answer {
         status: parts.status,
@@ -125,17 +132,21 @@ pub async fn read(response: Response<ResponseBody>) -> Result<Answer, Error> {
 }
 
 /// A repeatable GET, read to its end.
-pub async fn get(origin: &Arc<Origin>, target: &str) -> Result<Answer, Error> {
+pub(crate) async fn get(origin: &Arc<Origin>, target: &str) -> Result<Answer, Error> {
     let request = request(Method::GET, target, empty());
     read(origin.fetch(request, repeatable()).await?).await
 }
 
 /// A request with this method that must not be sent twice, read to its end.
-pub async fn once(origin: &Arc<Origin>, method: Method, target: &str) -> Result<Answer, Error> {
+pub(crate) async fn once(
+    origin: &Arc<Origin>,
+    method: Method,
+    target: &str,
+) -> Result<Answer, Error> {
     let request = request(method, target, empty());
     read(origin.fetch(request, Context::default()).await?).await
 }
 
-pub fn kind<T: std::fmt::Debug>(result: Result<T, Error>) -> Kind {
+pub(crate) fn kind<T: std::fmt::Debug>(result: Result<T, Error>) -> Kind {
     result.expect_err("a failure").kind()
 }
