@@ -70,13 +70,13 @@ pub struct Limits {
     pub body_time: Duration,
     /// During which a client takes nothing of an answer; closed beyond.
     pub write_time: Duration,
-    /// For the PROXY protocol header, the TLS handshake and the first byte after them, together; closed beyond.
+    /// For the PROXY protocol header and the TLS handshake together; closed beyond.
     pub handshake_time: Duration,
     /// How long we read on after a last answer, so that the client gets it before the reset.
     pub linger_time: Duration,
     /// HTTP/2 streams open at the same time on one connection.
     pub http2_streams: u32,
-    /// HTTP/2 requests a client may cancel on one connection while it cancels more than it lets finish; closed beyond.
+    /// How many more HTTP/2 requests a client may cancel on one connection than it lets finish; closed beyond.
     pub http2_resets: u32,
     /// HTTP/2 receive window of a stream, in bytes.
     pub http2_stream_window: u32,

@@ -139,8 +139,8 @@ async fn open<S: Serve>(
             (Stream::Tls(Box::new(tls)), protocol)
         }
         None => {
-            // A client that has said nothing yet loses nothing by a drain.
-            let found = unless_told(watch, Order::Drain, detect(&mut wire)).await?;
+            watch.enter(Stage::Silent);
+            let found = unless_told(watch, Order::Timeout, detect(&mut wire)).await?;
             (Stream::Plain(wire), found.ok()?)
         }
     };

@@ -74,7 +74,7 @@ impl Patience {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Stage {
-    /// PROXY protocol, TLS, and waiting for the first byte.
+    /// PROXY protocol and TLS.
     Handshake = 0,
     Http1 = 1,
     Http2 = 2,
@@ -82,6 +82,8 @@ pub(super) enum Stage {
     Linger = 3,
     /// Upgraded: no longer ours to time.
     Tunnel = 4,
+    /// Plain, and not a word yet.
+    Silent = 5,
 }
 
 impl Stage {
@@ -91,6 +93,7 @@ impl Stage {
             1 => Self::Http1,
             2 => Self::Http2,
             3 => Self::Linger,
+            5 => Self::Silent,
             _ => Self::Tunnel,
         }
     }
@@ -249,8 +252,8 @@ impl Watch {
         }
     }
 
-    /// An HTTP/2 request ended, `cancelled` by the client or not. More than `most` cancelled ones close the connection, unless
-    /// the client lets more finish than it cancels (RFC 9113 section 10.5).
+    /// An HTTP/2 request ended, `cancelled` by the client or not. A client that has cancelled `most` more than it let finish
+    /// is cut (RFC 9113 section 10.5).
     pub(super) fn tally(&self, cancelled: bool, most: u32) {
         let counter = if cancelled {
             &self.cancelled
@@ -259,7 +262,7 @@ impl Watch {
         };
         let count = counter.load(Relaxed).saturating_add(1);
         counter.store(count, Relaxed);
-        if cancelled && count > most && count > self.finished.load(Relaxed) {
+        if cancelled && count > self.finished.load(Relaxed).saturating_add(most) {
             self.tell(Order::Close);
         }
     }
@@ -300,7 +303,12 @@ impl Watch {
                 return Verdict::Slow(Order::Close);
             }
             Stage::Linger if over(since, patience.linger) => return Verdict::Idle(Order::Close),
-            Stage::Handshake | Stage::Linger => return Verdict::Fine,
+            // A drain leaves time for a first request that the kernel holds already: the runtime learns of it within a step.
+            Stage::Silent if self.order() == Order::Drain && over(since, 1) => {
+                return Verdict::Idle(Order::Close);
+            }
+            Stage::Silent if over(since, patience.idle) => return Verdict::Idle(Order::Close),
+            Stage::Handshake | Stage::Linger | Stage::Silent => return Verdict::Fine,
             Stage::Http1 | Stage::Http2 => {}
         }
         let owes = self.write_blocked.load(Relaxed) || self.bodies_owed.load(Relaxed) > 0;

@@ -1,0 +1,283 @@
+//! HTTP/2 by prior knowledge, frame by frame (RFC 9113).
+
+use crate::site::{SOON, Site, quick};
+use std::{
+    io::{Read, Write},
+    net::TcpStream,
+};
+use testkit::BOUND;
+
+const DATA: u8 = 0;
+const HEADERS: u8 = 1;
+const RST_STREAM: u8 = 3;
+const SETTINGS: u8 = 4;
+const GOAWAY: u8 = 7;
+const END_STREAM: u8 = 1;
+const ACK: u8 = 1;
+const END_HEADERS: u8 = 4;
+
+/// A connection past its preface.
+pub struct Frames<S> {
+    stream: S,
+}
+
+#[derive(Debug)]
+pub struct Frame {
+    kind: u8,
+    flags: u8,
+    stream: u32,
+    payload: Vec<u8>,
+}
+
+impl<S: Read + Write> Frames<S> {
+    pub fn new(mut stream: S) -> Self {
+        stream
+            .write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+            .unwrap();
+        let mut frames = Self { stream };
+        frames.send(SETTINGS, 0, 0, &[]);
+        frames
+    }
+
+    fn send(&mut self, kind: u8, flags: u8, stream: u32, payload: &[u8]) {
+        let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
+        let mut bytes = length[1..].to_vec();
+        bytes.extend([kind, flags]);
+        bytes.extend(stream.to_be_bytes());
+        bytes.extend(payload);
+        // The other side may have closed; what it said can still be read.
+        let _ = self.stream.write_all(&bytes);
+    }
+
+    /// A request with these fields on top of `GET`, `http` and the path.
+    pub fn ask(&mut self, stream: u32, path: &str, fields: &[(&str, &str)], flags: u8) {
+        // RFC 7541 appendix A: 2 is `:method: GET`, 6 is `:scheme: http`, 4 is `:path`.
+        let mut block = vec![0x82, 0x86, 0x04];
+        text(&mut block, path);
+        for (name, value) in fields {
+            block.push(0);
+            text(&mut block, name);
+            text(&mut block, value);
+        }
+        self.send(HEADERS, END_HEADERS | flags, stream, &block);
+    }
+
+    fn next(&mut self) -> Option<Frame> {
+        let mut head = [0; 9];
+        self.stream.read_exact(&mut head).ok()?;
+        let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
+        let mut payload = vec![0; length as usize];
+        self.stream.read_exact(&mut payload).ok()?;
+        Some(Frame {
+            kind: head[3],
+            flags: head[4],
+            stream: u32::from_be_bytes([head[5], head[6], head[7], head[8]]),
+            payload,
+        })
+    }
+
+    /// The next frame of this kind; `None` when the connection ends before.
+    fn wait(&mut self, kind: u8) -> Option<Frame> {
+        loop {
+            let frame = self.next()?;
+            if frame.kind == kind && !(kind == SETTINGS && frame.flags & ACK != 0) {
+                return Some(frame);
+            }
+        }
+    }
+
+    /// Status and content of the answer on this stream.
+    pub fn answer(&mut self, stream: u32) -> (u16, String) {
+        let head = self.wait(HEADERS).unwrap();
+        assert_eq!(head.stream, stream);
+        let mut content = Vec::new();
+        let mut ended = head.flags & END_STREAM != 0;
+        while !ended {
+            let data = self.wait(DATA).unwrap();
+            assert_eq!(data.stream, stream);
+            content.extend(data.payload);
+            ended = data.flags & END_STREAM != 0;
+        }
+        (status(&head.payload), String::from_utf8(content).unwrap())
+    }
+}
+
+fn text(block: &mut Vec<u8>, text: &str) {
+    block.push(u8::try_from(text.len()).unwrap());
+    block.extend(text.as_bytes());
+}
+
+/// `:status` is the first field; either a static entry, or a literal with Huffman-coded or plain digits.
+fn status(block: &[u8]) -> u16 {
+    let indexed = [200, 204, 206, 304, 400, 404, 500];
+    match block {
+        [entry @ 0x88..=0x8e, ..] => indexed[usize::from(entry - 0x88)],
+        _ => 0,
+    }
+}
+
+fn connect(site: &Site) -> Frames<TcpStream> {
+    let stream = TcpStream::connect(site.address()).unwrap();
+    stream.set_read_timeout(Some(BOUND)).unwrap();
+    Frames::new(stream)
+}
+
+const HOST: (&str, &str) = (":authority", "a");
+
+#[test]
+fn serves_streams_of_one_connection() {
+    let site = Site::plain();
+    let mut frames = connect(&site);
+    for (stream, path) in [(1, "/one"), (3, "/hint"), (5, "/two")] {
+        frames.ask(stream, path, &[HOST], END_STREAM);
+        let text = match path {
+            "/hint" => "hinted".to_owned(),
+            path => format!("GET http://a{path}"),
+        };
+        assert_eq!(frames.answer(stream), (200, text));
+    }
+}
+
+#[test]
+fn a_preface_in_pieces_is_known() {
+    let site = Site::plain();
+    let mut stream = TcpStream::connect(site.address()).unwrap();
+    for byte in b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" {
+        stream.write_all(&[*byte]).unwrap();
+    }
+    let mut frames = Frames { stream };
+    frames.send(SETTINGS, 0, 0, &[]);
+    frames.ask(1, "/", &[HOST], END_STREAM);
+    assert_eq!(frames.answer(1).0, 200);
+}
+
+#[test]
+fn hosts() {
+    let site = Site::plain();
+    let rows: [(&[_], u16); 5] = [
+        (&[("host", "a")], 200),
+        (&[HOST, ("host", "a")], 200),
+        (&[HOST, ("host", "b")], 400),
+        (&[HOST, ("host", "a"), ("host", "a")], 400),
+        (&[("host", "a b")], 400),
+    ];
+    let mut frames = connect(&site);
+    for (nth, (fields, status)) in rows.into_iter().enumerate() {
+        let stream = u32::try_from(nth).unwrap() * 2 + 1;
+        frames.ask(stream, "/", fields, END_STREAM);
+        assert_eq!(frames.answer(stream).0, status, "{fields:?}");
+    }
+}
+
+#[test]
+fn fields_that_concern_the_connection_are_malformed() {
+    let site = Site::plain();
+    for field in [
+        ("connection", "close"),
+        ("transfer-encoding", "chunked"),
+        ("Upper", "x"),
+    ] {
+        let mut frames = connect(&site);
+        frames.ask(1, "/", &[HOST, field], END_STREAM);
+        // RFC 9113 section 8.1.1: a stream error, or a connection error.
+        let refused = loop {
+            match frames.next() {
+                Some(frame) if frame.kind == HEADERS => break false,
+                Some(frame) if frame.kind != RST_STREAM && frame.kind != GOAWAY => {}
+                _ => break true,
+            }
+        };
+        assert!(refused, "{field:?}");
+    }
+}
+
+#[test]
+fn says_its_limits() {
+    let site = Site::with(quick(|limits| {
+        limits.http2_streams = 7;
+        limits.header_size = 9000;
+    }));
+    let settings = connect(&site).wait(SETTINGS).unwrap().payload;
+    let settings: Vec<_> = settings.chunks(6).collect();
+    assert!(settings.contains(&&[0, 3, 0, 0, 0, 7][..]), "{settings:?}");
+    assert!(
+        settings.contains(&&[0, 6, 0, 0, 0x23, 0x28][..]),
+        "{settings:?}"
+    );
+}
+
+#[test]
+fn a_storm_of_resets_ends_the_connection() {
+    let site = Site::with(quick(|limits| limits.http2_resets = 10));
+    let mut frames = connect(&site);
+    for nth in 0..200 {
+        frames.ask(nth * 2 + 1, "/wait", &[HOST], END_STREAM);
+        frames.send(RST_STREAM, 0, nth * 2 + 1, &8_u32.to_be_bytes());
+    }
+    while frames.next().is_some() {}
+    site.wait_counted("the close", |counters| counters.active == 0);
+}
+
+#[test]
+fn some_resets_are_no_storm() {
+    let site = Site::with(quick(|limits| limits.http2_resets = 10));
+    let mut frames = connect(&site);
+    for nth in 0..40 {
+        let (cancelled, finished) = (nth * 4 + 1, nth * 4 + 3);
+        frames.ask(cancelled, "/wait", &[HOST], END_STREAM);
+        site.stage.wait_entered(nth as usize + 1);
+        frames.send(RST_STREAM, 0, cancelled, &8_u32.to_be_bytes());
+        site.stage.wait_left(nth as usize + 1);
+        frames.ask(finished, "/", &[HOST], END_STREAM);
+        assert_eq!(frames.answer(finished).0, 200);
+    }
+}
+
+#[test]
+fn an_idle_connection_gets_goaway() {
+    let site = Site::with(quick(|limits| limits.idle_time = SOON));
+    let mut frames = connect(&site);
+    frames.ask(1, "/", &[HOST], END_STREAM);
+    assert_eq!(frames.answer(1).0, 200);
+    let farewell = frames.wait(GOAWAY).unwrap();
+    assert_eq!(farewell.payload[4..8], [0; 4], "no error");
+}
+
+#[test]
+fn a_drain_finishes_streams_in_flight() {
+    let mut site = Site::plain();
+    let mut frames = connect(&site);
+    frames.ask(1, "/wait", &[HOST], END_STREAM);
+    site.stage.wait_entered(1);
+    site.switch.start(BOUND);
+    frames.wait(GOAWAY).unwrap();
+    site.stage.let_go(1);
+    assert_eq!(frames.answer(1), (200, "waited".to_owned()));
+    drop(frames);
+    site.join();
+}
+
+#[test]
+fn a_client_that_opens_no_window_is_cut() {
+    let site = Site::with(quick(|limits| limits.write_time = SOON));
+    let mut frames = connect(&site);
+    frames.ask(1, "/endless", &[HOST], END_STREAM);
+    // 65,535 bytes come, then nothing: the window is never opened further.
+    while frames.next().is_some() {}
+    site.wait_counted("the cut", |counters| {
+        counters.timeouts == 1 && counters.active == 0
+    });
+}
+
+#[test]
+fn a_panic_ends_one_stream_alone() {
+    let site = Site::plain();
+    let mut frames = connect(&site);
+    frames.ask(1, "/panic", &[HOST], END_STREAM);
+    assert_eq!(
+        frames.answer(1),
+        (500, "Internal Server Error\n".to_owned())
+    );
+    frames.ask(3, "/", &[HOST], END_STREAM);
+    assert_eq!(frames.answer(3).0, 200);
+}

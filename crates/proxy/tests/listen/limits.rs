@@ -1,0 +1,177 @@
+//! Limits on time and numbers.
+
+use crate::site::{SOON, Site, loopback, quick};
+use std::time::Duration;
+
+#[test]
+fn a_slow_head_gets_408() {
+    let site = Site::with(quick(|limits| limits.head_time = SOON));
+    let mut client = site.client();
+    client.send("GET / HTTP/1.1\r\nHost");
+    let response = client.read();
+    assert_eq!(response.status, 408);
+    assert_eq!(response.header("connection"), Some("close"));
+    assert_eq!(
+        response.header("cache-status"),
+        Some("larder; detail=request-timeout")
+    );
+    assert_eq!(client.read_to_end(), b"");
+    site.wait_counted("the limit", |counters| counters.timeouts == 1);
+}
+
+#[test]
+fn a_slow_second_head_gets_408_too() {
+    let site = Site::with(quick(|limits| limits.head_time = SOON));
+    let mut client = site.client();
+    assert_eq!(client.get("/").send().status, 200);
+    client.send("G");
+    assert_eq!(client.read().status, 408);
+}
+
+#[test]
+fn a_head_in_pieces_is_served() {
+    let site = Site::plain();
+    let mut client = site.client();
+    client.send_bytewise("GET /pieces HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert_eq!(client.read().text(), "GET /pieces");
+}
+
+#[test]
+fn an_idle_connection_is_closed_without_a_word() {
+    let site = Site::with(quick(|limits| limits.idle_time = SOON));
+    let mut client = site.client();
+    assert_eq!(client.get("/").send().status, 200);
+    assert_eq!(client.read_to_end(), b"");
+    site.wait_counted("the close", |counters| counters.active == 0);
+    assert_eq!(site.shared.snapshot().timeouts, 0);
+}
+
+#[test]
+fn a_connection_that_says_nothing_is_closed_without_a_word() {
+    let site = Site::with(quick(|limits| limits.idle_time = SOON));
+    assert_eq!(site.client().read_to_end(), b"");
+    site.wait_counted("the close", |counters| counters.active == 0);
+    assert_eq!(site.shared.snapshot().timeouts, 0);
+}
+
+#[test]
+fn a_slow_proxy_header_is_cut() {
+    let mut config = loopback();
+    config.proxy_protocol = vec!["127.0.0.0/8".parse().unwrap()];
+    let site = Site::start(config, quick(|limits| limits.handshake_time = SOON));
+    let mut client = site.client();
+    client.send("PROXY TCP4 ");
+    assert_eq!(client.read_to_end(), b"");
+    assert_eq!(site.shared.snapshot().timeouts, 1);
+}
+
+#[test]
+fn a_slow_body_gets_408() {
+    for framing in ["Content-Length: 10", "Transfer-Encoding: chunked"] {
+        let site = Site::with(quick(|limits| limits.body_time = SOON));
+        let mut client = site.client();
+        client.send(format!(
+            "POST /read HTTP/1.1\r\nHost: a\r\n{framing}\r\n\r\n5\r\nab"
+        ));
+        assert_eq!(client.read().status, 408, "{framing}");
+        assert_eq!(client.read_to_end(), b"", "{framing}");
+    }
+}
+
+#[test]
+fn a_slow_service_is_not_the_clients_fault() {
+    let site = Site::with(quick(|limits| {
+        limits.body_time = SOON;
+        limits.head_time = SOON;
+        limits.idle_time = SOON;
+        limits.write_time = SOON;
+    }));
+    let mut client = site.client();
+    client.send("POST /wait HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nok");
+    site.stage.wait_entered(1);
+    // Another connection meets its limit, so the clock has gone round by then.
+    assert_eq!(site.client().get("/").send().status, 200);
+    let mut other = site.client();
+    other.send("GET /");
+    assert_eq!(other.read().status, 408);
+    site.stage.let_go(1);
+    assert_eq!(client.read().text(), "waited");
+}
+
+#[test]
+fn a_client_that_reads_nothing_is_cut() {
+    let site = Site::with(quick(|limits| limits.write_time = SOON));
+    let mut client = site.client();
+    client.send("GET /endless HTTP/1.1\r\nHost: a\r\n\r\n");
+    site.wait_counted("the cut", |counters| {
+        counters.timeouts == 1 && counters.active == 0
+    });
+    drop(client);
+}
+
+#[test]
+fn content_left_unread_does_not_reset_the_answer() {
+    let site = Site::with(quick(|_| ()));
+    let mut client = site.client();
+    client.send("POST /unread HTTP/1.1\r\nHost: a\r\nContent-Length: 100000000\r\n\r\n");
+    client.send(vec![b'x'; 1_000_000]);
+    assert_eq!(client.read().status, 413);
+}
+
+#[test]
+fn connections_in_all() {
+    let site = Site::with(quick(|limits| limits.connections = 2));
+    let mut kept = [site.client(), site.client()];
+    for client in &mut kept {
+        assert_eq!(client.get("/").send().status, 200);
+    }
+    let mut third = site.client();
+    assert_eq!(third.read().status, 503);
+    assert_eq!(third.read_to_end(), b"");
+    site.wait_counted("the refusal", |counters| counters.refused == 1);
+    drop(kept);
+    site.wait_counted("room", |counters| counters.active == 0);
+    assert_eq!(site.client().get("/").send().status, 200);
+}
+
+#[test]
+fn connections_by_address() {
+    let site = Site::with(quick(|limits| limits.connections_per_address = Some(1)));
+    let mut first = site.client();
+    assert_eq!(first.get("/").send().status, 200);
+    assert_eq!(site.client().read().status, 503);
+    drop(first);
+    site.wait_counted("room", |counters| counters.active == 0);
+    assert_eq!(site.client().get("/").send().status, 200);
+}
+
+#[test]
+fn connections_by_address_behind_a_balancer() {
+    let mut config = loopback();
+    config.proxy_protocol = vec!["127.0.0.0/8".parse().unwrap()];
+    let limits = quick(|limits| limits.connections_per_address = Some(1));
+    let site = Site::start(config, limits);
+    let mut one = site.client();
+    one.send("PROXY TCP4 192.0.2.1 192.0.2.9 1000 80\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert_eq!(one.read().status, 200);
+    let mut another = site.client();
+    another.send("PROXY TCP4 192.0.2.2 192.0.2.9 1000 80\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert_eq!(another.read().status, 200);
+    let mut same = site.client();
+    same.send("PROXY TCP4 192.0.2.1 192.0.2.9 1001 80\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert_eq!(same.read_to_end(), b"");
+    site.wait_counted("the refusal", |counters| counters.refused == 1);
+}
+
+#[test]
+fn limits_change_for_connections_to_come() {
+    let site = Site::with(quick(|limits| limits.target = 100));
+    let long = format!("GET /{} HTTP/1.1\r\nHost: a\r\n\r\n", "t".repeat(200));
+    let mut before = site.client();
+    assert_eq!(before.get("/").send().status, 200);
+    site.shared
+        .set_limits(quick(|limits| limits.linger_time = Duration::ZERO));
+    assert_eq!(site.ask(&long).status, 200);
+    before.send(&long);
+    assert_eq!(before.read().status, 414);
+}

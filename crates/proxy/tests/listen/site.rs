@@ -1,0 +1,346 @@
+//! A listener on a thread of its own with a scripted service.
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header};
+use http_body::{Body, Frame, SizeHint};
+use http_body_util::BodyExt;
+use hyper_util::rt::TokioIo;
+use proxy::listen::{
+    Address, BindError, Bound, Connection, DrainSwitch, InterimSink, Limits, ListenConfig,
+    RequestBody, Serve, Shared, Snapshot, accept_loop, bind, drain,
+};
+use std::{
+    net::SocketAddr,
+    pin::Pin,
+    rc::Rc,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::SeqCst},
+    },
+    task::{Context, Poll},
+    thread::JoinHandle,
+    time::Duration,
+};
+use testkit::{Client, wait_until};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    runtime::Builder,
+    sync::Semaphore,
+    task::LocalSet,
+};
+
+/// What tests and service share.
+#[derive(Debug)]
+pub struct Stage {
+    /// Requests that reached a path that waits.
+    entered: AtomicUsize,
+    /// Requests that were dropped while they waited.
+    left: AtomicUsize,
+    /// One permit lets one waiting request go on.
+    permits: Semaphore,
+}
+
+impl Stage {
+    pub fn wait_entered(&self, count: usize) {
+        wait_until("requests to wait", || self.entered.load(SeqCst) >= count);
+    }
+
+    pub fn wait_left(&self, count: usize) {
+        wait_until("requests to be dropped", || self.left.load(SeqCst) >= count);
+    }
+
+    pub fn let_go(&self, count: usize) {
+        self.permits.add_permits(count);
+    }
+
+    async fn wait(&self) {
+        struct Leaving<'a>(&'a AtomicUsize);
+        impl Drop for Leaving<'_> {
+            fn drop(&mut self) {
+                self.0.fetch_add(1, SeqCst);
+            }
+        }
+        self.entered.fetch_add(1, SeqCst);
+        let leaving = Leaving(&self.left);
+        self.permits.acquire().await.unwrap().forget();
+        std::mem::forget(leaving);
+    }
+}
+
+/// A running listener. Stops when dropped.
+pub struct Site {
+    pub address: Option<SocketAddr>,
+    pub stage: Arc<Stage>,
+    pub shared: Arc<Shared>,
+    pub switch: DrainSwitch,
+    threads: Vec<JoinHandle<()>>,
+}
+
+/// Limits that strike soon: a step of 5 ms, and 40 ms for whatever `change` does not set.
+pub fn quick(change: impl FnOnce(&mut Limits)) -> Limits {
+    let mut limits = Limits {
+        tick: Duration::from_millis(5),
+        ..Limits::default()
+    };
+    change(&mut limits);
+    limits
+}
+
+pub const SOON: Duration = Duration::from_millis(40);
+
+pub fn loopback() -> ListenConfig {
+    ListenConfig::plain(Address::Tcp(([127, 0, 0, 1], 0).into()))
+}
+
+impl Site {
+    pub fn plain() -> Self {
+        Self::start(loopback(), quick(|_| ()))
+    }
+
+    pub fn with(limits: Limits) -> Self {
+        Self::start(loopback(), limits)
+    }
+
+    pub fn start(config: ListenConfig, limits: Limits) -> Self {
+        Self::try_start(config, limits, 1).unwrap()
+    }
+
+    pub fn try_start(
+        config: ListenConfig,
+        limits: Limits,
+        workers: usize,
+    ) -> Result<Self, BindError> {
+        let bounds = bind(config, workers)?;
+        assert_eq!(bounds.len(), workers);
+        let address = bounds[0].local();
+        assert!(bounds.iter().all(|bound| bound.local() == address));
+        let stage = Arc::new(Stage {
+            entered: AtomicUsize::new(0),
+            left: AtomicUsize::new(0),
+            permits: Semaphore::new(0),
+        });
+        let shared = Shared::new(limits);
+        let (switch, handle) = drain();
+        let work = |bound: Bound| {
+            let (stage, shared, handle) = (stage.clone(), shared.clone(), handle.clone());
+            std::thread::spawn(move || {
+                let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+                let script = Rc::new(Script { stage });
+                let serving = accept_loop(bound, script, shared, handle);
+                LocalSet::new().block_on(&runtime, serving).unwrap();
+            })
+        };
+        let threads = bounds.into_iter().map(work).collect();
+        Ok(Self {
+            address,
+            stage,
+            shared,
+            switch,
+            threads,
+        })
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.address.unwrap()
+    }
+
+    pub fn client(&self) -> Client {
+        Client::connect(self.address())
+    }
+
+    /// The whole answer to these bytes on a connection of their own.
+    pub fn ask(&self, bytes: impl AsRef<[u8]>) -> testkit::Response {
+        let mut client = self.client();
+        client.send(bytes);
+        client.read()
+    }
+
+    /// Waits until the counters say so.
+    pub fn wait_counted(&self, what: &str, condition: impl Fn(&Snapshot) -> bool) {
+        wait_until(what, || condition(&self.shared.snapshot()));
+    }
+
+    /// Waits until the accept loops have returned.
+    pub fn join(&mut self) {
+        for thread in self.threads.drain(..) {
+            thread.join().unwrap();
+        }
+    }
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        self.switch.start(Duration::ZERO);
+        if !std::thread::panicking() {
+            self.join();
+        }
+    }
+}
+
+/// The scripted service.
+struct Script {
+    stage: Arc<Stage>,
+}
+
+impl Serve for Script {
+    type Body = Scripted;
+
+    fn serve(
+        &self,
+        request: Request<RequestBody>,
+        connection: &Rc<Connection>,
+        interim: InterimSink,
+    ) -> impl Future<Output = Response<Scripted>> + 'static {
+        let stage = Arc::clone(&self.stage);
+        let connection = Rc::clone(connection);
+        assert_ne!(request.uri().path(), "/panic-at-once", "as asked");
+        async move { play(&stage, request, &connection, &interim).await }
+    }
+}
+
+fn hint() -> HeaderMap {
+    let mut fields = HeaderMap::new();
+    fields.insert(
+        header::LINK,
+        HeaderValue::from_static("</a.css>; rel=preload"),
+    );
+    fields.insert(header::CONTENT_LENGTH, HeaderValue::from_static("7"));
+    fields
+}
+
+async fn play(
+    stage: &Arc<Stage>,
+    request: Request<RequestBody>,
+    connection: &Connection,
+    interim: &InterimSink,
+) -> Response<Scripted> {
+    let path = request.uri().path().to_owned();
+    let text = match path.as_str() {
+        "/panic" => panic!("as asked"),
+        "/who" => format!(
+            "peer={:?} local={:?} tls={}",
+            connection.peer, connection.local, connection.tls
+        ),
+        "/read" => match request.into_body().collect().await {
+            Ok(content) => return reply(content.to_bytes()),
+            Err(error) => {
+                let mut response = reply(format!("unreadable: {error}"));
+                *response.status_mut() = StatusCode::BAD_REQUEST;
+                return response;
+            }
+        },
+        "/unread" => {
+            let mut response = reply("too large");
+            *response.status_mut() = StatusCode::PAYLOAD_TOO_LARGE;
+            return response;
+        }
+        "/wait" => {
+            stage.wait().await;
+            "waited".to_owned()
+        }
+        "/hint" => {
+            interim.send(StatusCode::EARLY_HINTS, &hint());
+            "hinted".to_owned()
+        }
+        "/hint-and-wait" => {
+            interim.send(StatusCode::EARLY_HINTS, &hint());
+            stage.wait().await;
+            "hinted".to_owned()
+        }
+        "/hint-from-elsewhere" => {
+            let (stage, sink) = (Arc::clone(stage), interim.clone());
+            let (sender, receiver) = tokio::sync::oneshot::channel();
+            tokio::task::spawn_local(async move {
+                sink.send(StatusCode::PROCESSING, &HeaderMap::new());
+                stage.wait().await;
+                sink.send(StatusCode::EARLY_HINTS, &hint());
+                sender.send(()).unwrap();
+                stage.wait().await;
+                // The final head is out: this must go nowhere.
+                sink.send(StatusCode::EARLY_HINTS, &hint());
+                stage.entered.fetch_add(1, SeqCst);
+            });
+            receiver.await.unwrap();
+            "hinted twice".to_owned()
+        }
+        "/hint-then-stream" => {
+            interim.send(StatusCode::EARLY_HINTS, &hint());
+            return Response::new(Scripted::Pieces(3, stage.clone(), Some(interim.clone())));
+        }
+        "/endless" => return Response::new(Scripted::Endless(Bytes::from(vec![b'x'; 65_536]))),
+        "/upgrade" => return upgrade(request),
+        _ => format!("{} {}", request.method(), request.uri()),
+    };
+    reply(text)
+}
+
+fn reply(text: impl Into<Bytes>) -> Response<Scripted> {
+    Response::new(Scripted::Whole(Some(text.into())))
+}
+
+/// 101, then every byte comes back until the client ends.
+fn upgrade(mut request: Request<RequestBody>) -> Response<Scripted> {
+    let upgraded = hyper::upgrade::on(&mut request);
+    tokio::task::spawn_local(async move {
+        let mut tunnel = TokioIo::new(upgraded.await.unwrap());
+        let mut bytes = [0; 64];
+        while let Ok(n @ 1..) = tunnel.read(&mut bytes).await {
+            tunnel.write_all(&bytes[..n]).await.unwrap();
+        }
+    });
+    let mut response = reply("");
+    *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
+    let fields = response.headers_mut();
+    fields.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
+    fields.insert(header::UPGRADE, HeaderValue::from_static("echo"));
+    response
+}
+
+/// Answers' bodies.
+pub enum Scripted {
+    Whole(Option<Bytes>),
+    /// So many pieces; before each it tries to send an interim response, which must go nowhere.
+    Pieces(usize, Arc<Stage>, Option<InterimSink>),
+    Endless(Bytes),
+}
+
+impl Body for Scripted {
+    type Data = Bytes;
+    type Error = std::io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, std::io::Error>>> {
+        let piece = match &mut *self {
+            Self::Whole(text) => text.take().filter(|text| !text.is_empty()),
+            Self::Endless(piece) => Some(piece.clone()),
+            Self::Pieces(0, ..) => None,
+            Self::Pieces(left, stage, sink) => {
+                if let Some(sink) = sink {
+                    sink.send(StatusCode::EARLY_HINTS, &hint());
+                }
+                // One piece a permit, so that each is flushed on its own.
+                let Ok(permit) = stage.permits.try_acquire() else {
+                    cx.waker().wake_by_ref();
+                    return Poll::Pending;
+                };
+                permit.forget();
+                *left -= 1;
+                Some(Bytes::from_static(b"piece"))
+            }
+        };
+        Poll::Ready(piece.map(|piece| Ok(Frame::data(piece))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(self, Self::Whole(None))
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Whole(text) => SizeHint::with_exact(text.as_ref().map_or(0, Bytes::len) as u64),
+            _ => SizeHint::default(),
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! TLS: versions, choice of certificate and protocol, replacement.
+
+use crate::{
+    http2::Frames,
+    site::{SOON, Site, loopback, quick},
+};
+use proxy::listen::{CertificateFiles, Limits, TlsError, TlsStore};
+use rcgen::{CertifiedKey, generate_simple_self_signed};
+use rustls::{
+    ClientConfig, ClientConnection, HandshakeKind, ProtocolVersion, RootCertStore, StreamOwned,
+    SupportedProtocolVersion,
+    crypto::aws_lc_rs,
+    pki_types::{CertificateDer, ServerName},
+    version::{TLS12, TLS13},
+};
+use std::{
+    fs,
+    io::{Read, Write},
+    net::TcpStream,
+    path::Path,
+    sync::Arc,
+};
+use testkit::{BOUND, scratch_dir};
+
+type Tls = StreamOwned<ClientConnection, TcpStream>;
+
+/// A self-signed certificate for these names, written to `folder`.
+fn certificate(
+    folder: &Path,
+    file: &str,
+    names: &[&str],
+) -> (CertificateFiles, CertificateDer<'static>) {
+    let names = names
+        .iter()
+        .map(|&name| name.to_owned())
+        .collect::<Vec<_>>();
+    let CertifiedKey { cert, signing_key } = generate_simple_self_signed(names).unwrap();
+    let files = CertificateFiles {
+        chain: folder.join(format!("{file}.pem")),
+        key: folder.join(format!("{file}.key")),
+    };
+    fs::write(&files.chain, cert.pem()).unwrap();
+    fs::write(&files.key, signing_key.serialize_pem()).unwrap();
+    (files, cert.der().clone())
+}
+
+fn serve(store: &Arc<TlsStore>, limits: Limits) -> Site {
+    let mut config = loopback();
+    config.tls = Some(Arc::clone(store));
+    Site::start(config, limits)
+}
+
+/// A client that trusts these.
+fn trusting(
+    certificates: &[&CertificateDer<'static>],
+    versions: &[&'static SupportedProtocolVersion],
+    protocols: &[&[u8]],
+) -> Arc<ClientConfig> {
+    let mut roots = RootCertStore::empty();
+    for certificate in certificates {
+        roots.add((*certificate).clone()).unwrap();
+    }
+    let provider = Arc::new(aws_lc_rs::default_provider());
+    let mut config = ClientConfig::builder_with_provider(provider)
+        .with_protocol_versions(versions)
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
+    Arc::new(config)
+}
+
+/// Shakes hands as `name`.
+fn connect(site: &Site, config: &Arc<ClientConfig>, name: &str) -> std::io::Result<Tls> {
+    let name = ServerName::try_from(name.to_owned()).unwrap();
+    let client = ClientConnection::new(Arc::clone(config), name).unwrap();
+    let stream = TcpStream::connect(site.address()).unwrap();
+    stream.set_read_timeout(Some(BOUND)).unwrap();
+    let mut tls = StreamOwned::new(client, stream);
+    tls.conn.complete_io(&mut tls.sock)?;
+    Ok(tls)
+}
+
+fn who(tls: &mut Tls) -> String {
+    tls.write_all(b"GET /who HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+        .unwrap();
+    let mut said = String::new();
+    tls.read_to_string(&mut said).unwrap();
+    said
+}
+
+fn shown(tls: &Tls) -> CertificateDer<'static> {
+    tls.conn.peer_certificates().unwrap()[0].clone()
+}
+
+#[test]
+fn both_versions_and_both_protocols() {
+    let (files, trusted) = certificate(&scratch_dir(), "a", &["a.test"]);
+    let site = serve(&TlsStore::load(vec![files]).unwrap(), quick(|_| ()));
+    for (version, number) in [
+        (&TLS12, ProtocolVersion::TLSv1_2),
+        (&TLS13, ProtocolVersion::TLSv1_3),
+    ] {
+        for protocols in [&[&b"http/1.1"[..]][..], &[]] {
+            let config = trusting(&[&trusted], &[version], protocols);
+            let mut tls = connect(&site, &config, "a.test").unwrap();
+            assert_eq!(tls.conn.protocol_version(), Some(number));
+            let said = who(&mut tls);
+            assert!(said.ends_with("tls=true"), "{said}");
+        }
+        let config = trusting(&[&trusted], &[version], &[b"h2", b"http/1.1"]);
+        let tls = connect(&site, &config, "a.test").unwrap();
+        assert_eq!(tls.conn.alpn_protocol(), Some(&b"h2"[..]));
+        let mut frames = Frames::new(tls);
+        frames.ask(1, "/", &[(":authority", "a.test")], 1);
+        assert_eq!(frames.answer(1).0, 200);
+    }
+    assert_eq!(site.shared.snapshot().handshakes, 6);
+}
+
+#[test]
+fn the_name_chooses_the_certificate() {
+    let folder = scratch_dir();
+    let (first, a) = certificate(&folder, "first", &["first.test"]);
+    let (second, b) = certificate(&folder, "second", &["Exact.Second.test", "*.second.test"]);
+    let site = serve(&TlsStore::load(vec![first, second]).unwrap(), quick(|_| ()));
+    let config = trusting(&[&a, &b], &[&TLS13], &[]);
+    for (name, certificate) in [
+        ("first.test", &a),
+        ("exact.second.test", &b),
+        ("any.second.test", &b),
+    ] {
+        let tls = connect(&site, &config, name).unwrap();
+        assert_eq!(shown(&tls), *certificate, "{name}");
+    }
+    // A wildcard is one label; a name nobody has gets the first. Neither fits what the client wants.
+    for name in ["two.labels.second.test", "second.test", "other.test"] {
+        assert!(connect(&site, &config, name).is_err(), "{name}");
+    }
+    site.wait_counted("the failures", |counters| counters.handshakes_failed == 3);
+}
+
+#[test]
+fn sessions_resume() {
+    let (files, trusted) = certificate(&scratch_dir(), "a", &["a.test"]);
+    let site = serve(&TlsStore::load(vec![files]).unwrap(), quick(|_| ()));
+    for version in [&TLS12, &TLS13] {
+        let config = trusting(&[&trusted], &[version], &[]);
+        for kind in [HandshakeKind::Full, HandshakeKind::Resumed] {
+            let mut tls = connect(&site, &config, "a.test").unwrap();
+            who(&mut tls);
+            assert_eq!(tls.conn.handshake_kind(), Some(kind), "{version:?}");
+        }
+    }
+}
+
+#[test]
+fn certificates_are_replaced_all_or_nothing() {
+    let folder = scratch_dir();
+    let (files, before) = certificate(&folder, "a", &["a.test"]);
+    let store = TlsStore::load(vec![files.clone()]).unwrap();
+    let site = serve(&store, quick(|_| ()));
+    let mut kept = connect(&site, &trusting(&[&before], &[&TLS13], &[]), "a.test").unwrap();
+    let (_, after) = certificate(&folder, "a", &["a.test"]);
+    let config = trusting(&[&before, &after], &[&TLS13], &[]);
+    assert_eq!(shown(&connect(&site, &config, "a.test").unwrap()), before);
+    store.reload().unwrap();
+    let config = trusting(&[&before, &after], &[&TLS13], &[]);
+    assert_eq!(shown(&connect(&site, &config, "a.test").unwrap()), after);
+    assert!(who(&mut kept).starts_with("HTTP/1.1 200"));
+    fs::write(&files.chain, "nonsense").unwrap();
+    assert!(matches!(store.reload(), Err(TlsError::NoCertificate(path)) if path == files.chain));
+    let config = trusting(&[&before, &after], &[&TLS13], &[]);
+    assert_eq!(shown(&connect(&site, &config, "a.test").unwrap()), after);
+}
+
+#[test]
+fn unusable_certificates_are_said_so() {
+    let folder = scratch_dir();
+    let (a, _) = certificate(&folder, "a", &["a.test"]);
+    let (b, _) = certificate(&folder, "b", &["b.test"]);
+    let crossed = CertificateFiles {
+        chain: a.chain.clone(),
+        key: b.key,
+    };
+    let missing = CertificateFiles {
+        chain: folder.join("none.pem"),
+        key: a.key,
+    };
+    for (files, said) in [
+        (vec![], "at least one certificate"),
+        (vec![crossed], "cannot use"),
+        (vec![missing], "none.pem"),
+    ] {
+        let error = TlsStore::load(files).unwrap_err().to_string();
+        assert!(error.contains(said), "{error}");
+    }
+}
+
+#[test]
+fn a_slow_handshake_is_cut() {
+    let (files, _) = certificate(&scratch_dir(), "a", &["a.test"]);
+    let limits = quick(|limits| limits.handshake_time = SOON);
+    let site = serve(&TlsStore::load(vec![files]).unwrap(), limits);
+    let mut client = site.client();
+    client.send([0x16, 3, 1]);
+    assert_eq!(client.read_to_end(), b"");
+    assert_eq!(site.shared.snapshot().timeouts, 1);
+}
+
+#[test]
+fn plain_http_on_a_tls_port_is_closed() {
+    let (files, _) = certificate(&scratch_dir(), "a", &["a.test"]);
+    let site = serve(&TlsStore::load(vec![files]).unwrap(), quick(|_| ()));
+    let mut client = site.client();
+    client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    client.read_to_end();
+    site.wait_counted("the failure", |counters| counters.handshakes_failed == 1);
+}
