@@ -83,14 +83,18 @@ fn append_value(name: &HeaderName, lines: &GetAll<'_, HeaderValue>, into: &mut V
     }
 }
 
-/// The lines one after another, each without outer white space (RFC 9110 section 5.2).
+/// The lines one after another, without white space around each or around the whole (RFC 9110 section 5.2). An empty line
+/// leaves its separator.
 fn append_combined(lines: &GetAll<'_, HeaderValue>, separator: &[u8], into: &mut Vec<u8>) {
+    let start = into.len();
     for (index, line) in lines.iter().enumerate() {
         if index > 0 {
             into.extend_from_slice(separator);
         }
         into.extend_from_slice(line.as_bytes().trim_ascii());
     }
+    let value = into.get(start..).unwrap_or_default();
+    into.truncate(start + value.trim_ascii_end().len());
 }
 
 #[cfg(test)]

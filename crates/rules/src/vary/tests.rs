@@ -76,6 +76,8 @@ fn fields_without_a_normal_form() {
         (&["a"], &[" a\t"], true),
         (&["a", "b"], &["a, b"], true),
         (&["a", "b"], &["b", "a"], false),
+        (&["a", ""], &["a,"], true),
+        (&["a", ""], &["a"], false),
         (&["a"], &["A"], false),
     ];
     for name in ["x-other", "user-agent", "authorization"] {
