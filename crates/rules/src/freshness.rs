@@ -64,7 +64,7 @@ pub struct Facts {
     /// `must-revalidate`, `proxy-revalidate`, or a bare `s-maxage`: never stale. An explicit `stale-*` beside `s-maxage`
     /// lifts what that one implies; beside the other two it does not count.
     pub must_revalidate: bool,
-    /// RFC 8246. It speaks to clients that reload; a shared cache obeys their requests all the same.
+    /// RFC 8246: while it is fresh, a request's `max-age` does not lead to validation.
     pub immutable: bool,
 }
 

@@ -90,7 +90,8 @@ pub enum Failure {
 
 /// Judges one stored response for one request. On the path of a hit: no allocation.
 ///
-/// `immutable` changes nothing here: RFC 8246 tells clients not to ask for validation; one that asks all the same is obeyed.
+/// A fresh `immutable` response is not validated for a request's `max-age`, which a reload sends (RFC 8246 section 2.1);
+/// for `no-cache` it is: that is the signal that the section leaves to clients.
 pub fn judge(facts: &Facts, request: &RequestDirectives, site: &Site, now: Time) -> Verdict {
     if facts.no_cache {
         return Verdict::Validate(ValidateReason::NoCache);
@@ -102,6 +103,7 @@ pub fn judge(facts: &Facts, request: &RequestDirectives, site: &Site, now: Time)
     let Some(remaining) = facts.remaining(now) else {
         return judge_stale(facts, request, *site, too_old, now);
     };
+    let too_old = too_old && !facts.immutable;
     let ends_soon = request
         .min_fresh
         .is_some_and(|wanted| remaining < seconds(wanted));

@@ -1,8 +1,3 @@
-#![expect(
-    clippy::too_many_lines,
-    reason = "tables are as long as they have rows"
-)]
-
 use super::*;
 use crate::{directives, freshness::Source};
 use http::{HeaderMap, HeaderValue};
@@ -36,6 +31,10 @@ const WINDOWS: Facts = Facts {
 };
 const STRICT: Facts = Facts {
     must_revalidate: true,
+    ..PLAIN
+};
+const IMMUTABLE: Facts = Facts {
+    immutable: true,
     ..PLAIN
 };
 const NO_CACHE: Facts = Facts {
@@ -80,25 +79,11 @@ fn verdicts() {
         // Section 5.2.1.4.
         (PLAIN, "no-cache", 0, FORCED),
         (PLAIN, "no-cache, max-stale", 70, FORCED),
-        // RFC 8246 speaks to clients.
-        (
-            Facts {
-                immutable: true,
-                ..PLAIN
-            },
-            "no-cache",
-            0,
-            FORCED,
-        ),
-        (
-            Facts {
-                immutable: true,
-                ..PLAIN
-            },
-            "max-age=0",
-            1,
-            AGE,
-        ),
+        // RFC 8246 section 2.1: skip validation unless there is a signal from the client, e.g. no-cache.
+        (IMMUTABLE, "no-cache", 0, FORCED),
+        (IMMUTABLE, "max-age=0", 1, fresh(59)),
+        (IMMUTABLE, "max-age=0", 60, EXPIRED),
+        (IMMUTABLE, "min-fresh=50", 20, AGE),
         // Section 5.2.1.1: an age less than or equal to the specified number of seconds.
         (PLAIN, "max-age=10", 10, fresh(50)),
         (PLAIN, "max-age=10", 11, AGE),

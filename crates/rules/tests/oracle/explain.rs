@@ -45,7 +45,7 @@ pub(crate) enum Why {
     PlusSign,
     /// Section 4.2.1 encourages to take invalid freshness for stale; theirs ignores a directive whose argument is missing.
     MissingArgument,
-    /// RFC 8246 gives no lifetime; theirs gives `immutable` a day.
+    /// RFC 8246 gives no lifetime; theirs gives `immutable` a day. Its section 2.1 lets a reload have the stored response.
     Immutable,
     /// Section 4.2.2 leaves the heuristic to us: a day at most; theirs has no bound.
     HeuristicBound,
@@ -243,6 +243,10 @@ pub(crate) fn reuse(case: &Case, reuse: &Reuse) -> Option<Why> {
                 case.pragma && !request.is_empty(),
             ),
             (Why::StaleWhileRevalidate, is_window),
+            (
+                Why::Immutable,
+                reuse.facts.immutable && has(request, "max-age"),
+            ),
             (Why::Case, has_case(request)),
             (Why::Repeated, has_repeated(request)),
             (Why::Repeated, is_accepted && has_repeated(response)),
