@@ -7,14 +7,15 @@ use crate::{
     routing::{self, Subject},
     walk::{lookup::reuse_site, receive},
 };
-use http::{HeaderMap, Method, StatusCode};
+use http::{HeaderMap, HeaderName, Method, StatusCode};
 use rules::{
     directives, freshness, key,
     reuse::{self, Verdict},
     time::Time,
+    vary,
 };
 use std::time::Duration;
-use store::{Body, Stored};
+use store::{Body, Stored, Variant};
 
 /// What would happen to a GET for a URL now.
 #[derive(Debug)]
@@ -37,6 +38,8 @@ pub struct StoredExplanation {
     pub matches: bool,
     /// The fields its `Vary` nominates.
     pub nominated: Vec<String>,
+    /// Those of them in which the request differs.
+    pub differing: Vec<String>,
     pub verdict: Verdict,
     pub age: Duration,
     pub lifetime: Duration,
@@ -109,6 +112,11 @@ fn stored(
             .iter()
             .flat_map(|variant| variant.nominated.iter().map(ToString::to_string))
             .collect(),
+        differing: stored
+            .variant
+            .as_deref()
+            .map(|variant| differing(variant, fields))
+            .unwrap_or_default(),
         verdict: reuse::judge(&stored.facts, &request, &site, now),
         age: stored.facts.age(now),
         lifetime: Duration::from_millis(stored.facts.lifetime_ms),
@@ -123,5 +131,23 @@ fn stored(
     };
     let all = variants.as_slice().iter();
     all.map(|stored| judge(stored, stored.matches(fields, &mut scratch)))
+        .collect()
+}
+
+/// The nominated fields whose value in the request that was answered is another one: [`vary::variant_key`] writes one line
+/// for each.
+fn differing(variant: &Variant, fields: &HeaderMap) -> Vec<String> {
+    let lines = variant.key.split_inclusive(|byte| *byte == b'\n');
+    let differs = |(name, line): &(&HeaderName, &[u8])| {
+        let mut own = Vec::new();
+        vary::variant_key(std::slice::from_ref(*name), fields, &mut own);
+        own != *line
+    };
+    variant
+        .nominated
+        .iter()
+        .zip(lines)
+        .filter(differs)
+        .map(|(name, _)| name.to_string())
         .collect()
 }

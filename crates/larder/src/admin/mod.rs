@@ -1,0 +1,132 @@
+//! The admin API: metrics, health, `explain`. On an address of its own, for the operator and not for clients.
+
+mod error;
+mod explain;
+mod guard;
+
+#[cfg(test)]
+mod tests;
+
+pub use error::{Refusal, Written};
+pub use explain::{Answer, From, Judged};
+
+use crate::telemetry::metrics::{self, Sources};
+use arc_swap::ArcSwap;
+use axum::{
+    Router,
+    extract::State as Shared,
+    http::{StatusCode, header},
+    middleware,
+    response::IntoResponse,
+    routing::get,
+};
+use std::{
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    time::{Duration, SystemTime},
+};
+use tokio::{net::TcpListener, sync::Notify};
+
+/// What the admin API shows. Shared with everything that runs.
+#[derive(Debug)]
+pub struct State {
+    /// The cache, for its store and for `explain`.
+    pub cache: Arc<proxy::Cache>,
+    /// Each worker's counters.
+    pub counters: Vec<Arc<proxy::outcome::Counters>>,
+    /// Connections of each listener, or of all.
+    pub connections: Vec<Arc<proxy::listen::Shared>>,
+    /// Origins of the configuration in force.
+    pub origins: ArcSwap<Vec<Arc<origin::Origin>>>,
+    /// Whether requests are welcome: false while starting and draining.
+    pub ready: AtomicBool,
+}
+
+/// How long requests under way may take after the stop.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// What there is, for people who look.
+const INDEX: &str = "\
+Larder's admin API
+
+/metrics       figures in OpenMetrics text
+/healthz       200 while the process lives
+/readyz        200 while requests are welcome, 503 while starting or draining
+/explain?url=  why a URL is or is not answered from the store; header=Name:%20value adds a field, repeatedly
+";
+
+/// Serves the admin API on `listener` until `stop` comes true. Requests under way then have a second.
+///
+/// # Errors
+/// The listener's.
+pub async fn serve(
+    listener: TcpListener,
+    state: Arc<State>,
+    stop: impl Future<Output = ()> + Send + 'static,
+) -> io::Result<()> {
+    let stopped = Arc::new(Notify::new());
+    let tell = stopped.clone();
+    let stop = async move {
+        stop.await;
+        tell.notify_one();
+    };
+    let served = axum::serve(listener, router(state)).with_graceful_shutdown(stop);
+    let bound = async {
+        stopped.notified().await;
+        tokio::time::sleep(GRACE).await;
+    };
+    tokio::select! {
+        served = served.into_future() => served,
+        () = bound => Ok(()),
+    }
+}
+
+fn router(state: Arc<State>) -> Router {
+    let started = SystemTime::now();
+    let metrics = move |state| async move { metrics(state, started) };
+    Router::new()
+        .route("/", get(async || INDEX))
+        .route("/metrics", get(metrics))
+        .route("/healthz", get(async || "ok\n"))
+        .route("/readyz", get(readyz))
+        .route("/explain", get(explain::explain))
+        .fallback(async || {
+            Refusal::new(
+                StatusCode::NOT_FOUND,
+                "there is nothing here; / lists what there is",
+            )
+        })
+        .method_not_allowed_fallback(async || {
+            Refusal::new(
+                StatusCode::METHOD_NOT_ALLOWED,
+                "only GET and HEAD are known here",
+            )
+        })
+        .layer(middleware::from_fn(guard::guard))
+        .with_state(state)
+}
+
+fn metrics(Shared(state): Shared<Arc<State>>, started: SystemTime) -> impl IntoResponse {
+    let text = metrics::render(&Sources {
+        store: state.cache.memory.statistics(),
+        counters: &state.counters,
+        connections: &state.connections,
+        origins: &state.origins.load(),
+        started,
+    });
+    ([(header::CONTENT_TYPE, metrics::MEDIA_TYPE)], text)
+}
+
+async fn readyz(Shared(state): Shared<Arc<State>>) -> Result<&'static str, Refusal> {
+    if state.ready.load(Relaxed) {
+        Ok("ready\n")
+    } else {
+        Err(Refusal::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "starting or draining",
+        ))
+    }
+}

@@ -1,0 +1,139 @@
+//! The thread that writes the access log.
+
+use super::{Wishes, line, stamp::Stamp, target::Target};
+use crate::config::written::AccessFormat;
+use proxy::outcome::Record;
+use std::{
+    fs::File,
+    io::{self, BufWriter, Write},
+    sync::{
+        Arc,
+        atomic::Ordering::Relaxed,
+        mpsc::{Receiver, RecvTimeoutError},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+/// How often a writer without work looks for wishes.
+pub(super) const TICK: Duration = Duration::from_millis(200);
+
+/// How long records gather before they are written. While the writer sleeps so and not on the queue, a worker that sends
+/// has nobody to wake: without this, each record of a half-busy server would cost its worker a system call.
+const GATHER: Duration = Duration::from_millis(10);
+
+/// What is written reaches the file after this time at the latest, however busy the queue.
+const FLUSH: Duration = Duration::from_secs(1);
+
+const BUFFER: usize = 64 << 10;
+
+/// Makes lines and writes them.
+pub(super) struct Writer {
+    target: Target,
+    format: AccessFormat,
+    wishes: Arc<Wishes>,
+    out: BufWriter<File>,
+    stamp: Stamp,
+    /// A line while it is made, so that a write that fails never leaves half of one.
+    line: Vec<u8>,
+    /// Whether lines are being lost.
+    failing: bool,
+}
+
+impl Writer {
+    pub(super) fn new(
+        target: Target,
+        format: AccessFormat,
+        wishes: Arc<Wishes>,
+    ) -> io::Result<Self> {
+        let out = BufWriter::with_capacity(BUFFER, target.open()?);
+        Ok(Self {
+            target,
+            format,
+            wishes,
+            out,
+            stamp: Stamp::default(),
+            line: Vec::new(),
+            failing: false,
+        })
+    }
+
+    /// Writes until nobody can send any more, or until told to stop: then what is queued, and no more.
+    pub(super) fn run(&mut self, records: &Receiver<Record>) {
+        loop {
+            let received = records.recv_timeout(TICK);
+            if self.wishes.reopen.swap(false, Relaxed) {
+                self.reopen();
+            }
+            let ended = matches!(received, Err(RecvTimeoutError::Disconnected));
+            if let Ok(record) = received {
+                self.write(&record);
+                self.drain(records);
+            }
+            if ended || self.wishes.stop.load(Relaxed) {
+                records.try_iter().for_each(|record| self.write(&record));
+                self.flush();
+                return;
+            }
+        }
+    }
+
+    /// Writes batch after batch until one is empty.
+    fn drain(&mut self, records: &Receiver<Record>) {
+        let mut flushed = Instant::now();
+        while !self.wishes.stop.load(Relaxed) && !self.wishes.reopen.load(Relaxed) {
+            thread::sleep(GATHER);
+            let mut batch = 0_usize;
+            for record in records.try_iter().take(super::QUEUE) {
+                self.write(&record);
+                batch += 1;
+            }
+            if batch == 0 {
+                break;
+            }
+            if flushed.elapsed() >= FLUSH {
+                self.flush();
+                flushed = Instant::now();
+            }
+        }
+        self.flush();
+    }
+
+    fn write(&mut self, record: &Record) {
+        self.line.clear();
+        let made = line::write(record, self.format, &mut self.stamp, &mut self.line);
+        if let Err(error) = made.and_then(|()| self.out.write_all(&self.line)) {
+            self.fail(&error);
+        }
+    }
+
+    fn flush(&mut self) {
+        match self.out.flush() {
+            Ok(()) if self.failing => {
+                self.failing = false;
+                tracing::info!("the access log is written again");
+            }
+            Ok(()) => {}
+            Err(error) => self.fail(&error),
+        }
+    }
+
+    /// Tells of the first failure, not of every line after it.
+    fn fail(&mut self, error: &io::Error) {
+        if !self.failing {
+            self.failing = true;
+            tracing::error!(%error, "cannot write the access log: lines are lost");
+        }
+    }
+
+    /// Goes on in a new file under the old name. Where that cannot be opened the old one stays.
+    fn reopen(&mut self) {
+        self.flush();
+        match self.target.open() {
+            Ok(file) => self.out = BufWriter::with_capacity(BUFFER, file),
+            Err(error) => {
+                tracing::error!(%error, "cannot open the access log again: going on with the old file")
+            }
+        }
+    }
+}

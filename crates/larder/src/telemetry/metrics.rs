@@ -1,0 +1,46 @@
+//! Metrics as OpenMetrics text: sums over all workers, made when somebody asks.
+//!
+//! `names` declares every metric once; `sums` adds up what workers count; `encode` writes the one as told by the other.
+
+mod encode;
+pub mod names;
+mod reference;
+mod sums;
+
+#[cfg(test)]
+mod tests;
+
+pub use reference::reference;
+
+use prometheus_client::{encoding::text, registry::Registry};
+use proxy::outcome::Counters;
+use std::{sync::Arc, time::SystemTime};
+use sums::Sums;
+
+/// The media type of what [`render`] returns.
+pub const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// Where the figures come from.
+#[derive(Debug)]
+pub struct Sources<'a> {
+    /// The store's.
+    pub store: store::Statistics,
+    /// Each worker's.
+    pub counters: &'a [Arc<Counters>],
+    /// Each listener's, or one for all.
+    pub connections: &'a [Arc<proxy::listen::Shared>],
+    /// The origins of the configuration in force.
+    pub origins: &'a [Arc<origin::Origin>],
+    /// When the program started.
+    pub started: SystemTime,
+}
+
+/// All metrics now.
+pub fn render(sources: &Sources<'_>) -> String {
+    let mut registry = Registry::default();
+    registry.register_collector(Box::new(Sums::of(sources)));
+    let mut text = String::new();
+    // Writing to a string does not fail.
+    let _ = text::encode(&mut text, &registry);
+    text
+}

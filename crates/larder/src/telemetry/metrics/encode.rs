@@ -1,0 +1,185 @@
+//! Writes the sums under the names of the table.
+
+use super::{
+    names::{self, Kind, Metric},
+    sums::Sums,
+};
+use origin::{Report, ServerReport};
+use prometheus_client::{
+    collector::Collector,
+    encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet},
+    metrics::MetricType,
+};
+use proxy::outcome::{FORWARDS, HIT_KINDS, ORIGIN_TIME_BOUNDS_MS};
+use std::fmt;
+
+const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
+
+impl Collector for Sums {
+    fn encode(&self, encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let mut page = Page(encoder);
+        self.requests(&mut page)?;
+        self.store(&mut page)?;
+        self.connections(&mut page)?;
+        self.origins(&mut page)?;
+        page.one(&names::LOG_LOST, self.log_lost)?;
+        page.by_label(&names::BUILD, [(env!("CARGO_PKG_VERSION"), 1)].into_iter())?;
+        page.metric(&names::STARTED)?.encode_gauge(&self.started)
+    }
+}
+
+impl Sums {
+    fn requests(&self, page: &mut Page<'_>) -> fmt::Result {
+        page.by_label(&names::HITS, HIT_KINDS.into_iter().zip(self.hits))?;
+        let reasons = FORWARDS.iter().map(|forward| forward.token());
+        page.by_label(&names::FORWARDED, reasons.zip(self.forwarded))?;
+        page.one(&names::OWN, self.own)?;
+        page.by_label(&names::RESPONSES, CLASSES.into_iter().zip(self.statuses))?;
+        for (metric, value) in [
+            (&names::STORED, self.stored),
+            (&names::COLLAPSED, self.collapsed),
+            (&names::VALIDATED, self.validated),
+            (&names::REFRESHES, self.refreshes),
+            (&names::FILLS, self.fills),
+            (&names::FILLS_FAILED, self.fills_failed),
+            (&names::INVALIDATIONS, self.invalidations),
+            (&names::ORIGIN_ERRORS, self.origin_errors),
+        ] {
+            page.one(metric, value)?;
+        }
+        self.origin_latency(page)
+    }
+
+    fn origin_latency(&self, page: &mut Page<'_>) -> fmt::Result {
+        // The encoder adds the buckets up itself; it writes infinity as `+Inf`.
+        let bounds = ORIGIN_TIME_BOUNDS_MS
+            .iter()
+            .map(|bound| *bound as f64 / 1e3);
+        let bounds = bounds.chain([f64::INFINITY]);
+        let buckets: Vec<(f64, u64)> = bounds.zip(self.origin_times).collect();
+        let sum = self.origin_time_sum_us as f64 / 1e6;
+        let count = self.origin_times.iter().sum();
+        page.metric(&names::ORIGIN_LATENCY)?
+            .encode_histogram::<NoLabelSet>(sum, count, &buckets, None)
+    }
+
+    fn store(&self, page: &mut Page<'_>) -> fmt::Result {
+        page.one(&names::EVICTIONS, self.store.evictions)?;
+        page.one(&names::CACHE_KEYS, self.store.keys)?;
+        page.one(&names::STORED_BYTES, self.store.stored)?;
+        page.one(&names::IN_FLIGHT_BYTES, self.store.in_flight)?;
+        page.one(&names::BUDGET_BYTES, self.store.limit)
+    }
+
+    fn connections(&self, page: &mut Page<'_>) -> fmt::Result {
+        let seen = &self.connections;
+        for (metric, value) in [
+            (&names::CONNECTIONS_ACCEPTED, seen.accepted),
+            (&names::CONNECTIONS_ACTIVE, seen.active),
+            (&names::CONNECTIONS_REFUSED, seen.refused),
+            (&names::CONNECTION_TIMEOUTS, seen.timeouts),
+            (&names::HANDSHAKES, seen.handshakes),
+            (&names::HANDSHAKES_FAILED, seen.handshakes_failed),
+            (&names::PROTOCOL_ERRORS, seen.protocol_errors),
+            (&names::RECEIVED_BYTES, seen.bytes_in),
+            (&names::SENT_BYTES, seen.bytes_out),
+            (&names::PANICS, seen.panics),
+        ] {
+            page.one(metric, value)?;
+        }
+        Ok(())
+    }
+
+    fn origins(&self, page: &mut Page<'_>) -> fmt::Result {
+        let figures: [(&Metric, fn(&Report) -> u64); 2] = [
+            (&names::ORIGIN_ACTIVE, |origin| origin.active as u64),
+            (&names::ORIGIN_QUEUED, |origin| origin.queued as u64),
+        ];
+        for (metric, figure) in figures {
+            let origins = self.origins.iter();
+            page.by_label(
+                metric,
+                origins.map(|origin| (origin.name.as_str(), figure(origin))),
+            )?;
+        }
+        let figures: [(&Metric, fn(&ServerReport) -> u64); 3] = [
+            (&names::SERVER_HEALTHY, |server| u64::from(server.healthy)),
+            (&names::SERVER_ACTIVE, |server| server.active as u64),
+            (&names::SERVER_FAILURES, |server| server.failures),
+        ];
+        for (metric, figure) in figures {
+            let mut encoder = page.metric(metric)?;
+            for origin in &self.origins {
+                for server in &origin.servers {
+                    let labels = [origin.name.as_str(), server.address.as_str()];
+                    sample(&mut encoder, metric, &labels, figure(server))?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The page while it is written.
+struct Page<'a>(DescriptorEncoder<'a>);
+
+impl Page<'_> {
+    /// Begins a metric: its name, kind and meaning.
+    fn metric(&mut self, metric: &'static Metric) -> Result<MetricEncoder<'_>, fmt::Error> {
+        let kind = match metric.kind {
+            Kind::Counter => MetricType::Counter,
+            Kind::Gauge => MetricType::Gauge,
+            Kind::Histogram => MetricType::Histogram,
+        };
+        self.0
+            .encode_descriptor(metric.name, metric.help, None, kind)
+    }
+
+    /// A metric without labels.
+    fn one(&mut self, metric: &'static Metric, value: u64) -> fmt::Result {
+        sample(&mut self.metric(metric)?, metric, &[], value)
+    }
+
+    /// A metric with one label.
+    fn by_label<'v>(
+        &mut self,
+        metric: &'static Metric,
+        values: impl Iterator<Item = (&'v str, u64)>,
+    ) -> fmt::Result {
+        let mut encoder = self.metric(metric)?;
+        for (label, value) in values {
+            sample(&mut encoder, metric, &[label], value)?;
+        }
+        Ok(())
+    }
+}
+
+/// One line: the values of the metric's labels, and its value.
+fn sample(
+    encoder: &mut MetricEncoder<'_>,
+    metric: &Metric,
+    labels: &[&str],
+    value: u64,
+) -> fmt::Result {
+    if metric.labels.is_empty() {
+        return number(encoder, metric.kind, value);
+    }
+    let pairs = pairs(metric, labels);
+    number(&mut encoder.encode_family(&pairs)?, metric.kind, value)
+}
+
+fn number(encoder: &mut MetricEncoder<'_>, kind: Kind, value: u64) -> fmt::Result {
+    match kind {
+        Kind::Counter => encoder.encode_counter::<NoLabelSet, u64, u64>(&value, None),
+        Kind::Gauge | Kind::Histogram => encoder.encode_gauge(&value),
+    }
+}
+
+fn pairs<'v>(metric: &Metric, values: &[&'v str]) -> Vec<(&'static str, &'v str)> {
+    metric
+        .labels
+        .iter()
+        .copied()
+        .zip(values.iter().copied())
+        .collect()
+}

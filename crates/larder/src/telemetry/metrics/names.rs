@@ -1,0 +1,116 @@
+//! Every metric: its name, what it means, its kind and its labels. The reference page is made from this table.
+
+/// What a metric is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Only grows, until the program restarts; its samples end in `_total`.
+    Counter,
+    /// Goes up and down.
+    Gauge,
+    /// Counts by upper bound; its samples end in `_bucket`, `_sum` and `_count`.
+    Histogram,
+}
+
+/// One metric.
+#[derive(Debug)]
+pub struct Metric {
+    /// Without `_total`.
+    pub name: &'static str,
+    /// What is counted, in one sentence without a full stop.
+    pub help: &'static str,
+    /// What it is.
+    pub kind: Kind,
+    /// The names of its labels, in order.
+    pub labels: &'static [&'static str],
+}
+
+macro_rules! metrics {
+    ($($id:ident = $kind:ident $name:literal [$($label:literal),*] $help:literal;)*) => {
+        $(
+            #[doc = $help]
+            pub const $id: Metric = Metric {
+                name: $name,
+                help: $help,
+                kind: Kind::$kind,
+                labels: &[$($label),*],
+            };
+        )*
+        /// Every metric, in the order in which they are written.
+        pub const ALL: &[&Metric] = &[$(&$id),*];
+    };
+}
+
+metrics! {
+    HITS = Counter "larder_hits" ["kind"]
+        "Requests answered from the store: fresh, stale (with a refresh in the background), stale-on-failure";
+    FORWARDED = Counter "larder_forwarded" ["reason"]
+        "Requests forwarded to an origin, by the reason that Cache-Status gives as fwd (RFC 9211)";
+    OWN = Counter "larder_own_answers"
+        [] "Requests that Larder answered itself: errors, redirects, refusals";
+    RESPONSES = Counter "larder_responses" ["class"]
+        "Answers by class of their status";
+    STORED = Counter "larder_stored"
+        [] "Forwarded answers that were stored";
+    COLLAPSED = Counter "larder_collapsed"
+        [] "Requests that followed the fetch of another one instead of making their own";
+    VALIDATED = Counter "larder_validated"
+        [] "Stored responses that the origin confirmed with 304";
+    REFRESHES = Counter "larder_refreshes"
+        [] "Background fetches for stored responses that were sent stale";
+    FILLS = Counter "larder_fills"
+        [] "Bodies that began to be stored";
+    FILLS_FAILED = Counter "larder_fills_failed"
+        [] "Bodies that were given up before they were whole";
+    INVALIDATIONS = Counter "larder_invalidations"
+        [] "Invalidations by unsafe requests (RFC 9111 section 4.4) and cache groups (RFC 9875)";
+    ORIGIN_ERRORS = Counter "larder_origin_errors"
+        [] "Fetches that brought no usable answer: refused, timed out, broken";
+    ORIGIN_LATENCY = Histogram "larder_origin_latency_seconds"
+        [] "Time from a request to the final head of the origin's answer";
+    EVICTIONS = Counter "larder_evictions"
+        [] "Cache keys evicted from memory for room";
+    CACHE_KEYS = Gauge "larder_cache_keys"
+        [] "Cache keys held in memory";
+    STORED_BYTES = Gauge "larder_stored_bytes"
+        [] "Bytes of memory that stored responses take, with everything that belongs to them";
+    IN_FLIGHT_BYTES = Gauge "larder_in_flight_bytes"
+        [] "Bytes of memory that bodies on their way into the store take";
+    BUDGET_BYTES = Gauge "larder_budget_bytes"
+        [] "Bytes of memory that stored and in flight may take together";
+    CONNECTIONS_ACCEPTED = Counter "larder_connections_accepted"
+        [] "Connections accepted from clients";
+    CONNECTIONS_ACTIVE = Gauge "larder_connections_active"
+        [] "Connections of clients open now";
+    CONNECTIONS_REFUSED = Counter "larder_connections_refused"
+        [] "Connections turned away by a limit";
+    CONNECTION_TIMEOUTS = Counter "larder_connection_timeouts"
+        [] "Connections ended by a time limit, idle ones aside";
+    HANDSHAKES = Counter "larder_handshakes"
+        [] "TLS handshakes completed with clients";
+    HANDSHAKES_FAILED = Counter "larder_handshakes_failed"
+        [] "TLS handshakes and PROXY protocol headers that failed or took too long";
+    PROTOCOL_ERRORS = Counter "larder_protocol_errors"
+        [] "Requests that were not HTTP";
+    RECEIVED_BYTES = Counter "larder_received_bytes"
+        [] "Bytes of HTTP read from clients";
+    SENT_BYTES = Counter "larder_sent_bytes"
+        [] "Bytes of HTTP written to clients";
+    PANICS = Counter "larder_panics"
+        [] "Requests ended by a fault in Larder itself: please report it";
+    ORIGIN_ACTIVE = Gauge "larder_origin_active" ["origin"]
+        "Fetches under way";
+    ORIGIN_QUEUED = Gauge "larder_origin_queued" ["origin"]
+        "Fetches that wait for their turn";
+    SERVER_HEALTHY = Gauge "larder_server_healthy" ["origin", "server"]
+        "1 while a server is asked, 0 while it rests after failures or its health check fails";
+    SERVER_ACTIVE = Gauge "larder_server_active" ["origin", "server"]
+        "Fetches under way with a server";
+    SERVER_FAILURES = Counter "larder_server_failures" ["origin", "server"]
+        "Failures of a server since the configuration was loaded";
+    LOG_LOST = Counter "larder_log_lost"
+        [] "Access log records lost because the writer did not keep up";
+    BUILD = Gauge "larder_build_info" ["version"]
+        "Always 1; its label names the version";
+    STARTED = Gauge "larder_start_time_seconds"
+        [] "When the program started, in seconds since 1970";
+}

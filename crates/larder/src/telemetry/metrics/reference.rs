@@ -1,0 +1,50 @@
+//! The reference page of metrics, made from the table.
+
+use super::names::{ALL, Kind, Metric};
+use proxy::outcome::{FORWARDS, HIT_KINDS};
+use std::fmt::Write;
+
+const HEAD: &str = "\
+# Metrics
+
+`GET /metrics` on the admin address (127.0.0.1:9180 unless `--admin` or `admin` says otherwise) answers in OpenMetrics text,
+which Prometheus and everything that speaks its language reads. The figures are sums over all workers. Counters begin at zero
+when the program starts; a reload keeps them, except those of servers. Their samples end in `_total`.
+
+This page is made from the program's own table: `larder/src/telemetry/metrics/names.rs`.
+
+| metric | kind | labels | meaning |
+|---|---|---|---|
+";
+
+/// The page as Markdown.
+pub fn reference() -> String {
+    let mut page = HEAD.to_owned();
+    for metric in ALL {
+        // Writing to a string does not fail.
+        let _ = writeln!(page, "{}", row(metric));
+    }
+    let reasons: Vec<&str> = FORWARDS.iter().map(|forward| forward.token()).collect();
+    let _ = writeln!(page, "\n`kind` of hits is one of {}.", list(&HIT_KINDS));
+    let _ = writeln!(page, "`reason` is one of {}.", list(&reasons));
+    page
+}
+
+fn row(metric: &Metric) -> String {
+    let (name, help) = (metric.name, metric.help);
+    let (kind, suffix) = match metric.kind {
+        Kind::Counter => ("counter", "_total"),
+        Kind::Gauge => ("gauge", ""),
+        Kind::Histogram => ("histogram", ""),
+    };
+    let labels = match metric.labels {
+        [] => String::new(),
+        labels => list(labels),
+    };
+    format!("| `{name}{suffix}` | {kind} | {labels} | {help} |")
+}
+
+fn list(words: &[&str]) -> String {
+    let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
+    words.join(", ")
+}
