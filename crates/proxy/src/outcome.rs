@@ -10,6 +10,7 @@ use rules::{
 use std::{
     net::SocketAddr,
     sync::{
+        Arc,
         atomic::{AtomicU64, Ordering::Relaxed},
         mpsc::SyncSender,
     },
@@ -288,15 +289,23 @@ pub struct Ending {
     record: Option<Record>,
     began: Instant,
     log: SyncSender<Record>,
+    counters: Arc<Counters>,
 }
 
 impl Ending {
-    /// `record` goes to `log` when this is dropped.
-    pub fn new(record: Record, began: Instant, log: SyncSender<Record>) -> Self {
+    /// `record` goes to `log` when this is dropped, on the worker that `counters` belong to; where it cannot go there, it is
+    /// counted as lost.
+    pub fn new(
+        record: Record,
+        began: Instant,
+        log: SyncSender<Record>,
+        counters: Arc<Counters>,
+    ) -> Self {
         Self {
             record: Some(record),
             began,
             log,
+            counters,
         }
     }
 
@@ -313,7 +322,9 @@ impl Drop for Ending {
         if let Some(mut record) = self.record.take() {
             record.took = self.began.elapsed();
             // A full queue loses the record rather than make a client wait for a log.
-            let _ = self.log.try_send(record);
+            if self.log.try_send(record).is_err() {
+                bump(&self.counters.log_lost);
+            }
         }
     }
 }

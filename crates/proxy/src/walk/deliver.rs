@@ -229,7 +229,8 @@ pub fn finish(
     worker.counters.count(outcome, status);
     let mut response = assemble(status, fields, content);
     if let Some(log) = &worker.log {
-        let ending = Ending::new(record(ask, status, outcome), ask.began, log.clone());
+        let record = record(ask, status, outcome);
+        let ending = Ending::new(record, ask.began, log.clone(), worker.counters.clone());
         response.body_mut().watched(ending);
     }
     response
