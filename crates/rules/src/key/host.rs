@@ -12,14 +12,21 @@ pub fn normalize_host<'a>(authority: &'a str, scheme: &str) -> Option<Cow<'a, st
         Some(address) => normalize_address(name, address.strip_suffix(']')?)?,
         None => normalize_name(name)?,
     };
-    let port = match port {
-        None | Some("") => None,
-        Some(digits) => Some(port_number(digits)?).filter(|&port| !is_default(port, scheme)),
-    };
-    match (name, port) {
-        (name, None) => Some(name),
-        (name, Some(port)) => Some(with_port(authority, &name, port)),
+    let digits = port.unwrap_or_default();
+    if digits.is_empty() {
+        return Some(name);
     }
+    let port = port_number(digits)?;
+    if is_default(port, scheme) {
+        return Some(name);
+    }
+    let untouched = matches!(name, Cow::Borrowed(_))
+        && name.len() + 1 + digits.len() == authority.len()
+        && (digits.len() == 1 || !digits.starts_with('0'));
+    if untouched {
+        return Some(Cow::Borrowed(authority));
+    }
+    Some(Cow::Owned(format!("{name}:{port}")))
 }
 
 /// The name and what stands behind the colon that follows it.
@@ -44,16 +51,6 @@ fn port_number(digits: &str) -> Option<u16> {
 const fn is_default(port: u16, scheme: &str) -> bool {
     (port == 80 && scheme.eq_ignore_ascii_case("http"))
         || (port == 443 && scheme.eq_ignore_ascii_case("https"))
-}
-
-/// `name:port`, borrowed where `authority` is just that.
-fn with_port<'a>(authority: &'a str, name: &str, port: u16) -> Cow<'a, str> {
-    let joined = format!("{name}:{port}");
-    if joined == authority {
-        Cow::Borrowed(authority)
-    } else {
-        Cow::Owned(joined)
-    }
 }
 
 /// A registered name or an IPv4 address.

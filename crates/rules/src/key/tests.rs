@@ -96,6 +96,8 @@ fn hosts_have_one_spelling() {
         ("a.example:443", "https", Some("a.example")),
         ("a.example:80", "https", Some("a.example:80")),
         ("a.example:08080", "http", Some("a.example:8080")),
+        ("a.example:0", "http", Some("a.example:0")),
+        ("a.example:00", "http", Some("a.example:0")),
         ("a.example.", "http", Some("a.example")),
         ("A.example.:8080", "http", Some("a.example:8080")),
         ("127.0.0.1:8080", "http", Some("127.0.0.1:8080")),

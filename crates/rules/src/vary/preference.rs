@@ -8,9 +8,33 @@ use super::member::{FULL, Member, Members, Unquoted, is_token};
 use http::{HeaderValue, header::GetAll};
 use std::cmp::{Ordering, Reverse};
 
+/// What browsers and the usual tools send as `Accept-Encoding`, and the normal form of it: they need not be read again on
+/// every hit.
+pub(super) const COMMON_CODINGS: [(&[u8], &[u8]); 6] = [
+    (b"gzip, deflate, br, zstd", b"br,deflate,gzip,zstd"),
+    (b"gzip, deflate, br", b"br,deflate,gzip"),
+    (b"gzip, deflate", b"deflate,gzip"),
+    (b"gzip,deflate", b"deflate,gzip"),
+    (b"gzip", b"gzip"),
+    (b"identity", b""),
+];
+
+fn common_codings(lines: &GetAll<'_, HeaderValue>) -> Option<&'static [u8]> {
+    let mut lines = lines.iter();
+    let (Some(only), None) = (lines.next(), lines.next()) else {
+        return None;
+    };
+    let known = |(written, _): &&(&[u8], &[u8])| *written == only.as_bytes();
+    COMMON_CODINGS.iter().find(known).map(|(_, normal)| *normal)
+}
+
 /// `Accept-Encoding` (RFC 9110 section 12.5.3) by meaning: `x-gzip` is `gzip`, order and repetition do not count, and a
 /// member goes that says no more than its absence would.
 pub(super) fn append_codings(lines: &GetAll<'_, HeaderValue>, into: &mut Vec<u8>) -> bool {
+    if let Some(normal) = common_codings(lines) {
+        into.extend_from_slice(normal);
+        return true;
+    }
     let Some(mut members) =
         Members::read(lines, |name| is_token(name).then(|| without_alias(name)))
     else {

@@ -121,6 +121,18 @@ fn codings_that_match() {
     check(&ACCEPT_ENCODING, rows);
 }
 
+#[test]
+fn common_codings_have_the_normal_form_that_reading_gives() {
+    for (written, expected) in preference::COMMON_CODINGS {
+        // A comma in front makes it uncommon and changes nothing.
+        let read = format!(",{}", std::str::from_utf8(written).unwrap());
+        assert_eq!(
+            normal(&ACCEPT_ENCODING, &read).unwrap().as_bytes(),
+            expected
+        );
+    }
+}
+
 /// RFC 9110 sections 12.5.2 and 12.5.4.
 #[test]
 fn languages_and_charsets_that_match() {
