@@ -22,6 +22,7 @@ fn gullible(request: &Request) -> Reply {
 fn fields_that_change_pages_without_being_keyed_are_not_passed_on() {
     let (origin, larder) = start();
     origin.otherwise(gullible);
+    let mut reached = Vec::new();
     for (number, name) in [
         "X-Forwarded-Host",
         "X-Forwarded-Server",
@@ -50,8 +51,11 @@ fn fields_that_change_pages_without_being_keyed_are_not_passed_on() {
         let path = format!("/{number}");
         larder.get(&path).header(name, "evil").send();
         let victim = larder.get(&path).send();
-        assert_eq!(victim.text(), path, "{name} reached the origin");
+        if victim.text() != path {
+            reached.push(name);
+        }
     }
+    assert!(reached.is_empty(), "these reached the origin: {reached:?}");
 }
 
 #[test]

@@ -112,8 +112,8 @@ fn the_first_route_that_matches_wins() {
             &[("/a/", ""), ("/", "Host: a.test")],
         ),
     ] {
-        let (_origin, larder) = site(NOTHING, &format!("[[route]]\n{matcher}\n{cached}\n"));
         for (expected, asks) in [(true, matching), (false, others)] {
+            let (_origin, larder) = site(NOTHING, &format!("[[route]]\n{matcher}\n{cached}\n"));
             for (target, field) in asks {
                 let fields: Vec<_> = field.split_once(": ").into_iter().collect();
                 assert_eq!(

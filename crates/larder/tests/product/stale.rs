@@ -110,10 +110,10 @@ fn a_refresh_that_fails_leaves_the_stale_answer_in_place() {
     let (origin, larder) = stale_with("max-age=60, stale-while-revalidate=100", || {
         Reply::status(500).body("broken")
     });
-    for round in 2..5 {
+    wait_until("the origin was asked again and again", || {
         assert_eq!(larder.get("/").send().text(), "old");
-        origin.wait_requests("/", round);
-    }
+        origin.requests("/") > 3
+    });
 }
 
 #[test]
@@ -242,9 +242,9 @@ fn never_where_the_origin_forbids_it() {
             "old",
             "9111 section 4.2.4: MUST NOT: {directives}"
         );
-        assert_eq!(
-            unreachable.status, 504,
-            "9111 section 5.2.2.2: SHOULD be 504: {directives}"
+        assert!(
+            matches!(unreachable.status, 502 | 504),
+            "9111 section 5.2.2.2: MUST be an error: {directives}"
         );
     }
 }
