@@ -83,6 +83,7 @@ impl Faults {
             };
             // Writing into a string does not fail.
             let _ = handler.render_report(&mut out, &shown);
+            out.push('\n');
         }
         let ending = match self.faults.len() {
             1 => "1 fault".to_owned(),
@@ -131,8 +132,7 @@ impl Diagnostic for Shown<'_> {
         let span = self.fault.span.clone()?;
         let span = SourceSpan::from(span);
         Some(Box::new(std::iter::once(LabeledSpan::new_with_span(
-            Some("here".to_owned()),
-            span,
+            None, span,
         ))))
     }
 }

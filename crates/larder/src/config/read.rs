@@ -60,7 +60,8 @@ fn syntax(error: &toml::de::Error) -> Fault {
 /// What was taken out: the key it stood at, and how that key is written.
 struct Place {
     key: String,
-    in_list: bool,
+    /// The fault is in a member of a list or in the key itself: what to write there is no `key = value`.
+    bare: bool,
     example: Option<Value>,
 }
 
@@ -75,7 +76,7 @@ impl Place {
             (!example.is_object()).then(|| example.to_string())
         };
         match (instead, example()) {
-            (Some(value), _) if self.in_list => fault.instead(format!("write `{value}`")),
+            (Some(value), _) if self.bare => fault.instead(format!("write `{value}`")),
             (Some(value), _) => fault.instead(format!("write `{} = {value}`", self.key)),
             (None, Some(example)) => {
                 fault.instead(format!("for example `{} = {example}`", self.key))
@@ -94,6 +95,14 @@ fn describe(message: &str) -> String {
         if let Some((found, expected)) = parts {
             return format!("expected {expected}, found {found}");
         }
+    }
+    if let Some(rest) = message.strip_prefix("unknown variant ")
+        && let Some((found, known)) = rest.split_once(", expected ")
+    {
+        return format!(
+            "{found} is not known here, only {}",
+            known.trim_start_matches("one of ")
+        );
     }
     message.to_owned()
 }
@@ -114,7 +123,8 @@ fn take(table: &mut DeTable<'_>, schema: View<'_>, span: &Range<usize>) -> Optio
             return inside;
         }
         if covers(&key.span(), span) || covers(&value.span(), span) {
-            found = Some(place(key.get_ref(), false, inner));
+            let in_key = covers(&key.span(), span);
+            found = Some(place(key.get_ref(), in_key, inner));
             break;
         }
     }
@@ -157,11 +167,11 @@ fn take_inside<'i>(
     }
 }
 
-fn place(key: &str, in_list: bool, schema: View<'_>) -> Place {
+fn place(key: &str, bare: bool, schema: View<'_>) -> Place {
     let examples = schema.get("examples").and_then(|list| list.get(0));
     Place {
         key: key.to_owned(),
-        in_list,
+        bare,
         example: examples.or_else(|| schema.get("default")).cloned(),
     }
 }

@@ -48,7 +48,7 @@ impl Page {
             "" => "Top of the file".to_owned(),
             path => format!("`{path}`"),
         };
-        let about = text(schema.get("description"));
+        let about = text(table.get("description"));
         // Writing into a string does not fail.
         let _ = write!(self.text, "\n## {title}\n\n{about}\n\n");
         let is_route = path == "[[route]]";
@@ -103,7 +103,13 @@ impl Page {
         if !words.is_empty() {
             let _ = write!(meaning, " {}", words.join(" "));
         }
-        let examples = schema.get("examples").and_then(Value::as_array);
+        // A default shows how a value is written; an empty list does not.
+        let shows = |default: &Value| default.as_array().is_none_or(|list| !list.is_empty());
+        let needed = !schema.get("default").is_some_and(shows);
+        let examples = schema
+            .get("examples")
+            .filter(|_| needed)
+            .and_then(Value::as_array);
         let shown: Vec<String> = examples.into_iter().flatten().map(code).collect();
         if !shown.is_empty() {
             let _ = write!(meaning, " For example {}.", shown.join(", "));

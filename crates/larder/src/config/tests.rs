@@ -1,1 +1,270 @@
+//! Files in, meaning or faults out.
+//!
+//! `tests/bad/*.toml` are files with faults; beside each lies what `larder check` says of it. After a change that is
+//! meant, run the tests once with `INSTA_UPDATE=always` and read the difference.
 
+use super::{Faults, Flags, meant, parse, reference, schema};
+use http::{HeaderName, HeaderValue};
+use meant::{AccessTarget, Admin};
+use proxy::policy::{Edit, LifetimeMode, StatusPattern};
+use rules::key::{ParamPattern, QueryChoice};
+use serde_json::Value;
+use std::{fmt::Write, fs, io, path::Path, time::Duration};
+
+const ORIGIN: &str = "[[origin]]\nservers = \"http://127.0.0.1:5001\"\n";
+
+fn read(text: &str) -> Result<meant::Config, Faults> {
+    parse(text, "larder.toml", &Flags::default(), |_| Ok(()))
+}
+
+fn good(text: &str) -> meant::Config {
+    read(text).unwrap_or_else(|faults| panic!("{faults}"))
+}
+
+#[test]
+fn faults_are_told_all_at_once() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/config/tests/bad");
+    let mut files: Vec<_> = fs::read_dir(folder)
+        .unwrap()
+        .map(|file| file.unwrap().path())
+        .collect();
+    files.retain(|file| {
+        file.extension()
+            .is_some_and(|extension| extension == "toml")
+    });
+    files.sort();
+    assert!(!files.is_empty());
+    for file in files {
+        let name = file.file_stem().unwrap().to_str().unwrap().to_owned();
+        let text = fs::read_to_string(&file).unwrap();
+        let faults = read(&text).expect_err(&name);
+        insta::with_settings!({ snapshot_path => "tests/bad", prepend_module_to_snapshot => false, omit_expression => true }, {
+            insta::assert_snapshot!(name, faults.render(false));
+        });
+    }
+}
+
+#[test]
+fn an_address_that_is_refused_is_a_fault_like_the_others() {
+    let text =
+        format!("listen = [\":80\", \":81\"]\nworker = 1\nadmin = \"192.0.2.1:9\"\n{ORIGIN}");
+    let faults = parse(&text, "larder.toml", &Flags::default(), |address| {
+        Err(match address.port() {
+            80 => io::ErrorKind::PermissionDenied.into(),
+            81 => io::ErrorKind::AddrInUse.into(),
+            _ => io::ErrorKind::AddrNotAvailable.into(),
+        })
+    });
+    insta::assert_snapshot!(faults.unwrap_err().render(false));
+}
+
+#[test]
+fn without_a_file_one_origin_is_enough() {
+    let flags = Flags {
+        origin: Some("http://127.0.0.1:5001".parse().unwrap()),
+        ..Flags::default()
+    };
+    let config = parse("", "the command line", &flags, |_| Ok(())).unwrap();
+    assert_eq!(config.listeners.len(), 1);
+    assert_eq!(config.listeners[0].address.to_string(), "127.0.0.1:8080");
+    assert_eq!(config.admin, Admin::At("127.0.0.1:9180".parse().unwrap()));
+    assert_eq!(config.memory, 512 << 20);
+    assert_eq!(config.log.access, AccessTarget::Off);
+    assert_eq!(config.origins.len(), 1);
+    let [route] = config.site.routes.as_slice() else {
+        panic!("one route");
+    };
+    assert!(route.policy.cache && route.policy.lifetime.by_status.is_empty());
+    assert!(config.site.report.cache_status && config.site.report.x_cache.is_none());
+}
+
+#[test]
+fn without_anything_the_origin_is_asked_for() {
+    let faults = read("").unwrap_err();
+    assert!(faults.list()[0].what.contains("no origin"), "{faults}");
+}
+
+#[test]
+fn flags_go_before_the_file() {
+    let flags = Flags {
+        origin: Some("https://127.0.0.1:7".parse().unwrap()),
+        listen: vec![super::value::Word::parse("127.0.0.1:0").unwrap()],
+        admin: Some(Admin::Off),
+        memory: Some("2MiB".parse().unwrap()),
+        workers: Some(3),
+        access_log: Some(AccessTarget::Stdout),
+        config: None,
+    };
+    let text = format!(
+        "listen = \":1\"\nadmin = \":2\"\nworkers = 9\nmemory.size = \"1GiB\"\nlog.access = \"off\"\n{ORIGIN}"
+    );
+    let config = parse(&text, "larder.toml", &flags, |_| Ok(())).unwrap();
+    assert_eq!(config.listeners[0].address.to_string(), "127.0.0.1:0");
+    assert_eq!(
+        (config.admin, config.workers, config.memory),
+        (Admin::Off, 3, 2 << 20)
+    );
+    assert_eq!(config.log.access, AccessTarget::Stdout);
+    assert_eq!(config.origins[0].report().servers[0].address, "127.0.0.1:7");
+    // A body that could never be stored is not promised to be.
+    assert_eq!(config.site.routes[0].policy.largest_body, 2 << 20);
+}
+
+#[test]
+fn microcaching_in_one_line() {
+    let config = good(&format!("[defaults]\nttl = \"1s\"\n{ORIGIN}"));
+    let lifetime = &config.site.routes[0].policy.lifetime;
+    assert_eq!(lifetime.mode, LifetimeMode::Default);
+    let second = Duration::from_secs(1);
+    let wanted = [200, 301, 302].map(|code| (StatusPattern::Exact(code), second));
+    assert_eq!(lifetime.by_status, wanted);
+}
+
+#[test]
+fn a_route_replaces_keys_of_the_defaults_whole() {
+    let config = good(&format!(
+        "[defaults]\nttl = \"1s\"\nstale.if_error = \"1h\"\nkey.sort = true\n\
+         [[route]]\npath = \"/a/*\"\nttl.any = \"2s\"\nstale.while_revalidate = \"3s\"\n{ORIGIN}"
+    ));
+    let [a, rest] = config.site.routes.as_slice() else {
+        panic!("two routes");
+    };
+    assert_eq!(
+        a.policy.lifetime.by_status,
+        [(StatusPattern::Any, Duration::from_secs(2))]
+    );
+    assert_eq!(a.policy.stale.if_error, None);
+    assert!(a.policy.key.sort);
+    assert_eq!(rest.policy.stale.if_error, Some(Duration::from_secs(3600)));
+    assert_eq!(
+        (a.name.as_str(), rest.name.as_str()),
+        ("route-1", "default")
+    );
+}
+
+#[test]
+fn the_last_route_matches_everything() {
+    for (routes, count) in [
+        ("", 1),
+        ("[[route]]\npath = \"/a\"\n", 2),
+        ("[[route]]\npath = \"/a\"\n[[route]]\npath = \"/*\"\n", 2),
+        ("[[route]]\nhost = \"*\"\n", 1),
+        ("[[route]]\nhost = \"*\"\nmethod = \"GET\"\n", 2),
+    ] {
+        let config = good(&format!("{routes}{ORIGIN}"));
+        assert_eq!(config.site.routes.len(), count, "{routes}");
+        let matcher = &config.site.routes.last().unwrap().matcher;
+        assert!(
+            matcher.hosts.is_empty() && matcher.paths.is_empty(),
+            "{routes}"
+        );
+    }
+}
+
+#[test]
+fn keys_and_edits() {
+    let config = good(&format!(
+        "[defaults]\nkey = {{ query_except = [\"a\", \"b_*\"], drop = \"c\", headers = \"Accept\", cookies = \"d\" }}\n\
+         response_headers = {{ add = \"X-A: 1\", set = \"X-B: 2\", remove = \"Server\" }}\n{ORIGIN}"
+    ));
+    let policy = &config.site.routes[0].policy;
+    let except = vec![
+        ParamPattern::Name("a".into()),
+        ParamPattern::Prefix("b_".into()),
+    ];
+    assert_eq!(policy.key.query, QueryChoice::Except(except));
+    assert_eq!(policy.key.drop, [ParamPattern::Name("c".into())]);
+    assert_eq!(policy.key.cookies, ["d"]);
+    let name = HeaderName::from_static;
+    let value = HeaderValue::from_static;
+    let wanted = [
+        Edit::Remove(name("server")),
+        Edit::Set(name("x-b"), value("2")),
+        Edit::Add(name("x-a"), value("1")),
+    ];
+    assert_eq!(
+        format!("{:?}", policy.response_edits),
+        format!("{wanted:?}")
+    );
+}
+
+/// A file that says of each key what the reference page calls its default means the same as one that says nothing.
+#[test]
+fn the_reference_tells_the_true_defaults() {
+    let schema = schema();
+    let stated = |path: &str| {
+        let schema = schema.pointer(path).unwrap_or_else(|| panic!("no {path}"));
+        let keys = schema["properties"].as_object().unwrap();
+        let mut lines = String::new();
+        for (key, value) in keys {
+            if let Some(default) = value.get("default") {
+                let _ = writeln!(lines, "{key} = {default}");
+            }
+        }
+        lines
+    };
+    let table = |name: &str| stated(&format!("/$defs/{name}"));
+    let said = format!(
+        "{}[memory]\n{}[limits]\n{}[report]\nnode = \"n\"\n{}[log]\n{}\
+         [defaults]\n{}[defaults.stale]\n{}[defaults.key]\n{}\
+         [[origin]]\n{}[[origin.servers]]\nurl = \"http://127.0.0.1:5001\"\n{}\
+         [origin.timeouts]\n{}[origin.queue]\n{}[origin.retry]\n{}[origin.passive]\n{}[origin.health]\n{}",
+        stated(""),
+        table("Memory"),
+        table("Limits"),
+        table("Report"),
+        table("Log"),
+        table("Defaults"),
+        table("Stale"),
+        table("Key"),
+        table("Origin"),
+        table("Server"),
+        table("Timeouts"),
+        table("Queue"),
+        table("Retry"),
+        table("Passive"),
+        table("Health"),
+    );
+    let silent = format!("report.node = \"n\"\n{ORIGIN}[origin.health]\n");
+    let [said, silent] = [said, silent].map(|text| format!("{:#?}", good(&text)));
+    assert_eq!(said, silent);
+}
+
+#[test]
+fn every_example_in_the_schema_can_be_read() {
+    fn examples<'a>(schema: &'a Value, key: &'a str, found: &mut Vec<(&'a str, &'a Value)>) {
+        let list = schema.get("examples").and_then(Value::as_array);
+        found.extend(list.into_iter().flatten().map(|example| (key, example)));
+        let properties = schema.get("properties").and_then(Value::as_object);
+        for (key, inner) in properties.into_iter().flatten() {
+            examples(inner, key, found);
+        }
+    }
+    let schema = schema();
+    for (name, prefix) in [
+        ("Limits", "[limits]\n"),
+        ("Route", "[[route]]\n"),
+        ("Key", "[defaults.key]\n"),
+    ] {
+        let mut found = Vec::new();
+        examples(&schema["$defs"][name], "", &mut found);
+        for (key, example) in found
+            .into_iter()
+            .filter(|(_, example)| !example.is_object())
+        {
+            let origin = example == "shop";
+            let origin = if origin { "name = \"shop\"" } else { "" };
+            good(&format!("{ORIGIN}{origin}\n{prefix}{key} = {example}\n"));
+        }
+    }
+}
+
+#[test]
+fn the_reference_page_is_up_to_date() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/configuration.md");
+    let page = fs::read_to_string(page).unwrap();
+    assert!(
+        page == reference(),
+        "run: cargo run -p larder -- schema --markdown > docs/configuration.md"
+    );
+}

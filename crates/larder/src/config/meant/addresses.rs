@@ -12,27 +12,48 @@ pub(super) fn check(
     probe: Probe,
     sink: &mut Sink<'_>,
 ) {
-    let admin_span = written.admin.as_ref().map(|text| &text.span);
-    let mut seen: Vec<ListenAddress> = Vec::new();
-    let listeners = listeners
-        .iter()
-        .map(|(listener, span)| (listener.address.clone(), span.as_ref()));
-    let admin = match admin {
-        Admin::At(address) => Some((ListenAddress::Tcp(address), admin_span)),
-        Admin::Off => None,
-    };
-    for (address, span) in listeners.chain(admin) {
-        // Port 0 is another port each time.
-        let fixed = !matches!(&address, ListenAddress::Tcp(tcp) if tcp.port() == 0);
-        if fixed && seen.contains(&address) {
+    let mut seen: Vec<(&ListenAddress, Option<&Range<usize>>)> = Vec::new();
+    for (listener, span) in listeners {
+        let (address, span) = (&listener.address, span.as_ref());
+        if seen.iter().any(|(other, _)| *other == address) && !is_free_choice(address) {
             let what = format!("{address} is listened on twice");
             sink.push(place(span, what).instead("choose another port"));
-        } else if let ListenAddress::Tcp(tcp) = &address
-            && let Err(error) = probe(*tcp)
-        {
-            sink.push(refused(*tcp, &error, span));
+        } else {
+            try_listen(address, span, probe, sink);
         }
-        seen.push(address);
+        seen.push((address, span));
+    }
+    let Admin::At(admin) = admin else {
+        return;
+    };
+    let admin_span = written.admin.as_ref().map(|text| &text.span);
+    let admin = ListenAddress::Tcp(admin);
+    let clash = seen.iter().find(|(address, _)| **address == admin);
+    if let Some((_, span)) = clash
+        && !is_free_choice(&admin)
+    {
+        let what = format!("{admin} is the admin address too");
+        sink.push(place(admin_span.or(*span), what).instead("choose another port"));
+    } else {
+        try_listen(&admin, admin_span, probe, sink);
+    }
+}
+
+/// Port 0 is another port each time.
+const fn is_free_choice(address: &ListenAddress) -> bool {
+    matches!(address, ListenAddress::Tcp(tcp) if tcp.port() == 0)
+}
+
+fn try_listen(
+    address: &ListenAddress,
+    span: Option<&Range<usize>>,
+    probe: Probe,
+    sink: &mut Sink<'_>,
+) {
+    if let ListenAddress::Tcp(tcp) = address
+        && let Err(error) = probe(*tcp)
+    {
+        sink.push(refused(*tcp, &error, span));
     }
 }
 

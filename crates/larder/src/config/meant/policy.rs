@@ -163,7 +163,9 @@ pub(super) fn contradictions(written: &Defaults, memory: u64, sink: &mut Sink<'_
 
 /// Keys of a whole policy that do nothing for want of another.
 pub(super) fn without_effect(written: &Defaults, sink: &mut Sink<'_>) {
-    if let (Some(mode), None) = (&written.ttl_mode, &written.ttl) {
+    if let (Some(mode), None) = (&written.ttl_mode, &written.ttl)
+        && !matches!(mode.value, written::TtlMode::Default)
+    {
         sink.missing(
             Fault::at(&mode.span, "`ttl_mode` has no effect without `ttl`")
                 .instead("add `ttl = \"60s\"`"),

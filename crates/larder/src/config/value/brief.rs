@@ -79,6 +79,8 @@ impl<'de, T: Short> de::Visitor<'de> for BriefVisitor<T> {
         write!(f, "{} as a string or a table", T::WHAT)
     }
     fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
+        // Only a fault that is raised in here gets its place; where the text stands shows later.
+        T::short(text, 0..0).map_err(E::custom)?;
         Ok(TextOrTable::Text(text.to_owned()))
     }
     fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
