@@ -9,7 +9,7 @@ use super::{
     shared::{Shared, Slot},
     stream::Socket,
     task,
-    watch::{Order, Patience, Verdict, Watch, Worker},
+    watch::{Order, Patience, Stage, Verdict, Watch, Worker},
 };
 use crate::listen::counters::add;
 use std::{
@@ -23,9 +23,9 @@ use std::{
     task::{Context, Poll},
 };
 use tokio::{
-    net::{TcpListener, TcpStream, UnixListener},
+    net::{TcpListener, TcpStream, UnixListener, UnixStream},
     sync::Notify,
-    task::spawn_local,
+    task::{spawn_local, yield_now},
     time::{Instant, Interval, MissedTickBehavior, interval},
 };
 
@@ -54,9 +54,12 @@ pub async fn accept_loop<S: Serve>(
     let mut resting = false;
     loop {
         if deadline.is_some() {
-            if let Some(mut listener) = listener.take() {
-                place.take_last(&mut listener).await;
+            if let Some(listener) = listener.take() {
+                for accepted in listener.into_rest()? {
+                    place.welcome(accepted);
+                }
                 place.open.tell(Order::Drain);
+                place.open.close_silent().await;
             }
             if place.is_done(deadline) {
                 break;
@@ -121,20 +124,54 @@ impl Listener {
 
     fn poll_accept(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Accepted>> {
         match self {
-            Self::Tcp(listener) => listener.poll_accept(cx).map_ok(|(stream, peer)| {
-                // Answers are written whole; waiting for more to join a packet only delays their tail.
-                let _ = stream.set_nodelay(true);
-                Accepted {
-                    local: stream.local_addr().ok(),
-                    socket: Socket::Tcp(stream),
-                    peer: Some(canonical(peer)),
+            Self::Tcp(listener) => listener
+                .poll_accept(cx)
+                .map_ok(|(stream, peer)| Accepted::tcp(stream, peer)),
+            Self::Unix(listener) => listener
+                .poll_accept(cx)
+                .map_ok(|(stream, _)| Accepted::unix(stream)),
+        }
+    }
+
+    /// What the kernel holds at the end. Not through the runtime, which may not have learnt of it yet.
+    fn into_rest(self) -> io::Result<Vec<Accepted>> {
+        let mut rest = Vec::new();
+        match self {
+            Self::Tcp(listener) => {
+                let listener = listener.into_std()?;
+                while let Ok((stream, peer)) = listener.accept() {
+                    stream.set_nonblocking(true)?;
+                    rest.push(Accepted::tcp(TcpStream::from_std(stream)?, peer));
                 }
-            }),
-            Self::Unix(listener) => listener.poll_accept(cx).map_ok(|(stream, _)| Accepted {
-                socket: Socket::Unix(stream),
-                peer: None,
-                local: None,
-            }),
+            }
+            Self::Unix(listener) => {
+                let listener = listener.into_std()?;
+                while let Ok((stream, _)) = listener.accept() {
+                    stream.set_nonblocking(true)?;
+                    rest.push(Accepted::unix(UnixStream::from_std(stream)?));
+                }
+            }
+        }
+        Ok(rest)
+    }
+}
+
+impl Accepted {
+    fn tcp(stream: TcpStream, peer: SocketAddr) -> Self {
+        // Answers are written whole; waiting for more to join a packet only delays their tail.
+        let _ = stream.set_nodelay(true);
+        Self {
+            local: stream.local_addr().ok(),
+            socket: Socket::Tcp(stream),
+            peer: Some(canonical(peer)),
+        }
+    }
+
+    fn unix(stream: UnixStream) -> Self {
+        Self {
+            socket: Socket::Unix(stream),
+            peer: None,
+            local: None,
         }
     }
 }
@@ -191,18 +228,6 @@ impl<S: Serve> Place<S> {
         }
         if let Socket::Tcp(stream) = socket {
             let _ = say(stream, &Fault::Full.wire());
-        }
-    }
-
-    /// What the kernel had accepted before we stopped listening is served too.
-    async fn take_last(self: &Rc<Self>, listener: &mut Listener) {
-        loop {
-            let next = poll_fn(|cx| match listener.poll_accept(cx) {
-                Poll::Ready(Ok(accepted)) => Poll::Ready(Some(accepted)),
-                Poll::Ready(Err(_)) | Poll::Pending => Poll::Ready(None),
-            });
-            let Some(accepted) = next.await else { return };
-            self.welcome(accepted);
         }
     }
 
@@ -273,6 +298,20 @@ impl Open {
     fn tell(&self, order: Order) {
         for watch in self.watches.borrow().values() {
             watch.tell(order);
+        }
+    }
+
+    /// Closes the connections on which nothing was said yet, after a few turns of the runtime: a first request that the
+    /// kernel holds already is then known, and served. Each turn polls some sixty tasks.
+    async fn close_silent(&self) {
+        let turns = 4 + self.watches.borrow().len() / 16;
+        for _ in 0..turns {
+            yield_now().await;
+        }
+        for watch in self.watches.borrow().values() {
+            if watch.stage() == Stage::Silent {
+                watch.tell(Order::Close);
+            }
         }
     }
 

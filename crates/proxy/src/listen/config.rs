@@ -97,7 +97,7 @@ impl Default for Limits {
             head_time: Duration::from_secs(10),
             idle_time: Duration::from_secs(75),
             body_time: Duration::from_secs(30),
-            write_time: Duration::from_secs(60),
+            write_time: Duration::from_mins(1),
             handshake_time: Duration::from_secs(10),
             linger_time: Duration::from_secs(2),
             http2_streams: 200,

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Written by one worker, read by anyone.
 #[derive(Debug, Default)]
-pub struct Counters {
+pub(super) struct Counters {
     pub(super) accepted: AtomicU64,
     pub(super) closed: AtomicU64,
     pub(super) refused: AtomicU64,
@@ -49,7 +49,7 @@ pub struct Snapshot {
 
 impl Counters {
     /// The counters now.
-    pub fn snapshot(&self) -> Snapshot {
+    pub(super) fn snapshot(&self) -> Snapshot {
         let accepted = self.accepted.load(Relaxed);
         Snapshot {
             accepted,

@@ -27,7 +27,7 @@ mod watch;
 pub use accept::accept_loop;
 pub use bind::{BindError, Bound, bind};
 pub use config::{Address, Limits, ListenConfig};
-pub use counters::{Counters, Snapshot};
+pub use counters::Snapshot;
 pub use drain::{Drain, DrainSwitch, drain};
 pub use interim::InterimSink;
 pub use proxy_protocol::{

@@ -1,4 +1,4 @@
-//! The PROXY protocol, versions 1 and 2 (HAProxy's `proxy-protocol.txt`): a load balancer's word on whom it speaks for.
+//! The PROXY protocol, versions 1 and 2 (`HAProxy`'s `proxy-protocol.txt`): a load balancer's word on whom it speaks for.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -173,13 +173,13 @@ fn read_block(family: u8, block: &[u8]) -> Option<Header> {
 
 /// Walks the TLVs (section 2.2) for `PP2_TYPE_SSL` with `PP2_CLIENT_SSL` set; `None` when their lengths do not add up.
 fn says_tls(mut tlvs: &[u8]) -> Option<bool> {
-    let mut tls = false;
+    let mut encrypted = false;
     while let Some((&[kind, high, low], rest)) = tlvs.split_first_chunk::<3>() {
         let (value, rest) = rest.split_at_checked(usize::from(u16::from_be_bytes([high, low])))?;
         if kind == TLV_SSL {
-            tls = value.first().is_some_and(|client| client & 1 == 1);
+            encrypted = value.first().is_some_and(|client| client & 1 == 1);
         }
         tlvs = rest;
     }
-    tlvs.is_empty().then_some(tls)
+    tlvs.is_empty().then_some(encrypted)
 }

@@ -117,13 +117,13 @@ pub(super) fn answer<S: Serve>(
 /// Why the service is not asked, or gave no answer.
 enum Refusal {
     Fault(Fault),
-    Redirect(Response<Bytes>),
+    Redirect(Box<Response<Bytes>>),
 }
 
 impl Refusal {
     fn response(self, watch: &Watch, http1: bool) -> Response<Bytes> {
         let fault = match self {
-            Self::Redirect(response) => return response,
+            Self::Redirect(response) => return *response,
             Self::Fault(fault) => fault,
         };
         let counters = &watch.worker.counters;
@@ -167,7 +167,9 @@ fn examine<S>(
         RequestBody::watched(body, Arc::clone(&session.watch))
     };
     match session.redirect_https {
-        Some(port) => Err(Refusal::Redirect(redirect::to_https(&parts, port))),
+        Some(port) => Err(Refusal::Redirect(Box::new(redirect::to_https(
+            &parts, port,
+        )))),
         None => Ok(Request::from_parts(parts, body)),
     }
 }

@@ -11,6 +11,7 @@ use super::{
     service::{Session, answer},
     shared::Slot,
     stream::{Stream, Wire},
+    tls::TlsStore,
     watch::{Order, Stage, Watch},
 };
 use hyper::{
@@ -123,26 +124,12 @@ async fn open<S: Serve>(
             return None;
         }
     }
-    let (stream, protocol) = match &place.config.tls {
-        Some(store) => {
-            let shake = TlsAcceptor::from(store.config()).accept(wire);
-            let shaken = unless_told(watch, Order::Timeout, shake).await?;
-            let Ok(tls) = shaken else {
-                add(&counters.handshakes_failed, 1);
-                return None;
-            };
-            add(&counters.handshakes, 1);
-            let protocol = match tls.get_ref().1.alpn_protocol() {
-                Some(b"h2") => Protocol::Http2,
-                _ => Protocol::Http1,
-            };
-            (Stream::Tls(Box::new(tls)), protocol)
-        }
-        None => {
-            watch.enter(Stage::Silent);
-            let found = unless_told(watch, Order::Timeout, detect(&mut wire)).await?;
-            (Stream::Plain(wire), found.ok()?)
-        }
+    let (stream, protocol) = if let Some(store) = &place.config.tls {
+        shake_hands(store, wire, watch).await?
+    } else {
+        watch.enter(Stage::Silent);
+        let found = unless_told(watch, Order::Timeout, detect(&mut wire)).await?;
+        (Stream::Plain(wire), found.ok()?)
     };
     Some(Opened {
         stream,
@@ -150,6 +137,21 @@ async fn open<S: Serve>(
         protocol,
         slot,
     })
+}
+
+async fn shake_hands(store: &TlsStore, wire: Wire, watch: &Watch) -> Option<(Stream, Protocol)> {
+    let counters = &watch.worker.counters;
+    let accepting = TlsAcceptor::from(store.config()).accept(wire);
+    let Ok(tls) = unless_told(watch, Order::Timeout, accepting).await? else {
+        add(&counters.handshakes_failed, 1);
+        return None;
+    };
+    add(&counters.handshakes, 1);
+    let protocol = match tls.get_ref().1.alpn_protocol() {
+        Some(b"h2") => Protocol::Http2,
+        _ => Protocol::Http1,
+    };
+    Some((Stream::Tls(Box::new(tls)), protocol))
 }
 
 async fn read_proxy_header(wire: &mut Wire) -> io::Result<Header> {
@@ -241,14 +243,13 @@ async fn finish_http1(mut meter: Meter, end: End, may_answer: bool, more: bool, 
             add(&watch.worker.counters.protocol_errors, 1);
             Some(Fault::TargetTooLong)
         }
-        End::Told(_) => return,
         End::Over(Ok(())) => None,
         End::Over(Err(error)) if error.is_parse() => {
             add(&watch.worker.counters.protocol_errors, 1);
             linger = true;
             None
         }
-        End::Over(Err(_)) => return,
+        End::Told(_) | End::Over(Err(_)) => return,
     };
     watch.enter(Stage::Linger);
     watch.outbox.close();

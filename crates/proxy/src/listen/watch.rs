@@ -298,17 +298,14 @@ impl Watch {
         let since = self.since.load(Relaxed);
         let stage = self.stage();
         match stage {
-            Stage::Tunnel => return Verdict::Fine,
             Stage::Handshake if over(since, patience.handshake) => {
                 return Verdict::Slow(Order::Close);
             }
             Stage::Linger if over(since, patience.linger) => return Verdict::Idle(Order::Close),
-            // A drain leaves time for a first request that the kernel holds already: the runtime learns of it within a step.
-            Stage::Silent if self.order() == Order::Drain && over(since, 1) => {
-                return Verdict::Idle(Order::Close);
-            }
             Stage::Silent if over(since, patience.idle) => return Verdict::Idle(Order::Close),
-            Stage::Handshake | Stage::Linger | Stage::Silent => return Verdict::Fine,
+            Stage::Handshake | Stage::Linger | Stage::Silent | Stage::Tunnel => {
+                return Verdict::Fine;
+            }
             Stage::Http1 | Stage::Http2 => {}
         }
         let owes = self.write_blocked.load(Relaxed) || self.bodies_owed.load(Relaxed) > 0;

@@ -1,5 +1,7 @@
 //! What is refused, with the sentence that says so, and what is let through.
 
+#![allow(clippy::too_many_lines, reason = "tables")]
+
 use crate::site::{Site, quick};
 
 /// Every row on a connection of its own: what is sent, the status, whether the connection must be closed afterwards.

@@ -6,12 +6,12 @@ use std::{
     fs,
     net::{SocketAddr, TcpListener},
     os::unix::{fs::PermissionsExt, net::UnixListener},
-    path::PathBuf,
+    path::Path,
 };
 use testkit::{Client, scratch_dir};
 
-fn unix(path: &PathBuf) -> ListenConfig {
-    ListenConfig::plain(Address::Unix(path.clone()))
+fn unix(path: &Path) -> ListenConfig {
+    ListenConfig::plain(Address::Unix(path.to_owned()))
 }
 
 #[test]
