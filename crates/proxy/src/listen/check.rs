@@ -110,3 +110,6 @@ fn names_length(raw: &[u8]) -> bool {
             name.eq_ignore_ascii_case(b"content-length")
         })
 }
+
+#[cfg(test)]
+mod tests;

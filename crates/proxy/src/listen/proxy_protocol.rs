@@ -183,3 +183,6 @@ fn says_tls(mut tlvs: &[u8]) -> Option<bool> {
     }
     tlvs.is_empty().then_some(encrypted)
 }
+
+#[cfg(test)]
+mod tests;

@@ -365,3 +365,6 @@ pub(super) enum Verdict {
     /// The client is too slow.
     Slow(Order),
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,140 @@
+use super::{Order, Patience, Reading, Stage, Verdict, Watch, Worker};
+use crate::listen::{config::Limits, counters::Counters};
+use std::{sync::Arc, time::Duration};
+
+/// Limits of so many steps, one apart.
+fn patience() -> Patience {
+    let steps = |n: u64| Duration::from_millis(500 * n);
+    Patience::new(&Limits {
+        tick: steps(1),
+        head_time: steps(10),
+        idle_time: steps(20),
+        body_time: steps(30),
+        write_time: steps(40),
+        handshake_time: steps(50),
+        linger_time: steps(5),
+        ..Limits::default()
+    })
+}
+
+/// What the clock says after so many steps without anything happening, and one step later: the last fine one and the first not.
+fn turns(watch: &Watch, limit: u32) -> (Verdict, Verdict) {
+    let patience = patience();
+    let now = watch.worker.now();
+    // A limit of n steps strikes at n + 2: the step it began in is not whole, and "over" is more than the limit.
+    (
+        watch.judge(now + limit + 1, &patience),
+        watch.judge(now + limit + 2, &patience),
+    )
+}
+
+fn watch(stage: Stage) -> Arc<Watch> {
+    let worker = Worker::new(Arc::new(Counters::default()));
+    let watch = Watch::new(worker);
+    watch.enter(stage);
+    watch
+}
+
+#[test]
+fn each_stage_has_its_limit() {
+    for (stage, limit, verdict) in [
+        (Stage::Handshake, 50, Verdict::Slow(Order::Close)),
+        (Stage::Silent, 20, Verdict::Idle(Order::Close)),
+        (Stage::Http1, 20, Verdict::Idle(Order::Close)),
+        (Stage::Http2, 20, Verdict::Idle(Order::Drain)),
+        (Stage::Linger, 5, Verdict::Idle(Order::Close)),
+    ] {
+        assert_eq!(
+            turns(&watch(stage), limit),
+            (Verdict::Fine, verdict),
+            "{stage:?}"
+        );
+    }
+    let tunnel = watch(Stage::Tunnel);
+    assert_eq!(tunnel.judge(1_000_000, &patience()), Verdict::Fine);
+    let (_, goodbye) = turns(&watch(Stage::Http2), 20 + 6);
+    assert_eq!(
+        goodbye,
+        Verdict::Idle(Order::Close),
+        "a GOAWAY without effect"
+    );
+}
+
+#[test]
+fn a_head_begins_once() {
+    let watch = watch(Stage::Http1);
+    assert_eq!(watch.read(), Reading::HeadBegins);
+    for _ in 0..5 {
+        watch.worker.step();
+        assert_eq!(watch.read(), Reading::HeadGoesOn);
+    }
+    // Five of its ten steps are gone: drops do not buy time.
+    assert_eq!(
+        turns(&watch, 5),
+        (Verdict::Fine, Verdict::Slow(Order::Timeout))
+    );
+    watch.request_begins();
+    assert_eq!(watch.read(), Reading::Other);
+    watch.request_ends();
+    assert_eq!(
+        turns(&watch, 20),
+        (Verdict::Fine, Verdict::Idle(Order::Close))
+    );
+    assert_eq!(watch.read(), Reading::HeadBegins);
+}
+
+#[test]
+fn a_request_in_flight_has_no_limit_of_its_own() {
+    let watch = watch(Stage::Http1);
+    watch.request_begins();
+    assert_eq!(watch.judge(1_000_000, &patience()), Verdict::Fine);
+    watch.await_body(true);
+    assert_eq!(
+        turns(&watch, 30),
+        (Verdict::Fine, Verdict::Slow(Order::Timeout))
+    );
+    watch.await_body(false);
+    assert_eq!(watch.judge(1_000_000, &patience()), Verdict::Fine);
+    watch.owe_body(true);
+    assert_eq!(
+        turns(&watch, 40),
+        (Verdict::Fine, Verdict::Slow(Order::Close))
+    );
+    watch.owe_body(false);
+    watch.blocked();
+    assert_eq!(
+        turns(&watch, 40),
+        (Verdict::Fine, Verdict::Slow(Order::Close))
+    );
+    watch.wrote();
+    assert_eq!(watch.judge(1_000_000, &patience()), Verdict::Fine);
+}
+
+#[test]
+fn the_most_severe_order_stands() {
+    let watch = watch(Stage::Http1);
+    for (told, order) in [
+        (Order::Drain, Order::Drain),
+        (Order::Serve, Order::Drain),
+        (Order::Close, Order::Close),
+        (Order::Timeout, Order::Close),
+    ] {
+        watch.tell(told);
+        assert_eq!(watch.order(), order);
+    }
+}
+
+#[test]
+fn the_clock_wraps() {
+    let watch = watch(Stage::Http1);
+    watch
+        .worker
+        .tick
+        .store(u32::MAX - 1, std::sync::atomic::Ordering::Relaxed);
+    watch.enter(Stage::Http1);
+    assert_eq!(watch.worker.step(), u32::MAX);
+    assert_eq!(watch.worker.step(), 1);
+    let patience = patience();
+    assert_eq!(watch.judge(5, &patience), Verdict::Fine);
+    assert_eq!(watch.judge(25, &patience), Verdict::Idle(Order::Close));
+}
