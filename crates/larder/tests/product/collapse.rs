@@ -1,7 +1,7 @@
 //! Many clients, one fetch.
 
 use crate::common::{Said, counted, serve, start};
-use testkit::{Client, Gate, Larder, Origin, Reply, Response, wait_until};
+use testkit::{Ask, Client, Gate, Larder, Origin, Reply, Response, wait_until};
 
 /// So many clients that have asked for the path and not read anything.
 fn ask(larder: &Larder, path: &str, count: usize) -> Vec<Client> {
@@ -425,4 +425,120 @@ fn followers_have_conditions_and_ranges_of_their_own() {
     );
     let part = larder.get("/").header("Range", "bytes=2-4").send();
     assert_eq!((part.status, part.text().as_str()), (206, "234"));
+}
+
+#[test]
+fn one_that_outgrows_the_limit_while_others_follow_reaches_all_of_them() {
+    let config = "[[origin]]\nservers = \"{origin}\"\n[defaults]\nlargest_body = \"100KiB\"\n";
+    let (origin, larder) = crate::common::start_with(config);
+    let gate = Gate::new();
+    let (start, rest) = (vec![b'a'; 50_000], vec![b'b'; 200_000]);
+    origin.reply(
+        "/",
+        Reply::ok()
+            .cache("max-age=60")
+            .chunked()
+            .body(&start)
+            .hold(&gate)
+            .body(&rest),
+    );
+    let mut readers: Vec<_> = (0..3)
+        .map(|_| {
+            let mut client = larder.get("/").begin();
+            let response = client.read_head();
+            (client, response)
+        })
+        .collect();
+    gate.wait_reached();
+    gate.open();
+    for (client, response) in &mut readers {
+        client.read_content(response);
+        assert!(
+            response.complete && response.body.len() == 250_000,
+            "{} bytes",
+            response.body.len()
+        );
+        assert!(response.body[..50_000] == start && response.body[50_000..] == rest);
+    }
+    assert!(!larder.get("/").send().hit());
+}
+
+#[test]
+fn a_client_that_leaves_before_the_head_lets_the_origin_go() {
+    let (origin, larder) = start();
+    origin.reply("/", Reply::ok().hang());
+    origin.reply("/post", Reply::ok().hang());
+    let clients = [
+        larder.get("/").begin(),
+        larder.ask("POST", "/post").body("x").begin(),
+    ];
+    origin.wait_requests("/", 1);
+    origin.wait_requests("/post", 1);
+    drop(clients);
+    wait_until("both fetches were cancelled", || {
+        origin.abandoned("/") == 1 && origin.abandoned("/post") == 1
+    });
+}
+
+#[test]
+fn a_client_that_does_not_read_holds_the_origin_back() {
+    for reply in [
+        Reply::ok().cache("no-store"),
+        Reply::ok().cache("max-age=60"),
+    ] {
+        let origin = Origin::start();
+        let larder = serve(&origin).args(["--memory", "4MiB"]).start();
+        origin.reply("/endless", reply.chunked().endless(vec![b'x'; 1 << 20]));
+        origin.reply("/", Reply::ok().cache("no-store").body(vec![b'y'; 1 << 20]));
+        let mut idle = larder.get("/endless").begin();
+        idle.read_head();
+        for _ in 0..50 {
+            assert_eq!(larder.get("/").send().body.len(), 1 << 20);
+        }
+        let peak = peak_memory(&larder);
+        assert!(peak < 64, "{peak} MiB in use at most");
+    }
+}
+
+#[test]
+fn upgrades_are_not_shared() {
+    let (origin, larder) = start();
+    origin.reply("/", Reply::upgrade("websocket"));
+    let mut clients: Vec<Client> = (0..3)
+        .map(|_| {
+            Ask::new(larder.client(), "GET", "/")
+                .header("Connection", "Upgrade")
+                .header("Upgrade", "websocket")
+                .begin()
+        })
+        .collect();
+    for client in &mut clients {
+        assert_eq!(client.read_head().status, 101);
+    }
+    for (number, client) in clients.iter_mut().enumerate() {
+        client.send(number.to_string());
+        assert_eq!(client.read_bytes(1), number.to_string().as_bytes());
+    }
+    assert_eq!(origin.requests("/"), 3);
+}
+
+#[test]
+fn a_stream_of_events_that_may_be_stored_still_passes_one_by_one() {
+    for cache in ["no-cache", "max-age=60"] {
+        let (origin, larder) = start();
+        let gate = Gate::new();
+        let reply = Reply::ok()
+            .cache(cache)
+            .header("Content-Type", "text/event-stream")
+            .chunked();
+        origin.reply(
+            "/",
+            reply.body("data: 1\n\n").hold(&gate).body("data: 2\n\n"),
+        );
+        let (mut client, mut response) = reading(&larder, "/", "data: 1\n\n");
+        gate.wait_reached();
+        gate.open();
+        client.read_content(&mut response);
+        assert_eq!(response.text(), "data: 1\n\ndata: 2\n\n");
+    }
 }

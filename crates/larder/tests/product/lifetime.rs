@@ -1,6 +1,7 @@
 //! How long a response stays fresh (RFC 9111 section 4.2, RFC 9213).
 
-use crate::common::{judge_reuse, start};
+use crate::common::{Said, counted, judge_reuse, start};
+use testkit::wait_until;
 
 fn judge(table: &str) {
     let (origin, larder) = start();
@@ -109,4 +110,31 @@ fn oddly_written_lifetimes_are_understood() {
         fetched 200 Expires: Sunday, 06-Nov-94 08:49:37 GMT              -- 9110 5.6.7: RFC 850 dates
     "#,
     );
+}
+
+#[test]
+fn a_lifetime_ends_and_age_grows_until_then() {
+    let (origin, larder) = start();
+    origin.on("/short", |request| counted(request).cache("max-age=1"));
+    origin.on("/long", |request| counted(request).cache("max-age=60"));
+    larder.get("/short").send();
+    larder.get("/long").send();
+    wait_until("a second has passed", || {
+        larder
+            .get("/long")
+            .send()
+            .header("age")
+            .is_some_and(|age| age != "0")
+    });
+    let long = larder.get("/long").send();
+    assert!(
+        long.parameter("ttl")
+            .is_some_and(|ttl| ttl.parse::<i64>().is_ok_and(|ttl| ttl < 60)),
+        "{}",
+        long.said()
+    );
+    wait_until("the short one is fetched again", || {
+        larder.get("/short").send().text() != "1"
+    });
+    assert_eq!(origin.requests("/long"), 1);
 }

@@ -431,3 +431,129 @@ fn max_forwards_ends_here_when_it_is_zero() {
         "9110 section 7.6.2: MUST be decremented"
     );
 }
+
+/// `/page` answers GET at the gate the first time with this reply, and with `after` later; other methods with 204.
+fn held_first(first: Reply) -> (Origin, Larder) {
+    let (origin, larder) = start();
+    origin.on("/page", move |request| {
+        match (request.method.as_str(), request.header("x-second")) {
+            ("GET", None) => first.clone(),
+            ("GET", Some(_)) => Reply::ok().cache("max-age=60").body("after"),
+            _ => Reply::status(204),
+        }
+    });
+    (origin, larder)
+}
+
+#[test]
+fn who_asks_after_an_invalidation_does_not_follow_a_fetch_that_began_before_it() {
+    let (head, body) = (Gate::new(), Gate::new());
+    let reply = || Reply::ok().cache("max-age=60");
+    for (gate, reply) in [
+        (&head, reply().hold_head(&head).body("before")),
+        (&body, reply().length(6).body("bef").hold(&body).body("ore")),
+    ] {
+        let (_origin, larder) = held_first(reply);
+        let mut slow = larder.get("/page").begin();
+        gate.wait_reached();
+        assert_eq!(larder.ask("PUT", "/page").body("new").send().status, 204);
+        let after = larder.get("/page").header("X-Second", "1").send();
+        assert_eq!(after.text(), "after", "{}", after.said());
+        gate.open();
+        assert_eq!(slow.read().text(), "before");
+        assert_eq!(
+            larder.get("/page").header("X-Second", "1").send().text(),
+            "after"
+        );
+    }
+}
+
+#[test]
+fn a_validation_that_began_before_an_invalidation_does_not_bring_the_response_back() {
+    let (origin, larder) = start();
+    let gate = Gate::new();
+    let held = gate.clone();
+    origin.on("/page", move |request| {
+        match (request.method.as_str(), request.header("if-none-match")) {
+            ("GET", None) if held.reached() == 0 => Reply::ok()
+                .cache("max-age=60")
+                .header("Age", "100")
+                .header("ETag", "\"a\"")
+                .body("before"),
+            ("GET", Some(_)) if held.reached() == 0 => Reply::status(304)
+                .cache("max-age=60")
+                .header("ETag", "\"a\"")
+                .hold_head(&held),
+            ("GET", _) => Reply::ok()
+                .cache("max-age=60")
+                .header("ETag", "\"b\"")
+                .body("after"),
+            _ => Reply::status(204),
+        }
+    });
+    larder.get("/page").send();
+    let mut validating = larder.get("/page").begin();
+    gate.wait_reached();
+    larder.ask("DELETE", "/page").send();
+    gate.open();
+    assert_eq!(validating.read().status, 200);
+    assert_eq!(larder.get("/page").send().text(), "after");
+}
+
+#[test]
+fn a_refresh_that_began_before_an_invalidation_is_not_used_after_it() {
+    let (origin, larder) = start();
+    let gate = Gate::new();
+    let held = gate.clone();
+    origin.on("/page", move |request| {
+        match (request.method.as_str(), request.nth) {
+            ("GET", 1) => Reply::ok()
+                .cache("max-age=60, stale-while-revalidate=600")
+                .header("Age", "100")
+                .body("oldest"),
+            ("GET", 2) => Reply::ok()
+                .cache("max-age=60")
+                .hold_head(&held)
+                .body("before"),
+            ("GET", _) => Reply::ok().cache("max-age=60").body("after"),
+            _ => Reply::status(204),
+        }
+    });
+    larder.get("/page").send();
+    assert_eq!(larder.get("/page").send().text(), "oldest");
+    gate.wait_reached();
+    larder.ask("POST", "/page").send();
+    gate.open();
+    for _ in 0..3 {
+        assert_eq!(larder.get("/page").send().text(), "after");
+    }
+}
+
+#[test]
+fn conditions_of_other_methods_are_the_origins_to_judge() {
+    let (origin, larder) = start();
+    origin.on("/", |request| match request.method.as_str() {
+        "GET" => Reply::ok()
+            .cache("max-age=60")
+            .header("ETag", "\"a\"")
+            .body("content"),
+        _ => Reply::status(412),
+    });
+    larder.get("/").send();
+    let answer = larder
+        .ask("PUT", "/")
+        .header("If-Match", "\"a\"")
+        .header("If-None-Match", "*")
+        .body("x")
+        .send();
+    assert_eq!(answer.status, 412);
+    let asked = origin.last("/");
+    assert_eq!(
+        (asked.header("if-match"), asked.header("if-none-match")),
+        (Some("\"a\""), Some("*"))
+    );
+    assert!(
+        larder.get("/").send().hit(),
+        "9111 section 4.4: an error invalidates nothing"
+    );
+}

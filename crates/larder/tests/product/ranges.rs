@@ -462,3 +462,183 @@ fn a_range_within_a_large_stored_response_is_exact() {
         );
     }
 }
+
+#[test]
+fn what_a_part_covers_is_answered_however_it_is_asked_for() {
+    let (origin, larder) = partial();
+    range(&larder, "bytes=10-19");
+    for (asked, content) in [
+        ("bytes=-3", "hij"),
+        ("bytes=15-", "fghij"),
+        ("bytes=12-100", "cdefghij"),
+    ] {
+        let answer = range(&larder, asked);
+        assert_eq!(
+            (answer.status, answer.text().as_str()),
+            (206, content),
+            "{asked}"
+        );
+        assert!(answer.hit(), "9111 section 3.3: {asked}: {}", answer.said());
+    }
+    assert_eq!(origin.requests("/"), 1);
+}
+
+#[test]
+fn what_a_part_covers_only_in_part_is_answered_exactly() {
+    for asked in [
+        "bytes=0-14",
+        "bytes=10-19",
+        "bytes=0-19",
+        "bytes=-12",
+        "bytes=3-",
+    ] {
+        let (_origin, larder) = partial();
+        range(&larder, "bytes=5-14");
+        let answer = range(&larder, asked);
+        let (first, last) = match asked {
+            "bytes=0-14" => (0, 14),
+            "bytes=10-19" => (10, 19),
+            "bytes=0-19" => (0, 19),
+            "bytes=-12" => (8, 19),
+            _ => (3, 19),
+        };
+        assert_eq!(
+            (answer.status, answer.text().as_str()),
+            (206, &CONTENT[first..=last]),
+            "{asked}"
+        );
+        assert_eq!(
+            answer.header("content-range"),
+            Some(format!("bytes {first}-{last}/20").as_str()),
+            "{asked}"
+        );
+    }
+}
+
+#[test]
+fn conditions_and_head_see_the_whole_behind_a_part() {
+    let (_origin, larder) = partial();
+    range(&larder, "bytes=0-4");
+    let knows = larder
+        .get("/")
+        .header("Range", "bytes=0-4")
+        .header("If-None-Match", "\"a\"")
+        .send();
+    assert_eq!(knows.status, 304);
+    let other = larder
+        .get("/")
+        .header("Range", "bytes=0-4")
+        .header("If-Range", "\"b\"")
+        .send();
+    assert_eq!(
+        (other.status, other.text().as_str()),
+        (200, CONTENT),
+        "9110 section 13.1.5"
+    );
+    let head = larder.ask("HEAD", "/").send();
+    assert_eq!(
+        (head.status, head.header("content-length")),
+        (200, Some("20"))
+    );
+    assert_eq!(head.header("content-range"), None);
+}
+
+#[test]
+fn a_stale_part_is_validated_before_it_answers() {
+    let (origin, larder) = start();
+    origin.on("/", |request| {
+        match (request.nth, request.header("if-none-match")) {
+            (1, _) => ranged(request, CONTENT, "\"a\"").header("Age", "100"),
+            (_, Some("\"a\"")) => Reply::status(304)
+                .cache("max-age=60")
+                .header("ETag", "\"a\""),
+            _ => ranged(request, CONTENT, "\"a\""),
+        }
+    });
+    range(&larder, "bytes=0-4");
+    let second = range(&larder, "bytes=0-4");
+    assert_eq!(
+        (second.status, second.text().as_str()),
+        (206, "01234"),
+        "{:?}",
+        second.head
+    );
+    assert_eq!(origin.requests("/"), 2);
+    let third = range(&larder, "bytes=1-2");
+    assert!(third.hit(), "9111 section 4.3.4: {} after {}, asked with {:?}", third.said(), second.said(), origin.recorded("/")[1].head);
+}
+
+#[test]
+fn several_ranges_on_a_miss_are_answered_all_the_same() {
+    let (origin, larder) = start();
+    origin.on("/", |request| match request.header("range") {
+        Some(range) if range.contains(',') => {
+            let reply = Reply::status(206).cache("max-age=60").header("Content-Type", "multipart/byteranges; boundary=x");
+            reply.body("--x\r\nContent-Range: bytes 0-0/20\r\n\r\n0\r\n--x\r\nContent-Range: bytes 2-2/20\r\n\r\n2\r\n--x--\r\n")
+        }
+        _ => ranged(request, CONTENT, "\"a\""),
+    });
+    let answer = range(&larder, "bytes=0-0,2-2");
+    assert!(
+        answer.status == 206 || answer.text() == CONTENT,
+        "{:?}",
+        answer.head
+    );
+    let whole = larder.get("/").send();
+    assert_eq!(
+        (whole.status, whole.text().as_str()),
+        (200, CONTENT),
+        "several parts at once do not stand in for the whole"
+    );
+}
+
+#[test]
+fn a_range_of_something_not_storable_passes_through() {
+    let (origin, larder) = start();
+    origin.on("/", |request| match request.header("range") {
+        Some("bytes=2-3") => Reply::status(206)
+            .cache("no-store")
+            .header("Content-Range", "bytes 2-3/10")
+            .body("cd"),
+        _ => Reply::ok().cache("no-store").body("abcdefghij"),
+    });
+    for _ in 0..3 {
+        let part = range(&larder, "bytes=2-3");
+        assert_eq!(
+            (
+                part.status,
+                part.text().as_str(),
+                part.header("content-range")
+            ),
+            (206, "cd", Some("bytes 2-3/10"))
+        );
+        assert_eq!(larder.get("/").send().text(), "abcdefghij");
+    }
+}
+
+#[test]
+fn a_range_that_follows_a_fill_is_exact() {
+    let (origin, larder) = start();
+    let gate = testkit::Gate::new();
+    let reply = Reply::ok()
+        .cache("max-age=60")
+        .header("ETag", "\"a\"")
+        .length(20);
+    origin.reply(
+        "/",
+        reply.body(&CONTENT[..10]).hold(&gate).body(&CONTENT[10..]),
+    );
+    let mut leader = larder.get("/").begin();
+    gate.wait_reached();
+    let mut early = larder.get("/").header("Range", "bytes=2-4").begin();
+    let mut late = larder.get("/").header("Range", "bytes=8-12").begin();
+    assert_eq!(
+        early.read().text(),
+        "234",
+        "what is there already is sent at once"
+    );
+    gate.open();
+    assert_eq!(late.read().text(), "89abc");
+    assert_eq!(leader.read().text(), CONTENT);
+    assert_eq!(origin.requests("/"), 1);
+}

@@ -199,3 +199,50 @@ fn the_fields_of_a_stored_response_come_back() {
     assert_eq!(hit.header("x-unknown"), Some("a;b=\"c\", d"));
     assert_eq!(hit.header("content-length"), Some("1"));
 }
+
+#[test]
+fn bytes_outside_ascii_come_back_as_they_were() {
+    let (origin, larder) = start();
+    origin.reply(
+        "/",
+        Reply::ok()
+            .cache("max-age=60")
+            .header("X-Name", "caf\u{e9}")
+            .body("x"),
+    );
+    for _ in 0..2 {
+        assert_eq!(
+            larder.get("/").send().header("x-name"),
+            Some("caf\u{c3}\u{a9}"),
+            "9110 section 5.5: obs-text is opaque"
+        );
+    }
+    larder.get("/other").header("X-Name", "caf\u{e9}").send();
+    assert_eq!(
+        origin.last("/other").header("x-name"),
+        Some("caf\u{c3}\u{a9}")
+    );
+}
+
+#[test]
+fn an_empty_answer_is_an_answer() {
+    let (origin, larder) = start();
+    origin.reply("/length", Reply::ok().cache("max-age=60"));
+    origin.reply("/chunked", Reply::ok().cache("max-age=60").chunked());
+    origin.reply("/close", Reply::ok().cache("max-age=60").until_close());
+    for path in ["/length", "/chunked", "/close"] {
+        for hit in [false, true] {
+            let answer = larder.get(path).send();
+            assert_eq!(
+                (
+                    answer.status,
+                    answer.body.len(),
+                    answer.complete,
+                    answer.hit()
+                ),
+                (200, 0, true, hit),
+                "{path}"
+            );
+        }
+    }
+}
