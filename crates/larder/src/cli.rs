@@ -19,7 +19,11 @@ pub enum Command {
     /// Answer requests from the store, or from the application
     Serve(Flags),
     /// Show it: a slow sample application with the cache before it
-    Demo,
+    Demo {
+        /// Where the cache is [default: 127.0.0.1:8080, or a free port where that is taken]
+        #[arg(long, value_name = "ADDR")]
+        listen: Option<std::net::SocketAddr>,
+    },
     /// Tell everything that is wrong with a configuration
     Check {
         /// Configuration file
@@ -42,6 +46,9 @@ pub enum Command {
         /// Its admin address
         #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:9180")]
         admin: std::net::SocketAddr,
+        /// A header field of the request, e.g. 'Accept-Encoding: gzip'; may be repeated
+        #[arg(long = "header", short = 'H', value_name = "FIELD")]
+        headers: Vec<String>,
     },
     /// Print completions for a shell
     Completions {

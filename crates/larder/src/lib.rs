@@ -1,5 +1,10 @@
 //! The program: flags, configuration, wiring, admin, telemetry, commands. Takes no caching decision.
 
+pub mod admin;
 pub mod cli;
+pub mod client;
 pub mod command;
 pub mod config;
+pub mod demo;
+pub mod telemetry;
+pub mod wire;

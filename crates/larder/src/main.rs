@@ -10,6 +10,10 @@ use std::{
     process::ExitCode,
 };
 
+/// Fills and hits allocate small pieces on several threads; see `bench/`.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     match run(Cli::parse().command) {
         Ok(ending) => ending.into(),
@@ -30,9 +34,12 @@ fn run(command: Command) -> io::Result<Ending> {
         }
         Command::Schema { markdown } => command::schema::run(markdown, &mut out),
         Command::Completions { shell } => command::completions::run(shell, &mut out),
-        Command::Serve(_) | Command::Demo | Command::Explain { .. } => {
-            writeln!(io::stderr(), "larder: not here yet")?;
-            Ok(Ending::Refused)
-        }
+        Command::Serve(flags) => command::serve::run(&flags, &mut out, &mut io::stderr()),
+        Command::Demo { listen } => command::demo::run(listen, &mut out, &mut io::stderr()),
+        Command::Explain {
+            url,
+            admin,
+            headers,
+        } => command::explain::run(&url, admin, &headers, &mut out, &mut io::stderr()),
     }
 }

@@ -2,4 +2,7 @@
 
 pub mod check;
 pub mod completions;
+pub mod demo;
+pub mod explain;
 pub mod schema;
+pub mod serve;

@@ -1,0 +1,93 @@
+//! `larder explain`: asks a running Larder why a URL is or is not answered from the store, and says it in plain words.
+
+mod words;
+
+#[cfg(test)]
+mod tests;
+
+use crate::{
+    admin::{Answer, Written},
+    cli::Ending,
+    client::{self, Client},
+};
+use std::{
+    fmt::Write as _,
+    io::{self, Write},
+    net::SocketAddr,
+};
+
+/// Asks the admin API at `admin` about a GET for `url` with the fields `headers` (`Name: value`), and explains on `out`.
+/// Where there is no answer, `err` says why.
+///
+/// # Errors
+/// The output's.
+pub fn run(
+    url: &str,
+    admin: SocketAddr,
+    headers: &[String],
+    out: &mut impl Write,
+    err: &mut impl Write,
+) -> io::Result<Ending> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    match runtime.block_on(ask(admin, &target(url, headers))) {
+        Ok(answer) => {
+            words::write(&answer, out)?;
+            Ok(Ending::Done)
+        }
+        Err(what) => {
+            writeln!(err, "larder: {what}")?;
+            Ok(Ending::Refused)
+        }
+    }
+}
+
+/// The answer, or what to tell the person instead.
+async fn ask(admin: SocketAddr, target: &str) -> Result<Answer, String> {
+    let failed = |error: client::Error| {
+        format!(
+            "no running Larder answers on {admin}: {error}; start one with `larder serve`, or name its admin address with --admin"
+        )
+    };
+    let mut client = Client::connect(admin).await.map_err(failed)?;
+    let response = client.get(target).await.map_err(failed)?;
+    let (status, body) = (response.status(), response.body());
+    if status.is_success()
+        && let Ok(answer) = serde_json::from_slice(body)
+    {
+        return Ok(answer);
+    }
+    match serde_json::from_slice::<Written>(body) {
+        Ok(refusal) => Err(refusal.error),
+        Err(_) => Err(format!(
+            "what answers on {admin} is not Larder's admin API (status {status})"
+        )),
+    }
+}
+
+/// The admin API's target for the question. A fragment is the browser's own business (RFC 9110 section 7.1), and a URL without
+/// a scheme is taken for `http`.
+fn target(url: &str, headers: &[String]) -> String {
+    let url = url.split('#').next().unwrap_or_default();
+    let scheme = if url.contains("://") { "" } else { "http://" };
+    let mut target = format!("/explain?url={scheme}");
+    percent_encode(url, &mut target);
+    for header in headers {
+        target.push_str("&header=");
+        percent_encode(header, &mut target);
+    }
+    target
+}
+
+/// Everything but unreserved characters (RFC 3986 section 2.3).
+fn percent_encode(text: &str, into: &mut String) {
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            into.push(char::from(byte));
+        } else {
+            // Writing to a string does not fail.
+            let _ = write!(into, "%{byte:02X}");
+        }
+    }
+}

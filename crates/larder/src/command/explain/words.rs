@@ -1,0 +1,172 @@
+//! An answer of `/explain` in plain words.
+
+use crate::admin::{Answer, From, Judged};
+use bytesize::ByteSize;
+use std::{
+    io::{self, Write},
+    time::Duration,
+};
+
+/// Writes what `answer` says for a person.
+pub(super) fn write(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "{}", answer.url)?;
+    writeln!(out, "  route  {}", answer.route)?;
+    writeln!(out, "  key    {}", answer.key)?;
+    writeln!(out)?;
+    let from = match answer.from {
+        From::Store => "from the store",
+        From::Origin => "from the origin",
+    };
+    writeln!(out, "A GET now is answered {from}: {}.", why(answer))?;
+    if answer.hit_for_miss {
+        writeln!(
+            out,
+            "Answers for this key could lately not be stored, so requests for it do not wait for each other."
+        )?;
+    }
+    if answer.stored.is_empty() {
+        return Ok(());
+    }
+    writeln!(out)?;
+    let count = answer.stored.len();
+    let noun = if count == 1 {
+        "response is"
+    } else {
+        "responses are"
+    };
+    writeln!(
+        out,
+        "{count} {noun} stored under this key, the newest first:"
+    )?;
+    for (index, stored) in answer.stored.iter().enumerate() {
+        one(index + 1, stored, out)?;
+    }
+    Ok(())
+}
+
+fn one(number: usize, stored: &Judged, out: &mut impl Write) -> io::Result<()> {
+    let length = match stored.length {
+        Some(length) => ByteSize(length).display().iec().to_string(),
+        None => "length not known yet".to_owned(),
+    };
+    let form = match stored.form.as_str() {
+        "parts" => ", parts of it only",
+        "filling" => ", still on its way in",
+        _ => "",
+    };
+    writeln!(out)?;
+    writeln!(out, "  {number}. status {}, {length}{form}", stored.status)?;
+    let lifetime = time(stored.lifetime);
+    writeln!(out, "     {}", age(stored))?;
+    writeln!(out, "     lifetime {lifetime}: {}", source(&stored.source))?;
+    writeln!(out, "     {}", variant(stored))?;
+    writeln!(out, "     {}", standing(stored))
+}
+
+fn age(stored: &Judged) -> String {
+    let (age, left) = (time(stored.age), stored.lifetime - stored.age);
+    if left > 0.0 {
+        format!("age {age}, fresh for {} more", time(left))
+    } else {
+        format!("age {age}, stale for {}", time(-left))
+    }
+}
+
+fn variant(stored: &Judged) -> String {
+    let nominated = stored.nominated.join(", ");
+    if stored.nominated.is_empty() {
+        "the same for every request (no Vary)".to_owned()
+    } else if stored.matches {
+        format!("varies by {nominated}: this request matches")
+    } else {
+        format!(
+            "varies by {nominated}: this request differs in {}",
+            stored.differing.join(", ")
+        )
+    }
+}
+
+fn standing(stored: &Judged) -> String {
+    let reason = stored.reason.as_deref().unwrap_or_default();
+    if stored.invalidated {
+        return "invalidated: it is never sent again".to_owned();
+    }
+    let standing = match stored.verdict.as_str() {
+        "fresh" => "may be sent as it is".to_owned(),
+        "stale" => format!("may be sent although stale: {}", token(reason)),
+        _ => format!("not without asking the origin: {}", token(reason)),
+    };
+    match (stored.selected, stored.matches) {
+        (true, _) => format!("selected; {standing}"),
+        (false, true) => format!("not selected, a newer one matches too; {standing}"),
+        (false, false) => standing,
+    }
+}
+
+fn why(answer: &Answer) -> String {
+    let reason = token(&answer.why);
+    match &answer.detail {
+        Some(detail) if answer.why == "bypass" => format!("{reason} ({})", bypass(detail)),
+        Some(detail) => format!("{reason} ({})", token(detail)),
+        None => reason.to_owned(),
+    }
+}
+
+fn bypass(detail: &str) -> &str {
+    match detail {
+        "route" => "the route does not cache",
+        "cookie" => "a cookie of the request is on the route's list",
+        "header" => "a header field of the request is on the route's list",
+        "path" => "the path is on the route's list",
+        "method" => "the method is on the route's list",
+        "query" => "a query parameter is on the route's list",
+        other => other,
+    }
+}
+
+/// A reason in words; the reason itself where it has none.
+fn token(token: &str) -> &str {
+    match token {
+        "fresh" => "a stored response matches and is fresh",
+        "stale-while-revalidate" => {
+            "a stored response matches; it is stale, but within its stale-while-revalidate window, and is refreshed meanwhile"
+        }
+        "max-stale" => "the request's max-stale accepts a stale response",
+        "bypass" => "the configuration lets this request pass the store by",
+        "uri-miss" => "nothing is stored under its key",
+        "vary-miss" => "no stored response fits this request",
+        "stale" => "the stored response must be validated first",
+        "request" => "the request does not accept what is stored",
+        "partial" => "only parts of the response are stored",
+        "expired" => "it is past its lifetime",
+        "no-cache" => "its no-cache demands validation each time",
+        "request-no-cache" => "the request says no-cache",
+        "request-age" => "the request wants a younger one",
+        "invalidated" => "the one that matches was invalidated",
+        "parts" => "the rest has to be fetched",
+        other => other,
+    }
+}
+
+fn source(source: &str) -> &str {
+    match source {
+        "override" => "the configuration's, whatever the origin says",
+        "targeted" => "from a field meant for this cache (such as CDN-Cache-Control)",
+        "s-maxage" => "from s-maxage in Cache-Control",
+        "max-age" => "from max-age in Cache-Control",
+        "expires" => "from Expires",
+        "default" => "the configuration's, as the origin gives none",
+        "heuristic" => "a tenth of the time since Last-Modified, as the origin gives none",
+        "none" => "neither the origin nor the configuration gives one",
+        other => other,
+    }
+}
+
+/// Seconds for a person: `3.2s`, `2m 5s`.
+fn time(seconds: f64) -> String {
+    if seconds < 10.0 {
+        return format!("{seconds:.1}s");
+    }
+    let time = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
+    humantime::format_duration(Duration::from_secs(time.as_secs())).to_string()
+}

@@ -1,0 +1,11 @@
+//! What `larder demo` shows: a slow application, and a visitor who asks it through the cache.
+
+mod application;
+mod content;
+mod tour;
+
+#[cfg(test)]
+mod tests;
+
+pub use application::Application;
+pub use tour::{Broken, Tour};

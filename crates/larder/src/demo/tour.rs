@@ -1,0 +1,242 @@
+//! What the demonstration shows, measured while it is shown.
+
+use super::{Application, content::DELAY};
+use crate::client::{self, Client};
+use bytes::Bytes;
+use http::Response;
+use std::{
+    io::{self, Write},
+    net::SocketAddr,
+    time::Duration,
+};
+use tokio::time::{Instant, sleep};
+
+/// The page that the tour asks for; it has a lifetime of a second.
+const PATH: &str = "/tour";
+
+/// After this time without requests the page is past its lifetime, whatever was fetched last.
+const STALE: Duration = Duration::from_millis(1300);
+
+/// How often a stored page is asked for, and how long at most: within half its lifetime.
+const HITS: usize = 100;
+const HITS_TIME: Duration = Duration::from_millis(400);
+
+/// How long a newer page may take to appear, and how often we look.
+const NEWER: Duration = Duration::from_secs(10);
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Why the tour ended early.
+#[derive(Debug, thiserror::Error)]
+pub enum Broken {
+    /// Something did not come out as promised: a fault in Larder.
+    #[error("this did not come out as promised: {0}")]
+    Promise(String),
+    /// No answer from the cache.
+    #[error("the cache did not answer: {0}")]
+    Cache(#[from] client::Error),
+    /// The application could not be started again, or nothing can be printed.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// A visitor who asks the cache for a page, and tells what comes.
+pub struct Tour<'a, W> {
+    cache: SocketAddr,
+    application: &'a mut Application,
+    out: &'a mut W,
+}
+
+/// One request and what came of it.
+struct Visit {
+    took: Duration,
+    /// Which page it is, as the application counts.
+    page: u64,
+    /// The value of `Cache-Status`.
+    said: String,
+}
+
+impl Visit {
+    fn hit(&self) -> bool {
+        self.said.split(';').any(|part| part.trim() == "hit")
+    }
+}
+
+impl<'a, W: Write> Tour<'a, W> {
+    /// Of `application`, through the cache at `cache`, told on `out`.
+    pub fn new(cache: SocketAddr, application: &'a mut Application, out: &'a mut W) -> Self {
+        Self {
+            cache,
+            application,
+            out,
+        }
+    }
+
+    /// Shows everything. Leaves the application running.
+    ///
+    /// # Errors
+    /// The first thing that does not come out as promised.
+    pub async fn run(mut self) -> Result<(), Broken> {
+        self.miss().await?;
+        self.hits().await?;
+        let page = self.stale().await?;
+        self.stopped(page).await?;
+        self.started_again(page).await
+    }
+
+    async fn miss(&mut self) -> Result<(), Broken> {
+        self.say(
+            "1. The first request. Nothing is stored yet, so the application has to make the page.",
+        )?;
+        let visit = self.visitor().await?.visit().await?;
+        self.show(&visit, "")?;
+        promise(
+            visit.took >= DELAY && !visit.hit(),
+            "the first request goes to the application",
+            &visit,
+        )
+    }
+
+    async fn hits(&mut self) -> Result<(), Broken> {
+        self.say("2. The same page, again and again. It is answered from the store.")?;
+        let mut visitor = self.visitor().await?;
+        let began = Instant::now();
+        let mut visits = Vec::new();
+        while visits.is_empty() || (visits.len() < HITS && began.elapsed() < HITS_TIME) {
+            let visit = visitor.visit().await?;
+            promise(
+                visit.hit(),
+                "the second request is answered from the store",
+                &visit,
+            )?;
+            visits.push(visit);
+        }
+        visits.sort_by_key(|visit| visit.took);
+        let note = format!("the median of {} requests", visits.len());
+        match visits.get(visits.len() / 2) {
+            Some(median) => self.show(median, &note),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the page that is stored in the end.
+    async fn stale(&mut self) -> Result<u64, Broken> {
+        self.say("3. A second later the page is past its lifetime. Nobody waits: the old one is sent while a new one is made.")?;
+        sleep(STALE).await;
+        let visit = self.visitor().await?.visit().await?;
+        self.show(&visit, "the old page, at once")?;
+        let stale = visit.hit() && visit.said.contains("stale-while-revalidate");
+        promise(
+            stale,
+            "a page past its lifetime is sent while a new one is made",
+            &visit,
+        )?;
+        let newer = self.newer(visit.page).await?;
+        self.show(&newer, "the new page")?;
+        Ok(newer.page)
+    }
+
+    async fn stopped(&mut self, page: u64) -> Result<(), Broken> {
+        self.say("4. The application is stopped, and the page is past its lifetime again. It is still answered.")?;
+        self.application.stop();
+        let address = self.application.address();
+        match Client::connect(address).await {
+            Ok(_) => {
+                return Err(Broken::Promise(format!(
+                    "the application stops, but something answers on {address}"
+                )));
+            }
+            Err(error) => writeln!(self.out, "     the application itself: {error}")?,
+        }
+        sleep(STALE).await;
+        let visit = self.visitor().await?.visit().await?;
+        self.show(&visit, "")?;
+        let same = visit.hit() && visit.page == page;
+        promise(
+            same,
+            "a page is still answered when the application is stopped",
+            &visit,
+        )
+    }
+
+    async fn started_again(&mut self, page: u64) -> Result<(), Broken> {
+        self.say("5. The application is started again, and new pages come through.")?;
+        self.application.start_again()?;
+        let newer = self.newer(page).await?;
+        self.show(&newer, "")
+    }
+
+    /// Asks until a page later than `page` comes.
+    async fn newer(&mut self, page: u64) -> Result<Visit, Broken> {
+        let began = Instant::now();
+        let mut visitor = self.visitor().await?;
+        loop {
+            sleep(LOOK).await;
+            let visit = visitor.visit().await?;
+            if visit.page > page {
+                return Ok(visit);
+            }
+            promise(
+                began.elapsed() < NEWER,
+                "a new page takes the old one's place",
+                &visit,
+            )?;
+        }
+    }
+
+    async fn visitor(&self) -> Result<Visitor, Broken> {
+        Ok(Visitor(Client::connect(self.cache).await?))
+    }
+
+    fn say(&mut self, what: &str) -> Result<(), Broken> {
+        writeln!(self.out, "\n{what}")?;
+        Ok(self.out.flush()?)
+    }
+
+    fn show(&mut self, visit: &Visit, note: &str) -> Result<(), Broken> {
+        let took = format!("{:.2} ms", visit.took.as_secs_f64() * 1e3);
+        let line = format!("     GET {PATH}  {took:>10}  page {}  {note}", visit.page);
+        writeln!(self.out, "{}", line.trim_end())?;
+        writeln!(self.out, "       Cache-Status: {}", visit.said)?;
+        Ok(self.out.flush()?)
+    }
+}
+
+/// A connection to the cache.
+struct Visitor(Client);
+
+impl Visitor {
+    async fn visit(&mut self) -> Result<Visit, Broken> {
+        let began = Instant::now();
+        let response = self.0.get(PATH).await?;
+        let took = began.elapsed();
+        let said = response.headers().get("cache-status");
+        let said = said.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
+        let said = said.unwrap_or_default();
+        let page = page(&response).ok_or_else(|| {
+            let status = response.status();
+            Broken::Promise(format!(
+                "every request gets the page, but there came {status} ({said})"
+            ))
+        })?;
+        Ok(Visit { took, page, said })
+    }
+}
+
+/// The number on the page.
+fn page(response: &Response<Bytes>) -> Option<u64> {
+    let text = std::str::from_utf8(response.body()).ok()?;
+    let (_, after) = text.split_once("Page <b>")?;
+    let (number, _) = after.split_once("</b>")?;
+    let number = number.parse().ok()?;
+    response.status().is_success().then_some(number)
+}
+
+fn promise(kept: bool, promise: &str, visit: &Visit) -> Result<(), Broken> {
+    if kept {
+        return Ok(());
+    }
+    let (page, took, said) = (visit.page, visit.took.as_millis(), &visit.said);
+    Err(Broken::Promise(format!(
+        "{promise}, but page {page} came after {took} ms with Cache-Status: {said}"
+    )))
+}
