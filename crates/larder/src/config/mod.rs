@@ -8,6 +8,7 @@ pub mod meant;
 mod read;
 mod reference;
 mod schema;
+mod syntax;
 pub mod value;
 pub mod written;
 
@@ -38,21 +39,30 @@ pub fn load(flags: &Flags) -> Result<meant::Config, Faults> {
 /// Every fault at once, each with its place.
 pub fn load_probing(flags: &Flags, probe: Probe) -> Result<meant::Config, Faults> {
     let Some(path) = &flags.config else {
-        return parse("", "the command line", flags, probe);
+        return parse_probing("", "the command line", flags, probe);
     };
     let file = path.display().to_string();
     let text = read_file(path).map_err(|error| {
         let fault = Fault::anywhere(format!("cannot read {file}: {error}"));
         Faults::new(file.clone(), String::new(), vec![fault])
     })?;
-    parse(&text, &file, flags, probe)
+    parse_probing(&text, &file, flags, probe)
 }
 
-/// Reads `text`, which `file` names in messages.
+/// Reads `text`, which `file` names in messages, and what the flags say beside it.
 ///
 /// # Errors
 /// Every fault at once, each with its place.
-pub fn parse(text: &str, file: &str, flags: &Flags, probe: Probe) -> Result<meant::Config, Faults> {
+pub fn parse(text: &str, file: &str, flags: &Flags) -> Result<meant::Config, Faults> {
+    parse_probing(text, file, flags, |_| Ok(()))
+}
+
+fn parse_probing(
+    text: &str,
+    file: &str,
+    flags: &Flags,
+    probe: Probe,
+) -> Result<meant::Config, Faults> {
     let mut faults = Vec::new();
     let written = read::read(text, &mut faults);
     let meant = meant::build(&written, flags, probe, &mut faults);

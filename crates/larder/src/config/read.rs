@@ -6,6 +6,7 @@
 use super::{
     Fault, keys,
     schema::{View, schema},
+    syntax,
     value::Wrong,
     written,
 };
@@ -21,7 +22,7 @@ use toml::{
 pub(super) fn read(text: &str, faults: &mut Vec<Fault>) -> written::Config {
     let (mut document, errors) = DeTable::parse_recoverable(text);
     if !errors.is_empty() {
-        faults.extend(errors.iter().map(syntax));
+        faults.extend(errors.iter().map(|error| syntax::fault(text, error)));
         // What was recovered is a guess; faults found in it would mislead.
         return written::Config::default();
     }
@@ -41,19 +42,6 @@ pub(super) fn read(text: &str, faults: &mut Vec<Fault>) -> written::Config {
                 faults.push(place.fault(&span, error.message()));
             }
         }
-    }
-}
-
-fn syntax(error: &toml::de::Error) -> Fault {
-    let mut lines = error.message().lines();
-    let what = format!("this is not TOML: {}", lines.next().unwrap_or_default());
-    let fault = match error.span() {
-        Some(span) => Fault::at(&span, what),
-        None => Fault::anywhere(what),
-    };
-    match lines.next() {
-        Some(instead) => fault.instead(instead),
-        None => fault,
     }
 }
 
@@ -86,23 +74,31 @@ impl Place {
     }
 }
 
-/// serde's words for a wrong type, in the order in which the other messages speak.
+/// serde's words for a wrong type, in the order in which the other messages speak and with the words of TOML.
 fn describe(message: &str) -> String {
     for kind in ["invalid type: ", "invalid value: "] {
         let parts = message
             .strip_prefix(kind)
             .and_then(|rest| rest.rsplit_once(", expected "));
         if let Some((found, expected)) = parts {
+            let found = match found {
+                "map" => "a table",
+                "sequence" => "a list",
+                found => found,
+            };
+            let a_table = expected.starts_with("struct ");
+            let expected = if a_table { "a table" } else { expected };
             return format!("expected {expected}, found {found}");
         }
+    }
+    if message == "wanted string or table" {
+        return "expected a word in quotes".to_owned();
     }
     if let Some(rest) = message.strip_prefix("unknown variant ")
         && let Some((found, known)) = rest.split_once(", expected ")
     {
-        return format!(
-            "{found} is not known here, only {}",
-            known.trim_start_matches("one of ")
-        );
+        let known = known.trim_start_matches("one of ");
+        return format!("{found} is not known here, only {known}");
     }
     message.to_owned()
 }

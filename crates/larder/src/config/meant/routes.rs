@@ -9,7 +9,7 @@ use crate::config::{
 };
 use origin::Origin;
 use proxy::policy::{Matcher, Policy, Route};
-use std::{ops::Range, sync::Arc};
+use std::{collections::BTreeSet, ops::Range, sync::Arc};
 
 pub(super) fn build(
     written: &written::Config,
@@ -112,7 +112,10 @@ fn origin(
     origins: &Origins,
     sink: &mut Sink<'_>,
 ) -> Option<Arc<Origin>> {
-    let names = || origins.0.iter().map(|(name, _)| name.as_str());
+    let names = || {
+        let names: BTreeSet<_> = origins.0.iter().map(|(name, _)| name.as_str()).collect();
+        names.into_iter()
+    };
     match (named, origins.0.as_slice()) {
         (_, []) => None,
         (None, [(_, only)]) => only.clone(),

@@ -35,8 +35,10 @@ impl std::str::FromStr for Size {
     }
 }
 
+/// A large number was meant in bytes, a small one hardly.
 fn without_unit(number: &str) -> Wrong {
-    Wrong::new("the size has no unit").instead(format!("{number}MiB"))
+    let unit = if number.len() > 4 { "B" } else { "MiB" };
+    Wrong::new("the size has no unit").instead(format!("{number}{unit}"))
 }
 
 #[cfg(test)]
@@ -60,6 +62,7 @@ mod tests {
     fn what_is_no_size() {
         for (text, instead) in [
             ("512", "\"512MiB\""),
+            ("16384", "\"16384B\""),
             ("", "\"512MiB\""),
             ("-1MiB", "\"512MiB\""),
             ("12 parrots", "\"512MiB\""),
