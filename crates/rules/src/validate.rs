@@ -4,8 +4,8 @@ use crate::{directives, etag::EntityTag, fields, time::Time};
 use http::{
     HeaderMap, HeaderName, HeaderValue, StatusCode,
     header::{
-        AGE, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, ETAG, IF_MATCH, IF_MODIFIED_SINCE,
-        IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE, LAST_MODIFIED, RANGE,
+        AGE, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, DATE, ETAG, IF_MATCH,
+        IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE, LAST_MODIFIED, RANGE, VIA,
     },
 };
 
@@ -156,12 +156,16 @@ fn same_date(one: &HeaderValue, two: &HeaderValue, now: Time) -> bool {
 /// coding and which part they are. `Content-Type` is not among them: bytes are stored, not what was made of them.
 const DEPENDED_UPON: [HeaderName; 3] = [CONTENT_LENGTH, CONTENT_ENCODING, CONTENT_RANGE];
 
+/// What tells of one message's journey and not of the representation.
+const OF_ONE_MESSAGE: [HeaderName; 3] = [AGE, DATE, VIA];
+
 /// Freshens stored fields with those of a 304, of a HEAD's 200 or of another part (RFC 9111 section 3.2): every field the
 /// update carries replaces all stored lines of its name, except `Content-Length`, `Content-Encoding`, `Content-Range`,
 /// hop-by-hop fields, and what cannot be stored (section 3.1).
 ///
-/// A stored `Age` goes even if the update has none: age is counted from the validation on (section 4.2.3). The update is
-/// expected to have a `Date`, which a recipient adds where the origin left it out (RFC 9110 section 6.6.1).
+/// The stored `Age`, `Date` and `Via` go even if the update has none: they tell of the journey of an earlier message. Age is
+/// counted from the validation on (section 4.2.3), and a `Date` that the origin left out is the time of receipt (RFC 9110
+/// section 6.6.1), which is the caller's to add.
 pub fn freshen(stored: &mut HeaderMap, update: &HeaderMap) {
     let mut update = update.clone();
     let (directives, _) = directives::response(&update, &[]);
@@ -170,8 +174,7 @@ pub fn freshen(stored: &mut HeaderMap, update: &HeaderMap) {
     for name in &DEPENDED_UPON {
         update.remove(name);
     }
-    stored.remove(AGE);
-    for name in update.keys() {
+    for name in OF_ONE_MESSAGE.iter().chain(update.keys()) {
         stored.remove(name);
     }
     for (name, value) in &update {
