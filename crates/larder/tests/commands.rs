@@ -1,5 +1,10 @@
 //! The commands that need no running cache, as a person types them: what they print, and how they end.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "the lint knows tests by their attribute, not the functions they share"
+)]
+
 use std::{
     fs,
     net::TcpListener,

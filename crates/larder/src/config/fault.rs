@@ -4,7 +4,10 @@ use miette::{
     Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode,
     SourceSpan,
 };
-use std::{fmt, ops::Range};
+use std::{
+    fmt::{self, Write},
+    ops::Range,
+};
 
 /// One fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,19 +52,23 @@ impl Fault {
 pub struct Faults {
     file: String,
     text: String,
-    faults: Vec<Fault>,
+    list: Vec<Fault>,
 }
 
 impl Faults {
     /// The faults of the file called `file` with the content `text`.
     pub(crate) fn new(file: String, text: String, mut faults: Vec<Fault>) -> Self {
         faults.sort_by_key(|fault| fault.span.as_ref().map_or(usize::MAX, |span| span.start));
-        Self { file, text, faults }
+        Self {
+            file,
+            text,
+            list: faults,
+        }
     }
 
     /// The faults one by one, in the order of the file.
     pub fn list(&self) -> &[Fault] {
-        &self.faults
+        &self.list
     }
 
     /// The faults for a person to read, each with its line and a caret; with `color`, in the terminal's colours.
@@ -75,21 +82,21 @@ impl Faults {
             .with_width(100)
             .with_links(false);
         let source = NamedSource::new(&self.file, self.text.clone());
+        // Writing into a string does not fail.
         let mut out = String::new();
-        for fault in &self.faults {
+        for fault in &self.list {
             let shown = Shown {
                 fault,
                 source: &source,
             };
-            // Writing into a string does not fail.
             let _ = handler.render_report(&mut out, &shown);
             out.push('\n');
         }
-        let ending = match self.faults.len() {
+        let ending = match self.list.len() {
             1 => "1 fault".to_owned(),
             several => format!("{several} faults"),
         };
-        out.push_str(&format!("{ending} in {}\n", self.file));
+        let _ = writeln!(out, "{ending} in {}", self.file);
         out
     }
 }

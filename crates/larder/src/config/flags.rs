@@ -10,7 +10,7 @@ use std::path::PathBuf;
 /// What `larder serve` is told.
 #[derive(Args, Clone, Debug, Default)]
 pub struct Flags {
-    /// The application, e.g. http://127.0.0.1:5001 (a bare :5001 will do)
+    /// The application, e.g. `http://127.0.0.1:5001` (a bare :5001 will do)
     #[arg(value_name = "ORIGIN", value_parser = word::<ServerUrl>)]
     pub origin: Option<ServerUrl>,
     /// Where clients connect; may be repeated [default: 127.0.0.1:8080]

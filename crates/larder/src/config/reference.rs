@@ -110,9 +110,9 @@ impl Page {
             .get("examples")
             .filter(|_| needed)
             .and_then(Value::as_array);
-        let shown: Vec<String> = examples.into_iter().flatten().map(code).collect();
-        if !shown.is_empty() {
-            let _ = write!(meaning, " For example {}.", shown.join(", "));
+        let list: Vec<String> = examples.into_iter().flatten().map(code).collect();
+        if !list.is_empty() {
+            let _ = write!(meaning, " For example {}.", list.join(", "));
         }
         let _ = writeln!(
             self.text,

@@ -16,7 +16,7 @@ use std::{sync::Arc, time::Duration};
 
 const DEFAULT_LARGEST_BODY: u64 = 64 << 20;
 const DEFAULT_COLLAPSE_WAIT: Duration = Duration::from_secs(5);
-const DEFAULT_UNREACHABLE: Duration = Duration::from_secs(24 * 60 * 60);
+const DEFAULT_UNREACHABLE: Duration = Duration::from_hours(24);
 
 /// The policy of a route from its own keys over the defaults'.
 pub(super) fn build(written: &Defaults, origin: Arc<Origin>, memory: u64) -> Policy {

@@ -107,26 +107,26 @@ fn name(
 
 /// The origin that is named, or the only one there is.
 fn origin(
-    named: Option<&At<String>>,
+    written: Option<&At<String>>,
     route: Option<&Range<usize>>,
     origins: &Origins,
     sink: &mut Sink<'_>,
 ) -> Option<Arc<Origin>> {
-    let names = || {
-        let names: BTreeSet<_> = origins.0.iter().map(|(name, _)| name.as_str()).collect();
-        names.into_iter()
+    let known = || {
+        let set: BTreeSet<_> = origins.0.iter().map(|(name, _)| name.as_str()).collect();
+        set.into_iter()
     };
-    match (named, origins.0.as_slice()) {
+    match (written, origins.0.as_slice()) {
         (_, []) => None,
         (None, [(_, only)]) => only.clone(),
         (None, _) => {
             let fault = match route {
                 Some(span) => Fault::at(span, "which origin answers here?")
-                    .instead(format!("add `origin = …`: one of {}", join(names()))),
+                    .instead(format!("add `origin = …`: one of {}", join(known()))),
                 None => {
                     Fault::anywhere("which origin answers what no route matches?").instead(format!(
                         "write under `[defaults]` or in a last `[[route]]` `origin = …`: one of {}",
-                        join(names())
+                        join(known())
                     ))
                 }
             };
@@ -137,9 +137,9 @@ fn origin(
             if let Some((_, origin)) = list.iter().find(|(name, _)| name == value) {
                 return origin.clone();
             }
-            let instead = match nearest(value, names()) {
+            let instead = match nearest(value, known()) {
                 Some(near) => format!("did you mean `{near}`?"),
-                None => format!("one of {}", join(names())),
+                None => format!("one of {}", join(known())),
             };
             sink.once(Fault::at(span, format!("no origin is called `{value}`")).instead(instead));
             None

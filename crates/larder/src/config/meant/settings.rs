@@ -130,12 +130,12 @@ pub(super) fn report(written: Option<&written::Report>, sink: &mut Sink<'_>) -> 
     }
     let value = |text: &Text<HeaderName>| text.value.clone();
     let field = field.map_or(HeaderName::from_static("cache-id"), value);
-    let node = |node: &Text<HeaderValue>| (field, node.value.clone());
+    let named = |name: &Text<HeaderValue>| (field, name.value.clone());
     Report {
         cache_status: written.cache_status.unwrap_or(true),
         key: written.key.unwrap_or(false),
         x_cache: written.x_cache.as_ref().map(value),
-        node: written.node.as_ref().map(node),
+        node: written.node.as_ref().map(named),
     }
 }
 

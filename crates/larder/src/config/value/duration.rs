@@ -4,7 +4,7 @@ use super::{Word, Wrong};
 use std::time::Duration;
 
 /// Past this a moment in the future no longer fits a clock everywhere.
-const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
+const LONGEST: Duration = Duration::from_hours(100 * 365 * 24);
 
 impl Word for Duration {
     const WHAT: &'static str = "a duration";

@@ -78,6 +78,7 @@ macro_rules! with_policy {
 
         impl $table {
             /// The policy alone, with `defaults` where this table says nothing.
+            #[must_use]
             pub fn policy(&self, defaults: &Defaults) -> Defaults {
                 Defaults {
                     $($key: self.$key.as_ref().or(defaults.$key.as_ref()).cloned(),)*
