@@ -328,3 +328,44 @@ fn killed_and_started_again_it_serves() {
     assert!(!again.get("/").send().hit());
     assert!(again.get("/").send().hit());
 }
+
+#[test]
+fn an_answer_under_way_survives_a_reload() {
+    let (origin, larder) = start_with("[[origin]]\nservers = \"{origin}\"\n");
+    let gate = Gate::new();
+    origin.reply(
+        "/",
+        Reply::ok()
+            .cache("max-age=60")
+            .length(12)
+            .body("first ")
+            .hold(&gate)
+            .body("second"),
+    );
+    let mut client = larder.get("/").begin();
+    let mut response = client.read_head();
+    gate.wait_reached();
+    let other = Origin::start();
+    other.otherwise(|_| Reply::ok().cache("no-store").body("other"));
+    larder.rewrite_config(&format!("[[origin]]\nservers = {:?}\n", other.url()));
+    larder.reload();
+    wait_until("the other origin answers", || {
+        larder.get("/new").send().text() == "other"
+    });
+    gate.open();
+    client.read_content(&mut response);
+    assert!(response.complete && response.text() == "first second");
+    assert!(larder.get("/").send().hit(), "it was stored all the same");
+}
+
+#[test]
+fn many_reloads_in_a_row_do_no_harm() {
+    let (origin, larder) = start_with("[[origin]]\nservers = \"{origin}\"\n");
+    origin.otherwise(|request| counted(request).cache("no-store"));
+    let mut client = larder.client();
+    for _ in 0..50 {
+        larder.reload();
+        assert_eq!(client.get("/").send().status, 200);
+    }
+    assert_eq!(larder.stop().code, Some(0));
+}

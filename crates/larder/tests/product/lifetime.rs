@@ -46,6 +46,17 @@ fn without_explicit_lifetime_a_tenth_of_the_time_since_last_modified_is_taken() 
         fetched 403 Last-Modified: {-1000}                            -- 9110 15.1: 403 is not
         fetched 302 Last-Modified: {-1000} + Location: /              -- 9110 15.1: 302 is not
         fetched 500 Last-Modified: {-1000}                            -- 9110 15.1: 500 is not
+        reused  203 Last-Modified: {-1000}                            -- 9110 15.1: 203 is heuristically cacheable
+        reused  300 Last-Modified: {-1000}                            -- 9110 15.1: 300 is heuristically cacheable
+        reused  308 Last-Modified: {-1000}                            -- 9110 15.1: 308 is heuristically cacheable
+        reused  405 Last-Modified: {-1000}                            -- 9110 15.1: 405 is heuristically cacheable
+        reused  414 Last-Modified: {-1000}                            -- 9110 15.1: 414 is heuristically cacheable
+        reused  501 Last-Modified: {-1000}                            -- 9110 15.1: 501 is heuristically cacheable
+        fetched 201 Last-Modified: {-1000}                            -- 9110 15.1: 201 is not
+        fetched 307 Last-Modified: {-1000}                            -- 9110 15.1: 307 is not
+        fetched 400 Last-Modified: {-1000}                            -- 9110 15.1: 400 is not
+        fetched 503 Last-Modified: {-1000}                            -- 9110 15.1: 503 is not
+        fetched 599 Last-Modified: {-1000}                            -- 9110 15.1: an unknown status is not
         reused  403 Last-Modified: {-1000} + Cache-Control: public    -- 9111 4.2.2: public makes any status so
         fetched 200 Last-Modified: {-1000} + Cache-Control: max-age=0 -- 9111 4.2.2: MUST NOT use heuristics with an explicit lifetime
         fetched 200 Last-Modified: {-1000} + Expires: {-1}            -- 9111 4.2.2: MUST NOT use heuristics with an explicit lifetime
@@ -75,6 +86,18 @@ fn malformed_lifetimes_are_read_the_cautious_way() {
     judge(
         r"
         fetched 200 Cache-Control: max-age=-1                            -- 9111 4.2.1: an invalid lifetime is stale
+        fetched 200 Cache-Control: max-age=60a                           -- 9111 4.2.1: an invalid lifetime is stale
+        fetched 200 Cache-Control: max-age=a60                           -- 9111 4.2.1: an invalid lifetime is stale
+        fetched 200 Cache-Control: max-age=+60                           -- 9111 4.2.1: an invalid lifetime is stale
+        fetched 200 Cache-Control: max-age='60'                          -- 9111 4.2.1: an invalid lifetime is stale
+        fetched 200 Cache-Control: max-age=60;x=1                        -- 9111 4.2.1: an invalid lifetime is stale
+        fetched 200 Cache-Control: s-maxage=abc, max-age=60              -- 9111 4.2.1: an invalid lifetime is not mended by max-age
+        fetched 200 Expires: Thu, 18 Aug 2050 02:01:18 UTC               -- 9110 5.6.7: GMT alone
+        fetched 200 Expires: Thu, 18 Aug 2050 02:01:18 -0600             -- 9110 5.6.7: GMT alone
+        fetched 200 Expires: 2050-08-18 02:01:18                         -- 9110 5.6.7: no such format
+        fetched 200 Expires: Thu, 18 Aug 2050                            -- 9110 5.6.7: no such format
+        fetched 200 Expires: Thu, 18 Aug 2050 25:01:18 GMT               -- 9110 5.6.7: no such hour
+        fetched 200 Expires: 2524608000                                  -- 9110 5.6.7: no such format
         fetched 200 Cache-Control: max-age=60.5                          -- 9111 4.2.1: an invalid lifetime is stale
         fetched 200 Cache-Control: max-age=abc                           -- 9111 4.2.1: an invalid lifetime is stale
         fetched 200 Cache-Control: max-age=                              -- 9111 4.2.1: an invalid lifetime is stale

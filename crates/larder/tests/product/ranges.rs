@@ -565,7 +565,13 @@ fn a_stale_part_is_validated_before_it_answers() {
     );
     assert_eq!(origin.requests("/"), 2);
     let third = range(&larder, "bytes=1-2");
-    assert!(third.hit(), "9111 section 4.3.4: {} after {}, asked with {:?}", third.said(), second.said(), origin.recorded("/")[1].head);
+    assert!(
+        third.hit(),
+        "9111 section 4.3.4: {} after {}, asked with {:?}",
+        third.said(),
+        second.said(),
+        origin.recorded("/")[1].head
+    );
 }
 
 #[test]

@@ -173,3 +173,42 @@ fn request_directives_are_passed_on() {
         "9111 section 5.2"
     );
 }
+
+#[test]
+fn an_immutable_response_is_spared_a_reload_but_not_a_forced_one() {
+    let (_origin, larder) = stored("max-age=100, immutable");
+    assert!(
+        ask(&larder, "max-age=0").hit(),
+        "8246 section 2: SHOULD NOT be validated while fresh"
+    );
+    assert!(
+        !ask(&larder, "no-cache").hit(),
+        "8246 section 2.1: no-cache is the client's signal"
+    );
+    let (_origin, larder) = stored("max-age=10, immutable");
+    assert!(
+        !larder.get("/").send().hit(),
+        "8246 section 2: only during its lifetime"
+    );
+}
+
+#[test]
+fn malformed_request_directives_do_no_harm() {
+    for directives in [
+        "max-age=abc",
+        "max-age",
+        "min-fresh=-1",
+        "=,;",
+        "max-stale=abc",
+        "\"",
+        "no-cache=\"x",
+    ] {
+        let (_origin, larder) = stored("max-age=100");
+        assert_eq!(ask(&larder, directives).status, 200, "{directives}");
+        let (_origin, larder) = stored("max-age=10");
+        assert!(
+            !ask(&larder, directives).hit(),
+            "what is stale is not sent for a directive that cannot be read: {directives}"
+        );
+    }
+}

@@ -294,3 +294,42 @@ fn the_proxy_protocol_is_not_understood_where_it_is_not_expected() {
     }
     assert!(origin.all().is_empty());
 }
+
+#[test]
+fn http_2_streams_of_one_connection_share_a_fetch() {
+    let (origin, larder) = start();
+    let gate = testkit::Gate::new();
+    let held = gate.clone();
+    origin.on("/", move |request| {
+        counted(request).cache("max-age=60").hold_head(&held)
+    });
+    let url = larder.listeners()[0].clone();
+    let urls: Vec<String> = (0..5).map(|_| format!("{url}/")).collect();
+    let child = std::process::Command::new("nghttp")
+        .args(["-n", "--stat"])
+        .args(&urls)
+        .stdout(std::process::Stdio::piped())
+        .spawn();
+    let child = child.expect("nghttp");
+    gate.wait_reached();
+    gate.open();
+    let output = child.wait_with_output().expect("its end");
+    assert!(output.status.success());
+    assert_eq!(origin.requests("/"), 1);
+}
+
+#[test]
+fn the_crumbs_of_a_cookie_are_joined() {
+    let (origin, larder) = start();
+    origin.otherwise(|request| counted(request).cache("no-store"));
+    let url = format!("{}/", larder.listeners()[0]);
+    let status = std::process::Command::new("nghttp")
+        .args(["-n", "-H", "cookie: a=1", "-H", "cookie: b=2", &url])
+        .status();
+    assert!(status.expect("nghttp").success());
+    assert_eq!(
+        origin.last("/").headers("cookie"),
+        ["a=1; b=2"],
+        "9113 section 8.2.3: MUST be one field"
+    );
+}
