@@ -1,1 +1,200 @@
+use super::{run, target, words};
+use crate::{
+    admin::{Answer, From, Judged},
+    cli::Ending,
+};
+use std::net::TcpListener;
 
+#[test]
+fn questions_are_escaped() {
+    for (url, headers, expected) in [
+        (
+            "http://a.test/x",
+            &[][..],
+            "/explain?url=http%3A%2F%2Fa.test%2Fx",
+        ),
+        ("a.test:8080/", &[], "/explain?url=http://a.test%3A8080%2F"),
+        (
+            "http://a.test/?b=c&d=%20#top",
+            &[],
+            "/explain?url=http%3A%2F%2Fa.test%2F%3Fb%3Dc%26d%3D%2520",
+        ),
+        (
+            "http://a.test/\u{e9} +",
+            &[],
+            "/explain?url=http%3A%2F%2Fa.test%2F%C3%A9%20%2B",
+        ),
+        (
+            "http://a.test/",
+            &["Accept-Encoding: gzip, br", "Cookie: a=b"],
+            "/explain?url=http%3A%2F%2Fa.test%2F&header=Accept-Encoding%3A%20gzip%2C%20br&header=Cookie%3A%20a%3Db",
+        ),
+    ] {
+        let headers: Vec<String> = headers.iter().map(ToString::to_string).collect();
+        assert_eq!(target(url, &headers), expected);
+    }
+}
+
+#[test]
+fn nobody_there_is_one_clear_line() {
+    let nobody = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let ending = run("http://a.test/", nobody, &[], &mut out, &mut err).unwrap();
+    assert_eq!((ending, out.as_slice()), (Ending::Refused, &b""[..]));
+    let err = String::from_utf8(err).unwrap();
+    assert_eq!(err.lines().count(), 1, "{err}");
+    assert!(
+        err.contains(&nobody.to_string()) && err.contains("--admin"),
+        "{err}"
+    );
+}
+
+fn judged() -> Judged {
+    Judged {
+        status: 200,
+        selected: true,
+        matches: true,
+        nominated: Vec::new(),
+        differing: Vec::new(),
+        verdict: "fresh".to_owned(),
+        reason: None,
+        age: 12.34,
+        lifetime: 300.0,
+        source: "max-age".to_owned(),
+        length: Some(10_240),
+        form: "whole".to_owned(),
+        invalidated: false,
+    }
+}
+
+fn answer(from: From, why: &str, detail: Option<&str>, stored: Vec<Judged>) -> Answer {
+    Answer {
+        url: "http://a.test/x".to_owned(),
+        route: "pages".to_owned(),
+        key: "//a.test/x".to_owned(),
+        from,
+        why: why.to_owned(),
+        detail: detail.map(str::to_owned),
+        hit_for_miss: false,
+        stored,
+    }
+}
+
+fn told(answer: &Answer) -> String {
+    let mut out = Vec::new();
+    words::write(answer, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn a_hit_and_a_variant_that_does_not_match() {
+    let other = Judged {
+        selected: false,
+        matches: false,
+        nominated: vec!["accept-encoding".to_owned(), "accept-language".to_owned()],
+        differing: vec!["accept-language".to_owned()],
+        verdict: "validate".to_owned(),
+        reason: Some("expired".to_owned()),
+        age: 400.0,
+        ..judged()
+    };
+    let answer = answer(From::Store, "fresh", None, vec![judged(), other]);
+    insta::assert_snapshot!(told(&answer), @r"
+    http://a.test/x
+      route  pages
+      key    //a.test/x
+
+    A GET now is answered from the store: a stored response matches and is fresh.
+
+    2 responses are stored under this key, the newest first:
+
+      1. status 200, 10.0 KiB
+         age 12s, fresh for 4m 47s more
+         lifetime 5m: from max-age in Cache-Control
+         the same for every request (no Vary)
+         selected; may be sent as it is
+
+      2. status 200, 10.0 KiB
+         age 6m 40s, stale for 1m 40s
+         lifetime 5m: from max-age in Cache-Control
+         varies by accept-encoding, accept-language: this request differs in accept-language
+         not without asking the origin: it is past its lifetime
+    ");
+}
+
+#[test]
+fn reasons_not_to_answer_from_the_store() {
+    let stale = Judged {
+        verdict: "validate".to_owned(),
+        reason: Some("expired".to_owned()),
+        age: 400.0,
+        ..judged()
+    };
+    for (answer, said) in [
+        (
+            answer(From::Origin, "bypass", Some("cookie"), Vec::new()),
+            "pass the store by (a cookie of the request",
+        ),
+        (
+            answer(From::Origin, "uri-miss", None, Vec::new()),
+            "nothing is stored under its key.",
+        ),
+        (
+            answer(From::Origin, "stale", Some("expired"), vec![stale]),
+            "must be validated first (it is past its lifetime).",
+        ),
+        (
+            answer(From::Origin, "unheard-of", None, Vec::new()),
+            "from the origin: unheard-of.",
+        ),
+    ] {
+        let told = told(&answer);
+        assert!(told.contains(said), "{told}");
+    }
+    let mut refused = answer(From::Origin, "uri-miss", None, Vec::new());
+    refused.hit_for_miss = true;
+    assert!(told(&refused).contains("was not stored"));
+}
+
+/// Every token that the rules and the walk have is put into words.
+#[test]
+fn no_reason_is_left_as_a_token() {
+    use proxy::outcome::{Bypass, FORWARDS};
+    use rules::reuse::{StaleReason, ValidateReason};
+    let forwards = FORWARDS
+        .iter()
+        .filter(|forward| !matches!(forward.token(), "method" | "miss"));
+    let tokens = forwards.map(|forward| forward.token()).chain([
+        StaleReason::WhileRevalidate.token(),
+        StaleReason::MaxStale.token(),
+        ValidateReason::Expired.token(),
+        ValidateReason::NoCache.token(),
+        ValidateReason::RequestNoCache.token(),
+        ValidateReason::RequestAge.token(),
+    ]);
+    for token in tokens {
+        assert!(
+            !told(&answer(From::Origin, token, None, Vec::new())).contains(&format!(": {token}.")),
+            "{token}"
+        );
+    }
+    for bypass in [
+        Bypass::Route,
+        Bypass::Cookie,
+        Bypass::Header,
+        Bypass::Path,
+        Bypass::Method,
+        Bypass::Query,
+    ] {
+        let told = told(&answer(
+            From::Origin,
+            "bypass",
+            Some(bypass.token()),
+            Vec::new(),
+        ));
+        assert!(!told.contains(&format!("({})", bypass.token())), "{told}");
+    }
+}

@@ -21,7 +21,7 @@ pub(super) fn write(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
     if answer.hit_for_miss {
         writeln!(
             out,
-            "Answers for this key could lately not be stored, so requests for it do not wait for each other."
+            "Its last answer was not stored, because the application or the configuration forbids it; requests for it do not wait for each other."
         )?;
     }
     if answer.stored.is_empty() {
@@ -93,6 +93,9 @@ fn standing(stored: &Judged) -> String {
     }
     let standing = match stored.verdict.as_str() {
         "fresh" => "may be sent as it is".to_owned(),
+        "stale" if reason == "stale-while-revalidate" => {
+            "may be sent although stale, while it is refreshed".to_owned()
+        }
         "stale" => format!("may be sent although stale: {}", token(reason)),
         _ => format!("not without asking the origin: {}", token(reason)),
     };

@@ -71,7 +71,8 @@ impl Writer {
                 self.drain(records);
             }
             if ended || self.wishes.stop.load(Relaxed) {
-                records.try_iter().for_each(|record| self.write(&record));
+                let queued = records.try_iter().take(super::QUEUE);
+                queued.for_each(|record| self.write(&record));
                 self.flush();
                 return;
             }
