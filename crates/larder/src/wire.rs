@@ -157,6 +157,8 @@ fn bind_admin(admin: Admin) -> Result<Option<TcpListener>, StartError> {
     };
     let bind = || {
         let listener = TcpListener::bind(address)?;
+        // Lets `larder check` see that the address is ours, as with the listeners.
+        socket2::SockRef::from(&listener).set_reuse_port(true)?;
         listener.set_nonblocking(true)?;
         Ok(listener)
     };
