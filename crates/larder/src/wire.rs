@@ -210,6 +210,7 @@ impl Running {
         self.state.ready.store(false, Relaxed);
         self.listeners.drain(within);
         self.workers.join();
+        self.listeners.clear();
         self.control.stop();
         drop(self.log);
     }

@@ -11,10 +11,12 @@ use http::{
 
 /// Whether the method is safe (RFC 9110 section 9.2.1). Unknown methods are not.
 pub fn is_safe(method: &Method) -> bool {
+    /// Methods that the IANA registry lists as safe beyond those of RFC 9110.
+    const REGISTERED: [&str; 5] = ["PROPFIND", "REPORT", "SEARCH", "QUERY", "PRI"];
     matches!(
         *method,
         Method::GET | Method::HEAD | Method::OPTIONS | Method::TRACE
-    )
+    ) || REGISTERED.contains(&method.as_str())
 }
 
 /// Whether this exchange invalidates: an unsafe method and a non-error (2xx or 3xx) status.

@@ -24,6 +24,11 @@ pub struct Marks {
 }
 
 impl Marks {
+    /// The names.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().map(|name| &**name)
+    }
+
     /// Marks for a response whose fetch began when the sequence stood at `began`.
     pub fn new(names: Vec<String>, began: u64) -> Self {
         Self {

@@ -301,7 +301,8 @@ impl Lifecycle<Key, Variants> for Evictions {
         variants.is_filling()
     }
 
-    fn on_evict(&self, _state: &mut (), _key: Key, _variants: Variants) {
+    // `on_evict` is called for replaced values too.
+    fn before_evict(&self, _state: &mut (), _key: &Key, _variants: &mut Variants) {
         self.0.fetch_add(1, Relaxed);
     }
 }

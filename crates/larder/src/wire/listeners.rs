@@ -4,7 +4,10 @@ use super::{
     StartError,
     worker::{Order, Workers},
 };
-use crate::config::meant::{Config, Listener};
+use crate::config::{
+    meant::{Config, Listener},
+    value::ListenAddress,
+};
 use listenfd::ListenFd;
 use proxy::listen::{Address, Bound, Drain, DrainSwitch, TlsStore, bind, drain};
 use std::{fmt, net::SocketAddr, sync::Arc, time::Duration};
@@ -35,6 +38,8 @@ struct Open {
     listener: Listener,
     place: Place,
     tls: Option<Arc<TlsStore>>,
+    /// Opened by somebody else.
+    inherited: bool,
     switch: DrainSwitch,
     /// The handle that accept loops wait on; kept for workers yet to come.
     drain: Drain,
@@ -62,11 +67,7 @@ impl Listeners {
         let mut open = Vec::new();
         let mut sockets = Vec::new();
         for (index, listener) in config.listeners.iter().enumerate() {
-            let (one, bound) = open_one(
-                listener,
-                inherited_at(inherited, index),
-                config.workers,
-            )?;
+            let (one, bound) = open_one(listener, inherited_at(inherited, index), config.workers)?;
             open.push(one);
             sockets.push(bound);
         }
@@ -140,14 +141,28 @@ impl Listeners {
     }
 
     /// Stops all of them.
-    pub fn drain(self, within: Duration) {
+    pub fn drain(&self, within: Duration) {
         for open in &self.open {
             open.switch.start(within);
+        }
+    }
+
+    /// Removes the files of Unix sockets that we made, once nobody listens on them.
+    pub fn clear(self) {
+        for open in self.open {
+            open.clear();
         }
     }
 }
 
 impl Open {
+    fn clear(&self) {
+        if let (ListenAddress::Unix(path), false) = (&self.listener.address, self.inherited) {
+            // Somebody may have removed it before us.
+            let _ = std::fs::remove_file(path);
+        }
+    }
+
     fn hand_over(&self, bound: Vec<Bound>, workers: &Workers) {
         workers.serve(bound.into_iter().map(|bound| Order {
             bound,
@@ -184,6 +199,7 @@ fn open_one(
         [] => None,
         certificates => Some(TlsStore::load(certificates.to_vec())?),
     };
+    let is_inherited = inherited.is_some();
     let mut config = listener.config(tls.clone());
     if let Some(inherited) = inherited {
         config.address = inherited;
@@ -200,6 +216,7 @@ fn open_one(
             listener: listener.clone(),
             place,
             tls,
+            inherited: is_inherited,
             switch,
             drain,
         },

@@ -239,6 +239,7 @@ impl<S: Serve> Place<S> {
         for watch in self.open.watches.borrow().values() {
             match watch.judge(now, &patience) {
                 Verdict::Fine => {}
+                Verdict::Left => watch.wake(),
                 Verdict::Idle(order) => watch.tell(order),
                 Verdict::Slow(order) => {
                     if watch.order() < order {

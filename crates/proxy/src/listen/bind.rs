@@ -194,3 +194,23 @@ fn clear_stale(path: &Path) -> Result<(), BindError> {
         Err(error) => Err(BindError::new(&place(), error)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::BindError;
+    use std::io::{Error, ErrorKind};
+
+    #[test]
+    fn faults_are_one_clear_line() {
+        for (kind, said) in [
+            (ErrorKind::AddrInUse, "in use"),
+            (ErrorKind::PermissionDenied, "no permission"),
+            (ErrorKind::AddrNotAvailable, "no such address"),
+            (ErrorKind::InvalidInput, "invalid input"),
+        ] {
+            let text = BindError::new("[::]:80", Error::from(kind)).to_string();
+            assert!(text.starts_with("cannot listen on [::]:80: "), "{text}");
+            assert!(text.contains(said) && !text.contains('\n'), "{text}");
+        }
+    }
+}

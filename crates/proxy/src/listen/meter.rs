@@ -30,6 +30,8 @@ pub(super) struct Meter {
     interim_out: usize,
     /// Whether the client has sent its last byte.
     ended: bool,
+    /// Whether `hyper` has yet to hear of it.
+    end_held: bool,
     /// Held as long as the socket is open, through an upgrade too.
     _slot: Slot,
 }
@@ -50,6 +52,7 @@ impl Meter {
             interim: Vec::new(),
             interim_out: 0,
             ended: false,
+            end_held: false,
             _slot: slot,
         }
     }
@@ -136,11 +139,18 @@ impl AsyncRead for Meter {
     ) -> Poll<io::Result<()>> {
         let meter = self.get_mut();
         let before = buf.filled().len();
-        ready!(Pin::new(&mut meter.stream).poll_read(cx, buf))?;
+        if !meter.ended {
+            ready!(Pin::new(&mut meter.stream).poll_read(cx, buf))?;
+        }
         let bytes = buf.filled().get(before..).unwrap_or_default();
         if bytes.is_empty() {
             meter.ended = true;
-            return Poll::Ready(Ok(()));
+            let waits = meter.watch.waits_at_end();
+            return if waits {
+                Poll::Pending
+            } else {
+                Poll::Ready(Ok(()))
+            };
         }
         add(&meter.watch.worker.counters.bytes_in, bytes.len() as u64);
         let reading = meter.watch.read();
@@ -192,6 +202,9 @@ impl AsyncWrite for Meter {
         if !meter.interim.is_empty() {
             ready!(meter.poll_interim(cx))?;
             ready!(Pin::new(&mut meter.stream).poll_flush(cx))?;
+        }
+        if meter.end_held && !meter.watch.waits_at_end() {
+            cx.waker().wake_by_ref();
         }
         Poll::Ready(Ok(()))
     }

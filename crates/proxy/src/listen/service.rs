@@ -97,17 +97,16 @@ pub(super) fn answer<S: Serve>(
     };
     let checked = examine(session, request);
     let (service, facts) = (Rc::clone(&session.service), Rc::clone(&session.facts));
-    let watch = Arc::clone(watch);
     async move {
         let served = match checked {
             Ok(request) => unpanicked(|| service.serve(request, &facts, sink)).await,
             Err(refusal) => Err(refusal),
         };
-        watch.outbox.close();
+        in_flight.watch.outbox.close();
         Ok(match served {
             Ok(response) => response.map(|body| AnswerBody::served(body, in_flight)),
             Err(refusal) => {
-                let response = refusal.response(&watch, http1);
+                let response = refusal.response(&in_flight.watch, http1);
                 response.map(|text| AnswerBody::own(text, in_flight))
             }
         })

@@ -139,6 +139,8 @@ pub(super) struct Watch {
     head_since: AtomicU32,
     /// When bytes last came.
     read_at: AtomicU32,
+    /// When the client ended its side while a request was in flight; 0: it did not.
+    ended_at: AtomicU32,
     /// When bytes last went.
     written_at: AtomicU32,
     /// Whether the client's window is full.
@@ -170,6 +172,7 @@ impl Watch {
             since: AtomicU32::new(now),
             head_since: AtomicU32::new(0),
             read_at: AtomicU32::new(now),
+            ended_at: AtomicU32::new(0),
             written_at: AtomicU32::new(now),
             write_blocked: AtomicBool::new(false),
             in_flight: AtomicU32::new(0),
@@ -227,6 +230,34 @@ impl Watch {
         }
         self.head_since.store(now, Relaxed);
         Reading::HeadBegins
+    }
+
+    /// The client has ended its side. Whether to wait before `hyper` hears of it: it would take a client that sends nothing more
+    /// for one that left, and drop the request in flight. Some close their side right after their request and still read, so an
+    /// answer that is ready within a step or two goes out, and then all of it that the client takes.
+    pub(super) fn waits_at_end(&self) -> bool {
+        let serving = self.in_flight.load(Relaxed) > 0 && self.bodies_awaited.load(Relaxed) == 0;
+        let answering = serving || self.write_blocked.load(Relaxed);
+        if self.stage() != Stage::Http1 || !answering {
+            return false;
+        }
+        let now = self.worker.now();
+        if self.ended_at.load(Relaxed) == 0 {
+            self.ended_at.store(now, Relaxed);
+        }
+        !self.has_left(now)
+    }
+
+    /// Whether the client ended its side some steps ago and has taken nothing since although it could.
+    fn has_left(&self, now: u32) -> bool {
+        let ended_at = self.ended_at.load(Relaxed);
+        let quiet = |began: u32| now.wrapping_sub(began) > 1;
+        ended_at != 0 && quiet(ended_at) && quiet(self.written_at.load(Relaxed)) && !self.owes()
+    }
+
+    /// Whether the client is what an answer waits for.
+    fn owes(&self) -> bool {
+        self.write_blocked.load(Relaxed) || self.bodies_owed.load(Relaxed) > 0
     }
 
     pub(super) fn wrote(&self) {
@@ -308,8 +339,7 @@ impl Watch {
             }
             Stage::Http1 | Stage::Http2 => {}
         }
-        let owes = self.write_blocked.load(Relaxed) || self.bodies_owed.load(Relaxed) > 0;
-        if owes && over(self.written_at.load(Relaxed), patience.write) {
+        if self.owes() && over(self.written_at.load(Relaxed), patience.write) {
             return Verdict::Slow(Order::Close);
         }
         let awaits = self.bodies_awaited.load(Relaxed) > 0;
@@ -317,7 +347,8 @@ impl Watch {
             return Verdict::Slow(Order::Timeout);
         }
         if self.in_flight.load(Relaxed) > 0 {
-            return Verdict::Fine;
+            let left = self.has_left(now);
+            return if left { Verdict::Left } else { Verdict::Fine };
         }
         let head_since = self.head_since.load(Relaxed);
         if head_since != 0 {
@@ -362,6 +393,8 @@ pub(super) enum Verdict {
     Fine,
     /// Nothing happened for long enough; nobody's fault.
     Idle(Order),
+    /// The client ended its side some time ago: `hyper` may hear of it.
+    Left,
     /// The client is too slow.
     Slow(Order),
 }

@@ -5,7 +5,7 @@ use crate::{
     cache::Worker,
     outcome::bump,
     policy::{Lifetime, LifetimeMode, StatusPattern},
-    walk::lookup::seconds,
+    walk::{lookup::seconds, receive},
 };
 use http::{HeaderMap, HeaderValue, Method, StatusCode, Version, header, response};
 use http_body::Body as _;
@@ -127,6 +127,7 @@ pub fn stored_fields(
     at: Time,
 ) -> HeaderMap {
     let mut kept = received.clone();
+    fields::remove_hop_by_hop(&mut kept);
     let (directives, _) = directives::response(received, &ask.site.targets);
     fields::remove_unstorable(&mut kept, &directives);
     kept.remove(header::AGE);
@@ -135,6 +136,22 @@ pub fn stored_fields(
     }
     complete(ask, version, &mut kept, at);
     kept
+}
+
+/// The fields for the request's own client, where storing takes some away that only later requests must not get: those
+/// that `no-cache` or `private` names (RFC 9111 sections 5.2.2.4 and 5.2.2.7).
+pub fn own_fields(ask: &Ask, head: &response::Parts, storable: Storable) -> Option<Box<HeaderMap>> {
+    let (directives, _) = directives::response(&head.headers, &ask.site.targets);
+    if directives.no_cache.names().is_empty() && directives.private.names().is_empty() {
+        return None;
+    }
+    let mut own = head.headers.clone();
+    fields::remove_hop_by_hop(&mut own);
+    if storable.strip_set_cookie {
+        own.remove(header::SET_COOKIE);
+    }
+    complete(ask, head.version, &mut own, receive::now());
+    Some(Box::new(own))
 }
 
 /// `Via`, and `Date` where the origin gave none (RFC 9110 sections 6.6.1 and 7.6.3); what is said to us alone goes.
@@ -179,6 +196,11 @@ pub fn marks(ask: &Ask, response: &HeaderMap, began: u64) -> Option<Arc<Marks>> 
 /// A cache group's name, scoped to its origin (RFC 9875 section 2).
 pub fn group_mark(scheme: &str, host: &str, group: &str) -> String {
     format!("group {scheme}://{host} {group}")
+}
+
+/// Whether a name is a cache group's.
+pub fn is_group_mark(name: &str) -> bool {
+    name.starts_with("group ")
 }
 
 /// A URI's name.

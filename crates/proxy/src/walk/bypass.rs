@@ -19,7 +19,7 @@ use crate::{
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, header, response};
 use http_body::Body as _;
-use http_body_util::{BodyExt, Empty, Limited};
+use http_body_util::{BodyExt, Empty, LengthLimitError, Limited};
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use origin::ResponseBody;
@@ -100,6 +100,9 @@ async fn pass(
         .await
         .map_err(|error| {
             bump(&worker.counters.origin_errors);
+            if outgrew_limit(&error) {
+                return Failure::BodyTooLarge;
+            }
             Failure::Origin(Arc::new(error))
         })?;
     let origin_time = began.elapsed();
@@ -232,6 +235,18 @@ fn request_body(ask: &Ask, content: RequestBody) -> Result<origin::RequestBody, 
         return Err(Failure::BodyTooLarge);
     }
     Ok(Limited::new(content, usize::try_from(most).unwrap_or(usize::MAX)).boxed_unsync())
+}
+
+/// Whether the request's content turned out longer than the site allows while it was sent on.
+fn outgrew_limit(error: &origin::Error) -> bool {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(error) = cause {
+        if error.is::<LengthLimitError>() {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
 }
 
 /// Hop-by-hop removal took the wish to switch protocols away; it is made anew, for the next hop.

@@ -34,8 +34,9 @@ pub fn stored(worker: &Worker, ask: &Ask, hit: Hit) -> Response<ReplyBody> {
         stored,
         reader,
         outcome,
+        own,
     } = hit;
-    let mut fields = stored.fields.unpack(ADDED);
+    let mut fields = own.map_or_else(|| stored.fields.unpack(ADDED), |own| *own);
     let now = if outcome.origin_time.is_none() {
         ask.now
     } else {
@@ -141,7 +142,7 @@ pub fn failed_forward(
 pub fn refusal(worker: &Worker, refusal: &Refusal) -> Response<ReplyBody> {
     let (status, mut fields, content) = error_page(&refusal.failure);
     let outcome = Outcome::failed(refusal.failure.clone());
-    report(&mut fields, &refusal.site, &outcome, None);
+    report(&mut fields, &refusal.site, status, &outcome, None);
     worker.counters.count(&outcome, status);
     assemble(status, fields, content)
 }
@@ -222,7 +223,7 @@ pub fn finish(
             fields.remove(header::EXPIRES);
         }
     }
-    report(&mut fields, &ask.site, outcome, Some(ask));
+    report(&mut fields, &ask.site, status, outcome, Some(ask));
     if !policy.response_edits.is_empty() {
         edit(&mut fields, &policy.response_edits);
     }
@@ -244,7 +245,13 @@ fn assemble(status: StatusCode, fields: HeaderMap, content: Content) -> Response
 }
 
 /// `Cache-Status` and the site's other fields that say how the answer was made.
-fn report(fields: &mut HeaderMap, site: &Site, outcome: &Outcome, ask: Option<&Ask>) {
+fn report(
+    fields: &mut HeaderMap,
+    site: &Site,
+    status: StatusCode,
+    outcome: &Outcome,
+    ask: Option<&Ask>,
+) {
     let Report {
         cache_status,
         key,
@@ -255,7 +262,7 @@ fn report(fields: &mut HeaderMap, site: &Site, outcome: &Outcome, ask: Option<&A
         let text = ask.filter(|_| *key).map(|ask| ask.key.text());
         let member = Member {
             name: &site.name,
-            handled: outcome.handled,
+            handled: told(outcome.handled, status),
             ttl: outcome.ttl,
             key: text.as_deref(),
             detail: outcome.detail.as_ref().map(Detail::token),
@@ -268,6 +275,24 @@ fn report(fields: &mut HeaderMap, site: &Site, outcome: &Outcome, ask: Option<&A
     }
     if let Some((name, value)) = node {
         fields.insert(name, value.clone());
+    }
+}
+
+/// `fwd-status` is left out where it is the status sent (RFC 9211 section 2.3).
+fn told(handled: Handled, sent: StatusCode) -> Handled {
+    match handled {
+        Handled::Forwarded {
+            why,
+            status: Some(status),
+            stored,
+            collapsed,
+        } if status == sent.as_u16() => Handled::Forwarded {
+            why,
+            status: None,
+            stored,
+            collapsed,
+        },
+        other => other,
     }
 }
 

@@ -47,6 +47,8 @@ pub enum Landing {
         reader: Option<Reader>,
         pump: Option<Pump>,
         kept: Result<(), Unkept>,
+        /// The fields for this request's own client, where they are more than what is stored.
+        own: Option<Box<HeaderMap>>,
     },
     /// The origin failed, and this may be sent although it is stale.
     Stale {
@@ -137,11 +139,13 @@ impl Fetch<'_> {
 
     fn plan(&self) -> Plan {
         let selected = self.need.selected.as_deref();
-        if let Some(Stored {
-            body: Body::Parts(parts),
-            fields,
-            ..
-        }) = selected
+        if let Some(
+            stored @ Stored {
+                body: Body::Parts(parts),
+                fields,
+                ..
+            },
+        ) = selected
             && fields
                 .get_bytes(&header::ETAG)
                 .is_some_and(|tag| !tag.starts_with(b"W/"))
@@ -150,7 +154,7 @@ impl Fetch<'_> {
                 first: 0,
                 last: parts.length.saturating_sub(1),
             };
-            let wanted = wanted_part(self.ask, parts.length).unwrap_or(all);
+            let wanted = wanted_part(self.ask, stored, parts.length).unwrap_or(all);
             match parts.spans().missing(wanted) {
                 None => return Plan::Whole,
                 Some(missing) if missing.last - missing.first < self.largest() => {
@@ -326,6 +330,7 @@ impl Fetch<'_> {
                     reader,
                     pump: None,
                     kept: Ok(()),
+                    own: None,
                 }
             }
             // A 304 that fits nothing was asked again without conditions: an origin that repeats it is broken.
@@ -397,16 +402,8 @@ impl Fetch<'_> {
     }
 
     fn failed(&self, failure: Failure) -> Landing {
-        let reached = match &failure {
-            Failure::Origin(error) => !error.is_unreachable(),
-            _ => true,
-        };
-        let kind = if reached {
-            reuse::Failure::Status
-        } else {
-            reuse::Failure::Unreachable
-        };
-        match usable_on_failure(self.ask, self.need, kind) {
+        // No head came, for whatever reason: the cache is disconnected (RFC 9111 section 4.2.4).
+        match usable_on_failure(self.ask, self.need, reuse::Failure::Unreachable) {
             Some(stored) if matches!(failure, Failure::Origin(_)) => Landing::Stale {
                 stored,
                 why: failure.detail(),
@@ -471,6 +468,7 @@ impl Fetch<'_> {
             reader,
             pump: Some(pump),
             kept: kept.map_err(|_| Unkept::Invalidated),
+            own: admit::own_fields(self.ask, &head, storable),
         }
     }
 
@@ -595,12 +593,14 @@ impl Fetch<'_> {
                 reader: None,
                 pump: None,
                 kept: Ok(()),
+                own: None,
             },
             Err(stored) => Landing::Stored {
                 stored,
                 reader: None,
                 pump: None,
                 kept: Err(Unkept::Invalidated),
+                own: None,
             },
         }
     }
@@ -609,8 +609,7 @@ impl Fetch<'_> {
     fn remember_uncollapsible(&self, stored: &Stored) {
         let table = &self.worker.cache.hit_for_miss;
         let key = self.ask.key.as_bytes();
-        let reusable =
-            !stored.facts.no_cache && stored.facts.remaining(self.times.response).is_some();
+        let reusable = !stored.facts.no_cache && stored.facts.lifetime_ms > 0;
         if reusable || stored.facts.stale_while_revalidate.is_some() {
             table.forget(key);
         } else {
@@ -676,6 +675,8 @@ fn part_stored(
     times: Times,
 ) -> Stored {
     let mut head = clone_head(head);
+    // What is kept is the representation, as far as it is known.
+    head.status = StatusCode::OK;
     head.headers.remove(header::CONTENT_RANGE);
     head.headers.remove(header::CONTENT_LENGTH);
     admit::new_stored(
@@ -723,16 +724,10 @@ fn combined(old: &Stored, new: &Stored) -> Option<Stored> {
         Body::Whole(_) | Body::Chunks(_) => return Some(old.clone()),
         Body::Filling(_) => return None,
     };
-    let whole = parts.whole();
-    let mut stored = new.with_body(
-        whole
-            .clone()
-            .unwrap_or_else(|| Body::Parts(Arc::new(parts))),
-    );
-    if whole.is_some() {
-        stored.status = StatusCode::OK;
-    }
-    Some(stored)
+    let body = parts
+        .whole()
+        .unwrap_or_else(|| Body::Parts(Arc::new(parts)));
+    Some(new.with_body(body))
 }
 
 /// Reads a whole body into memory, within the budget and `largest`.

@@ -229,6 +229,7 @@ pub fn answer(
             stored,
             reader,
             kept,
+            own,
             ..
         } => {
             outcome.handled = handled(kept.is_ok());
@@ -247,12 +248,13 @@ pub fn answer(
                     stored,
                     reader,
                     outcome,
+                    own,
                 },
             )
         }
         Landing::Stale { stored, why } => {
             outcome.handled = handled(false);
-            outcome.ttl = Some(-(stored.facts.staleness(receive::now()).as_secs() as i64));
+            outcome.ttl = Some(lookup::stale_ttl(&stored, receive::now()));
             outcome.detail = Some(Detail::StaleOnFailure(why));
             deliver::stored(
                 worker,
@@ -261,6 +263,7 @@ pub fn answer(
                     stored,
                     reader: None,
                     outcome,
+                    own: None,
                 },
             )
         }

@@ -5,7 +5,7 @@ use crate::{
     cache::Worker,
     outcome::bump,
     routing::{self, Subject},
-    walk::admit::{group_mark, uri_mark},
+    walk::admit::{group_mark, is_group_mark, uri_mark},
 };
 use http::{HeaderMap, Method, StatusCode};
 use rules::{invalidate, surrogate};
@@ -35,12 +35,30 @@ fn forget(worker: &Worker, ask: &Ask, uri: &str) {
     for route in routes_of(ask, uri) {
         let policy = &ask.site.routes[route].policy;
         if let Some(key) = ask::key_of(uri, policy) {
+            forget_groups(worker, key.as_bytes());
             worker.cache.flights.forget(key.as_bytes());
             worker.cache.memory.invalidate(key.as_bytes());
         }
         if !policy.key.headers.is_empty() || !policy.key.cookies.is_empty() {
             worker.cache.memory.invalidations().append(&uri_mark(uri));
         }
+    }
+}
+
+/// What is stored under `key` takes its cache groups with it (RFC 9875 section 2.2.1).
+fn forget_groups(worker: &Worker, key: &[u8]) {
+    let Some(variants) = worker.cache.memory.peek(key) else {
+        return;
+    };
+    let marks = variants
+        .as_slice()
+        .iter()
+        .filter_map(|stored| stored.marks.as_ref());
+    for name in marks
+        .flat_map(|marks| marks.names())
+        .filter(|name| is_group_mark(name))
+    {
+        worker.cache.memory.invalidations().append(name);
     }
 }
 

@@ -6,10 +6,11 @@ use crate::{
     outcome::{Bypass, Detail, Outcome},
     policy::{self, Policy},
     routing,
+    walk::shape,
 };
 use http::{HeaderMap, Method, header};
 use rules::{
-    range,
+    precondition, range,
     reuse::{self, StaleReason, Verdict},
     status::Forward,
     time::Time,
@@ -36,6 +37,8 @@ pub struct Hit {
     /// Follows the body where it is still on its way; taken at once, since a fill may close to readers at any moment.
     pub reader: Option<Reader>,
     pub outcome: Outcome,
+    /// The fields for the client whose request fetched it, where they are more than what is stored.
+    pub own: Option<Box<HeaderMap>>,
 }
 
 /// Why the store is passed by.
@@ -124,7 +127,7 @@ fn judge(
     let outcome = match reuse::judge(&stored.facts, &ask.directives, &site, now) {
         Verdict::Fresh(remaining) => Outcome::hit(remaining.as_secs() as i64),
         Verdict::Stale(reason) => {
-            let ttl = -(stored.facts.staleness(now).as_secs() as i64);
+            let ttl = stale_ttl(&stored, now);
             Outcome {
                 detail: Some(Detail::Stale(reason)),
                 ..Outcome::hit(ttl)
@@ -150,6 +153,7 @@ fn judge(
                 stored,
                 reader,
                 outcome,
+                own: None,
             };
             if refresh {
                 Found::StaleHit(hit)
@@ -159,6 +163,11 @@ fn judge(
         }
         Held::TooLittle => need(Forward::Partial, None, stored),
     }
+}
+
+/// The `ttl` of a stale answer: negative from its first moment on (RFC 9211 section 2.4).
+pub fn stale_ttl(stored: &Stored, now: Time) -> i64 {
+    -(stored.facts.staleness(now).as_millis().div_ceil(1000) as i64)
 }
 
 /// What is held of a body, against what the request wants of it.
@@ -177,7 +186,7 @@ fn body_for(ask: &Ask, stored: &Stored) -> Held {
                 .map_or(Held::TooLittle, |reader| Held::Enough(Some(reader)));
         }
         Body::Parts(parts) => {
-            wanted_part(ask, parts.length).is_some_and(|span| parts.spans().contains(span))
+            wanted_part(ask, stored, parts.length).is_some_and(|span| parts.spans().contains(span))
         }
     };
     if enough {
@@ -187,9 +196,12 @@ fn body_for(ask: &Ask, stored: &Stored) -> Held {
     }
 }
 
-/// The one span a request wants of a representation of `length` bytes, if it wants just one.
-pub fn wanted_part(ask: &Ask, length: u64) -> Option<range::Span> {
+/// The one span a request wants of `stored`, a representation of `length` bytes, if it wants just one.
+pub fn wanted_part(ask: &Ask, stored: &Stored, length: u64) -> Option<range::Span> {
     let field = ask.fields.get(header::RANGE)?;
+    if !precondition::if_range_holds(&ask.fields, &shape::representation(stored), ask.now) {
+        return None;
+    }
     match range::resolve(field, length) {
         range::Asked::One(span) => Some(span),
         _ => None,
@@ -217,7 +229,7 @@ fn bypassed(ask: &Ask) -> Option<Bypassed> {
     if ask.method != Method::GET && ask.method != Method::HEAD {
         return Some(Bypassed::Method);
     }
-    if ask.fields.contains_key(header::UPGRADE) {
+    if ask.upgrade.is_some() {
         return Some(Bypassed::Site(Bypass::Upgrade));
     }
     site_bypass(

@@ -10,7 +10,7 @@ use std::fmt::Write;
 
 /// Fields with which a client could make an origin answer for another URI, host or method than the one that is keyed.
 /// Passed on only where the route says so or keys on them.
-const POISONOUS: [&str; 14] = [
+const POISONOUS: [&str; 19] = [
     "x-forwarded-host",
     "x-forwarded-server",
     "x-forwarded-scheme",
@@ -24,6 +24,11 @@ const POISONOUS: [&str; 14] = [
     "x-http-method-override",
     "x-http-method",
     "x-method-override",
+    "x-http-host-override",
+    "x-forwarded-ssl",
+    "x-forwarded-protocol",
+    "x-url-scheme",
+    "front-end-https",
     "forwarded",
 ];
 

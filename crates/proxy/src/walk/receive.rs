@@ -8,7 +8,7 @@ use crate::{
     policy::Site,
     routing::{self, Subject},
 };
-use http::{HeaderMap, Method, Request, Uri, Version, header};
+use http::{HeaderMap, HeaderValue, Method, Request, Uri, Version, header};
 use hyper::upgrade::OnUpgrade;
 use rules::{directives, key, time::Time};
 use std::{
@@ -52,7 +52,13 @@ pub fn receive(
 ) -> Received {
     let site = worker.site();
     let (mut parts, content) = request.into_parts();
-    let upgrade = parts.extensions.remove::<OnUpgrade>();
+    if parts.version == Version::HTTP_2 {
+        join_cookies(&mut parts.headers);
+    }
+    let upgrade = parts
+        .extensions
+        .remove::<OnUpgrade>()
+        .filter(|_| wants_upgrade(&parts.headers));
     match read(&site, parts, connection, interim, upgrade) {
         Ok(ask) if ask.policy().redirect_https && ask.scheme == "http" => Received::Redirect(ask),
         Ok(ask) => Received::Request(ask, content),
@@ -115,6 +121,37 @@ fn read(
     })
 }
 
+/// HTTP/2 lets a client send its cookies in several lines; anybody else expects one (RFC 9113 section 8.2.3).
+fn join_cookies(fields: &mut HeaderMap) {
+    if fields.get_all(header::COOKIE).iter().nth(1).is_none() {
+        return;
+    }
+    let lines: Vec<_> = fields
+        .get_all(header::COOKIE)
+        .iter()
+        .map(HeaderValue::as_bytes)
+        .collect();
+    if let Ok(joined) = HeaderValue::from_bytes(&lines.join(&b"; "[..])) {
+        fields.insert(header::COOKIE, joined);
+    }
+}
+
+/// Whether the client asks to switch protocols (RFC 9110 section 7.8). `h2c` is not offered: a tunnel of requests that
+/// nobody here reads would go past every rule of the site.
+fn wants_upgrade(fields: &HeaderMap) -> bool {
+    let names = |name: header::HeaderName, token: &str| {
+        let mut lines = fields
+            .get_all(name)
+            .iter()
+            .filter_map(|line| line.to_str().ok());
+        lines.any(|line| {
+            line.split(',')
+                .any(|word| word.trim().eq_ignore_ascii_case(token))
+        })
+    };
+    names(header::CONNECTION, "upgrade") && !names(header::UPGRADE, "h2c")
+}
+
 /// Whether forwarding fields from this peer are believed.
 pub fn is_trusted(site: &Site, peer: IpAddr) -> bool {
     site.trusted
@@ -129,7 +166,7 @@ fn scheme(fields: &HeaderMap, connection: &Connection, trusted: bool) -> &'stati
     } else {
         None
     };
-    match told.map(http::HeaderValue::as_bytes) {
+    match told.map(HeaderValue::as_bytes) {
         Some(b"https") => "https",
         Some(b"http") => "http",
         _ if connection.tls => "https",

@@ -45,7 +45,7 @@ pub fn shape(ask: &Ask, stored: &Stored, reader: Option<Reader>, fields: &mut He
     whole(ask, stored, reader, fields, status)
 }
 
-fn representation(stored: &Stored) -> Representation<'_> {
+pub fn representation(stored: &Stored) -> Representation<'_> {
     Representation {
         etag: stored.fields.get_bytes(&header::ETAG),
         last_modified: stored.fields.get_bytes(&header::LAST_MODIFIED),

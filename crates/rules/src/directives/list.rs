@@ -94,6 +94,11 @@ pub(super) fn directives(line: &[u8]) -> impl Iterator<Item = Directive<'_>> {
             rest = after;
             if let Some(value) = behind_space.strip_prefix(b"=") {
                 (found, rest) = argument(skip_while(value, is_space));
+                let next = skip_while(rest, is_space).first();
+                if next.is_some_and(|byte| *byte != b',') {
+                    // `max-age=1 0 0`: what was meant cannot be told, though what follows may still be a directive.
+                    found = Argument::Malformed;
+                }
             }
             if !name.is_empty() {
                 return Some(Directive {

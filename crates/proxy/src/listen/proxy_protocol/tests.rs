@@ -67,7 +67,7 @@ fn lines() {
     }
     let endless = format!("PROXY UNKNOWN {}", "x".repeat(200));
     assert_eq!(parse(endless.as_bytes()), Err(Error::BadLine));
-    assert_eq!(parse(endless[..100].as_bytes()), Ok(None));
+    assert_eq!(parse(&endless.as_bytes()[..100]), Ok(None));
 }
 
 fn block(version_command: u8, family: u8, block: &[u8]) -> Vec<u8> {
@@ -77,6 +77,7 @@ fn block(version_command: u8, family: u8, block: &[u8]) -> Vec<u8> {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "a table")]
 fn blocks() {
     let v4 = [192, 0, 2, 1, 192, 0, 2, 2, 0, 1, 255, 255];
     let v6 = [[0; 15].as_slice(), &[1], &[0; 15], &[2], &[0, 1, 0, 2]].concat();
