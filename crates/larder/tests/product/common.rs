@@ -159,3 +159,15 @@ pub(crate) fn judge_reuse(origin: &Origin, larder: &Larder, table: &str) {
         wrong.join("\n")
     );
 }
+
+/// The value of one sample of the metrics, named with its labels.
+pub(crate) fn sample(larder: &Larder, name: &str) -> u64 {
+    let text = larder.admin_get("/metrics").send().text();
+    let value = text
+        .lines()
+        .find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    let value = value.unwrap_or_else(|| panic!("{name} is missing in:\n{text}"));
+    value
+        .parse()
+        .unwrap_or_else(|error| panic!("{name} {value}: {error}"))
+}

@@ -283,7 +283,7 @@ fn it_listens_on_several_addresses_and_unix_sockets() {
     origin.reply("/", Reply::ok().body("x"));
     let unix = format!("unix:{}", path.display());
     let larder = serve(&origin)
-        .args(["--listen", &unix, "--listen", "[::1]:0"])
+        .args(["--listen", &unix, "--listen", "127.0.0.2:0"])
         .start();
     assert_eq!(larder.listeners().len(), 3, "{:?}", larder.listeners());
     assert_eq!(Client::connect(path.as_path()).get("/").send().text(), "x");

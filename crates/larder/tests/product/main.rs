@@ -19,6 +19,7 @@ mod collapse;
 mod common;
 mod conditions;
 mod demo;
+mod examples;
 mod hop_by_hop;
 mod leaks;
 mod lifecycle;

@@ -265,6 +265,18 @@ fn windows_for_stale_are_the_sites_where_the_origin_names_none() {
 }
 
 #[test]
+fn a_window_for_stale_gives_no_lifetime() {
+    let (_origin, larder) = site(
+        NOTHING,
+        "[defaults.stale]\nwhile_revalidate = \"60s\"\nif_error = \"60s\"\n",
+    );
+    assert!(
+        !hit(&larder, "/", &[]),
+        "an answer that says nothing of caching is one user's, whatever the window"
+    );
+}
+
+#[test]
 fn the_browser_may_be_told_another_lifetime() {
     let (origin, larder) = site(
         &[("Cache-Control", "max-age=60"), ("Expires", "{60}")],

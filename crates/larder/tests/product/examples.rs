@@ -1,0 +1,201 @@
+//! The configurations in `examples/` do what their first lines say.
+
+use crate::common::{Said, command, counted};
+use testkit::{Client, Larder, Origin, Reply};
+
+/// Starts an example, its addresses and its servers replaced by these.
+fn example(name: &str, replaced: &[(&str, &str)]) -> Larder {
+    let path = format!("{}/../../examples/{name}.toml", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let mut text = text
+        .replace("127.0.0.1:8080", "127.0.0.1:0")
+        .replace("127.0.0.1:8443", "127.0.0.1:0");
+    for (old, new) in replaced {
+        assert!(text.contains(old), "{name} has no {old}");
+        text = text.replace(old, new);
+    }
+    command()
+        .args(["serve", "--admin", "127.0.0.1:0"])
+        .config(&text)
+        .start()
+}
+
+/// An application that says nothing of caching.
+fn application() -> Origin {
+    let origin = Origin::start();
+    origin.otherwise(counted);
+    origin
+}
+
+/// Whether a second request is answered from the store.
+fn hit(larder: &Larder, target: &str, cookie: &str) -> bool {
+    larder.get(target).header("Cookie", cookie).send();
+    larder.get(target).header("Cookie", cookie).send().hit()
+}
+
+#[test]
+fn one_api() {
+    let origin = application();
+    let larder = example("api", &[("http://127.0.0.1:5001", &origin.url())]);
+    assert!(hit(&larder, "/items?b=2&a=1", ""));
+    assert!(larder.get("/items?a=1&b=2&utm_source=x").send().hit());
+    for personal in ["/me", "/me/orders", "/login"] {
+        assert!(!hit(&larder, personal, ""), "{personal}");
+    }
+}
+
+#[test]
+fn two_apis_by_prefix() {
+    let (shop, search) = (Origin::start(), Origin::start());
+    shop.otherwise(|_| Reply::ok().body("shop"));
+    search.otherwise(|_| Reply::ok().body("search"));
+    let larder = example(
+        "two-apis",
+        &[
+            (
+                "\"http://127.0.0.1:5001\", \"http://127.0.0.1:5002\"",
+                &format!("{:?}", shop.url()),
+            ),
+            ("http://127.0.0.1:6001", &search.url()),
+        ],
+    );
+    for (target, from) in [
+        ("/search/?q=x", "search"),
+        ("/shop/1", "shop"),
+        ("/else", "shop"),
+    ] {
+        assert_eq!(larder.get(target).send().text(), from, "{target}");
+    }
+    assert!(
+        larder.get("/search/?page=&q=x").send().text() == "search"
+            && larder.get("/search/?q=x&other=1").send().hit()
+    );
+    let shop = larder.get("/shop/1").send();
+    assert!(shop.hit(), "{}", shop.said());
+    let other = larder.get("/else").send();
+    assert!(!other.hit(), "{}", other.said());
+}
+
+#[test]
+fn microcaching() {
+    let origin = application();
+    let larder = example("microcaching", &[("http://127.0.0.1:5001", &origin.url())]);
+    assert_eq!(
+        larder.get("/").send().header("x-cache-status"),
+        Some("MISS")
+    );
+    assert_eq!(larder.get("/").send().header("x-cache-status"), Some("HIT"));
+    origin.stop();
+    testkit::wait_until("it is past its second and still answered", || {
+        let answer = larder.get("/").send();
+        assert_eq!(answer.text(), "1");
+        answer.header("x-cache-status") != Some("HIT")
+    });
+    let stale = larder.get("/").send();
+    assert!(
+        matches!(stale.header("x-cache-status"), Some("STALE" | "UPDATING")),
+        "{:?}",
+        stale.head
+    );
+}
+
+#[test]
+fn a_blog_behind_cookies() {
+    let origin = application();
+    let larder = example("blog", &[("http://127.0.0.1:8000", &origin.url())]);
+    assert!(hit(&larder, "/post", "theme=dark"));
+    for cookie in [
+        "wordpress_logged_in_abc=1",
+        "comment_author_x=me",
+        "a=b; woocommerce_items_in_cart=1",
+    ] {
+        assert!(!hit(&larder, "/post", cookie), "{cookie}");
+    }
+    for target in ["/wp-admin/post.php", "/wp-login.php", "/post?preview=true"] {
+        assert!(!hit(&larder, target, ""), "{target}");
+    }
+    origin.reply(
+        "/wp-content/a.css",
+        Reply::ok()
+            .cache("no-cache")
+            .header("Set-Cookie", "x=1")
+            .body("x"),
+    );
+    assert!(hit(&larder, "/wp-content/a.css", ""));
+    assert_eq!(
+        larder.get("/wp-content/a.css").send().header("set-cookie"),
+        None
+    );
+    assert!(
+        larder
+            .get("/post")
+            .send()
+            .joined("cache-control")
+            .contains("max-age=0")
+    );
+}
+
+#[test]
+fn https() {
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
+    let directory = testkit::scratch_dir();
+    let (certificate, key) = (directory.join("site.pem"), directory.join("site.key"));
+    std::fs::write(&certificate, made.cert.pem()).expect("a file");
+    std::fs::write(&key, made.signing_key.serialize_pem()).expect("a file");
+    let origin = application();
+    let certificate = certificate.display().to_string();
+    let larder = example(
+        "https",
+        &[
+            ("\"site.pem\"", &format!("{certificate:?}")),
+            ("\"site.key\"", &format!("{:?}", key.display().to_string())),
+            ("http://127.0.0.1:5001", &origin.url()),
+        ],
+    );
+    let port = |scheme: &str| {
+        let url = larder
+            .listeners()
+            .iter()
+            .find(|url| url.starts_with(scheme))
+            .expect("a listener");
+        url.rsplit(':')
+            .next()
+            .expect("a port")
+            .parse::<u16>()
+            .expect("a port")
+    };
+    let plain = std::net::SocketAddr::from(([127, 0, 0, 1], port("http://")));
+    let redirect = Client::connect(plain)
+        .get("/page")
+        .header("Host", "shop.test:80")
+        .send();
+    assert!(matches!(redirect.status, 301 | 308));
+    assert_eq!(
+        redirect.header("location"),
+        Some("https://shop.test:8443/page")
+    );
+    let secure = port("https://");
+    let output = std::process::Command::new("curl")
+        .args([
+            "-sSi",
+            "--max-time",
+            "10",
+            "--noproxy",
+            "*",
+            "--cacert",
+            &certificate,
+        ])
+        .args([
+            "--resolve",
+            &format!("localhost:{secure}:127.0.0.1"),
+            &format!("https://localhost:{secure}/"),
+        ])
+        .output()
+        .expect("curl");
+    let text = String::from_utf8_lossy(&output.stdout).to_lowercase();
+    assert!(
+        text.contains("strict-transport-security: max-age=86400"),
+        "{text}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
