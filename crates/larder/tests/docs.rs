@@ -1,0 +1,369 @@
+//! The documents hold what they say: each configuration in them is accepted, each transcript is played, each link leads
+//! somewhere.
+//!
+//! A fence's info string says what is done with it (renderers heed its first word alone):
+//!
+//! - `toml larder`: a configuration, checked as `larder check` does, except that nothing is bound;
+//! - `console tested`: a transcript. Lines after `$ ` are commands, the lines below one are parts of what it prints, in
+//!   order, with `…` for anything. `larder serve` stays for the rest of its block. `larder.toml` is the page's
+//!   configuration before the block. The application on port 5001 is [`application`].
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a panic is how a test fails, in its helpers too"
+)]
+
+use larder::config::{Flags, parse};
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process,
+};
+use testkit::{Address, Command, Larder, Origin, Reply, scratch_dir};
+
+const BINARY: &str = env!("CARGO_BIN_EXE_larder");
+
+/// A Markdown file, by its path from the root.
+struct Page {
+    name: String,
+    text: String,
+}
+
+/// A fenced block.
+struct Block<'a> {
+    info: &'a str,
+    text: String,
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Every document, those of other folders that a reader is sent to among them.
+fn pages() -> Vec<Page> {
+    let mut pages = Vec::new();
+    for folder in ["", "docs", "bench", "fuzz", "examples"] {
+        let Ok(files) = fs::read_dir(root().join(folder)) else {
+            continue;
+        };
+        let names = files.filter_map(|file| file.ok()?.file_name().into_string().ok());
+        for name in names.filter(|name| {
+            Path::new(name)
+                .extension()
+                .is_some_and(|ending| ending == "md")
+        }) {
+            let name = Path::new(folder).join(name).display().to_string();
+            let text = fs::read_to_string(root().join(&name)).expect("a page");
+            pages.push(Page { name, text });
+        }
+    }
+    assert!(pages.len() > 5, "the documents are where they were");
+    pages
+}
+
+fn blocks(text: &str) -> Vec<Block<'_>> {
+    let mut blocks = Vec::new();
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        if let Some(info) = line.strip_prefix("```") {
+            let inside: Vec<&str> = lines
+                .by_ref()
+                .take_while(|line| !line.starts_with("```"))
+                .collect();
+            blocks.push(Block {
+                info,
+                text: inside.join("\n") + "\n",
+            });
+        }
+    }
+    blocks
+}
+
+/// Text outside fences.
+fn prose(text: &str) -> String {
+    let pieces = text.split("\n```").step_by(2);
+    pieces.collect::<Vec<_>>().join("\n")
+}
+
+/// A folder with a certificate and its key, which stands for `/etc/larder/` in configurations.
+fn certificates() -> PathBuf {
+    let folder = scratch_dir();
+    let names = vec!["www.example.com".to_owned()];
+    let made = rcgen::generate_simple_self_signed(names).expect("a certificate");
+    fs::write(folder.join("site.pem"), made.cert.pem()).expect("a file");
+    fs::write(folder.join("site.key"), made.signing_key.serialize_pem()).expect("a file");
+    folder
+}
+
+fn check(text: &str) -> Result<(), String> {
+    parse(text, "larder.toml", &Flags::default(), |_| Ok(()))
+        .map(drop)
+        .map_err(|faults| faults.to_string())
+}
+
+#[test]
+fn each_configuration_is_accepted() {
+    let folder = certificates().display().to_string() + "/";
+    let mut wrong = Vec::new();
+    let mut seen = 0;
+    for page in pages() {
+        for block in blocks(&page.text)
+            .iter()
+            .filter(|block| block.info == "toml larder")
+        {
+            seen += 1;
+            if let Err(faults) = check(&block.text.replace("/etc/larder/", &folder)) {
+                wrong.push(format!("{}:\n{}\n{faults}", page.name, block.text));
+            }
+        }
+    }
+    assert!(seen > 5, "the documents show configurations");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Code in running text that sets a key (`ttl = "1s"`), as the tables for those who come from elsewhere have it.
+#[test]
+fn each_setting_in_running_text_is_one() {
+    let origin = "[[origin]]\nservers = \"http://127.0.0.1:5001\"\n";
+    let places = [
+        ("", origin),
+        ("", "[[origin]]\nservers = \"http://127.0.0.1:5001\""),
+        (origin, "[defaults]"),
+        (origin, "[[route]]"),
+        (origin, "[report]"),
+        (origin, "[limits]"),
+        (origin, "[log]"),
+        (origin, "[memory]"),
+    ];
+    let mut wrong = Vec::new();
+    let ours = pages()
+        .into_iter()
+        .filter(|page| page.name.starts_with("docs") || page.name == "README.md");
+    for page in ours {
+        let prose = prose(&page.text);
+        for code in prose.split('`').skip(1).step_by(2) {
+            let Some((key, _)) = code.split_once(" = ") else {
+                continue;
+            };
+            if key.contains(|letter: char| !letter.is_ascii_lowercase() && letter != '_' && letter != '.') {
+                continue;
+            }
+            let mut faults = places.iter().map(|(before, place)| {
+                if before.is_empty() && place.ends_with('\n') {
+                    check(&format!("{code}\n{place}"))
+                } else {
+                    check(&format!("{before}{place}\n{code}"))
+                }
+            });
+            if faults.all(|fault| fault.is_err()) {
+                wrong.push(format!("{}: {code}", page.name));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "no setting:\n{}", wrong.join("\n"));
+}
+
+/// The application that the documents have on port 5001.
+fn application() -> Origin {
+    let origin = Origin::start();
+    let page = |cache: &'static str| {
+        move |request: &testkit::Request| {
+            let reply = Reply::ok().body(format!("page {}\n", request.nth));
+            if cache.is_empty() {
+                reply
+            } else {
+                reply.cache(cache)
+            }
+        }
+    };
+    origin.on("/", page("max-age=60"));
+    origin.on("/articles", page("max-age=60, stale-if-error=3600"));
+    origin.on("/account", page("private"));
+    origin.on("/basket", |request| {
+        Reply::ok()
+            .header("Set-Cookie", "basket=1")
+            .cache("max-age=60")
+            .body(format!("page {}\n", request.nth))
+    });
+    origin.otherwise(page(""));
+    origin
+}
+
+/// A transcript while it is played.
+struct Stage<'a> {
+    folder: PathBuf,
+    origin: Origin,
+    larder: Option<Larder>,
+    page: &'a str,
+}
+
+impl Stage<'_> {
+    /// Addresses as written → addresses in use.
+    fn in_use(&self, text: &str) -> String {
+        let mut text = text.replace("127.0.0.1:5001", &self.origin.address().to_string());
+        if let Some(larder) = &self.larder {
+            for (written, used) in [
+                ("127.0.0.1:8080", larder.address()),
+                ("127.0.0.1:9180", larder.admin()),
+            ] {
+                if let Address::Tcp(used) = used {
+                    text = text.replace(written, &used.to_string());
+                }
+            }
+        }
+        text
+    }
+
+    /// Runs one command and returns what it prints.
+    fn run(&mut self, command: &str) -> String {
+        let command = self.in_use(command);
+        if let Some(args) = command.strip_prefix("larder serve ") {
+            let args = args.replace("larder.toml", &self.folder.join("larder.toml").display().to_string());
+            let larder = Command::serve(BINARY)
+                .args(args.split_whitespace())
+                .start();
+            let output = larder.output();
+            self.larder = Some(larder);
+            return output;
+        }
+        let binaries = Path::new(BINARY).parent().expect("a folder");
+        let path = format!(
+            "{}:{}",
+            binaries.display(),
+            env::var("PATH").unwrap_or_default()
+        );
+        let output = process::Command::new("sh")
+            .args(["-c", &format!("exec 2>&1; {command}")])
+            .env("PATH", path)
+            .current_dir(&self.folder)
+            .output()
+            .expect("a shell");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    fn play(&mut self, block: &str) {
+        for step in block.split("$ ").filter(|step| !step.trim().is_empty()) {
+            let step = step.replace("\\\n", " ");
+            let (command, expected) = step.split_once('\n').unwrap_or((&step, ""));
+            let printed = self.run(command);
+            let mut lines = printed.lines();
+            for wanted in expected.lines().filter(|line| !line.trim().is_empty()) {
+                let wanted = self.in_use(wanted);
+                assert!(
+                    lines.any(|line| fits(line, &wanted)),
+                    "{}: `{command}` does not print, in this order, {wanted:?}:\n{printed}",
+                    self.page
+                );
+            }
+        }
+    }
+}
+
+/// Whether a line is as wanted, `…` being anything.
+fn fits(line: &str, wanted: &str) -> bool {
+    let mut rest = line.trim();
+    let pieces: Vec<&str> = wanted.trim().split('…').collect();
+    let last = pieces.len() - 1;
+    pieces.iter().enumerate().all(|(index, piece)| {
+        let at = match index {
+            0 => rest.starts_with(piece).then_some(0),
+            _ if index == last && piece.is_empty() => Some(rest.len()),
+            _ => rest.find(piece),
+        };
+        let found = at.is_some();
+        rest = at.map_or(rest, |at| &rest[at + piece.len()..]);
+        found
+    }) && (rest.is_empty() || wanted.ends_with('…'))
+}
+
+#[test]
+fn each_transcript_comes_out_as_written() {
+    let mut played = 0;
+    for page in pages() {
+        let mut configuration = String::new();
+        for block in blocks(&page.text) {
+            match block.info {
+                "toml larder" => configuration = block.text,
+                "console tested" => {
+                    played += 1;
+                    let mut stage = Stage {
+                        folder: scratch_dir(),
+                        origin: application(),
+                        larder: None,
+                        page: &page.name,
+                    };
+                    // Whatever else listens on this machine, `larder check` finds a free port.
+                    let text = stage
+                        .in_use(&configuration)
+                        .replace("127.0.0.1:8080", "127.0.0.1:0");
+                    let admin = "admin = \"127.0.0.1:0\"\n";
+                    fs::write(stage.folder.join("larder.toml"), admin.to_owned() + &text)
+                        .expect("a configuration");
+                    stage.play(&block.text);
+                }
+                _ => {}
+            }
+        }
+    }
+    assert!(played > 2, "the documents show transcripts");
+}
+
+/// The anchor that GitHub gives a heading.
+fn anchor(heading: &str) -> String {
+    let kept = heading.trim_matches(['#', ' ']).to_lowercase();
+    kept.chars()
+        .filter(|letter| letter.is_alphanumeric() || matches!(letter, ' ' | '-' | '_'))
+        .map(|letter| if letter == ' ' { '-' } else { letter })
+        .collect()
+}
+
+#[test]
+fn each_link_leads_somewhere() {
+    let mut wrong = Vec::new();
+    for page in pages() {
+        let folder = root().join(&page.name);
+        let folder = folder.parent().expect("a folder");
+        let prose = prose(&page.text);
+        let targets = prose
+            .split("](")
+            .skip(1)
+            .filter_map(|rest| Some(rest.split_once(')')?.0));
+        for target in targets.filter(|target| !target.contains(':')) {
+            let (path, wanted) = target.split_once('#').unwrap_or((target, ""));
+            let file = if path.is_empty() {
+                root().join(&page.name)
+            } else {
+                folder.join(path)
+            };
+            let text = fs::read_to_string(&file).unwrap_or_default();
+            let is_there = file.exists()
+                && (wanted.is_empty()
+                    || text
+                        .lines()
+                        .any(|line| line.starts_with('#') && anchor(line) == wanted));
+            if !is_there {
+                wrong.push(format!("{}: {target}", page.name));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "lead nowhere:\n{}", wrong.join("\n"));
+}
+
+/// Paths from the root that running text names as code.
+#[test]
+fn each_file_named_is_there() {
+    let mut wrong = Vec::new();
+    for page in pages() {
+        let folders = ["crates/", "docs/", "bench/", "examples/", "fuzz/", ".ci/"];
+        let prose = prose(&page.text);
+        for code in prose.split('`').skip(1).step_by(2) {
+            let is_path = folders.iter().any(|folder| code.starts_with(folder))
+                && !code.contains([' ', '<', '*', '{', '…']);
+            if is_path && !root().join(code).exists() {
+                wrong.push(format!("{}: {code}", page.name));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "not there:\n{}", wrong.join("\n"));
+}
