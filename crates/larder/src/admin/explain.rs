@@ -1,81 +1,15 @@
 //! `/explain`: why a URL is or is not answered from the store.
 
-use super::{Refusal, State};
+use super::{
+    Refusal, State,
+    answer::{Answer, answer},
+};
 use axum::{
     Json,
     extract::{Query, State as Shared, rejection::QueryRejection},
     http::{HeaderMap, HeaderName, HeaderValue, StatusCode},
 };
-use proxy::explain::{Explanation, StoredExplanation};
-use rules::{
-    freshness::Source,
-    reuse::{ValidateReason, Verdict},
-    status::Forward,
-};
-use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-
-/// What a GET for a URL would get now, and why.
-#[derive(Debug, Deserialize, Serialize)]
-pub struct Answer {
-    /// The URL asked about.
-    pub url: String,
-    /// The route it takes, by its name in the configuration.
-    pub route: String,
-    /// The cache key.
-    pub key: String,
-    /// Where the answer would come from.
-    pub from: From,
-    /// Why from there: a token of `Cache-Status` (RFC 9211), or `fresh`.
-    pub why: String,
-    /// More on `why`, where there is more.
-    pub detail: Option<String>,
-    /// Answers for this key were lately not storable, so that requests for it do not wait for each other.
-    pub hit_for_miss: bool,
-    /// What is stored under the key, the newest first.
-    pub stored: Vec<Judged>,
-}
-
-/// Where an answer comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum From {
-    /// The store.
-    Store,
-    /// The origin.
-    Origin,
-}
-
-/// One stored response, judged for the request asked about.
-#[derive(Debug, Deserialize, Serialize)]
-pub struct Judged {
-    /// Its status.
-    pub status: u16,
-    /// Whether it is the one this request selects.
-    pub selected: bool,
-    /// Whether its nominated fields match the request.
-    pub matches: bool,
-    /// The fields its `Vary` nominates.
-    pub nominated: Vec<String>,
-    /// Those of them in which the request differs.
-    pub differing: Vec<String>,
-    /// `fresh`, `stale` (may be sent) or `validate` (may not, without asking the origin).
-    pub verdict: String,
-    /// Why, where it is not fresh.
-    pub reason: Option<String>,
-    /// Seconds.
-    pub age: f64,
-    /// Seconds.
-    pub lifetime: f64,
-    /// Where the lifetime was taken from.
-    pub source: String,
-    /// Bytes; `None` while the body is on its way and its length unknown.
-    pub length: Option<u64>,
-    /// `whole`, `parts` or `filling`.
-    pub form: String,
-    /// Whether it was invalidated and must not be sent.
-    pub invalidated: bool,
-}
 
 /// Answers `url=…` with any number of `header=Name: value`.
 pub(super) async fn explain(
@@ -125,101 +59,4 @@ fn read(pairs: Vec<(String, String)>) -> Result<(String, HeaderMap), Refusal> {
 fn field(text: &str) -> Option<(HeaderName, HeaderValue)> {
     let (name, value) = text.split_once(':')?;
     Some((name.parse().ok()?, value.trim().parse().ok()?))
-}
-
-fn answer(url: String, explanation: Explanation) -> Answer {
-    // The newest that matches is selected; where that was invalidated, no other takes its place.
-    let selected = explanation.stored.iter().position(|stored| stored.matches);
-    let (from, why, detail) = outlook(&explanation, selected);
-    let stored = explanation.stored.into_iter().enumerate();
-    Answer {
-        url,
-        route: explanation.route,
-        key: explanation.key,
-        from,
-        why: why.to_owned(),
-        detail: detail.map(str::to_owned),
-        hit_for_miss: explanation.hit_for_miss,
-        stored: stored
-            .map(|(index, stored)| judged(stored, selected == Some(index)))
-            .collect(),
-    }
-}
-
-/// Where the answer would come from, why, and more on why.
-fn outlook(
-    explanation: &Explanation,
-    selected: Option<usize>,
-) -> (From, &'static str, Option<&'static str>) {
-    let origin = |why: Forward, detail| (From::Origin, why.token(), detail);
-    if explanation.bypass.is_some() {
-        return origin(Forward::Bypass, explanation.bypass);
-    }
-    let Some(selected) = selected.and_then(|index| explanation.stored.get(index)) else {
-        let none = explanation.stored.is_empty();
-        return origin(
-            if none {
-                Forward::UriMiss
-            } else {
-                Forward::VaryMiss
-            },
-            None,
-        );
-    };
-    if selected.invalidated {
-        return origin(Forward::VaryMiss, Some("invalidated"));
-    }
-    let (why, reason) = match selected.verdict {
-        Verdict::Validate(reason) => (Some(reason_to_forward(reason)), reason.token()),
-        _ if selected.form == "parts" => (Some(Forward::Partial), "parts"),
-        Verdict::Fresh(_) => (None, "fresh"),
-        Verdict::Stale(reason) => (None, reason.token()),
-    };
-    match why {
-        Some(why) => origin(why, Some(reason)),
-        None => (From::Store, reason, None),
-    }
-}
-
-const fn reason_to_forward(reason: ValidateReason) -> Forward {
-    match reason {
-        ValidateReason::Expired | ValidateReason::NoCache => Forward::Stale,
-        ValidateReason::RequestNoCache | ValidateReason::RequestAge => Forward::Request,
-    }
-}
-
-fn judged(stored: StoredExplanation, selected: bool) -> Judged {
-    let (verdict, reason) = match stored.verdict {
-        Verdict::Fresh(_) => ("fresh", None),
-        Verdict::Stale(reason) => ("stale", Some(reason.token())),
-        Verdict::Validate(reason) => ("validate", Some(reason.token())),
-    };
-    Judged {
-        status: stored.status.as_u16(),
-        selected,
-        matches: stored.matches,
-        nominated: stored.nominated,
-        differing: stored.differing,
-        verdict: verdict.to_owned(),
-        reason: reason.map(str::to_owned),
-        age: stored.age.as_secs_f64(),
-        lifetime: stored.lifetime.as_secs_f64(),
-        source: source(stored.source).to_owned(),
-        length: stored.length,
-        form: stored.form.to_owned(),
-        invalidated: stored.invalidated,
-    }
-}
-
-const fn source(source: Source) -> &'static str {
-    match source {
-        Source::Override => "override",
-        Source::Targeted => "targeted",
-        Source::SMaxAge => "s-maxage",
-        Source::MaxAge => "max-age",
-        Source::Expires => "expires",
-        Source::Default => "default",
-        Source::Heuristic => "heuristic",
-        Source::None => "none",
-    }
 }

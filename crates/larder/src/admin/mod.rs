@@ -1,5 +1,6 @@
 //! The admin API: metrics, health, `explain`. On an address of its own, for the operator and not for clients.
 
+mod answer;
 mod error;
 mod explain;
 mod guard;
@@ -7,8 +8,8 @@ mod guard;
 #[cfg(test)]
 mod tests;
 
+pub use answer::{Answer, From, Judged};
 pub use error::{Refusal, Written};
-pub use explain::{Answer, From, Judged};
 
 use crate::telemetry::metrics::{self, Sources};
 use arc_swap::ArcSwap;

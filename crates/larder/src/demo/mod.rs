@@ -3,9 +3,11 @@
 mod application;
 mod content;
 mod tour;
+mod visitor;
 
 #[cfg(test)]
 mod tests;
 
 pub use application::Application;
-pub use tour::{Broken, Tour};
+pub use tour::Tour;
+pub use visitor::Broken;

@@ -1,18 +1,13 @@
 //! What the demonstration shows, measured while it is shown.
 
-use super::{Application, content::DELAY};
-use crate::client::{self, Client};
-use bytes::Bytes;
-use http::Response;
-use std::{
-    io::{self, Write},
-    net::SocketAddr,
-    time::Duration,
+use super::{
+    Application,
+    content::DELAY,
+    visitor::{Broken, PATH, Visit, Visitor, promise},
 };
+use crate::client::Client;
+use std::{io::Write, net::SocketAddr, time::Duration};
 use tokio::time::{Instant, sleep};
-
-/// The page that the tour asks for; it has a lifetime of a second.
-const PATH: &str = "/tour";
 
 /// After this time without requests the page is past its lifetime, whatever was fetched last.
 const STALE: Duration = Duration::from_millis(1300);
@@ -25,40 +20,11 @@ const HITS_TIME: Duration = Duration::from_millis(400);
 const NEWER: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Why the tour ended early.
-#[derive(Debug, thiserror::Error)]
-pub enum Broken {
-    /// Something did not come out as promised: a fault in Larder.
-    #[error("this did not come out as promised: {0}")]
-    Promise(String),
-    /// No answer from the cache.
-    #[error("the cache did not answer: {0}")]
-    Cache(#[from] client::Error),
-    /// The application could not be started again, or nothing can be printed.
-    #[error(transparent)]
-    Io(#[from] io::Error),
-}
-
 /// A visitor who asks the cache for a page, and tells what comes.
 pub struct Tour<'a, W> {
     cache: SocketAddr,
     application: &'a mut Application,
     out: &'a mut W,
-}
-
-/// One request and what came of it.
-struct Visit {
-    took: Duration,
-    /// Which page it is, as the application counts.
-    page: u64,
-    /// The value of `Cache-Status`.
-    said: String,
-}
-
-impl Visit {
-    fn hit(&self) -> bool {
-        self.said.split(';').any(|part| part.trim() == "hit")
-    }
 }
 
 impl<'a, W: Write> Tour<'a, W> {
@@ -184,7 +150,7 @@ impl<'a, W: Write> Tour<'a, W> {
     }
 
     async fn visitor(&self) -> Result<Visitor, Broken> {
-        Ok(Visitor(Client::connect(self.cache).await?))
+        Visitor::arrive(self.cache).await
     }
 
     fn say(&mut self, what: &str) -> Result<(), Broken> {
@@ -199,44 +165,4 @@ impl<'a, W: Write> Tour<'a, W> {
         writeln!(self.out, "       Cache-Status: {}", visit.said)?;
         Ok(self.out.flush()?)
     }
-}
-
-/// A connection to the cache.
-struct Visitor(Client);
-
-impl Visitor {
-    async fn visit(&mut self) -> Result<Visit, Broken> {
-        let began = Instant::now();
-        let response = self.0.get(PATH).await?;
-        let took = began.elapsed();
-        let said = response.headers().get("cache-status");
-        let said = said.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
-        let said = said.unwrap_or_default();
-        let page = page(&response).ok_or_else(|| {
-            let status = response.status();
-            Broken::Promise(format!(
-                "every request gets the page, but there came {status} ({said})"
-            ))
-        })?;
-        Ok(Visit { took, page, said })
-    }
-}
-
-/// The number on the page.
-fn page(response: &Response<Bytes>) -> Option<u64> {
-    let text = std::str::from_utf8(response.body()).ok()?;
-    let (_, after) = text.split_once("Page <b>")?;
-    let (number, _) = after.split_once("</b>")?;
-    let number = number.parse().ok()?;
-    response.status().is_success().then_some(number)
-}
-
-fn promise(kept: bool, promise: &str, visit: &Visit) -> Result<(), Broken> {
-    if kept {
-        return Ok(());
-    }
-    let (page, took, said) = (visit.page, visit.took.as_millis(), &visit.said);
-    Err(Broken::Promise(format!(
-        "{promise}, but page {page} came after {took} ms with Cache-Status: {said}"
-    )))
 }

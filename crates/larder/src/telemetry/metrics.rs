@@ -1,4 +1,4 @@
-//! Metrics as OpenMetrics text: sums over all workers, made when somebody asks.
+//! Metrics as `OpenMetrics` text: sums over all workers, made when somebody asks.
 //!
 //! `names` declares every metric once; `sums` adds up what workers count; `encode` writes the one as told by the other.
 

@@ -120,5 +120,5 @@ fn text(value: Option<&HeaderValue>) -> Option<Cow<'_, str>> {
 
 /// Milliseconds, to the microsecond.
 fn millis(time: Duration) -> f64 {
-    time.as_micros() as f64 / 1000.0
+    (time.as_secs_f64() * 1e6).round() / 1e3
 }

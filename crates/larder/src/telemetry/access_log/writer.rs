@@ -133,7 +133,7 @@ impl Writer {
         match self.target.open() {
             Ok(file) => self.out = BufWriter::with_capacity(BUFFER, file),
             Err(error) => {
-                tracing::error!(%error, "cannot open the access log again: going on with the old file")
+                tracing::error!(%error, "cannot open the access log again: going on with the old file");
             }
         }
     }

@@ -11,9 +11,12 @@ use prometheus_client::{
     metrics::MetricType,
 };
 use proxy::outcome::{FORWARDS, HIT_KINDS, ORIGIN_TIME_BOUNDS_MS};
-use std::fmt;
+use std::{fmt, time::Duration};
 
 const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
+
+/// What to take of a report.
+type Figure<T> = fn(&T) -> u64;
 
 impl Collector for Sums {
     fn encode(&self, encoder: DescriptorEncoder<'_>) -> fmt::Result {
@@ -54,10 +57,10 @@ impl Sums {
         // The encoder adds the buckets up itself; it writes infinity as `+Inf`.
         let bounds = ORIGIN_TIME_BOUNDS_MS
             .iter()
-            .map(|bound| *bound as f64 / 1e3);
+            .map(|bound| Duration::from_millis(*bound).as_secs_f64());
         let bounds = bounds.chain([f64::INFINITY]);
         let buckets: Vec<(f64, u64)> = bounds.zip(self.origin_times).collect();
-        let sum = self.origin_time_sum_us as f64 / 1e6;
+        let sum = Duration::from_micros(self.origin_time_sum_us).as_secs_f64();
         let count = self.origin_times.iter().sum();
         page.metric(&names::ORIGIN_LATENCY)?
             .encode_histogram::<NoLabelSet>(sum, count, &buckets, None)
@@ -91,7 +94,7 @@ impl Sums {
     }
 
     fn origins(&self, page: &mut Page<'_>) -> fmt::Result {
-        let figures: [(&Metric, fn(&Report) -> u64); 2] = [
+        let figures: [(&Metric, Figure<Report>); 2] = [
             (&names::ORIGIN_ACTIVE, |origin| origin.active as u64),
             (&names::ORIGIN_QUEUED, |origin| origin.queued as u64),
         ];
@@ -102,7 +105,7 @@ impl Sums {
                 origins.map(|origin| (origin.name.as_str(), figure(origin))),
             )?;
         }
-        let figures: [(&Metric, fn(&ServerReport) -> u64); 3] = [
+        let figures: [(&Metric, Figure<ServerReport>); 3] = [
             (&names::SERVER_HEALTHY, |server| u64::from(server.healthy)),
             (&names::SERVER_ACTIVE, |server| server.active as u64),
             (&names::SERVER_FAILURES, |server| server.failures),
