@@ -3,10 +3,15 @@
 //! `tests/bad/*.toml` are files with faults; beside each lies what `larder check` says of it. After a change that is
 //! meant, run the tests once with `INSTA_UPDATE=always` and read the difference.
 
+use super::value::{FieldLine, ListenAddress, ServerUrl, Size, Token, Word};
 use super::{Faults, Flags, meant, parse, parse_probing, reference, schema};
 use http::{HeaderName, HeaderValue};
+use ipnet::IpNet;
 use meant::{AccessTarget, Admin};
-use proxy::policy::{Edit, LifetimeMode, StatusPattern};
+use proptest::{collection::vec, prelude::*, sample::select};
+use proxy::policy::{
+    Edit, FieldPattern, HostPattern, LifetimeMode, NamePattern, PathPattern, StatusPattern,
+};
 use rules::key::{ParamPattern, QueryChoice};
 use serde_json::Value;
 use std::{fmt::Write, fs, io, path::Path, time::Duration};
@@ -88,7 +93,7 @@ fn without_anything_the_origin_is_asked_for() {
 fn flags_go_before_the_file() {
     let flags = Flags {
         origin: Some("https://127.0.0.1:7".parse().unwrap()),
-        listen: vec![super::value::Word::parse("127.0.0.1:0").unwrap()],
+        listen: vec![ListenAddress::parse("127.0.0.1:0").unwrap()],
         admin: Some(Admin::Off),
         memory: Some("2MiB".parse().unwrap()),
         workers: Some(3),
@@ -281,4 +286,51 @@ fn the_reference_page_is_up_to_date() {
         page == reference(),
         "run: cargo run -p larder -- schema --markdown > docs/configuration.md"
     );
+}
+
+/// Pieces of which faulty files are made.
+fn piece() -> impl Strategy<Value = String> {
+    const WORDS: &[&str] = &[
+        "[", "]", "{", "}", "=", "\"", ".", ",", "\n", "~", "*", "é", "\\u", "route", "origin",
+        "servers", "ttl", "listen", "defaults", "200", "1s", "path", "/a", ":5001", "key", "any",
+        "-", " ", "true",
+    ];
+    prop_oneof![
+        select(WORDS).prop_map(str::to_owned),
+        any::<char>().prop_map(String::from)
+    ]
+}
+
+proptest! {
+    #[test]
+    fn no_text_is_too_much(pieces in vec(piece(), 0..40)) {
+        if let Err(faults) = read(&pieces.concat()) {
+            prop_assert!(!faults.list().is_empty());
+            prop_assert!(faults.render(false).ends_with("larder.toml\n"));
+        }
+    }
+
+    #[test]
+    fn no_word_is_too_much(text in "\\PC{0,24}|[-a-z0-9:/.*~=\\[\\] ]{0,24}") {
+        fn told<T: Word>(text: &str) {
+            if let Err(wrong) = T::parse(text) {
+                assert!(!wrong.what.is_empty() && !wrong.to_string().ends_with('\n'));
+            }
+        }
+        told::<Duration>(&text);
+        told::<Size>(&text);
+        told::<ListenAddress>(&text);
+        told::<ServerUrl>(&text);
+        told::<IpNet>(&text);
+        told::<HostPattern>(&text);
+        told::<PathPattern>(&text);
+        told::<FieldPattern>(&text);
+        told::<NamePattern>(&text);
+        told::<ParamPattern>(&text);
+        told::<StatusPattern>(&text);
+        told::<FieldLine>(&text);
+        told::<Token>(&text);
+        told::<Admin>(&text);
+        told::<AccessTarget>(&text);
+    }
 }

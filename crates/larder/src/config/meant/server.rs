@@ -19,11 +19,11 @@ pub(super) fn from_flag(url: &ServerUrl, config: &mut OriginConfig) {
 
 /// The servers of the file; `None` if there is none to build an origin from.
 pub(super) fn from_file(
-    written: &written::Origin,
     table: &At<written::Origin>,
     config: &mut OriginConfig,
     sink: &mut Sink<'_>,
 ) -> Option<()> {
+    let written = &table.value;
     let mut tls = None;
     for server in written.servers.iter().flat_map(|list| &list.list) {
         let weight = sink.at_least(1, "weight", server.value.weight.as_ref(), 1);

@@ -1,0 +1,167 @@
+//! How an origin is asked: connections, time limits, retries, health.
+
+use super::{Sink, server};
+use crate::config::{
+    Fault, Flags,
+    value::{At, Text},
+    written,
+};
+use http::uri::PathAndQuery;
+use origin::{
+    OriginConfig,
+    config::{ActiveHealth, Balance, PassiveHealth, Protocol, Retry, Timeouts},
+};
+use proxy::policy::StatusPattern;
+use std::{ops::RangeInclusive, time::Duration};
+
+/// The configuration of the origin that `table` describes; `None` if there is none to build one from.
+pub(super) fn config(
+    table: &At<written::Origin>,
+    name: String,
+    flags: &Flags,
+    sink: &mut Sink<'_>,
+) -> Option<OriginConfig> {
+    let written = &table.value;
+    let mut config = OriginConfig {
+        name,
+        ..OriginConfig::default()
+    };
+    match &flags.origin {
+        Some(url) => server::from_flag(url, &mut config),
+        None => server::from_file(table, &mut config, sink)?,
+    }
+    connections(written, &mut config, sink);
+    failures(written, &mut config, sink);
+    Some(config)
+}
+
+fn connections(written: &written::Origin, config: &mut OriginConfig, sink: &mut Sink<'_>) {
+    config.balance = match written.balance {
+        Some(written::Balance::RoundRobin) => Balance::RoundRobin,
+        Some(written::Balance::LeastConnections) => Balance::LeastConnections,
+        Some(written::Balance::ConsistentHash) => Balance::ConsistentHash,
+        None => config.balance,
+    };
+    config.protocol = match written.protocol {
+        Some(written::Protocol::Http1) => Protocol::Http1,
+        Some(written::Protocol::Http2) => Protocol::Http2,
+        Some(written::Protocol::Auto) => Protocol::Auto,
+        None => config.protocol,
+    };
+    if let Some(written) = &written.timeouts {
+        config.timeouts = timeouts(written, config.timeouts);
+    }
+    if let Some(count) = &written.idle_connections {
+        config.idle_connections = count.value.0 as usize;
+    }
+    let usual = config.most_concurrent as u32;
+    let most = written.most_concurrent.as_ref();
+    config.most_concurrent = sink.at_least(1, "most_concurrent", most, usual) as usize;
+    if let Some(queue) = &written.queue {
+        config.queue = queue
+            .length
+            .as_ref()
+            .map_or(config.queue, |count| count.value.0 as usize);
+        config.queue_time = time(queue.time.as_ref(), config.queue_time);
+    }
+    config.idle_time = time(written.idle_time.as_ref(), config.idle_time);
+    config.resolve_every = time(written.resolve_every.as_ref(), config.resolve_every);
+    if let Some(size) = &written.header_size {
+        config.largest_head = size.value.0 as usize;
+    }
+}
+
+fn timeouts(written: &written::Timeouts, usual: Timeouts) -> Timeouts {
+    Timeouts {
+        connect: time(written.connect.as_ref(), usual.connect),
+        first_byte: time(written.first_byte.as_ref(), usual.first_byte),
+        between_bytes: time(written.between_bytes.as_ref(), usual.between_bytes),
+        whole: written
+            .whole
+            .as_ref()
+            .map(|time| time.value)
+            .or(usual.whole),
+    }
+}
+
+fn failures(written: &written::Origin, config: &mut OriginConfig, sink: &mut Sink<'_>) {
+    config.slow_start = time(written.slow_start.as_ref(), config.slow_start);
+    if let Some(retry) = &written.retry {
+        let Retry { attempts, percent } = config.retry;
+        config.retry = Retry {
+            attempts: retry
+                .attempts
+                .as_ref()
+                .map_or(attempts, |count| count.value.0),
+            percent: retry
+                .percent
+                .as_ref()
+                .map_or(percent, |count| count.value.0),
+        };
+        if let Some(percent) = retry
+            .percent
+            .as_ref()
+            .filter(|percent| percent.value.0 > 100)
+        {
+            sink.push(
+                Fault::at(&percent.span, "more retries than requests")
+                    .instead("write `percent = 20`"),
+            );
+        }
+    }
+    if let Some(passive) = &written.passive {
+        let PassiveHealth { failures, rest } = config.passive;
+        config.passive = PassiveHealth {
+            failures: passive
+                .failures
+                .as_ref()
+                .map_or(failures, |count| count.value.0),
+            rest: time(passive.rest.as_ref(), rest),
+        };
+    }
+    config.active = written
+        .health
+        .as_ref()
+        .map(|health| active(&health.value, sink));
+}
+
+fn active(written: &written::Health, sink: &mut Sink<'_>) -> ActiveHealth {
+    let path = written.path.as_ref();
+    if let Some(At { value, span }) = path
+        && (!value.starts_with('/') || value.parse::<PathAndQuery>().is_err())
+    {
+        let clean = value.trim_start_matches('/');
+        sink.push(
+            Fault::at(
+                span,
+                "the path of a health check begins with `/` and has no spaces",
+            )
+            .instead(format!("write `path = \"/{}\"`", clean.replace(' ', "%20"))),
+        );
+    }
+    let status = written.status.as_ref();
+    ActiveHealth {
+        path: path.map_or_else(|| "/".to_owned(), |path| path.value.clone()),
+        host: written.host.clone(),
+        every: time(written.every.as_ref(), Duration::from_secs(5)),
+        timeout: time(written.timeout.as_ref(), Duration::from_secs(2)),
+        healthy_after: sink.at_least(1, "healthy_after", written.healthy_after.as_ref(), 2),
+        unhealthy_after: sink.at_least(1, "unhealthy_after", written.unhealthy_after.as_ref(), 3),
+        status: status.map_or(200..=299, |status| range(status.value)),
+    }
+}
+
+fn range(pattern: StatusPattern) -> RangeInclusive<u16> {
+    match pattern {
+        StatusPattern::Exact(code) => code..=code,
+        StatusPattern::Class(digit) => {
+            let first = u16::from(digit) * 100;
+            first..=first + 99
+        }
+        StatusPattern::Any => 200..=599,
+    }
+}
+
+fn time(written: Option<&Text<Duration>>, usual: Duration) -> Duration {
+    written.map_or(usual, |time| time.value)
+}
