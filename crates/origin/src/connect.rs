@@ -137,3 +137,26 @@ fn refused(cause: io::Error) -> Error {
     };
     Error::new(kind).because(cause)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn all_addresses_are_tried_and_the_good_one_remembered() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let good = listener.local_addr().unwrap();
+        // Nobody listens on the loopback's other addresses.
+        let dead = |last| SocketAddr::from(([127, 0, 0, last], good.port()));
+        let until = Instant::now() + Duration::from_secs(5);
+        let addresses = Addresses::resolved(vec![dead(2), dead(3), good]);
+        for _ in 0..2 {
+            let (stream, epoch) = reach(&addresses, 0, until).await.unwrap();
+            assert_eq!(stream.peer_addr().unwrap(), good);
+            assert_eq!((addresses.favourite(), epoch), (2, 1));
+        }
+        let addresses = Addresses::resolved(vec![dead(2), dead(3)]);
+        let error = reach(&addresses, 0, until).await.unwrap_err();
+        assert_eq!(error.kind(), Kind::Refused);
+    }
+}

@@ -5,15 +5,16 @@ use crate::{
     body::Carrier,
     config::Protocol,
     connect::{self, Speaks},
-    link::{Alarm, Http1, Http2, alarm},
+    link::{Http1, Http2, alarm},
     message::{self, Asked},
     peer::Peer,
     pool::{self, Key, Sharing},
-    upload::{Outgoing, Progress, Stage},
+    upload::{Outgoing, Progress},
+    wait::{Lost, Wait},
 };
 use http::{Request, Response, StatusCode};
-use hyper::{body::Incoming, client::conn::TrySendError};
-use std::{future::poll_fn, pin::pin, sync::Arc, task::Poll, time::Duration};
+use hyper::body::Incoming;
+use std::{sync::Arc, time::Duration};
 use tokio::{
     task::yield_now,
     time::{Instant, timeout},
@@ -161,12 +162,12 @@ impl Attempt<'_> {
         request: Request<Outgoing>,
     ) -> Result<Answer, Failure> {
         let before = link.heard();
-        let progress = request.body().progress();
+        let wait = self.wait(request.body().progress());
         let sending = link.sender.try_send_request(request);
-        let watched = self.watch(sending, &mut link.alarm, progress).await;
-        let mut response = watched.map_err(|lost| {
+        let waited = wait.head(sending, &mut link.alarm).await;
+        let mut response = waited.map_err(|lost| {
             let stale = link.reused && link.heard() == before;
-            lost.into_failure(stale)
+            failure(lost, stale)
         })?;
         let afterwards = message::judge(&mut response, self.asked, Speaks::Http1).map_err(sent)?;
         link.reused = true;
@@ -184,100 +185,36 @@ impl Attempt<'_> {
         mut link: Http2,
         request: Request<Outgoing>,
     ) -> Result<Answer, Failure> {
-        let progress = request.body().progress();
+        let wait = self.wait(request.body().progress());
         let sending = link.sender.try_send_request(request);
         let mut alarm = alarm(Instant::now());
-        let watched = self.watch(sending, &mut alarm, progress).await;
+        let waited = wait.head(sending, &mut alarm).await;
         // A request that comes back unsent met a GOAWAY (RFC 9113 section 6.8).
-        let mut response = watched.map_err(|lost| lost.into_failure(true))?;
+        let mut response = waited.map_err(|lost| failure(lost, true))?;
         message::judge(&mut response, self.asked, Speaks::Http2).map_err(sent)?;
         let carrier = Carrier::Http2 { alarm, _link: link };
         Ok(Answer { response, carrier })
     }
 
-    /// Waits for the head until the alarm rings in earnest. The time for the first byte runs anew while the upload
-    /// moves, and does not run while the client is slow.
-    async fn watch(
-        &self,
-        sending: impl Future<Output = Result<Response<Incoming>, TrySendError<Request<Outgoing>>>>,
-        alarm: &mut Alarm,
-        progress: Option<Arc<Progress>>,
-    ) -> Result<Response<Incoming>, Lost> {
-        let mut sending = pin!(sending);
-        let mut pieces = 0;
-        alarm.as_mut().reset(self.ring(Instant::now()));
-        let outcome = poll_fn(|cx| {
-            if let Poll::Ready(outcome) = sending.as_mut().poll(cx) {
-                return Poll::Ready(Ok(outcome));
-            }
-            while alarm.as_mut().poll(cx).is_ready() {
-                let now = Instant::now();
-                match self.out_of_time(now, progress.as_deref(), &mut pieces) {
-                    Some(kind) => return Poll::Ready(Err(kind)),
-                    None => alarm.as_mut().reset(self.ring(now)),
-                }
-            }
-            Poll::Pending
-        });
-        match outcome.await {
-            Ok(Ok(response)) => Ok(response),
-            Ok(Err(mut refused)) => Err(match refused.take_message() {
-                Some(request) => Lost::Unsent(Box::new(request), refused.into_error()),
-                None => Lost::Sent(refused.into_error(), progress),
-            }),
-            Err(kind) => Err(Lost::Late(kind)),
+    fn wait(&self, progress: Option<Arc<Progress>>) -> Wait {
+        Wait {
+            first_byte: self.origin.config.timeouts.first_byte,
+            until: self.until,
+            progress,
         }
-    }
-
-    fn ring(&self, now: Instant) -> Instant {
-        let first_byte = now + self.origin.config.timeouts.first_byte;
-        self.until.map_or(first_byte, |until| first_byte.min(until))
-    }
-
-    /// Which limit ran out when the alarm rang, if one did.
-    fn out_of_time(
-        &self,
-        now: Instant,
-        progress: Option<&Progress>,
-        pieces: &mut u64,
-    ) -> Option<Kind> {
-        if self.until.is_some_and(|until| now >= until) {
-            return Some(Kind::WholeTimeout);
-        }
-        let moved = progress.is_some_and(|progress| {
-            let before = std::mem::replace(pieces, progress.pieces());
-            before != *pieces || progress.stage() == Stage::AwaitsClient
-        });
-        (!moved).then_some(Kind::FirstByteTimeout)
     }
 }
 
-/// Why no head came.
-enum Lost {
-    Unsent(Box<Request<Outgoing>>, hyper::Error),
-    Sent(hyper::Error, Option<Arc<Progress>>),
-    Late(Kind),
-}
-
-impl Lost {
-    fn into_failure(self, stale: bool) -> Failure {
-        match self {
-            Self::Unsent(request, cause) => Failure::Unsent {
-                request,
-                error: Error::of_hyper(cause),
-                stale,
-            },
-            Self::Sent(cause, progress) => {
-                let client = progress.is_some_and(|progress| progress.stage() == Stage::Failed);
-                let error = if client {
-                    Error::new(Kind::RequestBody).because(cause)
-                } else {
-                    Error::of_hyper(cause)
-                };
-                Failure::Sent { error, stale }
-            }
-            Self::Late(kind) => sent(Error::new(kind)),
-        }
+/// What no head means for the attempt.
+fn failure(lost: Lost, stale: bool) -> Failure {
+    match lost {
+        Lost::Unsent(request, error) => Failure::Unsent {
+            request,
+            error,
+            stale,
+        },
+        Lost::Sent(error) => Failure::Sent { error, stale },
+        Lost::Late(kind) => sent(Error::new(kind)),
     }
 }
 

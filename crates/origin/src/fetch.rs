@@ -11,6 +11,7 @@ use crate::{
     upload::Outgoing,
 };
 use http::{HeaderMap, Method, Request, Response, StatusCode, Uri, Version};
+use http_body::Body as _;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::time::Instant;
 
@@ -71,7 +72,7 @@ pub(crate) async fn fetch(
         asked,
         hash: context.hash,
         until,
-        spare: context.repeatable.then(|| Spare::of(&request)),
+        spare: (context.repeatable && request.body().is_end_stream()).then(|| Spare::of(&request)),
         interim: context.interim.map(Passing::new),
         tried: Vec::new(),
         retried: 0,

@@ -21,6 +21,7 @@ mod resolve;
 mod stream;
 mod tls;
 mod upload;
+mod wait;
 mod watch;
 
 pub use body::{RequestBody, ResponseBody};

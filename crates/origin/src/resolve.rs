@@ -55,6 +55,15 @@ impl Addresses {
         }
     }
 
+    /// As if a name had been resolved to these.
+    #[cfg(test)]
+    pub(crate) fn resolved(addresses: Vec<SocketAddr>) -> Self {
+        let made = Self::new("name.invalid", 80);
+        let epoch = 1;
+        made.known.store(Arc::new(Known { addresses, epoch }));
+        made
+    }
+
     pub(crate) fn is_named(&self) -> bool {
         self.name.is_some()
     }
@@ -132,4 +141,60 @@ impl Addresses {
 fn same_set(one: &[SocketAddr], other: &[SocketAddr]) -> bool {
     one.iter().all(|address| other.contains(address))
         && other.iter().all(|address| one.contains(address))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run<T>(future: impl Future<Output = T>) -> T {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
+        runtime.unwrap().block_on(future)
+    }
+
+    #[test]
+    fn an_address_needs_no_resolver() {
+        for host in ["127.0.0.1", "::1"] {
+            let addresses = Addresses::new(host, 80);
+            assert!(!addresses.is_named());
+            let known = run(addresses.get(0)).unwrap();
+            assert_eq!(
+                known.addresses,
+                [SocketAddr::new(host.parse().unwrap(), 80)]
+            );
+        }
+    }
+
+    #[test]
+    fn a_name_that_failed_is_left_alone_for_a_while() {
+        let addresses = Addresses::new("nowhere.invalid", 80);
+        let failed = |now| run(addresses.get(now)).unwrap_err();
+        let with_cause = |error: &Error| std::error::Error::source(error).is_some();
+        assert!(with_cause(&failed(10)), "asked");
+        assert!(!with_cause(&failed(10 + PAUSE - 1)), "not asked");
+        assert!(with_cause(&failed(10 + PAUSE)), "asked again");
+    }
+
+    #[test]
+    fn the_last_good_answer_is_kept() {
+        let addresses = Addresses::resolved(vec![SocketAddr::from(([127, 0, 0, 1], 80))]);
+        run(addresses.refresh()).unwrap_err();
+        assert_eq!(addresses.epoch(), 1);
+        assert_eq!(run(addresses.get(0)).unwrap().addresses.len(), 1);
+    }
+
+    #[test]
+    fn a_change_is_told_from_a_rotation() {
+        let [one, two, three] = [1, 2, 3].map(|n| SocketAddr::from(([10, 0, 0, n], 80)));
+        for (before, after, same) in [
+            (vec![one, two], vec![two, one], true),
+            (vec![one, two], vec![one], false),
+            (vec![one], vec![one, two], false),
+            (vec![one, two], vec![one, three], false),
+        ] {
+            assert_eq!(same_set(&before, &after), same, "{before:?} {after:?}");
+        }
+    }
 }

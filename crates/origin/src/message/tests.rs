@@ -267,3 +267,30 @@ fn targets_keep_their_bytes() {
         }
     }
 }
+
+proptest::proptest! {
+    /// RFC 9112 section 6.3: whatever the fields hold, what is believed has one meaning only.
+    #[test]
+    fn believed_framing_has_one_meaning(
+        lengths in proptest::collection::vec("[0-9 ,+x-]{0,4}", 0..3),
+        codings in proptest::collection::vec("(chunked|gzip|Chunked)?[ ,]?(chunked)?", 0..3),
+    ) {
+        let mut response = Response::new(());
+        for length in &lengths {
+            response.headers_mut().append(CONTENT_LENGTH, length.parse().unwrap());
+        }
+        for coding in &codings {
+            response.headers_mut().append(TRANSFER_ENCODING, coding.parse().unwrap());
+        }
+        let believed = judge(&mut response, Asked { upgrade: false }, Speaks::Http1).is_ok();
+        let one_length = lengths.len() == 1 && lengths[0].parse::<u64>().is_ok() && !lengths[0].starts_with('+');
+        let one_coding = codings.len() == 1 && codings[0].eq_ignore_ascii_case("chunked");
+        let plain = match (lengths.len(), codings.len()) {
+            (0, 0) => true,
+            (_, 0) => one_length,
+            (0, _) => one_coding,
+            _ => false,
+        };
+        proptest::prop_assert_eq!(believed, plain);
+    }
+}

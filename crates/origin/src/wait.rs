@@ -1,0 +1,94 @@
+//! Waiting for a response's head, and whom to blame when none comes.
+
+use crate::{
+    Error, Kind,
+    link::Alarm,
+    upload::{Outgoing, Progress, Stage},
+};
+use http::{Request, Response};
+use hyper::{body::Incoming, client::conn::TrySendError};
+use std::{future::poll_fn, pin::pin, sync::Arc, task::Poll, time::Duration};
+use tokio::time::Instant;
+
+/// The time limits until a head.
+pub(crate) struct Wait {
+    pub(crate) first_byte: Duration,
+    /// When the whole exchange must have ended.
+    pub(crate) until: Option<Instant>,
+    /// The upload, if the request has content.
+    pub(crate) progress: Option<Arc<Progress>>,
+}
+
+/// Why no head came.
+pub(crate) enum Lost {
+    /// The request came back: nothing of it was sent.
+    Unsent(Box<Request<Outgoing>>, Error),
+    /// Some of it may have been sent.
+    Sent(Error),
+    /// A limit ran out.
+    Late(Kind),
+}
+
+impl Wait {
+    /// Waits until the alarm rings in earnest. The time for the first byte runs anew while the upload moves, and does not
+    /// run while the client is slow.
+    pub(crate) async fn head(
+        &self,
+        sending: impl Future<Output = Result<Response<Incoming>, TrySendError<Request<Outgoing>>>>,
+        alarm: &mut Alarm,
+    ) -> Result<Response<Incoming>, Lost> {
+        let mut sending = pin!(sending);
+        let mut pieces = 0;
+        alarm.as_mut().reset(self.ring(Instant::now()));
+        let outcome = poll_fn(|cx| {
+            if let Poll::Ready(outcome) = sending.as_mut().poll(cx) {
+                return Poll::Ready(Ok(outcome));
+            }
+            while alarm.as_mut().poll(cx).is_ready() {
+                let now = Instant::now();
+                match self.out_of_time(now, &mut pieces) {
+                    Some(kind) => return Poll::Ready(Err(kind)),
+                    None => alarm.as_mut().reset(self.ring(now)),
+                }
+            }
+            Poll::Pending
+        });
+        match outcome.await {
+            Ok(Ok(response)) => Ok(response),
+            Ok(Err(mut refused)) => Err(match refused.take_message() {
+                Some(request) => {
+                    let error = Error::of_hyper(refused.into_error());
+                    Lost::Unsent(Box::new(request), error)
+                }
+                None => Lost::Sent(self.blame(refused.into_error())),
+            }),
+            Err(kind) => Err(Lost::Late(kind)),
+        }
+    }
+
+    /// When to look at the clock next; never at once, lest a limit of nothing keep the worker busy.
+    fn ring(&self, now: Instant) -> Instant {
+        let first_byte = now + self.first_byte.max(Duration::from_millis(1));
+        self.until.map_or(first_byte, |until| first_byte.min(until))
+    }
+
+    /// Which limit ran out when the alarm rang, if one did.
+    fn out_of_time(&self, now: Instant, pieces: &mut u64) -> Option<Kind> {
+        if self.until.is_some_and(|until| now >= until) {
+            return Some(Kind::WholeTimeout);
+        }
+        let moved = self.progress.as_ref().is_some_and(|progress| {
+            let before = std::mem::replace(pieces, progress.pieces());
+            before != *pieces || progress.stage() == Stage::AwaitsClient
+        });
+        (!moved).then_some(Kind::FirstByteTimeout)
+    }
+
+    fn blame(&self, cause: hyper::Error) -> Error {
+        let progress = self.progress.as_ref();
+        if progress.is_some_and(|progress| progress.stage() == Stage::Failed) {
+            return Error::new(Kind::RequestBody).because(cause);
+        }
+        Error::of_hyper(cause)
+    }
+}
