@@ -97,7 +97,7 @@ fn certificates() -> PathBuf {
 }
 
 fn check(text: &str) -> Result<(), String> {
-    parse(text, "larder.toml", &Flags::default(), |_| Ok(()))
+    parse(text, "larder.toml", &Flags::default())
         .map(drop)
         .map_err(|faults| faults.to_string())
 }
