@@ -101,7 +101,10 @@ mod tests {
             ("PATCH", 500, false),
             ("POST", 303, true),
             ("POST", 199, false),
-            ("QUERY", 200, true),
+            // Registered as safe, so their safety is known.
+            ("QUERY", 200, false),
+            ("PROPFIND", 207, false),
+            ("MKCOL", 201, true),
             ("get", 200, true),
         ] {
             let method = Method::from_bytes(method.as_bytes()).unwrap();
