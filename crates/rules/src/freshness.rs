@@ -133,8 +133,11 @@ pub fn facts(
     let no_cache = !forced && directives.no_cache.is_whole();
     let must_revalidate = !forced && forbids_stale(directives);
     // Where stale answers are forbidden no window is open, the origin's own included (RFC 9111 section 4.2.4).
+    // The site's windows lengthen a lifetime; where there is none they must not make one: the typical page that says nothing of
+    // caching is one user's.
     let window = |explicit: Option<u32>, site: Option<u32>| {
         let open = !no_cache && !must_revalidate;
+        let site = site.filter(|_| !lifetime.is_zero());
         open.then_some(explicit.or(site)).flatten()
     };
     Facts {
