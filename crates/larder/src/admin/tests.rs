@@ -14,10 +14,14 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
-    time::{SystemTime, UNIX_EPOCH},
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 use store::{Body, Fields, Memory, Stored, Variant};
-use tokio::{net::TcpListener, sync::oneshot};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+    sync::oneshot,
+};
 
 /// An admin API, and how to end it.
 struct Admin {
@@ -142,6 +146,11 @@ fn map(fields: &[(&'static str, &'static str)]) -> HeaderMap {
     fields.iter().map(pair).collect()
 }
 
+/// Whole seconds.
+fn seconds(time: f64) -> u64 {
+    Duration::from_secs_f64(time).as_secs()
+}
+
 #[tokio::test]
 async fn ready_follows_the_state_and_alive_does_not() {
     let admin = start().await;
@@ -264,10 +273,10 @@ async fn what_is_stored_is_judged() {
             panic!("{path}: {:?}", answer.stored)
         };
         assert!(
-            stored.selected && stored.matches && stored.lifetime == 60.0,
+            stored.selected && stored.matches && seconds(stored.lifetime) == 60,
             "{path}: {stored:?}"
         );
-        assert!(stored.age >= age as f64, "{path}: {stored:?}");
+        assert!(seconds(stored.age) >= age, "{path}: {stored:?}");
         assert_eq!(
             (stored.source.as_str(), stored.length, stored.form.as_str()),
             ("max-age", Some(10), "whole")
@@ -323,4 +332,45 @@ async fn it_stops_when_told_though_a_connection_is_idle() {
     admin.stop.send(()).unwrap();
     admin.served.await.unwrap().unwrap();
     assert!(Client::connect(admin.address).await.is_err());
+}
+
+/// Sends these lines and returns the whole answer.
+async fn exchange(address: SocketAddr, request: &str) -> String {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    answer
+}
+
+#[tokio::test]
+async fn strangers_names_and_other_methods_are_refused() {
+    let admin = start().await;
+    for (head, status) in [
+        ("GET /healthz HTTP/1.1\r\nHost: localhost:9180\r\n", 200),
+        ("GET /healthz HTTP/1.0\r\n", 200),
+        ("GET /healthz HTTP/1.1\r\nHost: evil.example\r\n", 403),
+        (
+            "GET /metrics HTTP/1.1\r\nHost: 127.0.0.1.evil.example:9180\r\n",
+            403,
+        ),
+        (
+            "GET http://evil.example/metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n",
+            403,
+        ),
+        (
+            "GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: evil.example\r\n",
+            403,
+        ),
+        ("GET /nothing HTTP/1.1\r\nHost: evil.example\r\n", 403),
+        (
+            "POST /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 0\r\n",
+            405,
+        ),
+    ] {
+        let answer = exchange(admin.address, &format!("{head}Connection: close\r\n\r\n")).await;
+        let line = answer.lines().next().unwrap_or_default();
+        assert!(line.contains(&format!(" {status} ")), "{head}: {line}");
+        assert_eq!(status == 200, !answer.contains("{\"error\":\""), "{answer}");
+    }
 }

@@ -5,8 +5,13 @@ use crate::config::{
 };
 use http::{HeaderValue, Method, StatusCode, Version};
 use proptest::prelude::*;
-use proxy::outcome::Record;
-use std::{fs, path::Path, time::Duration};
+use proxy::outcome::{Counters, Ending, Record};
+use std::{
+    fs,
+    path::Path,
+    sync::{Arc, atomic::Ordering::Relaxed, mpsc::sync_channel},
+    time::{Duration, Instant},
+};
 use testkit::{scratch_dir, wait_until};
 
 fn record() -> Record {
@@ -180,6 +185,21 @@ fn a_file_that_was_moved_away_is_begun_anew() {
     log.sender().send(record()).unwrap();
     log.close();
     assert_eq!((lines(&moved), lines(&path)), (1, 1));
+}
+
+#[test]
+fn a_record_that_finds_no_room_is_counted_as_lost() {
+    let counters = Arc::<Counters>::default();
+    let (queue, _records) = sync_channel(1);
+    for _ in 0..3 {
+        drop(Ending::new(
+            record(),
+            Instant::now(),
+            queue.clone(),
+            counters.clone(),
+        ));
+    }
+    assert_eq!(counters.log_lost.load(Relaxed), 2);
 }
 
 #[test]
