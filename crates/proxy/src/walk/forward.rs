@@ -11,6 +11,7 @@ use crate::{
         admit::Pump,
         deliver,
         fetch::{self, Fetched, Landing},
+        land,
         lookup::{self, Found, Hit, Need},
         receive,
     },
@@ -114,7 +115,7 @@ async fn follow(
             Found::Bypass(_) => alone(worker, ask, need).await,
         },
         Ok(Landed::Failed(error)) => {
-            let landing = match fetch::usable_on_failure(&ask, &need, reuse::Failure::Unreachable) {
+            let landing = match land::usable_on_failure(&ask, &need, reuse::Failure::Unreachable) {
                 Some(stored) => Landing::Stale {
                     stored,
                     why: error.kind().detail(),

@@ -1,0 +1,266 @@
+//! Land: what an origin's answer, or its failure, comes to.
+
+use crate::{
+    ask::Ask,
+    body::Content,
+    error::Failure,
+    outcome::{Detail, Unkept},
+    walk::{
+        admit::{self, Destination, Pump},
+        fetch::{Fetch, Landing, Plan, reader_of},
+        forward::begin_fill,
+        lookup::{Need, reuse_site},
+        receive,
+    },
+};
+use http::{Method, Response, StatusCode, response};
+use http_body::Body as _;
+use origin::ResponseBody;
+use rules::{reuse, storable::NotStorable, validate};
+use std::sync::Arc;
+use store::{Body, Fields, Stored, fill::Writer};
+
+impl Fetch<'_> {
+    pub async fn land(
+        &self,
+        plan: &Plan,
+        response: Response<ResponseBody>,
+        writer: Option<Writer>,
+    ) -> Landing {
+        let status = response.status();
+        if status == StatusCode::NOT_MODIFIED {
+            return self.freshen(response);
+        }
+        if let Some(stale) = self.stale_instead(status) {
+            return stale;
+        }
+        if status == StatusCode::PARTIAL_CONTENT {
+            return match plan {
+                Plan::Missing(_) => self.combine(response).await,
+                Plan::Part | Plan::Whole => self.part(response, writer),
+            };
+        }
+        self.whole(response, writer)
+    }
+
+    /// 304: what it selects is fresh again, with the fields it carries (RFC 9111 section 4.3.4).
+    pub fn freshen(&self, response: Response<ResponseBody>) -> Landing {
+        let (head, body) = response.into_parts();
+        drop(body);
+        let mut answer = None;
+        for held in self.freshened(&head.headers) {
+            let fresh = self.freshened_one(&held.stored, &head);
+            answer.get_or_insert_with(|| fresh.clone());
+        }
+        match answer {
+            Some(stored) => {
+                let reader = reader_of(&stored);
+                Landing::Stored {
+                    stored,
+                    reader,
+                    pump: None,
+                    kept: Ok(()),
+                    own: None,
+                }
+            }
+            // A 304 that fits nothing was asked again without conditions: an origin that repeats it is broken.
+            None => Landing::Raw {
+                head,
+                content: Content::Empty,
+                why: Some(Detail::NotStored(NotStorable::Status)),
+                pump: None,
+            },
+        }
+    }
+
+    pub fn freshened_one(&self, stored: &Arc<Stored>, head: &response::Parts) -> Arc<Stored> {
+        let mut fields = stored.fields.unpack(8);
+        validate::freshen(&mut fields, &head.headers);
+        let key = self.ask.key.as_bytes();
+        let memory = &self.worker.cache.memory;
+        match admit::judge(self.ask, &Method::GET, self.times, stored.status, &fields) {
+            Ok(storable) => {
+                let kept = admit::stored_fields(
+                    self.ask,
+                    head.version,
+                    storable,
+                    &fields,
+                    self.times.response,
+                );
+                let marks = admit::marks(self.ask, &fields, self.ticket.began);
+                let fresh = Stored::new(
+                    stored.status,
+                    Fields::pack(&kept),
+                    storable.facts,
+                    stored.variant.clone(),
+                    marks,
+                    stored.body.clone(),
+                );
+                let fresh = Arc::new(fresh);
+                if !memory.replace(key, stored.id(), &fresh) {
+                    // It was evicted meanwhile, or invalidated: then the ticket refuses it.
+                    let _ =
+                        memory.insert(key, self.ticket, fresh.clone(), self.ask.site.most_variants);
+                }
+                self.remember_uncollapsible(&fresh);
+                fresh
+            }
+            Err(_) => {
+                // The 304 withdraws the permission to store (`no-store`): it answers this request and is forgotten.
+                memory.remove(key, stored.id());
+                Arc::new(stored.with_body(stored.body.clone()))
+            }
+        }
+    }
+
+    /// What is stored, where the origin's error may be hidden by it (RFC 5861 section 4).
+    pub fn stale_instead(&self, status: StatusCode) -> Option<Landing> {
+        let errors = [
+            StatusCode::INTERNAL_SERVER_ERROR,
+            StatusCode::BAD_GATEWAY,
+            StatusCode::SERVICE_UNAVAILABLE,
+            StatusCode::GATEWAY_TIMEOUT,
+        ];
+        if !errors.contains(&status) {
+            return None;
+        }
+        let stored = usable_on_failure(self.ask, self.need, reuse::Failure::Status)?;
+        Some(Landing::Stale {
+            stored,
+            why: "stale-if-error",
+        })
+    }
+
+    pub fn failed(&self, failure: Failure) -> Landing {
+        // No head came, for whatever reason: the cache is disconnected (RFC 9111 section 4.2.4).
+        match usable_on_failure(self.ask, self.need, reuse::Failure::Unreachable) {
+            Some(stored) if matches!(failure, Failure::Origin(_)) => Landing::Stale {
+                stored,
+                why: failure.detail(),
+            },
+            _ => Landing::Failed(failure),
+        }
+    }
+
+    /// Any answer but 206 and 304: it replaces what is stored, or passes.
+    pub fn whole(&self, response: Response<ResponseBody>, writer: Option<Writer>) -> Landing {
+        let (head, body) = response.into_parts();
+        let largest = self.largest();
+        let judged = admit::judge(
+            self.ask,
+            &Method::GET,
+            self.times,
+            head.status,
+            &head.headers,
+        );
+        let storable = match judged {
+            Ok(storable) => storable,
+            Err(why) => return self.raw(head, body, Detail::NotStored(why)),
+        };
+        let length = body.size_hint().exact();
+        if length.is_some_and(|length| length > largest) {
+            return self.raw(head, body, Detail::Unkept(Unkept::TooLarge));
+        }
+        let mut writer = writer.unwrap_or_else(|| begin_fill(self.worker).1);
+        writer.announce(length);
+        let filling = Body::Filling(writer.fill().clone());
+        let stored = admit::new_stored(
+            self.ask,
+            self.ticket,
+            &head,
+            storable,
+            filling,
+            self.times.response,
+        );
+        let stored = Arc::new(stored);
+        let key = self.ask.key.as_bytes();
+        let kept = self.worker.cache.memory.insert(
+            key,
+            self.ticket,
+            stored.clone(),
+            self.ask.site.most_variants,
+        );
+        let reader = writer.fill().reader();
+        self.remember_uncollapsible(&stored);
+        let destination = Destination::Whole {
+            key: key.to_vec(),
+            stored: stored.clone(),
+        };
+        let pump = Pump {
+            worker: self.worker.clone(),
+            body,
+            writer,
+            destination,
+            largest,
+        };
+        Landing::Stored {
+            stored,
+            reader,
+            pump: Some(pump),
+            kept: kept.map_err(|_| Unkept::Invalidated),
+            own: admit::own_fields(self.ask, &head, storable),
+        }
+    }
+
+    pub fn raw(&self, head: response::Parts, body: ResponseBody, why: Detail) -> Landing {
+        let private_reason = matches!(
+            &why,
+            Detail::NotStored(NotStorable::Authorization | NotStorable::NoStoreRequest)
+        );
+        if !private_reason {
+            self.worker
+                .cache
+                .hit_for_miss
+                .remember(self.ask.key.as_bytes(), self.times.response);
+        }
+        if let Some(stored) = &self.need.selected
+            && head.status.is_success()
+        {
+            // The origin has something else now that may not be kept: what is kept is out of date.
+            self.worker
+                .cache
+                .memory
+                .remove(self.ask.key.as_bytes(), stored.id());
+        }
+        Landing::Raw {
+            head,
+            content: Content::Origin(Box::new(body)),
+            why: Some(why),
+            pump: None,
+        }
+    }
+
+    /// Answers that must be validated each time are not worth queueing for.
+    pub fn remember_uncollapsible(&self, stored: &Stored) {
+        let table = &self.worker.cache.hit_for_miss;
+        let key = self.ask.key.as_bytes();
+        let reusable = !stored.facts.no_cache && stored.facts.lifetime_ms > 0;
+        if reusable || stored.facts.stale_while_revalidate.is_some() {
+            table.forget(key);
+        } else {
+            table.remember(key, self.times.response);
+        }
+    }
+
+    pub fn largest(&self) -> u64 {
+        self.ask
+            .policy()
+            .largest_body
+            .min(self.worker.cache.memory.largest_body())
+    }
+}
+
+/// What is stored, where it may be sent although the origin failed.
+pub fn usable_on_failure(ask: &Ask, need: &Need, failure: reuse::Failure) -> Option<Arc<Stored>> {
+    let stored = need.selected.as_ref()?;
+    let site = reuse_site(ask.policy());
+    let complete = matches!(stored.body, Body::Whole(_) | Body::Chunks(_));
+    let usable = reuse::on_failure(
+        &stored.facts,
+        &ask.directives,
+        &site,
+        failure,
+        receive::now(),
+    );
+    (complete && usable).then(|| stored.clone())
+}

@@ -1,0 +1,216 @@
+//! Parts: 206 is stored, combined with other parts, and completed (RFC 9111 sections 3.3 and 3.4).
+
+use crate::{
+    ask::Ask,
+    body::Content,
+    cache::Worker,
+    error::Failure,
+    outcome::{Detail, Unkept},
+    walk::{
+        admit::{self, Destination, Pump, Times},
+        fetch::{Fetch, Landing, clone_head},
+        forward::begin_fill,
+    },
+};
+use http::{Method, Response, StatusCode, header, response};
+use http_body::Body as _;
+use origin::ResponseBody;
+use rules::{partial, range, storable::NotStorable};
+use std::sync::Arc;
+use store::{Body, Parts, Stored, Ticket, fill::Writer};
+
+impl Fetch<'_> {
+    /// A 206 for which nothing is stored to combine it with: it passes, and is stored as a part on the way.
+    pub fn part(&self, response: Response<ResponseBody>, writer: Option<Writer>) -> Landing {
+        let (head, body) = response.into_parts();
+        let judged = admit::judge(
+            self.ask,
+            &Method::GET,
+            self.times,
+            head.status,
+            &head.headers,
+        );
+        let range = head
+            .headers
+            .get(header::CONTENT_RANGE)
+            .and_then(range::parse_content_range);
+        let (storable, first, length) = match (judged, range) {
+            (Ok(storable), Some(range)) => match range.length {
+                Some(length) => (storable, range.span.first, length),
+                None => return self.raw(head, body, Detail::NotStored(NotStorable::Status)),
+            },
+            (Err(why), _) => return self.raw(head, body, Detail::NotStored(why)),
+            (_, None) => return self.raw(head, body, Detail::NotStored(NotStorable::Status)),
+        };
+        let mut writer = writer.unwrap_or_else(|| begin_fill(self.worker).1);
+        let announced = body.size_hint().exact();
+        writer.announce(announced);
+        let Some(reader) = writer.fill().reader() else {
+            return Landing::Failed(Failure::NoRoom);
+        };
+        let (ask, ticket, times) = (self.ask.clone(), self.ticket, self.times);
+        let kept_head = clone_head(&head);
+        let destination = Destination::Then(Box::new(move |worker, body| {
+            let bytes = match body {
+                Body::Whole(bytes) => bytes,
+                Body::Chunks(chunks) => chunks.concat().into(),
+                Body::Parts(_) | Body::Filling(_) => return,
+            };
+            let parts = Parts::new(length, first, bytes);
+            let stored = part_stored(&ask, ticket, &kept_head, storable, parts, times);
+            let _ = keep_part(worker, &ask, ticket, stored);
+        }));
+        let pump = Pump {
+            worker: self.worker.clone(),
+            body,
+            writer,
+            destination,
+            largest: self.largest(),
+        };
+        Landing::Raw {
+            head,
+            content: Content::following(reader, announced),
+            why: None,
+            pump: Some(pump),
+        }
+    }
+
+    /// A 206 with what was missing: combined with what is stored (RFC 9111 section 3.4).
+    pub async fn combine(&self, response: Response<ResponseBody>) -> Landing {
+        let (head, body) = response.into_parts();
+        let range = head
+            .headers
+            .get(header::CONTENT_RANGE)
+            .and_then(range::parse_content_range);
+        let judged = admit::judge(
+            self.ask,
+            &Method::GET,
+            self.times,
+            head.status,
+            &head.headers,
+        );
+        let (storable, first, length) = match (judged, range) {
+            (
+                Ok(storable),
+                Some(range::ContentRange {
+                    span,
+                    length: Some(length),
+                }),
+            ) => (storable, span.first, length),
+            (Err(why), _) => return self.raw(head, body, Detail::NotStored(why)),
+            _ => return self.raw(head, body, Detail::NotStored(NotStorable::Status)),
+        };
+        let bytes = match collect(self.worker, body, self.largest()).await {
+            Ok(bytes) => bytes,
+            Err(failure) => return self.failed(failure),
+        };
+        let parts = Parts::new(length, first, bytes);
+        let stored = part_stored(self.ask, self.ticket, &head, storable, parts, self.times);
+        let kept = keep_part(self.worker, self.ask, self.ticket, stored);
+        match kept {
+            Ok(stored) => Landing::Stored {
+                stored,
+                reader: None,
+                pump: None,
+                kept: Ok(()),
+                own: None,
+            },
+            Err(stored) => Landing::Stored {
+                stored,
+                reader: None,
+                pump: None,
+                kept: Err(Unkept::Invalidated),
+                own: None,
+            },
+        }
+    }
+}
+
+/// Parts as a stored response.
+fn part_stored(
+    ask: &Ask,
+    ticket: Ticket,
+    head: &response::Parts,
+    storable: rules::storable::Storable,
+    parts: Parts,
+    times: Times,
+) -> Stored {
+    let mut head = clone_head(head);
+    // What is kept is the representation, as far as it is known.
+    head.status = StatusCode::OK;
+    head.headers.remove(header::CONTENT_RANGE);
+    head.headers.remove(header::CONTENT_LENGTH);
+    admit::new_stored(
+        ask,
+        ticket,
+        &head,
+        storable,
+        Body::Parts(Arc::new(parts)),
+        times.response,
+    )
+}
+
+/// Stores parts beside, or combined with, what is there of the same representation. `Err`: not kept, but to be sent.
+fn keep_part(
+    worker: &Worker,
+    ask: &Ask,
+    ticket: Ticket,
+    new: Stored,
+) -> Result<Arc<Stored>, Arc<Stored>> {
+    let mut scratch = Vec::new();
+    let fallback = Arc::new(new.clone());
+    let kept = worker.cache.memory.combine(
+        ask.key.as_bytes(),
+        ticket,
+        ask.site.most_variants,
+        |variants| {
+            let old = variants.and_then(|variants| variants.select(&ask.fields, &mut scratch));
+            Arc::new(old.and_then(|old| combined(old, &new)).unwrap_or(new))
+        },
+    );
+    kept.map_err(|_| fallback)
+}
+
+/// `new` over the bytes of `old`, where both are parts of one representation; a complete one becomes an ordinary 200.
+fn combined(old: &Stored, new: &Stored) -> Option<Stored> {
+    if !partial::combinable(&old.fields.unpack(0), &new.fields.unpack(0)) {
+        return None;
+    }
+    let Body::Parts(newer) = &new.body else {
+        return None;
+    };
+    let parts = match &old.body {
+        Body::Parts(older) => older.combined(newer),
+        // The whole is there already.
+        Body::Whole(_) | Body::Chunks(_) => return Some(old.clone()),
+        Body::Filling(_) => return None,
+    };
+    let body = parts
+        .whole()
+        .unwrap_or_else(|| Body::Parts(Arc::new(parts)));
+    Some(new.with_body(body))
+}
+
+/// Reads a whole body into memory, within the budget and `largest`.
+async fn collect(
+    worker: &Worker,
+    body: ResponseBody,
+    largest: u64,
+) -> Result<bytes::Bytes, Failure> {
+    use http_body_util::BodyExt;
+    let mut reservation = worker.cache.memory.budget().reservation();
+    let mut body = body;
+    let mut all = Vec::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| Failure::Origin(Arc::new(error)))?;
+        if let Ok(data) = frame.into_data() {
+            if all.len() as u64 + data.len() as u64 > largest
+                || !reservation.grow(data.len() as u64)
+            {
+                return Err(Failure::NoRoom);
+            }
+            all.extend_from_slice(&data);
+        }
+    }
+    Ok(all.into())
+}
