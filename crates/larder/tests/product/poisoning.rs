@@ -208,3 +208,74 @@ fn the_stores_own_key_cannot_be_forged() {
         assert_eq!(answer.text(), format!("{host}{target}{}", foo.trim()));
     }
 }
+
+#[test]
+fn a_field_that_the_client_takes_away_from_the_origin_does_not_choose_the_variant() {
+    let (origin, larder) = start();
+    origin.on("/", |request| {
+        let language = request
+            .header("accept-language")
+            .unwrap_or("default")
+            .to_owned();
+        Reply::ok()
+            .cache("max-age=60")
+            .header("Vary", "Accept-Language")
+            .body(language)
+    });
+    let mut client = larder.client();
+    client
+        .get("/")
+        .header("Accept-Language", "de")
+        .header("Connection", "Accept-Language")
+        .send();
+    let victim = larder.get("/").header("Accept-Language", "de").send();
+    assert_eq!(
+        victim.text(),
+        "de",
+        "9110 section 7.6.1: the origin never saw the field that was keyed"
+    );
+}
+
+#[test]
+fn a_client_cannot_take_away_what_we_tell_the_origin() {
+    let (origin, larder) = start();
+    origin.reply("/", Reply::ok().cache("no-store"));
+    let mut client = larder.client();
+    client
+        .get("/")
+        .header(
+            "Connection",
+            "Host, X-Forwarded-For, X-Forwarded-Proto, Forwarded, Via, Cache-Control",
+        )
+        .send();
+    let asked = origin.last("/");
+    assert_eq!(asked.headers("host"), ["example.test"]);
+    assert_eq!(asked.headers("x-forwarded-for"), ["127.0.0.1"]);
+    assert_eq!(asked.headers("x-forwarded-proto"), ["http"]);
+    assert!(asked.header("via").is_some());
+}
+
+#[test]
+fn a_get_with_content_reaches_the_origin_and_leads_nobody() {
+    let (origin, larder) = start();
+    let gate = testkit::Gate::new();
+    let held = gate.clone();
+    origin.on("/", move |request| {
+        if request.nth == 1 {
+            gullible(request).hold_head(&held)
+        } else {
+            gullible(request)
+        }
+    });
+    let mut fat = larder.get("/").body("evil").begin();
+    gate.wait_reached();
+    let victim = larder.get("/").begin().read();
+    gate.open();
+    assert_eq!(victim.text(), "/");
+    assert_eq!(
+        fat.read().text(),
+        "/evil",
+        "9110 section 9.3.1: some applications read it"
+    );
+    assert_eq!(larder.get("/").send().text(), "/");
+}

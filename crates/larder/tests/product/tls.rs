@@ -10,9 +10,14 @@ struct Curl {
     body: String,
 }
 
-/// Runs curl against the first listener, with these arguments before the URL.
+/// Runs curl against the first listener of the scheme, with these arguments before the URL.
 fn curl(larder: &Larder, scheme: &str, host: &str, args: &[&str]) -> Result<Curl, String> {
-    let url = larder.listeners().first().expect("a listener");
+    let beginning = format!("{scheme}://");
+    let url = larder
+        .listeners()
+        .iter()
+        .find(|url| url.starts_with(&beginning))
+        .expect("a listener");
     let address = url.split("://").last().expect("an address");
     let port = address.rsplit(':').next().expect("a port");
     let output = std::process::Command::new("curl")
@@ -332,4 +337,107 @@ fn the_crumbs_of_a_cookie_are_joined() {
         ["a=1; b=2"],
         "9113 section 8.2.3: MUST be one field"
     );
+}
+
+/// A plain and a TLS listener before one origin.
+fn both(pair: &(PathBuf, PathBuf), origin: &Origin) -> Larder {
+    let config = format!(
+        "admin = \"127.0.0.1:0\"\n[[listen]]\naddress = \"127.0.0.1:0\"\n[[listen]]\naddress = \"127.0.0.1:0\"\n\
+         tls = [{{ certificate = {:?}, key = {:?} }}]\n[[origin]]\nservers = {:?}\n",
+        pair.0.display().to_string(),
+        pair.1.display().to_string(),
+        origin.url()
+    );
+    crate::common::command()
+        .args(["serve"])
+        .config(&config)
+        .start()
+}
+
+#[test]
+fn http_and_https_do_not_mix() {
+    let pair = certificate("shop.test");
+    let origin = Origin::start();
+    origin.otherwise(|request| match request.header("x-forwarded-proto") {
+        Some("https") => testkit::Reply::ok().cache("max-age=60").body("page"),
+        _ => testkit::Reply::status(301)
+            .cache("max-age=60")
+            .header("Location", "https://shop.test/"),
+    });
+    let larder = both(&pair, &origin);
+    // The same authority on both, as with the default ports.
+    let host = "Host: shop.test";
+    let plain = curl(&larder, "http", "shop.test", &["--header", host]).expect("an answer");
+    assert!(plain.head.contains(" 301 "), "{}", plain.head);
+    let secure = [
+        "--header",
+        host,
+        "--cacert",
+        pair.0.to_str().expect("a path"),
+    ];
+    let secure = curl(&larder, "https", "shop.test", &secure).expect("an answer");
+    assert_eq!(
+        secure.body, "page",
+        "9111 section 4: the target URI has a scheme; a redirect to it must not loop: {}",
+        secure.head
+    );
+}
+
+#[test]
+fn what_varies_by_the_clients_address_or_scheme_is_kept_apart() {
+    let (origin, larder) = start();
+    origin.otherwise(|request| {
+        let client = request
+            .header("x-forwarded-for")
+            .unwrap_or_default()
+            .to_owned();
+        testkit::Reply::ok()
+            .cache("max-age=60")
+            .header("Vary", "X-Forwarded-For")
+            .body(client)
+    });
+    for client in ["127.0.0.1", "127.0.0.2", "127.0.0.1"] {
+        let answer =
+            curl(&larder, "http", "shop.test", &["--interface", client]).expect("an answer");
+        assert_eq!(
+            answer.body, client,
+            "9111 section 4.1: the origin saw this field with another value"
+        );
+    }
+}
+
+#[test]
+fn fields_of_a_connection_have_no_place_in_http_2() {
+    let (origin, larder) = start();
+    origin.otherwise(|request| counted(request).cache("no-store"));
+    let url = format!("{}/", larder.listeners()[0]);
+    for field in [
+        "transfer-encoding: chunked",
+        "connection: x-hop",
+        "keep-alive: 5",
+        "upgrade: x",
+        "proxy-connection: x",
+    ] {
+        let _ = std::process::Command::new("nghttp")
+            .args(["-n", "-H", field, &url])
+            .output();
+    }
+    for request in origin.all() {
+        for name in [
+            "transfer-encoding",
+            "keep-alive",
+            "upgrade",
+            "proxy-connection",
+        ] {
+            assert_eq!(
+                request.header(name),
+                None,
+                "9113 section 8.2.2: {:?}",
+                request.head
+            );
+        }
+    }
+    let answer =
+        curl(&larder, "http", "shop.test", &["--http2-prior-knowledge"]).expect("an answer");
+    assert!(answer.head.starts_with("http/2 200"));
 }
