@@ -299,3 +299,28 @@ fn a_304_leaves_the_connection_usable() {
         assert_eq!(client.get("/").send().text(), "content");
     }
 }
+
+#[test]
+fn conditions_that_only_apply_to_an_origin_are_not_evaluated_here() {
+    let (origin, larder) = start();
+    origin.on("/", |request| match request.nth {
+        1 => Reply::ok()
+            .cache("max-age=60")
+            .header("ETag", "\"a\"")
+            .header("Last-Modified", date(-1000))
+            .body("old"),
+        _ => Reply::ok()
+            .cache("max-age=60")
+            .header("ETag", "\"b\"")
+            .header("Last-Modified", date(-10))
+            .body("new"),
+    });
+    larder.get("/").send();
+    for condition in [("If-Match", "\"b\""), ("If-Unmodified-Since", "{-2000}")] {
+        let answer = ask(&larder, &[condition]);
+        assert_eq!(
+            answer.status, 200,
+            "9111 section 4.3.2: MUST NOT evaluate it against a stored response: {condition:?}"
+        );
+    }
+}

@@ -161,3 +161,33 @@ fn a_lifetime_ends_and_age_grows_until_then() {
     });
     assert_eq!(origin.requests("/long"), 1);
 }
+
+#[test]
+fn what_we_tell_the_origin_that_we_understand_we_understand() {
+    let (origin, larder) = start();
+    origin.on("/", |request| {
+        let capable = request
+            .headers("surrogate-capability")
+            .join(",")
+            .contains("Surrogate/1.0");
+        counted(request).cache("max-age=60").header(
+            "Surrogate-Control",
+            if capable {
+                "no-store"
+            } else {
+                "content=\"none\""
+            },
+        )
+    });
+    larder.get("/").send();
+    let capable = origin
+        .last("/")
+        .headers("surrogate-capability")
+        .join(",")
+        .contains("Surrogate/1.0");
+    assert_eq!(
+        larder.get("/").send().hit(),
+        !capable,
+        "Edge Architecture: Surrogate-Control goes before Cache-Control"
+    );
+}

@@ -557,3 +557,45 @@ fn conditions_of_other_methods_are_the_origins_to_judge() {
         "9111 section 4.4: an error invalidates nothing"
     );
 }
+
+#[test]
+fn a_forwarded_head_refreshes_or_disqualifies_the_stored_get() {
+    for (tag, length, kept) in [
+        ("\"a\"", "7", true),
+        ("\"b\"", "7", false),
+        ("\"a\"", "8", false),
+    ] {
+        let config = "[[origin]]\nservers = \"{origin}\"\n[defaults.bypass]\nheaders = \"Bypass-Cache: 1\"\n";
+        let (origin, larder) = crate::common::start_with(config);
+        origin.on("/", move |request| {
+            let reply = Reply::ok().cache("max-age=60");
+            if request.method == "HEAD" {
+                return reply
+                    .header("ETag", tag)
+                    .header("Content-Length", length)
+                    .header("X-Version", "2");
+            }
+            reply
+                .header("ETag", "\"a\"")
+                .header("X-Version", "1")
+                .body("content")
+        });
+        larder.get("/").send();
+        larder.ask("HEAD", "/").header("Bypass-Cache", "1").send();
+        assert_eq!(origin.last("/").method, "HEAD");
+        let get = larder.get("/").send();
+        assert_eq!(
+            get.hit(),
+            kept,
+            "9111 section 4.3.5: {tag} {length}: {}",
+            get.said()
+        );
+        if kept {
+            assert_eq!(
+                get.header("x-version"),
+                Some("2"),
+                "9111 section 4.3.5: SHOULD update"
+            );
+        }
+    }
+}

@@ -52,7 +52,12 @@ fn a_validation_that_sets_a_cookie_gives_it_to_one_only() {
         reply.header("Set-Cookie", format!("id={}", request.nth))
     });
     larder.get("/").send();
-    larder.get("/").send();
+    let second = larder.get("/").send();
+    assert_eq!(
+        (second.status, second.header("set-cookie")),
+        (200, Some("id=2")),
+        "who caused it gets it"
+    );
     let third = larder.get("/").send();
     assert!(
         third

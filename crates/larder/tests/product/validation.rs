@@ -314,3 +314,67 @@ fn a_clients_own_condition_is_answered_after_our_validation() {
         .send();
     assert_eq!((same.status, same.body.len()), (304, 0));
 }
+
+#[test]
+fn a_304_that_forbids_storing_says_so_to_the_client_too() {
+    for directives in ["no-store", "private"] {
+        let (origin, larder) = start();
+        origin.on("/", move |request| {
+            if is_conditional(request) {
+                Reply::status(304)
+                    .cache(directives)
+                    .header("ETag", "\"a\"")
+                    .header("X-Version", "2")
+            } else {
+                stale()
+                    .header("ETag", "\"a\"")
+                    .header("X-Version", "1")
+                    .body("content")
+            }
+        });
+        larder.get("/").send();
+        let validated = larder.get("/").send();
+        assert_eq!(
+            (validated.status, validated.text().as_str()),
+            (200, "content")
+        );
+        assert_eq!(
+            validated.headers("cache-control"),
+            [directives],
+            "9111 section 3.2: the fields of the 304 replace the stored ones"
+        );
+        assert_eq!(validated.header("x-version"), Some("2"));
+        larder.get("/").send();
+        assert!(
+            !is_conditional(&origin.last("/")),
+            "9111 section 3: it is no longer stored"
+        );
+    }
+}
+
+#[test]
+fn a_client_that_wants_nothing_stored_throws_nothing_out() {
+    let (origin, larder) = start();
+    origin.on("/", |request| {
+        if is_conditional(request) {
+            Reply::status(304)
+                .cache("max-age=60")
+                .header("ETag", "\"a\"")
+        } else {
+            stale().header("ETag", "\"a\"").body("content")
+        }
+    });
+    larder.get("/").send();
+    let answer = larder.get("/").header("Cache-Control", "no-store").send();
+    assert_eq!(answer.text(), "content");
+    larder.get("/").send();
+    assert_eq!(
+        origin
+            .recorded("/")
+            .iter()
+            .filter(|request| !is_conditional(request))
+            .count(),
+        1,
+        "what was stored before is still there"
+    );
+}
