@@ -52,7 +52,7 @@ impl Default for OriginConfig {
             protocol: Protocol::default(),
             tls: None,
             timeouts: Timeouts::default(),
-            idle_connections: 32,
+            idle_connections: 256,
             idle_time: Duration::from_mins(1),
             most_concurrent: 1024,
             queue: 1024,

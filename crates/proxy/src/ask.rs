@@ -5,10 +5,14 @@ use crate::{
     policy::{KeySpec, Policy, Route, Site},
     routing,
 };
-use http::{HeaderMap, Method, Version};
+use http::{HeaderMap, HeaderValue, Method, Version, header};
 use hyper::upgrade::OnUpgrade;
-use rules::{directives::RequestDirectives, key, time::Time};
-use std::{rc::Rc, sync::Arc, time::Instant};
+use rules::{
+    directives::RequestDirectives,
+    key::{self, QueryChoice},
+    time::Time,
+};
+use std::{borrow::Cow, rc::Rc, sync::Arc, time::Instant};
 
 /// A request that may be answered from the store. Everything but its content.
 #[derive(Debug)]
@@ -85,12 +89,12 @@ impl Key {
             self.part(
                 b'h',
                 name.as_str(),
-                fields.get_all(name).iter().map(http::HeaderValue::as_bytes),
+                fields.get_all(name).iter().map(HeaderValue::as_bytes),
             );
         }
         for name in &spec.cookies {
             let lines: Vec<_> = fields
-                .get_all(http::header::COOKIE)
+                .get_all(header::COOKIE)
                 .iter()
                 .map(|line| String::from_utf8_lossy(line.as_bytes()).into_owned())
                 .collect();
@@ -149,6 +153,13 @@ impl Ask {
         )
     }
 
+    /// The `Range` field; several lines of it are none (RFC 9110 section 5.3: it is no list).
+    pub fn range(&self) -> Option<&HeaderValue> {
+        let mut lines = self.fields.get_all(header::RANGE).iter();
+        let first = lines.next()?;
+        lines.next().is_none().then_some(first)
+    }
+
     /// Whether the key holds more than the URI, so that invalidating the URI cannot name it.
     pub fn key_has_extras(&self) -> bool {
         let spec = &self.policy().key;
@@ -182,36 +193,28 @@ pub fn key_of(uri: &str, policy: &Policy) -> Option<Key> {
 }
 
 /// The query as it is keyed and sent: normalised, tracking parameters dropped, chosen, sorted.
-pub fn chosen<'a>(policy: &Policy, query: Option<&'a str>) -> Option<std::borrow::Cow<'a, str>> {
-    use rules::key::QueryChoice;
-    use std::borrow::Cow;
+pub fn chosen<'a>(policy: &Policy, query: Option<&'a str>) -> Option<Cow<'a, str>> {
     let spec = &policy.key;
     let normal = key::normalize(query?);
-    let plain = spec.drop.is_empty() && spec.query == QueryChoice::All && !spec.sort;
-    if plain {
+    if spec.drop == QueryChoice::All && spec.query == QueryChoice::All && !spec.sort {
         return Some(normal);
     }
-    let kept = if spec.drop.is_empty() {
-        Some(normal)
-    } else {
-        let dropped = QueryChoice::Except(spec.drop.clone());
-        key::choose_query(Some(&normal), &dropped, false).map(|kept| Cow::Owned(kept.into_owned()))
-    };
-    let kept = kept?;
-    key::choose_query(Some(&kept), &spec.query, spec.sort).map(|kept| Cow::Owned(kept.into_owned()))
+    let kept = key::choose_query(Some(&normal), &spec.drop, false)?;
+    let kept = key::choose_query(Some(&kept), &spec.query, spec.sort)?;
+    Some(Cow::Owned(kept.into_owned()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use http::{HeaderName, HeaderValue};
+    use http::HeaderName;
 
     fn spec(headers: &[&'static str], cookies: &[&str]) -> KeySpec {
         KeySpec {
             scheme: true,
             host: true,
             query: key::QueryChoice::All,
-            drop: Vec::new(),
+            drop: key::QueryChoice::All,
             sort: false,
             headers: headers
                 .iter()

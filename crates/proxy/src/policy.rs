@@ -3,7 +3,7 @@
 use http::{HeaderName, HeaderValue, Method};
 use ipnet::IpNet;
 use rules::{
-    key::{ParamPattern, QueryChoice},
+    key::QueryChoice,
     storable::SetCookie,
 };
 use std::{sync::Arc, time::Duration};
@@ -165,8 +165,9 @@ pub struct KeySpec {
     pub scheme: bool,
     pub host: bool,
     pub query: QueryChoice,
-    /// Dropped whatever `query` says (and not sent to the origin).
-    pub drop: Vec<ParamPattern>,
+    /// What is left after dropping parameters, whatever `query` says: `All` or `Except`. What is dropped is not sent to the
+    /// origin either.
+    pub drop: QueryChoice,
     pub sort: bool,
     pub headers: Vec<HeaderName>,
     pub cookies: Vec<String>,

@@ -163,7 +163,7 @@ impl Fetch<'_> {
                 Some(_) => {}
             }
         }
-        let written = self.ask.fields.get(header::RANGE).and_then(range::parse);
+        let written = self.ask.range().and_then(range::parse);
         let single = written.is_some_and(|ranges| ranges.len() == 1);
         let parted = selected.is_none_or(|stored| matches!(stored.body, Body::Parts(_)));
         if parted && single && self.ask.method == Method::GET {
@@ -269,12 +269,9 @@ impl Fetch<'_> {
 
     /// The stored responses that a condition names, the selected one first.
     pub fn held(&self) -> Vec<Held> {
-        self.need
-            .selected
-            .iter()
-            .chain(&self.need.others)
-            .map(|stored| Held::new(stored))
-            .collect()
+        let selected = self.need.selected.iter().map(Held::new);
+        let others = self.need.others.iter().map(Held::of_another);
+        selected.chain(others).collect()
     }
 
     /// Which of them a 304 selects.
@@ -305,6 +302,11 @@ impl Held {
             etag: stored.fields.get(&header::ETAG),
             last_modified: stored.fields.get(&header::LAST_MODIFIED),
         }
+    }
+
+    /// As another variant: it may be named by its tag, but a date alone would let an origin confirm the wrong one.
+    pub fn of_another(stored: &Arc<Stored>) -> Self {
+        Self { last_modified: None, ..Self::new(stored) }
     }
 
     pub fn validators(&self) -> Validators<'_> {

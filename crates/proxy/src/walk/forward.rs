@@ -82,7 +82,7 @@ fn goes_alone(worker: &Worker, ask: &Ask) -> bool {
 /// Requests for a part fly apart from those for the whole, unless the whole is on its way already.
 fn flight_key(worker: &Worker, ask: &Ask) -> Vec<u8> {
     let mut key = ask.key.as_bytes().to_vec();
-    if let Some(range) = ask.fields.get(header::RANGE)
+    if let Some(range) = ask.range()
         && ask.method == Method::GET
         && !worker.cache.flights.flying(&key)
     {

@@ -73,44 +73,42 @@ impl Fetch<'_> {
         }
     }
 
-    pub fn freshened_one(&self, stored: &Arc<Stored>, head: &response::Parts) -> Arc<Stored> {
+    /// `stored` with the fields of the 304 `head`, for all who ask for it from now on.
+    fn freshened_one(&self, stored: &Arc<Stored>, head: &response::Parts) -> Arc<Stored> {
         let mut fields = stored.fields.unpack(8);
         validate::freshen(&mut fields, &head.headers);
-        let key = self.ask.key.as_bytes();
         let memory = &self.worker.cache.memory;
-        match admit::judge(self.ask, &Method::GET, self.times, stored.status, &fields) {
-            Ok(storable) => {
-                let kept = admit::stored_fields(
-                    self.ask,
-                    head.version,
-                    storable,
-                    &fields,
-                    self.times.response,
-                );
-                let marks = admit::marks(self.ask, &fields, self.ticket.began);
-                let fresh = Stored::new(
-                    stored.status,
-                    Fields::pack(&kept),
-                    storable.facts,
-                    stored.variant.clone(),
-                    marks,
-                    stored.body.clone(),
-                );
-                let fresh = Arc::new(fresh);
-                if !memory.replace(key, stored.id(), &fresh) {
-                    // It was evicted meanwhile, or invalidated: then the ticket refuses it.
-                    let _ =
-                        memory.insert(key, self.ticket, fresh.clone(), self.ask.site.most_variants);
-                }
-                self.remember_uncollapsible(&fresh);
-                fresh
-            }
-            Err(_) => {
-                // The 304 withdraws the permission to store (`no-store`): it answers this request and is forgotten.
-                memory.remove(key, stored.id());
-                Arc::new(stored.with_body(stored.body.clone()))
-            }
+        let key = self.ask.key.as_bytes();
+        let judged = admit::judge(self.ask, &Method::GET, self.times, stored.status, &fields);
+        let Ok(storable) = judged else {
+            // The 304 withdraws the permission to store (`no-store`): it answers this request and is forgotten.
+            memory.remove(key, stored.id());
+            return stored.clone();
+        };
+        let at = self.times.response;
+        let kept = admit::stored_fields(self.ask, head.version, storable, &fields, at);
+        let fresh = |variant| {
+            Arc::new(Stored::new(
+                stored.status,
+                Fields::pack(&kept),
+                storable.facts,
+                variant,
+                admit::marks(self.ask, &fields, self.ticket.began),
+                stored.body.clone(),
+            ))
+        };
+        let for_this = fresh(admit::variant(self.ask, &fields));
+        let is_another = !stored.matches(&self.ask.fields, &mut Vec::new());
+        let in_place = if is_another { fresh(stored.variant.clone()) } else { for_this.clone() };
+        let replaced = memory.replace(key, stored.id(), &in_place);
+        if is_another || !replaced {
+            // Another variant's content is this request's too from now on; or what was validated was evicted meanwhile, or
+            // invalidated: then the ticket refuses it.
+            let most = self.ask.site.most_variants;
+            let _ = memory.insert(key, self.ticket, for_this.clone(), most);
         }
+        self.remember_uncollapsible(&for_this);
+        for_this
     }
 
     /// What is stored, where the origin's error may be hidden by it (RFC 5861 section 4).

@@ -8,7 +8,7 @@ use crate::{
     routing,
     walk::shape,
 };
-use http::{HeaderMap, Method, header};
+use http::{HeaderMap, Method, StatusCode, header};
 use rules::{
     precondition, range,
     reuse::{self, StaleReason, Verdict},
@@ -48,6 +48,9 @@ pub enum Bypassed {
     Site(Bypass),
     /// The method is not answered from the store.
     Method,
+    /// The client's `If-Match` or `If-Unmodified-Since` does not hold for what is stored. A cache must not answer such a
+    /// condition (RFC 9111 section 4.3.2): the origin does.
+    Condition,
 }
 
 /// What the origin must be asked for.
@@ -149,6 +152,9 @@ fn judge(
                 outcome.detail,
                 Some(Detail::Stale(StaleReason::WhileRevalidate))
             );
+            if condition_is_the_origins(ask, &stored) {
+                return Found::Bypass(Bypassed::Condition);
+            }
             let hit = Hit {
                 stored,
                 reader,
@@ -168,6 +174,17 @@ fn judge(
 /// The `ttl` of a stale answer: negative from its first moment on (RFC 9211 section 2.4).
 pub fn stale_ttl(stored: &Stored, now: Time) -> i64 {
     -(stored.facts.staleness(now).as_millis().div_ceil(1000) as i64)
+}
+
+/// Whether the request carries a condition for the origin that what is stored does not meet.
+fn condition_is_the_origins(ask: &Ask, stored: &Stored) -> bool {
+    let carries = ask.fields.contains_key(header::IF_MATCH)
+        || ask.fields.contains_key(header::IF_UNMODIFIED_SINCE);
+    carries && stored.status == StatusCode::OK && {
+        let representation = shape::representation(stored);
+        let judged = precondition::judge(&ask.method, &ask.fields, &representation, ask.now);
+        judged == precondition::Outcome::Failed
+    }
 }
 
 /// What is held of a body, against what the request wants of it.
@@ -198,7 +215,7 @@ fn body_for(ask: &Ask, stored: &Stored) -> Held {
 
 /// The one span a request wants of `stored`, a representation of `length` bytes, if it wants just one.
 pub fn wanted_part(ask: &Ask, stored: &Stored, length: u64) -> Option<range::Span> {
-    let field = ask.fields.get(header::RANGE)?;
+    let field = ask.range()?;
     if !precondition::if_range_holds(&ask.fields, &shape::representation(stored), ask.now) {
         return None;
     }

@@ -28,7 +28,7 @@ pub fn shape(ask: &Ask, stored: &Stored, reader: Option<Reader>, fields: &mut He
             return conditional;
         }
         if ask.method == Method::GET
-            && let Some(range) = ask.fields.get(header::RANGE)
+            && let Some(range) = ask.range()
             && precondition::if_range_holds(&ask.fields, &representation(stored), ask.now)
             && let Some(length) = stored.body.length()
         {

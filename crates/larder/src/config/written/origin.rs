@@ -25,7 +25,7 @@ pub struct Origin {
     /// Time limits of a fetch.
     pub timeouts: Option<Timeouts>,
     /// Idle connections that each worker keeps to each server.
-    #[schemars(extend("default" = 32))]
+    #[schemars(extend("default" = 256))]
     pub idle_connections: Option<At<Count>>,
     /// Time that an idle connection is kept. Less than what the servers allow.
     #[schemars(extend("default" = "1m"))]
