@@ -145,8 +145,8 @@ impl AsyncRead for Meter {
         let bytes = buf.filled().get(before..).unwrap_or_default();
         if bytes.is_empty() {
             meter.ended = true;
-            let waits = meter.watch.waits_at_end();
-            return if waits {
+            meter.end_held = meter.watch.waits_at_end();
+            return if meter.end_held {
                 Poll::Pending
             } else {
                 Poll::Ready(Ok(()))

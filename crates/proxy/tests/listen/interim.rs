@@ -1,6 +1,6 @@
 //! Interim responses: in order, whole, and never after the final head has begun.
 
-use crate::site::Site;
+use crate::site::{LARGE, Site};
 
 fn get(path: &str) -> String {
     format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n")
@@ -109,4 +109,18 @@ fn comes_after_100_continue() {
     assert!(client.read_interim().start.starts_with("HTTP/1.1 100 "));
     client.send("ok");
     assert_eq!(client.read().text(), "ok");
+}
+
+#[test]
+fn waits_for_an_answer_that_the_client_takes_slowly() {
+    let site = Site::plain();
+    let mut client = site.client();
+    // The second request is begun only once the first answer is out, which the socket does not hold.
+    client.send(get("/large") + &get("/hint-and-wait") + &get("/large"));
+    let large = client.read();
+    assert_eq!((large.body.len(), large.interim.len()), (LARGE, 0));
+    assert!(client.read_interim().start.starts_with("HTTP/1.1 103 "));
+    site.stage.let_go(1);
+    assert_eq!(client.read().text(), "hinted");
+    assert_eq!(client.read().body.len(), LARGE);
 }

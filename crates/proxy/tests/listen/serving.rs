@@ -48,6 +48,33 @@ fn a_client_that_leaves_drops_its_request() {
 }
 
 #[test]
+fn a_client_that_only_ends_its_side_is_answered() {
+    let site = Site::plain();
+    for path in ["/", "/large"] {
+        let mut client = site.client();
+        client.send(format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n"));
+        client.end();
+        assert!(client.read().complete, "{path}");
+        assert_eq!(client.read_to_end(), b"", "{path}");
+    }
+}
+
+#[test]
+fn a_request_cut_short_is_not_served() {
+    let site = Site::plain();
+    let mut client = site.client();
+    client.send("GET / HTTP/1.1\r\nHost: a\r\n");
+    client.end();
+    assert_eq!(client.read_to_end(), b"");
+    // Here the service hears of it.
+    let mut client = site.client();
+    client.send("POST /read HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nabc");
+    client.end();
+    assert_eq!(client.read().status, 400);
+    assert_eq!(client.read_to_end(), b"");
+}
+
+#[test]
 fn upgrades_become_tunnels() {
     let site = Site::plain();
     let mut client = site.client();

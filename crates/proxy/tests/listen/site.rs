@@ -86,6 +86,9 @@ pub fn quick(change: impl FnOnce(&mut Limits)) -> Limits {
     limits
 }
 
+/// Bytes of the answer to `/large`: more than sockets hold.
+pub const LARGE: usize = 16_000_000;
+
 pub const SOON: Duration = Duration::from_millis(40);
 
 pub fn loopback() -> ListenConfig {
@@ -267,6 +270,7 @@ async fn play(
             interim.send(StatusCode::EARLY_HINTS, &hint());
             return Response::new(Scripted::Pieces(3, stage.clone(), Some(interim.clone())));
         }
+        "/large" => return reply(vec![b'x'; LARGE]),
         "/endless" => return Response::new(Scripted::Endless(Bytes::from(vec![b'x'; 65_536]))),
         "/upgrade" => return upgrade(request),
         _ => format!("{} {}", request.method(), request.uri()),
