@@ -1,7 +1,7 @@
 //! Never one user's page to another: tests that try to get it.
 
 use crate::common::{Said, counted, start};
-use testkit::{Gate, Reply, Request};
+use testkit::{Gate, Origin, Reply, Request};
 
 /// An answer that says for whom it was made.
 fn whose(request: &Request) -> String {
@@ -577,4 +577,40 @@ fn a_follower_never_takes_a_part_for_the_whole() {
         "9111 section 3.3"
     );
     assert_eq!((other.status, other.text().as_str()), (206, "56789"));
+}
+
+#[test]
+fn pages_of_one_route_are_not_those_of_another() {
+    for (matcher, name, value) in [
+        ("cookie = \"beta\"", "Cookie", "beta=1"),
+        ("header = \"X-Tenant: a\"", "X-Tenant", "a"),
+        ("header = \"Authorization\"", "Authorization", "Basic YTpi"),
+    ] {
+        let (one, other) = (Origin::start(), Origin::start());
+        one.otherwise(|_| Reply::ok().cache("public, max-age=60").body("one"));
+        other.otherwise(|_| Reply::ok().cache("public, max-age=60").body("other"));
+        let config = format!(
+            "[[origin]]\nname = \"one\"\nservers = {:?}\n[[origin]]\nname = \"other\"\nservers = {:?}\n\
+             [[route]]\n{matcher}\norigin = \"other\"\n[[route]]\norigin = \"one\"\n",
+            one.url(),
+            other.url()
+        );
+        let larder = crate::common::command()
+            .args(["serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"])
+            .config(&config)
+            .start();
+        for _ in 0..2 {
+            assert_eq!(
+                larder.get("/").header(name, value).send().text(),
+                "other",
+                "{matcher}"
+            );
+            assert_eq!(larder.get("/").send().text(), "one", "{matcher}");
+        }
+        larder.ask("DELETE", "/").send();
+        assert!(
+            !larder.get("/").send().hit() && !larder.get("/").header(name, value).send().hit(),
+            "one URI, all of it invalidated"
+        );
+    }
 }

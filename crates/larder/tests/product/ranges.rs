@@ -648,3 +648,73 @@ fn a_range_that_follows_a_fill_is_exact() {
     assert_eq!(leader.read().text(), CONTENT);
     assert_eq!(origin.requests("/"), 1);
 }
+
+#[test]
+fn a_completion_that_cannot_be_combined_is_never_sent_for_the_whole() {
+    for (told, directives, tag) in [
+        ("bytes 10-19/20", "no-store", "\"a\""),
+        ("bytes 10-19/20", "private", "\"a\""),
+        ("bytes 10-19/*", "max-age=60", "\"a\""),
+        ("bytes 10-19/30", "max-age=60", "\"a\""),
+        ("bytes 10-19/20", "max-age=60", "\"b\""),
+        ("bytes 10-19/20", "max-age=60", ""),
+        ("nonsense", "max-age=60", "\"a\""),
+    ] {
+        let (origin, larder) = start();
+        origin.on("/", move |request| {
+            match (request.nth, request.header("range")) {
+                (1, _) | (_, None) => ranged(request, CONTENT, "\"a\""),
+                (_, Some(_)) => {
+                    let reply = Reply::status(206)
+                        .cache(directives)
+                        .header("Content-Range", told);
+                    let reply = if tag.is_empty() {
+                        reply
+                    } else {
+                        reply.header("ETag", tag)
+                    };
+                    reply.body(&CONTENT[10..])
+                }
+            }
+        });
+        range(&larder, "bytes=0-9");
+        let whole = larder.get("/").send();
+        assert_eq!(
+            (whole.status, whole.text().as_str()),
+            (200, CONTENT),
+            "9110 section 15.3.7: {told} {directives} {tag}"
+        );
+        assert_eq!(larder.get("/").send().text(), CONTENT);
+    }
+}
+
+#[test]
+fn a_completion_that_breaks_off_is_not_kept() {
+    let (origin, larder) = start();
+    origin.on("/", |request| match request.nth {
+        1 => ranged(request, CONTENT, "\"a\""),
+        2 => {
+            let part = Reply::status(206)
+                .cache("max-age=60")
+                .header("ETag", "\"a\"");
+            part.header("Content-Range", "bytes 10-19/20")
+                .length(10)
+                .body("abc")
+                .cut()
+        }
+        _ => ranged(request, CONTENT, "\"a\""),
+    });
+    range(&larder, "bytes=0-9");
+    let broken = larder.get("/").send();
+    assert!(
+        broken.status == 502 || !broken.complete || broken.text() == CONTENT,
+        "{:?} {:?}",
+        broken.head,
+        broken.text()
+    );
+    let whole = larder.get("/").send();
+    assert_eq!(
+        (whole.status, whole.text().as_str(), whole.complete),
+        (200, CONTENT, true)
+    );
+}

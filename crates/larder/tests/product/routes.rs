@@ -722,3 +722,71 @@ fn an_origin_on_a_unix_socket_works() {
     assert!(larder.get("/").send().hit());
     assert_eq!(origin.last("/").header("host"), Some("example.test"));
 }
+
+#[test]
+fn a_bypass_sees_the_query_as_it_came() {
+    for key in [
+        "query = \"page\"",
+        "query = \"none\"",
+        "query_except = \"preview\"",
+        "drop = \"preview\"",
+    ] {
+        let (_origin, larder) = site(
+            &[("Cache-Control", "max-age=60")],
+            &format!("[defaults]\nkey = {{ {key} }}\nbypass = {{ query = \"preview\" }}\n"),
+        );
+        larder.get("/").send();
+        let preview = larder.get("/?preview=1").send();
+        assert_eq!(
+            preview.parameter("fwd").as_deref(),
+            Some("bypass"),
+            "{key}: {}",
+            preview.said()
+        );
+    }
+}
+
+#[test]
+fn a_path_is_matched_however_it_is_encoded() {
+    let (_origin, larder) = site(
+        &[("Cache-Control", "max-age=60")],
+        "[[route]]\npath = \"/admin/*\"\ncache = false\n",
+    );
+    for target in ["/admin/x", "/%61dmin/x", "/admi%6E/x", "/admin/x?y"] {
+        assert!(!hit(&larder, target, &[]), "{target}");
+    }
+}
+
+#[test]
+fn an_ipv4_client_is_matched_on_a_socket_of_both_kinds() {
+    let origin = Origin::start();
+    origin.otherwise(|request| counted(request).cache("max-age=60"));
+    let config = format!(
+        "[[origin]]\nservers = {:?}\n[[route]]\nclient = \"127.0.0.1\"\ncache = false\n",
+        origin.url()
+    );
+    let binary = env!("CARGO_BIN_EXE_larder");
+    if std::net::TcpListener::bind("[::]:0").is_err() {
+        return;
+    }
+    let larder = Command::new(binary)
+        .args(["serve", "--listen", "[::]:0", "--admin", "127.0.0.1:0"])
+        .config(&config)
+        .start();
+    let port: u16 = larder.listeners()[0]
+        .rsplit(':')
+        .next()
+        .expect("a port")
+        .parse()
+        .expect("a port");
+    let address = std::net::SocketAddr::from(([127, 0, 0, 1], port));
+    for _ in 0..2 {
+        let answer = testkit::Client::connect(address).get("/").send();
+        assert_eq!(
+            answer.parameter("fwd").as_deref(),
+            Some("bypass"),
+            "{}",
+            answer.said()
+        );
+    }
+}
