@@ -1,6 +1,6 @@
 //! Clients that send what they should not.
 
-use crate::common::{Said, start};
+use crate::common::{Said, damaged, next, sample, start};
 use testkit::{Larder, Origin, Reply};
 
 fn start_counting() -> (Origin, Larder) {
@@ -334,4 +334,49 @@ fn a_fragment_is_refused_or_dropped() {
         "9110 section 7.1: {answer:?}"
     );
     assert!(origin.all().iter().all(|request| request.target == "/a"));
+}
+
+#[test]
+fn a_client_that_ends_its_side_after_its_request_is_answered() {
+    let (_origin, larder) = start_counting();
+    let mut client = larder.client();
+    client.send("GET /page HTTP/1.1\r\nHost: a\r\n\r\n");
+    client.end();
+    assert_eq!(
+        client.read().text(),
+        "/page",
+        "9112 section 9.6: half a close is a close of one side only"
+    );
+}
+
+#[test]
+fn damaged_requests_harm_nobody() {
+    let (origin, larder) = start_counting();
+    let messages: [&[u8]; 4] = [
+        b"GET /a?b=c HTTP/1.1\r\nHost: a.test\r\nCache-Control: max-age=0, only-if-cached\r\nRange: bytes=0-1,2-\r\nIf-None-Match: \"a\", W/\"b\"\r\n\r\n",
+        b"POST /a HTTP/1.1\r\nHost: a.test\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\nabcde",
+        b"POST /a HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\n0\r\nX: y\r\n\r\n",
+        b"GET http://a.test/%41%zz HTTP/1.0\r\nConnection: Upgrade, close\r\nUpgrade: websocket\r\nCookie: a=b; c\r\nVia: 1.1 x\r\n\r\n",
+    ];
+    let mut number = 1;
+    for round in 0..400 {
+        let message = messages[next(&mut number) as usize % messages.len()];
+        let mut client = larder.client();
+        client.send(damaged(message, &mut number));
+        client.end();
+        client.read_to_end();
+        if round % 50 == 0 {
+            assert_eq!(larder.get("/alive").send().text(), "/alive");
+        }
+    }
+    assert_eq!(sample(&larder, "larder_panics_total"), 0);
+    for request in origin.all() {
+        let both = request.header("content-length").is_some()
+            && request.header("transfer-encoding").is_some();
+        assert!(
+            !both && request.headers("host").len() == 1 && request.target.starts_with(['/', '*']),
+            "{:?}",
+            request.head
+        );
+    }
 }

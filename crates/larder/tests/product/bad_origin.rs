@@ -1,6 +1,6 @@
 //! Origins that send what they should not, or nothing.
 
-use crate::common::{Said, command, start};
+use crate::common::{Said, command, damaged, next, sample, start};
 use testkit::{Command, Larder, Origin, Reply};
 
 /// An honest answer after a dishonest one: the next request finds nothing stored and gets this.
@@ -383,4 +383,42 @@ fn an_origin_that_speaks_http_1_0_is_understood() {
             "9110 section 2.5: MUST send its own version"
         );
     }
+}
+
+#[test]
+fn damaged_answers_harm_nobody() {
+    let (origin, larder) = start();
+    let messages: [&[u8]; 4] = [
+        b"HTTP/1.1 200 OK\r\nCache-Control: max-age=60, stale-while-revalidate=5\r\nETag: \"a\"\r\nVary: Foo\r\nContent-Length: 5\r\n\r\nabcde",
+        b"HTTP/1.1 206 Partial Content\r\nCache-Control: max-age=60\r\nContent-Range: bytes 0-4/10\r\nETag: \"a\"\r\nContent-Length: 5\r\n\r\nabcde",
+        b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nExpires: Sat, 06 Nov 2060 08:49:37 GMT\r\n\r\n5\r\nabcde\r\n0\r\nX: y\r\n\r\n",
+        b"HTTP/1.1 304 Not Modified\r\nCDN-Cache-Control: max-age=60\r\nCache-Groups: \"a\"\r\nLast-Modified: Sunday, 06-Nov-94 08:49:37 GMT\r\n\r\n",
+    ];
+    origin.otherwise(move |request| {
+        let mut number = u32::try_from(request.nth)
+            .expect("a small number")
+            .wrapping_mul(2_654_435_761)
+            + u32::try_from(request.target.len()).expect("short");
+        let message = messages[next(&mut number) as usize % messages.len()];
+        Reply::raw(damaged(message, &mut number))
+    });
+    let mut number = 1;
+    for _ in 0..400 {
+        let path = format!("/{}", "x".repeat((next(&mut number) % 5) as usize));
+        let ask = larder
+            .get(&path)
+            .header("Foo", (next(&mut number) % 2).to_string());
+        let ask = if next(&mut number) % 4 == 0 {
+            ask.header("Range", "bytes=0-4")
+        } else {
+            ask
+        };
+        let mut client = ask.begin();
+        let mut answer = client.read_head();
+        client.read_content(&mut answer);
+    }
+    assert_eq!(sample(&larder, "larder_panics_total"), 0);
+    testkit::wait_until("nothing is left behind", || {
+        sample(&larder, "larder_in_flight_bytes") == 0
+    });
 }

@@ -1,6 +1,6 @@
 //! Many clients, one fetch.
 
-use crate::common::{Said, counted, sample, serve, start};
+use crate::common::{Said, counted, next, sample, serve, start};
 use testkit::{Ask, Client, Gate, Larder, Origin, Reply, Response, wait_until};
 
 /// So many clients that have asked for the path and not read anything.
@@ -541,12 +541,6 @@ fn a_stream_of_events_that_may_be_stored_still_passes_one_by_one() {
         client.read_content(&mut response);
         assert_eq!(response.text(), "data: 1\n\ndata: 2\n\n");
     }
-}
-
-/// A sequence of numbers that looks random and is always the same.
-fn next(number: &mut u32) -> u32 {
-    *number = number.wrapping_mul(1_103_515_245).wrapping_add(12345);
-    *number >> 16
 }
 
 /// One of many ways in which an origin answers; all that is complete says `whole`, however long.

@@ -171,3 +171,28 @@ pub(crate) fn sample(larder: &Larder, name: &str) -> u64 {
         .parse()
         .unwrap_or_else(|error| panic!("{name} {value}: {error}"))
 }
+
+/// A sequence of numbers that looks random and is always the same.
+pub(crate) fn next(number: &mut u32) -> u32 {
+    *number = number.wrapping_mul(1_103_515_245).wrapping_add(12345);
+    *number >> 16
+}
+
+/// The message with some of its bytes replaced, removed, doubled or cut off.
+pub(crate) fn damaged(message: &[u8], number: &mut u32) -> Vec<u8> {
+    const BYTES: &[u8] = b"\r\n\0 :,;=\"\t/%\x7f\x80\xff0159azAZ-+*";
+    let mut bytes = message.to_vec();
+    for _ in 0..=next(number) % 4 {
+        let at = next(number) as usize % bytes.len().max(1);
+        let byte = BYTES[next(number) as usize % BYTES.len()];
+        match next(number) % 6 {
+            0 if !bytes.is_empty() => drop(bytes.remove(at)),
+            1 => bytes.insert(at, byte),
+            2 => bytes.truncate(at),
+            3 => bytes.extend_from_slice(&message[at.min(message.len())..]),
+            _ if !bytes.is_empty() => bytes[at] = byte,
+            _ => bytes.push(byte),
+        }
+    }
+    bytes
+}
