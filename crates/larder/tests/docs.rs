@@ -127,7 +127,6 @@ const PLACES: [&str; 11] = [
     "{}\n[[origin]]\nservers = \"http://app.example\"",
     "[[origin]]\n{}",
     "[[origin]]\nservers = \"http://app.example\"\n{}",
-    "[[origin]]\nservers = \"https://app.example\"\n{}",
     "[defaults]\n{}\n[[origin]]\nservers = \"http://app.example\"",
     "[defaults]\nttl = \"1s\"\n{}\n[[origin]]\nservers = \"http://app.example\"",
     "[[route]]\n{}\n[[origin]]\nservers = \"http://app.example\"",
@@ -135,6 +134,8 @@ const PLACES: [&str; 11] = [
     "[limits]\n{}\n[[origin]]\nservers = \"http://app.example\"",
     "[memory]\n{}\n[[origin]]\nservers = \"http://app.example\"",
     "[log]\n{}\n[[origin]]\nservers = \"http://app.example\"",
+    // Last, since it reads the system's authorities.
+    "[[origin]]\nservers = \"https://app.example\"\n{}",
 ];
 
 /// Code in running text that sets a key (`ttl = "1s"`), as the tables for those who come from elsewhere have it.
@@ -149,7 +150,8 @@ fn each_setting_in_running_text_is_one() {
     for page in pages() {
         let prose = prose(&page.text);
         let codes = prose.split('`').skip(1).step_by(2);
-        let settings = codes.filter(|code| code.split_once(" = ").is_some_and(|(key, _)| is_key(key)));
+        let settings =
+            codes.filter(|code| code.split_once(" = ").is_some_and(|(key, _)| is_key(key)));
         for setting in settings {
             let written = setting.replace("/etc/larder/", &folder);
             if PLACES
@@ -218,10 +220,11 @@ impl Stage<'_> {
     fn run(&mut self, command: &str) -> String {
         let command = self.in_use(command);
         if let Some(args) = command.strip_prefix("larder serve ") {
-            let args = args.replace("larder.toml", &self.folder.join("larder.toml").display().to_string());
-            let larder = Command::serve(BINARY)
-                .args(args.split_whitespace())
-                .start();
+            let args = args.replace(
+                "larder.toml",
+                &self.folder.join("larder.toml").display().to_string(),
+            );
+            let larder = Command::serve(BINARY).args(args.split_whitespace()).start();
             let output = larder.output();
             self.larder = Some(larder);
             return output;
