@@ -408,7 +408,7 @@ fn damaged_answers_harm_nobody() {
         let ask = larder
             .get(&path)
             .header("Foo", (next(&mut number) % 2).to_string());
-        let ask = if next(&mut number) % 4 == 0 {
+        let ask = if next(&mut number).is_multiple_of(4) {
             ask.header("Range", "bytes=0-4")
         } else {
             ask

@@ -585,7 +585,7 @@ fn whatever_happens_nobody_is_stranded_and_nothing_is_left_behind() {
                 .header("Foo", (next(&mut number) % 2).to_string())
                 .begin();
             let mut response = client.read_head();
-            if next(&mut number) % 4 > 0 {
+            if !next(&mut number).is_multiple_of(4) {
                 client.read_content(&mut response);
                 let whole =
                     response.body.len() == 100_000 && response.text() == "whole".repeat(20_000);

@@ -324,3 +324,44 @@ fn conditions_that_only_apply_to_an_origin_are_not_evaluated_here() {
         );
     }
 }
+
+#[test]
+fn what_is_not_stored_is_judged_by_its_status_too() {
+    let (origin, larder) = start();
+    origin.on("/missing", |_| {
+        Reply::status(404)
+            .cache("no-store")
+            .header("ETag", "\"a\"")
+            .body("none")
+    });
+    origin.on("/broken", |_| {
+        Reply::status(500).header("ETag", "\"a\"").body("broken")
+    });
+    origin.on("/page", |_| {
+        Reply::ok()
+            .cache("no-store")
+            .header("ETag", "\"a\"")
+            .body("page")
+    });
+    for (path, status) in [("/missing", 404), ("/broken", 500)] {
+        for _ in 0..2 {
+            assert_eq!(
+                ask_at(&larder, path, "\"a\"").status,
+                status,
+                "9110 section 13.2.1: {path}"
+            );
+        }
+    }
+    for _ in 0..2 {
+        assert!(matches!(
+            ask_at(&larder, "/page", "\"a\"").status,
+            200 | 304
+        ));
+        let other = ask_at(&larder, "/page", "\"b\"");
+        assert_eq!((other.status, other.text().as_str()), (200, "page"));
+    }
+}
+
+fn ask_at(larder: &Larder, path: &str, tag: &str) -> Response {
+    larder.get(path).header("If-None-Match", tag).send()
+}

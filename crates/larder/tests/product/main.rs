@@ -25,6 +25,7 @@ mod leaks;
 mod lifecycle;
 mod lifetime;
 mod limits;
+mod memory;
 mod methods;
 mod poisoning;
 mod ranges;

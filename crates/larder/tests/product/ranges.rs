@@ -692,7 +692,6 @@ fn a_completion_that_cannot_be_combined_is_never_sent_for_the_whole() {
 fn a_completion_that_breaks_off_is_not_kept() {
     let (origin, larder) = start();
     origin.on("/", |request| match request.nth {
-        1 => ranged(request, CONTENT, "\"a\""),
         2 => {
             let part = Reply::status(206)
                 .cache("max-age=60")
@@ -717,4 +716,67 @@ fn a_completion_that_breaks_off_is_not_kept() {
         (whole.status, whole.text().as_str(), whole.complete),
         (200, CONTENT, true)
     );
+}
+
+#[test]
+fn if_range_is_heeded_on_a_miss_too() {
+    for (condition, status, content) in [
+        ("\"a\"", 206, "56789"),
+        ("\"old\"", 200, CONTENT),
+        ("W/\"a\"", 200, CONTENT),
+    ] {
+        for directives in ["max-age=60", "no-store"] {
+            let (origin, larder) = start();
+            origin.on("/", move |request| {
+                let reply = ranged(request, CONTENT, "\"a\"");
+                if directives == "no-store" {
+                    reply.cache("no-store")
+                } else {
+                    reply
+                }
+            });
+            for _ in 0..2 {
+                let answer = larder
+                    .get("/")
+                    .header("Range", "bytes=5-9")
+                    .header("If-Range", condition)
+                    .send();
+                assert_eq!(
+                    (answer.status, answer.text().as_str()),
+                    (status, content),
+                    "9110 section 13.1.5: {condition} {directives}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_range_of_something_stale_comes_from_what_is_valid() {
+    for (changed, content) in [(false, "56789"), (true, "FGHIJ")] {
+        let (origin, larder) = start();
+        origin.on("/", move |request| {
+            match (request.header("if-none-match"), changed) {
+                (None, _) => Reply::ok()
+                    .cache("max-age=60")
+                    .header("Age", "100")
+                    .header("ETag", "\"a\"")
+                    .body(CONTENT),
+                (Some(_), false) => Reply::status(304)
+                    .cache("max-age=60")
+                    .header("ETag", "\"a\""),
+                (Some(_), true) => Reply::ok()
+                    .cache("max-age=60")
+                    .header("ETag", "\"b\"")
+                    .body("ABCDEFGHIJKLMNOPQRST"),
+            }
+        });
+        larder.get("/").send();
+        for _ in 0..2 {
+            let answer = range(&larder, "bytes=5-9");
+            assert_eq!((answer.status, answer.text().as_str()), (206, content));
+            assert_eq!(answer.header("content-range"), Some("bytes 5-9/20"));
+        }
+        assert_eq!(origin.requests("/"), 2);
+    }
 }

@@ -1,0 +1,140 @@
+//! One hard budget.
+
+use crate::common::{Said, next, sample, serve};
+use testkit::{Gate, Larder, Origin, Reply, wait_until};
+
+/// A larder with a budget of 4 MiB.
+fn small() -> (Origin, Larder) {
+    let origin = Origin::start();
+    let larder = serve(&origin).args(["--memory", "4MiB"]).start();
+    (origin, larder)
+}
+
+fn used(larder: &Larder) -> u64 {
+    sample(larder, "larder_stored_bytes") + sample(larder, "larder_in_flight_bytes")
+}
+
+#[test]
+fn memory_stays_within_its_budget() {
+    let origin = Origin::start();
+    let larder = serve(&origin).args(["--memory", "4MiB"]).start();
+    let body = "x".repeat(20_000);
+    origin.otherwise(move |_| Reply::ok().cache("max-age=60").body(&body));
+    assert_eq!(sample(&larder, "larder_budget_bytes"), 4 << 20);
+    let mut client = larder.client();
+    for number in 0..600 {
+        assert_eq!(client.get(&format!("/{number}")).send().body.len(), 20_000);
+    }
+    wait_until("what was evicted is counted", || {
+        sample(&larder, "larder_evictions_total") > 300
+    });
+    let used = sample(&larder, "larder_stored_bytes") + sample(&larder, "larder_in_flight_bytes");
+    assert!(used <= 4 << 20 && used > 1 << 20, "{used} bytes");
+    assert!(
+        client.get("/599").send().hit() || client.get("/599").send().hit(),
+        "there is room for new ones"
+    );
+}
+
+#[test]
+fn more_fills_at_once_than_there_is_room_for_all_arrive() {
+    let (origin, larder) = small();
+    let gate = Gate::new();
+    let half = "x".repeat(500_000);
+    origin.otherwise({
+        let (gate, half) = (gate.clone(), half.clone());
+        move |_| {
+            Reply::ok()
+                .cache("max-age=60")
+                .length(1_000_000)
+                .body(&half)
+                .hold(&gate)
+                .body(&half)
+        }
+    });
+    let mut clients: Vec<_> = (0..20)
+        .map(|number| larder.get(&format!("/{number}")).begin())
+        .collect();
+    gate.wait_reached_by(4);
+    assert!(used(&larder) <= 4 << 20, "{} bytes", used(&larder));
+    gate.open();
+    for client in &mut clients {
+        let answer = client.read();
+        assert!(
+            answer.complete && answer.body.len() == 1_000_000,
+            "{} bytes: {}",
+            answer.body.len(),
+            answer.said()
+        );
+    }
+    wait_until("no fill is left", || {
+        sample(&larder, "larder_in_flight_bytes") == 0
+    });
+    assert!(used(&larder) <= 4 << 20, "{} bytes", used(&larder));
+}
+
+#[test]
+fn what_is_evicted_while_it_is_read_is_read_to_its_end() {
+    let (origin, larder) = small();
+    let content = |target: &str| {
+        let number: usize = target[1..].parse().expect("a number");
+        format!("{number:06} ").repeat(1 + number * 977 % 40_000)
+    };
+    origin.otherwise(move |request| {
+        let reply = Reply::ok()
+            .cache("max-age=60")
+            .body(content(&request.target));
+        if request.target.len() % 2 == 0 {
+            reply.chunked()
+        } else {
+            reply
+        }
+    });
+    let larder = &larder;
+    let crowd = |seed: u32| {
+        let (mut client, mut number) = (larder.client(), seed);
+        for _ in 0..60 {
+            let target = format!("/{}", next(&mut number) % 60);
+            let answer = client.get(&target).send();
+            assert!(
+                answer.complete && answer.text() == content(&target),
+                "{target}: {}",
+                answer.said()
+            );
+        }
+    };
+    std::thread::scope(|scope| {
+        for seed in 1..7 {
+            scope.spawn(move || crowd(seed));
+        }
+    });
+    assert!(used(larder) <= 4 << 20, "{} bytes", used(larder));
+    assert!(
+        sample(larder, "larder_evictions_total") > 0,
+        "there was not room for all"
+    );
+}
+
+#[test]
+fn what_is_asked_for_often_outlives_a_scan() {
+    let (origin, larder) = small();
+    let body = "x".repeat(10_000);
+    origin.otherwise(move |_| Reply::ok().cache("max-age=60").body(&body));
+    let mut client = larder.client();
+    for _ in 0..5 {
+        for number in 0..20 {
+            client.get(&format!("/often/{number}")).send();
+        }
+    }
+    for number in 0..1500 {
+        client.get(&format!("/once/{number}")).send();
+        client.get(&format!("/often/{}", number % 20)).send();
+    }
+    let fetched: usize = (0..20)
+        .map(|number| origin.requests(&format!("/often/{number}")))
+        .sum();
+    assert!(
+        fetched <= 60,
+        "20 that are asked for often were fetched {fetched} times"
+    );
+}
