@@ -32,3 +32,4 @@ fuzz:
 # Pages that are generated from the source.
 docs:
 	cargo run -q -p larder -- schema --markdown > docs/configuration.md
+	UPDATE_DOCS=1 cargo test -q -p larder metrics

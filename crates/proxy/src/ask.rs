@@ -28,10 +28,9 @@ pub struct Ask {
     pub key: Key,
     /// `http` or `https`, as the client sees it.
     pub scheme: &'static str,
-    /// Normalised authority, with port where it is not the scheme's own.
-    pub host: String,
     pub now: Time,
-    pub began: Instant,
+    /// When it came, where the access log wants to know how long it took.
+    pub began: Option<Instant>,
     pub connection: Rc<Connection>,
     pub interim: InterimSink,
     /// The client's wish to switch protocols.
@@ -43,9 +42,12 @@ pub struct Ask {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Key {
     bytes: Vec<u8>,
-    /// Where the path begins, and where path and query end.
+    /// Where the host begins, the path begins, and path and query end.
+    host: usize,
     path: usize,
     end: usize,
+    /// The host, where it is no part of the key.
+    host_apart: Option<Box<str>>,
 }
 
 impl Key {
@@ -65,6 +67,7 @@ impl Key {
             bytes.push(b':');
         }
         bytes.extend_from_slice(b"//");
+        let host_at = bytes.len();
         if spec.host {
             bytes.extend_from_slice(host.as_bytes());
         }
@@ -77,8 +80,10 @@ impl Key {
         let end = bytes.len();
         Self {
             bytes,
+            host: host_at,
             path: start,
             end,
+            host_apart: (!spec.host).then(|| host.into()),
         }
     }
 
@@ -126,6 +131,13 @@ impl Key {
         String::from_utf8_lossy(&self.bytes).into_owned()
     }
 
+    /// The normalised authority of the request, with port where it is not the scheme's own.
+    pub fn host(&self) -> &str {
+        let keyed = self.bytes.get(self.host..self.path).unwrap_or_default();
+        let keyed = || std::str::from_utf8(keyed).unwrap_or_default();
+        self.host_apart.as_deref().unwrap_or_else(keyed)
+    }
+
     /// Path and query as they are sent to the origin. They were a string before they were keyed.
     pub fn path_and_query(&self) -> &str {
         std::str::from_utf8(self.bytes.get(self.path..self.end).unwrap_or_default()).unwrap_or("/")
@@ -143,12 +155,17 @@ impl Ask {
         &self.site.routes[self.route]
     }
 
+    /// The authority the request is for.
+    pub fn host(&self) -> &str {
+        self.key.host()
+    }
+
     /// The target URI (RFC 9110 section 7.1).
     pub fn uri(&self) -> String {
         format!(
             "{}://{}{}",
             self.scheme,
-            self.host,
+            self.host(),
             self.key.path_and_query()
         )
     }

@@ -3,6 +3,7 @@
 use crate::{
     body::ReplyBody,
     collapse::Flights,
+    heads::Heads,
     hit_for_miss::HitForMiss,
     listen::{Connection, InterimSink, RequestBody, Serve},
     outcome::{Counters, Record},
@@ -50,6 +51,8 @@ pub struct Worker {
     site: RefCell<SiteView>,
     /// Reused for variant keys, so that a hit allocates none.
     pub(crate) scratch: Cell<Vec<u8>>,
+    /// Heads this worker sends often.
+    pub(crate) heads: RefCell<Heads>,
 }
 
 /// This worker's own reference to the site's say: cloning it touches no memory that other workers write.
@@ -74,6 +77,7 @@ impl Worker {
             log,
             site,
             scratch: Cell::default(),
+            heads: RefCell::default(),
         })
     }
 
@@ -105,7 +109,7 @@ impl Serve for Service {
         let answer = walk::walk(&self.0, request, connection, interim);
         async move {
             match answer {
-                Answer::Now(response) => *response,
+                Answer::Now(response) => response,
                 Answer::Later(response) => response.await,
             }
         }

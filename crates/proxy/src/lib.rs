@@ -8,6 +8,7 @@ mod cache;
 mod collapse;
 pub mod error;
 pub mod explain;
+mod heads;
 mod hit_for_miss;
 pub mod listen;
 pub mod outcome;

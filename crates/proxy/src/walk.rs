@@ -45,9 +45,10 @@ use receive::Received;
 use std::{pin::Pin, rc::Rc};
 
 /// An answer, or the wait for one.
+#[expect(clippy::large_enum_variant, reason = "a hit shall not allocate for its own answer")]
 pub enum Answer {
     /// Ready: answered without waiting.
-    Now(Box<Response<ReplyBody>>),
+    Now(Response<ReplyBody>),
     /// The rest of the walk needs an origin.
     Later(Pin<Box<dyn Future<Output = Response<ReplyBody>>>>),
 }
@@ -61,19 +62,19 @@ pub fn walk(
 ) -> Answer {
     let (ask, content) = match receive::receive(worker, request, connection, interim) {
         Received::Refused(refusal) => {
-            return Answer::Now(Box::new(deliver::refusal(worker, &refusal)));
+            return Answer::Now(deliver::refusal(worker, &refusal));
         }
         Received::Redirect(ask) => {
-            return Answer::Now(Box::new(deliver::redirect_https(worker, &ask)));
+            return Answer::Now(deliver::redirect_https(worker, &ask));
         }
         Received::Request(ask, content) => (ask, content),
     };
     match lookup::lookup(worker, &ask) {
-        Found::Hit(hit) => Answer::Now(Box::new(deliver::stored(worker, &ask, hit))),
+        Found::Hit(hit) => Answer::Now(deliver::stored(worker, &ask, hit)),
         Found::StaleHit(hit) => {
             let ask = Rc::new(ask);
             refresh::spawn(worker, &ask, &hit.stored);
-            Answer::Now(Box::new(deliver::stored(worker, &ask, hit)))
+            Answer::Now(deliver::stored(worker, &ask, hit))
         }
         Found::Bypass(why) => {
             Answer::Later(Box::pin(bypass::bypass(worker.clone(), ask, content, why)))

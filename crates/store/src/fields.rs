@@ -120,6 +120,14 @@ impl Fields {
         self.bytes.get(start..end)
     }
 
+    /// The same fields over an allocation of their own.
+    #[must_use]
+    pub fn detached(&self) -> Self {
+        Self {
+            bytes: Bytes::copy_from_slice(&self.bytes),
+        }
+    }
+
     /// Bytes held.
     pub fn len(&self) -> usize {
         self.bytes.len()

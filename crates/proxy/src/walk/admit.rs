@@ -185,7 +185,7 @@ pub fn variant(ask: &Ask, response: &HeaderMap) -> Option<Box<Variant>> {
 pub fn marks(ask: &Ask, response: &HeaderMap, began: u64) -> Option<Arc<Marks>> {
     let mut names: Vec<String> = surrogate::groups(response)
         .into_iter()
-        .map(|group| group_mark(ask.scheme, &ask.host, &group))
+        .map(|group| group_mark(ask.scheme, ask.host(), &group))
         .collect();
     if ask.key_has_extras() {
         names.push(uri_mark(&ask.uri()));

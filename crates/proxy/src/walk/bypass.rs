@@ -26,6 +26,7 @@ use origin::ResponseBody;
 use rules::{
     fields,
     status::{Forward, Handled},
+    storable::NotStorable,
     validate::{self, HeadSays},
 };
 use std::{
@@ -156,7 +157,8 @@ fn land(
                 content
             }
             Post::Passed(body, why) => {
-                outcome.detail = outcome.detail.or(Some(why));
+                let says_more = !matches!(why, Detail::NotStored(NotStorable::Method));
+                outcome.detail = outcome.detail.or(says_more.then_some(why));
                 Content::Origin(Box::new(body))
             }
         }

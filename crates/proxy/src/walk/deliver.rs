@@ -25,9 +25,6 @@ use std::time::Duration;
 
 const CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
 
-/// Room for the fields we add, so that the map does not grow.
-const ADDED: usize = 4;
-
 /// Answers with a stored response. On the path of a hit.
 pub fn stored(worker: &Worker, ask: &Ask, hit: Hit) -> Response<ReplyBody> {
     let Hit {
@@ -36,7 +33,10 @@ pub fn stored(worker: &Worker, ask: &Ask, hit: Hit) -> Response<ReplyBody> {
         outcome,
         own,
     } = hit;
-    let mut fields = own.map_or_else(|| stored.fields.unpack(ADDED), |own| *own);
+    let mut fields = match own {
+        Some(own) => *own,
+        None => worker.heads.borrow_mut().head(&stored),
+    };
     let now = if outcome.origin_time.is_none() {
         ask.now
     } else {
@@ -177,7 +177,7 @@ pub fn redirect_https(worker: &Worker, ask: &Ask) -> Response<ReplyBody> {
     } else {
         StatusCode::PERMANENT_REDIRECT
     };
-    let host = crate::routing::without_port(&ask.host);
+    let host = crate::routing::without_port(ask.host());
     let mut fields = HeaderMap::new();
     if let Ok(location) =
         HeaderValue::try_from(format!("https://{host}{}", ask.key.path_and_query()))
@@ -229,9 +229,9 @@ pub fn finish(
     }
     worker.counters.count(outcome, status);
     let mut response = assemble(status, fields, content);
-    if let Some(log) = &worker.log {
+    if let (Some(log), Some(began)) = (&worker.log, ask.began) {
         let record = record(ask, status, outcome);
-        let ending = Ending::new(record, ask.began, log.clone(), worker.counters.clone());
+        let ending = Ending::new(record, began, log.clone(), worker.counters.clone());
         response.body_mut().watched(ending);
     }
     response
@@ -301,7 +301,7 @@ fn record(ask: &Ask, status: StatusCode, outcome: &Outcome) -> Record {
         client: ask.connection.peer,
         method: ask.method.clone(),
         target: ask.key.path_and_query().to_owned(),
-        host: ask.host.clone(),
+        host: ask.host().to_owned(),
         version: ask.version,
         status,
         referer: ask.fields.get(header::REFERER).cloned(),

@@ -125,7 +125,7 @@ async fn follow(
             let fetched = Fetched {
                 landing,
                 origin_status: None,
-                origin_time: ask.began.elapsed(),
+                origin_time: receive::now().since(ask.now),
             };
             answer(&worker, &ask, &need, fetched)
         }

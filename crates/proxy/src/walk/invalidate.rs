@@ -25,7 +25,7 @@ pub fn invalidate(worker: &Worker, ask: &Ask, status: StatusCode, response: &Hea
             .cache
             .memory
             .invalidations()
-            .append(&group_mark(ask.scheme, &ask.host, &group));
+            .append(&group_mark(ask.scheme, ask.host(), &group));
     }
     bump(&worker.counters.invalidations);
 }

@@ -62,7 +62,7 @@ pub fn fields(ask: &Ask) -> Result<HeaderMap, Failure> {
         .policy()
         .host
         .clone()
-        .or_else(|| HeaderValue::from_str(&ask.host).ok());
+        .or_else(|| HeaderValue::from_str(ask.host()).ok());
     if let Some(host) = host {
         fields.insert(header::HOST, host);
     }
@@ -102,13 +102,14 @@ fn forwarding(fields: &mut HeaderMap, ask: &Ask, trusted: bool) {
         let _ = write!(
             element,
             "for={node};host=\"{}\";proto={}",
-            ask.host, ask.scheme
+            ask.host(),
+            ask.scheme
         );
         set(fields, "forwarded", &element);
     }
     set(fields, "x-forwarded-proto", ask.scheme);
     if !fields.contains_key("x-forwarded-host") {
-        set(fields, "x-forwarded-host", &ask.host);
+        set(fields, "x-forwarded-host", ask.host());
     }
 }
 

@@ -59,7 +59,7 @@ pub fn receive(
         .extensions
         .remove::<OnUpgrade>()
         .filter(|_| wants_upgrade(&parts.headers));
-    match read(&site, parts, connection, interim, upgrade) {
+    match read(&site, parts, connection, interim, upgrade, worker.log.is_some()) {
         Ok(ask) if ask.policy().redirect_https && ask.scheme == "http" => Received::Redirect(ask),
         Ok(ask) => Received::Request(ask, content),
         Err(failure) => Received::Refused(Refusal { failure, site }),
@@ -72,6 +72,7 @@ fn read(
     connection: &Rc<Connection>,
     interim: InterimSink,
     upgrade: Option<OnUpgrade>,
+    timed: bool,
 ) -> Result<Ask, Failure> {
     if parts.method == Method::CONNECT {
         return Err(Failure::MethodNotAllowed);
@@ -80,7 +81,7 @@ fn read(
         .peer
         .is_none_or(|peer| is_trusted(site, peer.ip()));
     let scheme = scheme(&parts.headers, connection, trusted);
-    let host = host(&parts.uri, &parts.headers, parts.version, scheme)?.into_owned();
+    let host = host(&parts.uri, &parts.headers, parts.version, scheme)?;
     let path = match parts.uri.path() {
         "" => Cow::Borrowed("/"),
         path => key::normalize(path),
@@ -102,7 +103,7 @@ fn read(
     let mut key = Key::build(&policy.key, scheme, &host, &path, query.as_deref());
     key.extend(&policy.key, &parts.headers);
     let directives = directives::request(&parts.headers);
-    drop((path, query));
+    drop((path, query, host));
     Ok(Ask {
         site: site.clone(),
         route,
@@ -112,9 +113,8 @@ fn read(
         directives,
         key,
         scheme,
-        host,
         now: now(),
-        began: Instant::now(),
+        began: timed.then(Instant::now),
         connection: connection.clone(),
         interim,
         upgrade,

@@ -4,6 +4,9 @@ use super::{MOST_SECONDS, Qualified, ResponseDirectives};
 use http::{HeaderMap, HeaderName};
 use sfv::{BareItem, Dictionary, Item, ListEntry, Parser};
 
+/// The field of the Edge Architecture, older than RFC 9213 and read by its rules here.
+const SURROGATE_CONTROL: &str = "surrogate-control";
+
 /// The directives of the targeted field `name`; `None` if it is absent, empty, or no dictionary (RFC 9213 section 2.1).
 pub(super) fn read(fields: &HeaderMap, name: &HeaderName) -> Option<ResponseDirectives> {
     let mut members = Dictionary::new();
@@ -22,7 +25,9 @@ pub(super) fn read(fields: &HeaderMap, name: &HeaderName) -> Option<ResponseDire
             add(&mut directives, name.as_str(), bare_item);
         }
     }
-    Some(directives)
+    // `Surrogate-Control` speaks of more than caching (`content="ESI/1.0"`): where it says nothing of that, the next field counts.
+    let silent = name == SURROGATE_CONTROL && directives == ResponseDirectives::default();
+    (!silent).then_some(directives)
 }
 
 /// Takes a directive whose value has the type it should have; any other is ignored (RFC 9213 section 2.1).

@@ -162,7 +162,9 @@ pub(super) fn trusted(written: &written::Config) -> Vec<IpNet> {
 pub(super) fn targets(written: &written::Config) -> Vec<HeaderName> {
     match &written.targeted_fields {
         Some(list) => values(Some(list)),
-        None => vec![HeaderName::from_static("cdn-cache-control")],
+        None => ["surrogate-control", "cdn-cache-control"]
+            .map(HeaderName::from_static)
+            .to_vec(),
     }
 }
 
