@@ -149,7 +149,8 @@ impl Command {
         let stdout = process.stdout.text();
         assert!(
             !process.ended(),
-            "larder ended: {stdout}{}",
+            "larder ended, {}: {stdout}{}",
+            process.state(),
             process.stderr.text()
         );
         let after = |line: &str, prefix: &str| line.strip_prefix(prefix).map(str::to_owned);
@@ -320,6 +321,15 @@ impl Running {
         matches!(self.child.try_wait(), Ok(Some(_)))
     }
 
+    /// How it ended, or that it runs, for messages.
+    fn state(&mut self) -> String {
+        match self.child.try_wait() {
+            Ok(Some(status)) => status.to_string(),
+            Ok(None) => "running".to_owned(),
+            Err(error) => error.to_string(),
+        }
+    }
+
     /// Waits for its end and for the last of its output.
     fn wait(&mut self) -> ExitStatus {
         wait_until("the process ended", || self.ended());
@@ -332,14 +342,12 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
+        let state = self.state();
         let _ = self.child.kill();
         let _ = self.child.wait();
         if thread::panicking() {
-            eprintln!(
-                "--- larder's output ---\n{}{}---",
-                self.stdout.text(),
-                self.stderr.text()
-            );
+            let (stdout, stderr) = (self.stdout.text(), self.stderr.text());
+            eprintln!("--- larder ({state}) ---\n{stdout}{stderr}---");
         }
     }
 }

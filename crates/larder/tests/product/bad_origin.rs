@@ -422,3 +422,25 @@ fn damaged_answers_harm_nobody() {
         sample(&larder, "larder_in_flight_bytes") == 0
     });
 }
+
+#[test]
+fn an_answer_that_breaks_off_before_its_first_byte_is_told_every_time() {
+    for directives in ["max-age=60", "no-store"] {
+        for reply in [Reply::ok().length(1000), Reply::ok().chunked()] {
+            let (origin, larder) = start();
+            origin.reply("/", reply.cache(directives).cut());
+            for round in 0..100 {
+                let mut client = larder.get("/").begin();
+                let head = client.try_read_head();
+                let mut answer = head
+                    .unwrap_or_else(|| panic!("{directives}: no answer at all, in round {round}"));
+                client.read_content(&mut answer);
+                assert!(
+                    answer.status == 502 || !answer.complete,
+                    "{:?}",
+                    answer.head
+                );
+            }
+        }
+    }
+}

@@ -584,7 +584,10 @@ fn whatever_happens_nobody_is_stranded_and_nothing_is_left_behind() {
                 .get(&path)
                 .header("Foo", (next(&mut number) % 2).to_string())
                 .begin();
-            let mut response = client.read_head();
+            // A connection that is closed at once is honest too; `bad_origin` asks for better.
+            let Some(mut response) = client.try_read_head() else {
+                continue;
+            };
             if !next(&mut number).is_multiple_of(4) {
                 client.read_content(&mut response);
                 let whole =
