@@ -369,3 +369,14 @@ fn many_reloads_in_a_row_do_no_harm() {
     }
     assert_eq!(larder.stop().code, Some(0));
 }
+
+#[test]
+fn a_signal_is_obeyed_from_the_moment_it_is_ready() {
+    for _ in 0..20 {
+        let (_origin, larder) = start_with("[[origin]]\nservers = \"{origin}\"\n");
+        larder.reload();
+        larder.wait_output("configuration reloaded");
+        let finished = larder.stop();
+        assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    }
+}
