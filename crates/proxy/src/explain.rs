@@ -20,7 +20,9 @@ use store::{Body, Stored, Variant};
 /// What would happen to a GET for a URL now.
 #[derive(Debug)]
 pub struct Explanation {
+    /// The name of the route taken.
     pub route: String,
+    /// The cache key as text ([`Key::text`]).
     pub key: String,
     /// Why the route passes the store by, if it does.
     pub bypass: Option<&'static str>,
@@ -33,6 +35,7 @@ pub struct Explanation {
 /// One stored response, judged.
 #[derive(Debug)]
 pub struct StoredExplanation {
+    /// The status it answers with.
     pub status: StatusCode,
     /// Whether its nominated fields match the request.
     pub matches: bool,
@@ -40,12 +43,17 @@ pub struct StoredExplanation {
     pub nominated: Vec<String>,
     /// Those of them in which the request differs.
     pub differing: Vec<String>,
+    /// Whether it would be sent now (RFC 9111 section 4), were it chosen.
     pub verdict: Verdict,
+    /// Its age now (RFC 9111 section 4.2.3).
     pub age: Duration,
+    /// How long it is fresh from its birth on (RFC 9111 section 4.2.1).
     pub lifetime: Duration,
+    /// Who set the lifetime.
     pub source: freshness::Source,
     /// Bytes; `None` while the body is on its way and its length unknown.
     pub length: Option<u64>,
+    /// How much of the body is held: `whole`, `parts` or `filling`.
     pub form: &'static str,
     /// Whether it was invalidated by name.
     pub invalidated: bool,
@@ -72,22 +80,27 @@ pub fn explain(cache: &Cache, uri: &str, fields: &HeaderMap) -> Option<Explanati
     };
     let route = site.routes.get(routing::choose(&site.routes, &subject))?;
     let mut key = ask::key_of(uri, &route.policy)?;
-    key.extend(&route.policy.key, fields);
+    key.extend(route, fields);
     let now = receive::now();
     Some(Explanation {
         route: route.name.clone(),
-        bypass: bypass(&route.policy, &key, fields),
+        bypass: bypass(&route.policy, path, query, fields),
         hit_for_miss: cache.hit_for_miss.knows(key.as_bytes(), now),
         stored: stored(cache, &route.policy, &key, fields, now),
         key: key.text(),
     })
 }
 
-fn bypass(policy: &Policy, key: &Key, fields: &HeaderMap) -> Option<&'static str> {
+fn bypass(
+    policy: &Policy,
+    path: &str,
+    query: Option<&str>,
+    fields: &HeaderMap,
+) -> Option<&'static str> {
     if !policy.cache {
         return Some(crate::outcome::Bypass::Route.token());
     }
-    crate::walk::lookup::site_bypass(&policy.bypass, &Method::GET, key.path_and_query(), fields)
+    crate::walk::lookup::site_bypass(&policy.bypass, &Method::GET, path, query, fields)
         .map(crate::outcome::Bypass::token)
 }
 

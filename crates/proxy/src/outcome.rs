@@ -24,10 +24,11 @@ pub enum Detail {
     NotStored(NotStorable),
     /// It was not stored for a reason of ours.
     Unkept(Unkept),
-    /// Something stored was not used, or was sent stale.
+    /// Something stored was not used before the origin confirmed it.
     Validated(ValidateReason),
+    /// It was sent stale, and was allowed to be.
     Stale(StaleReason),
-    /// Sent stale because the origin failed.
+    /// Sent stale because the origin failed: the failure's own token.
     StaleOnFailure(&'static str),
     /// The site says so.
     Bypass(Bypass),
@@ -47,17 +48,26 @@ pub enum Unkept {
 /// Which rule of the site bypassed the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bypass {
+    /// Nothing is stored on this route (`cache = false`).
     Route,
+    /// A cookie of the request.
     Cookie,
+    /// A header field of the request.
     Header,
+    /// The path.
     Path,
+    /// The method.
     Method,
+    /// A query parameter.
     Query,
+    /// The client wants to switch protocols (RFC 9110 section 7.8); no rule, but nothing a store could answer.
     Upgrade,
+    /// The request brings content with a method that has none.
+    Content,
 }
 
 impl Detail {
-    /// The token.
+    /// The reason as `detail` of `Cache-Status` spells it.
     pub fn token(&self) -> &'static str {
         match self {
             Self::NotStored(why) => why.token(),
@@ -73,7 +83,7 @@ impl Detail {
 }
 
 impl Bypass {
-    /// The token.
+    /// The rule as `detail` of `Cache-Status` spells it.
     pub const fn token(self) -> &'static str {
         match self {
             Self::Route => "route",
@@ -83,6 +93,7 @@ impl Bypass {
             Self::Method => "method",
             Self::Query => "query",
             Self::Upgrade => "upgrade",
+            Self::Content => "content",
         }
     }
 }
@@ -90,9 +101,11 @@ impl Bypass {
 /// What happened to one request.
 #[derive(Clone, Debug)]
 pub struct Outcome {
+    /// Hit, forwarded and why, or answered by ourselves (RFC 9211 section 2).
     pub handled: Handled,
     /// Remaining lifetime of what was sent, in seconds; negative when stale.
     pub ttl: Option<i64>,
+    /// Why, where there is more to say.
     pub detail: Option<Detail>,
     /// From the request to the origin's final head.
     pub origin_time: Option<Duration>,
@@ -183,20 +196,29 @@ pub struct Counters {
     pub hits: [AtomicU64; 3],
     /// By [`FORWARDS`].
     pub forwarded: [AtomicU64; 8],
-    /// Answers of our own.
+    /// Answers of our own: errors, redirects, refusals.
     pub own: AtomicU64,
+    /// Forwarded answers that were stored.
     pub stored: AtomicU64,
+    /// Requests that followed the fetch of another.
     pub collapsed: AtomicU64,
+    /// Stored responses that an origin confirmed with 304.
     pub validated: AtomicU64,
+    /// Background fetches for what was sent stale.
     pub refreshes: AtomicU64,
+    /// Bodies that began to be stored.
     pub fills: AtomicU64,
+    /// Bodies that were given up before they were whole.
     pub fills_failed: AtomicU64,
+    /// Invalidations by answers to unsafe requests (RFC 9111 section 4.4).
     pub invalidations: AtomicU64,
+    /// Fetches without a usable answer.
     pub origin_errors: AtomicU64,
     /// By status class, 1xx to 5xx.
     pub statuses: [AtomicU64; 5],
     /// By [`ORIGIN_TIME_BOUNDS_MS`], and beyond.
     pub origin_times: [AtomicU64; 13],
+    /// All of them together, in microseconds.
     pub origin_time_sum_us: AtomicU64,
     /// Access log records that were lost because the writer did not keep up.
     pub log_lost: AtomicU64,
@@ -264,22 +286,33 @@ fn hit_kind(outcome: &Outcome) -> usize {
 /// One line of the access log, before it is text.
 #[derive(Debug)]
 pub struct Record {
+    /// The peer, after the PROXY protocol; `None` on a Unix socket.
     pub client: Option<SocketAddr>,
+    /// The request's method.
     pub method: Method,
-    /// As the client wrote it.
+    /// Path and query as they are keyed and sent to the origin.
     pub target: String,
+    /// The normalised authority of the request.
     pub host: String,
+    /// The client's version of HTTP.
     pub version: Version,
+    /// The status sent.
     pub status: StatusCode,
+    /// The request's `Referer`.
     pub referer: Option<HeaderValue>,
+    /// The request's `User-Agent`.
     pub user_agent: Option<HeaderValue>,
-    /// nginx's word.
+    /// [`Outcome::nginx_word`].
     pub cache: &'static str,
+    /// [`Detail::token`].
     pub detail: Option<&'static str>,
+    /// As [`Outcome::origin_time`].
     pub origin_time: Option<Duration>,
     /// When the request came, milliseconds since the Unix epoch.
     pub at_ms: u64,
+    /// From the request to the end of the answer's body.
     pub took: Duration,
+    /// Bytes of the body handed to the connection.
     pub bytes: u64,
 }
 

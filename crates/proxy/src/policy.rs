@@ -13,6 +13,7 @@ use std::{sync::Arc, time::Duration};
 pub struct Site {
     /// First match wins; the last one matches everything.
     pub routes: Vec<Route>,
+    /// What answers tell of how they were made.
     pub report: Report,
     /// Our pseudonym in `Via` and name in `Cache-Status`.
     pub name: String,
@@ -44,68 +45,102 @@ pub struct Report {
 pub struct Route {
     /// The name in the configuration, for `explain` and logs.
     pub name: String,
+    /// Which requests take it, unless an earlier route did.
     pub matcher: Matcher,
+    /// What holds for them; shared where routes have the same.
     pub policy: Arc<Policy>,
 }
 
-/// All of these must hold; an empty list holds always.
+/// Which requests a route is for: each list must hold, and of each list one entry is enough. An empty list holds always.
 #[derive(Debug, Default)]
 pub struct Matcher {
-    /// Lower case; `*.example.com` matches subdomains.
+    /// Hosts, without port.
     pub hosts: Vec<HostPattern>,
+    /// Paths as normalised, without query.
     pub paths: Vec<PathPattern>,
+    /// Methods; their case counts (RFC 9110 section 9.1).
     pub methods: Vec<Method>,
+    /// Request header fields.
     pub headers: Vec<FieldPattern>,
+    /// Cookies of the request.
     pub cookies: Vec<NamePattern>,
+    /// Query parameters, as the client wrote them.
     pub query: Vec<NamePattern>,
+    /// Networks of the peer. A client on a Unix socket is in none.
     pub clients: Vec<IpNet>,
 }
 
+/// Which hosts are meant. Names are lower case and without port.
 #[derive(Debug, Clone)]
 pub enum HostPattern {
+    /// This host alone.
     Exact(String),
+    /// Every host below this one, as `*.example.com` is written; not the host itself.
     Suffix(String),
+    /// All of them.
     Any,
 }
+
+/// Which paths are meant. Compared with the path as normalised; case counts.
 #[derive(Debug, Clone)]
 pub enum PathPattern {
+    /// This path alone.
     Exact(String),
+    /// Every path that begins so; `/a/` does not match `/a`.
     Prefix(String),
     /// `*` within a segment, `**` across.
     Wildcard(regex::Regex),
+    /// A regular expression, which the configuration has anchored at both ends.
     Regex(regex::Regex),
 }
+
 /// A header by name, and its value where asked.
 #[derive(Debug, Clone)]
 pub struct FieldPattern {
+    /// The field.
     pub name: HeaderName,
+    /// What one of its lines must match; `None`: it is enough that the field is there.
     pub value: Option<regex::Regex>,
 }
+
 /// A cookie or parameter by name, and its value where asked.
 #[derive(Debug, Clone)]
 pub struct NamePattern {
+    /// Which names are meant.
     pub name: TextPattern,
+    /// What the value must match; `None`: any value.
     pub value: Option<regex::Regex>,
 }
+
+/// Which names are meant. Case counts.
 #[derive(Debug, Clone)]
 pub enum TextPattern {
+    /// This name alone.
     Exact(String),
+    /// Every name that begins so, as `utm_*` is written.
     Prefix(String),
+    /// A regular expression.
     Regex(regex::Regex),
 }
 
 /// What holds on a route.
 #[derive(Debug)]
 pub struct Policy {
+    /// Who answers what the store does not.
     pub origin: Arc<origin::Origin>,
     /// `Host` towards the origin: the client's, or this.
     pub host: Option<HeaderValue>,
     /// Off: everything here is bypassed.
     pub cache: bool,
+    /// How long answers are fresh where the origin does not say, or whatever it says.
     pub lifetime: Lifetime,
+    /// How long past their lifetime they may still be sent.
     pub stale: Stale,
+    /// What makes up the cache key.
     pub key: KeySpec,
+    /// When the store is neither asked nor filled.
     pub bypass: Bypass,
+    /// What becomes of answers with `Set-Cookie`.
     pub set_cookie: SetCookie,
     /// Whether clients may force a fetch (`no-cache`, `max-age=0`, `Pragma`).
     pub client_may_force: bool,
@@ -115,7 +150,9 @@ pub struct Policy {
     pub browser_ttl: Option<Duration>,
     /// How long a follower waits for its leader's head before it fetches on its own.
     pub collapse_wait: Duration,
+    /// Made last, in order, on every request to the origin.
     pub request_edits: Vec<Edit>,
+    /// Made last, in order, on every answer to a client; what is stored is not changed by them.
     pub response_edits: Vec<Edit>,
     /// Request fields passed although they are dangerous when not keyed (`X-Forwarded-Host`, …).
     pub pass_fields: Vec<HeaderName>,
@@ -126,12 +163,14 @@ pub struct Policy {
 /// Lifetimes by status, as nginx's `proxy_cache_valid`.
 #[derive(Debug, Default, Clone)]
 pub struct Lifetime {
+    /// How `by_status` stands to what the origin says.
     pub mode: LifetimeMode,
     /// First match wins.
     pub by_status: Vec<(StatusPattern, Duration)>,
-    /// RFC 9111 section 4.2.2.
+    /// Whether a response without any lifetime gets one from its `Last-Modified` (RFC 9111 section 4.2.2).
     pub heuristic: bool,
 }
+
 /// How `by_status` stands to what the origin says.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub enum LifetimeMode {
@@ -143,50 +182,71 @@ pub enum LifetimeMode {
     /// In place of whatever the origin says.
     Override,
 }
+
+/// Which status codes are meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StatusPattern {
+    /// This one alone.
     Exact(u16),
-    /// `4xx`: the hundred's digit.
+    /// All with this hundreds digit: 4 is `4xx`.
     Class(u8),
+    /// All of them.
     Any,
 }
 
-/// Windows past the lifetime where the origin names none.
+/// Windows past the lifetime. What the origin says goes first (RFC 5861).
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Stale {
+    /// Sent at once, while a refresh runs in the background; `None`: only where the origin says so.
     pub while_revalidate: Option<Duration>,
+    /// Sent when the origin answers 500, 502, 503 or 504; `None`: only where the origin says so.
     pub if_error: Option<Duration>,
+    /// Sent when the origin cannot be reached or gives no head in time (RFC 9111 section 4.2.4).
     pub unreachable: Duration,
 }
 
-/// What makes up the cache key.
+/// What makes up the cache key, besides the path.
 #[derive(Debug, Clone)]
 pub struct KeySpec {
+    /// Whether `http` and `https` are kept apart.
     pub scheme: bool,
+    /// Whether hosts are kept apart.
     pub host: bool,
+    /// Which query parameters count, of those that `drop` leaves. Others are not sent to the origin.
     pub query: QueryChoice,
     /// What is left after dropping parameters, whatever `query` says: `All` or `Except`. What is dropped is not sent to the
     /// origin either.
     pub drop: QueryChoice,
+    /// Whether parameters are put in order by name, so that their order does not count.
     pub sort: bool,
+    /// Request header fields whose values count.
     pub headers: Vec<HeaderName>,
+    /// Names of cookies whose values count.
     pub cookies: Vec<String>,
 }
 
-/// When the store is neither asked nor filled.
+/// When the store is neither asked nor filled: one entry of any list is enough.
 #[derive(Debug, Default, Clone)]
 pub struct Bypass {
+    /// The request carries one of these cookies.
     pub cookies: Vec<NamePattern>,
+    /// The request carries one of these header fields.
     pub headers: Vec<FieldPattern>,
+    /// The path is one of these.
     pub paths: Vec<PathPattern>,
+    /// The method is one of these.
     pub methods: Vec<Method>,
+    /// The query has one of these parameters.
     pub query: Vec<NamePattern>,
 }
 
 /// One change of a header.
 #[derive(Debug, Clone)]
 pub enum Edit {
+    /// This line in place of all lines of the field.
     Set(HeaderName, HeaderValue),
+    /// This line beside those of the field.
     Add(HeaderName, HeaderValue),
+    /// No line of the field.
     Remove(HeaderName),
 }
