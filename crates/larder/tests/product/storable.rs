@@ -246,3 +246,70 @@ fn an_empty_answer_is_an_answer() {
         }
     }
 }
+
+#[test]
+fn an_answer_that_is_sent_often_is_made_for_each_client() {
+    let (origin, larder) = start();
+    origin.on("/", |request| match request.method.as_str() {
+        "GET" => counted(request)
+            .cache("max-age=60")
+            .header("ETag", format!("\"{}\"", request.nth))
+            .header("X-Two", "a")
+            .header("X-Two", "b"),
+        _ => Reply::status(204),
+    });
+    let mut client = larder.client();
+    for generation in ["1", "2"] {
+        for _ in 0..30 {
+            let tag = format!("\"{generation}\"");
+            let get = client.get("/").send();
+            assert_eq!(
+                (get.text().as_str(), get.header("etag")),
+                (generation, Some(tag.as_str()))
+            );
+            assert_eq!(
+                (get.headers("x-two"), get.header("connection")),
+                (vec!["a", "b"], None)
+            );
+            let knows = client.get("/").header("If-None-Match", &tag).send();
+            assert_eq!((knows.status, knows.header("content-length")), (304, None));
+            let head = client.ask("HEAD", "/").send();
+            assert_eq!(
+                (head.status, head.header("content-length"), head.body.len()),
+                (200, Some("1"), 0)
+            );
+            let part = client.get("/").header("Range", "bytes=0-0").send();
+            assert_eq!(
+                (part.status, part.header("content-range")),
+                (206, Some("bytes 0-0/1"))
+            );
+            let none = client.get("/").header("Range", "bytes=5-").send();
+            assert_eq!(
+                (none.status, none.header("content-range")),
+                (416, Some("bytes */1"))
+            );
+            for answer in [get, knows, head, part, none] {
+                assert!(
+                    answer.headers("age").len() <= 1
+                        && answer.headers("cache-status").len() == 1
+                        && answer.headers("date").len() == 1
+                );
+                assert_eq!(answer.headers("via").len(), 1, "{:?}", answer.head);
+            }
+            assert_eq!(larder.get("/").send().header("connection"), Some("close"));
+        }
+        larder.ask("PUT", "/").send();
+        // The PUT counts as a request of its own.
+        if generation == "1" {
+            origin.on("/", |request| match request.method.as_str() {
+                "GET" => Reply::ok()
+                    .cache("max-age=60")
+                    .header("ETag", "\"2\"")
+                    .header("X-Two", "a")
+                    .header("X-Two", "b")
+                    .body("2"),
+                _ => Reply::status(204).header("X-Target", &request.target),
+            });
+        }
+    }
+}
