@@ -5,7 +5,7 @@ use crate::{
     policy::{KeySpec, Policy, Route, Site},
     routing,
 };
-use http::{HeaderMap, HeaderValue, Method, Version, header};
+use http::{HeaderMap, HeaderValue, Method, Uri, Version, header};
 use hyper::upgrade::OnUpgrade;
 use rules::{
     directives::RequestDirectives,
@@ -34,7 +34,20 @@ pub struct Ask {
     pub connection: Rc<Connection>,
     pub interim: InterimSink,
     /// The client's wish to switch protocols.
-    pub upgrade: Option<OnUpgrade>,
+    pub upgrade: Option<Upgrade>,
+    /// Whether it brings content.
+    pub has_content: bool,
+    /// The target as the client wrote it.
+    pub uri: Uri,
+}
+
+/// A client's wish to switch protocols.
+#[derive(Debug)]
+pub struct Upgrade {
+    /// Its connection, once we have answered 101.
+    pub client: OnUpgrade,
+    /// What it wants to speak.
+    pub protocol: HeaderValue,
 }
 
 /// A cache key: `scheme://host/path?query`, then what the site adds. The part that goes to the origin is a slice of it,
@@ -87,9 +100,14 @@ impl Key {
         }
     }
 
-    /// Adds the fields and cookies that the site keys on. Absent, empty and present differ; lengths are part of the
+    /// Adds the route, where others may hold for the same URI, and the fields and cookies that the site keys on. Absent, empty and present differ; lengths are part of the
     /// bytes, so that no value can pass for two.
-    pub fn extend(&mut self, spec: &KeySpec, fields: &HeaderMap) {
+    pub fn extend(&mut self, route: &Route, fields: &HeaderMap) {
+        let spec = &route.policy.key;
+        if route.matcher.looks_beyond_uri() {
+            // Other requests for the same URI take other routes, with origins of their own.
+            self.part(b'r', &route.name, std::iter::empty());
+        }
         for name in &spec.headers {
             self.part(
                 b'h',
@@ -138,6 +156,12 @@ impl Key {
         self.host_apart.as_deref().unwrap_or_else(keyed)
     }
 
+    /// The path alone.
+    pub fn path(&self) -> &str {
+        let target = self.path_and_query();
+        target.split_once('?').map_or(target, |(path, _)| path)
+    }
+
     /// Path and query as they are sent to the origin. They were a string before they were keyed.
     pub fn path_and_query(&self) -> &str {
         std::str::from_utf8(self.bytes.get(self.path..self.end).unwrap_or_default()).unwrap_or("/")
@@ -179,8 +203,7 @@ impl Ask {
 
     /// Whether the key holds more than the URI, so that invalidating the URI cannot name it.
     pub fn key_has_extras(&self) -> bool {
-        let spec = &self.policy().key;
-        !spec.headers.is_empty() || !spec.cookies.is_empty()
+        self.route().key_has_extras()
     }
 }
 

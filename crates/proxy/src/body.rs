@@ -140,13 +140,17 @@ type Error = Box<dyn std::error::Error + Send + Sync>;
 pub struct ReplyBody {
     content: Content,
     ending: Option<Box<Ending>>,
+    /// Whether a piece has been given out.
+    begun: bool,
+    /// The error with which it is to end.
+    broken: Option<Error>,
 }
 
 impl From<Content> for ReplyBody {
     fn from(content: Content) -> Self {
         Self {
             content,
-            ending: None,
+            ..Self::default()
         }
     }
 }
@@ -171,7 +175,20 @@ impl Body for ReplyBody {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
+        if let Some(error) = self.broken.take() {
+            return Poll::Ready(Some(Err(error)));
+        }
         let polled = ready!(self.content.poll(context));
+        let polled = match polled {
+            Some(Err(error)) if !self.begun => {
+                // An error before the first byte would make the connection drop the head with it; once round, and it is out.
+                self.broken = Some(error);
+                context.waker().wake_by_ref();
+                return Poll::Pending;
+            }
+            polled => polled,
+        };
+        self.begun = true;
         if let (Some(ending), Some(Ok(data))) = (&mut self.ending, &polled) {
             ending.sent(data.len() as u64);
         }

@@ -29,7 +29,9 @@ struct Slot {
 
 impl Default for Heads {
     fn default() -> Self {
-        Self { slots: (0..SLOTS).map(|_| Slot::default()).collect() }
+        Self {
+            slots: (0..SLOTS).map(|_| Slot::default()).collect(),
+        }
     }
 }
 
@@ -72,13 +74,22 @@ mod tests {
         let now = Time::from_secs(1_000_000);
         let (directives, site) = Default::default();
         let facts = freshness::facts(StatusCode::OK, &fields, &directives, false, &site, now, now);
-        Stored::new(StatusCode::OK, Fields::pack(&fields), facts, None, None, Body::Whole("".into()))
+        Stored::new(
+            StatusCode::OK,
+            Fields::pack(&fields),
+            facts,
+            None,
+            None,
+            Body::Whole("".into()),
+        )
     }
 
     #[test]
     fn each_response_gets_its_own_head_however_often_slots_are_shared() {
         let mut heads = Heads::default();
-        let all: Vec<_> = (0..3 * SLOTS).map(|number| stored(&format!("\"{number}\""))).collect();
+        let all: Vec<_> = (0..3 * SLOTS)
+            .map(|number| stored(&format!("\"{number}\"")))
+            .collect();
         for turn in 0..3 {
             for one in &all {
                 assert_eq!(heads.head(one), one.fields.unpack(0), "turn {turn}");

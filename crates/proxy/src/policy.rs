@@ -2,10 +2,7 @@
 
 use http::{HeaderName, HeaderValue, Method};
 use ipnet::IpNet;
-use rules::{
-    key::QueryChoice,
-    storable::SetCookie,
-};
+use rules::{key::QueryChoice, storable::SetCookie};
 use std::{sync::Arc, time::Duration};
 
 /// Everything the walk asks of the configuration. Swapped whole on reload.

@@ -11,11 +11,15 @@ use std::net::IpAddr;
 pub struct Subject<'a> {
     /// Lower case, without port.
     pub host: &'a str,
+    /// Normalised, without query.
     pub path: &'a str,
+    /// As the client wrote it, without `?`.
     pub query: Option<&'a str>,
+    /// The request's method.
     pub method: &'a Method,
+    /// The client's header fields.
     pub fields: &'a HeaderMap,
-    /// `None` on a Unix socket.
+    /// The peer's address; `None` on a Unix socket.
     pub client: Option<IpAddr>,
 }
 
@@ -27,7 +31,23 @@ pub fn choose(routes: &[Route], subject: &Subject<'_>) -> usize {
         .unwrap_or(routes.len().saturating_sub(1))
 }
 
+impl Route {
+    /// Whether keys on this route hold more than the URI, so that invalidating the URI cannot name them.
+    pub fn key_has_extras(&self) -> bool {
+        let spec = &self.policy.key;
+        self.matcher.looks_beyond_uri() || !spec.headers.is_empty() || !spec.cookies.is_empty()
+    }
+}
+
 impl Matcher {
+    /// Whether two requests for one URI may fare differently here.
+    pub fn looks_beyond_uri(&self) -> bool {
+        !(self.methods.is_empty()
+            && self.headers.is_empty()
+            && self.cookies.is_empty()
+            && self.clients.is_empty())
+    }
+
     /// Whether all conditions hold; an empty list holds always.
     pub fn matches(&self, subject: &Subject<'_>) -> bool {
         any(&self.hosts, |host| host.matches(subject.host))

@@ -133,7 +133,9 @@ fn judge_stale(
     if is_within(staleness, facts.stale_while_revalidate) {
         return Verdict::Stale(StaleReason::WhileRevalidate);
     }
-    if request.max_stale == Some(u32::MAX) || is_within(staleness, request.max_stale) {
+    // What was never fresh is kept to be validated, and may be one user's: another must not open it for himself.
+    let accepted = request.max_stale == Some(u32::MAX) || is_within(staleness, request.max_stale);
+    if accepted && facts.lifetime_ms > 0 {
         return Verdict::Stale(StaleReason::MaxStale);
     }
     Verdict::Validate(ValidateReason::Expired)
@@ -160,11 +162,15 @@ pub fn on_failure(
         return false;
     }
     let staleness = facts.staleness(now);
+    // A response that was never fresh is kept to be validated, and may be one user's: nobody but the origin opens a window for it.
+    let had_lifetime = facts.lifetime_ms > 0;
     let disconnected = match failure {
         Failure::Status => None,
         Failure::Unreachable => Some(site.unreachable),
     };
-    [facts.stale_if_error, request.stale_if_error, disconnected]
+    let asked = request.stale_if_error.filter(|_| had_lifetime);
+    let disconnected = disconnected.filter(|_| had_lifetime);
+    [facts.stale_if_error, asked, disconnected]
         .into_iter()
         .any(|window| is_within(staleness, window))
 }

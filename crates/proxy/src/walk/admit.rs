@@ -5,7 +5,11 @@ use crate::{
     cache::Worker,
     outcome::bump,
     policy::{Lifetime, LifetimeMode, StatusPattern},
-    walk::{lookup::seconds, receive},
+    walk::{
+        lookup::seconds,
+        outbound::{self, Sent},
+        receive,
+    },
 };
 use http::{HeaderMap, HeaderValue, Method, StatusCode, Version, header, response};
 use http_body::Body as _;
@@ -62,7 +66,11 @@ pub fn judge(
         set_cookie: policy.set_cookie,
         targets: &ask.site.targets,
     };
-    storable::judge(&exchange, &site)
+    let storable = storable::judge(&exchange, &site)?;
+    match nominated(ask, fields) {
+        Nominated::Everything => Err(NotStorable::VaryStar),
+        Nominated::Nothing | Nominated::Fields(_) => Ok(storable),
+    }
 }
 
 /// The site's say on lifetimes for this route and status.
@@ -167,17 +175,36 @@ pub fn complete(ask: &Ask, version: Version, fields: &mut HeaderMap, at: Time) {
 
 /// What selects the response among its key's variants; `None` when any request does.
 pub fn variant(ask: &Ask, response: &HeaderMap) -> Option<Box<Variant>> {
-    match vary::nominated(response) {
+    match nominated(ask, response) {
         Nominated::Fields(nominated) => {
             let mut key = Vec::new();
             vary::variant_key(&nominated, &ask.fields, &mut key);
-            Some(Box::new(Variant {
-                nominated: nominated.into(),
-                key: key.into(),
-            }))
+            let (nominated, key) = (nominated.into(), key.into());
+            Some(Box::new(Variant { nominated, key }))
         }
-        // `*` is refused by `storable::judge`.
+        // `*` is refused by `judge`.
         Nominated::Nothing | Nominated::Everything => None,
+    }
+}
+
+/// The nominated fields in which requests for this key can differ as the *origin* sees them: those that are the same for all
+/// of them are left out, and one that we write anew for each client selects by what nobody later can know.
+fn nominated(ask: &Ask, response: &HeaderMap) -> Nominated {
+    let Nominated::Fields(fields) = vary::nominated(response) else {
+        return vary::nominated(response);
+    };
+    let mut kept = Vec::with_capacity(fields.len());
+    for name in fields {
+        match outbound::sent_as(ask, &name) {
+            Sent::Same => {}
+            Sent::AsAsked => kept.push(name),
+            Sent::ByClient => return Nominated::Everything,
+        }
+    }
+    if kept.is_empty() {
+        Nominated::Nothing
+    } else {
+        Nominated::Fields(kept)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Bypass: the request goes to the origin as it is and its answer comes back as it is; the store is not asked.
 
 use crate::{
-    ask::Ask,
+    ask::{Ask, Upgrade},
     body::{Content, ReplyBody},
     cache::Worker,
     error::Failure,
@@ -20,7 +20,6 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, header, response};
 use http_body::Body as _;
 use http_body_util::{BodyExt, Empty, LengthLimitError, Limited};
-use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use origin::ResponseBody;
 use rules::{
@@ -76,16 +75,18 @@ async fn pass(
     ask: &Rc<Ask>,
     content: RequestBody,
     why: Bypassed,
-    upgrade: Option<OnUpgrade>,
+    upgrade: Option<Upgrade>,
 ) -> Result<Response<ReplyBody>, Failure> {
     let mut fields = outbound::fields(ask)?;
     count_max_forwards(ask, &mut fields)?;
-    if upgrade.is_some() {
-        keep_upgrade(ask, &mut fields);
+    if let Some(upgrade) = &upgrade {
+        // Hop-by-hop removal took the wish away; it is made anew, for the next hop.
+        fields.insert(header::UPGRADE, upgrade.protocol.clone());
+        fields.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
     }
     let content_free = content.is_end_stream();
     let body = request_body(ask, content)?;
-    let request = outbound::with_body(ask, ask.method.clone(), fields, body)?;
+    let request = outbound::as_it_came(ask, fields, body)?;
     let interim = ask.interim.clone();
     let context = origin::Context {
         hash: fetch::hash(ask.key.as_bytes()),
@@ -135,7 +136,7 @@ fn land(
     worker: &Rc<Worker>,
     ask: &Rc<Ask>,
     response: Response<ResponseBody>,
-    upgrade: Option<OnUpgrade>,
+    upgrade: Option<Upgrade>,
     when: (Ticket, Times),
     mut outcome: Outcome,
 ) -> Response<ReplyBody> {
@@ -252,20 +253,12 @@ fn outgrew_limit(error: &origin::Error) -> bool {
     false
 }
 
-/// Hop-by-hop removal took the wish to switch protocols away; it is made anew, for the next hop.
-fn keep_upgrade(ask: &Ask, fields: &mut HeaderMap) {
-    if let Some(wish) = ask.fields.get(header::UPGRADE) {
-        fields.insert(header::UPGRADE, wish.clone());
-        fields.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
-    }
-}
-
 /// 101: from here on bytes pass both ways untouched.
 fn switch(
     worker: &Worker,
     ask: &Ask,
     mut response: Response<ResponseBody>,
-    client: Option<OnUpgrade>,
+    client: Option<Upgrade>,
     outcome: &Outcome,
 ) -> Response<ReplyBody> {
     let Some(client) = client else {
@@ -273,7 +266,7 @@ fn switch(
     };
     let origin = hyper::upgrade::on(&mut response);
     tokio::task::spawn_local(async move {
-        if let (Ok(client), Ok(origin)) = tokio::join!(client, origin) {
+        if let (Ok(client), Ok(origin)) = tokio::join!(client.client, origin) {
             let (mut client, mut origin) = (TokioIo::new(client), TokioIo::new(origin));
             // Either side may end the conversation at any time; there is nobody left to tell.
             let _ = tokio::io::copy_bidirectional(&mut client, &mut origin).await;

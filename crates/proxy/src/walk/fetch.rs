@@ -7,7 +7,7 @@ use crate::{
     error::Failure,
     outcome::{Detail, Unkept, bump},
     walk::{
-        admit::{Pump, Times},
+        admit::{self, Pump, Times},
         lookup::{Need, wanted_part},
         outbound, receive,
     },
@@ -45,7 +45,7 @@ pub enum Landing {
         stored: Arc<Stored>,
         reader: Option<Reader>,
         pump: Option<Pump>,
-        kept: Result<(), Unkept>,
+        kept: Result<(), Detail>,
         /// The fields for this request's own client, where they are more than what is stored.
         own: Option<Box<HeaderMap>>,
     },
@@ -110,14 +110,15 @@ pub async fn fetch(
 
 impl Fetch<'_> {
     pub async fn run(mut self, writer: Option<Writer>) -> Fetched {
-        let plan = self.plan();
-        let answer = self.exchange(&plan, true).await;
-        let answer = match answer {
-            Ok(response) if self.is_useless(&plan, &response) => {
-                self.exchange(&Plan::Whole, false).await
-            }
-            other => other,
-        };
+        let mut plan = self.plan();
+        let mut answer = self.exchange(&plan, true).await;
+        if answer
+            .as_ref()
+            .is_ok_and(|response| self.is_useless(&plan, response))
+        {
+            plan = Plan::Whole;
+            answer = self.exchange(&plan, false).await;
+        }
         let origin_time = self.began.elapsed();
         self.worker.counters.count_origin(origin_time);
         self.times.response = receive::now();
@@ -196,7 +197,15 @@ impl Fetch<'_> {
         let range = fields
             .get(header::CONTENT_RANGE)
             .and_then(range::parse_content_range);
-        partial::combinable(&stored.fields.unpack(0), fields)
+        let judged = admit::judge(
+            self.ask,
+            &Method::GET,
+            self.times,
+            StatusCode::PARTIAL_CONTENT,
+            fields,
+        );
+        judged.is_ok()
+            && partial::combinable(&stored.fields.unpack(0), fields)
             && range.is_some_and(|range| range.span == span && range.length == stored.body.length())
     }
 
@@ -306,7 +315,10 @@ impl Held {
 
     /// As another variant: it may be named by its tag, but a date alone would let an origin confirm the wrong one.
     pub fn of_another(stored: &Arc<Stored>) -> Self {
-        Self { last_modified: None, ..Self::new(stored) }
+        Self {
+            last_modified: None,
+            ..Self::new(stored)
+        }
     }
 
     pub fn validators(&self) -> Validators<'_> {

@@ -238,10 +238,7 @@ pub fn answer(
                 .facts
                 .remaining(receive::now())
                 .map(|left| left.as_secs() as i64);
-            outcome.detail = kept
-                .err()
-                .map(Detail::Unkept)
-                .or_else(|| need.detail.clone());
+            outcome.detail = kept.err().or_else(|| need.detail.clone());
             deliver::stored(
                 worker,
                 ask,

@@ -39,7 +39,7 @@ fn forget(worker: &Worker, ask: &Ask, uri: &str) {
             worker.cache.flights.forget(key.as_bytes());
             worker.cache.memory.invalidate(key.as_bytes());
         }
-        if !policy.key.headers.is_empty() || !policy.key.cookies.is_empty() {
+        if ask.site.routes[route].key_has_extras() {
             worker.cache.memory.invalidations().append(&uri_mark(uri));
         }
     }

@@ -13,10 +13,10 @@ use crate::{
         receive,
     },
 };
-use http::{Method, Response, StatusCode, response};
+use http::{HeaderMap, Method, Response, StatusCode, header, response};
 use http_body::Body as _;
 use origin::ResponseBody;
-use rules::{reuse, storable::NotStorable, validate};
+use rules::{freshness::Facts, reuse, storable::NotStorable, validate};
 use std::sync::Arc;
 use store::{Body, Fields, Stored, fill::Writer};
 
@@ -44,22 +44,22 @@ impl Fetch<'_> {
     }
 
     /// 304: what it selects is fresh again, with the fields it carries (RFC 9111 section 4.3.4).
-    pub fn freshen(&self, response: Response<ResponseBody>) -> Landing {
+    fn freshen(&self, response: Response<ResponseBody>) -> Landing {
         let (head, body) = response.into_parts();
         drop(body);
         let mut answer = None;
         for held in self.freshened(&head.headers) {
             let fresh = self.freshened_one(&held.stored, &head);
-            answer.get_or_insert_with(|| fresh.clone());
+            answer.get_or_insert(fresh);
         }
         match answer {
-            Some(stored) => {
+            Some((stored, kept)) => {
                 let reader = reader_of(&stored);
                 Landing::Stored {
                     stored,
                     reader,
                     pump: None,
-                    kept: Ok(()),
+                    kept,
                     own: None,
                 }
             }
@@ -73,17 +73,23 @@ impl Fetch<'_> {
         }
     }
 
-    /// `stored` with the fields of the 304 `head`, for all who ask for it from now on.
-    fn freshened_one(&self, stored: &Arc<Stored>, head: &response::Parts) -> Arc<Stored> {
+    /// `stored` with the fields of the 304 `head`: what answers this request, and whether others get it from now on.
+    fn freshened_one(
+        &self,
+        stored: &Arc<Stored>,
+        head: &response::Parts,
+    ) -> (Arc<Stored>, Result<(), Detail>) {
         let mut fields = stored.fields.unpack(8);
         validate::freshen(&mut fields, &head.headers);
-        let memory = &self.worker.cache.memory;
-        let key = self.ask.key.as_bytes();
         let judged = admit::judge(self.ask, &Method::GET, self.times, stored.status, &fields);
-        let Ok(storable) = judged else {
-            // The 304 withdraws the permission to store (`no-store`): it answers this request and is forgotten.
-            memory.remove(key, stored.id());
-            return stored.clone();
+        let storable = match judged {
+            Ok(storable) => storable,
+            Err(why) => {
+                return (
+                    self.for_this_only(stored, head, fields, why),
+                    Err(Detail::NotStored(why)),
+                );
+            }
         };
         let at = self.times.response;
         let kept = admit::stored_fields(self.ask, head.version, storable, &fields, at);
@@ -99,7 +105,12 @@ impl Fetch<'_> {
         };
         let for_this = fresh(admit::variant(self.ask, &fields));
         let is_another = !stored.matches(&self.ask.fields, &mut Vec::new());
-        let in_place = if is_another { fresh(stored.variant.clone()) } else { for_this.clone() };
+        let in_place = if is_another {
+            fresh(stored.variant.clone())
+        } else {
+            for_this.clone()
+        };
+        let (memory, key) = (&self.worker.cache.memory, self.ask.key.as_bytes());
         let replaced = memory.replace(key, stored.id(), &in_place);
         if is_another || !replaced {
             // Another variant's content is this request's too from now on; or what was validated was evicted meanwhile, or
@@ -108,7 +119,46 @@ impl Fetch<'_> {
             let _ = memory.insert(key, self.ticket, for_this.clone(), most);
         }
         self.remember_uncollapsible(&for_this);
-        for_this
+        (for_this, Ok(()))
+    }
+
+    /// A 304 whose fields may not be stored: its client gets them, nobody else does. What is stored goes where the response
+    /// withdraws it, and stays where only this request is the reason.
+    fn for_this_only(
+        &self,
+        stored: &Arc<Stored>,
+        head: &response::Parts,
+        mut fields: HeaderMap,
+        why: NotStorable,
+    ) -> Arc<Stored> {
+        let this_request = matches!(
+            why,
+            NotStorable::NoStoreRequest | NotStorable::Authorization | NotStorable::SetCookie
+        );
+        if !this_request {
+            self.worker
+                .cache
+                .memory
+                .remove(self.ask.key.as_bytes(), stored.id());
+        }
+        let at = self.times.response;
+        rules::fields::remove_hop_by_hop(&mut fields);
+        fields.remove(header::AGE);
+        admit::complete(self.ask, head.version, &mut fields, at);
+        let facts = Facts {
+            response_time: at,
+            initial_age_ms: 0,
+            ..stored.facts
+        };
+        let body = stored.body.clone();
+        Arc::new(Stored::new(
+            stored.status,
+            Fields::pack(&fields),
+            facts,
+            None,
+            None,
+            body,
+        ))
     }
 
     /// What is stored, where the origin's error may be hidden by it (RFC 5861 section 4).
@@ -195,7 +245,7 @@ impl Fetch<'_> {
             stored,
             reader,
             pump: Some(pump),
-            kept: kept.map_err(|_| Unkept::Invalidated),
+            kept: kept.map_err(|_| Detail::Unkept(Unkept::Invalidated)),
             own: admit::own_fields(self.ask, &head, storable),
         }
     }

@@ -249,26 +249,22 @@ fn bypassed(ask: &Ask) -> Option<Bypassed> {
     if ask.upgrade.is_some() {
         return Some(Bypassed::Site(Bypass::Upgrade));
     }
-    site_bypass(
-        &policy.bypass,
-        &ask.method,
-        ask.key.path_and_query(),
-        &ask.fields,
-    )
-    .map(Bypassed::Site)
+    if ask.has_content {
+        // Its meaning is the origin's alone (RFC 9110 section 9.3.1).
+        return Some(Bypassed::Site(Bypass::Content));
+    }
+    let (path, query) = (ask.key.path(), ask.uri.query());
+    site_bypass(&policy.bypass, &ask.method, path, query, &ask.fields).map(Bypassed::Site)
 }
 
-/// Which of the site's rules passes the store by, if any.
+/// Which of the site's rules passes the store by, if any. `path` is normalised, `query` as the client wrote it.
 pub fn site_bypass(
     bypass: &policy::Bypass,
     method: &Method,
-    target: &str,
+    path: &str,
+    query: Option<&str>,
     fields: &HeaderMap,
 ) -> Option<Bypass> {
-    let (path, query) = match target.split_once('?') {
-        Some((path, query)) => (path, Some(query)),
-        None => (target, None),
-    };
     if bypass
         .cookies
         .iter()

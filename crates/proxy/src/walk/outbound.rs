@@ -51,11 +51,7 @@ pub fn fields(ask: &Ask) -> Result<HeaderMap, Failure> {
     }
     fields::remove_hop_by_hop(&mut fields);
     fields.remove(header::EXPECT);
-    let trusted = ask
-        .connection
-        .peer
-        .is_none_or(|peer| receive::is_trusted(&ask.site, peer.ip()));
-    forwarding(&mut fields, ask, trusted);
+    forwarding(&mut fields, ask);
     fields::append_via(&mut fields, ask.version, &ask.site.name);
     fields.append(HeaderName::from_static("surrogate-capability"), CAPABILITY);
     let host = ask
@@ -76,15 +72,13 @@ fn names_us(line: &HeaderValue, name: &str) -> bool {
 }
 
 /// `X-Forwarded-*` and `Forwarded` (RFC 7239): what a trusted peer says stays and is added to, anything else is replaced.
-fn forwarding(fields: &mut HeaderMap, ask: &Ask, trusted: bool) {
-    let policy = ask.policy();
-    for name in POISONOUS {
-        let wanted = |list: &[HeaderName]| list.iter().any(|field| field == name);
-        if !trusted && !wanted(&policy.pass_fields) && !wanted(&policy.key.headers) {
+fn forwarding(fields: &mut HeaderMap, ask: &Ask) {
+    for name in POISONOUS.map(HeaderName::from_static) {
+        if !is_passed(ask, &name) {
             fields.remove(name);
         }
     }
-    if !trusted {
+    if !trusts_client(ask) {
         fields.remove("x-forwarded-for");
         fields.remove("x-real-ip");
     }
@@ -111,6 +105,50 @@ fn forwarding(fields: &mut HeaderMap, ask: &Ask, trusted: bool) {
     if !fields.contains_key("x-forwarded-host") {
         set(fields, "x-forwarded-host", ask.host());
     }
+}
+
+/// How a field of the client's request stands in the one the origin gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sent {
+    /// As the client wrote it.
+    AsAsked,
+    /// The same for every request of one key: part of the key, set by the site, or taken away.
+    Same,
+    /// Written anew, with what differs from client to client.
+    ByClient,
+}
+
+/// How the origin gets the field `name`, if the request of `ask` has it or not.
+pub fn sent_as(ask: &Ask, name: &HeaderName) -> Sent {
+    let policy = ask.policy();
+    let edited = policy.request_edits.iter().any(|edit| match edit {
+        Edit::Set(edited, _) | Edit::Remove(edited) => edited == name,
+        Edit::Add(..) => false,
+    });
+    let keyed = |keyed| if keyed { Sent::Same } else { Sent::ByClient };
+    match name.as_str() {
+        _ if edited => Sent::Same,
+        "host" => keyed(policy.key.host || policy.host.is_some()),
+        "x-forwarded-host" if !is_passed(ask, name) => keyed(policy.key.host),
+        "x-forwarded-proto" => keyed(policy.key.scheme),
+        "x-forwarded-for" | "forwarded" => Sent::ByClient,
+        "expect" | "surrogate-capability" => Sent::Same,
+        other if POISONOUS.contains(&other) && !is_passed(ask, name) => Sent::Same,
+        "x-real-ip" if !trusts_client(ask) => Sent::Same,
+        _ => Sent::AsAsked,
+    }
+}
+
+/// Whether the client's forwarding fields are believed.
+fn trusts_client(ask: &Ask) -> bool {
+    let peer = ask.connection.peer;
+    peer.is_none_or(|peer| receive::is_trusted(&ask.site, peer.ip()))
+}
+
+/// Whether a dangerous field of this client goes to the origin.
+fn is_passed(ask: &Ask, name: &HeaderName) -> bool {
+    let policy = ask.policy();
+    trusts_client(ask) || policy.pass_fields.contains(name) || policy.key.headers.contains(name)
 }
 
 /// The lines of a list field as one, ready to be added to.
@@ -160,25 +198,38 @@ pub fn bodyless(
     let mut fields = fields;
     fields.remove(header::CONTENT_LENGTH);
     fields.remove(header::CONTENT_TYPE);
-    with_body(ask, method, fields, empty)
+    Ok(assemble(method, keyed(ask)?, fields, empty))
 }
 
-/// A request with content. What is sent as target is a slice of what is keyed.
-pub fn with_body(
+/// A request whose answer may be stored: what is sent as target is a slice of what is keyed.
+fn keyed(ask: &Ask) -> Result<Uri, Failure> {
+    Uri::try_from(ask.key.path_and_query()).map_err(|_| Failure::BadRequest("bad-target"))
+}
+
+/// A request that passes the store by: its target goes as the client wrote it, since nothing is keyed.
+pub fn as_it_came(
     ask: &Ask,
-    method: Method,
     fields: HeaderMap,
     body: RequestBody,
 ) -> Result<Request<RequestBody>, Failure> {
-    let target = ask.key.path_and_query();
-    let uri = if target == "*" {
-        Uri::from_static("*")
-    } else {
-        Uri::try_from(target).map_err(|_| Failure::BadRequest("bad-target"))?
-    };
+    let target = ask.uri.path_and_query().cloned();
+    let uri = target.map_or_else(
+        || Ok(Uri::from_static("*")),
+        |target| Uri::try_from(target.as_str()),
+    );
+    let uri = uri.map_err(|_| Failure::BadRequest("bad-target"))?;
+    Ok(assemble(ask.method.clone(), uri, fields, body))
+}
+
+fn assemble(
+    method: Method,
+    uri: Uri,
+    fields: HeaderMap,
+    body: RequestBody,
+) -> Request<RequestBody> {
     let mut request = Request::new(body);
     *request.method_mut() = method;
     *request.uri_mut() = uri;
     *request.headers_mut() = fields;
-    Ok(request)
+    request
 }

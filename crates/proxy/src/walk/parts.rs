@@ -119,7 +119,7 @@ impl Fetch<'_> {
                 stored,
                 reader: None,
                 pump: None,
-                kept: Err(Unkept::Invalidated),
+                kept: Err(Detail::Unkept(Unkept::Invalidated)),
                 own: None,
             },
         }

@@ -1,7 +1,7 @@
 //! Receive: bounds and syntax, route, key.
 
 use crate::{
-    ask::{Ask, Key, chosen},
+    ask::{Ask, Key, Upgrade, chosen},
     cache::Worker,
     error::Failure,
     listen::{Connection, InterimSink, RequestBody},
@@ -9,8 +9,9 @@ use crate::{
     routing::{self, Subject},
 };
 use http::{HeaderMap, HeaderValue, Method, Request, Uri, Version, header};
+use http_body::Body as _;
 use hyper::upgrade::OnUpgrade;
-use rules::{directives, key, time::Time};
+use rules::{directives, fields, key, time::Time};
 use std::{
     borrow::Cow,
     net::IpAddr,
@@ -55,15 +56,28 @@ pub fn receive(
     if parts.version == Version::HTTP_2 {
         join_cookies(&mut parts.headers);
     }
-    let upgrade = parts
-        .extensions
-        .remove::<OnUpgrade>()
-        .filter(|_| wants_upgrade(&parts.headers));
-    match read(&site, parts, connection, interim, upgrade, worker.log.is_some()) {
+    let upgrade = upgrade(&mut parts);
+    if parts.headers.get(header::CONNECTION).is_some_and(nominates) {
+        // What the origin does not get must not choose a variant either.
+        fields::remove_hop_by_hop(&mut parts.headers);
+    }
+    let mut beside = Beside {
+        upgrade,
+        timed: worker.log.is_some(),
+        has_content: !content.is_end_stream(),
+    };
+    match read(&site, parts, connection, interim, &mut beside) {
         Ok(ask) if ask.policy().redirect_https && ask.scheme == "http" => Received::Redirect(ask),
         Ok(ask) => Received::Request(ask, content),
         Err(failure) => Received::Refused(Refusal { failure, site }),
     }
+}
+
+/// What is known of a request beside its head.
+struct Beside {
+    upgrade: Option<Upgrade>,
+    timed: bool,
+    has_content: bool,
 }
 
 fn read(
@@ -71,8 +85,7 @@ fn read(
     parts: http::request::Parts,
     connection: &Rc<Connection>,
     interim: InterimSink,
-    upgrade: Option<OnUpgrade>,
-    timed: bool,
+    beside: &mut Beside,
 ) -> Result<Ask, Failure> {
     if parts.method == Method::CONNECT {
         return Err(Failure::MethodNotAllowed);
@@ -101,7 +114,7 @@ fn read(
     let policy = &chosen_route.policy;
     let query = chosen(policy, parts.uri.query());
     let mut key = Key::build(&policy.key, scheme, &host, &path, query.as_deref());
-    key.extend(&policy.key, &parts.headers);
+    key.extend(chosen_route, &parts.headers);
     let directives = directives::request(&parts.headers);
     drop((path, query, host));
     Ok(Ask {
@@ -114,10 +127,12 @@ fn read(
         key,
         scheme,
         now: now(),
-        began: timed.then(Instant::now),
+        began: beside.timed.then(Instant::now),
         connection: connection.clone(),
         interim,
-        upgrade,
+        upgrade: beside.upgrade.take(),
+        has_content: beside.has_content,
+        uri: parts.uri,
     })
 }
 
@@ -136,11 +151,13 @@ fn join_cookies(fields: &mut HeaderMap) {
     }
 }
 
-/// Whether the client asks to switch protocols (RFC 9110 section 7.8). `h2c` is not offered: a tunnel of requests that
-/// nobody here reads would go past every rule of the site.
-fn wants_upgrade(fields: &HeaderMap) -> bool {
+/// The client's wish to switch protocols (RFC 9110 section 7.8). `h2c` is not offered: a tunnel of requests that nobody here
+/// reads would go past every rule of the site.
+fn upgrade(parts: &mut http::request::Parts) -> Option<Upgrade> {
+    let client = parts.extensions.remove::<OnUpgrade>()?;
     let names = |name: header::HeaderName, token: &str| {
-        let mut lines = fields
+        let mut lines = parts
+            .headers
             .get_all(name)
             .iter()
             .filter_map(|line| line.to_str().ok());
@@ -149,7 +166,21 @@ fn wants_upgrade(fields: &HeaderMap) -> bool {
                 .any(|word| word.trim().eq_ignore_ascii_case(token))
         })
     };
-    names(header::CONNECTION, "upgrade") && !names(header::UPGRADE, "h2c")
+    let offered = names(header::CONNECTION, "upgrade") && !names(header::UPGRADE, "h2c");
+    let protocol = parts
+        .headers
+        .get(header::UPGRADE)
+        .filter(|_| offered)?
+        .clone();
+    Some(Upgrade { client, protocol })
+}
+
+/// Whether `Connection` says more than that the connection stays or goes.
+fn nominates(connection: &HeaderValue) -> bool {
+    let plain = [&b"keep-alive"[..], b"close"];
+    !plain
+        .iter()
+        .any(|word| connection.as_bytes().eq_ignore_ascii_case(word))
 }
 
 /// Whether forwarding fields from this peer are believed.

@@ -92,7 +92,7 @@ fn key(written: Option<&written::Key>) -> KeySpec {
     }
     let cookies = values(written.cookies.as_ref());
     KeySpec {
-        scheme: written.scheme.unwrap_or(false),
+        scheme: written.scheme.unwrap_or(true),
         host: written.host.unwrap_or(true),
         query,
         drop: if drop.is_empty() { QueryChoice::All } else { QueryChoice::Except(drop) },
