@@ -1,7 +1,7 @@
 //! The hard budget: stored responses, fills in flight and transit share one number of bytes.
 //!
-//! What is in flight takes room from what is stored: [`Memory`](crate::Memory) lowers its own capacity by what is
-//! reserved here, in steps, so that the sum never exceeds the limit by more than a step.
+//! What is in flight takes room from what is stored: [`Memory::make_room`](crate::Memory::make_room) lowers the tier's own
+//! capacity by what is reserved here, rounded up to a step, so that the sum stays within the limit.
 
 use std::sync::{
     Arc,

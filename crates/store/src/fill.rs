@@ -474,7 +474,7 @@ mod tests {
 
     #[test]
     fn it_is_abandoned_when_the_last_interest_goes() {
-        let (fill, mut writer) = begin(1 << 20);
+        let (fill, _writer) = begin(1 << 20);
         let waiting = fill.interest();
         let reader = fill.reader().expect("fresh");
         let mut context = Context::from_waker(Waker::noop());

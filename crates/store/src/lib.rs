@@ -13,6 +13,8 @@ mod fields;
 pub mod fill;
 mod invalidations;
 mod memory;
+#[cfg(test)]
+mod sample;
 mod slot;
 mod stored;
 

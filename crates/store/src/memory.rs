@@ -257,12 +257,13 @@ impl Memory {
         }
     }
 
-    /// Lowers or raises what may be stored by what is in flight, in steps of a 64th of the limit.
-    fn make_room(&self) {
+    /// Lowers or raises what may be stored by what is in flight, in steps of a 64th of the limit. To be called when bytes
+    /// in flight were reserved; what is stored or forgotten does so itself. Two loads where no step was crossed.
+    pub fn make_room(&self) {
         let step = (self.limit / 64).max(1);
         let wanted =
             self.limit - (self.budget.reserved().div_ceil(step) * step).min(self.limit / 2);
-        if self.capacity.swap(wanted, Relaxed) != wanted {
+        if self.capacity.load(Relaxed) != wanted && self.capacity.swap(wanted, Relaxed) != wanted {
             self.entries.set_capacity(wanted);
         }
     }
@@ -306,3 +307,6 @@ impl Lifecycle<Key, Variants> for Evictions {
         self.0.fetch_add(1, Relaxed);
     }
 }
+
+#[cfg(test)]
+mod tests;

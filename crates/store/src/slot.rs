@@ -90,11 +90,87 @@ impl Variants {
     }
 }
 
-/// Whether `new` answers every request that `old` answers, so that `old` could never be chosen again. A stored whole
-/// body is not covered by a part of an older date.
+/// Whether `new` answers every request that `old` answers, so that `old` would never be chosen again.
 fn covers(new: &Stored, old: &Stored) -> bool {
     match (&new.variant, &old.variant) {
         (None, _) => true,
         (new_variant, old_variant) => new_variant == old_variant,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::{accepting, any_request, request};
+
+    /// The dates of what is held, in order.
+    fn dates(variants: &Variants) -> Vec<u64> {
+        let all = variants.as_slice().iter();
+        all.map(|stored| stored.facts.date.as_secs()).collect()
+    }
+
+    fn with(variants: &Variants, new: Stored, most: usize) -> Variants {
+        variants.with(Arc::new(new), most).expect("never empty")
+    }
+
+    /// RFC 9111 section 4: "When more than one suitable response is stored, a cache MUST use the most recent one (as
+    /// determined by the Date header field)".
+    #[test]
+    fn the_newest_match_wins_whatever_came_last() {
+        let mut held = Variants::One(Arc::new(accepting("text/html", 20)));
+        held = with(&held, accepting("image/webp", 30), 8);
+        held = with(&held, accepting("text/plain", 10), 8);
+        assert_eq!(dates(&held), [30, 20, 10]);
+        let mut scratch = Vec::new();
+        for (accept, expected) in [
+            ("text/html", Some(20)),
+            ("image/webp", Some(30)),
+            ("text/plain", Some(10)),
+            ("image/png", None),
+        ] {
+            let found = held.select(&request(accept), &mut scratch);
+            let date = found.map(|stored| stored.facts.date.as_secs());
+            assert_eq!(date, expected, "{accept}");
+        }
+    }
+
+    #[test]
+    fn a_response_takes_the_place_of_those_it_covers() {
+        let held = Variants::One(Arc::new(accepting("text/html", 20)));
+        let held = with(&held, accepting("text/plain", 21), 8);
+        let again = with(&held, accepting("text/html", 22), 8);
+        assert_eq!(dates(&again), [22, 21], "the same variant");
+        let all = with(&held, any_request(23), 8);
+        assert_eq!(dates(&all), [23], "one for any request");
+        let beside = with(&all, accepting("text/html", 24), 8);
+        assert_eq!(
+            dates(&beside),
+            [24, 23],
+            "a variant does not cover what answers any request"
+        );
+    }
+
+    #[test]
+    fn the_oldest_go_beyond_the_bound() {
+        let mut held = Variants::One(Arc::new(accepting("0", 100)));
+        for number in 1..10 {
+            held = with(&held, accepting(&number.to_string(), 100 + number), 3);
+        }
+        assert_eq!(dates(&held), [109, 108, 107]);
+        let one = with(&held, accepting("a", 200), 0);
+        assert_eq!(dates(&one), [200], "one is kept however low the bound");
+    }
+
+    #[test]
+    fn only_the_one_named_is_replaced_or_left_out() {
+        let (first, second) = (Arc::new(accepting("a", 10)), Arc::new(accepting("b", 20)));
+        let held = Variants::Many([second.clone(), first.clone()].into());
+        let new = Arc::new(accepting("a", 30));
+        let replaced = held.replaced(first.id(), &new).expect("held");
+        assert_eq!(dates(&replaced), [20, 30]);
+        assert!(replaced.replaced(first.id(), &new).is_none(), "it is gone");
+        let left = held.without(second.id()).expect("one is left");
+        assert_eq!(dates(&left), [10]);
+        assert!(left.without(first.id()).is_none(), "nothing is left");
     }
 }

@@ -1,0 +1,205 @@
+use super::*;
+use crate::{
+    Body,
+    fill::{Fill, Pushed, Writer},
+    sample::{accepting, any_request, with_body},
+};
+use bytes::Bytes;
+use proptest::prelude::*;
+
+const LIMIT: u64 = 1 << 20;
+
+fn held(memory: &Memory, key: &[u8]) -> usize {
+    memory
+        .peek(key)
+        .map_or(0, |variants| variants.as_slice().len())
+}
+
+fn put(memory: &Memory, key: &[u8], stored: Stored) -> Arc<Stored> {
+    let stored = Arc::new(stored);
+    let inserted = memory.insert(key, memory.begin(key), stored.clone(), 8);
+    assert_eq!(inserted, Ok(()));
+    stored
+}
+
+fn whole(length: usize) -> Stored {
+    with_body(Body::Whole(vec![0; length].into()))
+}
+
+/// A stored response whose body is on its way.
+fn filling(memory: &Memory) -> (Stored, Writer) {
+    let (fill, writer) = Fill::begin(memory.budget().reservation());
+    (with_body(Body::Filling(fill)), writer)
+}
+
+#[test]
+fn what_is_inserted_is_found_until_it_is_removed() {
+    let memory = Memory::new(LIMIT);
+    assert!(memory.find(b"k").is_none());
+    let first = put(&memory, b"k", accepting("a", 10));
+    let second = put(&memory, b"k", accepting("b", 20));
+    put(&memory, b"other", any_request(1));
+    assert_eq!(held(&memory, b"k"), 2);
+    memory.remove(b"k", first.id());
+    memory.remove(b"k", first.id());
+    let left = memory.find(b"k").expect("one is left");
+    assert_eq!(
+        left.as_slice().first().map(|stored| stored.id()),
+        Some(second.id())
+    );
+    memory.remove(b"k", second.id());
+    assert!(memory.find(b"k").is_none());
+    assert_eq!(memory.statistics().keys, 1);
+}
+
+#[test]
+fn a_response_is_replaced_only_while_it_is_there() {
+    let memory = Memory::new(LIMIT);
+    let old = put(&memory, b"k", any_request(10));
+    let new = Arc::new(any_request(20));
+    assert!(memory.replace(b"k", old.id(), &new));
+    assert!(!memory.replace(b"k", old.id(), &new), "it was replaced");
+    assert!(!memory.replace(b"other", new.id(), &new), "another key");
+    memory.invalidate(b"k");
+    let newer = Arc::new(any_request(30));
+    assert!(
+        !memory.replace(b"k", new.id(), &newer),
+        "it was invalidated"
+    );
+    assert_eq!(held(&memory, b"k"), 0);
+}
+
+/// RFC 9111 section 4.4: what a fetch that began before the invalidation brings may be what was invalidated.
+#[test]
+fn a_fetch_that_began_before_an_invalidation_stores_nothing() {
+    let memory = Memory::new(LIMIT);
+    let before = memory.begin(b"k");
+    assert!(memory.holds(b"k", before));
+    assert_eq!(memory.invalidate(b"k"), 0, "nothing was stored");
+    assert!(!memory.holds(b"k", before));
+    let stored = Arc::new(any_request(10));
+    assert_eq!(memory.insert(b"k", before, stored.clone(), 8), Err(Refused));
+    let combined = memory.combine(b"k", before, 8, |_| {
+        unreachable!("refused before it is asked")
+    });
+    assert_eq!(combined.map(|stored| stored.id()), Err(Refused));
+    assert_eq!(held(&memory, b"k"), 0);
+    let after = memory.begin(b"k");
+    assert_eq!(memory.insert(b"k", after, stored, 8), Ok(()));
+    assert_eq!(memory.invalidate(b"k"), 1);
+    assert_eq!(held(&memory, b"k"), 0);
+}
+
+#[test]
+fn what_is_combined_takes_the_place_of_what_was_held() {
+    let memory = Memory::new(LIMIT);
+    let first = put(&memory, b"k", any_request(10));
+    let mut seen = None;
+    let combined = memory.combine(b"k", memory.begin(b"k"), 8, |held| {
+        seen = held.and_then(|held| held.as_slice().first().map(|stored| stored.id()));
+        Arc::new(any_request(20))
+    });
+    assert_eq!(seen, Some(first.id()));
+    let found = memory.find(b"k").expect("stored");
+    let ids: Vec<_> = found.as_slice().iter().map(|stored| stored.id()).collect();
+    assert_eq!(ids, [combined.expect("not invalidated").id()]);
+}
+
+/// Nobody could follow a fill that is not found any more.
+#[test]
+fn an_entry_whose_body_is_on_its_way_is_not_evicted() {
+    let memory = Memory::new(LIMIT);
+    let (stored, mut writer) = filling(&memory);
+    let stored = put(&memory, b"filling", stored);
+    for number in 0..100_u32 {
+        put(&memory, &number.to_be_bytes(), whole(32 << 10));
+    }
+    assert!(
+        memory.statistics().evictions > 0,
+        "there was no room for all"
+    );
+    assert_eq!(held(&memory, b"filling"), 1);
+    assert_eq!(writer.push(b"all of it"), Pushed::Kept);
+    let body = writer.finish().expect("kept");
+    assert!(memory.replace(b"filling", stored.id(), &Arc::new(stored.with_body(body))));
+    for number in 0..100_u32 {
+        put(&memory, &number.to_be_bytes(), whole(32 << 10));
+    }
+    assert_eq!(
+        held(&memory, b"filling"),
+        0,
+        "once whole it is like any other"
+    );
+}
+
+#[test]
+fn bodies_in_flight_take_room_from_what_is_stored_and_give_it_back() {
+    let memory = Memory::new(LIMIT);
+    let fill_up = || {
+        for number in 0..100_u32 {
+            put(&memory, &number.to_be_bytes(), whole(32 << 10));
+        }
+        memory.statistics().stored
+    };
+    let full = fill_up();
+    assert!(full > LIMIT / 2);
+    let (_fill, mut writer) = Fill::begin(memory.budget().reservation());
+    assert_eq!(writer.push(&vec![0; LIMIT as usize / 2]), Pushed::Kept);
+    memory.make_room();
+    let now = memory.statistics();
+    assert_eq!(now.in_flight, LIMIT / 2);
+    assert!(now.stored + now.in_flight <= LIMIT, "{now:?}");
+    assert_eq!(
+        writer.push(b"more"),
+        Pushed::Spilled,
+        "half the limit is all there is for them"
+    );
+    assert_eq!(memory.statistics().in_flight, 0);
+    assert_eq!(fill_up(), full);
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Insert { key: u8, length: usize },
+    Grow { bytes: usize },
+    EndFill,
+    Invalidate { key: u8 },
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        6 => (any::<u8>(), 0..200_000_usize).prop_map(|(key, length)| Step::Insert { key, length }),
+        3 => (0..100_000_usize).prop_map(|bytes| Step::Grow { bytes }),
+        1 => Just(Step::EndFill),
+        1 => any::<u8>().prop_map(|key| Step::Invalidate { key }),
+    ];
+    prop::collection::vec(step, 1..120)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn stored_and_in_flight_together_stay_within_the_limit(steps in steps()) {
+        let memory = Memory::new(LIMIT);
+        let mut in_flight = memory.budget().reservation();
+        for step in steps {
+            match step {
+                Step::Insert { key, length } => {
+                    put(&memory, &[key], with_body(Body::Whole(Bytes::from(vec![0; length]))));
+                }
+                Step::Grow { bytes } => {
+                    let _ = in_flight.grow(bytes as u64);
+                    memory.make_room();
+                }
+                Step::EndFill => in_flight.release(),
+                Step::Invalidate { key } => {
+                    memory.invalidate(&[key]);
+                    prop_assert!(memory.find(&[key]).is_none());
+                }
+            }
+            let now = memory.statistics();
+            prop_assert!(now.stored + now.in_flight <= LIMIT, "{now:?} after {step:?}");
+        }
+    }
+}
