@@ -1,17 +1,20 @@
 //! The site's say: what a configuration asks for, route by route.
 
 use crate::common::{Said, counted, start_with};
-use testkit::{Command, Larder, Origin, Reply, Response};
+use testkit::{Larder, Origin, Reply};
 
 /// One origin that counts its answers and gives them these fields, and a configuration after the origin's table.
-fn site(fields: &'static [(&'static str, &'static str)], config: &str) -> (Origin, Larder) {
+pub(crate) fn site(
+    fields: &'static [(&'static str, &'static str)],
+    config: &str,
+) -> (Origin, Larder) {
     let (origin, larder) = start_with(&format!("[[origin]]\nservers = \"{{origin}}\"\n{config}"));
     origin.otherwise(move |request| crate::common::with(counted(request), fields));
     (origin, larder)
 }
 
 /// Whether asking a second time, with these fields, is answered from the store.
-fn hit(larder: &Larder, target: &str, fields: &[(&str, &str)]) -> bool {
+pub(crate) fn hit(larder: &Larder, target: &str, fields: &[(&str, &str)]) -> bool {
     let ask = || {
         fields
             .iter()
@@ -123,32 +126,6 @@ fn the_first_route_that_matches_wins() {
                 );
             }
         }
-    }
-}
-
-#[test]
-fn routes_are_tried_in_order_and_choose_the_origin() {
-    let (shop, blog) = (Origin::start(), Origin::start());
-    shop.otherwise(|_| Reply::ok().body("shop"));
-    blog.otherwise(|_| Reply::ok().body("blog"));
-    let config = format!(
-        "[[origin]]\nname = \"shop\"\nservers = \"{}\"\n[[origin]]\nname = \"blog\"\nservers = [\"{}\"]\n\
-         [[route]]\npath = \"/blog/shop/*\"\norigin = \"shop\"\n[[route]]\npath = \"/blog/*\"\norigin = \"blog\"\n\
-         [[route]]\norigin = \"shop\"\n",
-        shop.url(),
-        blog.url()
-    );
-    let larder = Command::serve(env!("CARGO_BIN_EXE_larder"))
-        .config(&config)
-        .start();
-    for (path, from) in [
-        ("/", "shop"),
-        ("/blog/", "blog"),
-        ("/blog/a", "blog"),
-        ("/blog/shop/a", "shop"),
-        ("/blogs", "shop"),
-    ] {
-        assert_eq!(larder.get(path).send().text(), from, "{path}");
     }
 }
 
@@ -303,194 +280,6 @@ fn the_browser_may_be_told_another_lifetime() {
 }
 
 #[test]
-fn the_key_is_made_of_what_the_site_chooses() {
-    for (key, same, different) in [
-        (
-            "query = \"none\"",
-            &[("/?a=1", ""), ("/?b=2", ""), ("/", "")][..],
-            &[("/a", "")][..],
-        ),
-        (
-            "query = [\"a\", \"b*\"]",
-            &[("/?a=1", ""), ("/?a=1&c=2", "")],
-            &[("/?a=2", ""), ("/?a=1&b2=1", "")],
-        ),
-        (
-            "query_except = \"session\"",
-            &[("/?a=1", ""), ("/?a=1&session=x", "")],
-            &[("/?a=2", "")],
-        ),
-        (
-            "sort = true",
-            &[("/?a=1&b=2", ""), ("/?b=2&a=1", "")],
-            &[("/?a=2&b=1", "")],
-        ),
-        (
-            "drop_tracking = true",
-            &[("/?a=1", ""), ("/?utm_source=x&a=1&gclid=y&fbclid=z", "")],
-            &[("/?a=2", "")],
-        ),
-        (
-            "drop = \"s*\"",
-            &[("/?a=1", ""), ("/?a=1&sid=9", "")],
-            &[("/?a=2", "")],
-        ),
-        (
-            "host = false",
-            &[("/", "Host: a.test"), ("/", "Host: b.test")],
-            &[("/x", "Host: a.test")],
-        ),
-        (
-            "headers = \"X-Device\"",
-            &[("/", "X-Device: tv"), ("/", "X-Device: tv")],
-            &[("/", "X-Device: pc"), ("/", "")],
-        ),
-        (
-            "cookies = \"lang\"",
-            &[
-                ("/", "Cookie: lang=de; id=1"),
-                ("/", "Cookie: id=2; lang=de"),
-            ],
-            &[("/", "Cookie: lang=en; id=1"), ("/", "Cookie: id=1")],
-        ),
-    ] {
-        let (_origin, larder) = site(
-            &[("Cache-Control", "max-age=60")],
-            &format!("[defaults.key]\n{key}\n"),
-        );
-        let ask = |(target, field): &(&str, &str)| -> Response {
-            let fields: Vec<_> = field.split_once(": ").into_iter().collect();
-            fields
-                .iter()
-                .fold(larder.get(target), |ask, (name, value)| {
-                    ask.header(name, value)
-                })
-                .send()
-        };
-        assert!(!ask(&same[0]).hit());
-        for asked in same {
-            assert!(ask(asked).hit(), "{key}: {asked:?} is the same");
-        }
-        for asked in different {
-            assert!(!ask(asked).hit(), "{key}: {asked:?} differs");
-        }
-    }
-}
-
-#[test]
-fn what_is_not_keyed_is_not_sent_where_it_is_dropped() {
-    let (origin, larder) = site(
-        &[("Cache-Control", "max-age=60")],
-        "[defaults.key]\ndrop_tracking = true\nquery_except = \"seen\"\n",
-    );
-    larder.get("/?utm_source=x&a=1&fbclid=y").send();
-    assert_eq!(origin.last("/").target, "/?a=1");
-}
-
-#[test]
-fn some_requests_bypass_the_store() {
-    for (bypass, target, field) in [
-        (
-            "cookies = \"wordpress_logged_in_*\"",
-            "/",
-            "Cookie: a=b; wordpress_logged_in_12=x",
-        ),
-        ("cookies = \"session\"", "/", "Cookie: session=1"),
-        ("cookies = \"~ ^(a|b)$\"", "/", "Cookie: b=1"),
-        ("headers = \"Bypass-Cache: 1\"", "/", "Bypass-Cache: 1"),
-        ("paths = \"/admin/*\"", "/admin/x", ""),
-        ("query = \"preview\"", "/?preview=true", ""),
-    ] {
-        let (origin, larder) = site(
-            &[("Cache-Control", "max-age=60")],
-            &format!("[defaults.bypass]\n{bypass}\n"),
-        );
-        let fields: Vec<_> = field.split_once(": ").into_iter().collect();
-        let ask = || {
-            fields
-                .iter()
-                .fold(larder.get(target), |ask, (name, value)| {
-                    ask.header(name, value)
-                })
-                .send()
-        };
-        for round in 1..3 {
-            let answer = ask();
-            assert_eq!(
-                answer.parameter("fwd").as_deref(),
-                Some("bypass"),
-                "9211 section 2.2: {bypass}: {}",
-                answer.said()
-            );
-            assert!(!answer.says("stored"), "{bypass}");
-            assert_eq!(answer.text(), round.to_string());
-        }
-        assert!(
-            hit(&larder, "/other", &[]),
-            "{bypass}: others are answered from the store"
-        );
-        drop(origin);
-    }
-}
-
-#[test]
-fn a_request_that_bypasses_leaves_what_is_stored_alone() {
-    let (_origin, larder) = site(
-        &[("Cache-Control", "max-age=60")],
-        "[defaults.bypass]\ncookies = \"session\"\n",
-    );
-    assert_eq!(larder.get("/").send().text(), "1");
-    assert_eq!(
-        larder.get("/").header("Cookie", "session=1").send().text(),
-        "2"
-    );
-    let after = larder.get("/").send();
-    assert!(after.hit() && after.text() == "1");
-}
-
-#[test]
-fn a_route_may_store_nothing() {
-    let (_origin, larder) = site(
-        &[("Cache-Control", "max-age=60")],
-        "[[route]]\npath = \"/live/*\"\ncache = false\n",
-    );
-    assert!(!hit(&larder, "/live/x", &[]));
-    assert!(hit(&larder, "/page", &[]));
-}
-
-#[test]
-fn headers_are_edited_both_ways() {
-    let (origin, larder) = site(
-        &[
-            ("Cache-Control", "max-age=60"),
-            ("Server", "app"),
-            ("X-Powered-By", "app"),
-        ],
-        "[defaults.request_headers]\nset = \"X-Set: ours\"\nadd = \"X-Add: ours\"\nremove = \"X-Drop\"\n\
-         [defaults.response_headers]\nset = \"X-Frame-Options: DENY\"\nadd = [\"X-Add: one\", \"X-Add: two\"]\nremove = [\"X-Powered-By\", \"Server\"]\n",
-    );
-    for expected in [false, true] {
-        let answer = larder
-            .get("/")
-            .header("X-Set", "theirs")
-            .header("X-Add", "theirs")
-            .header("X-Drop", "1")
-            .send();
-        assert_eq!(answer.hit(), expected);
-        assert_eq!(answer.headers("x-frame-options"), ["DENY"]);
-        assert_eq!(answer.headers("x-add"), ["one", "two"]);
-        assert_eq!(
-            (answer.header("server"), answer.header("x-powered-by")),
-            (None, None)
-        );
-    }
-    let asked = origin.last("/");
-    assert_eq!(asked.headers("x-set"), ["ours"]);
-    assert_eq!(asked.headers("x-add"), ["theirs", "ours"]);
-    assert_eq!(asked.header("x-drop"), None);
-}
-
-#[test]
 fn bodies_beyond_the_largest_pass_through() {
     let (origin, larder) = site(NOTHING, "[defaults]\nlargest_body = \"1KiB\"\n");
     let reply = || Reply::ok().cache("max-age=60");
@@ -571,79 +360,6 @@ fn a_request_waits_for_another_only_so_long() {
 }
 
 #[test]
-fn a_passed_field_is_passed_and_a_keyed_one_is_keyed() {
-    let (origin, larder) = site(
-        &[("Cache-Control", "max-age=60")],
-        "[[route]]\npath = \"/passed\"\npass_fields = \"X-Forwarded-Host\"\n[[route]]\npath = \"/keyed\"\nkey = { headers = \"X-Forwarded-Host\" }\n",
-    );
-    larder
-        .get("/passed")
-        .header("X-Forwarded-Host", "a.test")
-        .send();
-    assert_eq!(
-        origin.last("/passed").header("x-forwarded-host"),
-        Some("a.test")
-    );
-    assert!(
-        !larder
-            .get("/keyed")
-            .header("X-Forwarded-Host", "a.test")
-            .send()
-            .hit()
-    );
-    assert_eq!(
-        origin.last("/keyed").header("x-forwarded-host"),
-        Some("a.test")
-    );
-    assert!(
-        !larder
-            .get("/keyed")
-            .header("X-Forwarded-Host", "b.test")
-            .send()
-            .hit()
-    );
-    assert!(
-        larder
-            .get("/keyed")
-            .header("X-Forwarded-Host", "a.test")
-            .send()
-            .hit()
-    );
-}
-
-#[test]
-fn a_trusted_proxy_in_front_is_believed() {
-    let (origin, larder) =
-        start_with("trusted = \"127.0.0.0/8\"\n[[origin]]\nservers = \"{origin}\"\n");
-    origin.otherwise(|request| counted(request).cache("no-store"));
-    larder
-        .get("/")
-        .header("X-Forwarded-For", "192.0.2.7")
-        .header("X-Forwarded-Proto", "https")
-        .send();
-    let asked = origin.last("/");
-    assert_eq!(
-        asked.headers("x-forwarded-for").join(", "),
-        "192.0.2.7, 127.0.0.1"
-    );
-    assert_eq!(asked.header("x-forwarded-proto"), Some("https"));
-}
-
-#[test]
-fn the_origin_may_be_given_a_host_of_its_own() {
-    let (origin, larder) = site(
-        &[("Cache-Control", "max-age=60")],
-        "[defaults]\norigin_host = \"app.internal\"\n",
-    );
-    larder.get("/").header("Host", "shop.test").send();
-    assert_eq!(origin.last("/").headers("host"), ["app.internal"]);
-    assert!(
-        !larder.get("/").header("Host", "other.test").send().hit(),
-        "the key is the client's host"
-    );
-}
-
-#[test]
 fn plain_requests_may_be_sent_to_https() {
     let (origin, larder) = site(NOTHING, "[defaults]\nredirect_https = true\n");
     let answer = larder.get("/a?b=c").header("Host", "shop.test").send();
@@ -681,112 +397,4 @@ fn answers_say_nothing_of_it_by_default_but_cache_status() {
     }
     let (_origin, larder) = site(NOTHING, "[report]\ncache_status = false\n");
     assert_eq!(larder.get("/").send().header("cache-status"), None);
-}
-
-#[test]
-fn several_servers_take_turns_and_one_that_is_down_is_left_out() {
-    let servers: Vec<Origin> = (0..3).map(|_| Origin::start()).collect();
-    for (number, server) in servers.iter().enumerate() {
-        server.otherwise(move |_| Reply::ok().cache("no-store").body(number.to_string()));
-    }
-    let urls: Vec<String> = servers
-        .iter()
-        .map(|server| format!("{:?}", server.url()))
-        .collect();
-    let config = format!("workers = 1\n[[origin]]\nservers = [{}]\n", urls.join(", "));
-    let larder = Command::serve(env!("CARGO_BIN_EXE_larder"))
-        .config(&config)
-        .start();
-    let ask = || larder.get("/").send().text();
-    let mut seen: Vec<String> = (0..9).map(|_| ask()).collect();
-    seen.sort();
-    assert_eq!(seen.concat(), "000111222", "round robin");
-    servers[1].stop();
-    let seen: Vec<String> = (0..12).map(|_| ask()).collect();
-    assert!(
-        !seen.concat().contains('1') && seen.iter().all(|text| text == "0" || text == "2"),
-        "{seen:?}"
-    );
-}
-
-#[test]
-fn an_origin_on_a_unix_socket_works() {
-    let path = testkit::scratch_dir().join("app.sock");
-    let origin = Origin::start_unix(&path);
-    origin.otherwise(|request| counted(request).cache("max-age=60"));
-    let config = format!("[[origin]]\nservers = \"unix:{}\"\n", path.display());
-    let larder = Command::serve(env!("CARGO_BIN_EXE_larder"))
-        .config(&config)
-        .start();
-    assert_eq!(larder.get("/").send().text(), "1");
-    assert!(larder.get("/").send().hit());
-    assert_eq!(origin.last("/").header("host"), Some("example.test"));
-}
-
-#[test]
-fn a_bypass_sees_the_query_as_it_came() {
-    for key in [
-        "query = \"page\"",
-        "query = \"none\"",
-        "query_except = \"preview\"",
-        "drop = \"preview\"",
-    ] {
-        let (_origin, larder) = site(
-            &[("Cache-Control", "max-age=60")],
-            &format!("[defaults]\nkey = {{ {key} }}\nbypass = {{ query = \"preview\" }}\n"),
-        );
-        larder.get("/").send();
-        let preview = larder.get("/?preview=1").send();
-        assert_eq!(
-            preview.parameter("fwd").as_deref(),
-            Some("bypass"),
-            "{key}: {}",
-            preview.said()
-        );
-    }
-}
-
-#[test]
-fn a_path_is_matched_however_it_is_encoded() {
-    let (_origin, larder) = site(
-        &[("Cache-Control", "max-age=60")],
-        "[[route]]\npath = \"/admin/*\"\ncache = false\n",
-    );
-    for target in ["/admin/x", "/%61dmin/x", "/admi%6E/x", "/admin/x?y"] {
-        assert!(!hit(&larder, target, &[]), "{target}");
-    }
-}
-
-#[test]
-fn an_ipv4_client_is_matched_on_a_socket_of_both_kinds() {
-    let origin = Origin::start();
-    origin.otherwise(|request| counted(request).cache("max-age=60"));
-    let config = format!(
-        "[[origin]]\nservers = {:?}\n[[route]]\nclient = \"127.0.0.1\"\ncache = false\n",
-        origin.url()
-    );
-    let binary = env!("CARGO_BIN_EXE_larder");
-    if std::net::TcpListener::bind("[::]:0").is_err() {
-        return;
-    }
-    let larder = Command::new(binary)
-        .args(["serve", "--listen", "[::]:0", "--admin", "127.0.0.1:0"])
-        .config(&config)
-        .start();
-    let port: u16 = larder.listeners()[0]
-        .rsplit(':')
-        .next()
-        .expect("a port")
-        .parse()
-        .expect("a port");
-    let address = std::net::SocketAddr::from(([127, 0, 0, 1], port));
-    for _ in 0..2 {
-        let answer = testkit::Client::connect(address).get("/").send();
-        assert_eq!(
-            answer.parameter("fwd").as_deref(),
-            Some("bypass"),
-            "{}",
-            answer.said()
-        );
-    }
 }

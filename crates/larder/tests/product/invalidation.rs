@@ -1,0 +1,323 @@
+//! What unsafe methods invalidate (RFC 9111 section 4.4, RFC 9875), and what was under way meanwhile.
+
+use crate::common::{Said, counted, start};
+use testkit::{Gate, Larder, Origin, Reply};
+
+/// Every GET is answered with a count and kept; every other method with what `other` says.
+fn start_unsafe(other: impl Fn() -> Reply + Send + Sync + 'static) -> (Origin, Larder) {
+    let (origin, larder) = start();
+    origin.otherwise(move |request| match request.method.as_str() {
+        "GET" => counted(request).cache("max-age=60"),
+        _ => other(),
+    });
+    (origin, larder)
+}
+
+/// Whether a GET is answered from the store.
+fn kept(larder: &Larder, target: &str) -> bool {
+    larder
+        .get(target)
+        .header("Cache-Control", "only-if-cached")
+        .send()
+        .status
+        == 200
+}
+
+#[test]
+fn unsafe_methods_that_succeed_invalidate_their_target() {
+    for method in ["POST", "PUT", "PATCH", "DELETE", "FOO"] {
+        for (status, invalidates) in [
+            (200, true),
+            (201, true),
+            (204, true),
+            (303, true),
+            (400, false),
+            (404, false),
+            (500, false),
+        ] {
+            let (_origin, larder) =
+                start_unsafe(move || Reply::status(status).header("Location", "/x"));
+            larder.get("/page?a").send();
+            larder.get("/page?b").send();
+            assert!(kept(&larder, "/page?a"));
+            larder.ask(method, "/page?a").body("x").send();
+            assert_eq!(
+                !kept(&larder, "/page?a"),
+                invalidates,
+                "9111 section 4.4: {method} {status}"
+            );
+            assert!(
+                kept(&larder, "/page?b"),
+                "another URL is untouched: {method} {status}"
+            );
+        }
+    }
+}
+
+#[test]
+fn safe_methods_invalidate_nothing() {
+    for method in ["OPTIONS", "HEAD", "PROPFIND", "REPORT", "SEARCH"] {
+        let (_origin, larder) = start_unsafe(Reply::ok);
+        larder.get("/page").send();
+        larder.ask(method, "/page").send();
+        assert!(
+            kept(&larder, "/page"),
+            "9110 section 9.2.1: {method} is safe"
+        );
+    }
+}
+
+#[test]
+fn all_variants_of_the_target_are_invalidated() {
+    let (origin, larder) = start();
+    origin.on("/page", |request| match request.method.as_str() {
+        "GET" => counted(request).cache("max-age=60").header("Vary", "Foo"),
+        _ => Reply::status(204),
+    });
+    for value in ["1", "2"] {
+        larder.get("/page").header("Foo", value).send();
+    }
+    larder.ask("DELETE", "/page").send();
+    for value in ["1", "2"] {
+        assert!(
+            !larder.get("/page").header("Foo", value).send().hit(),
+            "9111 section 4.4: all of that URI"
+        );
+    }
+}
+
+#[test]
+fn location_and_content_location_are_invalidated_where_they_are_of_the_same_origin() {
+    for (field, value, invalidates) in [
+        ("Location", "/other", true),
+        ("Location", "other", true),
+        ("Location", "http://example.test/other", true),
+        ("Content-Location", "/other", true),
+        ("Content-Location", "./other", true),
+        ("Content-Location", "http://example.test/other", true),
+        ("Location", "http://elsewhere.test/other", false),
+        ("Content-Location", "http://elsewhere.test/other", false),
+        ("Content-Location", "https://example.test/other", false),
+        ("Location", "http://example.test:81/other", false),
+        ("X-Location", "/other", false),
+    ] {
+        let (_origin, larder) = start_unsafe(move || Reply::status(201).header(field, value));
+        larder.get("/other").send();
+        larder.get("/other").header("Host", "elsewhere.test").send();
+        larder.ask("POST", "/page").body("x").send();
+        assert_eq!(
+            !kept(&larder, "/other"),
+            invalidates,
+            "9111 section 4.4: {field}: {value}"
+        );
+        let elsewhere = larder.get("/other").header("Host", "elsewhere.test").send();
+        assert!(
+            elsewhere.hit(),
+            "9111 section 4.4: MUST NOT across origins: {field}: {value}"
+        );
+    }
+}
+
+#[test]
+fn a_fill_that_began_before_an_invalidation_is_not_used_after_it() {
+    let (origin, larder) = start();
+    let gate = Gate::new();
+    let held = gate.clone();
+    origin.on("/page", move |request| {
+        match (request.method.as_str(), request.nth) {
+            ("GET", 1) => Reply::ok()
+                .cache("max-age=60")
+                .hold_head(&held)
+                .body("before"),
+            ("GET", _) => Reply::ok().cache("max-age=60").body("after"),
+            _ => Reply::status(204),
+        }
+    });
+    let mut slow = larder.get("/page").begin();
+    gate.wait_reached();
+    assert_eq!(larder.ask("PUT", "/page").body("new").send().status, 204);
+    gate.open();
+    assert_eq!(slow.read().text(), "before", "who asked before may get it");
+    assert_eq!(
+        larder.get("/page").send().text(),
+        "after",
+        "who asks after must not"
+    );
+}
+
+#[test]
+fn groups_are_invalidated_together() {
+    let (origin, larder) = start();
+    origin.otherwise(|request| match (request.method.as_str(), request.path()) {
+        ("GET", "/evil") => counted(request)
+            .cache("no-store")
+            .header("Cache-Group-Invalidation", "\"shoes\""),
+        ("GET", "/both") => counted(request)
+            .cache("max-age=60")
+            .header("Cache-Groups", "\"hats\", \"shoes\""),
+        ("GET", "/shoes") => counted(request)
+            .cache("max-age=60")
+            .header("Cache-Groups", "\"shoes\""),
+        ("GET", "/hats") => counted(request)
+            .cache("max-age=60")
+            .header("Cache-Groups", "\"hats\""),
+        ("GET", "/case") => counted(request)
+            .cache("max-age=60")
+            .header("Cache-Groups", "\"Shoes\""),
+        _ => Reply::status(204).header("Cache-Group-Invalidation", "\"shoes\", \"unknown\""),
+    });
+    for path in ["/both", "/shoes", "/hats", "/case"] {
+        larder.get(path).send();
+    }
+    larder.get("/shoes").header("Host", "elsewhere.test").send();
+    larder.get("/evil").send();
+    assert!(
+        kept(&larder, "/shoes"),
+        "9875 section 3: MUST be ignored in answers to safe methods"
+    );
+    larder.ask("POST", "/elsewhere").send();
+    for (path, remains) in [
+        ("/both", false),
+        ("/shoes", false),
+        ("/hats", true),
+        ("/case", true),
+    ] {
+        assert_eq!(kept(&larder, path), remains, "9875 section 3: {path}");
+    }
+    let elsewhere = larder.get("/shoes").header("Host", "elsewhere.test").send();
+    assert!(
+        elsewhere.hit(),
+        "9875 section 2: groups do not span origins"
+    );
+}
+
+#[test]
+fn a_member_of_an_invalidated_group_can_be_stored_again() {
+    let (origin, larder) = start();
+    origin.otherwise(|request| match request.method.as_str() {
+        "GET" => counted(request)
+            .cache("max-age=60")
+            .header("Cache-Groups", "\"a\""),
+        _ => Reply::status(204).header("Cache-Group-Invalidation", "\"a\""),
+    });
+    larder.get("/").send();
+    larder.ask("POST", "/x").send();
+    assert!(!larder.get("/").send().hit());
+    assert!(larder.get("/").send().hit());
+}
+
+#[test]
+fn invalidating_one_member_invalidates_the_others_of_its_groups() {
+    let (origin, larder) = start();
+    origin.otherwise(|request| match request.method.as_str() {
+        "GET" => counted(request)
+            .cache("max-age=60")
+            .header("Cache-Groups", "\"a\""),
+        _ => Reply::status(204),
+    });
+    larder.get("/one").send();
+    larder.get("/two").send();
+    larder.ask("PUT", "/one").send();
+    assert!(!kept(&larder, "/one"));
+    assert!(
+        !kept(&larder, "/two"),
+        "9875 section 2.2.1: those that share a group with what is invalidated"
+    );
+}
+
+/// `/page` answers GET at the gate the first time with this reply, and with `after` later; other methods with 204.
+fn held_first(first: Reply) -> (Origin, Larder) {
+    let (origin, larder) = start();
+    origin.on("/page", move |request| {
+        match (request.method.as_str(), request.header("x-second")) {
+            ("GET", None) => first.clone(),
+            ("GET", Some(_)) => Reply::ok().cache("max-age=60").body("after"),
+            _ => Reply::status(204),
+        }
+    });
+    (origin, larder)
+}
+
+#[test]
+fn who_asks_after_an_invalidation_does_not_follow_a_fetch_that_began_before_it() {
+    let (head, body) = (Gate::new(), Gate::new());
+    let reply = || Reply::ok().cache("max-age=60");
+    for (gate, reply) in [
+        (&head, reply().hold_head(&head).body("before")),
+        (&body, reply().length(6).body("bef").hold(&body).body("ore")),
+    ] {
+        let (_origin, larder) = held_first(reply);
+        let mut slow = larder.get("/page").begin();
+        gate.wait_reached();
+        assert_eq!(larder.ask("PUT", "/page").body("new").send().status, 204);
+        let after = larder.get("/page").header("X-Second", "1").send();
+        assert_eq!(after.text(), "after", "{}", after.said());
+        gate.open();
+        assert_eq!(slow.read().text(), "before");
+        assert_eq!(
+            larder.get("/page").header("X-Second", "1").send().text(),
+            "after"
+        );
+    }
+}
+
+#[test]
+fn a_validation_that_began_before_an_invalidation_does_not_bring_the_response_back() {
+    let (origin, larder) = start();
+    let gate = Gate::new();
+    let held = gate.clone();
+    origin.on("/page", move |request| {
+        match (request.method.as_str(), request.header("if-none-match")) {
+            ("GET", None) if held.reached() == 0 => Reply::ok()
+                .cache("max-age=60")
+                .header("Age", "100")
+                .header("ETag", "\"a\"")
+                .body("before"),
+            ("GET", Some(_)) if held.reached() == 0 => Reply::status(304)
+                .cache("max-age=60")
+                .header("ETag", "\"a\"")
+                .hold_head(&held),
+            ("GET", _) => Reply::ok()
+                .cache("max-age=60")
+                .header("ETag", "\"b\"")
+                .body("after"),
+            _ => Reply::status(204),
+        }
+    });
+    larder.get("/page").send();
+    let mut validating = larder.get("/page").begin();
+    gate.wait_reached();
+    larder.ask("DELETE", "/page").send();
+    gate.open();
+    assert_eq!(validating.read().status, 200);
+    assert_eq!(larder.get("/page").send().text(), "after");
+}
+
+#[test]
+fn a_refresh_that_began_before_an_invalidation_is_not_used_after_it() {
+    let (origin, larder) = start();
+    let gate = Gate::new();
+    let held = gate.clone();
+    origin.on("/page", move |request| {
+        match (request.method.as_str(), request.nth) {
+            ("GET", 1) => Reply::ok()
+                .cache("max-age=60, stale-while-revalidate=600")
+                .header("Age", "100")
+                .body("oldest"),
+            ("GET", 2) => Reply::ok()
+                .cache("max-age=60")
+                .hold_head(&held)
+                .body("before"),
+            ("GET", _) => Reply::ok().cache("max-age=60").body("after"),
+            _ => Reply::status(204),
+        }
+    });
+    larder.get("/page").send();
+    assert_eq!(larder.get("/page").send().text(), "oldest");
+    gate.wait_reached();
+    larder.ask("POST", "/page").send();
+    gate.open();
+    for _ in 0..3 {
+        assert_eq!(larder.get("/page").send().text(), "after");
+    }
+}

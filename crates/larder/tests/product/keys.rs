@@ -1,0 +1,270 @@
+//! What the site makes of keys and of requests that pass the store by.
+
+use super::routes::{hit, site};
+use crate::common::{Said, counted};
+use testkit::{Command, Origin, Response};
+
+#[test]
+fn the_key_is_made_of_what_the_site_chooses() {
+    for (key, same, different) in [
+        (
+            "query = \"none\"",
+            &[("/?a=1", ""), ("/?b=2", ""), ("/", "")][..],
+            &[("/a", "")][..],
+        ),
+        (
+            "query = [\"a\", \"b*\"]",
+            &[("/?a=1", ""), ("/?a=1&c=2", "")],
+            &[("/?a=2", ""), ("/?a=1&b2=1", "")],
+        ),
+        (
+            "query_except = \"session\"",
+            &[("/?a=1", ""), ("/?a=1&session=x", "")],
+            &[("/?a=2", "")],
+        ),
+        (
+            "sort = true",
+            &[("/?a=1&b=2", ""), ("/?b=2&a=1", "")],
+            &[("/?a=2&b=1", "")],
+        ),
+        (
+            "drop_tracking = true",
+            &[("/?a=1", ""), ("/?utm_source=x&a=1&gclid=y&fbclid=z", "")],
+            &[("/?a=2", "")],
+        ),
+        (
+            "drop = \"s*\"",
+            &[("/?a=1", ""), ("/?a=1&sid=9", "")],
+            &[("/?a=2", "")],
+        ),
+        (
+            "host = false",
+            &[("/", "Host: a.test"), ("/", "Host: b.test")],
+            &[("/x", "Host: a.test")],
+        ),
+        (
+            "headers = \"X-Device\"",
+            &[("/", "X-Device: tv"), ("/", "X-Device: tv")],
+            &[("/", "X-Device: pc"), ("/", "")],
+        ),
+        (
+            "cookies = \"lang\"",
+            &[
+                ("/", "Cookie: lang=de; id=1"),
+                ("/", "Cookie: id=2; lang=de"),
+            ],
+            &[("/", "Cookie: lang=en; id=1"), ("/", "Cookie: id=1")],
+        ),
+    ] {
+        let (_origin, larder) = site(
+            &[("Cache-Control", "max-age=60")],
+            &format!("[defaults.key]\n{key}\n"),
+        );
+        let ask = |(target, field): &(&str, &str)| -> Response {
+            let fields: Vec<_> = field.split_once(": ").into_iter().collect();
+            fields
+                .iter()
+                .fold(larder.get(target), |ask, (name, value)| {
+                    ask.header(name, value)
+                })
+                .send()
+        };
+        assert!(!ask(&same[0]).hit());
+        for asked in same {
+            assert!(ask(asked).hit(), "{key}: {asked:?} is the same");
+        }
+        for asked in different {
+            assert!(!ask(asked).hit(), "{key}: {asked:?} differs");
+        }
+    }
+}
+
+#[test]
+fn what_is_not_keyed_is_not_sent_where_it_is_dropped() {
+    let (origin, larder) = site(
+        &[("Cache-Control", "max-age=60")],
+        "[defaults.key]\ndrop_tracking = true\nquery_except = \"seen\"\n",
+    );
+    larder.get("/?utm_source=x&a=1&fbclid=y").send();
+    assert_eq!(origin.last("/").target, "/?a=1");
+}
+
+#[test]
+fn some_requests_bypass_the_store() {
+    for (bypass, target, field) in [
+        (
+            "cookies = \"wordpress_logged_in_*\"",
+            "/",
+            "Cookie: a=b; wordpress_logged_in_12=x",
+        ),
+        ("cookies = \"session\"", "/", "Cookie: session=1"),
+        ("cookies = \"~ ^(a|b)$\"", "/", "Cookie: b=1"),
+        ("headers = \"Bypass-Cache: 1\"", "/", "Bypass-Cache: 1"),
+        ("paths = \"/admin/*\"", "/admin/x", ""),
+        ("query = \"preview\"", "/?preview=true", ""),
+    ] {
+        let (origin, larder) = site(
+            &[("Cache-Control", "max-age=60")],
+            &format!("[defaults.bypass]\n{bypass}\n"),
+        );
+        let fields: Vec<_> = field.split_once(": ").into_iter().collect();
+        let ask = || {
+            fields
+                .iter()
+                .fold(larder.get(target), |ask, (name, value)| {
+                    ask.header(name, value)
+                })
+                .send()
+        };
+        for round in 1..3 {
+            let answer = ask();
+            assert_eq!(
+                answer.parameter("fwd").as_deref(),
+                Some("bypass"),
+                "9211 section 2.2: {bypass}: {}",
+                answer.said()
+            );
+            assert!(!answer.says("stored"), "{bypass}");
+            assert_eq!(answer.text(), round.to_string());
+        }
+        assert!(
+            hit(&larder, "/other", &[]),
+            "{bypass}: others are answered from the store"
+        );
+        drop(origin);
+    }
+}
+
+#[test]
+fn a_request_that_bypasses_leaves_what_is_stored_alone() {
+    let (_origin, larder) = site(
+        &[("Cache-Control", "max-age=60")],
+        "[defaults.bypass]\ncookies = \"session\"\n",
+    );
+    assert_eq!(larder.get("/").send().text(), "1");
+    assert_eq!(
+        larder.get("/").header("Cookie", "session=1").send().text(),
+        "2"
+    );
+    let after = larder.get("/").send();
+    assert!(after.hit() && after.text() == "1");
+}
+
+#[test]
+fn a_route_may_store_nothing() {
+    let (_origin, larder) = site(
+        &[("Cache-Control", "max-age=60")],
+        "[[route]]\npath = \"/live/*\"\ncache = false\n",
+    );
+    assert!(!hit(&larder, "/live/x", &[]));
+    assert!(hit(&larder, "/page", &[]));
+}
+
+#[test]
+fn a_passed_field_is_passed_and_a_keyed_one_is_keyed() {
+    let (origin, larder) = site(
+        &[("Cache-Control", "max-age=60")],
+        "[[route]]\npath = \"/passed\"\npass_fields = \"X-Forwarded-Host\"\n[[route]]\npath = \"/keyed\"\nkey = { headers = \"X-Forwarded-Host\" }\n",
+    );
+    larder
+        .get("/passed")
+        .header("X-Forwarded-Host", "a.test")
+        .send();
+    assert_eq!(
+        origin.last("/passed").header("x-forwarded-host"),
+        Some("a.test")
+    );
+    assert!(
+        !larder
+            .get("/keyed")
+            .header("X-Forwarded-Host", "a.test")
+            .send()
+            .hit()
+    );
+    assert_eq!(
+        origin.last("/keyed").header("x-forwarded-host"),
+        Some("a.test")
+    );
+    assert!(
+        !larder
+            .get("/keyed")
+            .header("X-Forwarded-Host", "b.test")
+            .send()
+            .hit()
+    );
+    assert!(
+        larder
+            .get("/keyed")
+            .header("X-Forwarded-Host", "a.test")
+            .send()
+            .hit()
+    );
+}
+
+#[test]
+fn a_bypass_sees_the_query_as_it_came() {
+    for key in [
+        "query = \"page\"",
+        "query = \"none\"",
+        "query_except = \"preview\"",
+        "drop = \"preview\"",
+    ] {
+        let (_origin, larder) = site(
+            &[("Cache-Control", "max-age=60")],
+            &format!("[defaults]\nkey = {{ {key} }}\nbypass = {{ query = \"preview\" }}\n"),
+        );
+        larder.get("/").send();
+        let preview = larder.get("/?preview=1").send();
+        assert_eq!(
+            preview.parameter("fwd").as_deref(),
+            Some("bypass"),
+            "{key}: {}",
+            preview.said()
+        );
+    }
+}
+
+#[test]
+fn a_path_is_matched_however_it_is_encoded() {
+    let (_origin, larder) = site(
+        &[("Cache-Control", "max-age=60")],
+        "[[route]]\npath = \"/admin/*\"\ncache = false\n",
+    );
+    for target in ["/admin/x", "/%61dmin/x", "/admi%6E/x", "/admin/x?y"] {
+        assert!(!hit(&larder, target, &[]), "{target}");
+    }
+}
+
+#[test]
+fn an_ipv4_client_is_matched_on_a_socket_of_both_kinds() {
+    let origin = Origin::start();
+    origin.otherwise(|request| counted(request).cache("max-age=60"));
+    let config = format!(
+        "[[origin]]\nservers = {:?}\n[[route]]\nclient = \"127.0.0.1\"\ncache = false\n",
+        origin.url()
+    );
+    let binary = env!("CARGO_BIN_EXE_larder");
+    if std::net::TcpListener::bind("[::]:0").is_err() {
+        return;
+    }
+    let larder = Command::new(binary)
+        .args(["serve", "--listen", "[::]:0", "--admin", "127.0.0.1:0"])
+        .config(&config)
+        .start();
+    let port: u16 = larder.listeners()[0]
+        .rsplit(':')
+        .next()
+        .expect("a port")
+        .parse()
+        .expect("a port");
+    let address = std::net::SocketAddr::from(([127, 0, 0, 1], port));
+    for _ in 0..2 {
+        let answer = testkit::Client::connect(address).get("/").send();
+        assert_eq!(
+            answer.parameter("fwd").as_deref(),
+            Some("bypass"),
+            "{}",
+            answer.said()
+        );
+    }
+}

@@ -1,0 +1,135 @@
+//! Which origin answers, and what it is told.
+
+use super::routes::site;
+use crate::common::{Said, counted, start_with};
+use testkit::{Command, Origin, Reply};
+
+#[test]
+fn routes_are_tried_in_order_and_choose_the_origin() {
+    let (shop, blog) = (Origin::start(), Origin::start());
+    shop.otherwise(|_| Reply::ok().body("shop"));
+    blog.otherwise(|_| Reply::ok().body("blog"));
+    let config = format!(
+        "[[origin]]\nname = \"shop\"\nservers = \"{}\"\n[[origin]]\nname = \"blog\"\nservers = [\"{}\"]\n\
+         [[route]]\npath = \"/blog/shop/*\"\norigin = \"shop\"\n[[route]]\npath = \"/blog/*\"\norigin = \"blog\"\n\
+         [[route]]\norigin = \"shop\"\n",
+        shop.url(),
+        blog.url()
+    );
+    let larder = Command::serve(env!("CARGO_BIN_EXE_larder"))
+        .config(&config)
+        .start();
+    for (path, from) in [
+        ("/", "shop"),
+        ("/blog/", "blog"),
+        ("/blog/a", "blog"),
+        ("/blog/shop/a", "shop"),
+        ("/blogs", "shop"),
+    ] {
+        assert_eq!(larder.get(path).send().text(), from, "{path}");
+    }
+}
+
+#[test]
+fn headers_are_edited_both_ways() {
+    let (origin, larder) = site(
+        &[
+            ("Cache-Control", "max-age=60"),
+            ("Server", "app"),
+            ("X-Powered-By", "app"),
+        ],
+        "[defaults.request_headers]\nset = \"X-Set: ours\"\nadd = \"X-Add: ours\"\nremove = \"X-Drop\"\n\
+         [defaults.response_headers]\nset = \"X-Frame-Options: DENY\"\nadd = [\"X-Add: one\", \"X-Add: two\"]\nremove = [\"X-Powered-By\", \"Server\"]\n",
+    );
+    for expected in [false, true] {
+        let answer = larder
+            .get("/")
+            .header("X-Set", "theirs")
+            .header("X-Add", "theirs")
+            .header("X-Drop", "1")
+            .send();
+        assert_eq!(answer.hit(), expected);
+        assert_eq!(answer.headers("x-frame-options"), ["DENY"]);
+        assert_eq!(answer.headers("x-add"), ["one", "two"]);
+        assert_eq!(
+            (answer.header("server"), answer.header("x-powered-by")),
+            (None, None)
+        );
+    }
+    let asked = origin.last("/");
+    assert_eq!(asked.headers("x-set"), ["ours"]);
+    assert_eq!(asked.headers("x-add"), ["theirs", "ours"]);
+    assert_eq!(asked.header("x-drop"), None);
+}
+
+#[test]
+fn a_trusted_proxy_in_front_is_believed() {
+    let (origin, larder) =
+        start_with("trusted = \"127.0.0.0/8\"\n[[origin]]\nservers = \"{origin}\"\n");
+    origin.otherwise(|request| counted(request).cache("no-store"));
+    larder
+        .get("/")
+        .header("X-Forwarded-For", "192.0.2.7")
+        .header("X-Forwarded-Proto", "https")
+        .send();
+    let asked = origin.last("/");
+    assert_eq!(
+        asked.headers("x-forwarded-for").join(", "),
+        "192.0.2.7, 127.0.0.1"
+    );
+    assert_eq!(asked.header("x-forwarded-proto"), Some("https"));
+}
+
+#[test]
+fn the_origin_may_be_given_a_host_of_its_own() {
+    let (origin, larder) = site(
+        &[("Cache-Control", "max-age=60")],
+        "[defaults]\norigin_host = \"app.internal\"\n",
+    );
+    larder.get("/").header("Host", "shop.test").send();
+    assert_eq!(origin.last("/").headers("host"), ["app.internal"]);
+    assert!(
+        !larder.get("/").header("Host", "other.test").send().hit(),
+        "the key is the client's host"
+    );
+}
+
+#[test]
+fn several_servers_take_turns_and_one_that_is_down_is_left_out() {
+    let servers: Vec<Origin> = (0..3).map(|_| Origin::start()).collect();
+    for (number, server) in servers.iter().enumerate() {
+        server.otherwise(move |_| Reply::ok().cache("no-store").body(number.to_string()));
+    }
+    let urls: Vec<String> = servers
+        .iter()
+        .map(|server| format!("{:?}", server.url()))
+        .collect();
+    let config = format!("workers = 1\n[[origin]]\nservers = [{}]\n", urls.join(", "));
+    let larder = Command::serve(env!("CARGO_BIN_EXE_larder"))
+        .config(&config)
+        .start();
+    let ask = || larder.get("/").send().text();
+    let mut seen: Vec<String> = (0..9).map(|_| ask()).collect();
+    seen.sort();
+    assert_eq!(seen.concat(), "000111222", "round robin");
+    servers[1].stop();
+    let seen: Vec<String> = (0..12).map(|_| ask()).collect();
+    assert!(
+        !seen.concat().contains('1') && seen.iter().all(|text| text == "0" || text == "2"),
+        "{seen:?}"
+    );
+}
+
+#[test]
+fn an_origin_on_a_unix_socket_works() {
+    let path = testkit::scratch_dir().join("app.sock");
+    let origin = Origin::start_unix(&path);
+    origin.otherwise(|request| counted(request).cache("max-age=60"));
+    let config = format!("[[origin]]\nservers = \"unix:{}\"\n", path.display());
+    let larder = Command::serve(env!("CARGO_BIN_EXE_larder"))
+        .config(&config)
+        .start();
+    assert_eq!(larder.get("/").send().text(), "1");
+    assert!(larder.get("/").send().hit());
+    assert_eq!(origin.last("/").header("host"), Some("example.test"));
+}

@@ -1,0 +1,328 @@
+//! Partial responses in the store: kept, combined, completed (RFC 9111 sections 3.3 and 3.4).
+
+use super::ranges::{CONTENT, partial, range, ranged};
+use crate::common::{Said, start};
+use testkit::Reply;
+
+#[test]
+fn a_partial_response_is_stored_and_answers_what_it_holds() {
+    let (origin, larder) = partial();
+    let first = range(&larder, "bytes=5-14");
+    assert_eq!((first.status, first.text().as_str()), (206, "56789abcde"));
+    assert_eq!(first.header("content-range"), Some("bytes 5-14/20"));
+    assert_eq!(origin.last("/").header("range"), Some("bytes=5-14"));
+    for (asked, content) in [
+        ("bytes=5-14", "56789abcde"),
+        ("bytes=7-9", "789"),
+        ("bytes=14-14", "e"),
+    ] {
+        let answer = range(&larder, asked);
+        assert_eq!(
+            (answer.status, answer.text().as_str()),
+            (206, content),
+            "9111 section 3.3: {asked}"
+        );
+        assert!(answer.hit(), "9111 section 3.3: {asked}: {}", answer.said());
+    }
+    assert_eq!(origin.requests("/"), 1);
+}
+
+#[test]
+fn a_partial_response_is_never_sent_as_the_whole() {
+    let (origin, larder) = start();
+    origin.on("/", |request| match request.nth {
+        1 => ranged(request, CONTENT, "\"a\""),
+        _ => Reply::status(503).body("sorry"),
+    });
+    range(&larder, "bytes=5-14");
+    let whole = larder.get("/").send();
+    assert_ne!(
+        whole.status, 206,
+        "9111 section 3.3: MUST NOT answer a request without Range with a partial response"
+    );
+    assert_ne!(whole.text(), "56789abcde");
+}
+
+#[test]
+fn parts_are_combined() {
+    let (origin, larder) = partial();
+    range(&larder, "bytes=0-9");
+    range(&larder, "bytes=10-14");
+    let both = range(&larder, "bytes=5-12");
+    assert_eq!(
+        (both.status, both.text().as_str()),
+        (206, "56789abc"),
+        "9111 section 3.4"
+    );
+    assert!(both.hit(), "9111 section 3.4: {}", both.said());
+    assert_eq!(origin.requests("/"), 2);
+}
+
+#[test]
+fn a_partial_response_is_completed_with_a_range_of_our_own() {
+    let (origin, larder) = partial();
+    range(&larder, "bytes=0-9");
+    let whole = larder.get("/").send();
+    assert_eq!((whole.status, whole.text().as_str()), (200, CONTENT));
+    assert_eq!(
+        whole.parameter("fwd").as_deref(),
+        Some("partial"),
+        "9211 section 2.2: {}",
+        whole.said()
+    );
+    let asked = origin.last("/");
+    assert_eq!(
+        asked.header("range"),
+        Some("bytes=10-19"),
+        "9111 section 3.3: only what is missing"
+    );
+    assert_eq!(
+        asked.header("if-range"),
+        Some("\"a\""),
+        "9110 section 13.1.5: only of the same representation"
+    );
+    let hit = larder.get("/").send();
+    assert!(
+        hit.hit() && hit.text() == CONTENT,
+        "it is whole now: {}",
+        hit.said()
+    );
+}
+
+#[test]
+fn a_completion_of_something_that_has_changed_yields_the_new_whole() {
+    let (origin, larder) = start();
+    origin.on("/", |request| match request.nth {
+        1 => ranged(request, CONTENT, "\"a\""),
+        _ => ranged(request, "NEW CONTENT", "\"b\""),
+    });
+    range(&larder, "bytes=0-9");
+    for _ in 0..2 {
+        let whole = larder.get("/").send();
+        assert_eq!((whole.status, whole.text().as_str()), (200, "NEW CONTENT"));
+    }
+}
+
+#[test]
+fn parts_of_different_representations_are_never_combined() {
+    for (one, other) in [("\"a\"", "\"b\""), ("W/\"a\"", "W/\"a\""), ("", "")] {
+        let (origin, larder) = start();
+        origin.on("/", move |request| {
+            // The range is honoured whatever `If-Range` says, as a bad origin does.
+            let (content, tag) = if request.nth == 1 {
+                (CONTENT, one)
+            } else {
+                ("ABCDEFGHIJKLMNOPQRST", other)
+            };
+            let Some(range) = request.header("range") else {
+                return Reply::ok().cache("max-age=60").body(content);
+            };
+            let (first, last) = range
+                .trim_start_matches("bytes=")
+                .split_once('-')
+                .expect("a range");
+            let (first, last): (usize, usize) =
+                (first.parse().unwrap(), last.parse().unwrap_or(19));
+            let reply = Reply::status(206)
+                .cache("max-age=60")
+                .header("Content-Range", format!("bytes {first}-{last}/20"));
+            let reply = if tag.is_empty() {
+                reply
+            } else {
+                reply.header("ETag", tag)
+            };
+            reply.body(&content[first..=last])
+        });
+        range(&larder, "bytes=0-9");
+        range(&larder, "bytes=10-19");
+        for answer in [range(&larder, "bytes=5-14"), larder.get("/").send()] {
+            let text = answer.text();
+            let mixed = text.chars().any(|c| c.is_ascii_uppercase())
+                && text.chars().any(|c| !c.is_ascii_uppercase());
+            assert!(
+                !mixed,
+                "9111 section 3.4: MUST share a strong validator ({one} and {other}): {text}"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_a_part_covers_is_answered_however_it_is_asked_for() {
+    let (origin, larder) = partial();
+    range(&larder, "bytes=10-19");
+    for (asked, content) in [
+        ("bytes=-3", "hij"),
+        ("bytes=15-", "fghij"),
+        ("bytes=12-100", "cdefghij"),
+    ] {
+        let answer = range(&larder, asked);
+        assert_eq!(
+            (answer.status, answer.text().as_str()),
+            (206, content),
+            "{asked}"
+        );
+        assert!(answer.hit(), "9111 section 3.3: {asked}: {}", answer.said());
+    }
+    assert_eq!(origin.requests("/"), 1);
+}
+
+#[test]
+fn what_a_part_covers_only_in_part_is_answered_exactly() {
+    for asked in [
+        "bytes=0-14",
+        "bytes=10-19",
+        "bytes=0-19",
+        "bytes=-12",
+        "bytes=3-",
+    ] {
+        let (_origin, larder) = partial();
+        range(&larder, "bytes=5-14");
+        let answer = range(&larder, asked);
+        let (first, last) = match asked {
+            "bytes=0-14" => (0, 14),
+            "bytes=10-19" => (10, 19),
+            "bytes=0-19" => (0, 19),
+            "bytes=-12" => (8, 19),
+            _ => (3, 19),
+        };
+        assert_eq!(
+            (answer.status, answer.text().as_str()),
+            (206, &CONTENT[first..=last]),
+            "{asked}"
+        );
+        assert_eq!(
+            answer.header("content-range"),
+            Some(format!("bytes {first}-{last}/20").as_str()),
+            "{asked}"
+        );
+    }
+}
+
+#[test]
+fn conditions_and_head_see_the_whole_behind_a_part() {
+    let (_origin, larder) = partial();
+    range(&larder, "bytes=0-4");
+    let knows = larder
+        .get("/")
+        .header("Range", "bytes=0-4")
+        .header("If-None-Match", "\"a\"")
+        .send();
+    assert_eq!(knows.status, 304);
+    let other = larder
+        .get("/")
+        .header("Range", "bytes=0-4")
+        .header("If-Range", "\"b\"")
+        .send();
+    assert_eq!(
+        (other.status, other.text().as_str()),
+        (200, CONTENT),
+        "9110 section 13.1.5"
+    );
+    let head = larder.ask("HEAD", "/").send();
+    assert_eq!(
+        (head.status, head.header("content-length")),
+        (200, Some("20"))
+    );
+    assert_eq!(head.header("content-range"), None);
+}
+
+#[test]
+fn a_stale_part_is_validated_before_it_answers() {
+    let (origin, larder) = start();
+    origin.on("/", |request| {
+        match (request.nth, request.header("if-none-match")) {
+            (1, _) => ranged(request, CONTENT, "\"a\"").header("Age", "100"),
+            (_, Some("\"a\"")) => Reply::status(304)
+                .cache("max-age=60")
+                .header("ETag", "\"a\""),
+            _ => ranged(request, CONTENT, "\"a\""),
+        }
+    });
+    range(&larder, "bytes=0-4");
+    let second = range(&larder, "bytes=0-4");
+    assert_eq!(
+        (second.status, second.text().as_str()),
+        (206, "01234"),
+        "{:?}",
+        second.head
+    );
+    assert_eq!(origin.requests("/"), 2);
+    let third = range(&larder, "bytes=1-2");
+    assert!(
+        third.hit(),
+        "9111 section 4.3.4: {} after {}, asked with {:?}",
+        third.said(),
+        second.said(),
+        origin.recorded("/")[1].head
+    );
+}
+
+#[test]
+fn a_completion_that_cannot_be_combined_is_never_sent_for_the_whole() {
+    for (told, directives, tag) in [
+        ("bytes 10-19/20", "no-store", "\"a\""),
+        ("bytes 10-19/20", "private", "\"a\""),
+        ("bytes 10-19/*", "max-age=60", "\"a\""),
+        ("bytes 10-19/30", "max-age=60", "\"a\""),
+        ("bytes 10-19/20", "max-age=60", "\"b\""),
+        ("bytes 10-19/20", "max-age=60", ""),
+        ("nonsense", "max-age=60", "\"a\""),
+    ] {
+        let (origin, larder) = start();
+        origin.on("/", move |request| {
+            match (request.nth, request.header("range")) {
+                (1, _) | (_, None) => ranged(request, CONTENT, "\"a\""),
+                (_, Some(_)) => {
+                    let reply = Reply::status(206)
+                        .cache(directives)
+                        .header("Content-Range", told);
+                    let reply = if tag.is_empty() {
+                        reply
+                    } else {
+                        reply.header("ETag", tag)
+                    };
+                    reply.body(&CONTENT[10..])
+                }
+            }
+        });
+        range(&larder, "bytes=0-9");
+        let whole = larder.get("/").send();
+        assert_eq!(
+            (whole.status, whole.text().as_str()),
+            (200, CONTENT),
+            "9110 section 15.3.7: {told} {directives} {tag}"
+        );
+        assert_eq!(larder.get("/").send().text(), CONTENT);
+    }
+}
+
+#[test]
+fn a_completion_that_breaks_off_is_not_kept() {
+    let (origin, larder) = start();
+    origin.on("/", |request| match request.nth {
+        2 => {
+            let part = Reply::status(206)
+                .cache("max-age=60")
+                .header("ETag", "\"a\"");
+            part.header("Content-Range", "bytes 10-19/20")
+                .length(10)
+                .body("abc")
+                .cut()
+        }
+        _ => ranged(request, CONTENT, "\"a\""),
+    });
+    range(&larder, "bytes=0-9");
+    let broken = larder.get("/").send();
+    assert!(
+        broken.status == 502 || !broken.complete || broken.text() == CONTENT,
+        "{:?} {:?}",
+        broken.head,
+        broken.text()
+    );
+    let whole = larder.get("/").send();
+    assert_eq!(
+        (whole.status, whole.text().as_str(), whole.complete),
+        (200, CONTENT, true)
+    );
+}

@@ -1,0 +1,198 @@
+//! Answers that are too long to keep, that never end, or that nobody reads.
+
+use super::collapse::reading;
+use crate::common::{Said, serve, start};
+use testkit::{Gate, Larder, Origin, Reply, wait_until};
+
+#[test]
+fn one_that_outgrows_the_memory_passes_through_without_being_held() {
+    for (reply, known) in [
+        (Reply::ok().length(64 << 20), true),
+        (Reply::ok().chunked(), false),
+    ] {
+        let origin = Origin::start();
+        let larder = serve(&origin).args(["--memory", "4MiB"]).start();
+        let piece = vec![b'x'; 1 << 20];
+        let reply = reply.cache("max-age=60");
+        origin.reply("/", (0..64).fold(reply, |reply, _| reply.body(&piece)));
+        for round in 1..3 {
+            let answer = larder.get("/").send();
+            assert!(
+                answer.complete && answer.body.len() == 64 << 20,
+                "length known: {known}"
+            );
+            assert!(!answer.hit());
+            assert_eq!(origin.requests("/"), round);
+        }
+        let peak = peak_memory(&larder);
+        assert!(
+            peak < 4 + 60,
+            "{peak} MiB in use at most, length known: {known}"
+        );
+    }
+}
+
+/// The most memory that the process ever had, in MiB.
+fn peak_memory(larder: &Larder) -> u64 {
+    let status =
+        std::fs::read_to_string(format!("/proc/{}/status", larder.id())).expect("a process");
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))
+        .expect("a line");
+    line.trim()
+        .trim_end_matches(" kB")
+        .trim()
+        .parse::<u64>()
+        .expect("a number")
+        / 1024
+}
+
+#[test]
+fn events_pass_one_by_one_and_streams_are_not_shared() {
+    let (origin, larder) = start();
+    let (first, second) = (Gate::new(), Gate::new());
+    let reply = Reply::ok()
+        .header("Content-Type", "text/event-stream")
+        .chunked();
+    origin.reply(
+        "/",
+        reply
+            .body("data: 1\n\n")
+            .hold(&first)
+            .body("data: 2\n\n")
+            .hold(&second)
+            .body("data: 3\n\n"),
+    );
+    let (mut client, mut response) = reading(&larder, "/", "data: 1\n\n");
+    let (_other, _) = reading(&larder, "/", "data: 1\n\n");
+    assert_eq!(
+        origin.requests("/"),
+        2,
+        "each reader has a stream of its own"
+    );
+    first.open();
+    client.read_body_exactly(&mut response, 9);
+    assert_eq!(response.text(), "data: 1\n\ndata: 2\n\n");
+    second.open();
+    client.read_content(&mut response);
+    assert!(response.complete);
+}
+
+#[test]
+fn a_stream_that_never_ends_ends_with_its_client() {
+    let (origin, larder) = start();
+    let reply = Reply::ok()
+        .header("Content-Type", "text/event-stream")
+        .chunked();
+    origin.reply("/", reply.body("data: 1\n\n").until_client_leaves());
+    let reader = reading(&larder, "/", "data: 1\n\n");
+    drop(reader);
+    wait_until("the origin is let go", || origin.abandoned("/") == 1);
+}
+
+#[test]
+fn a_slow_follower_does_not_slow_the_others() {
+    let (origin, larder) = start();
+    let body = vec![b'x'; 8 << 20];
+    origin.reply("/", Reply::ok().cache("max-age=60").chunked().body(&body));
+    let slow = larder.get("/").begin();
+    origin.wait_requests("/", 1);
+    let fast = larder.get("/").send();
+    assert!(fast.complete && fast.body.len() == body.len());
+    drop(slow);
+}
+
+#[test]
+fn one_that_outgrows_the_limit_while_others_follow_reaches_all_of_them() {
+    let config = "[[origin]]\nservers = \"{origin}\"\n[defaults]\nlargest_body = \"100KiB\"\n";
+    let (origin, larder) = crate::common::start_with(config);
+    let gate = Gate::new();
+    let (start, rest) = (vec![b'a'; 50_000], vec![b'b'; 200_000]);
+    origin.reply(
+        "/",
+        Reply::ok()
+            .cache("max-age=60")
+            .chunked()
+            .body(&start)
+            .hold(&gate)
+            .body(&rest),
+    );
+    let mut readers: Vec<_> = (0..3)
+        .map(|_| {
+            let mut client = larder.get("/").begin();
+            let response = client.read_head();
+            (client, response)
+        })
+        .collect();
+    gate.wait_reached();
+    gate.open();
+    for (client, response) in &mut readers {
+        client.read_content(response);
+        assert!(
+            response.complete && response.body.len() == 250_000,
+            "{} bytes",
+            response.body.len()
+        );
+        assert!(response.body[..50_000] == start && response.body[50_000..] == rest);
+    }
+    assert!(!larder.get("/").send().hit());
+}
+
+#[test]
+fn a_client_that_leaves_before_the_head_lets_the_origin_go() {
+    let (origin, larder) = start();
+    origin.reply("/", Reply::ok().hang());
+    origin.reply("/post", Reply::ok().hang());
+    let clients = [
+        larder.get("/").begin(),
+        larder.ask("POST", "/post").body("x").begin(),
+    ];
+    origin.wait_requests("/", 1);
+    origin.wait_requests("/post", 1);
+    drop(clients);
+    wait_until("both fetches were cancelled", || {
+        origin.abandoned("/") == 1 && origin.abandoned("/post") == 1
+    });
+}
+
+#[test]
+fn a_client_that_does_not_read_holds_the_origin_back() {
+    for reply in [
+        Reply::ok().cache("no-store"),
+        Reply::ok().cache("max-age=60"),
+    ] {
+        let origin = Origin::start();
+        let larder = serve(&origin).args(["--memory", "4MiB"]).start();
+        origin.reply("/endless", reply.chunked().endless(vec![b'x'; 1 << 20]));
+        origin.reply("/", Reply::ok().cache("no-store").body(vec![b'y'; 1 << 20]));
+        let mut idle = larder.get("/endless").begin();
+        idle.read_head();
+        for _ in 0..50 {
+            assert_eq!(larder.get("/").send().body.len(), 1 << 20);
+        }
+        let peak = peak_memory(&larder);
+        assert!(peak < 64, "{peak} MiB in use at most");
+    }
+}
+
+#[test]
+fn a_stream_of_events_that_may_be_stored_still_passes_one_by_one() {
+    for cache in ["no-cache", "max-age=60"] {
+        let (origin, larder) = start();
+        let gate = Gate::new();
+        let reply = Reply::ok()
+            .cache(cache)
+            .header("Content-Type", "text/event-stream")
+            .chunked();
+        origin.reply(
+            "/",
+            reply.body("data: 1\n\n").hold(&gate).body("data: 2\n\n"),
+        );
+        let (mut client, mut response) = reading(&larder, "/", "data: 1\n\n");
+        gate.wait_reached();
+        gate.open();
+        client.read_content(&mut response);
+        assert_eq!(response.text(), "data: 1\n\ndata: 2\n\n");
+    }
+}
