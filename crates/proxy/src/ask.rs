@@ -1,8 +1,9 @@
 //! What a request asks for, once it has been received: normalised, routed, keyed.
 
 use crate::{
+    cache::OwnSite,
     listen::{Connection, InterimSink},
-    policy::{KeySpec, Policy, Route, Site},
+    policy::{KeySpec, Policy, Route},
     routing,
 };
 use http::{HeaderMap, HeaderValue, Method, Uri, Version, header};
@@ -17,7 +18,7 @@ use std::{borrow::Cow, rc::Rc, sync::Arc, time::Instant};
 /// A request that may be answered from the store. Everything but its content.
 #[derive(Debug)]
 pub struct Ask {
-    pub site: Rc<Arc<Site>>,
+    pub site: OwnSite,
     /// Index of the route taken.
     pub route: usize,
     pub method: Method,

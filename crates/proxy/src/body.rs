@@ -82,10 +82,11 @@ impl Content {
             Self::Origin(body) => loop {
                 // Trailers are not passed on (RFC 9110 section 6.5.1 lets an intermediary drop them).
                 match ready!(Pin::new(&mut **body).poll_frame(context)) {
-                    Some(Ok(frame)) => match frame.into_data() {
-                        Ok(data) => return Poll::Ready(Some(Ok(data))),
-                        Err(_) => continue,
-                    },
+                    Some(Ok(frame)) => {
+                        if let Ok(data) = frame.into_data() {
+                            return Poll::Ready(Some(Ok(data)));
+                        }
+                    }
                     Some(Err(error)) => return Poll::Ready(Some(Err(error.into()))),
                     None => return Poll::Ready(None),
                 }

@@ -55,10 +55,13 @@ pub struct Worker {
     pub(crate) heads: RefCell<Heads>,
 }
 
-/// This worker's own reference to the site's say: cloning it touches no memory that other workers write.
+/// The site's say, counted by one worker alone: cloning it touches no memory that other workers write.
+pub(crate) type OwnSite = Rc<Arc<Site>>;
+
+/// A worker's view of the site's say, and the latest that it is held against.
 struct SiteView {
     latest: arc_swap::Cache<Arc<ArcSwap<Site>>, Arc<Site>>,
-    own: Rc<Arc<Site>>,
+    own: OwnSite,
 }
 
 impl Worker {
@@ -82,7 +85,7 @@ impl Worker {
     }
 
     /// The site's say as it stands.
-    pub(crate) fn site(&self) -> Rc<Arc<Site>> {
+    pub(crate) fn site(&self) -> OwnSite {
         let mut view = self.site.borrow_mut();
         let view = &mut *view;
         let latest = view.latest.load();

@@ -28,9 +28,12 @@ pub enum Landed {
 /// Flights under way, by cache key (and range). Shared by all workers.
 #[derive(Debug)]
 pub struct Flights {
-    shards: Box<[Mutex<HashMap<Box<[u8]>, Flying>>]>,
+    shards: Box<[Shard]>,
     hasher: RandomState,
 }
+
+/// The flights whose keys fall together.
+type Shard = Mutex<HashMap<Box<[u8]>, Flying>>;
 
 #[derive(Debug)]
 struct Flying {
@@ -116,7 +119,7 @@ impl Flights {
             .remove(key);
     }
 
-    fn shard(&self, key: &[u8]) -> &Mutex<HashMap<Box<[u8]>, Flying>> {
+    fn shard(&self, key: &[u8]) -> &Shard {
         &self.shards[self.hasher.hash_one(key) as usize % self.shards.len()]
     }
 }

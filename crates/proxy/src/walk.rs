@@ -45,10 +45,6 @@ use receive::Received;
 use std::{pin::Pin, rc::Rc};
 
 /// An answer, or the wait for one.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "a hit shall not allocate for its own answer"
-)]
 pub enum Answer {
     /// Ready: answered without waiting.
     Now(Response<ReplyBody>),

@@ -273,8 +273,11 @@ pub enum Destination {
     /// It takes the place of the fill in this stored response.
     Whole { key: Vec<u8>, stored: Arc<Stored> },
     /// It is given to this function, which stores it (parts, answers to POST).
-    Then(Box<dyn FnOnce(&Worker, Body)>),
+    Then(StoreBody),
 }
+
+/// What stores a complete body.
+type StoreBody = Box<dyn FnOnce(&Worker, Body)>;
 
 impl Pump {
     /// Runs until the body has ended, has failed, or nobody wants it any more.
@@ -289,8 +292,9 @@ impl Pump {
                     if received > self.largest && !self.writer.is_spilled() {
                         self.stop_keeping();
                     }
-                    if self.writer.push(&data) == Pushed::Spilled {
-                        self.forget();
+                    match self.writer.push(&data) {
+                        Pushed::Kept => self.worker.cache.memory.make_room(),
+                        Pushed::Spilled => self.forget(),
                     }
                     self.wait_for_room().await;
                 }

@@ -48,7 +48,7 @@ pub async fn bypass(
     let ask = Rc::new(ask);
     match pass(&worker, &ask, content, why, upgrade).await {
         Ok(response) => response,
-        Err(failure) => deliver::failed_forward(&worker, &ask, &failure, failed(why, &failure)),
+        Err(failure) => deliver::failed_forward(&worker, &ask, &failure, &failed(why, &failure)),
     }
 }
 
@@ -73,7 +73,7 @@ fn forward(why: Bypassed) -> Forward {
 async fn pass(
     worker: &Rc<Worker>,
     ask: &Rc<Ask>,
-    content: RequestBody,
+    received: RequestBody,
     why: Bypassed,
     upgrade: Option<Upgrade>,
 ) -> Result<Response<ReplyBody>, Failure> {
@@ -84,14 +84,13 @@ async fn pass(
         fields.insert(header::UPGRADE, upgrade.protocol.clone());
         fields.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
     }
-    let content_free = content.is_end_stream();
-    let body = request_body(ask, content)?;
+    let body = request_body(ask, received)?;
     let request = outbound::as_it_came(ask, fields, body)?;
     let interim = ask.interim.clone();
     let context = origin::Context {
         hash: fetch::hash(ask.key.as_bytes()),
         interim: Some(Box::new(move |status, fields| interim.send(status, fields))),
-        repeatable: content_free && ask.method.is_idempotent(),
+        repeatable: !ask.has_content && ask.method.is_idempotent(),
     };
     let ticket = worker.cache.memory.begin(ask.key.as_bytes());
     let began = Instant::now();
@@ -262,7 +261,7 @@ fn switch(
     outcome: &Outcome,
 ) -> Response<ReplyBody> {
     let Some(client) = client else {
-        return deliver::failure(worker, ask, Failure::UnaskedSwitch);
+        return deliver::failure(worker, ask, &Failure::UnaskedSwitch);
     };
     let origin = hyper::upgrade::on(&mut response);
     tokio::task::spawn_local(async move {

@@ -64,7 +64,7 @@ pub fn raw(
     ask: &Ask,
     head: response::Parts,
     content: Content,
-    outcome: Outcome,
+    outcome: &Outcome,
 ) -> Response<ReplyBody> {
     let condition = client_condition(ask, &head);
     let response::Parts {
@@ -74,7 +74,7 @@ pub fn raw(
         ..
     } = head;
     fields::remove_hop_by_hop(&mut fields);
-    if strips_cookies(ask, &outcome) {
+    if strips_cookies(ask, outcome) {
         fields.remove(header::SET_COOKIE);
     }
     admit::complete(ask, version, &mut fields, receive::now());
@@ -96,7 +96,7 @@ pub fn raw(
         status,
         fields,
         content,
-        &outcome,
+        outcome,
         Duration::ZERO,
     )
 }
@@ -109,9 +109,9 @@ fn strips_cookies(ask: &Ask, outcome: &Outcome) -> bool {
 }
 
 /// Our own error to a request that has a route.
-pub fn failure(worker: &Worker, ask: &Ask, failure: Failure) -> Response<ReplyBody> {
+pub fn failure(worker: &Worker, ask: &Ask, failure: &Failure) -> Response<ReplyBody> {
     let outcome = Outcome::failed(failure.clone());
-    failed_forward(worker, ask, &failure, outcome)
+    failed_forward(worker, ask, failure, &outcome)
 }
 
 /// As [`failure`], after an origin was asked.
@@ -119,7 +119,7 @@ pub fn failed_forward(
     worker: &Worker,
     ask: &Ask,
     failure: &Failure,
-    outcome: Outcome,
+    outcome: &Outcome,
 ) -> Response<ReplyBody> {
     let (status, fields, content) = error_page(failure);
     let content = if ask.method == Method::HEAD {
@@ -133,7 +133,7 @@ pub fn failed_forward(
         status,
         fields,
         content,
-        &outcome,
+        outcome,
         Duration::ZERO,
     )
 }

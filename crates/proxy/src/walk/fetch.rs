@@ -5,7 +5,7 @@ use crate::{
     body::Content,
     cache::Worker,
     error::Failure,
-    outcome::{Detail, Unkept, bump},
+    outcome::{Detail, bump},
     walk::{
         admit::{self, Pump, Times},
         lookup::{Need, wanted_part},

@@ -30,7 +30,7 @@ pub fn begin_fill(worker: &Worker) -> (Arc<Fill>, Writer) {
 /// Answers a request that needs an origin.
 pub async fn forward(worker: Rc<Worker>, ask: Rc<Ask>, need: Need) -> Response<ReplyBody> {
     if ask.directives.only_if_cached {
-        return deliver::failure(&worker, &ask, Failure::OnlyIfCached);
+        return deliver::failure(&worker, &ask, &Failure::OnlyIfCached);
     }
     if goes_alone(&worker, &ask) {
         return alone(worker, ask, need).await;
@@ -57,7 +57,7 @@ pub async fn forward(worker: Rc<Worker>, ask: Rc<Ask>, need: Need) -> Response<R
             let response = match fetched {
                 Ok(fetched) => answer(&worker, &ask, &need, fetched),
                 // The task ended without a word: it panicked.
-                Err(_) => deliver::failure(&worker, &ask, Failure::Internal),
+                Err(_) => deliver::failure(&worker, &ask, &Failure::Internal),
             };
             if !deliver::reads_fill(&response) {
                 // The client has all it wants; the fill goes on for those to come.
@@ -210,71 +210,70 @@ pub fn answer(
     need: &Need,
     fetched: Fetched,
 ) -> Response<ReplyBody> {
-    let Fetched {
-        landing,
-        origin_status,
-        origin_time,
-    } = fetched;
-    let mut outcome = Outcome {
-        origin_time: Some(origin_time),
-        ..Outcome::forwarded(need.why)
-    };
-    let handled = |stored| Handled::Forwarded {
-        why: need.why,
-        status: origin_status,
-        stored,
-        collapsed: false,
-    };
-    match landing {
+    let outcome = outcome(need, &fetched);
+    let hit = match fetched.landing {
         Landing::Stored {
             stored,
             reader,
-            kept,
             own,
             ..
-        } => {
-            outcome.handled = handled(kept.is_ok());
-            outcome.ttl = stored
-                .facts
-                .remaining(receive::now())
-                .map(|left| left.as_secs() as i64);
-            outcome.detail = kept.err().or_else(|| need.detail.clone());
-            deliver::stored(
-                worker,
-                ask,
-                Hit {
-                    stored,
-                    reader,
-                    outcome,
-                    own,
-                },
-            )
-        }
-        Landing::Stale { stored, why } => {
-            outcome.handled = handled(false);
-            outcome.ttl = Some(lookup::stale_ttl(&stored, receive::now()));
-            outcome.detail = Some(Detail::StaleOnFailure(why));
-            deliver::stored(
-                worker,
-                ask,
-                Hit {
-                    stored,
-                    reader: None,
-                    outcome,
-                    own: None,
-                },
-            )
-        }
-        Landing::Raw {
-            head, content, why, ..
-        } => {
-            outcome.handled = handled(why.is_none());
-            outcome.detail = why;
-            deliver::raw(worker, ask, head, content, outcome)
+        } => Hit {
+            stored,
+            reader,
+            outcome,
+            own,
+        },
+        Landing::Stale { stored, .. } => Hit {
+            stored,
+            reader: None,
+            outcome,
+            own: None,
+        },
+        Landing::Raw { head, content, .. } => {
+            return deliver::raw(worker, ask, head, content, &outcome);
         }
         Landing::Failed(failure) => {
-            outcome.detail = Some(Detail::Failed(failure.clone()));
-            deliver::failed_forward(worker, ask, &failure, outcome)
+            return deliver::failed_forward(worker, ask, &failure, &outcome);
         }
+    };
+    deliver::stored(worker, ask, hit)
+}
+
+/// What is told of a fetch.
+fn outcome(need: &Need, fetched: &Fetched) -> Outcome {
+    let forwarded = Outcome {
+        origin_time: Some(fetched.origin_time),
+        ..Outcome::forwarded(need.why)
+    };
+    let (stored, ttl, detail) = match &fetched.landing {
+        Landing::Stored { stored, kept, .. } => {
+            let left = stored.facts.remaining(receive::now());
+            let detail = kept.clone().err().or_else(|| need.detail.clone());
+            let ttl = left.map(|left| left.as_secs().cast_signed());
+            (kept.is_ok(), ttl, detail)
+        }
+        Landing::Stale { stored, why } => {
+            let ttl = lookup::stale_ttl(stored, receive::now());
+            (false, Some(ttl), Some(Detail::StaleOnFailure(why)))
+        }
+        Landing::Raw { why, .. } => (why.is_none(), None, why.clone()),
+        Landing::Failed(failure) => {
+            let detail = Some(Detail::Failed(failure.clone()));
+            return Outcome {
+                detail,
+                ..forwarded
+            };
+        }
+    };
+    Outcome {
+        handled: Handled::Forwarded {
+            why: need.why,
+            status: fetched.origin_status,
+            stored,
+            collapsed: false,
+        },
+        ttl,
+        detail,
+        ..forwarded
     }
 }

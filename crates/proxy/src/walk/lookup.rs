@@ -128,7 +128,7 @@ fn judge(
         })
     };
     let outcome = match reuse::judge(&stored.facts, &ask.directives, &site, now) {
-        Verdict::Fresh(remaining) => Outcome::hit(remaining.as_secs() as i64),
+        Verdict::Fresh(remaining) => Outcome::hit(remaining.as_secs().cast_signed()),
         Verdict::Stale(reason) => {
             let ttl = stale_ttl(&stored, now);
             Outcome {

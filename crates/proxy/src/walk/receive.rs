@@ -2,7 +2,7 @@
 
 use crate::{
     ask::{Ask, Key, Upgrade, chosen},
-    cache::Worker,
+    cache::{OwnSite, Worker},
     error::Failure,
     listen::{Connection, InterimSink, RequestBody},
     policy::Site,
@@ -16,7 +16,6 @@ use std::{
     borrow::Cow,
     net::IpAddr,
     rc::Rc,
-    sync::Arc,
     time::{Instant, SystemTime},
 };
 
@@ -33,7 +32,7 @@ pub enum Received {
 /// A request that ends here; it has no route yet.
 pub struct Refusal {
     pub failure: Failure,
-    pub site: Rc<Arc<Site>>,
+    pub site: OwnSite,
 }
 
 /// The present moment.
@@ -81,7 +80,7 @@ struct Beside {
 }
 
 fn read(
-    site: &Rc<Arc<Site>>,
+    site: &OwnSite,
     parts: http::request::Parts,
     connection: &Rc<Connection>,
     interim: InterimSink,
