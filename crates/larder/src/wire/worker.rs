@@ -56,11 +56,6 @@ impl Workers {
             .collect()
     }
 
-    /// How many there are.
-    pub fn count(&self) -> usize {
-        self.workers.len()
-    }
-
     /// Gives each worker its socket of one listener.
     pub fn serve(&self, orders: impl IntoIterator<Item = Order>) {
         for (worker, order) in self.workers.iter().zip(orders) {
