@@ -10,24 +10,35 @@ use std::{
     path::{Path, PathBuf},
     process::{Child, ExitStatus, Stdio},
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, Once, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
     thread,
 };
 
-/// A new empty directory of this test's own. It is left behind in the system's directory for temporary files.
+/// A new empty directory of this test's own, among the system's temporary files. What test processes that have ended left
+/// behind is removed by the next one.
 pub fn scratch_dir() -> PathBuf {
     static COUNT: AtomicUsize = AtomicUsize::new(0);
-    let name = format!(
-        "larder-test-{}-{}",
-        std::process::id(),
-        COUNT.fetch_add(1, Ordering::Relaxed)
-    );
-    let path = std::env::temp_dir().join(name);
-    let _ = fs::remove_dir_all(&path);
+    static SWEEP: Once = Once::new();
+    let all = std::env::temp_dir().join("larder-tests");
+    SWEEP.call_once(|| sweep(&all));
+    let own = all.join(std::process::id().to_string());
+    let path = own.join(COUNT.fetch_add(1, Ordering::Relaxed).to_string());
     fs::create_dir_all(&path).expect("a directory for temporary files");
     path
+}
+
+/// Removes the directories of processes that have ended, and of an earlier one with our own number.
+fn sweep(all: &Path) {
+    let own = std::process::id().to_string();
+    for entry in fs::read_dir(all).into_iter().flatten().flatten() {
+        let process = entry.file_name();
+        if process == *own || !Path::new("/proc").join(&process).exists() {
+            // Another test process may be at it as well.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
 }
 
 /// A command line of `larder` being put together.
