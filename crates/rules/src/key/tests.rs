@@ -41,49 +41,6 @@ fn nothing_to_do_is_borrowed() {
     }
 }
 
-#[test]
-fn targets_in_each_form() {
-    for (written, path, query) in [
-        ("/", "/", None),
-        ("/a?b=%7e", "/a", Some("b=~")),
-        ("/?", "/", Some("")),
-        ("/a?b?c", "/a", Some("b?c")),
-        ("//a/b", "//a/b", None),
-        ("http://a.example", "/", None),
-        ("HTTPS://a.example?x", "/", Some("x")),
-        ("http://a.example/p?q", "/p", Some("q")),
-        ("*", "*", None),
-    ] {
-        let target = Target::parse(written, true).unwrap();
-        assert_eq!(
-            (&*target.path, target.query.as_deref()),
-            (path, query),
-            "{written}"
-        );
-    }
-}
-
-#[test]
-fn targets_that_are_refused() {
-    for (written, strict, why) in [
-        ("", false, BadTarget::Form),
-        ("a.example:443", false, BadTarget::Form),
-        ("ftp://a.example/", false, BadTarget::Form),
-        ("http:///x", false, BadTarget::Form),
-        ("**", false, BadTarget::Form),
-        ("/a b", true, BadTarget::Bytes),
-        ("/é", true, BadTarget::Bytes),
-        ("/%4", true, BadTarget::Bytes),
-        ("/%gg", true, BadTarget::Bytes),
-        ("/a#b", true, BadTarget::Bytes),
-    ] {
-        assert_eq!(Target::parse(written, strict), Err(why), "{written}");
-    }
-    for kept in ["/a b", "/é", "/%4", "/a#b"] {
-        assert_eq!(Target::parse(kept, false).unwrap().path, kept);
-    }
-}
-
 /// RFC 9110 section 4.2.3: scheme and host are case-insensitive, the default port is the same as none.
 #[test]
 fn hosts_have_one_spelling() {
@@ -225,11 +182,8 @@ proptest! {
     }
 
     #[test]
-    fn a_target_of_any_bytes_has_a_path(written in "[ -~é]{0,30}", strict: bool) {
-        if let Ok(target) = Target::parse(&written, strict) {
-            prop_assert!(target.path == "*" || target.path.starts_with('/'));
-            prop_assert!(!target.path.contains('?'));
-        }
+    fn normalizing_makes_no_delimiter(part in "(%2F|%3[fF]|%23|%26|%[0-7][0-9a-f]|[a-z]){0,8}") {
+        prop_assert!(!normalize(&part).contains(['/', '?', '#', '&', '=', ' ']));
     }
 
     #[test]
