@@ -80,7 +80,27 @@ mod tests {
         assert!(table.knows(b"k", Time::from_secs(1_000_000 + SECONDS - 1)));
         assert!(!table.knows(b"k", Time::from_secs(1_000_000 + SECONDS)));
         assert!(!table.knows(b"other", now));
+        table.remember(b"k", Time::from_secs(1_000_005));
+        assert!(table.knows(b"k", Time::from_secs(1_000_005 + SECONDS - 1)));
         table.forget(b"k");
+        assert!(!table.knows(b"k", now));
+    }
+
+    #[test]
+    fn keys_of_one_slot_replace_each_other_and_are_never_mixed_up() {
+        let table = HitForMiss::default();
+        let now = Time::from_secs(1_000_000);
+        let slot = |key: &[u8]| std::ptr::from_ref(table.place(key).0);
+        let other = (0..1_u64 << 24)
+            .map(u64::to_be_bytes)
+            .find(|key| slot(key) == slot(b"k") && table.place(key).1 != table.place(b"k").1)
+            .expect("every slot is met sooner or later");
+        table.remember(b"k", now);
+        assert!(!table.knows(&other, now));
+        table.forget(&other);
+        assert!(table.knows(b"k", now), "another key was forgotten");
+        table.remember(&other, now);
+        assert!(table.knows(&other, now));
         assert!(!table.knows(b"k", now));
     }
 }

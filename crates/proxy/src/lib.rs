@@ -14,6 +14,8 @@ pub mod listen;
 pub mod outcome;
 pub mod policy;
 pub mod routing;
+#[cfg(test)]
+mod sample;
 pub mod walk;
 
 pub use body::ReplyBody;

@@ -361,3 +361,6 @@ impl Drop for Ending {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

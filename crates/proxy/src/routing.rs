@@ -172,21 +172,4 @@ pub fn cookies(line: &str) -> impl Iterator<Item = (&str, &str)> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_suffix_matches_subdomains_only() {
-        let pattern = HostPattern::Suffix("example.com".into());
-        assert!(pattern.matches("a.example.com"));
-        assert!(!pattern.matches("example.com"));
-        assert!(!pattern.matches("badexample.com"));
-        assert!(!pattern.matches(".example.com"));
-    }
-
-    #[test]
-    fn cookies_are_split_as_browsers_write_them() {
-        let found: Vec<_> = cookies("a=1; b=2;c = 3; junk; d=").collect();
-        assert_eq!(found, [("a", "1"), ("b", "2"), ("c", "3"), ("d", "")]);
-    }
-}
+mod tests;

@@ -21,7 +21,7 @@ pub struct InterimSink(Option<(Arc<Watch>, u32)>);
 
 impl InterimSink {
     /// For clients that cannot be told.
-    pub(super) fn deaf() -> Self {
+    pub(crate) fn deaf() -> Self {
         Self(None)
     }
 

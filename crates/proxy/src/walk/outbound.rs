@@ -233,3 +233,6 @@ fn assemble(
     *request.headers_mut() = fields;
     request
 }
+
+#[cfg(test)]
+mod tests;

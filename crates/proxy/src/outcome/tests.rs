@@ -1,0 +1,119 @@
+use super::*;
+
+fn stale(detail: Detail) -> Outcome {
+    Outcome {
+        detail: Some(detail),
+        ..Outcome::hit(-1)
+    }
+}
+
+fn answered(why: Forward, status: u16) -> Outcome {
+    Outcome {
+        handled: Handled::Forwarded {
+            why,
+            status: Some(status),
+            stored: true,
+            collapsed: false,
+        },
+        ..Outcome::forwarded(why)
+    }
+}
+
+/// The values of nginx's `$upstream_cache_status`, and `NONE` where it writes nothing.
+#[test]
+fn each_outcome_in_the_words_of_nginx() {
+    for (outcome, word) in [
+        (Outcome::hit(5), "HIT"),
+        (
+            stale(Detail::Stale(StaleReason::WhileRevalidate)),
+            "UPDATING",
+        ),
+        (stale(Detail::Stale(StaleReason::MaxStale)), "STALE"),
+        (stale(Detail::StaleOnFailure("refused")), "STALE"),
+        (Outcome::forwarded(Forward::Bypass), "BYPASS"),
+        (Outcome::forwarded(Forward::Method), "BYPASS"),
+        (Outcome::forwarded(Forward::Stale), "EXPIRED"),
+        (Outcome::forwarded(Forward::Request), "EXPIRED"),
+        (Outcome::forwarded(Forward::UriMiss), "MISS"),
+        (Outcome::forwarded(Forward::VaryMiss), "MISS"),
+        (Outcome::forwarded(Forward::Miss), "MISS"),
+        (Outcome::forwarded(Forward::Partial), "MISS"),
+        (answered(Forward::Stale, 200), "EXPIRED"),
+        (answered(Forward::Stale, 304), "REVALIDATED"),
+        (Outcome::failed(Failure::OnlyIfCached), "NONE"),
+    ] {
+        assert_eq!(outcome.nginx_word(), word, "{outcome:?}");
+    }
+}
+
+fn read<const N: usize>(counters: &[AtomicU64; N]) -> [u64; N] {
+    std::array::from_fn(|index| counters[index].load(Relaxed))
+}
+
+#[test]
+fn every_answer_is_counted_once_by_kind_and_once_by_status() {
+    let counters = Counters::default();
+    counters.count(&Outcome::hit(5), StatusCode::OK);
+    counters.count(&stale(Detail::Stale(StaleReason::MaxStale)), StatusCode::OK);
+    counters.count(
+        &stale(Detail::StaleOnFailure("refused")),
+        StatusCode::NOT_FOUND,
+    );
+    counters.count(&Outcome::failed(Failure::Loop), StatusCode::LOOP_DETECTED);
+    for why in FORWARDS {
+        counters.count(&answered(why, 304), StatusCode::MOVED_PERMANENTLY);
+    }
+    assert_eq!(read(&counters.hits), [1, 1, 1]);
+    assert_eq!(read(&counters.forwarded), [1; FORWARDS.len()]);
+    assert_eq!(read(&counters.statuses), [0, 2, 8, 1, 1]);
+    let rest = [
+        &counters.own,
+        &counters.stored,
+        &counters.validated,
+        &counters.collapsed,
+    ];
+    assert_eq!(rest.map(|counter| counter.load(Relaxed)), [1, 8, 8, 0]);
+}
+
+#[test]
+fn origin_times_fall_into_the_bucket_whose_bound_they_do_not_pass() {
+    let counters = Counters::default();
+    for millis in [0, 1, 2, 3, 10_000, 10_001] {
+        counters.count_origin(Duration::from_millis(millis));
+    }
+    let buckets = read(&counters.origin_times);
+    assert_eq!(buckets, [2, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1]);
+    assert_eq!(counters.origin_time_sum_us.load(Relaxed), 20_007_000);
+}
+
+#[test]
+fn a_record_that_the_log_does_not_take_is_counted_as_lost() {
+    let (log, lines) = std::sync::mpsc::sync_channel(1);
+    let counters = Arc::new(Counters::default());
+    for _ in 0..3 {
+        let mut ending = Ending::new(record(), Instant::now(), log.clone(), counters.clone());
+        ending.sent(7);
+        ending.sent(5);
+    }
+    assert_eq!(lines.try_recv().map(|record| record.bytes), Ok(12));
+    assert_eq!(counters.log_lost.load(Relaxed), 2);
+}
+
+fn record() -> Record {
+    Record {
+        client: None,
+        method: Method::GET,
+        target: "/".to_owned(),
+        host: "a.example".to_owned(),
+        version: Version::HTTP_11,
+        status: StatusCode::OK,
+        referer: None,
+        user_agent: None,
+        cache: "HIT",
+        detail: None,
+        origin_time: None,
+        at_ms: 0,
+        took: Duration::ZERO,
+        bytes: 0,
+    }
+}

@@ -1,0 +1,211 @@
+use super::*;
+use crate::sample::{fields, key_spec, policy, route};
+use http::HeaderValue;
+use proptest::prelude::*;
+use regex::Regex;
+
+fn regex(pattern: &str) -> Regex {
+    Regex::new(pattern).expect("valid")
+}
+
+fn named(name: TextPattern, value: Option<&str>) -> NamePattern {
+    NamePattern {
+        name,
+        value: value.map(regex),
+    }
+}
+
+#[test]
+fn hosts() {
+    let suffix = HostPattern::Suffix("example.com".into());
+    let exact = HostPattern::Exact("example.com".into());
+    for (pattern, host, expected) in [
+        (&exact, "example.com", true),
+        (&exact, "a.example.com", false),
+        (&suffix, "a.example.com", true),
+        (&suffix, "a.b.example.com", true),
+        (&suffix, "example.com", false),
+        (&suffix, "badexample.com", false),
+        (&suffix, ".example.com", false),
+        (&HostPattern::Any, "", true),
+    ] {
+        assert_eq!(pattern.matches(host), expected, "{pattern:?} {host}");
+    }
+    for (host, expected) in [
+        ("a.example", "a.example"),
+        ("a.example:8080", "a.example"),
+        ("[::1]", "[::1]"),
+        ("[::1]:80", "[::1]"),
+        ("", ""),
+    ] {
+        assert_eq!(without_port(host), expected);
+    }
+}
+
+#[test]
+fn paths() {
+    let exact = PathPattern::Exact("/a".into());
+    let prefix = PathPattern::Prefix("/a/".into());
+    let wildcard = PathPattern::Wildcard(regex("^/u/[^/]*/orders$"));
+    for (pattern, path, expected) in [
+        (&exact, "/a", true),
+        (&exact, "/A", false),
+        (&exact, "/a/", false),
+        (&prefix, "/a/", true),
+        (&prefix, "/a/b", true),
+        (&prefix, "/a", false),
+        (&wildcard, "/u/7/orders", true),
+        (&wildcard, "/u/7/8/orders", false),
+    ] {
+        assert_eq!(pattern.matches(path), expected, "{pattern:?} {path}");
+    }
+}
+
+#[test]
+fn header_fields() {
+    let sent = fields(&[("x-a", "one"), ("x-a", "two"), ("x-empty", "")]);
+    for (name, value, expected) in [
+        ("x-a", None, true),
+        ("x-a", Some("^two$"), true),
+        ("x-a", Some("^one, two$"), false),
+        ("x-empty", None, true),
+        ("x-b", None, false),
+        ("x-b", Some(".*"), false),
+    ] {
+        let pattern = FieldPattern {
+            name: name.parse().expect("a name"),
+            value: value.map(regex),
+        };
+        assert_eq!(pattern.matches(&sent), expected, "{pattern:?}");
+    }
+}
+
+#[test]
+fn cookies_are_split_as_browsers_write_them() {
+    let found: Vec<_> = cookies("a=1; b=2;c = 3; junk; d=").collect();
+    assert_eq!(found, [("a", "1"), ("b", "2"), ("c", "3"), ("d", "")]);
+}
+
+#[test]
+fn cookies_and_parameters_by_name_and_value() {
+    let exact = |name: &str| TextPattern::Exact(name.into());
+    let prefix = TextPattern::Prefix("wp_".into());
+    let sent = fields(&[("cookie", "a=1; wp_x=2"), ("cookie", "b=")]);
+    let query = Some("a=1&wp_x=2&b");
+    for (pattern, expected) in [
+        (named(exact("a"), None), true),
+        (named(exact("a"), Some("^1$")), true),
+        (named(exact("a"), Some("^2$")), false),
+        (named(exact("A"), None), false),
+        (named(exact("b"), Some("^$")), true),
+        (named(prefix.clone(), Some("2")), true),
+        (named(TextPattern::Regex(regex("^w.*x$")), None), true),
+        (named(exact("c"), None), false),
+    ] {
+        assert_eq!(cookie_matches(&pattern, &sent), expected, "{pattern:?}");
+        assert_eq!(query_matches(&pattern, query), expected, "{pattern:?}");
+        assert!(!query_matches(&pattern, None));
+    }
+}
+
+#[test]
+fn each_list_must_hold_and_one_of_its_entries_is_enough() {
+    let matcher = Matcher {
+        paths: vec![
+            PathPattern::Exact("/a".into()),
+            PathPattern::Exact("/b".into()),
+        ],
+        methods: vec![Method::GET],
+        clients: vec!["10.0.0.0/8".parse().expect("a network")],
+        ..Matcher::default()
+    };
+    let none = HeaderMap::new();
+    for (path, method, client, expected) in [
+        ("/a", Method::GET, Some([10, 0, 0, 1]), true),
+        ("/b", Method::GET, Some([10, 0, 0, 1]), true),
+        ("/c", Method::GET, Some([10, 0, 0, 1]), false),
+        ("/a", Method::HEAD, Some([10, 0, 0, 1]), false),
+        ("/a", Method::GET, Some([11, 0, 0, 1]), false),
+        ("/a", Method::GET, None, false),
+    ] {
+        let subject = Subject {
+            host: "a.example",
+            path,
+            query: None,
+            method: &method,
+            fields: &none,
+            client: client.map(IpAddr::from),
+        };
+        assert_eq!(matcher.matches(&subject), expected, "{subject:?}");
+        assert_eq!(could_match(&matcher, &subject), path != "/c", "{subject:?}");
+    }
+    assert!(matcher.looks_beyond_uri());
+}
+
+/// Every kind of pattern at once, one entry each.
+fn one_of_each() -> Vec<Matcher> {
+    let names = || {
+        vec![
+            named(TextPattern::Exact("a".into()), Some("^1$")),
+            named(TextPattern::Prefix("é".into()), None),
+            named(TextPattern::Regex(regex(".")), None),
+        ]
+    };
+    let hosts = vec![
+        HostPattern::Suffix("é.example".into()),
+        HostPattern::Exact("h".into()),
+    ];
+    let paths = vec![
+        PathPattern::Prefix("/é".into()),
+        PathPattern::Regex(regex("^/.$")),
+    ];
+    let headers = vec![FieldPattern {
+        name: http::header::COOKIE,
+        value: Some(regex("x")),
+    }];
+    let matcher = Matcher::default;
+    vec![
+        Matcher { hosts, ..matcher() },
+        Matcher { paths, ..matcher() },
+        Matcher {
+            headers,
+            ..matcher()
+        },
+        Matcher {
+            cookies: names(),
+            ..matcher()
+        },
+        Matcher {
+            query: names(),
+            ..matcher()
+        },
+    ]
+}
+
+proptest! {
+    #[test]
+    fn whatever_is_asked_some_route_is_taken(
+        host: String,
+        path: String,
+        query: Option<String>,
+        cookie in prop::collection::vec(0x20_u8..=0xff, 0..40),
+    ) {
+        let mut routes: Vec<_> = one_of_each().into_iter().map(|matcher| route(matcher, policy(key_spec()))).collect();
+        routes.push(route(Matcher::default(), policy(key_spec())));
+        let mut fields = HeaderMap::new();
+        if let Ok(cookie) = HeaderValue::from_bytes(&cookie) {
+            fields.insert(header::COOKIE, cookie);
+        }
+        let subject = Subject {
+            host: without_port(&host),
+            path: &path,
+            query: query.as_deref(),
+            method: &Method::GET,
+            fields: &fields,
+            client: None,
+        };
+        let taken = choose(&routes, &subject);
+        prop_assert!(routes[taken].matcher.matches(&subject));
+        prop_assert!(routes[..taken].iter().all(|route| !route.matcher.matches(&subject)));
+    }
+}

@@ -1,0 +1,117 @@
+//! Sites and requests for tests.
+
+use crate::{
+    ask::{Ask, Key},
+    listen::{Connection, InterimSink},
+    policy::{Bypass, KeySpec, Lifetime, Matcher, Policy, Report, Route, Site, Stale},
+};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, Version};
+use origin::{
+    Origin, OriginConfig,
+    config::{Address, Server},
+};
+use rules::{directives, key::QueryChoice, storable::SetCookie, time::Time};
+use std::{net::SocketAddr, rc::Rc, sync::Arc, time::Duration};
+
+/// Header fields, a line each.
+pub(crate) fn fields(lines: &[(&'static str, &str)]) -> HeaderMap {
+    let mut fields = HeaderMap::new();
+    for (name, value) in lines {
+        let value = HeaderValue::from_str(value).expect("valid");
+        fields.append(HeaderName::from_static(name), value);
+    }
+    fields
+}
+
+/// A key of scheme, host, path and the whole query.
+pub(crate) fn key_spec() -> KeySpec {
+    KeySpec {
+        scheme: true,
+        host: true,
+        query: QueryChoice::All,
+        drop: QueryChoice::All,
+        sort: false,
+        headers: Vec::new(),
+        cookies: Vec::new(),
+    }
+}
+
+/// A policy with this key that otherwise follows the origin, which nobody asks.
+pub(crate) fn policy(key: KeySpec) -> Policy {
+    let server = Server::new(Address::Unix("/never/asked".into()));
+    let config = OriginConfig {
+        servers: vec![server],
+        ..OriginConfig::default()
+    };
+    Policy {
+        origin: Origin::new(config).expect("has a server"),
+        host: None,
+        cache: true,
+        lifetime: Lifetime::default(),
+        stale: Stale::default(),
+        key,
+        bypass: Bypass::default(),
+        set_cookie: SetCookie::default(),
+        client_may_force: true,
+        largest_body: 1 << 20,
+        browser_ttl: None,
+        collapse_wait: Duration::from_secs(5),
+        request_edits: Vec::new(),
+        response_edits: Vec::new(),
+        pass_fields: Vec::new(),
+        redirect_https: false,
+    }
+}
+
+/// A route for what `matcher` matches.
+pub(crate) fn route(matcher: Matcher, policy: Policy) -> Route {
+    Route {
+        name: "route".to_owned(),
+        matcher,
+        policy: Arc::new(policy),
+    }
+}
+
+/// A site of one route that trusts 10.0.0.0/8.
+pub(crate) fn site(policy: Policy) -> Site {
+    Site {
+        routes: vec![route(Matcher::default(), policy)],
+        report: Report {
+            cache_status: true,
+            key: false,
+            x_cache: None,
+            node: None,
+        },
+        name: "larder".to_owned(),
+        trusted: vec!["10.0.0.0/8".parse().expect("a network")],
+        largest_request_body: None,
+        targets: Vec::new(),
+        most_variants: 8,
+    }
+}
+
+/// A GET for `http://shop.example/p` from `peer`, or from a Unix socket.
+pub(crate) fn ask(site: Site, peer: Option<SocketAddr>, fields: HeaderMap) -> Ask {
+    let spec = key_spec();
+    Ask {
+        site: Rc::new(Arc::new(site)),
+        route: 0,
+        method: Method::GET,
+        version: Version::HTTP_11,
+        directives: directives::request(&fields),
+        fields,
+        key: Key::build(&spec, "http", "shop.example", "/p", None),
+        scheme: "http",
+        now: Time::from_secs(1_000_000),
+        began: None,
+        connection: Rc::new(Connection {
+            peer,
+            local: None,
+            tls: false,
+        }),
+        interim: InterimSink::deaf(),
+        upgrade: None,
+        has_content: false,
+        uri: Uri::from_static("/p"),
+    }
+}
