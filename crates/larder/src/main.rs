@@ -12,7 +12,7 @@ use std::{
 
 /// Fills and hits allocate small pieces on several threads; see `bench/`.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
     match run(Cli::parse().command) {

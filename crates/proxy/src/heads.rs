@@ -4,7 +4,8 @@
 //! bytes of its own: a hit then copies a map without parsing or checking anything, and workers do not contend for
 //! the reference count of one allocation. Keyed by the stored response's identity, so that nothing here can be out of date.
 
-use http::HeaderMap;
+use crate::walk::deliver::CACHE_STATUS;
+use http::{HeaderMap, HeaderName, HeaderValue, header};
 use store::{Fields, Stored};
 
 /// Heads kept; about half a megabyte for each worker at the usual size of a head.
@@ -50,15 +51,38 @@ impl Heads {
             slot.head = own_copy(&stored.fields);
             slot.held = id;
         }
-        let mut head = HeaderMap::with_capacity(slot.head.len() + ADDED);
-        head.clone_from(&slot.head);
-        head
+        slot.head.clone()
     }
 }
 
-/// The fields over bytes that no other worker touches.
+/// The fields over bytes that no other worker touches, with those in place that every hit sets: setting them then changes a
+/// value and grows nothing.
 fn own_copy(fields: &Fields) -> HeaderMap {
-    fields.detached().unpack(ADDED)
+    let mut head = fields.detached().unpack(ADDED);
+    for name in [header::AGE, CACHE_STATUS] {
+        head.entry(name).or_insert(UNSET);
+    }
+    head
+}
+
+/// Stands for a field that is not set yet. Never sent: [`add`] and [`clear_unset`] take its place.
+const UNSET: HeaderValue = HeaderValue::from_static("");
+
+/// Adds a member to the list field `name`.
+pub fn add(head: &mut HeaderMap, name: HeaderName, value: HeaderValue) {
+    match head.get_mut(&name) {
+        Some(place) if place.is_empty() => *place = value,
+        _ => {
+            head.append(name, value);
+        }
+    }
+}
+
+/// Takes the field `name` away if it is still not set.
+pub fn clear_unset(head: &mut HeaderMap, name: &HeaderName) {
+    if head.get(name).is_some_and(HeaderValue::is_empty) {
+        head.remove(name);
+    }
 }
 
 #[cfg(test)]
@@ -92,8 +116,12 @@ mod tests {
             .collect();
         for turn in 0..3 {
             for one in &all {
-                assert_eq!(heads.head(one), one.fields.unpack(0), "turn {turn}");
-                assert_eq!(heads.head(one), one.fields.unpack(0), "turn {turn}, again");
+                for time in ["once", "twice", "again"] {
+                    let mut head = heads.head(one);
+                    clear_unset(&mut head, &header::AGE);
+                    clear_unset(&mut head, &CACHE_STATUS);
+                    assert_eq!(head, one.fields.unpack(0), "turn {turn}, {time}");
+                }
             }
         }
     }

@@ -34,6 +34,11 @@ pub fn run(flags: &Flags, out: &mut impl Write, err: &mut impl Write) -> io::Res
     // A connection is a descriptor; where the limit cannot be raised, the one in force holds.
     let _ = rlimit::increase_nofile_limit(u64::MAX);
     let drain_time = config.limits.drain_time;
+    let runtime = runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    // Caught before anybody can know that we run: a signal that comes early is obeyed as soon as we are ready.
+    let signals = runtime.block_on(async { Signals::catch() })?;
     let running = match wire::start_with(config, &mut listenfd::ListenFd::from_env()) {
         Ok(running) => running,
         Err(error) => {
@@ -42,11 +47,27 @@ pub fn run(flags: &Flags, out: &mut impl Write, err: &mut impl Write) -> io::Res
         }
     };
     announce(&running, out)?;
-    let runtime = runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
-    runtime.block_on(obey(running, flags, drain_time))?;
+    runtime.block_on(obey(running, signals, flags, drain_time));
     Ok(Ending::Done)
+}
+
+/// The signals we obey.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+    hang_up: Signal,
+    user: Signal,
+}
+
+impl Signals {
+    fn catch() -> io::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            hang_up: signal(SignalKind::hangup())?,
+            user: signal(SignalKind::user_defined1())?,
+        })
+    }
 }
 
 fn announce(running: &Running, out: &mut impl Write) -> io::Result<()> {
@@ -85,11 +106,13 @@ fn notify(states: &[NotifyState<'_>]) {
     let _ = sd_notify::notify(states);
 }
 
-async fn obey(mut running: Running, flags: &Flags, mut drain_time: Duration) -> io::Result<()> {
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut hang_up = signal(SignalKind::hangup())?;
-    let mut user = signal(SignalKind::user_defined1())?;
+async fn obey(mut running: Running, signals: Signals, flags: &Flags, mut drain_time: Duration) {
+    let Signals {
+        mut terminate,
+        mut interrupt,
+        mut hang_up,
+        mut user,
+    } = signals;
     loop {
         tokio::select! {
             () = received(&mut terminate) => break,
@@ -101,7 +124,6 @@ async fn obey(mut running: Running, flags: &Flags, mut drain_time: Duration) -> 
     notify(&[NotifyState::Stopping]);
     tracing::info!(within = ?drain_time, "stopping");
     running.stop(drain_time);
-    Ok(())
 }
 
 async fn received(signal: &mut Signal) {

@@ -178,7 +178,10 @@ fn keys_and_edits() {
         ParamPattern::Prefix("b_".into()),
     ];
     assert_eq!(policy.key.query, QueryChoice::Except(except));
-    assert_eq!(policy.key.drop, QueryChoice::Except(vec![ParamPattern::Name("c".into())]));
+    assert_eq!(
+        policy.key.drop,
+        QueryChoice::Except(vec![ParamPattern::Name("c".into())])
+    );
     assert_eq!(policy.key.cookies, ["d"]);
     let name = HeaderName::from_static;
     let value = HeaderValue::from_static;

@@ -5,6 +5,7 @@ use crate::{
     body::{Content, ReplyBody},
     cache::Worker,
     error::Failure,
+    heads,
     outcome::{Detail, Ending, Outcome, Record},
     policy::{Report, Site},
     walk::{
@@ -23,7 +24,8 @@ use rules::{
 };
 use std::time::Duration;
 
-const CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
+/// RFC 9211.
+pub const CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
 
 /// Answers with a stored response. On the path of a hit.
 pub fn stored(worker: &Worker, ask: &Ask, hit: Hit) -> Response<ReplyBody> {
@@ -37,23 +39,22 @@ pub fn stored(worker: &Worker, ask: &Ask, hit: Hit) -> Response<ReplyBody> {
         Some(own) => *own,
         None => worker.heads.borrow_mut().head(&stored),
     };
-    let now = if outcome.origin_time.is_none() {
-        ask.now
-    } else {
-        receive::now()
-    };
-    let age = stored.facts.age(now);
-    let Shaped { status, content } = shape::shape(ask, &stored, reader, &mut fields);
-    if matches!(
+    let collapsed = matches!(
         outcome.handled,
-        Handled::Hit
-            | Handled::Forwarded {
-                collapsed: true,
-                ..
-            }
-    ) || age.as_secs() > 0
-    {
+        Handled::Forwarded {
+            collapsed: true,
+            ..
+        }
+    );
+    let waited = collapsed || outcome.origin_time.is_some();
+    let age = stored
+        .facts
+        .age(if waited { receive::now() } else { ask.now });
+    let Shaped { status, content } = shape::shape(ask, &stored, reader, &mut fields);
+    if collapsed || outcome.handled == Handled::Hit || age.as_secs() > 0 {
         fields.insert(header::AGE, HeaderValue::from(age.as_secs()));
+    } else {
+        heads::clear_unset(&mut fields, &header::AGE);
     }
     finish(worker, ask, status, fields, content, &outcome, age)
 }
@@ -268,7 +269,9 @@ fn report(
             detail: outcome.detail.as_ref().map(Detail::token),
         };
         // Caches append: the last member is the one nearest to the client (RFC 9211 section 2).
-        fields.append(CACHE_STATUS, member.to_value());
+        heads::add(fields, CACHE_STATUS, member.to_value());
+    } else {
+        heads::clear_unset(fields, &CACHE_STATUS);
     }
     if let Some(name) = x_cache {
         fields.insert(name, HeaderValue::from_static(outcome.nginx_word()));

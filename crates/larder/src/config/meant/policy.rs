@@ -95,7 +95,11 @@ fn key(written: Option<&written::Key>) -> KeySpec {
         scheme: written.scheme.unwrap_or(true),
         host: written.host.unwrap_or(true),
         query,
-        drop: if drop.is_empty() { QueryChoice::All } else { QueryChoice::Except(drop) },
+        drop: if drop.is_empty() {
+            QueryChoice::All
+        } else {
+            QueryChoice::Except(drop)
+        },
         sort: written.sort.unwrap_or(false),
         headers: values(written.headers.as_ref()),
         cookies: cookies.into_iter().map(|CookieName(name)| name).collect(),
