@@ -120,6 +120,16 @@ impl Fields {
         self.bytes.get(start..end)
     }
 
+    /// The same fields, and `body`, in one allocation: what a hit reads lies together.
+    pub(crate) fn beside(&self, body: &[u8]) -> (Self, Bytes) {
+        let mut all = Vec::with_capacity(self.bytes.len() + body.len());
+        all.extend_from_slice(&self.bytes);
+        all.extend_from_slice(body);
+        let mut head = Bytes::from(all);
+        let body = head.split_off(self.bytes.len());
+        (Self { bytes: head }, body)
+    }
+
     /// The same fields over an allocation of their own.
     #[must_use]
     pub fn detached(&self) -> Self {

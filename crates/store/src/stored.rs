@@ -8,6 +8,9 @@ use std::sync::{
     atomic::{AtomicU64, Ordering::Relaxed},
 };
 
+/// The largest body that is kept in one allocation with its head.
+const BESIDE_HEAD: usize = 16 << 10;
+
 /// What selects a stored response among the variants of its key (RFC 9111 section 4.1).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variant {
@@ -70,10 +73,18 @@ impl Stored {
         self.id
     }
 
-    /// The same response with its body in another form.
+    /// The same response with its body in another form. A small body moves beside the head.
     #[must_use]
     pub fn with_body(&self, body: Body) -> Self {
+        let (fields, body) = match body {
+            Body::Whole(bytes) if bytes.len() <= BESIDE_HEAD => {
+                let (fields, bytes) = self.fields.beside(&bytes);
+                (fields, Body::Whole(bytes))
+            }
+            other => (self.fields.clone(), other),
+        };
         Self {
+            fields,
             body,
             ..self.clone()
         }
