@@ -366,3 +366,18 @@ fn append(fields: &mut HeaderMap, members: &[&'static str]) {
         fields.append("cache-control", HeaderValue::from_static(member));
     }
 }
+
+/// The very end of a client's `max-stale`: too rare to wait for.
+pub(crate) fn at_the_end_of_max_stale() -> Case {
+    Case {
+        method: "GET",
+        authorized: false,
+        status: 200,
+        response: vec!["max-age=60"],
+        fields: Vec::new(),
+        delay_ms: 0,
+        request: vec!["max-stale=10"],
+        pragma: false,
+        elapsed_ms: 70_000,
+    }
+}

@@ -68,11 +68,14 @@ pub(crate) enum Why {
     MalformedLimit,
     /// `min-fresh=0` wants a fresh response; theirs gives a stale one when `max-stale` stands beside it.
     MinFreshZero,
+    /// What was never fresh is kept to be validated, and may be one user's page: we do not let another's `max-stale` open it,
+    /// though section 5.2.1.2 would; theirs does.
+    NeverFresh,
 }
 
 impl Why {
     /// All of them, to be sure that each is met.
-    pub(crate) const ALL: [Self; 28] = [
+    pub(crate) const ALL: [Self; 29] = [
         Self::AnyFinalStatus,
         Self::QualifiedPrivate,
         Self::MustUnderstand,
@@ -101,6 +104,7 @@ impl Why {
         Self::SharedRevalidate,
         Self::MalformedLimit,
         Self::MinFreshZero,
+        Self::NeverFresh,
     ];
 }
 
@@ -270,6 +274,10 @@ pub(crate) fn reuse(case: &Case, reuse: &Reuse) -> Option<Why> {
         (
             Why::MinFreshZero,
             may_be_stale && request.contains(&"min-fresh=0"),
+        ),
+        (
+            Why::NeverFresh,
+            may_be_stale && reuse.facts.lifetime_ms == 0,
         ),
     ])
 }

@@ -65,6 +65,7 @@ fn every_reason_is_met() {
         let case = exchange::cases().new_tree(&mut runner).unwrap().current();
         met.extend(compare(&case).unwrap());
     }
+    met.extend(compare(&exchange::at_the_end_of_max_stale()).unwrap());
     let unmet: Vec<_> = Why::ALL
         .into_iter()
         .filter(|why| !met.contains(why))

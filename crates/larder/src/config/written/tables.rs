@@ -54,7 +54,7 @@ pub struct Stale {
 #[serde(deny_unknown_fields, default)]
 pub struct Key {
     /// Whether `http` and `https` are kept apart.
-    #[schemars(extend("default" = false))]
+    #[schemars(extend("default" = true))]
     pub scheme: Option<bool>,
     /// Whether hosts are kept apart.
     #[schemars(extend("default" = true))]
