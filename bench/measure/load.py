@@ -98,7 +98,7 @@ def _wrk(url, connections, seconds, script, arguments):
 def _read_wrk(output, command):
     requests = re.search(r"(\d+) requests in", output)
     rate = re.search(r"Requests/sec:\s+([\d.]+)", output)
-    slowest = re.search(r"^\s+99%\s+([\d.]+)(us|ms|s|m)$", output, re.MULTILINE)
+    slowest = re.search(r"^\s+99%\s+([\d.]+)(us|ms|s|m)\s*$", output, re.MULTILINE)
     if not requests or not rate or not slowest:
         raise LoadFailed(f"{command}\n{output[-800:]}")
     complaints = re.findall(r"(Socket errors: .*|Non-2xx or 3xx responses: .*)", output)

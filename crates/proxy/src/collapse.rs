@@ -4,6 +4,7 @@
 //! store with its body on the way, and the follower looks it up like anybody else. Whatever happens to the leader, its
 //! [`Flight`] lands: when it is dropped without a word, followers are released to fetch on their own.
 
+use rules::reuse::Failure;
 use std::{
     collections::HashMap,
     hash::{BuildHasher, RandomState},
@@ -23,6 +24,8 @@ pub enum Landed {
     Released,
     /// The origin failed; the same failure is yours, unless something stale may be sent.
     Failed(Arc<origin::Error>),
+    /// The origin failed and the leader sent something stale: so may you, where your request allows it.
+    Stale(Failure, &'static str),
 }
 
 /// Flights under way, by cache key (and range). Shared by all workers.

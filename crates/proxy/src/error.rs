@@ -24,6 +24,9 @@ pub enum Failure {
     /// The origin switched protocols although nobody asked for it (RFC 9110 section 15.2.2): its fault.
     #[error("the origin switched protocols unasked")]
     UnaskedSwitch,
+    /// The origin's 206 brought other bytes than its `Content-Range` says: its fault.
+    #[error("the origin sent another part than it said")]
+    BadPart,
     /// The memory budget does not hold what this answer would need; worth retrying.
     #[error("no room in memory for this answer")]
     NoRoom,
@@ -44,7 +47,7 @@ impl Failure {
             Self::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::OnlyIfCached => StatusCode::GATEWAY_TIMEOUT,
             Self::Loop => StatusCode::LOOP_DETECTED,
-            Self::UnaskedSwitch => StatusCode::BAD_GATEWAY,
+            Self::UnaskedSwitch | Self::BadPart => StatusCode::BAD_GATEWAY,
             Self::NoRoom => StatusCode::SERVICE_UNAVAILABLE,
             Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
             Self::Origin(error) => origin_status(error.kind()),
@@ -60,6 +63,7 @@ impl Failure {
             Self::OnlyIfCached => "only-if-cached",
             Self::Loop => "loop",
             Self::UnaskedSwitch => "unasked-switch",
+            Self::BadPart => "bad-part",
             Self::NoRoom => "no-room",
             Self::Internal => "internal",
             Self::Origin(error) => error.kind().detail(),

@@ -264,6 +264,8 @@ impl Writer {
     pub fn spill(&mut self) {
         let mut state = self.fill.lock();
         state.spilled = true;
+        // It goes on for those who read it and for nobody else: there is nothing left to be kept.
+        state.kept = false;
         state.drop_passed();
         drop(state);
         self.reservation.release();

@@ -300,6 +300,49 @@ fn one_validation_serves_all_who_wait_for_it() {
 }
 
 #[test]
+fn followers_of_a_failing_validation_share_what_is_stale() {
+    let (origin, larder) = start();
+    let gate = Gate::new();
+    let held = gate.clone();
+    origin.on("/", move |request| match request.nth {
+        1 => Reply::ok()
+            .cache("max-age=60, stale-if-error=600")
+            .header("Age", "100")
+            .header("ETag", "\"a\"")
+            .body("content"),
+        _ => Reply::status(503).hold_head(&held),
+    });
+    larder.get("/").send();
+    let mut clients = ask(&larder, "/", 1);
+    gate.wait_reached();
+    clients.extend(ask(&larder, "/", 8));
+    gate.open();
+    for mut client in clients {
+        let answer = client.read();
+        assert_eq!((answer.status, answer.text().as_str()), (200, "content"));
+    }
+    // One that comes just after the failure asks once more; all eight of them would be a herd.
+    let asked = origin.requests("/");
+    assert!(asked < 6, "{asked} requests to an origin that fails");
+}
+
+#[test]
+fn a_fill_that_nobody_reads_ends_where_it_is_not_stored() {
+    let (origin, larder) = start();
+    let gate = Gate::new();
+    let endless = Reply::ok().cache("max-age=60").chunked();
+    let large = "x".repeat(1 << 20);
+    let endless = (0..80).fold(endless, |reply, _| reply.body(&large));
+    origin.reply("/", endless.hold(&gate).body("end"));
+    assert_eq!(larder.ask("HEAD", "/").send().status, 200);
+    // The fill outgrows the largest body, and the client has its answer: the origin's connection is given up.
+    wait_until("the fill is given up", || {
+        sample(&larder, "larder_fills_failed_total") >= 1
+    });
+    gate.open();
+}
+
+#[test]
 fn followers_have_conditions_and_ranges_of_their_own() {
     let (origin, larder) = start();
     let gate = Gate::new();

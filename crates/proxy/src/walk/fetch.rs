@@ -8,7 +8,7 @@ use crate::{
     outcome::{Detail, bump},
     walk::{
         admit::{self, Pump, Times},
-        lookup::{Need, wanted_part},
+        lookup::{Need, answers, wanted_part},
         outbound, receive,
     },
 };
@@ -18,6 +18,7 @@ use rules::{
     partial,
     precondition::{self, Representation},
     range::{self, Span},
+    reuse,
     validate::{self, Validators},
 };
 use std::{
@@ -52,6 +53,7 @@ pub enum Landing {
     /// The origin failed, and this may be sent although it is stale.
     Stale {
         stored: Arc<Stored>,
+        failure: reuse::Failure,
         why: &'static str,
     },
     /// The origin's answer as it came; `pump` where it is stored on the way.
@@ -262,24 +264,22 @@ impl Fetch<'_> {
 
     /// `If-None-Match` and `If-Modified-Since` from everything at hand.
     pub fn condition(&self, fields: &mut HeaderMap) {
-        if self
-            .need
-            .selected
-            .as_ref()
-            .is_some_and(|stored| reader_of(stored).is_some())
-        {
-            // Its body is still on its way and may yet break off: nothing to build on.
-            return;
-        }
         let held = self.held();
         let validators: Vec<_> = held.iter().map(Held::validators).collect();
         validate::condition(fields, &validators);
     }
 
-    /// The stored responses that a condition names, the selected one first.
+    /// The stored responses that a condition names, the selected one first. Only those that could answer this request if they
+    /// are confirmed: a body on its way may yet break off, and parts may not hold what is asked for.
     pub fn held(&self) -> Vec<Held> {
-        let selected = self.need.selected.iter().map(Held::new);
-        let others = self.need.others.iter().map(Held::of_another);
+        let answers = |stored: &&Arc<Stored>| answers(self.ask, stored);
+        let selected = self.need.selected.iter().filter(answers).map(Held::new);
+        let others = self
+            .need
+            .others
+            .iter()
+            .filter(answers)
+            .map(Held::of_another);
         selected.chain(others).collect()
     }
 

@@ -115,21 +115,36 @@ async fn follow(
             Found::Bypass(_) => alone(worker, ask, need).await,
         },
         Ok(Landed::Failed(error)) => {
-            let landing = match land::usable_on_failure(&ask, &need, reuse::Failure::Unreachable) {
-                Some(stored) => Landing::Stale {
-                    stored,
-                    why: error.kind().detail(),
-                },
-                None => Landing::Failed(Failure::Origin(error)),
-            };
-            let fetched = Fetched {
-                landing,
-                origin_status: None,
-                origin_time: receive::now().since(ask.now),
-            };
-            answer(&worker, &ask, &need, fetched)
+            let why = error.kind().detail();
+            let failed = Landing::Failed(Failure::Origin(error));
+            let landing = stale(&ask, &need, reuse::Failure::Unreachable, why).unwrap_or(failed);
+            answer(&worker, &ask, &need, not_fetched(&ask, landing))
         }
+        Ok(Landed::Stale(failure, why)) => match stale(&ask, &need, failure, why) {
+            Some(landing) => answer(&worker, &ask, &need, not_fetched(&ask, landing)),
+            None => alone(worker, ask, need).await,
+        },
         Ok(Landed::Released | Landed::Flying) | Err(_) => alone(worker, ask, need).await,
+    }
+}
+
+/// What is stored, for a follower whose leader found the origin failing.
+fn stale(ask: &Ask, need: &Need, failure: reuse::Failure, why: &'static str) -> Option<Landing> {
+    let stored = land::usable_on_failure(ask, need, failure)?;
+    Some(Landing::Stale {
+        stored,
+        failure,
+        why,
+    })
+}
+
+/// A follower's share of a fetch that was another's.
+fn not_fetched(ask: &Ask, landing: Landing) -> Fetched {
+    let origin_time = receive::now().since(ask.now);
+    Fetched {
+        landing,
+        origin_status: None,
+        origin_time,
     }
 }
 
@@ -180,10 +195,8 @@ impl Leader {
         flight.land(match &fetched.landing {
             Landing::Stored { kept: Ok(()), .. } => Landed::Stored,
             Landing::Failed(Failure::Origin(error)) => Landed::Failed(error.clone()),
-            Landing::Stored { .. }
-            | Landing::Stale { .. }
-            | Landing::Raw { .. }
-            | Landing::Failed(_) => Landed::Released,
+            Landing::Stale { failure, why, .. } => Landed::Stale(*failure, why),
+            Landing::Stored { .. } | Landing::Raw { .. } | Landing::Failed(_) => Landed::Released,
         });
         let pump = take_pump(&mut fetched.landing);
         if let Some(to) = to {
@@ -252,7 +265,7 @@ fn outcome(need: &Need, fetched: &Fetched) -> Outcome {
             let ttl = left.map(|left| left.as_secs().cast_signed());
             (kept.is_ok(), ttl, detail)
         }
-        Landing::Stale { stored, why } => {
+        Landing::Stale { stored, why, .. } => {
             let ttl = lookup::stale_ttl(stored, receive::now());
             (false, Some(ttl), Some(Detail::StaleOnFailure(why)))
         }

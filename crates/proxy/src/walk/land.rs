@@ -175,6 +175,7 @@ impl Fetch<'_> {
         let stored = usable_on_failure(self.ask, self.need, reuse::Failure::Status)?;
         Some(Landing::Stale {
             stored,
+            failure: reuse::Failure::Status,
             why: "stale-if-error",
         })
     }
@@ -184,6 +185,7 @@ impl Fetch<'_> {
         match usable_on_failure(self.ask, self.need, reuse::Failure::Unreachable) {
             Some(stored) if matches!(failure, Failure::Origin(_)) => Landing::Stale {
                 stored,
+                failure: reuse::Failure::Unreachable,
                 why: failure.detail(),
             },
             _ => Landing::Failed(failure),

@@ -213,6 +213,11 @@ fn body_for(ask: &Ask, stored: &Stored) -> Held {
     }
 }
 
+/// Whether a stored response holds all of the content that the request wants, now and for good.
+pub fn answers(ask: &Ask, stored: &Stored) -> bool {
+    !matches!(stored.body, Body::Filling(_)) && matches!(body_for(ask, stored), Held::Enough(None))
+}
+
 /// The one span a request wants of `stored`, a representation of `length` bytes, if it wants just one.
 pub fn wanted_part(ask: &Ask, stored: &Stored, length: u64) -> Option<range::Span> {
     let field = ask.range()?;

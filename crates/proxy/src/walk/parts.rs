@@ -17,7 +17,7 @@ use http_body::Body as _;
 use origin::ResponseBody;
 use rules::{partial, range, storable::NotStorable};
 use std::sync::Arc;
-use store::{Body, Parts, Stored, Ticket, fill::Writer};
+use store::{Body, Parts, Refused, Stored, Ticket, fill::Writer};
 
 impl Fetch<'_> {
     /// A 206 for which nothing is stored to combine it with: it passes, and is stored as a part on the way.
@@ -34,9 +34,9 @@ impl Fetch<'_> {
             .headers
             .get(header::CONTENT_RANGE)
             .and_then(range::parse_content_range);
-        let (storable, first, length) = match (judged, range) {
+        let (storable, span, length) = match (judged, range) {
             (Ok(storable), Some(range)) => match range.length {
-                Some(length) => (storable, range.span.first, length),
+                Some(length) => (storable, range.span, length),
                 None => return self.raw(head, body, Detail::NotStored(NotStorable::Status)),
             },
             (Err(why), _) => return self.raw(head, body, Detail::NotStored(why)),
@@ -56,7 +56,11 @@ impl Fetch<'_> {
                 Body::Chunks(chunks) => chunks.concat().into(),
                 Body::Parts(_) | Body::Filling(_) => return,
             };
-            let parts = Parts::new(length, first, bytes);
+            if bytes.len() as u64 != span.length() {
+                // It is not what `Content-Range` says: nobody knows which bytes these are.
+                return;
+            }
+            let parts = Parts::new(length, span.first, bytes);
             let stored = part_stored(&ask, ticket, &kept_head, storable, parts, times);
             let _ = keep_part(worker, &ask, ticket, stored);
         }));
@@ -89,39 +93,36 @@ impl Fetch<'_> {
             head.status,
             &head.headers,
         );
-        let (storable, first, length) = match (judged, range) {
+        let (storable, span, length) = match (judged, range) {
             (
                 Ok(storable),
                 Some(range::ContentRange {
                     span,
                     length: Some(length),
                 }),
-            ) => (storable, span.first, length),
+            ) => (storable, span, length),
             (Err(why), _) => return self.raw(head, body, Detail::NotStored(why)),
             _ => return self.raw(head, body, Detail::NotStored(NotStorable::Status)),
         };
         let bytes = match collect(self.worker, body, self.largest()).await {
-            Ok(bytes) => bytes,
+            Ok(bytes) if bytes.len() as u64 == span.length() => bytes,
+            Ok(_) => return self.failed(Failure::BadPart),
             Err(failure) => return self.failed(failure),
         };
-        let parts = Parts::new(length, first, bytes);
-        let stored = part_stored(self.ask, self.ticket, &head, storable, parts, self.times);
-        let kept = keep_part(self.worker, self.ask, self.ticket, stored);
-        match kept {
-            Ok(stored) => Landing::Stored {
-                stored,
-                reader: None,
-                pump: None,
-                kept: Ok(()),
-                own: None,
-            },
-            Err(stored) => Landing::Stored {
-                stored,
-                reader: None,
-                pump: None,
-                kept: Err(Detail::Unkept(Unkept::Invalidated)),
-                own: None,
-            },
+        let parts = Parts::new(length, span.first, bytes);
+        let new = part_stored(self.ask, self.ticket, &head, storable, parts, self.times);
+        // Together with what was there when the request came, whatever has become of that in the store meanwhile.
+        let selected = self.need.selected.as_deref();
+        let answer = selected.and_then(|old| combined(old, &new)).unwrap_or(new);
+        let stored = Arc::new(answer.clone());
+        let kept = keep_part(self.worker, self.ask, self.ticket, answer);
+        let kept = kept.map_err(|Refused| Detail::Unkept(Unkept::Invalidated));
+        Landing::Stored {
+            stored,
+            reader: None,
+            pump: None,
+            kept,
+            own: None,
         }
     }
 }
@@ -150,15 +151,9 @@ fn part_stored(
     )
 }
 
-/// Stores parts beside, or combined with, what is there of the same representation. `Err`: not kept, but to be sent.
-fn keep_part(
-    worker: &Worker,
-    ask: &Ask,
-    ticket: Ticket,
-    new: Stored,
-) -> Result<Arc<Stored>, Arc<Stored>> {
+/// Stores parts beside, or combined with, what is there of the same representation.
+fn keep_part(worker: &Worker, ask: &Ask, ticket: Ticket, new: Stored) -> Result<(), Refused> {
     let mut scratch = Vec::new();
-    let fallback = Arc::new(new.clone());
     let kept = worker.cache.memory.combine(
         ask.key.as_bytes(),
         ticket,
@@ -168,7 +163,7 @@ fn keep_part(
             Arc::new(old.and_then(|old| combined(old, &new)).unwrap_or(new))
         },
     );
-    kept.map_err(|_| fallback)
+    kept.map(drop)
 }
 
 /// `new` over the bytes of `old`, where both are parts of one representation; a complete one becomes an ordinary 200.
