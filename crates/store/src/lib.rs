@@ -3,25 +3,33 @@
 //! - [`Memory`] is the memory tier: cache key → [`Variants`], weighed in bytes under one hard [`Budget`].
 //! - [`Stored`] is one stored response: an immutable head over a [`Body`]; shared, never changed in place.
 //! - [`fill`] is a body on its way in: one writer, many readers that follow it while it is written.
-//! - [`Invalidations`] is what must not be answered any more although it may still be found.
+//! - [`purge`] is what must not be answered any more although it may still be found.
 //!
 //! Nothing here reads a clock or knows a directive: the caller judges with `rules`.
 
 mod body;
 mod budget;
+pub mod codec;
+pub mod disk;
 mod fields;
 pub mod fill;
-mod invalidations;
 mod memory;
+pub mod purge;
+mod purger;
 #[cfg(test)]
 mod sample;
+pub mod shared;
 mod slot;
 mod stored;
+mod sweep;
 
 pub use body::{Body, Parts};
 pub use budget::{Budget, Reservation};
 pub use fields::Fields;
-pub use invalidations::{Invalidations, Marks};
-pub use memory::{Memory, Refused, Statistics, Ticket};
+pub use memory::{Memory, Purged, Refused, Statistics, Swept, Ticket};
+pub use purger::{
+    Answer as PurgeAnswer, Boxed, Durable, NotDurable, PurgeError, Purger, SharedLog, Unreachable,
+};
 pub use slot::Variants;
 pub use stored::{Stored, Variant};
+pub use sweep::{Horizon, Sweeper, Touched};

@@ -1,16 +1,16 @@
 //! The memory tier: cache key → variants, weighed in bytes, evicted by what is asked for often.
 
-use crate::{Budget, Invalidations, Stored, Variants, body::allocated};
+use crate::{Budget, Stored, Variants, body::allocated, purge::Log};
 use quick_cache::{DefaultHashBuilder, Lifecycle, OptionsBuilder, Weighter, sync::Cache};
 use std::{
     hash::{BuildHasher, RandomState},
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
 };
 
-/// Striping of writers and of invalidation generations; more stripes only spare false sharing.
+/// Striping of writers; more stripes only spare false sharing.
 const STRIPES: usize = 1024;
 
 /// What an entry costs beside what its [`Stored`] holds: the table's slot (with room to grow), key and value.
@@ -29,21 +29,20 @@ pub struct Memory {
     /// The capacity last given to `entries`; lowered by what is in flight.
     capacity: AtomicU64,
     budget: Arc<Budget>,
-    stripes: Box<[Mutex<u64>]>,
+    stripes: Box<[Mutex<()>]>,
     hasher: RandomState,
     evictions: Arc<AtomicU64>,
-    invalidations: Invalidations,
+    log: Arc<Log>,
 }
 
-/// Noted when a fetch begins: what it brings is refused if its key was invalidated meanwhile.
+/// Noted when a fetch begins: what it brings is refused if it was purged meanwhile.
 #[derive(Clone, Copy, Debug)]
 pub struct Ticket {
-    generation: u64,
-    /// For [`Marks`](crate::Marks) of the response to come.
+    /// The number of the last purge then.
     pub began: u64,
 }
 
-/// The response was not stored: its key was invalidated after its fetch began.
+/// The response was not stored: it was purged after its fetch began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refused;
 
@@ -63,8 +62,8 @@ pub struct Statistics {
 }
 
 impl Memory {
-    /// A tier that holds at most `limit` bytes, in flight and stored together.
-    pub fn new(limit: u64) -> Self {
+    /// A tier that holds at most `limit` bytes, in flight and stored together. `log` says what was purged.
+    pub fn new(limit: u64, log: Arc<Log>) -> Self {
         let evictions = Arc::new(AtomicU64::new(0));
         let options = OptionsBuilder::new()
             .weight_capacity(limit)
@@ -84,10 +83,10 @@ impl Memory {
             limit,
             capacity: AtomicU64::new(limit),
             budget: Budget::new(limit / 2),
-            stripes: (0..STRIPES).map(|_| Mutex::new(0)).collect(),
+            stripes: (0..STRIPES).map(|_| Mutex::default()).collect(),
             hasher: RandomState::new(),
             evictions,
-            invalidations: Invalidations::default(),
+            log,
         }
     }
 
@@ -101,17 +100,9 @@ impl Memory {
         self.entries.peek(key)
     }
 
-    /// Invalidations by name; see [`Invalidations`].
-    pub fn invalidations(&self) -> &Invalidations {
-        &self.invalidations
-    }
-
-    /// Whether a stored response has not been invalidated by name.
-    pub fn good(&self, stored: &Stored) -> bool {
-        stored
-            .marks
-            .as_ref()
-            .is_none_or(|marks| self.invalidations.good(marks))
+    /// What was purged.
+    pub fn log(&self) -> &Arc<Log> {
+        &self.log
     }
 
     /// The bytes in flight. At most half the limit: beyond it responses pass through unstored.
@@ -124,23 +115,16 @@ impl Memory {
         self.entries.shard_capacity().min(self.limit / 2) / 2
     }
 
-    /// To be called when a fetch for `key` begins.
-    pub fn begin(&self, key: &[u8]) -> Ticket {
-        let began = self.invalidations.now();
-        let generation = *self
-            .stripe(key)
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        Ticket { generation, began }
+    /// To be called when a fetch begins.
+    pub fn begin(&self) -> Ticket {
+        Ticket {
+            began: self.log.head(),
+        }
     }
 
-    /// Whether nothing has invalidated `key` since `ticket` was drawn.
+    /// Whether nothing has purged `key` since `ticket` was drawn.
     pub fn holds(&self, key: &[u8], ticket: Ticket) -> bool {
-        *self
-            .stripe(key)
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            == ticket.generation
+        !self.log.refuses(key, None, ticket.began)
     }
 
     /// Stores a response beside the variants of its key, at most `most` of them.
@@ -151,13 +135,10 @@ impl Memory {
         stored: Arc<Stored>,
         most: usize,
     ) -> Result<(), Refused> {
-        let guard = self
-            .stripe(key)
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        if *guard != ticket.generation {
+        if self.log.refuses(key, stored.marks.as_deref(), ticket.began) {
             return Err(Refused);
         }
+        let _guard = self.hold(key);
         let variants = match self.entries.peek(key) {
             Some(old) => old.with(stored, most),
             None => Some(Variants::One(stored)),
@@ -173,25 +154,29 @@ impl Memory {
 
     /// Forgets the response of identity `id`.
     pub fn remove(&self, key: &[u8], id: u64) {
-        let _guard = self
-            .stripe(key)
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let _guard = self.hold(key);
         if let Some(old) = self.entries.peek(key) {
             self.put(key, old.without(id));
         }
     }
 
-    /// Forgets all variants of `key`, and refuses what fetches under way would store there. Says how many there were.
-    pub fn invalidate(&self, key: &[u8]) -> usize {
-        let mut guard = self
-            .stripe(key)
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        *guard += 1;
+    /// Forgets all variants of `key`. Says how many there were.
+    pub fn forget(&self, key: &[u8]) -> u64 {
+        let _guard = self.hold(key);
         self.entries
             .remove(key)
-            .map_or(0, |(_, variants)| variants.as_slice().len())
+            .map_or(0, |(_, variants)| variants.as_slice().len() as u64)
+    }
+
+    /// Takes in what a lower tier holds under `key`, unless something is here already. Returns what is here now.
+    pub fn adopt(&self, key: &[u8], found: Vec<Arc<Stored>>) -> Option<Variants> {
+        let _guard = self.hold(key);
+        if let Some(here) = self.entries.peek(key) {
+            return Some(here);
+        }
+        let variants = Variants::from_vec(found);
+        self.put(key, variants.clone());
+        variants
     }
 
     /// Adds parts to what is held of the same representation, or stores them; the caller has checked that `combine`
@@ -203,13 +188,10 @@ impl Memory {
         most: usize,
         combine: impl FnOnce(Option<&Variants>) -> Arc<Stored>,
     ) -> Result<Arc<Stored>, Refused> {
-        let guard = self
-            .stripe(key)
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        if *guard != ticket.generation {
+        if self.log.refuses(key, None, ticket.began) {
             return Err(Refused);
         }
+        let _guard = self.hold(key);
         let old = self.entries.peek(key);
         let stored = combine(old.as_ref());
         let variants = match old {
@@ -232,10 +214,7 @@ impl Memory {
     }
 
     fn change(&self, key: &[u8], change: impl FnOnce(&Variants) -> Option<Variants>) -> bool {
-        let _guard = self
-            .stripe(key)
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let _guard = self.hold(key);
         let changed = self.entries.peek(key).and_then(|old| change(&old));
         let done = changed.is_some();
         if done {
@@ -268,9 +247,11 @@ impl Memory {
         }
     }
 
-    fn stripe(&self, key: &[u8]) -> &Mutex<u64> {
+    fn hold(&self, key: &[u8]) -> MutexGuard<'_, ()> {
         let index = self.hasher.hash_one(key) as usize % STRIPES;
-        &self.stripes[index]
+        self.stripes[index]
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -308,5 +289,8 @@ impl Lifecycle<Key, Variants> for Evictions {
     }
 }
 
+mod purging;
 #[cfg(test)]
 mod tests;
+
+pub use purging::{Purged, Swept};

@@ -46,6 +46,7 @@ fn build(variant: Option<Variant>, date: u64, body: Body) -> Stored {
     let fields = HeaderMap::new();
     let variant = variant.map(Box::new);
     Stored::new(
+        0,
         StatusCode::OK,
         Fields::pack(&fields),
         facts(&fields, date),

@@ -1,11 +1,14 @@
 //! One stored response.
 
-use crate::{Body, Fields, Marks, body::allocated};
+use crate::{Body, Fields, body::allocated, purge::Marks};
 use http::{HeaderMap, HeaderName, StatusCode};
-use rules::{freshness::Facts, vary};
+use rules::{freshness::Facts, time::Time, vary};
 use std::sync::{
     Arc,
-    atomic::{AtomicU64, Ordering::Relaxed},
+    atomic::{
+        AtomicU64,
+        Ordering::{AcqRel, Acquire, Relaxed},
+    },
 };
 
 /// The largest body that is kept in one allocation with its head.
@@ -33,6 +36,9 @@ impl Variant {
 #[derive(Clone, Debug)]
 pub struct Stored {
     id: u64,
+    checked: Mark,
+    uses: Mark,
+    below: Mark,
     /// The status to answer with.
     pub status: StatusCode,
     /// The fields to answer with, ready but for `Age`.
@@ -41,15 +47,16 @@ pub struct Stored {
     pub facts: Facts,
     /// `None`: any request matches.
     pub variant: Option<Box<Variant>>,
-    /// What invalidations may name it by, besides its key; `None` for most.
+    /// The tags it may be purged by; `None` for most.
     pub marks: Option<Arc<Marks>>,
     /// The content.
     pub body: Body,
 }
 
 impl Stored {
-    /// A stored response with an identity of its own.
+    /// A stored response with an identity of its own, whose fetch began when the log of purges stood at `began`.
     pub fn new(
+        began: u64,
         status: StatusCode,
         fields: Fields,
         facts: Facts,
@@ -59,6 +66,9 @@ impl Stored {
     ) -> Self {
         Self {
             id: next_id(),
+            checked: Mark::at(began),
+            uses: Mark::at(0),
+            below: Mark::at(0),
             status,
             fields,
             facts,
@@ -71,6 +81,63 @@ impl Stored {
     /// Identity: a response that takes this one's place when its body is whole keeps it, a freshened one does not.
     pub fn id(&self) -> u64 {
         self.id
+    }
+
+    /// The number of the log up to which no purge covers it.
+    pub fn checked(&self) -> u64 {
+        self.checked.0.load(Acquire)
+    }
+
+    /// It was checked from `from` up to `to`.
+    pub(crate) fn check(&self, from: u64, to: u64) {
+        // Where another was faster, its mark is as good.
+        let checked = &self.checked.0;
+        let _ = checked.compare_exchange(from, to, AcqRel, Relaxed);
+    }
+
+    /// Counts a use; how many there were before. Uses at the same moment may count once: it is no more than a measure of demand.
+    pub fn used(&self) -> u64 {
+        let uses = self.uses.0.load(Relaxed);
+        self.uses.0.store(uses + 1, Relaxed);
+        uses
+    }
+
+    /// How often it was used.
+    pub fn uses(&self) -> u64 {
+        self.uses.0.load(Relaxed)
+    }
+
+    /// Whether a tier below memory has it, or has been asked to take it.
+    pub fn is_below(&self) -> bool {
+        self.below.0.load(Relaxed) != 0
+    }
+
+    /// A tier below memory has it.
+    pub fn set_below(&self) {
+        self.below.0.store(1, Relaxed);
+    }
+
+    /// The same response as one that takes the place of `old`, in demand as that was.
+    #[must_use]
+    pub fn after(self, old: &Self) -> Self {
+        self.uses.0.store(old.uses(), Relaxed);
+        self
+    }
+
+    /// The same response, stale from `at` on: it was purged softly before the log stood at `checked`.
+    #[must_use]
+    pub fn stale_since(&self, at: Time, checked: u64) -> Self {
+        let lived = self.facts.age(at).as_millis() as u64;
+        let facts = Facts {
+            lifetime_ms: self.facts.lifetime_ms.min(lived),
+            ..self.facts
+        };
+        Self {
+            id: next_id(),
+            checked: Mark::at(checked),
+            facts,
+            ..self.clone()
+        }
     }
 
     /// The same response with its body in another form. A small body moves beside the head.
@@ -111,6 +178,23 @@ impl Stored {
             + self.body.weight()
             + 2 * SHARED
             + variant
+            + self.marks.as_ref().map_or(0, |marks| marks.weight())
+    }
+}
+
+/// A number that changes while the response is shared.
+#[derive(Debug)]
+struct Mark(AtomicU64);
+
+impl Mark {
+    fn at(number: u64) -> Self {
+        Self(AtomicU64::new(number))
+    }
+}
+
+impl Clone for Mark {
+    fn clone(&self) -> Self {
+        Self(AtomicU64::new(self.0.load(Acquire)))
     }
 }
 

@@ -1,4 +1,5 @@
 use super::*;
+use crate::purge::{Purge, What};
 use crate::{
     Body,
     fill::{Fill, Pushed, Writer},
@@ -6,6 +7,7 @@ use crate::{
 };
 use bytes::Bytes;
 use proptest::prelude::*;
+use rules::time::Time;
 
 const LIMIT: u64 = 1 << 20;
 
@@ -17,7 +19,7 @@ fn held(memory: &Memory, key: &[u8]) -> usize {
 
 fn put(memory: &Memory, key: &[u8], stored: Stored) -> Arc<Stored> {
     let stored = Arc::new(stored);
-    let inserted = memory.insert(key, memory.begin(key), stored.clone(), 8);
+    let inserted = memory.insert(key, memory.begin(), stored.clone(), 8);
     assert_eq!(inserted, Ok(()));
     stored
 }
@@ -34,7 +36,7 @@ fn filling(memory: &Memory) -> (Stored, Writer) {
 
 #[test]
 fn what_is_inserted_is_found_until_it_is_removed() {
-    let memory = Memory::new(LIMIT);
+    let memory = Memory::new(LIMIT, Arc::default());
     assert!(memory.find(b"k").is_none());
     let first = put(&memory, b"k", accepting("a", 10));
     let second = put(&memory, b"k", accepting("b", 20));
@@ -54,13 +56,13 @@ fn what_is_inserted_is_found_until_it_is_removed() {
 
 #[test]
 fn a_response_is_replaced_only_while_it_is_there() {
-    let memory = Memory::new(LIMIT);
+    let memory = Memory::new(LIMIT, Arc::default());
     let old = put(&memory, b"k", any_request(10));
     let new = Arc::new(any_request(20));
     assert!(memory.replace(b"k", old.id(), &new));
     assert!(!memory.replace(b"k", old.id(), &new), "it was replaced");
     assert!(!memory.replace(b"other", new.id(), &new), "another key");
-    memory.invalidate(b"k");
+    memory.forget(b"k");
     let newer = Arc::new(any_request(30));
     assert!(
         !memory.replace(b"k", new.id(), &newer),
@@ -72,30 +74,35 @@ fn a_response_is_replaced_only_while_it_is_there() {
 /// RFC 9111 section 4.4: what a fetch that began before the invalidation brings may be what was invalidated.
 #[test]
 fn a_fetch_that_began_before_an_invalidation_stores_nothing() {
-    let memory = Memory::new(LIMIT);
-    let before = memory.begin(b"k");
-    assert!(memory.holds(b"k", before));
-    assert_eq!(memory.invalidate(b"k"), 0, "nothing was stored");
-    assert!(!memory.holds(b"k", before));
+    let memory = Memory::new(LIMIT, Arc::default());
+    let before = memory.begin();
+    assert!(memory.holds(b"http://h/k", before));
+    let url = What::Url(vec!["//h/k".to_owned()]);
+    let purged = memory.purge(Purge::hard(url), Time::from_secs(5));
+    assert_eq!(purged.expect("room").touched, Some(0), "nothing was stored");
+    assert!(!memory.holds(b"http://h/k", before));
     let stored = Arc::new(any_request(10));
-    assert_eq!(memory.insert(b"k", before, stored.clone(), 8), Err(Refused));
-    let combined = memory.combine(b"k", before, 8, |_| {
+    assert_eq!(
+        memory.insert(b"http://h/k", before, stored.clone(), 8),
+        Err(Refused)
+    );
+    let combined = memory.combine(b"http://h/k", before, 8, |_| {
         unreachable!("refused before it is asked")
     });
     assert_eq!(combined.map(|stored| stored.id()), Err(Refused));
-    assert_eq!(held(&memory, b"k"), 0);
-    let after = memory.begin(b"k");
-    assert_eq!(memory.insert(b"k", after, stored, 8), Ok(()));
-    assert_eq!(memory.invalidate(b"k"), 1);
-    assert_eq!(held(&memory, b"k"), 0);
+    assert_eq!(held(&memory, b"http://h/k"), 0);
+    let after = memory.begin();
+    assert_eq!(memory.insert(b"http://h/k", after, stored, 8), Ok(()));
+    assert_eq!(memory.forget(b"http://h/k"), 1);
+    assert_eq!(held(&memory, b"http://h/k"), 0);
 }
 
 #[test]
 fn what_is_combined_takes_the_place_of_what_was_held() {
-    let memory = Memory::new(LIMIT);
+    let memory = Memory::new(LIMIT, Arc::default());
     let first = put(&memory, b"k", any_request(10));
     let mut seen = None;
-    let combined = memory.combine(b"k", memory.begin(b"k"), 8, |held| {
+    let combined = memory.combine(b"k", memory.begin(), 8, |held| {
         seen = held.and_then(|held| held.as_slice().first().map(|stored| stored.id()));
         Arc::new(any_request(20))
     });
@@ -108,7 +115,7 @@ fn what_is_combined_takes_the_place_of_what_was_held() {
 /// Nobody could follow a fill that is not found any more.
 #[test]
 fn an_entry_whose_body_is_on_its_way_is_not_evicted() {
-    let memory = Memory::new(LIMIT);
+    let memory = Memory::new(LIMIT, Arc::default());
     let (stored, mut writer) = filling(&memory);
     let stored = put(&memory, b"filling", stored);
     for number in 0..100_u32 {
@@ -134,7 +141,7 @@ fn an_entry_whose_body_is_on_its_way_is_not_evicted() {
 
 #[test]
 fn bodies_in_flight_take_room_from_what_is_stored_and_give_it_back() {
-    let memory = Memory::new(LIMIT);
+    let memory = Memory::new(LIMIT, Arc::default());
     let fill_up = || {
         for number in 0..100_u32 {
             put(&memory, &number.to_be_bytes(), whole(32 << 10));
@@ -181,7 +188,7 @@ proptest! {
 
     #[test]
     fn stored_and_in_flight_together_stay_within_the_limit(steps in steps()) {
-        let memory = Memory::new(LIMIT);
+        let memory = Memory::new(LIMIT, Arc::default());
         let mut in_flight = memory.budget().reservation();
         for step in steps {
             match step {
@@ -194,7 +201,7 @@ proptest! {
                 }
                 Step::EndFill => in_flight.release(),
                 Step::Invalidate { key } => {
-                    memory.invalidate(&[key]);
+                    memory.forget(&[key]);
                     prop_assert!(memory.find(&[key]).is_none());
                 }
             }

@@ -1,0 +1,93 @@
+//! Purges in the memory tier: what the log says takes effect at once; here memory is given back, and what was touched counted.
+
+use super::Memory;
+use crate::purge::{Applied, Position, Purge, Standing, TooMany, What};
+use rules::time::Time;
+
+/// A purge that has taken effect on this node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Purged {
+    /// Its number in this node's log.
+    pub sequence: u64,
+    /// How many stored responses it touched, where that is known without looking at all of them.
+    pub touched: Option<u64>,
+}
+
+/// What one step of a sweep did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Swept {
+    /// Stored responses looked at.
+    pub seen: u64,
+    /// Stored responses that were gone, and whose memory was given back.
+    pub gone: u64,
+}
+
+impl Memory {
+    /// Purges: when this returns, no lookup that begins later finds what is covered.
+    ///
+    /// # Errors
+    /// Too many regular expressions are still waiting for the sweep; nothing was purged.
+    pub fn purge(&self, purge: Purge, at: Time) -> Result<Purged, TooMany> {
+        self.log.admits(&purge)?;
+        Ok(self.apply(purge, at, None))
+    }
+
+    /// As [`purge`](Self::purge), for an entry of the shared log, which cannot be refused.
+    pub fn apply(&self, purge: Purge, at: Time, position: Option<Position>) -> Purged {
+        let (what, soft) = (purge.what.clone(), purge.soft);
+        let Applied { sequence, carried } = self.log.apply(purge, at, position);
+        let touched = match what {
+            What::Url(urls) => Some(self.forget_urls(&urls, soft)),
+            What::Tags(_) => Some(carried),
+            What::Prefix { .. } | What::Host(_) | What::Pattern(_) | What::Everything => None,
+        };
+        Purged { sequence, touched }
+    }
+
+    /// Keys that hold more than the URL are not found so; the sweep finds them.
+    fn forget_urls(&self, urls: &[String], soft: bool) -> u64 {
+        let schemes = ["http:", "https:", ""];
+        let keys = urls
+            .iter()
+            .flat_map(|url| schemes.map(|scheme| format!("{scheme}{url}")));
+        keys.map(|key| {
+            if soft {
+                let here = self.peek(key.as_bytes());
+                here.map_or(0, |variants| variants.as_slice().len() as u64)
+            } else {
+                self.forget(key.as_bytes())
+            }
+        })
+        .sum()
+    }
+
+    /// Looks at every stored response, in no order; what is gone is dropped. `look` sees those that are not yet checked up to
+    /// the head, with how they stand, and `pause` is called now and then.
+    pub fn sweep(
+        &self,
+        mut look: impl FnMut(&[u8], &crate::Stored, Standing),
+        mut pause: impl FnMut(),
+    ) -> Swept {
+        const BATCH: u64 = 2048;
+        let mut swept = Swept::default();
+        let head = self.log.head();
+        for (key, variants) in self.entries.iter() {
+            for stored in variants.as_slice() {
+                swept.seen += 1;
+                if swept.seen.is_multiple_of(BATCH) {
+                    pause();
+                }
+                if stored.checked() >= head {
+                    continue;
+                }
+                let standing = self.log.standing(&key, stored);
+                look(&key, stored, standing);
+                if standing == Standing::Gone {
+                    swept.gone += 1;
+                    self.remove(&key, stored.id());
+                }
+            }
+        }
+        swept
+    }
+}

@@ -1,0 +1,65 @@
+//! Purging: what must not be answered any more although it may still be found, in whatever tier.
+//!
+//! A purge is an entry of a totally ordered [`Log`], not a deletion: each stored response knows the number up to which
+//! it was [checked](crate::Stored::checked), at first the one at which its *fetch began*. At lookup, one comparison says
+//! that nothing was purged since; otherwise what was purged since is tested ([`Log::standing`]) and the mark moves on.
+//! So a purge costs the same whatever it covers, holds from the moment it is acknowledged, and covers lower tiers and
+//! fills in flight.
+
+mod address;
+mod log;
+mod pattern;
+mod table;
+mod tags;
+mod text;
+
+pub use address::Address;
+pub use log::{Applied, Entry, Log, Position, Standing};
+pub use pattern::{BadPattern, On, Pattern};
+pub use table::TooMany;
+pub use tags::{Marks, Tags};
+pub use text::Malformed;
+
+/// What is to be forgotten, and how.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Purge {
+    /// Which stored responses.
+    pub what: What,
+    /// Stale from now on instead of gone: `stale-while-revalidate` and `stale-if-error` still work.
+    pub soft: bool,
+}
+
+/// Which stored responses a purge is for. Schemes are not told apart: a site's pages over `http` and `https` go together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum What {
+    /// One URL with all its variants, in each form in which routes may have keyed it: `//host/path?query`
+    /// ([`Address::text`]).
+    Url(Vec<String>),
+    /// Everything whose path and query begin with `path`; on every host where `host` is `None`.
+    Prefix {
+        /// The host as it is keyed, with port where that is not the scheme's own.
+        host: Option<String>,
+        /// The beginning of path and query, normalised.
+        path: String,
+    },
+    /// Everything that carries one of these tags.
+    Tags(Vec<String>),
+    /// One host, as it is keyed.
+    Host(String),
+    /// Everything that a regular expression matches.
+    Pattern(Box<Pattern>),
+    /// Everything.
+    Everything,
+}
+
+impl Purge {
+    /// A hard purge.
+    pub const fn hard(what: What) -> Self {
+        Self { what, soft: false }
+    }
+
+    /// A soft purge.
+    pub const fn soft(what: What) -> Self {
+        Self { what, soft: true }
+    }
+}

@@ -1,0 +1,310 @@
+//! The log of purges.
+
+use super::{
+    Address, Marks, Purge, Tags, TooMany, What,
+    table::{self, Subject, Table},
+};
+use crate::Stored;
+use http::header;
+use rules::time::Time;
+use std::{
+    collections::VecDeque,
+    fmt,
+    sync::{
+        Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard,
+        atomic::{
+            AtomicBool, AtomicU64,
+            Ordering::{Acquire, Relaxed, Release},
+        },
+    },
+};
+
+/// At most this many positions of shared entries are remembered; what was stored before the oldest is not known to be good.
+const MOST_POSITIONS: usize = 1 << 18;
+
+/// Where an entry stands in the log that nodes share; totally ordered, the same on every node.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Position(pub u64, pub u64);
+
+/// One entry of the log, as it is kept on disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its number on this node.
+    pub sequence: u64,
+    /// When it took effect.
+    pub at: Time,
+    /// Where it stands in the shared log, if it came from there.
+    pub position: Option<Position>,
+    /// What was purged.
+    pub purge: Purge,
+}
+
+/// What keeps the log over a restart. Called under the log's lock, in order: it must not wait.
+pub trait Journal: fmt::Debug + Send + Sync {
+    /// Queues an entry to be written.
+    fn append(&self, entry: &Entry);
+    /// Everything up to `sequence` may be forgotten.
+    fn retire(&self, sequence: u64);
+}
+
+/// A purge that has taken effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Applied {
+    /// Its number.
+    pub sequence: u64,
+    /// How many stored responses carried the tags; of other purges a scan tells.
+    pub carried: u64,
+}
+
+/// What purges say of a stored response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Nothing.
+    Good,
+    /// It was purged softly: stale since then.
+    Stale(Time),
+    /// It was purged.
+    Gone,
+    /// This node has not heard of purges elsewhere for too long: the origin must say.
+    Unsure,
+}
+
+/// The log. Shared by all workers and tiers.
+#[derive(Debug, Default)]
+pub struct Log {
+    /// The number of the last purge. Read on each hit; written with each purge.
+    head: AtomicU64,
+    /// Whether purges elsewhere may have been missed.
+    unsure: AtomicBool,
+    table: RwLock<Table>,
+    positions: Mutex<Positions>,
+    tags: Tags,
+    journal: OnceLock<Box<dyn Journal>>,
+}
+
+/// Entries of the shared log, and the numbers they have here.
+#[derive(Debug, Default)]
+struct Positions {
+    /// All entries after this position are known; `None`: nothing was read yet.
+    base: Option<Position>,
+    /// Ascending in both.
+    list: VecDeque<(Position, u64)>,
+}
+
+impl Log {
+    /// The number to note when a fetch begins.
+    pub fn head(&self) -> u64 {
+        self.head.load(Acquire)
+    }
+
+    /// The tags of stored responses.
+    pub fn tags(&self) -> &Tags {
+        &self.tags
+    }
+
+    /// Entries from now on are also given to `journal`. The first one given stays.
+    pub fn keep_in(&self, journal: Box<dyn Journal>) {
+        let _ = self.journal.set(journal);
+    }
+
+    /// Takes back what a journal kept, oldest first; before anything else is appended.
+    pub fn restore(&self, entries: impl IntoIterator<Item = Entry>, floor: u64) {
+        let mut table = self.write();
+        table.floor = floor;
+        let mut head = self.head().max(floor);
+        for entry in entries {
+            table.add(&entry.purge, entry.sequence, entry.at);
+            head = head.max(entry.sequence);
+            if let Some(position) = entry.position {
+                self.note(position, entry.sequence);
+            }
+        }
+        self.head.store(head, Release);
+    }
+
+    /// Whether `purge` can be taken now.
+    ///
+    /// # Errors
+    /// Too many regular expressions are still waiting for the sweep.
+    pub fn admits(&self, purge: &Purge) -> Result<(), TooMany> {
+        self.read().room_for(purge)
+    }
+
+    /// Purges: when this returns, no lookup that begins later finds what is covered. `position`: where it stands in the shared
+    /// log, if it comes from there.
+    pub fn apply(&self, purge: Purge, at: Time, position: Option<Position>) -> Applied {
+        let mut table = self.write();
+        let sequence = self.head.load(Relaxed) + 1;
+        table.add(&purge, sequence, at);
+        let carried = match &purge.what {
+            What::Tags(tags) => tags
+                .iter()
+                .map(|tag| self.tags.purged(tag, sequence, purge.soft))
+                .sum(),
+            _ => 0,
+        };
+        if let Some(position) = position {
+            self.note(position, sequence);
+        }
+        if let Some(journal) = self.journal.get() {
+            journal.append(&Entry {
+                sequence,
+                at,
+                position,
+                purge,
+            });
+        }
+        self.head.store(sequence, Release);
+        Applied { sequence, carried }
+    }
+
+    /// What purges say of `stored`, kept under `key`. One comparison where nothing was purged since the last look.
+    pub fn standing(&self, key: &[u8], stored: &Stored) -> Standing {
+        let head = self.head();
+        let checked = stored.checked();
+        if checked >= head {
+            return Standing::Good;
+        }
+        let content_type = || content_type(stored);
+        let subject = subject(key, stored, &content_type);
+        let table = self.read();
+        if checked < table.floor {
+            return Standing::Gone;
+        }
+        let verdict = table.test(&subject, checked);
+        drop(table);
+        if verdict.gone {
+            return Standing::Gone;
+        }
+        if self.unsure.load(Acquire) {
+            return Standing::Unsure;
+        }
+        if let Some(at) = verdict.stale_since {
+            return Standing::Stale(at);
+        }
+        stored.check(checked, head);
+        Standing::Good
+    }
+
+    /// Whether what a fetch that began at `began` brings for `key` was purged meanwhile, so that it need not be stored.
+    pub fn refuses(&self, key: &[u8], marks: Option<&Marks>, began: u64) -> bool {
+        if began >= self.head() {
+            return false;
+        }
+        let subject = Subject {
+            address: Address::of(key),
+            marks,
+            // A purge by content type is found at lookup.
+            content_type: &String::new,
+        };
+        let table = self.read();
+        began < table.floor || table.test(&subject, began).gone
+    }
+
+    /// Whether `purge` covers `stored`, kept under `key`.
+    pub fn covers(purge: &Purge, key: &[u8], stored: &Stored) -> bool {
+        table::covers(purge, &subject(key, stored, &|| content_type(stored)))
+    }
+
+    /// Purges elsewhere may have been missed from now on: what is kept is not used before the origin confirms it.
+    pub fn distrust(&self) {
+        let table = self.write();
+        self.unsure.store(true, Release);
+        // Lookups compare with the head before they ask for anything else.
+        self.head.fetch_add(1, Release);
+        drop(table);
+    }
+
+    /// All purges elsewhere are known again.
+    pub fn trust(&self) {
+        self.unsure.store(false, Release);
+    }
+
+    /// Whether purges elsewhere may have been missed.
+    pub fn is_unsure(&self) -> bool {
+        self.unsure.load(Acquire)
+    }
+
+    /// The shared log is read from `position` on: what came before it is not known.
+    pub fn begin_at(&self, position: Position) {
+        self.positions().base.get_or_insert(position);
+    }
+
+    /// The position of the last entry applied from the shared log, or where reading begins.
+    pub fn position(&self) -> Option<Position> {
+        let positions = self.positions();
+        let last = positions.list.back().map(|(position, _)| *position);
+        last.or(positions.base)
+    }
+
+    /// The number on this node that corresponds to `position`: everything up to it was applied before. `None`: too long ago
+    /// to know.
+    pub fn sequence_at(&self, position: Position) -> Option<u64> {
+        let positions = self.positions();
+        if positions.base.is_none_or(|base| position < base) {
+            return None;
+        }
+        let after = positions
+            .list
+            .partition_point(|(known, _)| *known <= position);
+        let next = positions.list.get(after);
+        Some(next.map_or_else(|| self.head(), |(_, sequence)| sequence - 1))
+    }
+
+    /// Forgets purges up to `sequence`: everything kept has been checked beyond it, and what was not counts as purged.
+    pub fn retire(&self, sequence: u64) {
+        self.write().retire(sequence);
+        if let Some(journal) = self.journal.get() {
+            journal.retire(sequence);
+        }
+        self.tags.tidy();
+    }
+
+    /// Names and expressions remembered.
+    pub fn remembered(&self) -> (usize, usize) {
+        let table = self.read();
+        (table.names(), table.patterns())
+    }
+
+    fn note(&self, position: Position, sequence: u64) {
+        let mut positions = self.positions();
+        positions.base.get_or_insert(position);
+        if positions.list.len() >= MOST_POSITIONS
+            && let Some((oldest, _)) = positions.list.pop_front()
+        {
+            positions.base = Some(oldest);
+        }
+        positions.list.push_back((position, sequence));
+    }
+
+    fn positions(&self) -> MutexGuard<'_, Positions> {
+        self.positions
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Table> {
+        self.table.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> std::sync::RwLockWriteGuard<'_, Table> {
+        self.table.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn subject<'a>(
+    key: &'a [u8],
+    stored: &'a Stored,
+    content_type: &'a dyn Fn() -> String,
+) -> Subject<'a> {
+    Subject {
+        address: Address::of(key),
+        marks: stored.marks.as_deref(),
+        content_type,
+    }
+}
+
+fn content_type(stored: &Stored) -> String {
+    let value = stored.fields.get_bytes(&header::CONTENT_TYPE);
+    String::from_utf8_lossy(value.unwrap_or_default()).into_owned()
+}

@@ -1,0 +1,132 @@
+//! Purges by regular expression.
+
+use regex::{Regex, RegexBuilder};
+
+/// Regular expressions on a stored response: every one that is given must match somewhere in its subject.
+#[derive(Clone, Debug, Default)]
+pub struct Pattern {
+    url: Option<Regex>,
+    host: Option<Regex>,
+    target: Option<Regex>,
+    content_type: Option<Regex>,
+    tags: Option<Regex>,
+}
+
+/// What an expression of a [`Pattern`] is held against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum On {
+    /// `scheme://host/path?query`, as [`Address::url`](crate::purge::Address::url) writes it.
+    Url,
+    /// The host.
+    Host,
+    /// Path and query.
+    Target,
+    /// `Content-Type`; a response without one is an empty text.
+    ContentType,
+    /// All tags, joined by commas.
+    Tags,
+}
+
+/// A regular expression that is not one, or that would take too much memory. The caller's fault; nothing was purged.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not a regular expression that can be used: {0}")]
+pub struct BadPattern(String);
+
+/// Longest expression, in bytes.
+const LONGEST: usize = 16 << 10;
+
+/// Memory a compiled expression may take, in bytes.
+const LARGEST: usize = 1 << 20;
+
+impl Pattern {
+    /// With `expression` held against `on`. Matching takes time linear in the subject, whatever the expression.
+    ///
+    /// # Errors
+    /// The expression cannot be used.
+    pub fn with(mut self, on: On, expression: &str) -> Result<Self, BadPattern> {
+        if expression.len() > LONGEST {
+            return Err(BadPattern(format!("longer than {LONGEST} bytes")));
+        }
+        let regex = RegexBuilder::new(expression)
+            .size_limit(LARGEST)
+            .build()
+            .map_err(|error| BadPattern(error.to_string()))?;
+        *self.place(on) = Some(regex);
+        Ok(self)
+    }
+
+    /// The expressions given.
+    pub fn expressions(&self) -> impl Iterator<Item = (On, &str)> {
+        [
+            (On::Url, &self.url),
+            (On::Host, &self.host),
+            (On::Target, &self.target),
+            (On::ContentType, &self.content_type),
+            (On::Tags, &self.tags),
+        ]
+        .into_iter()
+        .filter_map(|(on, regex)| Some((on, regex.as_ref()?.as_str())))
+    }
+
+    /// Whether every expression matches what `subject` says of it.
+    pub fn matches(&self, subject: impl Fn(On) -> String) -> bool {
+        let holds = |on, regex: &Option<Regex>| {
+            regex
+                .as_ref()
+                .is_none_or(|regex| regex.is_match(&subject(on)))
+        };
+        holds(On::Host, &self.host)
+            && holds(On::Target, &self.target)
+            && holds(On::Url, &self.url)
+            && holds(On::ContentType, &self.content_type)
+            && holds(On::Tags, &self.tags)
+    }
+
+    fn place(&mut self, on: On) -> &mut Option<Regex> {
+        match on {
+            On::Url => &mut self.url,
+            On::Host => &mut self.host,
+            On::Target => &mut self.target,
+            On::ContentType => &mut self.content_type,
+            On::Tags => &mut self.tags,
+        }
+    }
+}
+
+impl PartialEq for Pattern {
+    fn eq(&self, other: &Self) -> bool {
+        self.expressions().eq(other.expressions())
+    }
+}
+
+impl Eq for Pattern {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_expression_must_match() {
+        let pattern = Pattern::default()
+            .with(On::Host, "^a")
+            .and_then(|pattern| pattern.with(On::Target, "x$"))
+            .expect("valid");
+        let subject = |host: &'static str, target: &'static str| {
+            move |on| match on {
+                On::Host => host.to_owned(),
+                _ => target.to_owned(),
+            }
+        };
+        assert!(pattern.matches(subject("a.example", "/x")));
+        assert!(!pattern.matches(subject("b.example", "/x")));
+        assert!(!pattern.matches(subject("a.example", "/y")));
+    }
+
+    #[test]
+    fn what_cannot_be_used_is_refused() {
+        let long = "a".repeat(LONGEST + 1);
+        for bad in ["(", "a{1000}{1000}{1000}", &long] {
+            assert!(Pattern::default().with(On::Url, bad).is_err());
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! What was purged, arranged so that testing one stored response takes a few lookups, whatever the number of purges.
+
+use super::{Address, Marks, On, Pattern, Purge, What};
+use rules::time::Time;
+use std::collections::{BTreeSet, HashMap};
+use xxhash_rust::xxh3::Xxh3;
+
+/// At most this many names are remembered; past it the log forgets all of them, and everything checked before counts as
+/// purged: forgetting errs towards fetching again.
+const MOST_NAMES: usize = 1 << 20;
+
+/// At most this many different regular expressions wait for the sweep: each is held against every stored response.
+const MOST_PATTERNS: usize = 1024;
+
+/// Too many regular expressions are waiting for the sweep; worth retrying in a few seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "too many purges by regular expression are still being worked off: try again in a few seconds"
+)]
+pub struct TooMany;
+
+/// The last purges of one name.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Mark {
+    hard: u64,
+    soft: u64,
+    soft_at: Time,
+}
+
+impl Mark {
+    fn set(&mut self, sequence: u64, soft: bool, at: Time) {
+        if soft {
+            self.soft = sequence;
+            self.soft_at = at;
+        } else {
+            self.hard = sequence;
+        }
+    }
+
+    fn last(&self) -> u64 {
+        self.hard.max(self.soft)
+    }
+}
+
+/// What the purges since some number say of one stored response.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Verdict {
+    pub gone: bool,
+    pub stale_since: Option<Time>,
+}
+
+impl Verdict {
+    fn add(&mut self, mark: &Mark, since: u64) {
+        self.gone |= mark.hard > since;
+        if mark.soft > since {
+            let earliest = self
+                .stale_since
+                .map_or(mark.soft_at, |at| at.min(mark.soft_at));
+            self.stale_since = Some(earliest);
+        }
+    }
+}
+
+/// One stored response as purges see it.
+pub(super) struct Subject<'a> {
+    pub address: Address<'a>,
+    pub marks: Option<&'a Marks>,
+    pub content_type: &'a dyn Fn() -> String,
+}
+
+impl Subject<'_> {
+    fn text(&self, on: On) -> String {
+        match on {
+            On::Url => self.address.url(),
+            On::Host => self.address.host.to_owned(),
+            On::Target => self.address.target.to_owned(),
+            On::ContentType => (self.content_type)(),
+            On::Tags => {
+                let texts: Vec<_> = self.marks.into_iter().flat_map(Marks::texts).collect();
+                texts.join(",")
+            }
+        }
+    }
+}
+
+/// Everything that is remembered.
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    /// What was checked up to less than this is gone: what was purged before is forgotten.
+    pub floor: u64,
+    names: HashMap<u64, Mark>,
+    /// Lengths of the prefixes among `names`.
+    lengths: BTreeSet<usize>,
+    patterns: Vec<(Mark, Pattern)>,
+    everything: Mark,
+}
+
+impl Table {
+    /// Notes a purge.
+    pub fn add(&mut self, purge: &Purge, sequence: u64, at: Time) {
+        if self.names.len() >= MOST_NAMES {
+            self.forget(sequence);
+        }
+        let soft = purge.soft;
+        if let What::Prefix { path, .. } = &purge.what {
+            self.lengths.insert(path.len());
+        }
+        match &purge.what {
+            What::Pattern(pattern) => {
+                let known = self
+                    .patterns
+                    .iter_mut()
+                    .find(|(_, known)| known == &**pattern);
+                if let Some((mark, _)) = known {
+                    mark.set(sequence, soft, at);
+                    return;
+                }
+                if self.patterns.len() >= MOST_PATTERNS {
+                    self.forget(sequence);
+                }
+                let mut mark = Mark::default();
+                mark.set(sequence, soft, at);
+                self.patterns.push((mark, (**pattern).clone()));
+            }
+            What::Everything => self.everything.set(sequence, soft, at),
+            what => {
+                for name in names(what) {
+                    self.names.entry(name).or_default().set(sequence, soft, at);
+                }
+            }
+        }
+    }
+
+    /// Whether there is room for one more expression; expressions that are known need none.
+    pub fn room_for(&self, purge: &Purge) -> Result<(), TooMany> {
+        match &purge.what {
+            What::Pattern(pattern)
+                if self.patterns.len() >= MOST_PATTERNS
+                    && !self.patterns.iter().any(|(_, known)| known == &**pattern) =>
+            {
+                Err(TooMany)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What the purges since `since` say of `subject`.
+    pub fn test(&self, subject: &Subject<'_>, since: u64) -> Verdict {
+        let mut verdict = Verdict::default();
+        verdict.add(&self.everything, since);
+        let Address { host, target, .. } = subject.address;
+        let mut look = |name| {
+            if let Some(mark) = self.names.get(&name) {
+                verdict.add(mark, since);
+            }
+        };
+        look(name(Kind::Url, &["//", host, target]));
+        look(name(Kind::Host, &[host]));
+        for tag in subject.marks.into_iter().flat_map(Marks::names) {
+            look(tag);
+        }
+        for length in &self.lengths {
+            let Some(path) = target.get(..*length) else {
+                // Longer than the target, or within a character of it, where no text that was given can end.
+                continue;
+            };
+            look(name(Kind::Prefix, &[host, "\n", path]));
+            look(name(Kind::Prefix, &[EVERY_HOST, "\n", path]));
+        }
+        for (mark, pattern) in &self.patterns {
+            if mark.last() > since && pattern.matches(|on| subject.text(on)) {
+                verdict.add(mark, since);
+            }
+        }
+        verdict
+    }
+
+    /// Whether anything purged since `since` is remembered by expression; such purges are the costly ones.
+    pub fn patterns(&self) -> usize {
+        self.patterns.len()
+    }
+
+    /// Names remembered.
+    pub fn names(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Forgets purges up to `sequence`: everything that is still kept has been checked beyond it.
+    pub fn retire(&mut self, sequence: u64) {
+        self.floor = self.floor.max(sequence);
+        self.names.retain(|_, mark| mark.last() > sequence);
+        self.patterns.retain(|(mark, _)| mark.last() > sequence);
+        if self.names.is_empty() {
+            self.lengths.clear();
+        }
+        if self.names.capacity() > 4 * self.names.len() + 1024 {
+            self.names.shrink_to_fit();
+        }
+    }
+
+    fn forget(&mut self, sequence: u64) {
+        self.floor = sequence;
+        self.names.clear();
+        self.lengths.clear();
+        self.patterns.clear();
+    }
+}
+
+/// Whether one purge covers `subject`.
+pub(super) fn covers(purge: &Purge, subject: &Subject<'_>) -> bool {
+    let Address { host, target, .. } = subject.address;
+    let of_host = |named: &str| host.is_empty() || host == named;
+    match &purge.what {
+        What::Url(urls) => urls.iter().any(|url| {
+            let rest = url
+                .strip_prefix("//")
+                .and_then(|rest| rest.strip_prefix(host));
+            rest == Some(target)
+        }),
+        What::Prefix { host, path } => {
+            host.as_deref().is_none_or(of_host) && target.starts_with(path.as_str())
+        }
+        What::Tags(tags) => {
+            let mut texts = subject.marks.into_iter().flat_map(Marks::texts);
+            texts.any(|text| tags.iter().any(|tag| tag == text))
+        }
+        What::Host(host) => of_host(host),
+        What::Pattern(pattern) => pattern.matches(|on| subject.text(on)),
+        What::Everything => true,
+    }
+}
+
+/// Kinds of names, so that a tag never passes for a host.
+#[derive(Clone, Copy)]
+enum Kind {
+    Url = 1,
+    Host,
+    Prefix,
+    Tag,
+}
+
+/// Stands for every host in the name of a prefix; no authority holds it.
+const EVERY_HOST: &str = "*";
+
+/// The names a purge is remembered by. Where keys hold no host, a purge of one host is for them too.
+fn names(what: &What) -> Vec<u64> {
+    match what {
+        What::Url(urls) => urls.iter().map(|url| name(Kind::Url, &[url])).collect(),
+        What::Tags(tags) => tags.iter().map(|tag| tag_name(tag)).collect(),
+        What::Host(host) => vec![name(Kind::Host, &[host]), name(Kind::Host, &[""])],
+        What::Prefix { host: None, path } => vec![name(Kind::Prefix, &[EVERY_HOST, "\n", path])],
+        What::Prefix {
+            host: Some(host),
+            path,
+        } => vec![
+            name(Kind::Prefix, &[host, "\n", path]),
+            name(Kind::Prefix, &["", "\n", path]),
+        ],
+        What::Pattern(_) | What::Everything => Vec::new(),
+    }
+}
+
+/// The name of a tag.
+pub(super) fn tag_name(tag: &str) -> u64 {
+    name(Kind::Tag, &[tag])
+}
+
+/// Stable over nodes and restarts. Two texts of one name are purged together, which costs a fetch.
+fn name(kind: Kind, parts: &[&str]) -> u64 {
+    let mut hash = Xxh3::with_seed(kind as u64);
+    for part in parts {
+        hash.update(part.as_bytes());
+    }
+    hash.digest()
+}

@@ -1,0 +1,209 @@
+//! Purges as text: one JSON object, the same in the log's file, in the shared stream and in the admin API.
+
+use super::{BadPattern, On, Pattern, Purge, What};
+use serde::{Deserialize, Serialize};
+
+/// One purge as it is written. Exactly one of the names that say *what* is given; expressions may come together.
+#[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Written {
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    urls: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prefix: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tags: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    host: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    patterns: Vec<(Subject, String)>,
+    #[serde(skip_serializing_if = "is_false")]
+    everything: bool,
+    #[serde(skip_serializing_if = "is_false")]
+    soft: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Subject {
+    Url,
+    Host,
+    Target,
+    ContentType,
+    Tags,
+}
+
+/// A text that is no purge.
+#[derive(Debug, thiserror::Error)]
+pub enum Malformed {
+    /// It is not the JSON that is expected.
+    #[error("not a purge: {0}")]
+    Json(#[from] serde_json::Error),
+    /// An expression cannot be used.
+    #[error(transparent)]
+    Pattern(#[from] BadPattern),
+    /// It says nothing, or several things.
+    #[error("a purge names one thing")]
+    NotOne,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+impl Purge {
+    /// One line of JSON.
+    pub fn to_text(&self) -> String {
+        let mut written = Written {
+            soft: self.soft,
+            ..Written::default()
+        };
+        match &self.what {
+            What::Url(urls) => written.urls.clone_from(urls),
+            What::Prefix { host, path } => {
+                written.prefix = Some(path.clone());
+                written.host.clone_from(host);
+            }
+            What::Tags(tags) => written.tags.clone_from(tags),
+            What::Host(host) => written.host = Some(host.clone()),
+            What::Pattern(pattern) => {
+                let expressions = pattern.expressions();
+                written.patterns = expressions
+                    .map(|(on, text)| (on.into(), text.to_owned()))
+                    .collect();
+            }
+            What::Everything => written.everything = true,
+        }
+        // Strings and flags always have a form in JSON.
+        serde_json::to_string(&written).unwrap_or_default()
+    }
+
+    /// Reads what [`to_text`](Self::to_text) wrote.
+    ///
+    /// # Errors
+    /// It was written by somebody else.
+    pub fn from_text(text: &[u8]) -> Result<Self, Malformed> {
+        let written: Written = serde_json::from_slice(text)?;
+        let soft = written.soft;
+        Ok(Self {
+            what: written.what()?,
+            soft,
+        })
+    }
+}
+
+impl Written {
+    fn what(self) -> Result<What, Malformed> {
+        let Self {
+            urls,
+            prefix,
+            tags,
+            host,
+            patterns,
+            everything,
+            soft: _,
+        } = self;
+        let said = [
+            !urls.is_empty(),
+            prefix.is_some(),
+            !tags.is_empty(),
+            !patterns.is_empty(),
+            everything,
+            host.is_some() && prefix.is_none(),
+        ];
+        if said.into_iter().filter(|said| *said).count() != 1 {
+            return Err(Malformed::NotOne);
+        }
+        Ok(if !urls.is_empty() {
+            What::Url(urls)
+        } else if let Some(path) = prefix {
+            What::Prefix { host, path }
+        } else if !tags.is_empty() {
+            What::Tags(tags)
+        } else if !patterns.is_empty() {
+            let all = patterns.iter();
+            let pattern = all.fold(Ok(Pattern::default()), |pattern, (on, text)| {
+                pattern.and_then(|pattern| pattern.with((*on).into(), text))
+            });
+            What::Pattern(Box::new(pattern?))
+        } else if let Some(host) = host {
+            What::Host(host)
+        } else {
+            What::Everything
+        })
+    }
+}
+
+impl From<On> for Subject {
+    fn from(on: On) -> Self {
+        match on {
+            On::Url => Self::Url,
+            On::Host => Self::Host,
+            On::Target => Self::Target,
+            On::ContentType => Self::ContentType,
+            On::Tags => Self::Tags,
+        }
+    }
+}
+
+impl From<Subject> for On {
+    fn from(subject: Subject) -> Self {
+        match subject {
+            Subject::Url => Self::Url,
+            Subject::Host => Self::Host,
+            Subject::Target => Self::Target,
+            Subject::ContentType => Self::ContentType,
+            Subject::Tags => Self::Tags,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn any_what() -> impl Strategy<Value = What> {
+        let text = "[ -~é]{0,12}";
+        prop_oneof![
+            prop::collection::vec(text, 1..4).prop_map(What::Url),
+            (prop::option::of(text), text).prop_map(|(host, path)| What::Prefix { host, path }),
+            prop::collection::vec(text, 1..4).prop_map(What::Tags),
+            text.prop_map(What::Host),
+            "[a-z.*]{1,8}".prop_filter_map("valid", |text| {
+                let pattern = Pattern::default().with(On::Tags, &text).ok()?;
+                Some(What::Pattern(Box::new(pattern)))
+            }),
+            Just(What::Everything),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read(what in any_what(), soft: bool) {
+            let purge = Purge { what, soft };
+            prop_assert_eq!(Purge::from_text(purge.to_text().as_bytes()).expect("ours"), purge);
+        }
+
+        #[test]
+        fn any_text_is_read(text in "[ -~]{0,40}") {
+            let _ = Purge::from_text(text.as_bytes());
+        }
+    }
+
+    #[test]
+    fn one_thing_is_named() {
+        for bad in [
+            "",
+            "{}",
+            "[]",
+            r#"{"soft":true}"#,
+            r#"{"tags":["a"],"everything":true}"#,
+            r#"{"patterns":[["url","("]]}"#,
+            r#"{"tag":"a"}"#,
+        ] {
+            assert!(Purge::from_text(bad.as_bytes()).is_err(), "{bad}");
+        }
+    }
+}

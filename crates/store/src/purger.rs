@@ -1,0 +1,162 @@
+//! Purging as it is asked for: takes effect here or on all nodes, is made to last, and is counted.
+
+use crate::{
+    Memory, Purged,
+    purge::{Position, Purge, TooMany},
+    sweep::{Sweeper, Touched},
+};
+use rules::time::Time;
+use std::{
+    fmt,
+    pin::Pin,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
+
+/// A future that may cross threads.
+pub type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// The log that nodes share. Its entries come back to [`Memory::apply`] on every node, in one order.
+pub trait SharedLog: fmt::Debug + Send + Sync {
+    /// Appends, and waits until this node has applied all of it. What each came to here, and the position of the last.
+    fn publish(&self, purges: Vec<Purge>) -> Boxed<Result<(Vec<Purged>, Position), Unreachable>>;
+
+    /// Waits until all nodes have applied everything up to `position`, `within` that time. The names of those that have not.
+    fn everywhere(&self, position: Position, within: Duration) -> Boxed<Vec<String>>;
+
+    /// Appends without waiting, in the background; for what applications invalidate in passing.
+    fn tell(&self, purge: Purge);
+}
+
+/// Makes the entries of this node's log last.
+pub trait Durable: fmt::Debug + Send + Sync {
+    /// Waits until everything up to `sequence` would survive a power loss.
+    fn durable(&self, sequence: u64) -> Boxed<Result<(), NotDurable>>;
+}
+
+/// The log that nodes share cannot be reached: nothing was purged. Worth retrying.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the log that nodes share cannot be reached: nothing was purged")]
+pub struct Unreachable;
+
+/// The purge holds on this node, but would be forgotten at a restart. For the operator to mend.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("purged, but the log on disk cannot be written: {0}")]
+pub struct NotDurable(pub String);
+
+/// Why a purge was not acknowledged.
+#[derive(Debug, thiserror::Error)]
+pub enum PurgeError {
+    /// Too many regular expressions are waiting; nothing was purged. Worth retrying.
+    #[error(transparent)]
+    TooMany(#[from] TooMany),
+    /// The shared log cannot be reached; nothing was purged. Worth retrying.
+    #[error(transparent)]
+    Unreachable(#[from] Unreachable),
+    /// It holds, but not over a restart.
+    #[error(transparent)]
+    NotDurable(#[from] NotDurable),
+}
+
+/// What a purge came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The number of its last entry in this node's log.
+    pub sequence: u64,
+    /// Stored responses it touched on this node.
+    pub touched: u64,
+    /// Nodes that had not applied it when the wait was over; `None` if nobody waited.
+    pub behind: Option<Vec<String>>,
+    /// URLs it touched that were asked for most, the busiest first; of soft purges only.
+    pub busiest: Vec<String>,
+}
+
+/// Takes purges. Shared by the admin API and all workers.
+#[derive(Debug)]
+pub struct Purger {
+    memory: Arc<Memory>,
+    sweeper: Sweeper,
+    durable: OnceLock<Arc<dyn Durable>>,
+    shared: OnceLock<Arc<dyn SharedLog>>,
+}
+
+impl Purger {
+    /// Purges what `memory` and the tiers below it hold.
+    pub fn new(memory: Arc<Memory>, sweeper: Sweeper) -> Self {
+        Self {
+            memory,
+            sweeper,
+            durable: OnceLock::new(),
+            shared: OnceLock::new(),
+        }
+    }
+
+    /// Purges are acknowledged when `durable` says so. The first one given stays.
+    pub fn last_by(&self, durable: Arc<dyn Durable>) {
+        let _ = self.durable.set(durable);
+    }
+
+    /// Purges go to all nodes. The first one given stays.
+    pub fn share_by(&self, shared: Arc<dyn SharedLog>) {
+        let _ = self.shared.set(shared);
+    }
+
+    /// Purges, all of them or on an error none. When this is ready no lookup that begins later, on this node, finds what is
+    /// covered; `wait`: on no node, for as long as that may take.
+    ///
+    /// # Errors
+    /// See [`PurgeError`].
+    pub async fn purge(
+        &self,
+        purges: Vec<Purge>,
+        at: Time,
+        wait: Option<Duration>,
+    ) -> Result<Answer, PurgeError> {
+        for purge in &purges {
+            self.memory.log().admits(purge)?;
+        }
+        let (done, position) = match self.shared.get() {
+            Some(shared) => {
+                let (done, position) = shared.publish(purges.clone()).await?;
+                (done, Some(position))
+            }
+            None => (self.apply(&purges, at)?, None),
+        };
+        let sequence = done
+            .iter()
+            .map(|purged| purged.sequence)
+            .max()
+            .unwrap_or_default();
+        if let Some(durable) = self.durable.get() {
+            durable.durable(sequence).await?;
+        }
+        let behind = match (wait, self.shared.get(), position) {
+            (Some(wait), Some(shared), Some(position)) => {
+                Some(shared.everywhere(position, wait).await)
+            }
+            (Some(_), ..) => Some(Vec::new()),
+            (None, ..) => None,
+        };
+        let Touched { count, busiest } = self.sweeper.touched(&purges, &done).await;
+        Ok(Answer {
+            sequence,
+            touched: count,
+            behind,
+            busiest,
+        })
+    }
+
+    /// Purges what an application's answer invalidates (RFC 9111 section 4.4): at once here, soon on other nodes.
+    pub fn invalidate(&self, purge: Purge, at: Time) {
+        if let Some(shared) = self.shared.get() {
+            shared.tell(purge.clone());
+        }
+        self.memory.apply(purge, at, None);
+    }
+
+    fn apply(&self, purges: &[Purge], at: Time) -> Result<Vec<Purged>, TooMany> {
+        let all = purges.iter();
+        all.map(|purge| self.memory.purge(purge.clone(), at))
+            .collect()
+    }
+}
