@@ -20,7 +20,10 @@ use crate::{
 use arc_swap::ArcSwap;
 use control::Control;
 use listeners::Listeners;
-use proxy::listen::{BindError, Shared, TlsError};
+use proxy::{
+    Tiers,
+    listen::{BindError, Shared, TlsError},
+};
 use std::{
     io,
     net::{SocketAddr, TcpListener},
@@ -30,7 +33,7 @@ use std::{
     },
     time::Duration,
 };
-use store::Memory;
+use store::{Memory, Purger, Sweeper};
 use worker::Workers;
 
 /// Why the program could not start, or not take a new configuration. All are for the operator to mend.
@@ -124,7 +127,10 @@ pub fn start_with(
         .and_then(|listener| listener.local_addr().ok());
     let log = AccessLog::start(&config.log).map_err(StartError::Log)?;
     let shared = Shared::new(config.limits.listen.clone());
-    let cache = proxy::Cache::new(Memory::new(config.memory), config.site);
+    let memory = Arc::new(Memory::new(config.memory, Arc::default()));
+    let sweeper = Sweeper::start(memory.clone(), Box::new(|| None)).map_err(StartError::Thread)?;
+    let purger = Purger::new(memory.clone(), sweeper);
+    let cache = proxy::Cache::new(Tiers::memory(memory), purger, config.site);
     let sender = log.as_ref().map(AccessLog::sender);
     let workers = Workers::start(config.workers, &cache, &shared, sender.as_ref())
         .map_err(StartError::Thread)?;

@@ -201,11 +201,6 @@ impl Ask {
         let first = lines.next()?;
         lines.next().is_none().then_some(first)
     }
-
-    /// Whether the key holds more than the URI, so that invalidating the URI cannot name it.
-    pub fn key_has_extras(&self) -> bool {
-        self.route().key_has_extras()
-    }
 }
 
 /// The key of another URI of this site, as `policy` builds it, without the parts that depend on request fields.

@@ -17,13 +17,41 @@ use std::{
     rc::Rc,
     sync::{Arc, mpsc::SyncSender},
 };
-use store::Memory;
+use store::{Memory, Purger, disk::Disk, shared::Shared};
+
+/// Where stored responses are kept, the nearest first.
+#[derive(Debug)]
+pub struct Tiers {
+    /// Asked by every request.
+    pub memory: Arc<Memory>,
+    /// Bigger than memory, survives a restart.
+    pub disk: Option<Arc<Disk>>,
+    /// One for many nodes.
+    pub shared: Option<Arc<Shared>>,
+}
+
+impl Tiers {
+    /// Memory alone.
+    pub const fn memory(memory: Arc<Memory>) -> Self {
+        Self {
+            memory,
+            disk: None,
+            shared: None,
+        }
+    }
+}
 
 /// The cache: shared by all workers, outlives every configuration.
 #[derive(Debug)]
 pub struct Cache {
     /// The memory tier.
-    pub memory: Memory,
+    pub memory: Arc<Memory>,
+    /// The disk tier, where there is one.
+    pub disk: Option<Arc<Disk>>,
+    /// The shared tier, where there is one.
+    pub shared: Option<Arc<Shared>>,
+    /// Takes purges.
+    pub purger: Purger,
     /// The site's say; swapped whole on reload.
     pub site: Arc<ArcSwap<Site>>,
     pub(crate) flights: Arc<Flights>,
@@ -31,10 +59,18 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// An empty cache.
-    pub fn new(memory: Memory, site: Site) -> Arc<Self> {
+    /// A cache over these tiers.
+    pub fn new(tiers: Tiers, purger: Purger, site: Site) -> Arc<Self> {
+        let Tiers {
+            memory,
+            disk,
+            shared,
+        } = tiers;
         Arc::new(Self {
             memory,
+            disk,
+            shared,
+            purger,
             site: Arc::new(ArcSwap::from_pointee(site)),
             flights: Arc::default(),
             hit_for_miss: HitForMiss::default(),

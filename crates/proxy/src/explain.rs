@@ -140,7 +140,8 @@ fn stored(
             Body::Parts(_) => "parts",
             Body::Filling(_) => "filling",
         },
-        invalidated: !cache.memory.good(stored),
+        invalidated: cache.memory.log().standing(key.as_bytes(), stored)
+            == store::purge::Standing::Gone,
     };
     let all = variants.as_slice().iter();
     all.map(|stored| judge(stored, stored.matches(fields, &mut scratch)))

@@ -99,6 +99,7 @@ mod tests {
         let (directives, site) = Default::default();
         let facts = freshness::facts(StatusCode::OK, &fields, &directives, false, &site, now, now);
         Stored::new(
+            0,
             StatusCode::OK,
             Fields::pack(&fields),
             facts,

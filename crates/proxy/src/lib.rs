@@ -19,4 +19,4 @@ mod sample;
 pub mod walk;
 
 pub use body::ReplyBody;
-pub use cache::{Cache, Service, Worker};
+pub use cache::{Cache, Service, Tiers, Worker};

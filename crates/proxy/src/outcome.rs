@@ -26,6 +26,8 @@ pub enum Detail {
     Unkept(Unkept),
     /// Something stored was not used before the origin confirmed it.
     Validated(ValidateReason),
+    /// Something stored was not used before the origin confirmed it: purges on other nodes may have been missed.
+    Unsure,
     /// It was sent stale, and was allowed to be.
     Stale(StaleReason),
     /// Sent stale because the origin failed: the failure's own token.
@@ -74,6 +76,7 @@ impl Detail {
             Self::Unkept(Unkept::TooLarge) => "too-large",
             Self::Unkept(Unkept::Invalidated) => "invalidated",
             Self::Validated(why) => why.token(),
+            Self::Unsure => "purges-unknown",
             Self::Stale(why) => why.token(),
             Self::StaleOnFailure(why) => why,
             Self::Bypass(why) => why.token(),

@@ -31,14 +31,6 @@ pub fn choose(routes: &[Route], subject: &Subject<'_>) -> usize {
         .unwrap_or(routes.len().saturating_sub(1))
 }
 
-impl Route {
-    /// Whether keys on this route hold more than the URI, so that invalidating the URI cannot name them.
-    pub fn key_has_extras(&self) -> bool {
-        let spec = &self.policy.key;
-        self.matcher.looks_beyond_uri() || !spec.headers.is_empty() || !spec.cookies.is_empty()
-    }
-}
-
 impl Matcher {
     /// Whether two requests for one URI may fare differently here.
     pub fn looks_beyond_uri(&self) -> bool {

@@ -6,7 +6,7 @@ use std::{
     hash::{BuildHasher, RandomState},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
     },
 };
 
@@ -33,6 +33,8 @@ pub struct Memory {
     hasher: RandomState,
     evictions: Arc<AtomicU64>,
     log: Arc<Log>,
+    /// Whether any key ever held more than a URL.
+    long_keys: AtomicBool,
 }
 
 /// Noted when a fetch begins: what it brings is refused if it was purged meanwhile.
@@ -87,6 +89,7 @@ impl Memory {
             hasher: RandomState::new(),
             evictions,
             log,
+            long_keys: AtomicBool::new(false),
         }
     }
 
@@ -117,8 +120,10 @@ impl Memory {
 
     /// To be called when a fetch begins.
     pub fn begin(&self) -> Ticket {
+        // While purges elsewhere may be missed, what is fetched now is looked at again as soon as it is asked for.
+        let unsure = u64::from(self.log.is_unsure());
         Ticket {
-            began: self.log.head(),
+            began: self.log.head().saturating_sub(unsure),
         }
     }
 
@@ -168,15 +173,20 @@ impl Memory {
             .map_or(0, |(_, variants)| variants.as_slice().len() as u64)
     }
 
-    /// Takes in what a lower tier holds under `key`, unless something is here already. Returns what is here now.
-    pub fn adopt(&self, key: &[u8], found: Vec<Arc<Stored>>) -> Option<Variants> {
+    /// Takes in what a lower tier holds under `key`, where it is newer than what is here, `most` variants at most. Returns
+    /// what is here now.
+    pub fn adopt(&self, key: &[u8], found: Vec<Arc<Stored>>, most: usize) -> Option<Variants> {
         let _guard = self.hold(key);
-        if let Some(here) = self.entries.peek(key) {
-            return Some(here);
-        }
-        let variants = Variants::from_vec(found);
-        self.put(key, variants.clone());
-        variants
+        let here = self.entries.peek(key);
+        let merged = found
+            .into_iter()
+            .fold(here.clone(), |held, new| match held {
+                None => Some(Variants::One(new)),
+                Some(held) if held.has_newer(&new) => Some(held),
+                Some(held) => held.with(new, most),
+            });
+        self.put(key, merged.clone());
+        merged
     }
 
     /// Adds parts to what is held of the same representation, or stores them; the caller has checked that `combine`
@@ -230,6 +240,9 @@ impl Memory {
             self.entries.remove(key);
             return;
         };
+        if key.contains(&b'\n') {
+            self.long_keys.store(true, Relaxed);
+        }
         // `replace` keeps the entry's standing with the eviction rule; `insert` would count as a new arrival.
         if let Err((key, variants)) = self.entries.replace(key.into(), variants, true) {
             self.entries.insert(key, variants);

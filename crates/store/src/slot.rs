@@ -51,6 +51,15 @@ impl Variants {
         Self::from_vec(all)
     }
 
+    /// Whether what `new` would take the place of is newer, or on its way.
+    pub(crate) fn has_newer(&self, new: &Stored) -> bool {
+        self.as_slice().iter().any(|held| {
+            held.variant == new.variant
+                && (matches!(held.body, Body::Filling(_))
+                    || held.facts.response_time >= new.facts.response_time)
+        })
+    }
+
     /// Without the one of identity `id`.
     pub(crate) fn without(&self, id: u64) -> Option<Self> {
         Self::from_vec(

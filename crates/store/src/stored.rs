@@ -133,8 +133,22 @@ impl Stored {
             ..self.facts
         };
         Self {
-            id: next_id(),
             checked: Mark::at(checked),
+            facts,
+            ..self.clone()
+        }
+    }
+
+    /// The same response, of no use before the origin has confirmed it.
+    #[must_use]
+    pub fn to_be_validated(&self) -> Self {
+        let facts = Facts {
+            lifetime_ms: 0,
+            no_cache: true,
+            must_revalidate: true,
+            ..self.facts
+        };
+        Self {
             facts,
             ..self.clone()
         }

@@ -23,7 +23,7 @@ const EVERY: Duration = Duration::from_secs(1);
 const REST: Duration = Duration::from_millis(1);
 
 /// Purges are remembered at least so long, for fetches that began before them.
-const REMEMBER: Duration = Duration::from_secs(60);
+const REMEMBER: Duration = Duration::from_mins(1);
 
 /// Busiest URLs that are told of.
 const BUSIEST: usize = 1000;
@@ -81,10 +81,10 @@ impl Sweeper {
     /// What `purges` touched, which came to `done`. Looks at everything where that cannot be known otherwise, and where soft
     /// purges want to know what is busy.
     pub(crate) async fn touched(&self, purges: &[Purge], done: &[Purged]) -> Touched {
-        let known = done.iter().filter_map(|purged| purged.touched).sum();
+        let known = done.iter().map(|purged| purged.touched).sum();
         let pairs = purges.iter().zip(done);
         let open: Vec<_> = pairs
-            .filter(|(_, purged)| purged.touched.is_none())
+            .filter(|(_, purged)| purged.open)
             .map(|(purge, _)| purge.clone())
             .collect();
         let mut touched = Touched {
@@ -146,12 +146,13 @@ impl Sweep {
                 return;
             }
             for (index, question) in questions.iter().enumerate() {
-                if let Some(purge) = covering(&question.purges, key, stored) {
-                    counts[index] += 1;
-                    if purge.soft {
-                        let url = Address::of(key).url();
-                        *busy[index].entry(url).or_default() += stored.uses();
-                    }
+                let Some(purge) = covering(&question.purges, key, stored) else {
+                    continue;
+                };
+                counts[index] += 1;
+                if purge.soft {
+                    let url = Address::of(key).url();
+                    *busy[index].entry(url).or_default() += stored.uses();
                 }
             }
         };
@@ -184,9 +185,9 @@ impl Sweep {
 
 fn covering<'a>(purges: &'a [Purge], key: &[u8], stored: &crate::Stored) -> Option<&'a Purge> {
     purges.iter().find(|purge| {
-        // Others are counted without a look.
-        let open = !matches!(purge.what, What::Url(_) | What::Tags(_));
-        open && Log::covers(purge, key, stored)
+        // Plain keys were counted when the URL was purged.
+        let counted = purge.soft && matches!(purge.what, What::Url(_)) && !key.contains(&b'\n');
+        !counted && Log::covers(purge, key, stored)
     })
 }
 

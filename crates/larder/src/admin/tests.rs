@@ -16,7 +16,7 @@ use std::{
     },
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
-use store::{Body, Fields, Memory, Stored, Variant};
+use store::{Body, Fields, Memory, Purger, Stored, Sweeper, Variant};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
@@ -46,7 +46,7 @@ async fn start() -> Admin {
     let config =
         config::parse(text, "test", &Flags::default()).unwrap_or_else(|faults| panic!("{faults}"));
     let state = Arc::new(State {
-        cache: Cache::new(Memory::new(8 << 20), config.site),
+        cache: cache(config.site),
         counters: vec![Arc::<Counters>::default()],
         connections: Vec::new(),
         origins: ArcSwap::from_pointee(config.origins),
@@ -121,6 +121,7 @@ impl Admin {
         };
         let body = Body::Whole(Bytes::from_static(b"0123456789"));
         let stored = Stored::new(
+            0,
             StatusCode::OK,
             Fields::pack(&fields),
             facts,
@@ -129,11 +130,18 @@ impl Admin {
             body,
         );
         let memory = &self.state.cache.memory;
-        let ticket = memory.begin(key.as_bytes());
+        let ticket = memory.begin();
         memory
             .insert(key.as_bytes(), ticket, Arc::new(stored), 8)
             .unwrap();
     }
+}
+
+fn cache(site: proxy::policy::Site) -> Arc<Cache> {
+    let memory = Arc::new(Memory::new(8 << 20, Arc::default()));
+    let sweeper = Sweeper::start(memory.clone(), Box::new(|| None)).unwrap();
+    let purger = Purger::new(memory.clone(), sweeper);
+    Cache::new(proxy::Tiers::memory(memory), purger, site)
 }
 
 fn map(fields: &[(&'static str, &'static str)]) -> HeaderMap {

@@ -30,8 +30,9 @@ use std::{
     time::Duration,
 };
 use store::{
-    Body, Fields, Marks, Stored, Ticket, Variant,
+    Body, Fields, Stored, Ticket, Variant,
     fill::{Pushed, Writer},
+    purge::Marks,
 };
 
 /// When an exchange with an origin took place.
@@ -208,16 +209,12 @@ fn nominated(ask: &Ask, response: &HeaderMap) -> Nominated {
     }
 }
 
-/// The names by which the response can be invalidated besides its key.
-pub fn marks(ask: &Ask, response: &HeaderMap, began: u64) -> Option<Arc<Marks>> {
-    let mut names: Vec<String> = surrogate::groups(response)
+/// The tags by which the response can be purged, besides its URL.
+pub fn marks(worker: &Worker, ask: &Ask, response: &HeaderMap, began: u64) -> Option<Arc<Marks>> {
+    let groups = surrogate::groups(response)
         .into_iter()
-        .map(|group| group_mark(ask.scheme, ask.host(), &group))
-        .collect();
-    if ask.key_has_extras() {
-        names.push(uri_mark(&ask.uri()));
-    }
-    (!names.is_empty()).then(|| Arc::new(Marks::new(names, began)))
+        .map(|group| group_mark(ask.scheme, ask.host(), &group));
+    worker.cache.memory.log().tags().marks(groups, began)
 }
 
 /// A cache group's name, scoped to its origin (RFC 9875 section 2).
@@ -230,13 +227,9 @@ pub fn is_group_mark(name: &str) -> bool {
     name.starts_with("group ")
 }
 
-/// A URI's name.
-pub fn uri_mark(uri: &str) -> String {
-    format!("uri {uri}")
-}
-
 /// A new stored response for `ask`.
 pub fn new_stored(
+    worker: &Worker,
     ask: &Ask,
     ticket: Ticket,
     head: &response::Parts,
@@ -246,11 +239,12 @@ pub fn new_stored(
 ) -> Stored {
     let kept = stored_fields(ask, head.version, storable, &head.headers, at);
     Stored::new(
+        ticket.began,
         head.status,
         Fields::pack(&kept),
         storable.facts,
         variant(ask, &head.headers),
-        marks(ask, &head.headers, ticket.began),
+        marks(worker, ask, &head.headers, ticket.began),
         body,
     )
 }

@@ -92,7 +92,7 @@ async fn pass(
         interim: Some(Box::new(move |status, fields| interim.send(status, fields))),
         repeatable: !ask.has_content && ask.method.is_idempotent(),
     };
-    let ticket = worker.cache.memory.begin(ask.key.as_bytes());
+    let ticket = worker.cache.memory.begin();
     let began = Instant::now();
     let request_time = receive::now();
     let response = ask
@@ -309,6 +309,7 @@ fn head_says(worker: &Worker, ask: &Ask, head: &response::Parts, times: Times) {
                 let kept =
                     admit::stored_fields(ask, head.version, storable, &fields, times.response);
                 let fresh = Stored::new(
+                    stored.checked(),
                     stored.status,
                     Fields::pack(&kept),
                     storable.facts,
@@ -350,7 +351,7 @@ fn store_post(
     if length.is_some_and(|length| length > largest) {
         return Post::Passed(body, Detail::Unkept(Unkept::TooLarge));
     }
-    let ticket = worker.cache.memory.begin(ask.key.as_bytes());
+    let ticket = worker.cache.memory.begin();
     let (fill, mut writer) = begin_fill(worker);
     writer.announce(length);
     let Some(reader) = fill.reader() else {
@@ -360,7 +361,7 @@ fn store_post(
     head.status = StatusCode::OK;
     let ask = ask.clone();
     let destination = Destination::Then(Box::new(move |worker, body| {
-        let stored = admit::new_stored(&ask, ticket, &head, storable, body, times.response);
+        let stored = admit::new_stored(worker, &ask, ticket, &head, storable, body, times.response);
         let most = ask.site.most_variants;
         let _ = worker
             .cache

@@ -100,7 +100,7 @@ pub async fn fetch(
         worker,
         ask,
         need,
-        ticket: worker.cache.memory.begin(ask.key.as_bytes()),
+        ticket: worker.cache.memory.begin(),
         began: Instant::now(),
         times: Times {
             request: now,

@@ -5,10 +5,14 @@ use crate::{
     cache::Worker,
     outcome::bump,
     routing::{self, Subject},
-    walk::admit::{group_mark, is_group_mark, uri_mark},
+    walk::{
+        admit::{group_mark, is_group_mark},
+        receive,
+    },
 };
 use http::{HeaderMap, Method, StatusCode};
 use rules::{invalidate, surrogate};
+use store::purge::{Address, Purge, What};
 
 /// Invalidates what this exchange says: the target, `Location` and `Content-Location` of the same origin, cache groups.
 pub fn invalidate(worker: &Worker, ask: &Ask, status: StatusCode, response: &HeaderMap) {
@@ -20,46 +24,58 @@ pub fn invalidate(worker: &Worker, ask: &Ask, status: StatusCode, response: &Hea
     for other in invalidate::others(response, &target) {
         forget(worker, ask, &other);
     }
-    for group in surrogate::invalidated_groups(response) {
-        worker
-            .cache
-            .memory
-            .invalidations()
-            .append(&group_mark(ask.scheme, ask.host(), &group));
-    }
+    let groups = surrogate::invalidated_groups(response).into_iter();
+    purge_groups(
+        worker,
+        groups
+            .map(|group| group_mark(ask.scheme, ask.host(), &group))
+            .collect(),
+    );
     bump(&worker.counters.invalidations);
 }
 
-/// Forgets every stored response of `uri`, whatever its key holds besides.
+/// Forgets every stored response of `uri`, whatever its key holds besides, and what is grouped with it.
 fn forget(worker: &Worker, ask: &Ask, uri: &str) {
-    for route in routes_of(ask, uri) {
-        let policy = &ask.site.routes[route].policy;
-        if let Some(key) = ask::key_of(uri, policy) {
-            forget_groups(worker, key.as_bytes());
-            worker.cache.flights.forget(key.as_bytes());
-            worker.cache.memory.invalidate(key.as_bytes());
-        }
-        if ask.site.routes[route].key_has_extras() {
-            worker.cache.memory.invalidations().append(&uri_mark(uri));
-        }
+    let keys: Vec<_> = routes_of(ask, uri)
+        .into_iter()
+        .filter_map(|route| ask::key_of(uri, &ask.site.routes[route].policy))
+        .collect();
+    for key in &keys {
+        purge_groups(worker, groups_of(worker, key.as_bytes()));
+        worker.cache.flights.forget(key.as_bytes());
+    }
+    let mut urls: Vec<_> = keys
+        .iter()
+        .map(|key| Address::of(key.as_bytes()).text())
+        .collect();
+    urls.dedup();
+    if !urls.is_empty() {
+        let purge = Purge::hard(What::Url(urls));
+        worker.cache.purger.invalidate(purge, receive::now());
+    }
+}
+
+fn purge_groups(worker: &Worker, groups: Vec<String>) {
+    if !groups.is_empty() {
+        let purge = Purge::hard(What::Tags(groups));
+        worker.cache.purger.invalidate(purge, receive::now());
     }
 }
 
 /// What is stored under `key` takes its cache groups with it (RFC 9875 section 2.2.1).
-fn forget_groups(worker: &Worker, key: &[u8]) {
+fn groups_of(worker: &Worker, key: &[u8]) -> Vec<String> {
     let Some(variants) = worker.cache.memory.peek(key) else {
-        return;
+        return Vec::new();
     };
     let marks = variants
         .as_slice()
         .iter()
         .filter_map(|stored| stored.marks.as_ref());
-    for name in marks
-        .flat_map(|marks| marks.names())
+    marks
+        .flat_map(|marks| marks.texts())
         .filter(|name| is_group_mark(name))
-    {
-        worker.cache.memory.invalidations().append(name);
-    }
+        .map(str::to_owned)
+        .collect()
 }
 
 /// The routes a GET for `uri` could take. Conditions on fields and clients may hold for some requests and not for others,

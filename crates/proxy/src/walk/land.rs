@@ -94,14 +94,16 @@ impl Fetch<'_> {
         let at = self.times.response;
         let kept = admit::stored_fields(self.ask, head.version, storable, &fields, at);
         let fresh = |variant| {
-            Arc::new(Stored::new(
+            let fresh = Stored::new(
+                self.ticket.began,
                 stored.status,
                 Fields::pack(&kept),
                 storable.facts,
                 variant,
-                admit::marks(self.ask, &fields, self.ticket.began),
+                admit::marks(self.worker, self.ask, &fields, self.ticket.began),
                 stored.body.clone(),
-            ))
+            );
+            Arc::new(fresh.after(stored))
         };
         let for_this = fresh(admit::variant(self.ask, &fields));
         let is_another = !stored.matches(&self.ask.fields, &mut Vec::new());
@@ -152,6 +154,7 @@ impl Fetch<'_> {
         };
         let body = stored.body.clone();
         Arc::new(Stored::new(
+            self.ticket.began,
             stored.status,
             Fields::pack(&fields),
             facts,
@@ -215,6 +218,7 @@ impl Fetch<'_> {
         writer.announce(length);
         let filling = Body::Filling(writer.fill().clone());
         let stored = admit::new_stored(
+            self.worker,
             self.ask,
             self.ticket,
             &head,

@@ -16,7 +16,7 @@ use rules::{
     time::Time,
 };
 use std::sync::Arc;
-use store::{Body, Stored, fill::Reader};
+use store::{Body, Stored, fill::Reader, purge::Standing};
 
 /// What lookup comes to.
 pub enum Found {
@@ -90,22 +90,66 @@ pub fn find(worker: &Worker, ask: &Ask, now: Time) -> Found {
         return Found::Forward(Need::miss(Forward::UriMiss));
     };
     let mut scratch = worker.scratch.take();
-    let selected = variants.select(&ask.fields, &mut scratch).cloned();
+    let selected = variants.select(&ask.fields, &mut scratch);
     worker.scratch.set(scratch);
-    let selected = selected.filter(|stored| worker.cache.memory.good(stored));
-    let Some(stored) = selected else {
-        let others = variants
-            .as_slice()
-            .iter()
-            .filter(|stored| worker.cache.memory.good(stored))
-            .cloned()
-            .collect();
-        return Found::Forward(Need {
-            others,
-            ..Need::miss(Forward::VaryMiss)
-        });
+    let others = || -> Vec<_> {
+        let all = variants.as_slice().iter();
+        all.filter_map(|stored| kept(worker, ask, stored).stored())
+            .collect()
     };
-    judge(ask, stored, now, || variants.as_slice().to_vec())
+    match selected.map(|stored| kept(worker, ask, stored)) {
+        Some(Kept::Good(stored)) => judge(ask, stored, now, others),
+        Some(Kept::Unsure(stored)) => Found::Forward(Need {
+            why: Forward::Stale,
+            detail: Some(Detail::Unsure),
+            selected: Some(stored),
+            others: others(),
+        }),
+        Some(Kept::Gone) | None => {
+            let others = others();
+            let why = if others.is_empty() {
+                Forward::UriMiss
+            } else {
+                Forward::VaryMiss
+            };
+            Found::Forward(Need {
+                others,
+                ..Need::miss(why)
+            })
+        }
+    }
+}
+
+/// What purges have left of a stored response.
+enum Kept {
+    Good(Arc<Stored>),
+    /// Purges elsewhere may have been missed: the origin must confirm it, and where it cannot, this is not sent.
+    Unsure(Arc<Stored>),
+    Gone,
+}
+
+impl Kept {
+    fn stored(self) -> Option<Arc<Stored>> {
+        match self {
+            Self::Good(stored) | Self::Unsure(stored) => Some(stored),
+            Self::Gone => None,
+        }
+    }
+}
+
+/// Holds a stored response against the log of purges. One comparison where nothing was purged since the last look.
+fn kept(worker: &Worker, ask: &Ask, stored: &Arc<Stored>) -> Kept {
+    let (memory, key) = (&worker.cache.memory, ask.key.as_bytes());
+    match memory.log().standing(key, stored) {
+        Standing::Good => Kept::Good(stored.clone()),
+        Standing::Stale { since, checked } => {
+            let stale = Arc::new(stored.stale_since(since, checked));
+            memory.replace(key, stored.id(), &stale);
+            Kept::Good(stale)
+        }
+        Standing::Unsure => Kept::Unsure(Arc::new(stored.to_be_validated())),
+        Standing::Gone => Kept::Gone,
+    }
 }
 
 fn judge(
@@ -118,7 +162,7 @@ fn judge(
     let need = |why, detail, stored: Arc<Stored>| {
         let others = variants()
             .into_iter()
-            .filter(|other| other.id() != stored.id())
+            .filter(|other: &Arc<Stored>| other.id() != stored.id())
             .collect();
         Found::Forward(Need {
             why,

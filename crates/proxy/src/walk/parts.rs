@@ -61,7 +61,7 @@ impl Fetch<'_> {
                 return;
             }
             let parts = Parts::new(length, span.first, bytes);
-            let stored = part_stored(&ask, ticket, &kept_head, storable, parts, times);
+            let stored = part_stored(worker, &ask, ticket, &kept_head, storable, parts, times);
             let _ = keep_part(worker, &ask, ticket, stored);
         }));
         let pump = Pump {
@@ -110,7 +110,15 @@ impl Fetch<'_> {
             Err(failure) => return self.failed(failure),
         };
         let parts = Parts::new(length, span.first, bytes);
-        let new = part_stored(self.ask, self.ticket, &head, storable, parts, self.times);
+        let new = part_stored(
+            self.worker,
+            self.ask,
+            self.ticket,
+            &head,
+            storable,
+            parts,
+            self.times,
+        );
         // Together with what was there when the request came, whatever has become of that in the store meanwhile.
         let selected = self.need.selected.as_deref();
         let answer = selected.and_then(|old| combined(old, &new)).unwrap_or(new);
@@ -129,6 +137,7 @@ impl Fetch<'_> {
 
 /// Parts as a stored response.
 fn part_stored(
+    worker: &Worker,
     ask: &Ask,
     ticket: Ticket,
     head: &response::Parts,
@@ -142,6 +151,7 @@ fn part_stored(
     head.headers.remove(header::CONTENT_RANGE);
     head.headers.remove(header::CONTENT_LENGTH);
     admit::new_stored(
+        worker,
         ask,
         ticket,
         &head,

@@ -3,14 +3,17 @@
 use super::Memory;
 use crate::purge::{Applied, Position, Purge, Standing, TooMany, What};
 use rules::time::Time;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// A purge that has taken effect on this node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Purged {
     /// Its number in this node's log.
     pub sequence: u64,
-    /// How many stored responses it touched, where that is known without looking at all of them.
-    pub touched: Option<u64>,
+    /// How many stored responses it touched, as far as that is known without looking at all of them.
+    pub touched: u64,
+    /// Whether there may be more.
+    pub open: bool,
 }
 
 /// What one step of a sweep did.
@@ -36,15 +39,19 @@ impl Memory {
     pub fn apply(&self, purge: Purge, at: Time, position: Option<Position>) -> Purged {
         let (what, soft) = (purge.what.clone(), purge.soft);
         let Applied { sequence, carried } = self.log.apply(purge, at, position);
-        let touched = match what {
-            What::Url(urls) => Some(self.forget_urls(&urls, soft)),
-            What::Tags(_) => Some(carried),
-            What::Prefix { .. } | What::Host(_) | What::Pattern(_) | What::Everything => None,
+        let (touched, open) = match what {
+            // Keys that hold more than the URL are not found by it; the sweep finds them.
+            What::Url(urls) => (self.forget_urls(&urls, soft), self.long_keys.load(Relaxed)),
+            What::Tags(_) => (carried, false),
+            What::Prefix { .. } | What::Host(_) | What::Pattern(_) | What::Everything => (0, true),
         };
-        Purged { sequence, touched }
+        Purged {
+            sequence,
+            touched,
+            open,
+        }
     }
 
-    /// Keys that hold more than the URL are not found so; the sweep finds them.
     fn forget_urls(&self, urls: &[String], soft: bool) -> u64 {
         let schemes = ["http:", "https:", ""];
         let keys = urls

@@ -61,8 +61,13 @@ pub struct Applied {
 pub enum Standing {
     /// Nothing.
     Good,
-    /// It was purged softly: stale since then.
-    Stale(Time),
+    /// It was purged softly.
+    Stale {
+        /// Stale from then on.
+        since: Time,
+        /// The number up to which this holds.
+        checked: u64,
+    },
     /// It was purged.
     Gone,
     /// This node has not heard of purges elsewhere for too long: the origin must say.
@@ -180,7 +185,10 @@ impl Log {
             return Standing::Unsure;
         }
         if let Some(at) = verdict.stale_since {
-            return Standing::Stale(at);
+            return Standing::Stale {
+                since: at,
+                checked: head,
+            };
         }
         stored.check(checked, head);
         Standing::Good

@@ -62,9 +62,12 @@ impl Drop for Marks {
 /// All tags that stored responses carry. Shared by all workers; not on the path of a hit.
 #[derive(Debug)]
 pub struct Tags {
-    shards: Box<[Mutex<HashMap<u64, Weak<Tag>>>]>,
+    shards: Box<[Mutex<Shard>]>,
     hasher: RandomState,
 }
+
+/// Tags by name.
+type Shard = HashMap<u64, Weak<Tag>>;
 
 impl Default for Tags {
     fn default() -> Self {
@@ -137,7 +140,7 @@ impl Tags {
         tag
     }
 
-    fn shard(&self, name: u64) -> std::sync::MutexGuard<'_, HashMap<u64, Weak<Tag>>> {
+    fn shard(&self, name: u64) -> std::sync::MutexGuard<'_, Shard> {
         let index = self.hasher.hash_one(name) as usize % self.shards.len();
         self.shards[index]
             .lock()

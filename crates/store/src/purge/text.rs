@@ -122,9 +122,9 @@ impl Written {
         } else if !tags.is_empty() {
             What::Tags(tags)
         } else if !patterns.is_empty() {
-            let all = patterns.iter();
-            let pattern = all.fold(Ok(Pattern::default()), |pattern, (on, text)| {
-                pattern.and_then(|pattern| pattern.with((*on).into(), text))
+            let mut all = patterns.iter();
+            let pattern = all.try_fold(Pattern::default(), |pattern, (on, text)| {
+                pattern.with((*on).into(), text)
             });
             What::Pattern(Box::new(pattern?))
         } else if let Some(host) = host {
