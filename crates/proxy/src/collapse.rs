@@ -20,6 +20,8 @@ pub enum Landed {
     Flying,
     /// Something was stored or freshened: look again.
     Stored,
+    /// A lower tier had it: look again.
+    Found,
     /// Nothing to share: fetch on your own.
     Released,
     /// The origin failed; the same failure is yours, unless something stale may be sent.

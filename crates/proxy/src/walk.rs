@@ -5,11 +5,13 @@
 //! | [`receive`] | `Refused` | our own error |
 //! | | `Redirect` | 301 or 308 to HTTPS |
 //! | | `Request` | lookup |
-//! | [`lookup`] | `Hit` | [`deliver`] |
+//! | [`lookup`] | `Wait` | reads from disk ([`below`]), then as below |
+//! | | `Hit` | [`deliver`] |
 //! | | `StaleHit` | [`refresh`] in the background, [`deliver`] |
 //! | | `Bypass` | [`bypass`]: the store is neither asked nor filled; an unsafe method's success [`invalidate`]s |
 //! | | `Forward` | [`forward`] |
-//! | [`forward`] | only-if-cached | our own error (504) |
+//! | [`forward`] | the shared tier has it ([`below`]) | [`deliver`] |
+//! | | only-if-cached | our own error (504) |
 //! | | follows a leader | looks up again; fails with it; or fetches alone |
 //! | | leads, or goes alone | [`fetch`] |
 //! | [`fetch`] | `Stored` | [`deliver`] while [`admit`]'s pump fills the body |
@@ -21,6 +23,7 @@
 //! but a refresh. The rest is [`Answer::Later`].
 
 pub(crate) mod admit;
+pub(crate) mod below;
 pub(crate) mod bypass;
 pub(crate) mod deliver;
 pub(crate) mod fetch;
@@ -35,12 +38,13 @@ pub(crate) mod refresh;
 pub(crate) mod shape;
 
 use crate::{
+    ask::Ask,
     body::ReplyBody,
     cache::Worker,
     listen::{Connection, InterimSink, RequestBody},
 };
 use http::{Request, Response};
-use lookup::Found;
+use lookup::{Found, Looked};
 use receive::Received;
 use std::{pin::Pin, rc::Rc};
 
@@ -69,6 +73,23 @@ pub fn walk(
         Received::Request(ask, content) => (ask, content),
     };
     match lookup::lookup(worker, &ask) {
+        Looked::Found(found) => go_on(worker, ask, content, found),
+        Looked::Wait(finding) => {
+            let worker = worker.clone();
+            Answer::Later(Box::pin(async move {
+                let found = below::read(&worker, &ask, finding, ask.now).await;
+                match go_on(&worker, ask, content, found) {
+                    Answer::Now(response) => response,
+                    Answer::Later(response) => response.await,
+                }
+            }))
+        }
+    }
+}
+
+/// The rest of the walk, from what lookup came to.
+fn go_on(worker: &Rc<Worker>, ask: Ask, content: RequestBody, found: Found) -> Answer {
+    match found {
         Found::Hit(hit) => Answer::Now(deliver::stored(worker, &ask, hit)),
         Found::StaleHit(hit) => {
             let ask = Rc::new(ask);

@@ -1,6 +1,7 @@
 //! The shared tier: Redis, Valkey or memcached, one cache for many nodes.
 
 use crate::{Stored, purge::Log};
+use rules::time::Time;
 use std::{sync::Arc, time::Duration};
 
 /// How the shared tier is set up.
@@ -58,10 +59,10 @@ impl Shared {
         Err(BadUrl(config.url))
     }
 
-    /// What is kept under `key`. With `lead`, this node takes the lease where nothing is there; where another holds it, this
+    /// What is kept under `key`; what was received no later than `newer_than` counts as nothing. With `lead`, this node takes the lease where nothing is there; where another holds it, this
     /// waits for what that brings, for the rest of the lease at most.
-    pub async fn find(&self, key: &[u8], lead: bool) -> Found {
-        let _ = (self, key, lead);
+    pub async fn find(&self, key: &[u8], lead: bool, newer_than: Option<Time>) -> Found {
+        let _ = (self, key, lead, newer_than);
         Found::Nothing
     }
 

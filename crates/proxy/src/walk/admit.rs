@@ -6,6 +6,7 @@ use crate::{
     outcome::bump,
     policy::{Lifetime, LifetimeMode, StatusPattern},
     walk::{
+        below,
         lookup::seconds,
         outbound::{self, Sent},
         receive,
@@ -33,6 +34,7 @@ use store::{
     Body, Fields, Stored, Ticket, Variant,
     fill::{Pushed, Writer},
     purge::Marks,
+    shared::Lease,
 };
 
 /// When an exchange with an origin took place.
@@ -265,7 +267,11 @@ pub struct Pump {
 /// What becomes of a body once it is complete.
 pub enum Destination {
     /// It takes the place of the fill in this stored response.
-    Whole { key: Vec<u8>, stored: Arc<Stored> },
+    Whole {
+        key: Vec<u8>,
+        stored: Arc<Stored>,
+        lease: Option<Lease>,
+    },
     /// It is given to this function, which stores it (parts, answers to POST).
     Then(StoreBody),
 }
@@ -309,7 +315,7 @@ impl Pump {
 
     /// The response is not to be found any more; those who read it go on.
     fn forget(&self) {
-        if let Destination::Whole { key, stored } = &self.destination {
+        if let Destination::Whole { key, stored, .. } = &self.destination {
             self.worker.cache.memory.remove(key, stored.id());
         }
     }
@@ -326,9 +332,16 @@ impl Pump {
             return;
         };
         match self.destination {
-            Destination::Whole { key, stored } => {
+            Destination::Whole { key, stored, lease } => {
                 let whole = Arc::new(stored.with_body(body));
-                self.worker.cache.memory.replace(&key, stored.id(), &whole);
+                let memory = &self.worker.cache.memory;
+                memory.replace(&key, stored.id(), &whole);
+                if !memory
+                    .log()
+                    .refuses(&key, whole.marks.as_deref(), whole.checked())
+                {
+                    below::keep(&self.worker, &key, &whole, lease);
+                }
             }
             Destination::Then(store) => store(&self.worker, body),
         }

@@ -9,7 +9,7 @@ use crate::{
     outcome::{Detail, Outcome, Unkept, bump},
     walk::{
         admit::{self, Destination, Pump, Times},
-        deliver, fetch,
+        below, deliver, fetch,
         forward::begin_fill,
         invalidate,
         lookup::Bypassed,
@@ -302,7 +302,7 @@ fn head_says(worker: &Worker, ask: &Ask, head: &response::Parts, times: Times) {
     let mut fields = stored.fields.unpack(4);
     match validate::head_says(head.status, &head.headers, &fields, stored.body.length()) {
         HeadSays::Nothing => {}
-        HeadSays::Disqualify => memory.remove(ask.key.as_bytes(), stored.id()),
+        HeadSays::Disqualify => below::forget(worker, ask.key.as_bytes(), stored),
         HeadSays::Freshen => {
             validate::freshen(&mut fields, &head.headers);
             if let Ok(storable) = admit::judge(ask, &Method::GET, times, stored.status, &fields) {

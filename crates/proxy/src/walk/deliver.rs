@@ -9,7 +9,7 @@ use crate::{
     outcome::{Detail, Ending, Outcome, Record},
     policy::{Report, Site},
     walk::{
-        admit,
+        admit, below,
         fetch::client_condition,
         lookup::Hit,
         outbound::edit,
@@ -35,6 +35,7 @@ pub fn stored(worker: &Worker, ask: &Ask, hit: Hit) -> Response<ReplyBody> {
         outcome,
         own,
     } = hit;
+    below::used(worker, ask, &stored);
     let mut fields = match own {
         Some(own) => *own,
         None => worker.heads.borrow_mut().head(&stored),

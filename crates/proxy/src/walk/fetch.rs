@@ -8,7 +8,7 @@ use crate::{
     outcome::{Detail, bump},
     walk::{
         admit::{self, Pump, Times},
-        lookup::{Need, answers, wanted_part},
+        lookup::{Hit, Need, answers, wanted_part},
         outbound, receive,
     },
 };
@@ -22,6 +22,7 @@ use rules::{
     validate::{self, Validators},
 };
 use std::{
+    cell::Cell,
     rc::Rc,
     sync::Arc,
     time::{Duration, Instant},
@@ -29,6 +30,7 @@ use std::{
 use store::{
     Body, Stored, Ticket,
     fill::{Reader, Writer},
+    shared::Lease,
 };
 
 /// What a fetch came to.
@@ -41,6 +43,8 @@ pub struct Fetched {
 
 /// How the walk goes on.
 pub enum Landing {
+    /// A lower tier had it; no origin was asked.
+    Found(Box<Hit>),
     /// Answer with this; the pump fills its body. `fresh` where it was stored or freshened for others too.
     Stored {
         stored: Arc<Stored>,
@@ -85,6 +89,8 @@ pub struct Fetch<'a> {
     pub ticket: Ticket,
     pub began: Instant,
     pub times: Times,
+    /// The right to fetch for all nodes, until what was fetched is with them.
+    pub lease: Cell<Option<Lease>>,
 }
 
 /// Asks the origin for what `need` says. `writer`: a fill that others follow already; without one, a fill is begun where
@@ -94,6 +100,7 @@ pub async fn fetch(
     ask: &Rc<Ask>,
     need: &Need,
     writer: Option<Writer>,
+    lease: Option<Lease>,
 ) -> Fetched {
     let now = receive::now();
     let fetch = Fetch {
@@ -106,6 +113,7 @@ pub async fn fetch(
             request: now,
             response: now,
         },
+        lease: Cell::new(lease),
     };
     fetch.run(writer).await
 }

@@ -9,6 +9,7 @@ use crate::{
     outcome::{Detail, Outcome},
     walk::{
         admit::Pump,
+        below::{self, Shared},
         deliver,
         fetch::{self, Fetched, Landing},
         land,
@@ -29,10 +30,7 @@ pub fn begin_fill(worker: &Worker) -> (Arc<Fill>, Writer) {
 
 /// Answers a request that needs an origin.
 pub async fn forward(worker: Rc<Worker>, ask: Rc<Ask>, need: Need) -> Response<ReplyBody> {
-    if ask.directives.only_if_cached {
-        return deliver::failure(&worker, &ask, &Failure::OnlyIfCached);
-    }
-    if goes_alone(&worker, &ask) {
+    if ask.directives.only_if_cached || goes_alone(&worker, &ask) {
         return alone(worker, ask, need).await;
     }
     let (fill, writer) = begin_fill(&worker);
@@ -100,7 +98,7 @@ async fn follow(
 ) -> Response<ReplyBody> {
     let landed = tokio::time::timeout(ask.policy().collapse_wait, follower.landed()).await;
     match landed {
-        Ok(Landed::Stored) => match lookup::find(&worker, &ask, receive::now()) {
+        Ok(Landed::Stored) => match below::find(&worker, &ask, receive::now()).await {
             Found::Hit(mut hit) | Found::StaleHit(mut hit) => {
                 let handled = Handled::Forwarded {
                     why: need.why,
@@ -111,6 +109,11 @@ async fn follow(
                 hit.outcome.handled = handled;
                 deliver::stored(&worker, &ask, hit)
             }
+            Found::Forward(need) => alone(worker, ask, need).await,
+            Found::Bypass(_) => alone(worker, ask, need).await,
+        },
+        Ok(Landed::Found) => match below::find(&worker, &ask, receive::now()).await {
+            Found::Hit(hit) | Found::StaleHit(hit) => deliver::stored(&worker, &ask, hit),
             Found::Forward(need) => alone(worker, ask, need).await,
             Found::Bypass(_) => alone(worker, ask, need).await,
         },
@@ -150,7 +153,14 @@ fn not_fetched(ask: &Ask, landing: Landing) -> Fetched {
 
 /// Fetches for one request only; what is storable is stored all the same.
 async fn alone(worker: Rc<Worker>, ask: Rc<Ask>, need: Need) -> Response<ReplyBody> {
-    let mut fetched = fetch::fetch(&worker, &ask, &need, None).await;
+    let need = match below::shared(&worker, &ask, need, false).await {
+        Shared::Hit(hit) => return deliver::stored(&worker, &ask, hit),
+        Shared::Need(need, _) => need,
+    };
+    if ask.directives.only_if_cached {
+        return deliver::failure(&worker, &ask, &Failure::OnlyIfCached);
+    }
+    let mut fetched = fetch::fetch(&worker, &ask, &need, None, None).await;
     let pump = take_pump(&mut fetched.landing);
     let response = answer(&worker, &ask, &need, fetched);
     if let Some(pump) = pump {
@@ -185,7 +195,7 @@ impl Leader {
             to,
         } = self;
         let fill = writer.fill().clone();
-        let fetching = fetch::fetch(&worker, &ask, &need, Some(writer));
+        let fetching = ask_below(&worker, &ask, need, writer);
         let abandoned = poll_fn(|context| fill.poll_abandoned(context));
         let mut fetched = tokio::select! {
             biased;
@@ -193,6 +203,7 @@ impl Leader {
             () = abandoned => return,
         };
         flight.land(match &fetched.landing {
+            Landing::Found(_) => Landed::Found,
             Landing::Stored { kept: Ok(()), .. } => Landed::Stored,
             Landing::Failed(Failure::Origin(error)) => Landed::Failed(error.clone()),
             Landing::Stale { failure, why, .. } => Landed::Stale(*failure, why),
@@ -209,10 +220,18 @@ impl Leader {
     }
 }
 
+/// What a leader's fetch comes to, where the shared tier does not answer.
+async fn ask_below(worker: &Rc<Worker>, ask: &Rc<Ask>, need: Need, writer: Writer) -> Fetched {
+    match below::shared(worker, ask, need, true).await {
+        Shared::Hit(hit) => not_fetched(ask, Landing::Found(Box::new(hit))),
+        Shared::Need(need, lease) => fetch::fetch(worker, ask, &need, Some(writer), lease).await,
+    }
+}
+
 fn take_pump(landing: &mut Landing) -> Option<Pump> {
     match landing {
         Landing::Stored { pump, .. } | Landing::Raw { pump, .. } => pump.take(),
-        Landing::Stale { .. } | Landing::Failed(_) => None,
+        Landing::Found(_) | Landing::Stale { .. } | Landing::Failed(_) => None,
     }
 }
 
@@ -225,6 +244,7 @@ pub fn answer(
 ) -> Response<ReplyBody> {
     let outcome = outcome(need, &fetched);
     let hit = match fetched.landing {
+        Landing::Found(hit) => *hit,
         Landing::Stored {
             stored,
             reader,
@@ -259,6 +279,7 @@ fn outcome(need: &Need, fetched: &Fetched) -> Outcome {
         ..Outcome::forwarded(need.why)
     };
     let (stored, ttl, detail) = match &fetched.landing {
+        Landing::Found(hit) => return hit.outcome.clone(),
         Landing::Stored { stored, kept, .. } => {
             let left = stored.facts.remaining(receive::now());
             let detail = kept.clone().err().or_else(|| need.detail.clone());

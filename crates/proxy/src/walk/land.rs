@@ -7,6 +7,7 @@ use crate::{
     outcome::{Detail, Unkept},
     walk::{
         admit::{self, Destination, Pump},
+        below,
         fetch::{Fetch, Landing, Plan, reader_of},
         forward::begin_fill,
         lookup::{Need, reuse_site},
@@ -121,6 +122,7 @@ impl Fetch<'_> {
             let _ = memory.insert(key, self.ticket, for_this.clone(), most);
         }
         self.remember_uncollapsible(&for_this);
+        below::keep(self.worker, key, &for_this, self.lease.take());
         (for_this, Ok(()))
     }
 
@@ -138,10 +140,7 @@ impl Fetch<'_> {
             NotStorable::NoStoreRequest | NotStorable::Authorization | NotStorable::SetCookie
         );
         if !this_request {
-            self.worker
-                .cache
-                .memory
-                .remove(self.ask.key.as_bytes(), stored.id());
+            below::forget(self.worker, self.ask.key.as_bytes(), stored);
         }
         let at = self.times.response;
         rules::fields::remove_hop_by_hop(&mut fields);
@@ -239,6 +238,7 @@ impl Fetch<'_> {
         let destination = Destination::Whole {
             key: key.to_vec(),
             stored: stored.clone(),
+            lease: self.lease.take(),
         };
         let pump = Pump {
             worker: self.worker.clone(),
@@ -271,10 +271,7 @@ impl Fetch<'_> {
             && head.status.is_success()
         {
             // The origin has something else now that may not be kept: what is kept is out of date.
-            self.worker
-                .cache
-                .memory
-                .remove(self.ask.key.as_bytes(), stored.id());
+            below::forget(self.worker, self.ask.key.as_bytes(), stored);
         }
         Landing::Raw {
             head,

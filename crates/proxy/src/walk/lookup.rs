@@ -16,7 +16,12 @@ use rules::{
     time::Time,
 };
 use std::sync::Arc;
-use store::{Body, Stored, fill::Reader, purge::Standing};
+use store::{
+    Body, Stored, Variants,
+    disk::{self, Finding},
+    fill::Reader,
+    purge::Standing,
+};
 
 /// What lookup comes to.
 pub enum Found {
@@ -28,6 +33,14 @@ pub enum Found {
     Bypass(Bypassed),
     /// The origin must be asked.
     Forward(Need),
+}
+
+/// How far lookup came at once.
+pub enum Looked {
+    /// To its end.
+    Found(Found),
+    /// The disk has something under the key, and its device must be waited for.
+    Wait(Finding),
 }
 
 /// A stored response that may be sent.
@@ -77,18 +90,50 @@ impl Need {
 }
 
 /// Looks up a request. On the path of a hit.
-pub fn lookup(worker: &Worker, ask: &Ask) -> Found {
+pub fn lookup(worker: &Worker, ask: &Ask) -> Looked {
     if let Some(why) = bypassed(ask) {
-        return Found::Bypass(why);
+        return Looked::Found(Found::Bypass(why));
     }
     find(worker, ask, ask.now)
 }
 
 /// As [`lookup`], for a request that is known not to bypass, at `now`.
-pub fn find(worker: &Worker, ask: &Ask, now: Time) -> Found {
-    let Some(variants) = worker.cache.memory.find(ask.key.as_bytes()) else {
-        return Found::Forward(Need::miss(Forward::UriMiss));
+pub fn find(worker: &Worker, ask: &Ask, now: Time) -> Looked {
+    let found = match worker.cache.memory.find(ask.key.as_bytes()) {
+        Some(variants) => among(worker, ask, now, &variants),
+        None => Found::Forward(Need::miss(Forward::UriMiss)),
     };
+    match (&found, &worker.cache.disk) {
+        (Found::Forward(Need { selected: None, .. }), Some(disk)) => {
+            match disk.find(ask.key.as_bytes()) {
+                disk::Found::Nothing => Looked::Found(found),
+                disk::Found::Here(list) => Looked::Found(from_disk(worker, ask, now, list)),
+                disk::Found::Wait(finding) => Looked::Wait(finding),
+            }
+        }
+        _ => Looked::Found(found),
+    }
+}
+
+/// What a request finds after a lower tier has brought something.
+pub fn adopted(worker: &Worker, ask: &Ask, now: Time, found: Vec<Arc<Stored>>) -> Found {
+    let (memory, most) = (&worker.cache.memory, ask.site.most_variants);
+    match memory.adopt(ask.key.as_bytes(), found, most) {
+        Some(variants) => among(worker, ask, now, &variants),
+        None => Found::Forward(Need::miss(Forward::UriMiss)),
+    }
+}
+
+/// As [`adopted`], of what the disk brought.
+pub fn from_disk(worker: &Worker, ask: &Ask, now: Time, found: Vec<Arc<Stored>>) -> Found {
+    for stored in &found {
+        stored.set_below();
+    }
+    adopted(worker, ask, now, found)
+}
+
+/// Which of a key's variants answers, and whether it may.
+fn among(worker: &Worker, ask: &Ask, now: Time, variants: &Variants) -> Found {
     let mut scratch = worker.scratch.take();
     let selected = variants.select(&ask.fields, &mut scratch);
     worker.scratch.set(scratch);

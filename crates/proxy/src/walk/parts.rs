@@ -8,6 +8,7 @@ use crate::{
     outcome::{Detail, Unkept},
     walk::{
         admit::{self, Destination, Pump, Times},
+        below,
         fetch::{Fetch, Landing, clone_head},
         forward::begin_fill,
     },
@@ -173,7 +174,7 @@ fn keep_part(worker: &Worker, ask: &Ask, ticket: Ticket, new: Stored) -> Result<
             Arc::new(old.and_then(|old| combined(old, &new)).unwrap_or(new))
         },
     );
-    kept.map(drop)
+    kept.map(|kept| below::keep(worker, ask.key.as_bytes(), &kept, None))
 }
 
 /// `new` over the bytes of `old`, where both are parts of one representation; a complete one becomes an ordinary 200.

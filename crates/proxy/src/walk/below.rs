@@ -1,0 +1,102 @@
+//! Below: what the tiers under memory have for a request, and what they are given.
+//!
+//! What is found there is taken into memory and looked up like anything else, so that one place judges.
+
+use crate::{
+    ask::Ask,
+    cache::Worker,
+    walk::{
+        lookup::{self, Found, Hit, Looked, Need},
+        receive,
+    },
+};
+use rules::{status::Forward, time::Time};
+use std::{rc::Rc, sync::Arc};
+use store::{
+    Body, Stored,
+    disk::Finding,
+    purge::{Address, Purge, What},
+    shared::{self, Lease},
+};
+
+/// Waits for the disk, and looks up what it brought.
+pub async fn read(worker: &Worker, ask: &Ask, finding: Finding, now: Time) -> Found {
+    lookup::from_disk(worker, ask, now, finding.await)
+}
+
+/// Looks up in memory and on disk, waiting where the device must be waited for.
+pub async fn find(worker: &Worker, ask: &Ask, now: Time) -> Found {
+    match lookup::find(worker, ask, now) {
+        Looked::Found(found) => found,
+        Looked::Wait(finding) => read(worker, ask, finding, now).await,
+    }
+}
+
+/// What the shared tier comes to.
+pub enum Shared {
+    /// It had an answer.
+    Hit(Hit),
+    /// The origin must be asked; with the lease, for all nodes.
+    Need(Need, Option<Lease>),
+}
+
+/// Asks the shared tier for what memory and disk do not have, or have only to be validated. With `lead`, this node asks for
+/// the lease where nothing is there.
+pub async fn shared(worker: &Rc<Worker>, ask: &Rc<Ask>, need: Need, lead: bool) -> Shared {
+    let Some(tier) = &worker.cache.shared else {
+        return Shared::Need(need, None);
+    };
+    if need.why == Forward::Request {
+        // The client asked for the origin's own word.
+        return Shared::Need(need, None);
+    }
+    let newer_than = need.selected.as_ref().map(|held| held.facts.response_time);
+    match tier.find(ask.key.as_bytes(), lead, newer_than).await {
+        shared::Found::Nothing => Shared::Need(need, None),
+        shared::Found::Lead(lease) => Shared::Need(need, Some(lease)),
+        shared::Found::Here(found) => {
+            match lookup::adopted(worker, ask, receive::now(), found) {
+                Found::Hit(hit) | Found::StaleHit(hit) => Shared::Hit(hit),
+                Found::Forward(need) => Shared::Need(need, None),
+                // Conditions that are the origin's to judge: as if nothing had been found.
+                Found::Bypass(_) => Shared::Need(need, None),
+            }
+        }
+    }
+}
+
+/// A response is complete: the shared tier gets it, and the disk where it has an older one of its key.
+pub fn keep(worker: &Worker, key: &[u8], stored: &Arc<Stored>, lease: Option<Lease>) {
+    if let Some(shared) = &worker.cache.shared
+        && !matches!(stored.body, Body::Parts(_))
+    {
+        shared.keep(key, stored, lease);
+    }
+    if let Some(disk) = &worker.cache.disk
+        && disk.knows(key)
+        && disk.offer(key, stored)
+    {
+        stored.set_below();
+    }
+}
+
+/// Counts a use. What is asked for again is worth writing to disk. On the path of a hit.
+pub fn used(worker: &Worker, ask: &Ask, stored: &Arc<Stored>) {
+    stored.used();
+    if let Some(disk) = &worker.cache.disk
+        && !stored.is_below()
+        && disk.offer(ask.key.as_bytes(), stored)
+    {
+        stored.set_below();
+    }
+}
+
+/// What is stored is out of date: it goes from memory, and the tiers below will not bring it back.
+pub fn forget(worker: &Worker, key: &[u8], stored: &Stored) {
+    worker.cache.memory.remove(key, stored.id());
+    if stored.is_below() || worker.cache.shared.is_some() {
+        let url = Address::of(key).text();
+        let purge = Purge::hard(What::Url(vec![url]));
+        worker.cache.purger.invalidate(purge, receive::now());
+    }
+}
