@@ -43,6 +43,7 @@
 //! | RFC 9211 | `Cache-Status` | [`status::Member::to_value`] |
 //! | RFC 9213 | targeted fields | [`directives::response`] |
 //! | RFC 9875 | cache groups | [`surrogate::groups`], [`surrogate::invalidated_groups`] |
+//! | none | tags (surrogate keys) | [`surrogate::tags`] |
 
 pub mod directives;
 mod etag;

@@ -1,0 +1,126 @@
+//! Cache groups (RFC 9875).
+
+use http::{HeaderMap, HeaderName};
+use sfv::{BareItem, List, ListEntry, Parser};
+
+/// At most this many groups are read from one field; the rest is ignored (RFC 9875 sections 2 and 3 ask for at least 32).
+pub const MOST_GROUPS: usize = 128;
+
+/// Groups with longer names, in characters, are ignored (RFC 9875 sections 2 and 3 ask for at least 32).
+pub const LONGEST_GROUP: usize = 128;
+
+const CACHE_GROUPS: HeaderName = HeaderName::from_static("cache-groups");
+const CACHE_GROUP_INVALIDATION: HeaderName = HeaderName::from_static("cache-group-invalidation");
+
+/// The members of `Cache-Groups` (a list of strings; RFC 9875 section 2), each once; empty if absent or malformed. They
+/// group responses of one origin only (section 2.1).
+pub fn groups(response: &HeaderMap) -> Vec<String> {
+    strings(response, &CACHE_GROUPS)
+}
+
+/// The members of `Cache-Group-Invalidation` (section 3), to be heeded on responses to unsafe methods only.
+pub fn invalidated_groups(response: &HeaderMap) -> Vec<String> {
+    strings(response, &CACHE_GROUP_INVALIDATION)
+}
+
+/// A list of strings over all lines of a field (RFC 9651 section 4.2). Parameters are ignored, and so is a member that is no
+/// string: what the others say still holds.
+fn strings(response: &HeaderMap, name: &HeaderName) -> Vec<String> {
+    let mut lines = response.get_all(name).iter();
+    let Some(first) = lines.next() else {
+        return Vec::new();
+    };
+    let mut whole = first.as_bytes().to_vec();
+    for line in lines {
+        whole.extend_from_slice(b", ");
+        whole.extend_from_slice(line.as_bytes());
+    }
+    let mut found: Vec<String> = Vec::new();
+    for member in Parser::new(&whole).parse::<List>().unwrap_or_default() {
+        let ListEntry::Item(item) = member else {
+            continue;
+        };
+        let BareItem::String(text) = item.bare_item else {
+            continue;
+        };
+        let text = text.as_str();
+        let known = found.iter().any(|other| other == text);
+        if text.len() <= LONGEST_GROUP && !known && found.len() < MOST_GROUPS {
+            found.push(text.to_owned());
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http::HeaderValue;
+    use proptest::prelude::*;
+
+    fn read(lines: &[&str]) -> Vec<String> {
+        let mut fields = HeaderMap::new();
+        for line in lines {
+            fields.append(CACHE_GROUPS, HeaderValue::from_str(line).unwrap());
+        }
+        groups(&fields)
+    }
+
+    #[test]
+    fn reads_a_list_of_strings() {
+        for (lines, expected) in [
+            (&[][..], &[][..]),
+            (&[r#""scripts""#], &["scripts"]),
+            (
+                &[r#""eurovision-results", "australia""#],
+                &["eurovision-results", "australia"],
+            ),
+            (&[r#""a""#, r#""b""#], &["a", "b"]),
+            // "Unrecognised Parameters are to be ignored."
+            (&[r#""a";x=1, "b";y"#], &["a", "b"]),
+            // "compared character-by-character (case sensitive)"
+            (&[r#""a", "A", "a""#], &["a", "A"]),
+            (&[r#""quo\"te", "comma, in""#], &["quo\"te", "comma, in"]),
+            (&[r#""a", token, 1, ("b"), "c""#], &["a", "c"]),
+            (&[r#""a", "open"#], &[]),
+            (&[r#""a","#], &[]),
+            (&["a b"], &[]),
+            (&[""], &[]),
+        ] {
+            assert_eq!(read(lines), expected, "{lines:?}");
+        }
+    }
+
+    /// RFC 9875 section 2: "Implementations MUST support at least 32 groups in a field value, with up to at least 32
+    /// characters in each member."
+    #[test]
+    fn limits_are_above_what_is_asked_and_hold() {
+        let many: Vec<String> = (0..=MOST_GROUPS).map(|n| format!("\"{n:0>32}\"")).collect();
+        let found = read(&[&many.join(", ")]);
+        assert_eq!(found.len(), MOST_GROUPS);
+        let long = "x".repeat(LONGEST_GROUP);
+        assert_eq!(read(&[&format!("\"{long}\", \"{long}x\"")]), [long]);
+    }
+
+    #[test]
+    fn each_field_is_read_from_its_own_name() {
+        let mut fields = HeaderMap::new();
+        fields.insert(CACHE_GROUP_INVALIDATION, HeaderValue::from_static("\"a\""));
+        assert!(groups(&fields).is_empty());
+        assert_eq!(invalidated_groups(&fields), ["a"]);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read(names in prop::collection::hash_set("[ !#-\\[\\]-~]{0,20}", 0..8)) {
+            let names: Vec<String> = names.into_iter().collect();
+            let written: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
+            prop_assert_eq!(read(&[&written.join(" ,\t")]), names);
+        }
+
+        #[test]
+        fn any_value_is_read(value in "[ -~]{0,40}") {
+            prop_assert!(read(&[&value]).len() <= MOST_GROUPS);
+        }
+    }
+}
