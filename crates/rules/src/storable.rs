@@ -12,6 +12,7 @@ pub use refusal::NotStorable;
 use crate::{
     directives::{self, RequestDirectives},
     freshness::{self, Facts},
+    surrogate,
     time::Time,
     vary::{self, Nominated},
 };
@@ -95,6 +96,9 @@ pub fn judge(exchange: &Exchange<'_>, site: &Site<'_>) -> Result<Storable, NotSt
     let strip_set_cookie = says.check_set_cookie(site.set_cookie)?;
     if vary::nominated(exchange.response) == Nominated::Everything {
         return Err(NotStorable::VaryStar);
+    }
+    if !surrogate::fits(exchange.response) {
+        return Err(NotStorable::TooManyTags);
     }
     let facts = freshness::facts(
         exchange.status,

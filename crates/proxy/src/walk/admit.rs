@@ -173,6 +173,9 @@ pub fn complete(ask: &Ask, version: Version, fields: &mut HeaderMap, at: Time) {
         fields.insert(header::DATE, date);
     }
     fields.remove("surrogate-control");
+    for name in &surrogate::FIELDS {
+        fields.remove(name);
+    }
     rules::fields::append_via(fields, version, &ask.site.name);
 }
 
@@ -211,12 +214,27 @@ fn nominated(ask: &Ask, response: &HeaderMap) -> Nominated {
     }
 }
 
-/// The tags by which the response can be purged, besides its URL.
-pub fn marks(worker: &Worker, ask: &Ask, response: &HeaderMap, began: u64) -> Option<Arc<Marks>> {
+/// The tags by which the response can be purged, besides its URL: those it carries, and those of the one it freshens.
+pub fn marks(
+    worker: &Worker,
+    ask: &Ask,
+    response: &HeaderMap,
+    began: u64,
+    freshens: Option<&Stored>,
+) -> Option<Arc<Marks>> {
     let groups = surrogate::groups(response)
         .into_iter()
         .map(|group| group_mark(ask.scheme, ask.host(), &group));
-    worker.cache.memory.log().tags().marks(groups, began)
+    let kept = freshens.and_then(|old| old.marks.as_ref());
+    let kept = kept.into_iter().flat_map(|marks| marks.texts());
+    let mut tags: Vec<_> = surrogate::tags(response)
+        .into_iter()
+        .chain(groups)
+        .collect();
+    tags.extend(kept.map(str::to_owned));
+    tags.sort_unstable();
+    tags.dedup();
+    worker.cache.memory.log().tags().marks(tags, began)
 }
 
 /// A cache group's name, scoped to its origin (RFC 9875 section 2).
@@ -246,7 +264,7 @@ pub fn new_stored(
         Fields::pack(&kept),
         storable.facts,
         variant(ask, &head.headers),
-        marks(worker, ask, &head.headers, ticket.began),
+        marks(worker, ask, &head.headers, ticket.began, None),
         body,
     )
 }

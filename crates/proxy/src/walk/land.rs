@@ -101,7 +101,13 @@ impl Fetch<'_> {
                 Fields::pack(&kept),
                 storable.facts,
                 variant,
-                admit::marks(self.worker, self.ask, &fields, self.ticket.began),
+                admit::marks(
+                    self.worker,
+                    self.ask,
+                    &fields,
+                    self.ticket.began,
+                    Some(stored),
+                ),
                 stored.body.clone(),
             );
             Arc::new(fresh.after(stored))

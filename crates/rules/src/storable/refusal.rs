@@ -23,6 +23,8 @@ pub enum NotStorable {
     SetCookie,
     /// `Vary: *`: no request would ever match.
     VaryStar,
+    /// More tags than are read: those left out could not purge it.
+    TooManyTags,
     /// No lifetime and nothing to validate with: keeping it would never spare a fetch.
     NoFreshness,
 }
@@ -40,6 +42,7 @@ impl NotStorable {
             Self::MustUnderstand => "must-understand",
             Self::SetCookie => "set-cookie",
             Self::VaryStar => "vary-star",
+            Self::TooManyTags => "too-many-tags",
             Self::NoFreshness => "no-freshness",
         }
     }

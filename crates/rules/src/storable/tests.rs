@@ -436,6 +436,7 @@ fn reasons_have_tokens() {
         (NotStorable::MustUnderstand, "must-understand"),
         (NotStorable::SetCookie, "set-cookie"),
         (NotStorable::VaryStar, "vary-star"),
+        (NotStorable::TooManyTags, "too-many-tags"),
         (NotStorable::NoFreshness, "no-freshness"),
     ] {
         assert_eq!(reason.to_string(), token);
