@@ -8,16 +8,20 @@ use crate::{
     listen::{Connection, InterimSink, RequestBody, Serve},
     outcome::{Counters, Record},
     policy::Site,
-    walk::{self, Answer},
+    walk::{self, Answer, receive},
 };
 use arc_swap::ArcSwap;
 use http::{Request, Response};
 use std::{
     cell::{Cell, RefCell},
     rc::Rc,
-    sync::{Arc, mpsc::SyncSender},
+    sync::{Arc, Mutex, PoisonError, mpsc::SyncSender},
+    time::Duration,
 };
-use store::{Memory, Purger, disk::Disk, shared::Shared};
+use store::{
+    Busy, Memory, PurgeAnswer, PurgeError, Purger, disk::Disk, purge::Purge, shared::Shared,
+};
+use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 /// Where stored responses are kept, the nearest first.
 #[derive(Debug)]
@@ -56,7 +60,12 @@ pub struct Cache {
     pub site: Arc<ArcSwap<Site>>,
     pub(crate) flights: Arc<Flights>,
     pub(crate) hit_for_miss: HitForMiss,
+    refetch: Sender<Vec<Busy>>,
+    refetched: Mutex<Option<Receiver<Vec<Busy>>>>,
 }
+
+/// Batches for the refetch that may wait; more are left out: what is asked for is fetched anyway.
+const BATCHES: usize = 64;
 
 impl Cache {
     /// A cache over these tiers.
@@ -66,6 +75,7 @@ impl Cache {
             disk,
             shared,
         } = tiers;
+        let (refetch, refetched) = channel(BATCHES);
         Arc::new(Self {
             memory,
             disk,
@@ -74,7 +84,36 @@ impl Cache {
             site: Arc::new(ArcSwap::from_pointee(site)),
             flights: Arc::default(),
             hit_for_miss: HitForMiss::default(),
+            refetch,
+            refetched: Mutex::new(Some(refetched)),
         })
+    }
+
+    /// Purges, all of them or on an error none; see [`Purger::purge`]. What is busy is fetched again where the site wants that.
+    ///
+    /// # Errors
+    /// See [`PurgeError`].
+    pub async fn purge(
+        &self,
+        purges: Vec<Purge>,
+        wait: Option<Duration>,
+    ) -> Result<PurgeAnswer, PurgeError> {
+        let busiest = self.site.load().refetch.map_or(0, |refetch| refetch.most);
+        let purged = self.purger.purge(purges, receive::now(), wait, busiest);
+        let answer = purged.await?;
+        if !answer.busiest.is_empty() {
+            let _ = self.refetch.try_send(answer.busiest.clone());
+        }
+        Ok(answer)
+    }
+
+    /// What is to be fetched again, for the one worker that does it ([`refetch`](crate::refetch)).
+    pub fn refetches(&self) -> Option<Receiver<Vec<Busy>>> {
+        let mut refetched = self
+            .refetched
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        refetched.take()
     }
 }
 

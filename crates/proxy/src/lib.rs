@@ -13,6 +13,7 @@ mod hit_for_miss;
 pub mod listen;
 pub mod outcome;
 pub mod policy;
+mod refetch;
 pub mod routing;
 #[cfg(test)]
 mod sample;
@@ -20,3 +21,4 @@ pub mod walk;
 
 pub use body::ReplyBody;
 pub use cache::{Cache, Service, Tiers, Worker};
+pub use refetch::refetch;

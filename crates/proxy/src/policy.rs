@@ -22,6 +22,17 @@ pub struct Site {
     pub targets: Vec<HeaderName>,
     /// Variants kept per cache key at most.
     pub most_variants: usize,
+    /// Whether what soft purges touch is fetched again in the background.
+    pub refetch: Option<Refetch>,
+}
+
+/// Fetching again what a soft purge touched, the busiest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Refetch {
+    /// Responses fetched after one purge, at most.
+    pub most: usize,
+    /// Fetches begun in a second, at most.
+    pub rate: u32,
 }
 
 /// What answers tell of how they were made.

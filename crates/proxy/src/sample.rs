@@ -87,6 +87,7 @@ pub(crate) fn site(policy: Policy) -> Site {
         largest_request_body: None,
         targets: Vec::new(),
         most_variants: 8,
+        refetch: None,
     }
 }
 

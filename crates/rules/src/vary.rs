@@ -65,6 +65,23 @@ pub fn variant_key(nominated: &[HeaderName], request: &HeaderMap, into: &mut Vec
     }
 }
 
+/// Request fields that have the variant key `key`: what [`variant_key`] wrote, read back. A field that was absent stays so.
+pub fn request_fields(key: &[u8]) -> HeaderMap {
+    let mut fields = HeaderMap::new();
+    for line in key.split(|byte| *byte == b'\n') {
+        let Some(at) = line.iter().position(|byte| matches!(byte, b':' | b'=')) else {
+            continue;
+        };
+        let (name, value) = line.split_at(at);
+        let name = HeaderName::from_bytes(name);
+        let value = HeaderValue::from_bytes(value.get(1..).unwrap_or_default());
+        if let (Ok(name), Ok(value)) = (name, value) {
+            fields.append(name, value);
+        }
+    }
+    fields
+}
+
 fn append_value(name: &HeaderName, lines: &GetAll<'_, HeaderValue>, into: &mut Vec<u8>) {
     let start = into.len();
     into.push(b':');

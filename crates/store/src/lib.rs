@@ -32,4 +32,4 @@ pub use purger::{
 };
 pub use slot::Variants;
 pub use stored::{Stored, Variant};
-pub use sweep::{Horizon, Sweeper, Touched};
+pub use sweep::{Busy, Horizon, Sweeper, Touched};

@@ -13,6 +13,9 @@ mod table;
 mod tags;
 mod text;
 
+#[cfg(test)]
+mod tests;
+
 pub use address::Address;
 pub use log::{Applied, Entry, Log, Position, Standing};
 pub use pattern::{BadPattern, On, Pattern};

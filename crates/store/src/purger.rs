@@ -3,7 +3,7 @@
 use crate::{
     Memory, Purged,
     purge::{Position, Purge, TooMany},
-    sweep::{Sweeper, Touched},
+    sweep::{Busy, Sweeper, Touched},
 };
 use rules::time::Time;
 use std::{
@@ -67,8 +67,8 @@ pub struct Answer {
     pub touched: u64,
     /// Nodes that had not applied it when the wait was over; `None` if nobody waited.
     pub behind: Option<Vec<String>>,
-    /// URLs it touched that were asked for most, the busiest first; of soft purges only.
-    pub busiest: Vec<String>,
+    /// What soft purges touched and was asked for most, the busiest first.
+    pub busiest: Vec<Busy>,
 }
 
 /// Takes purges. Shared by the admin API and all workers.
@@ -102,7 +102,7 @@ impl Purger {
     }
 
     /// Purges, all of them or on an error none. When this is ready no lookup that begins later, on this node, finds what is
-    /// covered; `wait`: on no node, for as long as that may take.
+    /// covered; `wait`: on no node, for as long as that may take. `busiest`: how much is told of what soft purges touched.
     ///
     /// # Errors
     /// See [`PurgeError`].
@@ -111,6 +111,7 @@ impl Purger {
         purges: Vec<Purge>,
         at: Time,
         wait: Option<Duration>,
+        busiest: usize,
     ) -> Result<Answer, PurgeError> {
         for purge in &purges {
             self.memory.log().admits(purge)?;
@@ -137,7 +138,7 @@ impl Purger {
             (Some(_), ..) => Some(Vec::new()),
             (None, ..) => None,
         };
-        let Touched { count, busiest } = self.sweeper.touched(&purges, &done).await;
+        let Touched { count, busiest } = self.sweeper.touched(&purges, &done, busiest).await;
         Ok(Answer {
             sequence,
             touched: count,

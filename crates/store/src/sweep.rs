@@ -1,11 +1,12 @@
 //! The sweep: gives back the memory of what was purged, counts what purges touched, and lets the log forget.
 
 use crate::{
-    Memory, Purged,
+    Memory, Purged, Stored, Variant,
     purge::{Address, Log, Purge, Standing, What},
 };
 use std::{
-    collections::{HashMap, VecDeque},
+    cmp::Reverse,
+    collections::VecDeque,
     fmt,
     sync::{
         Arc,
@@ -25,23 +26,49 @@ const REST: Duration = Duration::from_millis(1);
 /// Purges are remembered at least so long, for fetches that began before them.
 const REMEMBER: Duration = Duration::from_mins(1);
 
-/// Busiest URLs that are told of.
-const BUSIEST: usize = 1000;
-
 /// What purges touched.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Touched {
     /// Stored responses.
     pub count: u64,
-    /// Their URLs, those asked for most first.
-    pub busiest: Vec<String>,
+    /// Those that soft purges touched and that were asked for most, the busiest first.
+    pub busiest: Vec<Busy>,
+}
+
+impl Touched {
+    fn keep(&mut self, busiest: usize) {
+        self.busiest.sort_by_key(|busy| Reverse(busy.uses));
+        self.busiest.truncate(busiest);
+    }
+}
+
+/// A stored response that is asked for often.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Busy {
+    /// Its URL.
+    pub url: String,
+    /// What selects it among the variants of its key.
+    pub variant: Option<Box<Variant>>,
+    /// How often it was used.
+    pub uses: u64,
 }
 
 /// A question to the sweep.
 #[derive(Debug)]
 struct Question {
-    purges: Vec<Purge>,
+    purges: Vec<(Purge, Wanted)>,
+    /// Busy responses that are to be told of, at most.
+    busiest: usize,
     answer: oneshot::Sender<Touched>,
+}
+
+/// What a scan is to find out of a purge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Wanted {
+    /// How much it touched.
+    count: bool,
+    /// What of that is busy.
+    busiest: bool,
 }
 
 /// How far back tiers below memory need the log. `None`: not at all.
@@ -78,25 +105,36 @@ impl Sweeper {
         Ok(Self { questions })
     }
 
-    /// What `purges` touched, which came to `done`. Looks at everything where that cannot be known otherwise, and where soft
-    /// purges want to know what is busy.
-    pub(crate) async fn touched(&self, purges: &[Purge], done: &[Purged]) -> Touched {
-        let known = done.iter().map(|purged| purged.touched).sum();
-        let pairs = purges.iter().zip(done);
-        let open: Vec<_> = pairs
-            .filter(|(_, purged)| purged.open)
-            .map(|(purge, _)| purge.clone())
-            .collect();
+    /// What `purges` touched, which came to `done`, and at most `busiest` that soft ones touched and that are busy. Looks at
+    /// everything where that cannot be known otherwise.
+    pub(crate) async fn touched(
+        &self,
+        purges: &[Purge],
+        done: &[Purged],
+        busiest: usize,
+    ) -> Touched {
         let mut touched = Touched {
-            count: known,
+            count: done.iter().map(|purged| purged.touched).sum(),
             busiest: Vec::new(),
         };
+        let pairs = purges.iter().zip(done);
+        let open: Vec<_> = pairs
+            .map(|(purge, purged)| {
+                let wanted = Wanted {
+                    count: purged.open,
+                    busiest: purge.soft && busiest > 0,
+                };
+                (purge.clone(), wanted)
+            })
+            .filter(|(_, wanted)| wanted.count || wanted.busiest)
+            .collect();
         if open.is_empty() {
             return touched;
         }
         let (answer, told) = oneshot::channel();
         let question = Question {
             purges: open,
+            busiest,
             answer,
         };
         if self.questions.send(question).is_ok()
@@ -139,28 +177,19 @@ impl Sweep {
     /// One round over everything, for all questions at once.
     fn sweep(&mut self, questions: Vec<Question>) {
         let head = self.memory.log().head();
-        let mut counts = vec![0; questions.len()];
-        let mut busy: Vec<HashMap<String, u64>> = vec![HashMap::new(); questions.len()];
-        let look = |key: &[u8], stored: &crate::Stored, standing: Standing| {
-            if standing == Standing::Good {
-                return;
-            }
-            for (index, question) in questions.iter().enumerate() {
-                let Some(purge) = covering(&question.purges, key, stored) else {
-                    continue;
-                };
-                counts[index] += 1;
-                if purge.soft {
-                    let url = Address::of(key).url();
-                    *busy[index].entry(url).or_default() += stored.uses();
+        let mut found = vec![Touched::default(); questions.len()];
+        let look = |key: &[u8], stored: &Stored, standing: Standing| {
+            if standing != Standing::Good {
+                for (question, found) in questions.iter().zip(&mut found) {
+                    question.look(key, stored, found);
                 }
             }
         };
         self.memory.sweep(look, || thread::sleep(REST));
-        for ((question, count), busy) in questions.into_iter().zip(counts).zip(busy) {
-            let busiest = busiest(busy);
+        for (question, mut found) in questions.into_iter().zip(found) {
+            found.keep(question.busiest);
             // Whoever asked may have left.
-            let _ = question.answer.send(Touched { count, busiest });
+            let _ = question.answer.send(found);
         }
         self.swept = head;
         if !self.memory.log().is_unsure() {
@@ -183,17 +212,29 @@ impl Sweep {
     }
 }
 
-fn covering<'a>(purges: &'a [Purge], key: &[u8], stored: &crate::Stored) -> Option<&'a Purge> {
-    purges.iter().find(|purge| {
-        // Plain keys were counted when the URL was purged.
-        let counted = purge.soft && matches!(purge.what, What::Url(_)) && !key.contains(&b'\n');
-        !counted && Log::covers(purge, key, stored)
-    })
-}
-
-fn busiest(uses: HashMap<String, u64>) -> Vec<String> {
-    let mut all: Vec<_> = uses.into_iter().filter(|(_, uses)| *uses > 0).collect();
-    all.sort_by(|(a, x), (b, y)| y.cmp(x).then_with(|| a.cmp(b)));
-    all.truncate(BUSIEST);
-    all.into_iter().map(|(url, _)| url).collect()
+impl Question {
+    fn look(&self, key: &[u8], stored: &Stored, found: &mut Touched) {
+        let plain = !key.contains(&b'\n');
+        let mut busy = false;
+        let mut counted = false;
+        for (purge, wanted) in &self.purges {
+            if !Log::covers(purge, key, stored) {
+                continue;
+            }
+            busy |= wanted.busiest && plain;
+            // Plain keys were counted when their URL was purged.
+            counted |= wanted.count && !(plain && matches!(purge.what, What::Url(_)));
+        }
+        found.count += u64::from(counted);
+        if found.busiest.len() > self.busiest * 4 {
+            found.keep(self.busiest);
+        }
+        if busy && stored.uses() > 0 {
+            found.busiest.push(Busy {
+                url: Address::of(key).url(),
+                variant: stored.variant.clone(),
+                uses: stored.uses(),
+            });
+        }
+    }
 }

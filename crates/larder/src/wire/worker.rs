@@ -4,6 +4,7 @@ use proxy::{
     Cache, Service, Worker,
     listen::{Bound, Drain, Shared, accept_loop},
     outcome::{Counters, Record},
+    refetch,
 };
 use std::{
     io,
@@ -11,10 +12,11 @@ use std::{
     sync::{Arc, mpsc::SyncSender},
     thread::{self, JoinHandle},
 };
+use store::Busy;
 use tokio::{
     runtime,
-    sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
-    task::{JoinSet, LocalSet},
+    sync::mpsc::{Receiver, UnboundedReceiver, UnboundedSender, unbounded_channel},
+    task::{JoinSet, LocalSet, spawn_local},
 };
 
 /// A listener for one worker to serve.
@@ -89,8 +91,9 @@ impl Handle {
         let thread = thread::Builder::new()
             .name(format!("larder-{number}"))
             .spawn(move || {
+                let refetches = cache.refetches();
                 let service = Rc::new(Service(Worker::new(cache, own, log)));
-                LocalSet::new().block_on(&runtime, work(service, shared, received));
+                LocalSet::new().block_on(&runtime, work(service, shared, received, refetches));
             })?;
         Ok(Self {
             orders,
@@ -101,7 +104,13 @@ impl Handle {
 }
 
 /// Serves listeners as they are ordered, until no more can come and all have drained.
-async fn work(service: Rc<Service>, shared: Arc<Shared>, mut orders: UnboundedReceiver<Order>) {
+async fn work(
+    service: Rc<Service>,
+    shared: Arc<Shared>,
+    mut orders: UnboundedReceiver<Order>,
+    refetches: Option<Receiver<Vec<Busy>>>,
+) {
+    let refetching = refetches.map(|busiest| spawn_local(refetch(service.0.clone(), busiest)));
     let mut loops = JoinSet::new();
     while let Some(Order { bound, drain }) = orders.recv().await {
         let (service, shared) = (service.clone(), shared.clone());
@@ -112,4 +121,7 @@ async fn work(service: Rc<Service>, shared: Arc<Shared>, mut orders: UnboundedRe
         });
     }
     while loops.join_next().await.is_some() {}
+    if let Some(refetching) = refetching {
+        refetching.abort();
+    }
 }

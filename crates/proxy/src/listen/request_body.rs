@@ -14,7 +14,8 @@ use std::{
 /// which deserves a 400.
 #[derive(Debug)]
 pub struct RequestBody {
-    incoming: Incoming,
+    /// `None`: there is no content, and no connection it could come from.
+    incoming: Option<Incoming>,
     /// Whom to tell that we wait; nobody where there is no content.
     watch: Option<Arc<Watch>>,
     awaited: bool,
@@ -22,9 +23,19 @@ pub struct RequestBody {
 }
 
 impl RequestBody {
+    /// No content, of a request of our own.
+    pub(crate) fn none() -> Self {
+        Self {
+            incoming: None,
+            watch: None,
+            awaited: false,
+            ended: true,
+        }
+    }
+
     pub(super) fn empty(incoming: Incoming) -> Self {
         Self {
-            incoming,
+            incoming: Some(incoming),
             watch: None,
             awaited: false,
             ended: true,
@@ -33,7 +44,7 @@ impl RequestBody {
 
     pub(super) fn watched(incoming: Incoming, watch: Arc<Watch>) -> Self {
         Self {
-            incoming,
+            incoming: Some(incoming),
             watch: Some(watch),
             awaited: false,
             ended: false,
@@ -58,25 +69,29 @@ impl Body for RequestBody {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        let polled = Pin::new(&mut self.incoming).poll_frame(cx);
+        let Some(incoming) = &mut self.incoming else {
+            return Poll::Ready(None);
+        };
+        let polled = Pin::new(incoming).poll_frame(cx);
         self.await_more(polled.is_pending());
         self.ended |= matches!(polled, Poll::Ready(None));
         polled
     }
 
     fn is_end_stream(&self) -> bool {
-        self.incoming.is_end_stream()
+        self.incoming.as_ref().is_none_or(Body::is_end_stream)
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.incoming.size_hint()
+        let none = || SizeHint::with_exact(0);
+        self.incoming.as_ref().map_or_else(none, Body::size_hint)
     }
 }
 
 impl Drop for RequestBody {
     fn drop(&mut self) {
         self.await_more(false);
-        let ended = self.ended || self.incoming.is_end_stream();
+        let ended = self.ended || self.is_end_stream();
         if let Some(watch) = self.watch.as_ref().filter(|_| !ended) {
             watch.leave_unread();
         }

@@ -344,6 +344,10 @@ proptest! {
             let mut key = Vec::new();
             variant_key(&[name], &fields, &mut key);
             prop_assert_eq!(key.iter().position(|byte| *byte == b'\n'), Some(key.len() - 1));
+            let mut again = Vec::new();
+            let nominated = [key[..key.iter().position(|byte| b":=\n".contains(byte)).unwrap()].try_into().unwrap()];
+            variant_key(&nominated, &request_fields(&key), &mut again);
+            prop_assert_eq!(again, key, "a request made from a key has that key");
         }
     }
 

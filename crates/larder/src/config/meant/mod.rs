@@ -83,6 +83,7 @@ pub(super) fn build(
             largest_request_body: limits.request_body,
             targets: settings::targets(written),
             most_variants: limits.variants,
+            refetch: None,
         },
         limits,
     })

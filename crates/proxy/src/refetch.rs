@@ -1,0 +1,57 @@
+//! Refetch: what soft purges have made stale and is asked for often is fetched again before anybody asks.
+
+use crate::{
+    cache::Worker,
+    listen::{Connection, InterimSink, RequestBody},
+    walk::{self, Answer},
+};
+use http::{Request, header};
+use http_body_util::BodyExt;
+use rules::vary;
+use std::{rc::Rc, time::Duration};
+use store::Busy;
+use tokio::{sync::mpsc::Receiver, time::sleep};
+
+/// Fetches what comes, one after another, no faster than the site allows. Ends when nothing can come any more.
+pub async fn refetch(worker: Rc<Worker>, mut busiest: Receiver<Vec<Busy>>) {
+    while let Some(batch) = busiest.recv().await {
+        for busy in batch {
+            let Some(refetch) = worker.site().refetch else {
+                break;
+            };
+            if let Some(request) = request(&busy) {
+                walk_through(&worker, request).await;
+            }
+            sleep(Duration::from_secs(1) / refetch.rate.max(1)).await;
+        }
+    }
+}
+
+/// The request that a client would make for it. `None` where that client was somebody in particular: nobody's credentials are
+/// used again.
+fn request(busy: &Busy) -> Option<Request<RequestBody>> {
+    let mut request = Request::get(&busy.url).body(RequestBody::none()).ok()?;
+    if let Some(variant) = &busy.variant {
+        let personal = [header::COOKIE, header::AUTHORIZATION];
+        if variant.nominated.iter().any(|name| personal.contains(name)) {
+            return None;
+        }
+        *request.headers_mut() = vary::request_fields(&variant.key);
+    }
+    Some(request)
+}
+
+async fn walk_through(worker: &Rc<Worker>, request: Request<RequestBody>) {
+    let connection = Rc::new(Connection {
+        peer: None,
+        local: None,
+        tls: request.uri().scheme_str() == Some("https"),
+    });
+    let answer = match walk::walk(worker, request, &connection, InterimSink::deaf()) {
+        Answer::Now(response) => response,
+        Answer::Later(response) => response.await,
+    };
+    let mut body = answer.into_body();
+    // What breaks off is not stored: there is nothing to do about it here.
+    while let Some(Ok(_)) = body.frame().await {}
+}

@@ -1,0 +1,301 @@
+use super::{log::Entry, *};
+use crate::{Body, Stored, sample};
+use proptest::prelude::*;
+use rules::time::Time;
+use std::sync::Arc;
+
+const KEY: &[u8] = b"http://a.example/blog/1?x=1\nc:lang=2:en";
+
+fn at(secs: u64) -> Time {
+    Time::from_secs(secs)
+}
+
+/// A response that carries `tags`, fetched when `log` stood where it stands.
+fn stored(log: &Log, tags: &[&str]) -> Stored {
+    let mut stored = sample::with_body(Body::Whole("text".into()));
+    stored.check(0, log.head());
+    stored.marks = log.tags().marks(tags, log.head());
+    stored
+}
+
+fn apply(log: &Log, what: What) {
+    log.apply(Purge::hard(what), at(5), None);
+}
+
+fn pattern(on: On, text: &str) -> What {
+    What::Pattern(Box::new(Pattern::default().with(on, text).expect("valid")))
+}
+
+fn every_kind() -> Vec<(What, bool)> {
+    let prefix = |host: Option<&str>, path: &str| What::Prefix {
+        host: host.map(str::to_owned),
+        path: path.to_owned(),
+    };
+    let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+    vec![
+        (What::Url(texts(&["//a.example/blog/1?x=1"])), true),
+        (
+            What::Url(texts(&["//b.example/blog/1?x=1", "//a.example/blog/1"])),
+            false,
+        ),
+        (prefix(None, "/blog/"), true),
+        (prefix(None, "/"), true),
+        (prefix(Some("a.example"), "/blog"), true),
+        (prefix(Some("b.example"), "/blog"), false),
+        (prefix(None, "/blog/1?x=1&y"), false),
+        (What::Tags(texts(&["other", "news"])), true),
+        (What::Tags(texts(&["new", "NEWS"])), false),
+        (What::Host("a.example".to_owned()), true),
+        (What::Host("example".to_owned()), false),
+        (pattern(On::Url, "^http://a[.]example/blog/[0-9]+"), true),
+        (pattern(On::Target, "^/blog$"), false),
+        (pattern(On::Tags, "(^|,)x-news(,|$)|,news"), true),
+        (pattern(On::ContentType, "^$"), true),
+        (What::Everything, true),
+    ]
+}
+
+#[test]
+fn each_kind_covers_what_it_names_and_nothing_else() {
+    for (what, covers) in every_kind() {
+        for soft in [false, true] {
+            let log = Log::default();
+            let before = stored(&log, &["a", "news"]);
+            let purge = Purge {
+                what: what.clone(),
+                soft,
+            };
+            assert_eq!(Log::covers(&purge, KEY, &before), covers, "{what:?}");
+            log.apply(purge, at(5), None);
+            let expected = match (covers, soft) {
+                (false, _) => Standing::Good,
+                (true, false) => Standing::Gone,
+                (true, true) => Standing::Stale {
+                    since: at(5),
+                    checked: 1,
+                },
+            };
+            assert_eq!(log.standing(KEY, &before), expected, "{what:?}");
+            let after = stored(&log, &["a", "news"]);
+            assert_eq!(
+                log.standing(KEY, &after),
+                Standing::Good,
+                "{what:?}, fetched later"
+            );
+        }
+    }
+}
+
+/// Where keys hold no host, a purge of one host is for all of them.
+#[test]
+fn keys_without_a_host_go_with_every_host() {
+    let key = b"http:///blog/1";
+    for (what, covers) in [
+        (What::Host("b.example".to_owned()), true),
+        (
+            What::Prefix {
+                host: Some("b.example".to_owned()),
+                path: "/blog".to_owned(),
+            },
+            true,
+        ),
+        (
+            What::Prefix {
+                host: Some("b.example".to_owned()),
+                path: "/shop".to_owned(),
+            },
+            false,
+        ),
+        (What::Url(vec!["///blog/1".to_owned()]), true),
+    ] {
+        let log = Log::default();
+        let held = stored(&log, &[]);
+        apply(&log, what.clone());
+        assert_eq!(
+            log.standing(key, &held) == Standing::Gone,
+            covers,
+            "{what:?}"
+        );
+        assert_eq!(
+            Log::covers(&Purge::hard(what.clone()), key, &held),
+            covers,
+            "{what:?}"
+        );
+    }
+}
+
+#[test]
+fn what_was_good_is_not_looked_at_again_and_what_is_gone_stays_gone() {
+    let log = Log::default();
+    let (gone, good) = (stored(&log, &["a"]), stored(&log, &["b"]));
+    apply(&log, What::Tags(vec!["a".to_owned()]));
+    for _ in 0..2 {
+        assert_eq!(log.standing(KEY, &gone), Standing::Gone);
+        assert_eq!(log.standing(KEY, &good), Standing::Good);
+        assert_eq!(good.checked(), log.head());
+    }
+}
+
+#[test]
+fn what_a_fetch_brings_is_refused_if_it_was_purged_meanwhile() {
+    let log = Log::default();
+    let began = log.head();
+    let marks = log.tags().marks(["a"], began);
+    apply(&log, What::Tags(vec!["b".to_owned()]));
+    assert!(!log.refuses(KEY, marks.as_deref(), began));
+    apply(&log, What::Tags(vec!["a".to_owned()]));
+    assert!(log.refuses(KEY, marks.as_deref(), began));
+    assert!(!log.refuses(KEY, marks.as_deref(), log.head()));
+}
+
+#[test]
+fn what_the_log_has_forgotten_counts_as_purged() {
+    let log = Log::default();
+    let held = stored(&log, &[]);
+    apply(&log, What::Host("b.example".to_owned()));
+    let swept = stored(&log, &[]);
+    apply(&log, What::Host("c.example".to_owned()));
+    log.retire(1);
+    assert_eq!(
+        log.standing(KEY, &swept),
+        Standing::Good,
+        "checked beyond it"
+    );
+    assert_eq!(log.standing(KEY, &held), Standing::Gone, "not checked");
+    assert_eq!(log.remembered(), (2, 0));
+}
+
+#[test]
+fn expressions_are_bounded_and_the_same_one_counts_once() {
+    let log = Log::default();
+    for number in 0..1024 {
+        let purge = Purge::hard(pattern(On::Url, &number.to_string()));
+        assert_eq!(log.admits(&purge), Ok(()));
+        log.apply(purge, at(1), None);
+    }
+    assert_eq!(log.admits(&Purge::hard(pattern(On::Url, "7"))), Ok(()));
+    assert_eq!(
+        log.admits(&Purge::hard(pattern(On::Url, "x"))),
+        Err(TooMany)
+    );
+    assert_eq!(log.admits(&Purge::hard(What::Everything)), Ok(()));
+    // One of the shared log cannot be refused: everything before it counts as purged.
+    let held = stored(&log, &[]);
+    log.apply(Purge::hard(pattern(On::Url, "x")), at(1), None);
+    assert_eq!(log.standing(KEY, &held), Standing::Gone);
+}
+
+#[test]
+fn without_news_from_elsewhere_nothing_is_trusted() {
+    let log = Log::default();
+    let held = stored(&log, &[]);
+    log.distrust();
+    assert_eq!(log.standing(KEY, &held), Standing::Unsure);
+    assert_eq!(log.standing(KEY, &held), Standing::Unsure);
+    apply(&log, What::Host("b.example".to_owned()));
+    log.trust();
+    assert_eq!(log.standing(KEY, &held), Standing::Good);
+}
+
+#[test]
+fn positions_of_the_shared_log_become_numbers_here() {
+    let log = Log::default();
+    assert_eq!(
+        log.sequence_at(Position(1, 0)),
+        None,
+        "nothing is known yet"
+    );
+    log.begin_at(Position(10, 0));
+    assert_eq!(
+        log.sequence_at(Position(9, 9)),
+        None,
+        "before what is known"
+    );
+    assert_eq!(log.sequence_at(Position(10, 0)), Some(0));
+    apply(&log, What::Everything);
+    assert_eq!(
+        log.sequence_at(Position(10, 0)),
+        Some(1),
+        "no shared entry came after it"
+    );
+    log.apply(Purge::hard(What::Everything), at(1), Some(Position(12, 0)));
+    log.apply(Purge::hard(What::Everything), at(1), Some(Position(12, 1)));
+    assert_eq!(log.sequence_at(Position(11, 0)), Some(1));
+    assert_eq!(log.sequence_at(Position(12, 0)), Some(2));
+    assert_eq!(log.sequence_at(Position(99, 0)), Some(3));
+    assert_eq!(log.position(), Some(Position(12, 1)));
+}
+
+#[test]
+fn a_restored_log_goes_on_where_it_was() {
+    let log = Log::default();
+    let held = stored(&log, &["a"]);
+    let entry = |sequence, tag: &str| Entry {
+        sequence,
+        at: at(1),
+        position: None,
+        purge: Purge::hard(What::Tags(vec![tag.to_owned()])),
+    };
+    log.restore([entry(7, "a"), entry(9, "b")], 0);
+    assert_eq!(log.head(), 9);
+    assert_eq!(log.standing(KEY, &held), Standing::Gone);
+    assert_eq!(
+        log.apply(Purge::hard(What::Everything), at(1), None)
+            .sequence,
+        10
+    );
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Purge(usize, bool),
+    Fetch(usize, usize),
+    Look(usize),
+}
+
+fn any_step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        (0..16usize, any::<bool>()).prop_map(|(what, soft)| Step::Purge(what, soft)),
+        (0..4usize, 0..4usize).prop_map(|(key, tags)| Step::Fetch(key, tags)),
+        (0..32usize).prop_map(Step::Look),
+    ]
+}
+
+proptest! {
+    /// The table finds exactly what holding every purge against every response finds.
+    #[test]
+    fn lookups_agree_with_holding_each_purge_against_each_response(steps in prop::collection::vec(any_step(), 1..60)) {
+        let keys: [&[u8]; 4] = [KEY, b"https://b.example/blog/1", b"//c/", b"http:///shop"];
+        let tags: [&[&str]; 4] = [&[], &["news"], &["a", "other"], &["NEWS"]];
+        let kinds = every_kind();
+        let log = Log::default();
+        let mut purges: Vec<(u64, Purge)> = Vec::new();
+        let mut held: Vec<(&[u8], u64, Arc<Stored>)> = Vec::new();
+        for step in steps {
+            match step {
+                Step::Purge(index, soft) => {
+                    let purge = Purge { what: kinds[index].0.clone(), soft };
+                    let applied = log.apply(purge.clone(), at(log.head() + 1), None);
+                    purges.push((applied.sequence, purge));
+                }
+                Step::Fetch(key, with) => {
+                    held.push((keys[key], log.head(), Arc::new(stored(&log, tags[with]))));
+                }
+                Step::Look(index) if !held.is_empty() => {
+                    let (key, began, stored) = &held[index % held.len()];
+                    let covering = || purges.iter().filter(|(sequence, purge)| sequence > began && Log::covers(purge, key, stored));
+                    let standing = log.standing(key, stored);
+                    if covering().any(|(_, purge)| !purge.soft) {
+                        prop_assert_eq!(standing, Standing::Gone);
+                    } else if covering().next().is_some() {
+                        let is_stale = matches!(standing, Standing::Stale { .. });
+                        prop_assert!(is_stale);
+                    } else {
+                        prop_assert_eq!(standing, Standing::Good);
+                    }
+                }
+                Step::Look(_) => {}
+            }
+        }
+    }
+}
