@@ -1,5 +1,6 @@
 //! The shared tier: Redis, Valkey or memcached, one cache for many nodes.
 
+pub(crate) mod redis;
 pub mod remote;
 pub mod worker;
 

@@ -87,23 +87,26 @@ pub enum Kind {
     Refused,
     /// Something else lies under our key.
     WrongType,
-    /// No room: the server takes no writes.
+    /// The server takes no writes: no room, or it may only be read.
     Full,
     /// The value is larger than the server takes.
     TooLarge,
+    /// The server does not do what it was asked for.
+    Rejected,
     /// An answer that is none.
     Protocol,
 }
 
 impl Kind {
     /// All of them, in the order in which they are counted.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Unreachable,
         Self::Timeout,
         Self::Refused,
         Self::WrongType,
         Self::Full,
         Self::TooLarge,
+        Self::Rejected,
         Self::Protocol,
     ];
 
@@ -125,6 +128,7 @@ impl Kind {
             Self::WrongType => "wrong-type",
             Self::Full => "full",
             Self::TooLarge => "too-large",
+            Self::Rejected => "rejected",
             Self::Protocol => "protocol",
         }
     }
@@ -137,8 +141,9 @@ impl fmt::Display for Kind {
             Self::Timeout => "does not answer in time",
             Self::Refused => "refuses us",
             Self::WrongType => "holds something else under our key",
-            Self::Full => "has no room",
+            Self::Full => "takes no writes",
             Self::TooLarge => "does not take values this large",
+            Self::Rejected => "does not do what it is asked for",
             Self::Protocol => "gives answers that are none",
         })
     }
