@@ -1,7 +1,27 @@
 //! Stored responses as bytes, for the tiers below memory: one version byte, then the head. The body lies beside it, in a
 //! form that is each tier's own.
+//!
+//! All numbers are little-endian; a length or a count (`u32`) stands before everything that has one:
+//!
+//! ```text
+//! u8 version | key | u16 status | u8 flags | u8 source | u64 response time, date, initial age, lifetime (ms)
+//! | u32 stale-while-revalidate, stale-if-error (s, each only if flagged) | u64 checked, uses | fields as packed
+//! | nominated names, variant key (only if flagged) | tags | u8 layout, u64 length, parts as u64 first, u64 length
+//! ```
 
-use crate::{Body, Stored, purge::Tags};
+mod bytes;
+mod view;
+
+use crate::{Body, Fields, Stored, Variant, purge::Tags};
+use ::bytes::Bytes;
+use bytes::Out;
+use http::StatusCode;
+use rules::{freshness::Facts, partial::Spans};
+
+pub(crate) use view::View;
+
+/// The first byte of a head. Bytes with another one were written by another version of the program.
+pub const VERSION: u8 = 1;
 
 /// Bytes that are no head of ours, or of a version we do not know. The tier drops them; nobody is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -22,6 +42,34 @@ pub enum Layout {
     },
 }
 
+impl Layout {
+    /// The layout of `body`; `None` where it is still on its way.
+    pub fn of(body: &Body) -> Option<Self> {
+        match body {
+            Body::Filling(_) => None,
+            Body::Parts(parts) => Some(Self::Parts {
+                length: parts.length,
+                parts: lengths(&parts.spans()),
+            }),
+            whole => whole.length().map(Self::Whole),
+        }
+    }
+
+    /// How many bytes lie beside the head.
+    pub fn stored(&self) -> u64 {
+        match self {
+            Self::Whole(length) => *length,
+            // Sorted and within `length`, so that the sum is too.
+            Self::Parts { parts, .. } => parts.iter().map(|(_, length)| length).sum(),
+        }
+    }
+}
+
+fn lengths(spans: &Spans) -> Vec<(u64, u64)> {
+    let all = spans.iter();
+    all.map(|span| (span.first, span.length())).collect()
+}
+
 /// A head that was read.
 #[derive(Debug)]
 pub struct Head {
@@ -29,12 +77,46 @@ pub struct Head {
     pub key: Box<[u8]>,
     /// What lies beside it.
     pub layout: Layout,
+    rest: Rest,
+}
+
+/// What of a head is for the stored response alone.
+#[derive(Debug)]
+struct Rest {
+    status: StatusCode,
+    facts: Facts,
+    checked: u64,
+    uses: u64,
+    fields: Fields,
+    variant: Option<Box<Variant>>,
+    tags: Vec<Box<str>>,
 }
 
 /// Writes the head of `stored`, kept under `key`. `None` where its body is still on its way.
 pub fn encode(key: &[u8], stored: &Stored) -> Option<Vec<u8>> {
-    let _ = (key, stored);
-    None
+    let layout = Layout::of(&stored.body)?;
+    let mut out = Out::with_capacity(key.len() + stored.fields.len() + 128);
+    out.u8(VERSION);
+    out.run(key)?;
+    out.u16(stored.status.as_u16());
+    view::write_facts(&mut out, &stored.facts, stored.variant.is_some());
+    out.u64(stored.checked());
+    out.u64(stored.uses());
+    out.run(stored.fields.packed())?;
+    if let Some(variant) = &stored.variant {
+        out.count(variant.nominated.len())?;
+        for name in &variant.nominated {
+            out.run(name.as_str().as_bytes())?;
+        }
+        out.run(&variant.key)?;
+    }
+    let tags = stored.marks.as_deref();
+    out.count(tags.map_or(0, |marks| marks.texts().count()))?;
+    for text in tags.into_iter().flat_map(crate::purge::Marks::texts) {
+        out.run(text.as_bytes())?;
+    }
+    view::write_layout(&mut out, &layout)?;
+    Some(out.done())
 }
 
 impl Head {
@@ -43,14 +125,45 @@ impl Head {
     /// # Errors
     /// The bytes are not what [`encode`] wrote.
     pub fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
-        let _ = bytes;
-        Err(Malformed)
+        let view = View::parse(bytes)?;
+        let fields = Fields::from_packed(Bytes::copy_from_slice(view.fields)).ok_or(Malformed)?;
+        Ok(Self {
+            key: view.key.into(),
+            rest: Rest {
+                status: view.status,
+                facts: view.facts,
+                checked: view.checked,
+                uses: view.uses,
+                fields,
+                variant: view.variant,
+                tags: view.tags.into_iter().map(Into::into).collect(),
+            },
+            layout: view.layout,
+        })
+    }
+
+    /// The number up to which no purge covered it when it was written, on the node that wrote it.
+    pub fn checked(&self) -> u64 {
+        self.rest.checked
     }
 
     /// The stored response over `body`, which has this layout. `checked`: the number of this node's log up to which no purge
     /// covers it, where the tier knows better than what was written.
     pub fn stored(self, body: Body, checked: Option<u64>, tags: &Tags) -> Stored {
-        let _ = (self, body, checked, tags);
-        unimplemented!()
+        let rest = self.rest;
+        let checked = checked.unwrap_or(rest.checked);
+        Stored::new(
+            checked,
+            rest.status,
+            rest.fields,
+            rest.facts,
+            rest.variant,
+            tags.marks(rest.tags, checked),
+            body,
+        )
+        .with_uses(rest.uses)
     }
 }
+
+#[cfg(test)]
+mod tests;

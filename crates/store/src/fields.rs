@@ -7,7 +7,7 @@
 use bytes::{BufMut, Bytes, BytesMut};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
-/// Names stored as their index plus one. Only ever grows: nothing on disk depends on it yet, but order is meaning.
+/// Names stored as their index plus one. Only ever grows: tiers below memory keep packed fields, so that order is meaning.
 static KNOWN: [HeaderName; 40] = [
     header::ACCEPT_RANGES,
     header::ACCESS_CONTROL_ALLOW_CREDENTIALS,
@@ -88,6 +88,20 @@ impl Fields {
         Self {
             bytes: Bytes::copy_from_slice(&bytes),
         }
+    }
+
+    /// Fields as they were [`packed`](Self::packed); `None` where these bytes are none. Names and values are looked at when
+    /// the map is built: what is no field then is left out.
+    pub(crate) fn from_packed(bytes: Bytes) -> Option<Self> {
+        let fields = Self { bytes };
+        let end = fields.walk().last().map_or(0, |(_, _, end)| end);
+        let is_whole = end == fields.bytes.len();
+        is_whole.then_some(fields)
+    }
+
+    /// The bytes, for tiers below memory.
+    pub(crate) fn packed(&self) -> &[u8] {
+        &self.bytes
     }
 
     /// Builds the map again, with room for `more` further fields. Values share the packed bytes.

@@ -117,6 +117,13 @@ impl Stored {
         self.below.0.store(1, Relaxed);
     }
 
+    /// The same response, used so often already.
+    #[must_use]
+    pub(crate) fn with_uses(self, uses: u64) -> Self {
+        self.uses.0.store(uses, Relaxed);
+        self
+    }
+
     /// The same response as one that takes the place of `old`, in demand as that was.
     #[must_use]
     pub fn after(self, old: &Self) -> Self {

@@ -1,0 +1,87 @@
+//! Numbers and runs of bytes, written and read with bounds.
+
+use super::Malformed;
+
+/// Bytes being written.
+pub(super) struct Out(Vec<u8>);
+
+impl Out {
+    pub fn with_capacity(capacity: usize) -> Self {
+        Self(Vec::with_capacity(capacity))
+    }
+
+    pub fn u8(&mut self, number: u8) {
+        self.0.push(number);
+    }
+
+    pub fn u16(&mut self, number: u16) {
+        self.0.extend_from_slice(&number.to_le_bytes());
+    }
+
+    pub fn u32(&mut self, number: u32) {
+        self.0.extend_from_slice(&number.to_le_bytes());
+    }
+
+    pub fn u64(&mut self, number: u64) {
+        self.0.extend_from_slice(&number.to_le_bytes());
+    }
+
+    /// A length or count; `None` where it is beyond what the form can hold.
+    pub fn count(&mut self, count: usize) -> Option<()> {
+        self.u32(u32::try_from(count).ok()?);
+        Some(())
+    }
+
+    /// Bytes with their length before them.
+    pub fn run(&mut self, bytes: &[u8]) -> Option<()> {
+        self.count(bytes.len())?;
+        self.0.extend_from_slice(bytes);
+        Some(())
+    }
+
+    pub fn done(self) -> Vec<u8> {
+        self.0
+    }
+}
+
+/// Bytes still to be read.
+pub(super) struct In<'a>(pub &'a [u8]);
+
+impl<'a> In<'a> {
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], Malformed> {
+        let (taken, rest) = self.0.split_first_chunk().ok_or(Malformed)?;
+        self.0 = rest;
+        Ok(*taken)
+    }
+
+    pub fn u8(&mut self) -> Result<u8, Malformed> {
+        self.array().map(u8::from_le_bytes)
+    }
+
+    pub fn u16(&mut self) -> Result<u16, Malformed> {
+        self.array().map(u16::from_le_bytes)
+    }
+
+    pub fn u32(&mut self) -> Result<u32, Malformed> {
+        self.array().map(u32::from_le_bytes)
+    }
+
+    pub fn u64(&mut self) -> Result<u64, Malformed> {
+        self.array().map(u64::from_le_bytes)
+    }
+
+    /// How many things follow that take `each` bytes at least: never more than there is room for.
+    pub fn count(&mut self, each: usize) -> Result<usize, Malformed> {
+        let count = usize::try_from(self.u32()?).map_err(|_| Malformed)?;
+        let least = count.checked_mul(each).ok_or(Malformed)?;
+        (least <= self.0.len()).then_some(count).ok_or(Malformed)
+    }
+
+    /// Bytes with their length before them.
+    pub fn run(&mut self) -> Result<&'a [u8], Malformed> {
+        let length = self.count(1)?;
+        let (taken, rest) = self.0.split_at_checked(length).ok_or(Malformed)?;
+        self.0 = rest;
+        Ok(taken)
+    }
+}

@@ -1,0 +1,190 @@
+//! A head as it lies in its bytes.
+
+use super::{
+    Layout, Malformed, VERSION,
+    bytes::{In, Out},
+};
+use crate::Variant;
+use http::{HeaderName, StatusCode};
+use rules::{
+    freshness::{Facts, Source},
+    time::Time,
+};
+
+const NO_CACHE: u8 = 1;
+const MUST_REVALIDATE: u8 = 2;
+const IMMUTABLE: u8 = 4;
+const WHILE_REVALIDATE: u8 = 8;
+const IF_ERROR: u8 = 16;
+const VARIANT: u8 = 32;
+const ALL: u8 = 63;
+
+/// What lifetimes are taken from; on disk each is its place here. Only ever grows.
+const SOURCES: [Source; 8] = [
+    Source::Override,
+    Source::Targeted,
+    Source::SMaxAge,
+    Source::MaxAge,
+    Source::Expires,
+    Source::Default,
+    Source::Heuristic,
+    Source::None,
+];
+
+/// A head that was read, with the large pieces where they lie.
+pub(crate) struct View<'a> {
+    pub key: &'a [u8],
+    pub status: StatusCode,
+    pub facts: Facts,
+    pub checked: u64,
+    pub uses: u64,
+    /// Not looked into yet.
+    pub fields: &'a [u8],
+    pub variant: Option<Box<Variant>>,
+    pub tags: Vec<&'a str>,
+    pub layout: Layout,
+}
+
+impl<'a> View<'a> {
+    /// Reads a head.
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, Malformed> {
+        let mut from = In(bytes);
+        if from.u8()? != VERSION {
+            return Err(Malformed);
+        }
+        let key = from.run()?;
+        let status = StatusCode::from_u16(from.u16()?).map_err(|_| Malformed)?;
+        let (facts, has_variant) = read_facts(&mut from)?;
+        let (checked, uses) = (from.u64()?, from.u64()?);
+        let fields = from.run()?;
+        let variant = has_variant.then(|| read_variant(&mut from)).transpose()?;
+        let tags = (0..from.count(4)?)
+            .map(|_| std::str::from_utf8(from.run()?).map_err(|_| Malformed))
+            .collect::<Result<_, _>>()?;
+        let layout = read_layout(&mut from)?;
+        // What is left over was not written by us.
+        from.0.is_empty().then_some(()).ok_or(Malformed)?;
+        Ok(Self {
+            key,
+            status,
+            facts,
+            checked,
+            uses,
+            fields,
+            variant: variant.map(Box::new),
+            tags,
+            layout,
+        })
+    }
+}
+
+pub(super) fn write_facts(out: &mut Out, facts: &Facts, has_variant: bool) {
+    let flags = [
+        (facts.no_cache, NO_CACHE),
+        (facts.must_revalidate, MUST_REVALIDATE),
+        (facts.immutable, IMMUTABLE),
+        (facts.stale_while_revalidate.is_some(), WHILE_REVALIDATE),
+        (facts.stale_if_error.is_some(), IF_ERROR),
+        (has_variant, VARIANT),
+    ];
+    let set = flags.iter().filter(|(is_set, _)| *is_set);
+    out.u8(set.fold(0, |all, (_, flag)| all | flag));
+    let source = SOURCES.iter().position(|source| *source == facts.source);
+    out.u8(source.unwrap_or(SOURCES.len() - 1) as u8);
+    out.u64(facts.response_time.as_millis());
+    out.u64(facts.date.as_millis());
+    out.u64(facts.initial_age_ms);
+    out.u64(facts.lifetime_ms);
+    let windows = [facts.stale_while_revalidate, facts.stale_if_error];
+    for seconds in windows.into_iter().flatten() {
+        out.u32(seconds);
+    }
+}
+
+/// The facts, and whether a variant follows.
+fn read_facts(from: &mut In<'_>) -> Result<(Facts, bool), Malformed> {
+    let flags = from.u8()?;
+    let is_set = |flag: u8| flags & flag != 0;
+    if is_set(!ALL) {
+        return Err(Malformed);
+    }
+    let source = SOURCES.get(usize::from(from.u8()?)).ok_or(Malformed)?;
+    let facts = Facts {
+        source: *source,
+        response_time: Time::from_millis(from.u64()?),
+        date: Time::from_millis(from.u64()?),
+        initial_age_ms: from.u64()?,
+        lifetime_ms: from.u64()?,
+        stale_while_revalidate: is_set(WHILE_REVALIDATE).then(|| from.u32()).transpose()?,
+        stale_if_error: is_set(IF_ERROR).then(|| from.u32()).transpose()?,
+        no_cache: is_set(NO_CACHE),
+        must_revalidate: is_set(MUST_REVALIDATE),
+        immutable: is_set(IMMUTABLE),
+    };
+    Ok((facts, is_set(VARIANT)))
+}
+
+fn read_variant(from: &mut In<'_>) -> Result<Variant, Malformed> {
+    let nominated: Box<[HeaderName]> = (0..from.count(5)?)
+        .map(|_| {
+            let name = from.run()?;
+            let read = HeaderName::from_bytes(name).map_err(|_| Malformed)?;
+            let same = read.as_str().as_bytes() == name;
+            same.then_some(read).ok_or(Malformed)
+        })
+        .collect::<Result<_, _>>()?;
+    if !nominated.is_sorted_by(|one, two| one.as_str() < two.as_str()) {
+        return Err(Malformed);
+    }
+    Ok(Variant {
+        nominated,
+        key: from.run()?.into(),
+    })
+}
+
+pub(super) fn write_layout(out: &mut Out, layout: &Layout) -> Option<()> {
+    match layout {
+        Layout::Whole(length) => {
+            out.u8(0);
+            out.u64(*length);
+        }
+        Layout::Parts { length, parts } => {
+            out.u8(1);
+            out.u64(*length);
+            out.count(parts.len())?;
+            for (first, length) in parts {
+                out.u64(*first);
+                out.u64(*length);
+            }
+        }
+    }
+    Some(())
+}
+
+fn read_layout(from: &mut In<'_>) -> Result<Layout, Malformed> {
+    let form = from.u8()?;
+    let whole = from.u64()?;
+    match form {
+        0 => Ok(Layout::Whole(whole)),
+        1 => {
+            let mut end = 0;
+            let parts = (0..from.count(16)?)
+                .map(|_| {
+                    let (first, length) = (from.u64()?, from.u64()?);
+                    if length == 0 || first < end {
+                        return Err(Malformed);
+                    }
+                    end = first.checked_add(length).ok_or(Malformed)?;
+                    Ok((first, length))
+                })
+                .collect::<Result<_, _>>()?;
+            let within = end <= whole;
+            let parts = Layout::Parts {
+                length: whole,
+                parts,
+            };
+            within.then_some(parts).ok_or(Malformed)
+        }
+        _ => Err(Malformed),
+    }
+}
