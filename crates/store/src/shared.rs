@@ -1,5 +1,9 @@
 //! The shared tier: Redis, Valkey or memcached, one cache for many nodes.
 
+pub(crate) mod redis;
+pub mod remote;
+pub mod worker;
+
 use crate::{Stored, purge::Log};
 use rules::time::Time;
 use std::{sync::Arc, time::Duration};

@@ -90,8 +90,9 @@ pub struct Log {
 /// Entries of the shared log, and the numbers they have here.
 #[derive(Debug, Default)]
 struct Positions {
-    /// All entries after this position are known; `None`: nothing was read yet.
-    base: Option<Position>,
+    /// All entries after this position are known, and it was known here when the log stood at this number; `None`: nothing
+    /// was read yet.
+    base: Option<(Position, u64)>,
     /// Ascending in both.
     list: VecDeque<(Position, u64)>,
 }
@@ -235,21 +236,42 @@ impl Log {
 
     /// The shared log is read from `position` on: what came before it is not known.
     pub fn begin_at(&self, position: Position) {
-        self.positions().base.get_or_insert(position);
+        let table = self.write();
+        let mut positions = self.positions();
+        if positions.base.is_none() {
+            // A number of its own: a fetch that began before this moment may have missed entries before `position`.
+            let head = self.head.fetch_add(1, Release) + 1;
+            positions.base = Some((position, head));
+        }
+        drop(table);
     }
 
     /// The position of the last entry applied from the shared log, or where reading begins.
     pub fn position(&self) -> Option<Position> {
         let positions = self.positions();
         let last = positions.list.back().map(|(position, _)| *position);
-        last.or(positions.base)
+        last.or(positions.base.map(|(position, _)| position))
+    }
+
+    /// The last position of the shared log that was known on this node when its own log stood at `sequence`; the reverse of
+    /// [`sequence_at`](Self::sequence_at). `None`: too long ago to know, or before the shared log was read.
+    pub fn position_at(&self, sequence: u64) -> Option<Position> {
+        let positions = self.positions();
+        let after = positions
+            .list
+            .partition_point(|(_, known)| *known <= sequence);
+        let last = after
+            .checked_sub(1)
+            .and_then(|last| positions.list.get(last));
+        let last = last.copied().or(positions.base)?;
+        (last.1 <= sequence).then_some(last.0)
     }
 
     /// The number on this node that corresponds to `position`: everything up to it was applied before. `None`: too long ago
     /// to know.
     pub fn sequence_at(&self, position: Position) -> Option<u64> {
         let positions = self.positions();
-        if positions.base.is_none_or(|base| position < base) {
+        if positions.base.is_none_or(|(base, _)| position < base) {
             return None;
         }
         let after = positions
@@ -276,9 +298,9 @@ impl Log {
 
     fn note(&self, position: Position, sequence: u64) {
         let mut positions = self.positions();
-        positions.base.get_or_insert(position);
+        positions.base.get_or_insert((position, sequence));
         if positions.list.len() >= MOST_POSITIONS
-            && let Some((oldest, _)) = positions.list.pop_front()
+            && let Some(oldest) = positions.list.pop_front()
         {
             positions.base = Some(oldest);
         }
