@@ -2,9 +2,11 @@
 
 mod parts;
 mod piece;
+mod reader;
 
 pub use parts::Parts;
 pub use piece::Piece;
+pub use reader::Pieces;
 
 use crate::{disk::OnDisk, fill::Fill};
 use bytes::Bytes;
@@ -28,6 +30,15 @@ pub enum Body {
     Parts(Arc<Parts>),
     /// Being written; readers follow it.
     Filling(Arc<Fill>),
+}
+
+impl From<Piece> for Body {
+    fn from(piece: Piece) -> Self {
+        match piece {
+            Piece::Memory(bytes) => Self::Whole(bytes),
+            Piece::Disk(bytes) => Self::Disk(bytes),
+        }
+    }
 }
 
 impl Body {

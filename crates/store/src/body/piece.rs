@@ -49,7 +49,7 @@ impl Piece {
     }
 
     /// The part of it that lies in `span`, if it begins at `first` itself; `None` where it has none.
-    pub(super) fn cut(&self, first: u64, span: Span) -> Option<Self> {
+    pub(crate) fn cut(&self, first: u64, span: Span) -> Option<Self> {
         match self {
             Self::Memory(bytes) => cut(bytes, first, span).map(Self::Memory),
             Self::Disk(bytes) => {
