@@ -148,10 +148,12 @@ impl Fill {
         self.lock().is_open()
     }
 
-    /// Ready when nobody is interested any more.
+    /// Ready when nobody is interested any more in what is still to come. Where everything that was announced has come, that
+    /// is nothing: who has read it all may be gone before the writer has finished.
     pub fn poll_abandoned(&self, context: &mut Context<'_>) -> Poll<()> {
         let mut state = self.lock();
-        if state.interested == 0 && !state.kept {
+        let missing = state.length.is_none_or(|length| state.received < length);
+        if state.interested == 0 && !state.kept && missing {
             return Poll::Ready(());
         }
         state.writer = Some(context.waker().clone());

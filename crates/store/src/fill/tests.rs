@@ -81,6 +81,17 @@ fn it_is_abandoned_when_the_last_interest_goes() {
     assert!(fill.poll_abandoned(&mut context).is_ready());
 }
 
+#[test]
+fn what_has_come_as_announced_is_not_abandoned() {
+    let (fill, mut writer) = begin(1 << 20);
+    writer.announce(Some(4));
+    let mut context = Context::from_waker(Waker::noop());
+    writer.push(b"abc");
+    assert!(fill.poll_abandoned(&mut context).is_ready());
+    writer.push(b"d");
+    assert!(fill.poll_abandoned(&mut context).is_pending());
+}
+
 /// A device that takes what it is told to take, and fails when it is told to fail.
 #[derive(Debug, Default)]
 struct Device {
