@@ -8,7 +8,7 @@ use std::{
     pin::Pin,
     task::{Context, Poll, ready},
 };
-use store::fill::Reader;
+use store::{Piece, Pieces, fill::Reader};
 
 /// Where an answer's content comes from.
 #[derive(Debug, Default)]
@@ -18,30 +18,30 @@ pub enum Content {
     Empty,
     /// One buffer: the common hit.
     Whole(Bytes),
-    /// Several buffers, and the bytes left in them.
-    Pieces(std::vec::IntoIter<Bytes>, u64),
+    /// Several buffers, or what is read from disk.
+    Pieces(Box<Pieces>),
     /// A fill that is followed while it is written.
     Following(Following),
     /// Straight from the origin.
     Origin(Box<ResponseBody>),
 }
 
-/// A reader of a fill, from `skip` on and for `left` bytes at most.
+/// A reader of a fill, and the bytes still to come, where that is known.
 #[derive(Debug)]
 pub struct Following {
     reader: Reader,
-    skip: u64,
     left: Option<u64>,
 }
 
 impl Content {
-    /// Buffers as content.
-    pub fn pieces(pieces: Vec<Bytes>) -> Self {
-        match <[Bytes; 1]>::try_from(pieces) {
-            Ok([only]) => Self::Whole(only),
-            Err(pieces) => {
-                let left = pieces.iter().map(|piece| piece.len() as u64).sum();
-                Self::Pieces(pieces.into_iter(), left)
+    /// Pieces as content, one after another.
+    pub fn pieces(mut pieces: Vec<Piece>) -> Self {
+        match (pieces.pop(), pieces.is_empty()) {
+            (None, _) => Self::Empty,
+            (Some(Piece::Memory(only)), true) => Self::Whole(only),
+            (Some(last), _) => {
+                pieces.push(last);
+                Self::Pieces(Box::new(pieces.into()))
             }
         }
     }
@@ -50,19 +50,15 @@ impl Content {
     pub fn following(reader: Reader, length: Option<u64>) -> Self {
         Self::Following(Following {
             reader,
-            skip: 0,
             left: length,
         })
     }
 
     /// A part of a fill's body. The fill goes on to its end when this part has been sent.
-    pub fn following_part(reader: Reader, skip: u64, length: u64) -> Self {
+    pub fn following_part(mut reader: Reader, skip: u64, length: u64) -> Self {
         reader.keep();
-        Self::Following(Following {
-            reader,
-            skip,
-            left: Some(length),
-        })
+        reader.skip(skip);
+        Self::following(reader, Some(length))
     }
 
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Error>>> {
@@ -73,10 +69,9 @@ impl Content {
                 *self = Self::Empty;
                 Poll::Ready(Some(Ok(bytes)))
             }
-            Self::Pieces(pieces, left) => {
-                let piece = pieces.next();
-                *left -= piece.as_ref().map_or(0, |piece| piece.len() as u64);
-                Poll::Ready(piece.map(Ok))
+            Self::Pieces(pieces) => {
+                let read = ready!(pieces.poll_next(context));
+                Poll::Ready(read.map(|bytes| bytes.map_err(Error::from)))
             }
             Self::Following(following) => following.poll(context),
             Self::Origin(body) => loop {
@@ -98,7 +93,7 @@ impl Content {
         match self {
             Self::Empty => SizeHint::with_exact(0),
             Self::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
-            Self::Pieces(_, left) => SizeHint::with_exact(*left),
+            Self::Pieces(pieces) => SizeHint::with_exact(pieces.left()),
             Self::Following(following) => following
                 .left
                 .map_or_else(SizeHint::default, SizeHint::with_exact),
@@ -109,28 +104,19 @@ impl Content {
 
 impl Following {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Error>>> {
-        loop {
-            if self.left == Some(0) && self.skip > 0 {
-                return Poll::Ready(None);
-            }
-            let Some(piece) = ready!(self.reader.poll_next(context)) else {
-                return Poll::Ready(None);
-            };
-            let mut piece = piece?;
-            let skipped = self.skip.min(piece.len() as u64);
-            self.skip -= skipped;
-            let _ = piece.split_to(skipped as usize);
-            if let Some(left) = &mut self.left {
-                piece.truncate((*left).min(piece.len() as u64) as usize);
-                *left -= piece.len() as u64;
-            }
-            if !piece.is_empty() {
-                return Poll::Ready(Some(Ok(piece)));
-            }
-            if self.left == Some(0) {
-                return Poll::Ready(None);
-            }
+        // Where the length is known, the end of the fill is not waited for.
+        if self.left == Some(0) {
+            return Poll::Ready(None);
         }
+        let Some(piece) = ready!(self.reader.poll_next(context)) else {
+            return Poll::Ready(None);
+        };
+        let mut piece = piece?;
+        if let Some(left) = &mut self.left {
+            piece.truncate((*left).min(piece.len() as u64) as usize);
+            *left -= piece.len() as u64;
+        }
+        Poll::Ready(Some(Ok(piece)))
     }
 }
 
@@ -200,8 +186,8 @@ impl Body for ReplyBody {
         match &self.content {
             Content::Empty => true,
             Content::Whole(bytes) => bytes.is_empty(),
-            Content::Pieces(_, left) => *left == 0,
-            Content::Following(_) => false,
+            Content::Pieces(pieces) => pieces.left() == 0,
+            Content::Following(following) => following.left == Some(0),
             Content::Origin(body) => body.is_end_stream(),
         }
     }

@@ -137,6 +137,7 @@ fn stored(
         length: stored.body.length(),
         form: match stored.body {
             Body::Whole(_) | Body::Chunks(_) => "whole",
+            Body::Disk(_) => "disk",
             Body::Parts(_) => "parts",
             Body::Filling(_) => "filling",
         },

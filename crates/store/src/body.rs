@@ -1,9 +1,20 @@
 //! The body of a stored response.
 
-use crate::fill::Fill;
+mod parts;
+mod piece;
+mod reader;
+
+pub use parts::Parts;
+pub use piece::Piece;
+pub use reader::Pieces;
+
+use crate::{disk::OnDisk, fill::Fill};
 use bytes::Bytes;
-use rules::{partial::Spans, range::Span};
+use rules::range::Span;
 use std::sync::Arc;
+
+/// What an open file on disk takes of memory, in bytes: its handle here and what the operating system keeps for it.
+const HANDLE: u64 = 256;
 
 /// A body: whole, in parts, or still on its way.
 #[derive(Clone, Debug)]
@@ -12,10 +23,22 @@ pub enum Body {
     Whole(Bytes),
     /// In several pieces: large bodies, whose pieces were allocated as they came.
     Chunks(Arc<[Bytes]>),
-    /// Parts of a representation, from 206 responses (RFC 9111 section 3.3).
+    /// On disk, read as it is sent.
+    Disk(OnDisk),
+    /// Parts of a representation, from 206 responses (RFC 9111 section 3.3). They may cover all of it, where some are in
+    /// memory and some on disk.
     Parts(Arc<Parts>),
     /// Being written; readers follow it.
     Filling(Arc<Fill>),
+}
+
+impl From<Piece> for Body {
+    fn from(piece: Piece) -> Self {
+        match piece {
+            Piece::Memory(bytes) => Self::Whole(bytes),
+            Piece::Disk(bytes) => Self::Disk(bytes),
+        }
+    }
 }
 
 impl Body {
@@ -34,8 +57,18 @@ impl Body {
         match self {
             Self::Whole(bytes) => Some(bytes.len() as u64),
             Self::Chunks(chunks) => Some(chunks.iter().map(|chunk| chunk.len() as u64).sum()),
+            Self::Disk(bytes) => Some(bytes.len()),
             Self::Parts(parts) => Some(parts.length),
             Self::Filling(fill) => fill.length(),
+        }
+    }
+
+    /// Whether every byte is held, for good.
+    pub fn is_complete(&self) -> bool {
+        match self {
+            Self::Whole(_) | Self::Chunks(_) | Self::Disk(_) => true,
+            Self::Parts(parts) => parts.is_complete(),
+            Self::Filling(_) => false,
         }
     }
 
@@ -44,31 +77,46 @@ impl Body {
         match self {
             Self::Whole(bytes) => allocated(bytes.len()),
             Self::Chunks(chunks) => chunks.iter().map(|chunk| allocated(chunk.len()) + 64).sum(),
-            Self::Parts(parts) => parts
-                .parts
-                .iter()
-                .map(|(_, bytes)| allocated(bytes.len()) + 96)
-                .sum(),
+            Self::Disk(_) => HANDLE,
+            Self::Parts(parts) => parts.weight(),
             Self::Filling(_) => 0,
         }
     }
 
     /// The bytes of `span`, as slices of what is held; `None` where any of it is missing or still on its way.
-    pub fn slice(&self, span: Span) -> Option<Vec<Bytes>> {
+    pub fn slice(&self, span: Span) -> Option<Vec<Piece>> {
         match self {
-            Self::Whole(bytes) => Some(vec![cut(bytes, 0, span)?]),
-            Self::Chunks(chunks) => Some(slice_run(
-                chunks.iter().scan(0u64, |at, chunk| {
-                    let first = *at;
-                    *at += chunk.len() as u64;
-                    Some((first, chunk))
-                }),
-                span,
-            )),
+            Self::Whole(bytes) => Some(vec![piece::cut(bytes, 0, span)?.into()]),
+            Self::Chunks(chunks) => Some(slice_chunks(chunks, span)),
+            Self::Disk(bytes) => {
+                let last = span.last.min(bytes.len().checked_sub(1)?);
+                let span = Span { last, ..span };
+                (span.first <= last).then(|| bytes.slice(span).map(|bytes| vec![bytes.into()]))?
+            }
             Self::Parts(parts) => parts.slice(span),
             Self::Filling(_) => None,
         }
     }
+
+    /// The whole content as one piece; `None` for parts and fills. The chunks of a large one are copied.
+    pub fn into_piece(self) -> Option<Piece> {
+        match self {
+            Self::Whole(bytes) => Some(bytes.into()),
+            Self::Chunks(chunks) => Some(Bytes::from(chunks.concat()).into()),
+            Self::Disk(bytes) => Some(bytes.into()),
+            Self::Parts(_) | Self::Filling(_) => None,
+        }
+    }
+}
+
+fn slice_chunks(chunks: &[Bytes], span: Span) -> Vec<Piece> {
+    let mut at = 0;
+    let cut = |chunk: &Bytes| {
+        let first = at;
+        at += chunk.len() as u64;
+        piece::cut(chunk, first, span).map(Piece::from)
+    };
+    chunks.iter().filter_map(cut).collect()
 }
 
 /// What an allocation of `size` bytes really takes: size classes are four to a doubling in the allocators we use.
@@ -78,118 +126,6 @@ pub(crate) fn allocated(size: usize) -> u64 {
     size.div_ceil(step) * step
 }
 
-/// The part of `chunk`, which begins at `first`, that lies in `span`.
-fn cut(chunk: &Bytes, first: u64, span: Span) -> Option<Bytes> {
-    let end = first + chunk.len() as u64;
-    let (from, to) = (span.first.max(first), span.last.saturating_add(1).min(end));
-    (from < to).then(|| chunk.slice((from - first) as usize..(to - first) as usize))
-}
-
-fn slice_run<'a>(chunks: impl Iterator<Item = (u64, &'a Bytes)>, span: Span) -> Vec<Bytes> {
-    chunks
-        .filter_map(|(first, chunk)| cut(chunk, first, span))
-        .collect()
-}
-
-/// At most this many separate parts are kept of one representation; beyond it only the newest part stays.
-const MOST_PARTS: usize = 64;
-
-/// Parts of a representation of known length, sorted, not overlapping.
-#[derive(Clone, Debug)]
-pub struct Parts {
-    /// Length of the whole representation.
-    pub length: u64,
-    parts: Vec<(u64, Bytes)>,
-}
-
-impl Parts {
-    /// One part that begins at `first`.
-    pub fn new(length: u64, first: u64, bytes: Bytes) -> Self {
-        Self {
-            length,
-            parts: vec![(first, bytes)],
-        }
-    }
-
-    /// Which spans are held.
-    pub fn spans(&self) -> Spans {
-        let mut spans = Spans::default();
-        for (first, bytes) in &self.parts {
-            if !bytes.is_empty() {
-                spans.insert(Span {
-                    first: *first,
-                    last: first + bytes.len() as u64 - 1,
-                });
-            }
-        }
-        spans
-    }
-
-    /// These parts and those of `newer`, whose bytes win where both hold some. The caller has made sure that both are
-    /// of the same representation (`rules::partial::combinable`).
-    #[must_use]
-    pub fn combined(&self, newer: &Self) -> Self {
-        if self.length != newer.length || self.parts.len() + newer.parts.len() > MOST_PARTS {
-            return newer.clone();
-        }
-        let mut parts = newer.parts.clone();
-        for (first, bytes) in &self.parts {
-            add_uncovered(&mut parts, *first, bytes);
-        }
-        parts.sort_by_key(|(first, _)| *first);
-        Self {
-            length: self.length,
-            parts,
-        }
-    }
-
-    /// The whole representation, when nothing is missing.
-    pub fn whole(&self) -> Option<Body> {
-        let all = Span {
-            first: 0,
-            last: self.length.checked_sub(1)?,
-        };
-        let chunks = self.slice(all)?;
-        Some(Body::from_chunks(
-            chunks,
-            usize::try_from(self.length).ok()?,
-        ))
-    }
-
-    fn slice(&self, span: Span) -> Option<Vec<Bytes>> {
-        self.spans().contains(span).then(|| {
-            slice_run(
-                self.parts.iter().map(|(first, bytes)| (*first, bytes)),
-                span,
-            )
-        })
-    }
-}
-
-/// Adds to `parts` what of (`first`, `bytes`) none of them covers yet.
-fn add_uncovered(parts: &mut Vec<(u64, Bytes)>, first: u64, bytes: &Bytes) {
-    let mut pieces = vec![(first, bytes.clone())];
-    for (have, held) in parts.iter() {
-        let end = have + held.len() as u64;
-        pieces = pieces
-            .into_iter()
-            .flat_map(|(at, piece)| {
-                let last = at + piece.len() as u64;
-                let before =
-                    (at < *have).then(|| (at, piece.slice(..(last.min(*have) - at) as usize)));
-                let after =
-                    (last > end).then(|| (at.max(end), piece.slice((at.max(end) - at) as usize..)));
-                if last <= *have || at >= end {
-                    vec![(at, piece)]
-                } else {
-                    before.into_iter().chain(after).collect()
-                }
-            })
-            .collect();
-    }
-    parts.extend(pieces.into_iter().filter(|(_, piece)| !piece.is_empty()));
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -197,31 +133,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn combined_parts_never_hold_a_wrong_byte(parts in prop::collection::vec((0u64..90, 1u64..40), 1..10), first in 0u64..100, len in 1u64..50) {
-            let all: Vec<u8> = (0..130u8).collect();
-            let mut held: Option<Parts> = None;
-            for (at, len) in parts {
-                let bytes = Bytes::copy_from_slice(&all[at as usize..(at + len) as usize]);
-                let new = Parts::new(130, at, bytes);
-                held = Some(held.map_or(new.clone(), |old| old.combined(&new)));
-            }
-            let held = held.expect("at least one");
-            let span = Span { first, last: first + len - 1 };
-            if let Some(slices) = Body::Parts(Arc::new(held.clone())).slice(span) {
-                prop_assert_eq!(slices.concat(), &all[first as usize..(first + len).min(130) as usize]);
-            } else {
-                prop_assert!(!held.spans().contains(span));
-            }
-        }
-
-        #[test]
         fn a_slice_is_the_bytes_asked_for(chunks in prop::collection::vec(prop::collection::vec(any::<u8>(), 1..20), 1..10), first in 0u64..50, len in 1u64..50) {
             let all = chunks.concat();
             prop_assume!(first < all.len() as u64);
             let body = Body::Chunks(chunks.into_iter().map(Bytes::from).collect::<Vec<_>>().into());
             let end = (first + len).min(all.len() as u64);
-            let got = body.slice(Span { first, last: end - 1 }).expect("held").concat();
-            prop_assert_eq!(got, &all[first as usize..end as usize]);
+            let got = body.slice(Span { first, last: end - 1 }).expect("held");
+            prop_assert_eq!(piece::joined(&got), &all[first as usize..end as usize]);
         }
     }
 }

@@ -59,10 +59,16 @@ impl Reservation {
         taken.is_ok()
     }
 
+    /// Gives back what is held beyond `bytes`.
+    pub fn shrink_to(&mut self, bytes: u64) {
+        let over = self.bytes.saturating_sub(bytes);
+        self.budget.reserved.fetch_sub(over, Relaxed);
+        self.bytes -= over;
+    }
+
     /// Gives everything back.
     pub fn release(&mut self) {
-        self.budget.reserved.fetch_sub(self.bytes, Relaxed);
-        self.bytes = 0;
+        self.shrink_to(0);
     }
 }
 
@@ -86,6 +92,8 @@ mod tests {
         assert!(two.grow(40));
         drop(one);
         assert_eq!(budget.reserved(), 40);
+        two.shrink_to(30);
+        assert_eq!(budget.reserved(), 30);
         two.release();
         assert_eq!(budget.reserved(), 0);
     }

@@ -3,15 +3,31 @@
 //! Life of a fill:
 //! 1. It is made before the fetch begins; whoever waits for the answer holds an [`Interest`].
 //! 2. The writer pushes pieces. Readers take them at their own pace, from the first byte on.
-//! 3. It ends: [`Writer::finish`] hands over the pieces as a stored body, or it fails, and every reader learns that.
+//! 3. It ends: [`Writer::finish`] hands over what was kept as a stored body, or it fails, and every reader learns that.
 //!
-//! While a fill is *kept*, all pieces stay and the writer never waits. When it outgrows its limit it is
-//! [spilled](Writer::spill): from then on no new reader may join, pieces that all readers have passed are dropped, and
-//! the writer waits while the slowest reader is more than [`WINDOW`] behind. So an endless body takes bounded memory.
+//! While a fill is *kept*, all pieces stay in memory and the writer never waits. When it outgrows memory
+//! ([`Writer::overflow`]) it is
+//! - *backed*, where the disk tier takes it: pieces go there too, and leave memory once they are written and readers have
+//!   passed them, or once more than [`WINDOW`] is held. Readers that are behind, and new ones, read from disk what is no
+//!   longer in memory. The writer waits for the device, never for a reader.
+//! - *spilled* otherwise, and when the device fails: no new reader may join, pieces that all readers have passed are dropped,
+//!   and the writer waits while the slowest reader is more than [`WINDOW`] behind. Nothing is kept in the end.
+//!
+//! Either way an endless body takes bounded memory.
 //!
 //! A fill in which nobody is interested any more is abandoned: its writer learns it and stops the fetch.
 
-use crate::{Body, Reservation};
+mod backing;
+mod reader;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+pub use backing::{Backing, Overflow};
+pub use reader::Reader;
+pub use writer::{Pushed, Writer};
+
+use crate::{Piece, Reservation};
 use bytes::Bytes;
 use std::{
     collections::VecDeque,
@@ -19,7 +35,8 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-/// How far the writer of a spilled fill may run ahead of its slowest reader, in bytes.
+/// Bytes of a fill that stay in memory once it has outgrown it, besides those that the device has not written yet; and how far
+/// the writer of a spilled fill may run ahead of its slowest reader.
 pub const WINDOW: u64 = 1 << 20;
 
 /// The shared state of one fill.
@@ -28,16 +45,17 @@ pub struct Fill {
     state: Mutex<State>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct State {
     /// The announced length of the body, once the head has come and if it says.
     length: Option<u64>,
-    /// Pieces not yet dropped, and how many were dropped before them.
-    pieces: VecDeque<Bytes>,
-    dropped: usize,
+    /// The pieces in memory, each with where it begins. They follow one another, and the last ends at `received`.
+    pieces: VecDeque<(u64, Bytes)>,
     /// Bytes pushed so far.
     received: u64,
-    spilled: bool,
+    keeping: Keeping,
+    /// [`WINDOW`].
+    window: u64,
     end: Option<End>,
     /// It goes on to its end whoever leaves ([`Interest::keep`]).
     kept: bool,
@@ -47,6 +65,17 @@ struct State {
     next_reader: u64,
     /// The writer, waiting for the slowest reader or for the last interest to go.
     writer: Option<Waker>,
+}
+
+/// Where the bytes are that came first.
+#[derive(Clone, Debug)]
+enum Keeping {
+    /// In memory, all of them.
+    Memory,
+    /// Here, and what follows in memory.
+    Backed(Piece),
+    /// Gone, once every reader has passed them.
+    Nowhere,
 }
 
 /// How a fill ended.
@@ -60,15 +89,14 @@ enum End {
 #[derive(Debug)]
 struct Place {
     reader: u64,
-    /// Pieces taken, and the bytes in them.
-    taken: usize,
+    /// Bytes taken.
     at: u64,
     waker: Option<Waker>,
-    /// It was too slow for a spilled fill: it gets an error.
+    /// It was too slow for a spilled fill, or needs what is gone: it gets an error.
     cut_off: bool,
 }
 
-/// The fill ended before its body was complete, or this reader was too slow for it.
+/// The fill ended before its body was complete, this reader was too slow for it, or what it needs cannot be read from disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Broken;
 
@@ -83,15 +111,26 @@ impl std::error::Error for Broken {}
 impl Fill {
     /// A new fill and its one writer.
     pub fn begin(reservation: Reservation) -> (Arc<Self>, Writer) {
+        Self::begin_within(reservation, WINDOW)
+    }
+
+    fn begin_within(reservation: Reservation, window: u64) -> (Arc<Self>, Writer) {
         let fill = Arc::new(Self {
-            state: Mutex::default(),
+            state: Mutex::new(State {
+                length: None,
+                pieces: VecDeque::new(),
+                received: 0,
+                keeping: Keeping::Memory,
+                window,
+                end: None,
+                kept: false,
+                interested: 0,
+                readers: Vec::new(),
+                next_reader: 0,
+                writer: None,
+            }),
         });
-        let writer = Writer {
-            fill: fill.clone(),
-            reservation,
-            ended: false,
-        };
-        (fill, writer)
+        (fill.clone(), Writer::new(fill, reservation))
     }
 
     /// The announced length.
@@ -106,14 +145,15 @@ impl Fill {
 
     /// Whether a reader may still join.
     pub fn is_open(&self) -> bool {
-        let state = self.lock();
-        !state.spilled && state.end != Some(End::Failed)
+        self.lock().is_open()
     }
 
-    /// Ready when nobody is interested any more.
+    /// Ready when nobody is interested any more in what is still to come. Where everything that was announced has come, that
+    /// is nothing: who has read it all may be gone before the writer has finished.
     pub fn poll_abandoned(&self, context: &mut Context<'_>) -> Poll<()> {
         let mut state = self.lock();
-        if state.interested == 0 && !state.kept {
+        let missing = state.length.is_none_or(|length| state.received < length);
+        if state.interested == 0 && !state.kept && missing {
             return Poll::Ready(());
         }
         state.writer = Some(context.waker().clone());
@@ -129,7 +169,7 @@ impl Fill {
     /// A reader from the first byte; `None` where that is gone already or the fill has failed.
     pub fn reader(self: &Arc<Self>) -> Option<Reader> {
         let mut state = self.lock();
-        if state.spilled || state.end == Some(End::Failed) {
+        if !state.is_open() {
             return None;
         }
         state.interested += 1;
@@ -137,16 +177,12 @@ impl Fill {
         state.next_reader += 1;
         state.readers.push(Place {
             reader,
-            taken: 0,
             at: 0,
             waker: None,
             cut_off: false,
         });
         drop(state);
-        Some(Reader {
-            interest: Interest { fill: self.clone() },
-            reader,
-        })
+        Some(Reader::new(Interest { fill: self.clone() }, reader))
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -155,6 +191,14 @@ impl Fill {
 }
 
 impl State {
+    fn is_open(&self) -> bool {
+        !self.is_spilled() && self.end != Some(End::Failed)
+    }
+
+    fn is_spilled(&self) -> bool {
+        matches!(self.keeping, Keeping::Nowhere)
+    }
+
     fn wake_readers(&mut self) {
         for place in &mut self.readers {
             if let Some(waker) = place.waker.take() {
@@ -163,28 +207,76 @@ impl State {
         }
     }
 
+    fn place(&mut self, reader: u64) -> Option<&mut Place> {
+        self.readers.iter_mut().find(|place| place.reader == reader)
+    }
+
+    /// `reader` has taken `bytes` more. The writer, where it may wait for that.
+    fn pass(&mut self, reader: u64, bytes: u64) -> Option<Waker> {
+        self.place(reader)?.at += bytes;
+        self.trim();
+        self.is_spilled().then(|| self.writer.take())?
+    }
+
     /// Bytes the slowest reader has taken.
     fn slowest(&self) -> u64 {
-        self.followers()
-            .map(|place| place.at)
-            .min()
-            .unwrap_or(self.received)
+        let followers = self.readers.iter().filter(|place| !place.cut_off);
+        let places = followers.map(|place| place.at);
+        places.min().unwrap_or(self.received)
     }
 
-    /// Drops pieces of a spilled fill that every reader has taken.
-    fn drop_passed(&mut self) {
-        let all = self.dropped + self.pieces.len();
-        let passed = self
-            .followers()
-            .map(|place| place.taken)
-            .min()
-            .unwrap_or(all);
-        self.pieces.drain(..passed.saturating_sub(self.dropped));
-        self.dropped = self.dropped.max(passed);
+    /// Where memory begins.
+    fn first(&self) -> u64 {
+        self.pieces
+            .front()
+            .map_or(self.received, |(first, _)| *first)
     }
 
-    fn followers(&self) -> impl Iterator<Item = &Place> {
-        self.readers.iter().filter(|place| !place.cut_off)
+    /// Bytes in memory.
+    fn held(&self) -> u64 {
+        self.received - self.first()
+    }
+
+    /// What memory has from `at` on, up to the end of a piece.
+    fn piece(&self, at: u64) -> Option<Bytes> {
+        let next = self.pieces.partition_point(|(first, _)| *first <= at);
+        let (first, piece) = self.pieces.get(next.checked_sub(1)?)?;
+        let skip = usize::try_from(at - first).ok()?;
+        (skip < piece.len()).then(|| piece.slice(skip..))
+    }
+
+    /// Drops the pieces that need not be in memory any more.
+    fn trim(&mut self) {
+        let (written, window) = match &self.keeping {
+            Keeping::Memory => return,
+            Keeping::Backed(written) => (written.len(), self.window),
+            Keeping::Nowhere => (u64::MAX, u64::MAX),
+        };
+        let slowest = self.slowest();
+        while let Some((first, piece)) = self.pieces.front() {
+            let end = first + piece.len() as u64;
+            if end > written || (end > slowest && self.held() <= window) {
+                break;
+            }
+            self.pieces.pop_front();
+        }
+    }
+
+    /// Keeps nothing from now on: it goes on for those who read it and for nobody else.
+    fn spill(&mut self) {
+        self.keeping = Keeping::Nowhere;
+        self.kept = false;
+        let first = self.first();
+        self.cut_off(|place| place.at < first);
+    }
+
+    /// Cuts off readers.
+    fn cut_off(&mut self, which: impl Fn(&Place) -> bool) {
+        for place in self.readers.iter_mut().filter(|place| which(place)) {
+            place.cut_off = true;
+        }
+        self.wake_readers();
+        self.trim();
     }
 }
 
@@ -214,275 +306,5 @@ impl Drop for Interest {
         if let Some(writer) = writer {
             writer.wake();
         }
-    }
-}
-
-/// Writes a fill. Dropped without [`finish`](Self::finish), the fill has failed.
-#[derive(Debug)]
-pub struct Writer {
-    fill: Arc<Fill>,
-    reservation: Reservation,
-    ended: bool,
-}
-
-/// What became of a pushed piece.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pushed {
-    /// Kept for the store.
-    Kept,
-    /// The budget is exhausted: the fill is spilled now, the piece goes to those who read already.
-    Spilled,
-}
-
-impl Writer {
-    /// The fill written to.
-    pub fn fill(&self) -> &Arc<Fill> {
-        &self.fill
-    }
-
-    /// The head has come and announces this length, if any.
-    pub fn announce(&mut self, length: Option<u64>) {
-        self.fill.lock().length = length;
-    }
-
-    /// Appends a copy of `piece`, in an allocation of its own: what arrives from a connection is often a slice of a much larger buffer.
-    pub fn push(&mut self, piece: &[u8]) -> Pushed {
-        let mut state = self.fill.lock();
-        let fits = state.spilled || self.reservation.grow(piece.len() as u64);
-        state.received += piece.len() as u64;
-        state.pieces.push_back(Bytes::copy_from_slice(piece));
-        state.wake_readers();
-        drop(state);
-        if fits {
-            return Pushed::Kept;
-        }
-        self.spill();
-        Pushed::Spilled
-    }
-
-    /// Stops keeping: the body will not be stored. Those who read go on, nobody else may join.
-    pub fn spill(&mut self) {
-        let mut state = self.fill.lock();
-        state.spilled = true;
-        // It goes on for those who read it and for nobody else: there is nothing left to be kept.
-        state.kept = false;
-        state.drop_passed();
-        drop(state);
-        self.reservation.release();
-    }
-
-    /// Whether it is spilled.
-    pub fn is_spilled(&self) -> bool {
-        self.fill.lock().spilled
-    }
-
-    /// Ready when the next piece may be pushed: at once while kept, and when the slowest reader has come near otherwise.
-    pub fn poll_room(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        let mut state = self.fill.lock();
-        if !state.spilled || state.received - state.slowest() <= WINDOW {
-            return Poll::Ready(());
-        }
-        state.writer = Some(context.waker().clone());
-        Poll::Pending
-    }
-
-    /// Gives up on readers of a spilled fill that are more than the window behind.
-    pub fn cut_off_slow(&mut self) {
-        let mut state = self.fill.lock();
-        let received = state.received;
-        for place in state
-            .readers
-            .iter_mut()
-            .filter(|place| received - place.at > WINDOW)
-        {
-            place.cut_off = true;
-        }
-        state.wake_readers();
-        state.drop_passed();
-    }
-
-    /// The body is complete. Returns it for the store, unless the fill was spilled.
-    pub fn finish(mut self) -> Option<Body> {
-        self.ended = true;
-        let mut state = self.fill.lock();
-        state.end = Some(End::Complete);
-        state.wake_readers();
-        if state.spilled {
-            return None;
-        }
-        let pieces: Vec<Bytes> = state.pieces.iter().cloned().collect();
-        let length = state.received as usize;
-        drop(state);
-        Some(Body::from_chunks(pieces, length))
-    }
-}
-
-impl Drop for Writer {
-    fn drop(&mut self) {
-        if !self.ended {
-            let mut state = self.fill.lock();
-            state.end = Some(End::Failed);
-            state.wake_readers();
-        }
-    }
-}
-
-/// Follows a fill from its first byte.
-#[derive(Debug)]
-pub struct Reader {
-    interest: Interest,
-    reader: u64,
-}
-
-impl Reader {
-    /// The next piece; `None` at the end of a complete body.
-    pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Broken>>> {
-        let mut guard = self.interest.fill.lock();
-        let state = &mut *guard;
-        let Some(index) = state
-            .readers
-            .iter()
-            .position(|place| place.reader == self.reader)
-        else {
-            return Poll::Ready(Some(Err(Broken)));
-        };
-        let place = &mut state.readers[index];
-        if place.cut_off {
-            return Poll::Ready(Some(Err(Broken)));
-        }
-        let piece = place
-            .taken
-            .checked_sub(state.dropped)
-            .and_then(|at| state.pieces.get(at))
-            .cloned();
-        if let Some(piece) = piece {
-            place.taken += 1;
-            place.at += piece.len() as u64;
-            let writer = if state.spilled {
-                state.drop_passed();
-                state.writer.take()
-            } else {
-                None
-            };
-            drop(guard);
-            if let Some(writer) = writer {
-                writer.wake();
-            }
-            return Poll::Ready(Some(Ok(piece)));
-        }
-        match state.end {
-            Some(End::Complete) => Poll::Ready(None),
-            Some(End::Failed) => Poll::Ready(Some(Err(Broken))),
-            None => {
-                state.readers[index].waker = Some(context.waker().clone());
-                Poll::Pending
-            }
-        }
-    }
-
-    /// The fill it follows.
-    pub fn fill(&self) -> &Arc<Fill> {
-        &self.interest.fill
-    }
-
-    /// As [`Interest::keep`].
-    pub fn keep(&self) {
-        self.interest.fill.lock().kept = true;
-    }
-}
-
-impl Drop for Reader {
-    fn drop(&mut self) {
-        let mut state = self.interest.fill.lock();
-        state.readers.retain(|place| place.reader != self.reader);
-        if state.spilled {
-            state.drop_passed();
-        }
-        let writer = state.writer.take();
-        drop(state);
-        if let Some(writer) = writer {
-            writer.wake();
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Budget;
-
-    fn begin(limit: u64) -> (Arc<Fill>, Writer) {
-        Fill::begin(Budget::new(limit).reservation())
-    }
-
-    fn next(reader: &mut Reader) -> Poll<Option<Result<Bytes, Broken>>> {
-        reader.poll_next(&mut Context::from_waker(Waker::noop()))
-    }
-
-    #[test]
-    fn readers_follow_while_it_is_written_each_from_the_first_byte() {
-        let (fill, mut writer) = begin(1 << 20);
-        let mut early = fill.reader().expect("fresh");
-        assert!(next(&mut early).is_pending());
-        assert_eq!(writer.push(b"one"), Pushed::Kept);
-        assert_eq!(next(&mut early), Poll::Ready(Some(Ok(Bytes::from("one")))));
-        writer.push(b"two");
-        let mut late = fill.reader().expect("kept");
-        assert_eq!(next(&mut late), Poll::Ready(Some(Ok(Bytes::from("one")))));
-        let Some(Body::Whole(body)) = writer.finish() else {
-            panic!("kept")
-        };
-        assert_eq!(body, "onetwo");
-        assert_eq!(next(&mut early), Poll::Ready(Some(Ok(Bytes::from("two")))));
-        assert_eq!(next(&mut early), Poll::Ready(None));
-    }
-
-    #[test]
-    fn a_dropped_writer_breaks_every_reader() {
-        let (fill, mut writer) = begin(1 << 20);
-        let mut reader = fill.reader().expect("fresh");
-        writer.push(b"half");
-        drop(writer);
-        assert!(next(&mut reader).is_ready());
-        assert_eq!(next(&mut reader), Poll::Ready(Some(Err(Broken))));
-        assert!(fill.reader().is_none());
-    }
-
-    #[test]
-    fn a_spilled_fill_holds_no_more_than_the_window_and_cuts_the_slow_off() {
-        let (fill, mut writer) = begin(WINDOW);
-        let mut quick = fill.reader().expect("fresh");
-        let mut slow = fill.reader().expect("fresh");
-        let piece = vec![0u8; WINDOW as usize];
-        assert_eq!(writer.push(&piece), Pushed::Kept);
-        assert_eq!(writer.push(&piece), Pushed::Spilled);
-        assert!(fill.reader().is_none(), "nobody joins a spilled fill");
-        let mut context = Context::from_waker(Waker::noop());
-        assert!(writer.poll_room(&mut context).is_pending());
-        while next(&mut quick).is_ready() {}
-        assert!(
-            writer.poll_room(&mut context).is_pending(),
-            "the slow one still holds it back"
-        );
-        writer.cut_off_slow();
-        assert!(writer.poll_room(&mut context).is_ready());
-        assert_eq!(next(&mut slow), Poll::Ready(Some(Err(Broken))));
-        assert!(fill.lock().pieces.is_empty());
-        assert!(
-            writer.finish().is_none(),
-            "a spilled body is not for the store"
-        );
-    }
-
-    #[test]
-    fn it_is_abandoned_when_the_last_interest_goes() {
-        let (fill, _writer) = begin(1 << 20);
-        let waiting = fill.interest();
-        let reader = fill.reader().expect("fresh");
-        let mut context = Context::from_waker(Waker::noop());
-        drop(waiting);
-        assert!(fill.poll_abandoned(&mut context).is_pending());
-        drop(reader);
-        assert!(fill.poll_abandoned(&mut context).is_ready());
     }
 }

@@ -342,7 +342,7 @@ impl Held {
 pub fn reader_of(stored: &Stored) -> Option<Reader> {
     match &stored.body {
         Body::Filling(fill) => fill.reader(),
-        Body::Whole(_) | Body::Chunks(_) | Body::Parts(_) => None,
+        Body::Whole(_) | Body::Chunks(_) | Body::Disk(_) | Body::Parts(_) => None,
     }
 }
 

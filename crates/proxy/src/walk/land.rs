@@ -311,7 +311,7 @@ impl Fetch<'_> {
 pub fn usable_on_failure(ask: &Ask, need: &Need, failure: reuse::Failure) -> Option<Arc<Stored>> {
     let stored = need.selected.as_ref()?;
     let site = reuse_site(ask.policy());
-    let complete = matches!(stored.body, Body::Whole(_) | Body::Chunks(_));
+    let complete = stored.body.is_complete();
     let usable = reuse::on_failure(
         &stored.facts,
         &ask.directives,

@@ -284,7 +284,7 @@ enum Held {
 
 fn body_for(ask: &Ask, stored: &Stored) -> Held {
     let enough = match &stored.body {
-        Body::Whole(_) | Body::Chunks(_) => true,
+        Body::Whole(_) | Body::Chunks(_) | Body::Disk(_) => true,
         _ if ask.method == Method::HEAD => true,
         Body::Filling(fill) => {
             return fill
@@ -292,7 +292,9 @@ fn body_for(ask: &Ask, stored: &Stored) -> Held {
                 .map_or(Held::TooLittle, |reader| Held::Enough(Some(reader)));
         }
         Body::Parts(parts) => {
-            wanted_part(ask, stored, parts.length).is_some_and(|span| parts.spans().contains(span))
+            parts.is_complete()
+                || wanted_part(ask, stored, parts.length)
+                    .is_some_and(|span| parts.spans().contains(span))
         }
     };
     if enough {

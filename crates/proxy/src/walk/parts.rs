@@ -52,16 +52,14 @@ impl Fetch<'_> {
         let (ask, ticket, times) = (self.ask.clone(), self.ticket, self.times);
         let kept_head = clone_head(&head);
         let destination = Destination::Then(Box::new(move |worker, body| {
-            let bytes = match body {
-                Body::Whole(bytes) => bytes,
-                Body::Chunks(chunks) => chunks.concat().into(),
-                Body::Parts(_) | Body::Filling(_) => return,
-            };
-            if bytes.len() as u64 != span.length() {
-                // It is not what `Content-Range` says: nobody knows which bytes these are.
+            // Unless it is as long as `Content-Range` says, nobody knows which bytes these are.
+            let piece = body
+                .into_piece()
+                .filter(|piece| piece.len() == span.length());
+            let Some(piece) = piece else {
                 return;
-            }
-            let parts = Parts::new(length, span.first, bytes);
+            };
+            let parts = Parts::new(length, span.first, piece);
             let stored = part_stored(worker, &ask, ticket, &kept_head, storable, parts, times);
             let _ = keep_part(worker, &ask, ticket, stored);
         }));
@@ -188,7 +186,7 @@ fn combined(old: &Stored, new: &Stored) -> Option<Stored> {
     let parts = match &old.body {
         Body::Parts(older) => older.combined(newer),
         // The whole is there already.
-        Body::Whole(_) | Body::Chunks(_) => return Some(old.clone()),
+        Body::Whole(_) | Body::Chunks(_) | Body::Disk(_) => return Some(old.clone()),
         Body::Filling(_) => return None,
     };
     let body = parts

@@ -7,7 +7,7 @@ use rules::{
     precondition::{self, Representation},
     range::{self, Asked, Span},
 };
-use store::{Body, Stored, fill::Reader};
+use store::{Body, Piece, Stored, fill::Reader};
 
 /// Status and content; the fields are changed in place.
 pub struct Shaped {
@@ -116,12 +116,12 @@ fn whole(
     }
     let content = match &stored.body {
         Body::Whole(bytes) => Content::Whole(bytes.clone()),
-        Body::Chunks(chunks) => Content::pieces(chunks.to_vec()),
         Body::Filling(_) => {
             reader.map_or(Content::Empty, |reader| Content::following(reader, length))
         }
-        // Lookup lets parts through only for requests that they cover: `part` has answered those.
-        Body::Parts(_) => Content::Empty,
+        // Lookup lets parts through for requests that they cover: those for a part, which `part` has answered, and where
+        // nothing is missing all others.
+        Body::Chunks(_) | Body::Disk(_) | Body::Parts(_) => all_of(&stored.body),
     };
     Shaped { status, content }
 }
@@ -187,15 +187,17 @@ fn one_part(stored: &Stored, reader: Option<Reader>, span: Span) -> Option<Conte
 
 /// The whole instead of the parts asked for, which a server may always send (RFC 9110 section 14.2).
 fn fallback(stored: &Stored, reader: Option<Reader>, status: StatusCode, length: u64) -> Shaped {
-    let all = Span {
-        first: 0,
-        last: length.saturating_sub(1),
-    };
     let content = match reader {
         Some(reader) => Content::following(reader, Some(length)),
-        None => Content::pieces(stored.body.slice(all).unwrap_or_default()),
+        None => all_of(&stored.body),
     };
     Shaped { status, content }
+}
+
+fn all_of(body: &Body) -> Content {
+    let last = body.length().and_then(|length| length.checked_sub(1));
+    let pieces = last.and_then(|last| body.slice(Span { first: 0, last }));
+    pieces.map_or(Content::Empty, Content::pieces)
 }
 
 /// `multipart/byteranges` (RFC 9110 section 15.3.7.2).
@@ -212,16 +214,12 @@ fn several(
     let kind = fields.get(header::CONTENT_TYPE).cloned();
     let mut pieces = Vec::with_capacity(spans.len() * 2 + 1);
     for span in spans {
-        pieces.push(Bytes::from(range::part_head(
-            &boundary,
-            kind.as_ref(),
-            *span,
-            length,
-        )));
+        let head = range::part_head(&boundary, kind.as_ref(), *span, length);
+        pieces.push(Bytes::from(head).into());
         pieces.extend(stored.body.slice(*span)?);
     }
-    pieces.push(Bytes::from(range::part_end(&boundary)));
-    let sum: u64 = pieces.iter().map(|piece| piece.len() as u64).sum();
+    pieces.push(Bytes::from(range::part_end(&boundary)).into());
+    let sum: u64 = pieces.iter().map(Piece::len).sum();
     let kind = HeaderValue::try_from(format!("multipart/byteranges; boundary={boundary}")).ok()?;
     fields.insert(header::CONTENT_TYPE, kind);
     fields.insert(header::CONTENT_LENGTH, HeaderValue::from(sum));

@@ -1,0 +1,89 @@
+//! A piece of a body, wherever it lies.
+
+use super::{HANDLE, allocated};
+use crate::disk::OnDisk;
+use bytes::Bytes;
+use rules::range::Span;
+
+/// Bytes that follow one another: in memory, or on disk.
+#[derive(Clone, Debug)]
+pub enum Piece {
+    /// In memory.
+    Memory(Bytes),
+    /// On disk.
+    Disk(OnDisk),
+}
+
+impl From<Bytes> for Piece {
+    fn from(bytes: Bytes) -> Self {
+        Self::Memory(bytes)
+    }
+}
+
+impl From<OnDisk> for Piece {
+    fn from(bytes: OnDisk) -> Self {
+        Self::Disk(bytes)
+    }
+}
+
+impl Piece {
+    /// Length in bytes.
+    pub fn len(&self) -> u64 {
+        match self {
+            Self::Memory(bytes) => bytes.len() as u64,
+            Self::Disk(bytes) => bytes.len(),
+        }
+    }
+
+    /// Whether there is nothing.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Bytes of memory it takes.
+    pub(super) fn weight(&self) -> u64 {
+        match self {
+            Self::Memory(bytes) => allocated(bytes.len()),
+            Self::Disk(_) => HANDLE,
+        }
+    }
+
+    /// The part of it that lies in `span`, if it begins at `first` itself; `None` where it has none.
+    pub(crate) fn cut(&self, first: u64, span: Span) -> Option<Self> {
+        match self {
+            Self::Memory(bytes) => cut(bytes, first, span).map(Self::Memory),
+            Self::Disk(bytes) => {
+                let span = within(first, bytes.len(), span)?;
+                bytes.slice(span).map(Self::Disk)
+            }
+        }
+    }
+}
+
+/// The part of `bytes`, which begin at `first`, that lies in `span`.
+pub(super) fn cut(bytes: &Bytes, first: u64, span: Span) -> Option<Bytes> {
+    let span = within(first, bytes.len() as u64, span)?;
+    Some(bytes.slice(span.first as usize..=span.last as usize))
+}
+
+/// What of `span` lies in `length` bytes that begin at `first`, counted from there.
+fn within(first: u64, length: u64, span: Span) -> Option<Span> {
+    let last = first.checked_add(length.checked_sub(1)?)?;
+    let (from, to) = (span.first.max(first), span.last.min(last));
+    (from <= to).then(|| Span {
+        first: from - first,
+        last: to - first,
+    })
+}
+
+#[cfg(test)]
+pub(super) fn joined(pieces: &[Piece]) -> Vec<u8> {
+    let mut all = Vec::new();
+    for piece in pieces {
+        match piece {
+            Piece::Memory(bytes) => all.extend_from_slice(bytes),
+            Piece::Disk(_) => panic!("in memory"),
+        }
+    }
+    all
+}

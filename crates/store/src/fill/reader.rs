@@ -1,0 +1,155 @@
+//! Reads a fill.
+
+use super::{Broken, End, Fill, Interest, Keeping};
+use crate::{Piece, Pieces};
+use bytes::Bytes;
+use rules::range::Span;
+use std::{
+    sync::Arc,
+    task::{Context, Poll, Waker, ready},
+};
+
+/// Follows a fill from its first byte.
+#[derive(Debug)]
+pub struct Reader {
+    interest: Interest,
+    number: u64,
+    /// What it reads from disk before it goes on in memory.
+    behind: Option<Box<Pieces>>,
+}
+
+/// What comes next for a reader.
+enum Next {
+    Here(Bytes),
+    /// Memory begins further on: this is the body up to some byte, and where to go on in it.
+    Behind(Piece, u64),
+    End,
+    Broken,
+    Wait,
+}
+
+impl Reader {
+    pub(super) fn new(interest: Interest, number: u64) -> Self {
+        Self {
+            interest,
+            number,
+            behind: None,
+        }
+    }
+
+    /// The next piece; `None` at the end of a complete body. After an error it is not polled again.
+    pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Broken>>> {
+        let mut readable = true;
+        loop {
+            if let Some(behind) = &mut self.behind {
+                match ready!(behind.poll_next(context)) {
+                    Some(Ok(bytes)) => {
+                        let passed = self.pass(bytes.len() as u64);
+                        return Poll::Ready(Some(passed.map(|()| bytes)));
+                    }
+                    // Memory may have what the device could not give.
+                    Some(Err(_)) => readable = false,
+                    None => {}
+                }
+                self.behind = None;
+            }
+            return match self.next(context) {
+                Next::Here(bytes) => Poll::Ready(Some(Ok(bytes))),
+                Next::Behind(written, at) if readable => {
+                    let rest = Span {
+                        first: at,
+                        last: u64::MAX,
+                    };
+                    if let Some(rest) = written.cut(0, rest) {
+                        self.behind = Some(Box::new(vec![rest].into()));
+                        continue;
+                    }
+                    Poll::Ready(Some(Err(Broken)))
+                }
+                Next::Behind(..) | Next::Broken => Poll::Ready(Some(Err(Broken))),
+                Next::End => Poll::Ready(None),
+                Next::Wait => Poll::Pending,
+            };
+        }
+    }
+
+    fn next(&self, context: &mut Context<'_>) -> Next {
+        let mut state = self.interest.fill.lock();
+        let Some(place) = state.place(self.number) else {
+            return Next::Broken;
+        };
+        let at = place.at;
+        if place.cut_off {
+            return Next::Broken;
+        }
+        if let Some(piece) = state.piece(at) {
+            let writer = state.pass(self.number, piece.len() as u64);
+            drop(state);
+            wake(writer);
+            return Next::Here(piece);
+        }
+        if at < state.first() {
+            return match &state.keeping {
+                Keeping::Backed(written) => Next::Behind(written.clone(), at),
+                Keeping::Memory | Keeping::Nowhere => Next::Broken,
+            };
+        }
+        match state.end {
+            Some(End::Complete) => Next::End,
+            Some(End::Failed) => Next::Broken,
+            None => {
+                if let Some(place) = state.place(self.number) {
+                    place.waker = Some(context.waker().clone());
+                }
+                Next::Wait
+            }
+        }
+    }
+
+    /// Goes on by `bytes` without reading them. Before the first is read: a part of the body is asked for.
+    pub fn skip(&mut self, bytes: u64) {
+        self.behind = None;
+        // One that is cut off learns it when it reads.
+        let _ = self.pass(bytes);
+    }
+
+    /// It has taken `bytes` more.
+    fn pass(&self, bytes: u64) -> Result<(), Broken> {
+        let mut state = self.interest.fill.lock();
+        let place = state.place(self.number);
+        if place.is_none_or(|place| place.cut_off) {
+            return Err(Broken);
+        }
+        let writer = state.pass(self.number, bytes);
+        drop(state);
+        wake(writer);
+        Ok(())
+    }
+
+    /// The fill it follows.
+    pub fn fill(&self) -> &Arc<Fill> {
+        &self.interest.fill
+    }
+
+    /// As [`Interest::keep`].
+    pub fn keep(&self) {
+        self.interest.fill.lock().kept = true;
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        let mut state = self.interest.fill.lock();
+        state.readers.retain(|place| place.reader != self.number);
+        state.trim();
+        let writer = state.writer.take();
+        drop(state);
+        wake(writer);
+    }
+}
+
+fn wake(writer: Option<Waker>) {
+    if let Some(writer) = writer {
+        writer.wake();
+    }
+}

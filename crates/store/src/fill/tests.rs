@@ -1,0 +1,461 @@
+use super::*;
+use crate::{Body, Budget, disk::Failed};
+use proptest::prelude::*;
+use std::{
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
+    task::Wake,
+};
+
+fn begin(limit: u64) -> (Arc<Fill>, Writer) {
+    Fill::begin(Budget::new(limit).reservation())
+}
+
+fn next(reader: &mut Reader) -> Poll<Option<Result<Bytes, Broken>>> {
+    reader.poll_next(&mut Context::from_waker(Waker::noop()))
+}
+
+#[test]
+fn readers_follow_while_it_is_written_each_from_the_first_byte() {
+    let (fill, mut writer) = begin(1 << 20);
+    let mut early = fill.reader().expect("fresh");
+    assert!(next(&mut early).is_pending());
+    assert_eq!(writer.push(b"one"), Pushed::Kept);
+    assert_eq!(next(&mut early), Poll::Ready(Some(Ok(Bytes::from("one")))));
+    writer.push(b"two");
+    let mut late = fill.reader().expect("kept");
+    assert_eq!(next(&mut late), Poll::Ready(Some(Ok(Bytes::from("one")))));
+    let Some(Body::Whole(body)) = writer.finish() else {
+        panic!("kept")
+    };
+    assert_eq!(body, "onetwo");
+    assert_eq!(next(&mut early), Poll::Ready(Some(Ok(Bytes::from("two")))));
+    assert_eq!(next(&mut early), Poll::Ready(None));
+}
+
+#[test]
+fn a_dropped_writer_breaks_every_reader() {
+    let (fill, mut writer) = begin(1 << 20);
+    let mut reader = fill.reader().expect("fresh");
+    writer.push(b"half");
+    drop(writer);
+    assert!(next(&mut reader).is_ready());
+    assert_eq!(next(&mut reader), Poll::Ready(Some(Err(Broken))));
+    assert!(fill.reader().is_none());
+}
+
+#[test]
+fn a_spilled_fill_holds_no_more_than_the_window_and_cuts_the_slow_off() {
+    let (fill, mut writer) = begin(WINDOW);
+    let mut quick = fill.reader().expect("fresh");
+    let mut slow = fill.reader().expect("fresh");
+    let piece = vec![0u8; WINDOW as usize];
+    assert_eq!(writer.push(&piece), Pushed::Kept);
+    assert_eq!(writer.push(&piece), Pushed::Spilled);
+    assert!(fill.reader().is_none(), "nobody joins a spilled fill");
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(writer.poll_room(&mut context).is_pending());
+    while next(&mut quick).is_ready() {}
+    assert!(
+        writer.poll_room(&mut context).is_pending(),
+        "the slow one still holds it back"
+    );
+    writer.cut_off_slow();
+    assert!(writer.poll_room(&mut context).is_ready());
+    assert_eq!(next(&mut slow), Poll::Ready(Some(Err(Broken))));
+    assert!(fill.lock().pieces.is_empty());
+    assert!(
+        writer.finish().is_none(),
+        "a spilled body is not for the store"
+    );
+}
+
+#[test]
+fn it_is_abandoned_when_the_last_interest_goes() {
+    let (fill, _writer) = begin(1 << 20);
+    let waiting = fill.interest();
+    let reader = fill.reader().expect("fresh");
+    let mut context = Context::from_waker(Waker::noop());
+    drop(waiting);
+    assert!(fill.poll_abandoned(&mut context).is_pending());
+    drop(reader);
+    assert!(fill.poll_abandoned(&mut context).is_ready());
+}
+
+#[test]
+fn what_has_come_as_announced_is_not_abandoned() {
+    let (fill, mut writer) = begin(1 << 20);
+    writer.announce(Some(4));
+    let mut context = Context::from_waker(Waker::noop());
+    writer.push(b"abc");
+    assert!(fill.poll_abandoned(&mut context).is_ready());
+    writer.push(b"d");
+    assert!(fill.poll_abandoned(&mut context).is_pending());
+}
+
+/// A device that takes what it is told to take, and fails when it is told to fail.
+#[derive(Debug, Default)]
+struct Device {
+    refuses: bool,
+    /// Pieces it takes before it must be waited for.
+    takes: usize,
+    failed: bool,
+    /// It can be read back in whole chunks of this many bytes, as long as the body is not finished.
+    chunk: usize,
+    bytes: Vec<u8>,
+    waiting: Option<Waker>,
+}
+
+type Shared = Arc<Mutex<Device>>;
+
+fn device(takes: usize, chunk: usize) -> Shared {
+    Arc::new(Mutex::new(Device {
+        takes,
+        chunk,
+        ..Device::default()
+    }))
+}
+
+#[derive(Debug)]
+struct OnDevice(Shared);
+
+impl Overflow for OnDevice {
+    fn begin(&self, _: Option<u64>) -> Option<Box<dyn Backing>> {
+        let refuses = self.0.lock().expect("whole").refuses;
+        (!refuses).then(|| Box::new(Self(self.0.clone())) as Box<dyn Backing>)
+    }
+}
+
+impl Backing for OnDevice {
+    fn poll_push(&mut self, piece: &Bytes, context: &mut Context<'_>) -> Poll<Result<(), Failed>> {
+        let mut device = self.0.lock().expect("whole");
+        if device.failed {
+            return Poll::Ready(Err(Failed));
+        }
+        let Some(takes) = device.takes.checked_sub(1) else {
+            device.waiting = Some(context.waker().clone());
+            return Poll::Pending;
+        };
+        device.takes = takes;
+        device.bytes.extend_from_slice(piece);
+        Poll::Ready(Ok(()))
+    }
+
+    fn written(&self) -> Piece {
+        let device = self.0.lock().expect("whole");
+        let whole = device.bytes.len() / device.chunk * device.chunk;
+        Bytes::copy_from_slice(&device.bytes[..whole]).into()
+    }
+
+    fn finish(self: Box<Self>) -> Result<Piece, Failed> {
+        let device = self.0.lock().expect("whole");
+        if device.failed {
+            return Err(Failed);
+        }
+        Ok(Bytes::copy_from_slice(&device.bytes).into())
+    }
+}
+
+fn backed(device: &Shared, budget: &Arc<Budget>, window: u64) -> (Arc<Fill>, Writer) {
+    let (fill, mut writer) = Fill::begin_within(budget.reservation(), window);
+    writer.overflow_to(Arc::new(OnDevice(device.clone())));
+    (fill, writer)
+}
+
+fn room(writer: &mut Writer) -> bool {
+    let mut context = Context::from_waker(Waker::noop());
+    writer.poll_room(&mut context).is_ready()
+}
+
+/// Everything a reader can get now.
+fn read(reader: &mut Reader) -> Vec<u8> {
+    let mut all = Vec::new();
+    while let Poll::Ready(Some(Ok(bytes))) = next(reader) {
+        all.extend_from_slice(&bytes);
+    }
+    all
+}
+
+#[test]
+fn a_backed_fill_is_read_from_the_first_byte_and_stored() {
+    let device = device(usize::MAX, 1);
+    let budget = Budget::new(8);
+    let (fill, mut writer) = backed(&device, &budget, 4);
+    let mut early = fill.reader().expect("fresh");
+    for piece in [b"abcd", b"efgh", b"ijkl", b"mnop"] {
+        assert_eq!(writer.push(piece), Pushed::Kept);
+        assert!(room(&mut writer), "it never waits for readers");
+    }
+    assert_eq!(fill.lock().held(), 4);
+    assert_eq!(budget.reserved(), 4);
+    assert_eq!(read(&mut early), b"abcdefghijklmnop");
+    assert_eq!(fill.lock().held(), 0, "everybody has passed it");
+    let mut late = fill.reader().expect("on disk");
+    let Some(Body::Whole(body)) = writer.finish() else {
+        panic!("kept")
+    };
+    assert_eq!(body, "abcdefghijklmnop");
+    assert_eq!(read(&mut late), b"abcdefghijklmnop");
+    assert_eq!(next(&mut late), Poll::Ready(None));
+    let mut last = fill.reader().expect("whole");
+    last.skip(10);
+    assert_eq!(read(&mut last), b"klmnop");
+}
+
+#[test]
+fn a_device_that_fails_leaves_those_who_are_near() {
+    let device = device(usize::MAX, 1);
+    let (fill, mut writer) = backed(&device, &Budget::new(100), 4);
+    let (mut near, mut far) = (fill.reader().expect("a"), fill.reader().expect("b"));
+    assert_eq!(writer.overflow(), Pushed::Kept, "from the first byte");
+    writer.push(b"abcdef");
+    writer.push(b"gh");
+    assert!(room(&mut writer));
+    assert_eq!(read(&mut near), b"abcdefgh");
+    device.lock().expect("whole").failed = true;
+    assert_eq!(writer.push(b"ij"), Pushed::Kept);
+    assert!(room(&mut writer));
+    assert!(writer.is_spilled() && fill.reader().is_none());
+    assert_eq!(next(&mut far), Poll::Ready(Some(Err(Broken))));
+    assert_eq!(read(&mut near), b"ij");
+    assert!(writer.finish().is_none());
+    assert_eq!(next(&mut near), Poll::Ready(None));
+}
+
+#[test]
+fn a_device_that_hangs_is_given_up() {
+    let device = device(1, 1);
+    let (fill, mut writer) = backed(&device, &Budget::new(100), 4);
+    writer.overflow();
+    let mut reader = fill.reader().expect("fresh");
+    writer.push(b"ab");
+    assert!(room(&mut writer));
+    writer.push(b"cd");
+    assert!(!room(&mut writer));
+    writer.cut_off_slow();
+    assert!(room(&mut writer));
+    assert_eq!(read(&mut reader), b"abcd", "it was near enough");
+    assert!(writer.finish().is_none());
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Push(usize),
+    Overflow,
+    Take(usize),
+    Fail,
+    Refuse,
+    CutOff,
+    Join(u64),
+    Read(usize, usize),
+    Leave(usize),
+}
+
+fn any_step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        8 => (1usize..20).prop_map(Step::Push),
+        1 => Just(Step::Overflow),
+        4 => (1usize..4).prop_map(Step::Take),
+        1 => Just(Step::Fail),
+        1 => Just(Step::Refuse),
+        1 => Just(Step::CutOff),
+        4 => prop_oneof![Just(0), 0u64..100].prop_map(Step::Join),
+        8 => (any::<usize>(), 1usize..6).prop_map(|(reader, times)| Step::Read(reader, times)),
+        1 => any::<usize>().prop_map(Step::Leave),
+    ]
+}
+
+/// Whether somebody who waits was woken.
+#[derive(Debug, Default)]
+struct Woken(AtomicBool);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Relaxed);
+    }
+}
+
+/// A reader, what it should get and what it got.
+struct Client {
+    reader: Reader,
+    skip: usize,
+    got: Vec<u8>,
+    end: Option<Result<(), Broken>>,
+    woken: Arc<Woken>,
+    waits: bool,
+}
+
+impl Client {
+    fn join(fill: &Arc<Fill>, skip: u64) -> Option<Self> {
+        let mut reader = fill.reader()?;
+        reader.skip(skip);
+        Some(Self {
+            reader,
+            skip: skip as usize,
+            got: Vec::new(),
+            end: None,
+            woken: Arc::default(),
+            waits: false,
+        })
+    }
+
+    fn read(&mut self, times: usize) {
+        let waker = Waker::from(self.woken.clone());
+        for _ in 0..times {
+            if self.end.is_some() {
+                return;
+            }
+            let woken = self.woken.0.swap(false, Relaxed);
+            let polled = self.reader.poll_next(&mut Context::from_waker(&waker));
+            assert!(
+                polled.is_pending() || !self.waits || woken,
+                "a wake-up was lost"
+            );
+            self.waits = polled.is_pending();
+            match polled {
+                Poll::Ready(Some(Ok(bytes))) => self.got.extend_from_slice(&bytes),
+                Poll::Ready(Some(Err(broken))) => self.end = Some(Err(broken)),
+                Poll::Ready(None) => self.end = Some(Ok(())),
+                Poll::Pending => return,
+            }
+        }
+    }
+}
+
+/// One fill, its writer and its readers.
+struct Scene {
+    fill: Arc<Fill>,
+    writer: Writer,
+    device: Shared,
+    window: u64,
+    all: Vec<u8>,
+    clients: Vec<Client>,
+    /// The writer as a task that may be asleep.
+    woken: Arc<Woken>,
+    waits: bool,
+}
+
+impl Scene {
+    fn drive(&mut self) -> bool {
+        let waker = Waker::from(self.woken.clone());
+        let woken = self.woken.0.swap(false, Relaxed);
+        let ready = self
+            .writer
+            .poll_room(&mut Context::from_waker(&waker))
+            .is_ready();
+        assert!(
+            !ready || !self.waits || woken,
+            "the writer's wake-up was lost"
+        );
+        self.waits = !ready;
+        ready
+    }
+
+    fn step(&mut self, step: Step) {
+        match step {
+            Step::Push(length) => {
+                if self.drive() {
+                    let from = self.all.len();
+                    let bytes: Vec<u8> = (from..from + length)
+                        .map(|at| (at * 7 % 251) as u8)
+                        .collect();
+                    self.all.extend_from_slice(&bytes);
+                    self.writer.push(&bytes);
+                    self.drive();
+                }
+            }
+            Step::Overflow => {
+                self.writer.overflow();
+            }
+            Step::Take(pieces) => {
+                let mut device = self.device.lock().expect("whole");
+                device.takes += pieces;
+                let waiting = device.waiting.take();
+                drop(device);
+                waiting.into_iter().for_each(Waker::wake);
+            }
+            Step::Fail => {
+                let mut device = self.device.lock().expect("whole");
+                device.failed = true;
+                let waiting = device.waiting.take();
+                drop(device);
+                waiting.into_iter().for_each(Waker::wake);
+            }
+            Step::Refuse => self.device.lock().expect("whole").refuses = true,
+            Step::CutOff => {
+                if self.waits {
+                    self.writer.cut_off_slow();
+                    self.waits = false;
+                }
+            }
+            Step::Join(skip) => self.clients.extend(Client::join(&self.fill, skip)),
+            Step::Read(client, times) => {
+                let count = self.clients.len().max(1);
+                if let Some(client) = self.clients.get_mut(client % count) {
+                    client.read(times);
+                }
+            }
+            Step::Leave(client) => {
+                if client < self.clients.len() {
+                    self.clients.swap_remove(client);
+                }
+            }
+        }
+    }
+
+    fn check(&self) {
+        for client in &self.clients {
+            let wanted = self.all.get(client.skip..).unwrap_or_default();
+            assert!(wanted.starts_with(&client.got), "a wrong byte");
+        }
+        let state = self.fill.lock();
+        if let Keeping::Backed(written) = &state.keeping {
+            let unwritten = state.received.saturating_sub(written.len());
+            // At most a piece that is partly written, and one that was pushed since.
+            assert!(state.held() <= self.window.max(unwritten) + 40, "{state:?}");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+
+    #[test]
+    fn each_reader_gets_exactly_the_bytes_or_an_error(
+        steps in prop::collection::vec(any_step(), 1..60),
+        limit in 0u64..200,
+        chunk in 1usize..30,
+        finishes: bool,
+    ) {
+        let device = device(0, chunk);
+        let window = 30;
+        let (fill, writer) = backed(&device, &Budget::new(limit), window);
+        let mut scene = Scene { fill, writer, device, window, all: Vec::new(), clients: Vec::new(), woken: Arc::default(), waits: false };
+        for step in steps {
+            scene.step(step);
+            scene.check();
+        }
+        scene.step(Step::Take(usize::MAX >> 1));
+        scene.drive();
+        let Scene { fill, writer, all, clients, device, .. } = scene;
+        let kept = match fill.lock().keeping {
+            Keeping::Memory => true,
+            Keeping::Backed(_) => !device.lock().expect("whole").failed,
+            Keeping::Nowhere => false,
+        };
+        let body = if finishes { writer.finish() } else { drop(writer); None };
+        prop_assert_eq!(body.is_some(), finishes && kept);
+        if let Some(body) = &body {
+            prop_assert_eq!(body.length(), Some(all.len() as u64));
+        }
+        for mut client in clients {
+            client.read(usize::MAX);
+            let wanted = all.get(client.skip..).unwrap_or_default();
+            prop_assert!(wanted.starts_with(&client.got));
+            match client.end {
+                Some(Ok(())) => prop_assert!(finishes && client.got == wanted),
+                Some(Err(Broken)) => prop_assert!(!finishes || body.is_none()),
+                None => prop_assert!(false, "it waits for ever"),
+            }
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! Writes a fill.
+
+use super::{Backing, End, Fill, Keeping, Overflow, State};
+use crate::{Body, Piece, Reservation};
+use bytes::Bytes;
+use std::{
+    sync::Arc,
+    task::{Context, Poll, ready},
+};
+
+/// Writes a fill. Dropped without [`finish`](Self::finish), the fill has failed.
+#[derive(Debug)]
+pub struct Writer {
+    fill: Arc<Fill>,
+    reservation: Reservation,
+    overflow: Option<Arc<dyn Overflow>>,
+    backing: Option<Box<dyn Backing>>,
+    /// Bytes handed over to the backing.
+    handed: u64,
+    ended: bool,
+}
+
+/// What became of a pushed piece.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pushed {
+    /// Kept for the store, in memory or on disk.
+    Kept,
+    /// Not kept: the fill is spilled, the piece goes to those who read already.
+    Spilled,
+}
+
+impl Writer {
+    pub(super) fn new(fill: Arc<Fill>, reservation: Reservation) -> Self {
+        Self {
+            fill,
+            reservation,
+            overflow: None,
+            backing: None,
+            handed: 0,
+            ended: false,
+        }
+    }
+
+    /// The fill written to.
+    pub fn fill(&self) -> &Arc<Fill> {
+        &self.fill
+    }
+
+    /// The head has come and announces this length, if any.
+    pub fn announce(&mut self, length: Option<u64>) {
+        self.fill.lock().length = length;
+    }
+
+    /// Where the body goes if it outgrows memory.
+    pub fn overflow_to(&mut self, overflow: Arc<dyn Overflow>) {
+        self.overflow = Some(overflow);
+    }
+
+    /// Appends a copy of `piece`, in an allocation of its own: what arrives from a connection is often a slice of a much larger
+    /// buffer. Where the budget is exhausted the fill [overflows](Self::overflow).
+    pub fn push(&mut self, piece: &[u8]) -> Pushed {
+        if piece.is_empty() {
+            return self.pushed();
+        }
+        let mut state = self.fill.lock();
+        let spilled = state.is_spilled();
+        let fits = spilled || self.reservation.grow(piece.len() as u64);
+        let first = state.received;
+        state.received += piece.len() as u64;
+        state
+            .pieces
+            .push_back((first, Bytes::copy_from_slice(piece)));
+        state.wake_readers();
+        drop(state);
+        match (spilled, fits) {
+            (true, _) => Pushed::Spilled,
+            (false, true) => Pushed::Kept,
+            (false, false) => self.overflow(),
+        }
+    }
+
+    /// Memory keeps no more of it: it is backed from now on, where that is possible, and spilled otherwise. At any time, also
+    /// before the first byte; a second call changes nothing.
+    pub fn overflow(&mut self) -> Pushed {
+        if !matches!(self.fill.lock().keeping, Keeping::Memory) {
+            return self.pushed();
+        }
+        let length = self.fill.length();
+        let overflow = self.overflow.as_ref();
+        let Some(backing) = overflow.and_then(|overflow| overflow.begin(length)) else {
+            self.spill();
+            return Pushed::Spilled;
+        };
+        self.backing = Some(backing);
+        self.settle();
+        Pushed::Kept
+    }
+
+    fn pushed(&self) -> Pushed {
+        if self.is_spilled() {
+            Pushed::Spilled
+        } else {
+            Pushed::Kept
+        }
+    }
+
+    /// Stops keeping: the body will not be stored. Those who read go on if they can, nobody else may join.
+    pub fn spill(&mut self) {
+        self.backing = None;
+        self.fill.lock().spill();
+        self.reservation.release();
+    }
+
+    /// Whether it is spilled. What is backed may become spilled whenever [`poll_room`](Self::poll_room) is ready.
+    pub fn is_spilled(&self) -> bool {
+        self.fill.lock().is_spilled()
+    }
+
+    /// Ready when the next piece may be pushed, or the body finished: at once while kept in memory, when the device has taken
+    /// all pieces while backed, and when the slowest reader has come near otherwise.
+    pub fn poll_room(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        if self.backing.is_some() && ready!(self.poll_hand_over(context)) {
+            return Poll::Ready(());
+        }
+        let mut state = self.fill.lock();
+        let ahead = state.received.saturating_sub(state.slowest());
+        if !state.is_spilled() || ahead <= state.window {
+            return Poll::Ready(());
+        }
+        state.writer = Some(context.waker().clone());
+        Poll::Pending
+    }
+
+    /// Hands all pieces over to the backing; false where that fails, and the fill is spilled.
+    fn poll_hand_over(&mut self, context: &mut Context<'_>) -> Poll<bool> {
+        while let Some(backing) = &mut self.backing {
+            let Some(piece) = self.fill.lock().piece(self.handed) else {
+                self.settle();
+                return Poll::Ready(true);
+            };
+            match backing.poll_push(&piece, context) {
+                Poll::Ready(Ok(())) => self.handed += piece.len() as u64,
+                Poll::Ready(Err(_)) => self.spill(),
+                Poll::Pending => {
+                    self.settle();
+                    return Poll::Pending;
+                }
+            }
+        }
+        Poll::Ready(false)
+    }
+
+    /// Lets go what has been written.
+    fn settle(&mut self) {
+        let Some(backing) = &self.backing else {
+            return;
+        };
+        let mut state = self.fill.lock();
+        state.keeping = Keeping::Backed(backing.written());
+        state.trim();
+        let held = state.held();
+        drop(state);
+        self.reservation.shrink_to(held);
+    }
+
+    /// Gives up on whom [`poll_room`](Self::poll_room) has waited for too long: on the device of a backed fill, which is spilled
+    /// then, or on readers of a spilled fill that are more than the window behind.
+    pub fn cut_off_slow(&mut self) {
+        if self.backing.is_some() {
+            self.spill();
+            return;
+        }
+        let mut state = self.fill.lock();
+        if state.is_spilled() {
+            let nearest = state.received.saturating_sub(state.window);
+            state.cut_off(|place| place.at < nearest);
+        }
+    }
+
+    /// The body is complete. Returns it for the store, unless the fill was spilled or the device failed.
+    pub fn finish(mut self) -> Option<Body> {
+        let backed = self.finish_backing();
+        self.ended = true;
+        let mut state = self.fill.lock();
+        state.end = Some(End::Complete);
+        state.wake_readers();
+        match (&state.keeping, backed) {
+            (Keeping::Memory, _) => {
+                let pieces = state.pieces.iter().map(|(_, piece)| piece.clone());
+                let pieces = pieces.collect();
+                let length = state.received as usize;
+                drop(state);
+                Some(Body::from_chunks(pieces, length))
+            }
+            (Keeping::Backed(_), Some(body)) => {
+                state.keeping = Keeping::Backed(body.clone());
+                state.trim();
+                Some(body.into())
+            }
+            (Keeping::Backed(_) | Keeping::Nowhere, _) => None,
+        }
+    }
+
+    /// The body as the backing has it. Where it has not got everything, the fill is spilled.
+    fn finish_backing(&mut self) -> Option<Piece> {
+        let backing = self.backing.take()?;
+        let received = self.fill.received();
+        let finished = (self.handed == received).then(|| backing.finish());
+        match finished {
+            Some(Ok(body)) if body.len() == received => Some(body),
+            _ => {
+                self.spill();
+                None
+            }
+        }
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        if !self.ended {
+            let state: &mut State = &mut self.fill.lock();
+            state.end = Some(End::Failed);
+            state.wake_readers();
+        }
+    }
+}
