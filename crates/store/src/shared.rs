@@ -10,6 +10,8 @@
 
 mod breaker;
 mod chunk;
+#[cfg(test)]
+mod contract;
 mod counts;
 mod finding;
 mod guard;
