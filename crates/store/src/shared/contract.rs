@@ -4,7 +4,7 @@ use super::remote::{Read, Remote};
 use bytes::Bytes;
 use std::{future::Future, pin::pin, task::Context, time::Duration};
 
-const LONG: Duration = Duration::from_secs(60);
+const LONG: Duration = Duration::from_mins(1);
 
 /// Fails the test where `remote`, whose server is empty, breaks the contract.
 pub(super) async fn holds(remote: &dyn Remote) {

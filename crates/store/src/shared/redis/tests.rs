@@ -35,47 +35,17 @@ async fn a_unix_socket_a_password_and_a_database_are_used() {
 
 #[tokio::test]
 async fn a_cluster_keeps_the_contract() {
-    let nodes = [cluster_node(), cluster_node(), cluster_node()];
-    for (node, slots) in nodes
-        .iter()
-        .zip([("0", "5460"), ("5461", "10922"), ("10923", "16383")])
-    {
-        assert_eq!(
-            node.ask(&["CLUSTER", "ADDSLOTSRANGE", slots.0, slots.1]),
-            "OK"
-        );
-        let port = nodes[0].port().to_string();
-        assert_eq!(node.ask(&["CLUSTER", "MEET", "127.0.0.1", &port]), "OK");
-    }
-    testkit::wait_until("the cluster was one", || {
-        nodes.iter().all(|node| {
-            node.ask(&["CLUSTER", "INFO"]).contains("cluster_state:ok")
-                && node.ask(&["CLUSTER", "INFO"]).contains("known_nodes:3")
-        })
-    });
+    let nodes = Server::cluster();
     let url = format!(
         "redis-cluster://{},{}",
         nodes[2].address(),
         nodes[1].address()
     );
     contract::holds(&remote(&url)).await;
-    contract_of_cluster_with_replicas(&url).await;
-}
-
-/// Without any replica the primaries answer.
-async fn contract_of_cluster_with_replicas(url: &str) {
+    // Without any replica the primaries answer.
     let remote = remote(&format!("{url}?replicas=read"));
-    assert!(
-        remote
-            .get("late", Read::Any)
-            .await
-            .expect("an answer")
-            .is_some()
-    );
-}
-
-fn cluster_node() -> Server {
-    Server::with(&["--cluster-enabled", "yes", "--cluster-node-timeout", "2000"])
+    let found = remote.get("late", Read::Any).await.expect("an answer");
+    assert!(found.is_some());
 }
 
 #[tokio::test]
@@ -84,7 +54,7 @@ async fn replicas_answer_reads_and_the_primary_where_they_do_not() {
     let mut replica = Server::replica(&primary);
     let remote = remote(&format!("{}?replicas={}", primary.url(), replica.address()));
     remote
-        .set("a", b"1", Duration::from_secs(60))
+        .set("a", b"1", Duration::from_mins(1))
         .await
         .expect("set");
     testkit::wait_until("the replica had it", || replica.ask(&["GET", "a"]) == "1");
@@ -149,7 +119,7 @@ async fn sentinels_name_the_primary_and_the_next_one() {
         sentinel.address()
     ));
     remote
-        .set("a", b"1", Duration::from_secs(60))
+        .set("a", b"1", Duration::from_mins(1))
         .await
         .expect("set");
     testkit::wait_until("the replica had it", || replica.ask(&["GET", "a"]) == "1");
@@ -169,7 +139,7 @@ async fn sentinels_name_the_primary_and_the_next_one() {
     let found = tokio::time::timeout(testkit::BOUND, found).await;
     assert_eq!(found.expect("it answers again").as_deref(), Some(&b"1"[..]));
     remote
-        .set("b", b"2", Duration::from_secs(60))
+        .set("b", b"2", Duration::from_mins(1))
         .await
         .expect("set on the new one");
 }
