@@ -9,10 +9,10 @@ mod collapse;
 pub mod error;
 pub mod explain;
 mod heads;
-mod hit_for_miss;
 pub mod listen;
 pub mod outcome;
 pub mod policy;
+mod recent;
 mod refetch;
 pub mod routing;
 #[cfg(test)]

@@ -33,6 +33,7 @@ pub(crate) mod land;
 pub(crate) mod lookup;
 pub(crate) mod outbound;
 pub(crate) mod parts;
+pub(crate) mod pump;
 pub(crate) mod receive;
 pub(crate) mod refresh;
 pub(crate) mod shape;

@@ -73,7 +73,7 @@ pub fn keep(worker: &Worker, key: &[u8], stored: &Arc<Stored>, lease: Option<Lea
         shared.keep(key, stored, lease);
     }
     if let Some(disk) = &worker.cache.disk
-        && disk.knows(key)
+        && (stored.body.is_on_disk() || disk.knows(key))
         && disk.offer(key, stored)
     {
         stored.set_below();
