@@ -1,12 +1,36 @@
 //! The shared tier: Redis, Valkey or memcached, one cache for many nodes.
+//!
+//! - [`remote`] is what is asked of a server, whichever it is; [`redis`] asks Redis and Valkey.
+//! - `guard` is the one way to it: bounded in time, behind a breaker, counted.
+//! - `name`, `record` and `piece` are what lies there; `finding` and `keeping` read and write it.
+//! - [`Lease`] makes one of many nodes fetch what none has.
+//!
+//! A hit costs one round trip, or two where the body is large. Nothing is ever deleted: what is written expires by itself,
+//! and purges are the log's affair: each record carries its place in the log that nodes share.
 
+mod breaker;
+mod counts;
+mod finding;
+mod guard;
+mod keeping;
+mod lease;
+mod name;
+mod piece;
+mod record;
 pub(crate) mod redis;
 pub mod remote;
 pub mod worker;
 
 use crate::{Stored, purge::Log};
-use rules::time::Time;
-use std::{sync::Arc, time::Duration};
+use guard::Guard;
+use remote::Remote;
+use std::{
+    sync::{Arc, atomic::AtomicUsize},
+    time::Duration,
+};
+
+pub use counts::{Event, Hook, Statistics};
+pub use lease::Lease;
 
 /// How the shared tier is set up.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,12 +60,21 @@ pub struct BadUrl(pub String);
 
 /// The shared tier. Shared by all workers; each has connections of its own.
 #[derive(Debug)]
-pub struct Shared {}
+pub struct Shared(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    config: Config,
+    log: Arc<Log>,
+    guard: Guard,
+    /// How many responses are on their way to the server.
+    keeping: AtomicUsize,
+}
 
 /// What the tier has under a key.
 #[derive(Debug)]
 pub enum Found {
-    /// These.
+    /// These, the most recent first; none of them purged.
     Here(Vec<Arc<Stored>>),
     /// Nothing, and this node is to fetch it; what it brings is to be [kept](Shared::keep). Others wait while the lease lives.
     Lead(Lease),
@@ -49,29 +82,52 @@ pub enum Found {
     Nothing,
 }
 
-/// The right to fetch for all nodes. Dropped, it is given back.
-#[derive(Debug)]
-pub struct Lease {}
-
 impl Shared {
     /// Reads the address; connects when it is first used, on each worker's own runtime.
     ///
     /// # Errors
     /// The address is none.
     pub fn new(config: Config, log: Arc<Log>) -> Result<Arc<Self>, BadUrl> {
-        let _ = log;
-        Err(BadUrl(config.url))
+        let remote = redis::Redis::new(&config.url, config.timeout)?;
+        Ok(Self::over(config, log, Box::new(remote)))
     }
 
-    /// What is kept under `key`; what was received no later than `newer_than` counts as nothing. With `lead`, this node takes the lease where nothing is there; where another holds it, this
-    /// waits for what that brings, for the rest of the lease at most.
-    pub async fn find(&self, key: &[u8], lead: bool, newer_than: Option<Time>) -> Found {
-        let _ = (self, key, lead, newer_than);
-        Found::Nothing
+    /// The tier over any server.
+    pub fn over(config: Config, log: Arc<Log>, remote: Box<dyn Remote>) -> Arc<Self> {
+        let guard = Guard::new(remote, config.timeout);
+        Arc::new(Self(Arc::new(Inner {
+            config,
+            log,
+            guard,
+            keeping: AtomicUsize::new(0),
+        })))
     }
 
-    /// Keeps `stored` under `key` beside its other variants; in the background, on the worker's runtime.
+    /// What is kept under `key`. With `lead`, this node takes the lease where nothing is there; where another holds it, this
+    /// waits for what that brings, for as long as the lease lives at most.
+    pub async fn find(&self, key: &[u8], lead: bool) -> Found {
+        self.0.find(key, lead).await
+    }
+
+    /// Keeps `stored` under `key` beside its other variants; in the background, on the worker's runtime. Then the lease is
+    /// given back.
     pub fn keep(&self, key: &[u8], stored: &Arc<Stored>, lease: Option<Lease>) {
-        let _ = (self, key, stored, lease);
+        self.0.keep(key, stored, lease);
+    }
+
+    /// Changes of the server's state go to `hook`. The first one given stays.
+    pub fn tell(&self, hook: Hook) {
+        self.0.guard.tell(hook);
+    }
+
+    /// What the tier has done so far.
+    pub fn statistics(&self) -> Statistics {
+        self.0.guard.counts.statistics(self.0.guard.is_open())
+    }
+}
+
+impl Inner {
+    fn name(&self, key: &[u8]) -> String {
+        name::of(&self.config.prefix, key, self.guard.remote().limits().key)
     }
 }

@@ -1,0 +1,243 @@
+//! What is found on the server, and waiting for what another node brings.
+
+use super::{
+    Found, Inner,
+    guard::Failed,
+    lease::Lease,
+    name,
+    piece::Piece,
+    record::{self, Entry, Place},
+    remote::Read,
+};
+use crate::{
+    Body, Parts, Stored,
+    codec::{Head, Layout, Malformed},
+    purge::Standing,
+};
+use bytes::Bytes;
+use std::{sync::Arc, time::Duration};
+use tokio::time::{Instant, sleep};
+
+/// The first pause of a wait; each that follows is half as long again.
+const FIRST_PAUSE: Duration = Duration::from_millis(2);
+
+/// The longest pause of a wait.
+const LONGEST_PAUSE: Duration = Duration::from_millis(25);
+
+/// Pieces are asked for so many at once: 2 MiB.
+const PIECES_AT_ONCE: u32 = 8;
+
+/// Why an entry is not used.
+enum Unused {
+    /// It is of another key, or its pieces are gone, or purges may cover it.
+    Nothing,
+    /// It is not what was written.
+    Malformed,
+    /// The server failed.
+    Failed,
+}
+
+impl Inner {
+    pub(super) async fn find(self: &Arc<Self>, key: &[u8], lead: bool) -> Found {
+        let counts = &self.guard.counts;
+        let name = self.name(key);
+        match self.look(key, &name).await {
+            Ok(found) if !found.is_empty() => {
+                counts.hits.up();
+                return Found::Here(found);
+            }
+            Ok(_) => counts.misses.up(),
+            Err(Failed) => return Found::Nothing,
+        }
+        if !lead {
+            return Found::Nothing;
+        }
+        match Lease::take(self, &name).await {
+            Ok(Some(lease)) => {
+                counts.leases.up();
+                Found::Lead(lease)
+            }
+            Ok(None) => self.wait(key, &name).await,
+            Err(Failed) => Found::Nothing,
+        }
+    }
+
+    async fn look(&self, key: &[u8], name: &str) -> Result<Vec<Arc<Stored>>, Failed> {
+        match self.guard.get(name, Read::Any).await? {
+            None => Ok(Vec::new()),
+            Some(value) => self.usable(key, name, value, Read::Any).await,
+        }
+    }
+
+    /// Another node fetches: waits for what it brings. Where its lease goes without anything being there, what it fetched is
+    /// not to be shared, or it has died: everybody goes alone.
+    async fn wait(&self, key: &[u8], name: &str) -> Found {
+        let counts = &self.guard.counts;
+        counts.waits.up();
+        let end = Instant::now() + self.config.lease;
+        let names = [name.to_owned(), name::lease(name)];
+        let mut pause = FIRST_PAUSE;
+        let mut is_leased = true;
+        while is_leased && Instant::now() < end {
+            sleep(pause).await;
+            pause = (pause * 3 / 2).min(LONGEST_PAUSE);
+            let Ok(mut values) = self.guard.get_many(&names, Read::Latest).await else {
+                break;
+            };
+            is_leased = values.pop().flatten().is_some();
+            let mut value = values.pop().flatten();
+            if value.is_none() && !is_leased {
+                // Where the two lie on different servers, it may have come in between.
+                value = self.guard.get(name, Read::Latest).await.unwrap_or_default();
+            }
+            let Some(value) = value else { continue };
+            match self.usable(key, name, value, Read::Latest).await {
+                Ok(found) if !found.is_empty() => {
+                    counts.hits.up();
+                    return Found::Here(found);
+                }
+                Ok(_) => {}
+                Err(Failed) => break,
+            }
+        }
+        counts.waits_in_vain.up();
+        Found::Nothing
+    }
+
+    /// What of a record may be used.
+    async fn usable(
+        &self,
+        key: &[u8],
+        name: &str,
+        value: Bytes,
+        read: Read,
+    ) -> Result<Vec<Arc<Stored>>, Failed> {
+        let counts = &self.guard.counts;
+        let Ok(entries) = record::read(value) else {
+            counts.malformed.up();
+            return Ok(Vec::new());
+        };
+        let alone = entries.len() == 1;
+        let mut found = Vec::with_capacity(entries.len());
+        for entry in entries {
+            match self.stored(key, name, entry, alone, read).await {
+                Ok(stored) => found.push(Arc::new(stored)),
+                Err(Unused::Nothing) => {}
+                Err(Unused::Malformed) => counts.malformed.up(),
+                Err(Unused::Failed) => return Err(Failed),
+            }
+        }
+        // The most recent one answers (RFC 9111 section 4).
+        found.sort_by_key(|stored| std::cmp::Reverse(stored.facts.date));
+        Ok(found)
+    }
+
+    async fn stored(
+        &self,
+        key: &[u8],
+        name: &str,
+        entry: Entry,
+        alone: bool,
+        read: Read,
+    ) -> Result<Stored, Unused> {
+        let remote = self.guard.remote();
+        let checked = remote.sequence(&self.log, entry.position);
+        let checked = checked.ok_or(Unused::Nothing)?;
+        let head = Head::decode(&entry.head)?;
+        if *head.key != *key {
+            return Err(Unused::Nothing);
+        }
+        let length = head.layout.stored();
+        if length > self.config.largest_body {
+            return Err(Unused::Nothing);
+        }
+        let pieces = match entry.place {
+            // A slice of the record would keep all of it in memory for the sake of one of several bodies.
+            Place::Beside(piece) if alone => vec![piece.open()?],
+            Place::Beside(piece) => vec![Bytes::copy_from_slice(&piece.open()?)],
+            Place::Apart { set, pieces } => self.pieces(name, set, pieces, length, read).await?,
+        };
+        let body = body(pieces, &head.layout)?;
+        let stored = head.stored(body, Some(checked), self.log.tags());
+        match self.log.standing(key, &stored) {
+            Standing::Gone => Err(Unused::Nothing),
+            _ => Ok(stored),
+        }
+    }
+
+    /// All pieces of a body of `length` bytes.
+    async fn pieces(
+        &self,
+        name: &str,
+        set: u64,
+        count: u32,
+        length: u64,
+        read: Read,
+    ) -> Result<Vec<Bytes>, Unused> {
+        // Each holds a byte at least.
+        if u64::from(count) > length {
+            return Err(Unused::Malformed);
+        }
+        let (mut pieces, mut first) = (Vec::new(), 0);
+        let mut left = length;
+        while first < count {
+            let next = count.min(first + PIECES_AT_ONCE);
+            let names: Vec<_> = (first..next)
+                .map(|index| name::piece(name, set, index))
+                .collect();
+            let values = self.guard.get_many(&names, read).await?;
+            for (index, value) in (first..next).zip(values) {
+                let value = value.ok_or(Unused::Nothing)?;
+                let bytes = Piece::unseal(value, set, index)?.open()?;
+                left = left
+                    .checked_sub(bytes.len() as u64)
+                    .ok_or(Unused::Malformed)?;
+                pieces.push(bytes);
+            }
+            first = next;
+        }
+        Ok(pieces)
+    }
+}
+
+/// The body of which these are the bytes.
+fn body(pieces: Vec<Bytes>, layout: &Layout) -> Result<Body, Malformed> {
+    let held: u64 = pieces.iter().map(|piece| piece.len() as u64).sum();
+    if held != layout.stored() {
+        return Err(Malformed);
+    }
+    let length = usize::try_from(held).map_err(|_| Malformed)?;
+    let whole = Body::from_chunks(pieces, length);
+    match layout {
+        Layout::Whole(_) => Ok(whole),
+        Layout::Parts { length, parts } => parts_of(&whole, *length, parts),
+    }
+}
+
+fn parts_of(whole: &Body, length: u64, parts: &[(u64, u64)]) -> Result<Body, Malformed> {
+    let mut held: Option<Parts> = None;
+    let mut at = 0;
+    for &(first, size) in parts {
+        let last = at + size.checked_sub(1).ok_or(Malformed)?;
+        let bytes = whole
+            .slice(rules::range::Span { first: at, last })
+            .ok_or(Malformed)?;
+        let part = Parts::new(length, first, bytes.concat().into());
+        held = Some(held.map_or_else(|| part.clone(), |held| held.combined(&part)));
+        at += size;
+    }
+    let held = held.ok_or(Malformed)?;
+    Ok(Body::Parts(Arc::new(held)))
+}
+
+impl From<Malformed> for Unused {
+    fn from(Malformed: Malformed) -> Self {
+        Self::Malformed
+    }
+}
+
+impl From<Failed> for Unused {
+    fn from(Failed: Failed) -> Self {
+        Self::Failed
+    }
+}

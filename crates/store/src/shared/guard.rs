@@ -1,0 +1,172 @@
+//! The one way to the server: bounded in time, behind the breaker, counted.
+
+use super::{
+    breaker::{Breaker, Change, Leave},
+    counts::{Counts, Event, Hook},
+    remote::{Asked, Error, Kind, Read, Remote},
+};
+use bytes::Bytes;
+use std::{
+    fmt,
+    sync::{
+        OnceLock,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+use tokio::time;
+
+/// The server did not answer, for whatever reason; it has been counted and told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Failed;
+
+/// A server, and what protects us from it.
+pub(super) struct Guard {
+    remote: Box<dyn Remote>,
+    timeout: Duration,
+    breaker: Breaker,
+    pub(super) counts: Counts,
+    /// Whether the last write was refused.
+    refuses: AtomicBool,
+    hook: OnceLock<Hook>,
+}
+
+impl Guard {
+    pub(super) fn new(remote: Box<dyn Remote>, timeout: Duration) -> Self {
+        Self {
+            remote,
+            timeout,
+            breaker: Breaker::default(),
+            counts: Counts::default(),
+            refuses: AtomicBool::new(false),
+            hook: OnceLock::new(),
+        }
+    }
+
+    pub(super) fn remote(&self) -> &dyn Remote {
+        &*self.remote
+    }
+
+    /// Events go to `hook`. The first one given stays.
+    pub(super) fn tell(&self, hook: Hook) {
+        let _ = self.hook.set(hook);
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        self.breaker.is_open()
+    }
+
+    pub(super) async fn get(&self, name: &str, read: Read) -> Result<Option<Bytes>, Failed> {
+        self.ask(|remote| remote.get(name, read)).await
+    }
+
+    pub(super) async fn get_many(
+        &self,
+        names: &[String],
+        read: Read,
+    ) -> Result<Vec<Option<Bytes>>, Failed> {
+        self.ask(|remote| remote.get_many(names, read)).await
+    }
+
+    pub(super) async fn set(
+        &self,
+        name: &str,
+        value: &[u8],
+        expiry: Duration,
+    ) -> Result<(), Failed> {
+        self.ask(|remote| remote.set(name, value, expiry)).await?;
+        self.took_a_write();
+        Ok(())
+    }
+
+    pub(super) async fn add(
+        &self,
+        name: &str,
+        value: &[u8],
+        expiry: Duration,
+    ) -> Result<bool, Failed> {
+        let added = self.ask(|remote| remote.add(name, value, expiry)).await?;
+        if added {
+            self.took_a_write();
+        }
+        Ok(added)
+    }
+
+    pub(super) async fn delete_if(&self, name: &str, value: &[u8]) -> Result<bool, Failed> {
+        self.ask(|remote| remote.delete_if(name, value)).await
+    }
+
+    async fn ask<'a, T>(
+        &'a self,
+        ask: impl FnOnce(&'a dyn Remote) -> Asked<'a, T>,
+    ) -> Result<T, Failed> {
+        let leave = self.breaker.leave();
+        if leave == Leave::Denied {
+            self.counts.not_asked.up();
+            return Err(Failed);
+        }
+        let asked = time::timeout(self.timeout, ask(self.remote())).await;
+        let answer = asked.unwrap_or_else(|_| {
+            let detail = format!("no answer within {:?}", self.timeout);
+            Err(Error::new(Kind::Timeout, detail))
+        });
+        match answer {
+            Ok(answer) => {
+                self.answered();
+                Ok(answer)
+            }
+            Err(error) => {
+                self.failed(leave, error);
+                Err(Failed)
+            }
+        }
+    }
+
+    fn answered(&self) {
+        if self.breaker.answered() {
+            self.event(Event::Up);
+        }
+    }
+
+    fn failed(&self, leave: Leave, error: Error) {
+        self.counts.error(error.kind);
+        if !error.kind.opens_breaker() {
+            // It has answered, after all.
+            self.answered();
+            if error.kind == Kind::Full && !self.refuses.swap(true, Relaxed) {
+                self.event(Event::TakesNoWrites(error));
+            }
+            return;
+        }
+        let change = self.breaker.failed(leave);
+        if change != Change::None {
+            // Whatever its connections are stuck in, a probe begins with a new one.
+            self.remote.hang_up();
+        }
+        if change == Change::Opened {
+            self.counts.openings.up();
+            self.event(Event::Down(error));
+        }
+    }
+
+    fn took_a_write(&self) {
+        if self.refuses.load(Relaxed) && self.refuses.swap(false, Relaxed) {
+            self.event(Event::TakesWrites);
+        }
+    }
+
+    fn event(&self, event: Event) {
+        if let Some(hook) = self.hook.get() {
+            hook(event);
+        }
+    }
+}
+
+impl fmt::Debug for Guard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Guard")
+            .field("remote", &self.remote)
+            .field("breaker", &self.breaker)
+            .finish_non_exhaustive()
+    }
+}

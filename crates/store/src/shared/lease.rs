@@ -1,0 +1,81 @@
+//! The right to fetch for all nodes.
+
+use super::{Inner, guard::Failed, name};
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::{SystemTime, UNIX_EPOCH},
+};
+use tokio::runtime::Handle;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+/// The right to fetch for all nodes. Dropped, it is given back; where its holder dies, the server lets it expire.
+pub struct Lease {
+    shared: Arc<Inner>,
+    name: String,
+    token: String,
+    held: bool,
+}
+
+impl Lease {
+    /// Takes the lease on what has this name; `None`: another holds it.
+    pub(super) async fn take(shared: &Arc<Inner>, name: &str) -> Result<Option<Self>, Failed> {
+        // Made before it is taken: where the answer does not come, or whoever waits for it goes, it is given back all the same.
+        let mut lease = Self {
+            shared: Arc::clone(shared),
+            name: name::lease(name),
+            token: format!("{:016x}", unique(&shared.config.node)),
+            held: true,
+        };
+        let guard = &shared.guard;
+        let expiry = shared.config.lease;
+        lease.held = guard
+            .add(&lease.name, lease.token.as_bytes(), expiry)
+            .await?;
+        Ok(lease.held.then_some(lease))
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        let Ok(runtime) = Handle::try_current() else {
+            return;
+        };
+        if !std::mem::take(&mut self.held) {
+            return;
+        }
+        let shared = Arc::clone(&self.shared);
+        let (name, token) = (
+            std::mem::take(&mut self.name),
+            std::mem::take(&mut self.token),
+        );
+        runtime.spawn(async move {
+            // Where that fails, it expires.
+            let _ = shared.guard.delete_if(&name, token.as_bytes()).await;
+        });
+    }
+}
+
+impl fmt::Debug for Lease {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Lease").field(&self.name).finish()
+    }
+}
+
+/// A number that no other node, and nobody on this one, comes to.
+pub(super) fn unique(node: &str) -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    let what = [
+        since.as_nanos() as u64,
+        u64::from(std::process::id()),
+        NEXT.fetch_add(1, Relaxed),
+    ];
+    let what = what.map(u64::to_le_bytes).concat();
+    xxh3_64_with_seed(&what, xxh3_64_with_seed(node.as_bytes(), 0))
+}

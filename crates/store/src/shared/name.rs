@@ -1,0 +1,88 @@
+//! What things are called on the server: names a person can read and list.
+//!
+//! ```text
+//! larder:https://shop.example/shoes?page=2            what is kept under that cache key
+//! larder:https://shop.example/shoes?page=2#lease      who fetches it at the moment
+//! larder:https://shop.example/shoes?page=2#5f1c….3    the fourth piece of a large body
+//! larder:https://shop.example/search?q=aaaaaaa~9b2f…  a key too long for the server, its tail replaced by a hash
+//! ```
+
+use std::fmt::Write;
+use xxhash_rust::xxh3::xxh3_128;
+
+/// Room for what is added to a name: `#`, 16 hex digits, `.`, 5 digits.
+const MOST_ADDED: usize = 24;
+
+/// `~` and 32 hex digits.
+const HASH: usize = 33;
+
+/// The name of what is kept under `key`, so short that with what is added to it the server takes it (`longest` bytes).
+///
+/// Two keys may share a name only where they differ in how bytes are escaped: whoever reads compares the whole key.
+pub(super) fn of(prefix: &str, key: &[u8], longest: usize) -> String {
+    let mut name = String::with_capacity(prefix.len() + 1 + key.len() + 8);
+    escape(prefix.as_bytes(), &mut name);
+    name.push(':');
+    escape(key, &mut name);
+    let longest = longest.saturating_sub(MOST_ADDED);
+    if name.len() > longest {
+        name.truncate(longest.saturating_sub(HASH));
+        let _ = write!(name, "~{:032x}", xxh3_128(key));
+    }
+    name
+}
+
+/// The name of the lease on `name`.
+pub(super) fn lease(name: &str) -> String {
+    format!("{name}#lease")
+}
+
+/// The name of a piece of a large body.
+pub(super) fn piece(name: &str, set: u64, index: u32) -> String {
+    format!("{name}#{set:016x}.{index}")
+}
+
+/// Visible ASCII as it is, anything else percent-encoded. `#` too: it begins what we add.
+fn escape(bytes: &[u8], name: &mut String) {
+    for &byte in bytes {
+        if byte.is_ascii_graphic() && byte != b'#' {
+            name.push(char::from(byte));
+        } else {
+            let _ = write!(name, "%{byte:02X}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn names_read_like_urls() {
+        let key = b"https://shop.example/shoes?page=2";
+        assert_eq!(
+            of("larder", key, 1024),
+            "larder:https://shop.example/shoes?page=2"
+        );
+        assert_eq!(
+            of("a b", b"http://h/#\nc:x=1\xff", 250),
+            "a%20b:http://h/%23%0Ac:x=1%FF"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn names_are_visible_short_and_tell_keys_apart(
+            key in prop::collection::vec(any::<u8>(), 0..400), other in prop::collection::vec(any::<u8>(), 0..400),
+        ) {
+            let name = of("larder", &key, 250);
+            let longest = piece(&name, u64::MAX, 99_999);
+            prop_assert!(longest.len() <= 250 && longest.bytes().all(|byte| byte.is_ascii_graphic()));
+            prop_assert!(lease(&name).len() <= 250);
+            if key != other && !key.contains(&b'%') && !other.contains(&b'%') {
+                prop_assert_ne!(name, of("larder", &other, 250));
+            }
+        }
+    }
+}

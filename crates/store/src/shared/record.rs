@@ -1,0 +1,266 @@
+//! What lies under a name: the variants of one cache key, newest first, each with its body beside it or, where that is large,
+//! in pieces under names of their own.
+//!
+//! Numbers are little-endian:
+//!
+//! ```text
+//! u64 checksum of all that follows | u8 version | u8 count | for each:
+//!     u64 variant | u64, u64 position | u64 worth until (ms) | u32 length, head | u8 place, and
+//!         0: u8 coding, u32 length in the body, u32 length, bytes
+//!         1: u64 set, u32 pieces
+//! ```
+
+use super::piece::{self, Piece};
+use crate::{Stored, codec::Malformed, purge::Position};
+use bytes::{Buf, BufMut, Bytes};
+use rules::time::Time;
+use xxhash_rust::xxh3::Xxh3;
+
+/// Records of another version are dropped.
+const VERSION: u8 = 1;
+
+/// At most this many variants; the oldest go.
+const MOST_VARIANTS: usize = 16;
+
+/// Bodies beside their head are this long at most where the record has room for other variants.
+pub(super) const BESIDE_OTHERS: usize = 32 << 10;
+
+/// Records are this long at most: any server takes them. More variants than that push the oldest out.
+pub(super) const LONGEST: usize = 900 << 10;
+
+/// What one variant takes beside its head and body.
+const OVERHEAD: usize = 64;
+
+/// One variant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Entry {
+    /// Which requests it answers: a hash of the nominated fields and their values; zero where it answers any.
+    pub(super) variant: u64,
+    /// Up to where in the shared log no purge covers it.
+    pub(super) position: Position,
+    /// When it is worth nothing any more.
+    pub(super) until: Time,
+    /// As `codec` writes it.
+    pub(super) head: Bytes,
+    pub(super) place: Place,
+}
+
+/// Where a body lies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Here.
+    Beside(Piece),
+    /// In so many pieces of this set.
+    Apart {
+        /// The set.
+        set: u64,
+        /// How many.
+        pieces: u32,
+    },
+}
+
+impl Entry {
+    fn size(&self) -> usize {
+        let beside = match &self.place {
+            Place::Beside(piece) => piece.size(),
+            Place::Apart { .. } => 0,
+        };
+        OVERHEAD + self.head.len() + beside
+    }
+
+    fn read(input: &mut Bytes) -> Result<Self, Malformed> {
+        let mut number = || input.try_get_u64_le().map_err(|_| Malformed);
+        let variant = number()?;
+        let position = Position(number()?, number()?);
+        let until = Time::from_millis(number()?);
+        let head = piece::run(input)?;
+        let place = match input.try_get_u8() {
+            Ok(0) => Place::Beside(Piece::read(input)?),
+            Ok(1) => Place::Apart {
+                set: input.try_get_u64_le().map_err(|_| Malformed)?,
+                pieces: input.try_get_u32_le().map_err(|_| Malformed)?,
+            },
+            _ => return Err(Malformed),
+        };
+        Ok(Self {
+            variant,
+            position,
+            until,
+            head,
+            place,
+        })
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        out.put_u64_le(self.variant);
+        out.put_u64_le(self.position.0);
+        out.put_u64_le(self.position.1);
+        out.put_u64_le(self.until.as_millis());
+        // A record is far shorter than what the number holds.
+        out.put_u32_le(self.head.len() as u32);
+        out.put_slice(&self.head);
+        match &self.place {
+            Place::Beside(piece) => {
+                out.put_u8(0);
+                piece.write(out);
+            }
+            Place::Apart { set, pieces } => {
+                out.put_u8(1);
+                out.put_u64_le(*set);
+                out.put_u32_le(*pieces);
+            }
+        }
+    }
+}
+
+/// The hash by which the variants of a key are told apart.
+pub(super) fn variant(stored: &Stored) -> u64 {
+    let Some(variant) = &stored.variant else {
+        return 0;
+    };
+    let mut hash = Xxh3::new();
+    for name in &variant.nominated {
+        hash.update(name.as_str().as_bytes());
+        hash.update(b"\n");
+    }
+    hash.update(&variant.key);
+    hash.digest().max(1)
+}
+
+/// `new` before those of `old` that it does not replace and that are still worth something at `now`, as far as there is room.
+pub(super) fn joined(new: Entry, old: Vec<Entry>, now: Time) -> Vec<Entry> {
+    let mut size = new.size();
+    let stays: Vec<_> = old
+        .into_iter()
+        .filter(|old| old.variant != new.variant && old.until > now)
+        .take_while(|old| {
+            size += old.size();
+            size <= LONGEST
+        })
+        .take(MOST_VARIANTS - 1)
+        .collect();
+    std::iter::once(new).chain(stays).collect()
+}
+
+/// Writes a record; `None` where a server might not take it.
+pub(super) fn write(entries: &[Entry]) -> Option<Vec<u8>> {
+    let size = 10 + entries.iter().map(Entry::size).sum::<usize>();
+    if size > LONGEST {
+        return None;
+    }
+    let mut out = Vec::with_capacity(size);
+    out.put_u64_le(0);
+    out.put_u8(VERSION);
+    out.put_u8(u8::try_from(entries.len()).ok()?);
+    for entry in entries {
+        entry.write(&mut out);
+    }
+    piece::close(&mut out, 0);
+    Some(out)
+}
+
+/// Reads a record. Heads and bodies are slices of it.
+///
+/// # Errors
+/// It is not what [`write`] wrote.
+pub(super) fn read(value: Bytes) -> Result<Vec<Entry>, Malformed> {
+    let mut input = piece::verified(value, 0)?;
+    if input.try_get_u8() != Ok(VERSION) {
+        return Err(Malformed);
+    }
+    let count = input.try_get_u8().map_err(|_| Malformed)?;
+    let entries = (0..count).map(|_| Entry::read(&mut input));
+    let entries = entries.collect::<Result<Vec<_>, _>>()?;
+    input.is_empty().then_some(entries).ok_or(Malformed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn entry(variant: u64, until: u64, head: &[u8], body: Option<&[u8]>) -> Entry {
+        let beside = body.and_then(|body| Piece::new(Bytes::copy_from_slice(body), true));
+        Entry {
+            variant,
+            position: Position(variant, until),
+            until: Time::from_millis(until),
+            head: Bytes::copy_from_slice(head),
+            place: beside.map_or(
+                Place::Apart {
+                    set: until,
+                    pieces: 3,
+                },
+                Place::Beside,
+            ),
+        }
+    }
+
+    #[test]
+    fn the_newest_comes_first_and_takes_the_place_of_its_like() {
+        let now = Time::from_millis(10);
+        let old = vec![
+            entry(1, 20, b"a", None),
+            entry(2, 20, b"b", None),
+            entry(3, 5, b"late", None),
+        ];
+        let new = joined(entry(2, 30, b"c", None), old, now);
+        let heads: Vec<_> = new.iter().map(|entry| &entry.head[..]).collect();
+        assert_eq!(heads, [b"c", b"a"]);
+    }
+
+    #[test]
+    fn a_record_has_a_bound() {
+        let body = vec![7; BESIDE_OTHERS];
+        let mut all = Vec::new();
+        for variant in 1..100 {
+            all = joined(
+                entry(variant, 20, &[0; 40 << 10], Some(&body)),
+                all,
+                Time::from_millis(0),
+            );
+            assert!(write(&all).is_some());
+        }
+        assert!(all.len() > 8 && all[0].variant == 99);
+        all = (1..100).fold(Vec::new(), |all, variant| {
+            joined(entry(variant, 20, b"", None), all, Time::from_millis(0))
+        });
+        assert_eq!(all.len(), MOST_VARIANTS);
+    }
+
+    fn any_entry() -> impl Strategy<Value = Entry> {
+        let bytes = || prop::collection::vec(any::<u8>(), 0..60);
+        let all = (
+            any::<u64>(),
+            any::<u64>(),
+            bytes(),
+            prop::option::of(bytes()),
+        );
+        all.prop_map(|(variant, until, head, body)| entry(variant, until, &head, body.as_deref()))
+    }
+
+    proptest! {
+        #[test]
+        fn records_come_back(entries in prop::collection::vec(any_entry(), 0..8)) {
+            let value = write(&entries).expect("short enough");
+            prop_assert_eq!(read(value.into()), Ok(entries));
+        }
+
+        #[test]
+        fn what_was_cut_or_flipped_is_no_record(entries in prop::collection::vec(any_entry(), 1..4), at in any::<prop::sample::Index>(), bit in 0u8..8) {
+            let mut value = write(&entries).expect("short enough");
+            let at = at.index(value.len());
+            prop_assert!(read(Bytes::copy_from_slice(&value[..at])).is_err());
+            value[at] ^= 1 << bit;
+            prop_assert!(read(value.into()).is_err());
+        }
+
+        /// Behind a checksum that is right, as if somebody meant it.
+        #[test]
+        fn any_bytes_are_read_without_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+            let mut value = [&[0; 8][..], &[VERSION], &bytes].concat();
+            piece::close(&mut value, 0);
+            let _ = read(value.into());
+        }
+    }
+}
