@@ -13,6 +13,7 @@ mod hit_for_miss;
 pub mod listen;
 pub mod outcome;
 pub mod policy;
+pub mod purging;
 mod refetch;
 pub mod routing;
 #[cfg(test)]

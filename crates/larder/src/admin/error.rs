@@ -2,7 +2,7 @@
 
 use axum::{
     Json,
-    http::StatusCode,
+    http::{StatusCode, header},
     response::{IntoResponse, Response},
 };
 use serde::{Deserialize, Serialize};
@@ -12,6 +12,8 @@ use serde::{Deserialize, Serialize};
 pub struct Refusal {
     status: StatusCode,
     what: String,
+    /// Seconds after which it is worth trying again.
+    again: Option<u32>,
 }
 
 /// How a refusal is written.
@@ -27,12 +29,25 @@ impl Refusal {
         Self {
             status,
             what: what.into(),
+            again: None,
         }
+    }
+
+    /// Worth trying again in so many seconds.
+    #[must_use]
+    pub const fn again_in(mut self, seconds: u32) -> Self {
+        self.again = Some(seconds);
+        self
     }
 }
 
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
-        (self.status, Json(Written { error: self.what })).into_response()
+        let mut response = (self.status, Json(Written { error: self.what })).into_response();
+        if let Some(seconds) = self.again {
+            let fields = response.headers_mut();
+            fields.insert(header::RETRY_AFTER, seconds.into());
+        }
+        response
     }
 }
