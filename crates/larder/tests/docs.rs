@@ -132,6 +132,9 @@ const PLACES: [&str; 11] = [
     "[[route]]\n{}\n[[origin]]\nservers = \"http://app.example\"",
     "[report]\n{}\n[[origin]]\nservers = \"http://app.example\"",
     "[limits]\n{}\n[[origin]]\nservers = \"http://app.example\"",
+    "[disk]\n{}\n[[origin]]\nservers = \"http://app.example\"",
+    "[shared]\n{}\n[[origin]]\nservers = \"http://app.example\"",
+    "[purge]\n{}\n[[origin]]\nservers = \"http://app.example\"",
     "[memory]\n{}\n[[origin]]\nservers = \"http://app.example\"",
     "[log]\n{}\n[[origin]]\nservers = \"http://app.example\"",
     // Last, since it reads the system's authorities.

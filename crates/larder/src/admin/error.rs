@@ -5,6 +5,7 @@ use axum::{
     http::{StatusCode, header},
     response::{IntoResponse, Response},
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Why a request to the admin API was not served: `{"error": "…"}` with a fitting status.
@@ -17,7 +18,8 @@ pub struct Refusal {
 }
 
 /// How a refusal is written.
-#[derive(Debug, Deserialize, Serialize)]
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[schemars(rename = "Refusal")]
 pub struct Written {
     /// What is wrong, in one sentence.
     pub error: String,

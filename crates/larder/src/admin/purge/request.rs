@@ -23,6 +23,7 @@ const LONGEST_TAG: usize = 1024;
     {"required": ["url"]}, {"required": ["prefix"]}, {"required": ["tag"]}, {"required": ["tags"]},
     {"required": ["host"]}, {"required": ["regex"]}, {"required": ["everything"]}, {"required": ["purges"]},
 ]))]
+#[schemars(rename = "PurgeRequest")]
 pub struct Request {
     /// One URL with all its variants, over both schemes: `http://example.com/page?x=1`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -54,7 +55,10 @@ pub struct Request {
     pub everything: bool,
     /// Purges as nodes write them to each other.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Vec<serde_json::Map<String, serde_json::Value>>", length(min = 1))]
+    #[schemars(
+        with = "Vec<serde_json::Map<String, serde_json::Value>>",
+        length(min = 1)
+    )]
     pub purges: Option<Vec<serde_json::Value>>,
     /// Stale from now on instead of gone: stale-while-revalidate and stale-if-error still work.
     #[serde(skip_serializing_if = "is_false")]
@@ -89,10 +93,13 @@ pub enum Bad {
     /// Not the JSON that is expected.
     #[error("not a purge in JSON: {0}")]
     Json(#[from] serde_json::Error),
-    /// Nothing is named.
+    /// Not a JSON object.
     #[error(
-        "nothing is named; say url, prefix, tag, tags, host, regex or everything (and true)"
+        "not a purge in JSON: an object is expected, such as {{\"url\": \"http://host/path\"}}"
     )]
+    NoObject,
+    /// Nothing is named.
+    #[error("nothing is named; say url, prefix, tag, tags, host, regex or everything (and true)")]
     Nothing,
     /// Several things are named.
     #[error("{} are named; a purge names one thing", .0.join(" and "))]
@@ -101,13 +108,17 @@ pub enum Bad {
     #[error("{0:?} is not a URL that a client could ask for; write it whole, as http://host/path")]
     Url(String),
     /// Not the beginning of a URL.
-    #[error("no URL begins with {0:?}; write it whole, as http://host/path, or /path for every host")]
+    #[error(
+        "no URL begins with {0:?}; write it whole, as http://host/path, or /path for every host"
+    )]
     Prefix(String),
     /// No host.
     #[error("{0:?} is not a host; write it as example.com or example.com:8080")]
     Host(String),
     /// No response can carry such a tag.
-    #[error("{0:?} is not a tag: tags are not empty, have no spaces or commas and at most {LONGEST_TAG} bytes")]
+    #[error(
+        "{0:?} is not a tag: tags are not empty, have no spaces or commas and at most {LONGEST_TAG} bytes"
+    )]
     Tag(String),
     /// The expression cannot be used.
     #[error(transparent)]
@@ -126,6 +137,10 @@ impl Request {
     /// # Errors
     /// It is not one.
     pub fn read(body: &[u8]) -> Result<Self, Bad> {
+        // A list would be read as the fields in their order.
+        if body.trim_ascii_start().first() != Some(&b'{') {
+            return Err(Bad::NoObject);
+        }
         Ok(serde_json::from_slice(body)?)
     }
 
@@ -229,7 +244,11 @@ impl de::Visitor<'_> for WaitVisitor {
         f.write_str("true, false or a duration such as \"10s\"")
     }
     fn visit_bool<E: de::Error>(self, wait: bool) -> Result<Wait, E> {
-        Ok(if wait { Wait::For(USUAL_WAIT) } else { Wait::No })
+        Ok(if wait {
+            Wait::For(USUAL_WAIT)
+        } else {
+            Wait::No
+        })
     }
     fn visit_str<E: de::Error>(self, text: &str) -> Result<Wait, E> {
         let wrong = |wrong: crate::config::value::Wrong| E::custom(wrong.what);

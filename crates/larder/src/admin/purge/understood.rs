@@ -6,6 +6,7 @@ use store::purge::{On, Purge, What};
 
 /// What a purge came to.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[schemars(rename = "PurgeAnswer")]
 pub struct Answer {
     /// What was understood, as stored responses are known.
     pub purged: Understood,
