@@ -274,7 +274,6 @@ fn every_example_in_the_schema_can_be_read() {
         ("Limits", "[limits]\n", ""),
         ("Route", "[[route]]\n", ""),
         ("Key", "[defaults.key]\n", ""),
-        ("Disk", "[disk]\n", "path = \"d\""),
         ("Shared", "[shared]\n", "url = \"redis://r\""),
         ("Purge", "[purge]\n", ""),
     ] {
