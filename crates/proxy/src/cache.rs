@@ -108,13 +108,30 @@ impl Cache {
         purges: Vec<Purge>,
         wait: Option<Duration>,
     ) -> Result<PurgeAnswer, PurgeError> {
-        let busiest = self.site.load().refetch.map_or(0, |refetch| refetch.most);
-        let purged = self.purger.purge(purges, receive::now(), wait, busiest);
-        let answer = purged.await?;
+        let now = receive::now();
+        let answer = self.purger.purge(purges, now, wait, self.busiest());
+        Ok(self.purged(answer.await?))
+    }
+
+    /// As [`purge`](Self::purge), on this node alone: for what another node has sent on.
+    ///
+    /// # Errors
+    /// See [`Purger::purge_here`].
+    pub async fn purge_here(&self, purges: Vec<Purge>) -> Result<PurgeAnswer, PurgeError> {
+        let now = receive::now();
+        let answer = self.purger.purge_here(purges, now, self.busiest());
+        Ok(self.purged(answer.await?))
+    }
+
+    fn busiest(&self) -> usize {
+        self.site.load().refetch.map_or(0, |refetch| refetch.most)
+    }
+
+    fn purged(&self, answer: PurgeAnswer) -> PurgeAnswer {
         if !answer.busiest.is_empty() {
             let _ = self.refetch.try_send(answer.busiest.clone());
         }
-        Ok(answer)
+        answer
     }
 
     /// What is to be fetched again, for the one worker that does it ([`refetch`](crate::refetch)).

@@ -113,24 +113,15 @@ impl Purger {
         wait: Option<Duration>,
         busiest: usize,
     ) -> Result<Answer, PurgeError> {
-        for purge in &purges {
-            self.memory.log().admits(purge)?;
-        }
+        self.admits(&purges)?;
         let (done, position) = match self.shared.get() {
             Some(shared) => {
                 let (done, position) = shared.publish(purges.clone()).await?;
                 (done, Some(position))
             }
-            None => (self.apply(&purges, at)?, None),
+            None => (self.apply(&purges, at), None),
         };
-        let sequence = done
-            .iter()
-            .map(|purged| purged.sequence)
-            .max()
-            .unwrap_or_default();
-        if let Some(durable) = self.durable.get() {
-            durable.durable(sequence).await?;
-        }
+        let sequence = self.lasting(&done).await?;
         let behind = match (wait, self.shared.get(), position) {
             (Some(wait), Some(shared), Some(position)) => {
                 Some(shared.everywhere(position, wait).await)
@@ -147,6 +138,28 @@ impl Purger {
         })
     }
 
+    /// As [`purge`](Self::purge), on this node alone: for what another node has sent on.
+    ///
+    /// # Errors
+    /// [`PurgeError::TooMany`] and [`PurgeError::NotDurable`].
+    pub async fn purge_here(
+        &self,
+        purges: Vec<Purge>,
+        at: Time,
+        busiest: usize,
+    ) -> Result<Answer, PurgeError> {
+        self.admits(&purges)?;
+        let done = self.apply(&purges, at);
+        let sequence = self.lasting(&done).await?;
+        let Touched { count, busiest } = self.sweeper.touched(&purges, &done, busiest).await;
+        Ok(Answer {
+            sequence,
+            touched: count,
+            behind: None,
+            busiest,
+        })
+    }
+
     /// Purges what an application's answer invalidates (RFC 9111 section 4.4): at once here, soon on other nodes.
     pub fn invalidate(&self, purge: Purge, at: Time) {
         if let Some(shared) = self.shared.get() {
@@ -155,9 +168,25 @@ impl Purger {
         self.memory.apply(purge, at, None);
     }
 
-    fn apply(&self, purges: &[Purge], at: Time) -> Result<Vec<Purged>, TooMany> {
+    fn admits(&self, purges: &[Purge]) -> Result<(), TooMany> {
+        let mut all = purges.iter();
+        all.try_for_each(|purge| self.memory.log().admits(purge))
+    }
+
+    /// Takes effect as a whole: what was admitted is not refused any more.
+    fn apply(&self, purges: &[Purge], at: Time) -> Vec<Purged> {
         let all = purges.iter();
-        all.map(|purge| self.memory.purge(purge.clone(), at))
+        all.map(|purge| self.memory.apply(purge.clone(), at, None))
             .collect()
+    }
+
+    /// Waits until what was done would last, and tells the number of the last of it.
+    async fn lasting(&self, done: &[Purged]) -> Result<u64, NotDurable> {
+        let numbers = done.iter().map(|purged| purged.sequence);
+        let sequence = numbers.max().unwrap_or_default();
+        if let Some(durable) = self.durable.get() {
+            durable.durable(sequence).await?;
+        }
+        Ok(sequence)
     }
 }

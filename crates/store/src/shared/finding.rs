@@ -219,10 +219,14 @@ fn parts_of(whole: &Body, length: u64, parts: &[(u64, u64)]) -> Result<Body, Mal
     let mut at = 0;
     for &(first, size) in parts {
         let last = at + size.checked_sub(1).ok_or(Malformed)?;
-        let bytes = whole
+        let slices = whole
             .slice(rules::range::Span { first: at, last })
             .ok_or(Malformed)?;
-        let part = Parts::new(length, first, bytes.concat().into());
+        let bytes: Vec<_> = slices
+            .into_iter()
+            .filter_map(crate::Piece::in_memory)
+            .collect();
+        let part = Parts::new(length, first, Bytes::from(bytes.concat()));
         held = Some(held.map_or_else(|| part.clone(), |held| held.combined(&part)));
         at += size;
     }

@@ -74,7 +74,8 @@ impl Inner {
     }
 
     fn worth_keeping(&self, key: &[u8], stored: &Arc<Stored>) -> Option<Keep> {
-        let short = stored.body.length()? <= self.config.largest_body;
+        // What lies on disk is larger than it is worth reading again.
+        let short = stored.body.length()? <= self.config.largest_body && !stored.body.is_on_disk();
         let position = self.guard.remote().position(&self.log, stored.checked())?;
         let worth = worth(stored, now(), self.config.max_ttl)?;
         let wanted = short && self.log.standing(key, stored) != Standing::Gone;
@@ -217,7 +218,8 @@ impl Iterator for Cut<'_> {
             first: span.first,
             last,
         })?;
-        Some(match <[Bytes; 1]>::try_from(slices) {
+        let slices: Option<Vec<_>> = slices.into_iter().map(crate::Piece::in_memory).collect();
+        Some(match <[Bytes; 1]>::try_from(slices?) {
             Ok([only]) => only,
             Err(several) => several.concat().into(),
         })
