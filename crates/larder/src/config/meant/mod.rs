@@ -17,7 +17,7 @@ mod tiers;
 
 pub use limits::Limits;
 pub use listen::Listener;
-pub use purge::{Purge, Refresh};
+pub use purge::Purge;
 pub use settings::{AccessTarget, Admin, Log};
 
 use super::{Fault, Flags, Probe, written};
@@ -82,6 +82,7 @@ pub(super) fn build(
         .into_iter()
         .map(|(listener, _)| listener)
         .collect();
+    let refetch = purge.refresh;
     Some(Config {
         listeners,
         admin,
@@ -100,7 +101,7 @@ pub(super) fn build(
             largest_request_body: limits.request_body,
             targets: settings::targets(written),
             most_variants: limits.variants,
-            refetch: None,
+            refetch,
         },
         limits,
     })

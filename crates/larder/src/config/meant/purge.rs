@@ -8,6 +8,7 @@ use crate::config::{
 };
 use http::{HeaderName, HeaderValue, StatusCode};
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
+use proxy::policy::Refetch;
 use std::{
     net::{Ipv4Addr, Ipv6Addr},
     path::PathBuf,
@@ -34,18 +35,9 @@ pub struct Purge {
     /// For clients that purge one URL of which nothing was stored.
     pub miss_status: StatusCode,
     /// What is fetched again after a soft purge; `None`: nothing.
-    pub refresh: Option<Refresh>,
+    pub refresh: Option<Refetch>,
     /// Admin addresses of the nodes that purges are sent on to.
     pub peers: Vec<PeerUrl>,
-}
-
-/// What is fetched again after a soft purge.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Refresh {
-    /// URLs a purge.
-    pub most: usize,
-    /// Fetches a second.
-    pub rate: u32,
 }
 
 pub(super) fn build(written: &written::Config, sink: &mut Sink<'_>) -> Purge {
@@ -163,12 +155,12 @@ fn miss_status(table: &written::Purge, sink: &mut Sink<'_>) -> StatusCode {
     }
 }
 
-fn refresh(written: &written::Refresh, sink: &mut Sink<'_>) -> Refresh {
+fn refresh(written: &written::Refresh, sink: &mut Sink<'_>) -> Refetch {
     let most = sink.at_least(1, "most", written.most.as_ref(), 100);
     if let Some(At { span, .. }) = written.most.as_ref().filter(|most| most.value.0 > 1000) {
         sink.push(Fault::at(span, "`most` is at most 1000").instead("write `most = 1000`"));
     }
-    Refresh {
+    Refetch {
         most: most as usize,
         rate: sink.at_least(1, "rate", written.rate.as_ref(), 10),
     }
