@@ -9,6 +9,7 @@
 mod address;
 mod log;
 mod pattern;
+mod position;
 mod table;
 mod tags;
 mod text;
@@ -19,6 +20,7 @@ mod tests;
 pub use address::Address;
 pub use log::{Applied, Entry, Log, Position, Standing};
 pub use pattern::{BadPattern, On, Pattern};
+pub use position::NotAPosition;
 pub use table::TooMany;
 pub use tags::{Marks, Tags};
 pub use text::Malformed;

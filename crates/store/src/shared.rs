@@ -19,6 +19,7 @@ mod piece;
 mod record;
 pub(crate) mod redis;
 pub mod remote;
+pub mod stream;
 pub mod worker;
 
 use crate::{Stored, purge::Log};
