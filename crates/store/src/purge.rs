@@ -18,7 +18,7 @@ mod text;
 mod tests;
 
 pub use address::Address;
-pub use log::{Applied, Entry, Log, Position, Standing};
+pub use log::{Applied, Entry, Journal, Log, Position, Standing};
 pub use pattern::{BadPattern, On, Pattern};
 pub use position::NotAPosition;
 pub use table::TooMany;

@@ -298,7 +298,7 @@ impl Log {
             .list
             .partition_point(|(known, _)| *known <= position);
         let next = positions.list.get(after);
-        Some(next.map_or_else(|| self.head(), |(_, sequence)| sequence - 1))
+        Some(next.map_or_else(|| self.head(), |(_, sequence)| sequence.saturating_sub(1)))
     }
 
     /// The smallest number that [`sequence_at`](Self::sequence_at) gives for `position` or a later one: what a tier that notes
@@ -312,7 +312,11 @@ impl Log {
     /// Forgets purges up to `sequence`: everything kept has been checked beyond it, and what was not counts as purged. The last
     /// entry of the shared log stays, so that a restart knows where to read on.
     pub fn retire(&self, sequence: u64) {
-        let last = self.positions().list.back().map(|(_, last)| last - 1);
+        let last = self
+            .positions()
+            .list
+            .back()
+            .map(|(_, last)| last.saturating_sub(1));
         let sequence = sequence.min(last.unwrap_or(sequence));
         self.write().retire(sequence);
         if let Some(journal) = self.journal.get() {

@@ -13,6 +13,8 @@ mod entry;
 mod line;
 mod nodes;
 mod reader;
+#[cfg(test)]
+mod tests;
 mod writer;
 
 use crate::{
@@ -59,7 +61,7 @@ pub enum Event {
 /// How entries were missed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missed {
-    /// Trimmed away before this node read them.
+    /// Trimmed away before this node read them, or deleted, and others follow already.
     Trimmed,
     /// The stream was deleted: by hand, with everything, or by a server that restarted without it.
     Deleted,
@@ -94,7 +96,9 @@ impl fmt::Display for Event {
 impl fmt::Display for Missed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Trimmed => "the shared purge log was trimmed before it was read here",
+            Self::Trimmed => {
+                "parts of the shared purge log were trimmed or deleted before they were read here"
+            }
             Self::Deleted => "the shared purge log was deleted",
             Self::WentBack => "the shared purge log is older than it was",
         })

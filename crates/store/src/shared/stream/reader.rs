@@ -4,9 +4,7 @@ use super::{
     Common, Event, Missed,
     entry::{self, Entry},
     line::Line,
-    lock,
-    nodes,
-    writer,
+    lock, nodes, writer,
 };
 use crate::purge::{Position, Purge, What};
 use redis::{RedisError, RedisResult, Value, cmd};

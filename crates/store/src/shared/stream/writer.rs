@@ -93,6 +93,11 @@ pub async fn publish(
     purges: &[Purge],
     reply: oneshot::Sender<Result<Done, Unreachable>>,
 ) {
+    if purges.is_empty() {
+        let position = common.memory.log().position().unwrap_or_default();
+        let _ = reply.send(Ok((Vec::new(), position)));
+        return;
+    }
     let number = common.published.fetch_add(1, Relaxed);
     let (applied, done) = oneshot::channel();
     let pending = Pending {
@@ -134,12 +139,11 @@ pub async fn append(common: &Common, purges: &[Purge], by: Option<By>) -> Result
         Ok(()) => Ok(()),
         Err(error) => {
             common.hang_up().await;
-            // What the server itself refused has no effect.
-            let refused = error.code().is_some();
-            Err(if refused {
-                Unreachable::Refused
-            } else {
+            // What the server itself refuses has no effect.
+            Err(if error.is_io_error() || error.is_connection_dropped() {
                 Unreachable::Unknown
+            } else {
+                Unreachable::Refused
             })
         }
     }
