@@ -21,10 +21,13 @@ use crate::{
     Memory, Purged,
     purge::{Position, Purge},
     purger::{Boxed, SharedLog, Unreachable},
-    shared::Config,
+    shared::{
+        BadUrl, Config,
+        redis::{Redis, connect::Servers},
+    },
 };
 use entry::Author;
-use line::{Line, Server};
+use line::Line;
 use std::{
     collections::HashMap,
     fmt, io,
@@ -105,6 +108,17 @@ impl fmt::Display for Missed {
     }
 }
 
+/// Why the stream cannot be read at all; for the operator to mend.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The address is none.
+    #[error(transparent)]
+    Url(#[from] BadUrl),
+    /// The operating system says no.
+    #[error("no thread for the shared purge log: {0}")]
+    Thread(#[from] io::Error),
+}
+
 /// The stream. Its connections belong to a thread of its own, which ends when this is dropped.
 #[derive(Debug)]
 pub struct Stream {
@@ -124,7 +138,7 @@ type Done = (Vec<Purged>, Position);
 
 /// What the tasks of the stream's thread share.
 struct Common {
-    server: Server,
+    servers: Servers,
     /// The stream's key.
     purges: String,
     /// The key of the hash of nodes.
@@ -160,13 +174,17 @@ impl Stream {
     /// kept is not trusted.
     ///
     /// # Errors
-    /// The address is none, or the thread cannot be started.
-    pub fn start(config: &Config, memory: Arc<Memory>, hook: Hook) -> io::Result<Arc<Self>> {
+    /// See [`StartError`].
+    pub fn start(
+        config: &Config,
+        memory: Arc<Memory>,
+        hook: Hook,
+    ) -> Result<Arc<Self>, StartError> {
         memory.log().distrust();
-        let server = Server::new(config).map_err(io::Error::other)?;
+        let servers = Redis::primary(&config.url, config.timeout)?;
         let told = Arc::new(Told::default());
         let common = Common {
-            server,
+            servers,
             purges: format!("{}:purges", config.prefix),
             nodes: format!("{}:nodes", config.prefix),
             node: config.node.clone(),

@@ -1,63 +1,46 @@
 //! Connections to the server that has the stream.
 
 use super::Common;
-use crate::shared::Config;
-use redis::{
-    AsyncConnectionConfig, Client, Cmd, FromRedisValue, Pipeline, RedisError, RedisResult,
-    aio::MultiplexedConnection,
+use crate::shared::{
+    redis::connect::{Connection, Servers},
+    remote::{Error, Kind},
 };
+use redis::{Cmd, FromRedisValue, Pipeline};
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// A connection.
+/// A connection. Whoever asks says how long that may take.
 #[derive(Clone)]
-pub struct Line(MultiplexedConnection);
+pub struct Line(Connection);
 
-/// Where the server is.
-pub struct Server(Client);
-
-impl Server {
-    /// Reads the address.
-    ///
-    /// # Errors
-    /// It is none.
-    pub fn new(config: &Config) -> RedisResult<Self> {
-        Client::open(config.url.as_str()).map(Self)
-    }
-
+impl Line {
     /// A new connection, made `within` that time.
     ///
     /// # Errors
     /// It cannot be made.
-    pub async fn connect(&self, within: Duration) -> RedisResult<Line> {
-        // Whoever asks has a limit of its own.
-        let config = AsyncConnectionConfig::new()
-            .set_response_timeout(None)
-            .set_connection_timeout(Some(within));
-        let line = self.0.get_multiplexed_async_connection_with_config(&config);
-        limited(within, line).await.map(Line)
+    pub async fn connect(servers: &Servers, within: Duration) -> Result<Self, Error> {
+        limited(within, servers.connect()).await.map(Self)
     }
-}
 
-impl Line {
-    /// One question. After an error the connection is of no more use.
+    /// One question.
     ///
     /// # Errors
-    /// The server's, or no answer `within` that time.
+    /// The server's, or no answer in time.
     pub async fn ask<T: FromRedisValue>(
         &mut self,
         command: &Cmd,
         within: Duration,
-    ) -> RedisResult<T> {
-        limited(within, command.query_async(&mut self.0)).await
+    ) -> Result<T, Error> {
+        let answer = limited(within, self.0.ask(command)).await?;
+        T::from_redis_value(answer).map_err(|error| Error::new(Kind::Protocol, error))
     }
 
     /// Several commands of which all take effect, or none.
     ///
     /// # Errors
-    /// The server's, or no answer `within` that time.
-    pub async fn all(&mut self, commands: &Pipeline, within: Duration) -> RedisResult<()> {
-        limited(within, commands.exec_async(&mut self.0)).await
+    /// The server's, or no answer in time.
+    pub async fn all(&mut self, commands: &Pipeline, within: Duration) -> Result<(), Error> {
+        limited(within, self.0.all(commands)).await
     }
 }
 
@@ -66,12 +49,12 @@ impl Common {
     ///
     /// # Errors
     /// It cannot be made.
-    pub async fn line(&self) -> RedisResult<Line> {
+    pub async fn line(&self) -> Result<Line, Error> {
         let mut line = self.line.lock().await;
         if let Some(line) = &*line {
             return Ok(line.clone());
         }
-        let made = self.server.connect(self.patience()).await?;
+        let made = Line::connect(&self.servers, self.patience()).await?;
         *line = Some(made.clone());
         Ok(made)
     }
@@ -84,10 +67,10 @@ impl Common {
 
 async fn limited<T>(
     within: Duration,
-    question: impl Future<Output = RedisResult<T>>,
-) -> RedisResult<T> {
+    question: impl Future<Output = Result<T, Error>>,
+) -> Result<T, Error> {
     timeout(within, question).await.unwrap_or_else(|_| {
-        let late = std::io::Error::new(std::io::ErrorKind::TimedOut, "no answer in time");
-        Err(RedisError::from(late))
+        let detail = format!("no answer within {within:?}");
+        Err(Error::new(Kind::Timeout, detail))
     })
 }

@@ -1,8 +1,8 @@
 //! How far each node has applied the stream.
 
 use super::{Common, line::Line, lock};
-use crate::purge::Position;
-use redis::{RedisResult, cmd};
+use crate::{purge::Position, shared::remote::Error};
+use redis::cmd;
 use std::{collections::HashMap, time::Duration};
 use tokio::time::{Instant, sleep, timeout_at};
 
@@ -30,7 +30,7 @@ impl Clock {
     ///
     /// # Errors
     /// The server's.
-    pub async fn read(line: &mut Line, within: Duration) -> RedisResult<Self> {
+    pub async fn read(line: &mut Line, within: Duration) -> Result<Self, Error> {
         let (seconds, micros): (u64, u64) = line.ask(&cmd("TIME"), within).await?;
         let millis = seconds.saturating_mul(1000).saturating_add(micros / 1000);
         let read = Instant::now();
@@ -72,7 +72,7 @@ pub async fn report(
     line: &mut Line,
     position: Position,
     clock: &mut Option<Clock>,
-) -> RedisResult<()> {
+) -> Result<(), Error> {
     let now = match clock.filter(|clock| clock.read.elapsed() < CLOCK_EVERY) {
         Some(clock) => clock,
         None => *clock.insert(Clock::read(line, common.patience()).await?),
@@ -105,7 +105,7 @@ pub async fn behind(common: &Common, position: Position, within: Duration) -> Ve
 }
 
 /// The names of nodes that have not applied everything up to `position`.
-async fn look(common: &Common, position: Position) -> RedisResult<Vec<String>> {
+async fn look(common: &Common, position: Position) -> Result<Vec<String>, Error> {
     let mut line = common.line().await?;
     let now = Clock::read(&mut line, common.patience()).await?.millis;
     let mut get = cmd("HGETALL");

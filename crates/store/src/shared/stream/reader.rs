@@ -6,8 +6,12 @@ use super::{
     line::Line,
     lock, nodes, writer,
 };
-use crate::purge::{Position, Purge, What};
-use redis::{RedisError, RedisResult, Value, cmd};
+use crate::{
+    purge::{Position, Purge, What},
+    purger::Unreachable,
+    shared::remote::{Error, Kind},
+};
+use redis::{Value, cmd};
 use rules::time::Time;
 use std::{
     convert::Infallible,
@@ -87,9 +91,9 @@ pub async fn watch(common: Arc<Common>) {
 
 impl Reader {
     /// Follows the stream on a connection of its own until that fails.
-    async fn follow(&mut self) -> RedisResult<Infallible> {
+    async fn follow(&mut self) -> Result<Infallible, Error> {
         let common = Arc::clone(&self.common);
-        let mut line = common.server.connect(common.patience()).await?;
+        let mut line = Line::connect(&common.servers, common.patience()).await?;
         let mut clock = None;
         loop {
             let asked = Instant::now();
@@ -108,7 +112,7 @@ impl Reader {
     }
 
     /// One look: the last entry applied must still be there, and what follows it is applied.
-    async fn step(&mut self, line: &mut Line) -> RedisResult<Step> {
+    async fn step(&mut self, line: &mut Line) -> Result<Step, Error> {
         let entries = self.range(line, self.position, BATCH + 1).await?;
         let full = entries.len() > BATCH;
         let first = entries.first().map(|entry| entry.position);
@@ -125,13 +129,13 @@ impl Reader {
     }
 
     /// Begins with the first entries of the stream: nothing is known of what came before.
-    async fn begin(&mut self, entries: Vec<Entry>) -> RedisResult<Step> {
+    async fn begin(&mut self, entries: Vec<Entry>) -> Result<Step, Error> {
         let Some(first) = entries.first() else {
             // There is always an entry, so that its loss is seen.
             let anchor = [entry::anchor()];
             writer::append(&self.common, &anchor, None)
                 .await
-                .map_err(|error| RedisError::from(std::io::Error::other(error)))?;
+                .map_err(unreachable)?;
             return Ok(Step::More);
         };
         let log = self.common.memory.log();
@@ -142,7 +146,7 @@ impl Reader {
     }
 
     /// The last entry applied is gone: others may be, too.
-    async fn missed(&mut self, line: &mut Line, position: Position) -> RedisResult<()> {
+    async fn missed(&mut self, line: &mut Line, position: Position) -> Result<(), Error> {
         self.common.memory.log().distrust();
         let first = self.range(line, None, 1).await?;
         let missed = match first.first() {
@@ -154,7 +158,7 @@ impl Reader {
             let everything = [Purge::hard(What::Everything)];
             writer::append(&self.common, &everything, None)
                 .await
-                .map_err(|error| RedisError::from(std::io::Error::other(error)))?;
+                .map_err(unreachable)?;
         }
         self.position = None;
         self.following = false;
@@ -168,7 +172,7 @@ impl Reader {
         line: &mut Line,
         from: Option<Position>,
         most: usize,
-    ) -> RedisResult<Vec<Entry>> {
+    ) -> Result<Vec<Entry>, Error> {
         let mut range = cmd("XRANGE");
         range.arg(&self.common.purges);
         match from {
@@ -177,7 +181,7 @@ impl Reader {
         };
         range.arg("+").arg("COUNT").arg(most);
         let answer: Value = line.ask(&range, self.common.patience()).await?;
-        entry::read(&answer).map_err(|error| RedisError::from(std::io::Error::other(error)))
+        entry::read(&answer).map_err(|error| Error::new(Kind::Protocol, error))
     }
 
     /// Applies `entries`; the position of the last.
@@ -220,7 +224,7 @@ impl Reader {
 
     /// Waits for an entry after `position`, a heartbeat long at most. What comes is only a sign: it is read again together with
     /// what it must follow.
-    async fn news(&self, line: &mut Line, position: Position) -> RedisResult<()> {
+    async fn news(&self, line: &mut Line, position: Position) -> Result<(), Error> {
         let heartbeat = HEARTBEAT.min(self.common.trust / 4);
         let mut read = cmd("XREAD");
         // No time at all would mean for ever.
@@ -249,6 +253,14 @@ impl Common {
             let _ = pending.reply.send((pending.done, position));
         }
     }
+}
+
+#[allow(
+    clippy::needless_pass_by_value,
+    reason = "it is what results are mapped with"
+)]
+fn unreachable(error: Unreachable) -> Error {
+    Error::new(Kind::Unreachable, error)
 }
 
 fn now() -> Time {

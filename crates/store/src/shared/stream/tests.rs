@@ -175,7 +175,7 @@ async fn a_purge_on_one_holds_on_all() {
     let kept = [&a, &b, &c].map(|node| (node.keep(KEY), node.keep(b"http://a.example/other")));
     let (done, position) = a.publish(vec![of("page")]).await.expect("reachable");
     assert_eq!(done.len(), 1);
-    assert_eq!(done[0].touched, Some(1));
+    assert_eq!(done[0].touched, 1);
     let behind = a.stream.everywhere(position, BROKEN).await;
     assert_eq!(behind, Vec::<String>::new());
     for (node, (page, other)) in [&a, &b, &c].into_iter().zip(&kept) {
@@ -240,7 +240,7 @@ async fn the_purger_waits_for_all_nodes() {
     let pages = [&b, &c].map(|node| node.keep(KEY));
     let now = Time::from_secs(1);
     let answer = purger
-        .purge(vec![of("page"), of("two")], now, Some(BROKEN))
+        .purge(vec![of("page"), of("two")], now, Some(BROKEN), 0)
         .await;
     let PurgeAnswer {
         behind, touched, ..
@@ -302,7 +302,7 @@ async fn soft_purges_keep_their_time() {
     let purge = Purge::soft(What::Host("a.example".to_owned()));
     let (_, position) = a.publish(vec![purge]).await.expect("reachable");
     match a.standing(KEY, &page) {
-        Standing::Stale(at) => assert!(at <= Time::from_millis(position.0)),
+        Standing::Stale { since, .. } => assert!(since <= Time::from_millis(position.0)),
         other => panic!("{other:?}"),
     }
 }

@@ -8,8 +8,9 @@ use super::{
 use crate::{
     purge::{Purge, What},
     purger::Unreachable,
+    shared::remote::Kind,
 };
-use redis::{Cmd, Pipeline, RedisResult, cmd};
+use redis::{Cmd, Pipeline, cmd};
 use std::{
     collections::VecDeque,
     mem,
@@ -134,16 +135,14 @@ pub async fn append(common: &Common, purges: &[Purge], by: Option<By>) -> Result
     for purge in purges {
         all.add_command(entry(common, purge, by));
     }
-    let sent: RedisResult<()> = line.all(&all, common.patience()).await;
-    match sent {
+    match line.all(&all, common.patience()).await {
         Ok(()) => Ok(()),
         Err(error) => {
             common.hang_up().await;
             // What the server itself refuses has no effect.
-            Err(if error.is_io_error() || error.is_connection_dropped() {
-                Unreachable::Unknown
-            } else {
-                Unreachable::Refused
+            Err(match error.kind {
+                Kind::Unreachable | Kind::Timeout | Kind::Protocol => Unreachable::Unknown,
+                _ => Unreachable::Refused,
             })
         }
     }
