@@ -24,7 +24,7 @@ pub(crate) enum Servers {
     /// Whom sentinels name.
     Sentinel(Sentinels),
     /// Whom a cluster names, for each key.
-    Cluster(ClusterClient),
+    Cluster(Box<ClusterClient>),
 }
 
 /// Sentinels, and whom to ask them for.
