@@ -34,10 +34,16 @@ pub trait Durable: fmt::Debug + Send + Sync {
     fn durable(&self, sequence: u64) -> Boxed<Result<(), NotDurable>>;
 }
 
-/// The log that nodes share cannot be reached: nothing was purged. Worth retrying.
+/// The log that nodes share does not take a purge. Worth retrying: purging twice does no harm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the log that nodes share cannot be reached: nothing was purged")]
-pub struct Unreachable;
+pub enum Unreachable {
+    /// It did not get the purge, or refused it.
+    #[error("the log that nodes share cannot be reached: nothing was purged")]
+    Refused,
+    /// It may have got the purge, but did not say so in time.
+    #[error("the log that nodes share does not answer: the purge may still take effect, or not")]
+    Unknown,
+}
 
 /// The purge holds on this node, but would be forgotten at a restart. For the operator to mend.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -50,7 +56,7 @@ pub enum PurgeError {
     /// Too many regular expressions are waiting; nothing was purged. Worth retrying.
     #[error(transparent)]
     TooMany(#[from] TooMany),
-    /// The shared log cannot be reached; nothing was purged. Worth retrying.
+    /// The shared log does not take it. Worth retrying.
     #[error(transparent)]
     Unreachable(#[from] Unreachable),
     /// It holds, but not over a restart.

@@ -2,23 +2,24 @@
 //!
 //! - [`remote`] is what is asked of a server, whichever it is; [`redis`] asks Redis and Valkey.
 //! - `guard` is the one way to it: bounded in time, behind a breaker, counted.
-//! - `name`, `record` and `piece` are what lies there; `finding` and `keeping` read and write it.
+//! - `name`, `record` and `chunk` are what lies there; `finding` and `keeping` read and write it.
 //! - [`Lease`] makes one of many nodes fetch what none has.
 //!
 //! A hit costs one round trip, or two where the body is large. Nothing is ever deleted: what is written expires by itself,
 //! and purges are the log's affair: each record carries its place in the log that nodes share.
 
 mod breaker;
+mod chunk;
 mod counts;
 mod finding;
 mod guard;
 mod keeping;
 mod lease;
 mod name;
-mod piece;
 mod record;
 pub(crate) mod redis;
 pub mod remote;
+pub mod stream;
 pub mod worker;
 
 use crate::{Stored, purge::Log};

@@ -11,6 +11,7 @@
 //! - [`Client`] writes requests, well formed or not, and reads [`Response`]s byte by byte.
 //! - [`Gate`] is how a test decides the order of things. A script stops at a closed gate; the test waits until it has
 //!   been reached, does what it wants to do meanwhile, and opens it. No test sleeps.
+//! - [`Redis`] is the real `redis-server`, which can be paused, killed and started again.
 //! - [`Larder`] starts the program on port 0, learns its addresses from what it prints, and stops it when dropped.
 //! - [`wait_until`] is for what can only be seen from outside, such as a counter; everything else has a gate.
 //!
@@ -42,6 +43,7 @@ mod gate;
 mod larder;
 mod origin;
 mod reply;
+mod servers;
 mod stream;
 mod wire;
 
@@ -50,6 +52,7 @@ pub use gate::{Gate, wait_until};
 pub use larder::{Command, Finished, Larder, scratch_dir};
 pub use origin::Origin;
 pub use reply::Reply;
+pub use servers::Redis;
 pub use stream::Address;
 pub use wire::{Head, Request};
 

@@ -205,25 +205,41 @@ fn positions_of_the_shared_log_become_numbers_here() {
         None,
         "nothing is known yet"
     );
+    let before = log.head();
     log.begin_at(Position(10, 0));
     assert_eq!(
         log.sequence_at(Position(9, 9)),
         None,
         "before what is known"
     );
-    assert_eq!(log.sequence_at(Position(10, 0)), Some(0));
+    assert_eq!(log.sequence_at(Position(10, 0)), Some(1));
+    assert_eq!(
+        log.position_at(before),
+        None,
+        "fetched before the shared log was read"
+    );
     apply(&log, What::Everything);
     assert_eq!(
         log.sequence_at(Position(10, 0)),
-        Some(1),
+        Some(2),
         "no shared entry came after it"
     );
     log.apply(Purge::hard(What::Everything), at(1), Some(Position(12, 0)));
     log.apply(Purge::hard(What::Everything), at(1), Some(Position(12, 1)));
-    assert_eq!(log.sequence_at(Position(11, 0)), Some(1));
-    assert_eq!(log.sequence_at(Position(12, 0)), Some(2));
-    assert_eq!(log.sequence_at(Position(99, 0)), Some(3));
+    assert_eq!(log.sequence_at(Position(11, 0)), Some(2));
+    assert_eq!(log.sequence_at(Position(12, 0)), Some(3));
+    assert_eq!(log.sequence_at(Position(99, 0)), Some(4));
     assert_eq!(log.position(), Some(Position(12, 1)));
+    for (sequence, position) in [
+        (1, (10, 0)),
+        (2, (10, 0)),
+        (3, (12, 0)),
+        (4, (12, 1)),
+        (9, (12, 1)),
+    ] {
+        let position = Position(position.0, position.1);
+        assert_eq!(log.position_at(sequence), Some(position), "{sequence}");
+    }
 }
 
 #[test]

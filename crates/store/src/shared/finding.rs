@@ -2,10 +2,10 @@
 
 use super::{
     Found, Inner,
+    chunk::Chunk,
     guard::Failed,
     lease::Lease,
     name,
-    piece::Piece,
     record::{self, Entry, Place},
     remote::Read,
 };
@@ -15,6 +15,7 @@ use crate::{
     purge::Standing,
 };
 use bytes::Bytes;
+use rules::range::Span;
 use std::{sync::Arc, time::Duration};
 use tokio::time::{Instant, sleep};
 
@@ -24,12 +25,12 @@ const FIRST_PAUSE: Duration = Duration::from_millis(2);
 /// The longest pause of a wait.
 const LONGEST_PAUSE: Duration = Duration::from_millis(25);
 
-/// Pieces are asked for so many at once: 2 MiB.
-const PIECES_AT_ONCE: u32 = 8;
+/// Chunks are asked for so many at once: 2 MiB.
+const CHUNKS_AT_ONCE: u32 = 8;
 
 /// Why an entry is not used.
 enum Unused {
-    /// It is of another key, or its pieces are gone, or purges may cover it.
+    /// It is of another key, or its chunks are gone, or purges may cover it.
     Nothing,
     /// It is not what was written.
     Malformed,
@@ -151,13 +152,13 @@ impl Inner {
         if length > self.config.largest_body {
             return Err(Unused::Nothing);
         }
-        let pieces = match entry.place {
+        let chunks = match entry.place {
             // A slice of the record would keep all of it in memory for the sake of one of several bodies.
-            Place::Beside(piece) if alone => vec![piece.open()?],
-            Place::Beside(piece) => vec![Bytes::copy_from_slice(&piece.open()?)],
-            Place::Apart { set, pieces } => self.pieces(name, set, pieces, length, read).await?,
+            Place::Beside(chunk) if alone => vec![chunk.open()?],
+            Place::Beside(chunk) => vec![Bytes::copy_from_slice(&chunk.open()?)],
+            Place::Apart { set, chunks } => self.chunks(name, set, chunks, length, read).await?,
         };
-        let body = body(pieces, &head.layout)?;
+        let body = body(chunks, &head.layout)?;
         let stored = head.stored(body, Some(checked), self.log.tags());
         match self.log.standing(key, &stored) {
             Standing::Gone => Err(Unused::Nothing),
@@ -165,8 +166,8 @@ impl Inner {
         }
     }
 
-    /// All pieces of a body of `length` bytes.
-    async fn pieces(
+    /// All chunks of a body of `length` bytes.
+    async fn chunks(
         &self,
         name: &str,
         set: u64,
@@ -178,36 +179,36 @@ impl Inner {
         if u64::from(count) > length {
             return Err(Unused::Malformed);
         }
-        let (mut pieces, mut first) = (Vec::new(), 0);
+        let (mut chunks, mut first) = (Vec::new(), 0);
         let mut left = length;
         while first < count {
-            let next = count.min(first + PIECES_AT_ONCE);
+            let next = count.min(first + CHUNKS_AT_ONCE);
             let names: Vec<_> = (first..next)
-                .map(|index| name::piece(name, set, index))
+                .map(|index| name::chunk(name, set, index))
                 .collect();
             let values = self.guard.get_many(&names, read).await?;
             for (index, value) in (first..next).zip(values) {
                 let value = value.ok_or(Unused::Nothing)?;
-                let bytes = Piece::unseal(value, set, index)?.open()?;
+                let bytes = Chunk::unseal(value, set, index)?.open()?;
                 left = left
                     .checked_sub(bytes.len() as u64)
                     .ok_or(Unused::Malformed)?;
-                pieces.push(bytes);
+                chunks.push(bytes);
             }
             first = next;
         }
-        Ok(pieces)
+        Ok(chunks)
     }
 }
 
 /// The body of which these are the bytes.
-fn body(pieces: Vec<Bytes>, layout: &Layout) -> Result<Body, Malformed> {
-    let held: u64 = pieces.iter().map(|piece| piece.len() as u64).sum();
+fn body(chunks: Vec<Bytes>, layout: &Layout) -> Result<Body, Malformed> {
+    let held: u64 = chunks.iter().map(|chunk| chunk.len() as u64).sum();
     if held != layout.stored() {
         return Err(Malformed);
     }
     let length = usize::try_from(held).map_err(|_| Malformed)?;
-    let whole = Body::from_chunks(pieces, length);
+    let whole = Body::from_chunks(chunks, length);
     match layout {
         Layout::Whole(_) => Ok(whole),
         Layout::Parts { length, parts } => parts_of(&whole, *length, parts),
@@ -215,23 +216,21 @@ fn body(pieces: Vec<Bytes>, layout: &Layout) -> Result<Body, Malformed> {
 }
 
 fn parts_of(whole: &Body, length: u64, parts: &[(u64, u64)]) -> Result<Body, Malformed> {
-    let mut held: Option<Parts> = None;
     let mut at = 0;
+    let mut pieces = Vec::with_capacity(parts.len());
     for &(first, size) in parts {
         let last = at + size.checked_sub(1).ok_or(Malformed)?;
-        let slices = whole
-            .slice(rules::range::Span { first: at, last })
-            .ok_or(Malformed)?;
-        let bytes: Vec<_> = slices
-            .into_iter()
-            .filter_map(crate::Piece::in_memory)
-            .collect();
-        let part = Parts::new(length, first, Bytes::from(bytes.concat()));
-        held = Some(held.map_or_else(|| part.clone(), |held| held.combined(&part)));
+        let span = Span { first: at, last };
+        let mut begins = first;
+        for slice in whole.slice(span).ok_or(Malformed)? {
+            let length = slice.len();
+            pieces.push((begins, slice));
+            begins += length;
+        }
         at += size;
     }
-    let held = held.ok_or(Malformed)?;
-    Ok(Body::Parts(Arc::new(held)))
+    let parts = Parts::from_pieces(length, pieces).ok_or(Malformed)?;
+    Ok(Body::Parts(Arc::new(parts)))
 }
 
 impl From<Malformed> for Unused {

@@ -2,21 +2,22 @@
 
 use super::{
     Inner,
+    chunk::{self, Chunk},
     guard::Failed,
     lease::{Lease, unique},
     name,
-    piece::{self, Piece},
     record::{self, Entry, Place},
     remote::Read,
 };
 use crate::{
-    Body, Stored, codec,
+    Body, Piece, Pieces, Stored, codec, disk,
     purge::{Position, Standing},
 };
 use bytes::Bytes;
 use http::header;
-use rules::{freshness::Facts, range::Span, time::Time};
+use rules::{freshness::Facts, time::Time};
 use std::{
+    future::poll_fn,
     sync::{Arc, atomic::Ordering::Relaxed},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -27,7 +28,7 @@ const LEAST: Duration = Duration::from_secs(1);
 /// How long what can be validated is kept beyond what it may be used for without.
 const VALIDATABLE: Duration = Duration::from_hours(1);
 
-/// Pieces outlive the record that names them by this.
+/// Chunks outlive the record that names them by this.
 const LONGER: Duration = Duration::from_secs(10);
 
 /// At most this many responses on their way at once; more are not kept, rather than to pile up before a slow server.
@@ -74,8 +75,7 @@ impl Inner {
     }
 
     fn worth_keeping(&self, key: &[u8], stored: &Arc<Stored>) -> Option<Keep> {
-        // What lies on disk is larger than it is worth reading again.
-        let short = stored.body.length()? <= self.config.largest_body && !stored.body.is_on_disk();
+        let short = stored.body.length()? <= self.config.largest_body;
         let position = self.guard.remote().position(&self.log, stored.checked())?;
         let worth = worth(stored, now(), self.config.max_ttl)?;
         let wanted = short && self.log.standing(key, stored) != Standing::Gone;
@@ -125,32 +125,42 @@ impl Inner {
         Ok(entries)
     }
 
-    /// Puts the body beside its head, or writes it in pieces first: whoever finds the record finds them.
+    /// Puts the body beside its head, or writes it in chunks first: whoever finds the record finds them.
     async fn place(&self, keep: &Keep, head: usize, shares: bool) -> Result<Place, Passed> {
-        let compress = piece::is_text(&keep.stored.fields);
-        let mut pieces = Cut::of(&keep.stored.body);
-        let first = pieces.next().unwrap_or_default();
-        let first = Piece::new(first, compress).ok_or(Passed::Over)?;
+        let compress = chunk::is_text(&keep.stored.fields);
+        let mut chunks = Cut::of(&keep.stored.body).ok_or(Passed::Over)?;
+        let chunk = |bytes| Chunk::new(bytes, compress).ok_or(Passed::Over);
+        let first = chunk(chunks.next().await?.unwrap_or_default())?;
+        let mut next = chunks.next().await?;
         let most = if shares {
             record::BESIDE_OTHERS
         } else {
             record::LONGEST / 2
         };
-        let second = pieces.next();
-        if second.is_none() && first.size() <= most && head <= record::LONGEST / 4 {
+        if next.is_none() && first.size() <= most && head <= record::LONGEST / 4 {
             return Ok(Place::Beside(first));
         }
         let set = unique(&self.config.node);
-        let rest = second.into_iter().chain(pieces);
-        let rest = rest.map(|bytes| Piece::new(bytes, compress).ok_or(Passed::Over));
-        let mut count = 0;
-        for piece in std::iter::once(Ok(first)).chain(rest) {
-            let name = name::piece(&keep.name, set, count);
-            let value = piece?.seal(set, count);
-            self.guard.set(&name, &value, keep.worth + LONGER).await?;
+        self.write_chunk(keep, set, 0, &first).await?;
+        let mut count = 1;
+        while let Some(bytes) = next {
+            self.write_chunk(keep, set, count, &chunk(bytes)?).await?;
             count += 1;
+            next = chunks.next().await?;
         }
-        Ok(Place::Apart { set, pieces: count })
+        Ok(Place::Apart { set, chunks: count })
+    }
+
+    async fn write_chunk(
+        &self,
+        keep: &Keep,
+        set: u64,
+        index: u32,
+        chunk: &Chunk,
+    ) -> Result<(), Failed> {
+        let name = name::chunk(&keep.name, set, index);
+        let value = chunk.seal(set, index);
+        self.guard.set(&name, &value, keep.worth + LONGER).await
     }
 }
 
@@ -176,53 +186,68 @@ impl From<Failed> for Passed {
     }
 }
 
-/// A body cut into pieces of [`piece::LONGEST`] bytes; of parts, what is held, one after the other.
-struct Cut<'a> {
-    body: &'a Body,
-    /// What is still to come, the next last.
-    spans: Vec<Span>,
+/// A body cut into chunks of [`chunk::LONGEST`] bytes; of parts, what is held, one after the other.
+struct Cut {
+    pieces: Pieces,
+    /// What has been read beyond the last chunk.
+    ready: Bytes,
 }
 
-impl<'a> Cut<'a> {
-    fn of(body: &'a Body) -> Self {
-        let mut spans: Vec<Span> = match body {
-            Body::Parts(parts) => parts.spans().iter().collect(),
-            whole => {
-                let last = whole.length().and_then(|length| length.checked_sub(1));
-                last.map(|last| Span { first: 0, last })
-                    .into_iter()
-                    .collect()
-            }
+impl Cut {
+    fn of(body: &Body) -> Option<Self> {
+        let pieces: Vec<Piece> = match body {
+            Body::Whole(bytes) => vec![bytes.clone().into()],
+            Body::Chunks(chunks) => chunks.iter().cloned().map(Piece::from).collect(),
+            Body::Disk(bytes) => vec![bytes.clone().into()],
+            Body::Parts(parts) => parts
+                .pieces()
+                .iter()
+                .map(|(_, piece)| piece.clone())
+                .collect(),
+            Body::Filling(_) => return None,
         };
-        spans.reverse();
-        Self { body, spans }
+        let ready = Bytes::new();
+        Some(Self {
+            pieces: pieces.into(),
+            ready,
+        })
+    }
+
+    /// The next chunk, a slice of what is there where that is long enough.
+    async fn next(&mut self) -> Result<Option<Bytes>, disk::Failed> {
+        if !self.more().await? {
+            return Ok(None);
+        }
+        let first = self.take(chunk::LONGEST);
+        if first.len() == chunk::LONGEST || self.pieces.left() == 0 {
+            return Ok(Some(first));
+        }
+        let mut gathered = Vec::with_capacity(chunk::LONGEST);
+        gathered.extend_from_slice(&first);
+        while gathered.len() < chunk::LONGEST && self.more().await? {
+            gathered.extend_from_slice(&self.take(chunk::LONGEST - gathered.len()));
+        }
+        Ok(Some(gathered.into()))
+    }
+
+    /// Whether there is anything left, which then is ready.
+    async fn more(&mut self) -> Result<bool, disk::Failed> {
+        if self.ready.is_empty()
+            && let Some(read) = poll_fn(|context| self.pieces.poll_next(context)).await
+        {
+            self.ready = read?;
+        }
+        Ok(!self.ready.is_empty())
+    }
+
+    fn take(&mut self, most: usize) -> Bytes {
+        self.ready.split_to(most.min(self.ready.len()))
     }
 }
 
-impl Iterator for Cut<'_> {
-    type Item = Bytes;
-
-    /// Pieces of one buffer are slices of it.
-    fn next(&mut self) -> Option<Bytes> {
-        let span = self.spans.pop()?;
-        let last = span
-            .last
-            .min(span.first.saturating_add(piece::LONGEST as u64 - 1));
-        if last < span.last {
-            self.spans.push(Span {
-                first: last + 1,
-                last: span.last,
-            });
-        }
-        let slices = self.body.slice(Span {
-            first: span.first,
-            last,
-        })?;
-        let slices: Option<Vec<_>> = slices.into_iter().map(crate::Piece::in_memory).collect();
-        Some(match <[Bytes; 1]>::try_from(slices?) {
-            Ok([only]) => only,
-            Err(several) => several.concat().into(),
-        })
+impl From<disk::Failed> for Passed {
+    fn from(_: disk::Failed) -> Self {
+        Self::Over
     }
 }
 

@@ -3,7 +3,7 @@
 //! ```text
 //! larder:https://shop.example/shoes?page=2            what is kept under that cache key
 //! larder:https://shop.example/shoes?page=2#lease      who fetches it at the moment
-//! larder:https://shop.example/shoes?page=2#5f1c….3    the fourth piece of a large body
+//! larder:https://shop.example/shoes?page=2#5f1c….3    the fourth chunk of a large body
 //! larder:https://shop.example/search?q=aaaaaaa~9b2f…  a key too long for the server, its tail replaced by a hash
 //! ```
 
@@ -37,8 +37,8 @@ pub(super) fn lease(name: &str) -> String {
     format!("{name}#lease")
 }
 
-/// The name of a piece of a large body.
-pub(super) fn piece(name: &str, set: u64, index: u32) -> String {
+/// The name of a chunk of a large body.
+pub(super) fn chunk(name: &str, set: u64, index: u32) -> String {
     format!("{name}#{set:016x}.{index}")
 }
 
@@ -77,7 +77,7 @@ mod tests {
             key in prop::collection::vec(any::<u8>(), 0..400), other in prop::collection::vec(any::<u8>(), 0..400),
         ) {
             let name = of("larder", &key, 250);
-            let longest = piece(&name, u64::MAX, 99_999);
+            let longest = chunk(&name, u64::MAX, 99_999);
             prop_assert!(longest.len() <= 250 && longest.bytes().all(|byte| byte.is_ascii_graphic()));
             prop_assert!(lease(&name).len() <= 250);
             if key != other && !key.contains(&b'%') && !other.contains(&b'%') {

@@ -1,5 +1,5 @@
 //! What lies under a name: the variants of one cache key, newest first, each with its body beside it or, where that is large,
-//! in pieces under names of their own.
+//! in chunks under names of their own.
 //!
 //! Numbers are little-endian:
 //!
@@ -7,10 +7,10 @@
 //! u64 checksum of all that follows | u8 version | u8 count | for each:
 //!     u64 variant | u64, u64 position | u64 worth until (ms) | u32 length, head | u8 place, and
 //!         0: u8 coding, u32 length in the body, u32 length, bytes
-//!         1: u64 set, u32 pieces
+//!         1: u64 set, u32 chunks
 //! ```
 
-use super::piece::{self, Piece};
+use super::chunk::{self, Chunk};
 use crate::{Stored, codec::Malformed, purge::Position};
 use bytes::{Buf, BufMut, Bytes};
 use rules::time::Time;
@@ -49,20 +49,20 @@ pub(super) struct Entry {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// Here.
-    Beside(Piece),
-    /// In so many pieces of this set.
+    Beside(Chunk),
+    /// In so many chunks of this set.
     Apart {
         /// The set.
         set: u64,
         /// How many.
-        pieces: u32,
+        chunks: u32,
     },
 }
 
 impl Entry {
     fn size(&self) -> usize {
         let beside = match &self.place {
-            Place::Beside(piece) => piece.size(),
+            Place::Beside(chunk) => chunk.size(),
             Place::Apart { .. } => 0,
         };
         OVERHEAD + self.head.len() + beside
@@ -73,12 +73,12 @@ impl Entry {
         let variant = number()?;
         let position = Position(number()?, number()?);
         let until = Time::from_millis(number()?);
-        let head = piece::run(input)?;
+        let head = chunk::run(input)?;
         let place = match input.try_get_u8() {
-            Ok(0) => Place::Beside(Piece::read(input)?),
+            Ok(0) => Place::Beside(Chunk::read(input)?),
             Ok(1) => Place::Apart {
                 set: input.try_get_u64_le().map_err(|_| Malformed)?,
-                pieces: input.try_get_u32_le().map_err(|_| Malformed)?,
+                chunks: input.try_get_u32_le().map_err(|_| Malformed)?,
             },
             _ => return Err(Malformed),
         };
@@ -100,14 +100,14 @@ impl Entry {
         out.put_u32_le(self.head.len() as u32);
         out.put_slice(&self.head);
         match &self.place {
-            Place::Beside(piece) => {
+            Place::Beside(chunk) => {
                 out.put_u8(0);
-                piece.write(out);
+                chunk.write(out);
             }
-            Place::Apart { set, pieces } => {
+            Place::Apart { set, chunks } => {
                 out.put_u8(1);
                 out.put_u64_le(*set);
-                out.put_u32_le(*pieces);
+                out.put_u32_le(*chunks);
             }
         }
     }
@@ -155,7 +155,7 @@ pub(super) fn write(entries: &[Entry]) -> Option<Vec<u8>> {
     for entry in entries {
         entry.write(&mut out);
     }
-    piece::close(&mut out, 0);
+    chunk::close(&mut out, 0);
     Some(out)
 }
 
@@ -164,7 +164,7 @@ pub(super) fn write(entries: &[Entry]) -> Option<Vec<u8>> {
 /// # Errors
 /// It is not what [`write`] wrote.
 pub(super) fn read(value: Bytes) -> Result<Vec<Entry>, Malformed> {
-    let mut input = piece::verified(value, 0)?;
+    let mut input = chunk::verified(value, 0)?;
     if input.try_get_u8() != Ok(VERSION) {
         return Err(Malformed);
     }
@@ -180,7 +180,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn entry(variant: u64, until: u64, head: &[u8], body: Option<&[u8]>) -> Entry {
-        let beside = body.and_then(|body| Piece::new(Bytes::copy_from_slice(body), true));
+        let beside = body.and_then(|body| Chunk::new(Bytes::copy_from_slice(body), true));
         Entry {
             variant,
             position: Position(variant, until),
@@ -189,7 +189,7 @@ mod tests {
             place: beside.map_or(
                 Place::Apart {
                     set: until,
-                    pieces: 3,
+                    chunks: 3,
                 },
                 Place::Beside,
             ),
@@ -211,11 +211,11 @@ mod tests {
 
     #[test]
     fn a_record_has_a_bound() {
-        let body = vec![7; BESIDE_OTHERS];
+        let (head, body) = (vec![0; 40 << 10], vec![7; BESIDE_OTHERS]);
         let mut all = Vec::new();
         for variant in 1..100 {
             all = joined(
-                entry(variant, 20, &[0; 40 << 10], Some(&body)),
+                entry(variant, 20, &head, Some(&body)),
                 all,
                 Time::from_millis(0),
             );
@@ -259,7 +259,7 @@ mod tests {
         #[test]
         fn any_bytes_are_read_without_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
             let mut value = [&[0; 8][..], &[VERSION], &bytes].concat();
-            piece::close(&mut value, 0);
+            chunk::close(&mut value, 0);
             let _ = read(value.into());
         }
     }

@@ -157,7 +157,7 @@ impl<'a> Parts<'a> {
         };
         let build = |builder: ClusterClientBuilder| {
             let client = builder.build().map_err(|error| bad(error.to_string()))?;
-            Ok(Servers::Cluster(client))
+            Ok(Servers::Cluster(Box::new(client)))
         };
         let replicas = self
             .reads_replicas()?

@@ -1,4 +1,4 @@
-//! Pieces of bodies: compressed where that is worth it, and sealed where they lie on their own.
+//! Chunks of bodies: compressed where that is worth it, and sealed where they lie on their own.
 
 use crate::{Fields, codec::Malformed};
 use bytes::{Buf, BufMut, Bytes};
@@ -6,33 +6,33 @@ use http::header;
 use lz4_flex::block;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// The longest piece, in bytes of the body: a server is not held up by it, and a worker neither.
+/// The longest chunk, in bytes of the body: a server is not held up by it, and a worker neither.
 pub(super) const LONGEST: usize = 256 << 10;
 
-/// Shorter pieces travel as they are: taking them apart again would cost more than the bytes that are saved.
+/// Shorter chunks travel as they are: taking them apart again would cost more than the bytes that are saved.
 const COMPRESS_FROM: usize = 16 << 10;
 
-/// What a compressed piece takes beside its bytes.
+/// What a compressed chunk takes beside its bytes.
 pub(super) const OVERHEAD: usize = 9;
 
-/// The form of a piece's bytes.
+/// The form of a chunk's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Coding {
     Plain = 0,
     Lz4 = 1,
 }
 
-/// A piece of a body as it lies on the server.
+/// A chunk of a body as it lies on the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Piece {
+pub(super) struct Chunk {
     coding: Coding,
     /// Its length in the body.
     length: u32,
     bytes: Bytes,
 }
 
-impl Piece {
-    /// Makes a piece of [`LONGEST`] bytes at most; `None` where it is longer. `compress`: where that saves a quarter at least.
+impl Chunk {
+    /// Makes a chunk of [`LONGEST`] bytes at most; `None` where it is longer. `compress`: where that saves a quarter at least.
     pub(super) fn new(bytes: Bytes, compress: bool) -> Option<Self> {
         if bytes.len() > LONGEST {
             return None;
@@ -78,7 +78,7 @@ impl Piece {
     pub(super) fn write(&self, out: &mut Vec<u8>) {
         out.put_u8(self.coding as u8);
         out.put_u32_le(self.length);
-        // Pieces are short.
+        // Chunks are short.
         out.put_u32_le(self.bytes.len() as u32);
         out.put_slice(&self.bytes);
     }
@@ -102,7 +102,7 @@ impl Piece {
         })
     }
 
-    /// The value of a piece that lies on its own, the `index`th of `set`.
+    /// The value of a chunk that lies on its own, the `index`th of `set`.
     pub(super) fn seal(&self, set: u64, index: u32) -> Vec<u8> {
         let mut out = Vec::with_capacity(8 + self.size());
         out.put_u64_le(0);
@@ -114,8 +114,8 @@ impl Piece {
     /// Reads what [`seal`](Self::seal) wrote for the same set and index.
     pub(super) fn unseal(value: Bytes, set: u64, index: u32) -> Result<Self, Malformed> {
         let mut input = verified(value, seed(set, index))?;
-        let piece = Self::read(&mut input)?;
-        input.is_empty().then_some(piece).ok_or(Malformed)
+        let chunk = Self::read(&mut input)?;
+        input.is_empty().then_some(chunk).ok_or(Malformed)
     }
 }
 
@@ -142,7 +142,7 @@ pub(super) fn verified(mut value: Bytes, seed: u64) -> Result<Bytes, Malformed> 
         .ok_or(Malformed)
 }
 
-/// A piece of another set, or of another place in it, has another checksum.
+/// A chunk of another set, or of another place in it, has another checksum.
 fn seed(set: u64, index: u32) -> u64 {
     set ^ u64::from(index).rotate_left(32)
 }
@@ -166,17 +166,17 @@ mod tests {
     #[test]
     fn texts_are_compressed_and_what_is_not_worth_it_is_not() {
         let text = Bytes::from("<li>an item of the list</li>".repeat(1000));
-        let piece = Piece::new(text.clone(), true).expect("short enough");
-        assert!(piece.size() < text.len() / 4);
-        assert_eq!(piece.open(), Ok(text.clone()));
-        let plain = Piece::new(text.clone(), false).expect("short enough");
+        let chunk = Chunk::new(text.clone(), true).expect("short enough");
+        assert!(chunk.size() < text.len() / 4);
+        assert_eq!(chunk.open(), Ok(text.clone()));
+        let plain = Chunk::new(text.clone(), false).expect("short enough");
         assert_eq!(plain.size(), text.len() + OVERHEAD);
         let noise: Bytes = (0..40_000u64)
             .map(|at| xxh3_64_with_seed(&[], at) as u8)
             .collect();
-        let piece = Piece::new(noise.clone(), true).expect("short enough");
-        assert_eq!(piece.size(), noise.len() + OVERHEAD);
-        assert_eq!(Piece::new(vec![0; LONGEST + 1].into(), true), None);
+        let chunk = Chunk::new(noise.clone(), true).expect("short enough");
+        assert_eq!(chunk.size(), noise.len() + OVERHEAD);
+        assert_eq!(Chunk::new(vec![0; LONGEST + 1].into(), true), None);
     }
 
     #[test]
@@ -210,25 +210,25 @@ mod tests {
             part in prop::collection::vec(any::<u8>(), 1..50), times in 1usize..2000, compress: bool, set: u64, index: u32,
         ) {
             let bytes = Bytes::from(part.repeat(times));
-            let value: Bytes = Piece::new(bytes.clone(), compress).expect("short enough").seal(set, index).into();
-            let piece = Piece::unseal(value.clone(), set, index);
-            prop_assert_eq!(piece.and_then(Piece::open), Ok(bytes));
-            prop_assert_eq!(Piece::unseal(value.clone(), set, index ^ 1), Err(Malformed));
-            prop_assert_eq!(Piece::unseal(value.slice(..value.len() - 1), set, index), Err(Malformed));
+            let value: Bytes = Chunk::new(bytes.clone(), compress).expect("short enough").seal(set, index).into();
+            let chunk = Chunk::unseal(value.clone(), set, index);
+            prop_assert_eq!(chunk.and_then(Chunk::open), Ok(bytes));
+            prop_assert_eq!(Chunk::unseal(value.clone(), set, index ^ 1), Err(Malformed));
+            prop_assert_eq!(Chunk::unseal(value.slice(..value.len() - 1), set, index), Err(Malformed));
         }
 
         #[test]
         fn a_flipped_bit_is_found(bytes in prop::collection::vec(any::<u8>(), 1..200), at in any::<prop::sample::Index>(), bit in 0u8..8) {
-            let mut value = Piece::new(bytes.into(), false).expect("short enough").seal(7, 1);
+            let mut value = Chunk::new(bytes.into(), false).expect("short enough").seal(7, 1);
             let at = at.index(value.len());
             value[at] ^= 1 << bit;
-            prop_assert_eq!(Piece::unseal(value.into(), 7, 1), Err(Malformed));
+            prop_assert_eq!(Chunk::unseal(value.into(), 7, 1), Err(Malformed));
         }
 
         #[test]
         fn any_bytes_are_read_without_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-            if let Ok(piece) = Piece::read(&mut bytes.into()) {
-                let _ = piece.open();
+            if let Ok(chunk) = Chunk::read(&mut bytes.into()) {
+                let _ = chunk.open();
             }
         }
     }

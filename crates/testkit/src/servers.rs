@@ -1,0 +1,237 @@
+//! Real servers from Debian's packages, on ports and sockets of the test's own.
+
+use crate::{scratch_dir, wait_until};
+use std::{
+    fmt::Write as _,
+    io::{BufRead, BufReader, Write},
+    net::TcpListener,
+    os::unix::net::UnixStream,
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+    time::Duration,
+};
+
+/// A `redis-server` on a free port of 127.0.0.1 and on a Unix socket, keeping everything in memory. Killed when dropped.
+#[derive(Debug)]
+pub struct Redis {
+    directory: PathBuf,
+    port: u16,
+    options: Vec<String>,
+    process: Option<Process>,
+}
+
+impl Redis {
+    /// Starts one, and waits until it answers.
+    pub fn start() -> Self {
+        Self::with(&[])
+    }
+
+    /// The same, with more options, e.g. `["--requirepass", "secret"]`.
+    pub fn with(options: &[&str]) -> Self {
+        let mut redis = Self {
+            directory: scratch_dir(),
+            port: free_port(),
+            options: options.iter().map(ToString::to_string).collect(),
+            process: None,
+        };
+        redis.restart();
+        redis
+    }
+
+    /// One that watches over `primary` as `name`, as a sentinel.
+    pub fn sentinel(primary: &Self, name: &str) -> Self {
+        let mut redis = Self {
+            directory: scratch_dir(),
+            port: free_port(),
+            options: Vec::new(),
+            process: None,
+        };
+        let file = redis.directory.join("sentinel.conf");
+        let text = format!(
+            "sentinel monitor {name} 127.0.0.1 {} 1\nsentinel down-after-milliseconds {name} 200\nsentinel failover-timeout {name} 1000\n",
+            primary.port,
+        );
+        std::fs::write(&file, text).expect("a configuration file");
+        redis.options = vec![file.display().to_string(), "--sentinel".to_owned()];
+        redis.restart();
+        redis
+    }
+
+    /// One that copies `primary`; ready when it has.
+    pub fn replica(primary: &Self) -> Self {
+        let port = primary.port.to_string();
+        let redis = Self::with(&[
+            "--replicaof",
+            "127.0.0.1",
+            &port,
+            "--repl-diskless-sync-delay",
+            "0",
+        ]);
+        wait_until("the replica had copied its primary", || {
+            redis
+                .ask(&["INFO", "replication"])
+                .contains("master_link_status:up")
+        });
+        redis
+    }
+
+    /// `127.0.0.1:port`.
+    pub fn address(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
+    }
+
+    /// Its port.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// `redis://127.0.0.1:port`.
+    pub fn url(&self) -> String {
+        format!("redis://{}", self.address())
+    }
+
+    /// The path of its Unix socket.
+    pub fn socket(&self) -> PathBuf {
+        self.directory.join("socket")
+    }
+
+    /// Sends a command and waits for the answer: strings and numbers as they are, arrays line by line, nothing as `(nil)`, errors
+    /// with their hyphen.
+    pub fn ask(&self, command: &[&str]) -> String {
+        self.try_ask(command)
+            .unwrap_or_else(|| panic!("no answer to {command:?}"))
+    }
+
+    /// The same; `None` where it does not answer.
+    pub fn try_ask(&self, command: &[&str]) -> Option<String> {
+        let stream = UnixStream::connect(self.socket()).ok()?;
+        stream.set_read_timeout(Some(Duration::from_secs(5))).ok()?;
+        let mut text = format!("*{}\r\n", command.len());
+        for part in command {
+            let _ = write!(text, "${}\r\n{part}\r\n", part.len());
+        }
+        (&stream).write_all(text.as_bytes()).ok()?;
+        answer(&mut BufReader::new(&stream))
+    }
+
+    /// Its keys, sorted.
+    pub fn keys(&self) -> Vec<String> {
+        let all = self.ask(&["KEYS", "*"]);
+        let mut keys: Vec<_> = all.lines().map(str::to_owned).collect();
+        keys.sort();
+        keys
+    }
+
+    /// Stops it where it is (SIGSTOP): connections stay open, nothing is answered.
+    pub fn pause(&self) {
+        self.process().signal("STOP");
+    }
+
+    /// Lets it go on (SIGCONT).
+    pub fn resume(&self) {
+        self.process().signal("CONT");
+    }
+
+    /// Kills it (SIGKILL); what it kept is gone.
+    pub fn kill(&mut self) {
+        self.process = None;
+    }
+
+    /// Starts it again on the same port, empty, and waits until it answers.
+    pub fn restart(&mut self) {
+        self.process = None;
+        let port = self.port.to_string();
+        let socket = self.socket();
+        let mut command = Command::new("redis-server");
+        command
+            .args(&self.options)
+            .args([
+                "--port",
+                &port,
+                "--bind",
+                "127.0.0.1",
+                "--save",
+                "",
+                "--appendonly",
+                "no",
+            ])
+            .arg("--unixsocket")
+            .arg(&socket)
+            .arg("--dir")
+            .arg(&self.directory);
+        self.process = Some(Process::start(command, "redis-server"));
+        wait_until("redis-server answered", || {
+            self.try_ask(&["PING"]).is_some()
+        });
+    }
+
+    fn process(&self) -> &Process {
+        self.process.as_ref().expect("a running server")
+    }
+}
+
+/// A port that nobody uses at the moment.
+fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    listener.local_addr().expect("an address").port()
+}
+
+/// Reads one answer of the Redis protocol as text.
+fn answer(reader: &mut impl BufRead) -> Option<String> {
+    let mut line = String::new();
+    reader.read_line(&mut line).ok()?;
+    let line = line.trim_end();
+    let (kind, rest) = line.split_at_checked(1)?;
+    match kind {
+        "+" | ":" => Some(rest.to_owned()),
+        "-" => Some(line.to_owned()),
+        "$" => {
+            let Ok(length) = rest.parse::<usize>() else {
+                return Some("(nil)".to_owned());
+            };
+            let mut bytes = vec![0; length + 2];
+            reader.read_exact(&mut bytes).ok()?;
+            bytes.truncate(length);
+            Some(String::from_utf8_lossy(&bytes).into_owned())
+        }
+        "*" => {
+            let count = rest.parse().unwrap_or(0);
+            let all: Option<Vec<_>> = (0..count).map(|_| answer(reader)).collect();
+            Some(all?.join("\n"))
+        }
+        _ => None,
+    }
+}
+
+/// A server's process. Killed when dropped.
+#[derive(Debug)]
+struct Process(Child);
+
+impl Process {
+    fn start(mut command: Command, name: &str) -> Self {
+        let child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
+        Self(child.unwrap_or_else(|error| {
+            panic!("cannot start {name} (is its package installed?): {error}")
+        }))
+    }
+
+    fn signal(&self, name: &str) {
+        let line = format!("kill -{name} {}", self.0.id());
+        let sent = Command::new("sh").args(["-c", &line]).status();
+        assert!(
+            sent.is_ok_and(|status| status.success()),
+            "cannot send SIG{name}"
+        );
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
