@@ -13,6 +13,7 @@ pub mod listen;
 pub mod outcome;
 pub mod policy;
 mod recent;
+pub mod purge_clients;
 mod refetch;
 pub mod routing;
 #[cfg(test)]

@@ -4,6 +4,7 @@ use crate::{
     ask::{self, Ask},
     cache::Worker,
     outcome::bump,
+    policy::Site,
     routing::{self, Subject},
     walk::{
         admit::{group_mark, is_group_mark},
@@ -36,7 +37,7 @@ pub fn invalidate(worker: &Worker, ask: &Ask, status: StatusCode, response: &Hea
 
 /// Forgets every stored response of `uri`, whatever its key holds besides, and what is grouped with it.
 fn forget(worker: &Worker, ask: &Ask, uri: &str) {
-    let keys: Vec<_> = routes_of(ask, uri)
+    let keys: Vec<_> = routes_of(&ask.site, uri)
         .into_iter()
         .filter_map(|route| ask::key_of(uri, &ask.site.routes[route].policy))
         .collect();
@@ -80,7 +81,7 @@ fn groups_of(worker: &Worker, key: &[u8]) -> Vec<String> {
 
 /// The routes a GET for `uri` could take. Conditions on fields and clients may hold for some requests and not for others,
 /// so every route counts whose host and path match.
-fn routes_of(ask: &Ask, uri: &str) -> Vec<usize> {
+pub fn routes_of(site: &Site, uri: &str) -> Vec<usize> {
     let Some((_, rest)) = uri.split_once("://") else {
         return Vec::new();
     };
@@ -99,7 +100,7 @@ fn routes_of(ask: &Ask, uri: &str) -> Vec<usize> {
         fields: &fields,
         client: None,
     };
-    let places = ask.site.routes.iter().enumerate();
+    let places = site.routes.iter().enumerate();
     places
         .filter(|(_, route)| routing::could_match(&route.matcher, &subject))
         .map(|(index, _)| index)

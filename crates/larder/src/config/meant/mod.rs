@@ -19,7 +19,7 @@ pub use settings::{AccessTarget, Admin, Log};
 
 use super::{Fault, Flags, Probe, written};
 use origin::Origin;
-use proxy::policy::Site;
+use proxy::policy::{PurgePolicy, Site};
 use sink::Sink;
 use std::sync::Arc;
 
@@ -84,6 +84,7 @@ pub(super) fn build(
             targets: settings::targets(written),
             most_variants: limits.variants,
             refetch: None,
+            purge: PurgePolicy::default(),
         },
         limits,
     })
