@@ -12,6 +12,7 @@ mod heads;
 pub mod listen;
 pub mod outcome;
 pub mod policy;
+pub mod purge_clients;
 pub mod purging;
 mod recent;
 mod refetch;

@@ -158,7 +158,9 @@ pub fn complete(ask: &Ask, version: Version, fields: &mut HeaderMap, at: Time) {
     }
     fields.remove("surrogate-control");
     for name in &surrogate::FIELDS {
-        fields.remove(name);
+        if !ask.site.purge.pass_tags.contains(name) {
+            fields.remove(name);
+        }
     }
     rules::fields::append_via(fields, version, &ask.site.name);
 }

@@ -83,6 +83,7 @@ pub(super) fn build(
         .map(|(listener, _)| listener)
         .collect();
     let refetch = purge.refresh;
+    let purging = purge.policy();
     Some(Config {
         listeners,
         admin,
@@ -102,6 +103,7 @@ pub(super) fn build(
             targets: settings::targets(written),
             most_variants: limits.variants,
             refetch,
+            purge: purging,
         },
         limits,
     })

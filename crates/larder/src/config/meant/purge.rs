@@ -6,9 +6,9 @@ use crate::config::{
     value::{At, PathStart, PeerUrl, SharedUrl, TagField, Text},
     written,
 };
-use http::{HeaderName, HeaderValue, StatusCode};
+use http::{HeaderName, HeaderValue};
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
-use proxy::policy::Refetch;
+use proxy::policy::{Missed, PurgePolicy, Refetch};
 use std::{
     net::{Ipv4Addr, Ipv6Addr},
     path::PathBuf,
@@ -33,11 +33,25 @@ pub struct Purge {
     /// `GET` of a path that begins so purges what follows.
     pub get_prefix: Option<String>,
     /// For clients that purge one URL of which nothing was stored.
-    pub miss_status: StatusCode,
+    pub missed: Missed,
     /// What is fetched again after a soft purge; `None`: nothing.
     pub refresh: Option<Refetch>,
     /// Admin addresses of the nodes that purges are sent on to.
     pub peers: Vec<PeerUrl>,
+}
+
+impl Purge {
+    /// What the walk asks of it.
+    pub(super) fn policy(&self) -> PurgePolicy {
+        PurgePolicy {
+            allow: self.allow.clone(),
+            secret: self.secret.clone(),
+            pass_tags: self.pass_tags.clone(),
+            missed: self.missed,
+            get_prefix: self.get_prefix.clone(),
+            souin: None,
+        }
+    }
 }
 
 pub(super) fn build(written: &written::Config, sink: &mut Sink<'_>) -> Purge {
@@ -67,7 +81,7 @@ pub(super) fn build(written: &written::Config, sink: &mut Sink<'_>) -> Purge {
             let PathStart(start) = &text.value;
             start.clone()
         }),
-        miss_status: miss_status(table, sink),
+        missed: missed(table, sink),
         refresh: table
             .refresh
             .as_ref()
@@ -139,18 +153,18 @@ fn secret(written: &At<written::Secret>, sink: &mut Sink<'_>) -> Option<(HeaderN
     Some((header.value.clone(), value))
 }
 
-fn miss_status(table: &written::Purge, sink: &mut Sink<'_>) -> StatusCode {
+fn missed(table: &written::Purge, sink: &mut Sink<'_>) -> Missed {
     let Some(At { value, span }) = &table.miss_status else {
-        return StatusCode::OK;
+        return Missed::Ok;
     };
     match value.0 {
-        404 => StatusCode::NOT_FOUND,
-        412 => StatusCode::PRECONDITION_FAILED,
-        200 => StatusCode::OK,
+        404 => Missed::NotFound,
+        412 => Missed::PreconditionFailed,
+        200 => Missed::Ok,
         other => {
             let what = format!("no purge client understands {other}: only 200, 404 or 412");
             sink.push(Fault::at(span, what).instead("write `miss_status = 200`"));
-            StatusCode::OK
+            Missed::Ok
         }
     }
 }
