@@ -1,6 +1,6 @@
 //! The command line.
 
-use crate::config::Flags;
+use crate::{command::purge::Purge, config::Flags};
 use clap::{Parser, Subcommand};
 use std::{path::PathBuf, process::ExitCode};
 
@@ -50,6 +50,8 @@ pub enum Command {
         #[arg(long = "header", short = 'H', value_name = "FIELD")]
         headers: Vec<String>,
     },
+    /// Have a running Larder forget something
+    Purge(Purge),
     /// Print completions for a shell
     Completions {
         /// The shell
@@ -62,7 +64,7 @@ pub enum Command {
 pub enum Ending {
     /// It is done.
     Done,
-    /// It was refused: a faulty file, an address in use.
+    /// It was refused: a faulty file, an address in use, a purge that did not reach every node.
     Refused,
 }
 

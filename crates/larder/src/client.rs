@@ -1,18 +1,22 @@
-//! A small HTTP client for our own commands: one connection, GET, answers held whole.
+//! A small HTTP client for our own commands: one connection, GET and POST, answers held whole.
 
 use bytes::Bytes;
-use http::{Request, Response, header};
-use http_body_util::{BodyExt, Empty, Limited};
+use http::{Method, Request, Response, header};
+use http_body_util::{BodyExt, Full, Limited};
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper_util::rt::TokioIo;
-use std::{io, net::SocketAddr, time::Duration};
-use tokio::{net::TcpStream, task::JoinHandle, time::timeout};
+use std::{io, time::Duration};
+use tokio::{
+    net::{TcpStream, ToSocketAddrs},
+    task::JoinHandle,
+    time::timeout,
+};
 
 /// How long a connection may take to open.
 const CONNECT: Duration = Duration::from_secs(2);
 
 /// How long an answer may take to come whole.
-const ANSWER: Duration = Duration::from_secs(10);
+pub const ANSWER: Duration = Duration::from_secs(10);
 
 /// The largest body taken, in bytes.
 const LARGEST: usize = 64 << 20;
@@ -41,22 +45,23 @@ impl Error {
 #[derive(Debug)]
 pub struct Client {
     host: String,
-    sender: SendRequest<Empty<Bytes>>,
+    sender: SendRequest<Full<Bytes>>,
     driver: JoinHandle<()>,
 }
 
 impl Client {
-    /// Connects.
+    /// Connects. What is asked is asked of the address that was found, not of a name: the admin API answers to nothing else.
     ///
     /// # Errors
     /// Nobody listens there, or does not say so in time.
-    pub async fn connect(address: SocketAddr) -> Result<Self, Error> {
+    pub async fn connect(address: impl ToSocketAddrs) -> Result<Self, Error> {
         let connecting = timeout(CONNECT, TcpStream::connect(address));
         let stream = connecting
             .await
             .map_err(|_| Error::Time)?
             .map_err(Error::Connect)?;
         stream.set_nodelay(true).map_err(Error::Connect)?;
+        let host = stream.peer_addr().map_err(Error::Connect)?.to_string();
         let (sender, connection) = handshake(TokioIo::new(stream))
             .await
             .map_err(Error::answer)?;
@@ -65,7 +70,7 @@ impl Client {
             let _ = connection.await;
         });
         Ok(Self {
-            host: address.to_string(),
+            host,
             sender,
             driver,
         })
@@ -76,14 +81,39 @@ impl Client {
     /// # Errors
     /// No answer, half of one, or one that is too large.
     pub async fn get(&mut self, target: &str) -> Result<Response<Bytes>, Error> {
-        timeout(ANSWER, self.exchange(target))
+        let request = Request::get(target).body(Full::default());
+        self.ask(request.map_err(Error::answer)?, ANSWER).await
+    }
+
+    /// Sends `json` to `target` and waits for the whole answer, `within` this time.
+    ///
+    /// # Errors
+    /// No answer, half of one, or one that is too large.
+    pub async fn post(
+        &mut self,
+        target: &str,
+        json: Bytes,
+        within: Duration,
+    ) -> Result<Response<Bytes>, Error> {
+        let request = Request::builder().method(Method::POST).uri(target);
+        let request = request.header(header::CONTENT_TYPE, "application/json");
+        let request = request.body(Full::new(json));
+        self.ask(request.map_err(Error::answer)?, within).await
+    }
+
+    async fn ask(
+        &mut self,
+        mut request: Request<Full<Bytes>>,
+        within: Duration,
+    ) -> Result<Response<Bytes>, Error> {
+        let host = self.host.parse().map_err(Error::answer)?;
+        request.headers_mut().insert(header::HOST, host);
+        timeout(within, self.exchange(request))
             .await
             .map_err(|_| Error::Time)?
     }
 
-    async fn exchange(&mut self, target: &str) -> Result<Response<Bytes>, Error> {
-        let request = Request::get(target).header(header::HOST, &self.host);
-        let request = request.body(Empty::new()).map_err(Error::answer)?;
+    async fn exchange(&mut self, request: Request<Full<Bytes>>) -> Result<Response<Bytes>, Error> {
         self.sender.ready().await.map_err(Error::answer)?;
         let response = self
             .sender

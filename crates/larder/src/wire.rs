@@ -8,6 +8,7 @@
 
 mod control;
 mod listeners;
+mod tiers;
 mod worker;
 
 pub use listeners::Place;
@@ -20,10 +21,7 @@ use crate::{
 use arc_swap::ArcSwap;
 use control::Control;
 use listeners::Listeners;
-use proxy::{
-    Tiers,
-    listen::{BindError, Shared, TlsError},
-};
+use proxy::listen::{BindError, Shared, TlsError};
 use std::{
     io,
     net::{SocketAddr, TcpListener},
@@ -33,7 +31,7 @@ use std::{
     },
     time::Duration,
 };
-use store::{Memory, Purger, Sweeper};
+use tiers::Store;
 use worker::Workers;
 
 /// Why the program could not start, or not take a new configuration. All are for the operator to mend.
@@ -81,6 +79,8 @@ struct Fixed {
     workers: usize,
     admin: Admin,
     log: meant::Log,
+    disk: Option<store::disk::Config>,
+    shared: Option<store::shared::Config>,
 }
 
 impl Fixed {
@@ -90,6 +90,8 @@ impl Fixed {
             workers: config.workers,
             admin: config.admin,
             log: config.log.clone(),
+            disk: config.disk.clone(),
+            shared: config.shared.clone(),
         }
     }
 
@@ -100,6 +102,8 @@ impl Fixed {
             ("workers", self.workers != other.workers),
             ("admin", self.admin != other.admin),
             ("log", self.log != other.log),
+            ("disk", self.disk != other.disk),
+            ("shared", self.shared != other.shared),
         ];
         pairs
             .into_iter()
@@ -127,10 +131,8 @@ pub fn start_with(
         .and_then(|listener| listener.local_addr().ok());
     let log = AccessLog::start(&config.log).map_err(StartError::Log)?;
     let shared = Shared::new(config.limits.listen.clone());
-    let memory = Arc::new(Memory::new(config.memory, Arc::default()));
-    let sweeper = Sweeper::start(memory.clone(), Box::new(|| None)).map_err(StartError::Thread)?;
-    let purger = Purger::new(memory.clone(), sweeper);
-    let cache = proxy::Cache::new(Tiers::memory(memory), purger, config.site);
+    let Store { tiers, purger } = tiers::open(&config).map_err(StartError::Thread)?;
+    let cache = proxy::Cache::new(tiers, purger, config.site);
     let sender = log.as_ref().map(AccessLog::sender);
     let workers = Workers::start(config.workers, &cache, &shared, sender.as_ref())
         .map_err(StartError::Thread)?;

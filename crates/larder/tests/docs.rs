@@ -123,7 +123,7 @@ fn each_configuration_is_accepted() {
 }
 
 /// Where a setting may stand; `{}` is the setting.
-const PLACES: [&str; 11] = [
+const PLACES: [&str; 14] = [
     "{}\n[[origin]]\nservers = \"http://app.example\"",
     "[[origin]]\n{}",
     "[[origin]]\nservers = \"http://app.example\"\n{}",
@@ -132,6 +132,9 @@ const PLACES: [&str; 11] = [
     "[[route]]\n{}\n[[origin]]\nservers = \"http://app.example\"",
     "[report]\n{}\n[[origin]]\nservers = \"http://app.example\"",
     "[limits]\n{}\n[[origin]]\nservers = \"http://app.example\"",
+    "[disk]\n{}\n[[origin]]\nservers = \"http://app.example\"",
+    "[shared]\n{}\n[[origin]]\nservers = \"http://app.example\"",
+    "[purge]\n{}\n[[origin]]\nservers = \"http://app.example\"",
     "[memory]\n{}\n[[origin]]\nservers = \"http://app.example\"",
     "[log]\n{}\n[[origin]]\nservers = \"http://app.example\"",
     // Last, since it reads the system's authorities.

@@ -4,10 +4,10 @@ use crate::{
     body::ReplyBody,
     collapse::Flights,
     heads::Heads,
-    hit_for_miss::HitForMiss,
     listen::{Connection, InterimSink, RequestBody, Serve},
     outcome::{Counters, Record},
     policy::Site,
+    recent::RecentKeys,
     walk::{self, Answer, receive},
 };
 use arc_swap::ArcSwap;
@@ -59,10 +59,19 @@ pub struct Cache {
     /// The site's say; swapped whole on reload.
     pub site: Arc<ArcSwap<Site>>,
     pub(crate) flights: Arc<Flights>,
-    pub(crate) hit_for_miss: HitForMiss,
+    /// Keys whose answers were lately not reusable.
+    pub(crate) hit_for_miss: RecentKeys,
+    /// Keys of bodies too large for memory that were asked for: the disk takes them the second time.
+    pub(crate) large: RecentKeys,
     refetch: Sender<Vec<Busy>>,
     refetched: Mutex<Option<Receiver<Vec<Busy>>>>,
 }
+
+/// Seconds for which a key counts as not reusable.
+const HIT_FOR_MISS: u64 = 10;
+
+/// Seconds within which a large body must be asked for again to be worth writing to disk.
+const LARGE: u64 = 3600;
 
 /// Batches for the refetch that may wait; more are left out: what is asked for is fetched anyway.
 const BATCHES: usize = 64;
@@ -83,7 +92,8 @@ impl Cache {
             purger,
             site: Arc::new(ArcSwap::from_pointee(site)),
             flights: Arc::default(),
-            hit_for_miss: HitForMiss::default(),
+            hit_for_miss: RecentKeys::lasting(HIT_FOR_MISS),
+            large: RecentKeys::lasting(LARGE),
             refetch,
             refetched: Mutex::new(Some(refetched)),
         })
@@ -98,13 +108,30 @@ impl Cache {
         purges: Vec<Purge>,
         wait: Option<Duration>,
     ) -> Result<PurgeAnswer, PurgeError> {
-        let busiest = self.site.load().refetch.map_or(0, |refetch| refetch.most);
-        let purged = self.purger.purge(purges, receive::now(), wait, busiest);
-        let answer = purged.await?;
+        let now = receive::now();
+        let answer = self.purger.purge(purges, now, wait, self.busiest());
+        Ok(self.purged(answer.await?))
+    }
+
+    /// As [`purge`](Self::purge), on this node alone: for what another node has sent on.
+    ///
+    /// # Errors
+    /// See [`Purger::purge_here`].
+    pub async fn purge_here(&self, purges: Vec<Purge>) -> Result<PurgeAnswer, PurgeError> {
+        let now = receive::now();
+        let answer = self.purger.purge_here(purges, now, self.busiest());
+        Ok(self.purged(answer.await?))
+    }
+
+    fn busiest(&self) -> usize {
+        self.site.load().refetch.map_or(0, |refetch| refetch.most)
+    }
+
+    fn purged(&self, answer: PurgeAnswer) -> PurgeAnswer {
         if !answer.busiest.is_empty() {
             let _ = self.refetch.try_send(answer.busiest.clone());
         }
-        Ok(answer)
+        answer
     }
 
     /// What is to be fetched again, for the one worker that does it ([`refetch`](crate::refetch)).

@@ -9,10 +9,12 @@ mod collapse;
 pub mod error;
 pub mod explain;
 mod heads;
-mod hit_for_miss;
 pub mod listen;
 pub mod outcome;
 pub mod policy;
+pub mod purge_clients;
+pub mod purging;
+mod recent;
 mod refetch;
 pub mod routing;
 #[cfg(test)]

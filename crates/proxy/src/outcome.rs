@@ -1,6 +1,6 @@
 //! The one record of what happened to a request: answers, counters and the access log all render the same value.
 
-use crate::error::Failure;
+use crate::{error::Failure, purge_clients::Operation};
 use http::{HeaderValue, Method, StatusCode, Version};
 use rules::{
     reuse::{StaleReason, ValidateReason},
@@ -36,6 +36,10 @@ pub enum Detail {
     Bypass(Bypass),
     /// We answered ourselves.
     Failed(Failure),
+    /// It was a purge, which was carried out.
+    Purged(Operation),
+    /// It was a purge, which was not: why, in one token.
+    Unpurged(&'static str),
 }
 
 /// Why a storable answer was not kept.
@@ -78,9 +82,13 @@ impl Detail {
             Self::Validated(why) => why.token(),
             Self::Unsure => "purges-unknown",
             Self::Stale(why) => why.token(),
-            Self::StaleOnFailure(why) => why,
+            Self::StaleOnFailure(why) | Self::Unpurged(why) => why,
             Self::Bypass(why) => why.token(),
             Self::Failed(failure) => failure.detail(),
+            Self::Purged(Operation::Exact) => "purge-exact",
+            Self::Purged(Operation::Tags) => "purge-tags",
+            Self::Purged(Operation::Wildcard) => "purge-wildcard",
+            Self::Purged(Operation::All) => "purge-all",
         }
     }
 }
@@ -215,6 +223,10 @@ pub struct Counters {
     pub fills_failed: AtomicU64,
     /// Invalidations by answers to unsafe requests (RFC 9111 section 4.4).
     pub invalidations: AtomicU64,
+    /// Purges over the listeners, by clients in their own words.
+    pub purges: AtomicU64,
+    /// Such purges from clients that may not.
+    pub purges_denied: AtomicU64,
     /// Fetches without a usable answer.
     pub origin_errors: AtomicU64,
     /// By status class, 1xx to 5xx.

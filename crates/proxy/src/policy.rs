@@ -1,5 +1,9 @@
 //! The site's say as plain values: what the configuration means, ready for the walk. Made by `larder`, read-only here.
 
+mod purge;
+
+pub use purge::{Missed, PurgePolicy};
+
 use http::{HeaderName, HeaderValue, Method};
 use ipnet::IpNet;
 use rules::{key::QueryChoice, storable::SetCookie};
@@ -24,6 +28,8 @@ pub struct Site {
     pub most_variants: usize,
     /// Whether what soft purges touch is fetched again in the background.
     pub refetch: Option<Refetch>,
+    /// Who may purge over the listeners, and how.
+    pub purge: PurgePolicy,
 }
 
 /// Fetching again what a soft purge touched, the busiest first.

@@ -3,7 +3,7 @@
 use crate::{
     ask::{Ask, Key},
     listen::{Connection, InterimSink},
-    policy::{Bypass, KeySpec, Lifetime, Matcher, Policy, Report, Route, Site, Stale},
+    policy::{Bypass, KeySpec, Lifetime, Matcher, Policy, PurgePolicy, Report, Route, Site, Stale},
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, Version};
 use origin::{
@@ -88,6 +88,7 @@ pub(crate) fn site(policy: Policy) -> Site {
         targets: Vec::new(),
         most_variants: 8,
         refetch: None,
+        purge: PurgePolicy::default(),
     }
 }
 

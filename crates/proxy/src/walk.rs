@@ -2,6 +2,8 @@
 //!
 //! | step | answers | next |
 //! |---|---|---|
+//! | [`purge`] | `Some` | a purge in a client's own words, carried out or refused; never the origin's to see |
+//! | | `None` | receive |
 //! | [`receive`] | `Refused` | our own error |
 //! | | `Redirect` | 301 or 308 to HTTPS |
 //! | | `Request` | lookup |
@@ -33,6 +35,8 @@ pub(crate) mod land;
 pub(crate) mod lookup;
 pub(crate) mod outbound;
 pub(crate) mod parts;
+pub(crate) mod pump;
+pub(crate) mod purge;
 pub(crate) mod receive;
 pub(crate) mod refresh;
 pub(crate) mod shape;
@@ -59,10 +63,13 @@ pub enum Answer {
 /// Walks one request.
 pub fn walk(
     worker: &Rc<Worker>,
-    request: Request<RequestBody>,
+    mut request: Request<RequestBody>,
     connection: &Rc<Connection>,
     interim: InterimSink,
 ) -> Answer {
+    if let Some(wanted) = purge::look(worker, &mut request, connection) {
+        return purge::answer(worker, request, connection, interim, wanted);
+    }
     let (ask, content) = match receive::receive(worker, request, connection, interim) {
         Received::Refused(refusal) => {
             return Answer::Now(deliver::refusal(worker, &refusal));

@@ -63,6 +63,15 @@ impl Body {
         }
     }
 
+    /// Whether any of it lies on disk.
+    pub fn is_on_disk(&self) -> bool {
+        match self {
+            Self::Disk(_) => true,
+            Self::Parts(parts) => parts.is_on_disk(),
+            Self::Whole(_) | Self::Chunks(_) | Self::Filling(_) => false,
+        }
+    }
+
     /// Whether every byte is held, for good.
     pub fn is_complete(&self) -> bool {
         match self {

@@ -9,6 +9,7 @@
 mod address;
 mod log;
 mod pattern;
+mod position;
 mod table;
 mod tags;
 mod text;
@@ -17,8 +18,9 @@ mod text;
 mod tests;
 
 pub use address::Address;
-pub use log::{Applied, Entry, Log, Position, Standing};
+pub use log::{Applied, Entry, Journal, Log, Position, Standing};
 pub use pattern::{BadPattern, On, Pattern};
+pub use position::NotAPosition;
 pub use table::TooMany;
 pub use tags::{Marks, Tags};
 pub use text::Malformed;

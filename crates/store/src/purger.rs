@@ -34,10 +34,16 @@ pub trait Durable: fmt::Debug + Send + Sync {
     fn durable(&self, sequence: u64) -> Boxed<Result<(), NotDurable>>;
 }
 
-/// The log that nodes share cannot be reached: nothing was purged. Worth retrying.
+/// The log that nodes share does not take a purge. Worth retrying: purging twice does no harm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the log that nodes share cannot be reached: nothing was purged")]
-pub struct Unreachable;
+pub enum Unreachable {
+    /// It did not get the purge, or refused it.
+    #[error("the log that nodes share cannot be reached: nothing was purged")]
+    Refused,
+    /// It may have got the purge, but did not say so in time.
+    #[error("the log that nodes share does not answer: the purge may still take effect, or not")]
+    Unknown,
+}
 
 /// The purge holds on this node, but would be forgotten at a restart. For the operator to mend.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -50,7 +56,7 @@ pub enum PurgeError {
     /// Too many regular expressions are waiting; nothing was purged. Worth retrying.
     #[error(transparent)]
     TooMany(#[from] TooMany),
-    /// The shared log cannot be reached; nothing was purged. Worth retrying.
+    /// The shared log does not take it. Worth retrying.
     #[error(transparent)]
     Unreachable(#[from] Unreachable),
     /// It holds, but not over a restart.
@@ -113,24 +119,15 @@ impl Purger {
         wait: Option<Duration>,
         busiest: usize,
     ) -> Result<Answer, PurgeError> {
-        for purge in &purges {
-            self.memory.log().admits(purge)?;
-        }
+        self.admits(&purges)?;
         let (done, position) = match self.shared.get() {
             Some(shared) => {
                 let (done, position) = shared.publish(purges.clone()).await?;
                 (done, Some(position))
             }
-            None => (self.apply(&purges, at)?, None),
+            None => (self.apply(&purges, at), None),
         };
-        let sequence = done
-            .iter()
-            .map(|purged| purged.sequence)
-            .max()
-            .unwrap_or_default();
-        if let Some(durable) = self.durable.get() {
-            durable.durable(sequence).await?;
-        }
+        let sequence = self.lasting(&done).await?;
         let behind = match (wait, self.shared.get(), position) {
             (Some(wait), Some(shared), Some(position)) => {
                 Some(shared.everywhere(position, wait).await)
@@ -147,6 +144,28 @@ impl Purger {
         })
     }
 
+    /// As [`purge`](Self::purge), on this node alone: for what another node has sent on.
+    ///
+    /// # Errors
+    /// [`PurgeError::TooMany`] and [`PurgeError::NotDurable`].
+    pub async fn purge_here(
+        &self,
+        purges: Vec<Purge>,
+        at: Time,
+        busiest: usize,
+    ) -> Result<Answer, PurgeError> {
+        self.admits(&purges)?;
+        let done = self.apply(&purges, at);
+        let sequence = self.lasting(&done).await?;
+        let Touched { count, busiest } = self.sweeper.touched(&purges, &done, busiest).await;
+        Ok(Answer {
+            sequence,
+            touched: count,
+            behind: None,
+            busiest,
+        })
+    }
+
     /// Purges what an application's answer invalidates (RFC 9111 section 4.4): at once here, soon on other nodes.
     pub fn invalidate(&self, purge: Purge, at: Time) {
         if let Some(shared) = self.shared.get() {
@@ -155,9 +174,25 @@ impl Purger {
         self.memory.apply(purge, at, None);
     }
 
-    fn apply(&self, purges: &[Purge], at: Time) -> Result<Vec<Purged>, TooMany> {
+    fn admits(&self, purges: &[Purge]) -> Result<(), TooMany> {
+        let mut all = purges.iter();
+        all.try_for_each(|purge| self.memory.log().admits(purge))
+    }
+
+    /// Takes effect as a whole: what was admitted is not refused any more.
+    fn apply(&self, purges: &[Purge], at: Time) -> Vec<Purged> {
         let all = purges.iter();
-        all.map(|purge| self.memory.purge(purge.clone(), at))
+        all.map(|purge| self.memory.apply(purge.clone(), at, None))
             .collect()
+    }
+
+    /// Waits until what was done would last, and tells the number of the last of it.
+    async fn lasting(&self, done: &[Purged]) -> Result<u64, NotDurable> {
+        let numbers = done.iter().map(|purged| purged.sequence);
+        let sequence = numbers.max().unwrap_or_default();
+        if let Some(durable) = self.durable.get() {
+            durable.durable(sequence).await?;
+        }
+        Ok(sequence)
     }
 }

@@ -21,6 +21,7 @@ mod name;
 mod record;
 pub(crate) mod redis;
 pub mod remote;
+pub mod stream;
 pub mod worker;
 
 use crate::{Stored, purge::Log};

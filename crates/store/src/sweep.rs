@@ -23,9 +23,6 @@ const EVERY: Duration = Duration::from_secs(1);
 /// How long it rests after each batch, so that hits do not wait for it.
 const REST: Duration = Duration::from_millis(1);
 
-/// Purges are remembered at least so long, for fetches that began before them.
-const REMEMBER: Duration = Duration::from_mins(1);
-
 /// What purges touched.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Touched {
@@ -87,15 +84,21 @@ impl fmt::Debug for Sweeper {
 }
 
 impl Sweeper {
-    /// Starts the sweep on a thread of its own; it ends with the last `Sweeper`.
+    /// Starts the sweep on a thread of its own; it ends with the last `Sweeper`. Purges are remembered for `remember` at least,
+    /// for fetches that began before them, and as far back as `horizon` says.
     ///
     /// # Errors
     /// The thread cannot be started.
-    pub fn start(memory: Arc<Memory>, horizon: Horizon) -> std::io::Result<Self> {
+    pub fn start(
+        memory: Arc<Memory>,
+        horizon: Horizon,
+        remember: Duration,
+    ) -> std::io::Result<Self> {
         let (questions, asked) = channel();
         let sweep = Sweep {
             memory,
             horizon,
+            remember,
             swept: 0,
             done: VecDeque::new(),
         };
@@ -151,6 +154,7 @@ impl Sweeper {
 struct Sweep {
     memory: Arc<Memory>,
     horizon: Horizon,
+    remember: Duration,
     /// The head at which the last sweep began.
     swept: u64,
     /// Heads at which sweeps began that have ended, and when.
@@ -201,7 +205,7 @@ impl Sweep {
     fn retire(&mut self) {
         let mut old = None;
         while let Some((head, at)) = self.done.front()
-            && at.elapsed() >= REMEMBER
+            && at.elapsed() >= self.remember
         {
             old = Some(*head);
             self.done.pop_front();

@@ -6,10 +6,12 @@ use rules::{
     reuse::{ValidateReason, Verdict},
     status::Forward,
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What a GET for a URL would get now, and why.
-#[derive(Debug, Deserialize, Serialize)]
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[schemars(rename = "Explanation")]
 pub struct Answer {
     /// The URL asked about.
     pub url: String,
@@ -30,7 +32,7 @@ pub struct Answer {
 }
 
 /// Where an answer comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum From {
     /// The store.
@@ -40,7 +42,7 @@ pub enum From {
 }
 
 /// One stored response, judged for the request asked about.
-#[derive(Debug, Deserialize, Serialize)]
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct Judged {
     /// Its status.
     pub status: u16,

@@ -2,9 +2,10 @@
 
 use axum::{
     Json,
-    http::StatusCode,
+    http::{StatusCode, header},
     response::{IntoResponse, Response},
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Why a request to the admin API was not served: `{"error": "…"}` with a fitting status.
@@ -12,10 +13,13 @@ use serde::{Deserialize, Serialize};
 pub struct Refusal {
     status: StatusCode,
     what: String,
+    /// Seconds after which it is worth trying again.
+    again: Option<u32>,
 }
 
 /// How a refusal is written.
-#[derive(Debug, Deserialize, Serialize)]
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[schemars(rename = "Refusal")]
 pub struct Written {
     /// What is wrong, in one sentence.
     pub error: String,
@@ -27,12 +31,25 @@ impl Refusal {
         Self {
             status,
             what: what.into(),
+            again: None,
         }
+    }
+
+    /// Worth trying again in so many seconds.
+    #[must_use]
+    pub const fn again_in(mut self, seconds: u32) -> Self {
+        self.again = Some(seconds);
+        self
     }
 }
 
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
-        (self.status, Json(Written { error: self.what })).into_response()
+        let mut response = (self.status, Json(Written { error: self.what })).into_response();
+        if let Some(seconds) = self.again {
+            let fields = response.headers_mut();
+            fields.insert(header::RETRY_AFTER, seconds.into());
+        }
+        response
     }
 }

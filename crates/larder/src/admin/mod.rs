@@ -1,9 +1,11 @@
-//! The admin API: metrics, health, `explain`. On an address of its own, for the operator and not for clients.
+//! The admin API: metrics, health, `explain`, purges. On an address of its own, for the operator and not for clients.
 
 mod answer;
 mod error;
 mod explain;
 mod guard;
+mod openapi;
+pub mod purge;
 
 #[cfg(test)]
 mod tests;
@@ -14,12 +16,12 @@ pub use error::{Refusal, Written};
 use crate::telemetry::metrics::{self, Sources};
 use arc_swap::ArcSwap;
 use axum::{
-    Router,
+    Json, Router,
     extract::State as Shared,
-    http::{StatusCode, header},
+    http::{Method, StatusCode, header},
     middleware,
     response::IntoResponse,
-    routing::get,
+    routing::{MethodRouter, get, post},
 };
 use std::{
     io,
@@ -56,6 +58,8 @@ Larder's admin API
 /metrics       figures in OpenMetrics text
 /healthz       200 while the process lives
 /readyz        200 while requests are welcome, 503 while starting or draining
+/purge         POST: forget what is named in JSON; see /openapi.json
+/openapi.json  all of this as an OpenAPI document
 /explain?url=  why a URL is or is not answered from the store; header=Name:%20value adds a field, repeatedly
 ";
 
@@ -86,28 +90,38 @@ pub async fn serve(
 }
 
 fn router(state: Arc<State>) -> Router {
-    let started = SystemTime::now();
-    let metrics = move |state| async move { metrics(state, started) };
-    Router::new()
-        .route("/", get(async || INDEX))
-        .route("/metrics", get(metrics))
-        .route("/healthz", get(async || "ok\n"))
-        .route("/readyz", get(readyz))
-        .route("/explain", get(explain::explain))
+    routes()
+        .into_iter()
+        .fold(Router::new(), |router, (path, methods)| {
+            router.route(path, methods)
+        })
         .fallback(async || {
             Refusal::new(
                 StatusCode::NOT_FOUND,
                 "there is nothing here; / lists what there is",
             )
         })
-        .method_not_allowed_fallback(async || {
-            Refusal::new(
-                StatusCode::METHOD_NOT_ALLOWED,
-                "only GET and HEAD are known here",
-            )
+        .method_not_allowed_fallback(async |method: Method| {
+            let what = format!("{method} is not known here; Allow says what is");
+            Refusal::new(StatusCode::METHOD_NOT_ALLOWED, what)
         })
         .layer(middleware::from_fn(guard::guard))
         .with_state(state)
+}
+
+/// Every path and what answers there; `openapi` tells of each.
+fn routes() -> [(&'static str, MethodRouter<Arc<State>>); 7] {
+    let started = SystemTime::now();
+    let metrics = move |state| async move { metrics(state, started) };
+    [
+        ("/", get(async || INDEX)),
+        ("/metrics", get(metrics)),
+        ("/healthz", get(async || "ok\n")),
+        ("/readyz", get(readyz)),
+        ("/explain", get(explain::explain)),
+        ("/purge", post(purge::purge)),
+        ("/openapi.json", get(async || Json(openapi::document()))),
+    ]
 }
 
 fn metrics(Shared(state): Shared<Arc<State>>, started: SystemTime) -> impl IntoResponse {

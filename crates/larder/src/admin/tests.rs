@@ -139,7 +139,8 @@ impl Admin {
 
 fn cache(site: proxy::policy::Site) -> Arc<Cache> {
     let memory = Arc::new(Memory::new(8 << 20, Arc::default()));
-    let sweeper = Sweeper::start(memory.clone(), Box::new(|| None)).unwrap();
+    let sweeper =
+        Sweeper::start(memory.clone(), Box::new(|| None), Duration::from_mins(1)).unwrap();
     let purger = Purger::new(memory.clone(), sweeper);
     Cache::new(proxy::Tiers::memory(memory), purger, site)
 }

@@ -7,6 +7,7 @@ use crate::{
     config::{
         Faults, Flags, load_probing,
         meant::{Admin, Config, Listener},
+        value::SharedUrl,
     },
 };
 use socket2::{Domain, Protocol, Socket, Type};
@@ -81,7 +82,16 @@ fn summary(file: &str, config: &Config, out: &mut impl Write) -> io::Result<()> 
         out,
         "memory: {}",
         bytesize::ByteSize(config.memory).display().iec()
-    )
+    )?;
+    if let Some(disk) = &config.disk {
+        let size = bytesize::ByteSize(disk.size).display().iec();
+        writeln!(out, "disk: {size} in {}", disk.path.display())?;
+    }
+    if let Some(shared) = &config.shared {
+        let url = SharedUrl(shared.url.clone());
+        writeln!(out, "shared: {} as {}", url.shown(), shared.node)?;
+    }
+    Ok(())
 }
 
 fn listener(listener: &Listener) -> String {

@@ -4,5 +4,6 @@ pub mod check;
 pub mod completions;
 pub mod demo;
 pub mod explain;
+pub mod purge;
 pub mod schema;
 pub mod serve;

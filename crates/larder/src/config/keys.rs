@@ -29,6 +29,13 @@ const OTHER_WORDS: &[(&str, &str)] = &[
     ("methods", "method"),
     ("proxy_no_cache", "bypass"),
     ("threads", "workers"),
+    ("redis", "shared"),
+    ("valkey", "shared"),
+    ("memcached", "shared"),
+    ("proxy_cache_path", "disk"),
+    ("max_size", "size"),
+    ("acl", "allow"),
+    ("proxy_cache_purge", "purge"),
 ];
 
 /// Takes the unknown keys out of `table` and reports them.

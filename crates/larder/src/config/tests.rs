@@ -3,7 +3,9 @@
 //! `tests/bad/*.toml` are files with faults; beside each lies what `larder check` says of it. After a change that is
 //! meant, run the tests once with `INSTA_UPDATE=always` and read the difference.
 
-use super::value::{FieldLine, ListenAddress, ServerUrl, Size, Token, Word};
+use super::value::{
+    FieldLine, ListenAddress, PathStart, PeerUrl, ServerUrl, SharedUrl, Size, TagField, Token, Word,
+};
 use super::{Faults, Flags, meant, parse, parse_probing, reference, schema};
 use http::{HeaderName, HeaderValue};
 use ipnet::IpNet;
@@ -213,12 +215,16 @@ fn the_reference_tells_the_true_defaults() {
     };
     let table = |name: &str| stated(&format!("/$defs/{name}"));
     let said = format!(
-        "{}[memory]\n{}[limits]\n{}[report]\nnode = \"n\"\n{}[log]\n{}\
+        "{}[memory]\n{}[disk]\npath = \"d\"\n{}[shared]\nurl = \"redis://r\"\n{}[purge]\n{}[purge.refresh]\n{}[limits]\n{}[report]\nnode = \"n\"\n{}[log]\n{}\
          [defaults]\n{}[defaults.stale]\n{}[defaults.key]\n{}\
          [[origin]]\n{}[[origin.servers]]\nurl = \"http://127.0.0.1:5001\"\n{}\
          [origin.timeouts]\n{}[origin.queue]\n{}[origin.retry]\n{}[origin.passive]\n{}[origin.health]\n{}",
         stated(""),
         table("Memory"),
+        table("Disk"),
+        table("Shared"),
+        table("Purge"),
+        table("Refresh"),
         table("Limits"),
         table("Report"),
         table("Log"),
@@ -233,7 +239,9 @@ fn the_reference_tells_the_true_defaults() {
         table("Passive"),
         table("Health"),
     );
-    let silent = format!("report.node = \"n\"\n{ORIGIN}[origin.health]\n");
+    let silent = format!(
+        "report.node = \"n\"\ndisk.path = \"d\"\nshared.url = \"redis://r\"\npurge.refresh = {{}}\n{ORIGIN}[origin.health]\n"
+    );
     let [said, silent] = [said, silent].map(|text| {
         let shown = format!("{:#?}", good(&text));
         // Each origin has a number and a birth of its own.
@@ -261,10 +269,13 @@ fn every_example_in_the_schema_can_be_read() {
         }
     }
     let schema = schema();
-    for (name, prefix) in [
-        ("Limits", "[limits]\n"),
-        ("Route", "[[route]]\n"),
-        ("Key", "[defaults.key]\n"),
+    // A key that the table cannot be without is there beside every other.
+    for (name, prefix, needed) in [
+        ("Limits", "[limits]\n", ""),
+        ("Route", "[[route]]\n", ""),
+        ("Key", "[defaults.key]\n", ""),
+        ("Shared", "[shared]\n", "url = \"redis://r\""),
+        ("Purge", "[purge]\n", ""),
     ] {
         let mut found = Vec::new();
         examples(&schema["$defs"][name], "", &mut found);
@@ -274,8 +285,13 @@ fn every_example_in_the_schema_can_be_read() {
         {
             let origin = example == "shop";
             let origin = if origin { "name = \"shop\"" } else { "" };
+            let needed = if needed.starts_with(&format!("{key} =")) {
+                ""
+            } else {
+                needed
+            };
             good(&format!(
-                "memory.size = \"4GiB\"\n{ORIGIN}{origin}\n{prefix}{key} = {example}\n"
+                "memory.size = \"4GiB\"\n{ORIGIN}{origin}\n{prefix}{needed}\n{key} = {example}\n"
             ));
         }
     }
@@ -335,5 +351,9 @@ proptest! {
         told::<Token>(&text);
         told::<Admin>(&text);
         told::<AccessTarget>(&text);
+        told::<SharedUrl>(&text);
+        told::<PeerUrl>(&text);
+        told::<TagField>(&text);
+        told::<PathStart>(&text);
     }
 }

@@ -1,20 +1,16 @@
-//! Admit: whether an answer is stored, in which form, and how its body gets into the store.
+//! Admit: whether an answer is stored, and in which form. How its body gets into the store is told in `pump`.
 
 use crate::{
     ask::Ask,
     cache::Worker,
-    outcome::bump,
     policy::{Lifetime, LifetimeMode, StatusPattern},
     walk::{
-        below,
         lookup::seconds,
         outbound::{self, Sent},
         receive,
     },
 };
 use http::{HeaderMap, HeaderValue, Method, StatusCode, Version, header, response};
-use http_body::Body as _;
-use origin::ResponseBody;
 use rules::{
     directives, fields, freshness,
     storable::{self, Exchange, NotStorable, Storable},
@@ -22,20 +18,8 @@ use rules::{
     time::Time,
     vary::{self, Nominated},
 };
-use std::{
-    future::poll_fn,
-    pin::Pin,
-    rc::Rc,
-    sync::Arc,
-    task::{Context, Poll},
-    time::Duration,
-};
-use store::{
-    Body, Fields, Stored, Ticket, Variant,
-    fill::{Pushed, Writer},
-    purge::Marks,
-    shared::Lease,
-};
+use std::{sync::Arc, time::Duration};
+use store::{Body, Fields, Stored, Ticket, Variant, purge::Marks};
 
 /// When an exchange with an origin took place.
 #[derive(Clone, Copy, Debug)]
@@ -174,7 +158,9 @@ pub fn complete(ask: &Ask, version: Version, fields: &mut HeaderMap, at: Time) {
     }
     fields.remove("surrogate-control");
     for name in &surrogate::FIELDS {
-        fields.remove(name);
+        if !ask.site.purge.pass_tags.contains(name) {
+            fields.remove(name);
+        }
     }
     rules::fields::append_via(fields, version, &ask.site.name);
 }
@@ -267,127 +253,4 @@ pub fn new_stored(
         marks(worker, ask, &head.headers, ticket.began, None),
         body,
     )
-}
-
-/// How long a spilled fill waits for its slowest reader before it is cut off.
-const SLOW_READER: Duration = Duration::from_secs(30);
-
-/// Moves a body from the origin into a fill, and the fill into the store.
-pub struct Pump {
-    pub worker: Rc<Worker>,
-    pub body: ResponseBody,
-    pub writer: Writer,
-    pub destination: Destination,
-    /// Largest body kept.
-    pub largest: u64,
-}
-
-/// What becomes of a body once it is complete.
-pub enum Destination {
-    /// It takes the place of the fill in this stored response.
-    Whole {
-        key: Vec<u8>,
-        stored: Arc<Stored>,
-        lease: Option<Lease>,
-    },
-    /// It is given to this function, which stores it (parts, answers to POST).
-    Then(StoreBody),
-}
-
-/// What stores a complete body.
-type StoreBody = Box<dyn FnOnce(&Worker, Body)>;
-
-impl Pump {
-    /// Runs until the body has ended, has failed, or nobody wants it any more.
-    pub async fn run(mut self) {
-        bump(&self.worker.counters.fills);
-        let mut received = 0u64;
-        loop {
-            let next = poll_fn(|context| next_piece(&self.writer, &mut self.body, context)).await;
-            match next {
-                Piece::Data(data) => {
-                    received += data.len() as u64;
-                    if received > self.largest && !self.writer.is_spilled() {
-                        self.stop_keeping();
-                    }
-                    match self.writer.push(&data) {
-                        Pushed::Kept => self.worker.cache.memory.make_room(),
-                        Pushed::Spilled => self.forget(),
-                    }
-                    self.wait_for_room().await;
-                }
-                Piece::End => return self.complete(),
-                Piece::Broken | Piece::Abandoned => {
-                    bump(&self.worker.counters.fills_failed);
-                    self.forget();
-                    return;
-                }
-            }
-        }
-    }
-
-    fn stop_keeping(&mut self) {
-        self.writer.spill();
-        self.forget();
-    }
-
-    /// The response is not to be found any more; those who read it go on.
-    fn forget(&self) {
-        if let Destination::Whole { key, stored, .. } = &self.destination {
-            self.worker.cache.memory.remove(key, stored.id());
-        }
-    }
-
-    async fn wait_for_room(&mut self) {
-        let room = poll_fn(|context| self.writer.poll_room(context));
-        if tokio::time::timeout(SLOW_READER, room).await.is_err() {
-            self.writer.cut_off_slow();
-        }
-    }
-
-    fn complete(self) {
-        let Some(body) = self.writer.finish() else {
-            return;
-        };
-        match self.destination {
-            Destination::Whole { key, stored, lease } => {
-                let whole = Arc::new(stored.with_body(body));
-                let memory = &self.worker.cache.memory;
-                memory.replace(&key, stored.id(), &whole);
-                if !memory
-                    .log()
-                    .refuses(&key, whole.marks.as_deref(), whole.checked())
-                {
-                    below::keep(&self.worker, &key, &whole, lease);
-                }
-            }
-            Destination::Then(store) => store(&self.worker, body),
-        }
-    }
-}
-
-/// What comes next from the origin.
-enum Piece {
-    Data(bytes::Bytes),
-    End,
-    Broken,
-    Abandoned,
-}
-
-fn next_piece(writer: &Writer, body: &mut ResponseBody, context: &mut Context<'_>) -> Poll<Piece> {
-    if writer.fill().poll_abandoned(context).is_ready() {
-        return Poll::Ready(Piece::Abandoned);
-    }
-    loop {
-        match std::task::ready!(Pin::new(&mut *body).poll_frame(context)) {
-            Some(Ok(frame)) => {
-                // Trailers end here: they are neither stored nor merged into the head (RFC 9110 section 6.5.1).
-                if let Ok(data) = frame.into_data() {
-                    return Poll::Ready(Piece::Data(data));
-                }
-            }
-            Some(Err(_)) => return Poll::Ready(Piece::Broken),
-            None => return Poll::Ready(Piece::End),
-        }
-    }
 }

@@ -50,8 +50,7 @@ pub async fn shared(worker: &Rc<Worker>, ask: &Rc<Ask>, need: Need, lead: bool) 
         // The client asked for the origin's own word.
         return Shared::Need(need, None);
     }
-    let newer_than = need.selected.as_ref().map(|held| held.facts.response_time);
-    match tier.find(ask.key.as_bytes(), lead, newer_than).await {
+    match tier.find(ask.key.as_bytes(), lead).await {
         shared::Found::Nothing => Shared::Need(need, None),
         shared::Found::Lead(lease) => Shared::Need(need, Some(lease)),
         shared::Found::Here(found) => {
@@ -73,7 +72,7 @@ pub fn keep(worker: &Worker, key: &[u8], stored: &Arc<Stored>, lease: Option<Lea
         shared.keep(key, stored, lease);
     }
     if let Some(disk) = &worker.cache.disk
-        && disk.knows(key)
+        && (stored.body.is_on_disk() || disk.knows(key))
         && disk.offer(key, stored)
     {
         stored.set_below();

@@ -8,12 +8,14 @@ use crate::{
     listen::RequestBody,
     outcome::{Detail, Outcome, Unkept, bump},
     walk::{
-        admit::{self, Destination, Pump, Times},
+        admit::{self, Times},
         below, deliver, fetch,
         forward::begin_fill,
         invalidate,
         lookup::Bypassed,
-        outbound, receive,
+        outbound,
+        pump::{Destination, Pump, Room},
+        receive,
     },
 };
 use bytes::Bytes;
@@ -343,17 +345,13 @@ fn store_post(
         Ok(storable) => storable,
         Err(why) => return Post::Passed(body, Detail::NotStored(why)),
     };
-    let largest = ask
-        .policy()
-        .largest_body
-        .min(worker.cache.memory.largest_body());
     let length = body.size_hint().exact();
-    if length.is_some_and(|length| length > largest) {
-        return Post::Passed(body, Detail::Unkept(Unkept::TooLarge));
-    }
+    let room = Room::of(worker, ask);
     let ticket = worker.cache.memory.begin();
     let (fill, mut writer) = begin_fill(worker);
-    writer.announce(length);
+    if !room.admits(worker, ask, length, &mut writer) {
+        return Post::Passed(body, Detail::Unkept(Unkept::TooLarge));
+    }
     let Some(reader) = fill.reader() else {
         return Post::Passed(body, Detail::Unkept(Unkept::Invalidated));
     };
@@ -368,13 +366,7 @@ fn store_post(
             .memory
             .insert(ask.key.as_bytes(), ticket, Arc::new(stored), most);
     }));
-    let pump = Pump {
-        worker: worker.clone(),
-        body,
-        writer,
-        destination,
-        largest,
-    };
+    let pump = Pump::new(worker, body, writer, destination, room);
     tokio::task::spawn_local(pump.run());
     Post::Stored(Content::following(reader, length))
 }

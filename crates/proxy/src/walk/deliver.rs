@@ -216,6 +216,7 @@ pub fn finish(
     let policy = ask.policy();
     if let Some(browser) = policy.browser_ttl
         && (status.is_success() || status == StatusCode::NOT_MODIFIED)
+        && outcome.handled != Handled::Own
         && !matches!(outcome.detail, Some(Detail::NotStored(_)))
     {
         // A browser takes `Age` off the lifetime it is told: what is left is what the site wants.

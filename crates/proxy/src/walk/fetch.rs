@@ -7,9 +7,11 @@ use crate::{
     error::Failure,
     outcome::{Detail, bump},
     walk::{
-        admit::{self, Pump, Times},
+        admit::{self, Times},
         lookup::{Hit, Need, answers, wanted_part},
-        outbound, receive,
+        outbound,
+        pump::{Pump, Room},
+        receive,
     },
 };
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header, response};
@@ -167,7 +169,9 @@ impl Fetch<'_> {
             let wanted = wanted_part(self.ask, stored, parts.length).unwrap_or(all);
             match parts.spans().missing(wanted) {
                 None => return Plan::Whole,
-                Some(missing) if missing.last - missing.first < self.largest() => {
+                Some(missing)
+                    if missing.last - missing.first < Room::of(self.worker, self.ask).in_memory =>
+                {
                     return Plan::Missing(missing);
                 }
                 // More than is kept of any body: the request goes as if nothing were stored.

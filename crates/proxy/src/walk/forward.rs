@@ -8,12 +8,12 @@ use crate::{
     error::Failure,
     outcome::{Detail, Outcome},
     walk::{
-        admit::Pump,
         below::{self, Shared},
         deliver,
         fetch::{self, Fetched, Landing},
         land,
         lookup::{self, Found, Hit, Need},
+        pump::Pump,
         receive,
     },
 };

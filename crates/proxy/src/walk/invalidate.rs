@@ -1,16 +1,16 @@
 //! Invalidate: what a successful unsafe request makes invalid (RFC 9111 section 4.4, RFC 9875 section 3).
 
 use crate::{
-    ask::{self, Ask},
+    ask::Ask,
     cache::Worker,
     outcome::bump,
-    routing::{self, Subject},
+    purging,
     walk::{
         admit::{group_mark, is_group_mark},
         receive,
     },
 };
-use http::{HeaderMap, Method, StatusCode};
+use http::{HeaderMap, StatusCode};
 use rules::{invalidate, surrogate};
 use store::purge::{Address, Purge, What};
 
@@ -36,10 +36,7 @@ pub fn invalidate(worker: &Worker, ask: &Ask, status: StatusCode, response: &Hea
 
 /// Forgets every stored response of `uri`, whatever its key holds besides, and what is grouped with it.
 fn forget(worker: &Worker, ask: &Ask, uri: &str) {
-    let keys: Vec<_> = routes_of(ask, uri)
-        .into_iter()
-        .filter_map(|route| ask::key_of(uri, &ask.site.routes[route].policy))
-        .collect();
+    let keys = purging::keys(&ask.site, uri);
     for key in &keys {
         purge_groups(worker, groups_of(worker, key.as_bytes()));
         worker.cache.flights.forget(key.as_bytes());
@@ -75,33 +72,5 @@ fn groups_of(worker: &Worker, key: &[u8]) -> Vec<String> {
         .flat_map(|marks| marks.texts())
         .filter(|name| is_group_mark(name))
         .map(str::to_owned)
-        .collect()
-}
-
-/// The routes a GET for `uri` could take. Conditions on fields and clients may hold for some requests and not for others,
-/// so every route counts whose host and path match.
-fn routes_of(ask: &Ask, uri: &str) -> Vec<usize> {
-    let Some((_, rest)) = uri.split_once("://") else {
-        return Vec::new();
-    };
-    let at = rest.find(['/', '?']).unwrap_or(rest.len());
-    let (host, target) = rest.split_at(at);
-    let (path, query) = target
-        .split_once('?')
-        .map_or((target, None), |(path, query)| (path, Some(query)));
-    let host = routing::without_port(host);
-    let fields = HeaderMap::new();
-    let subject = Subject {
-        host,
-        path: if path.is_empty() { "/" } else { path },
-        query,
-        method: &Method::GET,
-        fields: &fields,
-        client: None,
-    };
-    let places = ask.site.routes.iter().enumerate();
-    places
-        .filter(|(_, route)| routing::could_match(&route.matcher, &subject))
-        .map(|(index, _)| index)
         .collect()
 }

@@ -6,11 +6,11 @@ use crate::{
     error::Failure,
     outcome::{Detail, Unkept},
     walk::{
-        admit::{self, Destination, Pump},
-        below,
+        admit, below,
         fetch::{Fetch, Landing, Plan, reader_of},
         forward::begin_fill,
         lookup::{Need, reuse_site},
+        pump::{Destination, Pump, Room},
         receive,
     },
 };
@@ -203,7 +203,6 @@ impl Fetch<'_> {
     /// Any answer but 206 and 304: it replaces what is stored, or passes.
     pub fn whole(&self, response: Response<ResponseBody>, writer: Option<Writer>) -> Landing {
         let (head, body) = response.into_parts();
-        let largest = self.largest();
         let judged = admit::judge(
             self.ask,
             &Method::GET,
@@ -216,11 +215,11 @@ impl Fetch<'_> {
             Err(why) => return self.raw(head, body, Detail::NotStored(why)),
         };
         let length = body.size_hint().exact();
-        if length.is_some_and(|length| length > largest) {
+        let mut writer = writer.unwrap_or_else(|| begin_fill(self.worker).1);
+        let room = Room::of(self.worker, self.ask);
+        if !room.admits(self.worker, self.ask, length, &mut writer) {
             return self.raw(head, body, Detail::Unkept(Unkept::TooLarge));
         }
-        let mut writer = writer.unwrap_or_else(|| begin_fill(self.worker).1);
-        writer.announce(length);
         let filling = Body::Filling(writer.fill().clone());
         let stored = admit::new_stored(
             self.worker,
@@ -246,13 +245,7 @@ impl Fetch<'_> {
             stored: stored.clone(),
             lease: self.lease.take(),
         };
-        let pump = Pump {
-            worker: self.worker.clone(),
-            body,
-            writer,
-            destination,
-            largest,
-        };
+        let pump = Pump::new(self.worker, body, writer, destination, room);
         Landing::Stored {
             stored,
             reader,
@@ -297,13 +290,6 @@ impl Fetch<'_> {
         } else {
             table.remember(key, self.times.response);
         }
-    }
-
-    pub fn largest(&self) -> u64 {
-        self.ask
-            .policy()
-            .largest_body
-            .min(self.worker.cache.memory.largest_body())
     }
 }
 

@@ -6,7 +6,7 @@ use crate::{
     outcome::{Bypass, Detail, Outcome},
     policy::{self, Policy},
     routing,
-    walk::shape,
+    walk::{purge, shape},
 };
 use http::{HeaderMap, Method, StatusCode, header};
 use rules::{
@@ -203,7 +203,8 @@ fn judge(
     now: Time,
     variants: impl FnOnce() -> Vec<Arc<Stored>>,
 ) -> Found {
-    let site = reuse_site(ask.policy());
+    let mut site = reuse_site(ask.policy());
+    site.client_may_force |= purge::may_force(ask);
     let need = |why, detail, stored: Arc<Stored>| {
         let others = variants()
             .into_iter()

@@ -35,8 +35,8 @@ static POISONOUS: [HeaderName; 19] = [
 /// How often a request may have passed a cache of our name before it is taken for a loop.
 const MOST_PASSES: usize = 8;
 
-/// What we tell origins that we understand (Edge Architecture): targeted control of our own lifetime.
-const CAPABILITY: HeaderValue = HeaderValue::from_static("larder=\"Surrogate/1.0\"");
+/// What we tell origins that we understand (Edge Architecture): targeted control of our own lifetime, and purging by tag.
+const CAPABILITY: HeaderValue = HeaderValue::from_static("larder=\"Surrogate/1.0 tags/1\"");
 
 /// The client's fields made fit for the origin, conditions and ranges still among them.
 pub fn fields(ask: &Ask) -> Result<HeaderMap, Failure> {
@@ -51,6 +51,9 @@ pub fn fields(ask: &Ask) -> Result<HeaderMap, Failure> {
     }
     fields::remove_hop_by_hop(&mut fields);
     fields.remove(header::EXPECT);
+    if let Some((name, _)) = &ask.site.purge.secret {
+        fields.remove(name);
+    }
     forwarding(&mut fields, ask);
     fields::append_via(&mut fields, ask.version, &ask.site.name);
     fields.append(HeaderName::from_static("surrogate-capability"), CAPABILITY);

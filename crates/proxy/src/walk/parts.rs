@@ -7,10 +7,11 @@ use crate::{
     error::Failure,
     outcome::{Detail, Unkept},
     walk::{
-        admit::{self, Destination, Pump, Times},
+        admit::{self, Times},
         below,
         fetch::{Fetch, Landing, clone_head},
         forward::begin_fill,
+        pump::{Destination, Pump, Room},
     },
 };
 use http::{Method, Response, StatusCode, header, response};
@@ -45,7 +46,10 @@ impl Fetch<'_> {
         };
         let mut writer = writer.unwrap_or_else(|| begin_fill(self.worker).1);
         let announced = body.size_hint().exact();
-        writer.announce(announced);
+        let room = Room::of(self.worker, self.ask);
+        if !room.admits(self.worker, self.ask, announced, &mut writer) {
+            return self.raw(head, body, Detail::Unkept(Unkept::TooLarge));
+        }
         let Some(reader) = writer.fill().reader() else {
             return Landing::Failed(Failure::NoRoom);
         };
@@ -63,13 +67,7 @@ impl Fetch<'_> {
             let stored = part_stored(worker, &ask, ticket, &kept_head, storable, parts, times);
             let _ = keep_part(worker, &ask, ticket, stored);
         }));
-        let pump = Pump {
-            worker: self.worker.clone(),
-            body,
-            writer,
-            destination,
-            largest: self.largest(),
-        };
+        let pump = Pump::new(self.worker, body, writer, destination, room);
         Landing::Raw {
             head,
             content: Content::following(reader, announced),
@@ -103,11 +101,12 @@ impl Fetch<'_> {
             (Err(why), _) => return self.raw(head, body, Detail::NotStored(why)),
             _ => return self.raw(head, body, Detail::NotStored(NotStorable::Status)),
         };
-        let bytes = match collect(self.worker, body, self.largest()).await {
-            Ok(bytes) if bytes.len() as u64 == span.length() => bytes,
-            Ok(_) => return self.failed(Failure::BadPart),
-            Err(failure) => return self.failed(failure),
-        };
+        let bytes =
+            match collect(self.worker, body, Room::of(self.worker, self.ask).in_memory).await {
+                Ok(bytes) if bytes.len() as u64 == span.length() => bytes,
+                Ok(_) => return self.failed(Failure::BadPart),
+                Err(failure) => return self.failed(failure),
+            };
         let parts = Parts::new(length, span.first, bytes);
         let new = part_stored(
             self.worker,

@@ -55,6 +55,12 @@ impl Parts {
         spans
     }
 
+    /// Whether any of them lies on disk.
+    pub fn is_on_disk(&self) -> bool {
+        let mut pieces = self.parts.iter();
+        pieces.any(|(_, piece)| matches!(piece, Piece::Disk(_)))
+    }
+
     /// Whether nothing is missing.
     pub fn is_complete(&self) -> bool {
         self.all().is_none_or(|all| self.spans().contains(all))

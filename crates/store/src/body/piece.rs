@@ -35,6 +35,14 @@ impl Piece {
         }
     }
 
+    /// The bytes, where they are in memory.
+    pub fn in_memory(self) -> Option<Bytes> {
+        match self {
+            Self::Memory(bytes) => Some(bytes),
+            Self::Disk(_) => None,
+        }
+    }
+
     /// Whether there is nothing.
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -77,8 +77,11 @@ pub enum Standing {
 /// The log. Shared by all workers and tiers.
 #[derive(Debug, Default)]
 pub struct Log {
-    /// The number of the last purge. Read on each hit; written with each purge.
+    /// The number of the last purge; written with each purge.
     head: AtomicU64,
+    /// What was checked up to here needs no look: the head, or one more while nothing is to be trusted, what is fetched in that
+    /// time included. Read on each hit.
+    bar: AtomicU64,
     /// Whether purges elsewhere may have been missed.
     unsure: AtomicBool,
     table: RwLock<Table>,
@@ -125,7 +128,7 @@ impl Log {
                 self.note(position, entry.sequence);
             }
         }
-        self.head.store(head, Release);
+        self.advance(head);
     }
 
     /// Whether `purge` can be taken now.
@@ -160,20 +163,20 @@ impl Log {
                 purge,
             });
         }
-        self.head.store(sequence, Release);
+        self.advance(sequence);
         Applied { sequence, carried }
     }
 
     /// What purges say of `stored`, kept under `key`. One comparison where nothing was purged since the last look.
     pub fn standing(&self, key: &[u8], stored: &Stored) -> Standing {
-        let head = self.head();
         let checked = stored.checked();
-        if checked >= head {
+        if checked >= self.bar.load(Acquire) {
             return Standing::Good;
         }
         let content_type = || content_type(stored);
         let subject = subject(key, stored, &content_type);
         let table = self.read();
+        let head = self.head();
         if checked < table.floor {
             return Standing::Gone;
         }
@@ -215,18 +218,34 @@ impl Log {
         table::covers(purge, &subject(key, stored, &|| content_type(stored)))
     }
 
-    /// Purges elsewhere may have been missed from now on: what is kept is not used before the origin confirms it.
+    /// Purges elsewhere may have been missed from now on: what is kept, and what is fetched until they are known again, is not
+    /// used before the origin confirms it.
     pub fn distrust(&self) {
         let table = self.write();
         self.unsure.store(true, Release);
-        // Lookups compare with the head before they ask for anything else.
-        self.head.fetch_add(1, Release);
+        self.advance(self.head());
         drop(table);
     }
 
     /// All purges elsewhere are known again.
     pub fn trust(&self) {
+        let table = self.write();
         self.unsure.store(false, Release);
+        self.advance(self.head());
+        drop(table);
+    }
+
+    /// Purges elsewhere were missed for good: everything kept, here and in lower tiers, counts as purged, and so does what is
+    /// being fetched. Entries of the shared log are unknown again.
+    pub fn forget(&self) {
+        let mut table = self.write();
+        let sequence = self.head() + 1;
+        table.forget(sequence);
+        *self.positions() = Positions::default();
+        if let Some(journal) = self.journal.get() {
+            journal.retire(sequence);
+        }
+        self.advance(sequence);
     }
 
     /// Whether purges elsewhere may have been missed.
@@ -240,8 +259,9 @@ impl Log {
         let mut positions = self.positions();
         if positions.base.is_none() {
             // A number of its own: a fetch that began before this moment may have missed entries before `position`.
-            let head = self.head.fetch_add(1, Release) + 1;
+            let head = self.head() + 1;
             positions.base = Some((position, head));
+            self.advance(head);
         }
         drop(table);
     }
@@ -278,11 +298,26 @@ impl Log {
             .list
             .partition_point(|(known, _)| *known <= position);
         let next = positions.list.get(after);
-        Some(next.map_or_else(|| self.head(), |(_, sequence)| sequence - 1))
+        Some(next.map_or_else(|| self.head(), |(_, sequence)| sequence.saturating_sub(1)))
     }
 
-    /// Forgets purges up to `sequence`: everything kept has been checked beyond it, and what was not counts as purged.
+    /// The smallest number that [`sequence_at`](Self::sequence_at) gives for `position` or a later one: what a tier that notes
+    /// positions needs the log to remember from.
+    pub fn needed_since(&self, position: Position) -> u64 {
+        let base = self.positions().base.unwrap_or_default().0;
+        self.sequence_at(position.max(base))
+            .unwrap_or_else(|| self.head())
+    }
+
+    /// Forgets purges up to `sequence`: everything kept has been checked beyond it, and what was not counts as purged. The last
+    /// entry of the shared log stays, so that a restart knows where to read on.
     pub fn retire(&self, sequence: u64) {
+        let last = self
+            .positions()
+            .list
+            .back()
+            .map(|(_, last)| last.saturating_sub(1));
+        let sequence = sequence.min(last.unwrap_or(sequence));
         self.write().retire(sequence);
         if let Some(journal) = self.journal.get() {
             journal.retire(sequence);
@@ -294,6 +329,13 @@ impl Log {
     pub fn remembered(&self) -> (usize, usize) {
         let table = self.read();
         (table.names(), table.patterns())
+    }
+
+    /// Under the table's lock. Lookups may ask for a look too early, never too late.
+    fn advance(&self, head: u64) {
+        let unsure = u64::from(self.unsure.load(Relaxed));
+        self.bar.store(head + unsure, Release);
+        self.head.store(head, Release);
     }
 
     fn note(&self, position: Position, sequence: u64) {

@@ -198,7 +198,8 @@ impl Table {
         }
     }
 
-    fn forget(&mut self, sequence: u64) {
+    /// Forgets everything: what was checked up to less than `sequence` counts as purged.
+    pub fn forget(&mut self, sequence: u64) {
         self.floor = sequence;
         self.names.clear();
         self.lengths.clear();

@@ -68,6 +68,11 @@ impl Redis {
         })
     }
 
+    /// Who takes the writes, as the URL says.
+    pub(crate) fn primary(url: &str, timeout: Duration) -> Result<Servers, BadUrl> {
+        Address::parse(url, timeout).map(|address| address.primary)
+    }
+
     /// Asks a replica where there are some and one will do, and the primary where that fails.
     async fn read(&self, command: &Cmd, read: Read) -> Result<Value, Error> {
         if read == Read::Any

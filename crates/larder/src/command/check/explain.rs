@@ -1,6 +1,6 @@
 //! What a configuration means, in plain words.
 
-use crate::config::meant::Config;
+use crate::config::{meant::Config, value::SharedUrl};
 use proxy::policy::{
     HostPattern, Lifetime, LifetimeMode, Matcher, PathPattern, Policy, StatusPattern, TextPattern,
 };
@@ -9,8 +9,10 @@ use std::{
     time::Duration,
 };
 
-/// Says route by route what holds.
+/// Says what is kept where, who may purge, and route by route what holds.
 pub(super) fn write(config: &Config, out: &mut impl Write) -> io::Result<()> {
+    tiers(config, out)?;
+    purging(config, out)?;
     for (number, route) in config.site.routes.iter().enumerate() {
         writeln!(
             out,
@@ -22,6 +24,97 @@ pub(super) fn write(config: &Config, out: &mut impl Write) -> io::Result<()> {
         for line in holds(&route.policy) {
             writeln!(out, "   {line}")?;
         }
+    }
+    Ok(())
+}
+
+/// What is kept below memory.
+fn tiers(config: &Config, out: &mut impl Write) -> io::Result<()> {
+    if let Some(disk) = &config.disk {
+        let size = bytesize::ByteSize(disk.size).display().iec();
+        writeln!(out, "\non disk: {size} at most in {}", disk.path.display())?;
+        if let Some(rate) = disk.write_rate {
+            let rate = bytesize::ByteSize(rate).display().iec();
+            writeln!(out, "   written at {rate} a second at most")?;
+        }
+    }
+    if let Some(shared) = &config.shared {
+        let url = SharedUrl(shared.url.clone());
+        writeln!(out, "\nshared with other nodes: {}", url.shown())?;
+        writeln!(
+            out,
+            "   this node is {}, keys begin with {}",
+            shared.node, shared.prefix
+        )?;
+        writeln!(
+            out,
+            "   no request waits longer than {} for it",
+            shown(shared.timeout)
+        )?;
+        let body = bytesize::ByteSize(shared.largest_body).display().iec();
+        writeln!(
+            out,
+            "   bodies up to {body}, for {} at most",
+            shown(shared.max_ttl)
+        )?;
+        if url.carries_purges() {
+            let trust = shown(shared.trust);
+            writeln!(
+                out,
+                "   purges go to all nodes; {trust} without news, and what is kept is validated"
+            )?;
+        }
+    }
+    Ok(())
+}
+
+fn purging(config: &Config, out: &mut impl Write) -> io::Result<()> {
+    let purge = &config.purge;
+    let list = |list: Vec<String>| {
+        if list.is_empty() {
+            "nobody".to_owned()
+        } else {
+            list.join(", ")
+        }
+    };
+    let allowed = list(purge.allow.iter().map(ToString::to_string).collect());
+    writeln!(out, "\npurging on the listeners: {allowed}")?;
+    if let Some((name, _)) = &purge.secret {
+        writeln!(out, "   and everybody who knows what {name} must say")?;
+    }
+    let kept = purge
+        .log
+        .as_ref()
+        .or(config.disk.as_ref().map(|disk| &disk.path));
+    match kept {
+        Some(path) if purge.durable => writeln!(
+            out,
+            "   a purge is acknowledged when it is safe in {}",
+            path.display()
+        )?,
+        Some(path) => writeln!(
+            out,
+            "   purges are written to {} after they are acknowledged",
+            path.display()
+        )?,
+        None => writeln!(
+            out,
+            "   purges are not remembered over a restart, and neither is what is stored here"
+        )?,
+    }
+    if let Some(prefix) = &purge.get_prefix {
+        writeln!(out, "   GET {prefix}/… purges what follows")?;
+    }
+    if let Some(refresh) = &purge.refresh {
+        writeln!(
+            out,
+            "   after a soft purge, the {} busiest URLs are fetched again, {} a second",
+            refresh.most, refresh.rate
+        )?;
+    }
+    if !purge.peers.is_empty() {
+        let peers = list(purge.peers.iter().map(ToString::to_string).collect());
+        writeln!(out, "   purges are sent on to {peers}")?;
     }
     Ok(())
 }

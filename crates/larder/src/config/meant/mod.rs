@@ -8,13 +8,16 @@ mod listen;
 mod matchers;
 mod origins;
 mod policy;
+mod purge;
 mod routes;
 mod server;
 mod settings;
 mod sink;
+mod tiers;
 
 pub use limits::Limits;
 pub use listen::Listener;
+pub use purge::Purge;
 pub use settings::{AccessTarget, Admin, Log};
 
 use super::{Fault, Flags, Probe, written};
@@ -34,6 +37,12 @@ pub struct Config {
     pub workers: usize,
     /// Budget of the store in memory, in bytes.
     pub memory: u64,
+    /// The tier on disk, if there is one.
+    pub disk: Option<store::disk::Config>,
+    /// The tier that nodes share, if there is one.
+    pub shared: Option<store::shared::Config>,
+    /// Purging.
+    pub purge: Purge,
     /// What clients may cost.
     pub limits: Limits,
     /// Logs.
@@ -54,12 +63,17 @@ pub(super) fn build(
     let mut sink = Sink::new(faults);
     let limits = limits::build(written.limits.as_ref(), &mut sink);
     let memory = settings::memory(written.memory.as_ref(), flags, &mut sink);
+    let disk = tiers::disk(written.disk.as_ref(), &mut sink);
+    let shared = tiers::shared(written.shared.as_ref(), &mut sink);
+    let purge = purge::build(written, &mut sink);
     let workers = settings::workers(written.workers.as_ref(), flags, &mut sink);
     let admin = settings::admin(written, flags);
     let listeners = listen::build(written, flags, &mut sink);
     addresses::check(&listeners, written, admin, probe, &mut sink);
     let origins = origins::build(written, flags, &mut sink);
-    let routes = routes::build(written, &origins, memory, &mut sink);
+    // A body that is too large for memory may still be kept on disk.
+    let room = disk.as_ref().map_or(memory, |disk| memory.max(disk.size));
+    let routes = routes::build(written, &origins, room, &mut sink);
     let report = settings::report(written.report.as_ref(), &mut sink);
     if sink.any() {
         return None;
@@ -68,11 +82,16 @@ pub(super) fn build(
         .into_iter()
         .map(|(listener, _)| listener)
         .collect();
+    let refetch = purge.refresh;
+    let purging = purge.policy();
     Some(Config {
         listeners,
         admin,
         workers,
         memory,
+        disk,
+        shared,
+        purge,
         log: settings::log(written.log.as_ref(), flags),
         origins: origins.all(),
         site: Site {
@@ -83,7 +102,8 @@ pub(super) fn build(
             largest_request_body: limits.request_body,
             targets: settings::targets(written),
             most_variants: limits.variants,
-            refetch: None,
+            refetch,
+            purge: purging,
         },
         limits,
     })

@@ -14,13 +14,13 @@ use std::{collections::BTreeSet, ops::Range, sync::Arc};
 pub(super) fn build(
     written: &written::Config,
     origins: &Origins,
-    memory: u64,
+    room: u64,
     sink: &mut Sink<'_>,
 ) -> Vec<Route> {
     let none = Defaults::default();
     let defaults = written.defaults.as_ref().unwrap_or(&none);
     let mut routes: Vec<Route> = Vec::new();
-    policy::contradictions(defaults, memory, sink);
+    policy::contradictions(defaults, room, sink);
     policy::without_effect(defaults, sink);
     let mut everything: Option<String> = None;
     for (index, table) in written.route.iter().flatten().enumerate() {
@@ -40,7 +40,7 @@ pub(super) fn build(
             matcher = Matcher::default();
         }
         let own = table.value.policy(&none);
-        policy::contradictions(&own, memory, sink);
+        policy::contradictions(&own, room, sink);
         let merged = table.value.policy(defaults);
         policy::without_effect(&merged, sink);
         routes.extend(route(
@@ -49,7 +49,7 @@ pub(super) fn build(
             &merged,
             Some(&table.span),
             origins,
-            memory,
+            room,
             sink,
         ));
     }
@@ -61,7 +61,7 @@ pub(super) fn build(
             defaults,
             None,
             origins,
-            memory,
+            room,
             sink,
         ));
     }
@@ -74,11 +74,11 @@ fn route(
     policy: &Defaults,
     span: Option<&Range<usize>>,
     origins: &Origins,
-    memory: u64,
+    room: u64,
     sink: &mut Sink<'_>,
 ) -> Option<Route> {
     let origin = origin(policy.origin.as_ref(), span, origins, sink)?;
-    let policy: Arc<Policy> = Arc::new(policy::build(policy, origin, memory));
+    let policy: Arc<Policy> = Arc::new(policy::build(policy, origin, room));
     Some(Route {
         name,
         matcher,

@@ -8,8 +8,10 @@ mod listen;
 mod log;
 mod origin;
 mod policy;
+mod purge;
 mod report;
 mod tables;
+mod tiers;
 
 pub use limits::{Limits, Memory};
 pub use listen::{Certificate, Listen, Mode};
@@ -18,8 +20,10 @@ pub use origin::{
     Balance, Health, Origin, Passive, Protocol, Queue, Retry, Server, ServerTls, Timeouts,
 };
 pub use policy::{Defaults, Route};
+pub use purge::{Purge, Refresh, Secret};
 pub use report::Report;
 pub use tables::{Bypass, Edits, Key, SetCookie, Stale, TtlMode};
+pub use tiers::{Disk, Shared};
 
 use super::meant::Admin;
 use super::value::{At, Brief, Count, Many, Text, Token};
@@ -55,6 +59,12 @@ pub struct Config {
     pub targeted_fields: Option<Many<Text<HeaderName>>>,
     /// The store in memory.
     pub memory: Option<Memory>,
+    /// The store on disk.
+    pub disk: Option<At<Disk>>,
+    /// The store that several nodes share.
+    pub shared: Option<At<Shared>>,
+    /// Who may purge, and how purges last.
+    pub purge: Option<Purge>,
     /// What one client may cost.
     pub limits: Option<Limits>,
     /// What answers tell of how they were made.

@@ -46,6 +46,8 @@ impl Sums {
             (&names::FILLS, self.fills),
             (&names::FILLS_FAILED, self.fills_failed),
             (&names::INVALIDATIONS, self.invalidations),
+            (&names::PURGES, self.purges),
+            (&names::PURGES_DENIED, self.purges_denied),
             (&names::ORIGIN_ERRORS, self.origin_errors),
         ] {
             page.one(metric, value)?;

@@ -63,6 +63,10 @@ metrics! {
         [] "Bodies that were given up before they were whole";
     INVALIDATIONS = Counter "larder_invalidations"
         [] "Invalidations by unsafe requests (RFC 9111 section 4.4) and cache groups (RFC 9875)";
+    PURGES = Counter "larder_client_purges"
+        [] "Purges that clients asked for on a listener, with PURGE, BAN and the like";
+    PURGES_DENIED = Counter "larder_client_purges_denied"
+        [] "Such purges from clients that may not";
     ORIGIN_ERRORS = Counter "larder_origin_errors"
         [] "Fetches that brought no usable answer: refused, timed out, broken";
     ORIGIN_LATENCY = Histogram "larder_origin_latency_seconds"

@@ -25,6 +25,8 @@ pub(super) struct Sums {
     pub(super) fills: u64,
     pub(super) fills_failed: u64,
     pub(super) invalidations: u64,
+    pub(super) purges: u64,
+    pub(super) purges_denied: u64,
     pub(super) origin_errors: u64,
     /// One a bound, and one beyond.
     pub(super) origin_times: [u64; ORIGIN_TIME_BOUNDS_MS.len() + 1],
@@ -73,6 +75,8 @@ impl Sums {
             (&mut self.fills, &counters.fills),
             (&mut self.fills_failed, &counters.fills_failed),
             (&mut self.invalidations, &counters.invalidations),
+            (&mut self.purges, &counters.purges),
+            (&mut self.purges_denied, &counters.purges_denied),
             (&mut self.origin_errors, &counters.origin_errors),
             (&mut self.origin_time_sum_us, &counters.origin_time_sum_us),
             (&mut self.log_lost, &counters.log_lost),

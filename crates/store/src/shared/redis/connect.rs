@@ -2,8 +2,8 @@
 
 use crate::shared::remote::{Error, Kind};
 use redis::{
-    AsyncConnectionConfig, Client, Cmd, ConnectionAddr, ErrorKind, RedisConnectionInfo, RedisError,
-    ServerErrorKind, TlsMode, Value,
+    AsyncConnectionConfig, Client, Cmd, ConnectionAddr, ErrorKind, Pipeline, RedisConnectionInfo,
+    RedisError, ServerErrorKind, TlsMode, Value,
     aio::{ConnectionLike, MultiplexedConnection},
     cluster::ClusterClient,
     cluster_async::ClusterConnection,
@@ -117,6 +117,15 @@ impl Connection {
             Self::Cluster(connection) => connection.req_packed_command(command).await,
         };
         answered.and_then(Value::extract_error).map_err(error)
+    }
+
+    /// Several commands of which all take effect or none; as [`ask`](Self::ask).
+    pub(crate) async fn all(&mut self, commands: &Pipeline) -> Result<(), Error> {
+        let done = match self {
+            Self::One(connection) => commands.exec_async(connection).await,
+            Self::Cluster(connection) => commands.exec_async(connection).await,
+        };
+        done.map_err(error)
     }
 }
 

@@ -1,4 +1,5 @@
-//! Hit-for-miss: keys whose answers were lately not reusable, so that requests for them do not queue behind each other.
+//! Keys of which something was lately learnt: hit-for-miss (their answers were not reusable, so that requests for them do not
+//! queue behind each other), and large bodies that were asked for once.
 //!
 //! A fixed table without locks. A slot holds the upper bits of a key's hash and the second until which it counts. Keys
 //! that fall on one slot replace each other: forgetting only costs a collapse that was in vain.
@@ -11,38 +12,38 @@ use std::{
 
 /// Slots; half a megabyte in all.
 const SLOTS: usize = 1 << 16;
-/// How long a key stays known, in seconds.
-const SECONDS: u64 = 10;
 /// Bits of a slot that hold the second.
 const TIME_BITS: u32 = 32;
 
 /// The table. Shared by all workers.
 #[derive(Debug)]
-pub struct HitForMiss {
+pub struct RecentKeys {
+    /// How long a key stays known.
+    seconds: u64,
     slots: Box<[AtomicU64]>,
     hasher: RandomState,
 }
 
-impl Default for HitForMiss {
-    fn default() -> Self {
+impl RecentKeys {
+    /// An empty table in which keys stay known for so many seconds.
+    pub fn lasting(seconds: u64) -> Self {
         Self {
+            seconds,
             slots: (0..SLOTS).map(|_| AtomicU64::new(0)).collect(),
             hasher: RandomState::new(),
         }
     }
-}
 
-impl HitForMiss {
     /// Remembers `key` for a while.
     pub fn remember(&self, key: &[u8], now: Time) {
         let (slot, mark) = self.place(key);
         slot.store(
-            mark | (now.as_secs() + SECONDS) & u64::from(u32::MAX),
+            mark | (now.as_secs() + self.seconds) & u64::from(u32::MAX),
             Relaxed,
         );
     }
 
-    /// Forgets `key`: its answers are reusable after all.
+    /// Forgets `key`.
     pub fn forget(&self, key: &[u8]) {
         let (slot, mark) = self.place(key);
         let held = slot.load(Relaxed);
@@ -72,9 +73,11 @@ impl HitForMiss {
 mod tests {
     use super::*;
 
+    const SECONDS: u64 = 10;
+
     #[test]
     fn a_key_is_known_for_a_while_and_no_longer() {
-        let table = HitForMiss::default();
+        let table = RecentKeys::lasting(SECONDS);
         let now = Time::from_secs(1_000_000);
         table.remember(b"k", now);
         assert!(table.knows(b"k", Time::from_secs(1_000_000 + SECONDS - 1)));
@@ -88,7 +91,7 @@ mod tests {
 
     #[test]
     fn keys_of_one_slot_replace_each_other_and_are_never_mixed_up() {
-        let table = HitForMiss::default();
+        let table = RecentKeys::lasting(SECONDS);
         let now = Time::from_secs(1_000_000);
         let slot = |key: &[u8]| std::ptr::from_ref(table.place(key).0);
         let other = (0..1_u64 << 24)

@@ -1,0 +1,110 @@
+//! The admin API as an `OpenAPI` 3.1 document: paths by hand, schemas from the types that are read and written.
+
+use super::{Answer, Written, purge};
+use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
+use serde_json::{Value, json};
+
+/// The document.
+pub(super) fn document() -> Value {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.definitions_path = "/components/schemas".into();
+        settings.meta_schema = None;
+    });
+    let mut schemas = settings.into_generator();
+    let paths = paths(&mut schemas);
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Larder's admin API",
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": "For the operator, on an address of its own. It answers to an IP address or localhost only.",
+        },
+        "servers": [{ "url": "http://127.0.0.1:9180" }],
+        "paths": paths,
+        "components": { "schemas": schemas.take_definitions(true) },
+    })
+}
+
+fn paths(schemas: &mut SchemaGenerator) -> Value {
+    json!({
+        "/": { "get": text("What there is, for people who look", "text/plain") },
+        "/metrics": { "get": text("Figures for Prometheus", "application/openmetrics-text") },
+        "/healthz": { "get": text("200 while the process lives", "text/plain") },
+        "/readyz": { "get": {
+            "summary": "Whether requests are welcome",
+            "responses": {
+                "200": { "description": "They are", "content": { "text/plain": { "schema": { "type": "string" } } } },
+                "503": told::<Written>("Starting or draining", schemas),
+            },
+        } },
+        "/explain": { "get": explain(schemas) },
+        "/purge": { "post": purge(schemas) },
+        "/openapi.json": { "get": {
+            "summary": "This document",
+            "responses": {
+                "200": { "description": "It", "content": { "application/json": { "schema": { "type": "object" } } } },
+            },
+        } },
+    })
+}
+
+/// An operation that answers with text, whatever happens.
+fn text(summary: &str, kind: &str) -> Value {
+    let content = json!({ kind: { "schema": { "type": "string" } } });
+    json!({ "summary": summary, "responses": { "200": { "description": summary, "content": content } } })
+}
+
+fn explain(schemas: &mut SchemaGenerator) -> Value {
+    json!({
+        "summary": "Why a URL is or is not answered from the store",
+        "parameters": [
+            {
+                "name": "url", "in": "query", "required": true, "schema": { "type": "string" },
+                "description": "The URL, whole, as a client would ask for it",
+            },
+            {
+                "name": "header", "in": "query", "explode": true,
+                "schema": { "type": "array", "items": { "type": "string" } },
+                "description": "A header field of the request, as `Name: value`",
+            },
+        ],
+        "responses": {
+            "200": told::<Answer>("The explanation", schemas),
+            "400": told::<Written>("No URL, or a field that is none", schemas),
+        },
+    })
+}
+
+fn purge(schemas: &mut SchemaGenerator) -> Value {
+    let request = schemas.subschema_for::<purge::Request>();
+    json!({
+        "summary": "Forget what is named: all of it, or on an error nothing",
+        "description": "When this is answered, no request that begins later gets what was purged, from any tier of this node.",
+        "requestBody": {
+            "required": true,
+            "content": { "application/json": {
+                "schema": request,
+                "examples": {
+                    "url": { "value": { "url": "http://example.com/page" } },
+                    "tags": { "value": { "tags": ["p-12", "home"], "soft": true } },
+                    "everywhere": { "value": { "prefix": "http://example.com/news/", "wait": "10s" } },
+                },
+            } },
+        },
+        "responses": {
+            "200": told::<purge::Answer>("Purged", schemas),
+            "400": told::<Written>("Not a purge: no JSON, an unknown field, a malformed URL or expression, nothing named or several things", schemas),
+            "408": told::<Written>("The body did not come in time", schemas),
+            "413": told::<Written>("The body is larger than 1 MiB", schemas),
+            "415": told::<Written>("Not sent as application/json", schemas),
+            "500": told::<Written>("Purged, but it would be forgotten at a restart", schemas),
+            "503": told::<Written>("Nothing was purged; worth trying again after Retry-After", schemas),
+        },
+    })
+}
+
+/// An answer in JSON.
+fn told<T: JsonSchema>(description: &str, schemas: &mut SchemaGenerator) -> Value {
+    let schema = schemas.subschema_for::<T>();
+    json!({ "description": description, "content": { "application/json": { "schema": schema } } })
+}

@@ -1,0 +1,98 @@
+//! `POST /purge`: what is to be forgotten, in JSON, and what that came to.
+//!
+//! A page in a browser cannot purge: it may send JSON elsewhere only after asking (CORS), and is never told that it may.
+
+mod request;
+mod understood;
+
+pub use request::{Bad, LONGEST_WAIT, Request, USUAL_WAIT, Wait};
+pub use understood::{Answer, Understood};
+
+use super::{Refusal, State};
+use axum::{
+    Json,
+    body::{Body, Bytes},
+    extract::State as Shared,
+    http::{HeaderMap, StatusCode, header},
+};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use std::{sync::Arc, time::Duration};
+use store::PurgeError;
+use tokio::time::timeout;
+
+/// Largest body of a request, in bytes: some ten thousand long tags.
+pub const LARGEST: usize = 1 << 20;
+
+/// How long a body may take to come whole.
+const READ: Duration = Duration::from_secs(10);
+
+/// When it is worth trying again, in seconds.
+const AGAIN: u32 = 2;
+
+/// Purges what the request names.
+pub(super) async fn purge(
+    Shared(state): Shared<Arc<State>>,
+    fields: HeaderMap,
+    body: Body,
+) -> Result<Json<Answer>, Refusal> {
+    if !is_json(&fields) {
+        let what = "a purge is JSON: send it with Content-Type: application/json";
+        return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, what));
+    }
+    let body = read(body).await?;
+    let request = Request::read(&body).map_err(bad)?;
+    let wait = request.wait().map_err(bad)?;
+    let purges = request.purges(&state.cache.site.load()).map_err(bad)?;
+    let purged = Understood::of(&purges);
+    let soft = purges.iter().all(|purge| purge.soft);
+    let answer = match request.relay {
+        Some(false) => state.cache.purge_here(purges).await,
+        Some(true) | None => state.cache.purge(purges, wait).await,
+    };
+    let answer = answer.map_err(|error| refusal(&error))?;
+    Ok(Json(Answer {
+        purged,
+        soft,
+        touched: answer.touched,
+        sequence: answer.sequence,
+        behind: answer.behind,
+    }))
+}
+
+fn is_json(fields: &HeaderMap) -> bool {
+    let value = fields.get(header::CONTENT_TYPE);
+    let text = value.and_then(|value| value.to_str().ok());
+    let kind = text.and_then(|text| text.split(';').next());
+    kind.is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
+}
+
+async fn read(body: Body) -> Result<Bytes, Refusal> {
+    let read = timeout(READ, Limited::new(body, LARGEST).collect());
+    let Ok(read) = read.await else {
+        let what = "the body did not come whole in time";
+        return Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, what));
+    };
+    read.map(|read| read.to_bytes()).map_err(|error| {
+        if error.is::<LengthLimitError>() {
+            let what = format!("more than {LARGEST} bytes: purge in several requests");
+            Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, what)
+        } else {
+            Refusal::new(StatusCode::BAD_REQUEST, "the body broke off")
+        }
+    })
+}
+
+#[allow(clippy::needless_pass_by_value, reason = "an adaptor for map_err")]
+fn bad(bad: Bad) -> Refusal {
+    Refusal::new(StatusCode::BAD_REQUEST, bad.to_string())
+}
+
+fn refusal(error: &PurgeError) -> Refusal {
+    let what = error.to_string();
+    match error {
+        PurgeError::TooMany(_) | PurgeError::Unreachable(_) => {
+            Refusal::new(StatusCode::SERVICE_UNAVAILABLE, what).again_in(AGAIN)
+        }
+        PurgeError::NotDurable(_) => Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, what),
+    }
+}

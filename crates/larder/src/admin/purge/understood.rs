@@ -1,0 +1,86 @@
+//! What `POST /purge` answers.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use store::purge::{On, Purge, What};
+
+/// What a purge came to.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[schemars(rename = "PurgeAnswer")]
+pub struct Answer {
+    /// What was understood, as stored responses are known.
+    pub purged: Understood,
+    /// Stale from now on instead of gone.
+    pub soft: bool,
+    /// Stored responses that it touched on this node.
+    pub touched: u64,
+    /// Its number in this node's log of purges.
+    pub sequence: u64,
+    /// Nodes that had not applied it when the wait was over; not there where nobody waited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<String>")]
+    pub behind: Option<Vec<String>>,
+}
+
+/// What was understood: one of these.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+pub struct Understood {
+    /// URLs over both schemes, in each form in which routes key them. Without a host where hosts are not kept apart.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub urls: Vec<String>,
+    /// Beginnings of URLs: of one host with it, of every host without.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub prefixes: Vec<String>,
+    /// Tags.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    /// Hosts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<String>,
+    /// Regular expressions, after what they are held against.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub patterns: Vec<String>,
+    /// Everything.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub everything: bool,
+}
+
+impl Understood {
+    /// What `purges` cover.
+    pub fn of(purges: &[Purge]) -> Self {
+        let mut all = Self::default();
+        for purge in purges {
+            all.add(&purge.what);
+        }
+        all
+    }
+
+    fn add(&mut self, what: &What) {
+        match what {
+            What::Url(urls) => self.urls.extend_from_slice(urls),
+            What::Prefix { host: None, path } => self.prefixes.push(path.clone()),
+            What::Prefix {
+                host: Some(host),
+                path,
+            } => self.prefixes.push(format!("//{host}{path}")),
+            What::Tags(tags) => self.tags.extend_from_slice(tags),
+            What::Host(host) => self.hosts.push(host.clone()),
+            What::Pattern(pattern) => {
+                let shown = |(on, text)| format!("{} ~ {text}", subject(on));
+                self.patterns.extend(pattern.expressions().map(shown));
+            }
+            What::Everything => self.everything = true,
+        }
+    }
+}
+
+const fn subject(on: On) -> &'static str {
+    match on {
+        On::Url => "url",
+        On::Host => "host",
+        On::Target => "target",
+        On::ContentType => "content-type",
+        On::Tags => "tags",
+    }
+}

@@ -1,0 +1,194 @@
+//! `larder purge`: has a running Larder forget something.
+
+use crate::{
+    admin::{
+        Written,
+        purge::{Answer, Request, Wait},
+    },
+    cli::Ending,
+    client::{self, Client},
+    config::value::{Word, Wrong},
+};
+use clap::Args;
+use std::{
+    io::{self, Write},
+    net::SocketAddr,
+    time::Duration,
+};
+
+/// What `larder purge` is told.
+#[derive(Args, Clone, Debug)]
+#[group(skip)]
+pub struct Purge {
+    #[command(flatten)]
+    what: What,
+    /// Stale from now on instead of gone: stale-while-revalidate and stale-if-error still work
+    #[arg(long)]
+    soft: bool,
+    /// Return when all nodes have applied it, or fail after this time [default without a value: 10s]
+    #[arg(long, value_name = "DURATION", num_args = 0..=1, require_equals = true, default_missing_value = "10s", value_parser = duration)]
+    wait: Option<Duration>,
+    /// The admin address of the running Larder
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:9180")]
+    admin: SocketAddr,
+    /// Print the answer as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What is to be forgotten: one of these.
+#[derive(Args, Clone, Debug)]
+#[group(required = true, multiple = false)]
+struct What {
+    /// One URL with all its variants
+    url: Option<String>,
+    /// Everything whose URL begins so: http://host/path, or /path for every host
+    #[arg(long, value_name = "URL|PATH")]
+    prefix: Option<String>,
+    /// Everything that carries this tag; may be repeated
+    #[arg(long, value_name = "TAG")]
+    tag: Vec<String>,
+    /// Everything of one host
+    #[arg(long)]
+    host: Option<String>,
+    /// Everything whose URL has a match of this regular expression
+    #[arg(long)]
+    regex: Option<String>,
+    /// Everything
+    #[arg(long)]
+    all: bool,
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    Duration::parse(text).map_err(|Wrong { what, .. }| what)
+}
+
+/// Asks the admin API, and says on `out` what was purged. Where nothing was, or not everywhere, `err` says why.
+///
+/// # Errors
+/// The output's.
+pub fn run(purge: Purge, out: &mut impl Write, err: &mut impl Write) -> io::Result<Ending> {
+    let (admin, json) = (purge.admin, purge.json);
+    let patience = client::ANSWER + purge.wait.unwrap_or_default();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let answer = match runtime.block_on(ask(admin, &request(purge), patience)) {
+        Ok(answer) => answer,
+        Err(what) => {
+            writeln!(err, "larder: {what}")?;
+            return Ok(Ending::Refused);
+        }
+    };
+    if json {
+        writeln!(out, "{}", serde_json::to_string(&answer)?)?;
+    } else {
+        tell(&answer, out)?;
+    }
+    let behind = answer.behind.unwrap_or_default();
+    if behind.is_empty() {
+        return Ok(Ending::Done);
+    }
+    let list = behind.join(", ");
+    writeln!(err, "larder: not yet applied by {list}")?;
+    Ok(Ending::Refused)
+}
+
+fn request(purge: Purge) -> Request {
+    let What {
+        url,
+        prefix,
+        tag,
+        host,
+        regex,
+        all,
+    } = purge.what;
+    // As with `larder explain`, what has no scheme is taken for `http`.
+    let whole = |text: String| {
+        if text.contains("://") {
+            text
+        } else {
+            format!("http://{text}")
+        }
+    };
+    Request {
+        url: url.map(whole),
+        prefix: prefix.map(|text| {
+            if text.starts_with('/') {
+                text
+            } else {
+                whole(text)
+            }
+        }),
+        tags: (!tag.is_empty()).then_some(tag),
+        host,
+        regex,
+        everything: all,
+        soft: purge.soft,
+        wait: purge.wait.map(Wait::For),
+        ..Request::default()
+    }
+}
+
+/// The answer, or what to tell the person instead.
+async fn ask(admin: SocketAddr, request: &Request, patience: Duration) -> Result<Answer, String> {
+    let failed = |error: client::Error| {
+        format!(
+            "no running Larder answers on {admin}: {error}; name its admin address with --admin"
+        )
+    };
+    let body = serde_json::to_vec(request).map_err(|error| error.to_string())?;
+    let mut client = Client::connect(admin).await.map_err(failed)?;
+    let sent = client.post("/purge", body.into(), patience).await;
+    let response = sent.map_err(|error| match error {
+        client::Error::Time => {
+            format!("{admin} has not said in time that it has purged: it may have, or not")
+        }
+        error => failed(error),
+    })?;
+    let (status, body) = (response.status(), response.body());
+    if status.is_success()
+        && let Ok(answer) = serde_json::from_slice(body)
+    {
+        return Ok(answer);
+    }
+    match serde_json::from_slice::<Written>(body) {
+        Ok(refusal) => Err(refusal.error),
+        Err(_) => Err(format!(
+            "what answers on {admin} is not Larder's admin API (status {status})"
+        )),
+    }
+}
+
+fn tell(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
+    let purged = &answer.purged;
+    for (what, list) in [
+        ("URL", &purged.urls),
+        ("everything under", &purged.prefixes),
+        ("tag", &purged.tags),
+        ("host", &purged.hosts),
+        ("everything that matches", &purged.patterns),
+    ] {
+        for one in list {
+            writeln!(out, "{what} {one}")?;
+        }
+    }
+    if purged.everything {
+        writeln!(out, "everything")?;
+    }
+    let how = if answer.soft {
+        "softly purged"
+    } else {
+        "purged"
+    };
+    let responses = match answer.touched {
+        1 => "1 stored response".to_owned(),
+        several => format!("{several} stored responses"),
+    };
+    let sequence = answer.sequence;
+    writeln!(out, "{how}: {responses} here, sequence {sequence}")?;
+    if answer.behind.as_ref().is_some_and(Vec::is_empty) {
+        writeln!(out, "applied by all nodes")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,181 @@
+//! Who may purge, and how purges last.
+
+use super::{Sink, settings::values};
+use crate::config::{
+    Fault,
+    value::{At, PathStart, PeerUrl, SharedUrl, TagField, Text},
+    written,
+};
+use http::{HeaderName, HeaderValue};
+use ipnet::{IpNet, Ipv4Net, Ipv6Net};
+use proxy::policy::{Missed, PurgePolicy, Refetch};
+use std::{
+    net::{Ipv4Addr, Ipv6Addr},
+    path::PathBuf,
+};
+
+/// Secrets may be tried as fast as the network allows.
+const SHORTEST_SECRET: usize = 8;
+
+/// Purging.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Purge {
+    /// Clients that may purge on the listeners.
+    pub allow: Vec<IpNet>,
+    /// A field that lets its sender purge, whoever it is.
+    pub secret: Option<(HeaderName, HeaderValue)>,
+    /// Directory in which purges are remembered; `None`: that of the disk tier, or nowhere.
+    pub log: Option<PathBuf>,
+    /// Whether purges are acknowledged only when they would survive a power loss.
+    pub durable: bool,
+    /// Fields with tags that clients get to see.
+    pub pass_tags: Vec<HeaderName>,
+    /// `GET` of a path that begins so purges what follows.
+    pub get_prefix: Option<String>,
+    /// For clients that purge one URL of which nothing was stored.
+    pub missed: Missed,
+    /// What is fetched again after a soft purge; `None`: nothing.
+    pub refresh: Option<Refetch>,
+    /// Admin addresses of the nodes that purges are sent on to.
+    pub peers: Vec<PeerUrl>,
+}
+
+impl Purge {
+    /// What the walk asks of it.
+    pub(super) fn policy(&self) -> PurgePolicy {
+        PurgePolicy {
+            allow: self.allow.clone(),
+            secret: self.secret.clone(),
+            pass_tags: self.pass_tags.clone(),
+            missed: self.missed,
+            get_prefix: self.get_prefix.clone(),
+            souin: None,
+        }
+    }
+}
+
+pub(super) fn build(written: &written::Config, sink: &mut Sink<'_>) -> Purge {
+    let none = written::Purge::default();
+    let table = written.purge.as_ref().unwrap_or(&none);
+    lasting(table, written.disk.is_some(), sink);
+    peers(table, written.shared.as_ref(), sink);
+    Purge {
+        allow: table
+            .allow
+            .as_ref()
+            .map_or_else(loopback, |list| values(Some(list))),
+        secret: table
+            .secret
+            .as_ref()
+            .and_then(|secret| self::secret(secret, sink)),
+        log: table.log.as_ref().map(|log| log.value.clone()),
+        durable: table.durable.as_ref().is_none_or(|durable| durable.value),
+        pass_tags: match &table.pass_tags {
+            Some(list) => values(Some(list))
+                .into_iter()
+                .map(|TagField(name)| name)
+                .collect(),
+            None => vec![HeaderName::from_static("cache-groups")],
+        },
+        get_prefix: table.get_prefix.as_ref().map(|text| {
+            let PathStart(start) = &text.value;
+            start.clone()
+        }),
+        missed: missed(table, sink),
+        refresh: table
+            .refresh
+            .as_ref()
+            .map(|refresh| self::refresh(refresh, sink)),
+        peers: values(table.peers.as_ref()),
+    }
+}
+
+fn loopback() -> Vec<IpNet> {
+    let [v4, v6] = [
+        Ipv4Net::new(Ipv4Addr::new(127, 0, 0, 0), 8).map(IpNet::V4),
+        Ipv6Net::new(Ipv6Addr::LOCALHOST, 128).map(IpNet::V6),
+    ];
+    [v4, v6].into_iter().flatten().collect()
+}
+
+fn lasting(table: &written::Purge, has_disk: bool, sink: &mut Sink<'_>) {
+    if let Some(log) = &table.log
+        && log.value.as_os_str().is_empty()
+    {
+        sink.push(
+            Fault::at(&log.span, "the path is empty").instead("write `log = \"/var/lib/larder\"`"),
+        );
+    }
+    if let (Some(durable), None, false) = (&table.durable, &table.log, has_disk) {
+        sink.missing(
+            Fault::at(
+                &durable.span,
+                "`durable` has no effect: purges are kept nowhere",
+            )
+            .instead("add `log = \"/var/lib/larder\"` or a table `[disk]`"),
+        );
+    }
+}
+
+fn peers(table: &written::Purge, shared: Option<&At<written::Shared>>, sink: &mut Sink<'_>) {
+    let url = shared.and_then(|shared| shared.value.url.as_ref());
+    let Some(url) = url.filter(|url| SharedUrl::carries_purges(&url.value)) else {
+        return;
+    };
+    if let Some(peers) = &table.peers {
+        let what = format!(
+            "nodes hear of purges by {}: `peers` has no effect",
+            url.value.shown()
+        );
+        sink.push(Fault::at(&peers.span, what).instead("leave `peers` out"));
+    }
+}
+
+fn secret(written: &At<written::Secret>, sink: &mut Sink<'_>) -> Option<(HeaderName, HeaderValue)> {
+    let At { value, span } = written;
+    let (Some(header), Some(Text { value, span })) = (&value.header, &value.value) else {
+        sink.missing(
+            Fault::at(span, "a secret has a `header` and a `value`")
+                .instead("write `secret = { header = \"X-Purge-Key\", value = \"…\" }`"),
+        );
+        return None;
+    };
+    if value.len() < SHORTEST_SECRET {
+        sink.push(
+            Fault::at(span, "the secret is too easily guessed").instead(format!(
+                "at least {SHORTEST_SECRET} characters, chosen at random"
+            )),
+        );
+    }
+    let mut value = value.clone();
+    // So that no log shows it.
+    value.set_sensitive(true);
+    Some((header.value.clone(), value))
+}
+
+fn missed(table: &written::Purge, sink: &mut Sink<'_>) -> Missed {
+    let Some(At { value, span }) = &table.miss_status else {
+        return Missed::Ok;
+    };
+    match value.0 {
+        404 => Missed::NotFound,
+        412 => Missed::PreconditionFailed,
+        200 => Missed::Ok,
+        other => {
+            let what = format!("no purge client understands {other}: only 200, 404 or 412");
+            sink.push(Fault::at(span, what).instead("write `miss_status = 200`"));
+            Missed::Ok
+        }
+    }
+}
+
+fn refresh(written: &written::Refresh, sink: &mut Sink<'_>) -> Refetch {
+    let most = sink.at_least(1, "most", written.most.as_ref(), 100);
+    if let Some(At { span, .. }) = written.most.as_ref().filter(|most| most.value.0 > 1000) {
+        sink.push(Fault::at(span, "`most` is at most 1000").instead("write `most = 1000`"));
+    }
+    Refetch {
+        most: most as usize,
+        rate: sink.at_least(1, "rate", written.rate.as_ref(), 10),
+    }
+}

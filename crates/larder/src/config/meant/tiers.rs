@@ -1,0 +1,134 @@
+//! The tiers below memory.
+
+use super::Sink;
+use crate::config::{
+    Fault,
+    value::{At, SharedUrl, Size, Text, Token},
+    written,
+};
+use std::{fs, time::Duration};
+use store::{disk, shared};
+
+/// Below this the disk tier is of no use.
+const LEAST_DISK: u64 = 64 << 20;
+const DEFAULT_DISK: u64 = 10 << 30;
+const DEFAULT_TIMEOUT: Duration = Duration::from_millis(50);
+const DEFAULT_MAX_TTL: Duration = Duration::from_hours(24);
+const DEFAULT_LARGEST_SHARED: u64 = 8 << 20;
+const DEFAULT_LEASE: Duration = Duration::from_secs(5);
+const DEFAULT_TRUST: Duration = Duration::from_secs(10);
+
+pub(super) fn disk(
+    written: Option<&At<written::Disk>>,
+    sink: &mut Sink<'_>,
+) -> Option<disk::Config> {
+    let At { value, span } = written?;
+    let Some(path) = &value.path else {
+        sink.missing(
+            Fault::at(span, "the store on disk has no directory")
+                .instead("add `path = \"/var/cache/larder\"`"),
+        );
+        return None;
+    };
+    if path.value.as_os_str().is_empty() {
+        sink.push(
+            Fault::at(&path.span, "the path is empty")
+                .instead("write `path = \"/var/cache/larder\"`"),
+        );
+    }
+    let size = value.size.as_ref();
+    if let Some(size) = size
+        && size.value.0 < LEAST_DISK
+    {
+        sink.push(
+            Fault::at(&size.span, "the store on disk needs at least 64 MiB")
+                .instead("write `size = \"10GiB\"`"),
+        );
+    }
+    let rate = value.write_rate.as_ref();
+    if let Some(rate) = rate
+        && rate.value.0 == 0
+    {
+        sink.push(
+            Fault::at(&rate.span, "nothing could ever be written")
+                .instead("leave `write_rate` out for no limit"),
+        );
+    }
+    Some(disk::Config {
+        path: path.value.clone(),
+        size: size.map_or(DEFAULT_DISK, |size| size.value.0),
+        write_rate: rate.map(|rate| rate.value.0),
+    })
+}
+
+pub(super) fn shared(
+    written: Option<&At<written::Shared>>,
+    sink: &mut Sink<'_>,
+) -> Option<shared::Config> {
+    let At { value, span } = written?;
+    let Some(Text {
+        value: SharedUrl(url),
+        ..
+    }) = &value.url
+    else {
+        sink.missing(
+            Fault::at(span, "the shared store has no address")
+                .instead("add `url = \"redis://127.0.0.1:6379\"`"),
+        );
+        return None;
+    };
+    let mut time =
+        |key, text: &Option<Text<Duration>>, usual| lasting(key, text.as_ref(), usual, sink);
+    let timeout = time("timeout", &value.timeout, DEFAULT_TIMEOUT);
+    let max_ttl = time("max_ttl", &value.max_ttl, DEFAULT_MAX_TTL);
+    let lease = time("lease", &value.lease, DEFAULT_LEASE);
+    let trust = time("trust", &value.trust, DEFAULT_TRUST);
+    let largest = value.largest_body.as_ref();
+    let name = |text: &Option<Text<Token>>| text.as_ref().map(|text| text.value.0.clone());
+    Some(shared::Config {
+        url: url.clone(),
+        timeout,
+        max_ttl,
+        largest_body: largest.map_or(
+            DEFAULT_LARGEST_SHARED,
+            |Text {
+                 value: Size(size), ..
+             }| *size,
+        ),
+        lease,
+        prefix: name(&value.prefix).unwrap_or_else(|| "larder".to_owned()),
+        trust,
+        node: name(&value.node).unwrap_or_else(host_name),
+    })
+}
+
+/// A time that must not be nothing.
+fn lasting(
+    key: &str,
+    written: Option<&Text<Duration>>,
+    usual: Duration,
+    sink: &mut Sink<'_>,
+) -> Duration {
+    let Some(Text { value, span }) = written else {
+        return usual;
+    };
+    if value.is_zero() {
+        let usual = humantime::format_duration(usual)
+            .to_string()
+            .replace(' ', "");
+        sink.push(
+            Fault::at(span, format!("`{key}` cannot be nothing"))
+                .instead(format!("write `{key} = \"{usual}\"`")),
+        );
+    }
+    *value
+}
+
+/// What the kernel calls this host.
+fn host_name() -> String {
+    let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    match name.trim() {
+        "" => "larder".to_owned(),
+        name => name.to_owned(),
+    }
+}

@@ -1,0 +1,83 @@
+//! Words of purging: fields with tags, beginnings of paths.
+
+use super::{Word, Wrong};
+use http::HeaderName;
+
+/// A field of responses whose members are tags.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TagField(pub HeaderName);
+
+/// Fields that applications write tags into.
+const TAG_FIELDS: &[&str] = &[
+    "Surrogate-Key",
+    "Cache-Tag",
+    "Edge-Cache-Tag",
+    "Cache-Tags",
+    "X-Cache-Tags",
+    "xkey",
+    "X-Magento-Tags",
+    "Cache-Groups",
+];
+
+impl Word for TagField {
+    const WHAT: &'static str = "a field with tags";
+    const EXAMPLES: &'static [&'static str] = TAG_FIELDS;
+
+    fn parse(text: &str) -> Result<Self, Wrong> {
+        let known = TAG_FIELDS
+            .iter()
+            .any(|known| known.eq_ignore_ascii_case(text));
+        if !known {
+            let what = format!(
+                "tags are not read from `{text}`, only from {}",
+                TAG_FIELDS.join(", ")
+            );
+            return Err(Wrong::new(what).instead(TAG_FIELDS[0]));
+        }
+        HeaderName::parse(text).map(Self)
+    }
+}
+
+/// What a path begins with: `/purge`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PathStart(pub String);
+
+impl Word for PathStart {
+    const WHAT: &'static str = "the beginning of a path";
+    const EXAMPLES: &'static [&'static str] = &["/purge"];
+
+    fn parse(text: &str) -> Result<Self, Wrong> {
+        let bare = text.trim_matches('/');
+        let good = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte);
+        if bare.is_empty() || !bare.bytes().all(good) {
+            return Err(Wrong::new(format!("`{text}` is not {}", Self::WHAT)).instead("/purge"));
+        }
+        if text != format!("/{bare}") {
+            let what = "it begins with `/` and ends without one";
+            return Err(Wrong::new(what).instead(format!("/{bare}")));
+        }
+        Ok(Self(text.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_purging() {
+        assert_eq!(TagField::parse("XKEY").unwrap().0, "xkey");
+        TagField::parse("X-Tags").unwrap_err();
+        assert_eq!(PathStart::parse("/a/b").unwrap().0, "/a/b");
+        for (text, instead) in [
+            ("purge", "\"/purge\""),
+            ("/clear/", "\"/clear\""),
+            ("/", "\"/purge\""),
+            ("/a b", "\"/purge\""),
+            ("", "\"/purge\""),
+        ] {
+            let wrong = PathStart::parse(text).unwrap_err();
+            assert_eq!(wrong.instead.as_deref(), Some(instead), "{text}: {wrong}");
+        }
+    }
+}

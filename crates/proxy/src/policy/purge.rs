@@ -1,0 +1,177 @@
+//! The site's say on purging over the listeners that serve everybody.
+
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use ipnet::{IpNet, Ipv4Net, Ipv6Net};
+use std::{
+    hint::black_box,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr},
+};
+
+/// Who may purge, and what the clients in use expect. With neither networks nor a secret nobody may.
+#[derive(Debug, Clone)]
+pub struct PurgePolicy {
+    /// Networks whose peers may purge.
+    pub allow: Vec<IpNet>,
+    /// A field, and the value with which whoever sends it may purge. It never goes to an origin.
+    pub secret: Option<(HeaderName, HeaderValue)>,
+    /// Fields with tags that clients get as well; the others speak to caches alone.
+    pub pass_tags: Vec<HeaderName>,
+    /// The answer to the purge of a URL of which nothing was stored.
+    pub missed: Missed,
+    /// `GET <prefix><path>` purges the path, as nginx's `cache_purge` does. The application loses these paths.
+    pub get_prefix: Option<String>,
+    /// Where Souin's API is, e.g. `/souin-api/souin`. The application loses these paths.
+    pub souin: Option<String>,
+}
+
+/// What answers the purge of a URL of which nothing was stored. Most clients take anything but 200 for a failure.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Missed {
+    /// 200, as any other purge.
+    #[default]
+    Ok,
+    /// 404, as `ngx_cache_purge` where `cache_purge_legacy_status` is off.
+    NotFound,
+    /// 412, as `ngx_cache_purge` where nothing is said.
+    PreconditionFailed,
+}
+
+impl Missed {
+    /// The status sent.
+    pub const fn status(self) -> StatusCode {
+        match self {
+            Self::Ok => StatusCode::OK,
+            Self::NotFound => StatusCode::NOT_FOUND,
+            Self::PreconditionFailed => StatusCode::PRECONDITION_FAILED,
+        }
+    }
+}
+
+impl Default for PurgePolicy {
+    /// This machine may purge.
+    fn default() -> Self {
+        Self {
+            allow: vec![
+                Ipv4Net::new_assert(Ipv4Addr::new(127, 0, 0, 0), 8).into(),
+                Ipv6Net::new_assert(Ipv6Addr::LOCALHOST, 128).into(),
+            ],
+            secret: None,
+            pass_tags: Vec::new(),
+            missed: Missed::default(),
+            get_prefix: None,
+            souin: None,
+        }
+    }
+}
+
+/// Fields with which a proxy tells that it asks for somebody else.
+static FORWARDED: [HeaderName; 3] = [
+    HeaderName::from_static("x-forwarded-for"),
+    header::FORWARDED,
+    header::VIA,
+];
+
+impl PurgePolicy {
+    /// Whether this peer's request may purge. A request that came through a proxy is not its peer's own: then the networks,
+    /// among them this machine where a TLS proxy may run, do not count, and nothing but the secret does. A peer on a Unix
+    /// socket (`None`) is in no network.
+    pub fn admits(&self, peer: Option<IpAddr>, fields: &HeaderMap) -> bool {
+        let near = peer.is_some_and(|peer| {
+            let peer = peer.to_canonical();
+            self.allow.iter().any(|net| net.contains(&peer))
+        });
+        (near && !FORWARDED.iter().any(|name| fields.contains_key(name)))
+            || self.knows_secret(fields)
+    }
+
+    fn knows_secret(&self, fields: &HeaderMap) -> bool {
+        let Some((name, secret)) = &self.secret else {
+            return false;
+        };
+        let mut lines = fields.get_all(name).iter();
+        lines.any(|line| same(line.as_bytes(), secret.as_bytes()))
+    }
+}
+
+/// Whether two values are the same, in a time that tells nothing of where they differ.
+fn same(given: &[u8], secret: &[u8]) -> bool {
+    let mut difference = given.len() ^ secret.len();
+    for (index, byte) in given.iter().enumerate() {
+        let other = secret.get(index).copied().unwrap_or_default();
+        difference = black_box(difference | usize::from(byte ^ other));
+    }
+    difference == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fields(lines: &[(&'static str, &'static str)]) -> HeaderMap {
+        let lines = lines.iter();
+        lines
+            .map(|(name, value)| {
+                (
+                    HeaderName::from_static(name),
+                    HeaderValue::from_static(value),
+                )
+            })
+            .collect()
+    }
+
+    #[test]
+    fn near_peers_and_those_who_know_the_secret_may() {
+        let mut policy = PurgePolicy {
+            secret: Some((
+                HeaderName::from_static("x-purge-key"),
+                HeaderValue::from_static("s3cret"),
+            )),
+            ..PurgePolicy::default()
+        };
+        policy.allow.push("10.0.0.0/8".parse().expect("a network"));
+        for (peer, lines, may) in [
+            (Some("127.0.0.1"), &[][..], true),
+            (Some("127.9.9.9"), &[], true),
+            (Some("::1"), &[], true),
+            (Some("::ffff:10.1.2.3"), &[], true),
+            (Some("192.0.2.1"), &[], false),
+            (Some("192.0.2.1"), &[("x-purge-key", "s3cret")], true),
+            (Some("192.0.2.1"), &[("x-purge-key", "s3cre")], false),
+            (Some("192.0.2.1"), &[("x-purge-key", "s3cret ")], false),
+            (Some("192.0.2.1"), &[("x-purge-key", "")], false),
+            (None, &[], false),
+            (None, &[("x-purge-key", "s3cret")], true),
+            // A proxy on this machine asks for somebody else.
+            (
+                Some("127.0.0.1"),
+                &[("x-forwarded-for", "192.0.2.1")],
+                false,
+            ),
+            (Some("127.0.0.1"), &[("forwarded", "for=192.0.2.1")], false),
+            (Some("127.0.0.1"), &[("via", "1.1 edge")], false),
+            // Whatever it says there is no reason to believe it.
+            (
+                Some("192.0.2.1"),
+                &[("x-forwarded-for", "127.0.0.1")],
+                false,
+            ),
+        ] {
+            let peer = peer.map(|peer| peer.parse().expect("an address"));
+            assert_eq!(
+                policy.admits(peer, &fields(lines)),
+                may,
+                "{peer:?} {lines:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn without_networks_and_secret_nobody_may() {
+        let policy = PurgePolicy {
+            allow: Vec::new(),
+            ..PurgePolicy::default()
+        };
+        let peer = Some(Ipv4Addr::LOCALHOST.into());
+        assert!(!policy.admits(peer, &HeaderMap::new()));
+    }
+}

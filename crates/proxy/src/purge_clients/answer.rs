@@ -1,0 +1,146 @@
+//! What came of a purge, as the client expects to read it.
+
+use super::{Command, Dialect, Malformed, Operation};
+use crate::policy::PurgePolicy;
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use serde_json::json;
+use store::PurgeError;
+
+/// Says which kind of purge was done, and how many stored responses it touched: `tags; count=3`.
+const CACHE_PURGE_RESULT: HeaderName = HeaderName::from_static("cache-purge-result");
+
+/// Seconds after which what could not be purged now is worth another try.
+const RETRY_AFTER: u64 = 2;
+
+/// An answer of our own, without the fields that all answers have.
+#[derive(Clone, Debug)]
+pub struct Own {
+    /// The status.
+    pub status: StatusCode,
+    /// Its own fields.
+    pub fields: HeaderMap,
+    /// The content; empty for a 204.
+    pub content: Bytes,
+}
+
+/// Why nothing was purged.
+#[derive(Debug, thiserror::Error)]
+pub enum Unpurged {
+    /// The request is wrong; the client's fault.
+    #[error(transparent)]
+    Malformed(#[from] Malformed),
+    /// The content is larger than any list of URLs or tags; the client's fault.
+    #[error("the content is larger than {} KiB", super::api::LARGEST >> 10)]
+    TooLarge,
+    /// The content did not come whole; the client's fault.
+    #[error("the content did not come whole")]
+    CutShort,
+    /// It could not be done.
+    #[error(transparent)]
+    Failed(#[from] PurgeError),
+}
+
+impl Unpurged {
+    fn status(&self) -> StatusCode {
+        match self {
+            Self::Malformed(_) | Self::CutShort => StatusCode::BAD_REQUEST,
+            Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::Failed(PurgeError::TooMany(_) | PurgeError::Unreachable(_)) => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
+            Self::Failed(PurgeError::NotDurable(_)) => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+
+    /// The token for `detail` in `Cache-Status`.
+    pub fn token(&self) -> &'static str {
+        match self {
+            Self::Malformed(_) | Self::CutShort => "purge-malformed",
+            Self::TooLarge => "purge-too-large",
+            Self::Failed(PurgeError::TooMany(_)) => "purge-too-many",
+            Self::Failed(PurgeError::Unreachable(_)) => "purge-unreachable",
+            Self::Failed(PurgeError::NotDurable(_)) => "purge-not-durable",
+        }
+    }
+}
+
+/// The answer to a command that was carried out and touched `count` stored responses.
+pub fn done(policy: &PurgePolicy, command: &Command, count: u64) -> Own {
+    let operation = command.operation();
+    let missed = count == 0 && operation == Operation::Exact;
+    let (purged, expired) = if command.soft { (0, count) } else { (count, 0) };
+    let (status, content) = match &command.dialect {
+        Dialect::Plain | Dialect::Xkey => {
+            let status = if missed {
+                policy.missed.status()
+            } else {
+                StatusCode::OK
+            };
+            let text = format!("Purged {purged} objects, expired {expired} objects\n");
+            (status, Content::Text(text))
+        }
+        Dialect::Magento => (
+            StatusCode::OK,
+            Content::Json(json!({ "invalidated": count })),
+        ),
+        Dialect::Fastly => (StatusCode::OK, Content::Json(json!({ "status": "ok" }))),
+        Dialect::Cloudflare(zone) => (
+            StatusCode::OK,
+            Content::Json(json!({
+                "success": true, "errors": [], "messages": [], "result": { "id": zone },
+            })),
+        ),
+        Dialect::Souin => (StatusCode::NO_CONTENT, Content::Nothing),
+    };
+    let mut own = own(status, content);
+    let result = format!("{}; count={count}", operation.word());
+    if let Ok(result) = HeaderValue::try_from(result) {
+        own.fields.insert(CACHE_PURGE_RESULT, result);
+    }
+    own
+}
+
+/// The answer to what was not carried out.
+pub fn failed(dialect: Option<&Dialect>, why: &Unpurged) -> Own {
+    let status = why.status();
+    let reason = why.to_string();
+    let content = match dialect {
+        Some(Dialect::Cloudflare(_)) => Content::Json(json!({
+            "success": false, "messages": [], "result": null,
+            "errors": [{ "code": status.as_u16(), "message": reason }],
+        })),
+        Some(Dialect::Fastly) => Content::Json(json!({ "status": "error", "msg": reason })),
+        _ => Content::Text(format!("{status}\n{reason}\n")),
+    };
+    let mut own = own(status, content);
+    if status == StatusCode::SERVICE_UNAVAILABLE {
+        own.fields
+            .insert(header::RETRY_AFTER, HeaderValue::from(RETRY_AFTER));
+    }
+    own
+}
+
+enum Content {
+    Nothing,
+    Text(String),
+    Json(serde_json::Value),
+}
+
+fn own(status: StatusCode, content: Content) -> Own {
+    let (media, content) = match content {
+        Content::Nothing => (None, Bytes::new()),
+        Content::Text(text) => (Some("text/plain; charset=utf-8"), text.into()),
+        Content::Json(value) => (Some("application/json"), value.to_string().into()),
+    };
+    let mut fields = HeaderMap::with_capacity(6);
+    if let Some(media) = media {
+        fields.insert(header::CONTENT_TYPE, HeaderValue::from_static(media));
+    }
+    fields.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    Own {
+        status,
+        fields,
+        content,
+    }
+}

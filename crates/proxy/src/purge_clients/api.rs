@@ -1,0 +1,255 @@
+//! The purging APIs of Fastly, Cloudflare and Souin, as far as clients use them.
+//!
+//! Their paths are the application's as well, so a request is taken for a purge only where its client may purge and it carries
+//! the key that these services ask for. Whose key it is does not matter: who may purge is the site's to say.
+
+use super::{Command, Dialect, Head, Malformed, Spoken, Wish};
+use crate::policy::PurgePolicy;
+use rules::surrogate;
+use serde::Deserialize;
+use std::fmt::Write as _;
+
+/// Largest content read, in bytes.
+pub const LARGEST: usize = 256 << 10;
+
+/// Whose JSON the content is to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Expected {
+    /// Fastly's, hard or soft.
+    Fastly {
+        /// Whether `Fastly-Soft-Purge` says so.
+        soft: bool,
+    },
+    /// Cloudflare's, for this zone.
+    Cloudflare(String),
+}
+
+impl Expected {
+    /// How whoever speaks so is answered.
+    pub fn dialect(&self) -> Dialect {
+        match self {
+            Self::Fastly { .. } => Dialect::Fastly,
+            Self::Cloudflare(zone) => Dialect::Cloudflare(zone.clone()),
+        }
+    }
+}
+
+/// Reads the head of a POST.
+pub fn post(policy: &PurgePolicy, head: Head<'_>) -> Spoken {
+    let mut segments = head.uri.path().split('/').skip(1);
+    let words = [(); 6].map(|()| segments.next());
+    let spoken = match words {
+        [
+            Some("service"),
+            Some(_),
+            Some(word @ ("purge" | "purge_all")),
+            key,
+            None,
+            None,
+        ] if head.has("fastly-key") => fastly(head, word, key),
+        [
+            Some("client"),
+            Some("v4"),
+            Some("zones"),
+            Some(zone),
+            Some("purge_cache"),
+            None,
+        ] if head.has("x-auth-key") || head.has("authorization") => {
+            Spoken::Content(Expected::Cloudflare(zone.to_owned()))
+        }
+        _ => return Spoken::Nothing,
+    };
+    if policy.admits(head.peer, head.fields) {
+        spoken
+    } else {
+        Spoken::Nothing
+    }
+}
+
+/// `POST /service/<id>/purge_all`, `…/purge/<key>`, `…/purge` with keys in `Surrogate-Key` or in the content.
+fn fastly(head: Head<'_>, word: &str, key: Option<&str>) -> Spoken {
+    let soft = head
+        .text("fastly-soft-purge")
+        .is_some_and(|value| value == "1");
+    let command = |wish| {
+        Spoken::Command(Ok(Command {
+            wishes: vec![wish],
+            soft,
+            dialect: Dialect::Fastly,
+        }))
+    };
+    let listed = surrogate::tags(head.fields);
+    match (word, key) {
+        ("purge_all", None) => command(Wish::Everything),
+        ("purge", Some(key)) if !key.is_empty() => command(Wish::Tags(vec![decoded(key)])),
+        ("purge", None) if !listed.is_empty() => command(Wish::Tags(listed)),
+        ("purge", None) => Spoken::Content(Expected::Fastly { soft }),
+        _ => Spoken::Nothing,
+    }
+}
+
+/// A path segment as text.
+fn decoded(segment: &str) -> String {
+    let mut bytes = Vec::with_capacity(segment.len());
+    let mut rest = segment.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        let digit = |index: usize| {
+            let digit = char::from(*after.get(index)?).to_digit(16)?;
+            u8::try_from(digit).ok()
+        };
+        let escaped = digit(0).zip(digit(1)).filter(|_| byte == b'%');
+        bytes.push(escaped.map_or(byte, |(high, low)| high * 16 + low));
+        rest = escaped.map_or(after, |_| after.get(2..).unwrap_or_default());
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[derive(Deserialize)]
+struct FastlyKeys {
+    surrogate_keys: Vec<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct CloudflarePurge {
+    purge_everything: bool,
+    files: Vec<File>,
+    tags: Vec<String>,
+    hosts: Vec<String>,
+    prefixes: Vec<String>,
+}
+
+/// A URL, alone or with the fields of the request that it was stored for, which do not matter: all variants go together.
+struct File(String);
+
+impl<'de> Deserialize<'de> for File {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match serde_json::Value::deserialize(deserializer)? {
+            serde_json::Value::String(url) => Ok(Self(url)),
+            serde_json::Value::Object(mut file) => match file.remove("url") {
+                Some(serde_json::Value::String(url)) => Ok(Self(url)),
+                _ => Err(serde::de::Error::custom("a file has a `url`")),
+            },
+            _ => Err(serde::de::Error::custom("a file is a URL, or has one")),
+        }
+    }
+}
+
+/// Reads the content of a request.
+///
+/// # Errors
+/// It is not what the dialect takes, or names nothing.
+pub fn content(expected: &Expected, bytes: &[u8]) -> Result<Command, Malformed> {
+    let json = |error: serde_json::Error| Malformed::Json(error.to_string());
+    let (wishes, soft) = match expected {
+        Expected::Fastly { soft } => {
+            let FastlyKeys { surrogate_keys } = serde_json::from_slice(bytes).map_err(json)?;
+            (vec![Wish::Tags(surrogate_keys)], *soft)
+        }
+        Expected::Cloudflare(_) => {
+            let purge: CloudflarePurge = serde_json::from_slice(bytes).map_err(json)?;
+            (cloudflare(purge)?, false)
+        }
+    };
+    let named = |wish: &Wish| !matches!(wish, Wish::Tags(tags) if tags.is_empty());
+    let wishes: Vec<_> = wishes.into_iter().filter(named).collect();
+    if wishes.is_empty() {
+        return Err(Malformed::Nothing("the lists are empty"));
+    }
+    Ok(Command {
+        wishes,
+        soft,
+        dialect: expected.dialect(),
+    })
+}
+
+fn cloudflare(purge: CloudflarePurge) -> Result<Vec<Wish>, Malformed> {
+    let mut wishes = vec![Wish::Tags(purge.tags)];
+    for File(url) in purge.files {
+        let (host, target) = parts(&url)?;
+        wishes.push(Wish::Url { host, target });
+    }
+    for prefix in purge.prefixes {
+        // `host/path`, without a scheme.
+        let (host, path) = parts(&format!("http://{prefix}"))?;
+        wishes.push(Wish::Prefix { host, path });
+    }
+    wishes.extend(purge.hosts.into_iter().map(Wish::Host));
+    if purge.purge_everything {
+        wishes.push(Wish::Everything);
+    }
+    Ok(wishes)
+}
+
+/// Host and target of a URL, as clients would ask for it: without a fragment, and what no URL has percent-encoded.
+fn parts(url: &str) -> Result<(String, String), Malformed> {
+    let bad = || Malformed::Url(url.to_owned());
+    let (scheme, rest) = url.split_once("://").ok_or_else(bad)?;
+    if !["http", "https"]
+        .iter()
+        .any(|known| scheme.eq_ignore_ascii_case(known))
+    {
+        return Err(bad());
+    }
+    let rest = rest.split_once('#').map_or(rest, |(before, _)| before);
+    let (host, target) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+    if host.is_empty() {
+        return Err(bad());
+    }
+    let slash = if target.starts_with('/') { "" } else { "/" };
+    let mut whole = slash.to_owned();
+    for byte in target.bytes() {
+        if byte.is_ascii_graphic() {
+            whole.push(char::from(byte));
+        } else {
+            // Writing to a string cannot fail.
+            let _ = write!(whole, "%{byte:02X}");
+        }
+    }
+    Ok((host.to_owned(), whole))
+}
+
+/// Reads a request to Souin's API, where the site has one: `PURGE <api>` with `Surrogate-Key`, `PURGE <api>/flush`,
+/// `PURGE <api>/<key>`.
+pub fn souin(policy: &PurgePolicy, head: Head<'_>) -> Option<Result<Command, Malformed>> {
+    let rest = head.target().strip_prefix(policy.souin.as_deref()?)?;
+    if head.method != "PURGE" || !(rest.is_empty() || rest.starts_with('/')) {
+        return None;
+    }
+    let keys = surrogate::tags(head.fields);
+    let wish = match rest.strip_prefix('/').unwrap_or_default() {
+        "flush" => Ok(Wish::Everything),
+        _ if !keys.is_empty() => Ok(Wish::Tags(keys)),
+        "" => Err(Malformed::Nothing(
+            "send `Surrogate-Key`, or ask for `flush`",
+        )),
+        key => souin_key(&decoded(key)),
+    };
+    Some(wish.map(|wish| Command {
+        wishes: vec![wish],
+        soft: false,
+        dialect: Dialect::Souin,
+    }))
+}
+
+/// `GET-http-example.com-/path`, as Souin names what it stores, or an expression that matches all such names.
+fn souin_key(key: &str) -> Result<Wish, Malformed> {
+    if super::expression::is_everything(key) {
+        return Ok(Wish::Everything);
+    }
+    let rest = key.split_once('-').map(|(_method, rest)| rest);
+    let named = rest.and_then(|rest| {
+        let rest = rest
+            .strip_prefix("https-")
+            .or_else(|| rest.strip_prefix("http-"))?;
+        let at = rest.find("-/")?;
+        Some((rest.get(..at)?, rest.get(at + 1..)?))
+    });
+    let (host, target) = named.ok_or(Malformed::NotOffered(
+        "expressions on Souin's keys are not offered: purge by `Surrogate-Key`, by key, or `flush`",
+    ))?;
+    Ok(Wish::Url {
+        host: host.to_owned(),
+        target: target.to_owned(),
+    })
+}

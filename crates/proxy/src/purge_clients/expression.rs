@@ -1,0 +1,154 @@
+//! Regular expressions as clients write them, for PCRE, and what the simple ones among them mean.
+
+use super::tag_set::tag_set;
+
+/// What an expression on tags means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OnTags {
+    /// Anything, also what carries no tag.
+    Everything,
+    /// These tags.
+    Set(Vec<String>),
+    /// What matches.
+    Expression(String),
+}
+
+/// What an expression on a target means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OnTarget {
+    /// Any.
+    Everything,
+    /// Those that begin so.
+    Prefix(String),
+    /// What matches.
+    Expression(String),
+}
+
+/// Reads an expression on tags.
+pub fn on_tags(text: &str) -> OnTags {
+    if is_everything(text) {
+        return OnTags::Everything;
+    }
+    tag_set(text).map_or_else(|| OnTags::Expression(translated(text)), OnTags::Set)
+}
+
+/// Reads an expression on path and query.
+pub fn on_target(text: &str) -> OnTarget {
+    if is_everything(text) || matches!(text, "/" | "^/" | "/.*" | "^/.*" | "^/.*$") {
+        return OnTarget::Everything;
+    }
+    let beginning = text.strip_prefix('^').and_then(|rest| {
+        let rest = rest.strip_suffix('$').unwrap_or(rest);
+        literal(rest.strip_suffix(".*")?)
+    });
+    match beginning {
+        Some(path) if path.starts_with('/') => OnTarget::Prefix(path),
+        _ => OnTarget::Expression(translated(text)),
+    }
+}
+
+/// The one host that an expression names, if it does nothing else.
+pub fn one_host(text: &str) -> Option<String> {
+    literal(text.strip_prefix('^')?.strip_suffix('$')?)
+}
+
+/// Whether the expression matches any text.
+pub fn is_everything(text: &str) -> bool {
+    matches!(text, ".*" | "^.*" | ".*$" | "^.*$" | "(.*)" | "." | ".+")
+}
+
+/// The text that an expression stands for, if it has no other meaning.
+fn literal(expression: &str) -> Option<String> {
+    let mut text = String::with_capacity(expression.len());
+    let mut letters = expression.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\\' => text.push(letters.next().filter(|next| !next.is_alphanumeric())?),
+            '^' | '$' | '.' | '|' | '?' | '*' | '+' | '(' | ')' | '[' | ']' | '{' | '}' => {
+                return None;
+            }
+            plain => text.push(plain),
+        }
+    }
+    Some(text)
+}
+
+/// The expression with PCRE's escapes as this crate's regular expressions know them: there a backslash before whatever is
+/// neither letter nor digit makes it itself.
+pub fn translated(expression: &str) -> String {
+    let mut text = String::with_capacity(expression.len());
+    let mut letters = expression.chars();
+    while let Some(letter) = letters.next() {
+        if letter != '\\' {
+            text.push(letter);
+            continue;
+        }
+        match letters.next() {
+            Some(next) if !next.is_alphanumeric() => {
+                text.push_str(&regex::escape(next.encode_utf8(&mut [0; 4])));
+            }
+            next => {
+                text.push(letter);
+                text.extend(next);
+            }
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use regex::Regex;
+
+    #[test]
+    fn targets_are_understood() {
+        let prefix = |path: &str| OnTarget::Prefix(path.to_owned());
+        let expression = |text: &str| OnTarget::Expression(text.to_owned());
+        for (text, expected) in [
+            (".*", OnTarget::Everything),
+            ("^/.*", OnTarget::Everything),
+            ("^/blog/.*", prefix("/blog/")),
+            ("^/blog\\-a/.*$", prefix("/blog-a/")),
+            ("/blog/.*", expression("/blog/.*")),
+            ("^/blog/$", expression("^/blog/$")),
+            ("^/a.b/.*", expression("^/a.b/.*")),
+            ("^/a|^/b", expression("^/a|^/b")),
+            ("^(/a|/b).*", expression("^(/a|/b).*")),
+            ("\\.css$", expression("\\.css$")),
+            ("^/a\\<b", expression("^/a<b")),
+        ] {
+            assert_eq!(on_target(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn one_host_is_found() {
+        for (text, host) in [
+            ("^www\\.example\\.com$", Some("www.example.com")),
+            ("^(a|b)$", None),
+            ("www\\.example\\.com", None),
+        ] {
+            assert_eq!(one_host(text).as_deref(), host, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn escaped_text_matches_itself(text in "[ -/:-@\\[-`{-~]{1,12}") {
+            let escaped: String = text.chars().flat_map(|letter| ['\\', letter]).collect();
+            let regex = Regex::new(&format!("^(?:{})$", translated(&escaped))).expect("valid");
+            prop_assert!(regex.is_match(&text));
+        }
+
+        #[test]
+        fn a_prefix_is_matched_by_its_expression(text in "\\^/[a-c\\\\.*$]{0,8}") {
+            if let OnTarget::Prefix(prefix) = on_target(&text) {
+                let regex = Regex::new(&translated(&text)).expect("valid");
+                let target = format!("{prefix}x");
+                prop_assert!(regex.is_match(&target));
+            }
+        }
+    }
+}

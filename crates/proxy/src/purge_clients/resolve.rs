@@ -1,0 +1,123 @@
+//! From what a client names to purges of this site: hosts and URLs as they are keyed.
+
+use super::{Command, Malformed, Matching, Wish};
+use crate::{
+    policy::{KeySpec, Site},
+    purging,
+};
+use rules::key;
+use std::net::IpAddr;
+use store::purge::{Address, On, Pattern, Purge, What};
+
+/// The purges that a command comes to on `site`; none in half.
+///
+/// # Errors
+/// Something in it is not what it should be.
+pub fn resolve(site: &Site, command: &Command) -> Result<Vec<Purge>, Malformed> {
+    let mut found = Vec::new();
+    let mut urls = Vec::new();
+    for wish in &command.wishes {
+        match wish {
+            Wish::Url { host, target } => urls.extend(addresses(site, host, target)?),
+            wish => found.extend(purges(site, wish)?),
+        }
+    }
+    urls.sort_unstable();
+    urls.dedup();
+    if !urls.is_empty() {
+        found.push(What::Url(urls));
+    }
+    let soft = command.soft;
+    Ok(found.into_iter().map(|what| Purge { what, soft }).collect())
+}
+
+fn purges(site: &Site, wish: &Wish) -> Result<Vec<What>, Malformed> {
+    Ok(match wish {
+        Wish::Url { host, target } => vec![What::Url(addresses(site, host, target)?)],
+        Wish::Tags(tags) => vec![What::Tags(tags.clone())],
+        Wish::Matching(matching) => vec![What::Pattern(Box::new(pattern(site, matching)?))],
+        Wish::Everything => vec![What::Everything],
+        Wish::Host(host) if names_no_site(host) => vec![What::Everything],
+        Wish::Host(host) => keyed_hosts(site, host)?
+            .into_iter()
+            .map(What::Host)
+            .collect(),
+        Wish::Prefix { host, path } => {
+            let path = key::normalize(path).into_owned();
+            if names_no_site(host) {
+                return Ok(vec![What::Prefix { host: None, path }]);
+            }
+            let hosts = keyed_hosts(site, host)?.into_iter().map(Some);
+            hosts
+                .map(|host| What::Prefix {
+                    host,
+                    path: path.clone(),
+                })
+                .collect()
+        }
+    })
+}
+
+/// Whether a host is a cache's own rather than a site's: nothing, an address, this machine. Who purges much through such a name
+/// means whatever is there.
+fn names_no_site(host: &str) -> bool {
+    let name = crate::routing::without_port(host);
+    let bare = name.trim_start_matches('[').trim_end_matches(']');
+    name.is_empty() || name.eq_ignore_ascii_case("localhost") || bare.parse::<IpAddr>().is_ok()
+}
+
+/// The URL as every route that it could take keys it, with either scheme.
+fn addresses(site: &Site, host: &str, target: &str) -> Result<Vec<String>, Malformed> {
+    let mut found = Vec::new();
+    for scheme in ["http", "https"] {
+        let host = normal_host(host, scheme)?;
+        let uri = format!("{scheme}://{host}{target}");
+        let keys = purging::keys(site, &uri).into_iter();
+        found.extend(keys.map(|key| Address::of(key.as_bytes()).text()));
+    }
+    Ok(found)
+}
+
+/// A host as it is keyed, without the port of either scheme; nothing where a route does not keep hosts apart.
+fn keyed_hosts(site: &Site, host: &str) -> Result<Vec<String>, Malformed> {
+    let mut hosts = vec![normal_host(host, "http")?, normal_host(host, "https")?];
+    if !keys(site).all(|spec| spec.host) {
+        hosts.push(String::new());
+    }
+    hosts.sort_unstable();
+    hosts.dedup();
+    Ok(hosts)
+}
+
+fn normal_host(host: &str, scheme: &str) -> Result<String, Malformed> {
+    if host.is_empty() {
+        return Err(Malformed::Nothing("a URL needs a host: send `Host`"));
+    }
+    let normal = key::normalize_host(host, scheme).map(std::borrow::Cow::into_owned);
+    normal.ok_or_else(|| Malformed::Host(host.to_owned()))
+}
+
+fn keys(site: &Site) -> impl Iterator<Item = &KeySpec> {
+    site.routes.iter().map(|route| &route.policy.key)
+}
+
+/// Expressions ready to be matched. One on hosts is left out where some route keeps none: purging too much is safe.
+fn pattern(site: &Site, matching: &Matching) -> Result<Pattern, Malformed> {
+    let host = matching
+        .host
+        .as_ref()
+        .filter(|_| keys(site).all(|spec| spec.host));
+    let all = [
+        (On::Host, host),
+        (On::Target, matching.target.as_ref()),
+        (On::ContentType, matching.content_type.as_ref()),
+        (On::Tags, matching.tags.as_ref()),
+    ];
+    let mut pattern = Pattern::default();
+    for (on, text) in all {
+        if let Some(text) = text {
+            pattern = pattern.with(on, text)?;
+        }
+    }
+    Ok(pattern)
+}

@@ -1,0 +1,199 @@
+//! `PURGE`, `BAN`, `PURGEKEYS` and `PURGETAGS` with the fields that clients made for Varnish, nginx and Symfony send.
+
+use super::{
+    Command, Dialect, Head, Malformed, Matching, Wish,
+    expression::{self, OnTags, OnTarget},
+    prefixed,
+};
+use crate::policy::PurgePolicy;
+use rules::surrogate;
+
+/// Fields with an expression on tags.
+const TAG_EXPRESSIONS: [&str; 3] = [
+    "x-magento-tags-pattern",
+    "x-cache-tags-pattern",
+    "apiplatform-ban-regex",
+];
+
+/// Fields with an expression on something else, of `FOSHttpCache`.
+const EXPRESSIONS: [&str; 3] = ["x-host", "x-url", "x-content-type"];
+
+/// Reads a request whose method is for caches.
+pub fn command(policy: &PurgePolicy, head: Head<'_>) -> Result<Command, Malformed> {
+    let method = head.method.as_str();
+    let dialect = dialect(head);
+    let command = |wish| Command {
+        wishes: vec![wish],
+        soft: is_soft(head),
+        dialect,
+    };
+    if let Some(names) = TAG_EXPRESSIONS.iter().find(|name| head.has(name)) {
+        let text = head
+            .text(names)
+            .ok_or(Malformed::Nothing("the expression on tags is empty"))?;
+        return Ok(command(on_tags(&text)));
+    }
+    if EXPRESSIONS.iter().any(|name| head.has(name)) {
+        return Ok(command(matching(head)));
+    }
+    if method == "BAN"
+        && let Some(text) = head.text("x-cache-tags")
+    {
+        return Ok(command(on_tags(&text)));
+    }
+    let tags = tags(head);
+    if !tags.is_empty() {
+        return Ok(command(Wish::Tags(tags)));
+    }
+    if method == "PURGEKEYS" {
+        return Err(Malformed::Nothing(
+            "send `xkey-purge` or `xkey-softpurge` with keys",
+        ));
+    }
+    if method == "PURGETAGS" || head.target() == "/tags" {
+        return Err(Malformed::Nothing("send `X-Cache-Tags` with tags"));
+    }
+    if let Some(text) = head.text("x-pool") {
+        if expression::is_everything(&text) {
+            return Ok(command(Wish::Everything));
+        }
+        return Err(Malformed::NotOffered(
+            "`X-Pool` is not known here: purge by tags",
+        ));
+    }
+    Ok(command(place(policy, head)))
+}
+
+/// In which form the client wants its answer.
+fn dialect(head: Head<'_>) -> Dialect {
+    if head.has("x-magento-tags-pattern") || head.has("x-pool") {
+        Dialect::Magento
+    } else if head.has("fastly-key") || head.has("fastly-soft-purge") {
+        Dialect::Fastly
+    } else if ["xkey", "xkey-purge", "xkey-softpurge"]
+        .iter()
+        .any(|name| head.has(name))
+    {
+        Dialect::Xkey
+    } else {
+        Dialect::Plain
+    }
+}
+
+fn is_soft(head: Head<'_>) -> bool {
+    let is_one = |name| head.text(name).is_some_and(|value| value == "1");
+    let method = head.text("x-purge-method");
+    is_one("fastly-soft-purge")
+        || is_one("x-magento-purge-soft")
+        || method.is_some_and(|value| value == "soft")
+        || (head.text("xkey-softpurge").is_some() && !head.has("xkey-purge"))
+}
+
+fn on_tags(text: &str) -> Wish {
+    match expression::on_tags(text) {
+        OnTags::Everything => Wish::Everything,
+        OnTags::Set(tags) => Wish::Tags(tags),
+        OnTags::Expression(tags) => Wish::Matching(Box::new(Matching {
+            tags: Some(tags),
+            ..Matching::default()
+        })),
+    }
+}
+
+/// The tags that a field lists, in any of the dialects.
+fn tags(head: Head<'_>) -> Vec<String> {
+    let mut found = surrogate::tags(head.fields);
+    for name in ["xkey-purge", "xkey-softpurge"] {
+        let text = head.text(name).unwrap_or_default();
+        found.extend(text.split_ascii_whitespace().map(str::to_owned));
+    }
+    found
+}
+
+/// `FOSHttpCache`'s ban: expressions on host, target, content type and tags, of which all must match.
+fn matching(head: Head<'_>) -> Wish {
+    let given = |name| {
+        head.text(name)
+            .filter(|text| !expression::is_everything(text))
+    };
+    let (host, content_type) = (given("x-host"), given("x-content-type"));
+    let target = head.text("x-url").map(|text| expression::on_target(&text));
+    let tags = head.text("x-cache-tags").map(|text| (on_tags(&text), text));
+    let target = target.filter(|target| *target != OnTarget::Everything);
+    let tags = tags.filter(|(wish, _)| *wish != Wish::Everything);
+    if content_type.is_none() {
+        match (&host, &target, &tags) {
+            (None, None, None) => return Wish::Everything,
+            (None, None, Some((wish, _))) => return wish.clone(),
+            (None, Some(OnTarget::Prefix(path)), None) => {
+                return Wish::Prefix {
+                    host: String::new(),
+                    path: path.clone(),
+                };
+            }
+            (Some(host), target, None) => {
+                if let Some(wish) = on_host(host, target.as_ref()) {
+                    return wish;
+                }
+            }
+            _ => {}
+        }
+    }
+    let whole = |text: &str| expression::translated(text);
+    Wish::Matching(Box::new(Matching {
+        host: host.map(|text| whole(&text)),
+        target: target
+            .and_then(|_| head.text("x-url"))
+            .map(|text| whole(&text)),
+        content_type: content_type.map(|text| whole(&text)),
+        tags: tags.map(|(_, text)| whole(&text)),
+    }))
+}
+
+/// A ban on one host, whole or by the beginning of the target.
+fn on_host(host: &str, target: Option<&OnTarget>) -> Option<Wish> {
+    let host = expression::one_host(host)?;
+    match target {
+        None => Some(Wish::Host(host)),
+        Some(OnTarget::Prefix(path)) => Some(Wish::Prefix {
+            host,
+            path: path.clone(),
+        }),
+        Some(_) => None,
+    }
+}
+
+/// What the target itself names.
+fn place(policy: &PurgePolicy, head: Head<'_>) -> Wish {
+    let host = head.authority().into_owned();
+    let target = prefixed(policy, head).unwrap_or_else(|| head.target().to_owned());
+    let exact = head
+        .text("x-purge-method")
+        .is_some_and(|value| value == "exact");
+    let ban = head.method == "BAN";
+    if head
+        .text("clear-cache")
+        .is_some_and(|value| value == "true")
+    {
+        return Wish::Everything;
+    }
+    match target.as_str() {
+        // nginx-helper's; Drupal's and Shopware's, which know no host.
+        "/purgeall" => return Wish::Everything,
+        "/site" | "/" if ban => return Wish::Everything,
+        _ => {}
+    }
+    let beginning = target
+        .strip_suffix(".*")
+        .or_else(|| target.strip_suffix('*'));
+    match beginning {
+        Some("/" | "") if !exact => Wish::Host(host),
+        Some(path) if !exact => Wish::Prefix {
+            host,
+            path: path.to_owned(),
+        },
+        // What Varnish bans is an expression: `/a` is in `/a/b` as well.
+        _ if ban => Wish::Prefix { host, path: target },
+        _ => Wish::Url { host, target },
+    }
+}

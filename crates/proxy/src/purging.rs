@@ -1,0 +1,130 @@
+//! What a purge names, in the words of the site's keys: so that it finds what requests have stored.
+
+use crate::{
+    ask::{self, Key},
+    policy::Site,
+    routing::{self, Subject},
+};
+use http::{HeaderMap, Method};
+use rules::key;
+use std::{borrow::Cow, fmt::Write as _};
+use store::purge::{Address, What};
+
+/// One URL (`http://host/path?query`) with all its variants, in each form in which routes of `site` may have keyed it. What
+/// the site does not key (parameters that are dropped, their order) does not count here either. `None`: it is no URL that a
+/// client could ask for.
+pub fn url(site: &Site, url: &str) -> Option<What> {
+    let url = without_fragment(url);
+    let mut addresses: Vec<String> = forms(url)
+        .iter()
+        .flat_map(|url| keys(site, url))
+        .map(|key| Address::of(key.as_bytes()).text())
+        .collect();
+    addresses.sort_unstable();
+    addresses.dedup();
+    (!addresses.is_empty()).then_some(What::Url(addresses))
+}
+
+/// Everything whose URL begins so: `http://host/path`, or `/path` for every host. `None`: no URL begins so.
+pub fn prefix(text: &str) -> Option<Vec<What>> {
+    let text = without_fragment(text);
+    let (host, target) = if text.starts_with('/') && !text.starts_with("//") {
+        is_target(text).then_some((None, text))?
+    } else {
+        let (scheme, authority, target) = parts(text)?;
+        let host = key::normalize_host(authority, scheme)?;
+        (Some(host.into_owned()), target)
+    };
+    let target = if target.is_empty() { "/" } else { target };
+    let prefix = |path: Cow<'_, str>| What::Prefix {
+        host: host.clone(),
+        path: key::normalize(&path).into_owned(),
+    };
+    Some(forms(target).into_iter().map(prefix).collect())
+}
+
+/// One host, with a port where it is not the scheme's own. `None`: it is no host.
+pub fn host(text: &str) -> Option<Vec<What>> {
+    let known = ["http", "https"].map(|scheme| key::normalize_host(text, scheme));
+    let mut hosts: Vec<_> = known
+        .into_iter()
+        .flatten()
+        .map(|host| What::Host(host.into_owned()))
+        .collect();
+    hosts.dedup();
+    (!hosts.is_empty()).then_some(hosts)
+}
+
+/// The keys of a GET for `uri` on each route that it could take, without the parts that depend on request fields. Conditions on
+/// fields and clients may hold for some requests and not for others, so every route counts whose host and path match.
+pub(crate) fn keys(site: &Site, uri: &str) -> Vec<Key> {
+    let Some((scheme, authority, target)) = parts(uri) else {
+        return Vec::new();
+    };
+    let Some(host) = key::normalize_host(authority, scheme) else {
+        return Vec::new();
+    };
+    let (path, query) = target
+        .split_once('?')
+        .map_or((target, None), |(path, query)| (path, Some(query)));
+    let path = match path {
+        "" => Cow::Borrowed("/"),
+        path => key::normalize(path),
+    };
+    let fields = HeaderMap::new();
+    let subject = Subject {
+        host: routing::without_port(&host),
+        path: &path,
+        query,
+        method: &Method::GET,
+        fields: &fields,
+        client: None,
+    };
+    let routes = site.routes.iter();
+    routes
+        .filter(|route| routing::could_match(&route.matcher, &subject))
+        .filter_map(|route| ask::key_of(uri, &route.policy))
+        .collect()
+}
+
+/// Scheme, authority, path and query. `None`: it is no URL, or holds what no URL does.
+fn parts(url: &str) -> Option<(&str, &str, &str)> {
+    let (scheme, rest) = url.split_once("://")?;
+    let is_known = matches!(scheme, "http" | "https");
+    let at = rest.find(['/', '?']).unwrap_or(rest.len());
+    let (authority, target) = rest.split_at_checked(at)?;
+    (is_known && is_target(target)).then_some((scheme, authority, target))
+}
+
+/// Whether a request could hold it: neither blanks nor control characters.
+fn is_target(text: &str) -> bool {
+    !text
+        .chars()
+        .any(|letter| letter.is_whitespace() || letter.is_control())
+}
+
+/// A fragment is the browser's own business (RFC 9110 section 7.1).
+fn without_fragment(url: &str) -> &str {
+    url.split_once('#').map_or(url, |(before, _)| before)
+}
+
+/// `text` as it is, and as clients write it that percent-encode what is not ASCII (RFC 3987 section 3.1); others do not.
+fn forms(text: &str) -> Vec<Cow<'_, str>> {
+    let mut forms = vec![Cow::Borrowed(text)];
+    if !text.is_ascii() {
+        let mut encoded = String::with_capacity(text.len() * 2);
+        for byte in text.bytes() {
+            if byte.is_ascii() {
+                encoded.push(char::from(byte));
+            } else {
+                // Writing to a string does not fail.
+                let _ = write!(encoded, "%{byte:02X}");
+            }
+        }
+        forms.push(Cow::Owned(encoded));
+    }
+    forms
+}
+
+#[cfg(test)]
+mod tests;

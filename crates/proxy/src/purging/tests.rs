@@ -1,0 +1,171 @@
+use super::*;
+use crate::{
+    policy::{HostPattern, KeySpec, Matcher, PathPattern, Route},
+    sample::{key_spec, policy, route, site},
+};
+use proptest::prelude::*;
+use rules::key::{ParamPattern, QueryChoice};
+
+fn at(path: &str, spec: KeySpec) -> Route {
+    let matcher = Matcher {
+        paths: vec![PathPattern::Prefix(path.into())],
+        ..Matcher::default()
+    };
+    route(matcher, policy(spec))
+}
+
+/// A site with a route of each kind of key.
+fn several() -> Site {
+    let sorted = KeySpec {
+        sort: true,
+        drop: QueryChoice::Except(vec![ParamPattern::Prefix("utm_".into())]),
+        ..key_spec()
+    };
+    let hostless = KeySpec {
+        host: false,
+        scheme: false,
+        ..key_spec()
+    };
+    let one_host = Matcher {
+        hosts: vec![HostPattern::Exact("b.example".into())],
+        ..Matcher::default()
+    };
+    let by_method = Matcher {
+        methods: vec![http::Method::GET],
+        paths: vec![PathPattern::Prefix("/mixed/".into())],
+        ..Matcher::default()
+    };
+    let routes = vec![
+        at("/sorted/", sorted),
+        at("/all/", hostless.clone()),
+        route(one_host, policy(hostless.clone())),
+        route(by_method, policy(hostless)),
+        route(Matcher::default(), policy(key_spec())),
+    ];
+    Site {
+        routes,
+        ..site(policy(key_spec()))
+    }
+}
+
+#[test]
+fn urls_become_the_addresses_of_keys() {
+    let site = several();
+    for (given, expected) in [
+        ("http://a.example/x", Some(&["//a.example/x"][..])),
+        ("https://A.example:443/x", Some(&["//a.example/x"])),
+        ("http://a.example:8080", Some(&["//a.example:8080/"])),
+        ("http://a.example?q", Some(&["//a.example/?q"])),
+        ("http://a.example/%7ex%2f", Some(&["//a.example/~x%2F"])),
+        ("http://a.example/x#part", Some(&["//a.example/x"])),
+        (
+            "http://a.example/sorted/?b=2&utm_source=m&a=1",
+            Some(&[
+                "//a.example/sorted/?a=1&b=2",
+                "//a.example/sorted/?b=2&utm_source=m&a=1",
+            ]),
+        ),
+        // The last route matches everything, and so could be taken as far as anybody knows.
+        (
+            "http://a.example/all/x",
+            Some(&["///all/x", "//a.example/all/x"]),
+        ),
+        ("http://b.example/x", Some(&["///x", "//b.example/x"])),
+        (
+            "http://a.example/é",
+            Some(&["//a.example/%C3%A9", "//a.example/é"]),
+        ),
+        ("//a.example/x", None),
+        ("/x", None),
+        ("a.example/x", None),
+        ("ftp://a.example/x", None),
+        ("http:///x", None),
+        ("http://u@a.example/x", None),
+        ("http://a.example:99999/x", None),
+        ("http://a.example/a b", None),
+        ("http://a.example/\n", None),
+        ("http://", None),
+        ("", None),
+    ] {
+        let expected = expected.map(|list| {
+            let list = list.iter().map(|text| (*text).to_owned());
+            What::Url(list.collect())
+        });
+        assert_eq!(url(&site, given), expected, "{given}");
+    }
+}
+
+#[test]
+fn prefixes_and_hosts() {
+    let all = |path: &str| What::Prefix {
+        host: None,
+        path: path.to_owned(),
+    };
+    let of = |host: &str, path: &str| What::Prefix {
+        host: Some(host.to_owned()),
+        path: path.to_owned(),
+    };
+    for (given, expected) in [
+        ("/a", Some(vec![all("/a")])),
+        ("/", Some(vec![all("/")])),
+        ("/a?b=", Some(vec![all("/a?b=")])),
+        ("http://H.example/%61", Some(vec![of("h.example", "/a")])),
+        ("https://h.example:443", Some(vec![of("h.example", "/")])),
+        ("/é", Some(vec![all("/é"), all("/%C3%A9")])),
+        ("a", None),
+        ("", None),
+        ("//h/a", None),
+        ("/a b", None),
+        ("http://h h/a", None),
+    ] {
+        assert_eq!(prefix(given), expected, "{given}");
+    }
+    let hosts = |list: &[&str]| {
+        let list = list.iter().map(|host| What::Host((*host).to_owned()));
+        Some(list.collect::<Vec<_>>())
+    };
+    for (given, expected) in [
+        ("A.Example.", hosts(&["a.example"])),
+        ("a.example:8080", hosts(&["a.example:8080"])),
+        ("a.example:80", hosts(&["a.example", "a.example:80"])),
+        ("[0:0::1]", hosts(&["[::1]"])),
+        ("http://a.example", None),
+        ("a.example/x", None),
+        ("", None),
+    ] {
+        assert_eq!(host(given), expected, "{given}");
+    }
+}
+
+proptest! {
+    /// What a request for a URL is stored under, a purge of that URL names.
+    #[test]
+    fn a_purge_of_a_url_names_its_keys(path in "/(sorted/|all/|mixed/)?[a-z%4/.]{0,6}", query in prop::option::of("[a-z=&%_]{0,8}")) {
+        let site = several();
+        let query = query.map_or_else(String::new, |query| format!("?{query}"));
+        let uri = format!("http://a.example{path}{query}");
+        let normal = key::normalize(&path);
+        let fields = HeaderMap::new();
+        let subject = Subject {
+            host: "a.example",
+            path: &normal,
+            query: query.strip_prefix('?'),
+            method: &Method::GET,
+            fields: &fields,
+            client: None,
+        };
+        let route = &site.routes[routing::choose(&site.routes, &subject)];
+        let query = ask::chosen(&route.policy, query.strip_prefix('?'));
+        let key = Key::build(&route.policy.key, "http", "a.example", &normal, query.as_deref());
+        let Some(What::Url(named)) = url(&site, &uri) else {
+            return Err(TestCaseError::fail("a URL"));
+        };
+        prop_assert!(named.contains(&Address::of(key.as_bytes()).text()));
+    }
+
+    #[test]
+    fn any_text_is_read(text in "\\PC{0,24}|(https?://)?[-a-z.:/?#%@\\[\\]é ]{0,20}") {
+        let site = several();
+        let _ = (url(&site, &text), prefix(&text), host(&text));
+    }
+}

@@ -1,0 +1,233 @@
+//! Pump: moves a body from the origin into a fill, and the fill into the store.
+
+use crate::{
+    ask::Ask,
+    cache::{Cache, Worker},
+    outcome::bump,
+    walk::below,
+};
+use http_body::Body as _;
+use origin::ResponseBody;
+use rules::time::Time;
+use std::{
+    future::poll_fn,
+    pin::Pin,
+    rc::Rc,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+use store::{
+    Body, Stored,
+    fill::{Backing, Overflow, Pushed, Writer},
+    shared::Lease,
+};
+
+/// How long a spilled fill waits for its slowest reader before it is cut off.
+const SLOW_READER: Duration = Duration::from_secs(30);
+
+/// Moves a body from the origin into a fill, and the fill into the store.
+pub struct Pump {
+    worker: Rc<Worker>,
+    body: ResponseBody,
+    pub writer: Writer,
+    destination: Destination,
+    room: Room,
+    /// Whether the store was told that it is not kept.
+    forgotten: bool,
+}
+
+/// How much of a body is kept, and where.
+#[derive(Clone, Copy, Debug)]
+pub struct Room {
+    /// Larger bodies are not kept in memory.
+    pub in_memory: u64,
+    /// Larger bodies are not kept at all.
+    largest: u64,
+}
+
+impl Room {
+    /// The room for what `ask` fetches.
+    pub fn of(worker: &Worker, ask: &Ask) -> Self {
+        let largest = ask.policy().largest_body;
+        let in_memory = largest.min(worker.cache.memory.largest_body());
+        let largest = match worker.cache.disk {
+            Some(_) => largest,
+            None => in_memory,
+        };
+        Self { in_memory, largest }
+    }
+
+    /// Announces a body of `length` bytes, if that is known, to its fill. Whether it has a chance to be kept.
+    pub fn admits(
+        &self,
+        worker: &Worker,
+        ask: &Ask,
+        length: Option<u64>,
+        writer: &mut Writer,
+    ) -> bool {
+        writer.announce(length);
+        if worker.cache.disk.is_some() {
+            writer.overflow_to(Arc::new(ToDisk {
+                cache: worker.cache.clone(),
+                key: ask.key.as_bytes().into(),
+                now: ask.now,
+            }));
+        }
+        match length {
+            Some(length) if length > self.largest => false,
+            Some(length) if length > self.in_memory => writer.overflow() == Pushed::Kept,
+            _ => true,
+        }
+    }
+}
+
+/// The disk, for a body that outgrows memory: taken when it is asked for the second time, so that a scan does not wear the
+/// device out.
+#[derive(Debug)]
+struct ToDisk {
+    cache: Arc<Cache>,
+    key: Box<[u8]>,
+    now: Time,
+}
+
+impl Overflow for ToDisk {
+    fn begin(&self, length: Option<u64>) -> Option<Box<dyn Backing>> {
+        let again = self.cache.large.knows(&self.key, self.now);
+        self.cache.large.remember(&self.key, self.now);
+        let disk = self.cache.disk.as_ref().filter(|_| again)?;
+        Overflow::begin(&**disk, length)
+    }
+}
+
+/// What becomes of a body once it is complete.
+pub enum Destination {
+    /// It takes the place of the fill in this stored response.
+    Whole {
+        key: Vec<u8>,
+        stored: Arc<Stored>,
+        lease: Option<Lease>,
+    },
+    /// It is given to this function, which stores it (parts, answers to POST).
+    Then(StoreBody),
+}
+
+/// What stores a complete body.
+type StoreBody = Box<dyn FnOnce(&Worker, Body)>;
+
+impl Pump {
+    /// A pump that has not begun.
+    pub fn new(
+        worker: &Rc<Worker>,
+        body: ResponseBody,
+        writer: Writer,
+        destination: Destination,
+        room: Room,
+    ) -> Self {
+        Self {
+            worker: worker.clone(),
+            body,
+            writer,
+            destination,
+            room,
+            forgotten: false,
+        }
+    }
+
+    /// Runs until the body has ended, has failed, or nobody wants it any more.
+    pub async fn run(mut self) {
+        bump(&self.worker.counters.fills);
+        let mut received = 0u64;
+        loop {
+            let next = poll_fn(|context| next_piece(&self.writer, &mut self.body, context)).await;
+            match next {
+                Piece::Data(data) => {
+                    received += data.len() as u64;
+                    if received > self.room.largest {
+                        self.writer.spill();
+                    } else if received > self.room.in_memory {
+                        self.writer.overflow();
+                    }
+                    if self.writer.push(&data) == Pushed::Kept {
+                        self.worker.cache.memory.make_room();
+                    }
+                    self.wait_for_room().await;
+                }
+                Piece::End => {
+                    self.wait_for_room().await;
+                    return self.complete();
+                }
+                Piece::Broken | Piece::Abandoned => {
+                    bump(&self.worker.counters.fills_failed);
+                    self.forget();
+                    return;
+                }
+            }
+        }
+    }
+
+    /// The response is not to be found any more; those who read it go on.
+    fn forget(&self) {
+        if let Destination::Whole { key, stored, .. } = &self.destination {
+            self.worker.cache.memory.remove(key, stored.id());
+        }
+    }
+
+    /// Waits until more may be pushed. What is not kept any more is not found any more.
+    async fn wait_for_room(&mut self) {
+        let room = poll_fn(|context| self.writer.poll_room(context));
+        if tokio::time::timeout(SLOW_READER, room).await.is_err() {
+            self.writer.cut_off_slow();
+        }
+        if self.writer.is_spilled() && !self.forgotten {
+            self.forgotten = true;
+            self.forget();
+        }
+    }
+
+    fn complete(self) {
+        let Some(body) = self.writer.finish() else {
+            return;
+        };
+        match self.destination {
+            Destination::Whole { key, stored, lease } => {
+                let whole = Arc::new(stored.with_body(body));
+                let memory = &self.worker.cache.memory;
+                memory.replace(&key, stored.id(), &whole);
+                if !memory
+                    .log()
+                    .refuses(&key, whole.marks.as_deref(), whole.checked())
+                {
+                    below::keep(&self.worker, &key, &whole, lease);
+                }
+            }
+            Destination::Then(store) => store(&self.worker, body),
+        }
+    }
+}
+
+/// What comes next from the origin.
+enum Piece {
+    Data(bytes::Bytes),
+    End,
+    Broken,
+    Abandoned,
+}
+
+fn next_piece(writer: &Writer, body: &mut ResponseBody, context: &mut Context<'_>) -> Poll<Piece> {
+    if writer.fill().poll_abandoned(context).is_ready() {
+        return Poll::Ready(Piece::Abandoned);
+    }
+    loop {
+        match std::task::ready!(Pin::new(&mut *body).poll_frame(context)) {
+            Some(Ok(frame)) => {
+                // Trailers end here: they are neither stored nor merged into the head (RFC 9110 section 6.5.1).
+                if let Ok(data) = frame.into_data() {
+                    return Poll::Ready(Piece::Data(data));
+                }
+            }
+            Some(Err(_)) => return Poll::Ready(Piece::Broken),
+            None => return Poll::Ready(Piece::End),
+        }
+    }
+}

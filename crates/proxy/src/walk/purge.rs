@@ -1,0 +1,173 @@
+//! Purge: a request that is for the cache and not for the application, from a client that may.
+
+use crate::{
+    ask::Ask,
+    body::{Content, ReplyBody},
+    cache::Worker,
+    error::Failure,
+    listen::{Connection, InterimSink, RequestBody},
+    outcome::{Detail, Outcome, bump},
+    purge_clients::{
+        Command, Head, Malformed, Operation, Spoken,
+        answer::{self, Own, Unpurged},
+        api::{self, Expected},
+        recognise,
+        resolve::resolve,
+    },
+    walk::{
+        Answer, deliver,
+        receive::{self, Received},
+    },
+};
+use http::{HeaderValue, Method, Request, Response, header};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use rules::status::Handled;
+use std::{rc::Rc, time::Duration};
+
+/// What a request wants of the cache itself.
+pub enum Wanted {
+    /// It may want that, but not from here.
+    Denied,
+    /// A purge, or why it is none.
+    Purge(Result<Command, Malformed>),
+    /// A purge that its content names.
+    Content(Expected),
+}
+
+/// What `request` wants of the cache, if it is for the cache. One that wants a fresh answer goes on as a GET that says so.
+pub fn look(
+    worker: &Worker,
+    request: &mut Request<RequestBody>,
+    connection: &Connection,
+) -> Option<Wanted> {
+    let site = worker.site();
+    let head = Head {
+        method: request.method(),
+        uri: request.uri(),
+        fields: request.headers(),
+        peer: connection.peer.map(|peer| peer.ip()),
+    };
+    match recognise(&site.purge, head) {
+        Spoken::Nothing => None,
+        Spoken::Denied => Some(Wanted::Denied),
+        Spoken::Command(command) => Some(Wanted::Purge(command)),
+        Spoken::Content(expected) => Some(Wanted::Content(expected)),
+        Spoken::Refresh => {
+            *request.method_mut() = Method::GET;
+            let fields = request.headers_mut();
+            fields.append(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+            None
+        }
+    }
+}
+
+/// Whether this client's request may have what is stored validated, whatever the site says of other clients.
+pub fn may_force(ask: &Ask) -> bool {
+    let peer = ask.connection.peer.map(|peer| peer.ip());
+    ask.directives.no_cache && ask.site.purge.admits(peer, &ask.fields)
+}
+
+/// Answers a request that is for the cache. It never goes to an origin.
+pub fn answer(
+    worker: &Rc<Worker>,
+    request: Request<RequestBody>,
+    connection: &Rc<Connection>,
+    interim: InterimSink,
+    wanted: Wanted,
+) -> Answer {
+    let (ask, content) = match receive::receive(worker, request, connection, interim) {
+        Received::Refused(refusal) => return Answer::Now(deliver::refusal(worker, &refusal)),
+        Received::Redirect(ask) if matches!(wanted, Wanted::Content(_)) => {
+            return Answer::Now(deliver::redirect_https(worker, &ask));
+        }
+        Received::Redirect(ask) => (ask, None),
+        Received::Request(ask, content) => (ask, Some(content)),
+    };
+    let worker = worker.clone();
+    match wanted {
+        Wanted::Denied => {
+            bump(&worker.counters.purges_denied);
+            Answer::Now(deliver::failure(&worker, &ask, &Failure::MethodNotAllowed))
+        }
+        Wanted::Purge(command) => Answer::Later(Box::pin(async move {
+            let (dialect, done) = match command {
+                Ok(command) => (
+                    Some(command.dialect.clone()),
+                    carry_out(&worker, &ask, command).await,
+                ),
+                Err(malformed) => (None, Err(malformed.into())),
+            };
+            told(
+                &worker,
+                &ask,
+                done.map_err(|why| (answer::failed(dialect.as_ref(), &why), why)),
+            )
+        })),
+        Wanted::Content(expected) => Answer::Later(Box::pin(async move {
+            let done = match read(&expected, content).await {
+                Ok(command) => carry_out(&worker, &ask, command).await,
+                Err(why) => Err(why),
+            };
+            let dialect = expected.dialect();
+            told(
+                &worker,
+                &ask,
+                done.map_err(|why| (answer::failed(Some(&dialect), &why), why)),
+            )
+        })),
+    }
+}
+
+async fn read(expected: &Expected, content: Option<RequestBody>) -> Result<Command, Unpurged> {
+    let bytes = match content {
+        Some(content) => Limited::new(content, api::LARGEST).collect().await,
+        None => return Err(Unpurged::CutShort),
+    };
+    let bytes = bytes.map_err(|error| {
+        if error.is::<LengthLimitError>() {
+            Unpurged::TooLarge
+        } else {
+            Unpurged::CutShort
+        }
+    })?;
+    Ok(api::content(expected, &bytes.to_bytes())?)
+}
+
+async fn carry_out(
+    worker: &Worker,
+    ask: &Ask,
+    command: Command,
+) -> Result<(Own, Operation), Unpurged> {
+    let purges = resolve(&ask.site, &command)?;
+    let done = worker.cache.purge(purges, None).await?;
+    bump(&worker.counters.purges);
+    let own = answer::done(&ask.site.purge, &command, done.touched);
+    Ok((own, command.operation()))
+}
+
+fn told(
+    worker: &Worker,
+    ask: &Ask,
+    done: Result<(Own, Operation), (Own, Unpurged)>,
+) -> Response<ReplyBody> {
+    let (own, detail) = match done {
+        Ok((own, operation)) => (own, Detail::Purged(operation)),
+        Err((own, why)) => (own, Detail::Unpurged(why.token())),
+    };
+    let outcome = Outcome {
+        handled: Handled::Own,
+        ttl: None,
+        detail: Some(detail),
+        origin_time: None,
+    };
+    let content = Content::Whole(own.content);
+    deliver::finish(
+        worker,
+        ask,
+        own.status,
+        own.fields,
+        content,
+        &outcome,
+        Duration::ZERO,
+    )
+}

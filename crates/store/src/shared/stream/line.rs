@@ -1,0 +1,76 @@
+//! Connections to the server that has the stream.
+
+use super::Common;
+use crate::shared::{
+    redis::connect::{Connection, Servers},
+    remote::{Error, Kind},
+};
+use redis::{Cmd, FromRedisValue, Pipeline};
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// A connection. Whoever asks says how long that may take.
+#[derive(Clone)]
+pub struct Line(Connection);
+
+impl Line {
+    /// A new connection, made `within` that time.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub async fn connect(servers: &Servers, within: Duration) -> Result<Self, Error> {
+        limited(within, servers.connect()).await.map(Self)
+    }
+
+    /// One question.
+    ///
+    /// # Errors
+    /// The server's, or no answer in time.
+    pub async fn ask<T: FromRedisValue>(
+        &mut self,
+        command: &Cmd,
+        within: Duration,
+    ) -> Result<T, Error> {
+        let answer = limited(within, self.0.ask(command)).await?;
+        T::from_redis_value(answer).map_err(|error| Error::new(Kind::Protocol, error))
+    }
+
+    /// Several commands of which all take effect, or none.
+    ///
+    /// # Errors
+    /// The server's, or no answer in time.
+    pub async fn all(&mut self, commands: &Pipeline, within: Duration) -> Result<(), Error> {
+        limited(within, self.0.all(commands)).await
+    }
+}
+
+impl Common {
+    /// The connection for everything but reading; made where there is none.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub async fn line(&self) -> Result<Line, Error> {
+        let mut line = self.line.lock().await;
+        if let Some(line) = &*line {
+            return Ok(line.clone());
+        }
+        let made = Line::connect(&self.servers, self.patience()).await?;
+        *line = Some(made.clone());
+        Ok(made)
+    }
+
+    /// That connection failed; the next to ask makes a new one.
+    pub async fn hang_up(&self) {
+        *self.line.lock().await = None;
+    }
+}
+
+async fn limited<T>(
+    within: Duration,
+    question: impl Future<Output = Result<T, Error>>,
+) -> Result<T, Error> {
+    timeout(within, question).await.unwrap_or_else(|_| {
+        let detail = format!("no answer within {within:?}");
+        Err(Error::new(Kind::Timeout, detail))
+    })
+}

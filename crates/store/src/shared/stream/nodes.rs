@@ -1,0 +1,164 @@
+//! How far each node has applied the stream.
+
+use super::{Common, line::Line, lock};
+use crate::{purge::Position, shared::remote::Error};
+use redis::cmd;
+use std::{collections::HashMap, time::Duration};
+use tokio::time::{Instant, sleep, timeout_at};
+
+/// A node that has said nothing for so long does not use what it keeps, or is gone: nobody waits for it.
+const HEARD_WITHIN: Duration = Duration::from_secs(10);
+
+/// A node that has said nothing for so long is struck off.
+const STRUCK_OFF_AFTER: Duration = Duration::from_secs(60 * 60);
+
+/// How often the server's clock is read.
+const CLOCK_EVERY: Duration = Duration::from_secs(1);
+
+/// The first and the longest rest between two looks at how far nodes are.
+const LOOKS: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(32));
+
+/// The server's clock, so that those of nodes need not agree.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    millis: u64,
+    read: Instant,
+}
+
+impl Clock {
+    /// Asks for the time.
+    ///
+    /// # Errors
+    /// The server's.
+    pub async fn read(line: &mut Line, within: Duration) -> Result<Self, Error> {
+        let (seconds, micros): (u64, u64) = line.ask(&cmd("TIME"), within).await?;
+        let millis = seconds.saturating_mul(1000).saturating_add(micros / 1000);
+        let read = Instant::now();
+        Ok(Self { millis, read })
+    }
+
+    /// Milliseconds since the Unix epoch, now.
+    fn now(&self) -> u64 {
+        let passed = self.read.elapsed().as_millis() as u64;
+        self.millis.saturating_add(passed)
+    }
+}
+
+/// What one node says of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Said {
+    /// The last entry it applied.
+    position: Position,
+    /// When it said so, by the server's clock.
+    at: u64,
+}
+
+impl Said {
+    fn parse(text: &str) -> Option<Self> {
+        let (position, at) = text.split_once(' ')?;
+        Some(Self {
+            position: position.parse().ok()?,
+            at: at.parse().ok()?,
+        })
+    }
+}
+
+/// Says how far this node is. `clock` was read before on the same connection, if at all.
+///
+/// # Errors
+/// The server's.
+pub async fn report(
+    common: &Common,
+    line: &mut Line,
+    position: Position,
+    clock: &mut Option<Clock>,
+) -> Result<(), Error> {
+    let now = match clock.filter(|clock| clock.read.elapsed() < CLOCK_EVERY) {
+        Some(clock) => clock,
+        None => *clock.insert(Clock::read(line, common.patience()).await?),
+    };
+    let mut set = cmd("HSET");
+    set.arg(&common.nodes)
+        .arg(&common.node)
+        .arg(format!("{position} {}", now.now()));
+    line.ask(&set, common.patience()).await
+}
+
+/// Waits until all nodes have applied everything up to `position`, `within` that time. The names of those that have not; where
+/// that cannot be found out, of all that were known.
+pub async fn behind(common: &Common, position: Position, within: Duration) -> Vec<String> {
+    let until = Instant::now() + within;
+    let mut behind = lock(&common.others).clone();
+    let mut rest = LOOKS.0;
+    loop {
+        match timeout_at(until, look(common, position)).await {
+            Ok(Ok(now)) if now.is_empty() => return now,
+            Ok(Ok(now)) => behind = now,
+            Ok(Err(_)) => common.hang_up().await,
+            Err(_) => return behind,
+        }
+        if timeout_at(until, sleep(rest)).await.is_err() {
+            return behind;
+        }
+        rest = (rest * 2).min(LOOKS.1);
+    }
+}
+
+/// The names of nodes that have not applied everything up to `position`.
+async fn look(common: &Common, position: Position) -> Result<Vec<String>, Error> {
+    let mut line = common.line().await?;
+    let now = Clock::read(&mut line, common.patience()).await?.millis;
+    let mut get = cmd("HGETALL");
+    get.arg(&common.nodes);
+    let nodes: HashMap<String, String> = line.ask(&get, common.patience()).await?;
+    let (mut behind, mut others, mut gone) = (Vec::new(), Vec::new(), Vec::new());
+    for (name, said) in nodes {
+        let said = Said::parse(&said);
+        let silent = said.map_or(Duration::MAX, |said| {
+            Duration::from_millis(now.saturating_sub(said.at))
+        });
+        if silent > STRUCK_OFF_AFTER {
+            gone.push(name);
+            continue;
+        }
+        if silent <= HEARD_WITHIN && said.is_none_or(|said| said.position < position) {
+            behind.push(name.clone());
+        }
+        if name != common.node {
+            others.push(name);
+        }
+    }
+    if !gone.is_empty() {
+        let mut strike = cmd("HDEL");
+        strike.arg(&common.nodes).arg(gone);
+        let _: u64 = line.ask(&strike, common.patience()).await?;
+    }
+    behind.sort_unstable();
+    *lock(&common.others) = others;
+    Ok(behind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn what_a_node_says_is_read(text in "[0-9 -]{0,20}") {
+            let _ = Said::parse(&text);
+        }
+    }
+
+    #[test]
+    fn a_node_says_where_it_is_and_when() {
+        let said = Said {
+            position: Position(5, 1),
+            at: 77,
+        };
+        assert_eq!(Said::parse("5-1 77"), Some(said));
+        for bad in ["", "5-1", "5-1 ", "x 77", "5-1 77 8"] {
+            assert_eq!(Said::parse(bad), None, "{bad}");
+        }
+    }
+}

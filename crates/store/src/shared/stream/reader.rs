@@ -1,0 +1,269 @@
+//! Reads the stream and applies it.
+
+use super::{
+    Common, Event, Missed,
+    entry::{self, Entry},
+    line::Line,
+    lock, nodes, writer,
+};
+use crate::{
+    purge::{Position, Purge, What},
+    purger::Unreachable,
+    shared::remote::{Error, Kind},
+};
+use redis::{Value, cmd};
+use rules::time::Time;
+use std::{
+    convert::Infallible,
+    sync::Arc,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+use tokio::{
+    task::yield_now,
+    time::{Instant, sleep, sleep_until},
+};
+
+/// Entries read at once.
+const BATCH: usize = 1000;
+
+/// The first and the longest wait after a failure.
+const RETRIES: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
+
+/// A stream without news is looked at so often at least.
+const HEARTBEAT: Duration = Duration::from_secs(1);
+
+/// One reading of the stream, over as many connections as it takes.
+struct Reader {
+    common: Arc<Common>,
+    /// The last entry applied; `None`: unknown, so that reading begins at the beginning.
+    position: Option<Position>,
+    /// Whether the stream was followed when last it was told of.
+    following: bool,
+    /// How long to wait after the next failure.
+    retry: Duration,
+}
+
+/// What one look at the stream came to.
+enum Step {
+    /// There may be more.
+    More,
+    /// It was read to its end.
+    End(Position),
+}
+
+/// Reads for as long as the thread lives.
+pub async fn read(common: Arc<Common>) {
+    let mut reader = Reader {
+        position: common.memory.log().position(),
+        common,
+        following: false,
+        retry: RETRIES.0,
+    };
+    let mut told = None;
+    loop {
+        let Err(error) = reader.follow().await;
+        let why = error.to_string();
+        if reader.following || told.as_ref() != Some(&why) {
+            reader.common.event(&Event::Lost(why.clone()));
+            told = Some(why);
+        }
+        reader.following = false;
+        sleep(reader.retry).await;
+        reader.retry = (reader.retry * 2).min(RETRIES.1);
+    }
+}
+
+/// Stops trusting what is kept when nothing was heard for too long.
+pub async fn watch(common: Arc<Common>) {
+    loop {
+        let until = *lock(&common.heard) + common.trust;
+        if until > Instant::now() {
+            sleep_until(until).await;
+            continue;
+        }
+        if !common.memory.log().is_unsure() {
+            common.memory.log().distrust();
+            common.event(&Event::Distrusted);
+        }
+        sleep(common.trust).await;
+    }
+}
+
+impl Reader {
+    /// Follows the stream on a connection of its own until that fails.
+    async fn follow(&mut self) -> Result<Infallible, Error> {
+        let common = Arc::clone(&self.common);
+        let mut line = Line::connect(&common.servers, common.patience()).await?;
+        let mut clock = None;
+        loop {
+            let asked = Instant::now();
+            let step = self.step(&mut line).await?;
+            if let Some(position) = self.position {
+                nodes::report(&common, &mut line, position, &mut clock).await?;
+            }
+            match step {
+                Step::More => yield_now().await,
+                Step::End(position) => {
+                    self.caught_up(asked);
+                    self.news(&mut line, position).await?;
+                }
+            }
+        }
+    }
+
+    /// One look: the last entry applied must still be there, and what follows it is applied.
+    async fn step(&mut self, line: &mut Line) -> Result<Step, Error> {
+        let entries = self.range(line, self.position, BATCH + 1).await?;
+        let full = entries.len() > BATCH;
+        let first = entries.first().map(|entry| entry.position);
+        let Some(position) = self.position else {
+            return self.begin(entries).await;
+        };
+        if first != Some(position) {
+            self.missed(line, position).await?;
+            return Ok(Step::More);
+        }
+        let last = self.apply(entries.into_iter().skip(1)).unwrap_or(position);
+        self.position = Some(last);
+        Ok(if full { Step::More } else { Step::End(last) })
+    }
+
+    /// Begins with the first entries of the stream: nothing is known of what came before.
+    async fn begin(&mut self, entries: Vec<Entry>) -> Result<Step, Error> {
+        let Some(first) = entries.first() else {
+            // There is always an entry, so that its loss is seen.
+            let anchor = [entry::anchor()];
+            writer::append(&self.common, &anchor, None)
+                .await
+                .map_err(unreachable)?;
+            return Ok(Step::More);
+        };
+        let log = self.common.memory.log();
+        log.forget();
+        log.begin_at(first.position);
+        self.position = self.apply(entries.into_iter());
+        Ok(Step::More)
+    }
+
+    /// The last entry applied is gone: others may be, too.
+    async fn missed(&mut self, line: &mut Line, position: Position) -> Result<(), Error> {
+        self.common.memory.log().distrust();
+        let first = self.range(line, None, 1).await?;
+        let missed = match first.first() {
+            None => Missed::Deleted,
+            Some(first) if first.position > position => Missed::Trimmed,
+            Some(_) => Missed::WentBack,
+        };
+        if missed == Missed::WentBack {
+            let everything = [Purge::hard(What::Everything)];
+            writer::append(&self.common, &everything, None)
+                .await
+                .map_err(unreachable)?;
+        }
+        self.position = None;
+        self.following = false;
+        self.common.event(&Event::Forgot(missed));
+        Ok(())
+    }
+
+    /// Entries from `from` on, that one included.
+    async fn range(
+        &self,
+        line: &mut Line,
+        from: Option<Position>,
+        most: usize,
+    ) -> Result<Vec<Entry>, Error> {
+        let mut range = cmd("XRANGE");
+        range.arg(&self.common.purges);
+        match from {
+            Some(from) => range.arg(from.to_string()),
+            None => range.arg("-"),
+        };
+        range.arg("+").arg("COUNT").arg(most);
+        let answer: Value = line.ask(&range, self.common.patience()).await?;
+        entry::read(&answer).map_err(|error| Error::new(Kind::Protocol, error))
+    }
+
+    /// Applies `entries`; the position of the last.
+    fn apply(&self, entries: impl Iterator<Item = Entry>) -> Option<Position> {
+        let common = &self.common;
+        let mut last = None;
+        for entry in entries {
+            let Entry {
+                position,
+                by,
+                purge,
+            } = entry;
+            last = Some(position);
+            let purge = purge.unwrap_or_else(|| {
+                common.event(&Event::Unreadable(position));
+                Purge::hard(What::Everything)
+            });
+            // By the server's clock, so that nodes agree; but nothing becomes stale in the future.
+            let at = now().min(Time::from_millis(position.0));
+            let purged = common.memory.apply(purge, at, Some(position));
+            if let Some(by) = by.filter(|by| by.author == common.author) {
+                common.applied(by.number, purged, position);
+            }
+        }
+        last
+    }
+
+    fn caught_up(&mut self, asked: Instant) {
+        *lock(&self.common.heard) = asked;
+        self.retry = RETRIES.0;
+        let log = self.common.memory.log();
+        if log.is_unsure() {
+            log.trust();
+        }
+        if !self.following {
+            self.following = true;
+            self.common.event(&Event::Following);
+        }
+    }
+
+    /// Waits for an entry after `position`, a heartbeat long at most. What comes is only a sign: it is read again together with
+    /// what it must follow.
+    async fn news(&self, line: &mut Line, position: Position) -> Result<(), Error> {
+        let heartbeat = HEARTBEAT.min(self.common.trust / 4);
+        let mut read = cmd("XREAD");
+        // No time at all would mean for ever.
+        let block = heartbeat.as_millis().max(1) as u64;
+        read.arg("COUNT").arg(1).arg("BLOCK").arg(block);
+        read.arg("STREAMS").arg(&self.common.purges);
+        read.arg(position.to_string());
+        let _: Value = line.ask(&read, heartbeat + self.common.patience()).await?;
+        Ok(())
+    }
+}
+
+impl Common {
+    /// An own entry has been applied; the last of a publication answers it.
+    fn applied(&self, number: u64, purged: crate::Purged, position: Position) {
+        let mut all = lock(&self.pending);
+        let Some(pending) = all.get_mut(&number) else {
+            // It was given up.
+            return;
+        };
+        pending.done.push(purged);
+        if pending.done.len() == pending.count
+            && let Some(pending) = all.remove(&number)
+        {
+            // Whoever asked may have left.
+            let _ = pending.reply.send((pending.done, position));
+        }
+    }
+}
+
+#[allow(
+    clippy::needless_pass_by_value,
+    reason = "it is what results are mapped with"
+)]
+fn unreachable(error: Unreachable) -> Error {
+    Error::new(Kind::Unreachable, error)
+}
+
+fn now() -> Time {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    Time::from_millis(since.unwrap_or_default().as_millis() as u64)
+}

@@ -1,0 +1,339 @@
+//! Several nodes in one process, and a real server.
+
+mod bench;
+mod loss;
+mod proxy;
+mod server;
+
+use super::*;
+use crate::{
+    PurgeAnswer, Purger, Stored, Sweeper,
+    purge::{self, Journal, Standing, What},
+    sample::any_request,
+};
+use proxy::Proxy;
+use rules::time::Time;
+use server::Redis;
+use tokio::{sync::mpsc::UnboundedReceiver, time::timeout};
+
+/// Nothing in these tests takes so long unless it is broken.
+const BROKEN: Duration = Duration::from_secs(60);
+
+const KEY: &[u8] = b"http://a.example/page";
+
+/// One node: what it keeps, and what it was told.
+struct Node {
+    memory: Arc<Memory>,
+    stream: Arc<Stream>,
+    events: UnboundedReceiver<Event>,
+    journal: Recorder,
+}
+
+/// Notes the log's entries in their order.
+#[derive(Clone, Debug, Default)]
+struct Recorder(Arc<Mutex<Vec<purge::Entry>>>);
+
+impl Journal for Recorder {
+    fn append(&self, entry: &purge::Entry) {
+        lock(&self.0).push(entry.clone());
+    }
+
+    fn retire(&self, sequence: u64) {
+        lock(&self.0).retain(|entry| entry.sequence > sequence);
+    }
+}
+
+impl Recorder {
+    /// Entries of the stream: where they stand, and what they purge.
+    fn shared(&self) -> Vec<(Position, Purge)> {
+        let entries = lock(&self.0);
+        let shared = entries.iter();
+        shared
+            .filter_map(|entry| Some((entry.position?, entry.purge.clone())))
+            .collect()
+    }
+}
+
+impl Node {
+    /// A node that begins with nothing.
+    fn start(url: &str, name: &str, trust: Duration) -> Self {
+        Self::restart(url, name, trust, Recorder::default())
+    }
+
+    /// A node that begins with what a journal kept.
+    fn restart(url: &str, name: &str, trust: Duration, journal: Recorder) -> Self {
+        let memory = Arc::new(Memory::new(1 << 20, Arc::default()));
+        let kept = lock(&journal.0).clone();
+        let floor = kept.first().map_or(0, |first| first.sequence - 1);
+        memory.log().restore(kept, floor);
+        memory.log().keep_in(Box::new(journal.clone()));
+        let config = Config {
+            url: url.to_owned(),
+            timeout: Duration::from_millis(50),
+            max_ttl: Duration::from_secs(3600),
+            largest_body: 1 << 20,
+            lease: Duration::from_secs(5),
+            prefix: "test".to_owned(),
+            trust,
+            node: name.to_owned(),
+        };
+        let (happened, events) = mpsc::unbounded_channel();
+        let hook = move |event: &Event| {
+            let _ = happened.send(event.clone());
+        };
+        let stream = Stream::start(&config, Arc::clone(&memory), Box::new(hook)).expect("starts");
+        Self {
+            memory,
+            stream,
+            events,
+            journal,
+        }
+    }
+
+    /// Waits for an event; what happened before it.
+    async fn until(&mut self, wanted: impl Fn(&Event) -> bool) -> Vec<Event> {
+        let mut before = Vec::new();
+        let search = async {
+            while let Some(event) = self.events.recv().await {
+                if wanted(&event) {
+                    return true;
+                }
+                before.push(event);
+            }
+            false
+        };
+        let found = timeout(BROKEN, search).await;
+        assert_eq!(found, Ok(true), "never happened; instead: {before:?}");
+        before
+    }
+
+    async fn following(&mut self) -> Vec<Event> {
+        self.until(|event| *event == Event::Following).await
+    }
+
+    async fn forgot(&mut self) -> Missed {
+        let mut missed = None;
+        let found = async {
+            while let Some(event) = self.events.recv().await {
+                if let Event::Forgot(how) = event {
+                    missed = Some(how);
+                    return;
+                }
+            }
+        };
+        timeout(BROKEN, found).await.expect("it forgets");
+        missed.expect("still running")
+    }
+
+    /// Whoever comes second finds the first's anchor, and nothing of what it knew.
+    async fn forgot_as_deleted(&mut self) {
+        let missed = self.forgot().await;
+        assert!(
+            matches!(missed, Missed::Deleted | Missed::Trimmed),
+            "{missed:?}"
+        );
+    }
+
+    /// Keeps a response that is fetched now.
+    fn keep(&self, key: &[u8]) -> Arc<Stored> {
+        let ticket = self.memory.begin();
+        let stored = any_request(1_000_000);
+        stored.check(0, ticket.began);
+        let stored = Arc::new(stored);
+        let _ = self.memory.insert(key, ticket, Arc::clone(&stored), 8);
+        stored
+    }
+
+    fn standing(&self, key: &[u8], stored: &Stored) -> Standing {
+        self.memory.log().standing(key, stored)
+    }
+
+    async fn publish(&self, purges: Vec<Purge>) -> Result<Done, Unreachable> {
+        self.stream.publish(purges).await
+    }
+}
+
+/// A purge of one page.
+fn of(page: &str) -> Purge {
+    Purge::hard(What::Url(vec![format!("//a.example/{page}")]))
+}
+
+const TRUST: Duration = Duration::from_secs(5);
+
+async fn three(url: &str) -> [Node; 3] {
+    let mut nodes = ["a", "b", "c"].map(|name| Node::start(url, name, TRUST));
+    for node in &mut nodes {
+        node.following().await;
+    }
+    nodes
+}
+
+#[tokio::test]
+async fn a_purge_on_one_holds_on_all() {
+    let redis = Redis::start().await;
+    let [a, b, c] = three(&redis.url()).await;
+    let kept = [&a, &b, &c].map(|node| (node.keep(KEY), node.keep(b"http://a.example/other")));
+    let (done, position) = a.publish(vec![of("page")]).await.expect("reachable");
+    assert_eq!(done.len(), 1);
+    assert_eq!(done[0].touched, 1);
+    let behind = a.stream.everywhere(position, BROKEN).await;
+    assert_eq!(behind, Vec::<String>::new());
+    for (node, (page, other)) in [&a, &b, &c].into_iter().zip(&kept) {
+        assert!(node.memory.find(KEY).is_none());
+        assert_eq!(node.standing(KEY, page), Standing::Gone);
+        assert_eq!(
+            node.standing(b"http://a.example/other", other),
+            Standing::Good
+        );
+        assert_eq!(node.memory.log().position(), Some(position));
+    }
+}
+
+#[tokio::test]
+async fn purges_take_effect_in_one_order() {
+    let redis = Redis::start().await;
+    let nodes = three(&redis.url()).await;
+    let mut publications = Vec::new();
+    for count in 0..50 {
+        for (index, node) in nodes.iter().enumerate() {
+            let purges = (0..3).map(|part| of(&format!("{index}/{count}/{part}")));
+            publications.push(tokio::spawn(node.stream.publish(purges.collect())));
+        }
+    }
+    let mut last = Position::default();
+    for publication in publications {
+        let (done, position) = publication.await.expect("no panic").expect("reachable");
+        assert_eq!(done.len(), 3);
+        assert!(done.is_sorted_by_key(|purged| purged.sequence));
+        last = last.max(position);
+    }
+    assert!(nodes[0].stream.everywhere(last, BROKEN).await.is_empty());
+    let [first, second, third] = nodes.each_ref().map(|node| node.journal.shared());
+    // Each may have added its own anchor to the empty stream: they are entries like others.
+    assert!(first.len() >= 450 && first.is_sorted_by_key(|(position, _)| *position));
+    assert!(first == second && second == third);
+}
+
+#[tokio::test]
+async fn what_is_told_reaches_the_others() {
+    let redis = Redis::start().await;
+    let [a, b, _c] = three(&redis.url()).await;
+    let page = b.keep(KEY);
+    a.stream.tell(of("page"));
+    // Entries of one process keep their order only by chance; this one waits for all that is in the stream.
+    let told = async {
+        while b.standing(KEY, &page) != Standing::Gone {
+            let (_, position) = b.publish(vec![of("other")]).await.expect("reachable");
+            assert!(b.stream.everywhere(position, BROKEN).await.is_empty());
+        }
+    };
+    timeout(BROKEN, told).await.expect("told");
+}
+
+#[tokio::test]
+async fn the_purger_waits_for_all_nodes() {
+    let redis = Redis::start().await;
+    let [a, b, c] = three(&redis.url()).await;
+    let sweeper = Sweeper::start(Arc::clone(&a.memory), Box::new(|| None)).expect("starts");
+    let purger = Purger::new(Arc::clone(&a.memory), sweeper);
+    purger.share_by(a.stream.clone());
+    let pages = [&b, &c].map(|node| node.keep(KEY));
+    let now = Time::from_secs(1);
+    let answer = purger
+        .purge(vec![of("page"), of("two")], now, Some(BROKEN), 0)
+        .await;
+    let PurgeAnswer {
+        behind, touched, ..
+    } = answer.expect("reachable");
+    assert_eq!((behind, touched), (Some(Vec::new()), 0));
+    assert_eq!(b.standing(KEY, &pages[0]), Standing::Gone);
+    assert_eq!(c.standing(KEY, &pages[1]), Standing::Gone);
+}
+
+#[tokio::test]
+async fn a_node_that_begins_reads_the_stream_from_the_beginning() {
+    let redis = Redis::start().await;
+    let mut a = Node::start(&redis.url(), "a", TRUST);
+    a.following().await;
+    let before = a.memory.log().position().expect("an anchor");
+    let (_, purged) = a.publish(vec![of("page")]).await.expect("reachable");
+    let mut b = Node::start(&redis.url(), "b", TRUST);
+    assert!(b.memory.log().is_unsure());
+    b.following().await;
+    assert!(!b.memory.log().is_unsure());
+    assert_eq!(b.memory.log().position(), Some(purged));
+    // What another node fetched before the purge and shared is judged by it here, what was fetched later is not.
+    for (position, standing) in [(before, Standing::Gone), (purged, Standing::Good)] {
+        let shared = any_request(1_000_000);
+        shared.check(0, b.memory.log().sequence_at(position).expect("known"));
+        assert_eq!(b.standing(KEY, &shared), standing, "{position}");
+    }
+    assert_eq!(b.memory.log().sequence_at(Position(before.0 - 1, 0)), None);
+}
+
+#[tokio::test]
+async fn a_node_that_restarts_reads_on_from_its_journal() {
+    let redis = Redis::start().await;
+    let [a, mut b, _c] = three(&redis.url()).await;
+    let (_, position) = a.publish(vec![of("page")]).await.expect("reachable");
+    assert!(a.stream.everywhere(position, BROKEN).await.is_empty());
+    let (checked, journal) = (b.memory.log().head(), b.journal.clone());
+    let known = journal.shared().len();
+    b.stream = Arc::clone(&a.stream);
+    drop(b);
+    a.publish(vec![of("two")]).await.expect("reachable");
+    let mut b = Node::restart(&redis.url(), "b", TRUST, journal);
+    let before = b.following().await;
+    assert_eq!(before, [], "nothing was missed");
+    assert_eq!(b.journal.shared().len(), known + 1);
+    for (key, standing) in [(KEY, Standing::Good), (b"//a.example/two", Standing::Gone)] {
+        let kept = any_request(1_000_000);
+        kept.check(0, checked);
+        assert_eq!(b.standing(key, &kept), standing);
+    }
+}
+
+#[tokio::test]
+async fn soft_purges_keep_their_time() {
+    let redis = Redis::start().await;
+    let mut a = Node::start(&redis.url(), "a", TRUST);
+    a.following().await;
+    let page = a.keep(KEY);
+    let purge = Purge::soft(What::Host("a.example".to_owned()));
+    let (_, position) = a.publish(vec![purge]).await.expect("reachable");
+    match a.standing(KEY, &page) {
+        Standing::Stale { since, .. } => assert!(since <= Time::from_millis(position.0)),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn an_entry_that_cannot_be_read_purges_everything() {
+    let redis = Redis::start().await;
+    let [mut a, b, _c] = three(&redis.url()).await;
+    let page = a.keep(KEY);
+    redis
+        .ask(&["XADD", "test:purges", "*", "purge", "{\"newer\":true}"])
+        .await;
+    a.until(|event| matches!(event, Event::Unreadable(_))).await;
+    let (_, position) = b.publish(vec![of("other")]).await.expect("reachable");
+    assert!(b.stream.everywhere(position, BROKEN).await.is_empty());
+    assert_eq!(a.standing(KEY, &page), Standing::Gone);
+}
+
+#[tokio::test]
+async fn something_else_under_the_key_is_not_trusted() {
+    let redis = Redis::start().await;
+    redis.ask(&["SET", "test:purges", "text"]).await;
+    let mut a = Node::start(&redis.url(), "a", TRUST);
+    let lost = |event: &Event| matches!(event, Event::Lost(why) if why.contains("WRONGTYPE"));
+    a.until(lost).await;
+    assert!(a.memory.log().is_unsure());
+    assert_eq!(
+        a.publish(vec![of("page")]).await.err(),
+        Some(Unreachable::Refused)
+    );
+    redis.ask(&["DEL", "test:purges"]).await;
+    a.following().await;
+    a.publish(vec![of("page")]).await.expect("reachable");
+}

@@ -1,0 +1,200 @@
+//! Nodes that are cut off, and servers that lose what they had.
+
+use super::*;
+
+/// Short, so that these tests need not wait for long.
+const SHORT: Duration = Duration::from_millis(400);
+
+const OTHER: &[u8] = b"http://a.example/other";
+
+/// A node before a way that can be cut, and one that is not cut off.
+async fn two(redis: &Redis) -> (Node, Proxy, Node) {
+    let proxy = Proxy::to(redis.socket());
+    let mut far = Node::start(&proxy.url(), "far", SHORT);
+    let mut near = Node::start(&redis.url(), "near", SHORT);
+    far.following().await;
+    near.following().await;
+    (far, proxy, near)
+}
+
+#[tokio::test]
+async fn a_node_that_is_cut_off_catches_up_before_it_uses_what_it_keeps() {
+    let redis = Redis::start().await;
+    let (mut far, proxy, near) = two(&redis).await;
+    let (page, other) = (far.keep(KEY), far.keep(OTHER));
+    proxy.cut();
+    let (_, position) = near.publish(vec![of("page")]).await.expect("reachable");
+    let behind = near.stream.everywhere(position, Duration::ZERO).await;
+    assert!(behind.is_empty() || behind == ["far"], "{behind:?}");
+    let behind = near.stream.everywhere(position, SHORT).await;
+    assert_eq!(behind, ["far"]);
+    far.until(|event| *event == Event::Distrusted).await;
+    let meanwhile = far.keep(b"http://a.example/new");
+    assert_eq!(far.standing(KEY, &page), Standing::Unsure);
+    assert_eq!(far.standing(OTHER, &other), Standing::Unsure);
+    assert_eq!(
+        far.standing(b"http://a.example/new", &meanwhile),
+        Standing::Unsure
+    );
+    assert!(far.publish(vec![of("x")]).await.is_err());
+    proxy.mend();
+    let before = far.following().await;
+    assert!(
+        !before.iter().any(|event| matches!(event, Event::Forgot(_))),
+        "{before:?}"
+    );
+    assert_eq!(far.standing(KEY, &page), Standing::Gone);
+    assert_eq!(far.standing(OTHER, &other), Standing::Good);
+    assert_eq!(
+        far.standing(b"http://a.example/new", &meanwhile),
+        Standing::Good
+    );
+    assert!(near.stream.everywhere(position, BROKEN).await.is_empty());
+}
+
+#[tokio::test]
+async fn what_was_trimmed_before_it_was_read_may_have_purged_anything() {
+    let redis = Redis::start().await;
+    let (mut far, proxy, near) = two(&redis).await;
+    let page = far.keep(KEY);
+    proxy.cut();
+    for name in ["page", "two", "three"] {
+        near.publish(vec![of(name)]).await.expect("reachable");
+    }
+    redis.ask(&["XTRIM", "test:purges", "MAXLEN", "1"]).await;
+    proxy.mend();
+    assert_eq!(far.forgot().await, Missed::Trimmed);
+    far.following().await;
+    assert_eq!(far.standing(KEY, &page), Standing::Gone);
+    let next = far.keep(KEY);
+    assert_eq!(far.standing(KEY, &next), Standing::Good);
+}
+
+#[tokio::test]
+async fn a_server_that_is_flushed_is_noticed() {
+    let redis = Redis::start().await;
+    let (mut far, _proxy, mut near) = two(&redis).await;
+    let page = far.keep(KEY);
+    redis.ask(&["FLUSHALL"]).await;
+    for node in [&mut far, &mut near] {
+        node.forgot_as_deleted().await;
+        node.following().await;
+    }
+    assert_eq!(far.standing(KEY, &page), Standing::Gone);
+    let (_, position) = near.publish(vec![of("page")]).await.expect("reachable");
+    assert!(near.stream.everywhere(position, BROKEN).await.is_empty());
+}
+
+#[tokio::test]
+async fn a_server_that_restarts_empty_is_noticed() {
+    let mut redis = Redis::start().await;
+    let (mut far, _proxy, mut near) = two(&redis).await;
+    let page = near.keep(KEY);
+    redis.fall().await;
+    near.until(|event| matches!(event, Event::Lost(_))).await;
+    assert!(near.publish(vec![of("page")]).await.is_err());
+    near.until(|event| *event == Event::Distrusted).await;
+    assert_eq!(near.standing(KEY, &page), Standing::Unsure);
+    redis.rise().await;
+    for node in [&mut far, &mut near] {
+        node.forgot_as_deleted().await;
+        node.following().await;
+    }
+    assert_eq!(near.standing(KEY, &page), Standing::Gone);
+}
+
+#[tokio::test]
+async fn a_server_that_restarts_with_everything_is_followed_on() {
+    let mut redis = Redis::with(&[
+        "--save",
+        "",
+        "--appendonly",
+        "yes",
+        "--appendfsync",
+        "always",
+    ])
+    .await;
+    let (_far, _proxy, mut near) = two(&redis).await;
+    let (page, other) = (near.keep(KEY), near.keep(OTHER));
+    near.publish(vec![of("page")]).await.expect("reachable");
+    redis.fall().await;
+    near.until(|event| matches!(event, Event::Lost(_))).await;
+    near.stream.tell(of("told"));
+    let told = near.keep(b"http://a.example/told");
+    redis.rise().await;
+    let before = near.following().await;
+    assert!(
+        !before.iter().any(|event| matches!(event, Event::Forgot(_))),
+        "{before:?}"
+    );
+    assert_eq!(near.standing(KEY, &page), Standing::Gone);
+    assert_eq!(near.standing(OTHER, &other), Standing::Good);
+    let delivered = async {
+        while near.standing(b"http://a.example/told", &told) != Standing::Gone {
+            // Each publication waits for the stream to be read.
+            let _ = near.publish(vec![of("x")]).await;
+        }
+    };
+    timeout(BROKEN, delivered)
+        .await
+        .expect("what was told while it was down is delivered");
+}
+
+#[tokio::test]
+async fn a_server_that_went_back_in_time_purges_everything_everywhere() {
+    let mut redis = Redis::start().await;
+    let (mut far, proxy, mut near) = two(&redis).await;
+    let page = far.keep(KEY);
+    redis.ask(&["SAVE"]).await;
+    proxy.cut();
+    let (_, lost) = near.publish(vec![of("page")]).await.expect("reachable");
+    redis.fall().await;
+    redis.rise().await;
+    assert_eq!(near.forgot().await, Missed::WentBack);
+    near.following().await;
+    proxy.mend();
+    // It never saw the purge, and misses nothing that it knew: it is told.
+    far.following().await;
+    assert!(near.memory.log().position() > Some(lost));
+    assert_eq!(far.standing(KEY, &page), Standing::Gone);
+}
+
+#[tokio::test]
+async fn a_connection_that_is_killed_is_made_anew() {
+    let redis = Redis::start().await;
+    let (mut far, _proxy, near) = two(&redis).await;
+    let page = far.keep(KEY);
+    redis.ask(&["CLIENT", "KILL", "TYPE", "normal"]).await;
+    far.until(|event| matches!(event, Event::Lost(_))).await;
+    far.following().await;
+    let published = async {
+        loop {
+            if let Ok((_, position)) = near.publish(vec![of("page")]).await {
+                return position;
+            }
+        }
+    };
+    let position = timeout(BROKEN, published).await.expect("a new connection");
+    assert!(near.stream.everywhere(position, BROKEN).await.is_empty());
+    assert_eq!(far.standing(KEY, &page), Standing::Gone);
+}
+
+#[tokio::test]
+async fn without_a_server_nothing_is_trusted_and_nothing_purged() {
+    let mut redis = Redis::start().await;
+    let url = redis.url();
+    redis.fall().await;
+    let mut node = Node::start(&url, "a", SHORT);
+    node.until(|event| matches!(event, Event::Lost(_))).await;
+    assert!(node.memory.log().is_unsure());
+    assert_eq!(
+        node.publish(vec![of("page")]).await.err(),
+        Some(Unreachable::Refused)
+    );
+    assert!(
+        node.stream
+            .everywhere(Position(1, 1), SHORT)
+            .await
+            .is_empty()
+    );
+}

@@ -1,0 +1,166 @@
+//! Appends to the stream.
+
+use super::{
+    Common, Done, Event, MOST_ENTRIES, Pending,
+    entry::{BY, By, NODE, PURGE},
+    lock,
+};
+use crate::{
+    purge::{Purge, What},
+    purger::Unreachable,
+    shared::remote::Kind,
+};
+use redis::{Cmd, Pipeline, cmd};
+use std::{
+    collections::VecDeque,
+    mem,
+    sync::{Arc, Mutex, atomic::Ordering::Relaxed},
+    time::Duration,
+};
+use tokio::{
+    sync::{Notify, oneshot},
+    time::{sleep, timeout},
+};
+
+/// A purge that has not taken effect here after so long is not acknowledged.
+const PUBLISH_WITHIN: Duration = Duration::from_secs(2);
+
+/// Invalidations that wait for the server at most.
+const MOST_TOLD: usize = 1 << 16;
+
+/// Invalidations sent at once.
+const TOLD_AT_ONCE: usize = 256;
+
+/// How long to wait after a failure.
+const RETRY: Duration = Duration::from_millis(200);
+
+/// Invalidations on their way to other nodes.
+#[derive(Debug, Default)]
+pub struct Told {
+    waiting: Mutex<Waiting>,
+    more: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    purges: VecDeque<Purge>,
+    overflowed: bool,
+}
+
+impl Told {
+    /// Queues `purge`. Where too many wait, one purge of everything takes their place.
+    pub fn push(&self, purge: Purge) {
+        let mut waiting = lock(&self.waiting);
+        if waiting.purges.len() >= MOST_TOLD {
+            waiting.purges.clear();
+            waiting.purges.push_back(Purge::hard(What::Everything));
+            waiting.overflowed = true;
+        }
+        waiting.purges.push_back(purge);
+        drop(waiting);
+        self.more.notify_one();
+    }
+
+    /// The first to send, and whether there have been too many.
+    fn first(&self) -> (Vec<Purge>, bool) {
+        let mut waiting = lock(&self.waiting);
+        let count = waiting.purges.len().min(TOLD_AT_ONCE);
+        let first = waiting.purges.drain(..count).collect();
+        (first, mem::take(&mut waiting.overflowed))
+    }
+}
+
+/// Sends what is told, until it is delivered.
+pub async fn tell(common: Arc<Common>) {
+    loop {
+        let (purges, overflowed) = common.told.first();
+        if overflowed {
+            common.event(&Event::Overflow);
+        }
+        if purges.is_empty() {
+            common.told.more.notified().await;
+            continue;
+        }
+        // What may have arrived after all is sent again: purging twice does no harm.
+        while append(&common, &purges, None).await.is_err() {
+            sleep(RETRY).await;
+        }
+    }
+}
+
+/// Appends `purges`, and answers when this node has read them back and applied them.
+pub async fn publish(
+    common: &Common,
+    purges: &[Purge],
+    reply: oneshot::Sender<Result<Done, Unreachable>>,
+) {
+    if purges.is_empty() {
+        let position = common.memory.log().position().unwrap_or_default();
+        let _ = reply.send(Ok((Vec::new(), position)));
+        return;
+    }
+    let number = common.published.fetch_add(1, Relaxed);
+    let (applied, done) = oneshot::channel();
+    let pending = Pending {
+        count: purges.len(),
+        done: Vec::with_capacity(purges.len()),
+        reply: applied,
+    };
+    lock(&common.pending).insert(number, pending);
+    let by = By {
+        author: common.author,
+        number,
+    };
+    let outcome = async {
+        append(common, purges, Some(by)).await?;
+        // The reader keeps the other end until it answers.
+        done.await.map_err(|_| Unreachable::Unknown)
+    };
+    let outcome = timeout(PUBLISH_WITHIN, outcome).await;
+    lock(&common.pending).remove(&number);
+    // Whoever asked may have left.
+    let _ = reply.send(outcome.unwrap_or(Err(Unreachable::Unknown)));
+}
+
+/// Appends all of `purges`, or on an error most likely none.
+///
+/// # Errors
+/// Not sent, or sent without an answer.
+pub async fn append(common: &Common, purges: &[Purge], by: Option<By>) -> Result<(), Unreachable> {
+    let Ok(mut line) = common.line().await else {
+        return Err(Unreachable::Refused);
+    };
+    let mut all = Pipeline::new();
+    all.atomic();
+    for purge in purges {
+        all.add_command(entry(common, purge, by));
+    }
+    match line.all(&all, common.patience()).await {
+        Ok(()) => Ok(()),
+        Err(error) => {
+            common.hang_up().await;
+            // What the server itself refuses has no effect.
+            Err(match error.kind {
+                Kind::Unreachable | Kind::Timeout | Kind::Protocol => Unreachable::Unknown,
+                _ => Unreachable::Refused,
+            })
+        }
+    }
+}
+
+fn entry(common: &Common, purge: &Purge, by: Option<By>) -> Cmd {
+    let mut add = cmd("XADD");
+    add.arg(&common.purges)
+        .arg("MAXLEN")
+        .arg("~")
+        .arg(MOST_ENTRIES)
+        .arg("*")
+        .arg(PURGE)
+        .arg(purge.to_text())
+        .arg(NODE)
+        .arg(&common.node);
+    if let Some(by) = by {
+        add.arg(BY).arg(by.to_string());
+    }
+    add
+}
