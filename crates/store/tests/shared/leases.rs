@@ -115,3 +115,27 @@ async fn after_a_purge_one_leads_too() {
     one.until("it was kept", |now| now.stored == 2).await;
     assert_eq!(one.bodies(KEY).await, [b"new"]);
 }
+
+#[tokio::test]
+async fn one_validates_what_is_stale_and_the_others_get_what_it_brings() {
+    let server = Redis::start();
+    let (one, other) = (Node::new(&server.url()), Node::new(&server.url()));
+    one.keep(KEY, page(&one, "old").done()).await;
+    let old = other.find(KEY).await[0].facts.response_time;
+    let Found::Lead(lease) = one.shared.renew(KEY, old).await else {
+        panic!("nobody else is at it");
+    };
+    let bring = async {
+        other.until("it waited", |now| now.waits == 1).await;
+        let mut new = page(&one, "new").done();
+        new.facts.response_time = old.plus(Duration::from_secs(1));
+        one.shared.keep(KEY, &Arc::new(new), Some(lease));
+    };
+    let (found, ()) = tokio::join!(other.shared.renew(KEY, old), bring);
+    let Found::Here(found) = found else {
+        panic!("{found:?}")
+    };
+    assert_eq!(bytes(&found[0].body), b"new");
+    let found = other.shared.renew(KEY, old).await;
+    assert!(matches!(found, Found::Here(_)), "it is there already");
+}

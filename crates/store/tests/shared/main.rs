@@ -8,6 +8,7 @@
     reason = "a panic is how a test fails"
 )]
 
+mod cost;
 mod faults;
 mod keeping;
 mod leases;
