@@ -70,13 +70,10 @@ pub(super) fn build(written: &written::Config, sink: &mut Sink<'_>) -> Purge {
             .and_then(|secret| self::secret(secret, sink)),
         log: table.log.as_ref().map(|log| log.value.clone()),
         durable: table.durable.as_ref().is_none_or(|durable| durable.value),
-        pass_tags: match &table.pass_tags {
-            Some(list) => values(Some(list))
-                .into_iter()
-                .map(|TagField(name)| name)
-                .collect(),
-            None => vec![HeaderName::from_static("cache-groups")],
-        },
+        pass_tags: values(table.pass_tags.as_ref())
+            .into_iter()
+            .map(|TagField(name)| name)
+            .collect(),
         get_prefix: table.get_prefix.as_ref().map(|text| {
             let PathStart(start) = &text.value;
             start.clone()

@@ -23,8 +23,8 @@ pub struct Purge {
     /// Whether a purge is acknowledged only when it would survive a power loss.
     #[schemars(extend("default" = true))]
     pub durable: Option<At<bool>>,
-    /// Fields with tags that are passed on to clients.
-    #[schemars(extend("default" = ["Cache-Groups"]))]
+    /// Fields with tags that are passed on to clients; the others speak to caches alone.
+    #[schemars(extend("default" = []))]
     pub pass_tags: Option<Many<Text<TagField>>>,
     /// A `GET` whose path begins so purges the URL behind it. Off where nothing is said.
     #[schemars(extend("examples" = ["/purge"]))]
