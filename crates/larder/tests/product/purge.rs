@@ -441,7 +441,9 @@ fn a_fill_in_flight_is_not_used_after_the_purge() {
                 (&head, old().hold_head(&head).body("before")),
                 (&body, old().length(6).body("bef").hold(&body).body("ore")),
             ] {
-                let (origin, larder) = start();
+                let (origin, larder) = start_with(
+                    "[defaults]\ncollapse_wait = \"50ms\"\n[[origin]]\nservers = \"{origin}\"\n",
+                );
                 origin.on("/page", move |request| match request.header("x-second") {
                     None => reply.clone(),
                     Some(_) => Reply::ok()

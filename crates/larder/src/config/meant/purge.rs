@@ -32,6 +32,8 @@ pub struct Purge {
     pub pass_tags: Vec<HeaderName>,
     /// `GET` of a path that begins so purges what follows.
     pub get_prefix: Option<String>,
+    /// Where Souin's API is.
+    pub souin: Option<String>,
     /// For clients that purge one URL of which nothing was stored.
     pub missed: Missed,
     /// What is fetched again after a soft purge; `None`: nothing.
@@ -49,7 +51,7 @@ impl Purge {
             pass_tags: self.pass_tags.clone(),
             missed: self.missed,
             get_prefix: self.get_prefix.clone(),
-            souin: None,
+            souin: self.souin.clone(),
         }
     }
 }
@@ -74,10 +76,8 @@ pub(super) fn build(written: &written::Config, sink: &mut Sink<'_>) -> Purge {
             .into_iter()
             .map(|TagField(name)| name)
             .collect(),
-        get_prefix: table.get_prefix.as_ref().map(|text| {
-            let PathStart(start) = &text.value;
-            start.clone()
-        }),
+        get_prefix: table.get_prefix.as_ref().map(path),
+        souin: table.souin.as_ref().map(path),
         missed: missed(table, sink),
         refresh: table
             .refresh
@@ -85,6 +85,11 @@ pub(super) fn build(written: &written::Config, sink: &mut Sink<'_>) -> Purge {
             .map(|refresh| self::refresh(refresh, sink)),
         peers: values(table.peers.as_ref()),
     }
+}
+
+fn path(text: &Text<PathStart>) -> String {
+    let PathStart(start) = &text.value;
+    start.clone()
 }
 
 fn loopback() -> Vec<IpNet> {
