@@ -301,14 +301,6 @@ impl Log {
         Some(next.map_or_else(|| self.head(), |(_, sequence)| sequence.saturating_sub(1)))
     }
 
-    /// The smallest number that [`sequence_at`](Self::sequence_at) gives for `position` or a later one: what a tier that notes
-    /// positions needs the log to remember from.
-    pub fn needed_since(&self, position: Position) -> u64 {
-        let base = self.positions().base.unwrap_or_default().0;
-        self.sequence_at(position.max(base))
-            .unwrap_or_else(|| self.head())
-    }
-
     /// Forgets purges up to `sequence`: everything kept has been checked beyond it, and what was not counts as purged. The last
     /// entry of the shared log stays, so that a restart knows where to read on.
     pub fn retire(&self, sequence: u64) {

@@ -76,7 +76,7 @@ impl Inner {
 
     fn worth_keeping(&self, key: &[u8], stored: &Arc<Stored>) -> Option<Keep> {
         let short = stored.body.length()? <= self.config.largest_body;
-        let position = self.guard.remote().position(&self.log, stored.checked())?;
+        let position = self.guard.remote().position(&self.log, stored)?;
         let worth = worth(stored, now(), self.config.max_ttl)?;
         let wanted = short && self.log.standing(key, stored) != Standing::Gone;
         wanted.then(|| Keep {

@@ -234,7 +234,12 @@ async fn what_is_told_reaches_the_others() {
 async fn the_purger_waits_for_all_nodes() {
     let redis = Redis::start().await;
     let [a, b, c] = three(&redis.url()).await;
-    let sweeper = Sweeper::start(Arc::clone(&a.memory), Box::new(|| None)).expect("starts");
+    let sweeper = Sweeper::start(
+        Arc::clone(&a.memory),
+        Box::new(|| None),
+        Duration::from_secs(60),
+    )
+    .expect("starts");
     let purger = Purger::new(Arc::clone(&a.memory), sweeper);
     purger.share_by(a.stream.clone());
     let pages = [&b, &c].map(|node| node.keep(KEY));
