@@ -276,7 +276,7 @@ fn worth(stored: &Stored, now: Time, most: Duration) -> Option<Duration> {
 }
 
 /// The server's own expiry begins when it is told, so that clocks need not agree.
-fn now() -> Time {
+pub(super) fn now() -> Time {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     Time::from_millis(since.map_or(0, |since| since.as_millis() as u64))
 }
