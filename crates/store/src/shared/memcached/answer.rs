@@ -101,7 +101,7 @@ fn word(line: &[u8]) -> Result<Piece, Broken> {
 /// Key, size, and number of the last change.
 fn header(line: &[u8]) -> Option<(&[u8], usize, Option<u64>)> {
     let mut words = line.split(|byte| *byte == b' ');
-    let mut number = |words: &mut dyn Iterator<Item = &[u8]>| {
+    let number = |words: &mut dyn Iterator<Item = &[u8]>| {
         words
             .next()
             .map(|word| std::str::from_utf8(word).ok()?.parse::<u64>().ok())
