@@ -10,6 +10,8 @@
 
 mod breaker;
 mod chunk;
+#[cfg(test)]
+mod contract;
 mod counts;
 mod finding;
 mod guard;
@@ -26,6 +28,7 @@ pub mod worker;
 use crate::{Stored, purge::Log};
 use guard::Guard;
 use remote::Remote;
+use rules::time::Time;
 use std::{
     sync::{Arc, atomic::AtomicUsize},
     time::Duration,
@@ -115,6 +118,12 @@ impl Shared {
     /// waits for what that brings, for as long as the lease lives at most.
     pub async fn find(&self, key: &[u8], lead: bool) -> Found {
         self.0.find(key, lead).await
+    }
+
+    /// What was found under `key` must be validated or fetched again: takes the lease for that, or where another holds it,
+    /// waits for what that brings. `than`: when the newest of what was found was received.
+    pub async fn renew(&self, key: &[u8], than: Time) -> Found {
+        self.0.lead(key, &self.0.name(key), than).await
     }
 
     /// Keeps `stored` under `key` beside its other variants; in the background, on the worker's runtime. Then the lease is

@@ -75,6 +75,28 @@ impl Redis {
         redis
     }
 
+    /// Three that are a cluster; ready when each knows the others.
+    pub fn cluster() -> Vec<Self> {
+        const SLOTS: [(&str, &str); 3] = [("0", "5460"), ("5461", "10922"), ("10923", "16383")];
+        let mut nodes: Vec<Self> = Vec::new();
+        let mut first: Option<[String; 2]> = None;
+        for (from, to) in SLOTS {
+            let bus = free_port().to_string();
+            let node = Self::with(&["--cluster-enabled", "yes", "--cluster-port", &bus]);
+            assert_eq!(node.ask(&["CLUSTER", "ADDSLOTSRANGE", from, to]), "OK");
+            let [port, bus] = first.get_or_insert([node.port.to_string(), bus]);
+            node.ask(&["CLUSTER", "MEET", "127.0.0.1", port, bus]);
+            nodes.push(node);
+        }
+        wait_until("the cluster was one", || {
+            nodes.iter().all(|node| {
+                let info = node.ask(&["CLUSTER", "INFO"]);
+                info.contains("cluster_state:ok") && info.contains("known_nodes:3")
+            })
+        });
+        nodes
+    }
+
     /// `127.0.0.1:port`.
     pub fn address(&self) -> String {
         format!("127.0.0.1:{}", self.port)

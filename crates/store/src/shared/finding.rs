@@ -15,7 +15,7 @@ use crate::{
     purge::Standing,
 };
 use bytes::Bytes;
-use rules::range::Span;
+use rules::{range::Span, time::Time};
 use std::{sync::Arc, time::Duration};
 use tokio::time::{Instant, sleep};
 
@@ -53,12 +53,27 @@ impl Inner {
         if !lead {
             return Found::Nothing;
         }
-        match Lease::take(self, &name).await {
-            Ok(Some(lease)) => {
+        self.lead(key, &name, Time::default()).await
+    }
+
+    /// Takes the lease, or waits for what its holder brings: for responses that were received after `than`.
+    pub(super) async fn lead(self: &Arc<Self>, key: &[u8], name: &str, than: Time) -> Found {
+        let counts = &self.guard.counts;
+        let lease = match Lease::take(self, name).await {
+            Ok(Some(lease)) => lease,
+            Ok(None) => return self.wait(key, name, than).await,
+            Err(Failed) => return Found::Nothing,
+        };
+        // Its last holder may have brought something since we looked.
+        match self.look(key, name).await {
+            Ok(found) if has_newer(&found, than) => {
+                counts.hits.up();
+                Found::Here(found)
+            }
+            Ok(_) => {
                 counts.leases.up();
                 Found::Lead(lease)
             }
-            Ok(None) => self.wait(key, &name).await,
             Err(Failed) => Found::Nothing,
         }
     }
@@ -72,7 +87,7 @@ impl Inner {
 
     /// Another node fetches: waits for what it brings. Where its lease goes without anything being there, what it fetched is
     /// not to be shared, or it has died: everybody goes alone.
-    async fn wait(&self, key: &[u8], name: &str) -> Found {
+    async fn wait(&self, key: &[u8], name: &str, than: Time) -> Found {
         let counts = &self.guard.counts;
         counts.waits.up();
         let end = Instant::now() + self.config.lease;
@@ -93,7 +108,7 @@ impl Inner {
             }
             let Some(value) = value else { continue };
             match self.usable(key, name, value, Read::Latest).await {
-                Ok(found) if !found.is_empty() => {
+                Ok(found) if has_newer(&found, than) => {
                     counts.hits.up();
                     return Found::Here(found);
                 }
@@ -199,6 +214,11 @@ impl Inner {
         }
         Ok(chunks)
     }
+}
+
+/// Whether any of `found` was received after `than`.
+fn has_newer(found: &[Arc<Stored>], than: Time) -> bool {
+    found.iter().any(|stored| stored.facts.response_time > than)
 }
 
 /// The body of which these are the bytes.

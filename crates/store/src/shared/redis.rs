@@ -229,3 +229,6 @@ fn unexpected(value: &Value) -> Error {
     };
     Error::new(Kind::Protocol, format!("{what} is no answer to that"))
 }
+
+#[cfg(test)]
+mod tests;

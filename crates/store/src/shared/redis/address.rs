@@ -7,8 +7,7 @@
 //! | `redis-sentinel://[user:password@]host[:26379],host…[/db]?master=name` | the primary that sentinels name |
 //! | `redis-cluster://[user:password@]host[:6379],host…` | a cluster, found through any of these |
 //!
-//! `rediss-sentinel` and `rediss-cluster` are the same over TLS; `valkey`, `valkeys` and so on mean the same as `redis`.
-//! User and password are percent-encoded. With `?replicas=host:port,host:port` (one server) or `?replicas=read` (sentinel,
+//! `rediss-sentinel` and `rediss-cluster` are the same over TLS. Valkey is written `redis` too. User and password are percent-encoded. With `?replicas=host:port,host:port` (one server) or `?replicas=read` (sentinel,
 //! cluster) replicas answer reads, each worker asking its own.
 
 use super::connect::{Sentinels, Servers};
@@ -49,14 +48,12 @@ impl Address {
         if url.contains('#') {
             return Err(bad("`#` has no meaning in it; write %23 in a password"));
         }
-        let scheme = scheme.replacen("valkey", "redis", 1);
-        match scheme.as_str() {
-            "redis+unix" | "unix" => Ok(Self {
+        match scheme {
+            "redis+unix" => Ok(Self {
                 primary: Servers::Any(vec![open(format!("redis+unix://{rest}"))?]),
                 replicas: None,
             }),
             "redis" => Parts::of("redis", rest)?.single(),
-            // `valkeys` has its `s` where `rediss` has it.
             "rediss" => Parts::of("rediss", rest)?.single(),
             "redis-sentinel" => Parts::of("redis", rest)?.sentinel(),
             "rediss-sentinel" => Parts::of("rediss", rest)?.sentinel(),
@@ -209,13 +206,11 @@ mod tests {
             ("redis://u:p%40@127.0.0.1:1234/3", "1 server", None),
             ("redis://[::1]:6379", "1 server", None),
             ("rediss://cache.example", "1 server", None),
-            ("valkey://cache.example", "1 server", None),
-            ("valkeys://cache.example", "1 server", None),
             ("redis+unix:///run/redis.sock?db=2", "1 server", None),
             ("redis://a?replicas=b:1,c:2", "1 server", Some("2 servers")),
             ("redis-sentinel://a,b:1/2?master=m", "2 sentinels", None),
             (
-                "valkeys-sentinel://:p@a?master=m&replicas=read",
+                "rediss-sentinel://:p@a?master=m&replicas=read",
                 "1 sentinel",
                 Some("1 sentinel"),
             ),
@@ -258,7 +253,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn anything_is_read_without_a_panic(scheme in "(redis|rediss|valkey|unix|redis-sentinel|redis-cluster)", rest in "\\PC*") {
+        fn anything_is_read_without_a_panic(scheme in "(redis|rediss|redis\\+unix|redis-sentinel|redis-cluster)", rest in "\\PC*") {
             let _ = parse(&format!("{scheme}://{rest}"));
         }
     }

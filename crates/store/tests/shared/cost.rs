@@ -1,0 +1,60 @@
+//! What a hit costs us, apart from what it costs the server. Run with `--release -- --ignored --nocapture`.
+
+use crate::support::{KEY, Node, page};
+use std::fs;
+use testkit::Redis;
+
+const HITS: u32 = 100_000;
+
+#[tokio::test]
+#[ignore = "measures"]
+async fn a_hit() {
+    let server = Redis::start();
+    let node = Node::new(&server.url());
+    for (what, body) in [
+        ("10 KB", vec![b'x'; 10_000]),
+        (
+            "20 KB, compressed",
+            b"<li>an item of a list</li>".repeat(800),
+        ),
+        (
+            "100 KB, compressed",
+            b"<li>an item of a list</li>".repeat(4000),
+        ),
+    ] {
+        node.keep(KEY, page(&node, body).done()).await;
+        for at_once in [1, 10] {
+            let before = cpu_micros();
+            for _ in 0..HITS / at_once {
+                let finds = (0..at_once).map(|_| node.shared.find(KEY, false));
+                let mut set = tokio::task::JoinSet::new();
+                if at_once == 1 {
+                    drop(node.shared.find(KEY, false).await);
+                } else {
+                    drop(finds);
+                    for _ in 0..at_once {
+                        let shared = std::sync::Arc::clone(&node.shared);
+                        set.spawn(async move { drop(shared.find(KEY, false).await) });
+                    }
+                    while set.join_next().await.is_some() {}
+                }
+            }
+            let micros = (cpu_micros() - before) as f64 / f64::from(HITS);
+            println!("{what}, {at_once} at once: {micros:.1} us of CPU a hit");
+        }
+    }
+}
+
+/// User and system time of this process so far.
+fn cpu_micros() -> u64 {
+    let stat = fs::read_to_string("/proc/self/stat").expect("Linux");
+    let fields: Vec<_> = stat
+        .rsplit(')')
+        .next()
+        .unwrap()
+        .split_whitespace()
+        .collect();
+    let ticks = |at: usize| fields[at].parse::<u64>().unwrap();
+    // A tick is a hundredth of a second.
+    (ticks(11) + ticks(12)) * 10_000
+}

@@ -1,0 +1,209 @@
+//! Whatever happens to the server, the request goes on, and what is answered is right.
+
+use crate::support::{KEY, Node, page};
+use std::{sync::Arc, time::Duration};
+use store::shared::{Event, Found, remote::Kind};
+use testkit::Redis;
+
+const NAME: &str = "larder:https://shop.example/shoes?page=2";
+
+/// Asks until the breaker has opened; nothing is found meanwhile.
+async fn asked_until_down(node: &Node) {
+    while node.count().openings == 0 {
+        let found = node.shared.find(KEY, true).await;
+        assert!(matches!(found, Found::Nothing), "{found:?}");
+    }
+}
+
+/// Asks until it is found again.
+async fn asked_until_found(node: &Node) {
+    let found = async {
+        while node.bodies(KEY).await != [b"hello"] {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    let found = tokio::time::timeout(testkit::BOUND, found).await;
+    assert!(found.is_ok(), "{:?}", node.count());
+}
+
+fn errors(node: &Node, kind: Kind) -> u64 {
+    let errors = node.count().errors;
+    errors
+        .iter()
+        .filter(|(known, _)| *known == kind)
+        .map(|(_, count)| count)
+        .sum()
+}
+
+#[tokio::test]
+async fn a_server_that_hangs_is_left_alone_and_found_again() {
+    let server = Redis::start();
+    let node = Node::hasty(&server.url());
+    node.keep(KEY, page(&node, "hello").done()).await;
+    server.pause();
+    asked_until_down(&node).await;
+    assert_eq!(errors(&node, Kind::Timeout), 3);
+    let before = node.count();
+    for _ in 0..1000 {
+        node.shared.find(KEY, true).await;
+    }
+    let after = node.count();
+    assert!(after.not_asked - before.not_asked >= 990, "{after:?}");
+    server.resume();
+    asked_until_found(&node).await;
+    assert!(
+        matches!(&node.events()[..], [Event::Down(error), Event::Up] if error.kind == Kind::Timeout),
+        "{:?}",
+        node.events()
+    );
+    assert!(!node.count().open);
+}
+
+#[tokio::test]
+async fn a_server_that_is_paused_by_its_operator_is_found_again() {
+    let server = Redis::start();
+    let node = Node::hasty(&server.url());
+    node.keep(KEY, page(&node, "hello").done()).await;
+    server.ask(&["CLIENT", "PAUSE", "600", "ALL"]);
+    asked_until_down(&node).await;
+    asked_until_found(&node).await;
+}
+
+#[tokio::test]
+async fn a_server_that_dies_is_left_alone_and_found_again_when_it_is_back() {
+    let mut server = Redis::start();
+    let node = Node::new(&server.url());
+    node.keep(KEY, page(&node, "hello").done()).await;
+    server.kill();
+    asked_until_down(&node).await;
+    assert!(errors(&node, Kind::Unreachable) >= 3);
+    server.restart();
+    node.until("it was asked again", |_| {
+        node.events().contains(&Event::Up) || {
+            node.shared
+                .keep(KEY, &Arc::new(page(&node, "hello").done()), None);
+            false
+        }
+    })
+    .await;
+    asked_until_found(&node).await;
+}
+
+#[tokio::test]
+async fn a_server_that_was_never_there_costs_nothing() {
+    let mut server = Redis::start();
+    server.kill();
+    let node = Node::new(&server.url());
+    asked_until_down(&node).await;
+    node.shared
+        .keep(KEY, &Arc::new(page(&node, "hello").done()), None);
+    assert!(matches!(&node.events()[..], [Event::Down(error)] if error.kind == Kind::Unreachable));
+}
+
+#[tokio::test]
+async fn a_wrong_password_is_told_without_the_password() {
+    let server = Redis::with(&["--requirepass", "secret"]);
+    let node = Node::new(&format!("redis://:wrong@{}", server.address()));
+    asked_until_down(&node).await;
+    let events = node.events();
+    let [Event::Down(error)] = &events[..] else {
+        panic!("{events:?}")
+    };
+    assert_eq!(error.kind, Kind::Refused);
+    assert!(error.to_string().contains("authentication"), "{error}");
+    assert!(!error.to_string().contains("wrong@"), "{error}");
+}
+
+#[tokio::test]
+async fn something_else_under_our_key_is_nothing_and_is_replaced() {
+    let server = Redis::start();
+    let node = Node::new(&server.url());
+    for command in [["LPUSH", NAME, "x"], ["SET", NAME, "x"]] {
+        server.ask(&["DEL", NAME]);
+        server.ask(&command);
+        for _ in 0..5 {
+            assert!(node.bodies(KEY).await.is_empty());
+        }
+        node.keep(KEY, page(&node, "hello").done()).await;
+        assert_eq!(node.bodies(KEY).await, [b"hello"]);
+    }
+    assert_eq!(
+        (errors(&node, Kind::WrongType), node.count().malformed),
+        (5, 5)
+    );
+    assert!(
+        node.events().is_empty(),
+        "one key says nothing of the server"
+    );
+}
+
+#[tokio::test]
+async fn a_full_server_still_answers() {
+    let server = Redis::start();
+    let node = Node::new(&server.url());
+    node.keep(KEY, page(&node, "hello").done()).await;
+    server.ask(&["CONFIG", "SET", "maxmemory", "1"]);
+    for count in 1..5 {
+        node.shared
+            .keep(b"other", &Arc::new(page(&node, "other").done()), None);
+        node.until("it was refused", |_| errors(&node, Kind::Full) == count)
+            .await;
+        assert_eq!(node.bodies(KEY).await, [b"hello"]);
+    }
+    assert!(
+        matches!(&node.events()[..], [Event::TakesNoWrites(_)]),
+        "{:?}",
+        node.events()
+    );
+    server.ask(&["CONFIG", "SET", "maxmemory", "0"]);
+    node.keep(b"other", page(&node, "other").done()).await;
+    assert!(matches!(&node.events()[..], [_, Event::TakesWrites]));
+}
+
+#[tokio::test]
+async fn a_body_whose_chunks_are_not_all_there_is_nothing() {
+    let server = Redis::start();
+    let node = Node::new(&server.url());
+    let body: Vec<u8> = (0..600_000u32)
+        .map(|at| (at.wrapping_mul(2_654_435_761) >> 7) as u8)
+        .collect();
+    let keep = async || node.keep(KEY, page(&node, body.clone()).done()).await;
+    keep().await;
+    let chunks: Vec<_> = server
+        .keys()
+        .into_iter()
+        .filter(|key| key != NAME)
+        .collect();
+    assert_eq!(chunks.len(), 3, "{chunks:?}");
+    assert!(node.bodies(KEY).await == [&body[..]]);
+    for spoil in [
+        vec!["DEL", &chunks[1]],
+        vec!["APPEND", &chunks[1], "x"],
+        vec!["SETRANGE", &chunks[1], "1000", "x"],
+        vec!["COPY", &chunks[0], &chunks[1], "REPLACE"],
+        vec!["FLUSHALL"],
+    ] {
+        server.ask(&["COPY", &chunks[1], "kept", "REPLACE"]);
+        server.ask(&spoil);
+        assert!(node.bodies(KEY).await.is_empty(), "{spoil:?}");
+        server.ask(&["COPY", "kept", &chunks[1], "REPLACE"]);
+    }
+}
+
+#[tokio::test]
+async fn a_flipped_bit_or_a_cut_is_never_answered() {
+    let server = Redis::start();
+    let node = Node::new(&server.url());
+    node.keep(KEY, page(&node, "hello").done()).await;
+    let length: usize = server.ask(&["STRLEN", NAME]).parse().expect("a number");
+    server.ask(&["RENAME", NAME, "good"]);
+    for at in 0..length {
+        server.ask(&["COPY", "good", NAME, "REPLACE"]);
+        let (bit, at) = ((at * 8 + at % 8).to_string(), at);
+        let was = server.ask(&["GETBIT", NAME, &bit]);
+        server.ask(&["SETBIT", NAME, &bit, if was == "1" { "0" } else { "1" }]);
+        assert!(node.bodies(KEY).await.is_empty(), "flipped at {at}");
+    }
+    server.ask(&["COPY", "good", NAME, "REPLACE"]);
+    assert_eq!(node.bodies(KEY).await, [b"hello"]);
+}

@@ -1,0 +1,141 @@
+//! One of many nodes fetches.
+
+use crate::support::{KEY, Node, bytes, config, page};
+use std::{sync::Arc, time::Duration};
+use store::shared::{Config, Found, Lease};
+use testkit::Redis;
+
+async fn lead(node: &Node) -> Lease {
+    match node.shared.find(KEY, true).await {
+        Found::Lead(lease) => lease,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn one_leads_and_the_others_get_what_it_brings() {
+    let server = Redis::start();
+    let (one, other, third) = (
+        Node::new(&server.url()),
+        Node::new(&server.url()),
+        Node::new(&server.url()),
+    );
+    let lease = lead(&one).await;
+    assert_eq!(
+        server.keys(),
+        ["larder:https://shop.example/shoes?page=2#lease"]
+    );
+    let bring = async {
+        other.until("it waited", |now| now.waits == 1).await;
+        third.until("it waited", |now| now.waits == 1).await;
+        one.shared
+            .keep(KEY, &Arc::new(page(&one, "hello").done()), Some(lease));
+    };
+    let (found, found_too, ()) = tokio::join!(
+        other.shared.find(KEY, true),
+        third.shared.find(KEY, true),
+        bring
+    );
+    for found in [found, found_too] {
+        let Found::Here(found) = found else {
+            panic!("{found:?}")
+        };
+        assert_eq!(bytes(&found[0].body), b"hello");
+    }
+    // Answered after what giving back has sent on the same connection.
+    assert_eq!(one.bodies(KEY).await, [b"hello"]);
+    assert_eq!(server.keys(), ["larder:https://shop.example/shoes?page=2"]);
+}
+
+#[tokio::test]
+async fn a_lease_that_is_dropped_frees_those_who_wait() {
+    let server = Redis::start();
+    let (one, other) = (Node::new(&server.url()), Node::new(&server.url()));
+    let lease = lead(&one).await;
+    let give_back = async {
+        other.until("it waited", |now| now.waits == 1).await;
+        drop(lease);
+    };
+    let (found, ()) = tokio::join!(other.shared.find(KEY, true), give_back);
+    assert!(matches!(found, Found::Nothing), "{found:?}");
+    assert_eq!(other.count().waits_in_vain, 1);
+    drop(lead(&other).await);
+}
+
+#[tokio::test]
+async fn a_lease_of_a_node_that_died_expires() {
+    let server = Redis::start();
+    let short = Config {
+        lease: Duration::from_millis(100),
+        ..config(&server.url())
+    };
+    let (one, other) = (Node::with(short.clone()), Node::with(short));
+    std::mem::forget(lead(&one).await);
+    let found = other.shared.find(KEY, true).await;
+    assert!(matches!(found, Found::Nothing), "{found:?}");
+    lead(&other).await;
+}
+
+#[tokio::test]
+async fn a_lease_that_another_has_taken_over_is_not_taken_from_it() {
+    let server = Redis::start();
+    let one = Node::new(&server.url());
+    let lease = lead(&one).await;
+    let name = "larder:https://shop.example/shoes?page=2#lease";
+    server.ask(&["SET", name, "another's"]);
+    drop(lease);
+    // Answered after what the drop has sent on the same connection.
+    assert!(one.bodies(b"anything").await.is_empty());
+    assert!(one.bodies(b"anything").await.is_empty());
+    assert_eq!(server.ask(&["GET", name]), "another's");
+}
+
+#[tokio::test]
+async fn what_is_not_kept_gives_the_lease_back() {
+    let server = Redis::start();
+    let one = Node::new(&server.url());
+    let lease = lead(&one).await;
+    let worthless = page(&one, "hello").with(http::header::CACHE_CONTROL, "max-age=0");
+    one.shared
+        .keep(KEY, &Arc::new(worthless.done()), Some(lease));
+    one.bodies(b"anything").await;
+    one.bodies(b"anything").await;
+    assert!(server.keys().is_empty());
+}
+
+#[tokio::test]
+async fn after_a_purge_one_leads_too() {
+    let server = Redis::start();
+    let one = Node::new(&server.url());
+    one.keep(KEY, page(&one, "old").done()).await;
+    one.purged(2);
+    let lease = lead(&one).await;
+    one.shared
+        .keep(KEY, &Arc::new(page(&one, "new").done()), Some(lease));
+    one.until("it was kept", |now| now.stored == 2).await;
+    assert_eq!(one.bodies(KEY).await, [b"new"]);
+}
+
+#[tokio::test]
+async fn one_validates_what_is_stale_and_the_others_get_what_it_brings() {
+    let server = Redis::start();
+    let (one, other) = (Node::new(&server.url()), Node::new(&server.url()));
+    one.keep(KEY, page(&one, "old").done()).await;
+    let old = other.find(KEY).await[0].facts.response_time;
+    let Found::Lead(lease) = one.shared.renew(KEY, old).await else {
+        panic!("nobody else is at it");
+    };
+    let bring = async {
+        other.until("it waited", |now| now.waits == 1).await;
+        let mut new = page(&one, "new").done();
+        new.facts.response_time = old.plus(Duration::from_secs(1));
+        one.shared.keep(KEY, &Arc::new(new), Some(lease));
+    };
+    let (found, ()) = tokio::join!(other.shared.renew(KEY, old), bring);
+    let Found::Here(found) = found else {
+        panic!("{found:?}")
+    };
+    assert_eq!(bytes(&found[0].body), b"new");
+    let found = other.shared.renew(KEY, old).await;
+    assert!(matches!(found, Found::Here(_)), "it is there already");
+}

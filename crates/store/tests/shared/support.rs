@@ -1,0 +1,209 @@
+//! Nodes of a cluster, and responses for them to share.
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use rules::{
+    directives,
+    freshness::{self, Site},
+    time::Time,
+    vary,
+};
+use std::{
+    sync::{Arc, Mutex},
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+use store::{
+    Body, Fields, Stored, Variant,
+    purge::{Log, Position, Purge, What},
+    shared::{Config, Event, Found, Shared, Statistics},
+};
+
+pub const KEY: &[u8] = b"https://shop.example/shoes?page=2";
+
+/// One node: its own log, its own view of the server.
+pub struct Node {
+    pub shared: Arc<Shared>,
+    pub log: Arc<Log>,
+    events: Arc<Mutex<Vec<Event>>>,
+}
+
+/// As patient as a test on a busy machine has to be.
+pub fn config(url: &str) -> Config {
+    Config {
+        url: url.to_owned(),
+        timeout: Duration::from_secs(5),
+        max_ttl: Duration::from_mins(10),
+        largest_body: 8 << 20,
+        lease: Duration::from_secs(5),
+        prefix: "larder".to_owned(),
+        trust: Duration::from_secs(10),
+        node: "a".to_owned(),
+    }
+}
+
+impl Node {
+    pub fn new(url: &str) -> Self {
+        Self::with(config(url))
+    }
+
+    /// One that gives up soon.
+    pub fn hasty(url: &str) -> Self {
+        Self::with(Config {
+            timeout: Duration::from_millis(30),
+            ..config(url)
+        })
+    }
+
+    pub fn with(config: Config) -> Self {
+        let log = Arc::new(Log::default());
+        log.begin_at(Position(1, 0));
+        let shared = Shared::new(config, Arc::clone(&log)).expect("an address");
+        let events = Arc::new(Mutex::new(Vec::new()));
+        let told = Arc::clone(&events);
+        shared.tell(Box::new(move |event| told.lock().unwrap().push(event)));
+        Self {
+            shared,
+            log,
+            events,
+        }
+    }
+
+    /// A purge of everything that stands at this position in the shared log has come to this node.
+    pub fn purged(&self, position: u64) {
+        let everything = Purge::hard(What::Everything);
+        self.log
+            .apply(everything, now(), Some(Position(position, 0)));
+    }
+
+    /// Keeps a response, and waits until it is kept.
+    pub async fn keep(&self, key: &[u8], stored: Stored) {
+        let before = self.count();
+        self.shared.keep(key, &Arc::new(stored), None);
+        self.until("it was kept", |now| now.stored > before.stored)
+            .await;
+    }
+
+    /// Offers a response that is not to be kept, and waits until that is clear.
+    pub async fn passes_over(&self, key: &[u8], stored: Stored) {
+        let before = self.count();
+        self.shared.keep(key, &Arc::new(stored), None);
+        self.until("it was passed over", |now| {
+            now.passed_over > before.passed_over
+        })
+        .await;
+        assert_eq!(self.count().stored, before.stored);
+    }
+
+    pub async fn until(&self, what: &str, done: impl Fn(&Statistics) -> bool) {
+        let waited = async {
+            while !done(&self.count()) {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        let waited = tokio::time::timeout(testkit::BOUND, waited).await;
+        assert!(waited.is_ok(), "never happened: {what}; {:?}", self.count());
+    }
+
+    /// The bodies that are found.
+    pub async fn bodies(&self, key: &[u8]) -> Vec<Vec<u8>> {
+        let found = self.find(key).await;
+        found.iter().map(|stored| bytes(&stored.body)).collect()
+    }
+
+    pub async fn find(&self, key: &[u8]) -> Vec<Arc<Stored>> {
+        match self.shared.find(key, false).await {
+            Found::Here(found) => found,
+            Found::Nothing => Vec::new(),
+            Found::Lead(_) => panic!("nobody asked for a lease"),
+        }
+    }
+
+    pub fn count(&self) -> Statistics {
+        self.shared.statistics()
+    }
+
+    pub fn events(&self) -> Vec<Event> {
+        self.events.lock().unwrap().clone()
+    }
+}
+
+/// The bytes of a body that is whole.
+pub fn bytes(body: &Body) -> Vec<u8> {
+    match body {
+        Body::Whole(bytes) => bytes.to_vec(),
+        Body::Chunks(chunks) => chunks.concat(),
+        other => panic!("{other:?}"),
+    }
+}
+
+pub fn now() -> Time {
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .expect("a clock");
+    Time::from_millis(since.as_millis() as u64)
+}
+
+/// A response being put together.
+pub struct Page {
+    pub fields: HeaderMap,
+    pub body: Body,
+    pub began: u64,
+    pub variant: Option<Box<Variant>>,
+}
+
+/// A page that is fresh for a minute, fetched at the end of `node`'s log.
+pub fn page(node: &Node, body: impl Into<Bytes>) -> Page {
+    let page = Page {
+        fields: HeaderMap::new(),
+        body: Body::Whole(body.into()),
+        began: node.log.head(),
+        variant: None,
+    };
+    page.with(header::CONTENT_TYPE, "text/html")
+        .with(header::CACHE_CONTROL, "max-age=60")
+}
+
+impl Page {
+    pub fn with(mut self, name: HeaderName, value: &str) -> Self {
+        let value = HeaderValue::from_str(value).expect("a value");
+        self.fields.insert(name, value);
+        self
+    }
+
+    pub fn for_language(mut self, language: &str) -> Self {
+        let value = HeaderValue::from_str(language).expect("a value");
+        let request = HeaderMap::from_iter([(header::ACCEPT_LANGUAGE, value)]);
+        let nominated = [header::ACCEPT_LANGUAGE];
+        let mut key = Vec::new();
+        vary::variant_key(&nominated, &request, &mut key);
+        self.variant = Some(Box::new(Variant {
+            nominated: nominated.into(),
+            key: key.into(),
+        }));
+        self
+    }
+
+    pub fn done(self) -> Stored {
+        let (directives, _) = directives::response(&self.fields, &[]);
+        let site = Site::default();
+        let facts = freshness::facts(
+            StatusCode::OK,
+            &self.fields,
+            &directives,
+            false,
+            &site,
+            now(),
+            now(),
+        );
+        let fields = Fields::pack(&self.fields);
+        Stored::new(
+            self.began,
+            StatusCode::OK,
+            fields,
+            facts,
+            self.variant,
+            None,
+            self.body,
+        )
+    }
+}
