@@ -65,6 +65,11 @@ impl Purge {
         Self { what, soft: false }
     }
 
+    /// A purge of nothing: an entry that only has a place in the log. No key has an address without a target.
+    pub fn nothing() -> Self {
+        Self::soft(What::Url(vec!["//".to_owned()]))
+    }
+
     /// A soft purge.
     pub const fn soft(what: What) -> Self {
         Self { what, soft: true }

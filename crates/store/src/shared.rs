@@ -17,6 +17,7 @@ mod finding;
 mod guard;
 mod keeping;
 mod lease;
+pub(crate) mod memcached;
 mod name;
 mod record;
 pub(crate) mod redis;
@@ -92,8 +93,14 @@ impl Shared {
     /// # Errors
     /// The address is none.
     pub fn new(config: Config, log: Arc<Log>) -> Result<Arc<Self>, BadUrl> {
-        let remote = redis::Redis::new(&config.url, config.timeout)?;
-        Ok(Self::over(config, log, Box::new(remote)))
+        let remote: Box<dyn Remote> = if config.url.starts_with("memcached:") {
+            let remote = memcached::Memcached::new(&config.url, config.timeout)?;
+            log.place_by_clock(keeping::now());
+            Box::new(remote)
+        } else {
+            Box::new(redis::Redis::new(&config.url, config.timeout)?)
+        };
+        Ok(Self::over(config, log, remote))
     }
 
     /// The tier over any server.

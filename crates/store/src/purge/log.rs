@@ -90,6 +90,8 @@ pub struct Log {
     tags: Tags,
     counts: Counts,
     journal: OnceLock<Box<dyn Journal>>,
+    /// Whether entries stand where the clock says.
+    clocked: AtomicBool,
 }
 
 /// Entries of the shared log, and the numbers they have here.
@@ -145,6 +147,7 @@ impl Log {
     /// log, if it comes from there.
     pub fn apply(&self, purge: Purge, at: Time, position: Option<Position>) -> Applied {
         let mut table = self.write();
+        let position = position.or_else(|| self.by_clock(at));
         let sequence = self.head.load(Relaxed) + 1;
         table.add(&purge, sequence, at);
         self.counts.applied(&purge);
@@ -269,6 +272,17 @@ impl Log {
         drop(table);
     }
 
+    /// For a tier that nodes share without a log that they share: entries from now on stand where the clock says, milliseconds
+    /// since the Unix epoch, and so do responses, by when their fetch began ([`sequence_at`](Self::sequence_at)). What was
+    /// purged before `now` is known only where a journal kept it.
+    pub fn place_by_clock(&self, now: Time) {
+        self.clocked.store(true, Relaxed);
+        if self.position().is_none() {
+            // Also written to the journal, so that after a restart it is known from when on nothing is missing.
+            self.apply(Purge::nothing(), now, None);
+        }
+    }
+
     /// The position of the last entry applied from the shared log, or where reading begins.
     pub fn position(&self) -> Option<Position> {
         let positions = self.positions();
@@ -302,14 +316,6 @@ impl Log {
             .partition_point(|(known, _)| *known <= position);
         let next = positions.list.get(after);
         Some(next.map_or_else(|| self.head(), |(_, sequence)| sequence.saturating_sub(1)))
-    }
-
-    /// The smallest number that [`sequence_at`](Self::sequence_at) gives for `position` or a later one: what a tier that notes
-    /// positions needs the log to remember from.
-    pub fn needed_since(&self, position: Position) -> u64 {
-        let base = self.positions().base.unwrap_or_default().0;
-        self.sequence_at(position.max(base))
-            .unwrap_or_else(|| self.head())
     }
 
     /// Forgets purges up to `sequence`: everything kept has been checked beyond it, and what was not counts as purged. The last
@@ -361,6 +367,16 @@ impl Log {
         let unsure = u64::from(self.unsure.load(Relaxed));
         self.bar.store(head + unsure, Release);
         self.head.store(head, Release);
+    }
+
+    /// Where an entry of this moment stands; after all others even where the clock went back.
+    fn by_clock(&self, at: Time) -> Option<Position> {
+        let clocked = self.clocked.load(Relaxed);
+        clocked.then(|| {
+            let last = self.position().unwrap_or_default();
+            let next = Position(last.0, last.1.saturating_add(1));
+            next.max(Position(at.as_millis(), 0))
+        })
     }
 
     fn note(&self, position: Position, sequence: u64) {

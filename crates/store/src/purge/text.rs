@@ -193,6 +193,15 @@ mod tests {
     }
 
     #[test]
+    fn a_purge_of_nothing_is_written_like_others() {
+        let nothing = Purge::nothing();
+        assert_eq!(
+            Purge::from_text(nothing.to_text().as_bytes()).ok(),
+            Some(nothing)
+        );
+    }
+
+    #[test]
     fn one_thing_is_named() {
         for bad in [
             "",

@@ -76,7 +76,7 @@ impl Inner {
 
     fn worth_keeping(&self, key: &[u8], stored: &Arc<Stored>) -> Option<Keep> {
         let short = stored.body.length()? <= self.config.largest_body;
-        let position = self.guard.remote().position(&self.log, stored.checked())?;
+        let position = self.guard.remote().position(&self.log, stored)?;
         let worth = worth(stored, now(), self.config.max_ttl)?;
         let wanted = short && self.log.standing(key, stored) != Standing::Gone;
         wanted.then(|| Keep {
@@ -276,7 +276,7 @@ fn worth(stored: &Stored, now: Time, most: Duration) -> Option<Duration> {
 }
 
 /// The server's own expiry begins when it is told, so that clocks need not agree.
-fn now() -> Time {
+pub(super) fn now() -> Time {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     Time::from_millis(since.map_or(0, |since| since.as_millis() as u64))
 }

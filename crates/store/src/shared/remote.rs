@@ -1,6 +1,9 @@
 //! What the shared tier asks of a server, whichever it is: a handful of operations on short-lived values.
 
-use crate::purge::{Log, Position};
+use crate::{
+    Stored,
+    purge::{Log, Position},
+};
 use bytes::Bytes;
 use std::{fmt, pin::Pin, time::Duration};
 
@@ -35,10 +38,10 @@ pub trait Remote: fmt::Debug + Send + Sync {
     /// Drops this worker's connections: they do not answer. The next question makes new ones.
     fn hang_up(&self);
 
-    /// The position to write beside a response that was checked on this node up to `checked`; `None`: not known, so it must
-    /// not be shared.
-    fn position(&self, log: &Log, checked: u64) -> Option<Position> {
-        log.position_at(checked)
+    /// The position to write beside a response: on this node no purge up to there covers it. `None`: not known, so it must not
+    /// be shared.
+    fn position(&self, log: &Log, stored: &Stored) -> Option<Position> {
+        log.position_at(stored.checked())
     }
 
     /// The number on this node that corresponds to a position read beside a response; `None`: not known, so it must not be

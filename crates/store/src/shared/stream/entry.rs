@@ -1,6 +1,6 @@
 //! One entry of the stream: what it holds, and how that is read.
 
-use crate::purge::{Position, Purge, What};
+use crate::purge::{Position, Purge};
 use redis::{FromRedisValue, Value};
 use std::{
     collections::HashMap,
@@ -68,11 +68,6 @@ impl By {
     }
 }
 
-/// A purge of nothing, the first entry of a stream: no key has an address without a target.
-pub fn anchor() -> Purge {
-    Purge::soft(What::Url(vec!["//".to_owned()]))
-}
-
 /// The entries in the answer to `XRANGE`.
 ///
 /// # Errors
@@ -108,6 +103,7 @@ fn one(entry: &Value) -> Option<Entry> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::purge::What;
     use proptest::prelude::*;
 
     fn text(text: impl Into<Vec<u8>>) -> Value {
@@ -191,13 +187,5 @@ mod tests {
         ] {
             assert_eq!(read(&bad), Err(NoEntries), "{bad:?}");
         }
-    }
-
-    #[test]
-    fn the_anchor_is_an_entry_like_others() {
-        assert_eq!(
-            Purge::from_text(anchor().to_text().as_bytes()).ok(),
-            Some(anchor())
-        );
     }
 }

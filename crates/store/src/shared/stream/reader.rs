@@ -132,7 +132,7 @@ impl Reader {
     async fn begin(&mut self, entries: Vec<Entry>) -> Result<Step, Error> {
         let Some(first) = entries.first() else {
             // There is always an entry, so that its loss is seen.
-            let anchor = [entry::anchor()];
+            let anchor = [Purge::nothing()];
             writer::append(&self.common, &anchor, None)
                 .await
                 .map_err(unreachable)?;

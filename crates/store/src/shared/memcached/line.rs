@@ -1,0 +1,161 @@
+//! One connection. A task owns it and asks one question after another without waiting for answers; whoever asked may go away at
+//! any time, and the answer is dropped when it comes.
+
+use super::{
+    address::Address,
+    answer::{self, Answer, Broken, Piece, Value},
+};
+use crate::shared::remote::{Error, Kind};
+use bytes::BytesMut;
+use std::io;
+use tokio::{
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
+    net::{TcpStream, UnixStream},
+    sync::{mpsc, oneshot},
+};
+
+/// A handle to a connection. It closes when the last one is dropped.
+pub type Line = mpsc::Sender<Question>;
+
+/// Questions that may wait to be written; beyond it they wait outside.
+const QUEUE: usize = 1024;
+
+/// Bytes of questions that are written at once, about.
+const AT_ONCE: usize = 64 << 10;
+
+/// A buffer larger than this is not kept.
+const LARGE_BUFFER: usize = 64 << 10;
+
+/// A question, and where its answer goes.
+#[derive(Debug)]
+pub struct Question {
+    /// The command as it is written.
+    pub command: Vec<u8>,
+    /// Who waits. Dropped without an answer where the connection breaks.
+    pub reply: oneshot::Sender<Result<Answer, Error>>,
+}
+
+type Reply = oneshot::Sender<Result<Answer, Error>>;
+
+/// Connects, on the caller's runtime.
+///
+/// # Errors
+/// Nobody is there.
+pub async fn connect(address: Address) -> Result<Line, Error> {
+    let (line, questions) = mpsc::channel(QUEUE);
+    let failed = |error: io::Error| Error::new(Kind::Unreachable, error);
+    match &address {
+        Address::Tcp(host, port) => {
+            let stream = TcpStream::connect(format!("{host}:{port}"))
+                .await
+                .map_err(failed)?;
+            stream.set_nodelay(true).map_err(failed)?;
+            let (read, write) = stream.into_split();
+            tokio::spawn(run(read, write, questions));
+        }
+        Address::Unix(path) => {
+            let stream = UnixStream::connect(path).await.map_err(failed)?;
+            let (read, write) = stream.into_split();
+            tokio::spawn(run(read, write, questions));
+        }
+    }
+    Ok(line)
+}
+
+/// Until the connection breaks, or nobody has a handle any more.
+async fn run(
+    read: impl AsyncRead + Unpin + Send,
+    write: impl AsyncWrite + Unpin + Send,
+    questions: mpsc::Receiver<Question>,
+) {
+    let (asked, waiting) = mpsc::unbounded_channel();
+    // Whoever still waits learns of the end by its reply being dropped.
+    tokio::select! {
+        _ = ask(write, questions, asked) => {}
+        _ = listen(read, waiting) => {}
+    }
+}
+
+async fn ask(
+    mut write: impl AsyncWrite + Unpin,
+    mut questions: mpsc::Receiver<Question>,
+    asked: mpsc::UnboundedSender<Reply>,
+) -> io::Result<()> {
+    let mut buffer = Vec::new();
+    while let Some(first) = questions.recv().await {
+        let mut next = Some(first);
+        while let Some(Question { command, reply }) = next {
+            // Whoever has left needs no answer.
+            if !reply.is_closed() {
+                let _ = asked.send(reply);
+                buffer.extend_from_slice(&command);
+            }
+            next = (buffer.len() < AT_ONCE)
+                .then(|| questions.try_recv().ok())
+                .flatten();
+        }
+        write.write_all(&buffer).await?;
+        buffer.clear();
+        buffer.shrink_to(LARGE_BUFFER);
+    }
+    Ok(())
+}
+
+async fn listen(
+    mut read: impl AsyncRead + Unpin,
+    mut waiting: mpsc::UnboundedReceiver<Reply>,
+) -> Result<(), Broken> {
+    let mut buffer = BytesMut::new();
+    let mut values = Vec::new();
+    loop {
+        while let Some(piece) = heard(&mut buffer, &mut waiting)? {
+            let Some(answer) = whole(piece, &mut values) else {
+                continue;
+            };
+            let Ok(reply) = waiting.try_recv() else {
+                return Err(Broken(Error::new(
+                    Kind::Protocol,
+                    "an answer that nobody asked for",
+                )));
+            };
+            // Whoever asked may have left.
+            let _ = reply.send(answer);
+        }
+        if buffer.is_empty() && buffer.capacity() > LARGE_BUFFER {
+            buffer = BytesMut::new();
+        }
+        buffer.reserve(4096);
+        match read.read_buf(&mut buffer).await {
+            Ok(1..) => {}
+            _ => return Ok(()),
+        }
+    }
+}
+
+/// The next piece. What is broken is told to who waits first; the others only learn that the connection is gone.
+fn heard(
+    buffer: &mut BytesMut,
+    waiting: &mut mpsc::UnboundedReceiver<Reply>,
+) -> Result<Option<Piece>, Broken> {
+    answer::take(buffer).inspect_err(|Broken(error)| {
+        if let Ok(reply) = waiting.try_recv() {
+            let _ = reply.send(Err(error.clone()));
+        }
+    })
+}
+
+/// The answer that `piece` completes.
+fn whole(piece: Piece, values: &mut Vec<Value>) -> Option<Result<Answer, Error>> {
+    match piece {
+        Piece::Value(value) => {
+            values.push(value);
+            None
+        }
+        Piece::End => Some(Ok(Answer::Values(std::mem::take(values)))),
+        Piece::Whole(answer) => Some(Ok(answer)),
+        Piece::Failed(error) => {
+            values.clear();
+            Some(Err(error))
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Consistent hashing: which of several servers has a key. As libmemcached's ketama does it with equal weights, so that other
+//! clients find the same server.
+
+use md5::{Digest, Md5};
+
+/// Digests for each server; each gives four points of the ring.
+const DIGESTS: u32 = 40;
+
+/// The ring.
+#[derive(Debug)]
+pub struct Ring {
+    /// Ascending: a point, and the server that has the keys up to it.
+    points: Vec<(u32, usize)>,
+}
+
+impl Ring {
+    /// The ring of the servers of these names.
+    pub fn of(names: impl Iterator<Item = String>) -> Self {
+        let mut points = Vec::new();
+        for (server, name) in names.enumerate() {
+            for part in 0..DIGESTS {
+                let digest = Md5::digest(format!("{name}-{part}"));
+                let four = digest.chunks_exact(4).map(number);
+                points.extend(four.map(|point| (point, server)));
+            }
+        }
+        points.sort_unstable();
+        Self { points }
+    }
+
+    /// The server that has `key`, by its place among the names.
+    pub fn server(&self, key: &[u8]) -> usize {
+        let hash = number(&Md5::digest(key));
+        let after = self.points.partition_point(|(point, _)| *point < hash);
+        let point = self.points.get(after).or_else(|| self.points.first());
+        point.map_or(0, |(_, server)| *server)
+    }
+}
+
+/// The first four bytes, the lowest first.
+fn number(digest: &[u8]) -> u32 {
+    let first = digest.first_chunk::<4>();
+    first.map_or(0, |bytes| u32::from_le_bytes(*bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ring(names: &[&str]) -> Ring {
+        Ring::of(names.iter().map(|name| (*name).to_owned()))
+    }
+
+    #[test]
+    fn keys_are_spread_and_stay_where_they_are() {
+        let (three, four) = (ring(&["a", "b", "c"]), ring(&["a", "b", "c", "d"]));
+        let mut counts = [0; 4];
+        let mut moved = 0;
+        for key in 0..10_000 {
+            let key = format!("key {key}");
+            let (before, after) = (three.server(key.as_bytes()), four.server(key.as_bytes()));
+            counts[after] += 1;
+            assert!(
+                before == after || after == 3,
+                "keys move to the new server only"
+            );
+            moved += u32::from(before != after);
+        }
+        assert!(
+            counts.iter().all(|count| (1500..3500).contains(count)),
+            "{counts:?}"
+        );
+        assert!((1500..3500).contains(&moved), "{moved}");
+    }
+
+    #[test]
+    fn points_are_those_of_ketama() {
+        // md5("a-0") = 90b9f6c1….
+        let digest = Md5::digest("a-0");
+        let ring = ring(&["a"]);
+        assert_eq!(ring.points.len(), 160);
+        for four in digest.chunks_exact(4) {
+            let point = u32::from_le_bytes([four[0], four[1], four[2], four[3]]);
+            assert!(ring.points.contains(&(point, 0)));
+        }
+        assert_eq!(ring.server(b""), 0);
+    }
+}
