@@ -29,6 +29,9 @@ pub struct Purge {
     /// A `GET` whose path begins so purges the URL behind it. Off where nothing is said.
     #[schemars(extend("examples" = ["/purge"]))]
     pub get_prefix: Option<Text<PathStart>>,
+    /// Where Souin's API is to be found by its clients. Off where nothing is said.
+    #[schemars(extend("examples" = ["/souin-api/souin"]))]
+    pub souin_api: Option<Text<PathStart>>,
     /// Status for a client that purges one URL of which nothing was stored: 200, 404 or 412.
     #[schemars(extend("default" = 200))]
     pub miss_status: Option<At<Count>>,
