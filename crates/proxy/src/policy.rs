@@ -2,7 +2,7 @@
 
 mod purge;
 
-pub use purge::{Missed, PurgePolicy};
+pub use purge::PurgePolicy;
 
 use http::{HeaderName, HeaderValue, Method};
 use ipnet::IpNet;

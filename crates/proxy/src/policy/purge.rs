@@ -8,43 +8,21 @@ use std::{
 };
 
 /// Who may purge, and what the clients in use expect. With neither networks nor a secret nobody may.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PurgePolicy {
     /// Networks whose peers may purge.
     pub allow: Vec<IpNet>,
     /// A field, and the value with which whoever sends it may purge. It never goes to an origin.
     pub secret: Option<(HeaderName, HeaderValue)>,
-    /// Fields with tags that clients get as well; the others speak to caches alone.
+    /// Fields with tags, `Cache-Groups` among them, that clients get as well; the others speak to caches alone.
     pub pass_tags: Vec<HeaderName>,
-    /// The answer to the purge of a URL of which nothing was stored.
-    pub missed: Missed,
+    /// Answers the purge of a URL of which nothing was stored: 200, or 404 and 412 as `ngx_cache_purge` does. Most clients take
+    /// anything but 200 for a failure.
+    pub missed: StatusCode,
     /// `GET <prefix><path>` purges the path, as nginx's `cache_purge` does. The application loses these paths.
     pub get_prefix: Option<String>,
     /// Where Souin's API is, e.g. `/souin-api/souin`. The application loses these paths.
     pub souin: Option<String>,
-}
-
-/// What answers the purge of a URL of which nothing was stored. Most clients take anything but 200 for a failure.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Missed {
-    /// 200, as any other purge.
-    #[default]
-    Ok,
-    /// 404, as `ngx_cache_purge` where `cache_purge_legacy_status` is off.
-    NotFound,
-    /// 412, as `ngx_cache_purge` where nothing is said.
-    PreconditionFailed,
-}
-
-impl Missed {
-    /// The status sent.
-    pub const fn status(self) -> StatusCode {
-        match self {
-            Self::Ok => StatusCode::OK,
-            Self::NotFound => StatusCode::NOT_FOUND,
-            Self::PreconditionFailed => StatusCode::PRECONDITION_FAILED,
-        }
-    }
 }
 
 impl Default for PurgePolicy {
@@ -56,8 +34,8 @@ impl Default for PurgePolicy {
                 Ipv6Net::new_assert(Ipv6Addr::LOCALHOST, 128).into(),
             ],
             secret: None,
-            pass_tags: Vec::new(),
-            missed: Missed::default(),
+            pass_tags: vec![HeaderName::from_static("cache-groups")],
+            missed: StatusCode::OK,
             get_prefix: None,
             souin: None,
         }

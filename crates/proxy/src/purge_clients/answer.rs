@@ -73,7 +73,7 @@ pub fn done(policy: &PurgePolicy, command: &Command, count: u64) -> Own {
     let (status, content) = match &command.dialect {
         Dialect::Plain | Dialect::Xkey => {
             let status = if missed {
-                policy.missed.status()
+                policy.missed
             } else {
                 StatusCode::OK
             };

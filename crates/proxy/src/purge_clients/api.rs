@@ -7,7 +7,6 @@ use super::{Command, Dialect, Head, Malformed, Spoken, Wish};
 use crate::policy::PurgePolicy;
 use rules::surrogate;
 use serde::Deserialize;
-use std::fmt::Write as _;
 
 /// Largest content read, in bytes.
 pub const LARGEST: usize = 256 << 10;
@@ -181,32 +180,12 @@ fn cloudflare(purge: CloudflarePurge) -> Result<Vec<Wish>, Malformed> {
     Ok(wishes)
 }
 
-/// Host and target of a URL, as clients would ask for it: without a fragment, and what no URL has percent-encoded.
+/// Host and target of a URL.
 fn parts(url: &str) -> Result<(String, String), Malformed> {
-    let bad = || Malformed::Url(url.to_owned());
-    let (scheme, rest) = url.split_once("://").ok_or_else(bad)?;
-    if !["http", "https"]
-        .iter()
-        .any(|known| scheme.eq_ignore_ascii_case(known))
-    {
-        return Err(bad());
-    }
-    let rest = rest.split_once('#').map_or(rest, |(before, _)| before);
+    let rest = url.split_once("://").map(|(_scheme, rest)| rest);
+    let rest = rest.ok_or_else(|| Malformed::Url(url.to_owned()))?;
     let (host, target) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
-    if host.is_empty() {
-        return Err(bad());
-    }
-    let slash = if target.starts_with('/') { "" } else { "/" };
-    let mut whole = slash.to_owned();
-    for byte in target.bytes() {
-        if byte.is_ascii_graphic() {
-            whole.push(char::from(byte));
-        } else {
-            // Writing to a string cannot fail.
-            let _ = write!(whole, "%{byte:02X}");
-        }
-    }
-    Ok((host.to_owned(), whole))
+    Ok((host.to_owned(), target.to_owned()))
 }
 
 /// Reads a request to Souin's API, where the site has one: `PURGE <api>` with `Surrogate-Key`, `PURGE <api>/flush`,

@@ -7,7 +7,7 @@ use crate::{
 };
 use rules::key;
 use std::net::IpAddr;
-use store::purge::{Address, On, Pattern, Purge, What};
+use store::purge::{On, Pattern, Purge, What};
 
 /// The purges that a command comes to on `site`; none in half.
 ///
@@ -71,9 +71,11 @@ fn addresses(site: &Site, host: &str, target: &str) -> Result<Vec<String>, Malfo
     let mut found = Vec::new();
     for scheme in ["http", "https"] {
         let host = normal_host(host, scheme)?;
-        let uri = format!("{scheme}://{host}{target}");
-        let keys = purging::keys(site, &uri).into_iter();
-        found.extend(keys.map(|key| Address::of(key.as_bytes()).text()));
+        let url = format!("{scheme}://{host}{target}");
+        match purging::url(site, &url) {
+            Some(What::Url(addresses)) => found.extend(addresses),
+            _ => return Err(Malformed::Url(url)),
+        }
     }
     Ok(found)
 }

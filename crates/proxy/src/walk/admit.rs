@@ -157,10 +157,9 @@ pub fn complete(ask: &Ask, version: Version, fields: &mut HeaderMap, at: Time) {
         fields.insert(header::DATE, date);
     }
     fields.remove("surrogate-control");
-    for name in &surrogate::FIELDS {
-        if !ask.site.purge.pass_tags.contains(name) {
-            fields.remove(name);
-        }
+    let tags = surrogate::FIELDS.iter().chain([&surrogate::CACHE_GROUPS]);
+    for name in tags.filter(|name| !ask.site.purge.pass_tags.contains(name)) {
+        fields.remove(name);
     }
     rules::fields::append_via(fields, version, &ask.site.name);
 }

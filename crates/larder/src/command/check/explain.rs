@@ -77,9 +77,9 @@ fn purging(config: &Config, out: &mut impl Write) -> io::Result<()> {
             list.join(", ")
         }
     };
-    let allowed = list(purge.allow.iter().map(ToString::to_string).collect());
+    let allowed = list(purge.policy.allow.iter().map(ToString::to_string).collect());
     writeln!(out, "\npurging on the listeners: {allowed}")?;
-    if let Some((name, _)) = &purge.secret {
+    if let Some((name, _)) = &purge.policy.secret {
         writeln!(out, "   and everybody who knows what {name} must say")?;
     }
     let kept = purge
@@ -102,7 +102,7 @@ fn purging(config: &Config, out: &mut impl Write) -> io::Result<()> {
             "   purges are not remembered over a restart, and neither is what is stored here"
         )?,
     }
-    if let Some(prefix) = &purge.get_prefix {
+    if let Some(prefix) = &purge.policy.get_prefix {
         writeln!(out, "   GET {prefix}/… purges what follows")?;
     }
     if let Some(refresh) = &purge.refresh {

@@ -82,8 +82,7 @@ pub(super) fn build(
         .into_iter()
         .map(|(listener, _)| listener)
         .collect();
-    let refetch = purge.refresh;
-    let purging = purge.policy();
+    let (refetch, policy) = (purge.refresh, purge.policy.clone());
     Some(Config {
         listeners,
         admin,
@@ -103,7 +102,7 @@ pub(super) fn build(
             targets: settings::targets(written),
             most_variants: limits.variants,
             refetch,
-            purge: purging,
+            purge: policy,
         },
         limits,
     })

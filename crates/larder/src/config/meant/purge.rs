@@ -6,13 +6,9 @@ use crate::config::{
     value::{At, PathStart, PeerUrl, SharedUrl, TagField, Text},
     written,
 };
-use http::{HeaderName, HeaderValue};
-use ipnet::{IpNet, Ipv4Net, Ipv6Net};
-use proxy::policy::{Missed, PurgePolicy, Refetch};
-use std::{
-    net::{Ipv4Addr, Ipv6Addr},
-    path::PathBuf,
-};
+use http::{HeaderName, HeaderValue, StatusCode};
+use proxy::policy::{PurgePolicy, Refetch};
+use std::path::PathBuf;
 
 /// Secrets may be tried as fast as the network allows.
 const SHORTEST_SECRET: usize = 8;
@@ -20,40 +16,16 @@ const SHORTEST_SECRET: usize = 8;
 /// Purging.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Purge {
-    /// Clients that may purge on the listeners.
-    pub allow: Vec<IpNet>,
-    /// A field that lets its sender purge, whoever it is.
-    pub secret: Option<(HeaderName, HeaderValue)>,
+    /// Who may purge on the listeners, and how.
+    pub policy: PurgePolicy,
     /// Directory in which purges are remembered; `None`: that of the disk tier, or nowhere.
     pub log: Option<PathBuf>,
     /// Whether purges are acknowledged only when they would survive a power loss.
     pub durable: bool,
-    /// Fields with tags that clients get to see.
-    pub pass_tags: Vec<HeaderName>,
-    /// `GET` of a path that begins so purges what follows.
-    pub get_prefix: Option<String>,
-    /// Where Souin's API is.
-    pub souin: Option<String>,
-    /// For clients that purge one URL of which nothing was stored.
-    pub missed: Missed,
     /// What is fetched again after a soft purge; `None`: nothing.
     pub refresh: Option<Refetch>,
     /// Admin addresses of the nodes that purges are sent on to.
     pub peers: Vec<PeerUrl>,
-}
-
-impl Purge {
-    /// What the walk asks of it.
-    pub(super) fn policy(&self) -> PurgePolicy {
-        PurgePolicy {
-            allow: self.allow.clone(),
-            secret: self.secret.clone(),
-            pass_tags: self.pass_tags.clone(),
-            missed: self.missed,
-            get_prefix: self.get_prefix.clone(),
-            souin: self.souin.clone(),
-        }
-    }
 }
 
 pub(super) fn build(written: &written::Config, sink: &mut Sink<'_>) -> Purge {
@@ -62,23 +34,9 @@ pub(super) fn build(written: &written::Config, sink: &mut Sink<'_>) -> Purge {
     lasting(table, written.disk.is_some(), sink);
     peers(table, written.shared.as_ref(), sink);
     Purge {
-        allow: table
-            .allow
-            .as_ref()
-            .map_or_else(loopback, |list| values(Some(list))),
-        secret: table
-            .secret
-            .as_ref()
-            .and_then(|secret| self::secret(secret, sink)),
+        policy: policy(table, sink),
         log: table.log.as_ref().map(|log| log.value.clone()),
         durable: table.durable.as_ref().is_none_or(|durable| durable.value),
-        pass_tags: values(table.pass_tags.as_ref())
-            .into_iter()
-            .map(|TagField(name)| name)
-            .collect(),
-        get_prefix: table.get_prefix.as_ref().map(path),
-        souin: table.souin.as_ref().map(path),
-        missed: missed(table, sink),
         refresh: table
             .refresh
             .as_ref()
@@ -87,17 +45,30 @@ pub(super) fn build(written: &written::Config, sink: &mut Sink<'_>) -> Purge {
     }
 }
 
-fn path(text: &Text<PathStart>) -> String {
-    let PathStart(start) = &text.value;
-    start.clone()
-}
-
-fn loopback() -> Vec<IpNet> {
-    let [v4, v6] = [
-        Ipv4Net::new(Ipv4Addr::new(127, 0, 0, 0), 8).map(IpNet::V4),
-        Ipv6Net::new(Ipv6Addr::LOCALHOST, 128).map(IpNet::V6),
-    ];
-    [v4, v6].into_iter().flatten().collect()
+fn policy(table: &written::Purge, sink: &mut Sink<'_>) -> PurgePolicy {
+    let PurgePolicy {
+        allow, pass_tags, ..
+    } = PurgePolicy::default();
+    let start = |text: &Text<PathStart>| {
+        let PathStart(start) = &text.value;
+        start.clone()
+    };
+    let secret = table.secret.as_ref();
+    let tags = |list| {
+        let names = values(Some(list)).into_iter();
+        names.map(|TagField(name)| name).collect()
+    };
+    PurgePolicy {
+        allow: table
+            .allow
+            .as_ref()
+            .map_or(allow, |list| values(Some(list))),
+        secret: secret.and_then(|secret| self::secret(secret, sink)),
+        pass_tags: table.pass_tags.as_ref().map_or(pass_tags, tags),
+        missed: miss_status(table, sink),
+        get_prefix: table.get_prefix.as_ref().map(start),
+        souin: table.souin.as_ref().map(start),
+    }
 }
 
 fn lasting(table: &written::Purge, has_disk: bool, sink: &mut Sink<'_>) {
@@ -155,18 +126,18 @@ fn secret(written: &At<written::Secret>, sink: &mut Sink<'_>) -> Option<(HeaderN
     Some((header.value.clone(), value))
 }
 
-fn missed(table: &written::Purge, sink: &mut Sink<'_>) -> Missed {
+fn miss_status(table: &written::Purge, sink: &mut Sink<'_>) -> StatusCode {
     let Some(At { value, span }) = &table.miss_status else {
-        return Missed::Ok;
+        return StatusCode::OK;
     };
     match value.0 {
-        404 => Missed::NotFound,
-        412 => Missed::PreconditionFailed,
-        200 => Missed::Ok,
+        404 => StatusCode::NOT_FOUND,
+        412 => StatusCode::PRECONDITION_FAILED,
+        200 => StatusCode::OK,
         other => {
             let what = format!("no purge client understands {other}: only 200, 404 or 412");
             sink.push(Fault::at(span, what).instead("write `miss_status = 200`"));
-            Missed::Ok
+            StatusCode::OK
         }
     }
 }
