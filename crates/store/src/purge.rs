@@ -8,6 +8,7 @@
 
 mod address;
 mod counts;
+pub mod journal;
 mod log;
 mod pattern;
 mod position;
@@ -20,6 +21,7 @@ mod tests;
 
 pub use address::Address;
 pub use counts::{KINDS, Statistics};
+pub use journal::{FileJournal, Remembered};
 pub use log::{Applied, Entry, Journal, Log, Position, Standing};
 pub use pattern::{BadPattern, On, Pattern};
 pub use position::NotAPosition;

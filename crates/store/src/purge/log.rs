@@ -1,7 +1,7 @@
 //! The log of purges.
 
 use super::{
-    Address, Marks, Purge, Statistics, Tags, TooMany, What,
+    Address, Marks, Purge, Remembered, Statistics, Tags, TooMany, What,
     counts::Counts,
     table::{self, Subject, Table},
 };
@@ -118,19 +118,26 @@ impl Log {
         let _ = self.journal.set(journal);
     }
 
-    /// Takes back what a journal kept, oldest first; before anything else is appended.
-    pub fn restore(&self, entries: impl IntoIterator<Item = Entry>, floor: u64) {
+    /// Takes back what a journal kept; before anything else is appended.
+    pub fn restore(&self, remembered: Remembered) {
+        let Remembered {
+            entries,
+            floor,
+            head,
+            position,
+        } = remembered;
         let mut table = self.write();
         table.floor = floor;
-        let mut head = self.head().max(floor);
+        if let Some(position) = position {
+            self.positions().base = Some((position, floor));
+        }
         for entry in entries {
             table.add(&entry.purge, entry.sequence, entry.at);
-            head = head.max(entry.sequence);
             if let Some(position) = entry.position {
                 self.note(position, entry.sequence);
             }
         }
-        self.advance(head);
+        self.advance(self.head().max(head));
     }
 
     /// Whether `purge` can be taken now.

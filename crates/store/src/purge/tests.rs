@@ -252,7 +252,11 @@ fn a_restored_log_goes_on_where_it_was() {
         position: None,
         purge: Purge::hard(What::Tags(vec![tag.to_owned()])),
     };
-    log.restore([entry(7, "a"), entry(9, "b")], 0);
+    log.restore(Remembered {
+        entries: vec![entry(7, "a"), entry(9, "b")],
+        head: 9,
+        ..Remembered::default()
+    });
     assert_eq!(log.head(), 9);
     assert_eq!(log.standing(KEY, &held), Standing::Gone);
     assert_eq!(

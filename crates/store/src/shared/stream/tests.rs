@@ -63,9 +63,15 @@ impl Node {
     /// A node that begins with what a journal kept.
     fn restart(url: &str, name: &str, trust: Duration, journal: Recorder) -> Self {
         let memory = Arc::new(Memory::new(1 << 20, Arc::default()));
-        let kept = lock(&journal.0).clone();
-        let floor = kept.first().map_or(0, |first| first.sequence - 1);
-        memory.log().restore(kept, floor);
+        let entries = lock(&journal.0).clone();
+        let floor = entries.first().map_or(0, |first| first.sequence - 1);
+        let head = entries.last().map_or(0, |last| last.sequence);
+        memory.log().restore(purge::Remembered {
+            entries,
+            floor,
+            head,
+            position: None,
+        });
         memory.log().keep_in(Box::new(journal.clone()));
         let config = Config {
             url: url.to_owned(),

@@ -1,0 +1,211 @@
+//! The log of purges on disk, so that a purge holds over a restart and a power loss.
+//!
+//! One file to which frames are appended ([`format`]). A thread writes everything that has come since its last write with one
+//! write and one `fsync`, then tells those who wait: many purges at once cost few `fsync`s. When most of the file is of no use
+//! any more, because purges were retired or said the same, it is written anew beside itself and takes its own place.
+//!
+//! Numbers are never given out twice, although a crash may lose purges that nobody was told of: what was stored after such a
+//! purge has its number, and must not seem to have been checked against a later one. So each start begins far above
+//! everything known, at the time of day in microseconds, and what was stored before counts as purged where the file is new,
+//! lost or damaged.
+
+pub mod format;
+mod medium;
+mod queue;
+mod remembered;
+#[cfg(test)]
+mod tests;
+mod writing;
+
+pub use remembered::Remembered;
+
+use super::{Entry, Journal};
+use crate::{Boxed, Durable, NotDurable};
+use format::{Contents, Item, Tail, Unreadable, frame};
+use medium::{Medium, OneFile};
+use queue::Shared;
+use remembered::Sum;
+use rules::time::Time;
+use std::{
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+    thread::{self, JoinHandle},
+};
+use writing::{Health, Live, Writing};
+
+/// When a purge counts as being on disk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Lasting {
+    /// After `fsync`: it survives a power loss.
+    #[default]
+    Synced,
+    /// Once the operating system has it: it survives the end of the process.
+    Written,
+}
+
+/// Why the log cannot be kept in this file; for the operator to mend.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// Another process has it.
+    #[error("{0}: another process uses this log of purges")]
+    InUse(PathBuf),
+    /// A newer version of the program wrote it.
+    #[error("{0}: this log of purges was written by a newer version (format {1})")]
+    Newer(PathBuf, u32),
+    /// It is some other file.
+    #[error("{0}: not a log of purges")]
+    Foreign(PathBuf),
+    /// The operating system says no.
+    #[error("{0}: {1}")]
+    Io(PathBuf, io::Error),
+}
+
+/// How a log was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Opened {
+    /// There was none: everything that is stored counts as purged.
+    New,
+    /// As it was left, but for what a crash may have cut short.
+    Whole,
+    /// Damaged: everything that is stored counts as purged.
+    Damaged,
+}
+
+/// The log of purges on disk. A clone is another handle to the same; the last one dropped writes what is left.
+#[derive(Clone, Debug)]
+pub struct FileJournal {
+    handle: Arc<Handle>,
+}
+
+#[derive(Debug)]
+struct Handle {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl FileJournal {
+    /// Opens the log in the file at `path`, or begins one there. `at` is now. What it remembers is for
+    /// [`Log::restore`](super::Log::restore), before [`Log::keep_in`](super::Log::keep_in).
+    ///
+    /// # Errors
+    /// The file cannot be used.
+    pub fn open(
+        path: &Path,
+        lasting: Lasting,
+        at: Time,
+    ) -> Result<(Self, Remembered, Opened), OpenError> {
+        let mut file = OneFile::open(path)?;
+        let io = |error| OpenError::Io(path.to_owned(), error);
+        let bytes = file.read().map_err(io)?;
+        let contents = Contents::read(&bytes).map_err(|why| match why {
+            Unreadable::Newer(version) => OpenError::Newer(path.to_owned(), version),
+            Unreadable::Foreign => OpenError::Foreign(path.to_owned()),
+        })?;
+        let begun = begin(Box::new(file), contents.as_ref(), lasting, at).map_err(io)?;
+        let Begun {
+            writing,
+            remembered,
+            opened,
+        } = begun;
+        let shared = writing.shared.clone();
+        let thread = thread::Builder::new().name("purge-log".to_owned());
+        let thread = thread.spawn(move || writing.run()).map_err(io)?;
+        let handle = Arc::new(Handle {
+            shared,
+            thread: Some(thread),
+        });
+        Ok((Self { handle }, remembered, opened))
+    }
+}
+
+struct Begun {
+    writing: Writing,
+    remembered: Remembered,
+    opened: Opened,
+}
+
+/// Writes that the log begins here, so that the file ends well.
+fn begin(
+    mut medium: Box<dyn Medium>,
+    contents: Option<&Contents<'_>>,
+    lasting: Lasting,
+    at: Time,
+) -> io::Result<Begun> {
+    let mut sum = contents.map_or_else(|| Sum::unknown(0), Sum::of);
+    let (remembered, damaged) = sum.go_on(at);
+    let end = match contents {
+        Some(contents) if !damaged => {
+            let mut content = Vec::new();
+            Item::Began(sum.base).write(&mut content);
+            let frame = frame(&content);
+            if contents.tail != Tail::Clean {
+                medium.cut(contents.end as u64)?;
+            }
+            medium.append(&frame)?;
+            medium.sync()?;
+            contents.end + frame.len()
+        }
+        _ => {
+            let bytes = sum.rewritten();
+            medium.replace(&bytes)?;
+            medium.settle()?;
+            bytes.len()
+        }
+    };
+    let opened = match contents {
+        None => Opened::New,
+        Some(_) if damaged => Opened::Damaged,
+        Some(_) => Opened::Whole,
+    };
+    let writing = Writing {
+        shared: Arc::new(Shared::new(remembered.head)),
+        medium,
+        lasting,
+        health: Health::Good,
+        end: end as u64,
+        live: Live::of(&sum),
+        last: remembered.head,
+        rewrite_at: 0,
+    };
+    Ok(Begun {
+        writing,
+        remembered,
+        opened,
+    })
+}
+
+impl Journal for FileJournal {
+    fn append(&self, entry: &Entry) {
+        self.handle.shared.append(entry);
+    }
+
+    fn retire(&self, sequence: u64) {
+        self.handle.shared.retire(sequence);
+    }
+}
+
+impl Durable for FileJournal {
+    fn durable(&self, sequence: u64) -> Boxed<Result<(), NotDurable>> {
+        let answered = self.handle.shared.wait_for(sequence);
+        Box::pin(async move {
+            match answered {
+                None => Ok(()),
+                Some(answered) => match answered.await {
+                    Ok(answer) => answer,
+                    Err(_) => Err(NotDurable("the log is closed".to_owned())),
+                },
+            }
+        })
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.shared.close();
+        if let Some(thread) = self.thread.take() {
+            // It has no way to panic, and nobody to tell.
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! The bytes of the log's file.
+//!
+//! A first line (`larder purges 1`), then frames, each put there with one write: length, a mark of the length, checksum of the
+//! content, content. A frame's content is one item after another; numbers are little-endian.
+//!
+//! What a crash leaves is a frame that is cut short, or zeros: such a tail was never acknowledged, and is cut off. Anything
+//! else that does not add up is damage, and what it held is not known.
+
+use crate::purge::Position;
+use rules::time::Time;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// The version written here.
+const VERSION: u32 = 1;
+
+/// How the first line begins in every version.
+const NAME: &str = "larder purges ";
+
+/// Bytes before a frame's content.
+pub const FRAME_HEAD: usize = 16;
+
+/// How a file ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tail {
+    /// With its last frame.
+    Clean,
+    /// With what a crash left of a write: nothing that was acknowledged.
+    Torn,
+    /// With what nobody wrote so: purges may be lost.
+    Damaged,
+}
+
+/// A file that is not for this program to read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unreadable {
+    /// A newer version wrote it.
+    Newer(u32),
+    /// It is no log of purges.
+    Foreign,
+}
+
+/// One item of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Item<'a> {
+    /// A purge.
+    Purged(Purged<'a>),
+    /// Purges up to this number may be forgotten.
+    Retired(u64),
+    /// The log begins: a new one, one that was opened again, or one that was rewritten.
+    Began(Base),
+}
+
+/// A purge as it is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Purged<'a> {
+    /// Its number.
+    pub sequence: u64,
+    /// When it took effect.
+    pub at: Time,
+    /// Where it stands in the shared log.
+    pub position: Option<Position>,
+    /// What [`Purge::to_text`](crate::purge::Purge::to_text) wrote.
+    pub text: &'a [u8],
+}
+
+/// What is known besides single purges.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Base {
+    /// No number above this one was given out before.
+    pub head: u64,
+    /// What was checked up to a smaller number counts as purged.
+    pub floor: u64,
+    /// The position of the last entry of the shared log that is forgotten.
+    pub position: Option<Position>,
+}
+
+/// A file as far as it adds up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Contents<'a> {
+    /// Item by item.
+    pub items: Vec<Item<'a>>,
+    /// Where that ends, in bytes.
+    pub end: usize,
+    /// What follows.
+    pub tail: Tail,
+}
+
+/// The first line.
+pub fn first_line() -> String {
+    format!("{NAME}{VERSION}\n")
+}
+
+impl<'a> Contents<'a> {
+    /// Reads a file. `None`: it ends within its first line, or is all zeros.
+    ///
+    /// # Errors
+    /// It is not for this program to read.
+    pub fn read(bytes: &'a [u8]) -> Result<Option<Self>, Unreadable> {
+        if first_line().as_bytes().starts_with(bytes) && !bytes.contains(&b'\n') || is_zero(bytes) {
+            return Ok(None);
+        }
+        let line = bytes.iter().take(NAME.len() + 11);
+        let end = line.into_iter().position(|byte| *byte == b'\n');
+        let end = end.ok_or(Unreadable::Foreign)?;
+        let (line, _) = bytes.split_at(end);
+        match version(line) {
+            Some(VERSION) => {}
+            Some(newer) if newer > VERSION => return Err(Unreadable::Newer(newer)),
+            _ => return Err(Unreadable::Foreign),
+        }
+        let mut contents = Self {
+            items: Vec::new(),
+            end: end + 1,
+            tail: Tail::Clean,
+        };
+        while let Some(rest) = bytes.get(contents.end..).filter(|rest| !rest.is_empty()) {
+            if let Err(tail) = contents.read_frame(rest) {
+                contents.tail = tail;
+                break;
+            }
+        }
+        Ok(Some(contents))
+    }
+
+    fn read_frame(&mut self, rest: &'a [u8]) -> Result<(), Tail> {
+        let mut cursor = Cursor(rest);
+        let (Some(length), Some(mark), Some(sum)) = (cursor.u32(), cursor.u32(), cursor.u64())
+        else {
+            return Err(Tail::Torn);
+        };
+        if mark != length_mark(length) {
+            return Err(if is_zero(rest) {
+                Tail::Torn
+            } else {
+                Tail::Damaged
+            });
+        }
+        let content = cursor.take(length as usize).ok_or(Tail::Torn)?;
+        if xxh3_64(content) != sum {
+            return Err(Tail::Damaged);
+        }
+        let known = self.items.len();
+        let mut content = Cursor(content);
+        while !content.0.is_empty() {
+            let Some(item) = content.item() else {
+                self.items.truncate(known);
+                return Err(Tail::Damaged);
+            };
+            self.items.push(item);
+        }
+        self.end += FRAME_HEAD + length as usize;
+        Ok(())
+    }
+}
+
+fn is_zero(bytes: &[u8]) -> bool {
+    bytes.iter().all(|byte| *byte == 0)
+}
+
+fn version(line: &[u8]) -> Option<u32> {
+    let line = std::str::from_utf8(line).ok()?;
+    line.strip_prefix(NAME)?.parse().ok()
+}
+
+/// Tells a length that was written from one that was not: a frame that seems to be cut short has really been so.
+fn length_mark(length: u32) -> u32 {
+    xxh3_64(&length.to_le_bytes()) as u32
+}
+
+/// A frame around `content`.
+pub fn frame(content: &[u8]) -> Vec<u8> {
+    let length = content.len() as u32;
+    let mut frame = Vec::with_capacity(FRAME_HEAD + content.len());
+    frame.extend_from_slice(&length.to_le_bytes());
+    frame.extend_from_slice(&length_mark(length).to_le_bytes());
+    frame.extend_from_slice(&xxh3_64(content).to_le_bytes());
+    frame.extend_from_slice(content);
+    frame
+}
+
+impl Item<'_> {
+    /// Appends it to a frame's content.
+    pub fn write(&self, content: &mut Vec<u8>) {
+        match self {
+            Self::Purged(purged) => {
+                content.push(1);
+                content.extend_from_slice(&purged.sequence.to_le_bytes());
+                content.extend_from_slice(&purged.at.as_millis().to_le_bytes());
+                write_position(purged.position, content);
+                content.extend_from_slice(&(purged.text.len() as u32).to_le_bytes());
+                content.extend_from_slice(purged.text);
+            }
+            Self::Retired(sequence) => {
+                content.push(2);
+                content.extend_from_slice(&sequence.to_le_bytes());
+            }
+            Self::Began(base) => {
+                content.push(3);
+                content.extend_from_slice(&base.head.to_le_bytes());
+                content.extend_from_slice(&base.floor.to_le_bytes());
+                write_position(base.position, content);
+            }
+        }
+    }
+}
+
+fn write_position(position: Option<Position>, content: &mut Vec<u8>) {
+    content.push(u8::from(position.is_some()));
+    if let Some(Position(first, second)) = position {
+        content.extend_from_slice(&first.to_le_bytes());
+        content.extend_from_slice(&second.to_le_bytes());
+    }
+}
+
+/// Reads from the front; `None` where too little is left.
+struct Cursor<'a>(&'a [u8]);
+
+impl<'a> Cursor<'a> {
+    fn take(&mut self, length: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.0.split_at_checked(length)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    fn byte(&mut self) -> Option<u8> {
+        self.take(1)?.first().copied()
+    }
+
+    fn u32(&mut self) -> Option<u32> {
+        Some(u32::from_le_bytes(self.take(4)?.try_into().ok()?))
+    }
+
+    fn u64(&mut self) -> Option<u64> {
+        Some(u64::from_le_bytes(self.take(8)?.try_into().ok()?))
+    }
+
+    fn position(&mut self) -> Option<Option<Position>> {
+        match self.byte()? {
+            0 => Some(None),
+            1 => Some(Some(Position(self.u64()?, self.u64()?))),
+            _ => None,
+        }
+    }
+
+    fn item(&mut self) -> Option<Item<'a>> {
+        Some(match self.byte()? {
+            1 => {
+                let (sequence, at) = (self.u64()?, Time::from_millis(self.u64()?));
+                let position = self.position()?;
+                let length = self.u32()?;
+                Item::Purged(Purged {
+                    sequence,
+                    at,
+                    position,
+                    text: self.take(length as usize)?,
+                })
+            }
+            2 => Item::Retired(self.u64()?),
+            3 => Item::Began(Base {
+                head: self.u64()?,
+                floor: self.u64()?,
+                position: self.position()?,
+            }),
+            _ => return None,
+        })
+    }
+}

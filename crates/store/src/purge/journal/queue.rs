@@ -1,0 +1,231 @@
+//! What waits to be written, and who waits for it.
+
+use super::format::{Base, Item, Purged};
+use crate::{NotDurable, purge::Entry, purge::Position};
+use std::{
+    io, mem,
+    sync::{Condvar, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+use tokio::sync::oneshot;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// After an error the file is tried again when somebody waits for it, and otherwise after this time.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// At most this many bytes wait for a file that cannot be written. Beyond it they are forgotten, and everything stored before
+/// counts as purged after a restart.
+const MOST: usize = 64 << 20;
+
+/// How those who wait learn what became of it.
+type Answer = oneshot::Sender<Result<(), NotDurable>>;
+
+/// The queue between the log and the thread that writes.
+#[derive(Debug)]
+pub(super) struct Shared {
+    queue: Mutex<Queue>,
+    work: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    batch: Batch,
+    /// Everything up to this number is on disk.
+    saved: u64,
+    retired: u64,
+    /// Each with the number it waits for.
+    waiting: Vec<(u64, Answer)>,
+    /// The last write has failed.
+    failing: bool,
+    closing: bool,
+}
+
+/// What is written at once.
+#[derive(Debug, Default)]
+pub(super) struct Batch {
+    /// The content of a frame.
+    pub content: Vec<u8>,
+    pub purges: Vec<Weight>,
+    /// The last number given out.
+    pub last: u64,
+    /// Up to this number purges are forgotten.
+    pub retired: u64,
+    /// The position of the last entry of the shared log.
+    position: Option<Position>,
+}
+
+/// What a purge takes of the file.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Weight {
+    pub sequence: u64,
+    /// Of its text.
+    pub hash: u64,
+    pub bytes: u64,
+}
+
+impl Shared {
+    /// `last`: the last number given out.
+    pub fn new(last: u64) -> Self {
+        let batch = Batch {
+            last,
+            ..Batch::default()
+        };
+        Self {
+            queue: Mutex::new(Queue {
+                batch,
+                saved: last,
+                ..Queue::default()
+            }),
+            work: Condvar::new(),
+        }
+    }
+
+    pub fn append(&self, entry: &Entry) {
+        let text = entry.purge.to_text();
+        self.lock().batch.append(entry, text.as_bytes());
+        self.work.notify_one();
+    }
+
+    pub fn retire(&self, sequence: u64) {
+        let mut queue = self.lock();
+        if sequence <= queue.retired {
+            return;
+        }
+        queue.retired = sequence;
+        queue.batch.retired = sequence;
+        Item::Retired(sequence).write(&mut queue.batch.content);
+        drop(queue);
+        self.work.notify_one();
+    }
+
+    /// Tells when everything up to `sequence` that was appended before is on disk; `None` where it is.
+    pub fn wait_for(&self, sequence: u64) -> Option<oneshot::Receiver<Result<(), NotDurable>>> {
+        let mut queue = self.lock();
+        let sequence = sequence.min(queue.batch.last);
+        if sequence <= queue.saved {
+            return None;
+        }
+        let (answer, answered) = oneshot::channel();
+        queue.waiting.push((sequence, answer));
+        drop(queue);
+        self.work.notify_one();
+        Some(answered)
+    }
+
+    pub fn close(&self) {
+        self.lock().closing = true;
+        self.work.notify_one();
+    }
+
+    /// Waits until there is something to be written, and takes all of it; `None` when the log is closed.
+    pub fn next_batch(&self) -> Option<Batch> {
+        let mut queue = self.lock();
+        let mut rested = false;
+        loop {
+            let may = !queue.failing || !queue.waiting.is_empty() || rested;
+            if may && !queue.batch.content.is_empty() {
+                let next = queue.batch.next();
+                return Some(mem::replace(&mut queue.batch, next));
+            }
+            if queue.closing {
+                return None;
+            }
+            (queue, rested) = if queue.failing {
+                let waited = self.work.wait_timeout(queue, RETRY);
+                let (queue, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+                (queue, timeout.timed_out())
+            } else {
+                let waited = self.work.wait(queue);
+                (waited.unwrap_or_else(PoisonError::into_inner), false)
+            };
+        }
+    }
+
+    /// Tells who waits for `batch` what became of it. What could not be written stays before everything else.
+    pub fn written(&self, batch: Batch, result: io::Result<()>) {
+        let mut queue = self.lock();
+        let (answered, waiting) = mem::take(&mut queue.waiting)
+            .into_iter()
+            .partition(|(sequence, _)| *sequence <= batch.last);
+        queue.waiting = waiting;
+        let answer = match &result {
+            Ok(()) => Ok(()),
+            Err(error) => Err(NotDurable(error.to_string())),
+        };
+        queue.failing = result.is_err();
+        match result {
+            Ok(()) => queue.saved = queue.saved.max(batch.last),
+            Err(_) => queue.batch.put_before(batch),
+        }
+        drop(queue);
+        let answered: Vec<(u64, Answer)> = answered;
+        for (_, waits) in answered {
+            // Who has gone does not want to know.
+            let _ = waits.send(answer.clone());
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Batch {
+    fn append(&mut self, entry: &Entry, text: &[u8]) {
+        let before = self.content.len();
+        let purged = Purged {
+            sequence: entry.sequence,
+            at: entry.at,
+            position: entry.position,
+            text,
+        };
+        Item::Purged(purged).write(&mut self.content);
+        self.purges
+            .push(Weight::of(&purged, self.content.len() - before));
+        self.last = entry.sequence;
+        self.position = entry.position.or(self.position);
+        self.limit();
+    }
+
+    /// An empty batch after this one.
+    fn next(&self) -> Self {
+        Self {
+            last: self.last,
+            retired: self.retired,
+            position: self.position,
+            ..Self::default()
+        }
+    }
+
+    fn put_before(&mut self, mut earlier: Self) {
+        earlier.content.append(&mut self.content);
+        earlier.purges.append(&mut self.purges);
+        self.content = earlier.content;
+        self.purges = earlier.purges;
+        self.limit();
+    }
+
+    fn limit(&mut self) {
+        if self.content.len() <= MOST {
+            return;
+        }
+        *self = self.next();
+        self.retired = self.last;
+        let base = Base {
+            head: self.last,
+            floor: self.last,
+            position: self.position,
+        };
+        Item::Began(base).write(&mut self.content);
+    }
+}
+
+impl Weight {
+    pub fn of(purged: &Purged<'_>, bytes: usize) -> Self {
+        Self {
+            sequence: purged.sequence,
+            hash: xxh3_64(purged.text),
+            bytes: bytes as u64,
+        }
+    }
+}

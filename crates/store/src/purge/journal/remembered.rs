@@ -1,0 +1,148 @@
+//! What the items of a file come to.
+
+use super::{
+    format::{Base, Contents, Item, Purged, Tail, first_line, frame},
+    queue::Weight,
+};
+use crate::purge::{Entry, Position, Purge};
+use rules::time::Time;
+use std::collections::HashSet;
+
+/// A frame of a rewritten file is closed when it has come to this many bytes.
+const FRAME: usize = 1 << 20;
+
+/// More purges than a crash can lose.
+const LOST: u64 = 1 << 20;
+
+/// What a log's file remembers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Remembered {
+    /// The purges, oldest first.
+    pub entries: Vec<Entry>,
+    /// What was checked up to a smaller number than this counts as purged.
+    pub floor: u64,
+    /// At least every number that was ever given out, also in what a crash has lost: the next number is a greater one.
+    pub head: u64,
+    /// The position of the last entry of the shared log that is not in `entries` any more.
+    pub position: Option<Position>,
+}
+
+/// The items of a file, without those that are retired.
+#[derive(Debug, Default)]
+pub(super) struct Sum<'a> {
+    pub base: Base,
+    purges: Vec<Purged<'a>>,
+    /// Whether some may be missing, or say what nobody understands.
+    damaged: bool,
+}
+
+impl<'a> Sum<'a> {
+    pub fn of(contents: &Contents<'a>) -> Self {
+        let mut sum = Sum {
+            damaged: contents.tail == Tail::Damaged,
+            ..Self::default()
+        };
+        for item in &contents.items {
+            match item {
+                Item::Purged(purged) => {
+                    let before = sum.purges.last().map_or(0, |last| last.sequence);
+                    sum.damaged |= purged.sequence <= before;
+                    sum.base.head = sum.base.head.max(purged.sequence);
+                    sum.purges.push(*purged);
+                }
+                Item::Retired(sequence) => sum.base.floor = sum.base.floor.max(*sequence),
+                Item::Began(base) => {
+                    sum.base.head = sum.base.head.max(base.head);
+                    sum.base.floor = sum.base.floor.max(base.floor);
+                    sum.base.position = sum.base.position.max(base.position);
+                }
+            }
+        }
+        sum.forget();
+        sum
+    }
+
+    /// Forgets what is retired, but for the last position of that.
+    fn forget(&mut self) {
+        let floor = self.base.floor;
+        let live = self
+            .purges
+            .partition_point(|purged| purged.sequence <= floor);
+        let retired = self.purges.drain(..live);
+        let last = retired.filter_map(|purged| purged.position).max();
+        self.base.position = self.base.position.max(last);
+    }
+
+    /// The log goes on after a start: with numbers that were never given out, not even to purges that a crash has lost. What
+    /// was stored before counts as purged where it is not known what is missing. Returns what is remembered, and whether it
+    /// was damaged.
+    pub fn go_on(&mut self, at: Time) -> (Remembered, bool) {
+        let entries: Option<Vec<_>> = self.purges.iter().map(entry).collect();
+        let past = self.base.head.saturating_add(LOST);
+        // Purges come more slowly than microseconds, so this is greater even where the file itself was lost.
+        self.base.head = past.max(at.as_millis().saturating_mul(1000));
+        let damaged = self.damaged || entries.is_none();
+        if damaged {
+            self.base.floor = self.base.head;
+            self.forget();
+        }
+        let remembered = Remembered {
+            entries: entries.filter(|_| !damaged).unwrap_or_default(),
+            floor: self.base.floor,
+            head: self.base.head,
+            position: self.base.position,
+        };
+        (remembered, damaged)
+    }
+
+    /// A log of which nothing is known but the last number: what was stored before counts as purged.
+    pub fn unknown(last: u64) -> Self {
+        let base = Base {
+            head: last,
+            floor: last,
+            position: None,
+        };
+        Self {
+            base,
+            damaged: true,
+            ..Self::default()
+        }
+    }
+
+    /// What the purges take of the file.
+    pub fn weights(&self) -> impl Iterator<Item = Weight> {
+        let all = self.purges.iter();
+        all.map(|purged| Weight::of(purged, purged.text.len()))
+    }
+
+    /// The bytes of a file that comes to the same: of purges that say the same, the last one is enough.
+    pub fn rewritten(&self) -> Vec<u8> {
+        let mut said = HashSet::new();
+        let last = self.purges.iter().rev();
+        let mut purges: Vec<_> = last.filter(|purged| said.insert(purged.text)).collect();
+        purges.reverse();
+        let mut bytes = first_line().into_bytes();
+        let mut content = Vec::new();
+        Item::Began(self.base).write(&mut content);
+        for purged in purges {
+            Item::Purged(*purged).write(&mut content);
+            if content.len() >= FRAME {
+                bytes.extend(frame(&content));
+                content.clear();
+            }
+        }
+        if !content.is_empty() {
+            bytes.extend(frame(&content));
+        }
+        bytes
+    }
+}
+
+fn entry(purged: &Purged<'_>) -> Option<Entry> {
+    Some(Entry {
+        sequence: purged.sequence,
+        at: purged.at,
+        position: purged.position,
+        purge: Purge::from_text(purged.text).ok()?,
+    })
+}

@@ -1,0 +1,464 @@
+use super::{format::Base, *};
+use crate::purge::{Log, Position, Purge, What};
+use proptest::prelude::*;
+use std::{
+    fs,
+    sync::{
+        Mutex,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    task::{Context, Poll, Waker},
+};
+
+const NOW: Time = Time::from_secs(1_800_000_000);
+
+/// A directory that goes with the test.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let name = format!(
+            "larder-journal-{}-{}",
+            std::process::id(),
+            NEXT.fetch_add(1, Relaxed)
+        );
+        let path = std::env::temp_dir().join(name);
+        fs::create_dir(&path).expect("made");
+        Self(path)
+    }
+
+    fn log(&self) -> PathBuf {
+        self.0.join("purges")
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn wait<T>(future: Boxed<T>) -> T {
+    tokio::runtime::Builder::new_current_thread()
+        .build()
+        .expect("built")
+        .block_on(future)
+}
+
+fn tag(name: &str) -> Purge {
+    Purge::hard(What::Tags(vec![name.to_owned()]))
+}
+
+/// A log that is kept in `path`, and how it was found.
+fn keep(path: &Path) -> (Log, FileJournal, Remembered, Opened) {
+    let (journal, remembered, opened) =
+        FileJournal::open(path, Lasting::Synced, NOW).expect("opens");
+    let log = Log::default();
+    log.restore(remembered.clone());
+    log.keep_in(Box::new(journal.clone()));
+    (log, journal, remembered, opened)
+}
+
+fn purges(remembered: &Remembered) -> Vec<Purge> {
+    remembered
+        .entries
+        .iter()
+        .map(|entry| entry.purge.clone())
+        .collect()
+}
+
+#[test]
+fn what_is_durable_is_remembered() {
+    let scratch = Scratch::new();
+    let (log, journal, first, opened) = keep(&scratch.log());
+    assert_eq!(opened, Opened::New);
+    assert_eq!(
+        first.floor, first.head,
+        "nothing that was stored before is known to be good"
+    );
+    let one = log.apply(tag("a"), NOW, Some(Position(3, 4))).sequence;
+    let two = log.apply(Purge::soft(What::Everything), NOW, None).sequence;
+    assert_eq!(wait(journal.durable(two)), Ok(()));
+    assert_eq!(wait(journal.durable(one)), Ok(()), "at once");
+    assert_eq!(
+        wait(journal.durable(u64::MAX)),
+        Ok(()),
+        "what nobody was given"
+    );
+    drop((log, journal));
+
+    let (log, _journal, again, opened) = keep(&scratch.log());
+    assert_eq!(opened, Opened::Whole);
+    assert_eq!(purges(&again), [tag("a"), Purge::soft(What::Everything)]);
+    assert_eq!(again.entries[0].position, Some(Position(3, 4)));
+    assert_eq!((again.floor, again.entries[1].sequence), (first.floor, two));
+    assert!(
+        log.head() > two,
+        "a purge that a crash has lost may have had any number after it"
+    );
+}
+
+#[test]
+fn what_is_retired_is_forgotten_but_for_floor_and_position() {
+    let scratch = Scratch::new();
+    let (log, journal, ..) = keep(&scratch.log());
+    let one = log.apply(tag("a"), NOW, Some(Position(1, 1))).sequence;
+    let two = log.apply(tag("b"), NOW, None).sequence;
+    journal.retire(one);
+    assert_eq!(wait(journal.durable(two)), Ok(()));
+    drop((log, journal));
+    for _ in 0..2 {
+        let (log, _, remembered, _) = keep(&scratch.log());
+        assert_eq!(purges(&remembered), [tag("b")]);
+        assert_eq!(
+            (remembered.floor, remembered.position),
+            (one, Some(Position(1, 1)))
+        );
+        assert_eq!(log.position(), Some(Position(1, 1)));
+    }
+}
+
+#[test]
+fn a_large_file_of_no_use_is_rewritten() {
+    let scratch = Scratch::new();
+    let (log, journal, ..) = keep(&scratch.log());
+    let long = "x".repeat(1000);
+    for number in 0..3000 {
+        let last = log
+            .apply(tag(&format!("{}{long}", number % 3)), NOW, None)
+            .sequence;
+        if number % 500 == 499 {
+            assert_eq!(wait(journal.durable(last)), Ok(()));
+        }
+    }
+    drop((log, journal));
+    let size = fs::metadata(scratch.log()).expect("there").len();
+    assert!(size < 2 << 20, "{size}");
+    let (log, _, remembered, opened) = keep(&scratch.log());
+    assert_eq!(opened, Opened::Whole);
+    for number in 0..3 {
+        let purge = tag(&format!("{number}{long}"));
+        assert!(purges(&remembered).contains(&purge));
+    }
+    drop(log);
+}
+
+#[test]
+fn one_process_has_a_log_and_it_must_be_one() {
+    let scratch = Scratch::new();
+    let open = || FileJournal::open(&scratch.log(), Lasting::Written, NOW).map(drop);
+    let first = FileJournal::open(&scratch.log(), Lasting::Written, NOW).expect("opens");
+    assert!(matches!(open(), Err(OpenError::InUse(_))));
+    drop(first);
+    assert!(open().is_ok());
+    fs::write(scratch.log(), "larder purges 7\nwhatever").expect("written");
+    assert!(matches!(open(), Err(OpenError::Newer(_, 7))));
+    for other in [
+        "a shopping list\n",
+        "larder purges x\n",
+        "larder purges 0\n",
+        &"x".repeat(99),
+    ] {
+        fs::write(scratch.log(), other).expect("written");
+        assert!(matches!(open(), Err(OpenError::Foreign(_))), "{other}");
+    }
+    for missing in [scratch.0.clone(), scratch.0.join("no/such")] {
+        let opened = FileJournal::open(&missing, Lasting::Written, NOW);
+        assert!(matches!(opened, Err(OpenError::Io(..))));
+    }
+}
+
+#[test]
+fn many_writers_share_few_writes_and_none_is_lost() {
+    let scratch = Scratch::new();
+    let (log, journal, ..) = keep(&scratch.log());
+    thread::scope(|scope| {
+        for writer in 0..8 {
+            let (log, journal) = (&log, &journal);
+            scope.spawn(move || {
+                for number in 0..50 {
+                    let last = log
+                        .apply(tag(&format!("{writer} {number}")), NOW, None)
+                        .sequence;
+                    assert_eq!(wait(journal.durable(last)), Ok(()));
+                }
+            });
+        }
+    });
+    drop((log, journal));
+    let (_, _, remembered, _) = keep(&scratch.log());
+    assert_eq!(remembered.entries.len(), 400);
+    assert!(remembered.entries.is_sorted_by_key(|entry| entry.sequence));
+}
+
+/// A file as the log leaves it, with the ends of its frames, and what each purges.
+fn written(batches: &[Vec<String>]) -> (Vec<u8>, Vec<usize>) {
+    let mut bytes = format::first_line().into_bytes();
+    let mut content = Vec::new();
+    let base = Base {
+        head: 10,
+        floor: 5,
+        position: None,
+    };
+    Item::Began(base).write(&mut content);
+    bytes.extend(frame(&content));
+    let mut ends = vec![bytes.len()];
+    let mut sequence = 10;
+    for batch in batches {
+        content.clear();
+        for name in batch {
+            sequence += 1;
+            let text = tag(name).to_text();
+            let purged = format::Purged {
+                sequence,
+                at: NOW,
+                position: None,
+                text: text.as_bytes(),
+            };
+            Item::Purged(purged).write(&mut content);
+        }
+        bytes.extend(frame(&content));
+        ends.push(bytes.len());
+    }
+    (bytes, ends)
+}
+
+/// What a start with these bytes remembers; `None` where it refuses them.
+fn started(bytes: &[u8]) -> Option<(Remembered, bool)> {
+    let contents = Contents::read(bytes).ok()?;
+    Some(
+        contents
+            .map_or_else(|| Sum::unknown(0), |contents| Sum::of(&contents))
+            .go_on(NOW),
+    )
+}
+
+fn any_batches() -> impl Strategy<Value = Vec<Vec<String>>> {
+    prop::collection::vec(prop::collection::vec("[a-z]{1,8}", 1..4), 1..5)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn of_a_file_that_was_cut_whole_frames_are_remembered(batches in any_batches(), zeros in 0usize..40) {
+        let (bytes, ends) = written(&batches);
+        for cut in 0..=bytes.len() {
+            let mut torn = bytes[..cut].to_vec();
+            let (remembered, damaged) = started(&torn).expect("read");
+            let frames = ends.iter().filter(|end| **end <= cut).count();
+            let names = batches.iter().take(frames.saturating_sub(1)).flatten();
+            prop_assert_eq!(purges(&remembered), names.map(|name| tag(name)).collect::<Vec<_>>());
+            prop_assert_eq!(damaged, cut < format::first_line().len());
+            // Zeros after the last whole frame are what a file system may leave.
+            if ends.contains(&cut) {
+                torn.resize(cut + zeros, 0);
+                prop_assert_eq!(started(&torn).expect("read").0, remembered);
+            }
+        }
+    }
+
+    #[test]
+    fn of_a_file_with_a_wrong_byte_all_is_remembered_or_everything_counts_as_purged(batches in any_batches(), flip in 1u8..) {
+        let (bytes, _) = written(&batches);
+        let (whole, _) = started(&bytes).expect("read");
+        for at in 0..bytes.len() {
+            let mut wrong = bytes.clone();
+            wrong[at] ^= flip;
+            if let Some((remembered, damaged)) = started(&wrong) {
+                prop_assert!(damaged && at >= format::first_line().len());
+                prop_assert_eq!(remembered.floor, remembered.head);
+                prop_assert!(remembered.head >= whole.head && remembered.entries.is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn any_bytes_are_read(bytes in prop::collection::vec(any::<u8>(), 0..200), headed: bool) {
+        let mut all = if headed { format::first_line().into_bytes() } else { Vec::new() };
+        all.extend(bytes);
+        let _ = started(&all);
+    }
+}
+
+/// A file that fails when it is told to.
+#[derive(Debug, Default)]
+struct Plan {
+    bytes: Vec<u8>,
+    /// What of it has reached the device.
+    synced: usize,
+    /// Bytes that still fit; `None`: any number.
+    room: Option<usize>,
+    fails_sync: bool,
+    syncs: usize,
+}
+
+struct Flaky(Arc<Mutex<Plan>>);
+
+impl Flaky {
+    fn plan(&self) -> std::sync::MutexGuard<'_, Plan> {
+        self.0.lock().expect("whole")
+    }
+}
+
+impl Medium for Flaky {
+    fn read(&mut self) -> io::Result<Vec<u8>> {
+        Ok(self.plan().bytes.clone())
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let mut plan = self.plan();
+        let fits = plan.room.map_or(bytes.len(), |room| room.min(bytes.len()));
+        plan.bytes.extend_from_slice(&bytes[..fits]);
+        if fits < bytes.len() {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        Ok(())
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        let mut plan = self.plan();
+        if plan.fails_sync {
+            return Err(io::Error::other("broken"));
+        }
+        plan.synced = plan.bytes.len();
+        plan.syncs += 1;
+        Ok(())
+    }
+
+    fn cut(&mut self, end: u64) -> io::Result<()> {
+        self.plan().bytes.truncate(end as usize);
+        Ok(())
+    }
+
+    fn replace(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let mut plan = self.plan();
+        if plan.fails_sync || plan.room.is_some_and(|room| room < bytes.len()) {
+            return Err(io::Error::other("broken"));
+        }
+        plan.bytes = bytes.to_vec();
+        plan.synced = bytes.len();
+        Ok(())
+    }
+
+    fn settle(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A log on a file that may fail; its thread is the test's own.
+struct Bench {
+    plan: Arc<Mutex<Plan>>,
+    writing: Writing,
+    sequence: u64,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let plan = Arc::new(Mutex::new(Plan::default()));
+        let Begun {
+            writing,
+            remembered,
+            ..
+        } = begin(Box::new(Flaky(plan.clone())), None, Lasting::Synced, NOW).expect("begins");
+        Self {
+            plan,
+            writing,
+            sequence: remembered.head,
+        }
+    }
+
+    fn plan(&self) -> std::sync::MutexGuard<'_, Plan> {
+        self.plan.lock().expect("whole")
+    }
+
+    fn purge(&mut self, name: &str) {
+        self.sequence += 1;
+        self.writing.shared.append(&Entry {
+            sequence: self.sequence,
+            at: NOW,
+            position: None,
+            purge: tag(name),
+        });
+    }
+
+    /// Has everything written that waits; what those learn who wait for it.
+    fn write(&mut self) -> Result<(), NotDurable> {
+        let mut answered = self
+            .writing
+            .shared
+            .wait_for(self.sequence)
+            .expect("not yet");
+        let batch = self.writing.shared.next_batch().expect("waits");
+        self.writing.step(batch);
+        match std::pin::pin!(&mut answered).poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(Ok(answer)) => answer,
+            other => panic!("no answer: {other:?}"),
+        }
+    }
+
+    /// What a start would remember after a power loss.
+    fn remembered(&self) -> Vec<Purge> {
+        let plan = self.plan();
+        let (remembered, damaged) = started(&plan.bytes[..plan.synced]).expect("read");
+        assert!(!damaged);
+        purges(&remembered)
+    }
+}
+
+#[test]
+fn what_did_not_fit_is_written_when_there_is_room() {
+    let mut bench = Bench::new();
+    bench.purge("a");
+    bench.purge("b");
+    assert_eq!(bench.write(), Ok(()));
+    assert_eq!(bench.plan().syncs, 1, "one for both");
+    for room in 0..40 {
+        bench.plan().room = Some(room);
+        bench.purge("c");
+        assert!(bench.write().is_err());
+        assert_eq!(bench.remembered(), [tag("a"), tag("b")]);
+    }
+    bench.plan().room = None;
+    bench.purge("d");
+    assert_eq!(bench.write(), Ok(()));
+    assert_eq!(bench.remembered().len(), 2 + 40 + 1);
+    assert_eq!(bench.remembered().last(), Some(&tag("d")));
+}
+
+#[test]
+fn after_a_sync_that_failed_everything_is_written_anew() {
+    let mut bench = Bench::new();
+    bench.purge("a");
+    assert_eq!(bench.write(), Ok(()));
+    bench.plan().fails_sync = true;
+    bench.purge("b");
+    assert_eq!(bench.write(), Err(NotDurable("broken".to_owned())));
+    bench.purge("c");
+    assert!(bench.write().is_err());
+    bench.plan().fails_sync = false;
+    bench.purge("d");
+    assert_eq!(bench.write(), Ok(()));
+    assert_eq!(bench.remembered(), ["a", "b", "c", "d"].map(tag));
+}
+
+#[test]
+fn a_file_that_lost_what_it_had_says_that_everything_is_purged() {
+    let mut bench = Bench::new();
+    bench.purge("a");
+    assert_eq!(bench.write(), Ok(()));
+    let last = bench.sequence;
+    bench.plan().fails_sync = true;
+    bench.purge("b");
+    assert!(bench.write().is_err());
+    bench.plan().fails_sync = false;
+    bench.plan().bytes.truncate(30);
+    assert!(bench.writing.shared.wait_for(bench.sequence).is_some());
+    bench.purge("c");
+    assert_eq!(bench.write(), Ok(()));
+    let plan = bench.plan();
+    let (remembered, _) = started(&plan.bytes).expect("read");
+    assert_eq!(remembered.floor, last);
+    assert_eq!(purges(&remembered), ["b", "c"].map(tag));
+}
