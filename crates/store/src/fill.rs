@@ -19,6 +19,7 @@
 
 mod backing;
 mod reader;
+mod state;
 #[cfg(test)]
 mod tests;
 mod writer;
@@ -27,12 +28,11 @@ pub use backing::{Backing, Overflow};
 pub use reader::Reader;
 pub use writer::{Pushed, Writer};
 
-use crate::{Piece, Reservation};
-use bytes::Bytes;
+use crate::Reservation;
+use state::{End, Keeping, State};
 use std::{
-    collections::VecDeque,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    task::{Context, Poll, Waker},
+    task::{Context, Poll},
 };
 
 /// Bytes of a fill that stay in memory once it has outgrown it, besides those that the device has not written yet; and how far
@@ -43,57 +43,6 @@ pub const WINDOW: u64 = 1 << 20;
 #[derive(Debug)]
 pub struct Fill {
     state: Mutex<State>,
-}
-
-#[derive(Debug)]
-struct State {
-    /// The announced length of the body, once the head has come and if it says.
-    length: Option<u64>,
-    /// The pieces in memory, each with where it begins. They follow one another, and the last ends at `received`.
-    pieces: VecDeque<(u64, Bytes)>,
-    /// Bytes pushed so far.
-    received: u64,
-    keeping: Keeping,
-    /// [`WINDOW`].
-    window: u64,
-    end: Option<End>,
-    /// It goes on to its end whoever leaves ([`Interest::keep`]).
-    kept: bool,
-    /// Those who wait for the answer or read it.
-    interested: usize,
-    readers: Vec<Place>,
-    next_reader: u64,
-    /// The writer, waiting for the slowest reader or for the last interest to go.
-    writer: Option<Waker>,
-}
-
-/// Where the bytes are that came first.
-#[derive(Clone, Debug)]
-enum Keeping {
-    /// In memory, all of them.
-    Memory,
-    /// Here, and what follows in memory.
-    Backed(Piece),
-    /// Gone, once every reader has passed them.
-    Nowhere,
-}
-
-/// How a fill ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
-    Complete,
-    Failed,
-}
-
-/// Where one reader stands.
-#[derive(Debug)]
-struct Place {
-    reader: u64,
-    /// Bytes taken.
-    at: u64,
-    waker: Option<Waker>,
-    /// It was too slow for a spilled fill, or needs what is gone: it gets an error.
-    cut_off: bool,
 }
 
 /// The fill ended before its body was complete, this reader was too slow for it, or what it needs cannot be read from disk.
@@ -116,19 +65,7 @@ impl Fill {
 
     fn begin_within(reservation: Reservation, window: u64) -> (Arc<Self>, Writer) {
         let fill = Arc::new(Self {
-            state: Mutex::new(State {
-                length: None,
-                pieces: VecDeque::new(),
-                received: 0,
-                keeping: Keeping::Memory,
-                window,
-                end: None,
-                kept: false,
-                interested: 0,
-                readers: Vec::new(),
-                next_reader: 0,
-                writer: None,
-            }),
+            state: Mutex::new(State::new(window)),
         });
         (fill.clone(), Writer::new(fill, reservation))
     }
@@ -172,111 +109,13 @@ impl Fill {
         if !state.is_open() {
             return None;
         }
-        state.interested += 1;
-        let reader = state.next_reader;
-        state.next_reader += 1;
-        state.readers.push(Place {
-            reader,
-            at: 0,
-            waker: None,
-            cut_off: false,
-        });
+        let reader = state.join();
         drop(state);
         Some(Reader::new(Interest { fill: self.clone() }, reader))
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl State {
-    fn is_open(&self) -> bool {
-        !self.is_spilled() && self.end != Some(End::Failed)
-    }
-
-    fn is_spilled(&self) -> bool {
-        matches!(self.keeping, Keeping::Nowhere)
-    }
-
-    fn wake_readers(&mut self) {
-        for place in &mut self.readers {
-            if let Some(waker) = place.waker.take() {
-                waker.wake();
-            }
-        }
-    }
-
-    fn place(&mut self, reader: u64) -> Option<&mut Place> {
-        self.readers.iter_mut().find(|place| place.reader == reader)
-    }
-
-    /// `reader` has taken `bytes` more. The writer, where it may wait for that.
-    fn pass(&mut self, reader: u64, bytes: u64) -> Option<Waker> {
-        self.place(reader)?.at += bytes;
-        self.trim();
-        self.is_spilled().then(|| self.writer.take())?
-    }
-
-    /// Bytes the slowest reader has taken.
-    fn slowest(&self) -> u64 {
-        let followers = self.readers.iter().filter(|place| !place.cut_off);
-        let places = followers.map(|place| place.at);
-        places.min().unwrap_or(self.received)
-    }
-
-    /// Where memory begins.
-    fn first(&self) -> u64 {
-        self.pieces
-            .front()
-            .map_or(self.received, |(first, _)| *first)
-    }
-
-    /// Bytes in memory.
-    fn held(&self) -> u64 {
-        self.received - self.first()
-    }
-
-    /// What memory has from `at` on, up to the end of a piece.
-    fn piece(&self, at: u64) -> Option<Bytes> {
-        let next = self.pieces.partition_point(|(first, _)| *first <= at);
-        let (first, piece) = self.pieces.get(next.checked_sub(1)?)?;
-        let skip = usize::try_from(at - first).ok()?;
-        (skip < piece.len()).then(|| piece.slice(skip..))
-    }
-
-    /// Drops the pieces that need not be in memory any more.
-    fn trim(&mut self) {
-        let (written, window) = match &self.keeping {
-            Keeping::Memory => return,
-            Keeping::Backed(written) => (written.len(), self.window),
-            Keeping::Nowhere => (u64::MAX, u64::MAX),
-        };
-        let slowest = self.slowest();
-        while let Some((first, piece)) = self.pieces.front() {
-            let end = first + piece.len() as u64;
-            if end > written || (end > slowest && self.held() <= window) {
-                break;
-            }
-            self.pieces.pop_front();
-        }
-    }
-
-    /// Keeps nothing from now on: it goes on for those who read it and for nobody else.
-    fn spill(&mut self) {
-        self.keeping = Keeping::Nowhere;
-        self.kept = false;
-        let first = self.first();
-        self.cut_off(|place| place.at < first);
-    }
-
-    /// Cuts off readers.
-    fn cut_off(&mut self, which: impl Fn(&Place) -> bool) {
-        for place in self.readers.iter_mut().filter(|place| which(place)) {
-            place.cut_off = true;
-        }
-        self.wake_readers();
-        self.trim();
     }
 }
 

@@ -1,9 +1,10 @@
 use super::*;
-use crate::{Body, Budget, disk::Failed};
+use crate::{Body, Budget, Piece, disk::Failed};
+use bytes::Bytes;
 use proptest::prelude::*;
 use std::{
     sync::atomic::{AtomicBool, Ordering::Relaxed},
-    task::Wake,
+    task::{Wake, Waker},
 };
 
 fn begin(limit: u64) -> (Arc<Fill>, Writer) {

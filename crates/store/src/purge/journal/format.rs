@@ -6,7 +6,10 @@
 //! What a crash leaves is a frame that is cut short, or zeros: such a tail was never acknowledged, and is cut off. Anything
 //! else that does not add up is damage, and what it held is not known.
 
+mod cursor;
+
 use crate::purge::Position;
+use cursor::Cursor;
 use rules::time::Time;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -141,7 +144,7 @@ impl<'a> Contents<'a> {
         }
         let known = self.items.len();
         let mut content = Cursor(content);
-        while !content.0.is_empty() {
+        while !content.is_empty() {
             let Some(item) = content.item() else {
                 self.items.truncate(known);
                 return Err(Tail::Damaged);
@@ -209,59 +212,5 @@ fn write_position(position: Option<Position>, content: &mut Vec<u8>) {
     if let Some(Position(first, second)) = position {
         content.extend_from_slice(&first.to_le_bytes());
         content.extend_from_slice(&second.to_le_bytes());
-    }
-}
-
-/// Reads from the front; `None` where too little is left.
-struct Cursor<'a>(&'a [u8]);
-
-impl<'a> Cursor<'a> {
-    fn take(&mut self, length: usize) -> Option<&'a [u8]> {
-        let (taken, rest) = self.0.split_at_checked(length)?;
-        self.0 = rest;
-        Some(taken)
-    }
-
-    fn byte(&mut self) -> Option<u8> {
-        self.take(1)?.first().copied()
-    }
-
-    fn u32(&mut self) -> Option<u32> {
-        Some(u32::from_le_bytes(self.take(4)?.try_into().ok()?))
-    }
-
-    fn u64(&mut self) -> Option<u64> {
-        Some(u64::from_le_bytes(self.take(8)?.try_into().ok()?))
-    }
-
-    fn position(&mut self) -> Option<Option<Position>> {
-        match self.byte()? {
-            0 => Some(None),
-            1 => Some(Some(Position(self.u64()?, self.u64()?))),
-            _ => None,
-        }
-    }
-
-    fn item(&mut self) -> Option<Item<'a>> {
-        Some(match self.byte()? {
-            1 => {
-                let (sequence, at) = (self.u64()?, Time::from_millis(self.u64()?));
-                let position = self.position()?;
-                let length = self.u32()?;
-                Item::Purged(Purged {
-                    sequence,
-                    at,
-                    position,
-                    text: self.take(length as usize)?,
-                })
-            }
-            2 => Item::Retired(self.u64()?),
-            3 => Item::Began(Base {
-                head: self.u64()?,
-                floor: self.u64()?,
-                position: self.position()?,
-            }),
-            _ => return None,
-        })
     }
 }

@@ -142,13 +142,13 @@ impl Shared {
     }
 
     /// Tells who waits for `batch` what became of it. What could not be written stays before everything else.
-    pub fn written(&self, batch: Batch, result: io::Result<()>) {
+    pub fn written(&self, batch: Batch, result: &io::Result<()>) {
         let mut queue = self.lock();
         let (answered, waiting) = mem::take(&mut queue.waiting)
             .into_iter()
             .partition(|(sequence, _)| *sequence <= batch.last);
         queue.waiting = waiting;
-        let answer = match &result {
+        let answer = match result {
             Ok(()) => Ok(()),
             Err(error) => Err(NotDurable(error.to_string())),
         };

@@ -123,10 +123,10 @@ fn what_is_retired_is_forgotten_but_for_floor_and_position() {
 fn a_large_file_of_no_use_is_rewritten() {
     let scratch = Scratch::new();
     let (log, journal, ..) = keep(&scratch.log());
-    let long = "x".repeat(1000);
+    let rest = "x".repeat(1000);
     for number in 0..3000 {
         let last = log
-            .apply(tag(&format!("{}{long}", number % 3)), NOW, None)
+            .apply(tag(&format!("{}{rest}", number % 3)), NOW, None)
             .sequence;
         if number % 500 == 499 {
             assert_eq!(wait(journal.durable(last)), Ok(()));
@@ -138,7 +138,7 @@ fn a_large_file_of_no_use_is_rewritten() {
     let (log, _, remembered, opened) = keep(&scratch.log());
     assert_eq!(opened, Opened::Whole);
     for number in 0..3 {
-        let purge = tag(&format!("{number}{long}"));
+        let purge = tag(&format!("{number}{rest}"));
         assert!(purges(&remembered).contains(&purge));
     }
     drop(log);

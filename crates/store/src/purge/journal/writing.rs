@@ -52,7 +52,7 @@ impl Writing {
             self.live.add(&batch);
             self.last = batch.last;
         }
-        self.shared.written(batch, written);
+        self.shared.written(batch, &written);
         if self.is_wasteful() {
             // The next write tells of what is wrong.
             let _ = self.rewrite();

@@ -1,0 +1,176 @@
+//! The shared state of a fill.
+
+use crate::Piece;
+use bytes::Bytes;
+use std::{collections::VecDeque, task::Waker};
+
+#[derive(Debug)]
+pub(super) struct State {
+    /// The announced length of the body, once the head has come and if it says.
+    pub length: Option<u64>,
+    /// The pieces in memory, each with where it begins. They follow one another, and the last ends at `received`.
+    pub pieces: VecDeque<(u64, Bytes)>,
+    /// Bytes pushed so far.
+    pub received: u64,
+    pub keeping: Keeping,
+    /// [`WINDOW`](super::WINDOW).
+    pub window: u64,
+    pub end: Option<End>,
+    /// It goes on to its end whoever leaves ([`Interest::keep`]).
+    pub kept: bool,
+    /// Those who wait for the answer or read it.
+    pub interested: usize,
+    pub readers: Vec<Place>,
+    pub next_reader: u64,
+    /// The writer, waiting for the slowest reader or for the last interest to go.
+    pub writer: Option<Waker>,
+}
+
+/// Where the bytes are that came first.
+#[derive(Clone, Debug)]
+pub(super) enum Keeping {
+    /// In memory, all of them.
+    Memory,
+    /// Here, and what follows in memory.
+    Backed(Piece),
+    /// Gone, once every reader has passed them.
+    Nowhere,
+}
+
+/// How a fill ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    Complete,
+    Failed,
+}
+
+/// Where one reader stands.
+#[derive(Debug)]
+pub(super) struct Place {
+    pub reader: u64,
+    /// Bytes taken.
+    pub at: u64,
+    pub waker: Option<Waker>,
+    /// It was too slow for a spilled fill, or needs what is gone: it gets an error.
+    pub cut_off: bool,
+}
+
+impl State {
+    pub fn new(window: u64) -> Self {
+        Self {
+            length: None,
+            pieces: VecDeque::new(),
+            received: 0,
+            keeping: Keeping::Memory,
+            window,
+            end: None,
+            kept: false,
+            interested: 0,
+            readers: Vec::new(),
+            next_reader: 0,
+            writer: None,
+        }
+    }
+
+    /// A new reader, from the first byte.
+    pub fn join(&mut self) -> u64 {
+        let reader = self.next_reader;
+        self.next_reader += 1;
+        self.interested += 1;
+        self.readers.push(Place {
+            reader,
+            at: 0,
+            waker: None,
+            cut_off: false,
+        });
+        reader
+    }
+
+    pub fn is_open(&self) -> bool {
+        !self.is_spilled() && self.end != Some(End::Failed)
+    }
+
+    pub fn is_spilled(&self) -> bool {
+        matches!(self.keeping, Keeping::Nowhere)
+    }
+
+    pub fn wake_readers(&mut self) {
+        for place in &mut self.readers {
+            if let Some(waker) = place.waker.take() {
+                waker.wake();
+            }
+        }
+    }
+
+    pub fn place(&mut self, reader: u64) -> Option<&mut Place> {
+        self.readers.iter_mut().find(|place| place.reader == reader)
+    }
+
+    /// `reader` has taken `bytes` more. The writer, where it may wait for that.
+    pub fn pass(&mut self, reader: u64, bytes: u64) -> Option<Waker> {
+        self.place(reader)?.at += bytes;
+        self.trim();
+        self.is_spilled().then(|| self.writer.take())?
+    }
+
+    /// Bytes the slowest reader has taken.
+    pub fn slowest(&self) -> u64 {
+        let followers = self.readers.iter().filter(|place| !place.cut_off);
+        let places = followers.map(|place| place.at);
+        places.min().unwrap_or(self.received)
+    }
+
+    /// Where memory begins.
+    pub fn first(&self) -> u64 {
+        self.pieces
+            .front()
+            .map_or(self.received, |(first, _)| *first)
+    }
+
+    /// Bytes in memory.
+    pub fn held(&self) -> u64 {
+        self.received - self.first()
+    }
+
+    /// What memory has from `at` on, up to the end of a piece.
+    pub fn piece(&self, at: u64) -> Option<Bytes> {
+        let next = self.pieces.partition_point(|(first, _)| *first <= at);
+        let (first, piece) = self.pieces.get(next.checked_sub(1)?)?;
+        let skip = usize::try_from(at - first).ok()?;
+        (skip < piece.len()).then(|| piece.slice(skip..))
+    }
+
+    /// Drops the pieces that need not be in memory any more.
+    pub fn trim(&mut self) {
+        let (written, window) = match &self.keeping {
+            Keeping::Memory => return,
+            Keeping::Backed(written) => (written.len(), self.window),
+            Keeping::Nowhere => (u64::MAX, u64::MAX),
+        };
+        let slowest = self.slowest();
+        while let Some((first, piece)) = self.pieces.front() {
+            let end = first + piece.len() as u64;
+            if end > written || (end > slowest && self.held() <= window) {
+                break;
+            }
+            self.pieces.pop_front();
+        }
+    }
+
+    /// Keeps nothing from now on: it goes on for those who read it and for nobody else.
+    pub fn spill(&mut self) {
+        self.keeping = Keeping::Nowhere;
+        self.kept = false;
+        let first = self.first();
+        self.cut_off(|place| place.at < first);
+    }
+
+    /// Cuts off readers.
+    pub fn cut_off(&mut self, which: impl Fn(&Place) -> bool) {
+        for place in self.readers.iter_mut().filter(|place| which(place)) {
+            place.cut_off = true;
+        }
+        self.wake_readers();
+        self.trim();
+    }
+}
