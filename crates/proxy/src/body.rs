@@ -196,3 +196,6 @@ impl Body for ReplyBody {
         self.content.size_hint()
     }
 }
+
+#[cfg(test)]
+mod tests;
