@@ -47,13 +47,18 @@ fn piece(text: &'static str) -> Piece {
 #[test]
 fn pieces_say_how_much_is_left() {
     assert!(matches!(Content::pieces(vec![]), Content::Empty));
-    assert!(matches!(Content::pieces(vec![piece("a")]), Content::Whole(_)));
+    assert!(matches!(
+        Content::pieces(vec![piece("a")]),
+        Content::Whole(_)
+    ));
     let pieces = vec![piece("one"), piece(""), piece("two")];
     let mut body = ReplyBody::from(Content::pieces(pieces));
     assert_eq!(body.size_hint().exact(), Some(6));
     let mut context = Context::from_waker(Waker::noop());
     let first = Pin::new(&mut body).poll_frame(&mut context);
-    assert!(matches!(first, Poll::Ready(Some(Ok(frame))) if frame.data_ref().is_some_and(|data| data == "one")));
+    assert!(
+        matches!(first, Poll::Ready(Some(Ok(frame))) if frame.data_ref().is_some_and(|data| data == "one"))
+    );
     assert_eq!(body.size_hint().exact(), Some(3));
     assert!(!body.is_end_stream());
     assert_eq!(read(&mut body), (b"two".to_vec(), Poll::Ready(Ok(()))));
@@ -74,7 +79,10 @@ fn a_part_of_a_fill_does_not_wait_for_its_end() {
     assert!(body.is_end_stream());
     drop(body);
     let mut context = Context::from_waker(Waker::noop());
-    assert!(fill.poll_abandoned(&mut context).is_pending(), "it goes on to its end");
+    assert!(
+        fill.poll_abandoned(&mut context).is_pending(),
+        "it goes on to its end"
+    );
 }
 
 #[test]
