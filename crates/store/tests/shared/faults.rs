@@ -1,6 +1,6 @@
 //! Whatever happens to the server, the request goes on, and what is answered is right.
 
-use crate::support::{KEY, Node, page};
+use crate::support::{KEY, Node, Stall, page};
 use std::{sync::Arc, time::Duration};
 use store::shared::{Event, Found, remote::Kind};
 use testkit::Redis;
@@ -57,6 +57,36 @@ async fn a_server_that_hangs_is_left_alone_and_found_again() {
         node.events()
     );
     assert!(!node.count().open);
+}
+
+/// Half an answer, then nothing: the rest must never be taken for another answer, on the same connection or a new one.
+#[tokio::test]
+async fn a_server_that_hangs_in_the_middle_of_an_answer_confuses_nobody() {
+    let server = Redis::start();
+    let direct = Node::new(&server.url());
+    let keys: Vec<_> = (0..20).map(|number| format!("http://a.example/{number}")).collect();
+    for key in &keys {
+        direct.keep(key.as_bytes(), page(&direct, key.repeat(100)).done()).await;
+    }
+    // One time-out keeps the connection, three in a row make a new one.
+    for time_outs in [1, 3] {
+        let stall = Stall::before(server.address());
+        let node = Node::hasty(&stall.url);
+        assert_eq!(node.bodies(keys[0].as_bytes()).await.len(), 1);
+        stall.arm();
+        for key in &keys[..time_outs] {
+            assert!(node.bodies(key.as_bytes()).await.is_empty());
+        }
+        stall.gate.wait_reached();
+        stall.gate.open();
+        node.until("it was up", |now| !now.open && errors(&node, Kind::Timeout) > 0).await;
+        for key in &keys {
+            for body in node.bodies(key.as_bytes()).await {
+                assert!(body == key.repeat(100).as_bytes(), "{key}");
+            }
+        }
+        assert_eq!(node.count().malformed, 0);
+    }
 }
 
 #[tokio::test]

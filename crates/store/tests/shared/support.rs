@@ -9,7 +9,13 @@ use rules::{
     vary,
 };
 use std::{
-    sync::{Arc, Mutex},
+    io::{Read, Write},
+    net::{TcpListener, TcpStream},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 use store::{
@@ -17,6 +23,8 @@ use store::{
     purge::{Log, Position, Purge, What},
     shared::{Config, Event, Found, Shared, Statistics},
 };
+
+use testkit::Gate;
 
 pub const KEY: &[u8] = b"https://shop.example/shoes?page=2";
 
@@ -141,6 +149,56 @@ pub fn now() -> Time {
         .duration_since(UNIX_EPOCH)
         .expect("a clock");
     Time::from_millis(since.as_millis() as u64)
+}
+
+/// Something between us and a server that stops in the middle of one answer.
+pub struct Stall {
+    pub url: String,
+    armed: Arc<AtomicBool>,
+    pub gate: Gate,
+}
+
+impl Stall {
+    /// Passes everything on to the server at `address`, until it is armed.
+    pub fn before(address: String) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let url = format!("redis://{}", listener.local_addr().expect("an address"));
+        let (armed, gate) = (Arc::new(AtomicBool::new(false)), Gate::new());
+        let (arm, stop) = (Arc::clone(&armed), gate.clone());
+        thread::spawn(move || {
+            for client in listener.incoming().map_while(Result::ok) {
+                let server = TcpStream::connect(&address).expect("a server");
+                let (mut from, mut to) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+                thread::spawn(move || std::io::copy(&mut from, &mut to));
+                let (arm, stop) = (Arc::clone(&arm), stop.clone());
+                thread::spawn(move || answers(server, client, &arm, &stop));
+            }
+        });
+        Self { url, armed, gate }
+    }
+
+    /// Half of the next answer is passed on, the rest when the gate is open.
+    pub fn arm(&self) {
+        self.armed.store(true, Ordering::SeqCst);
+    }
+}
+
+fn answers(mut server: TcpStream, mut client: TcpStream, armed: &AtomicBool, gate: &Gate) {
+    let mut buffer = vec![0; 1 << 16];
+    while let Ok(count) = server.read(&mut buffer) {
+        let bytes = &buffer[..count];
+        let half = if armed.swap(false, Ordering::SeqCst) { count / 2 } else { count };
+        if count == 0 || client.write_all(&bytes[..half]).is_err() {
+            break;
+        }
+        if half < count {
+            gate.pass();
+            if client.write_all(&bytes[half..]).is_err() {
+                break;
+            }
+        }
+    }
+    let _ = client.shutdown(std::net::Shutdown::Both);
 }
 
 /// A response being put together.
