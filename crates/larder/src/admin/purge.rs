@@ -15,7 +15,7 @@ use axum::{
     extract::State as Shared,
     http::{HeaderMap, StatusCode, header},
 };
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use http_body_util::{BodyExt, Collected, LengthLimitError, Limited};
 use std::{sync::Arc, time::Duration};
 use store::PurgeError;
 use tokio::time::timeout;
@@ -43,7 +43,7 @@ pub(super) async fn purge(
     let request = Request::read(&body).map_err(bad)?;
     let wait = request.wait().map_err(bad)?;
     let purges = request.purges(&state.cache.site.load()).map_err(bad)?;
-    let purged = Understood::of(&purges);
+    let understood = Understood::of(&purges);
     let soft = purges.iter().all(|purge| purge.soft);
     let answer = match request.relay {
         Some(false) => state.cache.purge_here(purges).await,
@@ -51,7 +51,7 @@ pub(super) async fn purge(
     };
     let answer = answer.map_err(|error| refusal(&error))?;
     Ok(Json(Answer {
-        purged,
+        purged: understood,
         soft,
         touched: answer.touched,
         sequence: answer.sequence,
@@ -72,7 +72,7 @@ async fn read(body: Body) -> Result<Bytes, Refusal> {
         let what = "the body did not come whole in time";
         return Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, what));
     };
-    read.map(|read| read.to_bytes()).map_err(|error| {
+    read.map(Collected::to_bytes).map_err(|error| {
         if error.is::<LengthLimitError>() {
             let what = format!("more than {LARGEST} bytes: purge in several requests");
             Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, what)

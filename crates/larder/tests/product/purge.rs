@@ -70,8 +70,11 @@ fn site(cache: &'static str) -> (Origin, Larder) {
     (origin, larder)
 }
 
+/// Host and target of a page.
+type Page = (&'static str, &'static str);
+
 /// Each kind of purge, what is told of it, and what it covers.
-fn kinds() -> Vec<(Value, Value, Vec<(&'static str, &'static str)>)> {
+fn kinds() -> Vec<(Value, Value, Vec<Page>)> {
     let all = || {
         let pairs = |host| PAGES.map(|(target, _)| (host, target));
         HOSTS.into_iter().flat_map(pairs)
@@ -610,7 +613,7 @@ fn what_was_purged_softly_is_stale_and_what_was_purged_hard_is_gone() {
 #[test]
 fn an_origin_that_is_down_brings_nothing_back() {
     for (soft, status) in [(false, 502), (true, 200)] {
-        let (origin, larder) = page_then("max-age=60", || Reply::close());
+        let (origin, larder) = page_then("max-age=60", Reply::close);
         origin.stop();
         purge(&larder, &json!({ "tag": "t", "soft": soft }));
         let answer = larder.get("/page").send();
