@@ -10,7 +10,7 @@ use std::{
     hash::{BuildHasher, RandomState},
     sync::{Arc, Mutex, PoisonError},
 };
-use store::fill::Fill;
+use store::{fill::Fill, purge::Log};
 use tokio::sync::watch;
 
 /// How a flight ended, as its followers see it.
@@ -44,6 +44,8 @@ type Shard = Mutex<HashMap<Box<[u8]>, Flying>>;
 struct Flying {
     landed: watch::Receiver<Landed>,
     fill: Arc<Fill>,
+    /// Where the log of purges stood when it began.
+    began: u64,
 }
 
 /// What a request is to do.
@@ -80,13 +82,16 @@ impl Default for Flights {
 }
 
 impl Flights {
-    /// Joins the flight for `key`, or leads a new one whose body goes into `fill()`.
-    pub fn join(self: &Arc<Self>, key: &[u8], fill: impl FnOnce() -> Arc<Fill>) -> Seat {
+    /// Joins the flight for `key`, or leads a new one whose body goes into `fill`. A flight that began before its key was
+    /// purged brings what nobody may have: it is not joined.
+    pub fn join(self: &Arc<Self>, key: &[u8], log: &Log, fill: Arc<Fill>) -> Seat {
         let mut shard = self
             .shard(key)
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        if let Some(flying) = shard.get(key) {
+        if let Some(flying) = shard.get(key)
+            && !log.refuses(key, None, flying.began)
+        {
             let landed = flying.landed.clone();
             return Seat::Follow(Follower {
                 landed,
@@ -98,7 +103,8 @@ impl Flights {
             key.into(),
             Flying {
                 landed: receiver,
-                fill: fill(),
+                fill,
+                began: log.head(),
             },
         );
         Seat::Lead(Flight {
@@ -108,12 +114,13 @@ impl Flights {
         })
     }
 
-    /// Whether a flight for `key` is under way.
-    pub fn flying(&self, key: &[u8]) -> bool {
+    /// Whether a flight for `key` is under way that may be joined.
+    pub fn flying(&self, key: &[u8], log: &Log) -> bool {
         self.shard(key)
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
-            .contains_key(key)
+            .get(key)
+            .is_some_and(|flying| !log.refuses(key, None, flying.began))
     }
 
     /// Takes the flight for `key` off the map: requests from now on start anew, its followers stay with it.
@@ -185,7 +192,8 @@ mod tests {
     use store::{Budget, fill::Fill};
 
     fn join(flights: &Arc<Flights>) -> Seat {
-        flights.join(b"k", || Fill::begin(Budget::new(1).reservation()).0)
+        let (fill, _) = Fill::begin(Budget::new(1).reservation());
+        flights.join(b"k", &Log::default(), fill)
     }
 
     #[tokio::test]
@@ -217,6 +225,6 @@ mod tests {
         };
         old.land(Landed::Stored);
         assert!(matches!(follower.landed().await, Landed::Stored));
-        assert!(flights.flying(b"k"));
+        assert!(flights.flying(b"k", &Log::default()));
     }
 }

@@ -7,6 +7,7 @@
 //! fills in flight.
 
 mod address;
+mod counts;
 mod log;
 mod pattern;
 mod position;
@@ -18,6 +19,7 @@ mod text;
 mod tests;
 
 pub use address::Address;
+pub use counts::{KINDS, Statistics};
 pub use log::{Applied, Entry, Journal, Log, Position, Standing};
 pub use pattern::{BadPattern, On, Pattern};
 pub use position::NotAPosition;

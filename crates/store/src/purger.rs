@@ -136,6 +136,7 @@ impl Purger {
             (None, ..) => None,
         };
         let Touched { count, busiest } = self.sweeper.touched(&purges, &done, busiest).await;
+        self.memory.log().count_touched(count);
         Ok(Answer {
             sequence,
             touched: count,
@@ -158,6 +159,7 @@ impl Purger {
         let done = self.apply(&purges, at);
         let sequence = self.lasting(&done).await?;
         let Touched { count, busiest } = self.sweeper.touched(&purges, &done, busiest).await;
+        self.memory.log().count_touched(count);
         Ok(Answer {
             sequence,
             touched: count,

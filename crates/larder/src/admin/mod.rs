@@ -127,6 +127,12 @@ fn routes() -> [(&'static str, MethodRouter<Arc<State>>); 7] {
 fn metrics(Shared(state): Shared<Arc<State>>, started: SystemTime) -> impl IntoResponse {
     let text = metrics::render(&Sources {
         store: state.cache.memory.statistics(),
+        purges: state.cache.memory.log().statistics(),
+        shared: state
+            .cache
+            .shared
+            .as_ref()
+            .map(|shared| shared.statistics()),
         counters: &state.counters,
         connections: &state.connections,
         origins: &state.origins.load(),

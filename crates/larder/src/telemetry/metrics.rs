@@ -25,6 +25,10 @@ pub const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; chars
 pub struct Sources<'a> {
     /// The store's.
     pub store: store::Statistics,
+    /// The log of purges'.
+    pub purges: store::purge::Statistics,
+    /// The shared tier's, where there is one.
+    pub shared: Option<store::shared::Statistics>,
     /// Each worker's.
     pub counters: &'a [Arc<Counters>],
     /// Each listener's, or one for all.

@@ -33,6 +33,7 @@ mod methods;
 mod origins;
 mod parts;
 mod poisoning;
+mod purge;
 mod ranges;
 mod request_directives;
 mod routes;

@@ -41,7 +41,7 @@ pub enum Shared {
 }
 
 /// Asks the shared tier for what memory and disk do not have, or have only to be validated. With `lead`, this node asks for
-/// the lease where nothing is there.
+/// the lease where nothing is there that answers.
 pub async fn shared(worker: &Rc<Worker>, ask: &Rc<Ask>, need: Need, lead: bool) -> Shared {
     let Some(tier) = &worker.cache.shared else {
         return Shared::Need(need, None);
@@ -50,17 +50,28 @@ pub async fn shared(worker: &Rc<Worker>, ask: &Rc<Ask>, need: Need, lead: bool) 
         // The client asked for the origin's own word.
         return Shared::Need(need, None);
     }
-    match tier.find(ask.key.as_bytes(), lead).await {
-        shared::Found::Nothing => Shared::Need(need, None),
-        shared::Found::Lead(lease) => Shared::Need(need, Some(lease)),
-        shared::Found::Here(found) => {
-            match lookup::adopted(worker, ask, receive::now(), found) {
-                Found::Hit(hit) | Found::StaleHit(hit) => Shared::Hit(hit),
-                Found::Forward(need) => Shared::Need(need, None),
-                // Conditions that are the origin's to judge: as if nothing had been found.
-                Found::Bypass(_) => Shared::Need(need, None),
-            }
+    let key = ask.key.as_bytes();
+    let mut need = need;
+    let mut found = tier.find(key, lead).await;
+    let mut renewed = false;
+    loop {
+        let here = match found {
+            shared::Found::Nothing => return Shared::Need(need, None),
+            shared::Found::Lead(lease) => return Shared::Need(need, Some(lease)),
+            shared::Found::Here(here) => here,
+        };
+        let newest = here.iter().map(|stored| stored.facts.response_time).max();
+        need = match lookup::adopted(worker, ask, receive::now(), here) {
+            Found::Hit(hit) | Found::StaleHit(hit) => return Shared::Hit(hit),
+            Found::Forward(need) => need,
+            // Conditions that are the origin's to judge: as if nothing had been found.
+            Found::Bypass(_) => return Shared::Need(need, None),
+        };
+        if renewed || !lead {
+            return Shared::Need(need, None);
         }
+        renewed = true;
+        found = tier.renew(key, newest.unwrap_or_default()).await;
     }
 }
 

@@ -12,13 +12,16 @@ use crate::{
         deliver,
         fetch::{self, Fetched, Landing},
         land,
-        lookup::{self, Found, Hit, Need},
+        lookup::{self, Found, Hit, Looked, Need},
         pump::Pump,
         receive,
     },
 };
 use http::{Method, Response, header};
-use rules::{reuse, status::Handled};
+use rules::{
+    reuse,
+    status::{Forward, Handled},
+};
 use std::{future::poll_fn, rc::Rc, sync::Arc};
 use store::fill::{Fill, Writer};
 use tokio::sync::oneshot;
@@ -38,7 +41,7 @@ pub async fn forward(worker: Rc<Worker>, ask: Rc<Ask>, need: Need) -> Response<R
     match worker
         .cache
         .flights
-        .join(&flight_key(&worker, &ask), || fill)
+        .join(&flight_key(&worker, &ask), worker.cache.memory.log(), fill)
     {
         Seat::Lead(flight) => {
             let (to, from) = oneshot::channel();
@@ -82,7 +85,7 @@ fn flight_key(worker: &Worker, ask: &Ask) -> Vec<u8> {
     let mut key = ask.key.as_bytes().to_vec();
     if let Some(range) = ask.range()
         && ask.method == Method::GET
-        && !worker.cache.flights.flying(&key)
+        && !worker.cache.flights.flying(&key, worker.cache.memory.log())
     {
         key.extend_from_slice(b"\nr:");
         key.extend_from_slice(range.as_bytes());
@@ -222,6 +225,12 @@ impl Leader {
 
 /// What a leader's fetch comes to, where the shared tier does not answer.
 async fn ask_below(worker: &Rc<Worker>, ask: &Rc<Ask>, need: Need, writer: Writer) -> Fetched {
+    // Another flight may have landed after this request's lookup and before its own took off.
+    if need.why != Forward::Request
+        && let Looked::Found(Found::Hit(hit)) = lookup::find(worker, ask, receive::now())
+    {
+        return not_fetched(ask, Landing::Found(Box::new(hit)));
+    }
     match below::shared(worker, ask, need, true).await {
         Shared::Hit(hit) => not_fetched(ask, Landing::Found(Box::new(hit))),
         Shared::Need(need, lease) => fetch::fetch(worker, ask, &need, Some(writer), lease).await,

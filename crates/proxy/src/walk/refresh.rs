@@ -16,16 +16,18 @@ use store::Stored;
 
 /// Fetches in the background, unless somebody is at it already.
 pub fn spawn(worker: &Rc<Worker>, ask: &Rc<Ask>, stored: &Arc<Stored>) {
-    if worker.cache.flights.flying(ask.key.as_bytes()) {
+    let (flights, log) = (&worker.cache.flights, worker.cache.memory.log());
+    if flights.flying(ask.key.as_bytes(), log) {
         return;
     }
     let (fill, writer) = forward::begin_fill(worker);
     // Nobody waits for this fetch; it goes on all the same.
     fill.interest().keep();
-    let Seat::Lead(flight) = worker
-        .cache
-        .flights
-        .join(ask.key.as_bytes(), || fill.clone())
+    let Seat::Lead(flight) =
+        worker
+            .cache
+            .flights
+            .join(ask.key.as_bytes(), worker.cache.memory.log(), fill)
     else {
         return;
     };

@@ -95,6 +95,7 @@ impl Memory {
                 }
             }
         }
+        self.log.count_swept(swept.gone);
         swept
     }
 }

@@ -1,7 +1,8 @@
 //! The log of purges.
 
 use super::{
-    Address, Marks, Purge, Tags, TooMany, What,
+    Address, Marks, Purge, Statistics, Tags, TooMany, What,
+    counts::Counts,
     table::{self, Subject, Table},
 };
 use crate::Stored;
@@ -87,6 +88,7 @@ pub struct Log {
     table: RwLock<Table>,
     positions: Mutex<Positions>,
     tags: Tags,
+    counts: Counts,
     journal: OnceLock<Box<dyn Journal>>,
     /// Whether entries stand where the clock says.
     clocked: AtomicBool,
@@ -148,6 +150,7 @@ impl Log {
         let position = position.or_else(|| self.by_clock(at));
         let sequence = self.head.load(Relaxed) + 1;
         table.add(&purge, sequence, at);
+        self.counts.applied(&purge);
         let carried = match &purge.what {
             What::Tags(tags) => tags
                 .iter()
@@ -329,6 +332,28 @@ impl Log {
             journal.retire(sequence);
         }
         self.tags.tidy();
+    }
+
+    /// Counts stored responses that purges touched, as somebody was told.
+    pub(crate) fn count_touched(&self, count: u64) {
+        self.counts.touched(count);
+    }
+
+    /// Counts stored responses that the sweep has dropped.
+    pub(crate) fn count_swept(&self, count: u64) {
+        self.counts.swept(count);
+    }
+
+    /// A snapshot for metrics.
+    pub fn statistics(&self) -> Statistics {
+        let (names, patterns) = self.remembered();
+        Statistics {
+            sequence: self.head(),
+            names: names as u64,
+            patterns: patterns as u64,
+            is_unsure: self.is_unsure(),
+            ..self.counts.read()
+        }
     }
 
     /// Names and expressions remembered.

@@ -2,6 +2,7 @@
 
 use crate::config::value::Word;
 use proxy::{policy::Site, purging};
+use rules::surrogate;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::{borrow::Cow, fmt, time::Duration};
@@ -12,9 +13,6 @@ pub const USUAL_WAIT: Duration = Duration::from_secs(10);
 
 /// Longest wait that can be asked for.
 pub const LONGEST_WAIT: Duration = Duration::from_mins(5);
-
-/// Longest tag, in bytes. Longer ones are not read from responses either.
-const LONGEST_TAG: usize = 1024;
 
 /// What is to be forgotten. Exactly one of `url`, `prefix`, `tag`, `tags`, `host`, `regex`, `everything` and `purges` is given.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -117,7 +115,7 @@ pub enum Bad {
     Host(String),
     /// No response can carry such a tag.
     #[error(
-        "{0:?} is not a tag: tags are not empty, have no spaces or commas and at most {LONGEST_TAG} bytes"
+        "{0:?} is not a tag: tags are not empty, and have neither blanks around them nor control characters"
     )]
     Tag(String),
     /// The expression cannot be used.
@@ -220,13 +218,17 @@ impl Request {
     }
 }
 
+/// Some fields separate tags by spaces and some by commas, so a tag may hold either.
 fn tag(text: &str) -> Result<String, Bad> {
-    let parts = |letter: char| letter.is_whitespace() || letter.is_control() || letter == ',';
-    if text.is_empty() || text.len() > LONGEST_TAG || text.contains(parts) {
-        let shown = text.chars().take(80).collect();
-        return Err(Bad::Tag(shown));
+    let is_one = !text.is_empty()
+        && text.trim() == text
+        && text.len() <= surrogate::MOST_BYTES
+        && !text.contains(char::is_control);
+    if is_one {
+        Ok(text.to_owned())
+    } else {
+        Err(Bad::Tag(text.chars().take(80).collect()))
     }
-    Ok(text.to_owned())
 }
 
 impl<'de> Deserialize<'de> for Wait {

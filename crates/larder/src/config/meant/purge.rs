@@ -32,6 +32,8 @@ pub struct Purge {
     pub pass_tags: Vec<HeaderName>,
     /// `GET` of a path that begins so purges what follows.
     pub get_prefix: Option<String>,
+    /// Where Souin's API is.
+    pub souin: Option<String>,
     /// For clients that purge one URL of which nothing was stored.
     pub missed: Missed,
     /// What is fetched again after a soft purge; `None`: nothing.
@@ -49,7 +51,7 @@ impl Purge {
             pass_tags: self.pass_tags.clone(),
             missed: self.missed,
             get_prefix: self.get_prefix.clone(),
-            souin: None,
+            souin: self.souin.clone(),
         }
     }
 }
@@ -70,17 +72,12 @@ pub(super) fn build(written: &written::Config, sink: &mut Sink<'_>) -> Purge {
             .and_then(|secret| self::secret(secret, sink)),
         log: table.log.as_ref().map(|log| log.value.clone()),
         durable: table.durable.as_ref().is_none_or(|durable| durable.value),
-        pass_tags: match &table.pass_tags {
-            Some(list) => values(Some(list))
-                .into_iter()
-                .map(|TagField(name)| name)
-                .collect(),
-            None => vec![HeaderName::from_static("cache-groups")],
-        },
-        get_prefix: table.get_prefix.as_ref().map(|text| {
-            let PathStart(start) = &text.value;
-            start.clone()
-        }),
+        pass_tags: values(table.pass_tags.as_ref())
+            .into_iter()
+            .map(|TagField(name)| name)
+            .collect(),
+        get_prefix: table.get_prefix.as_ref().map(path),
+        souin: table.souin.as_ref().map(path),
         missed: missed(table, sink),
         refresh: table
             .refresh
@@ -88,6 +85,11 @@ pub(super) fn build(written: &written::Config, sink: &mut Sink<'_>) -> Purge {
             .map(|refresh| self::refresh(refresh, sink)),
         peers: values(table.peers.as_ref()),
     }
+}
+
+fn path(text: &Text<PathStart>) -> String {
+    let PathStart(start) = &text.value;
+    start.clone()
 }
 
 fn loopback() -> Vec<IpNet> {

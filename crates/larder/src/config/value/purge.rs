@@ -2,12 +2,13 @@
 
 use super::{Word, Wrong};
 use http::HeaderName;
+use rules::surrogate;
 
 /// A field of responses whose members are tags.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TagField(pub HeaderName);
 
-/// Fields that applications write tags into.
+/// [`surrogate::FIELDS`] as people write them.
 const TAG_FIELDS: &[&str] = &[
     "Surrogate-Key",
     "Cache-Tag",
@@ -16,7 +17,6 @@ const TAG_FIELDS: &[&str] = &[
     "X-Cache-Tags",
     "xkey",
     "X-Magento-Tags",
-    "Cache-Groups",
 ];
 
 impl Word for TagField {
@@ -24,17 +24,15 @@ impl Word for TagField {
     const EXAMPLES: &'static [&'static str] = TAG_FIELDS;
 
     fn parse(text: &str) -> Result<Self, Wrong> {
-        let known = TAG_FIELDS
-            .iter()
-            .any(|known| known.eq_ignore_ascii_case(text));
-        if !known {
+        let name = HeaderName::parse(text)?;
+        if !surrogate::FIELDS.contains(&name) {
             let what = format!(
                 "tags are not read from `{text}`, only from {}",
                 TAG_FIELDS.join(", ")
             );
             return Err(Wrong::new(what).instead(TAG_FIELDS[0]));
         }
-        HeaderName::parse(text).map(Self)
+        Ok(Self(name))
     }
 }
 
@@ -67,6 +65,10 @@ mod tests {
     #[test]
     fn words_of_purging() {
         assert_eq!(TagField::parse("XKEY").unwrap().0, "xkey");
+        for name in TAG_FIELDS {
+            TagField::parse(name).unwrap();
+        }
+        assert_eq!(TAG_FIELDS.len(), surrogate::FIELDS.len());
         TagField::parse("X-Tags").unwrap_err();
         assert_eq!(PathStart::parse("/a/b").unwrap().0, "/a/b");
         for (text, instead) in [

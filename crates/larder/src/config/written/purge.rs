@@ -23,12 +23,15 @@ pub struct Purge {
     /// Whether a purge is acknowledged only when it would survive a power loss.
     #[schemars(extend("default" = true))]
     pub durable: Option<At<bool>>,
-    /// Fields with tags that are passed on to clients.
-    #[schemars(extend("default" = ["Cache-Groups"]))]
+    /// Fields with tags that are passed on to clients; the others speak to caches alone.
+    #[schemars(extend("default" = []))]
     pub pass_tags: Option<Many<Text<TagField>>>,
     /// A `GET` whose path begins so purges the URL behind it. Off where nothing is said.
     #[schemars(extend("examples" = ["/purge"]))]
     pub get_prefix: Option<Text<PathStart>>,
+    /// Where the purging API of Souin is. Off where nothing is said.
+    #[schemars(extend("examples" = ["/souin-api/souin"]))]
+    pub souin: Option<Text<PathStart>>,
     /// Status for a client that purges one URL of which nothing was stored: 200, 404 or 412.
     #[schemars(extend("default" = 200))]
     pub miss_status: Option<At<Count>>,

@@ -12,6 +12,7 @@ use prometheus_client::{
 };
 use proxy::outcome::{FORWARDS, HIT_KINDS, ORIGIN_TIME_BOUNDS_MS};
 use std::{fmt, time::Duration};
+use store::{purge::KINDS, shared::remote};
 
 const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 
@@ -23,6 +24,8 @@ impl Collector for Sums {
         let mut page = Page(encoder);
         self.requests(&mut page)?;
         self.store(&mut page)?;
+        self.purges(&mut page)?;
+        self.shared(&mut page)?;
         self.connections(&mut page)?;
         self.origins(&mut page)?;
         page.one(&names::LOG_LOST, self.log_lost)?;
@@ -76,6 +79,50 @@ impl Sums {
         page.one(&names::BUDGET_BYTES, self.store.limit)
     }
 
+    fn purges(&self, page: &mut Page<'_>) -> fmt::Result {
+        let seen = &self.purges_applied;
+        page.by_label(&names::PURGES_APPLIED, KINDS.into_iter().zip(seen.applied))?;
+        for (metric, value) in [
+            (&names::PURGES_SOFT, seen.soft),
+            (&names::PURGE_TOUCHED, seen.touched),
+            (&names::PURGE_SWEPT, seen.swept),
+            (&names::PURGE_SEQUENCE, seen.sequence),
+            (&names::PURGE_NAMES, seen.names),
+            (&names::PURGE_PATTERNS, seen.patterns),
+            (&names::PURGES_UNSURE, u64::from(seen.is_unsure)),
+        ] {
+            page.one(metric, value)?;
+        }
+        Ok(())
+    }
+
+    /// Nothing where there is no shared tier.
+    fn shared(&self, page: &mut Page<'_>) -> fmt::Result {
+        let Some(seen) = &self.shared else {
+            return Ok(());
+        };
+        for (metric, value) in [
+            (&names::SHARED_HITS, seen.hits),
+            (&names::SHARED_MISSES, seen.misses),
+            (&names::SHARED_STORED, seen.stored),
+            (&names::SHARED_PASSED_OVER, seen.passed_over),
+            (&names::SHARED_LEASES, seen.leases),
+            (&names::SHARED_WAITS, seen.waits),
+            (&names::SHARED_WAITS_IN_VAIN, seen.waits_in_vain),
+            (&names::SHARED_NOT_ASKED, seen.not_asked),
+            (&names::SHARED_MALFORMED, seen.malformed),
+            (&names::SHARED_OPENINGS, seen.openings),
+            (&names::SHARED_OPEN, u64::from(seen.open)),
+        ] {
+            page.one(metric, value)?;
+        }
+        let errors = seen.errors.iter();
+        page.by_label(
+            &names::SHARED_ERRORS,
+            errors.map(|(kind, count)| (shared_error(*kind), *count)),
+        )
+    }
+
     fn connections(&self, page: &mut Page<'_>) -> fmt::Result {
         let seen = &self.connections;
         for (metric, value) in [
@@ -122,6 +169,19 @@ impl Sums {
             }
         }
         Ok(())
+    }
+}
+
+const fn shared_error(kind: remote::Kind) -> &'static str {
+    match kind {
+        remote::Kind::Unreachable => "unreachable",
+        remote::Kind::Timeout => "timeout",
+        remote::Kind::Refused => "refused",
+        remote::Kind::WrongType => "wrong-type",
+        remote::Kind::Full => "full",
+        remote::Kind::TooLarge => "too-large",
+        remote::Kind::Rejected => "rejected",
+        remote::Kind::Protocol => "protocol",
     }
 }
 

@@ -81,6 +81,46 @@ metrics! {
         [] "Bytes of memory that bodies on their way into the store take";
     BUDGET_BYTES = Gauge "larder_budget_bytes"
         [] "Bytes of memory that stored and in flight may take together";
+    PURGES_APPLIED = Counter "larder_purges" ["kind"]
+        "Purges that took effect on this node, by what they name; invalidations by applications and purges of other nodes among them";
+    PURGES_SOFT = Counter "larder_purges_soft"
+        [] "How many of them were soft";
+    PURGE_TOUCHED = Counter "larder_purge_touched"
+        [] "Stored responses that purges touched, as far as somebody was told";
+    PURGE_SWEPT = Counter "larder_purge_swept"
+        [] "Purged responses that the sweep has dropped from memory";
+    PURGE_SEQUENCE = Gauge "larder_purge_sequence"
+        [] "The number of the last purge in this node's log";
+    PURGE_NAMES = Gauge "larder_purge_names"
+        [] "Names (URLs, prefixes, tags, hosts) that the log of purges remembers";
+    PURGE_PATTERNS = Gauge "larder_purge_patterns"
+        [] "Regular expressions that the log of purges remembers: each is held against what is looked up";
+    PURGES_UNSURE = Gauge "larder_purges_unsure"
+        [] "1 while purges of other nodes may have been missed, so that what is kept is validated before it is used";
+    SHARED_HITS = Counter "larder_shared_hits"
+        [] "Lookups in the shared tier that found something";
+    SHARED_MISSES = Counter "larder_shared_misses"
+        [] "Lookups in the shared tier that found nothing";
+    SHARED_STORED = Counter "larder_shared_stored"
+        [] "Stored responses written to the shared tier";
+    SHARED_PASSED_OVER = Counter "larder_shared_passed_over"
+        [] "Stored responses that were not written to the shared tier: too large, worth too little, too many at once";
+    SHARED_LEASES = Counter "larder_shared_leases"
+        [] "Leases taken: fetches for all nodes";
+    SHARED_WAITS = Counter "larder_shared_waits"
+        [] "Waits for what another node fetches";
+    SHARED_WAITS_IN_VAIN = Counter "larder_shared_waits_in_vain"
+        [] "Such waits that brought nothing";
+    SHARED_NOT_ASKED = Counter "larder_shared_not_asked"
+        [] "Questions that the shared tier was not asked since its breaker was open";
+    SHARED_MALFORMED = Counter "larder_shared_malformed"
+        [] "Values in the shared tier that are not what was written; they are dropped";
+    SHARED_ERRORS = Counter "larder_shared_errors" ["kind"]
+        "Questions to the shared tier that failed";
+    SHARED_OPENINGS = Counter "larder_shared_breaker_openings"
+        [] "Times that the shared tier's breaker has opened";
+    SHARED_OPEN = Gauge "larder_shared_breaker_open"
+        [] "1 while the shared tier is not asked, but for a probe now and then";
     CONNECTIONS_ACCEPTED = Counter "larder_connections_accepted"
         [] "Connections accepted from clients";
     CONNECTIONS_ACTIVE = Gauge "larder_connections_active"

@@ -33,6 +33,8 @@ pub(super) struct Sums {
     pub(super) origin_time_sum_us: u64,
     pub(super) log_lost: u64,
     pub(super) store: store::Statistics,
+    pub(super) purges_applied: store::purge::Statistics,
+    pub(super) shared: Option<store::shared::Statistics>,
     pub(super) connections: Snapshot,
     pub(super) origins: Vec<Report>,
     /// Seconds since 1970.
@@ -44,6 +46,8 @@ impl Sums {
         let connections = sources.connections.iter();
         let mut sums = Self {
             store: sources.store,
+            purges_applied: sources.purges,
+            shared: sources.shared.clone(),
             connections: connections
                 .map(|shared| shared.snapshot())
                 .fold(Snapshot::default(), |sum, one| sum + one),

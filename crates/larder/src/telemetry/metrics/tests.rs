@@ -107,6 +107,11 @@ fn rendered() -> String {
             limit: 5000,
             evictions: 2,
         },
+        purges: store::purge::Statistics::default(),
+        shared: Some(store::shared::Statistics {
+            errors: vec![(store::shared::remote::Kind::Timeout, 3)],
+            ..store::shared::Statistics::default()
+        }),
         counters: &workers(),
         connections: &[listen::Shared::new(limits)],
         origins: &[origin()],

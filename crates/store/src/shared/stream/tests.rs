@@ -237,7 +237,7 @@ async fn the_purger_waits_for_all_nodes() {
     let sweeper = Sweeper::start(
         Arc::clone(&a.memory),
         Box::new(|| None),
-        Duration::from_secs(60),
+        Duration::from_mins(1),
     )
     .expect("starts");
     let purger = Purger::new(Arc::clone(&a.memory), sweeper);
