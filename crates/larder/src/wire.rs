@@ -134,7 +134,11 @@ pub fn start_with(
         .and_then(|listener| listener.local_addr().ok());
     let log = AccessLog::start(&config.log).map_err(StartError::Log)?;
     let shared = Shared::new(config.limits.listen.clone());
-    let Store { tiers, purger } = tiers::open(&config)?;
+    let Store {
+        tiers,
+        purger,
+        peers,
+    } = tiers::open(&config)?;
     let cache = proxy::Cache::new(tiers, purger, config.site);
     let sender = log.as_ref().map(AccessLog::sender);
     let workers = Workers::start(config.workers, &cache, &shared, sender.as_ref())
@@ -148,6 +152,9 @@ pub fn start_with(
     });
     let control = Control::start(admin, state.clone()).map_err(StartError::Thread)?;
     control.watch(config.origins);
+    if let Some(peers) = peers {
+        control.send_purges(peers);
+    }
     listeners.serve(bound, &workers);
     state.ready.store(true, Relaxed);
     Ok(Running {
@@ -221,6 +228,9 @@ impl Running {
         self.state.ready.store(false, Relaxed);
         self.listeners.drain(within);
         self.workers.join();
+        if let Some(disk) = &self.state.cache.disk {
+            disk.flush();
+        }
         self.listeners.clear();
         self.control.stop();
         drop(self.log);

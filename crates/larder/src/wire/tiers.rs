@@ -3,7 +3,7 @@
 //! A tier that cannot be used is told of, once and clearly, and the cache goes on without it.
 
 use super::StartError;
-use crate::config::meant::Config;
+use crate::{admin::peers::Peers, config::meant::Config};
 use proxy::Tiers;
 use rules::time::Time;
 use std::{
@@ -35,6 +35,8 @@ const JOURNAL: &str = "purges.log";
 pub struct Store {
     pub tiers: Tiers,
     pub purger: Purger,
+    /// Nodes that purges are sent on to.
+    pub peers: Option<Arc<Peers>>,
 }
 
 /// Opens the tiers that `config` names.
@@ -65,17 +67,28 @@ pub fn open(config: &Config) -> Result<Store, StartError> {
     if let Some(journal) = journal {
         purger.last_by(Arc::new(journal));
     }
-    if let Some(config) = &config.shared
-        && !config.url.starts_with("memcached:")
-    {
-        purger.share_by(Stream::start(config, memory.clone(), Box::new(tell))?);
+    let peers =
+        (!config.purge.peers.is_empty()).then(|| Peers::new(&config.purge.peers, memory.clone()));
+    match (&config.shared, &peers) {
+        (Some(config), _) if !config.url.starts_with("memcached:") => {
+            purger.share_by(Stream::start(config, memory.clone(), Box::new(tell))?);
+        }
+        (_, Some(peers)) => purger.share_by(peers.clone()),
+        (_, None) => {}
+    }
+    if let Some(disk) = &disk {
+        memory.demote_to(disk.clone());
     }
     let tiers = Tiers {
         memory,
         disk,
         shared,
     };
-    Ok(Store { tiers, purger })
+    Ok(Store {
+        tiers,
+        purger,
+        peers,
+    })
 }
 
 /// The log of purges on disk, where there is a place for it.
