@@ -125,10 +125,8 @@ impl Memory {
 
     /// To be called when a fetch begins.
     pub fn begin(&self) -> Ticket {
-        // While purges elsewhere may be missed, what is fetched now is looked at again as soon as it is asked for.
-        let unsure = u64::from(self.log.is_unsure());
         Ticket {
-            began: self.log.head().saturating_sub(unsure),
+            began: self.log.head(),
         }
     }
 
