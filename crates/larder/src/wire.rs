@@ -52,6 +52,9 @@ pub enum StartError {
     /// A thread or its runtime cannot be started.
     #[error("cannot start a thread: {0}")]
     Thread(io::Error),
+    /// The log of purges that nodes share cannot be followed.
+    #[error("cannot follow the shared log of purges: {0}")]
+    Stream(#[from] store::shared::stream::StartError),
     /// What runs cannot be changed into this.
     #[error(
         "the listener on {0} cannot change between plain and TLS, nor its PROXY protocol, redirect or mode, while it runs: restart"
@@ -131,7 +134,11 @@ pub fn start_with(
         .and_then(|listener| listener.local_addr().ok());
     let log = AccessLog::start(&config.log).map_err(StartError::Log)?;
     let shared = Shared::new(config.limits.listen.clone());
-    let Store { tiers, purger } = tiers::open(&config).map_err(StartError::Thread)?;
+    let Store {
+        tiers,
+        purger,
+        peers,
+    } = tiers::open(&config)?;
     let cache = proxy::Cache::new(tiers, purger, config.site);
     let sender = log.as_ref().map(AccessLog::sender);
     let workers = Workers::start(config.workers, &cache, &shared, sender.as_ref())
@@ -145,6 +152,9 @@ pub fn start_with(
     });
     let control = Control::start(admin, state.clone()).map_err(StartError::Thread)?;
     control.watch(config.origins);
+    if let Some(peers) = peers {
+        control.send_purges(peers);
+    }
     listeners.serve(bound, &workers);
     state.ready.store(true, Relaxed);
     Ok(Running {
@@ -218,6 +228,9 @@ impl Running {
         self.state.ready.store(false, Relaxed);
         self.listeners.drain(within);
         self.workers.join();
+        if let Some(disk) = &self.state.cache.disk {
+            disk.flush();
+        }
         self.listeners.clear();
         self.control.stop();
         drop(self.log);

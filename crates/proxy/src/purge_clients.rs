@@ -99,9 +99,9 @@ pub enum Operation {
     Exact,
     /// Tags.
     Tags,
-    /// Prefixes and expressions.
+    /// Prefixes, expressions, hosts.
     Wildcard,
-    /// Hosts, or everything.
+    /// Everything.
     All,
 }
 
@@ -123,8 +123,8 @@ impl Command {
         let kinds = self.wishes.iter().map(|wish| match wish {
             Wish::Url { .. } => Operation::Exact,
             Wish::Tags(_) => Operation::Tags,
-            Wish::Prefix { .. } | Wish::Matching(_) => Operation::Wildcard,
-            Wish::Host(_) | Wish::Everything => Operation::All,
+            Wish::Prefix { .. } | Wish::Matching(_) | Wish::Host(_) => Operation::Wildcard,
+            Wish::Everything => Operation::All,
         });
         kinds
             .max_by_key(|kind| *kind as u8)

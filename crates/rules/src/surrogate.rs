@@ -4,5 +4,5 @@
 mod groups;
 mod tags;
 
-pub use groups::{CACHE_GROUPS, LONGEST_GROUP, MOST_GROUPS, groups, invalidated_groups};
+pub use groups::{LONGEST_GROUP, MOST_GROUPS, groups, invalidated_groups};
 pub use tags::{FIELDS, MOST_BYTES, fits, tags, tags_in};

@@ -1,13 +1,70 @@
 //! The disk tier: bigger than memory, survives a restart.
+//!
+//! Small and middle bodies lie with their heads in *segments*, files that are only appended to (`format`); large ones have a
+//! file each. What lies where is kept in memory (`index`), found again at the start (`load`), and changed by one thread
+//! alone (`keeper`). Reads take what lies in the page cache at once, and leave anything else to a few threads (`device`,
+//! `record`, `ondisk`). Every byte is verified before it is given out.
 
-use crate::{Stored, purge::Log};
-use bytes::Bytes;
-use rules::range::Span;
-use std::{
-    path::PathBuf,
-    sync::Arc,
-    task::{Context, Poll},
+mod bucket;
+mod check;
+mod device;
+mod directory;
+mod files;
+mod format;
+mod health;
+mod index;
+mod keeper;
+mod large;
+mod load;
+mod ondisk;
+mod pool;
+mod queue;
+mod record;
+mod scan;
+mod segment;
+#[cfg(test)]
+mod tests;
+
+use crate::{
+    Body, Stored,
+    purge::{Log, Standing},
 };
+use bucket::Bucket;
+use device::{Device, Manner, Missed};
+use files::OpenFiles;
+use health::{Counts, Health, count};
+use index::{Index, Spot};
+use keeper::Keeper;
+use large::Large;
+use pool::Pool;
+use queue::{Offer, Queue, Task};
+use segment::Segment;
+use std::{
+    collections::BTreeMap,
+    fs::File,
+    path::PathBuf,
+    pin::Pin,
+    sync::{
+        Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
+        atomic::{
+            AtomicBool, AtomicU64,
+            Ordering::{Acquire, Relaxed},
+        },
+        mpsc::sync_channel,
+    },
+    task::{Context, Poll, ready},
+    thread::{self, JoinHandle},
+};
+use tokio::sync::oneshot;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+pub use check::{Fault, Stat, Verified, stat, verify};
+pub use health::{Doing, Event};
+pub use large::Writer;
+pub use ondisk::{OnDisk, Reader};
+
+/// Threads that wait for the device on behalf of readers.
+const READERS: usize = 4;
 
 /// How the disk tier is set up.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,9 +91,81 @@ pub enum OpenError {
     Io(PathBuf, std::io::Error),
 }
 
+/// The device failed, or the bytes are not what was written. The tier has counted and logged it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the body cannot be read from disk")]
+pub struct Failed;
+
+/// A snapshot for metrics.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// Stored responses that can be found.
+    pub records: u64,
+    /// Bytes of all files.
+    pub bytes: u64,
+    /// The most they may be.
+    pub limit: u64,
+    /// Segments.
+    pub segments: u64,
+    /// Files with a large body each.
+    pub large_files: u64,
+    /// Bytes of memory that the index takes.
+    pub index_bytes: u64,
+    /// Whether everything that another run left has been found.
+    pub is_whole: bool,
+    /// Keys that were found.
+    pub hits: u64,
+    /// Keys that were not.
+    pub misses: u64,
+    /// Stored responses written.
+    pub writes: u64,
+    /// Bytes written.
+    pub bytes_written: u64,
+    /// Stored responses not written: queue full, write rate used up, no room, or the device fails.
+    pub refused_writes: u64,
+    /// Stored responses that went for others.
+    pub evicted: u64,
+    /// Stored responses that would have gone, but were written again because they had been asked for.
+    pub forwarded: u64,
+    /// Operations that the operating system failed.
+    pub errors: u64,
+    /// Times that bytes were not what was written.
+    pub damaged: u64,
+    /// Whether it is left alone for a while, because the device fails.
+    pub is_failing: bool,
+}
+
 /// The disk tier. Shared by all workers.
 #[derive(Debug)]
-pub struct Disk {}
+pub struct Disk {
+    shared: Arc<Shared>,
+    keeper: Mutex<Option<JoinHandle<()>>>,
+    /// Last, so that nobody else has the directory before the keeper is done.
+    _lock: File,
+}
+
+/// What the tier's threads and its callers share.
+#[derive(Debug)]
+struct Shared {
+    device: Arc<Device>,
+    log: Arc<Log>,
+    /// Where the log stood when the tier was opened, and the first segment that was written since.
+    began: u64,
+    first_segment: u32,
+    first_large: u64,
+    next_large: AtomicU64,
+    size: u64,
+    segment_size: u64,
+    most_inline: u64,
+    most_large: u64,
+    index: Index,
+    segments: RwLock<BTreeMap<u32, Arc<Segment>>>,
+    open_files: OpenFiles,
+    is_whole: AtomicBool,
+    /// As the keeper has them.
+    total: AtomicU64,
+    large: AtomicU64,
+}
 
 /// What the tier has under a key.
 pub enum Found {
@@ -49,125 +178,287 @@ pub enum Found {
 }
 
 /// A read that waits for the device; done on a thread of the tier.
-pub struct Finding {}
+pub struct Finding(oneshot::Receiver<Vec<Arc<Stored>>>);
 
 impl Future for Finding {
     /// Empty where nothing is there after all.
     type Output = Vec<Arc<Stored>>;
 
-    fn poll(self: std::pin::Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<Self::Output> {
-        Poll::Pending
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        Poll::Ready(ready!(Pin::new(&mut self.0).poll(context)).unwrap_or_default())
     }
 }
 
 impl Disk {
     /// Takes the directory. Returns at once: the index is read by a thread of the tier, and used while it is.
     ///
+    /// `log` has taken back what its journal kept: what another run wrote is held against it, and what that run had checked
+    /// further than `log` stands now counts as checked up to there.
+    ///
     /// # Errors
     /// The directory cannot be used.
     pub fn open(config: Config, log: Arc<Log>) -> Result<Arc<Self>, OpenError> {
-        let _ = log;
-        Err(OpenError::InUse(config.path))
+        let Config {
+            path,
+            size,
+            write_rate,
+        } = config;
+        directory::make(&path)?;
+        let lock = directory::lock(&path)?;
+        let seed = directory::seed(&path)?;
+        let listing = directory::list(&path)?;
+        let threads = |error| OpenError::Io(path.clone(), error);
+        let device = Device {
+            path: path.clone(),
+            seed,
+            readers: Pool::start("larder-disk-read", READERS).map_err(threads)?,
+            writers: Pool::start("larder-disk-large", 1).map_err(threads)?,
+            queue: Queue::default(),
+            health: Health::new(),
+            bucket: Bucket::new(write_rate),
+            counts: Counts::default(),
+            always_waits: AtomicBool::new(false),
+        };
+        let shared = Arc::new(Shared::new(size, device, log, &listing));
+        let mut keeper = Keeper::new(shared.clone());
+        for (id, bytes) in listing.large {
+            keeper.found_large(id, bytes);
+        }
+        let thread = thread::Builder::new()
+            .name("larder-disk".to_owned())
+            .spawn(move || keeper.run(listing.segments))
+            .map_err(threads)?;
+        Ok(Arc::new(Self {
+            shared,
+            keeper: Mutex::new(Some(thread)),
+            _lock: lock,
+        }))
     }
 
-    /// What is kept under `key`; never waits. Small bodies come with it, large ones as [`OnDisk`].
+    /// What is kept under `key`; never waits. Small bodies come with it, large ones as [`OnDisk`]. What a purge covers is not
+    /// found any more.
     pub fn find(&self, key: &[u8]) -> Found {
-        let _ = (self, key);
-        Found::Nothing
+        let spots = self.shared.index.find(self.shared.hash(key));
+        let mut here = Vec::new();
+        for (number, spot) in spots.iter().enumerate() {
+            match self.shared.standing(key, *spot, Manner::AtOnce) {
+                Ok(found) => here.extend(found),
+                Err(Missed::Waits) => {
+                    let rest = spots.get(number..).unwrap_or_default();
+                    return self.wait(key, rest.to_vec(), here);
+                }
+                Err(Missed::Damaged | Missed::Failed) => {}
+            }
+        }
+        self.shared.count(!here.is_empty());
+        if here.is_empty() {
+            Found::Nothing
+        } else {
+            Found::Here(here)
+        }
+    }
+
+    /// Has `rest` read by a thread of the tier.
+    fn wait(&self, key: &[u8], rest: Vec<Spot>, mut here: Vec<Arc<Stored>>) -> Found {
+        let (answer, finding) = oneshot::channel();
+        let (shared, key) = (self.shared.clone(), Box::<[u8]>::from(key));
+        let read = move || {
+            for spot in rest {
+                let found = shared.standing(&key, spot, Manner::Waiting);
+                here.extend(found.ok().flatten());
+            }
+            shared.count(!here.is_empty());
+            // Who asked may have gone.
+            let _ = answer.send(here);
+        };
+        if self.shared.device.readers.run_soon(read) {
+            Found::Wait(Finding(finding))
+        } else {
+            self.shared.count(false);
+            Found::Nothing
+        }
     }
 
     /// Whether anything is kept under `key`, as far as the index knows (a hash may collide).
     pub fn knows(&self, key: &[u8]) -> bool {
-        let _ = (self, key);
-        false
+        self.shared.index.knows(self.shared.hash(key))
     }
 
     /// Queues `stored` to be written. False where it is not taken: queue full, write rate used up, tier out of order.
     pub fn offer(&self, key: &[u8], stored: &Arc<Stored>) -> bool {
-        let _ = (self, key, stored);
-        false
+        let device = &self.shared.device;
+        let bytes = match &stored.body {
+            Body::Filling(_) => return false,
+            Body::Disk(_) => 0,
+            body => body.length().unwrap_or(0),
+        };
+        let takes = bytes <= self.shared.most_large
+            && device.health.may(Doing::Writing)
+            && device
+                .bucket
+                .take(bytes + (key.len() + stored.fields.len()) as u64)
+            && device.queue.offer(Offer {
+                key: key.into(),
+                stored: stored.clone(),
+            });
+        if !takes {
+            count(&device.counts.refused);
+        }
+        takes
     }
 
     /// Begins a body too large for memory, of `length` bytes if that is known. `None` where the tier does not take it.
     pub fn begin(&self, length: Option<u64>) -> Option<Writer> {
-        let _ = (self, length);
-        None
+        let device = &self.shared.device;
+        let takes = length.is_none_or(|length| length <= self.shared.most_large)
+            && device.health.may(Doing::Writing)
+            && device.bucket.take(0);
+        if !takes {
+            count(&device.counts.refused);
+            return None;
+        }
+        let large = Arc::new(self.shared.new_large());
+        Some(Writer::new(large, self.shared.most_large))
     }
 
     /// The smallest number of the log that anything kept was checked up to: purges after it must be remembered. `None`: nothing
     /// is kept.
     pub fn oldest_checked(&self) -> Option<u64> {
-        None
+        if !self.shared.is_whole.load(Acquire) {
+            return Some(0);
+        }
+        // What is between the two at this moment may be missed: once the log forgets, it counts as purged.
+        let queued = self.shared.device.queue.oldest_checked();
+        let written = self.shared.oldest_in_segments();
+        queued.into_iter().chain(written).min()
+    }
+
+    /// Waits until the index is whole and everything that was queued before is written. For a graceful stop, and for tests.
+    pub fn flush(&self) {
+        // Heads that wait for their large file.
+        self.shared.device.writers.finish();
+        let (answer, done) = sync_channel(1);
+        self.shared.device.queue.push(Task::Flush(answer));
+        // An error: the tier is closed.
+        let _ = done.recv();
+    }
+
+    /// What the operator should know since the last call; for the program to log now and then.
+    pub fn events(&self) -> Vec<Event> {
+        self.shared.device.health.take()
+    }
+
+    /// A snapshot for metrics.
+    pub fn statistics(&self) -> Statistics {
+        let (shared, device) = (&self.shared, &self.shared.device);
+        let counts = &device.counts;
+        let (records, index_bytes) = shared.index.size();
+        Statistics {
+            records,
+            bytes: shared.total.load(Relaxed),
+            limit: shared.size,
+            segments: shared.segments().len() as u64,
+            large_files: shared.large.load(Relaxed),
+            index_bytes,
+            is_whole: shared.is_whole.load(Relaxed),
+            hits: counts.hits.load(Relaxed),
+            misses: counts.misses.load(Relaxed),
+            writes: counts.writes.load(Relaxed),
+            bytes_written: counts.bytes_written.load(Relaxed),
+            refused_writes: counts.refused.load(Relaxed),
+            evicted: counts.evicted.load(Relaxed),
+            forwarded: counts.forwarded.load(Relaxed),
+            errors: counts.errors.load(Relaxed),
+            damaged: counts.damaged.load(Relaxed),
+            is_failing: device.health.is_failing(Doing::Reading)
+                || device.health.is_failing(Doing::Writing),
+        }
     }
 }
 
-/// Writes a large body as it comes. Dropped before [`finish`](Self::finish), its file goes.
-#[derive(Debug)]
-pub struct Writer {}
-
-impl Writer {
-    /// Queues a piece; ready when it may be pushed. Errors end the file.
-    pub fn poll_push(
-        &mut self,
-        piece: &Bytes,
-        context: &mut Context<'_>,
-    ) -> Poll<Result<(), Failed>> {
-        let _ = (self, piece, context);
-        Poll::Ready(Err(Failed))
-    }
-
-    /// What has been written so far and can be read back (whole chunks).
-    pub fn written(&self) -> OnDisk {
-        OnDisk {}
-    }
-
-    /// The body is complete: what it is from now on.
-    pub fn finish(self) -> Result<OnDisk, Failed> {
-        Err(Failed)
+impl Drop for Disk {
+    fn drop(&mut self) {
+        let device = &self.shared.device;
+        // What has begun is completed, and needs the keeper for that.
+        device.writers.finish();
+        device.queue.close();
+        let mut keeper = self.keeper.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(thread) = keeper.take() {
+            // A keeper that panicked has written nothing more.
+            let _ = thread.join();
+        }
+        device.readers.close();
+        device.writers.close();
     }
 }
 
-/// The device failed, or the bytes are not what was written. The tier has counted and logged it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the body cannot be read from disk")]
-pub struct Failed;
-
-/// Bytes on disk: a body, or a span of one. Cheap to clone; keeps its file open.
-#[derive(Clone, Debug)]
-pub struct OnDisk {}
-
-impl OnDisk {
-    /// Length in bytes.
-    pub fn len(&self) -> u64 {
-        0
+impl Shared {
+    fn new(size: u64, device: Device, log: Arc<Log>, listing: &directory::Listing) -> Self {
+        const SMALLEST: u64 = 64 << 10;
+        const USUAL: u64 = 128 << 20;
+        // Few enough that each can stay open, and enough that the oldest is a small part of all.
+        let segment_size = (size / 32).clamp(SMALLEST, USUAL).max(size / 4096);
+        let next_large = listing.large.iter().map(|(id, _)| *id).max().unwrap_or(0) + 1;
+        Self {
+            began: log.head(),
+            first_segment: listing.segments.iter().max().unwrap_or(&0) + 1,
+            first_large: next_large,
+            next_large: AtomicU64::new(next_large),
+            size,
+            segment_size,
+            most_inline: format::MOST_INLINE.min(segment_size / 4),
+            most_large: size / 2,
+            index: Index::new(),
+            segments: RwLock::default(),
+            open_files: OpenFiles::default(),
+            is_whole: AtomicBool::new(false),
+            total: AtomicU64::new(0),
+            large: AtomicU64::new(0),
+            device: Arc::new(device),
+            log,
+        }
     }
 
-    /// Whether there is nothing.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
+    /// The hash of a key; nobody outside can aim at it.
+    fn hash(&self, key: &[u8]) -> u64 {
+        xxh3_64_with_seed(key, self.device.seed)
     }
 
-    /// The part in `span`, relative to these bytes.
-    #[must_use]
-    pub fn slice(&self, span: Span) -> Option<Self> {
-        let _ = span;
-        None
+    /// The stored response at `spot`, unless a purge covers it.
+    fn standing(
+        &self,
+        key: &[u8],
+        spot: Spot,
+        manner: Manner,
+    ) -> Result<Option<Arc<Stored>>, Missed> {
+        let Some(stored) = self.read(key, spot, manner)? else {
+            return Ok(None);
+        };
+        if self.log.standing(key, &stored) == Standing::Gone {
+            self.forget(spot);
+            return Ok(None);
+        }
+        Ok(Some(Arc::new(stored)))
     }
 
-    /// Reads from the first byte on.
-    pub fn reader(&self) -> Reader {
-        Reader {}
+    fn count(&self, is_hit: bool) {
+        let counts = &self.device.counts;
+        count(if is_hit { &counts.hits } else { &counts.misses });
     }
-}
 
-/// Reads bytes from disk, chunk by chunk, each verified before any of it is given out.
-#[derive(Debug)]
-pub struct Reader {}
+    /// A large file of a number of its own.
+    fn new_large(&self) -> Large {
+        let id = self.next_large.fetch_add(1, Relaxed);
+        Large::new(id, device::random(), self.device.clone())
+    }
 
-impl Reader {
-    /// The next piece; `None` at the end. What lies in the page cache is read at once, anything else by a thread of the tier.
-    pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Failed>>> {
-        let _ = (self, context);
-        Poll::Ready(None)
+    fn segments(&self) -> RwLockReadGuard<'_, BTreeMap<u32, Arc<Segment>>> {
+        self.segments.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn segments_mut(&self) -> RwLockWriteGuard<'_, BTreeMap<u32, Arc<Segment>>> {
+        self.segments
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }

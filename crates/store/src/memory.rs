@@ -1,11 +1,11 @@
 //! The memory tier: cache key → variants, weighed in bytes, evicted by what is asked for often.
 
-use crate::{Budget, Stored, Variants, body::allocated, purge::Log};
+use crate::{Budget, Stored, Variants, body::allocated, disk::Disk, purge::Log};
 use quick_cache::{DefaultHashBuilder, Lifecycle, OptionsBuilder, Weighter, sync::Cache};
 use std::{
     hash::{BuildHasher, RandomState},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
     },
 };
@@ -31,7 +31,7 @@ pub struct Memory {
     budget: Arc<Budget>,
     stripes: Box<[Mutex<()>]>,
     hasher: RandomState,
-    evictions: Arc<AtomicU64>,
+    evictions: Arc<Demoted>,
     log: Arc<Log>,
     /// Whether any key ever held more than a URL.
     long_keys: AtomicBool,
@@ -66,7 +66,7 @@ pub struct Statistics {
 impl Memory {
     /// A tier that holds at most `limit` bytes, in flight and stored together. `log` says what was purged.
     pub fn new(limit: u64, log: Arc<Log>) -> Self {
-        let evictions = Arc::new(AtomicU64::new(0));
+        let evictions = Arc::new(Demoted::default());
         let options = OptionsBuilder::new()
             .weight_capacity(limit)
             .estimated_items_capacity((limit / 4096).clamp(64, 1 << 20) as usize)
@@ -101,6 +101,11 @@ impl Memory {
     /// As [`find`](Self::find), without counting as a use.
     pub fn peek(&self, key: &[u8]) -> Option<Variants> {
         self.entries.peek(key)
+    }
+
+    /// What was asked for more than once and is evicted goes to `disk`, unless that has it. The first one given stays.
+    pub fn demote_to(&self, disk: Arc<Disk>) {
+        let _ = self.evictions.disk.set(disk);
     }
 
     /// What was purged.
@@ -219,7 +224,7 @@ impl Memory {
             stored: self.entries.weight(),
             in_flight: self.budget.reserved(),
             limit: self.limit,
-            evictions: self.evictions.load(Relaxed),
+            evictions: self.evictions.count.load(Relaxed),
         }
     }
 
@@ -285,9 +290,16 @@ impl Weighter<Key, Variants> for Weigh {
     }
 }
 
-/// Counts evictions and keeps entries whose body is still on its way.
+/// Where evicted responses go, and how many there were.
+#[derive(Debug, Default)]
+struct Demoted {
+    count: AtomicU64,
+    disk: OnceLock<Arc<Disk>>,
+}
+
+/// Looks after evictions, and keeps entries whose body is still on its way.
 #[derive(Clone, Debug)]
-struct Evictions(Arc<AtomicU64>);
+struct Evictions(Arc<Demoted>);
 
 impl Lifecycle<Key, Variants> for Evictions {
     type RequestState = ();
@@ -297,8 +309,16 @@ impl Lifecycle<Key, Variants> for Evictions {
     }
 
     // `on_evict` is called for replaced values too.
-    fn before_evict(&self, _state: &mut (), _key: &Key, _variants: &mut Variants) {
-        self.0.fetch_add(1, Relaxed);
+    fn before_evict(&self, _state: &mut (), key: &Key, variants: &mut Variants) {
+        self.0.count.fetch_add(1, Relaxed);
+        let Some(disk) = self.0.disk.get() else {
+            return;
+        };
+        for stored in variants.as_slice() {
+            if stored.uses() > 0 && !stored.is_below() {
+                disk.offer(key, stored);
+            }
+        }
     }
 }
 

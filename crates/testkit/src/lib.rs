@@ -12,6 +12,7 @@
 //! - [`Gate`] is how a test decides the order of things. A script stops at a closed gate; the test waits until it has
 //!   been reached, does what it wants to do meanwhile, and opens it. No test sleeps.
 //! - [`Redis`] is the real `redis-server`, which can be paused, killed and started again.
+//! - [`Memcached`] is the real `memcached`, likewise.
 //! - [`Larder`] starts the program on port 0, learns its addresses from what it prints, and stops it when dropped.
 //! - [`wait_until`] is for what can only be seen from outside, such as a counter; everything else has a gate.
 //!
@@ -41,6 +42,7 @@
 mod client;
 mod gate;
 mod larder;
+mod memcached;
 mod origin;
 mod reply;
 mod servers;
@@ -50,6 +52,7 @@ mod wire;
 pub use client::{Ask, Client, Response};
 pub use gate::{Gate, wait_until};
 pub use larder::{Command, Finished, Larder, scratch_dir};
+pub use memcached::Memcached;
 pub use origin::Origin;
 pub use reply::Reply;
 pub use servers::Redis;

@@ -193,7 +193,7 @@ impl Redis {
 }
 
 /// A port that nobody uses at the moment.
-fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     listener.local_addr().expect("an address").port()
 }
@@ -227,10 +227,10 @@ fn answer(reader: &mut impl BufRead) -> Option<String> {
 
 /// A server's process. Killed when dropped.
 #[derive(Debug)]
-struct Process(Child);
+pub(crate) struct Process(Child);
 
 impl Process {
-    fn start(mut command: Command, name: &str) -> Self {
+    pub(crate) fn start(mut command: Command, name: &str) -> Self {
         let child = command
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -241,7 +241,7 @@ impl Process {
         }))
     }
 
-    fn signal(&self, name: &str) {
+    pub(crate) fn signal(&self, name: &str) {
         let line = format!("kill -{name} {}", self.0.id());
         let sent = Command::new("sh").args(["-c", &line]).status();
         assert!(

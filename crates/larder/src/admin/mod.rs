@@ -5,6 +5,7 @@ mod error;
 mod explain;
 mod guard;
 mod openapi;
+pub mod peers;
 pub mod purge;
 
 #[cfg(test)]

@@ -108,3 +108,6 @@ fn told<T: JsonSchema>(description: &str, schemas: &mut SchemaGenerator) -> Valu
     let schema = schemas.subschema_for::<T>();
     json!({ "description": description, "content": { "application/json": { "schema": schema } } })
 }
+
+#[cfg(test)]
+mod tests;

@@ -15,13 +15,16 @@ use axum::{
     extract::State as Shared,
     http::{HeaderMap, StatusCode, header},
 };
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use http_body_util::{BodyExt, Collected, LengthLimitError, Limited};
 use std::{sync::Arc, time::Duration};
 use store::PurgeError;
 use tokio::time::timeout;
 
 /// Largest body of a request, in bytes: some ten thousand long tags.
 pub const LARGEST: usize = 1 << 20;
+
+/// What nodes write around a purge of that size when they send it on.
+const AROUND: usize = 1 << 10;
 
 /// How long a body may take to come whole.
 const READ: Duration = Duration::from_secs(10);
@@ -43,7 +46,7 @@ pub(super) async fn purge(
     let request = Request::read(&body).map_err(bad)?;
     let wait = request.wait().map_err(bad)?;
     let purges = request.purges(&state.cache.site.load()).map_err(bad)?;
-    let purged = Understood::of(&purges);
+    let understood = Understood::of(&purges);
     let soft = purges.iter().all(|purge| purge.soft);
     let answer = match request.relay {
         Some(false) => state.cache.purge_here(purges).await,
@@ -51,7 +54,7 @@ pub(super) async fn purge(
     };
     let answer = answer.map_err(|error| refusal(&error))?;
     Ok(Json(Answer {
-        purged,
+        purged: understood,
         soft,
         touched: answer.touched,
         sequence: answer.sequence,
@@ -67,12 +70,12 @@ fn is_json(fields: &HeaderMap) -> bool {
 }
 
 async fn read(body: Body) -> Result<Bytes, Refusal> {
-    let read = timeout(READ, Limited::new(body, LARGEST).collect());
+    let read = timeout(READ, Limited::new(body, LARGEST + AROUND).collect());
     let Ok(read) = read.await else {
         let what = "the body did not come whole in time";
         return Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, what));
     };
-    read.map(|read| read.to_bytes()).map_err(|error| {
+    read.map(Collected::to_bytes).map_err(|error| {
         if error.is::<LengthLimitError>() {
             let what = format!("more than {LARGEST} bytes: purge in several requests");
             Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, what)

@@ -37,6 +37,11 @@ pub struct Purge {
 }
 
 /// What is to be forgotten: one of these.
+#[allow(
+    rustdoc::bare_urls,
+    clippy::doc_markdown,
+    reason = "the comments are the command's help"
+)]
 #[derive(Args, Clone, Debug)]
 #[group(required = true, multiple = false)]
 struct What {

@@ -1,13 +1,15 @@
 //! The control thread: what is not a request's business.
 
-use crate::admin;
+use crate::admin::{self, peers::Peers};
 use origin::Origin;
 use std::{
     io,
     net::TcpListener,
     sync::Arc,
     thread::{self, JoinHandle},
+    time::Duration,
 };
+use store::disk::Event;
 use tokio::{
     runtime,
     sync::{
@@ -15,11 +17,16 @@ use tokio::{
         oneshot,
     },
     task::{JoinSet, LocalSet, spawn_local},
+    time::sleep,
 };
+
+/// How often the disk tier is asked what happened.
+const LISTEN: Duration = Duration::from_secs(1);
 
 /// The thread and how to talk to it.
 pub struct Control {
     origins: UnboundedSender<Vec<Arc<Origin>>>,
+    peers: UnboundedSender<Arc<Peers>>,
     stop: oneshot::Sender<()>,
     thread: JoinHandle<()>,
 }
@@ -28,6 +35,7 @@ impl Control {
     /// Starts the thread; `listener` serves the admin API.
     pub fn start(listener: Option<TcpListener>, state: Arc<admin::State>) -> io::Result<Self> {
         let (origins, watched) = unbounded_channel();
+        let (peers, sent) = unbounded_channel();
         let (stop, stopped) = oneshot::channel();
         let runtime = runtime::Builder::new_current_thread()
             .enable_all()
@@ -35,10 +43,11 @@ impl Control {
         let thread = thread::Builder::new()
             .name("larder-control".to_owned())
             .spawn(move || {
-                LocalSet::new().block_on(&runtime, run(listener, state, watched, stopped));
+                LocalSet::new().block_on(&runtime, run(listener, state, (watched, sent), stopped));
             })?;
         Ok(Self {
             origins,
+            peers,
             stop,
             thread,
         })
@@ -47,6 +56,11 @@ impl Control {
     /// Watches these origins from now on, and no others.
     pub fn watch(&self, origins: Vec<Arc<Origin>>) {
         let _ = self.origins.send(origins);
+    }
+
+    /// Sends purges on to these nodes.
+    pub fn send_purges(&self, peers: Arc<Peers>) {
+        let _ = self.peers.send(peers);
     }
 
     /// Stops the thread.
@@ -59,11 +73,20 @@ impl Control {
 async fn run(
     listener: Option<TcpListener>,
     state: Arc<admin::State>,
-    watched: UnboundedReceiver<Vec<Arc<Origin>>>,
+    (watched, mut sent): (
+        UnboundedReceiver<Vec<Arc<Origin>>>,
+        UnboundedReceiver<Arc<Peers>>,
+    ),
     mut stopped: oneshot::Receiver<()>,
 ) {
     let (end_admin, admin_ended) = oneshot::channel::<()>();
     spawn_local(watch(watched));
+    spawn_local(tell_of_disk(state.clone()));
+    spawn_local(async move {
+        while let Some(peers) = sent.recv().await {
+            spawn_local(peers.run());
+        }
+    });
     let admin = spawn_local(serve_admin(listener, state, admin_ended));
     let _ = (&mut stopped).await;
     drop(end_admin);
@@ -87,6 +110,23 @@ async fn serve_admin(
     };
     if let Err(error) = served {
         tracing::error!(%error, "the admin API has stopped");
+    }
+}
+
+/// What happens to the disk tier, for the program's own log.
+async fn tell_of_disk(state: Arc<admin::State>) {
+    let Some(disk) = &state.cache.disk else {
+        return;
+    };
+    loop {
+        for event in disk.events() {
+            match event {
+                Event::Loaded { .. } | Event::Mended(_) => tracing::info!("{event}"),
+                Event::Failed { .. } => tracing::error!("{event}"),
+                Event::Damaged { .. } => tracing::warn!("{event}"),
+            }
+        }
+        sleep(LISTEN).await;
     }
 }
 

@@ -2,33 +2,56 @@
 //!
 //! A tier that cannot be used is told of, once and clearly, and the cache goes on without it.
 
-use crate::config::meant::Config;
+use super::StartError;
+use crate::{admin::peers::Peers, config::meant::Config};
 use proxy::Tiers;
-use std::{io, sync::Arc, time::Duration};
+use rules::time::Time;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
 use store::{
     Horizon, Memory, Purger, Sweeper,
     disk::Disk,
-    purge::Log,
-    shared::{self, Shared},
+    purge::{
+        FileJournal, Log, Remembered,
+        journal::{Lasting, OpenError, Opened},
+    },
+    shared::{
+        self, Shared,
+        stream::{self, Stream},
+    },
 };
 
 /// Without a tier that remembers longer, purges are remembered so long: for fetches that began before them.
 const REMEMBER: Duration = Duration::from_mins(1);
 
+/// The name of the log of purges in its directory.
+const JOURNAL: &str = "purges.log";
+
 /// Everything that is kept, and the door to purging it.
 pub struct Store {
     pub tiers: Tiers,
     pub purger: Purger,
+    /// Nodes that purges are sent on to.
+    pub peers: Option<Arc<Peers>>,
 }
 
 /// Opens the tiers that `config` names.
-pub fn open(config: &Config) -> io::Result<Store> {
+pub fn open(config: &Config) -> Result<Store, StartError> {
     let log = Arc::new(Log::default());
     let memory = Arc::new(Memory::new(config.memory, log.clone()));
-    let disk = config
-        .disk
-        .as_ref()
-        .and_then(|config| disk(config, log.clone()));
+    let journal = journal(config, &log);
+    let disk = match (&config.disk, &journal) {
+        (Some(config), Some(_)) => disk(config, log.clone()),
+        (Some(_), None) => {
+            tracing::error!("no disk tier: what is purged could not be remembered");
+            None
+        }
+        (None, _) => None,
+    };
     let shared = config
         .shared
         .as_ref()
@@ -38,14 +61,86 @@ pub fn open(config: &Config) -> io::Result<Store> {
         .shared
         .as_ref()
         .map_or(REMEMBER, |config| config.max_ttl);
-    let sweeper = Sweeper::start(memory.clone(), horizon(disk.clone()), remember)?;
+    let sweeper = Sweeper::start(memory.clone(), horizon(disk.clone()), remember)
+        .map_err(StartError::Thread)?;
     let purger = Purger::new(memory.clone(), sweeper);
+    if let Some(journal) = journal {
+        purger.last_by(Arc::new(journal));
+    }
+    let peers =
+        (!config.purge.peers.is_empty()).then(|| Peers::new(&config.purge.peers, memory.clone()));
+    match (&config.shared, &peers) {
+        (Some(config), _) if !config.url.starts_with("memcached:") => {
+            purger.share_by(Stream::start(config, memory.clone(), Box::new(tell))?);
+        }
+        (_, Some(peers)) => purger.share_by(peers.clone()),
+        (_, None) => {}
+    }
+    if let Some(disk) = &disk {
+        memory.demote_to(disk.clone());
+    }
     let tiers = Tiers {
         memory,
         disk,
         shared,
     };
-    Ok(Store { tiers, purger })
+    Ok(Store {
+        tiers,
+        purger,
+        peers,
+    })
+}
+
+/// The log of purges on disk, where there is a place for it.
+fn journal(config: &Config, log: &Log) -> Option<FileJournal> {
+    let of_disk = || config.disk.as_ref().map(|disk| disk.path.clone());
+    let directory: PathBuf = config.purge.log.clone().or_else(of_disk)?;
+    let lasting = if config.purge.durable {
+        Lasting::Synced
+    } else {
+        Lasting::Written
+    };
+    match open_journal(&directory, lasting) {
+        Ok((journal, remembered, opened)) => {
+            if opened == Opened::Damaged {
+                tracing::warn!("the log of purges was damaged: what was stored counts as purged");
+            }
+            log.restore(remembered);
+            log.keep_in(Box::new(journal.clone()));
+            Some(journal)
+        }
+        Err(error) => {
+            tracing::error!("purges will not survive a restart: {error}");
+            None
+        }
+    }
+}
+
+fn open_journal(
+    directory: &Path,
+    lasting: Lasting,
+) -> Result<(FileJournal, Remembered, Opened), OpenError> {
+    if !directory.is_dir() {
+        // Its parent must be there: a mount that is missing is not to be filled by us.
+        fs::create_dir(directory).map_err(|error| OpenError::Io(directory.to_owned(), error))?;
+    }
+    FileJournal::open(&directory.join(JOURNAL), lasting, now())
+}
+
+fn now() -> Time {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    Time::from_millis(since.unwrap_or_default().as_millis() as u64)
+}
+
+/// What happens to the log that nodes share, for the program's own.
+fn tell(event: &stream::Event) {
+    match event {
+        stream::Event::Following => tracing::info!("{event}"),
+        stream::Event::Lost(_) | stream::Event::Distrusted => tracing::warn!("{event}"),
+        stream::Event::Forgot(_) | stream::Event::Unreadable(_) | stream::Event::Overflow => {
+            tracing::error!("{event}");
+        }
+    }
 }
 
 fn disk(config: &store::disk::Config, log: Arc<Log>) -> Option<Arc<Disk>> {

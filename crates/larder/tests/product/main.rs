@@ -34,6 +34,7 @@ mod origins;
 mod parts;
 mod poisoning;
 mod purge;
+mod purge_clients;
 mod ranges;
 mod request_directives;
 mod routes;

@@ -1,6 +1,6 @@
 //! Purging through the admin API and the command: what is purged is not answered any more, and nothing else is touched.
 
-use crate::common::{Said, command, counted, start, start_with};
+use crate::common::{Said, command, counted, sample, start, start_with};
 use serde_json::{Value, json};
 use testkit::{Address, Client, Finished, Gate, Larder, Origin, Reply, Response};
 
@@ -70,8 +70,11 @@ fn site(cache: &'static str) -> (Origin, Larder) {
     (origin, larder)
 }
 
+/// Host and target of a page.
+type Page = (&'static str, &'static str);
+
 /// Each kind of purge, what is told of it, and what it covers.
-fn kinds() -> Vec<(Value, Value, Vec<(&'static str, &'static str)>)> {
+fn kinds() -> Vec<(Value, Value, Vec<Page>)> {
     let all = || {
         let pairs = |host| PAGES.map(|(target, _)| (host, target));
         HOSTS.into_iter().flat_map(pairs)
@@ -610,7 +613,7 @@ fn what_was_purged_softly_is_stale_and_what_was_purged_hard_is_gone() {
 #[test]
 fn an_origin_that_is_down_brings_nothing_back() {
     for (soft, status) in [(false, 502), (true, 200)] {
-        let (origin, larder) = page_then("max-age=60", || Reply::close());
+        let (origin, larder) = page_then("max-age=60", Reply::close);
         origin.stop();
         purge(&larder, &json!({ "tag": "t", "soft": soft }));
         let answer = larder.get("/page").send();
@@ -798,4 +801,33 @@ fn purges_are_not_taken_where_the_admin_api_is_off() {
         .send();
     assert_eq!(answer.status, 404, "on a listener it is the application's");
     assert!(kept(&larder, "a.test", "/"));
+}
+
+#[test]
+fn purges_are_counted() {
+    let (_origin, larder) = site("max-age=600");
+    for what in [
+        json!({ "tag": "n1" }),
+        json!({ "tag": "n2", "soft": true }),
+        json!({ "host": "a.test" }),
+        json!({ "regex": "/news/" }),
+    ] {
+        purge(&larder, &what);
+    }
+    for (name, expected) in [
+        ("larder_purges_total{kind=\"tag\"}", 2),
+        ("larder_purges_total{kind=\"host\"}", 1),
+        ("larder_purges_total{kind=\"pattern\"}", 1),
+        ("larder_purges_total{kind=\"url\"}", 0),
+        ("larder_purges_soft_total", 1),
+        ("larder_purge_sequence", 4),
+        ("larder_purge_patterns", 1),
+        ("larder_purges_unsure", 0),
+    ] {
+        assert_eq!(sample(&larder, name), expected, "{name}");
+    }
+    assert!(sample(&larder, "larder_purge_touched_total") >= 8);
+    testkit::wait_until("what was purged is swept", || {
+        sample(&larder, "larder_purge_swept_total") > 0
+    });
 }

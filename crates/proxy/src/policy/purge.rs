@@ -14,7 +14,7 @@ pub struct PurgePolicy {
     pub allow: Vec<IpNet>,
     /// A field, and the value with which whoever sends it may purge. It never goes to an origin.
     pub secret: Option<(HeaderName, HeaderValue)>,
-    /// Fields with tags, `Cache-Groups` among them, that clients get as well; the others speak to caches alone.
+    /// Fields with tags that clients get as well; the others speak to caches alone.
     pub pass_tags: Vec<HeaderName>,
     /// Answers the purge of a URL of which nothing was stored: 200, or 404 and 412 as `ngx_cache_purge` does. Most clients take
     /// anything but 200 for a failure.
@@ -34,7 +34,7 @@ impl Default for PurgePolicy {
                 Ipv6Net::new_assert(Ipv6Addr::LOCALHOST, 128).into(),
             ],
             secret: None,
-            pass_tags: vec![HeaderName::from_static("cache-groups")],
+            pass_tags: Vec::new(),
             missed: StatusCode::OK,
             get_prefix: None,
             souin: None,

@@ -157,8 +157,11 @@ pub fn complete(ask: &Ask, version: Version, fields: &mut HeaderMap, at: Time) {
         fields.insert(header::DATE, date);
     }
     fields.remove("surrogate-control");
-    let tags = surrogate::FIELDS.iter().chain([&surrogate::CACHE_GROUPS]);
-    for name in tags.filter(|name| !ask.site.purge.pass_tags.contains(name)) {
+    let passed = &ask.site.purge.pass_tags;
+    for name in surrogate::FIELDS
+        .iter()
+        .filter(|name| !passed.contains(name))
+    {
         fields.remove(name);
     }
     rules::fields::append_via(fields, version, &ask.site.name);

@@ -92,7 +92,11 @@ pub fn keep(worker: &Worker, key: &[u8], stored: &Arc<Stored>, lease: Option<Lea
 
 /// Counts a use. What is asked for again is worth writing to disk. On the path of a hit.
 pub fn used(worker: &Worker, ask: &Ask, stored: &Arc<Stored>) {
-    stored.used();
+    let uses = stored.used() + 1;
+    // Seldom again where it was not taken.
+    if !uses.is_power_of_two() {
+        return;
+    }
     if let Some(disk) = &worker.cache.disk
         && !stored.is_below()
         && disk.offer(ask.key.as_bytes(), stored)

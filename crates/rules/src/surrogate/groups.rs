@@ -9,8 +9,7 @@ pub const MOST_GROUPS: usize = 128;
 /// Groups with longer names, in characters, are ignored (RFC 9875 sections 2 and 3 ask for at least 32).
 pub const LONGEST_GROUP: usize = 128;
 
-/// The field that names groups of responses (RFC 9875 section 2).
-pub static CACHE_GROUPS: HeaderName = HeaderName::from_static("cache-groups");
+const CACHE_GROUPS: HeaderName = HeaderName::from_static("cache-groups");
 const CACHE_GROUP_INVALIDATION: HeaderName = HeaderName::from_static("cache-group-invalidation");
 
 /// The members of `Cache-Groups` (a list of strings; RFC 9875 section 2), each once; empty if absent or malformed. They

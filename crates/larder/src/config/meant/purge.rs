@@ -46,25 +46,20 @@ pub(super) fn build(written: &written::Config, sink: &mut Sink<'_>) -> Purge {
 }
 
 fn policy(table: &written::Purge, sink: &mut Sink<'_>) -> PurgePolicy {
-    let PurgePolicy {
-        allow, pass_tags, ..
-    } = PurgePolicy::default();
+    let PurgePolicy { allow, .. } = PurgePolicy::default();
     let start = |text: &Text<PathStart>| {
         let PathStart(start) = &text.value;
         start.clone()
     };
     let secret = table.secret.as_ref();
-    let tags = |list| {
-        let names = values(Some(list)).into_iter();
-        names.map(|TagField(name)| name).collect()
-    };
+    let tags = values(table.pass_tags.as_ref()).into_iter();
     PurgePolicy {
         allow: table
             .allow
             .as_ref()
             .map_or(allow, |list| values(Some(list))),
         secret: secret.and_then(|secret| self::secret(secret, sink)),
-        pass_tags: table.pass_tags.as_ref().map_or(pass_tags, tags),
+        pass_tags: tags.map(|TagField(name)| name).collect(),
         missed: miss_status(table, sink),
         get_prefix: table.get_prefix.as_ref().map(start),
         souin: table.souin.as_ref().map(start),

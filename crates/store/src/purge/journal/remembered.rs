@@ -50,7 +50,10 @@ impl<'a> Sum<'a> {
                     sum.base.head = sum.base.head.max(purged.sequence);
                     sum.purges.push(*purged);
                 }
-                Item::Retired(sequence) => sum.base.floor = sum.base.floor.max(*sequence),
+                Item::Retired(sequence) => {
+                    sum.base.head = sum.base.head.max(*sequence);
+                    sum.base.floor = sum.base.floor.max(*sequence);
+                }
                 Item::Began(base) => {
                     sum.base.head = sum.base.head.max(base.head);
                     sum.base.floor = sum.base.floor.max(base.floor);

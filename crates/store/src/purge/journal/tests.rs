@@ -120,6 +120,22 @@ fn what_is_retired_is_forgotten_but_for_floor_and_position() {
 }
 
 #[test]
+fn what_was_missed_for_good_stays_so() {
+    let scratch = Scratch::new();
+    let (log, journal, ..) = keep(&scratch.log());
+    log.apply(tag("a"), NOW, Some(Position(1, 1)));
+    log.forget();
+    let floor = log.head();
+    drop((log, journal));
+    // A clock that was set back gives no number twice either.
+    let path = scratch.log();
+    let opened = FileJournal::open(&path, Lasting::Synced, Time::from_millis(0));
+    let (_, remembered, _) = opened.expect("opens");
+    assert_eq!((remembered.floor, remembered.entries.len()), (floor, 0));
+    assert!(remembered.head > floor);
+}
+
+#[test]
 fn a_large_file_of_no_use_is_rewritten() {
     let scratch = Scratch::new();
     let (log, journal, ..) = keep(&scratch.log());

@@ -102,7 +102,7 @@ proptest! {
         soft: bool, everything: bool, wait in prop::option::of(0..400_000_u64), relay: Option<bool>
     ) {
         let wait = wait.map(|wait| Wait::For(Duration::from_millis(wait)));
-        let request = Request { url, tags, soft, everything, wait, relay, ..Request::default() };
+        let request = Request { url, tags, everything, soft, wait, relay, ..Request::default() };
         let text = serde_json::to_vec(&request).unwrap();
         prop_assert_eq!(Request::read(&text).unwrap(), request);
     }

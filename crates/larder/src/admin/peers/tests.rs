@@ -1,0 +1,97 @@
+use super::*;
+use crate::config::value::Word;
+use axum::{Json, Router, body::Body, extract::State, http::Response, routing::post};
+use serde_json::Value;
+use std::net::SocketAddr;
+use tokio::{net::TcpListener, sync::mpsc};
+
+/// Another node: what it was told, and with which status it answers.
+async fn node(statuses: Vec<u16>) -> (SocketAddr, mpsc::UnboundedReceiver<Value>) {
+    type Shared = Arc<(Mutex<VecDeque<u16>>, mpsc::UnboundedSender<Value>)>;
+    async fn told(State(shared): State<Shared>, Json(body): Json<Value>) -> Response<Body> {
+        let status = lock(&shared.0).pop_front().unwrap_or(200);
+        let _ = shared.1.send(body);
+        Response::builder()
+            .status(status)
+            .body(Body::empty())
+            .unwrap()
+    }
+    let (sender, receiver) = mpsc::unbounded_channel();
+    let shared: Shared = Arc::new((Mutex::new(statuses.into()), sender));
+    let router = Router::new().route("/purge", post(told)).with_state(shared);
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    (address, receiver)
+}
+
+fn peers(addresses: &[SocketAddr]) -> Arc<Peers> {
+    let urls = addresses.iter().map(|address| format!("http://{address}"));
+    let urls: Vec<_> = urls.map(|url| PeerUrl::parse(&url).unwrap()).collect();
+    let peers = Peers::new(&urls, Arc::new(Memory::new(1 << 20, Arc::default())));
+    tokio::spawn(peers.clone().run());
+    peers
+}
+
+fn tag(text: &str) -> Purge {
+    Purge::hard(What::Tags(vec![text.to_owned()]))
+}
+
+#[tokio::test]
+async fn every_node_is_told_in_order_and_the_wait_is_over_when_all_have_said_yes() {
+    let (first, mut at_first) = node(vec![]).await;
+    // One that fails for a moment is told again.
+    let (second, mut at_second) = node(vec![503]).await;
+    let peers = peers(&[first, second]);
+    let (done, position) = peers.publish(vec![tag("a"), tag("b")]).await.unwrap();
+    assert_eq!(done.len(), 2);
+    assert!(peers.memory.log().head() >= 2, "it holds here");
+    let behind = peers.everywhere(position, Duration::from_mins(1)).await;
+    assert!(behind.is_empty(), "{behind:?}");
+    let told =
+        serde_json::json!({ "relay": false, "purges": [{ "tags": ["a"] }, { "tags": ["b"] }] });
+    assert_eq!(at_first.recv().await.unwrap(), told);
+    assert_eq!(at_second.recv().await.unwrap(), told);
+    assert_eq!(at_second.recv().await.unwrap(), told, "again");
+}
+
+#[tokio::test]
+async fn a_node_that_does_not_understand_forgets_everything() {
+    let (address, mut told) = node(vec![400]).await;
+    let peers = peers(&[address]);
+    let (_, position) = peers.publish(vec![tag("a")]).await.unwrap();
+    assert!(
+        peers
+            .everywhere(position, Duration::from_mins(1))
+            .await
+            .is_empty()
+    );
+    told.recv().await.unwrap();
+    assert_eq!(told.recv().await.unwrap()["purges"][0]["everything"], true);
+}
+
+#[tokio::test]
+async fn a_node_that_is_away_is_named() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener);
+    let peers = peers(&[address]);
+    let (_, position) = peers.publish(vec![tag("a")]).await.unwrap();
+    let behind = peers.everywhere(position, Duration::from_millis(50)).await;
+    assert_eq!(behind, [format!("http://{address}")]);
+}
+
+#[test]
+fn what_waits_is_bounded() {
+    let url = PeerUrl::parse("http://127.0.0.1:1").unwrap();
+    let peers = Peers::new(&[url], Arc::new(Memory::new(1 << 20, Arc::default())));
+    let large = tag(&"x".repeat(1 << 20));
+    for _ in 0..40 {
+        peers.tell(large.clone());
+    }
+    let queue = lock(&peers.list[0].queue);
+    assert!(queue.bytes <= MOST, "{}", queue.bytes);
+    let (_, first) = queue.list.front().unwrap();
+    assert!(first.contains("everything"), "what was too much");
+    assert_eq!(queue.list.back().unwrap().0, 40);
+}

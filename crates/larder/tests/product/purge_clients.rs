@@ -1,0 +1,779 @@
+//! Purges in the words of the clients people use, byte for byte as these write them, against the running program: what is
+//! gone and what stays, what the client reads, and that the origin sees none of it.
+
+use crate::common::{counted, sample, start_with};
+use testkit::{Gate, Larder, Origin, Reply, Response, wait_until};
+
+const SITE: &str = "site.test";
+const OTHER: &str = "other.test";
+
+/// The pages that each row finds stored, on both hosts: target, media type, and the tags it carries in every dialect's field.
+const PAGES: [(&str, &str, [&str; 2]); 4] = [
+    ("/", "text/html", ["home", "list"]),
+    ("/a", "text/html", ["p-1", "list"]),
+    ("/a?q=1", "text/html", ["p-12", "list"]),
+    ("/img/x.png", "image/png", ["/books/1", "p-1-2"]),
+];
+
+/// A larder before an origin whose pages stay fresh and carry tags.
+fn tagged(config: &str) -> (Origin, Larder) {
+    let config = format!("{config}\n[[origin]]\nservers = \"{{origin}}\"\n");
+    let (origin, larder) = start_with(&config);
+    origin.otherwise(|request| {
+        let page = PAGES.iter().find(|(target, ..)| *target == request.target);
+        let Some((_, media, tags)) = page else {
+            return counted(request).cache("max-age=60");
+        };
+        counted(request)
+            .cache("max-age=60, stale-while-revalidate=600")
+            .header("Content-Type", media)
+            .header("Surrogate-Key", tags.join(" "))
+            .header("X-Cache-Tags", tags.join(","))
+    });
+    (origin, larder)
+}
+
+fn warm(larder: &Larder) {
+    for host in [SITE, OTHER] {
+        for (target, ..) in PAGES {
+            let answer = larder.get(target).header("Host", host).send();
+            assert_eq!(answer.status, 200, "{host}{target}");
+        }
+    }
+}
+
+/// The pages of a host that are not answered from the store any more.
+fn gone(larder: &Larder, host: &str) -> Vec<&'static str> {
+    let held = |target| {
+        let ask = larder.get(target).header("Host", host);
+        ask.header("Cache-Control", "only-if-cached, max-stale=0")
+            .send()
+    };
+    let targets = PAGES.iter().map(|(target, ..)| *target);
+    targets
+        .filter(|target| held(target).status != 200)
+        .collect()
+}
+
+/// Sends a head as it is written in a table, with bare line feeds, and reads the answer.
+fn say(larder: &Larder, message: &str) -> Response {
+    let (head, content) = message.split_once("\n\n").unwrap_or((message, ""));
+    let mut client = larder.client();
+    let length = match content {
+        "" => String::new(),
+        content => format!("Content-Length: {}\r\n", content.len()),
+    };
+    let head = head.replace('\n', "\r\n");
+    client.send(format!("{head}\r\n{length}\r\n{content}"));
+    client.read()
+}
+
+/// What the origin was asked besides pages.
+fn leaked(origin: &Origin) -> Vec<String> {
+    let all = origin.all().into_iter();
+    let odd = all.filter(|request| request.method != "GET" || request.target.contains("purge"));
+    odd.map(|request| format!("{} {}", request.method, request.target))
+        .collect()
+}
+
+struct Row {
+    client: &'static str,
+    message: &'static str,
+    /// What is gone of the site, and of the other host.
+    gone: [&'static [&'static str]; 2],
+    result: &'static str,
+    content: &'static str,
+}
+
+const ALL: &[&str] = &["/", "/a", "/a?q=1", "/img/x.png"];
+const NONE: &[&str] = &[];
+
+/// A row: who, what it sends, what is gone on the site and elsewhere, `Cache-Purge-Result`, and what the content holds.
+const fn row(
+    client: &'static str,
+    message: &'static str,
+    gone: [&'static [&'static str]; 2],
+    result: &'static str,
+    content: &'static str,
+) -> Row {
+    Row {
+        client,
+        message,
+        gone,
+        result,
+        content,
+    }
+}
+
+const ROWS: &[Row] = &[
+    row(
+        "Proxy Cache Purge, WP Rocket: one URL",
+        "PURGE /a HTTP/1.1\nhost: site.test\nX-Purge-Method: default\nConnection: close\n",
+        [&["/a"], NONE],
+        "exact; count=1",
+        "",
+    ),
+    row(
+        "Proxy Cache Purge: everything",
+        "PURGE /.* HTTP/1.1\nhost: site.test\nX-Purge-Method: regex\n",
+        [ALL, NONE],
+        "wildcard; count=4",
+        "",
+    ),
+    row(
+        "Proxy Cache Purge: tags",
+        "PURGE / HTTP/1.1\nhost: site.test\nX-Purge-Method: tags\nX-Cache-Tags-Pattern: p-1|home\n",
+        [&["/", "/a"], &["/", "/a"]],
+        "tags; count=4",
+        "",
+    ),
+    row(
+        "Proxy Cache Purge: a tag between word edges",
+        "PURGE / HTTP/1.1\nhost: site.test\nX-Purge-Method: tags\nX-Cache-Tags-Pattern: \\bp-1\\b\n",
+        [&["/a"], &["/a"]],
+        "tags; count=2",
+        "",
+    ),
+    row(
+        "WP Rocket: a directory",
+        "PURGE /img/.* HTTP/1.1\nhost: site.test\nX-Purge-Method: regex\n",
+        [&["/img/x.png"], NONE],
+        "wildcard; count=1",
+        "",
+    ),
+    row(
+        "W3 Total Cache: one URL",
+        "PURGE /a?q=1 HTTP/1.1\nHost: site.test\nUser-Agent: W3 Total Cache/2.8; WordPress/6.8\nConnection: close\n",
+        [&["/a?q=1"], NONE],
+        "exact; count=1",
+        "",
+    ),
+    row(
+        "W3 Total Cache: everything",
+        "PURGE /.* HTTP/1.1\nHost: site.test\nUser-Agent: W3 Total Cache\nConnection: close\n",
+        [ALL, NONE],
+        "wildcard; count=4",
+        "",
+    ),
+    row(
+        "Nginx Helper: one URL",
+        "GET /purge/a HTTP/1.1\nHost: site.test\n",
+        [&["/a"], NONE],
+        "exact; count=1",
+        "",
+    ),
+    row(
+        "Nginx Helper: everything",
+        "PURGE /purgeall HTTP/1.1\nHost: 127.0.0.1\n",
+        [ALL, ALL],
+        "all; count=8",
+        "",
+    ),
+    row(
+        "ngx_cache_purge: a beginning",
+        "PURGE /a* HTTP/1.1\nHost: site.test\n",
+        [&["/a", "/a?q=1"], NONE],
+        "wildcard; count=2",
+        "",
+    ),
+    row(
+        "FOSHttpCache, Varnish: ban by URL",
+        "BAN / HTTP/1.1\nHost: site.test\nX-Host: .*\nX-Url: ^/img/.*\nX-Content-Type: .*\nConnection: Close\n",
+        [&["/img/x.png"], &["/img/x.png"]],
+        "wildcard; count=2",
+        "",
+    ),
+    row(
+        "FOSHttpCache, Varnish: ban by host and URL",
+        "BAN / HTTP/1.1\nHost: c\nX-Host: ^(site\\.test|www\\.site\\.test)$\nX-Url: \\?q\\=\nX-Content-Type: .*\n",
+        [&["/a?q=1"], NONE],
+        "wildcard; count=1",
+        "",
+    ),
+    row(
+        "FOSHttpCache, Varnish: ban by media type",
+        "BAN / HTTP/1.1\nHost: c\nX-Host: .*\nX-Url: .*\nX-Content-Type: image/png\n",
+        [&["/img/x.png"], &["/img/x.png"]],
+        "wildcard; count=2",
+        "",
+    ),
+    row(
+        "FOSHttpCache, Varnish: ban by tags",
+        "BAN / HTTP/1.1\nHost: c\nX-Host: .*\nX-Url: .*\nX-Content-Type: .*\nX-Cache-Tags: (^|,)(p\\-1|home)(,|$)\n",
+        [&["/", "/a"], &["/", "/a"]],
+        "tags; count=4",
+        "",
+    ),
+    row(
+        "FOSHttpCache, Varnish: ban everything",
+        "BAN / HTTP/1.1\nHost: c\nX-Host: .*\nX-Url: .*\nX-Content-Type: .*\n",
+        [ALL, ALL],
+        "all; count=8",
+        "",
+    ),
+    row(
+        "FOSHttpCache, xkey",
+        "PURGEKEYS / HTTP/1.1\nHost: c\nxkey-purge: p-1 home\nConnection: Close\n",
+        [&["/", "/a"], &["/", "/a"]],
+        "tags; count=4",
+        "Purged 4 objects, expired 0 objects",
+    ),
+    row(
+        "FOSHttpCache, nginx",
+        "PURGE /purge/a HTTP/1.1\nHost: site.test\nConnection: Close\n",
+        [&["/a"], NONE],
+        "exact; count=1",
+        "",
+    ),
+    row(
+        "FOSHttpCache, Symfony: tags",
+        "PURGETAGS / HTTP/1.1\nHost: c\nX-Cache-Tags: p-1,home\nConnection: Close\n",
+        [&["/", "/a"], &["/", "/a"]],
+        "tags; count=4",
+        "Purged",
+    ),
+    row(
+        "FOSHttpCache, Symfony: clear",
+        "PURGE / HTTP/1.1\nHost: site.test\nClear-Cache: true\n",
+        [ALL, ALL],
+        "all; count=8",
+        "Purged",
+    ),
+    row(
+        "FOSHttpCache, Fastly: tags",
+        "POST /service/abc/purge HTTP/1.1\nHost: api\nFastly-Key: k\nContent-Type: application/json\n\n{\"surrogate_keys\":[\"p-1\",\"home\"]}",
+        [&["/", "/a"], &["/", "/a"]],
+        "tags; count=4",
+        r#"{"status":"ok"}"#,
+    ),
+    row(
+        "FOSHttpCache, Fastly: everything",
+        "POST /service/abc/purge_all HTTP/1.1\nHost: api\nFastly-Key: k\n",
+        [ALL, ALL],
+        "all; count=8",
+        r#"{"status":"ok"}"#,
+    ),
+    row(
+        "FOSHttpCache, Cloudflare: URLs",
+        "POST /client/v4/zones/z1/purge_cache HTTP/1.1\nHost: api\nAuthorization: Bearer t\nContent-Type: application/json\n\n{\"files\":[\"https://site.test/a\",{\"url\":\"http://other.test/\"}]}",
+        [&["/a"], &["/"]],
+        "exact; count=2",
+        r#""success":true"#,
+    ),
+    row(
+        "FOSHttpCache, Cloudflare: tags",
+        "POST /client/v4/zones/z1/purge_cache HTTP/1.1\nHost: api\nAuthorization: Bearer t\n\n{\"tags\":[\"list\"]}",
+        [&["/", "/a", "/a?q=1"], &["/", "/a", "/a?q=1"]],
+        "tags; count=6",
+        r#""id":"z1""#,
+    ),
+    row(
+        "FOSHttpCache, Cloudflare: everything",
+        "POST /client/v4/zones/z1/purge_cache HTTP/1.1\nHost: api\nAuthorization: Bearer t\n\n{\"purge_everything\":true}",
+        [ALL, ALL],
+        "all; count=8",
+        r#""success":true"#,
+    ),
+    row(
+        "Magento: tags",
+        "PURGE / HTTP/1.1\nHost: cache:6081\nX-Magento-Tags-Pattern: ((^|,)p-1(,|$))|((^|,)home(,|$))\n",
+        [&["/", "/a"], &["/", "/a"]],
+        "tags; count=4",
+        r#"{"invalidated":4}"#,
+    ),
+    row(
+        "Magento: everything",
+        "PURGE / HTTP/1.1\nHost: cache:6081\nX-Magento-Tags-Pattern: .*\n",
+        [ALL, ALL],
+        "all; count=8",
+        r#"{"invalidated":8}"#,
+    ),
+    row(
+        "Magento: an expression that is none of a set",
+        "PURGE / HTTP/1.1\nHost: cache:6081\nX-Magento-Tags-Pattern: p-1[0-9]\n",
+        [&["/a?q=1"], &["/a?q=1"]],
+        "wildcard; count=2",
+        r#"{"invalidated":2}"#,
+    ),
+    row(
+        "Drupal: tags",
+        "BAN /tags HTTP/1.1\nHost: 127.0.0.1\nCache-Tags: p-1 home\nAccept-Encoding: gzip\n",
+        [&["/", "/a"], &["/", "/a"]],
+        "tags; count=4",
+        "",
+    ),
+    row(
+        "Drupal: a beginning",
+        "BAN /img/* HTTP/1.1\nHost: site.test\n",
+        [&["/img/x.png"], NONE],
+        "wildcard; count=1",
+        "",
+    ),
+    row(
+        "Drupal: everything",
+        "BAN /site HTTP/1.1\nHost: 127.0.0.1\n",
+        [ALL, ALL],
+        "all; count=8",
+        "",
+    ),
+    row(
+        "Drupal: configured, fields in lower case",
+        "BAN / HTTP/1.1\nhost: 127.0.0.1\ncache-tags: p-1 home\n",
+        [&["/", "/a"], &["/", "/a"]],
+        "tags; count=4",
+        "",
+    ),
+    row(
+        "API Platform, Varnish",
+        "BAN / HTTP/1.1\nHost: c\nApiPlatform-Ban-Regex: (/books/1|p-1)($|\\,)\n",
+        [&["/a", "/img/x.png"], &["/a", "/img/x.png"]],
+        "tags; count=4",
+        "",
+    ),
+    row(
+        "API Platform, xkey; Shopware: tags",
+        "PURGE / HTTP/1.1\nHost: c\nxkey: /books/1 home\n",
+        [&["/", "/img/x.png"], &["/", "/img/x.png"]],
+        "tags; count=4",
+        "Purged 4 objects",
+    ),
+    row(
+        "Shopware: everything",
+        "BAN / HTTP/1.1\nHost: c\n",
+        [ALL, ALL],
+        "all; count=8",
+        "",
+    ),
+    row(
+        "MediaWiki: through a proxy's request",
+        "PURGE http://site.test/a HTTP/1.1\nHost: site.test\nConnection: Keep-Alive\nProxy-Connection: Keep-Alive\n",
+        [&["/a"], NONE],
+        "exact; count=1",
+        "",
+    ),
+    row(
+        "the target's host goes before the field's",
+        "PURGE http://site.test HTTP/1.1\nHost: 127.0.0.1\n",
+        [&["/"], NONE],
+        "exact; count=1",
+        "",
+    ),
+    row(
+        "HTTP/1.0",
+        "PURGE /a HTTP/1.0\nHost: site.test\n",
+        [&["/a"], NONE],
+        "exact; count=1",
+        "",
+    ),
+    row(
+        "HTTP/1.0 by tag, without a host",
+        "PURGE / HTTP/1.0\nxkey: home\n",
+        [&["/"], &["/"]],
+        "tags; count=2",
+        "",
+    ),
+    row(
+        "Wagtail, with the port of the other scheme",
+        "PURGE /a HTTP/1.1\nHost: site.test:443\nUser-Agent: Wagtail-frontendcache/8.0\n",
+        [&["/a"], NONE],
+        "exact; count=1",
+        "",
+    ),
+    row(
+        "nothing of it is stored",
+        "PURGE /nowhere HTTP/1.1\nHost: site.test\n",
+        [NONE, NONE],
+        "exact; count=0",
+        "",
+    ),
+];
+
+#[test]
+fn each_client_works_unmodified() {
+    let (origin, larder) = tagged("purge.get_prefix = \"/purge\"");
+    let mut wrong = Vec::new();
+    for row in ROWS {
+        warm(&larder);
+        let answer = say(&larder, row.message);
+        let found = [gone(&larder, SITE), gone(&larder, OTHER)];
+        let result = answer.joined("cache-purge-result");
+        let fits = answer.status == 200
+            && found == row.gone
+            && result == row.result
+            && answer.text().contains(row.content);
+        if !fits {
+            let Row { client, gone, .. } = row;
+            wrong.push(format!(
+                "{client}: {} {result}, gone {found:?} of {gone:?}, {}",
+                answer.status,
+                answer.text()
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert_eq!(leaked(&origin), NONE);
+    assert_eq!(
+        sample(&larder, "larder_client_purges_total"),
+        ROWS.len() as u64
+    );
+}
+
+#[test]
+fn soft_purges_leave_what_is_stale_to_be_sent() {
+    let (origin, larder) = tagged("");
+    for (client, message, content) in [
+        (
+            "xkey",
+            "PURGEKEYS / HTTP/1.1\nHost: c\nxkey-softpurge: p-1\n",
+            "Purged 0 objects, expired 2 objects",
+        ),
+        (
+            "Fastly",
+            "PURGE /a HTTP/1.1\nHost: site.test\nFastly-Soft-Purge: 1\nFastly-Key: k\n",
+            "ok",
+        ),
+        (
+            "Magento",
+            "PURGE / HTTP/1.1\nHost: c\nX-Magento-Tags-Pattern: (^|,)p-1(,|$)\nX-Magento-Purge-Soft: 1\n",
+            "{\"invalidated\":2}",
+        ),
+    ] {
+        warm(&larder);
+        let before = origin.requests("/a");
+        let answer = say(&larder, message);
+        assert_eq!(answer.status, 200, "{client}");
+        assert!(
+            answer.text().contains(content),
+            "{client}: {}",
+            answer.text()
+        );
+        let stale = larder.get("/a").header("Host", SITE).send();
+        assert!(
+            stale
+                .joined("cache-status")
+                .contains("stale-while-revalidate"),
+            "{client}: {:?}",
+            stale.head
+        );
+        origin.wait_requests("/a", before + 1);
+        wait_until("the refresh is stored", || gone(&larder, SITE).is_empty());
+    }
+}
+
+#[test]
+fn a_refresh_fetches_anew_what_is_stored() {
+    let (origin, larder) = tagged("");
+    for message in [
+        "GET /a HTTP/1.1\nHost: site.test\nX-Refresh: 1\nConnection: Close\n",
+        "GET /a HTTP/1.1\nHost: site.test\nCache-Control: no-cache\nConnection: Close\n",
+        "REFRESH /a HTTP/1.1\nHost: site.test\n",
+    ] {
+        warm(&larder);
+        let before = origin.requests("/a");
+        let answer = say(&larder, message);
+        assert_eq!(answer.status, 200, "{message}");
+        assert_eq!(origin.requests("/a"), before + 1, "{message}");
+        assert_eq!(origin.last("/a").method, "GET", "{message}");
+        let next = larder.get("/a").header("Host", SITE).send();
+        assert_eq!(
+            next.body, answer.body,
+            "what was fetched is stored: {message}"
+        );
+    }
+}
+
+#[test]
+fn who_may_not_is_refused_and_the_origin_never_asked() {
+    let (origin, larder) = tagged(
+        "[purge]\nallow = \"192.0.2.1\"\nget_prefix = \"/purge\"\nsouin = \"/souin\"\nsecret = { header = \"X-Purge-Key\", value = \"correct horse\" }",
+    );
+    warm(&larder);
+    let asked = origin.all().len();
+    for message in [
+        "PURGE /a HTTP/1.1\nHost: site.test\n",
+        "PURGE /a HTTP/1.1\nHost: site.test\nX-Forwarded-For: 192.0.2.1\nForwarded: for=192.0.2.1\n",
+        "PURGE /a HTTP/1.1\nHost: site.test\nX-Purge-Key: correct hors\n",
+        "PURGE http://site.test/a HTTP/1.1\nHost: site.test\n",
+        "BAN / HTTP/1.1\nHost: c\n",
+        "PURGEKEYS / HTTP/1.1\nHost: c\nxkey-purge: home\n",
+        "PURGETAGS / HTTP/1.1\nHost: c\nX-Cache-Tags: home\n",
+        "REFRESH /a HTTP/1.1\nHost: site.test\n",
+        "GET /purge/a HTTP/1.1\nHost: site.test\n",
+        "PURGE /souin/flush HTTP/1.1\nHost: c\n",
+    ] {
+        let answer = say(&larder, message);
+        assert_eq!(answer.status, 405, "{message}");
+        assert!(answer.header("allow").is_some(), "{message}");
+        assert!(answer.header("cache-purge-result").is_none(), "{message}");
+        let refreshed = "GET /a HTTP/1.1\nHost: site.test\nX-Refresh: 1\n";
+        assert_eq!(say(&larder, refreshed).status, 200);
+    }
+    assert_eq!(gone(&larder, SITE), NONE);
+    assert_eq!(origin.all().len(), asked);
+    assert_eq!(sample(&larder, "larder_client_purges_denied_total"), 10);
+
+    for (message, status) in [
+        (
+            "PURGE /a HTTP/1.1\nHost: site.test\nX-Purge-Key: correct horse\n",
+            200,
+        ),
+        (
+            "PURGE /souin/flush HTTP/1.1\nHost: c\nX-Purge-Key: correct horse\n",
+            204,
+        ),
+    ] {
+        warm(&larder);
+        assert_eq!(say(&larder, message).status, status, "{message}");
+        assert!(!gone(&larder, SITE).is_empty(), "{message}");
+    }
+    larder
+        .get("/secret")
+        .header("X-Purge-Key", "correct horse")
+        .send();
+    assert!(
+        origin.last("/secret").header("x-purge-key").is_none(),
+        "the secret stays here"
+    );
+}
+
+#[test]
+fn a_proxy_on_this_machine_asks_for_somebody_else() {
+    let (origin, larder) = tagged("");
+    warm(&larder);
+    for field in [
+        "X-Forwarded-For: 192.0.2.9",
+        "Forwarded: for=192.0.2.9",
+        "Via: 1.1 edge",
+    ] {
+        let answer = say(
+            &larder,
+            &format!("PURGE /a HTTP/1.1\nHost: site.test\n{field}\n"),
+        );
+        assert_eq!(answer.status, 405, "{field}");
+    }
+    assert_eq!(gone(&larder, SITE), NONE);
+    assert_eq!(leaked(&origin), NONE);
+}
+
+#[test]
+fn what_carries_no_mark_or_may_not_purge_is_the_applications() {
+    let (origin, larder) = tagged("purge.allow = []");
+    origin.otherwise(|request| Reply::status(201).body(request.body.clone()));
+    for message in [
+        "POST /service/abc/purge HTTP/1.1\nHost: s\nFastly-Key: k\n\n{\"surrogate_keys\":[\"a\"]}",
+        "POST /client/v4/zones/z/purge_cache HTTP/1.1\nHost: s\nAuthorization: Bearer t\n\n{}",
+        "GET /purge/a HTTP/1.1\nHost: s\n",
+        "GET /purgeall HTTP/1.1\nHost: s\n",
+    ] {
+        let answer = say(&larder, message);
+        let content = message
+            .split_once("\n\n")
+            .map_or("", |(_, content)| content);
+        assert_eq!(
+            (answer.status, answer.text().as_str()),
+            (201, content),
+            "{message}"
+        );
+    }
+    assert_eq!(say(&larder, "PURGE /a HTTP/1.1\nHost: s\n").status, 405);
+}
+
+#[test]
+fn bad_purges_are_told_so_and_nothing_is_purged_in_half() {
+    let (origin, larder) = tagged("purge.souin = \"/souin\"");
+    warm(&larder);
+    let large = format!(
+        "POST /client/v4/zones/z/purge_cache HTTP/1.1\nHost: s\nAuthorization: Bearer t\n\n{{\"tags\":[\"home\",\"{}\"]}}",
+        "x".repeat(300 << 10)
+    );
+    for (message, status, reason) in [
+        (
+            "PURGE / HTTP/1.1\nHost: c\nX-Magento-Tags-Pattern: p-1(\n",
+            400,
+            "regular expression",
+        ),
+        (
+            "PURGE / HTTP/1.1\nHost: c\nX-Magento-Tags-Pattern: (?!p-1).*\n",
+            400,
+            "look-around",
+        ),
+        (
+            "PURGE / HTTP/1.1\nHost: c\nX-Magento-Tags-Pattern: (p{1000}){1000}\n",
+            400,
+            "regular expression",
+        ),
+        (
+            "PURGE / HTTP/1.1\nHost: c\nX-Magento-Tags-Pattern: \n",
+            400,
+            "empty",
+        ),
+        ("PURGE / HTTP/1.1\nHost: c\nX-Pool: a\n", 400, "X-Pool"),
+        ("PURGEKEYS / HTTP/1.1\nHost: c\n", 400, "xkey-purge"),
+        ("PURGETAGS / HTTP/1.1\nHost: c\n", 400, "X-Cache-Tags"),
+        ("PURGE /a HTTP/1.0\n", 400, "Host"),
+        ("PURGE /souin HTTP/1.1\nHost: c\n", 400, "Surrogate-Key"),
+        (
+            "POST /service/abc/purge HTTP/1.1\nHost: s\nFastly-Key: k\n\nnot JSON",
+            400,
+            "not what this API takes",
+        ),
+        (
+            "POST /service/abc/purge HTTP/1.1\nHost: s\nFastly-Key: k\n",
+            400,
+            "not what this API takes",
+        ),
+        (
+            "POST /client/v4/zones/z/purge_cache HTTP/1.1\nHost: s\nAuthorization: Bearer t\n\n{\"tags\":[\"home\"],\"files\":[\"/a\"]}",
+            400,
+            "\"success\":false",
+        ),
+        (
+            "POST /client/v4/zones/z/purge_cache HTTP/1.1\nHost: s\nAuthorization: Bearer t\n\n{\"tags\":[\"home\"],\"files\":[\"http://a b/\"]}",
+            400,
+            "\"success\":false",
+        ),
+        (&large, 413, "\"success\":false"),
+    ] {
+        let answer = say(&larder, message);
+        let start = message.get(..90).unwrap_or(message);
+        assert_eq!(answer.status, status, "{start}: {}", answer.text());
+        assert!(answer.text().contains(reason), "{start}: {}", answer.text());
+        assert!(answer.header("cache-purge-result").is_none(), "{start}");
+    }
+    assert_eq!(gone(&larder, SITE), NONE);
+    assert_eq!(leaked(&origin), NONE);
+}
+
+#[test]
+fn a_miss_can_be_told_as_nginx_does() {
+    for (status, text) in [(404, "404"), (412, "412"), (200, "200")] {
+        let (_origin, larder) = tagged(&format!("purge.miss_status = {text}"));
+        let answer = say(&larder, "PURGE /a HTTP/1.1\nHost: site.test\n");
+        assert_eq!(answer.status, status);
+        warm(&larder);
+        let answer = say(&larder, "PURGE /a HTTP/1.1\nHost: site.test\n");
+        assert_eq!(answer.status, 200);
+    }
+}
+
+#[test]
+fn purges_may_be_pipelined_and_tags_may_be_many() {
+    let (origin, larder) = tagged("");
+    warm(&larder);
+    let mut client = larder.client();
+    let targets = ["/a", "/", "/img/x.png"];
+    let requests = targets.map(|target| {
+        format!("PURGE http://site.test{target} HTTP/1.1\r\nHost: site.test\r\nProxy-Connection: Keep-Alive\r\n\r\n")
+    });
+    client.send(requests.concat());
+    for target in targets {
+        assert_eq!(
+            client.read().joined("cache-purge-result"),
+            "exact; count=1",
+            "{target}"
+        );
+    }
+    assert_eq!(gone(&larder, SITE), ["/", "/a", "/img/x.png"]);
+
+    let tags: Vec<_> = (0..1500)
+        .map(|number| format!("product-{number}"))
+        .collect();
+    let line = format!("{},home", tags.join(","));
+    assert!(line.len() > 16 << 10);
+    let answer = larder
+        .ask("PURGETAGS", "/")
+        .header("X-Cache-Tags", &line)
+        .send();
+    assert_eq!(
+        answer.joined("cache-purge-result"),
+        "tags; count=1",
+        "{}",
+        answer.text()
+    );
+    assert_eq!(leaked(&origin), NONE);
+}
+
+#[test]
+fn tags_speak_to_the_cache_alone_unless_they_are_passed_on() {
+    for (config, seen) in [("", false), ("purge.pass_tags = \"X-Cache-Tags\"", true)] {
+        let (origin, larder) = tagged(config);
+        for _ in 0..2 {
+            let answer = larder.get("/a").header("Host", SITE).send();
+            assert_eq!(answer.header("x-cache-tags").is_some(), seen, "{config}");
+            assert!(answer.header("surrogate-key").is_none(), "{config}");
+        }
+        let capability = origin.last("/a").headers("surrogate-capability").join(", ");
+        assert!(
+            capability.contains("=\"Surrogate/1.0 tags/1\""),
+            "{capability}"
+        );
+    }
+}
+
+#[test]
+fn a_page_that_was_on_its_way_when_it_was_purged_is_not_kept() {
+    for message in [
+        "PURGE /slow HTTP/1.1\nHost: site.test\n",
+        "PURGE / HTTP/1.1\nHost: site.test\nxkey: slow\n",
+        "BAN / HTTP/1.1\nHost: site.test\n",
+    ] {
+        let (origin, larder) = tagged("");
+        let gate = Gate::new();
+        let reply = Reply::ok().cache("max-age=60").header("xkey", "slow");
+        origin.reply("/slow", reply.clone().body("old").hold_head(&gate));
+        let mut client = larder.get("/slow").header("Host", SITE).begin();
+        gate.wait_reached();
+        assert_eq!(say(&larder, message).status, 200);
+        origin.reply("/slow", reply.body("new"));
+        gate.open();
+        assert_eq!(client.read().body, b"old", "it asked before: {message}");
+        let next = larder.get("/slow").header("Host", SITE).send();
+        assert_eq!(next.body, b"new", "{message}");
+    }
+}
+
+#[test]
+fn keys_of_the_site_are_found_however_they_are_made() {
+    let config = "[defaults.key]\nhost = false\nquery = \"q\"\nsort = true";
+    let (_origin, larder) = tagged(config);
+    for message in [
+        "PURGE /a?utm=1&q=1 HTTP/1.1\nHost: site.test\n",
+        "PURGE /%61?q=1 HTTP/1.1\nHost: other.test\n",
+        "PURGE /a* HTTP/1.1\nHost: site.test\n",
+        "BAN / HTTP/1.1\nHost: c\nX-Host: ^site\\.test$\nX-Url: .*\nX-Content-Type: .*\n",
+        "BAN / HTTP/1.1\nHost: c\nX-Host: site\nX-Url: q=1\nX-Content-Type: .*\n",
+    ] {
+        larder.get("/a?q=1").header("Host", SITE).send();
+        say(&larder, message);
+        assert!(gone(&larder, SITE).contains(&"/a?q=1"), "{message}");
+    }
+}
+
+/// Wagtail's own backend, from PyPI (`.ci/tools` installs it).
+#[test]
+fn wagtail_purges_pages() {
+    let python = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../target/python/bin/python"
+    );
+    let (origin, larder) = tagged("");
+    warm(&larder);
+    let testkit::Address::Tcp(address) = larder.address() else {
+        panic!("a TCP address")
+    };
+    let script = format!(
+        "import logging; logging.basicConfig()\n\
+         from wagtail.contrib.frontend_cache.backends.http import HTTPBackend\n\
+         backend = HTTPBackend({{'LOCATION': 'http://{address}/'}})\n\
+         backend.purge_batch(['http://site.test/a', 'https://site.test/a?q=1', 'http://other.test/nowhere'])\n"
+    );
+    let done = std::process::Command::new(python)
+        .args(["-c", &script])
+        .output();
+    let done = done.unwrap_or_else(|error| panic!("{python}: {error}; run .ci/tools"));
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success() && said.is_empty(), "{said}");
+    assert_eq!(gone(&larder, SITE), ["/a", "/a?q=1"]);
+    assert_eq!(gone(&larder, OTHER), NONE);
+    assert_eq!(leaked(&origin), NONE);
+}

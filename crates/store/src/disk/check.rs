@@ -1,0 +1,280 @@
+//! Looking at a directory from outside: `larder disk stat` and `larder disk verify`. Nothing is written.
+
+use super::{
+    OpenError,
+    device::{large_name, segment_name},
+    directory,
+    format::{CHUNK, Entry, FILE_HEAD, FileHead, Kind, RECORD_HEAD, SUM, large_sum},
+    large::file_length,
+    scan::{Seen, entry, scan},
+    segment::{Opened, Segment},
+};
+use crate::codec::Head;
+use std::{
+    collections::HashMap,
+    fs::{self, File},
+    io,
+    os::unix::fs::FileExt,
+    path::{Path, PathBuf},
+};
+
+/// What a directory holds, as its indexes say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stat {
+    /// Whether a process has it.
+    pub is_in_use: bool,
+    /// Segments.
+    pub segments: u64,
+    /// Segments without an index: the one being written, and those a crash left.
+    pub unsealed: u64,
+    /// Records in sealed segments, superseded ones included.
+    pub records: u64,
+    /// Files with a large body each.
+    pub large_files: u64,
+    /// Bytes of segments.
+    pub segment_bytes: u64,
+    /// Bytes of large files.
+    pub large_bytes: u64,
+}
+
+/// What is wrong in one place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The file.
+    pub file: PathBuf,
+    /// Where in it.
+    pub offset: u64,
+    /// What.
+    pub what: What,
+}
+
+/// What is wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// The header of the file.
+    FileHead,
+    /// The index of a sealed segment does not agree with its records, or is damaged.
+    Index,
+    /// A record that its index names is not there, or its head is damaged.
+    Record,
+    /// The bytes of a record's body.
+    Body,
+    /// A chunk of a large file.
+    Chunk,
+    /// A large file that a record names is not there, or is another.
+    Missing,
+    /// The end of a segment that was never sealed was never whole; nothing is lost that could have been found.
+    Torn,
+    /// The file cannot be read.
+    Unreadable,
+}
+
+impl std::fmt::Display for Fault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let what = match self.what {
+            What::FileHead => "not the header of such a file",
+            What::Index => "the index is damaged",
+            What::Record => "no sound record here",
+            What::Body => "the body of a record is damaged",
+            What::Chunk => "a chunk is damaged",
+            What::Missing => "not the file that a record names",
+            What::Torn => "the end was never whole (nothing is lost)",
+            What::Unreadable => "cannot be read",
+        };
+        write!(f, "{} at {}: {what}", self.file.display(), self.offset)
+    }
+}
+
+/// What was verified.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Verified {
+    /// Sound records, superseded ones included.
+    pub records: u64,
+    /// Sound large files.
+    pub large_files: u64,
+    /// Bytes read.
+    pub bytes: u64,
+    /// Faults, without ends that were never whole.
+    pub faults: u64,
+}
+
+/// Says what the directory holds. It may be in use.
+///
+/// # Errors
+/// It cannot be read, or a newer version wrote it.
+pub fn stat(path: &Path) -> Result<Stat, OpenError> {
+    let seed = directory::read_seed(path)?;
+    let listing = directory::list(path)?;
+    let mut stat = Stat {
+        is_in_use: directory::is_in_use(path),
+        large_files: listing.large.len() as u64,
+        large_bytes: listing.large.iter().map(|(_, bytes)| bytes).sum(),
+        ..Stat::default()
+    };
+    for id in listing.segments {
+        let name = path.join(segment_name(id));
+        // One that goes while we look is not there.
+        stat.segment_bytes += fs::metadata(&name).map_or(0, |about| about.len());
+        stat.segments += 1;
+        let opened = Segment::open(&name, id, seed.unwrap_or(0), false);
+        let index = match opened {
+            Ok(Opened::Segment(segment)) => segment.index().ok().flatten(),
+            _ => None,
+        };
+        match index {
+            Some((_, entries)) => stat.records += entries.len() as u64,
+            None => stat.unsealed += 1,
+        }
+    }
+    Ok(stat)
+}
+
+/// Reads every byte of the directory, and tells `see` of each fault. While the directory is in use, what is being written may
+/// look torn, and what goes meanwhile may look missing.
+///
+/// # Errors
+/// It cannot be read at all, or a newer version wrote it.
+pub fn verify(path: &Path, see: &mut dyn FnMut(&Fault)) -> Result<Verified, OpenError> {
+    let seed = directory::read_seed(path)?.unwrap_or(0);
+    let mut listing = directory::list(path)?;
+    listing.segments.sort_unstable();
+    let mut check = Check {
+        path,
+        seed,
+        see,
+        done: Verified::default(),
+        named: HashMap::new(),
+    };
+    for id in listing.segments {
+        let name = path.join(segment_name(id));
+        if check.segment(&name, id).is_err() {
+            check.fault(&name, 0, What::Unreadable);
+        }
+    }
+    let mut named: Vec<_> = std::mem::take(&mut check.named).into_iter().collect();
+    named.sort_unstable();
+    for (id, (nonce, length)) in named {
+        let name = path.join(large_name(id));
+        match check.large(&name, id, nonce, length) {
+            Ok(true) => check.done.large_files += 1,
+            Ok(false) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                check.fault(&name, 0, What::Missing);
+            }
+            Err(_) => check.fault(&name, 0, What::Unreadable),
+        }
+    }
+    Ok(check.done)
+}
+
+struct Check<'a> {
+    path: &'a Path,
+    seed: u64,
+    see: &'a mut dyn FnMut(&Fault),
+    done: Verified,
+    /// Large files that records name: what they drew, and the length of the body.
+    named: HashMap<u64, (u64, u64)>,
+}
+
+impl Check<'_> {
+    fn fault(&mut self, file: &Path, offset: u64, what: What) {
+        if what != What::Torn {
+            self.done.faults += 1;
+        }
+        let file = file.strip_prefix(self.path).unwrap_or(file).to_owned();
+        (self.see)(&Fault { file, offset, what });
+    }
+
+    fn segment(&mut self, name: &Path, id: u32) -> io::Result<()> {
+        let Opened::Segment(segment) = Segment::open(name, id, self.seed, false)? else {
+            self.fault(name, 0, What::FileHead);
+            return Ok(());
+        };
+        let index = segment.index()?;
+        let length = segment.file.metadata()?.len();
+        let end = index.as_ref().map_or(length, |(trailer, _)| trailer.index);
+        let mut entries = Vec::new();
+        let mut faults = Vec::new();
+        let stopped = scan(
+            &segment.file,
+            segment.nonce,
+            FILE_HEAD as u64,
+            end,
+            |at, seen| match seen {
+                Seen::Sound(head, bytes) => {
+                    let own = bytes.get(RECORD_HEAD..head.sums()).unwrap_or_default();
+                    if Head::decode(own).is_err() {
+                        faults.push((at, What::Record));
+                    }
+                    if head.large != 0 {
+                        self.named.insert(head.large, (head.nonce, head.body));
+                    }
+                    entries.push(entry(&head, at));
+                }
+                Seen::BadBody => faults.push((at, What::Body)),
+                Seen::End => {}
+            },
+        )?;
+        self.done.records += entries.len() as u64;
+        self.done.bytes += length;
+        if stopped < end {
+            let what = if index.is_some() {
+                What::Record
+            } else {
+                What::Torn
+            };
+            faults.push((stopped, what));
+        }
+        if let Some((trailer, indexed)) = index
+            && faults.is_empty()
+            && indexed.iter().any(|entry| !is_among(&entries, entry))
+        {
+            faults.push((trailer.index, What::Index));
+        }
+        for (at, what) in faults {
+            self.fault(name, at, what);
+        }
+        Ok(())
+    }
+
+    /// Whether a large file is sound.
+    fn large(&mut self, name: &Path, id: u64, nonce: u64, length: u64) -> io::Result<bool> {
+        let file = File::open(name)?;
+        let mut head = [0; FILE_HEAD];
+        let is_long_enough = file.metadata()?.len() >= file_length(length);
+        if is_long_enough {
+            file.read_exact_at(&mut head, 0)?;
+        }
+        let is_it = |head: &FileHead| {
+            (head.kind, head.id, head.nonce) == (Kind::Large, id, nonce)
+                && head.directory == self.seed
+        };
+        if !FileHead::read(&head).is_some_and(|head| is_it(&head)) {
+            self.fault(name, 0, What::Missing);
+            return Ok(false);
+        }
+        let (mut at, mut left, mut is_sound) = (FILE_HEAD as u64, length, true);
+        let mut chunk = Vec::new();
+        for number in 0..length.div_ceil(CHUNK as u64) {
+            chunk.resize(SUM + left.min(CHUNK as u64) as usize, 0);
+            file.read_exact_at(&mut chunk, at)?;
+            let same = chunk
+                .split_first_chunk::<SUM>()
+                .is_some_and(|(sum, bytes)| large_sum(bytes, nonce, number) == *sum);
+            if !same {
+                self.fault(name, at, What::Chunk);
+                is_sound = false;
+            }
+            self.done.bytes += chunk.len() as u64;
+            at += chunk.len() as u64;
+            left -= left.min(CHUNK as u64);
+        }
+        Ok(is_sound)
+    }
+}
+
+/// Whether `entry` is among `all`, which are in the order of their places.
+fn is_among(all: &[Entry], entry: &Entry) -> bool {
+    let at = all.binary_search_by_key(&entry.unit, |held| held.unit);
+    at.ok().and_then(|at| all.get(at)) == Some(entry)
+}

@@ -1,0 +1,130 @@
+//! Large files: those that are open, and which records name which.
+
+use super::{index::Place, large::Large};
+use std::{
+    collections::{BTreeMap, HashMap, VecDeque},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+/// At most so many stay open that nobody reads.
+const MOST_OPEN: usize = 256;
+
+/// Large files that were asked for lately.
+#[derive(Debug, Default)]
+pub(super) struct OpenFiles(Mutex<Open>);
+
+#[derive(Debug, Default)]
+struct Open {
+    files: HashMap<u64, Arc<Large>>,
+    order: VecDeque<u64>,
+}
+
+impl OpenFiles {
+    pub fn get(&self, id: u64) -> Option<Arc<Large>> {
+        self.lock().files.get(&id).cloned()
+    }
+
+    /// Keeps `large` open. Returns the one that is kept, which another may have opened before.
+    pub fn put(&self, large: Arc<Large>) -> Arc<Large> {
+        let mut open = self.lock();
+        if let Some(kept) = open.files.get(&large.id) {
+            return kept.clone();
+        }
+        if open.order.len() >= MOST_OPEN
+            && let Some(oldest) = open.order.pop_front()
+        {
+            open.files.remove(&oldest);
+        }
+        open.order.push_back(large.id);
+        open.files.insert(large.id, large.clone());
+        large
+    }
+
+    pub fn remove(&self, id: u64) {
+        let mut open = self.lock();
+        open.files.remove(&id);
+        open.order.retain(|other| *other != id);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Open> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A large file as the books have it.
+#[derive(Debug, Default)]
+struct Account {
+    bytes: u64,
+    /// Records that name it.
+    names: u32,
+}
+
+/// Which large files there are, and which records name them. The keeper's own.
+#[derive(Debug, Default)]
+pub(super) struct Ledger {
+    files: HashMap<u64, Account>,
+    /// The file and the hash of the key.
+    names: BTreeMap<Place, (u64, u64)>,
+}
+
+impl Ledger {
+    /// A file has grown by `bytes`, or was found.
+    pub fn grow(&mut self, id: u64, bytes: u64) {
+        self.files.entry(id).or_default().bytes += bytes;
+    }
+
+    /// Whether the file is there.
+    pub fn has(&self, id: u64) -> bool {
+        self.files.contains_key(&id)
+    }
+
+    /// The record at `place` names the file.
+    pub fn name(&mut self, place: Place, id: u64, key: u64) {
+        if self.names.insert(place, (id, key)).is_none() {
+            self.files.entry(id).or_default().names += 1;
+        }
+    }
+
+    /// The record at `place` is gone. The file that nothing names any more, and its bytes.
+    pub fn unname(&mut self, place: Place) -> Option<(u64, u64)> {
+        let (id, _) = self.names.remove(&place)?;
+        let account = self.files.get_mut(&id)?;
+        account.names = account.names.saturating_sub(1);
+        if account.names > 0 {
+            return None;
+        }
+        self.files.remove(&id).map(|account| (id, account.bytes))
+    }
+
+    /// The bytes of a file that nothing names, which is forgotten.
+    pub fn drop_unnamed(&mut self, id: u64) -> Option<u64> {
+        let is_unnamed = self.files.get(&id).is_some_and(|file| file.names == 0);
+        let account = is_unnamed.then(|| self.files.remove(&id)).flatten();
+        account.map(|account| account.bytes)
+    }
+
+    /// Files below `first` that nothing names.
+    pub fn unnamed_before(&self, first: u64) -> Vec<u64> {
+        let all = self.files.iter();
+        let unnamed = all.filter(|(id, file)| **id < first && file.names == 0);
+        unnamed.map(|(id, _)| *id).collect()
+    }
+
+    /// Records of `segment` that name files, the oldest first, with the hashes of their keys.
+    pub fn of_segment(&self, segment: u32) -> Vec<(Place, u64)> {
+        let range = Place::new(segment, 0)..=Place::new(segment, u32::MAX);
+        let all = self.names.range(range);
+        all.map(|(place, (_, key))| (*place, *key)).collect()
+    }
+
+    /// Records that name the file, with the hashes of their keys.
+    pub fn naming(&self, id: u64) -> Vec<(Place, u64)> {
+        let all = self.names.iter().filter(|(_, (file, _))| *file == id);
+        all.map(|(place, (_, key))| (*place, *key)).collect()
+    }
+
+    /// How many files there are.
+    pub fn count(&self) -> u64 {
+        self.files.len() as u64
+    }
+}

@@ -1,0 +1,207 @@
+//! Whether the tier works, what it has to say of that, and its counters.
+
+use std::{
+    collections::VecDeque,
+    fmt, io,
+    path::{Path, PathBuf},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    },
+    time::{Duration, Instant},
+};
+
+/// How long the tier leaves the device alone after it has failed.
+const REST: Duration = Duration::from_secs(10);
+/// So many failed reads in a row, and the device is left alone.
+const PATIENCE: u64 = 8;
+/// At most so many events wait to be told.
+const MOST_EVENTS: usize = 64;
+
+/// What the tier was doing when it failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doing {
+    /// Reading a stored response.
+    Reading,
+    /// Writing one, or making room for it.
+    Writing,
+}
+
+/// Something that the operator should know. Its text is one line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The index is whole.
+    Loaded {
+        /// Stored responses found.
+        records: u64,
+        /// Since the tier was opened.
+        took: Duration,
+    },
+    /// The device failed. The tier is left alone for a while; the cache goes on without it.
+    Failed {
+        /// What failed.
+        doing: Doing,
+        /// Where.
+        file: PathBuf,
+        /// What the operating system says.
+        error: String,
+    },
+    /// It works again.
+    Mended(Doing),
+    /// Bytes are not what was written. They were not given out, and are forgotten.
+    Damaged {
+        /// Where.
+        file: PathBuf,
+        /// Where the record or chunk begins.
+        offset: u64,
+    },
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let doing = |doing: &Doing| match doing {
+            Doing::Reading => "reading",
+            Doing::Writing => "writing",
+        };
+        match self {
+            Self::Loaded { records, took } => {
+                write!(
+                    f,
+                    "disk tier loaded: {records} stored responses in {took:.1?}"
+                )
+            }
+            Self::Failed {
+                doing: what,
+                file,
+                error,
+            } => write!(
+                f,
+                "disk tier out of order for {REST:?}: {} {}: {error}",
+                doing(what),
+                file.display()
+            ),
+            Self::Mended(what) => write!(f, "disk tier in order again: {}", doing(what)),
+            Self::Damaged { file, offset } => write!(
+                f,
+                "disk tier: damaged bytes forgotten: {} at {offset}",
+                file.display()
+            ),
+        }
+    }
+}
+
+/// Counters of the tier.
+#[derive(Debug, Default)]
+pub(super) struct Counts {
+    pub hits: AtomicU64,
+    pub misses: AtomicU64,
+    pub writes: AtomicU64,
+    pub bytes_written: AtomicU64,
+    pub refused: AtomicU64,
+    pub errors: AtomicU64,
+    pub damaged: AtomicU64,
+    pub evicted: AtomicU64,
+    pub forwarded: AtomicU64,
+}
+
+/// Adds one.
+pub(super) fn count(counter: &AtomicU64) {
+    counter.fetch_add(1, Relaxed);
+}
+
+/// Whether one direction works.
+#[derive(Debug, Default)]
+struct Line {
+    /// Milliseconds since the tier was opened at which it is tried again.
+    rests_until: AtomicU64,
+    is_failing: AtomicBool,
+    in_a_row: AtomicU64,
+}
+
+/// The tier's health.
+#[derive(Debug)]
+pub(super) struct Health {
+    since: Instant,
+    reading: Line,
+    writing: Line,
+    events: Mutex<VecDeque<Event>>,
+}
+
+impl Health {
+    pub fn new() -> Self {
+        Self {
+            since: Instant::now(),
+            reading: Line::default(),
+            writing: Line::default(),
+            events: Mutex::default(),
+        }
+    }
+
+    /// Since the tier was opened.
+    pub fn age(&self) -> Duration {
+        self.since.elapsed()
+    }
+
+    /// Whether the device may be asked.
+    pub fn may(&self, doing: Doing) -> bool {
+        let line = self.line(doing);
+        // No clock on the path of a hit while all is well.
+        !line.is_failing.load(Relaxed)
+            || self.age().as_millis() as u64 >= line.rests_until.load(Relaxed)
+    }
+
+    /// Whether it failed and has not been seen to work since.
+    pub fn is_failing(&self, doing: Doing) -> bool {
+        self.line(doing).is_failing.load(Relaxed)
+    }
+
+    /// It worked.
+    pub fn worked(&self, doing: Doing) {
+        let line = self.line(doing);
+        if line.in_a_row.load(Relaxed) != 0 {
+            line.in_a_row.store(0, Relaxed);
+            if line.is_failing.swap(false, Relaxed) {
+                self.tell(Event::Mended(doing));
+            }
+        }
+    }
+
+    /// It failed. One failed read may be one bad sector; one failed write is enough.
+    pub fn failed(&self, doing: Doing, file: &Path, error: &io::Error) {
+        let line = self.line(doing);
+        let in_a_row = line.in_a_row.fetch_add(1, Relaxed) + 1;
+        if doing == Doing::Reading && in_a_row < PATIENCE {
+            return;
+        }
+        let until = self.age().saturating_add(REST).as_millis() as u64;
+        line.rests_until.store(until, Relaxed);
+        if !line.is_failing.swap(true, Relaxed) {
+            self.tell(Event::Failed {
+                doing,
+                file: file.to_owned(),
+                error: error.to_string(),
+            });
+        }
+    }
+
+    /// Has `event` told, unless too many wait.
+    pub fn tell(&self, event: Event) {
+        let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+        if events.len() < MOST_EVENTS {
+            events.push_back(event);
+        }
+    }
+
+    /// What is to be told.
+    pub fn take(&self) -> Vec<Event> {
+        let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+        events.drain(..).collect()
+    }
+
+    fn line(&self, doing: Doing) -> &Line {
+        match doing {
+            Doing::Reading => &self.reading,
+            Doing::Writing => &self.writing,
+        }
+    }
+}

@@ -1,0 +1,519 @@
+//! The one thread that writes segments, and makes room.
+
+use super::{
+    Doing, Shared,
+    files::Ledger,
+    format::{ENTRY, Entry, FILE_HEAD, MOST_HEAD, RecordHead, TRAILER},
+    health::count,
+    index::{NO_VARIANT, Place, Spot},
+    large::Large,
+    ondisk::OnDisk,
+    queue::{Offer, Task},
+    record::place,
+    segment::Segment,
+};
+use crate::{Body, Piece, Stored, Variant, codec, purge::Standing};
+use bytes::Bytes;
+use std::{
+    fs,
+    io::{self, Error, ErrorKind},
+    os::unix::fs::FileExt,
+    sync::{Arc, atomic::Ordering::Relaxed},
+};
+use xxhash_rust::xxh3::Xxh3;
+
+/// A segment holds no more records than this: their index is kept until it is sealed.
+const MOST_RECORDS: usize = 1 << 16;
+
+/// The segment that records are appended to.
+struct Open {
+    segment: Arc<Segment>,
+    /// Where the next record begins.
+    at: u64,
+    entries: Vec<Entry>,
+}
+
+/// The thread's own state.
+pub(super) struct Keeper {
+    pub shared: Arc<Shared>,
+    open: Option<Open>,
+    /// The number of the next segment.
+    next: u32,
+    /// Bytes of all files.
+    pub total: u64,
+    pub ledger: Ledger,
+}
+
+/// What a record is to hold.
+enum Content {
+    /// The body itself.
+    Inline(Vec<u8>),
+    /// The name of the file with the body.
+    Large(Arc<Large>, u64),
+}
+
+/// A record of what goes, to be written again.
+type Again = (Box<[u8]>, Stored);
+
+/// Why a record was not written.
+enum Refused {
+    /// It is not worth it, or there is no room; nothing is wrong.
+    Unfit,
+    /// The device failed.
+    Failed(Error),
+}
+
+impl From<Error> for Refused {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl Keeper {
+    pub fn new(shared: Arc<Shared>) -> Self {
+        Self {
+            open: None,
+            next: shared.first_segment,
+            total: 0,
+            ledger: Ledger::default(),
+            shared,
+        }
+    }
+
+    /// A large file was found.
+    pub fn found_large(&mut self, id: u64, bytes: u64) {
+        self.ledger.grow(id, bytes);
+        self.total += bytes;
+    }
+
+    /// Loads what is in `segments`, then does what is asked for until the tier is closed.
+    pub fn run(mut self, segments: Vec<u32>) {
+        self.load(segments);
+        while let Some(task) = self.shared.device.queue.next() {
+            self.act(task);
+            self.shared.total.store(self.total, Relaxed);
+            self.shared.large.store(self.ledger.count(), Relaxed);
+        }
+        // Sealed, its index need not be made out again; where that fails, it will be.
+        let _ = self.seal();
+    }
+
+    fn act(&mut self, task: Task) {
+        match task {
+            Task::Store(offer) => self.store(offer),
+            Task::Damaged(key, place) => {
+                if let Some(spot) = self.shared.index.at(key, place) {
+                    self.shared.forget(spot);
+                }
+            }
+            Task::LargeDamaged(id) => {
+                self.shared.open_files.remove(id);
+                for (place, key) in self.ledger.naming(id) {
+                    self.shared.index.remove(key, place);
+                    self.unname(place);
+                }
+            }
+            Task::Forgotten(place) => self.unname(place),
+            Task::Room(id, bytes, answer) => {
+                let has_room = self.make_room(bytes);
+                if has_room {
+                    self.ledger.grow(id, bytes);
+                    self.total += bytes;
+                }
+                // Who asked may have gone with the tier.
+                let _ = answer.send(has_room);
+            }
+            Task::Whole => self.shared.device.queue.resume(),
+            Task::Unnamed(id) => {
+                if let Some(bytes) = self.ledger.drop_unnamed(id) {
+                    self.remove_large(id, bytes);
+                }
+            }
+            Task::Flush(answer) => {
+                let _ = answer.send(());
+            }
+        }
+    }
+
+    fn store(&mut self, offer: Offer) {
+        if let Body::Disk(bytes) = &offer.stored.body
+            && let Some(large) = bytes.whole_file()
+            && !large.is_whole()
+            && !large.is_failed()
+        {
+            self.shared.device.queue.postpone(offer);
+            return;
+        }
+        match self.write(&offer) {
+            Ok(()) => {
+                count(&self.shared.device.counts.writes);
+                self.shared.device.health.worked(Doing::Writing);
+            }
+            Err(Refused::Unfit) => count(&self.shared.device.counts.refused),
+            Err(Refused::Failed(error)) => {
+                count(&self.shared.device.counts.refused);
+                self.failed(&error);
+            }
+        }
+    }
+
+    /// Counts a failed write. Where the device is full, the oldest goes, so that there is room when it is tried again.
+    fn failed(&mut self, error: &Error) {
+        let path = &self.shared.device.path;
+        self.shared.device.failed(Doing::Writing, path, error);
+        if error.kind() == ErrorKind::StorageFull {
+            self.evict(false);
+        }
+    }
+
+    fn write(&mut self, offer: &Offer) -> Result<(), Refused> {
+        let Offer { key, stored } = offer;
+        if self.shared.log.standing(key, stored) == Standing::Gone {
+            return Err(Refused::Unfit);
+        }
+        let content = self.content(stored)?;
+        self.append(key, stored, &content, false)
+    }
+
+    /// What the record of `stored` is to hold; a large body that is not in a file yet is written to one.
+    fn content(&mut self, stored: &Stored) -> Result<Content, Refused> {
+        if let Body::Disk(bytes) = &stored.body
+            && let Some(large) = bytes.whole_file()
+            && Arc::ptr_eq(&large.device, &self.shared.device)
+        {
+            let is_there = large.is_whole() && self.ledger.has(large.id);
+            return is_there
+                .then(|| Content::Large(large.clone(), bytes.len()))
+                .ok_or(Refused::Unfit);
+        }
+        let pieces = pieces(&stored.body).ok_or(Refused::Unfit)?;
+        let length = pieces.iter().map(Piece::len).sum();
+        if length > self.shared.most_inline {
+            let large = self.write_large(pieces, length)?;
+            return Ok(Content::Large(large, length));
+        }
+        let mut body = Vec::with_capacity(length as usize);
+        for piece in pieces {
+            read_piece(&piece, |bytes| body.extend_from_slice(&bytes))?;
+        }
+        Ok(Content::Inline(body))
+    }
+
+    /// Writes a large body to a file of its own.
+    fn write_large(&mut self, pieces: Vec<Piece>, length: u64) -> Result<Arc<Large>, Refused> {
+        let bytes = super::large::file_length(length);
+        if length > self.shared.most_large || !self.make_room(bytes) {
+            return Err(Refused::Unfit);
+        }
+        let large = Arc::new(self.shared.new_large());
+        self.ledger.grow(large.id, bytes);
+        self.total += bytes;
+        let mut chunks = large.straight(bytes);
+        let mut written = Ok(());
+        for piece in pieces {
+            let read = read_piece(&piece, |bytes| {
+                if written.is_ok() {
+                    written = chunks.push(&bytes);
+                }
+            });
+            read?;
+        }
+        written?;
+        chunks.finish()?;
+        Ok(large)
+    }
+
+    /// Appends a record to the open segment. `forward`: it is one from a segment that goes, for which no other goes.
+    fn append(
+        &mut self,
+        key: &[u8],
+        stored: &Stored,
+        content: &Content,
+        forward: bool,
+    ) -> Result<(), Refused> {
+        let head = codec::encode(key, stored).ok_or(Refused::Unfit)?;
+        let (body, large): (&[u8], _) = match content {
+            Content::Inline(body) => (body, None),
+            Content::Large(large, length) => (&[], Some((large, *length))),
+        };
+        let record = RecordHead {
+            head: head.len() as u32,
+            body: large.map_or(body.len() as u64, |(_, length)| length),
+            key: self.shared.hash(key),
+            variant: variant_hash(stored.variant.as_deref()),
+            large: large.map_or(0, |(large, _)| large.id),
+            nonce: large.map_or(0, |(large, _)| large.nonce),
+            checked: stored.checked(),
+        };
+        let size = record.size();
+        let needed = size + (ENTRY + FILE_HEAD + TRAILER) as u64;
+        let has_room = if forward {
+            self.total + needed <= self.shared.size
+        } else {
+            self.make_room(needed)
+        };
+        let is_there = large.is_none_or(|(large, _)| self.ledger.has(large.id));
+        let fits = head.len() <= MOST_HEAD && needed <= self.shared.segment_size;
+        if !(fits && has_room && is_there) {
+            return Err(Refused::Unfit);
+        }
+        let open = self.open_for(size)?;
+        let bytes = record.record(&head, body, open.segment.nonce, open.at);
+        open.segment.file.write_all_at(&bytes, open.at)?;
+        let place = place(open.segment.id, open.at);
+        open.segment.note(record.checked);
+        open.entries.push(Entry {
+            key: record.key,
+            large: record.large,
+            unit: (open.at / super::format::ALIGN) as u32,
+            size: size as u32,
+            variant: record.variant,
+        });
+        open.at += size;
+        open.segment.bytes.fetch_add(size + ENTRY as u64, Relaxed);
+        self.total += size + ENTRY as u64;
+        let counts = &self.shared.device.counts;
+        counts.bytes_written.fetch_add(size, Relaxed);
+        if forward {
+            count(&counts.forwarded);
+        }
+        if let Some((large, _)) = large {
+            large.name();
+            self.ledger.name(place, large.id, record.key);
+            self.shared.open_files.put(large.clone());
+        }
+        let spot = Spot::new(
+            record.key,
+            place,
+            record.variant,
+            size as u32,
+            large.is_some(),
+        );
+        self.enter(spot);
+        Ok(())
+    }
+
+    /// Adds a record to the index; what it supersedes is forgotten.
+    pub fn enter(&mut self, spot: Spot) {
+        for gone in self.shared.index.insert(spot) {
+            if gone.is_large() {
+                self.unname(gone.place);
+            }
+        }
+    }
+
+    /// A segment with room for `size` bytes.
+    fn open_for(&mut self, size: u64) -> io::Result<&mut Open> {
+        let limit = self.shared.segment_size;
+        let is_full = self.open.as_ref().is_some_and(|open| {
+            let index = (open.entries.len() + 1) * ENTRY + TRAILER;
+            open.at + size + index as u64 > limit || open.entries.len() >= MOST_RECORDS
+        });
+        if is_full {
+            self.seal()?;
+        }
+        if self.open.is_none() {
+            let open = self.create()?;
+            return Ok(self.open.insert(open));
+        }
+        self.open
+            .as_mut()
+            .ok_or_else(|| ErrorKind::Unsupported.into())
+    }
+
+    fn create(&mut self) -> io::Result<Open> {
+        let id = self.next;
+        let device = &self.shared.device;
+        let path = device.segment_path(id);
+        // Whoever removed the directory gets it back.
+        let _ = fs::create_dir(&device.path);
+        let segment = Segment::create(&path, id, device.seed)?;
+        self.next += 1;
+        let segment = Arc::new(segment);
+        // Room for what sealing adds is taken at once.
+        let bytes = (FILE_HEAD + TRAILER) as u64;
+        segment.bytes.store(bytes, Relaxed);
+        self.total += bytes;
+        self.shared.segments_mut().insert(id, segment.clone());
+        let _ = fs::File::open(&device.path).and_then(|directory| directory.sync_all());
+        Ok(Open {
+            segment,
+            at: FILE_HEAD as u64,
+            entries: Vec::new(),
+        })
+    }
+
+    /// Seals the open segment. Where that fails, it stays as it is and is read through when it is loaded.
+    fn seal(&mut self) -> io::Result<()> {
+        let Some(open) = self.open.take() else {
+            return Ok(());
+        };
+        let length = open.segment.seal(&open.entries, open.at)?;
+        let counted = open.segment.bytes.swap(length, Relaxed);
+        self.total = (self.total + length).saturating_sub(counted);
+        Ok(())
+    }
+
+    /// Has the oldest go until there is room for `bytes`.
+    pub fn make_room(&mut self, bytes: u64) -> bool {
+        let mut chances = self.shared.segments().len() as u64 + self.ledger.count();
+        while self.total.saturating_add(bytes) > self.shared.size {
+            if !self.evict(chances > 0) {
+                return false;
+            }
+            chances = chances.saturating_sub(1);
+        }
+        true
+    }
+
+    /// The oldest goes: a large file that the oldest segment names, or else that segment. With `chance`, what of it was asked
+    /// for since it was written is written again: heads of large files, and a quarter of the segment's bytes.
+    fn evict(&mut self, chance: bool) -> bool {
+        let oldest = self.shared.segments().values().next().cloned();
+        let Some(segment) = oldest else {
+            return false;
+        };
+        let named = self.ledger.of_segment(segment.id);
+        let deserves = |(place, key): &(Place, u64)| {
+            let spot = self.shared.index.at(*key, *place);
+            chance && spot.is_some_and(|spot| spot.is_used())
+        };
+        // Each large file by itself: with the segment, all would go at once.
+        if let Some((place, key)) = named.iter().find(|named| !deserves(named)) {
+            self.shared.index.remove(*key, *place);
+            self.unname(*place);
+            count(&self.shared.device.counts.evicted);
+            return true;
+        }
+        self.evict_segment(&segment, chance);
+        for (place, _) in named {
+            self.unname(place);
+        }
+        true
+    }
+
+    fn evict_segment(&mut self, segment: &Segment, chance: bool) {
+        if self
+            .open
+            .as_ref()
+            .is_some_and(|open| open.segment.id == segment.id)
+            && let Err(error) = self.seal()
+        {
+            self.failed_again(&error);
+        }
+        let entries = segment.index().ok().flatten().map(|(_, entries)| entries);
+        let again = entries.map(|entries| self.leave(segment, &entries, chance));
+        if again.is_none() {
+            self.shared.index.remove_segment(segment.id);
+        }
+        self.remove_segment(segment);
+        for again in again.into_iter().flatten() {
+            self.write_again(&again);
+        }
+    }
+
+    /// What is at `spot`, unless a purge covers it.
+    fn worth_keeping(&self, spot: Spot) -> Option<Again> {
+        let again = self.shared.reread(spot).ok()?;
+        let standing = self.shared.log.standing(&again.0, &again.1);
+        (standing != Standing::Gone).then_some(again)
+    }
+
+    fn write_again(&mut self, (key, stored): &Again) {
+        let written = self
+            .content(stored)
+            .and_then(|content| self.append(key, stored, &content, true));
+        if let Err(Refused::Failed(error)) = written {
+            self.failed_again(&error);
+        }
+    }
+
+    fn failed_again(&self, error: &Error) {
+        let path = &self.shared.device.path;
+        self.shared.device.failed(Doing::Writing, path, error);
+    }
+
+    /// Takes the records of `segment` out of the index; those that deserve it are read to be written again.
+    fn leave(&mut self, segment: &Segment, entries: &[Entry], chance: bool) -> Vec<Again> {
+        let mut left = segment.bytes.load(Relaxed) / 4;
+        let mut again = Vec::new();
+        for entry in entries {
+            let at = Place::new(segment.id, entry.unit);
+            let Some(spot) = self.shared.index.at(entry.key, at) else {
+                continue;
+            };
+            let size = if spot.is_large() {
+                0
+            } else {
+                spot.size() as u64
+            };
+            let deserves = chance && spot.is_used() && size <= left;
+            if let Some(found) = deserves.then(|| self.worth_keeping(spot)).flatten() {
+                left -= size;
+                again.push(found);
+            } else {
+                count(&self.shared.device.counts.evicted);
+            }
+            self.shared.index.remove(spot.key, spot.place);
+        }
+        again
+    }
+
+    fn remove_segment(&mut self, segment: &Segment) {
+        self.shared.segments_mut().remove(&segment.id);
+        // A file that somebody else removed is gone as well.
+        let _ = fs::remove_file(self.shared.device.segment_path(segment.id));
+        self.total = self.total.saturating_sub(segment.bytes.load(Relaxed));
+    }
+
+    fn unname(&mut self, place: Place) {
+        if let Some((id, bytes)) = self.ledger.unname(place) {
+            self.remove_large(id, bytes);
+        }
+    }
+
+    pub fn remove_large(&mut self, id: u64, bytes: u64) {
+        self.shared.open_files.remove(id);
+        let _ = fs::remove_file(self.shared.device.large_path(id));
+        self.total = self.total.saturating_sub(bytes);
+    }
+}
+
+/// The bytes that lie beside a head, in order; `None` while they are on their way.
+pub(super) fn pieces(body: &Body) -> Option<Vec<Piece>> {
+    match body {
+        Body::Whole(bytes) => Some(vec![bytes.clone().into()]),
+        Body::Chunks(chunks) => Some(chunks.iter().cloned().map(Piece::from).collect()),
+        Body::Disk(bytes) => Some(vec![bytes.clone().into()]),
+        Body::Parts(parts) => {
+            let all = parts.pieces().iter();
+            Some(all.map(|(_, piece)| piece.clone()).collect())
+        }
+        Body::Filling(_) => None,
+    }
+}
+
+/// Reads a piece, wherever it lies.
+fn read_piece(piece: &Piece, mut see: impl FnMut(Bytes)) -> Result<(), Refused> {
+    match piece {
+        Piece::Memory(bytes) => {
+            see(bytes.clone());
+            Ok(())
+        }
+        Piece::Disk(bytes) => OnDisk::read_all(bytes, see).map_err(|_| Refused::Unfit),
+    }
+}
+
+/// What tells variants of a key apart.
+fn variant_hash(variant: Option<&Variant>) -> u32 {
+    let Some(variant) = variant else {
+        return NO_VARIANT;
+    };
+    let mut hash = Xxh3::new();
+    for name in &variant.nominated {
+        hash.update(name.as_str().as_bytes());
+        hash.update(b"\n");
+    }
+    hash.update(&variant.key);
+    (hash.digest() as u32).max(NO_VARIANT + 1)
+}

@@ -1,0 +1,432 @@
+//! Large bodies: a file each, in chunks that can be read and verified alone.
+
+use super::{
+    Failed,
+    device::{Device, Manner, Missed},
+    format::{CHUNK, FILE_HEAD, FileHead, Kind, SUM, large_sum},
+    health::Doing,
+    ondisk::OnDisk,
+    queue::Task,
+};
+use bytes::Bytes;
+use std::{
+    collections::VecDeque,
+    fs::{File, OpenOptions},
+    io,
+    os::unix::fs::FileExt,
+    sync::{
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        atomic::{
+            AtomicBool, AtomicU64,
+            Ordering::{Acquire, Relaxed, Release},
+        },
+        mpsc::sync_channel,
+    },
+    task::{Context, Poll, Waker},
+};
+
+/// At most so many bytes wait to be written, beside the piece that was pushed last.
+const MOST_WAITING: usize = 1 << 20;
+
+/// Room for so much is asked for at a time.
+const ROOM: u64 = 8 << 20;
+
+/// Bytes of the file that holds `length` bytes of body.
+pub(super) fn file_length(length: u64) -> u64 {
+    let sums = length.div_ceil(CHUNK as u64).saturating_mul(SUM as u64);
+    length.saturating_add(sums).saturating_add(FILE_HEAD as u64)
+}
+
+/// What is still to be written.
+#[derive(Debug, Default)]
+struct Tail {
+    pieces: VecDeque<Bytes>,
+    bytes: usize,
+    /// No more pieces come: what is left is the last chunk.
+    is_last: bool,
+    /// A thread writes.
+    is_busy: bool,
+    /// Bytes of the file there is room for.
+    room: u64,
+    /// Those who wait for room in `pieces`, or for bytes to be readable.
+    wakers: Vec<Waker>,
+}
+
+/// A large file: being written, or whole.
+#[derive(Debug)]
+pub(super) struct Large {
+    pub id: u64,
+    pub nonce: u64,
+    pub device: Arc<Device>,
+    file: OnceLock<File>,
+    /// Bytes of the body that can be read.
+    readable: AtomicU64,
+    is_failed: AtomicBool,
+    is_whole: AtomicBool,
+    /// Whether a record names it.
+    is_named: AtomicBool,
+    tail: Mutex<Tail>,
+}
+
+impl Large {
+    /// One that is to be written.
+    pub fn new(id: u64, nonce: u64, device: Arc<Device>) -> Self {
+        Self {
+            id,
+            nonce,
+            device,
+            file: OnceLock::new(),
+            readable: AtomicU64::new(0),
+            is_failed: AtomicBool::new(false),
+            is_whole: AtomicBool::new(false),
+            is_named: AtomicBool::new(false),
+            tail: Mutex::default(),
+        }
+    }
+
+    /// One that a record names, with a body of `length` bytes.
+    pub fn open(id: u64, nonce: u64, length: u64, device: Arc<Device>) -> io::Result<Self> {
+        let file = File::open(device.large_path(id))?;
+        let large = Self::new(id, nonce, device);
+        let _ = large.file.set(file);
+        large.readable.store(length, Relaxed);
+        large.is_whole.store(true, Relaxed);
+        large.is_named.store(true, Relaxed);
+        Ok(large)
+    }
+
+    /// Bytes of the body that can be read.
+    pub fn readable(&self) -> u64 {
+        self.readable.load(Acquire)
+    }
+
+    /// Whether all of it is written.
+    pub fn is_whole(&self) -> bool {
+        self.is_whole.load(Acquire)
+    }
+
+    /// Whether it will never be whole.
+    pub fn is_failed(&self) -> bool {
+        self.is_failed.load(Acquire)
+    }
+
+    /// A record names it: the file stays when nobody reads it any more.
+    pub fn name(&self) {
+        self.is_named.store(true, Relaxed);
+    }
+
+    /// Whether the chunk that ends at `end` can be read; `context` is woken when that may have changed.
+    pub fn poll_readable(&self, end: u64, context: &mut Context<'_>) -> Poll<Result<(), Failed>> {
+        if self.readable() >= end {
+            return Poll::Ready(Ok(()));
+        }
+        let mut tail = self.tail();
+        if self.readable() >= end {
+            return Poll::Ready(Ok(()));
+        }
+        if self.is_failed() {
+            return Poll::Ready(Err(Failed));
+        }
+        tail.wakers.push(context.waker().clone());
+        Poll::Pending
+    }
+
+    /// Reads chunk `number`, of `length` bytes, into `into`, which it fills.
+    pub fn read(&self, number: u64, into: &mut [u8], manner: Manner) -> Result<(), Missed> {
+        let Some(file) = self.file.get() else {
+            return Err(Missed::Waits);
+        };
+        let offset = FILE_HEAD as u64 + number * (CHUNK + SUM) as u64;
+        let path = || self.device.large_path(self.id);
+        self.device.read(file, into, offset, manner, path)?;
+        let is_sound = into
+            .split_first_chunk::<SUM>()
+            .is_some_and(|(sum, chunk)| large_sum(chunk, self.nonce, number) == *sum);
+        if is_sound {
+            return Ok(());
+        }
+        self.device.damaged(path(), offset);
+        self.device.tell_keeper(Task::LargeDamaged(self.id));
+        Err(Missed::Damaged)
+    }
+
+    /// Writes what waits, as far as it makes whole chunks. On a thread of the tier.
+    fn write(&self) {
+        loop {
+            let Some((chunks, is_last)) = self.take() else {
+                return;
+            };
+            let written = chunks
+                .chunks(CHUNK)
+                .try_for_each(|chunk| self.write_chunk(chunk));
+            if let Err(error) = written {
+                if let Some(error) = error {
+                    let path = self.device.large_path(self.id);
+                    self.device.failed(Doing::Writing, &path, &error);
+                }
+                return self.fail();
+            }
+            self.device.health.worked(Doing::Writing);
+            self.advance(is_last);
+        }
+    }
+
+    /// Writes a body of which all is here, on the calling thread: there is room for so many `bytes` of the file.
+    pub fn straight(&self, bytes: u64) -> Straight<'_> {
+        self.tail().room = bytes;
+        Straight {
+            large: self,
+            chunk: Vec::with_capacity(CHUNK),
+        }
+    }
+
+    /// What can be written now; `None` where that is nothing, and the thread is done.
+    fn take(&self) -> Option<(Vec<u8>, bool)> {
+        let mut tail = self.tail();
+        let bytes = if tail.is_last {
+            tail.bytes
+        } else {
+            tail.bytes - tail.bytes % CHUNK
+        };
+        if (bytes == 0 && !tail.is_last) || self.is_failed() || self.is_whole() {
+            tail.is_busy = false;
+            return None;
+        }
+        let mut out = Vec::with_capacity(bytes);
+        while out.len() < bytes
+            && let Some(mut piece) = tail.pieces.pop_front()
+        {
+            let rest = piece.split_off(piece.len().min(bytes - out.len()));
+            out.extend_from_slice(&piece);
+            if !rest.is_empty() {
+                tail.pieces.push_front(rest);
+            }
+        }
+        tail.bytes -= out.len();
+        let is_last = tail.is_last;
+        wake(tail);
+        Some((out, is_last))
+    }
+
+    /// Writes one chunk behind the others. The error is the device's; without one there is no room.
+    fn write_chunk(&self, chunk: &[u8]) -> Result<(), Option<io::Error>> {
+        let readable = self.readable.load(Relaxed);
+        let number = readable / CHUNK as u64;
+        let end = readable + chunk.len() as u64;
+        self.reserve(file_length(end)).then_some(()).ok_or(None)?;
+        let file = self.file()?;
+        let mut bytes = Vec::with_capacity(SUM + chunk.len());
+        bytes.extend_from_slice(&large_sum(chunk, self.nonce, number));
+        bytes.extend_from_slice(chunk);
+        let offset = FILE_HEAD as u64 + number * (CHUNK + SUM) as u64;
+        file.write_all_at(&bytes, offset)?;
+        let written = &self.device.counts.bytes_written;
+        written.fetch_add(bytes.len() as u64, Relaxed);
+        self.readable.store(end, Release);
+        Ok(())
+    }
+
+    /// The file, made when it is first needed.
+    fn file(&self) -> io::Result<&File> {
+        if let Some(file) = self.file.get() {
+            return Ok(file);
+        }
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create_new(true);
+        let file = options.open(self.device.large_path(self.id))?;
+        let head = FileHead {
+            kind: Kind::Large,
+            id: self.id,
+            nonce: self.nonce,
+            directory: self.device.seed,
+        };
+        file.write_all_at(&head.write(), 0)?;
+        Ok(self.file.get_or_init(|| file))
+    }
+
+    /// Has room made for a file of `length` bytes.
+    fn reserve(&self, length: u64) -> bool {
+        let room = self.tail().room;
+        if length <= room {
+            return true;
+        }
+        let is_last = self.tail().is_last;
+        let step = if is_last {
+            length - room
+        } else {
+            ROOM.max(length - room)
+        };
+        let has_room = |bytes| {
+            let (answer, told) = sync_channel(1);
+            self.device.tell_keeper(Task::Room(self.id, bytes, answer));
+            told.recv() == Ok(true)
+        };
+        let got = [step, length - room]
+            .into_iter()
+            .find(|bytes| has_room(*bytes));
+        self.tail().room = room + got.unwrap_or(0);
+        got.is_some()
+    }
+
+    fn advance(&self, is_last: bool) {
+        if is_last {
+            self.is_whole.store(true, Release);
+        }
+        wake(self.tail());
+        if is_last {
+            self.device.tell_keeper(Task::Whole);
+        }
+    }
+
+    fn fail(&self) {
+        self.is_failed.store(true, Release);
+        let mut tail = self.tail();
+        tail.is_busy = false;
+        tail.pieces.clear();
+        tail.bytes = 0;
+        wake(tail);
+        self.device.tell_keeper(Task::Whole);
+    }
+
+    fn tail(&self) -> MutexGuard<'_, Tail> {
+        self.tail.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Writes a body of which all is here.
+pub(super) struct Straight<'a> {
+    large: &'a Large,
+    chunk: Vec<u8>,
+}
+
+impl Straight<'_> {
+    pub fn push(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            let (now, later) = bytes.split_at(bytes.len().min(CHUNK - self.chunk.len()));
+            self.chunk.extend_from_slice(now);
+            bytes = later;
+            if self.chunk.len() == CHUNK {
+                self.write()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The body is complete.
+    pub fn finish(mut self) -> io::Result<()> {
+        if !self.chunk.is_empty() {
+            self.write()?;
+        }
+        self.large.is_whole.store(true, Release);
+        Ok(())
+    }
+
+    fn write(&mut self) -> io::Result<()> {
+        let written = self.large.write_chunk(&self.chunk);
+        self.chunk.clear();
+        written.map_err(|error| error.unwrap_or_else(|| io::ErrorKind::QuotaExceeded.into()))
+    }
+}
+
+fn wake(mut tail: MutexGuard<'_, Tail>) {
+    let wakers = std::mem::take(&mut tail.wakers);
+    drop(tail);
+    wakers.into_iter().for_each(Waker::wake);
+}
+
+impl Drop for Large {
+    fn drop(&mut self) {
+        if !self.is_named.load(Relaxed) {
+            self.device.tell_keeper(Task::Unnamed(self.id));
+        }
+    }
+}
+
+/// Writes a large body as it comes. Dropped before [`finish`](Self::finish), its file goes.
+#[derive(Debug)]
+pub struct Writer {
+    large: Arc<Large>,
+    pushed: u64,
+    most: u64,
+    is_finished: bool,
+}
+
+impl Writer {
+    pub(super) fn new(large: Arc<Large>, most: u64) -> Self {
+        Self {
+            large,
+            pushed: 0,
+            most,
+            is_finished: false,
+        }
+    }
+
+    /// Queues a piece; ready when it may be pushed. Errors end the file.
+    pub fn poll_push(
+        &mut self,
+        piece: &Bytes,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<(), Failed>> {
+        if self.large.is_failed() || self.pushed + piece.len() as u64 > self.most {
+            return Poll::Ready(Err(Failed));
+        }
+        let mut tail = self.large.tail();
+        if tail.bytes >= MOST_WAITING {
+            tail.wakers.push(context.waker().clone());
+            return Poll::Pending;
+        }
+        self.large.device.bucket.spend(piece.len() as u64);
+        if !piece.is_empty() {
+            tail.bytes += piece.len();
+            tail.pieces.push_back(piece.clone());
+            self.pushed += piece.len() as u64;
+        }
+        let starts = !tail.is_busy && tail.bytes >= CHUNK;
+        tail.is_busy |= starts;
+        drop(tail);
+        if starts && !self.start() {
+            return Poll::Ready(Err(Failed));
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// What has been written so far and can be read back (whole chunks).
+    pub fn written(&self) -> OnDisk {
+        OnDisk::large(self.large.clone(), self.large.readable())
+    }
+
+    /// The body is complete: what it is from now on. Readers wait for the end of it where that is still being written.
+    ///
+    /// # Errors
+    /// The device failed, or nothing was pushed.
+    pub fn finish(mut self) -> Result<OnDisk, Failed> {
+        self.is_finished = true;
+        let mut tail = self.large.tail();
+        tail.is_last = true;
+        let starts = !tail.is_busy;
+        tail.is_busy = true;
+        drop(tail);
+        if self.pushed == 0 || self.large.is_failed() || (starts && !self.start()) {
+            self.large.fail();
+            return Err(Failed);
+        }
+        Ok(OnDisk::large(self.large.clone(), self.pushed))
+    }
+
+    fn start(&self) -> bool {
+        let large = self.large.clone();
+        let started = self.large.device.writers.run_soon(move || large.write());
+        if !started {
+            self.large.fail();
+        }
+        started
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        if !self.is_finished {
+            self.large.fail();
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! What another run left in the directory is found again.
+
+use super::{
+    Doing,
+    format::{Entry, FILE_HEAD},
+    health::Event,
+    index::{Place, Spot},
+    keeper::Keeper,
+    scan::{Seen, entry, scan},
+    segment::{Opened, Segment},
+};
+use std::{
+    fs, io,
+    sync::{
+        Arc,
+        atomic::Ordering::{Relaxed, Release},
+    },
+};
+
+impl Keeper {
+    /// Reads the index of every segment, the latest first: what was written last is asked for first.
+    pub fn load(&mut self, mut segments: Vec<u32>) {
+        segments.sort_unstable();
+        for id in segments.into_iter().rev() {
+            if let Err(error) = self.load_segment(id) {
+                let path = self.shared.device.segment_path(id);
+                self.shared.device.failed(Doing::Reading, &path, &error);
+            }
+        }
+        // What a crash left without a head, or what lost its last one.
+        for id in self.ledger.unnamed_before(self.shared.first_large) {
+            if let Some(bytes) = self.ledger.drop_unnamed(id) {
+                self.remove_large(id, bytes);
+            }
+        }
+        self.make_room(0);
+        self.shared.is_whole.store(true, Release);
+        let (records, _) = self.shared.index.size();
+        let took = self.shared.device.health.age();
+        self.shared
+            .device
+            .health
+            .tell(Event::Loaded { records, took });
+    }
+
+    fn load_segment(&mut self, id: u32) -> io::Result<()> {
+        let path = self.shared.device.segment_path(id);
+        let directory = self.shared.device.seed;
+        let Opened::Segment(segment) = Segment::open(&path, id, directory, true)? else {
+            // A header that was torn, or of a directory that this once was: nothing in it can be found.
+            return fs::remove_file(&path);
+        };
+        let entries = match segment.index()? {
+            Some((trailer, entries)) => {
+                segment.checked.store(trailer.checked, Relaxed);
+                entries
+            }
+            None => mend(&segment)?,
+        };
+        if entries.is_empty() {
+            return fs::remove_file(&path);
+        }
+        self.total += segment.bytes.load(Relaxed);
+        self.shared.segments_mut().insert(id, Arc::new(segment));
+        for entry in &entries {
+            self.load_record(id, entry);
+        }
+        Ok(())
+    }
+
+    fn load_record(&mut self, segment: u32, entry: &Entry) {
+        let place = Place::new(segment, entry.unit);
+        if entry.large != 0 {
+            if !self.ledger.has(entry.large) {
+                return;
+            }
+            self.ledger.name(place, entry.large, entry.key);
+        }
+        let is_large = entry.large != 0;
+        self.enter(Spot::new(
+            entry.key,
+            place,
+            entry.variant,
+            entry.size,
+            is_large,
+        ));
+    }
+}
+
+/// Reads a segment that was never sealed, cuts what is torn, and seals it.
+fn mend(segment: &Segment) -> io::Result<Vec<Entry>> {
+    let length = segment.file.metadata()?.len();
+    let mut entries = Vec::new();
+    let end = scan(
+        &segment.file,
+        segment.nonce,
+        FILE_HEAD as u64,
+        length,
+        |at, seen| {
+            if let Seen::Sound(head, _) = seen {
+                segment.note(head.checked);
+                entries.push(entry(&head, at));
+            }
+        },
+    )?;
+    if !entries.is_empty() {
+        let length = segment.seal(&entries, end)?;
+        segment.bytes.store(length, Relaxed);
+    }
+    Ok(entries)
+}

@@ -1,0 +1,258 @@
+//! Bytes on disk, and how they are read.
+
+use super::{
+    Failed,
+    device::{Manner, Missed},
+    format::{CHUNK, SUM},
+    large::Large,
+    record::Inline,
+};
+use bytes::Bytes;
+use rules::range::Span;
+use std::{
+    collections::VecDeque,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+};
+use tokio::sync::oneshot;
+
+/// At most so many pieces that were given out are kept in view, to be filled again when nobody holds them any more.
+const REUSED: usize = 8;
+
+/// What bytes lie in.
+#[derive(Clone, Debug)]
+pub(super) enum Source {
+    /// A file of their own.
+    Large(Arc<Large>),
+    /// A record of a segment.
+    Inline(Arc<Inline>),
+}
+
+/// Bytes on disk: a body, or a span of one. Cheap to clone; keeps its file open.
+#[derive(Clone, Debug)]
+pub struct OnDisk {
+    source: Source,
+    /// Bytes of the whole source, by which the length of its last chunk is known.
+    whole: u64,
+    first: u64,
+    length: u64,
+}
+
+impl OnDisk {
+    pub(super) fn large(large: Arc<Large>, whole: u64) -> Self {
+        Self {
+            source: Source::Large(large),
+            whole,
+            first: 0,
+            length: whole,
+        }
+    }
+
+    pub(super) fn inline(inline: Arc<Inline>, whole: u64) -> Self {
+        Self {
+            source: Source::Inline(inline),
+            whole,
+            first: 0,
+            length: whole,
+        }
+    }
+
+    /// The file of its own that these bytes are all of.
+    pub(super) fn whole_file(&self) -> Option<&Arc<Large>> {
+        match &self.source {
+            Source::Large(large) if self.length == self.whole => Some(large),
+            _ => None,
+        }
+    }
+
+    /// Length in bytes.
+    pub fn len(&self) -> u64 {
+        self.length
+    }
+
+    /// Whether there is nothing.
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// The part in `span`, relative to these bytes; `None` where it does not lie within them.
+    #[must_use]
+    pub fn slice(&self, span: Span) -> Option<Self> {
+        let fits = span.first <= span.last && span.last < self.length;
+        fits.then(|| Self {
+            first: self.first + span.first,
+            length: span.length(),
+            ..self.clone()
+        })
+    }
+
+    /// Reads from the first byte on.
+    pub fn reader(&self) -> Reader {
+        Reader {
+            at: self.first,
+            end: self.first + self.length,
+            bytes: self.clone(),
+            waiting: None,
+            given: VecDeque::new(),
+        }
+    }
+
+    /// Reads all of it, waiting for the device; every piece goes to `see`.
+    pub(super) fn read_all(&self, mut see: impl FnMut(Bytes)) -> Result<(), Failed> {
+        let end = self.first + self.length;
+        let mut at = self.first;
+        while at < end {
+            let number = at / CHUNK as u64;
+            let chunk = self.chunk(number, Vec::new(), Manner::Waiting);
+            let piece = self.cut(number, &chunk.map_err(|_| Failed)?, at, end);
+            if piece.is_empty() {
+                return Err(Failed);
+            }
+            at += piece.len() as u64;
+            see(piece);
+        }
+        Ok(())
+    }
+
+    /// Reads chunk `number` and verifies it, into `buffer`.
+    fn chunk(&self, number: u64, mut buffer: Vec<u8>, manner: Manner) -> Result<Chunk, Missed> {
+        let length = self.chunk_end(number).saturating_sub(begin(number)) as usize;
+        let before = match &self.source {
+            Source::Large(large) => {
+                buffer.resize(SUM + length, 0);
+                large.read(number, &mut buffer, manner)?;
+                SUM
+            }
+            Source::Inline(inline) => {
+                buffer.resize(length, 0);
+                inline.read(number, &mut buffer, manner)?;
+                0
+            }
+        };
+        Ok(Chunk {
+            all: buffer.into(),
+            before,
+        })
+    }
+
+    /// Where chunk `number` ends.
+    fn chunk_end(&self, number: u64) -> u64 {
+        begin(number.saturating_add(1)).min(self.whole)
+    }
+
+    /// What of chunk `number` lies in `at..end`.
+    fn cut(&self, number: u64, chunk: &Chunk, at: u64, end: u64) -> Bytes {
+        let first = begin(number);
+        let to = end.min(self.chunk_end(number)).saturating_sub(first) as usize;
+        let from = at.saturating_sub(first) as usize;
+        let (from, to) = (chunk.before + from.min(to), chunk.before + to);
+        chunk
+            .all
+            .slice(from.min(chunk.all.len())..to.min(chunk.all.len()))
+    }
+}
+
+/// Where chunk `number` begins.
+fn begin(number: u64) -> u64 {
+    number.saturating_mul(CHUNK as u64)
+}
+
+/// One chunk, behind its checksum where that lies with it.
+#[derive(Debug)]
+struct Chunk {
+    all: Bytes,
+    before: usize,
+}
+
+type Waiting = oneshot::Receiver<Result<Chunk, Failed>>;
+
+/// Reads bytes from disk, chunk by chunk, each verified before any of it is given out.
+#[derive(Debug)]
+pub struct Reader {
+    bytes: OnDisk,
+    at: u64,
+    end: u64,
+    /// The chunk that a thread of the tier reads.
+    waiting: Option<Waiting>,
+    /// What was given out.
+    given: VecDeque<Bytes>,
+}
+
+impl Reader {
+    /// The next piece; `None` at the end. What lies in the page cache is read at once, anything else by a thread of the tier.
+    pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Failed>>> {
+        let Some(chunk) = ready!(self.poll_chunk(context)) else {
+            return Poll::Ready(None);
+        };
+        let piece = chunk.map(|chunk| {
+            let piece = self
+                .bytes
+                .cut(self.at / CHUNK as u64, &chunk, self.at, self.end);
+            self.given.push_back(chunk.all);
+            piece
+        });
+        match &piece {
+            Ok(piece) if !piece.is_empty() => self.at += piece.len() as u64,
+            _ => self.at = self.end,
+        }
+        Poll::Ready(Some(piece))
+    }
+
+    fn poll_chunk(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Chunk, Failed>>> {
+        if self.waiting.is_none() {
+            if self.at >= self.end {
+                return Poll::Ready(None);
+            }
+            let number = self.at / CHUNK as u64;
+            if let Source::Large(large) = &self.bytes.source
+                && let Err(failed) =
+                    ready!(large.poll_readable(self.bytes.chunk_end(number), context))
+            {
+                return Poll::Ready(Some(Err(failed)));
+            }
+            let spare = self.spare();
+            match self.bytes.chunk(number, spare, Manner::AtOnce) {
+                Ok(chunk) => return Poll::Ready(Some(Ok(chunk))),
+                Err(Missed::Waits) => self.waiting = self.send(number),
+                Err(Missed::Damaged | Missed::Failed) => return Poll::Ready(Some(Err(Failed))),
+            }
+        }
+        let Some(waiting) = &mut self.waiting else {
+            return Poll::Ready(Some(Err(Failed)));
+        };
+        let read = ready!(Pin::new(waiting).poll(context));
+        self.waiting = None;
+        Poll::Ready(Some(read.unwrap_or(Err(Failed))))
+    }
+
+    /// Has chunk `number` read by a thread of the tier; `None` where too much waits for it already.
+    fn send(&self, number: u64) -> Option<Waiting> {
+        let (answer, waiting) = oneshot::channel();
+        let bytes = self.bytes.clone();
+        let read = move || {
+            let chunk = bytes.chunk(number, Vec::new(), Manner::Waiting);
+            // Who asked may have gone.
+            let _ = answer.send(chunk.map_err(|_| Failed));
+        };
+        let device = match &self.bytes.source {
+            Source::Large(large) => &large.device,
+            Source::Inline(inline) => &inline.device,
+        };
+        device.readers.run_soon(read).then_some(waiting)
+    }
+
+    /// A buffer that was given out and that nobody holds any more, or an empty one. A buffer that is filled again need not be
+    /// cleared, and lies in the processor's cache.
+    fn spare(&mut self) -> Vec<u8> {
+        if self.given.len() > REUSED {
+            self.given.pop_front();
+        }
+        match self.given.front() {
+            Some(oldest) if oldest.is_unique() => {
+                self.given.pop_front().map(Vec::from).unwrap_or_default()
+            }
+            _ => Vec::new(),
+        }
+    }
+}

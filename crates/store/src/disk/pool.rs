@@ -1,0 +1,98 @@
+//! A few threads that wait for the device, so that no worker has to.
+
+use std::{
+    collections::VecDeque,
+    fmt, io,
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    thread,
+};
+
+/// At most this many jobs wait; more are refused, and what they were for counts as not there.
+const MOST: usize = 1024;
+
+type Job = Box<dyn FnOnce() + Send>;
+
+#[derive(Default)]
+struct Jobs {
+    list: VecDeque<Job>,
+    running: usize,
+    is_closed: bool,
+}
+
+/// The threads' door. Jobs begin in the order in which they came.
+#[derive(Clone)]
+pub(super) struct Pool(Arc<(Mutex<Jobs>, Condvar)>);
+
+impl fmt::Debug for Pool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Pool")
+    }
+}
+
+impl Pool {
+    /// Starts `threads` threads.
+    pub fn start(name: &str, threads: usize) -> io::Result<Self> {
+        let pool = Self(Arc::default());
+        for _ in 0..threads {
+            let own = pool.clone();
+            let started = thread::Builder::new()
+                .name(name.to_owned())
+                .spawn(move || own.run());
+            if let Err(error) = started {
+                pool.close();
+                return Err(error);
+            }
+        }
+        Ok(pool)
+    }
+
+    /// Has `job` done. False where too many wait already, or the tier is closed.
+    pub fn run_soon(&self, job: impl FnOnce() + Send + 'static) -> bool {
+        let mut jobs = self.lock();
+        let takes = !jobs.is_closed && jobs.list.len() < MOST;
+        if takes {
+            jobs.list.push_back(Box::new(job));
+            self.0.1.notify_all();
+        }
+        takes
+    }
+
+    /// Ends the threads when they are done with what they do; what waits is dropped.
+    pub fn close(&self) {
+        let mut jobs = self.lock();
+        jobs.is_closed = true;
+        let dropped = std::mem::take(&mut jobs.list);
+        drop(jobs);
+        drop(dropped);
+        self.0.1.notify_all();
+    }
+
+    /// Waits until all that was taken is done.
+    pub fn finish(&self) {
+        let mut jobs = self.lock();
+        while !jobs.is_closed && (jobs.running > 0 || !jobs.list.is_empty()) {
+            jobs = self.0.1.wait(jobs).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn run(&self) {
+        loop {
+            let mut jobs = self.lock();
+            while jobs.list.is_empty() && !jobs.is_closed {
+                jobs = self.0.1.wait(jobs).unwrap_or_else(PoisonError::into_inner);
+            }
+            let Some(job) = jobs.list.pop_front() else {
+                return;
+            };
+            jobs.running += 1;
+            drop(jobs);
+            job();
+            self.lock().running -= 1;
+            self.0.1.notify_all();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Jobs> {
+        self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

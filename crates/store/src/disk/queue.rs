@@ -1,0 +1,148 @@
+//! What waits for the thread that keeps the directory.
+
+use super::index::Place;
+use crate::Stored;
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc::SyncSender},
+};
+
+/// At most so many bytes of bodies wait to be written: they are memory that no budget counts.
+const MOST_BYTES: u64 = 16 << 20;
+/// At most so many stored responses wait to be written.
+const MOST: usize = 4096;
+
+/// A stored response to be written.
+#[derive(Debug)]
+pub(super) struct Offer {
+    pub key: Box<[u8]>,
+    pub stored: Arc<Stored>,
+}
+
+impl Offer {
+    fn bytes(&self) -> u64 {
+        let body = match &self.stored.body {
+            crate::Body::Disk(_) => None,
+            body => body.length(),
+        };
+        body.unwrap_or(0) + self.key.len() as u64 + self.stored.fields.len() as u64
+    }
+}
+
+/// Something for that thread to do.
+#[derive(Debug)]
+pub(super) enum Task {
+    /// Write it.
+    Store(Offer),
+    /// The record of this key at this place holds damaged bytes.
+    Damaged(u64, Place),
+    /// This large file holds damaged bytes.
+    LargeDamaged(u64),
+    /// The record at this place, which names a file, is not found any more.
+    Forgotten(Place),
+    /// Make room for so many bytes of this large file; says whether there is.
+    Room(u64, u64, SyncSender<bool>),
+    /// This large file is whole: heads that wait for it can be written.
+    Whole,
+    /// Nobody holds this large file and no record names it.
+    Unnamed(u64),
+    /// Everything that came before is done.
+    Flush(SyncSender<()>),
+}
+
+#[derive(Debug, Default)]
+struct Tasks {
+    list: VecDeque<Task>,
+    /// Heads whose large file is still being written.
+    postponed: Vec<Offer>,
+    offers: usize,
+    bytes: u64,
+    is_closed: bool,
+}
+
+/// The thread's door.
+#[derive(Debug, Default)]
+pub(super) struct Queue {
+    tasks: Mutex<Tasks>,
+    more: Condvar,
+}
+
+impl Queue {
+    /// Queues a stored response; false where the queue is full.
+    pub fn offer(&self, offer: Offer) -> bool {
+        let mut tasks = self.lock();
+        let bytes = tasks.bytes + offer.bytes();
+        // One is always taken, however large.
+        let fits = tasks.offers < MOST && (bytes <= MOST_BYTES || tasks.offers == 0);
+        let takes = fits && !tasks.is_closed;
+        if takes {
+            tasks.offers += 1;
+            tasks.bytes = bytes;
+            tasks.list.push_back(Task::Store(offer));
+            self.more.notify_one();
+        }
+        takes
+    }
+
+    /// Queues anything else; what is dropped because the queue is closed answers nobody.
+    pub fn push(&self, task: Task) {
+        let mut tasks = self.lock();
+        if !tasks.is_closed {
+            tasks.list.push_back(task);
+            self.more.notify_one();
+        }
+    }
+
+    /// The next thing to do; waits for it. `None`: the queue is closed and nothing is left.
+    pub fn next(&self) -> Option<Task> {
+        let mut tasks = self.lock();
+        while tasks.list.is_empty() && !tasks.is_closed {
+            tasks = self
+                .more
+                .wait(tasks)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+        let task = tasks.list.pop_front()?;
+        if let Task::Store(offer) = &task {
+            tasks.offers -= 1;
+            tasks.bytes -= offer.bytes();
+        }
+        Some(task)
+    }
+
+    /// `offer` waits for its large file.
+    pub fn postpone(&self, offer: Offer) {
+        self.lock().postponed.push(offer);
+    }
+
+    /// Some large file is whole: what waits for one is looked at again, before anything else.
+    pub fn resume(&self) {
+        let mut tasks = self.lock();
+        for offer in std::mem::take(&mut tasks.postponed) {
+            tasks.offers += 1;
+            tasks.bytes += offer.bytes();
+            tasks.list.push_front(Task::Store(offer));
+        }
+    }
+
+    /// Nothing more is taken.
+    pub fn close(&self) {
+        self.lock().is_closed = true;
+        self.more.notify_all();
+    }
+
+    /// The smallest number of the log that anything queued was checked up to.
+    pub fn oldest_checked(&self) -> Option<u64> {
+        let tasks = self.lock();
+        let queued = tasks.list.iter().filter_map(|task| match task {
+            Task::Store(offer) => Some(offer),
+            _ => None,
+        });
+        let all = queued.chain(&tasks.postponed);
+        all.map(|offer| offer.stored.checked()).min()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Tasks> {
+        self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,75 @@
+//! Reading a segment record by record, where its index is missing or not to be believed.
+
+use super::format::{CHUNK, Entry, RECORD_HEAD, RecordHead, is_chunk_sound, seed};
+use std::{fs::File, io, os::unix::fs::FileExt};
+
+/// What lies at one place of a segment.
+pub(super) enum Seen<'a> {
+    /// A sound record: its header, and all its bytes.
+    Sound(RecordHead, &'a [u8]),
+    /// A record whose body is not what was written.
+    BadBody,
+    /// No record begins here, or its head is not what was written: nothing behind it can be told.
+    End,
+}
+
+/// Reads the records of a segment between `from` and `to`, and tells `see` of each and of where they end. Where that is.
+pub(super) fn scan(
+    file: &File,
+    nonce: u64,
+    from: u64,
+    to: u64,
+    mut see: impl FnMut(u64, Seen<'_>),
+) -> io::Result<u64> {
+    let mut bytes = Vec::new();
+    let mut at = from;
+    while at < to {
+        let Some(head) = read(file, nonce, at, to, &mut bytes)? else {
+            break;
+        };
+        let own = seed(nonce, at);
+        let sums = bytes.get(head.sums()..head.meta()).unwrap_or_default();
+        let body = bytes.get(head.meta()..head.meta() + head.inline());
+        let mut chunks = body.unwrap_or_default().chunks(CHUNK).enumerate();
+        if chunks.all(|(number, chunk)| is_chunk_sound(chunk, sums, number, own)) {
+            see(at, Seen::Sound(head, &bytes));
+        } else {
+            see(at, Seen::BadBody);
+        }
+        at += head.size();
+    }
+    see(at, Seen::End);
+    Ok(at)
+}
+
+/// The record at `at`, if all of it lies before `to` and its head is sound.
+fn read(
+    file: &File,
+    nonce: u64,
+    at: u64,
+    to: u64,
+    bytes: &mut Vec<u8>,
+) -> io::Result<Option<RecordHead>> {
+    let left = to - at;
+    if left < RECORD_HEAD as u64 {
+        return Ok(None);
+    }
+    bytes.resize(RECORD_HEAD, 0);
+    file.read_exact_at(bytes, at)?;
+    let head = RecordHead::read(bytes).filter(|head| head.size() <= left);
+    let Some(head) = head else { return Ok(None) };
+    bytes.resize(head.size() as usize, 0);
+    file.read_exact_at(bytes, at)?;
+    Ok(head.is_sound(bytes, nonce, at).then_some(head))
+}
+
+/// The entry of a record that begins at `at`.
+pub(super) fn entry(head: &RecordHead, at: u64) -> Entry {
+    Entry {
+        key: head.key,
+        large: head.large,
+        unit: (at / super::format::ALIGN) as u32,
+        size: head.size() as u32,
+        variant: head.variant,
+    }
+}

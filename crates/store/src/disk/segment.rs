@@ -1,0 +1,115 @@
+//! A segment's file.
+
+use super::{
+    device::random,
+    format::{ENTRY, Entry, FILE_HEAD, FileHead, Kind, TRAILER, Trailer},
+};
+use std::{
+    fs::{File, OpenOptions},
+    io,
+    os::unix::fs::FileExt,
+    path::Path,
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+};
+
+/// A segment: written by one thread, read by all.
+#[derive(Debug)]
+pub(super) struct Segment {
+    pub id: u32,
+    pub file: File,
+    pub nonce: u64,
+    /// Bytes that count against the limit.
+    pub bytes: AtomicU64,
+    /// The smallest number of the log that a record was checked up to.
+    pub checked: AtomicU64,
+}
+
+/// What a file turned out to be.
+#[derive(Debug)]
+pub(super) enum Opened {
+    /// A segment of this directory.
+    Segment(Segment),
+    /// Something else: not ours, or its header is torn.
+    Foreign,
+}
+
+impl Segment {
+    /// Makes a new one.
+    pub fn create(path: &Path, id: u32, directory: u64) -> io::Result<Self> {
+        let mut options = OpenOptions::new();
+        let file = options.read(true).write(true).create_new(true).open(path)?;
+        let head = FileHead {
+            kind: Kind::Segment,
+            id: id.into(),
+            nonce: random(),
+            directory,
+        };
+        file.write_all_at(&head.write(), 0)?;
+        Ok(Self {
+            id,
+            file,
+            nonce: head.nonce,
+            bytes: AtomicU64::new(FILE_HEAD as u64),
+            checked: AtomicU64::new(u64::MAX),
+        })
+    }
+
+    /// Opens one. `writable`: it may have to be mended.
+    pub fn open(path: &Path, id: u32, directory: u64, writable: bool) -> io::Result<Opened> {
+        let file = OpenOptions::new().read(true).write(writable).open(path)?;
+        let length = file.metadata()?.len();
+        let mut head = [0; FILE_HEAD];
+        match file.read_exact_at(&mut head, 0) {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                return Ok(Opened::Foreign);
+            }
+            read => read?,
+        }
+        let is_ours = |head: &FileHead| {
+            head.kind == Kind::Segment && head.id == u64::from(id) && head.directory == directory
+        };
+        let Some(head) = FileHead::read(&head).filter(is_ours) else {
+            return Ok(Opened::Foreign);
+        };
+        Ok(Opened::Segment(Self {
+            id,
+            file,
+            nonce: head.nonce,
+            bytes: AtomicU64::new(length),
+            checked: AtomicU64::new(u64::MAX),
+        }))
+    }
+
+    /// The index behind the records, and the number that [`checked`](Self::checked) is; `None` where it was never sealed, or is
+    /// damaged.
+    pub fn index(&self) -> io::Result<Option<(Trailer, Vec<Entry>)>> {
+        let length = self.file.metadata()?.len();
+        let Some(at) = length.checked_sub(TRAILER as u64) else {
+            return Ok(None);
+        };
+        let mut trailer = [0; TRAILER];
+        self.file.read_exact_at(&mut trailer, at)?;
+        let Some(trailer) = Trailer::read(&trailer, self.nonce, at) else {
+            return Ok(None);
+        };
+        // Its checksum and its place agree: there are so many bytes.
+        let mut bytes = vec![0; trailer.count as usize * ENTRY];
+        self.file.read_exact_at(&mut bytes, trailer.index)?;
+        let entries = trailer.entries(&bytes, self.nonce);
+        Ok(entries.map(|entries| (trailer, entries)))
+    }
+
+    /// Writes the index behind the last record, which ends at `end`, and has all of it on the device. The segment's length.
+    pub fn seal(&self, entries: &[Entry], end: u64) -> io::Result<u64> {
+        let trailer = Trailer::write(entries, end, self.checked.load(Relaxed), self.nonce);
+        self.file.set_len(end)?;
+        self.file.write_all_at(&trailer, end)?;
+        self.file.sync_data()?;
+        Ok(end + trailer.len() as u64)
+    }
+
+    /// Notes that a record was checked up to `checked`.
+    pub fn note(&self, checked: u64) {
+        self.checked.fetch_min(checked, Relaxed);
+    }
+}

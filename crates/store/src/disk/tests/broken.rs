@@ -1,0 +1,256 @@
+//! Bytes that are not what was written, and devices that fail.
+
+use super::*;
+use proptest::prelude::*;
+
+/// A directory with one sealed segment of a few records. Their numbers and lengths.
+fn small(dir: &Dir) -> Vec<(u64, usize)> {
+    let all = vec![(1, 0), (2, 40), (3, 100), (4, 17)];
+    let disk = dir.open();
+    for (number, length) in &all {
+        put(&disk, *number, *length);
+    }
+    all
+}
+
+/// Opens the directory as it was left, and looks for everything. How much of it is there.
+fn survivors(dir: &Dir, all: &[(u64, usize)]) -> usize {
+    let disk = dir.open();
+    let found = all
+        .iter()
+        .filter(|(number, length)| holds(&disk, *number, *length));
+    found.count()
+}
+
+/// Each byte of a segment is changed in turn, and the segment is cut at each length.
+#[test]
+fn no_flip_and_no_cut_gives_a_wrong_byte() {
+    let dir = Dir::new();
+    let all = small(&dir);
+    let path = dir.files("segment-").remove(0);
+    let whole = fs::read(&path).expect("read");
+    for at in 0..whole.len() {
+        // Loading may mend or remove the segment, and so each begins anew.
+        let _ = dir.files("segment-").iter().map(fs::remove_file).count();
+        let mut bytes = whole.clone();
+        bytes[at] ^= 1 << (at % 8);
+        fs::write(&path, &bytes).expect("written");
+        let found = survivors(&dir, &all);
+        assert!(found < all.len() || at < whole.len(), "flip at {at}");
+        fs::write(&path, &whole[..at]).expect("written");
+        survivors(&dir, &all);
+    }
+    fs::write(&path, &whole).expect("written");
+    assert_eq!(survivors(&dir, &all), all.len());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Bytes change while the tier is open: nothing is read again at the start.
+    #[test]
+    fn a_change_under_an_open_tier_is_found_out(at in any::<prop::sample::Index>(), run in prop::collection::vec(any::<u8>(), 1..30)) {
+        use std::os::unix::fs::FileExt;
+        let dir = Dir::new();
+        let all = small(&dir);
+        let disk = dir.open();
+        let path = dir.files("segment-").remove(0);
+        let length = fs::metadata(&path).expect("there").len() as usize;
+        let file = File::options().write(true).open(&path).expect("opens");
+        file.write_all_at(&run, at.index(length) as u64).expect("written");
+        for (number, length) in all {
+            holds(&disk, number, length);
+        }
+    }
+}
+
+/// What a crash leaves is a copy of the directory at any moment.
+#[test]
+fn a_copy_taken_while_it_is_written_holds_no_wrong_byte() {
+    let (dir, copy) = (Dir::new(), Dir::new());
+    let disk = Disk::open(dir.config(1 << 20), Arc::default()).expect("opens");
+    let writer = {
+        let disk = disk.clone();
+        thread::spawn(move || {
+            for number in 0..3000 {
+                disk.offer(&key(number % 500), &response(number % 500, 3000));
+                if number % 50 == 0 {
+                    disk.flush();
+                }
+            }
+        })
+    };
+    let mut copies = 0;
+    while !writer.is_finished() || copies == 0 {
+        let _ = fs::remove_dir_all(&copy.0);
+        fs::create_dir(&copy.0).expect("made");
+        for entry in fs::read_dir(&dir.0).expect("read") {
+            let path = entry.expect("an entry").path();
+            // It may be gone by now.
+            let _ = fs::copy(&path, copy.0.join(path.file_name().expect("a name")));
+        }
+        let crashed = copy.open_with(1 << 20);
+        for number in 0..500 {
+            holds(&crashed, number, 3000);
+        }
+        copies += 1;
+    }
+    writer.join().expect("written");
+}
+
+#[test]
+fn a_torn_end_is_cut_and_the_rest_is_found() {
+    let (dir, copy) = (Dir::new(), Dir::new());
+    let disk = dir.open();
+    for number in 0..10 {
+        put(&disk, number, 500);
+    }
+    fs::create_dir(&copy.0).expect("made");
+    for path in [dir.files("segment-"), dir.files("about")].concat() {
+        let name = path.file_name().expect("a name");
+        fs::copy(&path, copy.0.join(name)).expect("copied");
+    }
+    let path = copy.files("segment-").remove(0);
+    let length = fs::metadata(&path).expect("there").len();
+    let file = File::options().write(true).open(&path).expect("opens");
+    file.set_len(length - 300).expect("cut");
+    let crashed = copy.open();
+    let found = (0..10).filter(|number| holds(&crashed, *number, 500));
+    assert_eq!(found.collect::<Vec<_>>(), (0..9).collect::<Vec<_>>());
+    put(&crashed, 9, 500);
+    drop(crashed);
+    let again = copy.open();
+    assert!((0..10).all(|number| holds(&again, number, 500)));
+    assert_eq!(again.statistics().damaged, 0, "it was mended");
+}
+
+#[test]
+fn a_record_in_the_place_of_another_is_not_taken_for_it() {
+    let dir = Dir::new();
+    let disk = dir.open();
+    put(&disk, 1, 500);
+    put(&disk, 2, 500);
+    drop(disk);
+    let path = dir.files("segment-").remove(0);
+    let mut bytes = fs::read(&path).expect("read");
+    let size = (bytes.len() - 64 - 64 - 64) / 2;
+    let (from, to) = (64, 64 + size);
+    let first = bytes[from..to].to_vec();
+    bytes[to..to + size].copy_from_slice(&first);
+    fs::write(&path, &bytes).expect("written");
+    let disk = dir.open();
+    assert!(holds(&disk, 1, 500));
+    assert!(!holds(&disk, 2, 500));
+    assert_eq!(disk.statistics().damaged, 1);
+    assert!(
+        matches!(&disk.events()[..], [Event::Loaded { .. }, Event::Damaged { offset, .. }] if *offset == to as u64)
+    );
+    assert!(!disk.knows(&key(2)), "it is forgotten");
+}
+
+#[test]
+fn a_segment_of_another_directory_is_not_taken() {
+    let (dir, other) = (Dir::new(), Dir::new());
+    let disk = dir.open();
+    put(&disk, 1, 500);
+    drop(disk);
+    drop(other.open());
+    let path = dir.files("segment-").remove(0);
+    let name = path.file_name().expect("a name");
+    fs::copy(&path, other.0.join(name)).expect("copied");
+    assert!(!holds(&other.open(), 1, 500));
+}
+
+/// A small file system of its own. `None` where this process may not have one.
+fn tiny(dir: &Dir) -> Option<Mounted> {
+    fs::create_dir(&dir.0).expect("made");
+    let mounted = std::process::Command::new("mount")
+        .args(["-t", "tmpfs", "-o", "size=512k", "tmpfs"])
+        .arg(&dir.0)
+        .status();
+    mounted
+        .is_ok_and(|status| status.success())
+        .then(|| Mounted(dir.0.clone()))
+}
+
+struct Mounted(PathBuf);
+
+impl Mounted {
+    fn remount(&self, how: &str) {
+        let done = std::process::Command::new("mount")
+            .args(["-o", &format!("remount,{how}")])
+            .arg(&self.0)
+            .status();
+        assert!(done.expect("mount runs").success());
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let done = std::process::Command::new("umount").arg(&self.0).status();
+        let _ = done;
+    }
+}
+
+#[test]
+fn a_full_device_puts_writing_out_of_order_and_nothing_else() {
+    let dir = Dir::new();
+    let Some(_mounted) = tiny(&dir) else { return };
+    let disk = dir.open();
+    let mut taken = Vec::new();
+    for number in 0..100 {
+        if disk.offer(&key(number), &response(number, 20_000)) {
+            taken.push(number);
+        }
+        disk.flush();
+    }
+    assert!((10..100).contains(&taken.len()), "{}", taken.len());
+    let statistics = disk.statistics();
+    assert!(statistics.is_failing && statistics.errors == 1);
+    let events = disk.events();
+    let failed = |event: &&Event| {
+        matches!(
+            event,
+            Event::Failed {
+                doing: Doing::Writing,
+                ..
+            }
+        )
+    };
+    assert_eq!(events.iter().filter(failed).count(), 1, "{events:?}");
+    assert!(!disk.offer(&key(1000), &response(1000, 10)));
+    for number in taken {
+        holds(&disk, number, 20_000);
+    }
+}
+
+#[test]
+fn a_device_that_cannot_be_written_is_an_error_at_the_start() {
+    let dir = Dir::new();
+    let Some(mounted) = tiny(&dir) else { return };
+    let disk = dir.open_with(300 << 10);
+    put(&disk, 1, 1000);
+    drop(disk);
+    mounted.remount("ro");
+    let opened = Disk::open(dir.config(300 << 10), Arc::default());
+    let Err(OpenError::Io(path, error)) = opened else {
+        panic!("an error")
+    };
+    assert_eq!(path, dir.0.join("lock"));
+    assert_eq!(error.kind(), std::io::ErrorKind::ReadOnlyFilesystem);
+    mounted.remount("rw");
+    assert!(holds(&dir.open_with(300 << 10), 1, 1000));
+}
+
+#[test]
+fn a_directory_that_went_comes_back() {
+    let dir = Dir::new();
+    let disk = dir.open_with(1 << 20);
+    put(&disk, 1, 1000);
+    fs::remove_dir_all(&dir.0).expect("removed");
+    assert!(holds(&disk, 1, 1000), "what is open can be read");
+    for number in 0..100 {
+        put(&disk, number, 3000);
+    }
+    assert!(!dir.files("segment-").is_empty());
+}

@@ -1,0 +1,200 @@
+//! Large bodies: written as they come, read while they are, and in spans.
+
+use super::*;
+
+fn push(writer: &mut Writer, bytes: &Bytes) -> Result<(), Failed> {
+    wait(|context| writer.poll_push(bytes, context))
+}
+
+/// Writes `bytes` in pieces of odd lengths.
+fn write(disk: &Disk, bytes: &[u8]) -> OnDisk {
+    let mut writer = disk.begin(Some(bytes.len() as u64)).expect("taken");
+    for piece in bytes.chunks(10_007) {
+        push(&mut writer, &Bytes::copy_from_slice(piece)).expect("pushed");
+    }
+    writer.finish().expect("finished")
+}
+
+/// Writes `bytes`, and the head that names them.
+fn store(disk: &Disk, bytes: &[u8]) {
+    assert!(disk.offer(&key(7), &head(write(disk, bytes))));
+    disk.flush();
+}
+
+fn head(body: OnDisk) -> Arc<Stored> {
+    let stored = response(7, 0);
+    Arc::new(stored.with_body(Body::Disk(body)))
+}
+
+fn body(disk: &Disk) -> OnDisk {
+    let found = find(disk, &key(7));
+    let [found] = &found[..] else { panic!("one") };
+    let Body::Disk(bytes) = &found.body else {
+        panic!("on disk")
+    };
+    bytes.clone()
+}
+
+fn span(first: u64, last: u64) -> Span {
+    Span { first, last }
+}
+
+#[test]
+fn a_large_body_is_followed_and_named_and_found_again() {
+    let dir = Dir::new();
+    let disk = dir.open();
+    let all = noise(7, 5_000_000);
+    let mut writer = disk.begin(None).expect("taken");
+    let (first, rest) = all.split_at(3_000_000);
+    for piece in first.chunks(100_000) {
+        push(&mut writer, &Bytes::copy_from_slice(piece)).expect("pushed");
+    }
+    let written = writer.written();
+    let length = written.len() as usize;
+    assert!(length <= first.len() && length.is_multiple_of(64 << 10));
+    assert!(read(&written).expect("read") == all[..length]);
+    push(&mut writer, &Bytes::copy_from_slice(rest)).expect("pushed");
+    let whole = writer.finish().expect("finished");
+    assert!(read(&whole).expect("read") == all, "waits for the end");
+    assert!(disk.offer(&key(7), &head(whole)));
+    disk.flush();
+    assert!(read(&body(&disk)).expect("read") == all);
+    drop(disk);
+    let disk = dir.open();
+    assert!(read(&body(&disk)).expect("read") == all, "after a restart");
+    assert_eq!(disk.statistics().large_files, 1);
+    assert_eq!(disk.statistics().bytes, dir.bytes());
+}
+
+#[test]
+fn the_head_waits_until_the_body_is_written() {
+    let dir = Dir::new();
+    let disk = dir.open();
+    let all = noise(7, 3_000_000);
+    // Offered at once, while the end is still queued.
+    assert!(disk.offer(&key(7), &head(write(&disk, &all))));
+    drop(disk);
+    assert!(read(&body(&dir.open())).expect("read") == all);
+}
+
+#[test]
+fn freshening_writes_no_more_than_a_head() {
+    let dir = Dir::new();
+    let disk = dir.open();
+    let all = noise(7, 3_000_000);
+    store(&disk, &all);
+    let before = disk.statistics();
+    assert!(disk.offer(&key(7), &head(body(&disk))));
+    disk.flush();
+    let after = disk.statistics();
+    assert_eq!((after.records, after.large_files), (1, 1));
+    assert!(after.bytes_written - before.bytes_written < 1000);
+    assert!(read(&body(&disk)).expect("read") == all);
+}
+
+#[test]
+fn a_span_reads_and_verifies_its_own_chunks_only() {
+    let dir = Dir::new();
+    let disk = dir.open();
+    let all = noise(7, 1_000_000);
+    store(&disk, &all);
+    drop(disk);
+    // The third chunk.
+    let path = dir.files("large-").remove(0);
+    let mut bytes = fs::read(&path).expect("read");
+    bytes[64 + 2 * (8 + 65_536) + 100] ^= 4;
+    fs::write(&path, &bytes).expect("written");
+    let disk = dir.open();
+    let body = body(&disk);
+    for (span, good) in [
+        (span(0, 0), true),
+        (span(0, 131_071), true),
+        (span(65_500, 65_600), true),
+        (span(196_608, 999_999), true),
+        (span(131_072, 131_072), false),
+        (span(131_000, 140_000), false),
+        (span(196_607, 196_608), false),
+    ] {
+        let got = read(&body.slice(span).expect("within"));
+        let expected = &all[span.first as usize..=span.last as usize];
+        assert_eq!(got.is_ok(), good, "{span:?}");
+        assert!(got.map_or(true, |got| got == expected), "{span:?}");
+    }
+    assert!(body.slice(span(0, 1_000_000)).is_none());
+    disk.flush();
+    assert!(!disk.knows(&key(7)), "it is forgotten");
+    assert!(dir.files("large-").is_empty());
+}
+
+#[test]
+fn a_file_that_no_head_names_goes() {
+    let dir = Dir::new();
+    let disk = dir.open();
+    let all = noise(7, 3_000_000);
+    let whole = write(&disk, &all);
+    read(&whole).expect("written");
+    assert_eq!(dir.files("large-").len(), 1);
+    drop(whole);
+    disk.flush();
+    assert!(dir.files("large-").is_empty(), "nobody holds it");
+    let mut writer = disk.begin(None).expect("taken");
+    push(&mut writer, &Bytes::from(noise(8, 200_000))).expect("pushed");
+    drop(writer);
+    while disk.statistics().bytes > 0 || !dir.files("large-").is_empty() {
+        disk.flush();
+    }
+    let kept = write(&disk, &all);
+    read(&kept).expect("written");
+    drop(disk);
+    assert_eq!(dir.files("large-").len(), 1, "a crash leaves it");
+    let disk = dir.open();
+    assert!(dir.files("large-").is_empty(), "the next start does not");
+    assert_eq!(disk.statistics().bytes, 0);
+    drop(kept);
+}
+
+#[test]
+fn what_supersedes_takes_the_file_with_it() {
+    let dir = Dir::new();
+    let disk = dir.open();
+    put(&disk, 7, 3_000_000);
+    put(&disk, 7, 4_000_000);
+    assert_eq!(dir.files("large-").len(), 1);
+    assert!(holds(&disk, 7, 4_000_000));
+    put(&disk, 7, 10);
+    assert!(dir.files("large-").is_empty());
+    assert_eq!(disk.statistics().bytes, disk_bytes(&dir, &disk));
+}
+
+/// The bytes of the files, with what sealing the open segment will add.
+fn disk_bytes(dir: &Dir, disk: &Disk) -> u64 {
+    let counted = disk.statistics().bytes;
+    let there = dir.bytes();
+    assert!(there <= counted && counted - there < 4096);
+    counted
+}
+
+#[test]
+fn a_body_beyond_the_limit_is_refused() {
+    let dir = Dir::new();
+    let disk = dir.open_with(1 << 20);
+    assert!(disk.begin(Some(600_000)).is_none());
+    assert!(!disk.offer(&key(1), &response(1, 600_000)));
+    let mut writer = disk.begin(None).expect("taken");
+    let piece = Bytes::from(noise(1, 100_000));
+    let pushed = (0..10).take_while(|_| push(&mut writer, &piece).is_ok());
+    assert_eq!(pushed.count(), 5);
+    drop(writer);
+}
+
+#[test]
+fn readers_of_a_body_that_fails_are_told() {
+    let dir = Dir::new();
+    let disk = dir.open();
+    let mut writer = disk.begin(None).expect("taken");
+    push(&mut writer, &Bytes::from(noise(1, 300_000))).expect("pushed");
+    let whole = writer.finish().expect("finished");
+    drop(disk);
+    // The tier closed before the end was written, or just after.
+    let _ = read(&whole).map(|bytes| assert!(bytes == noise(1, 300_000)));
+}

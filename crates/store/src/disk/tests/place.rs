@@ -1,0 +1,132 @@
+//! The directory itself: who has it, what wrote it, what it holds.
+
+use super::*;
+use rustix::fs::{FlockOperation, flock};
+
+#[test]
+fn one_process_has_the_directory() {
+    let dir = Dir::new();
+    let disk = dir.open();
+    let second = Disk::open(dir.config(1 << 20), Arc::default());
+    assert!(matches!(second, Err(OpenError::InUse(path)) if path == dir.0));
+    assert!(stat(&dir.0).expect("a directory").is_in_use);
+    drop(disk);
+    assert!(!stat(&dir.0).expect("a directory").is_in_use);
+    // As another process would.
+    let other = File::open(dir.0.join("lock")).expect("a lock");
+    flock(&other, FlockOperation::LockExclusive).expect("locks");
+    let second = Disk::open(dir.config(1 << 20), Arc::default());
+    assert!(matches!(second, Err(OpenError::InUse(_))));
+    drop(other);
+    drop(dir.open());
+}
+
+#[test]
+fn a_newer_format_is_left_alone() {
+    let dir = Dir::new();
+    let disk = dir.open();
+    put(&disk, 1, 10);
+    drop(disk);
+    let about = dir.0.join("about");
+    let text = fs::read_to_string(&about).expect("text");
+    let newer = text.replace("format 1\n", "format 7\n");
+    assert_ne!(newer, text);
+    fs::write(&about, &newer).expect("written");
+    let before = dir.bytes();
+    let opened = Disk::open(dir.config(1 << 20), Arc::default());
+    assert!(matches!(opened, Err(OpenError::Newer(_, 7))));
+    let mut none = |_: &Fault| {};
+    assert!(matches!(
+        verify(&dir.0, &mut none),
+        Err(OpenError::Newer(_, 7))
+    ));
+    assert_eq!(dir.bytes(), before);
+    fs::write(&about, &text).expect("written");
+    assert!(holds(&dir.open(), 1, 10));
+}
+
+#[test]
+fn without_what_the_keys_were_hashed_with_the_directory_begins_anew() {
+    let dir = Dir::new();
+    let disk = dir.open();
+    put(&disk, 1, 10);
+    drop(disk);
+    fs::write(dir.0.join("about"), "something else").expect("written");
+    let disk = dir.open();
+    assert!(!holds(&disk, 1, 10));
+    assert_eq!(dir.bytes(), 0, "what cannot be found takes no room");
+    put(&disk, 1, 10);
+    assert!(holds(&disk, 1, 10));
+}
+
+#[test]
+fn a_parent_that_is_missing_is_an_error() {
+    let dir = Dir::new();
+    let config = Config {
+        path: dir.0.join("below"),
+        ..dir.config(1 << 20)
+    };
+    let opened = Disk::open(config, Arc::default());
+    let Err(OpenError::Io(path, _)) = opened else {
+        panic!("an error")
+    };
+    assert_eq!(path, dir.0.join("below"));
+}
+
+#[test]
+fn files_of_others_are_left_alone() {
+    let dir = Dir::new();
+    fs::create_dir(&dir.0).expect("made");
+    for name in ["notes", "segment-1", "large-x", "segment-zzzzzzzz"] {
+        fs::write(dir.0.join(name), name).expect("written");
+    }
+    let disk = dir.open();
+    put(&disk, 1, 10);
+    drop(disk);
+    drop(dir.open());
+    for name in ["notes", "segment-1", "large-x", "segment-zzzzzzzz"] {
+        let kept = fs::read_to_string(dir.0.join(name));
+        assert_eq!(kept.expect("kept"), name);
+    }
+}
+
+#[test]
+fn stat_and_verify_tell_what_is_there() {
+    let dir = Dir::new();
+    let disk = dir.open();
+    for number in 0..20 {
+        put(&disk, number, 1000);
+    }
+    put(&disk, 20, 3 << 20);
+    let stat_of = || stat(&dir.0).expect("a directory");
+    let open = stat_of();
+    assert_eq!((open.segments, open.unsealed, open.large_files), (1, 1, 1));
+    assert!(open.is_in_use);
+    drop(disk);
+    let closed = stat_of();
+    assert_eq!((closed.unsealed, closed.records), (0, 21));
+    assert_eq!(closed.segment_bytes + closed.large_bytes, dir.bytes());
+    let mut faults = Vec::new();
+    let verified = verify(&dir.0, &mut |fault| faults.push(fault.clone())).expect("read");
+    assert_eq!(faults, []);
+    assert_eq!((verified.records, verified.large_files), (21, 1));
+    assert_eq!(verified.bytes + 64, dir.bytes(), "all but a header");
+    // One byte in each of two places.
+    let flip = |path: &Path, at: u64| {
+        let mut bytes = fs::read(path).expect("read");
+        bytes[at as usize] ^= 1;
+        fs::write(path, bytes).expect("written");
+    };
+    flip(&dir.files("segment-")[0], 300);
+    flip(&dir.files("large-")[0], 70_000);
+    let verified = verify(&dir.0, &mut |fault| faults.push(fault.clone())).expect("read");
+    assert_eq!(verified.faults, 2);
+    let told: Vec<_> = faults.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        told,
+        [
+            "segment-00000001 at 64: the body of a record is damaged",
+            "large-0000000000000001 at 65608: a chunk is damaged"
+        ]
+    );
+}

@@ -1,0 +1,124 @@
+//! The real `memcached`.
+
+use crate::{
+    scratch_dir,
+    servers::{Process, free_port},
+    wait_until,
+};
+use std::{
+    io::{BufRead, BufReader, Write},
+    net::TcpStream,
+    path::PathBuf,
+    process::Command,
+    time::Duration,
+};
+
+/// A `memcached` on a free port of 127.0.0.1, or on a Unix socket. Killed when dropped.
+#[derive(Debug)]
+pub struct Memcached {
+    place: Place,
+    options: Vec<String>,
+    process: Option<Process>,
+}
+
+#[derive(Debug)]
+enum Place {
+    Port(u16),
+    Socket(PathBuf),
+}
+
+impl Memcached {
+    /// Starts one, and waits until it answers.
+    pub fn start() -> Self {
+        Self::with(&[])
+    }
+
+    /// The same, with more options, e.g. `["-m", "1"]`.
+    pub fn with(options: &[&str]) -> Self {
+        Self::at(Place::Port(free_port()), options)
+    }
+
+    /// Starts one on a Unix socket; ready when the socket is there.
+    pub fn on_socket() -> Self {
+        Self::at(Place::Socket(scratch_dir().join("socket")), &[])
+    }
+
+    fn at(place: Place, options: &[&str]) -> Self {
+        let mut memcached = Self {
+            place,
+            options: options.iter().map(ToString::to_string).collect(),
+            process: None,
+        };
+        memcached.restart();
+        memcached
+    }
+
+    /// `127.0.0.1:port`, or the path of its socket.
+    pub fn address(&self) -> String {
+        match &self.place {
+            Place::Port(port) => format!("127.0.0.1:{port}"),
+            Place::Socket(path) => path.display().to_string(),
+        }
+    }
+
+    /// `memcached://` and its address.
+    pub fn url(&self) -> String {
+        format!("memcached://{}", self.address())
+    }
+
+    /// Sends a line and waits for the line that answers; of a server with a port.
+    pub fn ask(&self, line: &str) -> String {
+        self.try_ask(line)
+            .unwrap_or_else(|| panic!("no answer to {line:?}"))
+    }
+
+    fn try_ask(&self, line: &str) -> Option<String> {
+        let stream = TcpStream::connect(self.address()).ok()?;
+        stream.set_read_timeout(Some(Duration::from_secs(5))).ok()?;
+        (&stream).write_all(format!("{line}\r\n").as_bytes()).ok()?;
+        let mut answer = String::new();
+        BufReader::new(&stream).read_line(&mut answer).ok()?;
+        Some(answer.trim_end().to_owned())
+    }
+
+    /// Stops it where it is (SIGSTOP): connections stay open, nothing is answered.
+    pub fn pause(&self) {
+        self.process().signal("STOP");
+    }
+
+    /// Lets it go on (SIGCONT).
+    pub fn resume(&self) {
+        self.process().signal("CONT");
+    }
+
+    /// Kills it (SIGKILL).
+    pub fn kill(&mut self) {
+        self.process = None;
+    }
+
+    /// Starts it again in the same place, empty, and waits until it answers.
+    pub fn restart(&mut self) {
+        self.process = None;
+        let mut command = Command::new("memcached");
+        // It does not run as root unless told to; others may not choose.
+        command.args(["-u", "root"]).args(&self.options);
+        match &self.place {
+            Place::Port(port) => {
+                let port = port.to_string();
+                command.args(["-l", "127.0.0.1", "-U", "0", "-p", &port]);
+            }
+            Place::Socket(path) => {
+                command.arg("-s").arg(path);
+            }
+        }
+        self.process = Some(Process::start(command, "memcached"));
+        wait_until("memcached answered", || match &self.place {
+            Place::Port(_) => self.try_ask("version").is_some(),
+            Place::Socket(path) => std::os::unix::net::UnixStream::connect(path).is_ok(),
+        });
+    }
+
+    fn process(&self) -> &Process {
+        self.process.as_ref().expect("a running server")
+    }
+}
