@@ -1,8 +1,9 @@
 //! What a hit costs us, apart from what it costs the server. Run with `--release -- --ignored --nocapture`.
 
 use crate::support::{KEY, Node, page};
-use std::fs;
+use std::{fs, sync::Arc};
 use testkit::Redis;
+use tokio::task::JoinSet;
 
 const HITS: u32 = 100_000;
 
@@ -26,18 +27,12 @@ async fn a_hit() {
         for at_once in [1, 10] {
             let before = cpu_micros();
             for _ in 0..HITS / at_once {
-                let finds = (0..at_once).map(|_| node.shared.find(KEY, false));
-                let mut set = tokio::task::JoinSet::new();
-                if at_once == 1 {
-                    drop(node.shared.find(KEY, false).await);
-                } else {
-                    drop(finds);
-                    for _ in 0..at_once {
-                        let shared = std::sync::Arc::clone(&node.shared);
-                        set.spawn(async move { drop(shared.find(KEY, false).await) });
-                    }
-                    while set.join_next().await.is_some() {}
+                let mut finds = JoinSet::new();
+                for _ in 0..at_once {
+                    let shared = Arc::clone(&node.shared);
+                    finds.spawn(async move { drop(shared.find(KEY, false).await) });
                 }
+                finds.join_all().await;
             }
             let micros = (cpu_micros() - before) as f64 / f64::from(HITS);
             println!("{what}, {at_once} at once: {micros:.1} us of CPU a hit");
