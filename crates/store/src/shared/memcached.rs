@@ -13,7 +13,7 @@ mod tests;
 use super::{
     BadUrl,
     remote::{Asked, Error, Kind, Limits, Read, Remote},
-    worker::PerWorker,
+    worker::{Connection, PerWorker},
 };
 use crate::{
     Stored,
@@ -25,7 +25,10 @@ use bytes::Bytes;
 use line::{Line, Question};
 use ring::Ring;
 use std::{
-    sync::{Mutex, PoisonError},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU32, Ordering::Relaxed},
+    },
     time::Duration,
 };
 use tokio::{
@@ -45,6 +48,9 @@ const LONGEST_EXPIRY: Duration = Duration::from_hours(30 * 24);
 /// By how much clocks of nodes may differ: so much earlier a fetch counts as having begun.
 const SKEW: Duration = Duration::from_secs(1);
 
+/// Failures in a row after which one of several servers is left alone: fewer than open the tier's breaker.
+const FAILURES: u32 = 2;
+
 /// One of several servers that fails is left alone for so long; what it has counts as not there.
 const REST: Duration = Duration::from_secs(1);
 
@@ -61,7 +67,15 @@ pub(crate) struct Memcached {
 struct Server {
     address: Address,
     connections: PerWorker<Line>,
+    /// In a row.
+    failures: AtomicU32,
     resting_until: Mutex<Option<Instant>>,
+}
+
+/// A question on its way.
+struct Sent {
+    connection: Connection<Line>,
+    answer: oneshot::Receiver<Result<Answer, Error>>,
 }
 
 impl Memcached {
@@ -72,13 +86,14 @@ impl Memcached {
         let servers = addresses.into_iter().map(|address| Server {
             address,
             connections: PerWorker::default(),
+            failures: AtomicU32::new(0),
             resting_until: Mutex::new(None),
         });
         Ok(Self {
             servers: servers.collect(),
             ring,
             // One of several servers that hangs must be told from the others before whoever asks gives up.
-            limit: timeout - timeout / 8,
+            limit: timeout * 7 / 8,
         })
     }
 
@@ -107,17 +122,31 @@ impl Memcached {
         server: &Server,
         asked: impl Future<Output = Result<T, Error>>,
     ) -> Result<T, Error> {
+        let answer = self.bounded(server, asked).await;
+        if answer.is_ok() {
+            server.answered();
+        }
+        answer
+    }
+
+    /// One step towards an answer.
+    async fn bounded<T>(
+        &self,
+        server: &Server,
+        step: impl Future<Output = Result<T, Error>>,
+    ) -> Result<T, Error> {
         let limit = self.limit;
-        let answer = timeout(limit, asked).await.unwrap_or_else(|_| {
+        let done = timeout(limit, step).await.unwrap_or_else(|_| {
             let detail = format!("{}: no answer within {limit:?}", server.address.name());
             Err(Error::new(Kind::Timeout, detail))
         });
-        if let Err(error) = &answer
-            && error.kind.opens_breaker()
-        {
-            server.rest();
-        }
-        answer
+        done.inspect_err(|error| {
+            if error.kind.opens_breaker() {
+                server.failed();
+            } else {
+                server.answered();
+            }
+        })
     }
 
     async fn store(
@@ -176,7 +205,7 @@ impl Memcached {
             if !keys.is_empty() {
                 let command = format!("get {}\r\n", keys.join(" ")).into_bytes();
                 let sent = server.send(command);
-                asked.push((server, self.judged(server, sent).await?));
+                asked.push((server, self.bounded(server, sent).await?));
             }
         }
         let mut found: Vec<Option<Bytes>> = vec![None; keys.len()];
@@ -213,32 +242,28 @@ impl Memcached {
 }
 
 impl Server {
-    async fn send(
-        &self,
-        command: Vec<u8>,
-    ) -> Result<oneshot::Receiver<Result<Answer, Error>>, Error> {
+    async fn send(&self, command: Vec<u8>) -> Result<Sent, Error> {
         let address = self.address.clone();
         let connection = self.connections.get(|| line::connect(address)).await?;
         let (reply, answer) = oneshot::channel();
-        let sent = connection.handle.send(Question { command, reply }).await;
-        if sent.is_err() {
+        if connection
+            .handle
+            .send(Question { command, reply })
+            .await
+            .is_err()
+        {
             self.connections.close(&connection);
             return Err(self.closed());
         }
-        Ok(answer)
+        Ok(Sent { connection, answer })
     }
 
-    async fn answer(
-        &self,
-        answer: oneshot::Receiver<Result<Answer, Error>>,
-    ) -> Result<Answer, Error> {
-        match answer.await {
-            Ok(answer) => answer,
-            Err(_) => {
-                self.connections.hang_up();
-                Err(self.closed())
-            }
+    async fn answer(&self, sent: Sent) -> Result<Answer, Error> {
+        if let Ok(answer) = sent.answer.await {
+            return answer;
         }
+        self.connections.close(&sent.connection);
+        Err(self.closed())
     }
 
     fn closed(&self) -> Error {
@@ -250,9 +275,19 @@ impl Server {
         self.resting().is_some_and(|until| Instant::now() < until)
     }
 
-    fn rest(&self) {
-        self.connections.hang_up();
-        *self.resting() = Some(Instant::now() + REST);
+    fn answered(&self) {
+        if self.failures.load(Relaxed) != 0 {
+            self.failures.store(0, Relaxed);
+        }
+    }
+
+    /// One that fails again and again is left alone.
+    fn failed(&self) {
+        if self.failures.fetch_add(1, Relaxed) + 1 >= FAILURES {
+            self.failures.store(0, Relaxed);
+            self.connections.hang_up();
+            *self.resting() = Some(Instant::now() + REST);
+        }
     }
 
     fn resting(&self) -> std::sync::MutexGuard<'_, Option<Instant>> {

@@ -73,16 +73,20 @@ mod tests {
         assert!((1500..3500).contains(&moved), "{moved}");
     }
 
+    /// Where an implementation of ketama that is not ours (uhashring) puts these.
     #[test]
-    fn points_are_those_of_ketama() {
-        // md5("a-0") = 90b9f6c1….
-        let digest = Md5::digest("a-0");
-        let ring = ring(&["a"]);
-        assert_eq!(ring.points.len(), 160);
-        for four in digest.chunks_exact(4) {
-            let point = u32::from_le_bytes([four[0], four[1], four[2], four[3]]);
-            assert!(ring.points.contains(&(point, 0)));
+    fn other_clients_find_the_same_server() {
+        let ring = ring(&["a", "b", "10.0.0.1:11212"]);
+        for (key, server) in [
+            ("key", 1),
+            ("larder:https://shop.example/shoes?page=2", 0),
+            ("1", 0),
+            ("name-7", 1),
+            ("", 1),
+        ] {
+            assert_eq!(ring.server(key.as_bytes()), server, "{key}");
         }
-        assert_eq!(ring.server(b""), 0);
+        assert_eq!(ring.points.len(), 480);
+        assert_eq!(ring.points.first(), Some(&(1_903_583, 2)));
     }
 }

@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 const HEARD_WITHIN: Duration = Duration::from_secs(10);
 
 /// A node that has said nothing for so long is struck off.
-const STRUCK_OFF_AFTER: Duration = Duration::from_secs(60 * 60);
+const STRUCK_OFF_AFTER: Duration = Duration::from_hours(1);
 
 /// How often the server's clock is read.
 const CLOCK_EVERY: Duration = Duration::from_secs(1);

@@ -17,7 +17,7 @@ use server::Redis;
 use tokio::{sync::mpsc::UnboundedReceiver, time::timeout};
 
 /// Nothing in these tests takes so long unless it is broken.
-const BROKEN: Duration = Duration::from_secs(60);
+const BROKEN: Duration = Duration::from_mins(1);
 
 const KEY: &[u8] = b"http://a.example/page";
 
@@ -76,7 +76,7 @@ impl Node {
         let config = Config {
             url: url.to_owned(),
             timeout: Duration::from_millis(50),
-            max_ttl: Duration::from_secs(3600),
+            max_ttl: Duration::from_hours(1),
             largest_body: 1 << 20,
             lease: Duration::from_secs(5),
             prefix: "test".to_owned(),
