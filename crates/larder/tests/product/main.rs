@@ -35,6 +35,7 @@ mod parts;
 mod poisoning;
 mod purge;
 mod purge_clients;
+mod purge_clients_rows;
 mod ranges;
 mod request_directives;
 mod routes;

@@ -144,3 +144,95 @@ fn own(status: StatusCode, content: Content) -> Own {
         content,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::purge_clients::Wish;
+    use store::{NotDurable, Unreachable};
+
+    #[test]
+    fn what_was_done_is_told_in_the_dialect() {
+        let missing = PurgePolicy {
+            missed: StatusCode::PRECONDITION_FAILED,
+            ..PurgePolicy::default()
+        };
+        let zone = Dialect::Cloudflare("z".to_owned());
+        for (dialect, soft, count, status, content) in [
+            (
+                Dialect::Plain,
+                false,
+                3,
+                200,
+                "Purged 3 objects, expired 0 objects\n",
+            ),
+            (
+                Dialect::Plain,
+                false,
+                0,
+                412,
+                "Purged 0 objects, expired 0 objects\n",
+            ),
+            (
+                Dialect::Xkey,
+                true,
+                3,
+                200,
+                "Purged 0 objects, expired 3 objects\n",
+            ),
+            (Dialect::Magento, false, 0, 200, r#"{"invalidated":0}"#),
+            (Dialect::Fastly, true, 0, 200, r#"{"status":"ok"}"#),
+            (
+                zone,
+                false,
+                1,
+                200,
+                r#"{"errors":[],"messages":[],"result":{"id":"z"},"success":true}"#,
+            ),
+            (Dialect::Souin, false, 1, 204, ""),
+        ] {
+            let host = "s".to_owned();
+            let target = "/".to_owned();
+            let command = Command {
+                wishes: vec![Wish::Url { host, target }],
+                soft,
+                dialect,
+            };
+            let own = done(&missing, &command, count);
+            assert_eq!(own.status, status, "{command:?}");
+            assert_eq!(own.content, content, "{command:?}");
+            let result = format!("exact; count={count}");
+            assert_eq!(own.fields[CACHE_PURGE_RESULT], result, "{command:?}");
+        }
+    }
+
+    #[test]
+    fn what_was_not_done_says_whose_fault_it_is() {
+        let unreachable = || Unpurged::Failed(PurgeError::Unreachable(Unreachable::Refused));
+        let lost = Unpurged::Failed(NotDurable("disk full".to_owned()).into());
+        for (why, status, again) in [
+            (
+                Unpurged::Malformed(Malformed::Host("a b".to_owned())),
+                400,
+                false,
+            ),
+            (Unpurged::CutShort, 400, false),
+            (Unpurged::TooLarge, 413, false),
+            (unreachable(), 503, true),
+            (lost, 500, false),
+        ] {
+            let own = failed(None, &why);
+            assert_eq!(own.status, status, "{why}");
+            assert_eq!(own.fields.contains_key(header::RETRY_AFTER), again, "{why}");
+            assert!(!own.fields.contains_key(CACHE_PURGE_RESULT), "{why}");
+            let text = String::from_utf8_lossy(&own.content).into_owned();
+            assert!(text.contains(&why.to_string()), "{text}");
+        }
+        let own = failed(Some(&Dialect::Cloudflare(String::new())), &unreachable());
+        assert!(
+            own.content.starts_with(br#"{"errors":[{"code":503"#),
+            "{:?}",
+            own.content
+        );
+    }
+}
