@@ -1,6 +1,9 @@
 //! The command line.
 
-use crate::{command::purge::Purge, config::Flags};
+use crate::{
+    command::{disk::Disk, purge::Purge},
+    config::Flags,
+};
 use clap::{Parser, Subcommand};
 use std::{path::PathBuf, process::ExitCode};
 
@@ -52,6 +55,9 @@ pub enum Command {
     },
     /// Have a running Larder forget something
     Purge(Purge),
+    /// Look at the store on disk
+    #[command(subcommand)]
+    Disk(Disk),
     /// Print completions for a shell
     Completions {
         /// The shell

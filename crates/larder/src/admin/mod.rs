@@ -129,6 +129,7 @@ fn metrics(Shared(state): Shared<Arc<State>>, started: SystemTime) -> impl IntoR
     let text = metrics::render(&Sources {
         store: state.cache.memory.statistics(),
         purges: state.cache.memory.log().statistics(),
+        disk: state.cache.disk.as_ref().map(|disk| disk.statistics()),
         shared: state
             .cache
             .shared

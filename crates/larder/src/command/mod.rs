@@ -3,6 +3,7 @@
 pub mod check;
 pub mod completions;
 pub mod demo;
+pub mod disk;
 pub mod explain;
 pub mod purge;
 pub mod schema;

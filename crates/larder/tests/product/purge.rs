@@ -2,7 +2,7 @@
 
 use crate::common::{Said, command, counted, sample, start, start_with};
 use serde_json::{Value, json};
-use testkit::{Address, Client, Finished, Gate, Larder, Origin, Reply, Response};
+use testkit::{Address, Client, Command, Finished, Gate, Larder, Origin, Reply, Response};
 
 /// Asks the admin API to purge.
 fn post(larder: &Larder, body: impl AsRef<[u8]>) -> Response {
@@ -689,7 +689,7 @@ fn many_tags_go_at_once_and_numbers_ascend() {
 #[test]
 fn what_is_no_purge_is_refused_and_purges_nothing() {
     let (_origin, larder) = site("max-age=600");
-    let long = format!("{{\"tag\":\"{}\"}}", "x".repeat(1 << 20));
+    let long = format!("{{\"tag\":\"{}\"}}", "x".repeat(2 << 20));
     let pattern = json!({ "regex": "(a{1000}){1000}" }).to_string();
     for (body, status, told) in [
         ("", 400, "not a purge in JSON"),
@@ -830,4 +830,61 @@ fn purges_are_counted() {
     testkit::wait_until("what was purged is swept", || {
         sample(&larder, "larder_purge_swept_total") > 0
     });
+}
+
+#[test]
+fn what_was_purged_does_not_come_back_from_disk() {
+    for (what, first) in [
+        (json!({ "url": "http://example.test/page" }), "2"),
+        (json!({ "tag": "t" }), "2"),
+        (json!({ "regex": "page" }), "2"),
+        (json!({ "everything": true }), "2"),
+        (json!({ "url": "http://example.test/other" }), "1"),
+    ] {
+        let directory = testkit::scratch_dir().join("cache");
+        let origin = Origin::start();
+        origin.otherwise(|request| counted(request).cache("max-age=600").header("xkey", "t"));
+        let config = format!(
+            "disk = {{ path = {:?}, size = \"64MiB\" }}\n[[origin]]\nservers = {:?}\n",
+            directory.display().to_string(),
+            origin.url()
+        );
+        let serve = || {
+            Command::serve(env!("CARGO_BIN_EXE_larder"))
+                .config(&config)
+                .start()
+        };
+        let larder = serve();
+        for _ in 0..3 {
+            assert_eq!(larder.get("/page").send().text(), "1");
+        }
+        testkit::wait_until("it is on disk", || {
+            sample(&larder, "larder_disk_writes_total") > 0
+        });
+        purge(&larder, &what);
+        drop(larder);
+        let larder = serve();
+        testkit::wait_until("what is on disk is known", || {
+            sample(&larder, "larder_disk_index_whole") == 1
+        });
+        assert_eq!(larder.get("/page").send().text(), first, "{what}");
+        let path = directory.display().to_string();
+        let stat = command().args(["disk", "stat", &path]).run();
+        assert_eq!(stat.code, Some(0), "{}", stat.stderr);
+        assert!(stat.stdout.contains(": in use"), "{}", stat.stdout);
+        larder.stop();
+        let verified = command().args(["disk", "verify", &path]).run();
+        assert_eq!(
+            verified.code,
+            Some(0),
+            "{}{}",
+            verified.stdout,
+            verified.stderr
+        );
+        assert!(
+            verified.stdout.contains("nothing is damaged"),
+            "{}",
+            verified.stdout
+        );
+    }
 }

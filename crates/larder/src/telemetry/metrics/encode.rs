@@ -25,6 +25,7 @@ impl Collector for Sums {
         self.requests(&mut page)?;
         self.store(&mut page)?;
         self.purges(&mut page)?;
+        self.disk(&mut page)?;
         self.shared(&mut page)?;
         self.connections(&mut page)?;
         self.origins(&mut page)?;
@@ -90,6 +91,35 @@ impl Sums {
             (&names::PURGE_NAMES, seen.names),
             (&names::PURGE_PATTERNS, seen.patterns),
             (&names::PURGES_UNSURE, u64::from(seen.is_unsure)),
+        ] {
+            page.one(metric, value)?;
+        }
+        Ok(())
+    }
+
+    /// Nothing where there is no disk tier.
+    fn disk(&self, page: &mut Page<'_>) -> fmt::Result {
+        let Some(seen) = &self.disk else {
+            return Ok(());
+        };
+        for (metric, value) in [
+            (&names::DISK_RECORDS, seen.records),
+            (&names::DISK_BYTES, seen.bytes),
+            (&names::DISK_LIMIT_BYTES, seen.limit),
+            (&names::DISK_INDEX_BYTES, seen.index_bytes),
+            (&names::DISK_SEGMENTS, seen.segments),
+            (&names::DISK_LARGE_FILES, seen.large_files),
+            (&names::DISK_WHOLE, u64::from(seen.is_whole)),
+            (&names::DISK_HITS, seen.hits),
+            (&names::DISK_MISSES, seen.misses),
+            (&names::DISK_WRITES, seen.writes),
+            (&names::DISK_WRITTEN_BYTES, seen.bytes_written),
+            (&names::DISK_REFUSED, seen.refused_writes),
+            (&names::DISK_EVICTED, seen.evicted),
+            (&names::DISK_FORWARDED, seen.forwarded),
+            (&names::DISK_ERRORS, seen.errors),
+            (&names::DISK_DAMAGED, seen.damaged),
+            (&names::DISK_FAILING, u64::from(seen.is_failing)),
         ] {
             page.one(metric, value)?;
         }

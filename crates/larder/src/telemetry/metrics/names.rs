@@ -97,6 +97,40 @@ metrics! {
         [] "Regular expressions that the log of purges remembers: each is held against what is looked up";
     PURGES_UNSURE = Gauge "larder_purges_unsure"
         [] "1 while purges of other nodes may have been missed, so that what is kept is validated before it is used";
+    DISK_RECORDS = Gauge "larder_disk_records"
+        [] "Stored responses on disk that can be found";
+    DISK_BYTES = Gauge "larder_disk_bytes"
+        [] "Bytes of all files of the disk tier";
+    DISK_LIMIT_BYTES = Gauge "larder_disk_limit_bytes"
+        [] "The most that they may be";
+    DISK_INDEX_BYTES = Gauge "larder_disk_index_bytes"
+        [] "Bytes of memory that the index of the disk tier takes";
+    DISK_SEGMENTS = Gauge "larder_disk_segments"
+        [] "Segments of the disk tier";
+    DISK_LARGE_FILES = Gauge "larder_disk_large_files"
+        [] "Files with one large body each";
+    DISK_WHOLE = Gauge "larder_disk_index_whole"
+        [] "1 when everything that an earlier run left on disk has been found";
+    DISK_HITS = Counter "larder_disk_hits"
+        [] "Cache keys that were found on disk";
+    DISK_MISSES = Counter "larder_disk_misses"
+        [] "Cache keys that were not found on disk";
+    DISK_WRITES = Counter "larder_disk_writes"
+        [] "Stored responses written to disk";
+    DISK_WRITTEN_BYTES = Counter "larder_disk_written_bytes"
+        [] "Bytes written to disk";
+    DISK_REFUSED = Counter "larder_disk_refused_writes"
+        [] "Stored responses that were not written to disk: the queue full, the write rate used up, no room, or the device fails";
+    DISK_EVICTED = Counter "larder_disk_evicted"
+        [] "Stored responses on disk that went for others";
+    DISK_FORWARDED = Counter "larder_disk_rewritten"
+        [] "How many of those were written again since they were asked for";
+    DISK_ERRORS = Counter "larder_disk_errors"
+        [] "Operations on disk that the operating system failed";
+    DISK_DAMAGED = Counter "larder_disk_damaged"
+        [] "Times that bytes on disk were not what was written; they are never answered with";
+    DISK_FAILING = Gauge "larder_disk_failing"
+        [] "1 while the disk tier is left alone because its device fails";
     SHARED_HITS = Counter "larder_shared_hits"
         [] "Lookups in the shared tier that found something";
     SHARED_MISSES = Counter "larder_shared_misses"

@@ -108,6 +108,7 @@ fn rendered() -> String {
             evictions: 2,
         },
         purges: store::purge::Statistics::default(),
+        disk: Some(store::disk::Statistics::default()),
         shared: Some(store::shared::Statistics {
             errors: vec![(store::shared::remote::Kind::Timeout, 3)],
             ..store::shared::Statistics::default()

@@ -1,0 +1,137 @@
+//! `larder disk`: looks at the store on disk, without changing anything.
+
+use crate::{
+    cli::Ending,
+    config::{self, Flags},
+};
+use bytesize::ByteSize;
+use clap::{Args, Subcommand};
+use std::{
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
+use store::disk::{self, OpenError, Stat, Verified};
+
+/// What `larder disk` is told.
+#[derive(Clone, Debug, Subcommand)]
+pub enum Disk {
+    /// Say what is there; a running Larder may have it
+    Stat(Place),
+    /// Read every byte and tell what is not as it was written
+    Verify(Place),
+}
+
+/// Where the store is: one of these.
+#[derive(Args, Clone, Debug)]
+#[group(required = true, multiple = false)]
+pub struct Place {
+    /// Its directory
+    path: Option<PathBuf>,
+    /// The configuration file that names it
+    #[arg(long, short, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+/// Looks, and says on `out` what is there. What is damaged, and why nothing can be seen, goes to `err`.
+///
+/// # Errors
+/// The output's.
+pub fn run(disk: &Disk, out: &mut impl Write, err: &mut impl Write) -> io::Result<Ending> {
+    let (Disk::Stat(place) | Disk::Verify(place)) = disk;
+    let path = match directory(place) {
+        Ok(path) => path,
+        Err(what) => {
+            write!(err, "{what}")?;
+            return Ok(Ending::Refused);
+        }
+    };
+    let looked = match disk {
+        Disk::Stat(_) => stat(&path, out)?,
+        Disk::Verify(_) => verify(&path, out, err)?,
+    };
+    looked.or_else(|error| {
+        writeln!(err, "larder: {error}")?;
+        Ok(Ending::Refused)
+    })
+}
+
+/// The directory, or what to tell the person instead.
+fn directory(place: &Place) -> Result<PathBuf, String> {
+    if let Some(path) = &place.path {
+        return Ok(path.clone());
+    }
+    let flags = Flags {
+        config: place.config.clone(),
+        ..Flags::default()
+    };
+    let config = config::load(&flags).map_err(|faults| faults.to_string())?;
+    let disk = config.disk.map(|disk| disk.path);
+    disk.ok_or_else(|| "larder: the configuration has no [disk]\n".to_owned())
+}
+
+fn stat(path: &Path, out: &mut impl Write) -> io::Result<Result<Ending, OpenError>> {
+    let Stat {
+        is_in_use,
+        segments,
+        unsealed,
+        records,
+        large_files,
+        segment_bytes,
+        large_bytes,
+    } = match disk::stat(path) {
+        Ok(stat) => stat,
+        Err(error) => return Ok(Err(error)),
+    };
+    let used = if is_in_use { "in use" } else { "not in use" };
+    writeln!(out, "{}: {used}", path.display())?;
+    writeln!(
+        out,
+        "segments: {segments} ({unsealed} without an index), {}",
+        size(segment_bytes)
+    )?;
+    writeln!(out, "records in segments with an index: {records}")?;
+    writeln!(out, "large files: {large_files}, {}", size(large_bytes))?;
+    Ok(Ok(Ending::Done))
+}
+
+fn verify(
+    path: &Path,
+    out: &mut impl Write,
+    err: &mut impl Write,
+) -> io::Result<Result<Ending, OpenError>> {
+    let mut told = Ok(());
+    let verified = disk::verify(path, &mut |fault| {
+        if told.is_ok() {
+            told = writeln!(err, "{fault}");
+        }
+    });
+    told?;
+    let Verified {
+        records,
+        large_files,
+        bytes,
+        faults,
+    } = match verified {
+        Ok(verified) => verified,
+        Err(error) => return Ok(Err(error)),
+    };
+    writeln!(
+        out,
+        "{}: {records} sound records, {large_files} sound large files, {} read",
+        path.display(),
+        size(bytes)
+    )?;
+    if faults == 0 {
+        writeln!(out, "nothing is damaged")?;
+        return Ok(Ok(Ending::Done));
+    }
+    writeln!(
+        out,
+        "damaged: {faults}; what is damaged is never answered with"
+    )?;
+    Ok(Ok(Ending::Refused))
+}
+
+fn size(bytes: u64) -> String {
+    ByteSize(bytes).display().iec().to_string()
+}
