@@ -5,8 +5,9 @@
 //!
 //! - `toml larder`: a configuration, checked as `larder check` does, except that nothing is bound;
 //! - `console tested`: a transcript. Lines after `$ ` are commands, the lines below one are parts of what it prints, in
-//!   order, with `…` for anything. `larder serve` stays for the rest of its block. `larder.toml` is the page's
-//!   configuration before the block. The application on port 5001 is [`application`].
+//!   order, with `…` for anything. `larder serve` stays for the rest of its block; the first one is on the ports 8080 and
+//!   9180, the next one on 8081 and 9181. `larder.toml` is the page's configuration before the block. The application on
+//!   port 5001 is [`application`]; on port 6379 there is a Redis, where the configuration names it.
 
 #![allow(
     clippy::expect_used,
@@ -20,7 +21,7 @@ use std::{
     path::{Path, PathBuf},
     process,
 };
-use testkit::{Address, Command, Larder, Origin, Reply, scratch_dir};
+use testkit::{Address, Command, Larder, Origin, Redis, Reply, scratch_dir};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_larder");
 
@@ -198,7 +199,8 @@ fn application() -> Origin {
 struct Stage<'a> {
     folder: PathBuf,
     origin: Origin,
-    larder: Option<Larder>,
+    redis: Option<Redis>,
+    larders: Vec<Larder>,
     page: &'a str,
 }
 
@@ -206,13 +208,14 @@ impl Stage<'_> {
     /// Addresses as written → addresses in use.
     fn in_use(&self, text: &str) -> String {
         let mut text = text.replace("127.0.0.1:5001", &self.origin.address().to_string());
-        if let Some(larder) = &self.larder {
-            for (written, used) in [
-                ("127.0.0.1:8080", larder.address()),
-                ("127.0.0.1:9180", larder.admin()),
-            ] {
+        if let Some(redis) = &self.redis {
+            text = text.replace("127.0.0.1:6379", &redis.address());
+        }
+        for (number, larder) in self.larders.iter().enumerate() {
+            for (port, used) in [(8080, larder.address()), (9180, larder.admin())] {
                 if let Address::Tcp(used) = used {
-                    text = text.replace(written, &used.to_string());
+                    let written = format!("127.0.0.1:{}", port + number);
+                    text = text.replace(&written, &used.to_string());
                 }
             }
         }
@@ -223,13 +226,16 @@ impl Stage<'_> {
     fn run(&mut self, command: &str) -> String {
         let command = self.in_use(command);
         if let Some(args) = command.strip_prefix("larder serve ") {
-            let args = args.replace(
-                "larder.toml",
-                &self.folder.join("larder.toml").display().to_string(),
-            );
-            let larder = Command::serve(BINARY).args(args.split_whitespace()).start();
+            let args = args.split_whitespace().map(|arg| {
+                if arg.ends_with(".toml") {
+                    self.folder.join(arg).display().to_string()
+                } else {
+                    arg.to_owned()
+                }
+            });
+            let larder = Command::serve(BINARY).args(args).start();
             let output = larder.output();
-            self.larder = Some(larder);
+            self.larders.push(larder);
             return output;
         }
         let binaries = Path::new(BINARY).parent().expect("a folder");
@@ -295,16 +301,19 @@ fn each_transcript_comes_out_as_written() {
                     let mut stage = Stage {
                         folder: scratch_dir(),
                         origin: application(),
-                        larder: None,
+                        redis: configuration.contains("127.0.0.1:6379").then(Redis::start),
+                        larders: Vec::new(),
                         page: &page.name,
                     };
                     // Whatever else listens on this machine, `larder check` finds a free port.
-                    let text = stage
+                    let mut text = stage
                         .in_use(&configuration)
-                        .replace("127.0.0.1:8080", "127.0.0.1:0");
-                    let admin = "admin = \"127.0.0.1:0\"\n";
-                    fs::write(stage.folder.join("larder.toml"), admin.to_owned() + &text)
-                        .expect("a configuration");
+                        .replace("127.0.0.1:8080", "127.0.0.1:0")
+                        .replace("127.0.0.1:9180", "127.0.0.1:0");
+                    if !text.contains("\nadmin = ") {
+                        text.insert_str(0, "admin = \"127.0.0.1:0\"\n");
+                    }
+                    fs::write(stage.folder.join("larder.toml"), text).expect("a configuration");
                     stage.play(&block.text);
                 }
                 _ => {}

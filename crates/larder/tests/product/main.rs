@@ -30,6 +30,7 @@ mod lifetime;
 mod limits;
 mod memory;
 mod methods;
+mod nodes;
 mod origins;
 mod parts;
 mod poisoning;
