@@ -1,12 +1,13 @@
--- Asks for /k/1 … /k/COUNT, drawn at random, evenly.   wrk … URL -- COUNT
-local random, count, tail = math.random, 1, ""
+-- Asks for PREFIX1 … PREFIX<COUNT>, drawn at random, evenly.   wrk … URL -- COUNT [PREFIX]
+-- PREFIX is /k/ unless given.
+local random, count, prefix, tail = math.random, 1, "/k/", ""
 
 function init(args)
-  count = tonumber(args[1])
+  count, prefix = tonumber(args[1]), args[2] or prefix
   math.randomseed(os.time())
   tail = " HTTP/1.1\r\nHost: " .. wrk.headers["Host"] .. "\r\n\r\n"
 end
 
 function request()
-  return "GET /k/" .. random(count) .. tail
+  return "GET " .. prefix .. random(count) .. tail
 end

@@ -8,11 +8,12 @@ import sys
 from pathlib import Path
 
 from . import machine, report, tools
+from .admin import AdminFailed
 from .experiments import ALL
 from .limits import raise_open_files
 from .load import LoadFailed
 from .process import StartFailed
-from .settings import FULL, QUICK, Settings
+from .settings import FULL, FULL_BELOW, QUICK, QUICK_BELOW, Settings
 from .stage import BENCH
 
 SERVERS = ("larder", "nginx", "varnish", "bare")
@@ -37,7 +38,7 @@ def main(arguments):
             _say(f"{name} …")
             try:
                 results.append(ALL[name](settings))
-            except (StartFailed, LoadFailed) as fault:
+            except (StartFailed, LoadFailed, AdminFailed) as fault:
                 _say(f"{name} failed: {fault}")
                 status = 1
                 continue
@@ -63,6 +64,8 @@ def _parse(arguments):
                         help="short rounds and a small store; to try the script, not to quote")
     parser.add_argument("--out", type=Path,
                         help="directory for the report (bench/results; quick: none)")
+    parser.add_argument("--disk", default="/var/tmp",
+                        help="directory on a real file system, for tiers on disk (%(default)s)")
     parser.add_argument("--install", action="store_true",
                         help="install what is missing with apt-get")
     asked = parser.parse_args(arguments)
@@ -79,13 +82,15 @@ def _parse(arguments):
 
 
 def _settings(asked):
-    rounds, seconds, million = (2, 1, QUICK) if asked.quick else (5, 3, FULL)
+    quick, full = (2, 1, QUICK, QUICK_BELOW), (5, 3, FULL, FULL_BELOW)
+    rounds, seconds, million, below = quick if asked.quick else full
     servers = asked.servers.split(",")
     for name, command in tools.not_built().items():
         if name in servers:
             servers.remove(name)
             _say(f"left out: {name} is not built ({command})")
-    return Settings(tuple(servers), asked.rounds or rounds, asked.seconds or seconds, million, _say)
+    return Settings(tuple(servers), asked.rounds or rounds, asked.seconds or seconds, million,
+                    below, asked.disk, _say)
 
 
 def _tools_present(may_install):

@@ -66,9 +66,38 @@ def handshakes(port, path, seconds):
                 said["negotiated"])
 
 
-def sequence(url, first, count, times, limit_seconds):
+class Purges:
+    """Purges at a rate over the admin API, beside another load: starts at once; `ended` waits for the end."""
+
+    def __init__(self, port, host, per_second, seconds):
+        self._seconds = seconds
+        self.command = _pinned([sys.executable, SCRIPTS / "purges.py", port, host, per_second,
+                                seconds])
+        self._tool = subprocess.Popen(self.command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                      text=True)
+
+    def running(self):
+        """Whether it still purges."""
+        return self._tool.poll() is None
+
+    def ended(self):
+        """What it did: `sent`, `failed`, `seconds`, `p50_ms`, `p99_ms`."""
+        output, errors = self._tool.communicate(timeout=self._seconds + GRACE_SECONDS)
+        if self._tool.returncode:
+            raise LoadFailed(f"{' '.join(self.command)}\n{errors[-800:]}")
+        return json.loads(output)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._tool.kill()
+        self._tool.wait()
+
+
+def sequence(url, first, count, times, limit_seconds, prefix="/k/", connections=64):
     """Asks for `count` numbered pages in order, so often, over 64 connections."""
-    argv = _wrk(url, 64, limit_seconds, "sequence.lua", (first, count, times))
+    argv = _wrk(url, connections, limit_seconds, "sequence.lua", (first, count, times, prefix))
     command = _pinned(argv)
     tool = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:

@@ -13,6 +13,8 @@ from .stage import LOAD_CORE, SERVER_CORE, find
 VERSIONS = {
     "nginx": ["nginx", "-v"],
     "varnish": ["varnishd", "-V"],
+    "redis": ["redis-server", "--version"],
+    "memcached": ["memcached", "--version"],
     "wrk": ["wrk", "-v"],
     "h2load": ["h2load", "--version"],
     "openssl": ["openssl", "version"],

@@ -13,7 +13,8 @@ PAGE_SIZES = (1, 10, 100)
 
 
 class Origin:
-    """nginx on the load's core, serving `/page/10k`, `/private/10k` and `/k/<anything>`."""
+    """nginx on the load's core, serving `/page/10k`, `/private/10k`, `/d/10k/<anything>`, `/k/<anything>`, and what
+    `conf/origin.conf` has beside."""
 
     def __init__(self, stage):
         directory = stage.new_directory("origin")
@@ -22,6 +23,7 @@ class Origin:
         letters = random.Random(1)
         for size in PAGE_SIZES:
             (pages / f"{size}k").write_text(_text(letters, size * KILOBYTE))
+        (pages / "10m").write_text(_text(letters, KILOBYTE) * 10 * KILOBYTE)
         self.port = free_port()
         configuration = stage.write_configuration(
             "origin.conf", directory, dir=directory, port=self.port, pages=pages,

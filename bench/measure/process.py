@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -63,6 +64,20 @@ class Process:
                 ticks += sum(int(ticks) for ticks in fields[11:15])
         return ticks / TICKS_PER_SECOND
 
+    def threads_cpu_seconds(self, name):
+        """User and system time of those threads of the server whose whole name matches the expression `name`."""
+        ticks = 0
+        for pid in self.pids():
+            for stat in Path(f"/proc/{pid}/task").glob("*/stat"):
+                try:
+                    text = stat.read_text()
+                except OSError:
+                    continue
+                # The name stands in brackets, and may hold any.
+                if re.fullmatch(name, text[text.index("(") + 1:text.rindex(")")]):
+                    ticks += sum(int(part) for part in text[text.rindex(")") + 2:].split()[11:13])
+        return ticks / TICKS_PER_SECOND
+
     def resident_bytes(self):
         """Memory now resident, over all its processes (pages that several share are counted for each)."""
         pages = 0
@@ -81,6 +96,11 @@ class Process:
         """Returns the rest of the first line of output that begins with `start`."""
         self._wait(lambda: self._line(start) is not None, f"the line '{start}…'")
         return self._line(start)
+
+    def kill(self):
+        """Ends the process at once, as a crash would."""
+        self._child.kill()
+        self._child.wait()
 
     def stop(self):
         """Ends the whole tree: asks first, then insists."""

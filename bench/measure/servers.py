@@ -1,5 +1,7 @@
 """The servers under measurement, each set up as its own experts would. README.md says why."""
 
+import json
+import os
 import urllib.parse
 from dataclasses import dataclass
 
@@ -8,8 +10,10 @@ from .process import Process, free_port
 from .stage import BENCH, find
 
 WORKSPACE = BENCH.parent
-LARDER = WORKSPACE / "target" / "release" / "larder"
-BARE = WORKSPACE / "target" / "release" / "examples" / "bare"
+# An absolute path of cargo's variable replaces the workspace.
+BUILT = WORKSPACE / os.environ.get("CARGO_TARGET_DIR", "target") / "release"
+LARDER = BUILT / "larder"
+BARE = BUILT / "examples" / "bare"
 BUILD = {
     LARDER: "cargo build --release -p larder",
     BARE: "cargo build --release -p proxy --example bare",
@@ -19,12 +23,13 @@ VARNISH_MEMORY = "1G"
 
 @dataclass
 class Server:
-    """One running server; `tls_port` is 0 where it speaks no TLS."""
+    """One running server; `tls_port` is 0 where it speaks no TLS, `admin_port` where it has no admin API."""
 
     name: str
     process: Process
     port: int
     tls_port: int = 0
+    admin_port: int = 0
 
     def url(self, path):
         """The plain address of `path`."""
@@ -80,6 +85,20 @@ def start_larder_tls(stage, origin):
     process = stage.start("larder", [LARDER, "serve", "--config", configuration,
                                      "--admin", "127.0.0.1:0", "--workers", "1"])
     return Server("larder", process, 0, _port_said(process))
+
+
+def start_larder_with(stage, origin, tables, listen="127.0.0.1:0"):
+    """Larder with tables of its configuration, as Python values: the tiers, the log of purges."""
+    text = "".join(
+        f"[{name}]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in table.items())
+        for name, table in tables.items()
+    )
+    configuration = stage.new_directory("larder") / "larder.toml"
+    configuration.write_text(f'{text}[[origin]]\nservers = "{origin.url}"\n')
+    process = stage.start("larder", [
+        LARDER, "serve", "--config", configuration, "--listen", listen, "--admin", "127.0.0.1:0", "--workers", "1"])
+    admin = urllib.parse.urlsplit(process.wait_for_line("admin on ")).port
+    return Server("larder", process, _port_said(process), admin_port=admin)
 
 
 def start_bare(stage, size):

@@ -11,6 +11,9 @@ class Settings:
     rounds: int
     seconds: int
     million: "Fullness"
+    below: "Below"
+    # Directory of a file system that has a device.
+    disk: str
     say: callable
 
 
@@ -28,5 +31,20 @@ class Fullness:
     often: int
 
 
+@dataclass(frozen=True)
+class Below:
+    """The sizes of the experiments with the tiers below memory and with purges."""
+
+    # What is asked in a cycle, and the memory that does not hold it.
+    cycle_mib: int
+    memory_mib: int
+    # How long purges come at a rate.
+    purge_seconds: int
+    # Single purges that are timed in each round.
+    purges: int
+
+
 FULL = Fullness(1_000_000, 2048, 1_000_000, 512, 20_000)
 QUICK = Fullness(50_000, 160, 100_000, 32, 1_000)
+FULL_BELOW = Below(320, 16, 60, 100)
+QUICK_BELOW = Below(40, 2, 10, 20)

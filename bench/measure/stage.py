@@ -22,7 +22,13 @@ def find(program):
 
 
 class Stage:
-    """Use as a context manager: leaving it ends every server and removes every file."""
+    """Use as a context manager: leaving it ends every server and removes every file.
+
+    `disk` is a directory of a real file system, for what has to lie on one.
+    """
+
+    def __init__(self, disk=None):
+        self._disk_home, self._disk = disk, None
 
     def __enter__(self):
         # Memory-backed where there is one, so that nginx's files and Varnish's log cost no disk.
@@ -36,7 +42,8 @@ class Stage:
     def __exit__(self, *_):
         for process in reversed(self.processes):
             process.stop()
-        shutil.rmtree(self.directory, ignore_errors=True)
+        for directory in filter(None, (self.directory, self._disk)):
+            shutil.rmtree(directory, ignore_errors=True)
 
     def start(self, name, argv, core=SERVER_CORE):
         """Starts a server pinned to `core`; its output goes to a file."""
@@ -54,6 +61,16 @@ class Stage:
         """A new directory for one server."""
         directory = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=self.directory))
         directory.chmod(0o755)
+        return directory
+
+    def new_disk_directory(self, name):
+        """A new directory on a real file system."""
+        if not self._disk:
+            self._disk = Path(tempfile.mkdtemp(prefix="larder-bench-", dir=self._disk_home))
+            self._disk.chmod(0o755)
+        directory = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=self._disk))
+        # nginx's workers, who own what they cache, are nobody in particular.
+        directory.chmod(0o777)
         return directory
 
     def write_configuration(self, template, directory, **values):

@@ -32,3 +32,16 @@ MILLION = Target(1.15)
 BEYOND_BUDGET_MIB, OVERHEAD_BYTES = Target(64), Target(512)
 # Often-asked responses still there after a scan. The demand names no figure; this one is ours.
 SURVIVORS = Target(0.9, most=False)
+
+# Hits from the disk tier, CPU over that of nginx's from files in the page cache, by size.
+DISK = {"10k": Target(1.0), "100k": Target(1.0), "10m": Target(1.5)}
+# Hits from a shared tier, CPU over that of nginx's with its memcached module.
+REDIS, MEMCACHED = Target(2.0), Target(1.0)
+# A purge: milliseconds to its acknowledgement beyond those of a bare fsync; p99 of hits over that without.
+PURGE_MS, PURGE_P99 = Target(5), Target(1.5)
+# CPU per hit during a thousand purges a second, over that without.
+PURGES_HIT = Target(1.15)
+# A restart with a million stored: the index whole, seconds; memory of the index, bytes a stored response.
+INDEX_SECONDS, INDEX_BYTES = Target(2), Target(64)
+# From the acknowledgement on one node to the last old answer on another, 99th percentile, milliseconds.
+NODES_MS = Target(20)

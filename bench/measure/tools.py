@@ -9,6 +9,8 @@ from .stage import find
 PACKAGES = {
     "nginx": "nginx-light",
     "varnishd": "varnish",
+    "redis-server": "redis-server",
+    "memcached": "memcached",
     "wrk": "wrk",
     "h2load": "nghttp2-client",
     "openssl": "openssl",

@@ -1,6 +1,6 @@
 """The experiments by name, in the order in which they run."""
 
-from . import connections, hits, million, misses, tls
+from . import connections, disk, hits, million, misses, nodes, purge, purges, restart, shared, tls
 
 ALL = {
     "hits": hits.run,
@@ -8,4 +8,11 @@ ALL = {
     "misses": misses.run,
     "connections": connections.run,
     "million": million.run,
+    "disk": disk.run,
+    "redis": shared.redis,
+    "memcached": shared.memcached,
+    "purge": purge.run,
+    "purges": purges.run,
+    "restart": restart.run,
+    "nodes": nodes.run,
 }

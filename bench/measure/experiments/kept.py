@@ -1,0 +1,52 @@
+"""Pages that are asked for in a cycle which memory does not hold."""
+
+import os
+import time
+
+from ..load import sequence, wrk
+
+# Pages of each size that are asked for: no more bytes than the cycle has.
+KIB = {"1k": 1, "10k": 10, "100k": 100, "10m": 10 * 1024}
+CONNECTIONS = {"1k": 64, "10k": 64, "100k": 64, "10m": 8}
+# A tier may refuse what it is given while it has much to write: so often it is offered again.
+MOST_PASSES = 8
+# A fill slower than this is given up.
+SLOWEST_MIB, SLOWEST_RESPONSES = 10, 2000
+
+
+def pages(settings, size):
+    """How many pages of `size` the cycle has."""
+    return settings.below.cycle_mib * 1024 // KIB[size]
+
+
+def prefix(size):
+    """What the path of such a page begins with."""
+    return f"/d/{size}/"
+
+
+def fill(server, origin, start, count, kib=1, connections=64):
+    """Asks for every page until none of them is forwarded any more; what is forwarded still, in the end."""
+    limit = 30 + count * kib // 1024 // SLOWEST_MIB + count // SLOWEST_RESPONSES
+    for _ in range(MOST_PASSES):
+        asked = origin.requests()
+        sequence(server.url("/"), 1, count, 1, limit, start, connections)
+        forwarded = origin.requests() - asked
+        if not forwarded:
+            break
+        # What was taken is written in the background.
+        time.sleep(0.5)
+    os.sync()
+    return forwarded
+
+
+def fill_size(settings, server, origin, size):
+    """As `fill`, for one size; complaints where some are never kept."""
+    count = pages(settings, size)
+    left = fill(server, origin, prefix(size), count, KIB[size], CONNECTIONS[size])
+    return [f"{left} of {count} pages of {size} are forwarded still"] if left else []
+
+
+def cycle(settings, server, size, start=None):
+    """The load: the pages in order, over and over."""
+    path, count = start or prefix(size), pages(settings, size)
+    return server, lambda seconds: wrk(server.url("/"), CONNECTIONS[size], seconds, "cycle.lua", (count, path))

@@ -1,0 +1,108 @@
+"""A restart with a million responses stored on disk."""
+
+import http.client
+import os
+import time
+
+from .. import servers, targets
+from ..origin import Origin
+from ..process import free_port
+from ..result import Figure, Result
+from ..stage import Stage
+from . import kept
+
+MOST_ROUNDS = 3
+MEMORY = "64MiB"
+# The index is whole when this many responses, spread over all, are found.
+PROBES = 200
+LIMIT_SECONDS = 60
+MIB = 1024 * 1024
+
+
+def run(settings):
+    """Larder alone: when it answers, when its index is whole, and what the index takes."""
+    result = Result("restart", f"A restart with {settings.million.responses:,} responses on disk")
+    if "larder" in settings.servers:
+        with Stage(settings.disk) as stage:
+            _measure(settings, result, stage)
+    return result
+
+
+def _measure(settings, result, stage):
+    origin, count, port = Origin(stage), settings.million.responses, free_port()
+    pages = stage.new_disk_directory("larder") / "pages"
+
+    def start(directory):
+        return servers.start_larder_with(stage, origin, {
+            "memory": {"size": MEMORY}, "disk": {"path": str(directory), "size": "32GiB"},
+        }, f"127.0.0.1:{port}")
+
+    larder = start(stage.new_disk_directory("empty") / "pages")
+    empty = larder.process.resident_bytes()
+    stage.end(larder.process)
+
+    settings.say(f"filling with {count:,} responses")
+    larder = start(pages)
+    left = kept.fill(larder, origin, "/k/", count)
+    if left:
+        result.notes.append(f"{left:,} of {count:,} are forwarded still")
+    bytes_on_disk = sum(path.stat().st_size for path in pages.rglob("*") if path.is_file())
+    result.figures.append(Figure("filled", "bytes on disk a response", [bytes_on_disk / count]))
+    ends = {
+        "after SIGTERM": lambda: stage.end(larder.process),
+        "after SIGKILL": lambda: (larder.process.kill(), stage.end(larder.process)),
+        "after SIGTERM, nothing in the page cache": lambda: (stage.end(larder.process), _drop(pages)),
+    }
+    for case, end in ends.items():
+        settings.say(case)
+        taken = []
+        for _ in range(min(settings.rounds, MOST_ROUNDS)):
+            end()
+            begin = time.perf_counter()
+            larder = start(pages)
+            taken.append(_restarted(larder, begin, count))
+        first, hit, whole = zip(*taken)
+        result.figures += [
+            Figure(case, "first answer after, s", list(first)),
+            Figure(case, "first hit after, s", list(hit)),
+            Figure(case, f"{PROBES} of {PROBES} found after, s", list(whole), targets.INDEX_SECONDS),
+        ]
+    grown = larder.process.resident_bytes() - empty
+    result.figures.append(Figure("index", "resident memory beyond an empty one's, bytes a response", [grown / count],
+                                 targets.INDEX_BYTES))
+
+
+def _restarted(larder, begin, count):
+    """Seconds from `begin` to the first answer, to the first hit, and until every probe is found."""
+    connection = http.client.HTTPConnection("127.0.0.1", larder.port, timeout=LIMIT_SECONDS)
+    first = hit = whole = None
+    probes = [1 + number * (count - 1) // (PROBES - 1) for number in range(PROBES)]
+    while whole is None and time.perf_counter() - begin < LIMIT_SECONDS:
+        found = []
+        for number in probes:
+            found.append(_is_stored(connection, number))
+            since = time.perf_counter() - begin
+            first = since if first is None else first
+            hit = since if hit is None and found[-1] else hit
+        if all(found):
+            whole = time.perf_counter() - begin
+    connection.close()
+    return first, hit or LIMIT_SECONDS, whole or LIMIT_SECONDS
+
+
+def _is_stored(connection, number):
+    # Answered 504 where it is not stored: nothing is fetched, and nothing stored that was not there.
+    connection.request("GET", f"/k/{number}", headers={"Cache-Control": "only-if-cached"})
+    answer = connection.getresponse()
+    answer.read()
+    return answer.status == 200
+
+
+def _drop(directory):
+    """Takes what lies under `directory` out of the page cache."""
+    os.sync()
+    for path in directory.rglob("*"):
+        if path.is_file():
+            file = os.open(path, os.O_RDONLY)
+            os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
+            os.close(file)
