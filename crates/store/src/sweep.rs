@@ -17,8 +17,11 @@ use std::{
 };
 use tokio::sync::oneshot;
 
-/// How often the sweep looks whether there is anything to do.
-const EVERY: Duration = Duration::from_secs(1);
+/// How often the sweep looks whether there is anything to do: at first, and where sweeps find nothing any more.
+const EVERY: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
+
+/// The log is made to forget no more often than this: lookups wait for it.
+const RETIRE: Duration = Duration::from_secs(10);
 
 /// How long it rests after each batch, so that hits do not wait for it.
 const REST: Duration = Duration::from_millis(1);
@@ -100,7 +103,9 @@ impl Sweeper {
             horizon,
             remember,
             swept: 0,
+            pause: EVERY.0,
             done: VecDeque::new(),
+            retired: Instant::now(),
         };
         thread::Builder::new()
             .name("larder-sweep".to_owned())
@@ -157,15 +162,19 @@ struct Sweep {
     remember: Duration,
     /// The head at which the last sweep began.
     swept: u64,
+    /// Until the next look.
+    pause: Duration,
     /// Heads at which sweeps began that have ended, and when.
     done: VecDeque<(u64, Instant)>,
+    /// When the log was last made to forget.
+    retired: Instant,
 }
 
 impl Sweep {
     fn run(mut self, asked: &Receiver<Question>) {
         loop {
             let mut questions = Vec::new();
-            match asked.recv_timeout(EVERY) {
+            match asked.recv_timeout(self.pause) {
                 Ok(first) => questions.push(first),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
@@ -189,7 +198,12 @@ impl Sweep {
                 }
             }
         };
-        self.memory.sweep(look, || thread::sleep(REST));
+        let swept = self.memory.sweep(look, || thread::sleep(REST));
+        self.pause = if swept.gone > 0 {
+            EVERY.0
+        } else {
+            (self.pause * 2).min(EVERY.1)
+        };
         for (question, mut found) in questions.into_iter().zip(found) {
             found.keep(question.busiest);
             // Whoever asked may have left.
@@ -203,6 +217,10 @@ impl Sweep {
 
     /// Lets the log forget what everything kept has been checked for.
     fn retire(&mut self) {
+        if self.retired.elapsed() < RETIRE {
+            return;
+        }
+        self.retired = Instant::now();
         let mut old = None;
         while let Some((head, at)) = self.done.front()
             && at.elapsed() >= self.remember

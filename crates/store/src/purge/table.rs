@@ -5,8 +5,8 @@ use rules::time::Time;
 use std::collections::{BTreeSet, HashMap};
 use xxhash_rust::xxh3::Xxh3;
 
-/// At most this many names are remembered; past it the log forgets all of them, and everything checked before counts as
-/// purged: forgetting errs towards fetching again.
+/// At most this many names are remembered; past it the log forgets the older half of them, and what has not been checked since
+/// counts as purged: forgetting errs towards fetching again.
 const MOST_NAMES: usize = 1 << 20;
 
 /// At most this many different regular expressions wait for the sweep: each is held against every stored response.
@@ -99,7 +99,7 @@ impl Table {
     /// Notes a purge.
     pub fn add(&mut self, purge: &Purge, sequence: u64, at: Time) {
         if self.names.len() >= MOST_NAMES {
-            self.forget(sequence);
+            self.forget_older_half();
         }
         let soft = purge.soft;
         if let What::Prefix { path, .. } = &purge.what {
@@ -196,6 +196,13 @@ impl Table {
         if self.names.capacity() > 4 * self.names.len() + 1024 {
             self.names.shrink_to_fit();
         }
+    }
+
+    fn forget_older_half(&mut self) {
+        let mut last: Vec<u64> = self.names.values().map(Mark::last).collect();
+        let middle = last.len() / 2;
+        let (_, median, _) = last.select_nth_unstable(middle);
+        self.retire(*median);
     }
 
     /// Forgets everything: what was checked up to less than `sequence` counts as purged.
