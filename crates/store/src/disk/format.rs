@@ -319,3 +319,6 @@ impl Trailer {
         is_sound.then(|| bytes.chunks_exact(ENTRY).map(Entry::read).collect())
     }
 }
+
+#[cfg(test)]
+mod tests;

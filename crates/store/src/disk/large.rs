@@ -1,11 +1,12 @@
 //! Large bodies: a file each, in chunks that can be read and verified alone.
 
+mod writer;
+
 use super::{
     Failed,
     device::{Device, Manner, Missed},
     format::{CHUNK, FILE_HEAD, FileHead, Kind, SUM, large_sum},
     health::Doing,
-    ondisk::OnDisk,
     queue::Task,
 };
 use bytes::Bytes;
@@ -24,6 +25,8 @@ use std::{
     },
     task::{Context, Poll, Waker},
 };
+
+pub use writer::Writer;
 
 /// At most so many bytes wait to be written, beside the piece that was pushed last.
 const MOST_WAITING: usize = 1 << 20;
@@ -338,95 +341,6 @@ impl Drop for Large {
     fn drop(&mut self) {
         if !self.is_named.load(Relaxed) {
             self.device.tell_keeper(Task::Unnamed(self.id));
-        }
-    }
-}
-
-/// Writes a large body as it comes. Dropped before [`finish`](Self::finish), its file goes.
-#[derive(Debug)]
-pub struct Writer {
-    large: Arc<Large>,
-    pushed: u64,
-    most: u64,
-    is_finished: bool,
-}
-
-impl Writer {
-    pub(super) fn new(large: Arc<Large>, most: u64) -> Self {
-        Self {
-            large,
-            pushed: 0,
-            most,
-            is_finished: false,
-        }
-    }
-
-    /// Queues a piece; ready when it may be pushed. Errors end the file.
-    pub fn poll_push(
-        &mut self,
-        piece: &Bytes,
-        context: &mut Context<'_>,
-    ) -> Poll<Result<(), Failed>> {
-        if self.large.is_failed() || self.pushed + piece.len() as u64 > self.most {
-            return Poll::Ready(Err(Failed));
-        }
-        let mut tail = self.large.tail();
-        if tail.bytes >= MOST_WAITING {
-            tail.wakers.push(context.waker().clone());
-            return Poll::Pending;
-        }
-        self.large.device.bucket.spend(piece.len() as u64);
-        if !piece.is_empty() {
-            tail.bytes += piece.len();
-            tail.pieces.push_back(piece.clone());
-            self.pushed += piece.len() as u64;
-        }
-        let starts = !tail.is_busy && tail.bytes >= CHUNK;
-        tail.is_busy |= starts;
-        drop(tail);
-        if starts && !self.start() {
-            return Poll::Ready(Err(Failed));
-        }
-        Poll::Ready(Ok(()))
-    }
-
-    /// What has been written so far and can be read back (whole chunks).
-    pub fn written(&self) -> OnDisk {
-        OnDisk::large(self.large.clone(), self.large.readable())
-    }
-
-    /// The body is complete: what it is from now on. Readers wait for the end of it where that is still being written.
-    ///
-    /// # Errors
-    /// The device failed, or nothing was pushed.
-    pub fn finish(mut self) -> Result<OnDisk, Failed> {
-        self.is_finished = true;
-        let mut tail = self.large.tail();
-        tail.is_last = true;
-        let starts = !tail.is_busy;
-        tail.is_busy = true;
-        drop(tail);
-        if self.pushed == 0 || self.large.is_failed() || (starts && !self.start()) {
-            self.large.fail();
-            return Err(Failed);
-        }
-        Ok(OnDisk::large(self.large.clone(), self.pushed))
-    }
-
-    fn start(&self) -> bool {
-        let large = self.large.clone();
-        let started = self.large.device.writers.run_soon(move || large.write());
-        if !started {
-            self.large.fail();
-        }
-        started
-    }
-}
-
-impl Drop for Writer {
-    fn drop(&mut self) {
-        if !self.is_finished {
-            self.large.fail();
         }
     }
 }

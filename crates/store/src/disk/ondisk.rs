@@ -102,6 +102,11 @@ impl OnDisk {
     pub(super) fn read_all(&self, mut see: impl FnMut(Bytes)) -> Result<(), Failed> {
         let end = self.first + self.length;
         let mut at = self.first;
+        if let Source::Large(large) = &self.source
+            && large.readable() < end
+        {
+            return Err(Failed);
+        }
         while at < end {
             let number = at / CHUNK as u64;
             let chunk = self.chunk(number, Vec::new(), Manner::Waiting);

@@ -1,0 +1,144 @@
+//! Making room: the oldest goes, unless it was asked for.
+
+use super::{Keeper, Refused};
+use crate::{
+    Stored,
+    disk::{
+        Doing,
+        format::Entry,
+        health::count,
+        index::{Place, Spot},
+        segment::Segment,
+    },
+    purge::Standing,
+};
+use std::{fs, io::Error, sync::atomic::Ordering::Relaxed};
+
+/// A record of what goes, to be written again.
+type Again = (Box<[u8]>, Stored);
+
+impl Keeper {
+    /// Has the oldest go until there is room for `bytes`.
+    pub fn make_room(&mut self, bytes: u64) -> bool {
+        let mut chances = self.shared.segments().len() as u64 + self.ledger.count();
+        while self.total.saturating_add(bytes) > self.shared.size {
+            if !self.evict(chances > 0) {
+                return false;
+            }
+            chances = chances.saturating_sub(1);
+        }
+        true
+    }
+
+    /// The oldest goes: a large file that the oldest segment names, or else that segment. With `chance`, what of it was asked
+    /// for since it was written is written again: heads of large files, and a quarter of the segment's bytes.
+    pub(super) fn evict(&mut self, chance: bool) -> bool {
+        let oldest = self.shared.segments().values().next().cloned();
+        let Some(segment) = oldest else {
+            return false;
+        };
+        let named = self.ledger.of_segment(segment.id);
+        let deserves = |(place, key): &(Place, u64)| {
+            let spot = self.shared.index.at(*key, *place);
+            chance && spot.is_some_and(|spot| spot.is_used())
+        };
+        // Each large file by itself: with the segment, all would go at once.
+        if let Some((place, key)) = named.iter().find(|named| !deserves(named)) {
+            self.shared.index.remove(*key, *place);
+            self.unname(*place);
+            count(&self.shared.device.counts.evicted);
+            return true;
+        }
+        self.evict_segment(&segment, chance);
+        for (place, _) in named {
+            self.unname(place);
+        }
+        true
+    }
+
+    fn evict_segment(&mut self, segment: &Segment, chance: bool) {
+        if self
+            .open
+            .as_ref()
+            .is_some_and(|open| open.segment.id == segment.id)
+            && let Err(error) = self.seal()
+        {
+            self.failed_again(&error);
+        }
+        let entries = segment.index().ok().flatten().map(|(_, entries)| entries);
+        let again = entries.map(|entries| self.leave(segment, &entries, chance));
+        if again.is_none() {
+            self.shared.index.remove_segment(segment.id);
+        }
+        self.remove_segment(segment);
+        for again in again.into_iter().flatten() {
+            self.write_again(&again);
+        }
+    }
+
+    /// What is at `spot`, unless a purge covers it.
+    fn worth_keeping(&self, spot: Spot) -> Option<Again> {
+        let again = self.shared.reread(spot).ok()?;
+        let standing = self.shared.log.standing(&again.0, &again.1);
+        (standing != Standing::Gone).then_some(again)
+    }
+
+    fn write_again(&mut self, (key, stored): &Again) {
+        let written = self
+            .content(stored)
+            .and_then(|content| self.append(key, stored, &content, true));
+        if let Err(Refused::Failed(error)) = written {
+            self.failed_again(&error);
+        }
+    }
+
+    fn failed_again(&self, error: &Error) {
+        let path = &self.shared.device.path;
+        self.shared.device.failed(Doing::Writing, path, error);
+    }
+
+    /// Takes the records of `segment` out of the index; those that deserve it are read to be written again.
+    fn leave(&mut self, segment: &Segment, entries: &[Entry], chance: bool) -> Vec<Again> {
+        let mut left = segment.bytes.load(Relaxed) / 4;
+        let mut again = Vec::new();
+        for entry in entries {
+            let at = Place::new(segment.id, entry.unit);
+            let Some(spot) = self.shared.index.at(entry.key, at) else {
+                continue;
+            };
+            let size = if spot.is_large() {
+                0
+            } else {
+                spot.size() as u64
+            };
+            let deserves = chance && spot.is_used() && size <= left;
+            if let Some(found) = deserves.then(|| self.worth_keeping(spot)).flatten() {
+                left -= size;
+                again.push(found);
+            } else {
+                count(&self.shared.device.counts.evicted);
+            }
+            self.shared.index.remove(spot.key, spot.place);
+        }
+        again
+    }
+
+    fn remove_segment(&mut self, segment: &Segment) {
+        self.shared.segments_mut().remove(&segment.id);
+        // A file that somebody else removed is gone as well.
+        let _ = fs::remove_file(self.shared.device.segment_path(segment.id));
+        self.total = self.total.saturating_sub(segment.bytes.load(Relaxed));
+    }
+
+    pub(super) fn unname(&mut self, place: Place) {
+        if let Some((id, bytes)) = self.ledger.unname(place) {
+            self.remove_large(id, bytes);
+        }
+    }
+
+    pub fn remove_large(&mut self, id: u64, bytes: u64) {
+        self.shared.open_files.remove(id);
+        let _ = fs::remove_file(self.shared.device.large_path(id));
+        self.total = self.total.saturating_sub(bytes);
+    }
+}
