@@ -64,9 +64,13 @@ async fn a_server_that_hangs_is_left_alone_and_found_again() {
 async fn a_server_that_hangs_in_the_middle_of_an_answer_confuses_nobody() {
     let server = Redis::start();
     let direct = Node::new(&server.url());
-    let keys: Vec<_> = (0..20).map(|number| format!("http://a.example/{number}")).collect();
+    let keys: Vec<_> = (0..20)
+        .map(|number| format!("http://a.example/{number}"))
+        .collect();
     for key in &keys {
-        direct.keep(key.as_bytes(), page(&direct, key.repeat(100)).done()).await;
+        direct
+            .keep(key.as_bytes(), page(&direct, key.repeat(100)).done())
+            .await;
     }
     // One time-out keeps the connection, three in a row make a new one.
     for time_outs in [1, 3] {
@@ -79,7 +83,10 @@ async fn a_server_that_hangs_in_the_middle_of_an_answer_confuses_nobody() {
         }
         stall.gate.wait_reached();
         stall.gate.open();
-        node.until("it was up", |now| !now.open && errors(&node, Kind::Timeout) > 0).await;
+        node.until("it was up", |now| {
+            !now.open && errors(&node, Kind::Timeout) > 0
+        })
+        .await;
         for key in &keys {
             for body in node.bodies(key.as_bytes()).await {
                 assert!(body == key.repeat(100).as_bytes(), "{key}");

@@ -187,7 +187,11 @@ fn answers(mut server: TcpStream, mut client: TcpStream, armed: &AtomicBool, gat
     let mut buffer = vec![0; 1 << 16];
     while let Ok(count) = server.read(&mut buffer) {
         let bytes = &buffer[..count];
-        let half = if armed.swap(false, Ordering::SeqCst) { count / 2 } else { count };
+        let half = if armed.swap(false, Ordering::SeqCst) {
+            count / 2
+        } else {
+            count
+        };
         if count == 0 || client.write_all(&bytes[..half]).is_err() {
             break;
         }
