@@ -167,8 +167,8 @@ fn the_schema_finds_mistakes() {
         ("replicas: 2", "replicas: \"2\"", "\"integer\" is expected"),
         ("port: admin", "port: [9180]", "fits none"),
         (
-            "      name: larder\n",
-            "      name: larder\n      nmae: x\n",
+            "  replicas: 2\n",
+            "  replicas: 2\n  nmae: x\n",
             "nmae is not known",
         ),
         (
@@ -358,7 +358,7 @@ fn systemd_takes_the_units() {
 #[test]
 fn the_unit_gives_what_is_needed() {
     let unit = read("systemd", "larder.service");
-    let config = meant(&read("", "nodes.toml"));
+    let config = meant(&configuration());
     let stop: humantime::Duration = setting(&unit, "TimeoutStopSec")
         .parse()
         .expect("a duration");
