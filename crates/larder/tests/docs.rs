@@ -227,7 +227,10 @@ impl Stage<'_> {
         let command = self.in_use(command);
         if let Some(args) = command.strip_prefix("larder serve ") {
             let args = args.split_whitespace().map(|arg| {
-                if arg.ends_with(".toml") {
+                if Path::new(arg)
+                    .extension()
+                    .is_some_and(|ending| ending == "toml")
+                {
                     self.folder.join(arg).display().to_string()
                 } else {
                     arg.to_owned()

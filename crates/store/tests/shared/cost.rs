@@ -27,17 +27,21 @@ async fn a_hit() {
         for at_once in [1, 10] {
             let before = cpu_micros();
             for _ in 0..HITS / at_once {
-                let mut finds = JoinSet::new();
-                for _ in 0..at_once {
-                    let shared = Arc::clone(&node.shared);
-                    finds.spawn(async move { drop(shared.find(KEY, false).await) });
-                }
-                finds.join_all().await;
+                find(&node, at_once).await;
             }
-            let micros = (cpu_micros() - before) as f64 / f64::from(HITS);
-            println!("{what}, {at_once} at once: {micros:.1} us of CPU a hit");
+            let nanos = (cpu_micros() - before) * 1000 / u64::from(HITS);
+            println!("{what}, {at_once} at once: {nanos} ns of CPU a hit");
         }
     }
+}
+
+async fn find(node: &Node, at_once: u32) {
+    let mut finds = JoinSet::new();
+    for _ in 0..at_once {
+        let shared = Arc::clone(&node.shared);
+        finds.spawn(async move { drop(shared.find(KEY, false).await) });
+    }
+    finds.join_all().await;
 }
 
 /// User and system time of this process so far.
