@@ -155,7 +155,13 @@ pub struct Worker {
     pub(crate) scratch: Cell<Vec<u8>>,
     /// Heads this worker sends often.
     pub(crate) heads: RefCell<Heads>,
+    /// Counts what was read from disk at once.
+    reads: Cell<u32>,
 }
+
+/// One of so many responses read from disk is taken into memory: what is hot is soon there, and what is asked for once in a long
+/// while does not push others out.
+const PROMOTED: u32 = 8;
 
 /// The site's say, counted by one worker alone: cloning it touches no memory that other workers write.
 pub(crate) type OwnSite = Rc<Arc<Site>>;
@@ -183,7 +189,15 @@ impl Worker {
             site,
             scratch: Cell::default(),
             heads: RefCell::default(),
+            reads: Cell::default(),
         })
+    }
+
+    /// Whether what was just read from disk, without waiting for the device, is taken into memory.
+    pub(crate) fn promotes(&self) -> bool {
+        let reads = self.reads.get().wrapping_add(1);
+        self.reads.set(reads);
+        reads.is_multiple_of(PROMOTED)
     }
 
     /// The site's say as it stands.

@@ -29,7 +29,8 @@ impl Variants {
             .find(|stored| stored.matches(request, scratch))
     }
 
-    pub(crate) fn from_vec(mut stored: Vec<Arc<Stored>>) -> Option<Self> {
+    /// These, as they are sorted; `None` where there are none.
+    pub fn from_vec(mut stored: Vec<Arc<Stored>>) -> Option<Self> {
         match stored.len() {
             0 => None,
             1 => stored.pop().map(Self::One),

@@ -440,7 +440,7 @@ fn keys_of_the_site_are_found_however_they_are_made() {
     }
 }
 
-/// Wagtail's own backend, from PyPI (`.ci/tools` installs it).
+/// Wagtail's own backend, from `PyPI` (`.ci/tools` installs it).
 #[test]
 fn wagtail_purges_pages() {
     let python = concat!(

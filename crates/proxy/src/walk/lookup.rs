@@ -107,7 +107,10 @@ pub fn find(worker: &Worker, ask: &Ask, now: Time) -> Looked {
         (Found::Forward(Need { selected: None, .. }), Some(disk)) => {
             match disk.find(ask.key.as_bytes()) {
                 disk::Found::Nothing => Looked::Found(found),
-                disk::Found::Here(list) => Looked::Found(from_disk(worker, ask, now, list)),
+                disk::Found::Here(list) if worker.promotes() => {
+                    Looked::Found(from_disk(worker, ask, now, list))
+                }
+                disk::Found::Here(list) => Looked::Found(unpromoted(worker, ask, now, list)),
                 disk::Found::Wait(finding) => Looked::Wait(finding),
             }
         }
@@ -119,6 +122,17 @@ pub fn find(worker: &Worker, ask: &Ask, now: Time) -> Looked {
 pub fn adopted(worker: &Worker, ask: &Ask, now: Time, found: Vec<Arc<Stored>>) -> Found {
     let (memory, most) = (&worker.cache.memory, ask.site.most_variants);
     match memory.adopt(ask.key.as_bytes(), found, most) {
+        Some(variants) => among(worker, ask, now, &variants),
+        None => Found::Forward(Need::miss(Forward::UriMiss)),
+    }
+}
+
+/// What a request finds on disk, and leaves there.
+fn unpromoted(worker: &Worker, ask: &Ask, now: Time, found: Vec<Arc<Stored>>) -> Found {
+    for stored in &found {
+        stored.set_below();
+    }
+    match Variants::from_vec(found) {
         Some(variants) => among(worker, ask, now, &variants),
         None => Found::Forward(Need::miss(Forward::UriMiss)),
     }
