@@ -1,6 +1,6 @@
 //! Several nodes: three Larders, one Redis, one origin.
 
-use crate::common::Said;
+use crate::common::{Said, sample};
 use std::{
     sync::{
         Arc,
@@ -24,10 +24,15 @@ struct Site {
 
 impl Site {
     fn start() -> Self {
+        Self::with("")
+    }
+
+    /// With more at the top of each node's configuration.
+    fn with(more: &str) -> Self {
         let origin = Origin::start();
         let redis = Redis::start();
         let nodes = (0..NODES)
-            .map(|number| node(&origin, &redis, number))
+            .map(|number| node(&origin, &redis, number, more))
             .collect();
         let site = Self {
             nodes,
@@ -45,11 +50,11 @@ impl Site {
 }
 
 /// One node, by its number.
-fn node(origin: &Origin, redis: &Redis, number: usize) -> Larder {
+fn node(origin: &Origin, redis: &Redis, number: usize, more: &str) -> Larder {
     let (origin, redis) = (origin.url(), redis.url());
     Command::serve(env!("CARGO_BIN_EXE_larder"))
         .config(&format!(
-            "[[origin]]\nservers = {origin:?}\n\n\
+            "{more}\n[[origin]]\nservers = {origin:?}\n\n\
              [shared]\nurl = {redis:?}\nnode = \"node-{number}\"\ntimeout = \"2s\"\nlease = \"1m\"\n"
         ))
         .start()
@@ -66,7 +71,7 @@ fn purge(node: &Larder, args: &[&str]) -> Finished {
 }
 
 fn is_unsure(node: &Larder) -> bool {
-    crate::common::sample(node, "larder_purges_unsure") == 1
+    sample(node, "larder_purges_unsure") == 1
 }
 
 /// Waits until this node has read the stream to its end.
@@ -74,11 +79,34 @@ fn wait_follows(node: &Larder) {
     wait_until("a node followed the stream of purges", || !is_unsure(node));
 }
 
-/// Waits until this node asks the shared tier again.
+/// How often this node has lost the stream for good.
+fn losses(node: &Larder) -> usize {
+    node.output()
+        .matches("everything kept counts as purged")
+        .count()
+}
+
+/// Redis is killed, and started again without what it had. All nodes have seen that.
+fn lose(site: &mut Site, meanwhile: impl FnOnce(&Site)) {
+    let before: Vec<usize> = site.nodes.iter().map(losses).collect();
+    site.redis.kill();
+    meanwhile(site);
+    site.redis.restart();
+    for (node, before) in site.nodes.iter().zip(before) {
+        wait_until("a node saw that the stream was gone", || {
+            losses(node) > before
+        });
+        wait_follows(node);
+    }
+}
+
+/// Waits until this node is answered by Redis again, on the connection of its one worker.
 fn wait_asks(node: &Larder) {
+    let answered = || sample(node, "larder_shared_misses_total");
+    let before = answered();
     wait_until("a node asked Redis again", || {
         get(node, "/other");
-        crate::common::sample(node, "larder_shared_breaker_open") == 0
+        answered() > before
     });
 }
 
@@ -109,7 +137,7 @@ fn one_fetch_for_a_burst_on_all_nodes() {
     // The other nodes wait for the one that fetches, and their clients for them.
     gate.wait_reached();
     wait_until("the other nodes waited", || {
-        let waits = |node| crate::common::sample(node, "larder_shared_waits_total");
+        let waits = |node| sample(node, "larder_shared_waits_total");
         site.nodes.iter().map(waits).sum::<u64>() >= 2
     });
     gate.open();
@@ -167,7 +195,7 @@ fn a_node_that_was_killed_comes_back_and_knows_what_was_purged() {
     let purged = purge(&site.nodes[0], &["http://site.example/purged"]);
     assert_eq!(purged.code, Some(0), "{purged:?}");
 
-    let back = node(&site.origin, &site.redis, NODES - 1);
+    let back = node(&site.origin, &site.redis, NODES - 1, "");
     assert_eq!(get(&back, "/purged").text(), "2");
     wait_follows(&back);
     let kept = get(&back, "/kept");
@@ -187,7 +215,7 @@ fn a_node_that_was_killed_comes_back_and_knows_what_was_purged() {
 
 #[test]
 fn redis_is_killed_and_comes_back() {
-    let mut site = Site::start();
+    let mut site = Site::with("workers = 1");
     site.origin.on("/page", |request| {
         Reply::ok()
             .cache("max-age=3600")
@@ -196,25 +224,19 @@ fn redis_is_killed_and_comes_back() {
     for node in &site.nodes {
         assert_eq!(get(node, "/page").text(), "1");
     }
-    site.redis.kill();
-    // The request goes on, whatever it costs.
-    for (number, node) in site.nodes.iter().enumerate() {
-        assert_eq!(get(node, &format!("/other?{number}")).status, 404);
-        assert_eq!(get(node, "/page").status, 200);
-    }
-    let refused = site.purge(0, "http://site.example/page");
-    assert_eq!(refused.code, Some(1), "{refused:?}");
-    assert!(
-        refused.stderr.contains("the log that nodes share"),
-        "{refused:?}"
-    );
-
-    // Empty: what was purged is not known any more, so nothing kept is used.
-    site.redis.restart();
-    site.nodes
-        .iter()
-        .for_each(|node| node.wait_output("everything kept counts as purged"));
-    site.nodes.iter().for_each(wait_follows);
+    // Empty when it comes back: what was purged is not known any more, so nothing kept is used.
+    lose(&mut site, |site| {
+        for (number, node) in site.nodes.iter().enumerate() {
+            assert_eq!(get(node, &format!("/other?{number}")).status, 404);
+            assert_eq!(get(node, "/page").status, 200);
+        }
+        let refused = site.purge(0, "http://site.example/page");
+        assert_eq!(refused.code, Some(1), "{refused:?}");
+        assert!(
+            refused.stderr.contains("the log that nodes share"),
+            "{refused:?}"
+        );
+    });
     site.nodes.iter().for_each(wait_asks);
     let before = site.origin.requests("/page");
     let answers: Vec<_> = site
@@ -333,10 +355,7 @@ fn nothing_stale_while_redis_comes_and_goes() {
     nothing_stale(|site, change| {
         for round in 0..3 {
             change(site, round);
-            site.redis.kill();
-            change(site, round);
-            site.redis.restart();
-            site.nodes.iter().for_each(wait_follows);
+            lose(site, |site| change(site, round));
             change(site, round);
         }
     });
