@@ -15,7 +15,10 @@ pub use listeners::Place;
 
 use crate::{
     admin,
-    config::meant::{self, Admin, Config},
+    config::{
+        meant::{self, Admin, Config},
+        value::PeerUrl,
+    },
     telemetry::access_log::AccessLog,
 };
 use arc_swap::ArcSwap;
@@ -25,6 +28,7 @@ use proxy::listen::{BindError, Shared, TlsError};
 use std::{
     io,
     net::{SocketAddr, TcpListener},
+    path::PathBuf,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering::Relaxed},
@@ -84,6 +88,7 @@ struct Fixed {
     log: meant::Log,
     disk: Option<store::disk::Config>,
     shared: Option<store::shared::Config>,
+    purge: (Option<PathBuf>, bool, Vec<PeerUrl>),
 }
 
 impl Fixed {
@@ -95,6 +100,10 @@ impl Fixed {
             log: config.log.clone(),
             disk: config.disk.clone(),
             shared: config.shared.clone(),
+            purge: {
+                let purge = &config.purge;
+                (purge.log.clone(), purge.durable, purge.peers.clone())
+            },
         }
     }
 
@@ -107,6 +116,7 @@ impl Fixed {
             ("log", self.log != other.log),
             ("disk", self.disk != other.disk),
             ("shared", self.shared != other.shared),
+            ("purge.log, durable, peers", self.purge != other.purge),
         ];
         pairs
             .into_iter()

@@ -242,9 +242,17 @@ impl Disk {
         }
     }
 
-    /// Whether anything is kept under `key`, as far as the index knows (a hash may collide).
+    /// Whether anything is kept under `key`, as far as the index knows: a hash may collide, and what is not loaded yet may be
+    /// there.
     pub fn knows(&self, key: &[u8]) -> bool {
-        self.shared.index.knows(self.shared.hash(key))
+        !self.shared.is_whole.load(Acquire) || self.shared.index.knows(self.shared.hash(key))
+    }
+
+    /// Nothing is found under `key` any more, until the tier is opened again.
+    pub fn forget(&self, key: &[u8]) {
+        for spot in self.shared.index.find(self.shared.hash(key)) {
+            self.shared.forget(spot);
+        }
     }
 
     /// Queues `stored` to be written. False where it is not taken: queue full, write rate used up, tier out of order.

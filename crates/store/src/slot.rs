@@ -55,7 +55,7 @@ impl Variants {
     /// Whether what `new` would take the place of is newer, or on its way.
     pub(crate) fn has_newer(&self, new: &Stored) -> bool {
         self.as_slice().iter().any(|held| {
-            held.variant == new.variant
+            covers(new, held)
                 && (matches!(held.body, Body::Filling(_))
                     || held.facts.response_time >= new.facts.response_time)
         })

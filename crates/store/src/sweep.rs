@@ -221,6 +221,7 @@ impl Sweep {
             return;
         }
         self.retired = Instant::now();
+        self.memory.log().tags().tidy();
         let mut old = None;
         while let Some((head, at)) = self.done.front()
             && at.elapsed() >= self.remember

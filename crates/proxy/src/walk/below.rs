@@ -82,11 +82,15 @@ pub fn keep(worker: &Worker, key: &[u8], stored: &Arc<Stored>, lease: Option<Lea
     {
         shared.keep(key, stored, lease);
     }
-    if let Some(disk) = &worker.cache.disk
-        && (stored.body.is_on_disk() || disk.knows(key))
-        && disk.offer(key, stored)
-    {
+    let Some(disk) = &worker.cache.disk else {
+        return;
+    };
+    let knows = disk.knows(key);
+    if (stored.body.is_on_disk() || knows) && disk.offer(key, stored) {
         stored.set_below();
+    } else if knows && stored.variant.is_none() {
+        // Better nothing than an older one.
+        disk.forget(key);
     }
 }
 
@@ -108,7 +112,9 @@ pub fn used(worker: &Worker, ask: &Ask, stored: &Arc<Stored>) {
 /// What is stored is out of date: it goes from memory, and the tiers below will not bring it back.
 pub fn forget(worker: &Worker, key: &[u8], stored: &Stored) {
     worker.cache.memory.remove(key, stored.id());
-    if stored.is_below() || worker.cache.shared.is_some() {
+    let disk = worker.cache.disk.as_ref();
+    let is_below = stored.is_below() || disk.is_some_and(|disk| disk.knows(key));
+    if is_below || worker.cache.shared.is_some() {
         let url = Address::of(key).text();
         let purge = Purge::hard(What::Url(vec![url]));
         worker.cache.purger.invalidate(purge, receive::now());

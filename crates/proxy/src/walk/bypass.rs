@@ -128,7 +128,7 @@ async fn pass(
         response,
         upgrade,
         (ticket, times),
-        outcome,
+        (why, outcome),
     ))
 }
 
@@ -139,7 +139,7 @@ fn land(
     response: Response<ResponseBody>,
     upgrade: Option<Upgrade>,
     when: (Ticket, Times),
-    mut outcome: Outcome,
+    (why, mut outcome): (Bypassed, Outcome),
 ) -> Response<ReplyBody> {
     let status = response.status();
     outcome.handled = with_status(outcome.handled, status, false);
@@ -149,7 +149,8 @@ fn land(
     let undisturbed = worker.cache.memory.holds(ask.key.as_bytes(), when.0);
     invalidate::invalidate(worker, ask, status, response.headers());
     let (head, body) = response.into_parts();
-    if ask.method == Method::HEAD {
+    // What the site passes the store by for may be one user's, and says nothing of what is stored.
+    if ask.method == Method::HEAD && !matches!(why, Bypassed::Site(_)) {
         head_says(worker, ask, &head, when.1);
     }
     let content = if ask.method == Method::POST && undisturbed {

@@ -141,11 +141,7 @@ impl Fetch<'_> {
         mut fields: HeaderMap,
         why: NotStorable,
     ) -> Arc<Stored> {
-        let this_request = matches!(
-            why,
-            NotStorable::NoStoreRequest | NotStorable::Authorization | NotStorable::SetCookie
-        );
-        if !this_request {
+        if !why.is_of_this_request() {
             below::forget(self.worker, self.ask.key.as_bytes(), stored);
         }
         let at = self.times.response;
@@ -266,8 +262,10 @@ impl Fetch<'_> {
                 .hit_for_miss
                 .remember(self.ask.key.as_bytes(), self.times.response);
         }
+        let of_this_request = matches!(&why, Detail::NotStored(why) if why.is_of_this_request());
         if let Some(stored) = &self.need.selected
             && head.status.is_success()
+            && !of_this_request
         {
             // The origin has something else now that may not be kept: what is kept is out of date.
             below::forget(self.worker, self.ask.key.as_bytes(), stored);

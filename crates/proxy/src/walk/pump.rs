@@ -193,11 +193,10 @@ impl Pump {
             Destination::Whole { key, stored, lease } => {
                 let whole = Arc::new(stored.with_body(body));
                 let memory = &self.worker.cache.memory;
-                memory.replace(&key, stored.id(), &whole);
-                if !memory
-                    .log()
-                    .refuses(&key, whole.marks.as_deref(), whole.checked())
-                {
+                // Where it is not in its place any more it was withdrawn, or a later one has come.
+                let is_last = memory.replace(&key, stored.id(), &whole);
+                let (marks, checked) = (whole.marks.as_deref(), whole.checked());
+                if is_last && !memory.log().refuses(&key, marks, checked) {
                     below::keep(&self.worker, &key, &whole, lease);
                 }
             }

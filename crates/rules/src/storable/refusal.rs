@@ -30,6 +30,14 @@ pub enum NotStorable {
 }
 
 impl NotStorable {
+    /// Whether only this request or its answer's cookie is the reason: what is stored for others is as good as before.
+    pub const fn is_of_this_request(self) -> bool {
+        matches!(
+            self,
+            Self::NoStoreRequest | Self::Authorization | Self::SetCookie
+        )
+    }
+
     /// The reason as a token for `Cache-Status`'s `detail`.
     pub const fn token(self) -> &'static str {
         match self {

@@ -123,6 +123,7 @@ impl Keeper {
                 let _ = answer.send(has_room);
             }
             Task::Whole => self.shared.device.queue.resume(),
+            Task::Close(file) => drop(file),
             Task::Unnamed(id) => {
                 if let Some(bytes) = self.ledger.drop_unnamed(id) {
                     self.remove_large(id, bytes);

@@ -342,5 +342,9 @@ impl Drop for Large {
         if !self.is_named.load(Relaxed) {
             self.device.tell_keeper(Task::Unnamed(self.id));
         }
+        // Closing the last descriptor of a file that is deleted gives its blocks back, which takes a while.
+        if let Some(file) = self.file.take() {
+            self.device.tell_keeper(Task::Close(file));
+        }
     }
 }

@@ -4,6 +4,7 @@ use super::index::Place;
 use crate::Stored;
 use std::{
     collections::VecDeque,
+    fs::File,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc::SyncSender},
 };
 
@@ -44,6 +45,8 @@ pub(super) enum Task {
     Room(u64, u64, SyncSender<bool>),
     /// This large file is whole: heads that wait for it can be written.
     Whole,
+    /// Nobody reads this file any more.
+    Close(File),
     /// Nobody holds this large file and no record names it.
     Unnamed(u64),
     /// Everything that came before is done.

@@ -1,9 +1,12 @@
 //! Purges in the memory tier: what the log says takes effect at once; here memory is given back, and what was touched counted.
 
 use super::Memory;
-use crate::purge::{Applied, Position, Purge, Standing, TooMany, What};
+use crate::{
+    Stored,
+    purge::{Applied, Position, Purge, Standing, TooMany, What},
+};
 use rules::time::Time;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, atomic::Ordering::Relaxed};
 
 /// A purge that has taken effect on this node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +75,7 @@ impl Memory {
     /// the head, with how they stand, and `pause` is called now and then.
     pub fn sweep(
         &self,
-        mut look: impl FnMut(&[u8], &crate::Stored, Standing),
+        mut look: impl FnMut(&[u8], &Stored, Standing),
         mut pause: impl FnMut(),
     ) -> Swept {
         const BATCH: u64 = 2048;
@@ -89,13 +92,23 @@ impl Memory {
                 }
                 let standing = self.log.standing(&key, stored);
                 look(&key, stored, standing);
-                if standing == Standing::Gone {
-                    swept.gone += 1;
-                    self.remove(&key, stored.id());
-                }
+                swept.gone += u64::from(self.settle(&key, stored, standing));
             }
         }
         self.log.count_swept(swept.gone);
         swept
+    }
+
+    /// What purges say of `stored` is done to it; whether it went.
+    fn settle(&self, key: &[u8], stored: &Stored, standing: Standing) -> bool {
+        match standing {
+            Standing::Gone => self.remove(key, stored.id()),
+            Standing::Stale { since, checked } => {
+                let stale = Arc::new(stored.stale_since(since, checked));
+                self.replace(key, stored.id(), &stale);
+            }
+            Standing::Good | Standing::Unsure => {}
+        }
+        standing == Standing::Gone
     }
 }

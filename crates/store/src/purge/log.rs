@@ -156,7 +156,13 @@ impl Log {
         let mut table = self.write();
         let position = position.or_else(|| self.by_clock(at));
         let sequence = self.head.load(Relaxed) + 1;
+        let floor = table.floor;
         table.add(&purge, sequence, at);
+        if let Some(journal) = self.journal.get()
+            && table.floor > floor
+        {
+            journal.retire(table.floor);
+        }
         self.counts.applied(&purge);
         let carried = match &purge.what {
             What::Tags(tags) => tags
@@ -321,8 +327,11 @@ impl Log {
         let after = positions
             .list
             .partition_point(|(known, _)| *known <= position);
-        let next = positions.list.get(after);
-        Some(next.map_or_else(|| self.head(), |(_, sequence)| sequence.saturating_sub(1)))
+        // Not up to the next one: entries of this node alone may lie between, of which others do not know.
+        let last = after
+            .checked_sub(1)
+            .and_then(|last| positions.list.get(last));
+        last.copied().or(positions.base).map(|(_, number)| number)
     }
 
     /// Forgets purges up to `sequence`: everything kept has been checked beyond it, and what was not counts as purged. The last
@@ -338,7 +347,6 @@ impl Log {
         if let Some(journal) = self.journal.get() {
             journal.retire(sequence);
         }
-        self.tags.tidy();
     }
 
     /// Counts stored responses that purges touched, as somebody was told.

@@ -118,6 +118,9 @@ impl Tags {
         for shard in &self.shards {
             let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
             shard.retain(|_, tag| tag.strong_count() > 0);
+            if shard.capacity() > 4 * shard.len() + 64 {
+                shard.shrink_to_fit();
+            }
         }
     }
 

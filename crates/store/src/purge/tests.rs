@@ -165,6 +165,22 @@ fn what_the_log_has_forgotten_counts_as_purged() {
     assert_eq!(log.remembered(), (2, 0));
 }
 
+/// What was purged softly and is not asked for is looked at by the sweep, and stays usable once the log has forgotten the purge.
+#[test]
+fn a_soft_purge_does_not_become_a_hard_one() {
+    let memory = crate::Memory::new(1 << 20, Arc::default());
+    let ticket = memory.begin();
+    let page = Arc::new(sample::with_body(Body::Whole("text".into())));
+    memory.insert(KEY, ticket, page, 8).expect("not purged");
+    let purge = Purge::soft(What::Everything);
+    memory.purge(purge, at(2_000_000)).expect("room");
+    assert_eq!(memory.sweep(|_, _, _| {}, || {}).gone, 0);
+    memory.log().retire(memory.log().head());
+    let held = memory.peek(KEY).expect("kept");
+    let standing = memory.log().standing(KEY, &held.as_slice()[0]);
+    assert_eq!(standing, Standing::Good);
+}
+
 #[test]
 fn expressions_are_bounded_and_the_same_one_counts_once() {
     let log = Log::default();
@@ -221,12 +237,12 @@ fn positions_of_the_shared_log_become_numbers_here() {
     apply(&log, What::Everything);
     assert_eq!(
         log.sequence_at(Position(10, 0)),
-        Some(2),
-        "no shared entry came after it"
+        Some(1),
+        "others do not know of entries of this node alone"
     );
     log.apply(Purge::hard(What::Everything), at(1), Some(Position(12, 0)));
     log.apply(Purge::hard(What::Everything), at(1), Some(Position(12, 1)));
-    assert_eq!(log.sequence_at(Position(11, 0)), Some(2));
+    assert_eq!(log.sequence_at(Position(11, 0)), Some(1));
     assert_eq!(log.sequence_at(Position(12, 0)), Some(3));
     assert_eq!(log.sequence_at(Position(99, 0)), Some(4));
     assert_eq!(log.position(), Some(Position(12, 1)));
