@@ -318,7 +318,8 @@ fn set_cookie_may_be_stripped_or_stored() {
 fn clients_may_be_kept_from_forcing_a_fetch() {
     let (_origin, larder) = site(
         &[("Cache-Control", "max-age=60"), ("Age", "30")],
-        "[defaults]\nclient_may_force = false\n",
+        // Who may purge may force a fetch all the same.
+        "[purge]\nallow = \"192.0.2.0/24\"\n[defaults]\nclient_may_force = false\n",
     );
     larder.get("/").send();
     for (name, value) in [
