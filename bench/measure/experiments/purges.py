@@ -9,7 +9,7 @@ from ..load import Purges, sequence, wrk
 from ..origin import Origin
 from ..process import Process
 from ..result import Figure, Result
-from ..sample import in_turn, take
+from ..sample import in_turn
 from ..settings import Settings
 from ..stage import Stage
 
@@ -63,11 +63,12 @@ def _measure(settings, result, stage):
     with Admin(purged) as admin:
         sizes = [_sizes(admin, purged, log)]
         alone = in_turn(settings, loads, origin, "hits")
-        whole = purged.process.cpu_seconds()
+        beside = _beside(purged)
         settings.say(f"{PER_SECOND} purges a second")
         with Purges(purged.admin_port, f"127.0.0.1:{purged.port}", PER_SECOND, settings.below.purge_seconds) as purges:
             samples = in_turn(turned, loads, origin, "hits")
             said = purges.ended()
+        beside = _beside(purged) - beside
         sizes.append(_sizes(admin, purged, log))
         settings.say("until the log has forgotten")
         time.sleep(SWEPT_SECONDS if settings.below.purge_seconds >= 60 else settings.below.purge_seconds)
@@ -83,20 +84,18 @@ def _measure(settings, result, stage):
         Figure("purges", "failed", [said["failed"]]),
         Figure("purges", "acknowledged after, median, ms", [said["p50_ms"]]),
         Figure("purges", "acknowledged after, 99th percentile, ms", [said["p99_ms"]]),
-        Figure("purges", "CPU of the whole process in that time, without its worker threads, share of a core",
-               [_beside(purged, whole, samples["purged"], said["seconds"])]),
+        Figure("purges", "CPU of all other threads than the workers, share of a core", [beside / said["seconds"]]),
     ]
     for when, size in zip(("before", "after", "after the sweep"), sizes):
         result.notes.append(f"log {when}: " + ", ".join(f"{name} {value:,.0f}" for name, value in size.items()))
 
 
-def _beside(server, before, samples, seconds):
-    workers = sum(sample.cpu_us * sample.requests for sample in samples) / 1e6
-    return (server.process.cpu_seconds() - before - workers) / seconds
+def _beside(server):
+    return server.process.cpu_seconds() - _Workers(server.process).cpu_seconds()
 
 
 def _sizes(admin, server, log):
     """The log's size: bytes of its files, and what metrics and the system say of memory."""
     files = sum(path.stat().st_size for path in log.rglob("*") if path.is_file())
-    told = {name: value for name, value in admin.metrics().items() if name.startswith("larder_purge")}
+    told = {f"{what} in memory": admin.metric(f"larder_purge_{what}") for what in ("names", "patterns")}
     return {"bytes on disk": files, "resident MiB": server.process.resident_bytes() / MIB} | told

@@ -29,7 +29,8 @@ def _run(settings, name, target, address):
         port = tiers.start_memcached(stage)
         larder = servers.start_larder_with(stage, origin, {
             "memory": {"size": f"{settings.below.memory_mib}MiB"},
-            "shared": {"url": address(stage, port)},
+            # The store shares its core with the load tool and may be slow; here that is no reason to leave it alone for a while.
+            "shared": {"url": address(stage, port), "timeout": "1s"},
         }) if "larder" in settings.servers else None
         nginx = tiers.start_nginx_tiers(stage, origin, port) if "nginx" in settings.servers else None
         for size in SIZES:
