@@ -268,6 +268,12 @@ impl Larder {
         self.wait()
     }
 
+    /// Ends it as a crash does (SIGKILL): it has no time to do anything.
+    pub fn kill(mut self) {
+        self.signal("KILL");
+        self.wait();
+    }
+
     /// Waits until it has ended.
     pub fn wait(&mut self) -> Finished {
         let status = self.process.wait();

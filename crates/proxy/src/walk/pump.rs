@@ -83,7 +83,7 @@ impl Room {
 }
 
 /// The disk, for a body that outgrows memory: taken when it is asked for the second time, so that a scan does not wear the
-/// device out.
+/// device out, or where it takes the place of one that is there.
 #[derive(Debug)]
 struct ToDisk {
     cache: Arc<Cache>,
@@ -93,9 +93,12 @@ struct ToDisk {
 
 impl Overflow for ToDisk {
     fn begin(&self, length: Option<u64>) -> Option<Box<dyn Backing>> {
-        let again = self.cache.large.knows(&self.key, self.now);
+        let disk = self.cache.disk.as_ref()?;
+        let again = self.cache.large.knows(&self.key, self.now) || disk.knows(&self.key);
         self.cache.large.remember(&self.key, self.now);
-        let disk = self.cache.disk.as_ref().filter(|_| again)?;
+        if !again {
+            return None;
+        }
         Overflow::begin(&**disk, length)
     }
 }

@@ -1,0 +1,223 @@
+//! Files that are not what was written: never a wrong byte, the request goes to the origin.
+
+use crate::{
+    common::{Said, next},
+    disk::{LARGE, MIDDLE, Site, content, same},
+};
+use std::{
+    fs::{self, OpenOptions},
+    io::{Seek as _, SeekFrom, Write as _},
+    path::Path,
+};
+use testkit::{Larder, Reply};
+
+/// Paths with the sizes of their bodies; some of each.
+const PAGES: [(&str, usize); 8] = [
+    ("/a", 50),
+    ("/b", 1000),
+    ("/c", 1000),
+    ("/d", 5000),
+    ("/middle/a", MIDDLE),
+    ("/middle/b", MIDDLE),
+    ("/large/a", LARGE),
+    ("/large/b", LARGE),
+];
+
+fn size(path: &str) -> usize {
+    let page = PAGES.iter().find(|(page, _)| *page == path);
+    page.expect("a page").1
+}
+
+/// All pages are on disk, and nothing runs. Their fields name them too.
+fn stopped() -> Site {
+    let site = Site::with(|request| {
+        Reply::ok()
+            .cache("max-age=600")
+            .header("ETag", format!("\"{}\"", request.path()))
+            .header("X-Page", request.path())
+            .body(content(request.path(), size(request.path())))
+    });
+    let larder = site.start();
+    fill(&site, &larder);
+    larder.stop();
+    site
+}
+
+fn fill(site: &Site, larder: &Larder) {
+    for (path, _) in PAGES {
+        for _ in 0..2 {
+            site.keep(larder, &[path]);
+        }
+    }
+}
+
+/// Every page is what the origin has, whole and in part. Tells how many came from the store.
+fn judge(larder: &Larder, what: &str) -> usize {
+    let mut hits = 0;
+    for (path, size) in PAGES {
+        let wanted = content(path, size);
+        let (first, last) = (size / 3, size / 2);
+        let range = format!("bytes={first}-{last}");
+        for range in [None, Some(&range)] {
+            let ask = larder.get(path);
+            let ask = match range {
+                Some(range) => ask.header("Range", range),
+                None => ask,
+            };
+            let answer = ask.send();
+            let said = answer.said();
+            assert_eq!(answer.header("x-page"), Some(path), "{what}: {said}");
+            assert_eq!(answer.header("etag"), Some(&*format!("\"{path}\"")), "{what}");
+            if !answer.complete {
+                // It was found damaged after its head had been sent: the client can tell, and nothing before was wrong.
+                assert!(wanted.starts_with(&answer.body), "{what}: {path}: {said}");
+                continue;
+            }
+            match answer.status {
+                206 => same(&answer.body, &wanted[first..=last], what),
+                200 => same(&answer.body, &wanted, what),
+                status => panic!("{what}: {path}: {status}: {said}"),
+            }
+            hits += usize::from(answer.hit());
+        }
+    }
+    hits
+}
+
+/// Changes a file at one place, or its length.
+fn damage(path: &Path, number: &mut u32) -> String {
+    let length = fs::metadata(path).expect("a file").len();
+    let mut file = OpenOptions::new().read(true).write(true).open(path).expect("a file");
+    let random = (u64::from(next(number)) << 16) | u64::from(next(number));
+    // Often at the beginning, where the heads are.
+    let at = if next(number).is_multiple_of(2) { random % length.clamp(1, 300) } else { random % length.max(1) };
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    match next(number) % 5 {
+        0 => {
+            file.set_len(at).expect("shorter");
+            format!("{name} cut at {at}")
+        }
+        1 => {
+            file.set_len(length + 1 + random % 5000).expect("longer");
+            format!("{name} longer")
+        }
+        2 => {
+            let zeros = vec![0; (random % 9000) as usize];
+            file.seek(SeekFrom::Start(at)).expect("a place");
+            file.write_all(&zeros).expect("written");
+            format!("{name}: {} zeros at {at}", zeros.len())
+        }
+        _ => {
+            let bytes = fs::read(path).expect("bytes");
+            let byte = bytes.get(at as usize).copied().unwrap_or(0);
+            let bit = 1u8 << (next(number) % 8);
+            file.seek(SeekFrom::Start(at)).expect("a place");
+            file.write_all(&[byte ^ bit]).expect("written");
+            format!("{name}: bit {bit} of byte {at}")
+        }
+    }
+}
+
+#[test]
+fn damaged_files_never_yield_a_wrong_byte() {
+    let site = stopped();
+    let mut number = 7;
+    for round in 0..25 {
+        let mut done = Vec::new();
+        for file in site.files() {
+            if round % 3 != 0 || done.is_empty() {
+                done.push(damage(&file, &mut number));
+            }
+        }
+        let larder = site.start();
+        judge(&larder, &format!("round {round}: {done:?}"));
+        // What was damaged is forgotten, and what the origin gave in its place is kept.
+        fill(&site, &larder);
+        let larder = site.restart(larder);
+        let hits = judge(&larder, "what was put in its place");
+        assert_eq!(hits, 2 * PAGES.len(), "round {round}: {done:?}");
+        larder.stop();
+    }
+}
+
+#[test]
+fn files_that_took_each_others_names_are_told_apart() {
+    let site = stopped();
+    let large = site.large_files();
+    assert_eq!(large.len(), 2);
+    let other = site.path().join("other");
+    fs::rename(&large[0], &other).unwrap();
+    fs::rename(&large[1], &large[0]).unwrap();
+    fs::rename(&other, &large[1]).unwrap();
+    let larder = site.start();
+    judge(&larder, "large files swapped");
+    larder.stop();
+    for file in site.files() {
+        let segment = file.file_name().unwrap().to_string_lossy().into_owned();
+        if let Some(id) = segment.strip_prefix("segment-") {
+            let copy = u32::from_str_radix(id, 16).unwrap() + 5;
+            fs::copy(&file, site.path().join(format!("segment-{copy:08x}"))).unwrap();
+        }
+    }
+    let larder = site.start();
+    judge(&larder, "segments doubled under other numbers");
+}
+
+#[test]
+fn files_of_another_directory_are_not_believed() {
+    let (site, other) = (stopped(), Site::with(|_| Reply::status(500)));
+    other.origin.otherwise(|request| {
+        Reply::ok()
+            .cache("max-age=600")
+            .header("ETag", format!("\"{}\"", request.path()))
+            .header("X-Page", request.path())
+            .body(content(request.path(), size(request.path())))
+    });
+    other.start().stop();
+    for file in site.files() {
+        fs::copy(&file, other.path().join(file.file_name().unwrap())).unwrap();
+    }
+    let larder = other.start();
+    assert_eq!(judge(&larder, "another's files"), 8, "only what was fetched here just now");
+}
+
+#[test]
+fn missing_files_are_fetched_again() {
+    let site = stopped();
+    for file in site.large_files() {
+        fs::remove_file(file).unwrap();
+    }
+    let larder = site.start();
+    judge(&larder, "no large files");
+    fill(&site, &larder);
+    larder.stop();
+    fs::remove_file(site.path().join("about")).unwrap();
+    let larder = site.start();
+    judge(&larder, "nothing about the directory");
+    fill(&site, &larder);
+    larder.stop();
+    fs::write(site.path().join("about"), "something else\n").unwrap();
+    let larder = site.start();
+    judge(&larder, "something else about the directory");
+    fill(&site, &larder);
+    larder.stop();
+    for file in site.files() {
+        fs::remove_file(file).unwrap();
+    }
+    let larder = site.start();
+    judge(&larder, "no files");
+}
+
+#[test]
+fn files_that_change_while_it_runs_never_yield_a_wrong_byte() {
+    let site = stopped();
+    let mut number = 11;
+    for round in 0..6 {
+        let larder = site.start();
+        let done: Vec<_> = site.files().iter().map(|file| damage(file, &mut number)).collect();
+        judge(&larder, &format!("round {round}: {done:?}"));
+        fill(&site, &larder);
+        judge(&larder, "again");
+        larder.stop();
+    }
+}

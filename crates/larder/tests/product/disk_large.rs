@@ -1,0 +1,385 @@
+//! Bodies too large for memory: written while they are read, whole or not at all, and in parts.
+
+use crate::{
+    common::Said,
+    disk::{LARGE, MIDDLE, Site, content, ending, same},
+};
+use std::thread;
+use testkit::{Gate, Larder, Reply, Request, Response, wait_until};
+
+const HALF: usize = LARGE / 2;
+
+/// `/` is large. The first answer comes at once, the second stops at the gate in the middle; `end` goes on from there.
+fn gated(end: impl Fn(Reply, &[u8]) -> Reply + Send + Sync + 'static) -> (Site, Gate) {
+    let (site, gate) = (Site::new(""), Gate::new());
+    let held = gate.clone();
+    site.origin.on("/", move |request| {
+        let body = content(&format!("page {}", request.nth), LARGE);
+        let reply = Reply::ok().cache("max-age=600").header("ETag", "\"a\"");
+        if request.nth == 2 {
+            let reply = reply.length(LARGE).body(&body[..HALF]).hold(&held);
+            end(reply, &body[HALF..])
+        } else {
+            reply.body(body)
+        }
+    });
+    (site, gate)
+}
+
+fn whole(reply: Reply, rest: &[u8]) -> Reply {
+    reply.body(rest)
+}
+
+#[test]
+fn readers_follow_a_body_while_it_is_written() {
+    let (site, gate) = gated(whole);
+    let larder = site.start();
+    larder.get("/").send();
+    let wanted = content("page 2", LARGE);
+    let mut first = larder.get("/").begin();
+    let mut answer = first.read_head();
+    // What the origin has sent so far comes to its client, although it is not a multiple of anything.
+    first.read_body_exactly(&mut answer, HALF);
+    let mut followers: Vec<_> = (0..3).map(|_| larder.get("/").begin()).collect();
+    let mut heads: Vec<_> = followers.iter_mut().map(|one| one.read_head()).collect();
+    for (follower, head) in followers.iter_mut().zip(&mut heads) {
+        // What lies in whole chunks can be read; the rest may wait for its chunk.
+        follower.read_body_exactly(head, HALF - 200_000);
+    }
+    gate.open();
+    first.read_content(&mut answer);
+    assert!(answer.complete);
+    same(&answer.body, &wanted, "who fetched it");
+    for (mut follower, mut head) in followers.into_iter().zip(heads) {
+        follower.read_content(&mut head);
+        assert!(head.complete);
+        same(&head.body, &wanted, "who followed");
+    }
+    assert_eq!(site.origin.requests("/"), 2, "one fetch for all");
+    let larder = site.restart(larder);
+    let answer = larder.get("/").send();
+    assert!(answer.hit(), "{}", answer.said());
+    same(&answer.body, &wanted, "from disk");
+}
+
+#[test]
+fn a_range_of_a_body_that_is_being_written_comes_as_soon_as_it_is_there() {
+    let (site, gate) = gated(whole);
+    let larder = site.start();
+    larder.get("/").send();
+    let mut first = larder.get("/").begin();
+    let mut answer = first.read_head();
+    gate.wait_reached();
+    let part = larder.get("/").header("Range", "bytes=100-199").begin();
+    gate.open();
+    first.read_content(&mut answer);
+    let mut part = part;
+    let part = part.read();
+    let wanted = content("page 2", LARGE);
+    match part.status {
+        206 => same(&part.body, &wanted[100..200], "the part"),
+        _ => same(&part.body, &wanted, "the whole"),
+    }
+}
+
+#[test]
+fn a_client_that_leaves_in_the_middle_takes_nothing_from_the_others() {
+    let (site, gate) = gated(whole);
+    let larder = site.start();
+    larder.get("/").send();
+    let mut first = larder.get("/").begin();
+    let mut answer = first.read_head();
+    first.read_body_exactly(&mut answer, 1000);
+    gate.wait_reached();
+    let mut follower = larder.get("/").begin();
+    let mut head = follower.read_head();
+    follower.read_body_exactly(&mut head, 1000);
+    drop(first);
+    gate.open();
+    follower.read_content(&mut head);
+    assert!(head.complete);
+    same(&head.body, &content("page 2", LARGE), "who stayed");
+    let larder = site.restart(larder);
+    let answer = larder.get("/").send();
+    assert!(answer.hit(), "{}", answer.said());
+    same(&answer.body, &content("page 2", LARGE), "from disk");
+}
+
+#[test]
+fn nothing_half_is_kept_of_a_body_that_everybody_left() {
+    let (site, gate) = gated(whole);
+    let larder = site.start();
+    larder.get("/").send();
+    let mut first = larder.get("/").begin();
+    let mut answer = first.read_head();
+    first.read_body_exactly(&mut answer, 1000);
+    gate.wait_reached();
+    drop(first);
+    gate.open();
+    let answer = larder.get("/").send();
+    assert!(answer.complete);
+    let nth = site.origin.requests("/");
+    same(&answer.body, &content(&format!("page {nth}"), LARGE), "a whole one");
+    let larder = site.restart(larder);
+    let answer = larder.get("/").send();
+    assert!(answer.complete && answer.body.len() == LARGE);
+    wait_until("what was half is removed", || site.large_files().len() <= 1);
+}
+
+#[test]
+fn nothing_half_is_kept_where_the_origin_breaks_off() {
+    let (site, gate) = gated(|reply, _| reply.cut());
+    let larder = site.start();
+    larder.get("/").send();
+    let mut first = larder.get("/").begin();
+    let mut answer = first.read_head();
+    gate.wait_reached();
+    let mut follower = larder.get("/").begin();
+    let mut head = follower.read_head();
+    gate.open();
+    first.read_content(&mut answer);
+    assert!(!answer.complete, "9112 section 8: the client can tell");
+    follower.read_content(&mut head);
+    assert!(!head.complete, "who followed can tell too");
+    wait_until("what was half is removed", || site.large_files().is_empty());
+    let larder = site.restart(larder);
+    let answer = larder.get("/").send();
+    assert!(!answer.hit() && answer.complete, "{}", answer.said());
+    same(&answer.body, &content("page 3", LARGE), "the origin's");
+}
+
+#[test]
+fn nothing_half_is_kept_of_a_crash_in_the_middle() {
+    let (site, gate) = gated(whole);
+    let larder = site.start();
+    larder.get("/").send();
+    let mut first = larder.get("/").begin();
+    let mut answer = first.read_head();
+    first.read_body_exactly(&mut answer, HALF - 200_000);
+    wait_until("some of it is written", || !site.large_files().is_empty());
+    let larder = site.crash(larder);
+    gate.open();
+    wait_until("what was half is removed", || site.large_files().is_empty());
+    let answer = larder.get("/").send();
+    assert!(!answer.hit() && answer.complete, "{}", answer.said());
+    assert_eq!(answer.body.len(), LARGE);
+}
+
+#[test]
+fn bodies_whose_length_nobody_tells_are_written_too() {
+    for chunked in [true, false] {
+        let site = Site::with(move |request| {
+            let body = content(request.path(), LARGE);
+            let reply = Reply::ok().cache("max-age=600");
+            let reply = body.chunks(400_000).fold(reply, Reply::body);
+            if chunked { reply.chunked() } else { reply.until_close() }
+        });
+        let mut larder = site.start();
+        for _ in 0..3 {
+            let answer = larder.get("/page").send();
+            same(&answer.body, &content("/page", LARGE), "from the origin");
+        }
+        for _ in 0..2 {
+            larder = site.restart(larder);
+            let answer = larder.get("/page").send();
+            assert!(answer.complete);
+            same(&answer.body, &content("/page", LARGE), "from disk");
+            assert!(answer.hit(), "chunked: {chunked}: {}", answer.said());
+            assert_eq!(answer.header("content-length"), Some(&*LARGE.to_string()));
+        }
+    }
+}
+
+#[test]
+fn slow_and_fast_clients_read_the_same() {
+    let site = Site::with(|request| {
+        Reply::ok()
+            .cache("max-age=600")
+            .body(content(request.path(), 4 * LARGE))
+    });
+    let larder = site.start();
+    let wanted = content("/page", 4 * LARGE);
+    larder.get("/page").send();
+    // Begins, and takes the rest last of all.
+    let mut slow = larder.get("/page").begin();
+    let mut answer = slow.read_head();
+    let fast = larder.get("/page").send();
+    same(&fast.body, &wanted, "the fast one");
+    let larder = &larder;
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| same(&larder.get("/page").send().body, &wanted, "from disk"));
+        }
+    });
+    slow.read_content(&mut answer);
+    assert!(answer.complete);
+    same(&answer.body, &wanted, "the slow one");
+}
+
+#[test]
+fn a_body_beyond_the_routes_limit_is_never_written() {
+    let site = Site::new("[defaults]\nlargest_body = \"2MiB\"\n");
+    site.origin.otherwise(|request| {
+        let reply = Reply::ok().cache("max-age=600");
+        let reply = reply.body(content(request.path(), LARGE));
+        if request.path() == "/chunked" { reply.chunked() } else { reply }
+    });
+    let larder = site.start();
+    for path in ["/told", "/chunked"] {
+        for _ in 0..4 {
+            let answer = larder.get(path).send();
+            assert!(!answer.hit());
+            same(&answer.body, &content(path, LARGE), path);
+        }
+        assert_eq!(site.origin.requests(path), 4);
+    }
+    let _larder = site.restart(larder);
+    assert!(!site.holds(&ending("/told")) && !site.holds(&ending("/chunked")));
+    assert!(site.large_files().is_empty());
+}
+
+/// Answers single ranges of a body of this length.
+fn ranged(request: &Request, size: usize) -> Reply {
+    let body = content("page", size);
+    let reply = Reply::ok().cache("max-age=600").header("ETag", "\"a\"");
+    let range = request.header("range").and_then(|range| range.strip_prefix("bytes="));
+    let Some((first, last)) = range.and_then(|range| range.split_once('-')) else {
+        return reply.body(body);
+    };
+    let first: usize = first.parse().expect("a number");
+    let last = last.parse().unwrap_or(size - 1).min(size - 1);
+    Reply::status(206)
+        .cache("max-age=600")
+        .header("ETag", "\"a\"")
+        .header("Content-Range", format!("bytes {first}-{last}/{size}"))
+        .body(&body[first..=last])
+}
+
+fn range(larder: &Larder, first: usize, last: usize) -> Response {
+    let range = format!("bytes={first}-{last}");
+    larder.get("/").header("Range", range).send()
+}
+
+#[test]
+fn only_the_parts_that_were_fetched_are_stored_and_they_combine_over_a_restart() {
+    let size = 8 * LARGE;
+    let site = Site::with(move |request| ranged(request, size));
+    let wanted = content("page", size);
+    let mut larder = site.start();
+    // Small parts, one that touches the next, and one far away.
+    let parts = [(0, 999), (1000, 4999), (9_000_000, 9_099_999)];
+    for (first, last) in parts {
+        for round in 0..2 {
+            let answer = range(&larder, first, last);
+            assert_eq!(answer.status, 206, "{first}-{last}");
+            assert_eq!(answer.hit(), round == 1, "{first}-{last}: {}", answer.said());
+            same(&answer.body, &wanted[first..=last], "a part");
+        }
+        larder = site.restart(larder);
+    }
+    let asked = site.origin.requests("/");
+    assert_eq!(asked, 3);
+    let fetched: Vec<_> = site.origin.recorded("/").iter()
+        .map(|request| request.header("range").unwrap_or_default().to_owned())
+        .collect();
+    assert_eq!(fetched, ["bytes=0-999", "bytes=1000-4999", "bytes=9000000-9099999"]);
+    for (first, last) in [(0, 4999), (500, 1500), (9_050_000, 9_099_999), (4999, 4999)] {
+        let answer = range(&larder, first, last);
+        assert!(answer.hit(), "{first}-{last}: {}", answer.said());
+        same(&answer.body, &wanted[first..=last], "a part from disk");
+        larder = site.restart(larder);
+    }
+    assert_eq!(site.origin.requests("/"), asked);
+    let over = range(&larder, 4000, 5999);
+    same(&over.body, &wanted[4000..=5999], "half of it was there");
+    assert_eq!(site.origin.last("/").header("range"), Some("bytes=5000-5999"));
+    larder = site.restart(larder);
+    assert!(range(&larder, 0, 5999).hit(), "and now all of it is");
+    let used: u64 = site.files().iter().map(|file| file.metadata().unwrap().len()).sum();
+    assert!(used < 2_000_000, "just what was fetched: {used}");
+}
+
+#[test]
+fn parts_too_large_for_memory_are_stored_too() {
+    let size = 8 * LARGE;
+    let site = Site::with(move |request| ranged(request, size));
+    let wanted = content("page", size);
+    let mut larder = site.start();
+    let parts = [(0, LARGE - 1), (2 * LARGE, 3 * LARGE - 1), (LARGE, 2 * LARGE - 1)];
+    for (first, last) in parts {
+        for _ in 0..3 {
+            let answer = range(&larder, first, last);
+            assert_eq!(answer.status, 206, "{}", answer.said());
+            same(&answer.body, &wanted[first..=last], "a part");
+        }
+        larder = site.restart(larder);
+    }
+    let asked = site.origin.requests("/");
+    for (first, last) in parts {
+        let answer = range(&larder, first, last);
+        same(&answer.body, &wanted[first..=last], "a part");
+        assert!(answer.hit(), "{first}-{last}: {}", answer.said());
+    }
+    assert_eq!(site.origin.requests("/"), asked);
+    let over = range(&larder, LARGE - 10, LARGE + 9);
+    assert!(over.hit(), "they are one: {}", over.said());
+    same(&over.body, &wanted[LARGE - 10..LARGE + 10], "over the seam");
+}
+
+#[test]
+fn parts_become_the_whole_over_restarts() {
+    for size in [1000, MIDDLE, LARGE] {
+        let site = Site::with(move |request| ranged(request, size));
+        let wanted = content("page", size);
+        let mut larder = site.start();
+        let third = size / 3;
+        for (first, last) in [(0, third), (third + 1, 2 * third), (2 * third + 1, size - 1)] {
+            for _ in 0..2 {
+                let answer = range(&larder, first, last);
+                same(&answer.body, &wanted[first..=last], "a part");
+            }
+            larder = site.restart(larder);
+        }
+        let asked = site.origin.requests("/");
+        let answer = larder.get("/").send();
+        assert_eq!(answer.status, 200);
+        same(&answer.body, &wanted, "the whole");
+        assert!(answer.hit(), "{size}: {}", answer.said());
+        assert_eq!(site.origin.requests("/"), asked, "{size}");
+    }
+}
+
+#[test]
+fn parts_on_disk_are_never_combined_with_those_of_another_representation() {
+    let size = 8 * LARGE;
+    let site = Site::with(move |request| {
+        let tag = if request.nth == 1 { "\"a\"" } else { "\"b\"" };
+        let seed = if request.nth == 1 { "old" } else { "new" };
+        let body = content(seed, size);
+        let reply = Reply::ok().cache("max-age=600").header("ETag", tag);
+        let Some(asked) = request.header("range") else {
+            return reply.body(body);
+        };
+        let (first, last) = asked[6..].split_once('-').expect("a range");
+        let (first, last): (usize, usize) = (first.parse().unwrap(), last.parse().unwrap());
+        // Whatever `If-Range` says, as a bad origin does.
+        Reply::status(206)
+            .cache("max-age=600")
+            .header("ETag", tag)
+            .header("Content-Range", format!("bytes {first}-{last}/{size}"))
+            .body(&body[first..=last])
+    });
+    let larder = site.start();
+    for _ in 0..2 {
+        same(&range(&larder, 0, 9999).body, &content("old", size)[..10_000], "old");
+    }
+    let mut larder = site.restart(larder);
+    for _ in 0..2 {
+        let (answer, new) = (range(&larder, 5000, 19_999), content("new", size));
+        match answer.status {
+            206 => same(&answer.body, &new[5000..20_000], "9111 section 3.4"),
+            _ => same(&answer.body, &new, "9111 section 3.4"),
+        }
+        larder = site.restart(larder);
+    }
+}

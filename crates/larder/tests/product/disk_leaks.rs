@@ -1,0 +1,165 @@
+//! What belongs to one user is never written, and never reaches another.
+
+use crate::{
+    common::Said,
+    disk::{LARGE, Site, content},
+};
+use testkit::Reply;
+
+/// Whether the text is in the directory, under however many names.
+fn written(site: &Site, text: &str) -> bool {
+    site.holds(text)
+}
+
+#[test]
+fn what_may_not_be_stored_is_not_written() {
+    const SECRET: &str = "secret-of-ann";
+    type Fields = &'static [(&'static str, &'static str)];
+    let answers: [Fields; 7] = [
+        &[("Cache-Control", "private, max-age=600")],
+        &[("Cache-Control", "no-store, max-age=600")],
+        &[("Cache-Control", "max-age=600"), ("Set-Cookie", "session=secret-of-ann")],
+        &[("Cache-Control", "max-age=600"), ("Vary", "*")],
+        &[("Surrogate-Control", "no-store"), ("Cache-Control", "max-age=600")],
+        &[("CDN-Cache-Control", "private"), ("Cache-Control", "max-age=600")],
+        &[("Cache-Control", "max-age=0, private")],
+    ];
+    for size in [1000, LARGE] {
+        let site = Site::with(move |request| {
+            let row: usize = request.path()[1..].parse().expect("a number");
+            let reply = Reply::ok().header("ETag", "\"a\"").body(content(SECRET, size));
+            answers[row].iter().fold(reply, |reply, (name, value)| reply.header(name, value))
+        });
+        let mut larder = site.start();
+        for round in 0..2 {
+            for row in 0..answers.len() {
+                for _ in 0..4 {
+                    let answer = larder.get(&format!("/{row}")).send();
+                    assert!(!answer.hit(), "{:?}, {size}: {}", answers[row], answer.said());
+                }
+                assert_eq!(site.origin.requests(&format!("/{row}")), 4 * (round + 1));
+            }
+            larder = site.restart(larder);
+            assert!(!written(&site, SECRET), "{size}");
+        }
+    }
+}
+
+#[test]
+fn answers_to_those_who_log_in_are_not_written_unless_they_say_so() {
+    for size in [1000, LARGE] {
+        let site = Site::with(move |request| {
+            let who = request.header("authorization").unwrap_or("nobody");
+            let cache = if request.path() == "/public" { "public, max-age=600" } else { "max-age=600" };
+            Reply::ok().cache(cache).body(content(who, size))
+        });
+        let mut larder = site.start();
+        for _ in 0..4 {
+            larder.get("/own").header("Authorization", "Basic secret-of-ann").send();
+        }
+        larder = site.restart(larder);
+        assert!(!written(&site, "secret-of-ann"), "9111 section 3.5");
+        for _ in 0..2 {
+            let bob = larder.get("/own").header("Authorization", "Basic bob").send();
+            assert!(bob.body.starts_with(b"Basic bob") && !bob.hit());
+            larder = site.restart(larder);
+        }
+        for _ in 0..3 {
+            larder.get("/public").header("Authorization", "Basic everybody").send();
+        }
+        larder = site.restart(larder);
+        let answer = larder.get("/public").send();
+        assert!(answer.hit() && answer.body.starts_with(b"Basic everybody"), "{}", answer.said());
+    }
+}
+
+#[test]
+fn what_requests_carry_is_not_written() {
+    let site = Site::with(|_| Reply::ok().cache("max-age=600").body("for everybody"));
+    let larder = site.start();
+    for _ in 0..3 {
+        larder
+            .get("/page")
+            .header("Cookie", "session=secret-cookie")
+            .header("X-Token", "secret-token")
+            .header("User-Agent", "secret-agent")
+            .send();
+    }
+    let _larder = site.restart(larder);
+    assert!(written(&site, "for everybody"));
+    for secret in ["secret-cookie", "secret-token", "secret-agent"] {
+        assert!(!written(&site, secret), "{secret}");
+    }
+}
+
+#[test]
+fn fields_that_are_one_users_are_not_written() {
+    for cache in [
+        "max-age=600, no-cache=\"X-Secret, Set-Cookie\"",
+        "max-age=600, private=\"X-Secret, Set-Cookie\"",
+    ] {
+        let site = Site::with(move |_| {
+            Reply::ok()
+                .cache(cache)
+                .header("X-Secret", "secret-of-ann")
+                .header("X-Public", "of-everybody")
+                .body("page")
+        });
+        let mut larder = site.start();
+        site.keep(&larder, &["/"]);
+        for _ in 0..2 {
+            larder = site.restart(larder);
+            assert!(!written(&site, "secret-of-ann"), "9111 section 3.2: {cache}");
+            let answer = larder.get("/").send();
+            if answer.hit() {
+                assert_eq!(answer.header("x-secret"), None, "{cache}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_stripped_cookie_is_not_written() {
+    let site = Site::new("[defaults]\nset_cookie = \"strip\"\n");
+    site.origin.otherwise(|request| {
+        let size = if request.path() == "/large" { LARGE } else { 100 };
+        Reply::ok()
+            .cache("max-age=600")
+            .header("Set-Cookie", "session=secret-of-ann")
+            .body(content(request.path(), size))
+    });
+    let mut larder = site.start();
+    site.keep(&larder, &["/small", "/large"]);
+    larder = site.restart(larder);
+    assert!(!written(&site, "secret-of-ann"));
+    for path in ["/small", "/large"] {
+        let answer = larder.get(path).send();
+        assert!(answer.hit(), "{path}: {}", answer.said());
+        assert_eq!(answer.header("set-cookie"), None);
+    }
+}
+
+#[test]
+fn a_page_that_becomes_private_is_not_written_and_the_public_one_is_gone() {
+    let site = Site::with(|request| match request.nth {
+        1 => Reply::ok()
+            .cache("max-age=600, stale-if-error=1000")
+            .header("ETag", "\"a\"")
+            .body("public"),
+        2 => Reply::status(304)
+            .cache("private, max-age=600")
+            .header("ETag", "\"a\"")
+            .header("X-Secret", "secret-of-ann"),
+        _ => Reply::ok().cache("private").body("secret-of-ann"),
+    });
+    let larder = site.start();
+    site.keep(&larder, &["/"]);
+    site.wait_holds("public");
+    larder.get("/").header("Cache-Control", "no-cache").send();
+    let larder = site.crash(larder);
+    assert!(!written(&site, "secret-of-ann"));
+    let answer = larder.get("/").send();
+    assert!(!answer.hit(), "what was withdrawn is gone: {}", answer.said());
+    let _larder = site.restart(larder);
+    assert!(!written(&site, "secret-of-ann"));
+}

@@ -1,0 +1,283 @@
+//! Purges hold for what is on disk, after a stop and after a crash.
+
+use crate::disk::{LARGE, Site, content, same};
+use crate::common::{Said, counted};
+use serde_json::{Value, json};
+use std::fs;
+use testkit::{Client, Gate, Larder, Reply, wait_until};
+
+fn purge(larder: &Larder, what: &Value) {
+    let answer = Client::connect(larder.admin())
+        .ask("POST", "/purge")
+        .header("Host", "localhost")
+        .header("Content-Type", "application/json")
+        .body(what.to_string())
+        .send();
+    assert_eq!(answer.status, 200, "{what}: {}", answer.text());
+}
+
+/// Whether a GET is answered from the store as fresh.
+fn kept(larder: &Larder, target: &str) -> bool {
+    let answer = larder
+        .get(target)
+        .header("Cache-Control", "only-if-cached, max-stale=0")
+        .send();
+    answer.status == 200 && answer.parameter("detail").is_none()
+}
+
+/// The pages of a site with their tags; what ends in `large` is.
+const PAGES: [(&str, &str); 5] = [
+    ("/", "home"),
+    ("/news/1", "news one"),
+    ("/news/large", "news"),
+    ("/shop?item=1", "shop one"),
+    ("/shop?item=large", "shop"),
+];
+
+/// All pages are on disk, and the larder has just been started.
+fn site() -> (Site, Larder) {
+    let site = Site::with(|request| {
+        let page = PAGES.iter().find(|(target, _)| *target == request.target);
+        let reply = Reply::ok()
+            .cache("max-age=600, stale-while-revalidate=1000")
+            .header("ETag", format!("\"{}\"", request.nth));
+        let reply = page.map_or(reply.clone(), |(_, tags)| {
+            reply.header("Surrogate-Key", tags)
+        });
+        let size = if request.target.ends_with("large") { LARGE } else { 100 };
+        reply.body(content(&format!("{} {}", request.target, request.nth), size))
+    });
+    let larder = site.start();
+    for (target, _) in PAGES {
+        site.keep(&larder, &[target]);
+    }
+    let larder = site.restart(larder);
+    (site, larder)
+}
+
+/// Each kind of purge, and what it covers.
+fn kinds() -> Vec<(Value, Vec<&'static str>)> {
+    vec![
+        (json!({ "url": "http://example.test/news/1" }), vec!["/news/1"]),
+        (json!({ "url": "http://example.test/shop?item=large" }), vec!["/shop?item=large"]),
+        (json!({ "prefix": "http://example.test/news/" }), vec!["/news/1", "/news/large"]),
+        (json!({ "tag": "one" }), vec!["/news/1", "/shop?item=1"]),
+        (json!({ "tags": ["home", "shop"] }), vec!["/", "/shop?item=1", "/shop?item=large"]),
+        (json!({ "host": "example.test" }), PAGES.map(|page| page.0).to_vec()),
+        (json!({ "regex": "/[a-z]+.*large$" }), vec!["/news/large", "/shop?item=large"]),
+        (json!({ "everything": true }), PAGES.map(|page| page.0).to_vec()),
+        (json!({ "tag": "nobody" }), vec![]),
+    ]
+}
+
+#[test]
+fn each_kind_of_purge_covers_what_is_on_disk_alone() {
+    for (what, covered) in kinds() {
+        let (site, mut larder) = site();
+        purge(&larder, &what);
+        for round in 0..3 {
+            for (target, _) in PAGES {
+                assert_eq!(
+                    kept(&larder, target),
+                    !covered.contains(&target),
+                    "{what}: {target}, round {round}"
+                );
+            }
+            larder = site.restart(larder);
+        }
+    }
+}
+
+#[test]
+fn a_purge_that_was_acknowledged_outlasts_a_crash() {
+    for (what, covered) in kinds() {
+        let (site, larder) = site();
+        purge(&larder, &what);
+        let mut larder = site.crash(larder);
+        for round in 0..2 {
+            for (target, _) in PAGES {
+                assert_eq!(
+                    kept(&larder, target),
+                    !covered.contains(&target),
+                    "{what}: {target}, round {round}"
+                );
+            }
+            larder = site.crash(larder);
+        }
+    }
+}
+
+#[test]
+fn a_purge_before_the_restart_covers_what_memory_and_disk_hold() {
+    for (what, covered) in kinds() {
+        let (site, larder) = site();
+        for (target, _) in PAGES {
+            assert!(kept(&larder, target), "{target}");
+        }
+        purge(&larder, &what);
+        let larder = site.crash(larder);
+        for (target, _) in PAGES {
+            assert_eq!(kept(&larder, target), !covered.contains(&target), "{what}: {target}");
+        }
+    }
+}
+
+#[test]
+fn what_is_fetched_after_a_purge_is_kept_over_a_restart() {
+    let (site, larder) = site();
+    purge(&larder, &json!({ "host": "example.test" }));
+    let mut larder = site.crash(larder);
+    for (target, _) in PAGES {
+        site.keep(&larder, &[target, target]);
+    }
+    for _ in 0..2 {
+        larder = site.restart(larder);
+        for (target, _) in PAGES {
+            let answer = larder.get(target).send();
+            assert!(answer.hit(), "{target}: {}", answer.said());
+        }
+    }
+}
+
+#[test]
+fn a_soft_purge_outlasts_a_restart_and_the_old_is_used_as_stale() {
+    for (what, covered) in kinds() {
+        let (site, larder) = site();
+        let mut soft = what.clone();
+        soft["soft"] = json!(true);
+        purge(&larder, &soft);
+        let larder = site.crash(larder);
+        for (target, _) in PAGES {
+            assert_eq!(kept(&larder, target), !covered.contains(&target), "{soft}: {target}");
+        }
+        site.origin.stop();
+        for (target, _) in PAGES {
+            let answer = larder.get(target).send();
+            assert_eq!(answer.status, 200, "{soft} {target}: {}", answer.said());
+            assert!(answer.body.starts_with(target.as_bytes()));
+        }
+    }
+}
+
+#[test]
+fn a_hard_purge_leaves_nothing_to_hide_an_error_with() {
+    let (site, larder) = site();
+    purge(&larder, &json!({ "prefix": "/news/" }));
+    let larder = site.crash(larder);
+    site.origin.stop();
+    for target in ["/news/1", "/news/large"] {
+        assert!(larder.get(target).send().status >= 500, "{target}");
+    }
+    assert_eq!(larder.get("/").send().status, 200);
+}
+
+#[test]
+fn an_unsafe_method_invalidates_what_is_on_disk() {
+    let targets = ["/page", "/page?a", "/other"];
+    for crash in [false, true] {
+        let site = Site::with(|request| match request.method.as_str() {
+            "GET" => counted(request).cache("max-age=600"),
+            _ => Reply::ok().header("Location", "/other"),
+        });
+        let larder = site.start();
+        site.keep(&larder, &targets);
+        let mut larder = site.restart(larder);
+        let log = site.path().join("purges.log");
+        let before = fs::read(&log).unwrap();
+        assert_eq!(larder.ask("POST", "/page").body("x").send().status, 200);
+        if crash {
+            // Nobody waits for these to last, as for a purge; they do soon.
+            wait_until("both are written", || {
+                let now = fs::read(&log).unwrap();
+                let new = String::from_utf8_lossy(&now[before.len()..]).into_owned();
+                new.contains("/page") && new.contains("/other")
+            });
+        }
+        for _ in 0..2 {
+            larder = if crash {
+                site.crash(larder)
+            } else {
+                site.restart(larder)
+            };
+            assert_eq!(
+                targets.map(|target| kept(&larder, target)),
+                [false, true, false],
+                "9111 section 4.4, crash: {crash}"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_is_on_disk_takes_its_cache_groups_with_it() {
+    let site = Site::with(|request| match request.method.as_str() {
+        "GET" => counted(request)
+            .cache("max-age=600")
+            .header("Cache-Groups", "\"scripts\""),
+        _ => Reply::ok(),
+    });
+    let targets = ["/one", "/two"];
+    let larder = site.start();
+    site.keep(&larder, &targets);
+    let larder = site.restart(larder);
+    assert_eq!(larder.ask("POST", "/one").body("x").send().status, 200);
+    assert_eq!(
+        targets.map(|target| kept(&larder, target)),
+        [false, false],
+        "9875 section 2.2.1"
+    );
+}
+
+#[test]
+fn what_was_on_its_way_when_it_was_purged_never_comes_back() {
+    for size in [1000, LARGE] {
+        let (site, gate) = (Site::new(""), Gate::new());
+        let held = gate.clone();
+        site.origin.on("/", move |request| {
+            let reply = Reply::ok().cache("max-age=600");
+            let (first, rest) = (content("old", size), content("old", size).split_off(size / 2));
+            match request.nth {
+                1 if size == LARGE => reply.body(first),
+                1 | 2 if request.nth == if size == LARGE { 2 } else { 1 } => {
+                    reply.body(&first[..size / 2]).hold(&held).body(rest)
+                }
+                _ => reply.body(content("new", size)),
+            }
+        });
+        let larder = site.start();
+        if size == LARGE {
+            larder.get("/").send();
+        }
+        let mut client = larder.get("/").begin();
+        gate.wait_reached();
+        purge(&larder, &json!({ "url": "http://example.test/" }));
+        gate.open();
+        same(&client.read().body, &content("old", size), "its own client gets it");
+        let mut larder = site.crash(larder);
+        for _ in 0..2 {
+            for _ in 0..2 {
+                let answer = larder.get("/").send();
+                same(&answer.body, &content("new", size), "after the purge");
+            }
+            larder = site.restart(larder);
+        }
+    }
+}
+
+#[test]
+fn what_is_stored_counts_as_purged_where_the_log_of_purges_is_gone() {
+    for damage in [None, Some(Vec::new()), Some(vec![0; 4096])] {
+        let (site, larder) = site();
+        purge(&larder, &json!({ "url": "http://example.test/" }));
+        larder.kill();
+        let log = site.path().join("purges.log");
+        match &damage {
+            None => fs::remove_file(&log).unwrap(),
+            Some(bytes) => fs::write(&log, bytes).unwrap(),
+        }
+        let larder = site.start_at_once();
+        assert!(!kept(&larder, "/"), "what was purged is never answered again");
+        let answer = larder.get("/").send();
+        assert!(!answer.hit() && answer.status == 200);
+    }
+}

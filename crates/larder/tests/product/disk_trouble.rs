@@ -1,0 +1,331 @@
+//! A directory that cannot be used, a device that fails or is full: one clear message, and serving goes on.
+
+use crate::{
+    common::{Said, counted},
+    disk::{LARGE, Site, content, same},
+};
+use std::{
+    fs,
+    path::Path,
+    process::Command as Process,
+    sync::atomic::{AtomicBool, AtomicU64, Ordering},
+    thread,
+};
+use testkit::{Command, Larder, Origin, Reply, scratch_dir, wait_until};
+
+/// Starts a larder whose disk tier has this directory.
+fn over(path: &Path, origin: &Origin) -> Larder {
+    let config = format!(
+        "[memory]\nsize = \"4MiB\"\n[disk]\npath = {path:?}\nsize = \"64MiB\"\n[[origin]]\nservers = \"{}\"\n",
+        origin.url()
+    );
+    Command::serve(env!("CARGO_BIN_EXE_larder"))
+        .config(&config)
+        .start()
+}
+
+/// What it told of errors and warnings.
+fn told(larder: &Larder) -> Vec<String> {
+    let output = larder.output();
+    let lines = output.lines();
+    lines
+        .filter(|line| line.contains(" ERROR ") || line.contains(" WARN "))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// It answers and keeps in memory as ever, also what is too large for that.
+fn serves(larder: &Larder, origin: &Origin) {
+    origin.otherwise(|request| {
+        let size = if request.path() == "/large" { LARGE } else { 100 };
+        Reply::ok()
+            .cache("max-age=600")
+            .body(content(request.path(), size))
+    });
+    for round in 0..3 {
+        let small = larder.get("/small").send();
+        assert_eq!(small.hit(), round > 0, "{}", small.said());
+        same(&small.body, &content("/small", 100), "small");
+        let large = larder.get("/large").send();
+        assert!(large.complete);
+        same(&large.body, &content("/large", LARGE), "large");
+    }
+}
+
+#[test]
+fn a_directory_that_cannot_be_used_is_told_of_once_and_serving_goes_on() {
+    let scratch = scratch_dir();
+    fs::write(scratch.join("file"), "mine").unwrap();
+    let newer = scratch.join("newer");
+    fs::create_dir(&newer).unwrap();
+    fs::write(newer.join("about"), "larder disk tier\nformat 4000\nseed 0123456789abcdef\n").unwrap();
+    let cases = [
+        (scratch.join("missing/disk"), "No such file or directory"),
+        (scratch.join("file"), ""),
+        (Path::new("/proc/larder-test").to_owned(), "/proc/larder-test"),
+        (newer.clone(), "written by a newer version (format 4000)"),
+    ];
+    for (path, said) in cases {
+        let origin = Origin::start();
+        let larder = over(&path, &origin);
+        serves(&larder, &origin);
+        let told = told(&larder);
+        assert_eq!(told.len(), 1, "one message: {told:#?}");
+        assert!(told[0].contains(&*path.to_string_lossy()), "where: {told:?}");
+        assert!(told[0].contains(said), "what: {told:?}");
+        assert_eq!(larder.stop().code, Some(0));
+    }
+    assert_eq!(fs::read_to_string(scratch.join("file")).unwrap(), "mine");
+    let about = fs::read_to_string(newer.join("about")).unwrap();
+    assert!(about.contains("format 4000"), "what is newer is left alone");
+}
+
+#[test]
+fn a_second_process_over_the_same_directory_goes_on_without() {
+    let site = Site::with(|request| counted(request).cache("max-age=600"));
+    let first = site.start();
+    site.keep(&first, &["/"]);
+    let origin = Origin::start();
+    let second = over(site.path(), &origin);
+    serves(&second, &origin);
+    let told = told(&second);
+    assert_eq!(told.len(), 1, "one message: {told:#?}");
+    assert!(told[0].contains("another process"), "{told:?}");
+    second.kill();
+    let first = site.restart(first);
+    assert!(first.get("/").send().hit(), "the first one is not disturbed");
+}
+
+#[test]
+fn a_directory_that_is_removed_while_it_runs_is_made_again() {
+    let site = Site::with(|request| {
+        let size = if request.path().starts_with("/large") { LARGE } else { 100 };
+        Reply::ok()
+            .cache("max-age=600")
+            .body(content(request.path(), size))
+    });
+    let larder = site.start();
+    site.keep(&larder, &["/a", "/large/a"]);
+    fs::remove_dir_all(site.path()).unwrap();
+    for path in ["/a", "/b", "/large/a", "/large/b"] {
+        for _ in 0..3 {
+            let answer = larder.get(path).send();
+            let size = if path.starts_with("/large") { LARGE } else { 100 };
+            assert!(answer.complete, "{path}: {}", answer.said());
+            same(&answer.body, &content(path, size), path);
+        }
+    }
+    let finished = larder.stop();
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    let larder = site.start();
+    for path in ["/a", "/b", "/large/a", "/large/b"] {
+        for _ in 0..3 {
+            larder.get(path).send();
+        }
+    }
+    let larder = site.restart(larder);
+    for path in ["/a", "/b", "/large/a", "/large/b"] {
+        assert!(larder.get(path).send().hit(), "{path}");
+    }
+}
+
+#[test]
+fn a_directory_that_cannot_be_written_any_more_is_told_of_and_serving_goes_on() {
+    let Some(small) = Mounted::new("4m") else {
+        return;
+    };
+    let site = Site::with(|request| {
+        let size = if request.path().starts_with("/large") { LARGE } else { 100_000 };
+        Reply::ok()
+            .cache("max-age=600")
+            .body(content(request.path(), size))
+    });
+    let config = site.config().replace(
+        &*site.path().to_string_lossy(),
+        &small.0.join("disk").to_string_lossy(),
+    );
+    let start = || {
+        Command::serve(env!("CARGO_BIN_EXE_larder"))
+            .config(&config)
+            .start()
+    };
+    let larder = start();
+    let judge = |path: &str| {
+        let size = if path.starts_with("/large") { LARGE } else { 100_000 };
+        let answer = larder.get(path).send();
+        assert!(answer.complete && answer.status == 200, "{path}: {:?}", answer.head);
+        same(&answer.body, &content(path, size), path);
+    };
+    for number in 0..60 {
+        for _ in 0..2 {
+            judge(&format!("/{number}"));
+        }
+        if number % 20 == 0 {
+            for _ in 0..3 {
+                judge(&format!("/large/{number}"));
+            }
+        }
+    }
+    larder.wait_output("disk tier out of order");
+    for number in (0..60).step_by(7) {
+        judge(&format!("/{number}"));
+    }
+    let told = told(&larder);
+    assert!(told.len() <= 4, "not a message for each: {told:#?}");
+    // A purge that cannot be remembered is not acknowledged, or it is and holds.
+    larder.stop();
+    let larder = start();
+    for number in 0..60 {
+        let answer = larder.get(&format!("/{number}")).send();
+        same(&answer.body, &content(&format!("/{number}"), 100_000), "after a restart");
+    }
+}
+
+/// A small file system in memory, for as long as this lives; `None` and a line on standard error where there is no right
+/// to mount one.
+struct Mounted(std::path::PathBuf);
+
+impl Mounted {
+    fn new(size: &str) -> Option<Self> {
+        let path = scratch_dir();
+        let options = format!("size={size}");
+        let mount = Process::new("mount")
+            .args(["-t", "tmpfs", "-o", &options, "tmpfs"])
+            .arg(&path)
+            .output();
+        match mount {
+            Ok(output) if output.status.success() => Some(Self(path)),
+            Ok(output) => {
+                let why = String::from_utf8_lossy(&output.stderr).into_owned();
+                eprintln!("skipped: no file system to fill: {}", why.trim());
+                None
+            }
+            Err(error) => {
+                eprintln!("skipped: no file system to fill: mount: {error}");
+                None
+            }
+        }
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        // Lazily: a larder that a failed test leaves behind may still have it open.
+        let _ = Process::new("umount").arg("-l").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn the_size_is_a_hard_limit() {
+    const LIMIT: u64 = 64 << 20;
+    let site = Site::with(|request| {
+        let number: usize = request.path()[1..].parse().expect("a number");
+        let size = if number % 10 == 0 { 6_000_000 } else { 400_000 };
+        Reply::ok()
+            .cache("max-age=600")
+            .body(content(request.path(), size))
+    });
+    let larder = site.start();
+    let (done, most) = (AtomicBool::new(false), AtomicU64::new(0));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::SeqCst) {
+                most.fetch_max(used(site.path()), Ordering::SeqCst);
+                thread::yield_now();
+            }
+        });
+        let mut client = larder.client();
+        for number in 0..120 {
+            for _ in 0..2 {
+                let path = format!("/{number}");
+                let answer = client.get(&path).send();
+                assert!(answer.complete);
+            }
+        }
+        done.store(true, Ordering::SeqCst);
+    });
+    let most = most.load(Ordering::SeqCst);
+    assert!(most > LIMIT / 2, "it was put to the test: {most}");
+    assert!(most <= LIMIT, "{most} of {LIMIT}");
+    let larder = site.restart(larder);
+    wait_until("it is below the limit", || used(site.path()) <= LIMIT);
+    let hits = (0..120)
+        .filter(|number| {
+            let path = format!("/{number}");
+            let answer = larder.get(&path).send();
+            let size = if number % 10 == 0 { 6_000_000 } else { 400_000 };
+            same(&answer.body, &content(&path, size), &path);
+            answer.hit()
+        })
+        .count();
+    assert!(hits > 20, "and it is made use of: {hits}");
+}
+
+/// Bytes of all files in a directory.
+fn used(path: &Path) -> u64 {
+    let entries = fs::read_dir(path).into_iter().flatten().flatten();
+    entries
+        .filter_map(|entry| entry.metadata().ok())
+        .map(|metadata| metadata.len())
+        .sum()
+}
+
+#[test]
+fn a_smaller_size_is_kept_to_after_a_restart() {
+    let site = Site::with(|request| {
+        Reply::ok()
+            .cache("max-age=600")
+            .body(content(request.path(), 400_000))
+    });
+    let big = site.config().replace("64MiB", "256MiB");
+    let larder = Command::serve(env!("CARGO_BIN_EXE_larder"))
+        .config(&big)
+        .start();
+    for number in 0..250 {
+        site.keep(&larder, &[&format!("/{number}")]);
+    }
+    larder.stop();
+    assert!(used(site.path()) > 80 << 20);
+    let larder = site.start();
+    wait_until("it is below the limit", || {
+        larder.get("/249").send();
+        larder.get("/new").send();
+        used(site.path()) <= 64 << 20
+    });
+}
+
+#[test]
+fn a_change_of_the_disk_tier_waits_for_a_restart() {
+    let site = Site::with(|request| counted(request).cache("max-age=600"));
+    let larder = site.start();
+    site.keep(&larder, &["/"]);
+    for (from, to) in [("64MiB", "128MiB"), ("[disk]", "[disk]\nwrite_rate = \"1MiB\"")] {
+        larder.rewrite_config(&site.config().replace(from, to));
+        larder.reload();
+        larder.wait_output("disk changes with a restart only");
+    }
+    assert!(larder.get("/").send().hit());
+    let larder = site.restart(larder);
+    assert!(larder.get("/").send().hit());
+}
+
+#[test]
+fn a_write_rate_is_kept_to_and_serving_goes_on() {
+    let site = Site::with(|request| {
+        Reply::ok()
+            .cache("max-age=600")
+            .body(content(request.path(), 400_000))
+    });
+    let slow = site.config().replace("[disk]", "[disk]\nwrite_rate = \"1MiB\"");
+    let larder = Command::serve(env!("CARGO_BIN_EXE_larder"))
+        .config(&slow)
+        .start();
+    for number in 0..40 {
+        let path = format!("/{number}");
+        site.keep(&larder, &[&path]);
+        same(&larder.get(&path).send().body, &content(&path, 400_000), &path);
+    }
+    larder.stop();
+    let used = used(site.path());
+    assert!(used > 0, "something is written");
+}
