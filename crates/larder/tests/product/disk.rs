@@ -121,7 +121,9 @@ impl Site {
 
 fn kind(path: &std::path::Path, kind: &str) -> bool {
     let name = path.file_name().and_then(|name| name.to_str());
-    name.is_some_and(|name| name.starts_with(kind) && name.as_bytes().get(kind.len()) == Some(&b'-'))
+    name.is_some_and(|name| {
+        name.starts_with(kind) && name.as_bytes().get(kind.len()) == Some(&b'-')
+    })
 }
 
 fn contains(bytes: &[u8], wanted: &[u8]) -> bool {
@@ -241,7 +243,11 @@ fn what_was_asked_for_twice_is_there_after_a_stop_and_after_a_crash() {
 #[test]
 fn what_was_asked_for_once_is_not_written() {
     let site = Site::with(|request| {
-        let size = if request.path() == "/large" { LARGE } else { 40 };
+        let size = if request.path() == "/large" {
+            LARGE
+        } else {
+            40
+        };
         Reply::ok()
             .cache("max-age=600")
             .body(content(request.path(), size))
@@ -293,7 +299,9 @@ fn every_status_and_an_empty_body_come_back() {
             _ => reply.body("content"),
         }
     });
-    let paths = ["/200", "/201", "/203", "/204", "/301", "/302", "/308", "/404", "/410", "/451"];
+    let paths = [
+        "/200", "/201", "/203", "/204", "/301", "/302", "/308", "/404", "/410", "/451",
+    ];
     let larder = site.start();
     let before = paths.map(|path| {
         site.keep(&larder, &[path]);

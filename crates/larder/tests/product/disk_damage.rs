@@ -67,7 +67,11 @@ fn judge(larder: &Larder, what: &str) -> usize {
             let answer = ask.send();
             let said = answer.said();
             assert_eq!(answer.header("x-page"), Some(path), "{what}: {said}");
-            assert_eq!(answer.header("etag"), Some(&*format!("\"{path}\"")), "{what}");
+            assert_eq!(
+                answer.header("etag"),
+                Some(&*format!("\"{path}\"")),
+                "{what}"
+            );
             if !answer.complete {
                 // It was found damaged after its head had been sent: the client can tell, and nothing before was wrong.
                 assert!(wanted.starts_with(&answer.body), "{what}: {path}: {said}");
@@ -87,11 +91,23 @@ fn judge(larder: &Larder, what: &str) -> usize {
 /// Changes a file at one place, or its length.
 fn damage(path: &Path, number: &mut u32) -> String {
     let length = fs::metadata(path).expect("a file").len();
-    let mut file = OpenOptions::new().read(true).write(true).open(path).expect("a file");
+    let mut file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(path)
+        .expect("a file");
     let random = (u64::from(next(number)) << 16) | u64::from(next(number));
     // Often at the beginning, where the heads are.
-    let at = if next(number).is_multiple_of(2) { random % length.clamp(1, 300) } else { random % length.max(1) };
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let at = if next(number).is_multiple_of(2) {
+        random % length.clamp(1, 300)
+    } else {
+        random % length.max(1)
+    };
+    let name = path
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
     match next(number) % 5 {
         0 => {
             file.set_len(at).expect("shorter");
@@ -178,7 +194,11 @@ fn files_of_another_directory_are_not_believed() {
         fs::copy(&file, other.path().join(file.file_name().unwrap())).unwrap();
     }
     let larder = other.start();
-    assert_eq!(judge(&larder, "another's files"), 8, "only what was fetched here just now");
+    assert_eq!(
+        judge(&larder, "another's files"),
+        8,
+        "only what was fetched here just now"
+    );
 }
 
 #[test]
@@ -214,7 +234,11 @@ fn files_that_change_while_it_runs_never_yield_a_wrong_byte() {
     let mut number = 11;
     for round in 0..6 {
         let larder = site.start();
-        let done: Vec<_> = site.files().iter().map(|file| damage(file, &mut number)).collect();
+        let done: Vec<_> = site
+            .files()
+            .iter()
+            .map(|file| damage(file, &mut number))
+            .collect();
         judge(&larder, &format!("round {round}: {done:?}"));
         fill(&site, &larder);
         judge(&larder, "again");

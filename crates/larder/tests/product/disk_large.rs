@@ -119,7 +119,11 @@ fn nothing_half_is_kept_of_a_body_that_everybody_left() {
     let answer = larder.get("/").send();
     assert!(answer.complete);
     let nth = site.origin.requests("/");
-    same(&answer.body, &content(&format!("page {nth}"), LARGE), "a whole one");
+    same(
+        &answer.body,
+        &content(&format!("page {nth}"), LARGE),
+        "a whole one",
+    );
     let larder = site.restart(larder);
     let answer = larder.get("/").send();
     assert!(answer.complete && answer.body.len() == LARGE);
@@ -172,7 +176,11 @@ fn bodies_whose_length_nobody_tells_are_written_too() {
             let body = content(request.path(), LARGE);
             let reply = Reply::ok().cache("max-age=600");
             let reply = body.chunks(400_000).fold(reply, Reply::body);
-            if chunked { reply.chunked() } else { reply.until_close() }
+            if chunked {
+                reply.chunked()
+            } else {
+                reply.until_close()
+            }
         });
         let mut larder = site.start();
         for _ in 0..3 {
@@ -222,7 +230,11 @@ fn a_body_beyond_the_routes_limit_is_never_written() {
     site.origin.otherwise(|request| {
         let reply = Reply::ok().cache("max-age=600");
         let reply = reply.body(content(request.path(), LARGE));
-        if request.path() == "/chunked" { reply.chunked() } else { reply }
+        if request.path() == "/chunked" {
+            reply.chunked()
+        } else {
+            reply
+        }
     });
     let larder = site.start();
     for path in ["/told", "/chunked"] {
@@ -242,7 +254,9 @@ fn a_body_beyond_the_routes_limit_is_never_written() {
 fn ranged(request: &Request, size: usize) -> Reply {
     let body = content("page", size);
     let reply = Reply::ok().cache("max-age=600").header("ETag", "\"a\"");
-    let range = request.header("range").and_then(|range| range.strip_prefix("bytes="));
+    let range = request
+        .header("range")
+        .and_then(|range| range.strip_prefix("bytes="));
     let Some((first, last)) = range.and_then(|range| range.split_once('-')) else {
         return reply.body(body);
     };
@@ -272,17 +286,28 @@ fn only_the_parts_that_were_fetched_are_stored_and_they_combine_over_a_restart()
         for round in 0..2 {
             let answer = range(&larder, first, last);
             assert_eq!(answer.status, 206, "{first}-{last}");
-            assert_eq!(answer.hit(), round == 1, "{first}-{last}: {}", answer.said());
+            assert_eq!(
+                answer.hit(),
+                round == 1,
+                "{first}-{last}: {}",
+                answer.said()
+            );
             same(&answer.body, &wanted[first..=last], "a part");
         }
         larder = site.restart(larder);
     }
     let asked = site.origin.requests("/");
     assert_eq!(asked, 3);
-    let fetched: Vec<_> = site.origin.recorded("/").iter()
+    let fetched: Vec<_> = site
+        .origin
+        .recorded("/")
+        .iter()
         .map(|request| request.header("range").unwrap_or_default().to_owned())
         .collect();
-    assert_eq!(fetched, ["bytes=0-999", "bytes=1000-4999", "bytes=9000000-9099999"]);
+    assert_eq!(
+        fetched,
+        ["bytes=0-999", "bytes=1000-4999", "bytes=9000000-9099999"]
+    );
     for (first, last) in [(0, 4999), (500, 1500), (9_050_000, 9_099_999), (4999, 4999)] {
         let answer = range(&larder, first, last);
         assert!(answer.hit(), "{first}-{last}: {}", answer.said());
@@ -292,10 +317,17 @@ fn only_the_parts_that_were_fetched_are_stored_and_they_combine_over_a_restart()
     assert_eq!(site.origin.requests("/"), asked);
     let over = range(&larder, 4000, 5999);
     same(&over.body, &wanted[4000..=5999], "half of it was there");
-    assert_eq!(site.origin.last("/").header("range"), Some("bytes=5000-5999"));
+    assert_eq!(
+        site.origin.last("/").header("range"),
+        Some("bytes=5000-5999")
+    );
     larder = site.restart(larder);
     assert!(range(&larder, 0, 5999).hit(), "and now all of it is");
-    let used: u64 = site.files().iter().map(|file| file.metadata().unwrap().len()).sum();
+    let used: u64 = site
+        .files()
+        .iter()
+        .map(|file| file.metadata().unwrap().len())
+        .sum();
     assert!(used < 2_000_000, "just what was fetched: {used}");
 }
 
@@ -305,7 +337,11 @@ fn parts_too_large_for_memory_are_stored_too() {
     let site = Site::with(move |request| ranged(request, size));
     let wanted = content("page", size);
     let mut larder = site.start();
-    let parts = [(0, LARGE - 1), (2 * LARGE, 3 * LARGE - 1), (LARGE, 2 * LARGE - 1)];
+    let parts = [
+        (0, LARGE - 1),
+        (2 * LARGE, 3 * LARGE - 1),
+        (LARGE, 2 * LARGE - 1),
+    ];
     for (first, last) in parts {
         for _ in 0..3 {
             let answer = range(&larder, first, last);
@@ -333,7 +369,11 @@ fn parts_become_the_whole_over_restarts() {
         let wanted = content("page", size);
         let mut larder = site.start();
         let third = size / 3;
-        for (first, last) in [(0, third), (third + 1, 2 * third), (2 * third + 1, size - 1)] {
+        for (first, last) in [
+            (0, third),
+            (third + 1, 2 * third),
+            (2 * third + 1, size - 1),
+        ] {
             for _ in 0..2 {
                 let answer = range(&larder, first, last);
                 same(&answer.body, &wanted[first..=last], "a part");
@@ -371,7 +411,11 @@ fn parts_on_disk_are_never_combined_with_those_of_another_representation() {
     });
     let larder = site.start();
     for _ in 0..2 {
-        same(&range(&larder, 0, 9999).body, &content("old", size)[..10_000], "old");
+        same(
+            &range(&larder, 0, 9999).body,
+            &content("old", size)[..10_000],
+            "old",
+        );
     }
     let mut larder = site.restart(larder);
     for _ in 0..2 {

@@ -18,24 +18,42 @@ fn what_may_not_be_stored_is_not_written() {
     let answers: [Fields; 7] = [
         &[("Cache-Control", "private, max-age=600")],
         &[("Cache-Control", "no-store, max-age=600")],
-        &[("Cache-Control", "max-age=600"), ("Set-Cookie", "session=secret-of-ann")],
+        &[
+            ("Cache-Control", "max-age=600"),
+            ("Set-Cookie", "session=secret-of-ann"),
+        ],
         &[("Cache-Control", "max-age=600"), ("Vary", "*")],
-        &[("Surrogate-Control", "no-store"), ("Cache-Control", "max-age=600")],
-        &[("CDN-Cache-Control", "private"), ("Cache-Control", "max-age=600")],
+        &[
+            ("Surrogate-Control", "no-store"),
+            ("Cache-Control", "max-age=600"),
+        ],
+        &[
+            ("CDN-Cache-Control", "private"),
+            ("Cache-Control", "max-age=600"),
+        ],
         &[("Cache-Control", "max-age=0, private")],
     ];
     for size in [1000, LARGE] {
         let site = Site::with(move |request| {
             let row: usize = request.path()[1..].parse().expect("a number");
-            let reply = Reply::ok().header("ETag", "\"a\"").body(content(SECRET, size));
-            answers[row].iter().fold(reply, |reply, (name, value)| reply.header(name, value))
+            let reply = Reply::ok()
+                .header("ETag", "\"a\"")
+                .body(content(SECRET, size));
+            answers[row]
+                .iter()
+                .fold(reply, |reply, (name, value)| reply.header(name, value))
         });
         let mut larder = site.start();
         for round in 0..2 {
             for row in 0..answers.len() {
                 for _ in 0..4 {
                     let answer = larder.get(&format!("/{row}")).send();
-                    assert!(!answer.hit(), "{:?}, {size}: {}", answers[row], answer.said());
+                    assert!(
+                        !answer.hit(),
+                        "{:?}, {size}: {}",
+                        answers[row],
+                        answer.said()
+                    );
                 }
                 assert_eq!(site.origin.requests(&format!("/{row}")), 4 * (round + 1));
             }
@@ -50,26 +68,43 @@ fn answers_to_those_who_log_in_are_not_written_unless_they_say_so() {
     for size in [1000, LARGE] {
         let site = Site::with(move |request| {
             let who = request.header("authorization").unwrap_or("nobody");
-            let cache = if request.path() == "/public" { "public, max-age=600" } else { "max-age=600" };
+            let cache = if request.path() == "/public" {
+                "public, max-age=600"
+            } else {
+                "max-age=600"
+            };
             Reply::ok().cache(cache).body(content(who, size))
         });
         let mut larder = site.start();
         for _ in 0..4 {
-            larder.get("/own").header("Authorization", "Basic secret-of-ann").send();
+            larder
+                .get("/own")
+                .header("Authorization", "Basic secret-of-ann")
+                .send();
         }
         larder = site.restart(larder);
         assert!(!written(&site, "secret-of-ann"), "9111 section 3.5");
         for _ in 0..2 {
-            let bob = larder.get("/own").header("Authorization", "Basic bob").send();
+            let bob = larder
+                .get("/own")
+                .header("Authorization", "Basic bob")
+                .send();
             assert!(bob.body.starts_with(b"Basic bob") && !bob.hit());
             larder = site.restart(larder);
         }
         for _ in 0..3 {
-            larder.get("/public").header("Authorization", "Basic everybody").send();
+            larder
+                .get("/public")
+                .header("Authorization", "Basic everybody")
+                .send();
         }
         larder = site.restart(larder);
         let answer = larder.get("/public").send();
-        assert!(answer.hit() && answer.body.starts_with(b"Basic everybody"), "{}", answer.said());
+        assert!(
+            answer.hit() && answer.body.starts_with(b"Basic everybody"),
+            "{}",
+            answer.said()
+        );
     }
 }
 
@@ -109,7 +144,10 @@ fn fields_that_are_one_users_are_not_written() {
         site.keep(&larder, &["/"]);
         for _ in 0..2 {
             larder = site.restart(larder);
-            assert!(!written(&site, "secret-of-ann"), "9111 section 3.2: {cache}");
+            assert!(
+                !written(&site, "secret-of-ann"),
+                "9111 section 3.2: {cache}"
+            );
             let answer = larder.get("/").send();
             if answer.hit() {
                 assert_eq!(answer.header("x-secret"), None, "{cache}");
@@ -122,7 +160,11 @@ fn fields_that_are_one_users_are_not_written() {
 fn a_stripped_cookie_is_not_written() {
     let site = Site::new("[defaults]\nset_cookie = \"strip\"\n");
     site.origin.otherwise(|request| {
-        let size = if request.path() == "/large" { LARGE } else { 100 };
+        let size = if request.path() == "/large" {
+            LARGE
+        } else {
+            100
+        };
         Reply::ok()
             .cache("max-age=600")
             .header("Set-Cookie", "session=secret-of-ann")
@@ -159,7 +201,11 @@ fn a_page_that_becomes_private_is_not_written_and_the_public_one_is_gone() {
     let larder = site.crash(larder);
     assert!(!written(&site, "secret-of-ann"));
     let answer = larder.get("/").send();
-    assert!(!answer.hit(), "what was withdrawn is gone: {}", answer.said());
+    assert!(
+        !answer.hit(),
+        "what was withdrawn is gone: {}",
+        answer.said()
+    );
     let _larder = site.restart(larder);
     assert!(!written(&site, "secret-of-ann"));
 }

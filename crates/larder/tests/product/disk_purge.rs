@@ -1,7 +1,7 @@
 //! Purges hold for what is on disk, after a stop and after a crash.
 
-use crate::disk::{LARGE, Site, content, same};
 use crate::common::{Said, counted};
+use crate::disk::{LARGE, Site, content, same};
 use serde_json::{Value, json};
 use std::fs;
 use testkit::{Client, Gate, Larder, Reply, wait_until};
@@ -44,8 +44,15 @@ fn site() -> (Site, Larder) {
         let reply = page.map_or(reply.clone(), |(_, tags)| {
             reply.header("Surrogate-Key", tags)
         });
-        let size = if request.target.ends_with("large") { LARGE } else { 100 };
-        reply.body(content(&format!("{} {}", request.target, request.nth), size))
+        let size = if request.target.ends_with("large") {
+            LARGE
+        } else {
+            100
+        };
+        reply.body(content(
+            &format!("{} {}", request.target, request.nth),
+            size,
+        ))
     });
     let larder = site.start();
     for (target, _) in PAGES {
@@ -58,14 +65,35 @@ fn site() -> (Site, Larder) {
 /// Each kind of purge, and what it covers.
 fn kinds() -> Vec<(Value, Vec<&'static str>)> {
     vec![
-        (json!({ "url": "http://example.test/news/1" }), vec!["/news/1"]),
-        (json!({ "url": "http://example.test/shop?item=large" }), vec!["/shop?item=large"]),
-        (json!({ "prefix": "http://example.test/news/" }), vec!["/news/1", "/news/large"]),
+        (
+            json!({ "url": "http://example.test/news/1" }),
+            vec!["/news/1"],
+        ),
+        (
+            json!({ "url": "http://example.test/shop?item=large" }),
+            vec!["/shop?item=large"],
+        ),
+        (
+            json!({ "prefix": "http://example.test/news/" }),
+            vec!["/news/1", "/news/large"],
+        ),
         (json!({ "tag": "one" }), vec!["/news/1", "/shop?item=1"]),
-        (json!({ "tags": ["home", "shop"] }), vec!["/", "/shop?item=1", "/shop?item=large"]),
-        (json!({ "host": "example.test" }), PAGES.map(|page| page.0).to_vec()),
-        (json!({ "regex": "/[a-z]+.*large$" }), vec!["/news/large", "/shop?item=large"]),
-        (json!({ "everything": true }), PAGES.map(|page| page.0).to_vec()),
+        (
+            json!({ "tags": ["home", "shop"] }),
+            vec!["/", "/shop?item=1", "/shop?item=large"],
+        ),
+        (
+            json!({ "host": "example.test" }),
+            PAGES.map(|page| page.0).to_vec(),
+        ),
+        (
+            json!({ "regex": "/[a-z]+.*large$" }),
+            vec!["/news/large", "/shop?item=large"],
+        ),
+        (
+            json!({ "everything": true }),
+            PAGES.map(|page| page.0).to_vec(),
+        ),
         (json!({ "tag": "nobody" }), vec![]),
     ]
 }
@@ -117,7 +145,11 @@ fn a_purge_before_the_restart_covers_what_memory_and_disk_hold() {
         purge(&larder, &what);
         let larder = site.crash(larder);
         for (target, _) in PAGES {
-            assert_eq!(kept(&larder, target), !covered.contains(&target), "{what}: {target}");
+            assert_eq!(
+                kept(&larder, target),
+                !covered.contains(&target),
+                "{what}: {target}"
+            );
         }
     }
 }
@@ -148,7 +180,11 @@ fn a_soft_purge_outlasts_a_restart_and_the_old_is_used_as_stale() {
         purge(&larder, &soft);
         let larder = site.crash(larder);
         for (target, _) in PAGES {
-            assert_eq!(kept(&larder, target), !covered.contains(&target), "{soft}: {target}");
+            assert_eq!(
+                kept(&larder, target),
+                !covered.contains(&target),
+                "{soft}: {target}"
+            );
         }
         site.origin.stop();
         for (target, _) in PAGES {
@@ -235,7 +271,10 @@ fn what_was_on_its_way_when_it_was_purged_never_comes_back() {
         let held = gate.clone();
         site.origin.on("/", move |request| {
             let reply = Reply::ok().cache("max-age=600");
-            let (first, rest) = (content("old", size), content("old", size).split_off(size / 2));
+            let (first, rest) = (
+                content("old", size),
+                content("old", size).split_off(size / 2),
+            );
             match request.nth {
                 1 if size == LARGE => reply.body(first),
                 1 | 2 if request.nth == if size == LARGE { 2 } else { 1 } => {
@@ -252,7 +291,11 @@ fn what_was_on_its_way_when_it_was_purged_never_comes_back() {
         gate.wait_reached();
         purge(&larder, &json!({ "url": "http://example.test/" }));
         gate.open();
-        same(&client.read().body, &content("old", size), "its own client gets it");
+        same(
+            &client.read().body,
+            &content("old", size),
+            "its own client gets it",
+        );
         let mut larder = site.crash(larder);
         for _ in 0..2 {
             for _ in 0..2 {
@@ -276,7 +319,10 @@ fn what_is_stored_counts_as_purged_where_the_log_of_purges_is_gone() {
             Some(bytes) => fs::write(&log, bytes).unwrap(),
         }
         let larder = site.start_at_once();
-        assert!(!kept(&larder, "/"), "what was purged is never answered again");
+        assert!(
+            !kept(&larder, "/"),
+            "what was purged is never answered again"
+        );
         let answer = larder.get("/").send();
         assert!(!answer.hit() && answer.status == 200);
     }

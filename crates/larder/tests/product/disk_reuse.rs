@@ -1,7 +1,7 @@
 //! What comes from disk is a stored response like any other: variants, conditions, ranges, validation, staleness.
 
-use crate::disk::{LARGE, MIDDLE, Site, content, same};
 use crate::common::{Said, counted};
+use crate::disk::{LARGE, MIDDLE, Site, content, same};
 use std::sync::{
     Arc,
     atomic::{AtomicUsize, Ordering},
@@ -46,7 +46,12 @@ fn variants_come_back_side_by_side() {
     let other = ask(&larder, "/", &[("Accept-Language", "it")]);
     assert_eq!((other.hit(), other.text().as_str()), (false, "it"));
     assert_eq!(other.parameter("fwd").as_deref(), Some("vary-miss"));
-    let asked = site.origin.last("/").header("if-none-match").unwrap_or_default().to_owned();
+    let asked = site
+        .origin
+        .last("/")
+        .header("if-none-match")
+        .unwrap_or_default()
+        .to_owned();
     for tag in ["\"en\"", "\"de\"", "\"fr\""] {
         assert!(
             asked.contains(tag),
@@ -59,7 +64,11 @@ fn variants_come_back_side_by_side() {
 fn what_varies_on_everything_is_not_kept_and_no_client_gets_anothers_variant() {
     let site = Site::with(|request| {
         let who = request.header("x-who").unwrap_or("nobody").to_owned();
-        let vary = if request.path() == "/all" { "*" } else { "X-Who" };
+        let vary = if request.path() == "/all" {
+            "*"
+        } else {
+            "X-Who"
+        };
         Reply::ok()
             .cache("max-age=600")
             .header("Vary", vary)
@@ -248,7 +257,12 @@ fn what_is_stale_on_disk_is_validated_and_gets_a_new_head_over_the_same_body() {
 
 #[test]
 fn what_replaces_something_on_disk_is_written_at_once_and_the_old_is_gone() {
-    let sizes = [(500, 700), (500, LARGE), (LARGE, 500), (LARGE, LARGE + 1000)];
+    let sizes = [
+        (500, 700),
+        (500, LARGE),
+        (LARGE, 500),
+        (LARGE, LARGE + 1000),
+    ];
     for (before, after) in sizes {
         let (site, mut larder) = stale(before, "max-age=60", move |_| {
             Reply::ok()
@@ -365,7 +379,10 @@ fn an_origin_that_errs_is_hidden_by_what_is_on_disk() {
             larder = site.restart(larder);
             let answer = larder.get("/").send();
             assert_eq!(answer.status, 200, "{size} {}", answer.said());
-            assert_eq!(answer.parameter("detail").as_deref(), Some("stale-if-error"));
+            assert_eq!(
+                answer.parameter("detail").as_deref(),
+                Some("stale-if-error")
+            );
             same(&answer.body, &content("old", size), "5861 section 4");
         }
     }
@@ -381,7 +398,12 @@ fn keys_of_headers_and_cookies_keep_clients_apart() {
             .header("X-Seen", value("x-region"))
     });
     let mut larder = site.start();
-    let clients = [("north", "eur"), ("north", "usd"), ("south", "eur"), ("", "")];
+    let clients = [
+        ("north", "eur"),
+        ("north", "usd"),
+        ("south", "eur"),
+        ("", ""),
+    ];
     let get = |larder: &Larder, region: &str, currency: &str| {
         let cookie = format!("currency={currency}; session=of-one-user");
         let mut fields = vec![("X-Region", region), ("Cookie", &cookie)];
@@ -458,10 +480,14 @@ fn what_changes_while_it_is_written_stays_changed() {
 #[test]
 fn what_the_disk_does_not_take_leaves_no_older_one_there() {
     let site = Site::new("");
-    let slow = site.config().replace("[disk]", "[disk]\nwrite_rate = \"1KiB\"");
+    let slow = site
+        .config()
+        .replace("[disk]", "[disk]\nwrite_rate = \"1KiB\"");
     site.origin.otherwise(|request| match request.path() {
         "/page" => changing(request, 500, 600),
-        path => Reply::ok().cache("max-age=600").body(content(path, 400_000)),
+        path => Reply::ok()
+            .cache("max-age=600")
+            .body(content(path, 400_000)),
     });
     let larder = Command::serve(env!("CARGO_BIN_EXE_larder"))
         .config(&slow)

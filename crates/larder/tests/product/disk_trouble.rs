@@ -37,7 +37,11 @@ fn told(larder: &Larder) -> Vec<String> {
 /// It answers and keeps in memory as ever, also what is too large for that.
 fn serves(larder: &Larder, origin: &Origin) {
     origin.otherwise(|request| {
-        let size = if request.path() == "/large" { LARGE } else { 100 };
+        let size = if request.path() == "/large" {
+            LARGE
+        } else {
+            100
+        };
         Reply::ok()
             .cache("max-age=600")
             .body(content(request.path(), size))
@@ -58,11 +62,18 @@ fn a_directory_that_cannot_be_used_is_told_of_once_and_serving_goes_on() {
     fs::write(scratch.join("file"), "mine").unwrap();
     let newer = scratch.join("newer");
     fs::create_dir(&newer).unwrap();
-    fs::write(newer.join("about"), "larder disk tier\nformat 4000\nseed 0123456789abcdef\n").unwrap();
+    fs::write(
+        newer.join("about"),
+        "larder disk tier\nformat 4000\nseed 0123456789abcdef\n",
+    )
+    .unwrap();
     let cases = [
         (scratch.join("missing/disk"), "No such file or directory"),
         (scratch.join("file"), ""),
-        (Path::new("/proc/larder-test").to_owned(), "/proc/larder-test"),
+        (
+            Path::new("/proc/larder-test").to_owned(),
+            "/proc/larder-test",
+        ),
         (newer.clone(), "written by a newer version (format 4000)"),
     ];
     for (path, said) in cases {
@@ -71,7 +82,10 @@ fn a_directory_that_cannot_be_used_is_told_of_once_and_serving_goes_on() {
         serves(&larder, &origin);
         let told = told(&larder);
         assert_eq!(told.len(), 1, "one message: {told:#?}");
-        assert!(told[0].contains(&*path.to_string_lossy()), "where: {told:?}");
+        assert!(
+            told[0].contains(&*path.to_string_lossy()),
+            "where: {told:?}"
+        );
         assert!(told[0].contains(said), "what: {told:?}");
         assert_eq!(larder.stop().code, Some(0));
     }
@@ -93,13 +107,20 @@ fn a_second_process_over_the_same_directory_goes_on_without() {
     assert!(told[0].contains("another process"), "{told:?}");
     second.kill();
     let first = site.restart(first);
-    assert!(first.get("/").send().hit(), "the first one is not disturbed");
+    assert!(
+        first.get("/").send().hit(),
+        "the first one is not disturbed"
+    );
 }
 
 #[test]
 fn a_directory_that_is_removed_while_it_runs_is_made_again() {
     let site = Site::with(|request| {
-        let size = if request.path().starts_with("/large") { LARGE } else { 100 };
+        let size = if request.path().starts_with("/large") {
+            LARGE
+        } else {
+            100
+        };
         Reply::ok()
             .cache("max-age=600")
             .body(content(request.path(), size))
@@ -110,7 +131,11 @@ fn a_directory_that_is_removed_while_it_runs_is_made_again() {
     for path in ["/a", "/b", "/large/a", "/large/b"] {
         for _ in 0..3 {
             let answer = larder.get(path).send();
-            let size = if path.starts_with("/large") { LARGE } else { 100 };
+            let size = if path.starts_with("/large") {
+                LARGE
+            } else {
+                100
+            };
             assert!(answer.complete, "{path}: {}", answer.said());
             same(&answer.body, &content(path, size), path);
         }
@@ -135,7 +160,11 @@ fn a_directory_that_cannot_be_written_any_more_is_told_of_and_serving_goes_on() 
         return;
     };
     let site = Site::with(|request| {
-        let size = if request.path().starts_with("/large") { LARGE } else { 100_000 };
+        let size = if request.path().starts_with("/large") {
+            LARGE
+        } else {
+            100_000
+        };
         Reply::ok()
             .cache("max-age=600")
             .body(content(request.path(), size))
@@ -151,9 +180,17 @@ fn a_directory_that_cannot_be_written_any_more_is_told_of_and_serving_goes_on() 
     };
     let larder = start();
     let judge = |path: &str| {
-        let size = if path.starts_with("/large") { LARGE } else { 100_000 };
+        let size = if path.starts_with("/large") {
+            LARGE
+        } else {
+            100_000
+        };
         let answer = larder.get(path).send();
-        assert!(answer.complete && answer.status == 200, "{path}: {:?}", answer.head);
+        assert!(
+            answer.complete && answer.status == 200,
+            "{path}: {:?}",
+            answer.head
+        );
         same(&answer.body, &content(path, size), path);
     };
     for number in 0..60 {
@@ -177,7 +214,11 @@ fn a_directory_that_cannot_be_written_any_more_is_told_of_and_serving_goes_on() 
     let larder = start();
     for number in 0..60 {
         let answer = larder.get(&format!("/{number}")).send();
-        same(&answer.body, &content(&format!("/{number}"), 100_000), "after a restart");
+        same(
+            &answer.body,
+            &content(&format!("/{number}"), 100_000),
+            "after a restart",
+        );
     }
 }
 
@@ -299,7 +340,10 @@ fn a_change_of_the_disk_tier_waits_for_a_restart() {
     let site = Site::with(|request| counted(request).cache("max-age=600"));
     let larder = site.start();
     site.keep(&larder, &["/"]);
-    for (from, to) in [("64MiB", "128MiB"), ("[disk]", "[disk]\nwrite_rate = \"1MiB\"")] {
+    for (from, to) in [
+        ("64MiB", "128MiB"),
+        ("[disk]", "[disk]\nwrite_rate = \"1MiB\""),
+    ] {
         larder.rewrite_config(&site.config().replace(from, to));
         larder.reload();
         larder.wait_output("disk changes with a restart only");
@@ -316,14 +360,20 @@ fn a_write_rate_is_kept_to_and_serving_goes_on() {
             .cache("max-age=600")
             .body(content(request.path(), 400_000))
     });
-    let slow = site.config().replace("[disk]", "[disk]\nwrite_rate = \"1MiB\"");
+    let slow = site
+        .config()
+        .replace("[disk]", "[disk]\nwrite_rate = \"1MiB\"");
     let larder = Command::serve(env!("CARGO_BIN_EXE_larder"))
         .config(&slow)
         .start();
     for number in 0..40 {
         let path = format!("/{number}");
         site.keep(&larder, &[&path]);
-        same(&larder.get(&path).send().body, &content(&path, 400_000), &path);
+        same(
+            &larder.get(&path).send().body,
+            &content(&path, 400_000),
+            &path,
+        );
     }
     larder.stop();
     let used = used(site.path());

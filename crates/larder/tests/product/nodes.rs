@@ -362,3 +362,32 @@ fn nothing_stale_while_redis_comes_and_goes() {
         }
     });
 }
+
+#[test]
+fn a_purge_waits_for_a_node_that_has_not_seen_that_the_stream_is_gone() {
+    let mut site = Site::start();
+    let signal = |node: &Larder, name: &str| {
+        let line = format!("kill -{name} {}", node.id());
+        let sent = std::process::Command::new("sh")
+            .args(["-c", &line])
+            .status();
+        assert!(sent.is_ok_and(|status| status.success()), "SIG{name}");
+    };
+    let purged = site.purge(0, "http://site.example/page");
+    assert_eq!(purged.code, Some(0), "{purged:?}");
+    signal(&site.nodes[2], "STOP");
+    site.redis.kill();
+    site.redis.restart();
+    wait_until("a node saw that the stream was gone", || {
+        losses(&site.nodes[0]) > 0
+    });
+    wait_follows(&site.nodes[0]);
+    purge(&site.nodes[0], &["http://site.example/nothing"]);
+    let args = ["--wait=1s", "http://site.example/page"];
+    let purged = purge(&site.nodes[0], &args);
+    assert_eq!(purged.code, Some(1), "{purged:?}");
+    assert!(purged.stderr.contains("node-2"), "{purged:?}");
+    signal(&site.nodes[2], "CONT");
+    let purged = site.purge(0, "http://site.example/page");
+    assert_eq!(purged.code, Some(0), "{purged:?}");
+}

@@ -158,8 +158,8 @@ struct Common {
     line: tokio::sync::Mutex<Option<Line>>,
     /// When the stream was last known to have been read to its end.
     heard: Mutex<Instant>,
-    /// The names of the other nodes when they were last looked up.
-    others: Mutex<Vec<String>>,
+    /// The names of the other nodes, and when they were last looked up.
+    others: Mutex<HashMap<String, Instant>>,
 }
 
 /// Purges that were published together.

@@ -75,7 +75,13 @@ pub async fn report(
 ) -> Result<(), Error> {
     let now = match clock.filter(|clock| clock.read.elapsed() < CLOCK_EVERY) {
         Some(clock) => clock,
-        None => *clock.insert(Clock::read(line, common.patience()).await?),
+        None => {
+            let mut keys = cmd("HKEYS");
+            keys.arg(&common.nodes);
+            let names: Vec<String> = line.ask(&keys, common.patience()).await?;
+            know(common, names.iter());
+            *clock.insert(Clock::read(line, common.patience()).await?)
+        }
     };
     let mut set = cmd("HSET");
     set.arg(&common.nodes)
@@ -84,11 +90,26 @@ pub async fn report(
     line.ask(&set, common.patience()).await
 }
 
+/// Notes who else is there.
+fn know<'a>(common: &Common, names: impl Iterator<Item = &'a String>) {
+    let now = Instant::now();
+    let others = names.filter(|name| **name != common.node);
+    lock(&common.others).extend(others.map(|name| (name.clone(), now)));
+}
+
+/// The stream is gone, and with it perhaps what nodes say of themselves: those that were known may go on as before for a while.
+pub fn lost(common: &Common) {
+    let now = Instant::now();
+    lock(&common.others)
+        .values_mut()
+        .for_each(|seen| *seen = now);
+}
+
 /// Waits until all nodes have applied everything up to `position`, `within` that time. The names of those that have not; where
 /// that cannot be found out, of all that were known.
 pub async fn behind(common: &Common, position: Position, within: Duration) -> Vec<String> {
     let until = Instant::now() + within;
-    let mut behind = lock(&common.others).clone();
+    let mut behind: Vec<String> = lock(&common.others).keys().cloned().collect();
     let mut rest = LOOKS.0;
     loop {
         match timeout_at(until, look(common, position)).await {
@@ -111,7 +132,8 @@ async fn look(common: &Common, position: Position) -> Result<Vec<String>, Error>
     let mut get = cmd("HGETALL");
     get.arg(&common.nodes);
     let nodes: HashMap<String, String> = line.ask(&get, common.patience()).await?;
-    let (mut behind, mut others, mut gone) = (Vec::new(), Vec::new(), Vec::new());
+    know(common, nodes.keys());
+    let (mut behind, mut gone) = (missing(common, &nodes), Vec::new());
     for (name, said) in nodes {
         let said = Said::parse(&said);
         let silent = said.map_or(Duration::MAX, |said| {
@@ -122,20 +144,29 @@ async fn look(common: &Common, position: Position) -> Result<Vec<String>, Error>
             continue;
         }
         if silent <= HEARD_WITHIN && said.is_none_or(|said| said.position < position) {
-            behind.push(name.clone());
-        }
-        if name != common.node {
-            others.push(name);
+            behind.push(name);
         }
     }
     if !gone.is_empty() {
+        lock(&common.others).retain(|name, _| !gone.contains(name));
         let mut strike = cmd("HDEL");
         strike.arg(&common.nodes).arg(gone);
         let _: u64 = line.ask(&strike, common.patience()).await?;
     }
     behind.sort_unstable();
-    *lock(&common.others) = others;
     Ok(behind)
+}
+
+/// Nodes that were there a while ago and are not among `nodes` any more: what they say was lost with the stream, which they may
+/// not have seen.
+fn missing(common: &Common, nodes: &HashMap<String, String>) -> Vec<String> {
+    let mut others = lock(&common.others);
+    others.retain(|name, seen| nodes.contains_key(name) || seen.elapsed() <= HEARD_WITHIN);
+    others
+        .keys()
+        .filter(|name| !nodes.contains_key(*name))
+        .cloned()
+        .collect()
 }
 
 #[cfg(test)]

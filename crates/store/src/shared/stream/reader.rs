@@ -68,6 +68,8 @@ pub async fn read(common: Arc<Common>) {
             told = Some(why);
         }
         reader.following = false;
+        // What purges go by has most likely died with it.
+        reader.common.hang_up().await;
         sleep(reader.retry).await;
         reader.retry = (reader.retry * 2).min(RETRIES.1);
     }
@@ -148,6 +150,7 @@ impl Reader {
     /// The last entry applied is gone: others may be, too.
     async fn missed(&mut self, line: &mut Line, position: Position) -> Result<(), Error> {
         self.common.memory.log().distrust();
+        nodes::lost(&self.common);
         let first = self.range(line, None, 1).await?;
         let missed = match first.first() {
             None => Missed::Deleted,
