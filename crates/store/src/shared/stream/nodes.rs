@@ -73,15 +73,15 @@ pub async fn report(
     position: Position,
     clock: &mut Option<Clock>,
 ) -> Result<(), Error> {
-    let now = match clock.filter(|clock| clock.read.elapsed() < CLOCK_EVERY) {
-        Some(clock) => clock,
-        None => {
-            let mut keys = cmd("HKEYS");
-            keys.arg(&common.nodes);
-            let names: Vec<String> = line.ask(&keys, common.patience()).await?;
-            know(common, names.iter());
-            *clock.insert(Clock::read(line, common.patience()).await?)
-        }
+    let recent = clock.filter(|clock| clock.read.elapsed() < CLOCK_EVERY);
+    let now = if let Some(recent) = recent {
+        recent
+    } else {
+        let mut keys = cmd("HKEYS");
+        keys.arg(&common.nodes);
+        let names: Vec<String> = line.ask(&keys, common.patience()).await?;
+        know(common, names.iter());
+        *clock.insert(Clock::read(line, common.patience()).await?)
     };
     let mut set = cmd("HSET");
     set.arg(&common.nodes)
