@@ -75,7 +75,8 @@ pub async fn shared(worker: &Rc<Worker>, ask: &Rc<Ask>, need: Need, lead: bool) 
     }
 }
 
-/// A response is complete: the shared tier gets it, and the disk where it has an older one of its key.
+/// A response is complete: the shared tier gets it, and the disk where it has an older one of its key, or where memory has lost
+/// it since it was last fetched.
 pub fn keep(worker: &Worker, key: &[u8], stored: &Arc<Stored>, lease: Option<Lease>) {
     if let Some(shared) = &worker.cache.shared
         && !matches!(stored.body, Body::Parts(_))
@@ -86,7 +87,10 @@ pub fn keep(worker: &Worker, key: &[u8], stored: &Arc<Stored>, lease: Option<Lea
         return;
     };
     let knows = disk.knows(key);
-    if (stored.body.is_on_disk() || knows) && disk.offer(key, stored) {
+    let now = receive::now();
+    let again = worker.cache.fetched.knows(key, now);
+    worker.cache.fetched.remember(key, now);
+    if (stored.body.is_on_disk() || knows || again) && disk.offer(key, stored) {
         stored.set_below();
     } else if knows && stored.variant.is_none() {
         // Better nothing than an older one.
@@ -97,7 +101,7 @@ pub fn keep(worker: &Worker, key: &[u8], stored: &Arc<Stored>, lease: Option<Lea
 /// Counts a use. What is asked for again is worth writing to disk. On the path of a hit.
 pub fn used(worker: &Worker, ask: &Ask, stored: &Arc<Stored>) {
     let uses = stored.used() + 1;
-    // Seldom again where it was not taken.
+    // At the first hit, which is the second request; seldom again where it was not taken.
     if !uses.is_power_of_two() {
         return;
     }
