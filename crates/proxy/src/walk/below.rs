@@ -5,6 +5,7 @@
 use crate::{
     ask::Ask,
     cache::Worker,
+    outcome::Detail,
     walk::{
         lookup::{self, Found, Hit, Looked, Need},
         receive,
@@ -46,8 +47,10 @@ pub async fn shared(worker: &Rc<Worker>, ask: &Rc<Ask>, need: Need, lead: bool) 
     let Some(tier) = &worker.cache.shared else {
         return Shared::Need(need, None);
     };
-    if need.why == Forward::Request {
-        // The client asked for the origin's own word.
+    let is_unsure = matches!(need.detail, Some(Detail::Unsure));
+    let selected = need.selected.as_deref().filter(|_| !is_unsure);
+    if need.why == Forward::Request || selected.is_some_and(is_always_validated) {
+        // The origin's own word is wanted, by the client or by the origin.
         return Shared::Need(need, None);
     }
     let key = ask.key.as_bytes();
@@ -75,14 +78,42 @@ pub async fn shared(worker: &Rc<Worker>, ask: &Rc<Ask>, need: Need, lead: bool) 
     }
 }
 
-/// A response is complete: the shared tier gets it, and the disk where it has an older one of its key, or where memory has lost
-/// it since it was last fetched.
+/// Whether each use of it has to be confirmed by the origin, so that a lower tier saves nothing but the body.
+fn is_always_validated(stored: &Stored) -> bool {
+    let facts = &stored.facts;
+    facts.no_cache || (facts.lifetime_ms == 0 && facts.stale_while_revalidate.is_none())
+}
+
+/// A response is complete: the tiers below get it.
 pub fn keep(worker: &Worker, key: &[u8], stored: &Arc<Stored>, lease: Option<Lease>) {
     if let Some(shared) = &worker.cache.shared
         && !matches!(stored.body, Body::Parts(_))
     {
         shared.keep(key, stored, lease);
     }
+    keep_on_disk(worker, key, stored);
+}
+
+/// As [`keep`], of `new`, which the origin's 304 has made of `old`. Where each use brings one of these, what is below is left as
+/// it is: nobody uses it without asking the origin either.
+pub fn keep_freshened(
+    worker: &Worker,
+    key: &[u8],
+    old: &Stored,
+    new: &Arc<Stored>,
+    lease: Option<Lease>,
+) {
+    if !(is_always_validated(old) && is_always_validated(new)) {
+        keep(worker, key, new, lease);
+    } else if old.is_below() {
+        new.set_below();
+    } else {
+        keep_on_disk(worker, key, new);
+    }
+}
+
+/// The disk gets it where it has an older one of its key, or where memory has lost it since it was last fetched.
+fn keep_on_disk(worker: &Worker, key: &[u8], stored: &Arc<Stored>) {
     let Some(disk) = &worker.cache.disk else {
         return;
     };
