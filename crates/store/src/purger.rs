@@ -24,8 +24,8 @@ pub trait SharedLog: fmt::Debug + Send + Sync {
     /// Waits until all nodes have applied everything up to `position`, `within` that time. The names of those that have not.
     fn everywhere(&self, position: Position, within: Duration) -> Boxed<Vec<String>>;
 
-    /// Appends without waiting, in the background; for what applications invalidate in passing.
-    fn tell(&self, purge: Purge);
+    /// Takes effect on this node at once, and is appended in the background; for what applications invalidate in passing.
+    fn tell(&self, purge: Purge, at: Time);
 }
 
 /// Makes the entries of this node's log last.
@@ -170,10 +170,12 @@ impl Purger {
 
     /// Purges what an application's answer invalidates (RFC 9111 section 4.4): at once here, soon on other nodes.
     pub fn invalidate(&self, purge: Purge, at: Time) {
-        if let Some(shared) = self.shared.get() {
-            shared.tell(purge.clone());
+        match self.shared.get() {
+            Some(shared) => shared.tell(purge, at),
+            None => {
+                self.memory.apply(purge, at, None);
+            }
         }
-        self.memory.apply(purge, at, None);
     }
 
     fn admits(&self, purges: &[Purge]) -> Result<(), TooMany> {

@@ -128,7 +128,8 @@ impl SharedLog for Peers {
         })
     }
 
-    fn tell(&self, purge: Purge) {
+    fn tell(&self, purge: Purge, at: rules::time::Time) {
+        self.memory.apply(purge.clone(), at, None);
         self.send(&[purge]);
     }
 }

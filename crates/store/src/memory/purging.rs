@@ -41,10 +41,24 @@ impl Memory {
     /// As [`purge`](Self::purge), for an entry of the shared log, which cannot be refused.
     pub fn apply(&self, purge: Purge, at: Time, position: Option<Position>) -> Purged {
         let (what, soft) = (purge.what.clone(), purge.soft);
-        let Applied { sequence, carried } = self.log.apply(purge, at, position);
+        let applied = self.log.apply(purge, at, position);
+        self.give_back(&what, soft, applied)
+    }
+
+    /// As [`apply`](Self::apply), for what takes effect here before it stands in the shared log
+    /// ([`Log::apply_ahead`](crate::purge::Log::apply_ahead)).
+    pub fn apply_ahead(&self, purge: Purge, at: Time) -> Purged {
+        let (what, soft) = (purge.what.clone(), purge.soft);
+        let applied = self.log.apply_ahead(purge, at);
+        self.give_back(&what, soft, applied)
+    }
+
+    /// What can be found at once of what was purged is forgotten.
+    fn give_back(&self, what: &What, soft: bool, applied: Applied) -> Purged {
+        let Applied { sequence, carried } = applied;
         let (touched, open) = match what {
             // Keys that hold more than the URL are not found by it; the sweep finds them.
-            What::Url(urls) => (self.forget_urls(&urls, soft), self.long_keys.load(Relaxed)),
+            What::Url(urls) => (self.forget_urls(urls, soft), self.long_keys.load(Relaxed)),
             What::Tags(_) => (carried, false),
             What::Prefix { .. } | What::Host(_) | What::Pattern(_) | What::Everything => (0, true),
         };

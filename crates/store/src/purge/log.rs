@@ -102,6 +102,17 @@ struct Positions {
     base: Option<(Position, u64)>,
     /// Ascending in both.
     list: VecDeque<(Position, u64)>,
+    /// What took effect here before it stands in the shared log.
+    ahead: Option<Ahead>,
+}
+
+/// Entries of this node whose copies have not come back from the shared log.
+#[derive(Clone, Copy, Debug)]
+struct Ahead {
+    /// The copies of all up to this number have.
+    before: u64,
+    /// The number of the last.
+    newest: u64,
 }
 
 impl Log {
@@ -153,37 +164,25 @@ impl Log {
     /// Purges: when this returns, no lookup that begins later finds what is covered. `position`: where it stands in the shared
     /// log, if it comes from there.
     pub fn apply(&self, purge: Purge, at: Time, position: Option<Position>) -> Applied {
-        let mut table = self.write();
-        let position = position.or_else(|| self.by_clock(at));
-        let sequence = self.head.load(Relaxed) + 1;
-        let floor = table.floor;
-        table.add(&purge, sequence, at);
-        if let Some(journal) = self.journal.get()
-            && table.floor > floor
-        {
-            journal.retire(table.floor);
-        }
-        self.counts.applied(&purge);
-        let carried = match &purge.what {
-            What::Tags(tags) => tags
-                .iter()
-                .map(|tag| self.tags.purged(tag, sequence, purge.soft))
-                .sum(),
-            _ => 0,
-        };
-        if let Some(position) = position {
-            self.note(position, sequence);
-        }
-        if let Some(journal) = self.journal.get() {
-            journal.append(&Entry {
-                sequence,
-                at,
-                position,
-                purge,
+        self.enter(purge, at, position, false)
+    }
+
+    /// As [`apply`](Self::apply), for what takes effect here before it stands in the shared log. Until its copy has
+    /// [come back](Self::came_back), no position of the shared log is taken for later: other nodes may not know of it.
+    pub fn apply_ahead(&self, purge: Purge, at: Time) -> Applied {
+        self.enter(purge, at, None, true)
+    }
+
+    /// The copies of all entries up to `sequence` that were [applied ahead](Self::apply_ahead) have been applied.
+    pub fn came_back(&self, sequence: u64) {
+        let mut positions = self.positions();
+        positions.ahead = positions
+            .ahead
+            .filter(|ahead| ahead.newest > sequence)
+            .map(|ahead| Ahead {
+                before: ahead.before.max(sequence),
+                ..ahead
             });
-        }
-        self.advance(sequence);
-        Applied { sequence, carried }
     }
 
     /// What purges say of `stored`, kept under `key`. One comparison where nothing was purged since the last look.
@@ -317,8 +316,8 @@ impl Log {
         (last.1 <= sequence).then_some(last.0)
     }
 
-    /// The number on this node that corresponds to `position`: everything up to it was applied before. `None`: too long ago
-    /// to know.
+    /// The number on this node that corresponds to `position`: whoever knew the shared log up to there knew every purge up to
+    /// this number. `None`: too long ago to know.
     pub fn sequence_at(&self, position: Position) -> Option<u64> {
         let positions = self.positions();
         if positions.base.is_none_or(|(base, _)| position < base) {
@@ -331,18 +330,24 @@ impl Log {
         let last = after
             .checked_sub(1)
             .and_then(|last| positions.list.get(last));
-        last.copied().or(positions.base).map(|(_, number)| number)
+        let (_, number) = last.copied().or(positions.base)?;
+        Some(
+            positions
+                .ahead
+                .map_or(number, |ahead| number.min(ahead.before)),
+        )
     }
 
     /// Forgets purges up to `sequence`: everything kept has been checked beyond it, and what was not counts as purged. The last
-    /// entry of the shared log stays, so that a restart knows where to read on.
+    /// entry of the shared log stays, so that a restart knows where to read on, and so does what was
+    /// [applied ahead](Self::apply_ahead): it is held against what comes from elsewhere.
     pub fn retire(&self, sequence: u64) {
-        let last = self
-            .positions()
-            .list
-            .back()
-            .map(|(_, last)| last.saturating_sub(1));
-        let sequence = sequence.min(last.unwrap_or(sequence));
+        let positions = self.positions();
+        let last = positions.list.back();
+        let last = last.map_or(sequence, |(_, last)| last.saturating_sub(1));
+        let ahead = positions.ahead.map_or(sequence, |ahead| ahead.before);
+        drop(positions);
+        let sequence = sequence.min(last).min(ahead);
         self.write().retire(sequence);
         if let Some(journal) = self.journal.get() {
             journal.retire(sequence);
@@ -377,6 +382,42 @@ impl Log {
         (table.names(), table.patterns())
     }
 
+    fn enter(&self, purge: Purge, at: Time, position: Option<Position>, ahead: bool) -> Applied {
+        let mut table = self.write();
+        let position = position.or_else(|| self.by_clock(at));
+        let sequence = self.head.load(Relaxed) + 1;
+        let floor = table.floor;
+        table.add(&purge, sequence, at);
+        if let Some(journal) = self.journal.get()
+            && table.floor > floor
+        {
+            journal.retire(table.floor);
+        }
+        self.counts.applied(&purge);
+        let carried = match &purge.what {
+            What::Tags(tags) => tags
+                .iter()
+                .map(|tag| self.tags.purged(tag, sequence, purge.soft))
+                .sum(),
+            _ => 0,
+        };
+        if let Some(position) = position {
+            self.note(position, sequence);
+        } else if ahead {
+            self.note_ahead(sequence);
+        }
+        if let Some(journal) = self.journal.get() {
+            journal.append(&Entry {
+                sequence,
+                at,
+                position,
+                purge,
+            });
+        }
+        self.advance(sequence);
+        Applied { sequence, carried }
+    }
+
     /// Under the table's lock. Lookups may ask for a look too early, never too late.
     fn advance(&self, head: u64) {
         let unsure = u64::from(self.unsure.load(Relaxed));
@@ -403,6 +444,15 @@ impl Log {
             positions.base = Some(oldest);
         }
         positions.list.push_back((position, sequence));
+    }
+
+    fn note_ahead(&self, sequence: u64) {
+        let ahead = &mut self.positions().ahead;
+        let before = ahead.map_or(sequence.saturating_sub(1), |ahead| ahead.before);
+        *ahead = Some(Ahead {
+            before,
+            newest: sequence,
+        });
     }
 
     fn positions(&self) -> MutexGuard<'_, Positions> {

@@ -259,6 +259,50 @@ fn positions_of_the_shared_log_become_numbers_here() {
 }
 
 #[test]
+fn no_position_is_later_than_what_has_not_come_back() {
+    let log = Log::default();
+    log.begin_at(Position(10, 0));
+    let everything = || Purge::hard(What::Everything);
+    let known = |position| log.sequence_at(Position(position, 0));
+    let one = log.apply_ahead(everything(), at(1)).sequence;
+    let elsewhere = log.apply(everything(), at(1), Some(Position(11, 0)));
+    assert_eq!(
+        known(11),
+        Some(one - 1),
+        "who knew of the other node's need not know of ours"
+    );
+    let two = log.apply_ahead(everything(), at(1)).sequence;
+    log.apply(everything(), at(1), Some(Position(12, 0)));
+    log.came_back(one);
+    assert_eq!(known(12), Some(one), "the second is still on its way");
+    assert_eq!(known(10), Some(1));
+    let back = log.apply(everything(), at(1), Some(Position(13, 0)));
+    log.came_back(two);
+    assert_eq!(known(13), Some(back.sequence));
+    assert_eq!(known(11), Some(elsewhere.sequence));
+}
+
+#[test]
+fn what_has_not_come_back_is_not_forgotten() {
+    let log = Log::default();
+    log.begin_at(Position(10, 0));
+    let host = || Purge::hard(What::Host("b.example".to_owned()));
+    let one = log.apply_ahead(host(), at(1)).sequence;
+    log.apply(host(), at(1), Some(Position(11, 0)));
+    let last = log.apply(host(), at(1), Some(Position(12, 0))).sequence;
+    let standing = || {
+        let elsewhere = sample::with_body(Body::Whole("text".into()));
+        elsewhere.check(0, one - 1);
+        log.standing(KEY, &elsewhere)
+    };
+    log.retire(last);
+    assert_eq!(standing(), Standing::Good);
+    log.came_back(one);
+    log.retire(last);
+    assert_eq!(standing(), Standing::Gone, "not known to be good");
+}
+
+#[test]
 fn a_restored_log_goes_on_where_it_was() {
     let log = Log::default();
     let held = stored(&log, &["a"]);

@@ -28,6 +28,7 @@ use crate::{
 };
 use entry::Author;
 use line::Line;
+use rules::time::Time;
 use std::{
     collections::HashMap,
     fmt, io,
@@ -123,6 +124,7 @@ pub enum StartError {
 #[derive(Debug)]
 pub struct Stream {
     jobs: mpsc::UnboundedSender<Job>,
+    memory: Arc<Memory>,
     told: Arc<Told>,
 }
 
@@ -189,7 +191,7 @@ impl Stream {
             nodes: format!("{}:nodes", config.prefix),
             node: config.node.clone(),
             trust: config.trust,
-            memory,
+            memory: Arc::clone(&memory),
             hook,
             told: Arc::clone(&told),
             author: Author::random(),
@@ -206,7 +208,7 @@ impl Stream {
         thread::Builder::new()
             .name("larder-stream".to_owned())
             .spawn(move || runtime.block_on(run(Arc::new(common), asked)))?;
-        Ok(Arc::new(Self { jobs, told }))
+        Ok(Arc::new(Self { jobs, memory, told }))
     }
 
     /// Asks the stream's thread, which ends only with the process.
@@ -233,8 +235,8 @@ impl SharedLog for Stream {
         self.ask(|reply| Job::Everywhere(position, within, reply), Vec::new())
     }
 
-    fn tell(&self, purge: Purge) {
-        self.told.push(purge);
+    fn tell(&self, purge: Purge, at: Time) {
+        self.told.push(&self.memory, purge, at);
     }
 }
 

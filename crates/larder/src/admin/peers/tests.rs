@@ -87,7 +87,7 @@ fn what_waits_is_bounded() {
     let peers = Peers::new(&[url], Arc::new(Memory::new(1 << 20, Arc::default())));
     let large = tag(&"x".repeat(1 << 20));
     for _ in 0..40 {
-        peers.tell(large.clone());
+        peers.tell(large.clone(), now());
     }
     let queue = lock(&peers.list[0].queue);
     assert!(queue.bytes <= MOST, "{}", queue.bytes);

@@ -12,20 +12,29 @@ use std::{
 pub const PURGE: &str = "purge";
 /// The field with the name of the node, for people.
 pub const NODE: &str = "node";
-/// The field that says which process wrote it, and its how-manieth publication that was.
+/// The field that says which process wrote it, and as what.
 pub const BY: &str = "by";
 
 /// A process that writes entries; a node that restarts is another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Author(u64);
 
-/// Which publication an entry belongs to.
+/// Who wrote an entry, and as what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct By {
-    /// Who published.
+    /// Who.
     pub author: Author,
-    /// Counts what the author published.
-    pub number: u64,
+    /// As what.
+    pub part: Part,
+}
+
+/// What an entry is to its author.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Part of a publication; the number counts them.
+    Of(u64),
+    /// The copy of the entry with this number in the author's own log, where it took effect before.
+    Copy(u64),
 }
 
 /// One entry of the stream.
@@ -54,16 +63,25 @@ impl Author {
 
 impl fmt::Display for By {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:016x}.{}", self.author.0, self.number)
+        let author = self.author.0;
+        match self.part {
+            Part::Of(number) => write!(f, "{author:016x}.{number}"),
+            Part::Copy(number) => write!(f, "{author:016x}={number}"),
+        }
     }
 }
 
 impl By {
     fn parse(text: &str) -> Option<Self> {
-        let (author, number) = text.split_once('.')?;
+        let (author, number) = text.split_once(['.', '='])?;
+        let part = if text.contains('=') {
+            Part::Copy
+        } else {
+            Part::Of
+        };
         Some(Self {
             author: Author(u64::from_str_radix(author, 16).ok()?),
-            number: number.parse().ok()?,
+            part: part(number.parse().ok()?),
         })
     }
 }
@@ -140,7 +158,11 @@ mod tests {
     fn entries_are_read() {
         let by = By {
             author: Author(255),
-            number: 7,
+            part: Part::Of(7),
+        };
+        let copy = By {
+            part: Part::Copy(8),
+            ..by
         };
         let purge = Purge::hard(What::Host("h".to_owned()));
         let answer = Value::Array(vec![
@@ -154,6 +176,7 @@ mod tests {
             ),
             entry("1-1", &[(PURGE, "{\"newer\":1}"), (BY, "?")]),
             entry("2-0", &[("other", "field")]),
+            entry("2-1", &[(PURGE, &purge.to_text()), (BY, &copy.to_string())]),
         ]);
         let unreadable = |position| Entry {
             position,
@@ -164,10 +187,15 @@ mod tests {
             Entry {
                 position: Position(1, 0),
                 by: Some(by),
-                purge: Some(purge),
+                purge: Some(purge.clone()),
             },
             unreadable(Position(1, 1)),
             unreadable(Position(2, 0)),
+            Entry {
+                position: Position(2, 1),
+                by: Some(copy),
+                purge: Some(purge),
+            },
         ];
         assert_eq!(read(&answer), Ok(expected));
     }

@@ -2,7 +2,7 @@
 
 use super::{
     Common, Event, Missed,
-    entry::{self, Entry},
+    entry::{self, Entry, Part},
     line::Line,
     lock, nodes, writer,
 };
@@ -135,7 +135,7 @@ impl Reader {
         let Some(first) = entries.first() else {
             // There is always an entry, so that its loss is seen.
             let anchor = [Purge::nothing()];
-            writer::append(&self.common, &anchor, None)
+            writer::append(&self.common, writer::anonymous(&anchor))
                 .await
                 .map_err(unreachable)?;
             return Ok(Step::More);
@@ -159,7 +159,7 @@ impl Reader {
         };
         if missed == Missed::WentBack {
             let everything = [Purge::hard(What::Everything)];
-            writer::append(&self.common, &everything, None)
+            writer::append(&self.common, writer::anonymous(&everything))
                 .await
                 .map_err(unreachable)?;
         }
@@ -206,7 +206,10 @@ impl Reader {
             let at = now().min(Time::from_millis(position.0));
             let purged = common.memory.apply(purge, at, Some(position));
             if let Some(by) = by.filter(|by| by.author == common.author) {
-                common.applied(by.number, purged, position);
+                match by.part {
+                    Part::Of(number) => common.applied(number, purged, position),
+                    Part::Copy(sequence) => common.memory.log().came_back(sequence),
+                }
             }
         }
         last

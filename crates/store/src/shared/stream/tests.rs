@@ -225,15 +225,18 @@ async fn what_is_told_reaches_the_others() {
     let redis = Redis::start().await;
     let [a, b, _c] = three(&redis.url()).await;
     let page = b.keep(KEY);
-    a.stream.tell(of("page"));
+    a.stream.tell(of("page"), Time::from_secs(1));
     // Entries of one process keep their order only by chance; this one waits for all that is in the stream.
     let told = async {
         while b.standing(KEY, &page) != Standing::Gone {
             let (_, position) = b.publish(vec![of("other")]).await.expect("reachable");
             assert!(b.stream.everywhere(position, BROKEN).await.is_empty());
         }
+        b.memory.log().position().expect("read")
     };
-    timeout(BROKEN, told).await.expect("told");
+    let last = timeout(BROKEN, told).await.expect("told");
+    let log = a.memory.log();
+    assert_eq!(log.sequence_at(last), Some(log.head()), "its copy is back");
 }
 
 #[tokio::test]

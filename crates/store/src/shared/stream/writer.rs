@@ -2,15 +2,17 @@
 
 use super::{
     Common, Done, Event, MOST_ENTRIES, Pending,
-    entry::{BY, By, NODE, PURGE},
+    entry::{BY, By, NODE, PURGE, Part},
     lock,
 };
 use crate::{
+    Memory,
     purge::{Purge, What},
     purger::Unreachable,
     shared::remote::Kind,
 };
 use redis::{Cmd, Pipeline, cmd};
+use rules::time::Time;
 use std::{
     collections::VecDeque,
     mem,
@@ -43,26 +45,31 @@ pub struct Told {
 
 #[derive(Debug, Default)]
 struct Waiting {
-    purges: VecDeque<Purge>,
+    /// In the order in which they took effect here, with their numbers in this node's log.
+    purges: VecDeque<(u64, Purge)>,
     overflowed: bool,
 }
 
 impl Told {
-    /// Queues `purge`. Where too many wait, one purge of everything takes their place.
-    pub fn push(&self, purge: Purge) {
+    /// Applies `purge` to `memory`, and queues it. Where too many wait, one purge of everything takes their place.
+    pub fn push(&self, memory: &Memory, purge: Purge, at: Time) {
+        // Both under the lock: the copies come back in the order of the entries.
         let mut waiting = lock(&self.waiting);
+        let sequence = memory.apply_ahead(purge.clone(), at).sequence;
         if waiting.purges.len() >= MOST_TOLD {
             waiting.purges.clear();
-            waiting.purges.push_back(Purge::hard(What::Everything));
+            let everything = Purge::hard(What::Everything);
+            waiting.purges.push_back((sequence, everything));
             waiting.overflowed = true;
+        } else {
+            waiting.purges.push_back((sequence, purge));
         }
-        waiting.purges.push_back(purge);
         drop(waiting);
         self.more.notify_one();
     }
 
     /// The first to send, and whether there have been too many.
-    fn first(&self) -> (Vec<Purge>, bool) {
+    fn first(&self) -> (Vec<(u64, Purge)>, bool) {
         let mut waiting = lock(&self.waiting);
         let count = waiting.purges.len().min(TOLD_AT_ONCE);
         let first = waiting.purges.drain(..count).collect();
@@ -81,8 +88,17 @@ pub async fn tell(common: Arc<Common>) {
             common.told.more.notified().await;
             continue;
         }
+        let copies = || {
+            purges.iter().map(|(sequence, purge)| {
+                let by = By {
+                    author: common.author,
+                    part: Part::Copy(*sequence),
+                };
+                (purge, Some(by))
+            })
+        };
         // What may have arrived after all is sent again: purging twice does no harm.
-        while append(&common, &purges, None).await.is_err() {
+        while append(&common, copies()).await.is_err() {
             sleep(RETRY).await;
         }
     }
@@ -109,10 +125,10 @@ pub async fn publish(
     lock(&common.pending).insert(number, pending);
     let by = By {
         author: common.author,
-        number,
+        part: Part::Of(number),
     };
     let outcome = async {
-        append(common, purges, Some(by)).await?;
+        append(common, purges.iter().map(|purge| (purge, Some(by)))).await?;
         // The reader keeps the other end until it answers.
         done.await.map_err(|_| Unreachable::Unknown)
     };
@@ -122,17 +138,25 @@ pub async fn publish(
     let _ = reply.send(outcome.unwrap_or(Err(Unreachable::Unknown)));
 }
 
+/// Purges that nobody waits for.
+pub fn anonymous(purges: &[Purge]) -> impl Iterator<Item = (&Purge, Option<By>)> {
+    purges.iter().map(|purge| (purge, None))
+}
+
 /// Appends all of `purges`, or on an error most likely none.
 ///
 /// # Errors
 /// Not sent, or sent without an answer.
-pub async fn append(common: &Common, purges: &[Purge], by: Option<By>) -> Result<(), Unreachable> {
+pub async fn append<'a>(
+    common: &Common,
+    purges: impl Iterator<Item = (&'a Purge, Option<By>)>,
+) -> Result<(), Unreachable> {
     let Ok(mut line) = common.line().await else {
         return Err(Unreachable::Refused);
     };
     let mut all = Pipeline::new();
     all.atomic();
-    for purge in purges {
+    for (purge, by) in purges {
         all.add_command(entry(common, purge, by));
     }
     match line.all(&all, common.patience()).await {

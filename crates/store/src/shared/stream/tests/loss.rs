@@ -119,7 +119,7 @@ async fn a_server_that_restarts_with_everything_is_followed_on() {
     near.publish(vec![of("page")]).await.expect("reachable");
     redis.fall().await;
     near.until(|event| matches!(event, Event::Lost(_))).await;
-    near.stream.tell(of("told"));
+    near.stream.tell(of("told"), Time::from_secs(1));
     let told = near.keep(b"http://a.example/told");
     redis.rise().await;
     let before = near.following().await;
