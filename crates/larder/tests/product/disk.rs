@@ -349,7 +349,8 @@ fn what_comes_from_disk_is_taken_into_memory() {
     for file in site.files() {
         fs::write(file, "").unwrap();
     }
-    assert!(larder.get("/").send().hit(), "memory has it now");
+    let again = larder.get("/").send();
+    assert!(again.hit(), "memory has it now: {}", again.said());
 }
 
 #[test]
