@@ -20,6 +20,9 @@ use store::{
     shared::{self, Lease},
 };
 
+/// What can be used for less long, fresh and stale together, is not written to disk: it would be written again and again.
+const WORTH_WRITING_MS: u64 = 30_000;
+
 /// Waits for the disk, and looks up what it brought.
 pub async fn read(worker: &Worker, ask: &Ask, finding: Finding, now: Time) -> Found {
     lookup::from_disk(worker, ask, now, finding.await)
@@ -112,6 +115,14 @@ pub fn keep_freshened(
     }
 }
 
+/// Whether it can be used for long enough to be worth writing to disk.
+fn lasts(stored: &Stored) -> bool {
+    let facts = &stored.facts;
+    let windows = [facts.stale_while_revalidate, facts.stale_if_error];
+    let stale = windows.into_iter().flatten().max().unwrap_or_default();
+    facts.lifetime_ms + u64::from(stale) * 1000 >= WORTH_WRITING_MS
+}
+
 /// The disk gets it where it has an older one of its key, or where memory has lost it since it was last fetched.
 fn keep_on_disk(worker: &Worker, key: &[u8], stored: &Arc<Stored>) {
     let Some(disk) = &worker.cache.disk else {
@@ -121,7 +132,8 @@ fn keep_on_disk(worker: &Worker, key: &[u8], stored: &Arc<Stored>) {
     let now = receive::now();
     let again = worker.cache.fetched.knows(key, now);
     worker.cache.fetched.remember(key, now);
-    if (stored.body.is_on_disk() || knows || again) && disk.offer(key, stored) {
+    let wanted = stored.body.is_on_disk() || knows || again;
+    if wanted && lasts(stored) && disk.offer(key, stored) {
         stored.set_below();
     } else if knows && stored.variant.is_none() {
         // Better nothing than an older one.
@@ -138,6 +150,7 @@ pub fn used(worker: &Worker, ask: &Ask, stored: &Arc<Stored>) {
     }
     if let Some(disk) = &worker.cache.disk
         && !stored.is_below()
+        && lasts(stored)
         && disk.offer(ask.key.as_bytes(), stored)
     {
         stored.set_below();
