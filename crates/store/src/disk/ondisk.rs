@@ -231,7 +231,8 @@ impl Reader {
         Poll::Ready(Some(read.unwrap_or(Err(Failed))))
     }
 
-    /// Has chunk `number` read by a thread of the tier; `None` where too much waits for it already.
+    /// Has chunk `number` read by a thread of the tier; `None` where that is closed. It is never refused, since the head may be
+    /// sent: a reader has one job at most, and so there are no more than readers.
     fn send(&self, number: u64) -> Option<Waiting> {
         let (answer, waiting) = oneshot::channel();
         let bytes = self.bytes.clone();
@@ -244,7 +245,7 @@ impl Reader {
             Source::Large(large) => &large.device,
             Source::Inline(inline) => &inline.device,
         };
-        device.readers.run_soon(read).then_some(waiting)
+        device.readers.run_always(read).then_some(waiting)
     }
 
     /// A buffer that was given out and that nobody holds any more, or an empty one. A buffer that is filled again need not be

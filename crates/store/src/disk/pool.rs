@@ -7,7 +7,7 @@ use std::{
     thread,
 };
 
-/// At most this many jobs wait; more are refused, and what they were for counts as not there.
+/// With this many jobs waiting, those that may be refused are, and what they were for counts as not there.
 const MOST: usize = 1024;
 
 type Job = Box<dyn FnOnce() + Send>;
@@ -48,8 +48,18 @@ impl Pool {
 
     /// Has `job` done. False where too many wait already, or the tier is closed.
     pub fn run_soon(&self, job: impl FnOnce() + Send + 'static) -> bool {
+        self.run_among(MOST, job)
+    }
+
+    /// Has `job` done, however many wait: for what has begun, and would break off. Who asks sees to it that there are not too
+    /// many. False where the tier is closed.
+    pub fn run_always(&self, job: impl FnOnce() + Send + 'static) -> bool {
+        self.run_among(usize::MAX, job)
+    }
+
+    fn run_among(&self, most: usize, job: impl FnOnce() + Send + 'static) -> bool {
         let mut jobs = self.lock();
-        let takes = !jobs.is_closed && jobs.list.len() < MOST;
+        let takes = !jobs.is_closed && jobs.list.len() < most;
         if takes {
             jobs.list.push_back(Box::new(job));
             self.0.1.notify_all();

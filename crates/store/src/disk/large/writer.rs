@@ -81,7 +81,7 @@ impl Writer {
 
     fn start(&self) -> bool {
         let large = self.large.clone();
-        let started = self.large.device.writers.run_soon(move || large.write());
+        let started = self.large.device.writers.run_always(move || large.write());
         if !started {
             self.large.fail();
         }

@@ -198,3 +198,30 @@ fn readers_of_a_body_that_fails_are_told() {
     // The tier closed before the end was written, or just after.
     let _ = read(&whole).map(|bytes| assert!(bytes == noise(1, 300_000)));
 }
+
+#[test]
+fn a_body_under_way_is_never_refused() {
+    let dir = Dir::new();
+    let disk = dir.open();
+    let all = noise(7, 2_000_000);
+    store(&disk, &all);
+    let body = body(&disk);
+    let device = &disk.shared.device;
+    // All threads are held up, and as many jobs wait as there may.
+    let barrier = Arc::new(std::sync::Barrier::new(READERS + 1));
+    for _ in 0..READERS {
+        let barrier = barrier.clone();
+        assert!(device.readers.run_soon(move || _ = barrier.wait()));
+    }
+    while device.readers.run_soon(|| ()) {}
+    device.always_waits.store(true, Relaxed);
+    let mut reader = body.reader();
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(reader.poll_next(&mut context).is_pending());
+    barrier.wait();
+    let mut got = Vec::new();
+    while let Some(piece) = wait(|context| reader.poll_next(context)) {
+        got.extend_from_slice(&piece.expect("read"));
+    }
+    assert!(got == all);
+}
