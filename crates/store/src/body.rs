@@ -72,10 +72,11 @@ impl Body {
         }
     }
 
-    /// Whether every byte is held, for good.
+    /// Whether every byte is held, for good, as far as is known.
     pub fn is_complete(&self) -> bool {
         match self {
-            Self::Whole(_) | Self::Chunks(_) | Self::Disk(_) => true,
+            Self::Whole(_) | Self::Chunks(_) => true,
+            Self::Disk(bytes) => !bytes.is_broken(),
             Self::Parts(parts) => parts.is_complete(),
             Self::Filling(_) => false,
         }

@@ -288,7 +288,7 @@ impl Disk {
             count(&device.counts.refused);
             return None;
         }
-        let large = Arc::new(self.shared.new_large());
+        let large = Arc::new(self.shared.new_large(length));
         Some(Writer::new(large, self.shared.most_large))
     }
 
@@ -390,10 +390,10 @@ impl Shared {
         count(if is_hit { &counts.hits } else { &counts.misses });
     }
 
-    /// A large file of a number of its own.
-    fn new_large(&self) -> Large {
+    /// A large file of a number of its own, for a body of `length` bytes if that is known.
+    fn new_large(&self, length: Option<u64>) -> Large {
         let id = self.next_large.fetch_add(1, Relaxed);
-        Large::new(id, device::random(), self.device.clone())
+        Large::new(id, device::random(), length, self.device.clone())
     }
 
     fn segments(&self) -> RwLockReadGuard<'_, BTreeMap<u32, Arc<Segment>>> {

@@ -299,8 +299,11 @@ enum Held {
 
 fn body_for(ask: &Ask, stored: &Stored) -> Held {
     let enough = match &stored.body {
-        Body::Whole(_) | Body::Chunks(_) | Body::Disk(_) => true,
+        Body::Whole(_) | Body::Chunks(_) => true,
+        // What turned out to be damaged is fetched anew.
+        Body::Disk(bytes) if !bytes.is_broken() => true,
         _ if ask.method == Method::HEAD => true,
+        Body::Disk(_) => false,
         Body::Filling(fill) => {
             return fill
                 .reader()

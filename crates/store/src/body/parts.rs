@@ -41,10 +41,10 @@ impl Parts {
         &self.parts
     }
 
-    /// Which spans are held.
+    /// Which spans are held, without those on disk that [cannot be read](Piece::is_broken).
     pub fn spans(&self) -> Spans {
         let mut spans = Spans::default();
-        for (first, piece) in &self.parts {
+        for (first, piece) in self.sound() {
             if let Some(last) = piece.len().checked_sub(1) {
                 spans.insert(Span {
                     first: *first,
@@ -53,6 +53,10 @@ impl Parts {
             }
         }
         spans
+    }
+
+    fn sound(&self) -> impl Iterator<Item = &(u64, Piece)> {
+        self.parts.iter().filter(|(_, piece)| !piece.is_broken())
     }
 
     /// Whether any of them lies on disk.
@@ -74,7 +78,7 @@ impl Parts {
             return newer.clone();
         }
         let mut parts = newer.parts.clone();
-        for (first, piece) in &self.parts {
+        for (first, piece) in self.sound() {
             add_uncovered(&mut parts, *first, piece);
         }
         parts.sort_by_key(|(first, _)| *first);
@@ -100,14 +104,12 @@ impl Parts {
 
     /// The bytes of `span`; `None` where any of it is missing.
     pub(super) fn slice(&self, span: Span) -> Option<Vec<Piece>> {
-        if !self.spans().contains(span) {
-            return None;
-        }
         let pieces: Vec<Piece> = self
             .parts
             .iter()
             .filter_map(|(first, piece)| piece.cut(*first, span))
             .collect();
+        // They do not overlap. One that broke since it was promised is among them, and says so when it is read.
         let length: u64 = pieces.iter().map(Piece::len).sum();
         (length == span.length()).then_some(pieces)
     }

@@ -48,6 +48,11 @@ impl Piece {
         self.len() == 0
     }
 
+    /// Whether it lies on disk and [cannot be read](OnDisk::is_broken).
+    pub fn is_broken(&self) -> bool {
+        matches!(self, Self::Disk(bytes) if bytes.is_broken())
+    }
+
     /// Bytes of memory it takes.
     pub(super) fn weight(&self) -> u64 {
         match self {

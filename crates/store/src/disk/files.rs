@@ -73,6 +73,16 @@ impl Ledger {
         self.files.entry(id).or_default().bytes += bytes;
     }
 
+    /// So many bytes were counted for a file that does not have them. How many are not counted any more.
+    pub fn shrink(&mut self, id: u64, bytes: u64) -> u64 {
+        let Some(account) = self.files.get_mut(&id) else {
+            return 0;
+        };
+        let spare = bytes.min(account.bytes);
+        account.bytes -= spare;
+        spare
+    }
+
     /// Whether the file is there.
     pub fn has(&self, id: u64) -> bool {
         self.files.contains_key(&id)

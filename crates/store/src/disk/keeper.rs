@@ -122,6 +122,9 @@ impl Keeper {
                 // Who asked may have gone with the tier.
                 let _ = answer.send(has_room);
             }
+            Task::Spare(id, bytes) => {
+                self.total = self.total.saturating_sub(self.ledger.shrink(id, bytes));
+            }
             Task::Whole => self.shared.device.queue.resume(),
             Task::Close(file) => drop(file),
             Task::Unnamed(id) => {
@@ -181,7 +184,7 @@ impl Keeper {
             && let Some(large) = bytes.whole_file()
             && Arc::ptr_eq(&large.device, &self.shared.device)
         {
-            let is_there = large.is_whole() && self.ledger.has(large.id);
+            let is_there = large.is_whole() && !large.is_failed() && self.ledger.has(large.id);
             return is_there
                 .then(|| Content::Large(large.clone(), bytes.len()))
                 .ok_or(Refused::Unfit);
@@ -205,7 +208,7 @@ impl Keeper {
         if length > self.shared.most_large || !self.make_room(bytes) {
             return Err(Refused::Unfit);
         }
-        let large = Arc::new(self.shared.new_large());
+        let large = Arc::new(self.shared.new_large(Some(length)));
         self.ledger.grow(large.id, bytes);
         self.total += bytes;
         let mut chunks = large.straight(bytes);

@@ -51,8 +51,20 @@ struct Tail {
     is_busy: bool,
     /// Bytes of the file there is room for.
     room: u64,
+    /// Bytes the file will have, as far as the origin tells the truth.
+    announced: Option<u64>,
     /// Those who wait for room in `pieces`, or for bytes to be readable.
     wakers: Vec<Waker>,
+}
+
+impl Tail {
+    /// Has the task woken when something changes; one that asks again and again is noted once.
+    fn wait(&mut self, context: &Context<'_>) {
+        let waker = context.waker();
+        if !self.wakers.iter().any(|noted| noted.will_wake(waker)) {
+            self.wakers.push(waker.clone());
+        }
+    }
 }
 
 /// A large file: being written, or whole.
@@ -64,6 +76,7 @@ pub(super) struct Large {
     file: OnceLock<File>,
     /// Bytes of the body that can be read.
     readable: AtomicU64,
+    /// It will never be whole, or what was written could not be read back.
     is_failed: AtomicBool,
     is_whole: AtomicBool,
     /// Whether a record names it.
@@ -72,8 +85,8 @@ pub(super) struct Large {
 }
 
 impl Large {
-    /// One that is to be written.
-    pub fn new(id: u64, nonce: u64, device: Arc<Device>) -> Self {
+    /// One that is to be written, with a body of `length` bytes if that is known.
+    pub fn new(id: u64, nonce: u64, length: Option<u64>, device: Arc<Device>) -> Self {
         Self {
             id,
             nonce,
@@ -83,14 +96,29 @@ impl Large {
             is_failed: AtomicBool::new(false),
             is_whole: AtomicBool::new(false),
             is_named: AtomicBool::new(false),
-            tail: Mutex::default(),
+            tail: Mutex::new(Tail {
+                announced: length.map(file_length),
+                ..Tail::default()
+            }),
         }
     }
 
-    /// One that a record names, with a body of `length` bytes.
+    /// One that a record names, with a body of `length` bytes. A file of that number that is another (an old record may name
+    /// one that went, and whose number was given out again) is as good as none.
     pub fn open(id: u64, nonce: u64, length: u64, device: Arc<Device>) -> io::Result<Self> {
         let file = File::open(device.large_path(id))?;
-        let large = Self::new(id, nonce, device);
+        let mut head = [0; FILE_HEAD];
+        file.read_exact_at(&mut head, 0)?;
+        let named = FileHead {
+            kind: Kind::Large,
+            id,
+            nonce,
+            directory: device.seed,
+        };
+        if named.write() != head {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        let large = Self::new(id, nonce, None, device);
         let _ = large.file.set(file);
         large.readable.store(length, Relaxed);
         large.is_whole.store(true, Relaxed);
@@ -108,7 +136,7 @@ impl Large {
         self.is_whole.load(Acquire)
     }
 
-    /// Whether it will never be whole.
+    /// Whether it will never be whole, or could not be read back.
     pub fn is_failed(&self) -> bool {
         self.is_failed.load(Acquire)
     }
@@ -130,12 +158,20 @@ impl Large {
         if self.is_failed() {
             return Poll::Ready(Err(Failed));
         }
-        tail.wakers.push(context.waker().clone());
+        tail.wait(context);
         Poll::Pending
     }
 
     /// Reads chunk `number`, of `length` bytes, into `into`, which it fills.
     pub fn read(&self, number: u64, into: &mut [u8], manner: Manner) -> Result<(), Missed> {
+        let read = self.read_sound(number, into, manner);
+        if matches!(read, Err(Missed::Damaged | Missed::Failed)) && !self.is_failed() {
+            self.fail();
+        }
+        read
+    }
+
+    fn read_sound(&self, number: u64, into: &mut [u8], manner: Manner) -> Result<(), Missed> {
         let Some(file) = self.file.get() else {
             return Err(Missed::Waits);
         };
@@ -249,15 +285,17 @@ impl Large {
 
     /// Has room made for a file of `length` bytes.
     fn reserve(&self, length: u64) -> bool {
-        let room = self.tail().room;
+        let tail = self.tail();
+        let (room, is_last, announced) = (tail.room, tail.is_last, tail.announced);
+        drop(tail);
         if length <= room {
             return true;
         }
-        let is_last = self.tail().is_last;
-        let step = if is_last {
-            length - room
-        } else {
-            ROOM.max(length - room)
+        let ahead = ROOM.max(length - room);
+        let step = match announced {
+            _ if is_last => length - room,
+            Some(all) if all >= length => ahead.min(all - room),
+            _ => ahead,
         };
         let has_room = |bytes| {
             let (answer, told) = sync_channel(1);
@@ -271,9 +309,22 @@ impl Large {
         got.is_some()
     }
 
+    /// Gives back the room that was not needed.
+    fn give_back(&self) {
+        let mut tail = self.tail();
+        let needed = file_length(self.readable()).min(tail.room);
+        let spare = tail.room - needed;
+        tail.room = needed;
+        drop(tail);
+        if spare > 0 {
+            self.device.tell_keeper(Task::Spare(self.id, spare));
+        }
+    }
+
     fn advance(&self, is_last: bool) {
         if is_last {
             self.is_whole.store(true, Release);
+            self.give_back();
         }
         wake(self.tail());
         if is_last {

@@ -1,7 +1,7 @@
 //! Bytes on disk, and how they are read.
 
 use super::{
-    Failed,
+    Doing, Failed,
     device::{Manner, Missed},
     format::{CHUNK, SUM},
     large::Large,
@@ -74,6 +74,16 @@ impl OnDisk {
     /// Whether there is nothing.
     pub fn is_empty(&self) -> bool {
         self.length == 0
+    }
+
+    /// Whether it turned out to be damaged or could not be read, or the device is out of order now: nothing of it is to be
+    /// promised to anybody. Bytes that nobody has read may still turn out to be bad.
+    pub fn is_broken(&self) -> bool {
+        let (is_failed, device) = match &self.source {
+            Source::Large(large) => (large.is_failed(), &large.device),
+            Source::Inline(inline) => (inline.is_failed(), &inline.device),
+        };
+        is_failed || !device.health.may(Doing::Reading)
     }
 
     /// The part in `span`, relative to these bytes; `None` where it does not lie within them.

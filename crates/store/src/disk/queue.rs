@@ -43,6 +43,8 @@ pub(super) enum Task {
     Forgotten(Place),
     /// Make room for so many bytes of this large file; says whether there is.
     Room(u64, u64, SyncSender<bool>),
+    /// So many bytes of the room for this large file were not needed.
+    Spare(u64, u64),
     /// This large file is whole: heads that wait for it can be written.
     Whole,
     /// Nobody reads this file any more.

@@ -16,7 +16,10 @@ use crate::{
 };
 use bytes::Bytes;
 use rules::range::Span;
-use std::sync::{Arc, atomic::Ordering::Relaxed};
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering::Relaxed},
+};
 
 /// Records up to this size are read whole, with their body; of others the head alone.
 const WHOLE: usize = (256 << 10) + 4096;
@@ -35,11 +38,30 @@ pub(super) struct Inline {
     /// The checksums of its chunks.
     sums: Bytes,
     own: u64,
+    /// It could not be read.
+    is_failed: AtomicBool,
 }
 
 impl Inline {
-    /// Reads chunk `number` into `into`, which it fills.
+    /// Whether it could not be read.
+    pub fn is_failed(&self) -> bool {
+        self.is_failed.load(Relaxed)
+    }
+
+    /// Reads chunk `number` into `into`, which it fills. Where that fails, the record is forgotten, unless it is the device
+    /// that is out of order.
     pub fn read(&self, number: u64, into: &mut [u8], manner: Manner) -> Result<(), Missed> {
+        let read = self.read_sound(number, into, manner);
+        if matches!(read, Err(Missed::Damaged | Missed::Failed)) {
+            self.is_failed.store(true, Relaxed);
+            if self.device.health.may(Doing::Reading) {
+                self.device.tell_keeper(Task::Damaged(self.key, self.place));
+            }
+        }
+        read
+    }
+
+    fn read_sound(&self, number: u64, into: &mut [u8], manner: Manner) -> Result<(), Missed> {
         let offset = self.body + number * CHUNK as u64;
         let path = || self.device.segment_path(self.segment.id);
         self.device
@@ -48,7 +70,6 @@ impl Inline {
             return Ok(());
         }
         self.device.damaged(path(), offset);
-        self.device.tell_keeper(Task::Damaged(self.key, self.place));
         Err(Missed::Damaged)
     }
 }
@@ -179,6 +200,7 @@ impl Shared {
                 body: offset + head.meta() as u64,
                 sums: Bytes::copy_from_slice(record.bytes.get(sums).unwrap_or_default()),
                 own,
+                is_failed: AtomicBool::new(false),
             };
             return Ok(OnDisk::inline(Arc::new(inline), head.body).into());
         }
@@ -217,9 +239,10 @@ impl Shared {
 
     /// Up to which number of this node's log a record is known to be good.
     fn checked(&self, segment: &Segment, written: u64) -> u64 {
-        // What another run wrote may be ahead of a log that did not survive as far.
+        // What another run wrote may be ahead of a log that did not survive as far. Where that stands at nothing that survived,
+        // this lies below all of it; where it did survive, this run began above all that was written, and it changes nothing.
         if segment.id < self.first_segment {
-            written.min(self.began)
+            written.min(self.began.saturating_sub(1))
         } else {
             written
         }

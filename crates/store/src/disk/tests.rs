@@ -361,6 +361,18 @@ fn a_log_that_was_lost_is_believed_from_where_it_stands() {
     let what = crate::purge::What::Tags(vec!["one".to_owned()]);
     log.apply(Purge::hard(what), Time::from_secs(9), None);
     assert!(find(&disk, b"k").is_empty(), "its first purge is no older");
+    drop(disk);
+    // A log of which nothing survived but a number, and one that is smaller than what was given out before.
+    let log = Arc::new(Log::default());
+    log.restore(crate::purge::Remembered {
+        entries: Vec::new(),
+        floor: 3,
+        head: 3,
+        position: None,
+    });
+    let disk = Disk::open(dir.config(1 << 20), log).expect("opens");
+    disk.flush();
+    assert!(find(&disk, b"k").is_empty(), "purges may have been lost");
 }
 
 #[test]

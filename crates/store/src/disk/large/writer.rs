@@ -38,7 +38,7 @@ impl Writer {
         }
         let mut tail = self.large.tail();
         if tail.bytes >= MOST_WAITING {
-            tail.wakers.push(context.waker().clone());
+            tail.wait(context);
             return Poll::Pending;
         }
         self.large.device.bucket.spend(piece.len() as u64);

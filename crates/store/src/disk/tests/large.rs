@@ -106,6 +106,7 @@ fn a_span_reads_and_verifies_its_own_chunks_only() {
     fs::write(&path, &bytes).expect("written");
     let disk = dir.open();
     let body = body(&disk);
+    assert!(!body.is_broken());
     for (span, good) in [
         (span(0, 0), true),
         (span(0, 131_071), true),
@@ -121,6 +122,7 @@ fn a_span_reads_and_verifies_its_own_chunks_only() {
         assert!(got.map_or(true, |got| got == expected), "{span:?}");
     }
     assert!(body.slice(span(0, 1_000_000)).is_none());
+    assert!(body.is_broken(), "who holds it may know");
     disk.flush();
     assert!(!disk.knows(&key(7)), "it is forgotten");
     assert!(dir.files("large-").is_empty());
@@ -224,4 +226,38 @@ fn a_body_under_way_is_never_refused() {
         got.extend_from_slice(&piece.expect("read"));
     }
     assert!(got == all);
+}
+
+#[test]
+fn no_more_room_is_taken_than_the_file_needs() {
+    let dir = Dir::new();
+    let disk = dir.open();
+    let all = noise(7, 3_000_000);
+    for announced in [None, Some(3_000_000), Some(10), Some(9_000_000)] {
+        let mut writer = disk.begin(announced).expect("taken");
+        for piece in all.chunks(100_000) {
+            push(&mut writer, &Bytes::copy_from_slice(piece)).expect("pushed");
+        }
+        let whole = writer.finish().expect("finished");
+        assert!(disk.offer(&key(7), &head(whole)));
+        disk.flush();
+        disk_bytes(&dir, &disk);
+    }
+}
+
+/// A record that survived may name a file that did not, and whose number was given out again.
+#[test]
+fn a_file_of_the_same_number_is_not_taken_for_another() {
+    let dir = Dir::new();
+    let disk = dir.open();
+    store(&disk, &noise(7, 1_000_000));
+    drop(disk);
+    let old = dir.files("large-").remove(0);
+    let mut bytes = fs::read(&old).expect("read");
+    // What was drawn for it.
+    bytes[24] ^= 1;
+    fs::write(&old, &bytes).expect("written");
+    let disk = dir.open();
+    assert!(find(&disk, &key(7)).is_empty());
+    assert!(!disk.knows(&key(7)), "the record is forgotten");
 }
