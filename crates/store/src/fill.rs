@@ -18,6 +18,7 @@
 //! A fill in which nobody is interested any more is abandoned: its writer learns it and stops the fetch.
 
 mod backing;
+mod followers;
 mod reader;
 mod state;
 #[cfg(test)]

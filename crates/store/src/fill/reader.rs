@@ -75,15 +75,13 @@ impl Reader {
 
     fn next(&self, context: &mut Context<'_>) -> Next {
         let mut state = self.interest.fill.lock();
-        let Some(place) = state.place(self.number) else {
+        let Some(at) = state.readers.at(self.number) else {
             return Next::Broken;
         };
-        let at = place.at;
-        if place.cut_off {
-            return Next::Broken;
-        }
         if let Some(piece) = state.piece(at) {
-            let writer = state.pass(self.number, piece.len() as u64);
+            let Ok(writer) = state.pass(self.number, piece.len() as u64) else {
+                return Next::Broken;
+            };
             drop(state);
             wake(writer);
             return Next::Here(piece);
@@ -98,9 +96,7 @@ impl Reader {
             Some(End::Complete) => Next::End,
             Some(End::Failed) => Next::Broken,
             None => {
-                if let Some(place) = state.place(self.number) {
-                    place.waker = Some(context.waker().clone());
-                }
+                state.readers.wait(self.number, context.waker());
                 Next::Wait
             }
         }
@@ -116,11 +112,7 @@ impl Reader {
     /// It has taken `bytes` more.
     fn pass(&self, bytes: u64) -> Result<(), Broken> {
         let mut state = self.interest.fill.lock();
-        let place = state.place(self.number);
-        if place.is_none_or(|place| place.cut_off) {
-            return Err(Broken);
-        }
-        let writer = state.pass(self.number, bytes);
+        let writer = state.pass(self.number, bytes)?;
         drop(state);
         wake(writer);
         Ok(())
@@ -140,7 +132,7 @@ impl Reader {
 impl Drop for Reader {
     fn drop(&mut self) {
         let mut state = self.interest.fill.lock();
-        state.readers.retain(|place| place.reader != self.number);
+        state.readers.leave(self.number);
         state.trim();
         let writer = state.writer.take();
         drop(state);

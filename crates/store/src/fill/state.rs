@@ -1,5 +1,6 @@
 //! The shared state of a fill.
 
+use super::{Broken, followers::Followers};
 use crate::Piece;
 use bytes::Bytes;
 use std::{collections::VecDeque, task::Waker};
@@ -20,8 +21,7 @@ pub(super) struct State {
     pub kept: bool,
     /// Those who wait for the answer or read it.
     pub interested: usize,
-    pub readers: Vec<Place>,
-    pub next_reader: u64,
+    pub readers: Followers,
     /// The writer, waiting for the slowest reader or for the last interest to go.
     pub writer: Option<Waker>,
 }
@@ -44,17 +44,6 @@ pub(super) enum End {
     Failed,
 }
 
-/// Where one reader stands.
-#[derive(Debug)]
-pub(super) struct Place {
-    pub reader: u64,
-    /// Bytes taken.
-    pub at: u64,
-    pub waker: Option<Waker>,
-    /// It was too slow for a spilled fill, or needs what is gone: it gets an error.
-    pub cut_off: bool,
-}
-
 impl State {
     pub fn new(window: u64) -> Self {
         Self {
@@ -66,24 +55,15 @@ impl State {
             end: None,
             kept: false,
             interested: 0,
-            readers: Vec::new(),
-            next_reader: 0,
+            readers: Followers::default(),
             writer: None,
         }
     }
 
     /// A new reader, from the first byte.
     pub fn join(&mut self) -> u64 {
-        let reader = self.next_reader;
-        self.next_reader += 1;
         self.interested += 1;
-        self.readers.push(Place {
-            reader,
-            at: 0,
-            waker: None,
-            cut_off: false,
-        });
-        reader
+        self.readers.join()
     }
 
     pub fn is_open(&self) -> bool {
@@ -94,30 +74,22 @@ impl State {
         matches!(self.keeping, Keeping::Nowhere)
     }
 
-    pub fn wake_readers(&mut self) {
-        for place in &mut self.readers {
-            if let Some(waker) = place.waker.take() {
-                waker.wake();
-            }
-        }
-    }
-
-    pub fn place(&mut self, reader: u64) -> Option<&mut Place> {
-        self.readers.iter_mut().find(|place| place.reader == reader)
-    }
-
     /// `reader` has taken `bytes` more. The writer, where it may wait for that.
-    pub fn pass(&mut self, reader: u64, bytes: u64) -> Option<Waker> {
-        self.place(reader)?.at += bytes;
+    ///
+    /// # Errors
+    /// The reader is cut off.
+    pub fn pass(&mut self, reader: u64, bytes: u64) -> Result<Option<Waker>, Broken> {
+        if !self.readers.pass(reader, bytes) {
+            return Err(Broken);
+        }
         self.trim();
-        self.is_spilled().then(|| self.writer.take())?
+        let may_wait = self.is_spilled();
+        Ok(may_wait.then(|| self.writer.take()).flatten())
     }
 
     /// Bytes the slowest reader has taken.
     pub fn slowest(&self) -> u64 {
-        let followers = self.readers.iter().filter(|place| !place.cut_off);
-        let places = followers.map(|place| place.at);
-        places.min().unwrap_or(self.received)
+        self.readers.slowest().unwrap_or(self.received)
     }
 
     /// Where memory begins.
@@ -162,15 +134,13 @@ impl State {
         self.keeping = Keeping::Nowhere;
         self.kept = false;
         let first = self.first();
-        self.cut_off(|place| place.at < first);
+        self.cut_off_before(first);
     }
 
-    /// Cuts off readers.
-    pub fn cut_off(&mut self, which: impl Fn(&Place) -> bool) {
-        for place in self.readers.iter_mut().filter(|place| which(place)) {
-            place.cut_off = true;
-        }
-        self.wake_readers();
+    /// Cuts off readers that have taken fewer bytes than `first`.
+    pub fn cut_off_before(&mut self, first: u64) {
+        self.readers.cut_off_before(first);
+        self.readers.wake();
         self.trim();
     }
 }

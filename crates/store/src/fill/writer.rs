@@ -62,15 +62,15 @@ impl Writer {
         if piece.is_empty() {
             return self.pushed();
         }
+        // Those who read need not wait for the copy.
+        let copy = Bytes::copy_from_slice(piece);
         let mut state = self.fill.lock();
         let spilled = state.is_spilled();
         let fits = spilled || self.reservation.grow(piece.len() as u64);
         let first = state.received;
         state.received += piece.len() as u64;
-        state
-            .pieces
-            .push_back((first, Bytes::copy_from_slice(piece)));
-        state.wake_readers();
+        state.pieces.push_back((first, copy));
+        state.readers.wake();
         drop(state);
         match (spilled, fits) {
             (true, _) => Pushed::Spilled,
@@ -173,7 +173,7 @@ impl Writer {
         let mut state = self.fill.lock();
         if state.is_spilled() {
             let nearest = state.received.saturating_sub(state.window);
-            state.cut_off(|place| place.at < nearest);
+            state.cut_off_before(nearest);
         }
     }
 
@@ -183,7 +183,7 @@ impl Writer {
         self.ended = true;
         let mut state = self.fill.lock();
         state.end = Some(End::Complete);
-        state.wake_readers();
+        state.readers.wake();
         match (&state.keeping, backed) {
             (Keeping::Memory, _) => {
                 let pieces = state.pieces.iter().map(|(_, piece)| piece.clone());
@@ -221,7 +221,7 @@ impl Drop for Writer {
         if !self.ended {
             let state: &mut State = &mut self.fill.lock();
             state.end = Some(End::Failed);
-            state.wake_readers();
+            state.readers.wake();
         }
     }
 }

@@ -1,0 +1,131 @@
+//! Where the readers of a fill stand.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    task::Waker,
+};
+
+/// Where one reader stands.
+#[derive(Debug, Default)]
+struct Place {
+    /// Bytes taken.
+    at: u64,
+    waker: Option<Waker>,
+    /// It was too slow for a spilled fill, or needs what is gone: it gets an error.
+    cut_off: bool,
+}
+
+/// The readers of a fill. Thousands may follow one: none of them is searched for, and neither is the slowest.
+#[derive(Debug, Default)]
+pub(super) struct Followers {
+    places: HashMap<u64, Place>,
+    /// How many stand at each byte, without those that are cut off.
+    standing: BTreeMap<u64, usize>,
+    next: u64,
+}
+
+impl Followers {
+    /// A new one, at the first byte. Its number.
+    pub fn join(&mut self) -> u64 {
+        let reader = self.next;
+        self.next += 1;
+        self.places.insert(reader, Place::default());
+        self.enter(0);
+        reader
+    }
+
+    /// `reader` is gone.
+    pub fn leave(&mut self, reader: u64) {
+        if let Some(place) = self.places.remove(&reader)
+            && !place.cut_off
+        {
+            self.quit(place.at);
+        }
+    }
+
+    /// Bytes that `reader` has taken; `None` where it is cut off.
+    pub fn at(&self, reader: u64) -> Option<u64> {
+        let place = self.places.get(&reader);
+        place.filter(|place| !place.cut_off).map(|place| place.at)
+    }
+
+    /// `reader` has taken `bytes` more. False where it is cut off.
+    pub fn pass(&mut self, reader: u64, bytes: u64) -> bool {
+        let place = self.places.get_mut(&reader);
+        let Some(place) = place.filter(|place| !place.cut_off) else {
+            return false;
+        };
+        let from = place.at;
+        let to = from.saturating_add(bytes);
+        place.at = to;
+        self.quit(from);
+        self.enter(to);
+        true
+    }
+
+    /// `reader` waits for more.
+    pub fn wait(&mut self, reader: u64, waker: &Waker) {
+        if let Some(place) = self.places.get_mut(&reader) {
+            place.waker = Some(waker.clone());
+        }
+    }
+
+    pub fn wake(&mut self) {
+        for place in self.places.values_mut() {
+            if let Some(waker) = place.waker.take() {
+                waker.wake();
+            }
+        }
+    }
+
+    /// Bytes the slowest has taken; `None` without any.
+    pub fn slowest(&self) -> Option<u64> {
+        self.standing.keys().next().copied()
+    }
+
+    /// Cuts off those that have taken fewer bytes than `first`.
+    pub fn cut_off_before(&mut self, first: u64) {
+        for place in self.places.values_mut() {
+            place.cut_off |= place.at < first;
+        }
+        self.standing = self.standing.split_off(&first);
+    }
+
+    fn enter(&mut self, at: u64) {
+        *self.standing.entry(at).or_default() += 1;
+    }
+
+    fn quit(&mut self, at: u64) {
+        if let Some(count) = self.standing.get_mut(&at) {
+            *count -= 1;
+            if *count == 0 {
+                self.standing.remove(&at);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_slowest_is_the_slowest_of_those_that_go_on() {
+        let mut followers = Followers::default();
+        assert_eq!(followers.slowest(), None);
+        let [one, two, three] = [(); 3].map(|()| followers.join());
+        for (reader, bytes) in [(one, 5), (two, 7), (three, 7), (one, 1)] {
+            assert!(followers.pass(reader, bytes));
+        }
+        assert_eq!(followers.slowest(), Some(6));
+        followers.cut_off_before(7);
+        assert_eq!((followers.at(one), followers.at(two)), (None, Some(7)));
+        assert!(!followers.pass(one, 9));
+        assert_eq!(followers.slowest(), Some(7));
+        followers.leave(one);
+        followers.leave(two);
+        assert_eq!(followers.slowest(), Some(7));
+        followers.leave(three);
+        assert_eq!(followers.slowest(), None);
+    }
+}
