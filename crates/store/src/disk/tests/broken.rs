@@ -254,3 +254,30 @@ fn a_directory_that_went_comes_back() {
     }
     assert!(!dir.files("segment-").is_empty());
 }
+
+/// A body that is read as it is sent: who holds it learns that it is of no use, whole or as a part.
+#[test]
+fn who_holds_a_damaged_body_may_know() {
+    let dir = Dir::new();
+    let disk = dir.open();
+    put(&disk, 1, 400_000);
+    let path = dir.files("segment-").remove(0);
+    let mut bytes = fs::read(&path).expect("read");
+    bytes[300_000] ^= 1;
+    fs::write(&path, &bytes).expect("written");
+    let [found] = &find(&disk, &key(1))[..] else {
+        panic!("one")
+    };
+    let Body::Disk(body) = &found.body else {
+        panic!("on disk")
+    };
+    let parts = Parts::new(500_000, 0, body.clone());
+    let span = Span { first: 1, last: 9 };
+    assert!(found.body.is_complete() && parts.spans().contains(span));
+    assert_eq!(read(body), Err(Failed));
+    assert!(!found.body.is_complete() && !parts.spans().contains(span));
+    let newer = Parts::new(500_000, 400_000, Bytes::from(vec![0; 100_000]));
+    assert_eq!(parts.combined(&newer).pieces().len(), 1, "it is left out");
+    disk.flush();
+    assert!(!disk.knows(&key(1)), "it is forgotten");
+}
