@@ -131,17 +131,23 @@ impl Table {
         }
     }
 
-    /// Whether there is room for one more expression; expressions that are known need none.
-    pub fn room_for(&self, purge: &Purge) -> Result<(), TooMany> {
-        match &purge.what {
-            What::Pattern(pattern)
-                if self.patterns.len() >= MOST_PATTERNS
-                    && !self.patterns.iter().any(|(_, known)| known == &**pattern) =>
-            {
-                Err(TooMany)
+    /// Whether there is room for all expressions among `purges`; those that are known need none.
+    pub fn room_for(&self, purges: &[Purge]) -> Result<(), TooMany> {
+        let mut new: Vec<&Pattern> = Vec::new();
+        for purge in purges {
+            let What::Pattern(pattern) = &purge.what else {
+                continue;
+            };
+            let mut known = self.patterns.iter().map(|(_, known)| known);
+            if known.any(|known| known == &**pattern) || new.contains(&&**pattern) {
+                continue;
             }
-            _ => Ok(()),
+            new.push(pattern);
+            if self.patterns.len() + new.len() > MOST_PATTERNS {
+                return Err(TooMany);
+            }
         }
+        Ok(())
     }
 
     /// What the purges since `since` say of `subject`.
