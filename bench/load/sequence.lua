@@ -1,18 +1,27 @@
 -- Asks for PREFIX<FIRST> … PREFIX<FIRST+COUNT-1> in order, TIMES times over, then says "finished".
 -- wrk itself only stops by the clock, so whoever started it interrupts it at that word.
--- wrk … URL -- FIRST COUNT TIMES [PREFIX]     PREFIX is /k/ unless given.
-local first, count, total, asked, answered, prefix, tail = 1, 1, 1, 0, 0, "/k/", ""
+-- With a BLOCK so many pages are asked for TIMES times before the next ones are. PREFIX is /k/ unless given.
+-- wrk … URL -- FIRST COUNT TIMES [PREFIX [BLOCK]]
+local first, count, times, block, asked, answered, prefix, tail = 1, 1, 1, 1, 0, 0, "/k/", ""
+local total = 1
 
 function init(args)
   first, count = tonumber(args[1]), tonumber(args[2])
-  total = count * tonumber(args[3])
+  times = tonumber(args[3])
+  total = count * times
   prefix = args[4] or prefix
+  block = tonumber(args[5] or count)
   tail = " HTTP/1.1\r\nHost: " .. wrk.headers["Host"] .. "\r\n\r\n"
 end
 
 function request()
   -- Requests beyond the total, while the interrupt is on its way, repeat the last page.
-  local n = asked < total and asked % count or count - 1
+  local n = count - 1
+  if asked < total then
+    local begun = math.floor(asked / (block * times)) * block
+    -- The last block may be shorter.
+    n = begun + (asked - begun * times) % math.min(block, count - begun)
+  end
   asked = asked + 1
   return "GET " .. prefix .. (first + n) .. tail
 end

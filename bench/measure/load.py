@@ -95,9 +95,10 @@ class Purges:
         self._tool.wait()
 
 
-def sequence(url, first, count, times, limit_seconds, prefix="/k/", connections=64):
-    """Asks for `count` numbered pages in order, so often, over 64 connections."""
-    argv = _wrk(url, connections, limit_seconds, "sequence.lua", (first, count, times, prefix))
+def sequence(url, first, count, times, limit_seconds, prefix="/k/", connections=64, block=None):
+    """Asks for `count` numbered pages in order, so often; with a `block`, so many of them so often before the next."""
+    arguments = (first, count, times, prefix, block or count)
+    argv = _wrk(url, connections, limit_seconds, "sequence.lua", arguments)
     command = _pinned(argv)
     tool = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:

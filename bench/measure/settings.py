@@ -47,4 +47,4 @@ class Below:
 FULL = Fullness(1_000_000, 2048, 1_000_000, 512, 20_000)
 QUICK = Fullness(50_000, 160, 100_000, 32, 1_000)
 FULL_BELOW = Below(320, 16, 60, 100)
-QUICK_BELOW = Below(40, 2, 10, 20)
+QUICK_BELOW = Below(80, 4, 10, 20)

@@ -4,12 +4,16 @@ import os
 import time
 
 from ..load import sequence, wrk
+from ..sample import FEW
 
 # Pages of each size that are asked for: no more bytes than the cycle has.
 KIB = {"1k": 1, "10k": 10, "100k": 100, "10m": 10 * 1024}
 CONNECTIONS = {"1k": 64, "10k": 64, "100k": 64, "10m": 8}
 # A tier may refuse what it is given while it has much to write: so often it is offered again.
 MOST_PASSES = 8
+# What is asked for again soon is worth keeping: pages are asked for twice, in blocks of so many, which any memory holds.
+TIMES, BLOCK = 2, 8
+FILLERS = 4
 # A fill slower than this is given up.
 SLOWEST_MIB, SLOWEST_RESPONSES = 10, 2000
 
@@ -24,14 +28,15 @@ def prefix(size):
     return f"/d/{size}/"
 
 
-def fill(server, origin, start, count, kib=1, connections=64):
-    """Asks for every page until none of them is forwarded any more; what is forwarded still, in the end."""
-    limit = 30 + count * kib // 1024 // SLOWEST_MIB + count // SLOWEST_RESPONSES
+def fill(server, origin, start, count, kib=1):
+    """Asks for every page until hardly any is forwarded any more; how many are still, in the end."""
+    limit = 30 + TIMES * (count * kib // 1024 // SLOWEST_MIB + count // SLOWEST_RESPONSES)
     for _ in range(MOST_PASSES):
         asked = origin.requests()
-        sequence(server.url("/"), 1, count, 1, limit, start, connections)
+        sequence(server.url("/"), 1, count, TIMES, limit, start, FILLERS, BLOCK)
         forwarded = origin.requests() - asked
-        if not forwarded:
+        if forwarded <= count * FEW:
+            forwarded = 0
             break
         # What was taken is written in the background.
         time.sleep(0.5)
@@ -42,7 +47,7 @@ def fill(server, origin, start, count, kib=1, connections=64):
 def fill_size(settings, server, origin, size):
     """As `fill`, for one size; complaints where some are never kept."""
     count = pages(settings, size)
-    left = fill(server, origin, prefix(size), count, KIB[size], CONNECTIONS[size])
+    left = fill(server, origin, prefix(size), count, KIB[size])
     return [f"{left} of {count} pages of {size} are forwarded still"] if left else []
 
 

@@ -35,6 +35,7 @@ use std::{
     },
     time::Duration,
 };
+use store::purge::FileJournal;
 use tiers::Store;
 use worker::Workers;
 
@@ -73,6 +74,7 @@ pub struct Running {
     listeners: Listeners,
     workers: Workers,
     control: Control,
+    journal: Option<FileJournal>,
     log: Option<AccessLog>,
     admin: Option<SocketAddr>,
     /// What the running parts were built from and cannot change.
@@ -147,6 +149,7 @@ pub fn start_with(
     let Store {
         tiers,
         purger,
+        journal,
         peers,
     } = tiers::open(&config)?;
     let cache = proxy::Cache::new(tiers, purger, config.site);
@@ -173,6 +176,7 @@ pub fn start_with(
         listeners,
         workers,
         control,
+        journal,
         log,
         admin: admin_address,
         fixed,
@@ -243,6 +247,9 @@ impl Running {
         }
         self.listeners.clear();
         self.control.stop();
+        if let Some(journal) = &self.journal {
+            journal.flush();
+        }
         drop(self.log);
     }
 }

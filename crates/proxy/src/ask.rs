@@ -38,6 +38,8 @@ pub struct Ask {
     pub upgrade: Option<Upgrade>,
     /// Whether it brings content.
     pub has_content: bool,
+    /// Whether fields that `Connection` had taken away say that its peer makes it for somebody else.
+    pub for_another: bool,
     /// The target as the client wrote it.
     pub uri: Uri,
 }

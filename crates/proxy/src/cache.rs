@@ -61,8 +61,8 @@ pub struct Cache {
     pub(crate) flights: Arc<Flights>,
     /// Keys whose answers were lately not reusable.
     pub(crate) hit_for_miss: RecentKeys,
-    /// Keys of bodies too large for memory that were asked for: the disk takes them the second time.
-    pub(crate) large: RecentKeys,
+    /// Keys that were fetched lately: what is fetched again is worth writing to disk, although memory did not keep it.
+    pub(crate) fetched: RecentKeys,
     refetch: Sender<Vec<Busy>>,
     refetched: Mutex<Option<Receiver<Vec<Busy>>>>,
 }
@@ -70,8 +70,8 @@ pub struct Cache {
 /// Seconds for which a key counts as not reusable.
 const HIT_FOR_MISS: u64 = 10;
 
-/// Seconds within which a large body must be asked for again to be worth writing to disk.
-const LARGE: u64 = 3600;
+/// Seconds within which something must be fetched again to be worth writing to disk.
+const FETCHED: u64 = 3600;
 
 /// Batches for the refetch that may wait; more are left out: what is asked for is fetched anyway.
 const BATCHES: usize = 64;
@@ -84,6 +84,8 @@ impl Cache {
             disk,
             shared,
         } = tiers;
+        // Eight megabytes, where there is a disk to be spared.
+        let fetched = if disk.is_some() { 1 << 20 } else { 1 };
         let (refetch, refetched) = channel(BATCHES);
         Arc::new(Self {
             memory,
@@ -92,8 +94,8 @@ impl Cache {
             purger,
             site: Arc::new(ArcSwap::from_pointee(site)),
             flights: Arc::default(),
-            hit_for_miss: RecentKeys::lasting(HIT_FOR_MISS),
-            large: RecentKeys::lasting(LARGE),
+            hit_for_miss: RecentKeys::lasting(HIT_FOR_MISS, 1 << 16),
+            fetched: RecentKeys::lasting(FETCHED, fetched),
             refetch,
             refetched: Mutex::new(Some(refetched)),
         })

@@ -14,8 +14,8 @@ use rules::{
     time::Time,
     vary,
 };
-use std::time::Duration;
-use store::{Body, Stored, Variant};
+use std::{borrow::Cow, time::Duration};
+use store::{Body, Stored, Variant, purge::Standing};
 
 /// What would happen to a GET for a URL now.
 #[derive(Debug)]
@@ -53,7 +53,7 @@ pub struct StoredExplanation {
     pub source: freshness::Source,
     /// Bytes; `None` while the body is on its way and its length unknown.
     pub length: Option<u64>,
-    /// How much of the body is held: `whole`, `parts` or `filling`.
+    /// How much of the body is held, and where: `whole` in memory, `disk` (whole, beside a head in memory), `parts` or `filling`.
     pub form: &'static str,
     /// Whether it was invalidated by name.
     pub invalidated: bool,
@@ -117,36 +117,54 @@ fn stored(
     let request = directives::request(fields);
     let site = reuse_site(policy);
     let mut scratch = Vec::new();
-    let judge = |stored: &Stored, matches| StoredExplanation {
-        status: stored.status,
-        matches,
-        nominated: stored
-            .variant
-            .iter()
-            .flat_map(|variant| variant.nominated.iter().map(ToString::to_string))
-            .collect(),
-        differing: stored
-            .variant
-            .as_deref()
-            .map(|variant| differing(variant, fields))
-            .unwrap_or_default(),
-        verdict: reuse::judge(&stored.facts, &request, &site, now),
-        age: stored.facts.age(now),
-        lifetime: Duration::from_millis(stored.facts.lifetime_ms),
-        source: stored.facts.source,
-        length: stored.body.length(),
-        form: match stored.body {
-            Body::Whole(_) | Body::Chunks(_) => "whole",
-            Body::Disk(_) => "disk",
-            Body::Parts(_) => "parts",
-            Body::Filling(_) => "filling",
-        },
-        invalidated: cache.memory.log().standing(key.as_bytes(), stored)
-            == store::purge::Standing::Gone,
-    };
     let all = variants.as_slice().iter();
-    all.map(|stored| judge(stored, stored.matches(fields, &mut scratch)))
+    all.map(|stored| {
+        let matches = stored.matches(fields, &mut scratch);
+        let differing = stored.variant.as_deref();
+        let standing = cache.memory.log().standing(key.as_bytes(), stored);
+        let stored = standing_as(stored, standing);
+        StoredExplanation {
+            status: stored.status,
+            matches,
+            nominated: nominated(&stored),
+            differing: differing
+                .map(|variant| self::differing(variant, fields))
+                .unwrap_or_default(),
+            verdict: reuse::judge(&stored.facts, &request, &site, now),
+            age: stored.facts.age(now),
+            lifetime: Duration::from_millis(stored.facts.lifetime_ms),
+            source: stored.facts.source,
+            length: stored.body.length(),
+            form: form(&stored.body),
+            invalidated: standing == Standing::Gone,
+        }
+    })
+    .collect()
+}
+
+/// What purges have left of a stored response, as lookup takes it.
+fn standing_as(stored: &Stored, standing: Standing) -> Cow<'_, Stored> {
+    match standing {
+        Standing::Stale { since, checked } => Cow::Owned(stored.stale_since(since, checked)),
+        Standing::Unsure => Cow::Owned(stored.to_be_validated()),
+        Standing::Good | Standing::Gone => Cow::Borrowed(stored),
+    }
+}
+
+fn nominated(stored: &Stored) -> Vec<String> {
+    let variant = stored.variant.iter();
+    variant
+        .flat_map(|variant| variant.nominated.iter().map(ToString::to_string))
         .collect()
+}
+
+const fn form(body: &Body) -> &'static str {
+    match body {
+        Body::Whole(_) | Body::Chunks(_) => "whole",
+        Body::Disk(_) => "disk",
+        Body::Parts(_) => "parts",
+        Body::Filling(_) => "filling",
+    }
 }
 
 /// The nominated fields whose value in the request that was answered is another one: [`vary::variant_key`] writes one line

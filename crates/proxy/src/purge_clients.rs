@@ -191,7 +191,7 @@ pub enum Spoken {
     Content(api::Expected),
 }
 
-/// Reads a request's head. A GET costs a look at the client's address, and where that may purge at one field.
+/// Reads a request's head. A GET costs a look at one field.
 pub fn recognise(policy: &PurgePolicy, head: Head<'_>) -> Spoken {
     match *head.method {
         Method::GET => get(policy, head),
@@ -218,8 +218,8 @@ fn get(policy: &PurgePolicy, head: Head<'_>) -> Spoken {
         let host = head.authority().into_owned();
         return Spoken::Command(Ok(Command::plain(Wish::Url { host, target })));
     }
-    let wanted = || head.text("x-refresh").is_some_and(|value| value == "1");
-    if policy.admits(head.peer, head.fields) && wanted() {
+    let wanted = head.text("x-refresh").is_some_and(|value| value == "1");
+    if wanted && policy.admits(head.peer, head.fields) {
         return Spoken::Refresh;
     }
     Spoken::Nothing

@@ -1,5 +1,5 @@
 //! Keys of which something was lately learnt: hit-for-miss (their answers were not reusable, so that requests for them do not
-//! queue behind each other), and large bodies that were asked for once.
+//! queue behind each other), and what was fetched once and may be worth a place on disk.
 //!
 //! A fixed table without locks. A slot holds the upper bits of a key's hash and the second until which it counts. Keys
 //! that fall on one slot replace each other: forgetting only costs a collapse that was in vain.
@@ -10,8 +10,6 @@ use std::{
     sync::atomic::{AtomicU64, Ordering::Relaxed},
 };
 
-/// Slots; half a megabyte in all.
-const SLOTS: usize = 1 << 16;
 /// Bits of a slot that hold the second.
 const TIME_BITS: u32 = 32;
 
@@ -25,11 +23,11 @@ pub struct RecentKeys {
 }
 
 impl RecentKeys {
-    /// An empty table in which keys stay known for so many seconds.
-    pub fn lasting(seconds: u64) -> Self {
+    /// An empty table in which keys stay known for so many seconds. `slots` take eight bytes each.
+    pub fn lasting(seconds: u64, slots: usize) -> Self {
         Self {
             seconds,
-            slots: (0..SLOTS).map(|_| AtomicU64::new(0)).collect(),
+            slots: (0..slots.max(1)).map(|_| AtomicU64::new(0)).collect(),
             hasher: RandomState::new(),
         }
     }
@@ -63,7 +61,7 @@ impl RecentKeys {
     fn place(&self, key: &[u8]) -> (&AtomicU64, u64) {
         let hash = self.hasher.hash_one(key);
         (
-            &self.slots[hash as usize % SLOTS],
+            &self.slots[hash as usize % self.slots.len()],
             hash >> TIME_BITS << TIME_BITS,
         )
     }
@@ -77,7 +75,7 @@ mod tests {
 
     #[test]
     fn a_key_is_known_for_a_while_and_no_longer() {
-        let table = RecentKeys::lasting(SECONDS);
+        let table = RecentKeys::lasting(SECONDS, 1 << 16);
         let now = Time::from_secs(1_000_000);
         table.remember(b"k", now);
         assert!(table.knows(b"k", Time::from_secs(1_000_000 + SECONDS - 1)));
@@ -91,7 +89,7 @@ mod tests {
 
     #[test]
     fn keys_of_one_slot_replace_each_other_and_are_never_mixed_up() {
-        let table = RecentKeys::lasting(SECONDS);
+        let table = RecentKeys::lasting(SECONDS, 1 << 16);
         let now = Time::from_secs(1_000_000);
         let slot = |key: &[u8]| std::ptr::from_ref(table.place(key).0);
         let other = (0..1_u64 << 24)

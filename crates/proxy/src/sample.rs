@@ -114,6 +114,7 @@ pub(crate) fn ask(site: Site, peer: Option<SocketAddr>, fields: HeaderMap) -> As
         interim: InterimSink::deaf(),
         upgrade: None,
         has_content: false,
+        for_another: false,
         uri: Uri::from_static("/p"),
     }
 }

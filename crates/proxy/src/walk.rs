@@ -95,6 +95,7 @@ pub fn walk(
 }
 
 /// The rest of the walk, from what lookup came to.
+#[inline]
 fn go_on(worker: &Rc<Worker>, ask: Ask, content: RequestBody, found: Found) -> Answer {
     match found {
         Found::Hit(hit) => Answer::Now(deliver::stored(worker, &ask, hit)),

@@ -1,6 +1,11 @@
 //! The memory tier: cache key → variants, weighed in bytes, evicted by what is asked for often.
 
-use crate::{Budget, Stored, Variants, body::allocated, disk::Disk, purge::Log};
+use crate::{
+    Budget, Stored, Variants,
+    body::allocated,
+    disk::Disk,
+    purge::{Log, Marks},
+};
 use quick_cache::{DefaultHashBuilder, Lifecycle, OptionsBuilder, Weighter, sync::Cache};
 use std::{
     hash::{BuildHasher, RandomState},
@@ -192,16 +197,17 @@ impl Memory {
         merged
     }
 
-    /// Adds parts to what is held of the same representation, or stores them; the caller has checked that `combine`
-    /// holds for what it is given. Returns what is stored now.
+    /// Adds parts with `marks` to what is held of the same representation, or stores them; the caller has checked that
+    /// `combine` holds for what it is given. Returns what is stored now.
     pub fn combine(
         &self,
         key: &[u8],
         ticket: Ticket,
+        marks: Option<&Marks>,
         most: usize,
         combine: impl FnOnce(Option<&Variants>) -> Arc<Stored>,
     ) -> Result<Arc<Stored>, Refused> {
-        if self.log.refuses(key, None, ticket.began) {
+        if self.log.refuses(key, marks, ticket.began) {
             return Err(Refused);
         }
         let _guard = self.hold(key);

@@ -66,7 +66,7 @@ pub struct Judged {
     pub source: String,
     /// Bytes; `None` while the body is on its way and its length unknown.
     pub length: Option<u64>,
-    /// `whole`, `parts` or `filling`.
+    /// `whole` (in memory), `disk` (whole, its head in memory), `parts` or `filling`.
     pub form: String,
     /// Whether it was invalidated and must not be sent.
     pub invalidated: bool,

@@ -16,7 +16,10 @@ use std::{
     },
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
-use store::{Body, Fields, Memory, Purger, Stored, Sweeper, Variant};
+use store::{
+    Body, Fields, Memory, Purger, Stored, Sweeper, Variant,
+    purge::{Purge, What},
+};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
@@ -291,6 +294,26 @@ async fn what_is_stored_is_judged() {
             ("max-age", Some(10), "whole")
         );
     }
+}
+
+#[tokio::test]
+async fn what_was_purged_softly_is_stale() {
+    let admin = start().await;
+    let url = "url=http://a.test/";
+    let key = admin.explain(url).await.key;
+    admin.store(&key, 10, &[("cache-control", "max-age=60")], &[]);
+    let purge = Purge {
+        what: What::Everything,
+        soft: true,
+    };
+    // Before the sweep comes by.
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let now = Time::from_millis(u64::try_from(now.as_millis()).unwrap());
+    admin.state.cache.memory.log().apply(purge, now, None);
+    let answer = admin.explain(url).await;
+    assert_eq!((answer.from, answer.why.as_str()), (From::Origin, "stale"));
+    assert_eq!(answer.stored[0].verdict, "validate");
+    assert!(!answer.stored[0].invalidated, "it may be sent on an error");
 }
 
 #[tokio::test]

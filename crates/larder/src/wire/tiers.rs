@@ -35,6 +35,8 @@ const JOURNAL: &str = "purges.log";
 pub struct Store {
     pub tiers: Tiers,
     pub purger: Purger,
+    /// What remembers purges over a restart.
+    pub journal: Option<FileJournal>,
     /// Nodes that purges are sent on to.
     pub peers: Option<Arc<Peers>>,
 }
@@ -44,14 +46,11 @@ pub fn open(config: &Config) -> Result<Store, StartError> {
     let log = Arc::new(Log::default());
     let memory = Arc::new(Memory::new(config.memory, log.clone()));
     let journal = journal(config, &log);
-    let disk = match (&config.disk, &journal) {
-        (Some(config), Some(_)) => disk(config, log.clone()),
-        (Some(_), None) => {
-            tracing::error!("no disk tier: what is purged could not be remembered");
-            None
-        }
-        (None, _) => None,
-    };
+    // Without one, what is purged could come back from disk.
+    let disk = journal
+        .as_ref()
+        .and(config.disk.as_ref())
+        .and_then(|config| disk(config, log.clone()));
     let shared = config
         .shared
         .as_ref()
@@ -64,7 +63,7 @@ pub fn open(config: &Config) -> Result<Store, StartError> {
     let sweeper = Sweeper::start(memory.clone(), horizon(disk.clone()), remember)
         .map_err(StartError::Thread)?;
     let purger = Purger::new(memory.clone(), sweeper);
-    if let Some(journal) = journal {
+    if let Some(journal) = journal.clone() {
         purger.last_by(Arc::new(journal));
     }
     let peers =
@@ -87,6 +86,7 @@ pub fn open(config: &Config) -> Result<Store, StartError> {
     Ok(Store {
         tiers,
         purger,
+        journal,
         peers,
     })
 }
@@ -110,7 +110,11 @@ fn journal(config: &Config, log: &Log) -> Option<FileJournal> {
             Some(journal)
         }
         Err(error) => {
-            tracing::error!("purges will not survive a restart: {error}");
+            let lost = match config.disk {
+                Some(_) => "no disk tier, and purges will not survive a restart",
+                None => "purges will not survive a restart",
+            };
+            tracing::error!("{lost}: {error}");
             None
         }
     }

@@ -225,6 +225,29 @@ fn slow_and_fast_clients_read_the_same() {
 }
 
 #[test]
+fn a_body_that_goes_for_others_is_read_to_its_end() {
+    let site = Site::with(|request| {
+        Reply::ok()
+            .cache("max-age=600")
+            .body(content(request.path(), 4 * LARGE))
+    });
+    let larder = site.start();
+    site.keep(&larder, &["/page"]);
+    let larder = site.restart(larder);
+    let mut slow = larder.get("/page").begin();
+    let mut answer = slow.read_head();
+    assert!(answer.hit(), "{}", answer.said());
+    slow.read_body_exactly(&mut answer, 1000);
+    for number in 0..8 {
+        site.keep(&larder, &[&format!("/other/{number}")]);
+    }
+    wait_until("its file is removed", || !site.holds(&ending("/page")));
+    slow.read_content(&mut answer);
+    assert!(answer.complete);
+    same(&answer.body, &content("/page", 4 * LARGE), "what was there");
+}
+
+#[test]
 fn a_body_beyond_the_routes_limit_is_never_written() {
     let site = Site::new("[defaults]\nlargest_body = \"2MiB\"\n");
     site.origin.otherwise(|request| {

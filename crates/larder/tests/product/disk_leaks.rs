@@ -198,7 +198,7 @@ fn a_page_that_becomes_private_is_not_written_and_the_public_one_is_gone() {
     site.keep(&larder, &["/"]);
     site.wait_holds("public");
     larder.get("/").header("Cache-Control", "no-cache").send();
-    let larder = site.crash(larder);
+    let larder = site.restart(larder);
     assert!(!written(&site, "secret-of-ann"));
     let answer = larder.get("/").send();
     assert!(

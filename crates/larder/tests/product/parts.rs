@@ -59,6 +59,26 @@ fn parts_are_combined() {
 }
 
 #[test]
+fn combined_parts_are_purged_by_the_tags_of_either() {
+    for tag in ["first", "second"] {
+        let (origin, larder) = start();
+        origin.on("/", |request| {
+            let tag = if request.nth == 1 { "first" } else { "second" };
+            ranged(request, CONTENT, "\"a\"").header("Surrogate-Key", tag)
+        });
+        range(&larder, "bytes=0-9");
+        range(&larder, "bytes=10-14");
+        assert!(range(&larder, "bytes=5-12").hit());
+        let mut client = larder.client();
+        client.send(format!(
+            "PURGE / HTTP/1.1\r\nHost: c\r\nSurrogate-Key: {tag}\r\n\r\n"
+        ));
+        assert_eq!(client.read().status, 200);
+        assert!(!range(&larder, "bytes=0-3").hit(), "{tag}");
+    }
+}
+
+#[test]
 fn a_partial_response_is_completed_with_a_range_of_our_own() {
     let (origin, larder) = partial();
     range(&larder, "bytes=0-9");

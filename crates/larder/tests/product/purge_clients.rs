@@ -229,12 +229,17 @@ fn who_may_not_is_refused_and_the_origin_never_asked() {
 
 #[test]
 fn a_proxy_on_this_machine_asks_for_somebody_else() {
-    let (origin, larder) = tagged("");
+    let (origin, larder) = tagged("defaults.client_may_force = false");
     warm(&larder);
     for field in [
         "X-Forwarded-For: 192.0.2.9",
         "Forwarded: for=192.0.2.9",
         "Via: 1.1 edge",
+        "X-Real-IP: 192.0.2.9",
+        "X-Forwarded-Proto: https",
+        "Origin: http://evil.example",
+        "Sec-Fetch-Site: same-origin",
+        "X-Forwarded-For: 192.0.2.9\nConnection: X-Forwarded-For",
     ] {
         let answer = say(
             &larder,
@@ -243,6 +248,12 @@ fn a_proxy_on_this_machine_asks_for_somebody_else() {
         assert_eq!(answer.status, 405, "{field}");
     }
     assert_eq!(gone(&larder, SITE), NONE);
+    let asked = origin.requests("/a");
+    say(
+        &larder,
+        "GET /a HTTP/1.1\nHost: site.test\nCache-Control: no-cache\nX-Forwarded-For: 192.0.2.9\nConnection: X-Forwarded-For\n",
+    );
+    assert_eq!(origin.requests("/a"), asked, "nor does it force a fetch");
     assert_eq!(leaked(&origin), NONE);
 }
 
@@ -297,6 +308,21 @@ fn bad_purges_are_told_so_and_nothing_is_purged_in_half() {
             "PURGE / HTTP/1.1\nHost: c\nX-Magento-Tags-Pattern: \n",
             400,
             "empty",
+        ),
+        (
+            "BAN / HTTP/1.1\nHost: c\nCache-Tags: \n",
+            400,
+            "list of tags is empty",
+        ),
+        (
+            "BAN / HTTP/1.1\nHost: c\nX-Cache-Tags: \n",
+            400,
+            "list of tags is empty",
+        ),
+        (
+            "PURGE /a HTTP/1.1\nHost: site.test\nxkey: \n",
+            400,
+            "list of tags is empty",
         ),
         ("PURGE / HTTP/1.1\nHost: c\nX-Pool: a\n", 400, "X-Pool"),
         ("PURGEKEYS / HTTP/1.1\nHost: c\n", 400, "xkey-purge"),

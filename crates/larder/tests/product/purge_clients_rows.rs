@@ -36,6 +36,20 @@ const fn row(
 
 pub(crate) const ROWS: &[Row] = &[
     row(
+        "django-cachepurge, Shopware: one URL of the cache itself",
+        "PURGE /img/x.png HTTP/1.1\nHost: 127.0.0.1:8080\n",
+        [&["/img/x.png"], &["/img/x.png"]],
+        "exact; count=2",
+        "",
+    ),
+    row(
+        "curl: the start page of the cache itself",
+        "PURGE / HTTP/1.1\nHost: 127.0.0.1:8080\n",
+        [&["/"], &["/"]],
+        "exact; count=2",
+        "",
+    ),
+    row(
         "Proxy Cache Purge, WP Rocket: one URL",
         "PURGE /a HTTP/1.1\nhost: site.test\nX-Purge-Method: default\nConnection: close\n",
         [&["/a"], NONE],

@@ -42,24 +42,37 @@ impl Default for PurgePolicy {
     }
 }
 
-/// Fields with which a proxy tells that it asks for somebody else.
-static FORWARDED: [HeaderName; 3] = [
+/// Fields that only a request carries which is not its peer's own: those with which proxies tell for whom they ask, and those
+/// with which browsers tell whose page asks. No purge client sends any of them.
+static NOT_THE_PEERS_OWN: [HeaderName; 10] = [
     HeaderName::from_static("x-forwarded-for"),
     header::FORWARDED,
     header::VIA,
+    HeaderName::from_static("x-real-ip"),
+    HeaderName::from_static("x-forwarded-proto"),
+    HeaderName::from_static("x-forwarded-host"),
+    HeaderName::from_static("true-client-ip"),
+    HeaderName::from_static("cf-connecting-ip"),
+    header::ORIGIN,
+    HeaderName::from_static("sec-fetch-site"),
 ];
 
 impl PurgePolicy {
-    /// Whether this peer's request may purge. A request that came through a proxy is not its peer's own: then the networks,
-    /// among them this machine where a TLS proxy may run, do not count, and nothing but the secret does. A peer on a Unix
-    /// socket (`None`) is in no network.
+    /// Whether this peer's request may purge. A request that came through a proxy, or that a page has its reader's browser send,
+    /// is not its peer's own: then the networks, among them this machine where a TLS proxy or a browser may run, do not count,
+    /// and nothing but the secret does. A peer on a Unix socket (`None`) is in no network.
     pub fn admits(&self, peer: Option<IpAddr>, fields: &HeaderMap) -> bool {
         let near = peer.is_some_and(|peer| {
             let peer = peer.to_canonical();
             self.allow.iter().any(|net| net.contains(&peer))
         });
-        (near && !FORWARDED.iter().any(|name| fields.contains_key(name)))
-            || self.knows_secret(fields)
+        (near && !Self::is_for_another(fields)) || self.knows_secret(fields)
+    }
+
+    /// Whether a request with these fields is made for somebody else than its peer.
+    pub(crate) fn is_for_another(fields: &HeaderMap) -> bool {
+        let mut names = NOT_THE_PEERS_OWN.iter();
+        names.any(|name| fields.contains_key(name))
     }
 
     fn knows_secret(&self, fields: &HeaderMap) -> bool {
@@ -127,6 +140,35 @@ mod tests {
             ),
             (Some("127.0.0.1"), &[("forwarded", "for=192.0.2.1")], false),
             (Some("127.0.0.1"), &[("via", "1.1 edge")], false),
+            (Some("127.0.0.1"), &[("x-real-ip", "192.0.2.1")], false),
+            (Some("127.0.0.1"), &[("x-forwarded-proto", "https")], false),
+            (
+                Some("127.0.0.1"),
+                &[("x-forwarded-host", "a.example")],
+                false,
+            ),
+            (Some("127.0.0.1"), &[("true-client-ip", "192.0.2.1")], false),
+            (
+                Some("127.0.0.1"),
+                &[("cf-connecting-ip", "192.0.2.1")],
+                false,
+            ),
+            // So does a page in a browser on this machine.
+            (
+                Some("127.0.0.1"),
+                &[("origin", "http://evil.example")],
+                false,
+            ),
+            (
+                Some("127.0.0.1"),
+                &[("sec-fetch-site", "cross-site")],
+                false,
+            ),
+            (
+                Some("127.0.0.1"),
+                &[("origin", "null"), ("x-purge-key", "s3cret")],
+                true,
+            ),
             // Whatever it says there is no reason to believe it.
             (
                 Some("192.0.2.1"),

@@ -14,11 +14,17 @@ use store::purge::{On, Pattern, Purge, What};
 /// # Errors
 /// Something in it is not what it should be.
 pub fn resolve(site: &Site, command: &Command) -> Result<Vec<Purge>, Malformed> {
-    let mut found = Vec::new();
+    let mut found: Vec<What> = Vec::new();
     let mut urls = Vec::new();
     for wish in &command.wishes {
         match wish {
-            Wish::Url { host, target } => urls.extend(addresses(site, host, target)?),
+            Wish::Url { host, target } => {
+                let own = addresses(site, host, target)?;
+                if names_no_site(host) {
+                    found.extend(on_every_host(&own)?);
+                }
+                urls.extend(own);
+            }
             wish => found.extend(purges(site, wish)?),
         }
     }
@@ -35,7 +41,15 @@ fn purges(site: &Site, wish: &Wish) -> Result<Vec<What>, Malformed> {
     Ok(match wish {
         Wish::Url { host, target } => vec![What::Url(addresses(site, host, target)?)],
         Wish::Tags(tags) => vec![What::Tags(tags.clone())],
-        Wish::Matching(matching) => vec![What::Pattern(Box::new(pattern(site, matching)?))],
+        Wish::Matching(matching) => {
+            let pattern = pattern(site, matching)?;
+            let is_empty = pattern.expressions().next().is_none();
+            vec![if is_empty {
+                What::Everything
+            } else {
+                What::Pattern(Box::new(pattern))
+            }]
+        }
         Wish::Everything => vec![What::Everything],
         Wish::Host(host) if names_no_site(host) => vec![What::Everything],
         Wish::Host(host) => keyed_hosts(site, host)?
@@ -78,6 +92,29 @@ fn addresses(site: &Site, host: &str, target: &str) -> Result<Vec<String>, Malfo
         }
     }
     Ok(found)
+}
+
+/// What was asked of the cache by its own address, on every host: what begins so, since no site is named that could be purged
+/// exactly; the start page alone, with which everything begins.
+fn on_every_host(addresses: &[String]) -> Result<Vec<What>, Malformed> {
+    let mut paths: Vec<_> = addresses.iter().filter_map(|url| target_of(url)).collect();
+    paths.sort_unstable();
+    paths.dedup();
+    let all = paths.into_iter().map(|path| {
+        Ok(if path == "/" {
+            What::Pattern(Box::new(Pattern::default().with(On::Target, "^/$")?))
+        } else {
+            let path = path.to_owned();
+            What::Prefix { host: None, path }
+        })
+    });
+    all.collect()
+}
+
+/// Path and query of an address as it is keyed (`//host/path?query`).
+fn target_of(address: &str) -> Option<&str> {
+    let rest = address.strip_prefix("//")?;
+    rest.get(rest.find('/')?..)
 }
 
 /// A host as it is keyed, without the port of either scheme; nothing where a route does not keep hosts apart.
@@ -217,6 +254,41 @@ mod tests {
             Ok(hosts.to_vec()),
             "and where hosts are kept together"
         );
+    }
+
+    #[test]
+    fn a_url_of_the_cache_itself_means_what_begins_so_on_every_host() {
+        for (target, on_every_host) in [
+            (
+                "/%61?b",
+                What::Prefix {
+                    host: None,
+                    path: "/a?b".to_owned(),
+                },
+            ),
+            (
+                "/",
+                What::Pattern(Box::new(
+                    Pattern::default()
+                        .with(On::Target, "^/$")
+                        .expect("an expression"),
+                )),
+            ),
+        ] {
+            let found = resolved(vec![url("127.0.0.1:8080", target)]).expect("purges");
+            assert_eq!(found.len(), 2, "{found:?}");
+            assert_eq!(found[0], on_every_host);
+            assert!(matches!(found[1], What::Url(_)), "{found:?}");
+        }
+    }
+
+    #[test]
+    fn an_expression_on_hosts_that_are_kept_together_is_everything() {
+        let wish = Wish::Matching(Box::new(Matching {
+            host: Some("^(a|b)".to_owned()),
+            ..Matching::default()
+        }));
+        assert_eq!(resolved(vec![wish]), Ok(vec![What::Everything]));
     }
 
     #[test]

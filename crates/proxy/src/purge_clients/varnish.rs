@@ -18,6 +18,9 @@ const TAG_EXPRESSIONS: [&str; 3] = [
 /// Fields with an expression on something else, of `FOSHttpCache`.
 const EXPRESSIONS: [&str; 3] = ["x-host", "x-url", "x-content-type"];
 
+/// Fields with a list of tags, beside those that responses carry.
+const TAG_LISTS: [&str; 2] = ["xkey-purge", "xkey-softpurge"];
+
 /// Reads a request whose method is for caches.
 pub fn command(policy: &PurgePolicy, head: Head<'_>) -> Result<Command, Malformed> {
     let method = head.method.as_str();
@@ -52,6 +55,13 @@ pub fn command(policy: &PurgePolicy, head: Head<'_>) -> Result<Command, Malforme
     }
     if method == "PURGETAGS" || head.target() == "/tags" {
         return Err(Malformed::Nothing("send `X-Cache-Tags` with tags"));
+    }
+    if surrogate::FIELDS
+        .iter()
+        .any(|name| head.fields.contains_key(name))
+        || TAG_LISTS.iter().any(|name| head.has(name))
+    {
+        return Err(Malformed::Nothing("the list of tags is empty"));
     }
     if let Some(text) = head.text("x-pool") {
         if expression::is_everything(&text) {
@@ -103,7 +113,7 @@ fn on_tags(text: &str) -> Wish {
 /// The tags that a field lists, in any of the dialects.
 fn tags(head: Head<'_>) -> Vec<String> {
     let mut found = surrogate::tags(head.fields);
-    for name in ["xkey-purge", "xkey-softpurge"] {
+    for name in TAG_LISTS {
         let text = head.text(name).unwrap_or_default();
         found.extend(text.split_ascii_whitespace().map(str::to_owned));
     }

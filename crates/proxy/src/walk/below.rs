@@ -5,6 +5,7 @@
 use crate::{
     ask::Ask,
     cache::Worker,
+    outcome::Detail,
     walk::{
         lookup::{self, Found, Hit, Looked, Need},
         receive,
@@ -18,6 +19,9 @@ use store::{
     purge::{Address, Purge, What},
     shared::{self, Lease},
 };
+
+/// What can be used for less long, fresh and stale together, is not written to disk: it would be written again and again.
+const WORTH_WRITING_MS: u64 = 30_000;
 
 /// Waits for the disk, and looks up what it brought.
 pub async fn read(worker: &Worker, ask: &Ask, finding: Finding, now: Time) -> Found {
@@ -46,8 +50,10 @@ pub async fn shared(worker: &Rc<Worker>, ask: &Rc<Ask>, need: Need, lead: bool) 
     let Some(tier) = &worker.cache.shared else {
         return Shared::Need(need, None);
     };
-    if need.why == Forward::Request {
-        // The client asked for the origin's own word.
+    let is_unsure = matches!(need.detail, Some(Detail::Unsure));
+    let selected = need.selected.as_deref().filter(|_| !is_unsure);
+    if need.why == Forward::Request || selected.is_some_and(is_always_validated) {
+        // The origin's own word is wanted, by the client or by the origin.
         return Shared::Need(need, None);
     }
     let key = ask.key.as_bytes();
@@ -75,18 +81,59 @@ pub async fn shared(worker: &Rc<Worker>, ask: &Rc<Ask>, need: Need, lead: bool) 
     }
 }
 
-/// A response is complete: the shared tier gets it, and the disk where it has an older one of its key.
+/// Whether each use of it has to be confirmed by the origin, so that a lower tier saves nothing but the body.
+fn is_always_validated(stored: &Stored) -> bool {
+    let facts = &stored.facts;
+    facts.no_cache || (facts.lifetime_ms == 0 && facts.stale_while_revalidate.is_none())
+}
+
+/// A response is complete: the tiers below get it.
 pub fn keep(worker: &Worker, key: &[u8], stored: &Arc<Stored>, lease: Option<Lease>) {
     if let Some(shared) = &worker.cache.shared
         && !matches!(stored.body, Body::Parts(_))
     {
         shared.keep(key, stored, lease);
     }
+    keep_on_disk(worker, key, stored);
+}
+
+/// As [`keep`], of `new`, which the origin's 304 has made of `old`. Where each use brings one of these, what is below is left as
+/// it is: nobody uses it without asking the origin either.
+pub fn keep_freshened(
+    worker: &Worker,
+    key: &[u8],
+    old: &Stored,
+    new: &Arc<Stored>,
+    lease: Option<Lease>,
+) {
+    if !(is_always_validated(old) && is_always_validated(new)) {
+        keep(worker, key, new, lease);
+    } else if old.is_below() {
+        new.set_below();
+    } else {
+        keep_on_disk(worker, key, new);
+    }
+}
+
+/// Whether it can be used for long enough to be worth writing to disk.
+fn lasts(stored: &Stored) -> bool {
+    let facts = &stored.facts;
+    let windows = [facts.stale_while_revalidate, facts.stale_if_error];
+    let stale = windows.into_iter().flatten().max().unwrap_or_default();
+    facts.lifetime_ms + u64::from(stale) * 1000 >= WORTH_WRITING_MS
+}
+
+/// The disk gets it where it has an older one of its key, or where memory has lost it since it was last fetched.
+fn keep_on_disk(worker: &Worker, key: &[u8], stored: &Arc<Stored>) {
     let Some(disk) = &worker.cache.disk else {
         return;
     };
     let knows = disk.knows(key);
-    if (stored.body.is_on_disk() || knows) && disk.offer(key, stored) {
+    let now = receive::now();
+    let again = worker.cache.fetched.knows(key, now);
+    worker.cache.fetched.remember(key, now);
+    let wanted = stored.body.is_on_disk() || knows || again;
+    if wanted && lasts(stored) && disk.offer(key, stored) {
         stored.set_below();
     } else if knows && stored.variant.is_none() {
         // Better nothing than an older one.
@@ -97,12 +144,13 @@ pub fn keep(worker: &Worker, key: &[u8], stored: &Arc<Stored>, lease: Option<Lea
 /// Counts a use. What is asked for again is worth writing to disk. On the path of a hit.
 pub fn used(worker: &Worker, ask: &Ask, stored: &Arc<Stored>) {
     let uses = stored.used() + 1;
-    // Seldom again where it was not taken.
+    // At the first hit, which is the second request; seldom again where it was not taken.
     if !uses.is_power_of_two() {
         return;
     }
     if let Some(disk) = &worker.cache.disk
         && !stored.is_below()
+        && lasts(stored)
         && disk.offer(ask.key.as_bytes(), stored)
     {
         stored.set_below();

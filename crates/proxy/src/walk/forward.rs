@@ -156,9 +156,14 @@ fn not_fetched(ask: &Ask, landing: Landing) -> Fetched {
 
 /// Fetches for one request only; what is storable is stored all the same.
 async fn alone(worker: Rc<Worker>, ask: Rc<Ask>, need: Need) -> Response<ReplyBody> {
-    let need = match below::shared(&worker, &ask, need, false).await {
-        Shared::Hit(hit) => return deliver::stored(&worker, &ask, hit),
-        Shared::Need(need, _) => need,
+    let is_hopeless = worker.cache.hit_for_miss.knows(ask.key.as_bytes(), ask.now);
+    let need = if is_hopeless && !ask.directives.only_if_cached {
+        need
+    } else {
+        match below::shared(&worker, &ask, need, false).await {
+            Shared::Hit(hit) => return deliver::stored(&worker, &ask, hit),
+            Shared::Need(need, _) => need,
+        }
     };
     if ask.directives.only_if_cached {
         return deliver::failure(&worker, &ask, &Failure::OnlyIfCached);

@@ -128,7 +128,7 @@ impl Fetch<'_> {
             let _ = memory.insert(key, self.ticket, for_this.clone(), most);
         }
         self.remember_uncollapsible(&for_this);
-        below::keep(self.worker, key, &for_this, self.lease.take());
+        below::keep_freshened(self.worker, key, stored, &for_this, self.lease.take());
         (for_this, Ok(()))
     }
 

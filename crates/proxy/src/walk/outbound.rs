@@ -56,6 +56,10 @@ pub fn fields(ask: &Ask) -> Result<HeaderMap, Failure> {
     }
     forwarding(&mut fields, ask);
     fields::append_via(&mut fields, ask.version, &ask.site.name);
+    if !trusts_client(ask) {
+        // An application believes it, and writes what only that client's surrogate could read into what is stored for all.
+        fields.remove("surrogate-capability");
+    }
     fields.append(HeaderName::from_static("surrogate-capability"), CAPABILITY);
     let host = ask
         .policy()
@@ -136,7 +140,8 @@ pub fn sent_as(ask: &Ask, name: &HeaderName) -> Sent {
         "x-forwarded-host" if !is_passed(ask, name) => keyed(policy.key.host),
         "x-forwarded-proto" => keyed(policy.key.scheme),
         "x-forwarded-for" | "forwarded" => Sent::ByClient,
-        "expect" | "surrogate-capability" => Sent::Same,
+        "expect" => Sent::Same,
+        "surrogate-capability" if !trusts_client(ask) => Sent::Same,
         _ if POISONOUS.contains(name) && !is_passed(ask, name) => Sent::Same,
         "x-real-ip" if !trusts_client(ask) => Sent::Same,
         _ => Sent::AsAsked,

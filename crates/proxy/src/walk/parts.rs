@@ -19,7 +19,7 @@ use http_body::Body as _;
 use origin::ResponseBody;
 use rules::{partial, range, storable::NotStorable};
 use std::sync::Arc;
-use store::{Body, Parts, Refused, Stored, Ticket, fill::Writer};
+use store::{Body, Parts, Refused, Stored, Ticket, fill::Writer, purge::Standing};
 
 impl Fetch<'_> {
     /// A 206 for which nothing is stored to combine it with: it passes, and is stored as a part on the way.
@@ -119,7 +119,8 @@ impl Fetch<'_> {
         );
         // Together with what was there when the request came, whatever has become of that in the store meanwhile.
         let selected = self.need.selected.as_deref();
-        let answer = selected.and_then(|old| combined(old, &new)).unwrap_or(new);
+        let answer = selected.and_then(|old| combined(self.worker, self.ticket, old, &new));
+        let answer = answer.unwrap_or(new);
         let stored = Arc::new(answer.clone());
         let kept = keep_part(self.worker, self.ask, self.ticket, answer);
         let kept = kept.map_err(|Refused| Detail::Unkept(Unkept::Invalidated));
@@ -161,21 +162,22 @@ fn part_stored(
 
 /// Stores parts beside, or combined with, what is there of the same representation.
 fn keep_part(worker: &Worker, ask: &Ask, ticket: Ticket, new: Stored) -> Result<(), Refused> {
+    let (memory, key) = (&worker.cache.memory, ask.key.as_bytes());
     let mut scratch = Vec::new();
-    let kept = worker.cache.memory.combine(
-        ask.key.as_bytes(),
-        ticket,
-        ask.site.most_variants,
-        |variants| {
-            let old = variants.and_then(|variants| variants.select(&ask.fields, &mut scratch));
-            Arc::new(old.and_then(|old| combined(old, &new)).unwrap_or(new))
-        },
-    );
-    kept.map(|kept| below::keep(worker, ask.key.as_bytes(), &kept, None))
+    let (marks, most) = (new.marks.clone(), ask.site.most_variants);
+    let kept = memory.combine(key, ticket, marks.as_deref(), most, |variants| {
+        let old = variants.and_then(|variants| variants.select(&ask.fields, &mut scratch));
+        // What was purged and not swept yet would be new again.
+        let old = old.filter(|old| memory.log().standing(key, old) == Standing::Good);
+        let combined = old.and_then(|old| combined(worker, ticket, old, &new));
+        Arc::new(combined.unwrap_or(new))
+    });
+    kept.map(|kept| below::keep(worker, key, &kept, None))
 }
 
-/// `new` over the bytes of `old`, where both are parts of one representation; a complete one becomes an ordinary 200.
-fn combined(old: &Stored, new: &Stored) -> Option<Stored> {
+/// `new` over the bytes of `old`, where both are parts of one representation; a complete one becomes an ordinary 200. It is
+/// purged by what either was tagged with.
+fn combined(worker: &Worker, ticket: Ticket, old: &Stored, new: &Stored) -> Option<Stored> {
     if !partial::combinable(&old.fields.unpack(0), &new.fields.unpack(0)) {
         return None;
     }
@@ -191,7 +193,17 @@ fn combined(old: &Stored, new: &Stored) -> Option<Stored> {
     let body = parts
         .whole()
         .unwrap_or_else(|| Body::Parts(Arc::new(parts)));
-    Some(new.with_body(body))
+    let both = [old, new].into_iter();
+    let mut tags: Vec<_> = both
+        .filter_map(|stored| stored.marks.as_ref())
+        .flat_map(|marks| marks.texts())
+        .collect();
+    tags.sort_unstable();
+    tags.dedup();
+    let marks = worker.cache.memory.log().tags().marks(tags, ticket.began);
+    let mut all = new.with_body(body);
+    all.marks = marks;
+    Some(all)
 }
 
 /// Reads a whole body into memory, within the budget and `largest`.

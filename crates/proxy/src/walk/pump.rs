@@ -94,8 +94,8 @@ struct ToDisk {
 impl Overflow for ToDisk {
     fn begin(&self, length: Option<u64>) -> Option<Box<dyn Backing>> {
         let disk = self.cache.disk.as_ref()?;
-        let again = self.cache.large.knows(&self.key, self.now) || disk.knows(&self.key);
-        self.cache.large.remember(&self.key, self.now);
+        let again = self.cache.fetched.knows(&self.key, self.now) || disk.knows(&self.key);
+        self.cache.fetched.remember(&self.key, self.now);
         if !again {
             return None;
         }

@@ -63,7 +63,8 @@ pub fn look(
 
 /// Whether this client's request may have what is stored validated, whatever the site says of other clients.
 pub fn may_force(ask: &Ask) -> bool {
-    let peer = ask.connection.peer.map(|peer| peer.ip());
+    let peer = ask.connection.peer.filter(|_| !ask.for_another);
+    let peer = peer.map(|peer| peer.ip());
     ask.directives.no_cache && ask.site.purge.admits(peer, &ask.fields)
 }
 

@@ -5,7 +5,7 @@ use crate::{
     cache::{OwnSite, Worker},
     error::Failure,
     listen::{Connection, InterimSink, RequestBody},
-    policy::Site,
+    policy::{PurgePolicy, Site},
     routing::{self, Subject},
 };
 use http::{HeaderMap, HeaderValue, Method, Request, Uri, Version, header};
@@ -56,7 +56,9 @@ pub fn receive(
         join_cookies(&mut parts.headers);
     }
     let upgrade = upgrade(&mut parts);
-    if parts.headers.get(header::CONNECTION).is_some_and(nominates) {
+    let nominates = parts.headers.get(header::CONNECTION).is_some_and(nominates);
+    let for_another = nominates && PurgePolicy::is_for_another(&parts.headers);
+    if nominates {
         // What the origin does not get must not choose a variant either.
         fields::remove_hop_by_hop(&mut parts.headers);
     }
@@ -64,6 +66,7 @@ pub fn receive(
         upgrade,
         timed: worker.log.is_some(),
         has_content: !content.is_end_stream(),
+        for_another,
     };
     match read(&site, parts, connection, interim, &mut beside) {
         Ok(ask) if ask.policy().redirect_https && ask.scheme == "http" => Received::Redirect(ask),
@@ -77,6 +80,7 @@ struct Beside {
     upgrade: Option<Upgrade>,
     timed: bool,
     has_content: bool,
+    for_another: bool,
 }
 
 fn read(
@@ -131,6 +135,7 @@ fn read(
         interim,
         upgrade: beside.upgrade.take(),
         has_content: beside.has_content,
+        for_another: beside.for_another,
         uri: parts.uri,
     })
 }

@@ -86,7 +86,7 @@ fn a_fetch_that_began_before_an_invalidation_stores_nothing() {
         memory.insert(b"http://h/k", before, stored.clone(), 8),
         Err(Refused)
     );
-    let combined = memory.combine(b"http://h/k", before, 8, |_| {
+    let combined = memory.combine(b"http://h/k", before, None, 8, |_| {
         unreachable!("refused before it is asked")
     });
     assert_eq!(combined.map(|stored| stored.id()), Err(Refused));
@@ -102,7 +102,7 @@ fn what_is_combined_takes_the_place_of_what_was_held() {
     let memory = Memory::new(LIMIT, Arc::default());
     let first = put(&memory, b"k", any_request(10));
     let mut seen = None;
-    let combined = memory.combine(b"k", memory.begin(), 8, |held| {
+    let combined = memory.combine(b"k", memory.begin(), None, 8, |held| {
         seen = held.and_then(|held| held.as_slice().first().map(|stored| stored.id()));
         Arc::new(any_request(20))
     });

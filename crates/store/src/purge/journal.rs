@@ -117,6 +117,20 @@ impl FileJournal {
         });
         Ok((Self { handle }, remembered, opened))
     }
+
+    /// Waits until what was appended before is on disk, or cannot be written. For a graceful stop.
+    pub fn flush(&self) {
+        let Some(answered) = self.handle.shared.wait_for(u64::MAX) else {
+            return;
+        };
+        // On a thread of its own, as a runtime's own threads may not wait so.
+        let thread = thread::Builder::new().name("purge-log-flush".to_owned());
+        let waits = thread.spawn(move || answered.blocking_recv());
+        if let Ok(thread) = waits {
+            // On an error the log has told of it.
+            let _ = thread.join();
+        }
+    }
 }
 
 struct Begun {

@@ -51,6 +51,7 @@ fn one(number: usize, stored: &Judged, out: &mut impl Write) -> io::Result<()> {
     };
     let form = match stored.form.as_str() {
         "parts" => ", parts of it only",
+        "disk" => ", its body on disk",
         "filling" => ", still on its way in",
         _ => "",
     };

@@ -12,7 +12,9 @@ const SCHEMES: &[&str] = &[
     "rediss",
     "redis+unix",
     "redis-sentinel",
+    "rediss-sentinel",
     "redis-cluster",
+    "rediss-cluster",
     "memcached",
 ];
 

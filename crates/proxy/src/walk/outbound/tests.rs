@@ -84,6 +84,20 @@ fn forwarded_gets_an_element_for_this_hop() {
     check("forwarded", &rows);
 }
 
+/// Who says what it can read has applications write that into what is stored for all.
+#[test]
+fn only_a_trusted_peer_tells_what_surrogates_before_it_understand() {
+    let ours = CAPABILITY;
+    let ours = ours.to_str().expect("text");
+    for (peer, expected) in [(UNKNOWN, &[ours][..]), (TRUSTED, &["x=\"ESI/1.0\"", ours])] {
+        let lines = [("surrogate-capability", "x=\"ESI/1.0\"")];
+        assert_eq!(sent(&ask(peer, &lines), "surrogate-capability"), expected);
+    }
+    let name = HeaderName::from_static("surrogate-capability");
+    assert_eq!(sent_as(&ask(UNKNOWN, &[]), &name), Sent::Same);
+    assert_eq!(sent_as(&ask(TRUSTED, &[]), &name), Sent::AsAsked);
+}
+
 #[test]
 fn lines_of_a_trusted_peer_are_joined_in_their_order() {
     let lines = [

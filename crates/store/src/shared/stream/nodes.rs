@@ -107,12 +107,12 @@ pub async fn report(
     position: Position,
     clock: &mut Option<Clock>,
 ) -> Result<(), Error> {
-    let now = match clock.filter(|clock| clock.read.elapsed() < CLOCK_EVERY) {
-        Some(clock) => clock,
-        None => {
-            know(common, &all(common, line).await?);
-            *clock.insert(Clock::read(line, common.patience()).await?)
-        }
+    let recent = clock.filter(|clock| clock.read.elapsed() < CLOCK_EVERY);
+    let now = if let Some(recent) = recent {
+        recent
+    } else {
+        know(common, &all(common, line).await?);
+        *clock.insert(Clock::read(line, common.patience()).await?)
     };
     let said = Said {
         position,
