@@ -54,6 +54,9 @@ static KNOWN: [HeaderName; 40] = [
 /// The code before a name that is spelled out.
 const SPELLED: u8 = 0;
 
+/// More fields than a response can have come with: what holds more was not written by us, and no map can.
+const MOST: usize = 4096;
+
 /// The header fields of one stored response, packed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fields {
@@ -61,14 +64,15 @@ pub struct Fields {
 }
 
 impl Fields {
-    /// Packs a map. Fields whose name or value is beyond 64 KiB are left out: no listener lets them through.
+    /// Packs a map. Fields whose name or value is beyond 64 KiB, and those past the first 4096, are left out: no listener lets
+    /// them through.
     pub fn pack(map: &HeaderMap) -> Self {
         let mut bytes = BytesMut::with_capacity(
             map.iter()
                 .map(|(n, v)| n.as_str().len() + v.len() + 5)
                 .sum(),
         );
-        for (name, value) in map {
+        for (name, value) in map.iter().take(MOST) {
             let Ok(length) = u16::try_from(value.len()) else {
                 continue;
             };
@@ -94,7 +98,8 @@ impl Fields {
     /// the map is built: what is no field then is left out.
     pub(crate) fn from_packed(bytes: Bytes) -> Option<Self> {
         let fields = Self { bytes };
-        let end = fields.walk().last().map_or(0, |(_, _, end)| end);
+        let end = fields.walk().take(MOST).last();
+        let end = end.map_or(0, |(_, _, end)| end);
         let is_whole = end == fields.bytes.len();
         is_whole.then_some(fields)
     }
@@ -231,6 +236,7 @@ impl<'a> Iterator for Walk<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn a_map_comes_back_as_it_was() {
@@ -251,6 +257,28 @@ mod tests {
             Some(&b"caf\xe9"[..])
         );
         assert_eq!(packed.get(&header::ETAG), None);
+    }
+
+    #[test]
+    fn more_fields_than_a_map_can_hold_are_none() {
+        let packed = |count: usize| Bytes::from([1, 0, 0].repeat(count));
+        let most = Fields::from_packed(packed(MOST)).expect("as many as may be");
+        assert_eq!(most.unpack(0).len(), MOST);
+        for count in [MOST + 1, 1 << 15, 1 << 18] {
+            assert_eq!(Fields::from_packed(packed(count)), None, "{count}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_taken_can_be_unpacked(
+            field in prop_oneof![Just(vec![1, 0, 0]), Just(vec![0, 0, 1, b'a', 0, 0]), prop::collection::vec(any::<u8>(), 0..9)],
+            count in 0_usize..100_000,
+        ) {
+            if let Some(fields) = Fields::from_packed(Bytes::from(field.repeat(count))) {
+                let _ = fields.unpack(8);
+            }
+        }
     }
 
     #[test]

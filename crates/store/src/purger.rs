@@ -119,7 +119,7 @@ impl Purger {
         wait: Option<Duration>,
         busiest: usize,
     ) -> Result<Answer, PurgeError> {
-        self.admits(&purges)?;
+        self.memory.log().admits(&purges)?;
         let (done, position) = match self.shared.get() {
             Some(shared) => {
                 let (done, position) = shared.publish(purges.clone()).await?;
@@ -155,7 +155,7 @@ impl Purger {
         at: Time,
         busiest: usize,
     ) -> Result<Answer, PurgeError> {
-        self.admits(&purges)?;
+        self.memory.log().admits(&purges)?;
         let done = self.apply(&purges, at);
         let sequence = self.lasting(&done).await?;
         let Touched { count, busiest } = self.sweeper.touched(&purges, &done, busiest).await;
@@ -176,11 +176,6 @@ impl Purger {
                 self.memory.apply(purge, at, None);
             }
         }
-    }
-
-    fn admits(&self, purges: &[Purge]) -> Result<(), TooMany> {
-        let mut all = purges.iter();
-        all.try_for_each(|purge| self.memory.log().admits(purge))
     }
 
     /// Takes effect as a whole: what was admitted is not refused any more.

@@ -15,7 +15,7 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
-use tokio::sync::oneshot;
+use tokio::{sync::oneshot, time::timeout};
 
 /// How often the sweep looks whether there is anything to do: at first, and where sweeps find nothing any more.
 const EVERY: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
@@ -25,6 +25,9 @@ const RETIRE: Duration = Duration::from_secs(10);
 
 /// How long it rests after each batch, so that hits do not wait for it.
 const REST: Duration = Duration::from_millis(1);
+
+/// Whoever purges URLs is told what is known after so long: they already hold, and often come by the hundred.
+const COUNT_WITHIN: Duration = Duration::from_millis(100);
 
 /// What purges touched.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -114,7 +117,8 @@ impl Sweeper {
     }
 
     /// What `purges` touched, which came to `done`, and at most `busiest` that soft ones touched and that are busy. Looks at
-    /// everything where that cannot be known otherwise.
+    /// everything where that cannot be known otherwise; where only URLs were purged it does not wait long for that, and the
+    /// count may be of plain keys only, those without header, cookie or route.
     pub(crate) async fn touched(
         &self,
         purges: &[Purge],
@@ -139,15 +143,24 @@ impl Sweeper {
         if open.is_empty() {
             return touched;
         }
+        let is_brief = open
+            .iter()
+            .all(|(purge, wanted)| matches!(purge.what, What::Url(_)) && !wanted.busiest);
         let (answer, told) = oneshot::channel();
         let question = Question {
             purges: open,
             busiest,
             answer,
         };
-        if self.questions.send(question).is_ok()
-            && let Ok(scanned) = told.await
-        {
+        if self.questions.send(question).is_err() {
+            return touched;
+        }
+        let told = if is_brief {
+            timeout(COUNT_WITHIN, told).await.ok()
+        } else {
+            Some(told.await)
+        };
+        if let Some(Ok(scanned)) = told {
             touched.count += scanned.count;
             touched.busiest = scanned.busiest;
         }
@@ -259,5 +272,24 @@ impl Question {
                 uses: stored.uses(),
             });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn who_purges_urls_does_not_wait_long_for_the_count() {
+        let (questions, _never_answered) = channel();
+        let sweeper = Sweeper { questions };
+        let url = Purge::hard(What::Url(vec!["//a.example/".to_owned()]));
+        let purged = Purged {
+            sequence: 1,
+            touched: 2,
+            open: true,
+        };
+        let touched = sweeper.touched(&[url], &[purged], 0).await;
+        assert_eq!(touched.count, 2);
     }
 }

@@ -34,7 +34,7 @@ impl Memory {
     /// # Errors
     /// Too many regular expressions are still waiting for the sweep; nothing was purged.
     pub fn purge(&self, purge: Purge, at: Time) -> Result<Purged, TooMany> {
-        self.log.admits(&purge)?;
+        self.log.admits(std::slice::from_ref(&purge))?;
         Ok(self.apply(purge, at, None))
     }
 

@@ -153,12 +153,12 @@ impl Log {
         self.advance(self.head().max(head));
     }
 
-    /// Whether `purge` can be taken now.
+    /// Whether `purges` can be taken now, all of them.
     ///
     /// # Errors
     /// Too many regular expressions are still waiting for the sweep.
-    pub fn admits(&self, purge: &Purge) -> Result<(), TooMany> {
-        self.read().room_for(purge)
+    pub fn admits(&self, purges: &[Purge]) -> Result<(), TooMany> {
+        self.read().room_for(purges)
     }
 
     /// Purges: when this returns, no lookup that begins later finds what is covered. `position`: where it stands in the shared

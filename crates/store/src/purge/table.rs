@@ -2,7 +2,10 @@
 
 use super::{Address, Marks, On, Pattern, Purge, What};
 use rules::time::Time;
-use std::collections::{BTreeSet, HashMap};
+use std::{
+    cell::OnceCell,
+    collections::{BTreeSet, HashMap},
+};
 use xxhash_rust::xxh3::Xxh3;
 
 /// At most this many names are remembered; past it the log forgets the older half of them, and what has not been checked since
@@ -68,17 +71,39 @@ pub(super) struct Subject<'a> {
     pub content_type: &'a dyn Fn() -> String,
 }
 
-impl Subject<'_> {
-    fn text(&self, on: On) -> String {
+/// What expressions are held against, each text built once and when it is asked for.
+struct Texts<'a> {
+    subject: &'a Subject<'a>,
+    url: OnceCell<String>,
+    content_type: OnceCell<String>,
+    tags: OnceCell<String>,
+}
+
+impl<'a> Texts<'a> {
+    fn of(subject: &'a Subject<'a>) -> Self {
+        Self {
+            subject,
+            url: OnceCell::new(),
+            content_type: OnceCell::new(),
+            tags: OnceCell::new(),
+        }
+    }
+
+    fn get(&self, on: On) -> &str {
+        let Subject {
+            address,
+            marks,
+            content_type,
+        } = self.subject;
         match on {
-            On::Url => self.address.url(),
-            On::Host => self.address.host.to_owned(),
-            On::Target => self.address.target.to_owned(),
-            On::ContentType => (self.content_type)(),
-            On::Tags => {
-                let texts: Vec<_> = self.marks.into_iter().flat_map(Marks::texts).collect();
+            On::Url => self.url.get_or_init(|| address.url()),
+            On::Host => address.host,
+            On::Target => address.target,
+            On::ContentType => self.content_type.get_or_init(content_type),
+            On::Tags => self.tags.get_or_init(|| {
+                let texts: Vec<_> = marks.iter().flat_map(|marks| marks.texts()).collect();
                 texts.join(",")
-            }
+            }),
         }
     }
 }
@@ -131,17 +156,23 @@ impl Table {
         }
     }
 
-    /// Whether there is room for one more expression; expressions that are known need none.
-    pub fn room_for(&self, purge: &Purge) -> Result<(), TooMany> {
-        match &purge.what {
-            What::Pattern(pattern)
-                if self.patterns.len() >= MOST_PATTERNS
-                    && !self.patterns.iter().any(|(_, known)| known == &**pattern) =>
-            {
-                Err(TooMany)
+    /// Whether there is room for all expressions among `purges`; those that are known need none.
+    pub fn room_for(&self, purges: &[Purge]) -> Result<(), TooMany> {
+        let mut new: Vec<&Pattern> = Vec::new();
+        for purge in purges {
+            let What::Pattern(pattern) = &purge.what else {
+                continue;
+            };
+            let mut known = self.patterns.iter().map(|(_, known)| known);
+            if known.any(|known| known == &**pattern) || new.contains(&&**pattern) {
+                continue;
             }
-            _ => Ok(()),
+            new.push(pattern);
+            if self.patterns.len() + new.len() > MOST_PATTERNS {
+                return Err(TooMany);
+            }
         }
+        Ok(())
     }
 
     /// What the purges since `since` say of `subject`.
@@ -167,8 +198,9 @@ impl Table {
             look(name(Kind::Prefix, &[host, "\n", path]));
             look(name(Kind::Prefix, &[EVERY_HOST, "\n", path]));
         }
+        let texts = Texts::of(subject);
         for (mark, pattern) in &self.patterns {
-            if mark.last() > since && pattern.matches(|on| subject.text(on)) {
+            if mark.last() > since && pattern.matches(|on| texts.get(on)) {
                 verdict.add(mark, since);
             }
         }
@@ -233,7 +265,10 @@ pub(super) fn covers(purge: &Purge, subject: &Subject<'_>) -> bool {
             texts.any(|text| tags.iter().any(|tag| tag == text))
         }
         What::Host(host) => of_host(host),
-        What::Pattern(pattern) => pattern.matches(|on| subject.text(on)),
+        What::Pattern(pattern) => {
+            let texts = Texts::of(subject);
+            pattern.matches(|on| texts.get(on))
+        }
         What::Everything => true,
     }
 }

@@ -1,5 +1,6 @@
 //! Tags of stored responses: each text is kept once, and knows how many stored responses carry it.
 
+use crate::body::allocated;
 use std::{
     collections::HashMap,
     hash::{BuildHasher, RandomState},
@@ -21,10 +22,23 @@ struct Tag {
     purged: AtomicU64,
 }
 
+impl Tag {
+    /// Bytes of memory it takes, its place among all tags included.
+    fn weight(&self) -> u64 {
+        /// The counters of an `Arc`.
+        const COUNTERS: usize = 16;
+        /// A slot of a [`Shard`], half of which may be free.
+        const SLOT: u64 = 32;
+        allocated(size_of::<Self>() + COUNTERS) + allocated(self.text.len()) + SLOT
+    }
+}
+
 /// The tags of one stored response (surrogate keys, cache groups).
 #[derive(Debug)]
 pub struct Marks {
     tags: Box<[Arc<Tag>]>,
+    /// Bytes of memory that only these take: texts that nothing else carried when they were made.
+    own: u64,
     /// The sequence number at which the response's fetch began.
     began: u64,
 }
@@ -42,7 +56,7 @@ impl Marks {
 
     /// Bytes of memory they take, beside the texts that are shared.
     pub(crate) fn weight(&self) -> u64 {
-        48 + 8 * self.tags.len() as u64
+        56 + 8 * self.tags.len() as u64 + self.own
     }
 }
 
@@ -96,7 +110,9 @@ impl Tags {
                 tag
             })
             .collect();
-        (!tags.is_empty()).then(|| Arc::new(Marks { tags, began }))
+        let own = tags.iter().filter(|tag| Arc::strong_count(tag) == 1);
+        let own = own.map(|tag| tag.weight()).sum();
+        (!tags.is_empty()).then(|| Arc::new(Marks { tags, own, began }))
     }
 
     /// A purge of `text` takes effect at `sequence`: how many stored responses carry it. After a hard one they count no more.
@@ -154,6 +170,19 @@ impl Tags {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_is_weighed_with_what_brought_it() {
+        let tags = Tags::default();
+        let weight = |marks: &Option<Arc<Marks>>| marks.as_ref().map_or(0, |marks| marks.weight());
+        let long = "x".repeat(1000);
+        let first = tags.marks([&long], 0);
+        let second = tags.marks([&long], 0);
+        assert!(weight(&first) > 1000);
+        assert!(weight(&second) < 100);
+        drop((first, second));
+        assert!(weight(&tags.marks([&long], 0)) > 1000);
+    }
 
     #[test]
     fn what_carries_a_tag_is_counted_until_it_is_purged_or_goes() {

@@ -2,7 +2,8 @@
 //!
 //! - `<prefix>:purges` is the stream. Its ids are the [`Position`]s. Every node appends to it and reads it, its own entries
 //!   included, so that purges take effect in one order everywhere.
-//! - `<prefix>:nodes` is a hash: name of a node → how far it has applied the stream, and when it last said so.
+//! - `<prefix>:nodes` is a hash: name of a node → how far it has applied the stream, when it last said so, and for how long it
+//!   trusts what it keeps without hearing anything.
 //!
 //! Whether a node has missed anything is seen from the stream itself: each read begins *at* the last entry that was applied,
 //! which must still be there; then nothing before it matters and nothing after it can be missing ([`reader`]). Where it is
@@ -161,7 +162,7 @@ struct Common {
     /// When the stream was last known to have been read to its end.
     heard: Mutex<Instant>,
     /// The names of the other nodes, and when they were last looked up.
-    others: Mutex<HashMap<String, Instant>>,
+    others: Mutex<HashMap<String, nodes::Other>>,
 }
 
 /// Purges that were published together.

@@ -7,11 +7,12 @@ use super::{
 };
 use crate::shared::remote::{Error, Kind};
 use bytes::BytesMut;
-use std::io;
+use std::{io, time::Duration};
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
     net::{TcpStream, UnixStream},
     sync::{mpsc, oneshot},
+    time::timeout,
 };
 
 /// A handle to a connection. It closes when the last one is dropped.
@@ -22,6 +23,9 @@ const QUEUE: usize = 1024;
 
 /// Bytes of questions that are written at once, about.
 const AT_ONCE: usize = 64 << 10;
+
+/// A server that takes nothing for so long is given up: whoever asked has left long before.
+const STUCK: Duration = Duration::from_secs(2);
 
 /// A buffer larger than this is not kept.
 const LARGE_BUFFER: usize = 64 << 10;
@@ -94,7 +98,12 @@ async fn ask(
                 .then(|| questions.try_recv().ok())
                 .flatten();
         }
-        write.write_all(&buffer).await?;
+        let mut rest = buffer.as_slice();
+        while !rest.is_empty() {
+            if timeout(STUCK, write.write_buf(&mut rest)).await?? == 0 {
+                return Err(io::ErrorKind::WriteZero.into());
+            }
+        }
         buffer.clear();
         buffer.shrink_to(LARGE_BUFFER);
     }
@@ -157,5 +166,22 @@ fn whole(piece: Piece, values: &mut Vec<Value>) -> Option<Result<Answer, Error>>
             values.clear();
             Some(Err(error))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_takes_nothing_is_given_up() {
+        let (near, _far) = tokio::io::duplex(16);
+        let (read, write) = tokio::io::split(near);
+        let (line, questions) = mpsc::channel(1);
+        let (reply, answer) = oneshot::channel();
+        let command = vec![0; 17];
+        line.send(Question { command, reply }).await.expect("room");
+        run(read, write, questions).await;
+        assert!(answer.await.is_err(), "nobody will answer");
     }
 }

@@ -70,6 +70,8 @@ async fn replicas_answer_reads_and_the_primary_where_they_do_not() {
                     .ok()
             })
     };
+    // The test has asked the replica itself, as often as it took.
+    let before = gets(&replica).expect("asked");
     assert_eq!(
         remote
             .get("a", Read::Any)
@@ -78,11 +80,7 @@ async fn replicas_answer_reads_and_the_primary_where_they_do_not() {
             .as_deref(),
         Some(&b"1"[..])
     );
-    assert_eq!(
-        (gets(&primary), gets(&replica)),
-        (None, Some(2)),
-        "the test asked the replica once itself"
-    );
+    assert_eq!((gets(&primary), gets(&replica)), (None, Some(before + 1)));
     assert!(
         remote
             .get("a", Read::Latest)

@@ -3,11 +3,15 @@
 use super::{Common, line::Line, lock};
 use crate::{purge::Position, shared::remote::Error};
 use redis::cmd;
-use std::{collections::HashMap, time::Duration};
+use std::{collections::HashMap, fmt, time::Duration};
 use tokio::time::{Instant, sleep, timeout_at};
 
-/// A node that has said nothing for so long does not use what it keeps, or is gone: nobody waits for it.
+/// A node that has said nothing for so long, and for longer than it trusts what it keeps, is gone or does not use it: nobody
+/// waits for it.
 const HEARD_WITHIN: Duration = Duration::from_secs(10);
+
+/// Clocks are not quite the same, and what was said was on its way.
+const MARGIN: Duration = Duration::from_secs(1);
 
 /// A node that has said nothing for so long is struck off.
 const STRUCK_OFF_AFTER: Duration = Duration::from_hours(1);
@@ -51,15 +55,45 @@ struct Said {
     position: Position,
     /// When it said so, by the server's clock.
     at: u64,
+    /// How long it trusts what it keeps without hearing anything, in milliseconds.
+    trust: u64,
+}
+
+/// Another node that was there when this one last looked.
+#[derive(Clone, Copy, Debug)]
+pub struct Other {
+    /// When that was.
+    seen: Instant,
+    /// For how long it is waited for in silence.
+    within: Duration,
 }
 
 impl Said {
     fn parse(text: &str) -> Option<Self> {
-        let (position, at) = text.split_once(' ')?;
+        let (position, rest) = text.split_once(' ')?;
+        let (at, trust) = rest.split_once(' ')?;
         Some(Self {
             position: position.parse().ok()?,
             at: at.parse().ok()?,
+            trust: trust.parse().ok()?,
         })
+    }
+
+    /// For how long it is waited for in silence.
+    fn within(&self) -> Duration {
+        let trust = Duration::from_millis(self.trust).saturating_add(MARGIN);
+        trust.clamp(HEARD_WITHIN, STRUCK_OFF_AFTER)
+    }
+}
+
+impl fmt::Display for Said {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            position,
+            at,
+            trust,
+        } = self;
+        write!(f, "{position} {at} {trust}")
     }
 }
 
@@ -77,24 +111,37 @@ pub async fn report(
     let now = if let Some(recent) = recent {
         recent
     } else {
-        let mut keys = cmd("HKEYS");
-        keys.arg(&common.nodes);
-        let names: Vec<String> = line.ask(&keys, common.patience()).await?;
-        know(common, names.iter());
+        know(common, &all(common, line).await?);
         *clock.insert(Clock::read(line, common.patience()).await?)
+    };
+    let said = Said {
+        position,
+        at: now.now(),
+        trust: common.trust.as_millis() as u64,
     };
     let mut set = cmd("HSET");
     set.arg(&common.nodes)
         .arg(&common.node)
-        .arg(format!("{position} {}", now.now()));
+        .arg(said.to_string());
     line.ask(&set, common.patience()).await
 }
 
+/// What each node says of itself.
+async fn all(common: &Common, line: &mut Line) -> Result<HashMap<String, String>, Error> {
+    let mut get = cmd("HGETALL");
+    get.arg(&common.nodes);
+    line.ask(&get, common.patience()).await
+}
+
 /// Notes who else is there.
-fn know<'a>(common: &Common, names: impl Iterator<Item = &'a String>) {
-    let now = Instant::now();
-    let others = names.filter(|name| **name != common.node);
-    lock(&common.others).extend(others.map(|name| (name.clone(), now)));
+fn know(common: &Common, nodes: &HashMap<String, String>) {
+    let seen = Instant::now();
+    let others = nodes.iter().filter(|(name, _)| **name != common.node);
+    let others = others.map(|(name, said)| {
+        let within = Said::parse(said).map_or(HEARD_WITHIN, |said| said.within());
+        (name.clone(), Other { seen, within })
+    });
+    lock(&common.others).extend(others);
 }
 
 /// The stream is gone, and with it perhaps what nodes say of themselves: those that were known may go on as before for a while.
@@ -102,7 +149,7 @@ pub fn lost(common: &Common) {
     let now = Instant::now();
     lock(&common.others)
         .values_mut()
-        .for_each(|seen| *seen = now);
+        .for_each(|other| other.seen = now);
 }
 
 /// Waits until all nodes have applied everything up to `position`, `within` that time. The names of those that have not; where
@@ -129,10 +176,8 @@ pub async fn behind(common: &Common, position: Position, within: Duration) -> Ve
 async fn look(common: &Common, position: Position) -> Result<Vec<String>, Error> {
     let mut line = common.line().await?;
     let now = Clock::read(&mut line, common.patience()).await?.millis;
-    let mut get = cmd("HGETALL");
-    get.arg(&common.nodes);
-    let nodes: HashMap<String, String> = line.ask(&get, common.patience()).await?;
-    know(common, nodes.keys());
+    let nodes = all(common, &mut line).await?;
+    know(common, &nodes);
     let (mut behind, mut gone) = (missing(common, &nodes), Vec::new());
     for (name, said) in nodes {
         let said = Said::parse(&said);
@@ -143,7 +188,8 @@ async fn look(common: &Common, position: Position) -> Result<Vec<String>, Error>
             gone.push(name);
             continue;
         }
-        if silent <= HEARD_WITHIN && said.is_none_or(|said| said.position < position) {
+        let within = said.map_or(HEARD_WITHIN, |said| said.within());
+        if silent <= within && said.is_none_or(|said| said.position < position) {
             behind.push(name);
         }
     }
@@ -161,7 +207,7 @@ async fn look(common: &Common, position: Position) -> Result<Vec<String>, Error>
 /// not have seen.
 fn missing(common: &Common, nodes: &HashMap<String, String>) -> Vec<String> {
     let mut others = lock(&common.others);
-    others.retain(|name, seen| nodes.contains_key(name) || seen.elapsed() <= HEARD_WITHIN);
+    others.retain(|name, other| nodes.contains_key(name) || other.seen.elapsed() <= other.within);
     others
         .keys()
         .filter(|name| !nodes.contains_key(*name))
@@ -186,10 +232,32 @@ mod tests {
         let said = Said {
             position: Position(5, 1),
             at: 77,
+            trust: 8,
         };
-        assert_eq!(Said::parse("5-1 77"), Some(said));
-        for bad in ["", "5-1", "5-1 ", "x 77", "5-1 77 8"] {
+        assert_eq!(said.to_string(), "5-1 77 8");
+        assert_eq!(Said::parse("5-1 77 8"), Some(said));
+        for bad in [
+            "",
+            "5-1",
+            "5-1 ",
+            "5-1 77",
+            "x 77 8",
+            "5-1 77 ",
+            "5-1 77 8 9",
+        ] {
             assert_eq!(Said::parse(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn who_trusts_for_longer_is_waited_for_longer() {
+        for (trust, within) in [(0, 10_000), (10_000, 11_000), (60_000, 61_000)] {
+            let said = Said {
+                position: Position(5, 1),
+                at: 77,
+                trust,
+            };
+            assert_eq!(said.within(), Duration::from_millis(within));
         }
     }
 }

@@ -140,6 +140,10 @@ impl Reader {
                 .map_err(unreachable)?;
             return Ok(Step::More);
         };
+        // Own entries that were read before are read, and counted, again.
+        for pending in lock(&self.common.pending).values_mut() {
+            pending.done.clear();
+        }
         let log = self.common.memory.log();
         log.forget();
         log.begin_at(first.position);
