@@ -111,6 +111,7 @@ mod tests {
     }
 
     #[test]
+    #[allow(clippy::too_many_lines, reason = "a table is as long as it has rows")]
     fn near_peers_and_those_who_know_the_secret_may() {
         let mut policy = PurgePolicy {
             secret: Some((

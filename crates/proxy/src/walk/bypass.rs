@@ -122,12 +122,14 @@ async fn pass(
     if let Bypassed::Site(reason) = why {
         outcome.detail = Some(Detail::Bypass(reason));
     }
+    let groups = invalidate::groups_on_disk(worker, ask, response.status(), response.headers());
+    let groups = groups.await;
     Ok(land(
         worker,
         ask,
         response,
         upgrade,
-        (ticket, times),
+        ((ticket, times), groups),
         (why, outcome),
     ))
 }
@@ -138,7 +140,7 @@ fn land(
     ask: &Rc<Ask>,
     response: Response<ResponseBody>,
     upgrade: Option<Upgrade>,
-    when: (Ticket, Times),
+    (when, groups): ((Ticket, Times), Vec<String>),
     (why, mut outcome): (Bypassed, Outcome),
 ) -> Response<ReplyBody> {
     let status = response.status();
@@ -147,7 +149,7 @@ fn land(
         return switch(worker, ask, response, upgrade, &outcome);
     }
     let undisturbed = worker.cache.memory.holds(ask.key.as_bytes(), when.0);
-    invalidate::invalidate(worker, ask, status, response.headers());
+    invalidate::invalidate(worker, ask, status, response.headers(), groups);
     let (head, body) = response.into_parts();
     // What the site passes the store by for may be one user's, and says nothing of what is stored.
     if ask.method == Method::HEAD && !matches!(why, Bypassed::Site(_)) {

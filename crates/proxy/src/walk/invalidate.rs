@@ -12,33 +12,76 @@ use crate::{
 };
 use http::{HeaderMap, StatusCode};
 use rules::{invalidate, surrogate};
-use store::purge::{Address, Purge, What};
+use store::{
+    Stored, disk,
+    purge::{Address, Purge, What},
+};
 
-/// Invalidates what this exchange says: the target, `Location` and `Content-Location` of the same origin, cache groups.
-pub fn invalidate(worker: &Worker, ask: &Ask, status: StatusCode, response: &HeaderMap) {
+/// Invalidates what this exchange says: the target, `Location` and `Content-Location` of the same origin, cache groups;
+/// and `on_disk`, the groups of what lies there ([`groups_on_disk`]).
+pub fn invalidate(
+    worker: &Worker,
+    ask: &Ask,
+    status: StatusCode,
+    response: &HeaderMap,
+    on_disk: Vec<String>,
+) {
     if !invalidate::invalidates(&ask.method, status) {
         return;
     }
-    let target = ask.uri();
-    forget(worker, ask, &target);
-    for other in invalidate::others(response, &target) {
-        forget(worker, ask, &other);
+    for uri in targets(ask, response) {
+        forget(worker, ask, &uri);
     }
-    let groups = surrogate::invalidated_groups(response).into_iter();
-    purge_groups(
-        worker,
-        groups
-            .map(|group| group_mark(ask.scheme, ask.host(), &group))
-            .collect(),
-    );
+    let named = surrogate::invalidated_groups(response).into_iter();
+    let named = named.map(|group| group_mark(ask.scheme, ask.host(), &group));
+    let mut groups: Vec<_> = named.chain(on_disk).collect();
+    groups.sort_unstable();
+    groups.dedup();
+    purge_groups(worker, groups);
     bump(&worker.counters.invalidations);
+}
+
+/// The cache groups of what is on disk under the URIs that this exchange makes invalid. To be asked before they are: what is
+/// invalid is not found any more.
+pub async fn groups_on_disk(
+    worker: &Worker,
+    ask: &Ask,
+    status: StatusCode,
+    response: &HeaderMap,
+) -> Vec<String> {
+    let mut groups = Vec::new();
+    let Some(disk) = &worker.cache.disk else {
+        return groups;
+    };
+    if !invalidate::invalidates(&ask.method, status) {
+        return groups;
+    }
+    for uri in targets(ask, response) {
+        for key in purging::keys(&ask.site, &uri) {
+            let found = match disk.find(key.as_bytes()) {
+                disk::Found::Nothing => continue,
+                disk::Found::Here(found) => found,
+                disk::Found::Wait(finding) => finding.await,
+            };
+            groups.extend(found.iter().flat_map(|stored| groups_of(stored)));
+        }
+    }
+    groups
+}
+
+/// The URIs that an exchange makes invalid.
+fn targets(ask: &Ask, response: &HeaderMap) -> Vec<String> {
+    let target = ask.uri();
+    let mut all = invalidate::others(response, &target);
+    all.insert(0, target);
+    all
 }
 
 /// Forgets every stored response of `uri`, whatever its key holds besides, and what is grouped with it.
 fn forget(worker: &Worker, ask: &Ask, uri: &str) {
     let keys = purging::keys(&ask.site, uri);
     for key in &keys {
-        purge_groups(worker, groups_of(worker, key.as_bytes()));
+        purge_groups(worker, groups_in_memory(worker, key.as_bytes()));
         worker.cache.flights.forget(key.as_bytes());
     }
     let mut urls: Vec<_> = keys
@@ -59,18 +102,17 @@ fn purge_groups(worker: &Worker, groups: Vec<String>) {
     }
 }
 
-/// What is stored under `key` takes its cache groups with it (RFC 9875 section 2.2.1).
-fn groups_of(worker: &Worker, key: &[u8]) -> Vec<String> {
-    let Some(variants) = worker.cache.memory.peek(key) else {
-        return Vec::new();
-    };
-    let marks = variants
-        .as_slice()
-        .iter()
-        .filter_map(|stored| stored.marks.as_ref());
+/// What is in memory under `key` takes its cache groups with it (RFC 9875 section 2.2.1).
+fn groups_in_memory(worker: &Worker, key: &[u8]) -> Vec<String> {
+    let variants = worker.cache.memory.peek(key);
+    let all = variants.iter().flat_map(store::Variants::as_slice);
+    all.flat_map(|stored| groups_of(stored)).collect()
+}
+
+fn groups_of(stored: &Stored) -> impl Iterator<Item = String> {
+    let marks = stored.marks.iter();
     marks
         .flat_map(|marks| marks.texts())
         .filter(|name| is_group_mark(name))
         .map(str::to_owned)
-        .collect()
 }
