@@ -3,7 +3,7 @@
 -- With a BLOCK so many pages are asked for TIMES times before the next ones are. PREFIX is /k/ unless given.
 -- wrk … URL -- FIRST COUNT TIMES [PREFIX [BLOCK]]
 local first, count, times, block, asked, answered, prefix, tail = 1, 1, 1, 1, 0, 0, "/k/", ""
-local total = 1
+local total, tried = 1, false
 
 function init(args)
   first, count = tonumber(args[1]), tonumber(args[2])
@@ -17,6 +17,11 @@ end
 function request()
   -- Requests beyond the total, while the interrupt is on its way, repeat the last page.
   local n = count - 1
+  -- The first request only shows wrk how many it gets at a time: it is not sent.
+  if not tried then
+    tried = true
+    return "GET " .. prefix .. first .. tail
+  end
   if asked < total then
     local begun = math.floor(asked / (block * times)) * block
     -- The last block may be shorter.
