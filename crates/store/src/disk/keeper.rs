@@ -139,11 +139,10 @@ impl Keeper {
     }
 
     fn store(&mut self, offer: Offer) {
-        if let Body::Disk(bytes) = &offer.stored.body
-            && let Some(large) = bytes.whole_file()
-            && !large.is_whole()
-            && !large.is_failed()
-        {
+        // Parts, too, may lie in a file that is still being written.
+        let pieces = pieces(&offer.stored.body).unwrap_or_default();
+        let is_coming = |piece: &Piece| matches!(piece, Piece::Disk(bytes) if bytes.is_coming());
+        if pieces.iter().any(is_coming) {
             self.shared.device.queue.postpone(offer);
             return;
         }

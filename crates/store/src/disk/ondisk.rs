@@ -66,6 +66,14 @@ impl OnDisk {
         }
     }
 
+    /// Whether they lie in a file that is still being written.
+    pub(super) fn is_coming(&self) -> bool {
+        match &self.source {
+            Source::Large(large) => !large.is_whole() && !large.is_failed(),
+            Source::Inline(_) => false,
+        }
+    }
+
     /// Length in bytes.
     pub fn len(&self) -> u64 {
         self.length
