@@ -11,7 +11,7 @@ use std::{
     path::Path,
     thread,
 };
-use testkit::{Address, Larder, Reply, wait_until};
+use testkit::{Address, Ask, Client, Larder, Reply, Response, wait_until};
 
 /// Paths with the sizes of their bodies; some of each.
 const PAGES: [(&str, usize); 8] = [
@@ -49,11 +49,21 @@ fn stopped() -> Site {
 fn fill(larder: &Larder) {
     for (path, _) in PAGES {
         for round in 0..4 {
-            let answer = larder.get(path).send();
-            let is_whole = answer.complete && answer.body == content(path, size(path));
-            assert!(is_whole || round == 0, "{path}: {}", answer.said());
+            let answer = answer(larder.get(path));
+            let is_whole = answer
+                .as_ref()
+                .is_some_and(|answer| answer.complete && answer.body == content(path, size(path)));
+            assert!(is_whole || round == 0, "{path}: {answer:.300?}");
         }
     }
+}
+
+/// The answer; `None` where the connection was closed instead.
+fn answer(ask: Ask<Client>) -> Option<Response> {
+    let mut client = ask.begin();
+    let mut answer = client.try_read_head()?;
+    client.read_content(&mut answer);
+    Some(answer)
 }
 
 /// Every page is what the origin has, whole and in part. Tells how many came from the store.
@@ -69,7 +79,8 @@ fn judge(larder: &Larder, what: &str) -> usize {
                 Some(range) => ask.header("Range", range),
                 None => ask,
             };
-            let answer = ask.send();
+            // Where the first chunk is damaged, nothing comes at all.
+            let Some(answer) = answer(ask) else { continue };
             let said = answer.said();
             assert_eq!(answer.header("x-page"), Some(path), "{what}: {said}");
             assert_eq!(
@@ -143,7 +154,7 @@ fn damage(path: &Path, number: &mut u32) -> String {
 fn damaged_files_never_yield_a_wrong_byte() {
     let site = stopped();
     let mut number = 7;
-    for round in 0..25 {
+    for round in 0..8 {
         let mut done = Vec::new();
         for file in site.files() {
             if round % 3 != 0 || done.is_empty() {
