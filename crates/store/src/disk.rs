@@ -38,7 +38,7 @@ use index::{Index, Spot};
 use keeper::Keeper;
 use large::Large;
 use pool::Pool;
-use queue::{Offer, Queue, Task};
+use queue::{Queue, Task};
 use segment::Segment;
 use std::{
     collections::BTreeMap,
@@ -245,7 +245,10 @@ impl Disk {
     /// Whether anything is kept under `key`, as far as the index knows: a hash may collide, and what is not loaded yet may be
     /// there.
     pub fn knows(&self, key: &[u8]) -> bool {
-        !self.shared.is_whole.load(Acquire) || self.shared.index.knows(self.shared.hash(key))
+        let hash = self.shared.hash(key);
+        !self.shared.is_whole.load(Acquire)
+            || self.shared.index.knows(hash)
+            || self.shared.device.queue.knows(hash)
     }
 
     /// Nothing is found under `key` any more, until the tier is opened again.
@@ -255,7 +258,8 @@ impl Disk {
         }
     }
 
-    /// Queues `stored` to be written. False where it is not taken: queue full, write rate used up, tier out of order.
+    /// Queues `stored` to be written. False where it is not taken: queue full, write rate used up (neither counts for what takes
+    /// the place of another), tier out of order.
     pub fn offer(&self, key: &[u8], stored: &Arc<Stored>) -> bool {
         let device = &self.shared.device;
         let bytes = match &stored.body {
@@ -263,15 +267,16 @@ impl Disk {
             Body::Disk(_) => 0,
             body => body.length().unwrap_or(0),
         };
+        let size = bytes + (key.len() + stored.fields.len()) as u64;
+        let hash = self.shared.hash(key);
+        let replaces = device.queue.knows(hash) || self.shared.index.knows(hash);
+        if replaces {
+            device.bucket.spend(size);
+        }
         let takes = bytes <= self.shared.most_large
             && device.health.may(Doing::Writing)
-            && device
-                .bucket
-                .take(bytes + (key.len() + stored.fields.len()) as u64)
-            && device.queue.offer(Offer {
-                key: key.into(),
-                stored: stored.clone(),
-            });
+            && (replaces || device.bucket.take(size))
+            && device.queue.offer(key, hash, stored, replaces);
         if !takes {
             count(&device.counts.refused);
         }

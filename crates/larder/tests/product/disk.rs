@@ -1,5 +1,7 @@
 //! The disk tier: what was asked for twice is there again after a stop, after a crash, and is the same in every byte.
 
+#![allow(clippy::similar_names, reason = "a site and the size of its pages")]
+
 use crate::common::{Said, counted};
 use std::{fs, path::PathBuf};
 use testkit::{Command, Larder, Origin, Reply, Response, scratch_dir, wait_until};

@@ -1,5 +1,7 @@
 //! Bodies too large for memory: written while they are read, whole or not at all, and in parts.
 
+#![allow(clippy::similar_names, reason = "a site and the size of its pages")]
+
 use crate::{
     common::Said,
     disk::{LARGE, MIDDLE, Site, content, ending, same},

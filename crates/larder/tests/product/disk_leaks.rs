@@ -1,5 +1,7 @@
 //! What belongs to one user is never written, and never reaches another.
 
+#![allow(clippy::similar_names, reason = "a site and the size of its pages")]
+
 use crate::{
     common::Said,
     disk::{LARGE, Site, content},

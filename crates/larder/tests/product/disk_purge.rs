@@ -1,5 +1,7 @@
 //! Purges hold for what is on disk, after a stop and after a crash.
 
+#![allow(clippy::similar_names, reason = "a site and the size of its pages")]
+
 use crate::common::{Said, counted};
 use crate::disk::{LARGE, Site, content, same};
 use serde_json::{Value, json};

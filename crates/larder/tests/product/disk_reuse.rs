@@ -1,5 +1,7 @@
 //! What comes from disk is a stored response like any other: variants, conditions, ranges, validation, staleness.
 
+#![allow(clippy::similar_names, reason = "a site and the size of its pages")]
+
 use crate::common::{Said, counted};
 use crate::disk::{LARGE, MIDDLE, Site, content, same};
 use std::sync::{

@@ -1,5 +1,7 @@
 //! A directory that cannot be used, a device that fails or is full: one clear message, and serving goes on.
 
+#![allow(clippy::similar_names, reason = "a site and the size of its pages")]
+
 use crate::{
     common::{Said, counted},
     disk::{LARGE, Site, content, same},

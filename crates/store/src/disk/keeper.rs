@@ -169,7 +169,7 @@ impl Keeper {
     }
 
     fn write(&mut self, offer: &Offer) -> Result<(), Refused> {
-        let Offer { key, stored } = offer;
+        let Offer { key, stored, .. } = offer;
         if self.shared.log.standing(key, stored) == Standing::Gone {
             return Err(Refused::Unfit);
         }

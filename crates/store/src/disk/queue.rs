@@ -3,7 +3,7 @@
 use super::index::Place;
 use crate::Stored;
 use std::{
-    collections::VecDeque,
+    collections::{HashMap, VecDeque, hash_map::Entry},
     fs::File,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc::SyncSender},
 };
@@ -18,6 +18,42 @@ const MOST: usize = 4096;
 pub(super) struct Offer {
     pub key: Box<[u8]>,
     pub stored: Arc<Stored>,
+    _coming: Coming,
+}
+
+/// The hashes of keys of which something is about to be written, and how often each.
+type Keys = Arc<Mutex<HashMap<u64, u32>>>;
+
+/// Says that something of a key is about to be written, until it is dropped.
+#[derive(Debug)]
+struct Coming {
+    keys: Keys,
+    hash: u64,
+}
+
+impl Coming {
+    fn new(keys: &Keys, hash: u64) -> Self {
+        *lock(keys).entry(hash).or_default() += 1;
+        Self {
+            keys: keys.clone(),
+            hash,
+        }
+    }
+}
+
+impl Drop for Coming {
+    fn drop(&mut self) {
+        if let Entry::Occupied(mut entry) = lock(&self.keys).entry(self.hash) {
+            *entry.get_mut() -= 1;
+            if *entry.get() == 0 {
+                entry.remove();
+            }
+        }
+    }
+}
+
+fn lock(keys: &Keys) -> MutexGuard<'_, HashMap<u64, u32>> {
+    keys.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Offer {
@@ -70,16 +106,28 @@ struct Tasks {
 pub(super) struct Queue {
     tasks: Mutex<Tasks>,
     more: Condvar,
+    coming: Keys,
 }
 
 impl Queue {
-    /// Queues a stored response; false where the queue is full.
-    pub fn offer(&self, offer: Offer) -> bool {
+    /// Whether something of the key with this hash is about to be written.
+    pub fn knows(&self, hash: u64) -> bool {
+        lock(&self.coming).contains_key(&hash)
+    }
+
+    /// Queues a stored response, whose key has this hash; false where the queue is full. What takes the place of another is taken
+    /// all the same: left out, the other would be found as if it were the latest.
+    pub fn offer(&self, key: &[u8], hash: u64, stored: &Arc<Stored>, replaces: bool) -> bool {
+        let offer = Offer {
+            key: key.into(),
+            stored: stored.clone(),
+            _coming: Coming::new(&self.coming, hash),
+        };
         let mut tasks = self.lock();
         let bytes = tasks.bytes + offer.bytes();
         // One is always taken, however large.
         let fits = tasks.offers < MOST && (bytes <= MOST_BYTES || tasks.offers == 0);
-        let takes = fits && !tasks.is_closed;
+        let takes = (fits || replaces) && !tasks.is_closed;
         if takes {
             tasks.offers += 1;
             tasks.bytes = bytes;
