@@ -23,7 +23,8 @@ impl Site {
     pub fn new(config: &str) -> Self {
         let (origin, path) = (Origin::start(), scratch_dir().join("disk"));
         let config = format!(
-            "[memory]\nsize = \"4MiB\"\n[disk]\npath = {path:?}\nsize = \"64MiB\"\n[[origin]]\nservers = \"{{origin}}\"\n{config}"
+            "[memory]\nsize = \"4MiB\"\n[disk]\npath = \"{}\"\nsize = \"64MiB\"\n[[origin]]\nservers = \"{{origin}}\"\n{config}",
+            path.display()
         );
         let config = config.replace("{origin}", &origin.url());
         Self {
@@ -109,14 +110,14 @@ impl Site {
             self.holds(text)
         });
     }
+}
 
-    /// Asks for each of them until it is on its way to disk: the second time.
-    pub fn keep(&self, larder: &Larder, targets: &[&str]) {
-        for target in targets {
-            for _ in 0..2 {
-                let answer = larder.get(target).send();
-                assert!(answer.complete, "{target}: {:?}", answer.head);
-            }
+/// Asks for each of them until it is on its way to disk: the second time.
+pub(crate) fn keep(larder: &Larder, targets: &[&str]) {
+    for target in targets {
+        for _ in 0..2 {
+            let answer = larder.get(target).send();
+            assert!(answer.complete, "{target}: {:?}", answer.head);
         }
     }
 }
@@ -210,7 +211,7 @@ fn what_was_asked_for_twice_is_there_after_a_stop_and_after_a_crash() {
         });
         let mut larder = site.start();
         for (path, _) in sizes {
-            site.keep(&larder, &[path]);
+            keep(&larder, &[path]);
         }
         let before = sizes.map(|(path, _)| larder.get(path).send());
         assert!(before.iter().all(Said::hit));
@@ -306,7 +307,7 @@ fn every_status_and_an_empty_body_come_back() {
     ];
     let larder = site.start();
     let before = paths.map(|path| {
-        site.keep(&larder, &[path]);
+        keep(&larder, &[path]);
         larder.get(path).send()
     });
     let larder = site.restart(larder);
@@ -332,7 +333,7 @@ fn bytes_of_any_value_come_back_in_fields_and_bodies() {
             .body(&body)
     });
     let larder = site.start();
-    site.keep(&larder, &["/a%20b?x=%ff&y=a+b"]);
+    keep(&larder, &["/a%20b?x=%ff&y=a+b"]);
     let before = larder.get("/a%20b?x=%ff&y=a+b").send();
     let larder = site.restart(larder);
     let answer = larder.get("/a%20b?x=%ff&y=a+b").send();
@@ -345,7 +346,7 @@ fn bytes_of_any_value_come_back_in_fields_and_bodies() {
 fn what_is_asked_for_often_is_taken_from_disk_into_memory() {
     let site = Site::with(|request| counted(request).cache("max-age=600"));
     let larder = site.start();
-    site.keep(&larder, &["/"]);
+    keep(&larder, &["/"]);
     let larder = site.restart(larder);
     let mut client = larder.client();
     for _ in 0..1000 {
@@ -368,7 +369,7 @@ fn what_memory_has_no_room_for_is_answered_from_disk() {
     let larder = site.start();
     let paths: Vec<_> = (0..40).map(|number| format!("/{number}")).collect();
     for path in &paths {
-        site.keep(&larder, &[path]);
+        keep(&larder, &[path]);
     }
     for path in &paths {
         site.wait_holds(&ending(path));

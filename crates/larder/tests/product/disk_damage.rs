@@ -1,6 +1,9 @@
 //! Files that are not what was written: never a wrong byte, the request goes to the origin.
 
-#![allow(clippy::similar_names, reason = "a site and the size of its pages")]
+#![allow(
+    clippy::similar_names,
+    reason = "a site and the size of what it answers"
+)]
 
 use crate::{
     common::{Said, next},

@@ -1,10 +1,13 @@
 //! What belongs to one user is never written, and never reaches another.
 
-#![allow(clippy::similar_names, reason = "a site and the size of its pages")]
+#![allow(
+    clippy::similar_names,
+    reason = "a site and the size of what it answers"
+)]
 
 use crate::{
     common::Said,
-    disk::{LARGE, Site, content},
+    disk::{LARGE, Site, content, keep},
 };
 use testkit::Reply;
 
@@ -47,15 +50,10 @@ fn what_may_not_be_stored_is_not_written() {
         });
         let mut larder = site.start();
         for round in 0..2 {
-            for row in 0..answers.len() {
+            for (row, fields) in answers.iter().enumerate() {
                 for _ in 0..4 {
                     let answer = larder.get(&format!("/{row}")).send();
-                    assert!(
-                        !answer.hit(),
-                        "{:?}, {size}: {}",
-                        answers[row],
-                        answer.said()
-                    );
+                    assert!(!answer.hit(), "{fields:?}, {size}: {}", answer.said());
                 }
                 assert_eq!(site.origin.requests(&format!("/{row}")), 4 * (round + 1));
             }
@@ -143,7 +141,7 @@ fn fields_that_are_one_users_are_not_written() {
                 .body("page")
         });
         let mut larder = site.start();
-        site.keep(&larder, &["/"]);
+        keep(&larder, &["/"]);
         for _ in 0..2 {
             larder = site.restart(larder);
             assert!(
@@ -173,7 +171,7 @@ fn a_stripped_cookie_is_not_written() {
             .body(content(request.path(), size))
     });
     let mut larder = site.start();
-    site.keep(&larder, &["/small", "/large"]);
+    keep(&larder, &["/small", "/large"]);
     larder = site.restart(larder);
     assert!(!written(&site, "secret-of-ann"));
     for path in ["/small", "/large"] {
@@ -197,7 +195,7 @@ fn a_page_that_becomes_private_is_not_written_and_the_public_one_is_gone() {
         _ => Reply::ok().cache("private").body("secret-of-ann"),
     });
     let larder = site.start();
-    site.keep(&larder, &["/"]);
+    keep(&larder, &["/"]);
     site.wait_holds("public");
     larder.get("/").header("Cache-Control", "no-cache").send();
     let larder = site.restart(larder);

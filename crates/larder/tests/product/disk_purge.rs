@@ -3,7 +3,7 @@
 #![allow(clippy::similar_names, reason = "a site and the size of its pages")]
 
 use crate::common::{Said, counted};
-use crate::disk::{LARGE, Site, content, same};
+use crate::disk::{LARGE, Site, content, keep, same};
 use serde_json::{Value, json};
 use std::fs;
 use testkit::{Client, Gate, Larder, Reply, wait_until};
@@ -58,7 +58,7 @@ fn site() -> (Site, Larder) {
     });
     let larder = site.start();
     for (target, _) in PAGES {
-        site.keep(&larder, &[target]);
+        keep(&larder, &[target]);
     }
     let larder = site.restart(larder);
     (site, larder)
@@ -162,7 +162,7 @@ fn what_is_fetched_after_a_purge_is_kept_over_a_restart() {
     purge(&larder, &json!({ "host": "example.test" }));
     let mut larder = site.crash(larder);
     for (target, _) in PAGES {
-        site.keep(&larder, &[target, target]);
+        keep(&larder, &[target, target]);
     }
     for _ in 0..2 {
         larder = site.restart(larder);
@@ -218,7 +218,7 @@ fn an_unsafe_method_invalidates_what_is_on_disk() {
             _ => Reply::ok().header("Location", "/other"),
         });
         let larder = site.start();
-        site.keep(&larder, &targets);
+        keep(&larder, &targets);
         let mut larder = site.restart(larder);
         let log = site.path().join("purges.log");
         let before = fs::read(&log).unwrap();
@@ -256,7 +256,7 @@ fn what_is_on_disk_takes_its_cache_groups_with_it() {
     });
     let targets = ["/one", "/two"];
     let larder = site.start();
-    site.keep(&larder, &targets);
+    keep(&larder, &targets);
     let larder = site.restart(larder);
     assert_eq!(larder.ask("POST", "/one").body("x").send().status, 200);
     assert_eq!(

@@ -1,9 +1,12 @@
 //! What comes from disk is a stored response like any other: variants, conditions, ranges, validation, staleness.
 
-#![allow(clippy::similar_names, reason = "a site and the size of its pages")]
+#![allow(
+    clippy::similar_names,
+    reason = "a site and the size of what it answers"
+)]
 
 use crate::common::{Said, counted};
-use crate::disk::{LARGE, MIDDLE, Site, content, same};
+use crate::disk::{LARGE, MIDDLE, Site, content, keep, same};
 use std::sync::{
     Arc,
     atomic::{AtomicUsize, Ordering},
@@ -103,7 +106,7 @@ fn conditions_are_judged_by_what_is_on_disk() {
                 .body(content("page", size))
         });
         let mut larder = site.start();
-        site.keep(&larder, &["/"]);
+        keep(&larder, &["/"]);
         let (asked, old) = (site.origin.requests("/"), date(-2000));
         for (name, value, status) in [
             ("If-None-Match", "\"a\"", 304),
@@ -137,7 +140,7 @@ fn head_and_ranges_are_answered_from_disk() {
                 .body(content("page", size))
         });
         let mut larder = site.start();
-        site.keep(&larder, &["/"]);
+        keep(&larder, &["/"]);
         let asked = site.origin.requests("/");
         let whole = content("page", size);
         larder = site.restart(larder);
@@ -210,7 +213,7 @@ fn stale(
             .header("X-Head", "old")
     });
     let larder = site.start();
-    site.keep(&larder, &["/"]);
+    keep(&larder, &["/"]);
     assert!(larder.get("/").send().hit(), "{size}");
     phase.store(1, Ordering::SeqCst);
     let confirmed = larder.get("/").header("Cache-Control", "no-cache").send();
@@ -466,7 +469,7 @@ fn what_changes_while_it_is_written_stays_changed() {
         let larder = site.start();
         let paths: Vec<_> = (0..12).map(|number| format!("/{number}")).collect();
         for path in &paths {
-            site.keep(&larder, &[path]);
+            keep(&larder, &[path]);
             renew(&larder, path);
         }
         let mut larder = larder;
@@ -494,10 +497,10 @@ fn what_the_disk_does_not_take_leaves_no_older_one_there() {
     let larder = Command::serve(env!("CARGO_BIN_EXE_larder"))
         .config(&slow)
         .start();
-    site.keep(&larder, &["/page"]);
+    keep(&larder, &["/page"]);
     site.wait_holds("/page old");
     // This takes all that may be written in the next minutes.
-    site.keep(&larder, &["/much"]);
+    keep(&larder, &["/much"]);
     renew(&larder, "/page");
     never_old(&larder, "/page");
     // Memory has no room for it any more.

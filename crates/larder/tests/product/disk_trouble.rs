@@ -1,10 +1,13 @@
 //! A directory that cannot be used, a device that fails or is full: one clear message, and serving goes on.
 
-#![allow(clippy::similar_names, reason = "a site and the size of its pages")]
+#![allow(
+    clippy::similar_names,
+    reason = "a site and the size of what it answers"
+)]
 
 use crate::{
     common::{Said, counted},
-    disk::{LARGE, Site, content, same},
+    disk::{LARGE, Site, content, keep, same},
 };
 use std::{
     fs,
@@ -18,7 +21,8 @@ use testkit::{Command, Larder, Origin, Reply, scratch_dir, wait_until};
 /// Starts a larder whose disk tier has this directory.
 fn over(path: &Path, origin: &Origin) -> Larder {
     let config = format!(
-        "[memory]\nsize = \"4MiB\"\n[disk]\npath = {path:?}\nsize = \"64MiB\"\n[[origin]]\nservers = \"{}\"\n",
+        "[memory]\nsize = \"4MiB\"\n[disk]\npath = \"{}\"\nsize = \"64MiB\"\n[[origin]]\nservers = \"{}\"\n",
+        path.display(),
         origin.url()
     );
     Command::serve(env!("CARGO_BIN_EXE_larder"))
@@ -100,7 +104,7 @@ fn a_directory_that_cannot_be_used_is_told_of_once_and_serving_goes_on() {
 fn a_second_process_over_the_same_directory_goes_on_without() {
     let site = Site::with(|request| counted(request).cache("max-age=600"));
     let first = site.start();
-    site.keep(&first, &["/"]);
+    keep(&first, &["/"]);
     let origin = Origin::start();
     let second = over(site.path(), &origin);
     serves(&second, &origin);
@@ -128,7 +132,7 @@ fn a_directory_that_is_removed_while_it_runs_is_made_again() {
             .body(content(request.path(), size))
     });
     let larder = site.start();
-    site.keep(&larder, &["/a", "/large/a"]);
+    keep(&larder, &["/a", "/large/a"]);
     fs::remove_dir_all(site.path()).unwrap();
     for path in ["/a", "/b", "/large/a", "/large/b"] {
         for _ in 0..3 {
@@ -263,7 +267,11 @@ fn the_size_is_a_hard_limit() {
     const LIMIT: u64 = 64 << 20;
     let site = Site::with(|request| {
         let number: usize = request.path()[1..].parse().expect("a number");
-        let size = if number % 10 == 0 { 6_000_000 } else { 400_000 };
+        let size = if number.is_multiple_of(10) {
+            6_000_000
+        } else {
+            400_000
+        };
         Reply::ok()
             .cache("max-age=600")
             .body(content(request.path(), size))
@@ -325,7 +333,7 @@ fn a_smaller_size_is_kept_to_after_a_restart() {
         .config(&big)
         .start();
     for number in 0..250 {
-        site.keep(&larder, &[&format!("/{number}")]);
+        keep(&larder, &[&format!("/{number}")]);
     }
     larder.stop();
     assert!(used(site.path()) > 80 << 20);
@@ -341,7 +349,7 @@ fn a_smaller_size_is_kept_to_after_a_restart() {
 fn a_change_of_the_disk_tier_waits_for_a_restart() {
     let site = Site::with(|request| counted(request).cache("max-age=600"));
     let larder = site.start();
-    site.keep(&larder, &["/"]);
+    keep(&larder, &["/"]);
     for (from, to) in [
         ("64MiB", "128MiB"),
         ("[disk]", "[disk]\nwrite_rate = \"1MiB\""),
@@ -370,7 +378,7 @@ fn a_write_rate_is_kept_to_and_serving_goes_on() {
         .start();
     for number in 0..40 {
         let path = format!("/{number}");
-        site.keep(&larder, &[&path]);
+        keep(&larder, &[&path]);
         same(
             &larder.get(&path).send().body,
             &content(&path, 400_000),
