@@ -57,6 +57,12 @@ fn lock(keys: &Keys) -> MutexGuard<'_, HashMap<u64, u32>> {
 }
 
 impl Offer {
+    /// Whether it takes the place of `old`.
+    fn replaces(&self, old: &Self) -> bool {
+        let variant = &self.stored.variant;
+        self.key == old.key && (variant.is_none() || *variant == old.stored.variant)
+    }
+
     fn bytes(&self) -> u64 {
         let body = match &self.stored.body {
             crate::Body::Disk(_) => None,
@@ -123,17 +129,26 @@ impl Queue {
             stored: stored.clone(),
             _coming: Coming::new(&self.coming, hash),
         };
+        let mut gone = Vec::new();
         let mut tasks = self.lock();
         let bytes = tasks.bytes + offer.bytes();
         // One is always taken, however large.
         let fits = tasks.offers < MOST && (bytes <= MOST_BYTES || tasks.offers == 0);
         let takes = (fits || replaces) && !tasks.is_closed;
         if takes {
+            // One that still waits for its large file would come after this, and seem to be newer.
+            let all = std::mem::take(&mut tasks.postponed);
+            let (old, kept) = all.into_iter().partition(|old| offer.replaces(old));
+            gone = old;
+            tasks.postponed = kept;
             tasks.offers += 1;
             tasks.bytes = bytes;
             tasks.list.push_back(Task::Store(offer));
             self.more.notify_one();
         }
+        drop(tasks);
+        // Not before: what they hold may have something to say here.
+        drop::<Vec<Offer>>(gone);
         takes
     }
 
