@@ -45,6 +45,7 @@ mod purge;
 mod purge_clients;
 mod purge_clients_rows;
 mod ranges;
+mod refetch;
 mod request_directives;
 mod routes;
 mod set_cookie;

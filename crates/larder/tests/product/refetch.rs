@@ -1,0 +1,82 @@
+//! After a soft purge the busiest of what it touched is fetched again before anybody asks.
+
+use crate::common::{Said, start_with};
+use testkit::{Client, Larder, Reply, wait_until};
+
+fn soft_purge(larder: &Larder, what: &str) {
+    let answer = Client::connect(larder.admin())
+        .ask("POST", "/purge")
+        .header("Host", "localhost")
+        .header("Content-Type", "application/json")
+        .body(format!("{{{what}, \"soft\": true}}"))
+        .send();
+    assert_eq!(answer.status, 200, "{}", answer.text());
+}
+
+#[test]
+fn the_busiest_are_fetched_again_and_no_more_than_asked_for() {
+    for what in [
+        "\"tag\": \"all\"",
+        "\"everything\": true",
+        "\"prefix\": \"/\"",
+    ] {
+        let (origin, larder) = start_with(
+            "[[origin]]\nservers = \"{origin}\"\n[purge]\nrefresh = { most = 2, rate = 100 }\n",
+        );
+        origin.otherwise(|request| {
+            Reply::ok()
+                .cache("max-age=60")
+                .header("Surrogate-Key", "all")
+                .body(format!("{} {}", request.path(), request.nth))
+        });
+        for (path, times) in [("/busy", 9), ("/some", 5), ("/seldom", 2), ("/once", 1)] {
+            for _ in 0..times {
+                larder.get(path).send();
+            }
+        }
+        soft_purge(&larder, what);
+        wait_until("the busy ones are fetched again", || {
+            origin.requests("/busy") == 2 && origin.requests("/some") == 2
+        });
+        wait_until("they are fresh", || larder.get("/busy").send().hit());
+        assert_eq!(larder.get("/busy").send().text(), "/busy 2");
+        let left = ["/seldom", "/once"].map(|path| origin.requests(path));
+        assert_eq!(left, [1, 1], "{what}");
+    }
+}
+
+/// Each variant is asked for as its clients ask for it, and nobody's cookie is used again.
+#[test]
+fn variants_are_fetched_as_their_clients_ask_and_personal_ones_are_not() {
+    let (origin, larder) = start_with(
+        "[[origin]]\nservers = \"{origin}\"\n[purge]\nrefresh = { most = 10, rate = 100 }\n",
+    );
+    origin.on("/coded", |request| {
+        Reply::ok()
+            .cache("max-age=60")
+            .header("Vary", "Accept-Encoding")
+            .body(request.header("accept-encoding").unwrap_or("none"))
+    });
+    origin.on("/mine", |_| {
+        Reply::ok()
+            .cache("public, max-age=60")
+            .header("Vary", "Cookie")
+            .body("mine")
+    });
+    for _ in 0..3 {
+        larder.get("/mine").header("Cookie", "id=secret").send();
+        larder
+            .get("/coded")
+            .header("Accept-Encoding", "gzip")
+            .send();
+    }
+    soft_purge(&larder, "\"everything\": true");
+    wait_until("the variant is fetched again", || {
+        origin.requests("/coded") == 2
+    });
+    assert_eq!(
+        origin.last("/coded").header("accept-encoding"),
+        Some("gzip")
+    );
+    assert_eq!(origin.requests("/mine"), 1, "nobody's cookie is sent again");
+}
