@@ -202,7 +202,8 @@ fn nominated(ask: &Ask, response: &HeaderMap) -> Nominated {
     }
 }
 
-/// The tags by which the response can be purged, besides its URL: those it carries, and those of the one it freshens.
+/// The tags by which the response can be purged, besides its URL: those it carries. Where it freshens another and carries none,
+/// those of the other stay; they are no longer among its fields.
 pub fn marks(
     worker: &Worker,
     ask: &Ask,
@@ -213,15 +214,13 @@ pub fn marks(
     let groups = surrogate::groups(response)
         .into_iter()
         .map(|group| group_mark(ask.scheme, ask.host(), &group));
-    let kept = freshens.and_then(|old| old.marks.as_ref());
-    let kept = kept.into_iter().flat_map(|marks| marks.texts());
-    let mut tags: Vec<_> = surrogate::tags(response)
-        .into_iter()
-        .chain(groups)
-        .collect();
-    tags.extend(kept.map(str::to_owned));
-    tags.sort_unstable();
-    tags.dedup();
+    let mut tags = surrogate::tags(response);
+    if tags.is_empty() {
+        let kept = freshens.and_then(|old| old.marks.as_ref());
+        let kept = kept.into_iter().flat_map(|marks| marks.texts());
+        tags.extend(kept.filter(|tag| !is_group_mark(tag)).map(str::to_owned));
+    }
+    tags.extend(groups);
     worker.cache.memory.log().tags().marks(tags, began)
 }
 

@@ -87,7 +87,7 @@ fn flight_key(worker: &Worker, ask: &Ask) -> Vec<u8> {
         && ask.method == Method::GET
         && !worker.cache.flights.flying(&key, worker.cache.memory.log())
     {
-        key.extend_from_slice(b"\nr:");
+        key.extend_from_slice(b"\nrange:");
         key.extend_from_slice(range.as_bytes());
     }
     key

@@ -161,8 +161,11 @@ fn among(worker: &Worker, ask: &Ask, now: Time, variants: &Variants) -> Found {
         Some(Kept::Unsure(stored)) => Found::Forward(Need {
             why: Forward::Stale,
             detail: Some(Detail::Unsure),
+            others: others()
+                .into_iter()
+                .filter(|other| other.id() != stored.id())
+                .collect(),
             selected: Some(stored),
-            others: others(),
         }),
         Some(Kept::Gone) | None => {
             let others = others();
