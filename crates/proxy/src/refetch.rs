@@ -43,6 +43,7 @@ fn request(busy: &Busy) -> Option<Request<RequestBody>> {
 
 async fn walk_through(worker: &Rc<Worker>, request: Request<RequestBody>) {
     let connection = Rc::new(Connection {
+        peer_asks: true,
         peer: None,
         local: None,
         tls: request.uri().scheme_str() == Some("https"),

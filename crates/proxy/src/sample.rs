@@ -107,6 +107,7 @@ pub(crate) fn ask(site: Site, peer: Option<SocketAddr>, fields: HeaderMap) -> As
         now: Time::from_secs(1_000_000),
         began: None,
         connection: Rc::new(Connection {
+            peer_asks: true,
             peer,
             local: None,
             tls: false,

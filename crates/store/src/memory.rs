@@ -165,6 +165,12 @@ impl Memory {
         self.change(key, |old| old.replaced(id, new))
     }
 
+    /// Puts `new` in the place of `old` itself, and not of what has the same identity: its body may be whole by now, where that of
+    /// `old` is on its way. False if that very one is gone.
+    pub fn exchange(&self, key: &[u8], old: &Arc<Stored>, new: &Arc<Stored>) -> bool {
+        self.change(key, |held| held.exchanged(old, new))
+    }
+
     /// Forgets the response of identity `id`.
     pub fn remove(&self, key: &[u8], id: u64) {
         let _guard = self.hold(key);

@@ -72,6 +72,14 @@ impl Variants {
         )
     }
 
+    /// With `new` in the place of `old` itself; `None` if that very one is not here.
+    pub(crate) fn exchanged(&self, old: &Arc<Stored>, new: &Arc<Stored>) -> Option<Self> {
+        let mut all = self.as_slice().to_vec();
+        let place = all.iter_mut().find(|held| Arc::ptr_eq(held, old))?;
+        *place = new.clone();
+        Self::from_vec(all)
+    }
+
     /// With `new` in the place of the one of identity `id`; `None` if that one is not here.
     pub(crate) fn replaced(&self, id: u64, new: &Arc<Stored>) -> Option<Self> {
         let mut all = self.as_slice().to_vec();

@@ -289,6 +289,31 @@ fn the_proxy_protocol_is_believed_from_where_it_is_expected() {
     );
 }
 
+/// Behind a balancer that does not say for whom it asks, nobody counts as the balancer, which may purge.
+#[test]
+fn a_balancer_that_names_no_client_lends_nobody_its_right_to_purge() {
+    let config = "admin = \"127.0.0.1:0\"\n[[listen]]\naddress = \"127.0.0.1:0\"\nproxy_protocol = \"127.0.0.0/8\"\n\
+                  [[origin]]\nservers = \"{origin}\"\n";
+    let origin = Origin::start();
+    origin.otherwise(|request| counted(request).cache("max-age=60"));
+    let larder = crate::common::command()
+        .args(["serve"])
+        .config(&config.replace("{origin}", &origin.url()))
+        .start();
+    let local = b"\r\n\r\n\0\r\nQUIT\n\x20\0\0\0";
+    for (header, status) in [
+        (&b"PROXY UNKNOWN\r\n"[..], 405),
+        (local, 405),
+        (b"PROXY TCP4 192.0.2.7 127.0.0.1 4660 80\r\n", 405),
+        (b"PROXY TCP4 127.0.0.1 127.0.0.1 4660 80\r\n", 200),
+    ] {
+        let mut connection = larder.client();
+        connection.send(header);
+        let answer = connection.ask("PURGE", "/").send();
+        assert_eq!(answer.status, status, "{}", header.escape_ascii());
+    }
+}
+
 #[test]
 fn the_proxy_protocol_is_not_understood_where_it_is_not_expected() {
     let (origin, larder) = start_with("[[origin]]\nservers = \"{origin}\"\n");

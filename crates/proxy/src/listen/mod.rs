@@ -46,6 +46,8 @@ use std::{net::SocketAddr, rc::Rc};
 pub struct Connection {
     /// The client's address (after PROXY protocol); `None` on a Unix socket.
     pub peer: Option<SocketAddr>,
+    /// Whether `peer` is who asks: not a proxy that did not say for whom (PROXY protocol `UNKNOWN`, `LOCAL`).
+    pub peer_asks: bool,
     /// Our own address.
     pub local: Option<SocketAddr>,
     /// Whether the client speaks TLS to us (or the PROXY protocol says so).

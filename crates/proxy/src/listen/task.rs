@@ -109,6 +109,7 @@ async fn open<S: Serve>(
     let counters = &place.worker.counters;
     let mut facts = Connection {
         peer: accepted.peer,
+        peer_asks: true,
         local: accepted.local,
         tls: place.config.tls.is_some(),
     };
@@ -163,15 +164,17 @@ async fn read_proxy_header(wire: &mut Wire) -> io::Result<Header> {
 }
 
 fn adopt(facts: &mut Connection, header: Header) {
-    if let Header::For {
-        source,
-        destination,
-        tls,
-    } = header
-    {
-        facts.peer = Some(source);
-        facts.local = Some(destination);
-        facts.tls |= tls;
+    match header {
+        Header::For {
+            source,
+            destination,
+            tls,
+        } => {
+            facts.peer = Some(source);
+            facts.local = Some(destination);
+            facts.tls |= tls;
+        }
+        Header::Direct => facts.peer_asks = false,
     }
 }
 

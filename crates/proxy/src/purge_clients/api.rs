@@ -11,6 +11,9 @@ use serde::Deserialize;
 /// Largest content read, in bytes.
 pub const LARGEST: usize = 256 << 10;
 
+/// Most URLs, prefixes and hosts of one request. Each is held against every route, while the worker answers nobody else.
+const MOST: usize = 1000;
+
 /// Whose JSON the content is to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expected {
@@ -154,6 +157,11 @@ pub fn content(expected: &Expected, bytes: &[u8]) -> Result<Command, Malformed> 
     let wishes: Vec<_> = wishes.into_iter().filter(named).collect();
     if wishes.is_empty() {
         return Err(Malformed::Nothing("the lists are empty"));
+    }
+    if wishes.len() > MOST {
+        return Err(Malformed::NotOffered(
+            "more than 1000 URLs, prefixes and hosts in one request: purge in several",
+        ));
     }
     Ok(Command {
         wishes,

@@ -304,6 +304,10 @@ fn head_says(worker: &Worker, ask: &Ask, head: &response::Parts, times: Times) {
     let Some(stored) = variants.select(&ask.fields, &mut Vec::new()) else {
         return;
     };
+    if matches!(stored.body, store::Body::Filling(_)) {
+        // Whoever fills it must find it again.
+        return;
+    }
     let mut fields = stored.fields.unpack(4);
     match validate::head_says(head.status, &head.headers, &fields, stored.body.length()) {
         HeadSays::Nothing => {}

@@ -206,7 +206,7 @@ fn kept(worker: &Worker, ask: &Ask, stored: &Arc<Stored>) -> Kept {
         Standing::Good => Kept::Good(stored.clone()),
         Standing::Stale { since, checked } => {
             let stale = Arc::new(stored.stale_since(since, checked));
-            memory.replace(key, stored.id(), &stale);
+            memory.exchange(key, stored, &stale);
             Kept::Good(stale)
         }
         Standing::Unsure => Kept::Unsure(Arc::new(stored.to_be_validated())),

@@ -189,13 +189,13 @@ impl Pump {
     }
 
     fn complete(self) {
-        let Some(body) = self.writer.finish() else {
-            return;
-        };
-        match self.destination {
-            Destination::Whole { key, stored, lease } => {
+        let memory = &self.worker.cache.memory;
+        match (self.writer.finish(), self.destination) {
+            // The device failed with the last piece, or it was not kept: nobody is to find it half.
+            (None, Destination::Whole { key, stored, .. }) => memory.remove(&key, stored.id()),
+            (None, Destination::Then(_)) => {}
+            (Some(body), Destination::Whole { key, stored, lease }) => {
                 let whole = Arc::new(stored.with_body(body));
-                let memory = &self.worker.cache.memory;
                 // Where it is not in its place any more it was withdrawn, or a later one has come.
                 let is_last = memory.replace(&key, stored.id(), &whole);
                 let (marks, checked) = (whole.marks.as_deref(), whole.checked());
@@ -203,7 +203,7 @@ impl Pump {
                     below::keep(&self.worker, &key, &whole, lease);
                 }
             }
-            Destination::Then(store) => store(&self.worker, body),
+            (Some(body), Destination::Then(store)) => store(&self.worker, body),
         }
     }
 }

@@ -45,7 +45,10 @@ pub fn look(
         method: request.method(),
         uri: request.uri(),
         fields: request.headers(),
-        peer: connection.peer.map(|peer| peer.ip()),
+        peer: connection
+            .peer
+            .filter(|_| connection.peer_asks)
+            .map(|peer| peer.ip()),
     };
     match recognise(&site.purge, head) {
         Spoken::Nothing => None,
@@ -63,7 +66,8 @@ pub fn look(
 
 /// Whether this client's request may have what is stored validated, whatever the site says of other clients.
 pub fn may_force(ask: &Ask) -> bool {
-    let peer = ask.connection.peer.filter(|_| !ask.for_another);
+    let speaks_for_itself = ask.connection.peer_asks && !ask.for_another;
+    let peer = ask.connection.peer.filter(|_| speaks_for_itself);
     let peer = peer.map(|peer| peer.ip());
     ask.directives.no_cache && ask.site.purge.admits(peer, &ask.fields)
 }

@@ -114,12 +114,12 @@ impl Memory {
     }
 
     /// What purges say of `stored` is done to it; whether it went.
-    fn settle(&self, key: &[u8], stored: &Stored, standing: Standing) -> bool {
+    fn settle(&self, key: &[u8], stored: &Arc<Stored>, standing: Standing) -> bool {
         match standing {
             Standing::Gone => self.remove(key, stored.id()),
             Standing::Stale { since, checked } => {
                 let stale = Arc::new(stored.stale_since(since, checked));
-                self.replace(key, stored.id(), &stale);
+                self.exchange(key, stored, &stale);
             }
             Standing::Good | Standing::Unsure => {}
         }

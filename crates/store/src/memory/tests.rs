@@ -71,6 +71,22 @@ fn a_response_is_replaced_only_while_it_is_there() {
     assert_eq!(held(&memory, b"k"), 0);
 }
 
+/// A whole body has the identity of the one that was on its way: who still holds that must not put it back.
+#[test]
+fn an_exchange_is_for_that_very_response() {
+    let memory = Memory::new(LIMIT, Arc::default());
+    let old = put(&memory, b"k", any_request(10));
+    let whole = Arc::new(old.with_body(Body::Whole("whole".into())));
+    assert!(memory.replace(b"k", old.id(), &whole));
+    let stale = Arc::new(old.stale_since(Time::from_secs(11), 0));
+    assert!(!memory.exchange(b"k", &old, &stale), "it is another now");
+    assert!(Arc::ptr_eq(
+        &memory.peek(b"k").expect("held").as_slice()[0],
+        &whole
+    ));
+    assert!(memory.exchange(b"k", &whole, &stale));
+}
+
 /// RFC 9111 section 4.4: what a fetch that began before the invalidation brings may be what was invalidated.
 #[test]
 fn a_fetch_that_began_before_an_invalidation_stores_nothing() {
