@@ -41,6 +41,7 @@ mod nodes;
 mod origins;
 mod parts;
 mod poisoning;
+mod presets;
 mod purge;
 mod purge_clients;
 mod purge_clients_rows;
