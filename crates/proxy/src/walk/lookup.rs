@@ -10,7 +10,7 @@ use crate::{
 };
 use http::{HeaderMap, Method, StatusCode, header};
 use rules::{
-    precondition, range,
+    key, precondition, range,
     reuse::{self, StaleReason, Verdict},
     status::Forward,
     time::Time,
@@ -112,8 +112,7 @@ fn keep_cookies_from_store(ask: &mut Ask) {
 
 /// Whether the request may be answered from the store and must not fill it.
 pub fn stores_nothing(bypass: &policy::Bypass, fields: &HeaderMap) -> bool {
-    let mut patterns = bypass.misses_with.iter();
-    patterns.any(|pattern| routing::cookie_matches(pattern, fields))
+    routing::any_cookie_matches(&bypass.misses_with, fields)
 }
 
 /// What was found, for the one who asked: a request that must not fill the store passes it by where the store does not answer,
@@ -398,21 +397,27 @@ fn bypassed(ask: &Ask) -> Option<Bypassed> {
     if !policy.cache {
         return Some(Bypassed::Site(Bypass::Route));
     }
-    if ask.method != Method::GET && ask.method != Method::HEAD {
+    if let Some(why) = ask.content.unkeyed {
+        return Some(Bypassed::Site(Bypass::Unkeyed(why)));
+    }
+    let keyed = ask.content.keyed.is_some();
+    if !keyed && ask.method != Method::GET && ask.method != Method::HEAD {
         return Some(Bypassed::Method);
     }
     if ask.upgrade.is_some() {
         return Some(Bypassed::Site(Bypass::Upgrade));
     }
-    if ask.has_content {
+    if !keyed && ask.has_content {
         // Its meaning is the origin's alone (RFC 9110 section 9.3.1).
         return Some(Bypassed::Site(Bypass::Content));
     }
-    let (path, query) = (ask.key.path(), ask.uri.query());
+    // One spelling of each name, as the key has it, and all of them: what is dropped counts here.
+    let query = ask.uri.query().map(key::normalize);
+    let (path, query) = (ask.key.path(), query.as_deref());
     site_bypass(&policy.bypass, &ask.method, path, query, &ask.fields).map(Bypassed::Site)
 }
 
-/// Which of the site's rules passes the store by, if any. `path` is normalised, `query` as the client wrote it.
+/// Which of the site's rules passes the store by, if any. `path` and `query` are normalised.
 pub fn site_bypass(
     bypass: &policy::Bypass,
     method: &Method,
@@ -420,11 +425,7 @@ pub fn site_bypass(
     query: Option<&str>,
     fields: &HeaderMap,
 ) -> Option<Bypass> {
-    if bypass
-        .cookies
-        .iter()
-        .any(|pattern| routing::cookie_matches(pattern, fields))
-    {
+    if routing::any_cookie_matches(&bypass.cookies, fields) {
         Some(Bypass::Cookie)
     } else if bypass.headers.iter().any(|pattern| pattern.matches(fields)) {
         Some(Bypass::Header)
