@@ -247,6 +247,10 @@ pub struct Stale {
 
 /// What makes up the cache key, besides the path.
 #[derive(Debug, Clone)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each is a setting that people switch by itself"
+)]
 pub struct KeySpec {
     /// Whether `http` and `https` are kept apart.
     pub scheme: bool,
