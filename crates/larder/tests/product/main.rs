@@ -25,6 +25,7 @@ mod disk_large;
 mod disk_leaks;
 mod disk_purge;
 mod disk_reuse;
+mod disk_spliced;
 mod disk_trouble;
 mod examples;
 mod hop_by_hop;

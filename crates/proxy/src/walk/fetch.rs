@@ -142,6 +142,10 @@ impl Fetch<'_> {
             Ok(response) => self.land(&plan, response, writer).await,
             Err(failure) => self.failed(failure),
         };
+        if matches!(landing, Landing::Raw { why: Some(_), .. }) && self.need.selected.is_some() {
+            // What was stored may have been withdrawn: it does not come back after a restart.
+            self.worker.cache.purger.settled().await;
+        }
         Fetched {
             landing,
             origin_status,
