@@ -257,7 +257,7 @@ impl Fetch<'_> {
         let if_range = fields.remove(header::IF_RANGE);
         validate::remove_conditions(&mut fields);
         match plan {
-            Plan::Whole if conditional => {
+            Plan::Whole if conditional && self.ask.content.keyed.is_none() => {
                 self.condition(&mut fields);
             }
             Plan::Whole => {}
@@ -275,7 +275,17 @@ impl Fetch<'_> {
                 put(&mut fields, header::IF_RANGE, tag);
             }
         }
-        outbound::bodyless(self.ask, Method::GET, fields)
+        if self.ask.checks_errors() {
+            // Whether it tells of errors can be seen in plain text alone.
+            fields.insert(
+                header::ACCEPT_ENCODING,
+                HeaderValue::from_static("identity"),
+            );
+        }
+        match &self.ask.content.keyed {
+            Some((content, _)) => outbound::with_content(self.ask, fields, content.clone()),
+            None => outbound::bodyless(self.ask, Method::GET, fields),
+        }
     }
 
     /// `If-None-Match` and `If-Modified-Since` from everything at hand.
