@@ -1,7 +1,7 @@
 //! One fetch: choose a server, attempt, and decide after a failure whether another attempt is safe and allowed.
 
 use crate::{
-    Context, Error, Interim, Kind, Origin, RequestBody,
+    Context, Error, Interim, Kind, RequestBody, Servers,
     balance::Choice,
     body::{ResponseBody, UnderWay},
     exchange::{Attempt, Failure},
@@ -20,7 +20,7 @@ const MOST_INTERIM: u32 = 32;
 
 /// A fetch on its way through the attempts.
 struct Fetch<'a> {
-    origin: &'a Origin,
+    origin: &'a Servers,
     asked: Asked,
     hash: u64,
     until: Option<Instant>,
@@ -52,7 +52,7 @@ struct Passing {
 }
 
 pub(crate) async fn fetch(
-    origin: &Arc<Origin>,
+    origin: &Arc<Servers>,
     request: Request<RequestBody>,
     context: Context,
 ) -> Result<Response<ResponseBody>, Error> {

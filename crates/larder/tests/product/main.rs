@@ -50,6 +50,7 @@ mod request_directives;
 mod routes;
 mod set_cookie;
 mod stale;
+mod static_root;
 mod storable;
 mod streams;
 mod tls;

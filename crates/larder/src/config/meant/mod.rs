@@ -13,6 +13,7 @@ mod routes;
 mod server;
 mod settings;
 mod sink;
+mod sources;
 mod tiers;
 
 pub use limits::Limits;
