@@ -1,7 +1,8 @@
 //! Gets one answer from an origin: pools, TLS, balance, health, retry. Does not know that a cache exists.
 //!
 //! One fetch goes `gate` (its turn) → `fetch` (the attempts) → `balance` (which server) → `exchange` (one attempt) →
-//! `pool` or `connect` (a connection) → `link` (hyper on it) → `message` (is the head believable) → `body`.
+//! `pool` or `connect` (a connection) → `link` (hyper on it) → `message` (is the head believable) → `body`. With `fastcgi`,
+//! the path is looked for below the root first, and the attempt goes another way from the connection on.
 
 mod balance;
 mod body;
@@ -10,6 +11,7 @@ pub mod config;
 mod connect;
 pub mod error;
 mod exchange;
+pub mod fastcgi;
 mod fetch;
 mod gate;
 mod health;
@@ -32,6 +34,7 @@ use config::Protocol;
 use http::{HeaderMap, Request, Response, StatusCode};
 use std::{
     fmt,
+    net::{IpAddr, SocketAddr},
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering::Relaxed},
@@ -49,6 +52,8 @@ pub struct Origin {
     tls: Option<tls::Client>,
     /// The workers' pools know this origin by it, and let go of their connections when it is dropped.
     identity: Arc<pool::Identity>,
+    /// What scripts wrote to standard error, for the log.
+    complaints: Arc<fastcgi::Complaints>,
     /// Health and budget count milliseconds from here.
     born: Instant,
 }
@@ -66,6 +71,21 @@ pub struct Context {
     pub interim: Option<Interim>,
     /// The request carries no content and its method is idempotent: it may be sent again to another server.
     pub repeatable: bool,
+    /// What FastCGI servers are told beside the message.
+    pub visitor: Visitor,
+}
+
+/// Who asks, and where, as scripts are told (RFC 3875 section 4.1).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Visitor {
+    /// The client; `None`: nobody in particular, or it is connected to a Unix socket.
+    pub client: Option<IpAddr>,
+    /// Its port, where it is known.
+    pub port: Option<u16>,
+    /// The address it is connected to.
+    pub server: Option<SocketAddr>,
+    /// Its request is for `https`.
+    pub https: bool,
 }
 
 impl fmt::Debug for Context {
@@ -74,6 +94,7 @@ impl fmt::Debug for Context {
             .field("hash", &self.hash)
             .field("interim", &self.interim.is_some())
             .field("repeatable", &self.repeatable)
+            .field("visitor", &self.visitor)
             .finish()
     }
 }
@@ -89,7 +110,7 @@ impl Origin {
         let tls = config
             .tls
             .as_ref()
-            .map(|tls| tls::Client::new(tls, config.protocol))
+            .map(|tls| tls::Client::new(tls, &config.protocol))
             .transpose()?;
         let servers = config.servers.iter().enumerate();
         let peers = servers
@@ -108,6 +129,7 @@ impl Origin {
             budget: budget::Budget::default(),
             tls,
             identity: Arc::new(identity),
+            complaints: Arc::default(),
             born: Instant::now(),
             config,
         }))
@@ -131,7 +153,10 @@ impl Origin {
         request: Request<RequestBody>,
         context: Context,
     ) -> Result<Response<ResponseBody>, Error> {
-        fetch::fetch(self, request, context).await
+        match &self.config.protocol {
+            Protocol::FastCgi(cgi) => fastcgi::fetch(self, cgi, request, context).await,
+            _ => fetch::fetch(self, request, context, None).await,
+        }
     }
 
     /// Runs active health checks and name resolution until dropped; spawned once (not per worker), on a `LocalSet`.
@@ -165,8 +190,8 @@ impl Origin {
 
     /// Whether servers may turn out to speak HTTP/2, whose connections are shared.
     fn may_share(&self) -> bool {
-        match self.config.protocol {
-            Protocol::Http1 => false,
+        match &self.config.protocol {
+            Protocol::Http1 | Protocol::FastCgi(_) => false,
             Protocol::Http2 => true,
             Protocol::Auto => self.tls.is_some(),
         }
