@@ -6,7 +6,7 @@ use crate::{
     link::{Alarm, Http1, Http2},
     message::Afterwards,
     peer::Serving,
-    pool::{self, Key},
+    pool::{self, Key, Single},
 };
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
@@ -159,7 +159,7 @@ impl HttpBody {
                 server: peer.index,
                 epoch: peer.place.epoch(),
             };
-            pool::put(key, link, Instant::now());
+            pool::put(key, Single::Http1(link), Instant::now());
         }
     }
 

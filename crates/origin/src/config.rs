@@ -1,6 +1,8 @@
 //! An origin's configuration as plain values; cannot be read from a file here.
 
-use std::{fmt, path::PathBuf, time::Duration};
+pub use crate::fastcgi::config::{FastCgi, Paths};
+
+use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
 /// Everything about one origin.
 #[derive(Clone, Debug)]
@@ -141,7 +143,7 @@ pub enum Balance {
 }
 
 /// What is spoken to the servers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub enum Protocol {
     /// HTTP/1.1.
     #[default]
@@ -150,6 +152,15 @@ pub enum Protocol {
     Http2,
     /// ALPN decides; plain connections are HTTP/1.1.
     Auto,
+    /// FastCGI, on plain connections.
+    FastCgi(Arc<FastCgi>),
+}
+
+impl Protocol {
+    /// HTTP/2 and nothing else.
+    pub(crate) fn is_http2(&self) -> bool {
+        matches!(self, Self::Http2)
+    }
 }
 
 /// TLS towards the servers.

@@ -1,7 +1,9 @@
 //! Gets one answer from an origin: pools, TLS, balance, health, retry. Does not know that a cache exists.
 //!
 //! One fetch goes `gate` (its turn) → `fetch` (the attempts) → `balance` (which server) → `exchange` (one attempt) →
-//! `pool` or `connect` (a connection) → `link` (hyper on it) → `message` (is the head believable) → `body`.
+//! `pool` or `connect` (a connection) → `link` (hyper on it) → `message` (is the head believable) → `body`. With `fastcgi`,
+//! the path is looked for below the root first, and the attempt goes another way from the connection on. `files` is a folder
+//! in place of servers.
 
 mod balance;
 mod body;
@@ -10,6 +12,7 @@ pub mod config;
 mod connect;
 pub mod error;
 mod exchange;
+pub mod fastcgi;
 mod fetch;
 pub mod files;
 mod gate;
@@ -36,7 +39,11 @@ use files::{Files, Found, Turn};
 use http::{HeaderMap, Method, Request, Response, StatusCode};
 use http_body::Body as _;
 use servers::Servers;
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+};
 
 /// Where answers come from. Shared by all workers (`Send + Sync`); made once per configuration.
 #[derive(Debug)]
@@ -69,6 +76,21 @@ pub struct Context {
     pub interim: Option<Interim>,
     /// The request carries no content and its method is idempotent: it may be sent again to another server.
     pub repeatable: bool,
+    /// What FastCGI servers are told beside the message.
+    pub visitor: Visitor,
+}
+
+/// Who asks, and where, as scripts are told (RFC 3875 section 4.1).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Visitor {
+    /// The client; `None`: nobody in particular, or it is connected to a Unix socket.
+    pub client: Option<IpAddr>,
+    /// Its port, where it is known.
+    pub port: Option<u16>,
+    /// The address it is connected to.
+    pub server: Option<SocketAddr>,
+    /// Its request is for `https`.
+    pub https: bool,
 }
 
 impl fmt::Debug for Context {
@@ -77,6 +99,7 @@ impl fmt::Debug for Context {
             .field("hash", &self.hash)
             .field("interim", &self.interim.is_some())
             .field("repeatable", &self.repeatable)
+            .field("visitor", &self.visitor)
             .finish()
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     Context, Error, Kind, OriginConfig, Report, RequestBody, ResponseBody, budget,
-    config::Protocol, fetch, gate, health, peer, pool, tls, watch,
+    config::Protocol, fastcgi, fetch, gate, health, peer, pool, tls, watch,
 };
 use http::{Request, Response};
 use std::sync::{
@@ -21,6 +21,8 @@ pub(crate) struct Servers {
     pub(crate) tls: Option<tls::Client>,
     /// The workers' pools know this origin by it, and let go of their connections when it is dropped.
     pub(crate) identity: Arc<pool::Identity>,
+    /// What scripts wrote to standard error, for the log.
+    pub(crate) complaints: Arc<fastcgi::Complaints>,
     /// Health and budget count milliseconds from here.
     born: Instant,
 }
@@ -35,7 +37,7 @@ impl Servers {
         let tls = config
             .tls
             .as_ref()
-            .map(|tls| tls::Client::new(tls, config.protocol))
+            .map(|tls| tls::Client::new(tls, &config.protocol))
             .transpose()?;
         let servers = config.servers.iter().enumerate();
         let peers = servers
@@ -54,6 +56,7 @@ impl Servers {
             budget: budget::Budget::default(),
             tls,
             identity: Arc::new(identity),
+            complaints: Arc::default(),
             born: Instant::now(),
             config,
         }))
@@ -70,7 +73,10 @@ impl Servers {
         request: Request<RequestBody>,
         context: Context,
     ) -> Result<Response<ResponseBody>, Error> {
-        fetch::fetch(self, request, context).await
+        match &self.config.protocol {
+            Protocol::FastCgi(cgi) => fastcgi::fetch(self, cgi, request, context).await,
+            _ => fetch::fetch(self, request, context, None).await,
+        }
     }
 
     /// See `Origin::keep_watch`.
@@ -104,8 +110,8 @@ impl Servers {
 
     /// Whether servers may turn out to speak HTTP/2, whose connections are shared.
     pub(crate) fn may_share(&self) -> bool {
-        match self.config.protocol {
-            Protocol::Http1 => false,
+        match &self.config.protocol {
+            Protocol::Http1 | Protocol::FastCgi(_) => false,
             Protocol::Http2 => true,
             Protocol::Auto => self.tls.is_some(),
         }

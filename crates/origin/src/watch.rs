@@ -2,8 +2,9 @@
 
 use crate::{
     Servers,
-    config::ActiveHealth,
-    exchange::Attempt,
+    config::{ActiveHealth, Protocol},
+    exchange::{Answer, Attempt},
+    fastcgi::{self, Complaints},
     message,
     peer::{Peer, Place},
     resolve::Addresses,
@@ -19,6 +20,10 @@ use tokio::{
 /// Watches over all servers until dropped.
 pub(crate) async fn keep(origin: Arc<Servers>) {
     let mut tasks = JoinSet::new();
+    if let Protocol::FastCgi(_) = origin.config.protocol {
+        let origin = Arc::clone(&origin);
+        tasks.spawn_local(async move { Complaints::write(&origin).await });
+    }
     for peer in &origin.peers {
         tasks.spawn_local(resolve(Arc::clone(&origin), Arc::clone(peer)));
         if let Some(rule) = &origin.config.active {
@@ -93,11 +98,16 @@ async fn probe(origin: &Servers, peer: &Arc<Peer>, rule: &ActiveHealth) -> Resul
     let host = rule.host.as_deref().unwrap_or_else(|| peer.host());
     let host = HeaderValue::from_str(host).map_err(|cause| cause.to_string())?;
     request.headers_mut().insert(HOST, host);
+    let call = match &origin.config.protocol {
+        Protocol::FastCgi(cgi) => Some(fastcgi::probe(origin, cgi, &request).await?),
+        _ => None,
+    };
     let asked = message::frame(&mut request);
     let attempt = Attempt {
         origin,
         peer,
         asked,
+        call: call.as_ref(),
         fresh: true,
         once: false,
         until: None,
@@ -106,7 +116,10 @@ async fn probe(origin: &Servers, peer: &Arc<Peer>, rule: &ActiveHealth) -> Resul
         .await
         .map_err(|_| "no answer in time".to_owned())?
         .map_err(|failure| failure.into_error().to_string())?;
-    let status = answer.response.status().as_u16();
+    let status = match &answer {
+        Answer::Http { response, .. } => response.status().as_u16(),
+        Answer::FastCgi(arrived, _) => arrived.status().as_u16(),
+    };
     if rule.status.contains(&status) {
         return Ok(());
     }

@@ -27,6 +27,7 @@ mod disk_purge;
 mod disk_reuse;
 mod disk_trouble;
 mod examples;
+mod fastcgi;
 mod hop_by_hop;
 mod invalidation;
 mod keys;

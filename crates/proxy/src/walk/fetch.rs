@@ -237,6 +237,7 @@ impl Fetch<'_> {
             hash: hash(self.ask.key.as_bytes()),
             interim: Some(Box::new(move |status, fields| interim.send(status, fields))),
             repeatable: true,
+            visitor: outbound::visitor(self.ask),
         };
         self.ask
             .policy()

@@ -1,6 +1,6 @@
 //! How an origin is asked: connections, time limits, retries, health.
 
-use super::{Sink, server};
+use super::{Sink, fastcgi, server};
 use crate::config::{
     Fault, Flags,
     value::{At, Text},
@@ -28,7 +28,11 @@ pub(super) fn config(
     };
     match &flags.origin {
         Some(url) => server::from_flag(url, &mut config),
-        None => server::from_file(table, &mut config, sink)?,
+        None if written.fastcgi.is_some() => fastcgi::from_file(table, &mut config, sink)?,
+        None => {
+            fastcgi::is_not_meant(written, sink);
+            server::from_file(table, &mut config, sink)?;
+        }
     }
     connections(written, &mut config, sink);
     failures(written, &mut config, sink);
@@ -46,7 +50,7 @@ fn connections(written: &written::Origin, config: &mut OriginConfig, sink: &mut 
         Some(written::Protocol::Http1) => Protocol::Http1,
         Some(written::Protocol::Http2) => Protocol::Http2,
         Some(written::Protocol::Auto) => Protocol::Auto,
-        None => config.protocol,
+        None => std::mem::take(&mut config.protocol),
     };
     if let Some(written) = &written.timeouts {
         config.timeouts = timeouts(written, config.timeouts);

@@ -2,6 +2,7 @@
 
 mod addresses;
 mod certificate;
+mod fastcgi;
 mod fetching;
 mod limits;
 mod listen;
