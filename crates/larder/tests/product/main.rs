@@ -42,6 +42,7 @@ mod nodes;
 mod origins;
 mod parts;
 mod poisoning;
+mod presets;
 mod purge;
 mod purge_clients;
 mod purge_clients_rows;
