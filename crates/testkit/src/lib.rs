@@ -13,6 +13,7 @@
 //!   been reached, does what it wants to do meanwhile, and opens it. No test sleeps.
 //! - [`Redis`] is the real `redis-server`, which can be paused, killed and started again.
 //! - [`Memcached`] is the real `memcached`, likewise.
+//! - [`PhpFpm`] is the real `php-fpm`.
 //! - [`Larder`] starts the program on port 0, learns its addresses from what it prints, and stops it when dropped.
 //! - [`wait_until`] is for what can only be seen from outside, such as a counter; everything else has a gate.
 //!
@@ -44,6 +45,7 @@ mod gate;
 mod larder;
 mod memcached;
 mod origin;
+mod php;
 mod reply;
 mod servers;
 mod stream;
@@ -54,6 +56,7 @@ pub use gate::{Gate, wait_until};
 pub use larder::{Command, Finished, Larder, scratch_dir};
 pub use memcached::Memcached;
 pub use origin::Origin;
+pub use php::PhpFpm;
 pub use reply::Reply;
 pub use servers::Redis;
 pub use stream::Address;
