@@ -44,14 +44,17 @@ impl Site {
         let larder = Command::serve(env!("CARGO_BIN_EXE_larder"))
             .config(&config)
             .start();
-        let address = match larder.address() {
-            testkit::Address::Tcp(address) => address.to_string(),
-            other @ testkit::Address::Unix(_) => panic!("{other:?}"),
-        };
-        // Where the site sends its purges.
-        let address = serde_json::to_string(&address).unwrap();
-        fs::write(self.state.join("larder.json"), address).unwrap();
+        self.knows(&larder);
         larder
+    }
+
+    /// Tells the site where its purges go.
+    pub(crate) fn knows(&self, larder: &Larder) {
+        let testkit::Address::Tcp(address) = larder.address() else {
+            panic!("an address with a port");
+        };
+        let address = serde_json::to_string(&address.to_string()).unwrap();
+        fs::write(self.state.join("larder.json"), address).unwrap();
     }
 
     pub(crate) fn start(&self) -> Larder {
@@ -433,8 +436,9 @@ fn a_server_is_asked_whether_it_is_well() {
     larder.wait_output("server is down");
     assert_eq!(larder.get("/wp-login.php").send().status, 503);
     site.php.restart();
-    larder.wait_output("server is back");
-    assert_eq!(larder.get("/wp-login.php").send().status, 200);
+    wait_until("the server was back", || {
+        larder.get("/wp-login.php").send().status == 200
+    });
     // Nobody else gets at it.
     assert_eq!(larder.get("/ping").send().status, 404);
 }

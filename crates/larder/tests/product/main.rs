@@ -28,6 +28,8 @@ mod disk_reuse;
 mod disk_trouble;
 mod examples;
 mod fastcgi;
+mod fastcgi_bad;
+mod fastcgi_site;
 mod hop_by_hop;
 mod invalidation;
 mod keys;
