@@ -1,7 +1,7 @@
 //! Makes one connection to a server: resolve, connect, TLS, within the limit.
 
 use crate::{
-    Error, Kind, Origin,
+    Error, Kind, Servers,
     config::Protocol,
     peer::{Peer, Place},
     resolve::Addresses,
@@ -34,7 +34,7 @@ pub(crate) enum Speaks {
 
 /// Connects to `peer` within `limit`; `only_http1` where the request asks for an upgrade.
 pub(crate) async fn dial(
-    origin: &Origin,
+    origin: &Servers,
     peer: &Peer,
     only_http1: bool,
     limit: Duration,
@@ -47,7 +47,7 @@ pub(crate) async fn dial(
 }
 
 async fn connect(
-    origin: &Origin,
+    origin: &Servers,
     peer: &Peer,
     only_http1: bool,
     until: Instant,

@@ -1,7 +1,7 @@
 //! One attempt: a connection, the request on it, and the response's head in time.
 
 use crate::{
-    Error, Kind, Origin,
+    Error, Kind, Servers,
     body::Carrier,
     connect::{self, Speaks},
     fastcgi,
@@ -48,7 +48,7 @@ pub(crate) enum Failure {
 
 /// What one attempt is made with.
 pub(crate) struct Attempt<'a> {
-    pub(crate) origin: &'a Origin,
+    pub(crate) origin: &'a Servers,
     pub(crate) peer: &'a Arc<Peer>,
     pub(crate) asked: Asked,
     /// What FastCGI servers get in place of the request's head.

@@ -1,7 +1,7 @@
 //! One fetch: choose a server, attempt, and decide after a failure whether another attempt is safe and allowed.
 
 use crate::{
-    Context, Error, Interim, Kind, Origin, RequestBody,
+    Context, Error, Interim, Kind, RequestBody, Servers,
     balance::Choice,
     body::{ResponseBody, UnderWay},
     exchange::{Answer, Attempt, Failure},
@@ -21,7 +21,7 @@ const MOST_INTERIM: u32 = 32;
 
 /// A fetch on its way through the attempts.
 struct Fetch<'a> {
-    origin: &'a Origin,
+    origin: &'a Servers,
     asked: Asked,
     call: Option<Arc<fastcgi::Call>>,
     hash: u64,
@@ -54,7 +54,7 @@ struct Passing {
 }
 
 pub(crate) async fn fetch(
-    origin: &Arc<Origin>,
+    origin: &Arc<Servers>,
     request: Request<RequestBody>,
     context: Context,
     call: Option<Arc<fastcgi::Call>>,

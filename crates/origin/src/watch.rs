@@ -1,7 +1,7 @@
 //! What goes on beside the fetches: active health checks and resolving names again.
 
 use crate::{
-    Origin,
+    Servers,
     config::{ActiveHealth, Protocol},
     exchange::{Answer, Attempt},
     fastcgi::{self, Complaints},
@@ -18,7 +18,7 @@ use tokio::{
 };
 
 /// Watches over all servers until dropped.
-pub(crate) async fn keep(origin: Arc<Origin>) {
+pub(crate) async fn keep(origin: Arc<Servers>) {
     let mut tasks = JoinSet::new();
     if let Protocol::FastCgi(_) = origin.config.protocol {
         let origin = Arc::clone(&origin);
@@ -43,7 +43,7 @@ fn every(period: Duration) -> Interval {
 }
 
 /// Resolves a server's name now and then; an address that is fixed is left alone.
-async fn resolve(origin: Arc<Origin>, peer: Arc<Peer>) {
+async fn resolve(origin: Arc<Servers>, peer: Arc<Peer>) {
     let Some(addresses) = named(&peer) else {
         return;
     };
@@ -65,7 +65,7 @@ fn named(peer: &Peer) -> Option<&Addresses> {
 }
 
 /// Checks one server now and then: taken out after so many failures in a row, brought back after so many answers.
-async fn check(origin: Arc<Origin>, peer: Arc<Peer>, rule: ActiveHealth) {
+async fn check(origin: Arc<Servers>, peer: Arc<Peer>, rule: ActiveHealth) {
     let mut ticks = every(rule.every);
     let (mut good, mut bad) = (0_u32, 0_u32);
     loop {
@@ -89,7 +89,7 @@ async fn check(origin: Arc<Origin>, peer: Arc<Peer>, rule: ActiveHealth) {
 }
 
 /// Sends one check on a connection of its own, so that connecting is checked too.
-async fn probe(origin: &Origin, peer: &Arc<Peer>, rule: &ActiveHealth) -> Result<(), String> {
+async fn probe(origin: &Servers, peer: &Arc<Peer>, rule: &ActiveHealth) -> Result<(), String> {
     let mut request = Request::new(Outgoing::empty());
     *request.uri_mut() = rule
         .path

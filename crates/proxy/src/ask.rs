@@ -23,8 +23,10 @@ pub struct Ask {
     pub route: usize,
     pub method: Method,
     pub version: Version,
-    /// The client's fields, as they came.
+    /// The client's fields as they came, but for cookies that are kept from what may be stored ([`set_cookies_aside`]).
     pub fields: HeaderMap,
+    /// `Cookie` as it came, where it was set aside for the store alone: it goes to the origin if nothing is stored.
+    pub cookies: Vec<HeaderValue>,
     pub directives: RequestDirectives,
     pub key: Key,
     /// `http` or `https`, as the client sees it.
@@ -203,6 +205,35 @@ impl Ask {
         let first = lines.next()?;
         lines.next().is_none().then_some(first)
     }
+}
+
+/// Takes the cookies out of a request, all but those that are part of the key: nothing that is fetched for the store, and no
+/// variant, depends on them. Returns the lines as they came.
+pub fn set_cookies_aside(fields: &mut HeaderMap, spec: &KeySpec) -> Vec<HeaderValue> {
+    let header::Entry::Occupied(entry) = fields.entry(header::COOKIE) else {
+        return Vec::new();
+    };
+    let (_, lines) = entry.remove_entry_mult();
+    let lines: Vec<HeaderValue> = lines.collect();
+    if spec.cookies.is_empty() {
+        return lines;
+    }
+    let texts = lines
+        .iter()
+        .map(|line| String::from_utf8_lossy(line.as_bytes()))
+        .collect::<Vec<_>>();
+    let kept: Vec<String> = texts
+        .iter()
+        .flat_map(|line| routing::cookies(line))
+        .filter(|(name, _)| spec.cookies.iter().any(|keyed| keyed == name))
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    if !kept.is_empty()
+        && let Ok(line) = HeaderValue::from_bytes(kept.join("; ").as_bytes())
+    {
+        fields.insert(header::COOKIE, line);
+    }
+    lines
 }
 
 /// The key of another URI of this site, as `policy` builds it, without the parts that depend on request fields.

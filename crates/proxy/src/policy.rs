@@ -237,6 +237,8 @@ pub struct KeySpec {
     pub headers: Vec<HeaderName>,
     /// Names of cookies whose values count.
     pub cookies: Vec<String>,
+    /// Whether the other cookies are kept from the origin where its answer may be stored; they choose no variant either.
+    pub drop_cookies: bool,
 }
 
 /// When the store is neither asked nor filled: one entry of any list is enough.
@@ -252,6 +254,8 @@ pub struct Bypass {
     pub methods: Vec<Method>,
     /// The query has one of these parameters.
     pub query: Vec<NamePattern>,
+    /// The request carries one of these cookies and misses: it may get what others had stored, and stores nothing itself.
+    pub misses_with: Vec<NamePattern>,
 }
 
 /// One change of a header.

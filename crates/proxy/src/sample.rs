@@ -33,6 +33,7 @@ pub(crate) fn key_spec() -> KeySpec {
         sort: false,
         headers: Vec::new(),
         cookies: Vec::new(),
+        drop_cookies: false,
     }
 }
 
@@ -102,6 +103,7 @@ pub(crate) fn ask(site: Site, peer: Option<SocketAddr>, fields: HeaderMap) -> As
         version: Version::HTTP_11,
         directives: directives::request(&fields),
         fields,
+        cookies: Vec::new(),
         key: Key::build(&spec, "http", "shop.example", "/p", None),
         scheme: "http",
         now: Time::from_secs(1_000_000),

@@ -70,7 +70,7 @@ pub fn walk(
     if let Some(wanted) = purge::look(worker, &mut request, connection) {
         return purge::answer(worker, request, connection, interim, wanted);
     }
-    let (ask, content) = match receive::receive(worker, request, connection, interim) {
+    let (mut ask, content) = match receive::receive(worker, request, connection, interim) {
         Received::Refused(refusal) => {
             return Answer::Now(deliver::refusal(worker, &refusal));
         }
@@ -79,7 +79,7 @@ pub fn walk(
         }
         Received::Request(ask, content) => (ask, content),
     };
-    match lookup::lookup(worker, &ask) {
+    match lookup::lookup(worker, &mut ask) {
         Looked::Found(found) => go_on(worker, ask, content, found),
         Looked::Wait(finding) => {
             let worker = worker.clone();
@@ -96,8 +96,8 @@ pub fn walk(
 
 /// The rest of the walk, from what lookup came to.
 #[inline]
-fn go_on(worker: &Rc<Worker>, ask: Ask, content: RequestBody, found: Found) -> Answer {
-    match found {
+fn go_on(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody, found: Found) -> Answer {
+    match lookup::for_client(&mut ask, found) {
         Found::Hit(hit) => Answer::Now(deliver::stored(worker, &ask, hit)),
         Found::StaleHit(hit) => {
             let ask = Rc::new(ask);

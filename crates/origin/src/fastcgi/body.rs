@@ -5,7 +5,7 @@ use super::{
     record::{Ended, Event},
 };
 use crate::{
-    Error, Kind, Origin,
+    Error, Kind, Servers,
     gate::Pass,
     peer::Serving,
     pool::{self, Key, Single},
@@ -37,7 +37,7 @@ pub(crate) struct Output {
 
 /// What a fetch holds until its body has ended.
 pub(crate) struct Held {
-    pub(crate) origin: Arc<Origin>,
+    pub(crate) origin: Arc<Servers>,
     pub(crate) serving: Serving,
     /// Held for its drop.
     pub(crate) _pass: Pass,

@@ -3,7 +3,7 @@
 //! Workers do not write logs: they put what came into a bounded queue, and the task that watches over the origin writes
 //! it, so many a second at most. What does not fit is counted, and the count is logged.
 
-use crate::Origin;
+use crate::Servers;
 use std::{
     sync::{
         Arc,
@@ -69,7 +69,7 @@ impl Complaints {
     }
 
     /// Writes what comes, until dropped.
-    pub(crate) async fn write(origin: &Origin) {
+    pub(crate) async fn write(origin: &Servers) {
         const SECOND: Duration = Duration::from_secs(1);
         let own = &origin.complaints;
         let mut from = own.from.lock().await;

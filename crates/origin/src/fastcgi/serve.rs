@@ -8,7 +8,7 @@ use super::{
     place::{self, Found, Script},
 };
 use crate::{
-    Context, Error, Kind, Origin, RequestBody, ResponseBody, Visitor, fetch as attempts,
+    Context, Error, Kind, RequestBody, ResponseBody, Servers, Visitor, fetch as attempts,
     upload::Outgoing,
 };
 use bytes::Bytes;
@@ -33,7 +33,7 @@ struct Elsewhere(String);
 
 /// Fetches from an origin of scripts.
 pub(crate) async fn fetch(
-    origin: &Arc<Origin>,
+    origin: &Arc<Servers>,
     cgi: &Arc<FastCgi>,
     request: Request<RequestBody>,
     context: Context,
@@ -69,7 +69,7 @@ pub(crate) async fn fetch(
 
 /// The call that an active health check makes; `Err`: why none can be made.
 pub(crate) async fn probe(
-    origin: &Origin,
+    origin: &Servers,
     cgi: &Arc<FastCgi>,
     request: &Request<Outgoing>,
 ) -> Result<Arc<Call>, String> {
@@ -103,7 +103,7 @@ async fn look(cgi: &Arc<FastCgi>, path: &str) -> Result<Found, Error> {
 }
 
 fn call(
-    origin: &Origin,
+    origin: &Servers,
     cgi: &FastCgi,
     script: &Script,
     head: &Parts,

@@ -115,6 +115,7 @@ async fn pass(
     let times = Times {
         request: request_time,
         response: receive::now(),
+        lifetime: response.extensions().get().copied(),
     };
     let mut outcome = Outcome {
         origin_time: Some(origin_time),

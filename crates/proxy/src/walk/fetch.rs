@@ -114,6 +114,7 @@ pub async fn fetch(
         times: Times {
             request: now,
             response: now,
+            lifetime: None,
         },
         lease: Cell::new(lease),
     };
@@ -138,6 +139,8 @@ impl Fetch<'_> {
             .as_ref()
             .ok()
             .map(|response| response.status().as_u16());
+        let answered = answer.as_ref().ok();
+        self.times.lifetime = answered.and_then(|answer| answer.extensions().get().copied());
         let landing = match answer {
             Ok(response) => self.land(&plan, response, writer).await,
             Err(failure) => self.failed(failure),

@@ -1,7 +1,7 @@
 //! Lookup: what the store has for a request, and whether it may be used now.
 
 use crate::{
-    ask::Ask,
+    ask::{self, Ask},
     cache::Worker,
     outcome::{Bypass, Detail, Outcome},
     policy::{self, Policy},
@@ -90,11 +90,49 @@ impl Need {
 }
 
 /// Looks up a request. On the path of a hit.
-pub fn lookup(worker: &Worker, ask: &Ask) -> Looked {
+pub fn lookup(worker: &Worker, ask: &mut Ask) -> Looked {
     if let Some(why) = bypassed(ask) {
         return Looked::Found(Found::Bypass(why));
     }
+    keep_cookies_from_store(ask);
     find(worker, ask, ask.now)
+}
+
+/// Sets those cookies aside that nothing stored may depend on, where the route says so.
+fn keep_cookies_from_store(ask: &mut Ask) {
+    let policy = &ask.site.routes[ask.route].policy;
+    let stores_nothing = stores_nothing(&policy.bypass, &ask.fields);
+    if stores_nothing || policy.key.drop_cookies {
+        let cookies = ask::set_cookies_aside(&mut ask.fields, &policy.key);
+        if stores_nothing {
+            ask.cookies = cookies;
+        }
+    }
+}
+
+/// Whether the request may be answered from the store and must not fill it.
+pub fn stores_nothing(bypass: &policy::Bypass, fields: &HeaderMap) -> bool {
+    let mut patterns = bypass.misses_with.iter();
+    patterns.any(|pattern| routing::cookie_matches(pattern, fields))
+}
+
+/// What was found, for the one who asked: a request that must not fill the store passes it by where the store does not answer,
+/// with all of its cookies.
+pub fn for_client(ask: &mut Ask, found: Found) -> Found {
+    if ask.cookies.is_empty() {
+        return found;
+    }
+    let found = match found {
+        Found::Forward(_) => Found::Bypass(Bypassed::Site(Bypass::Cookie)),
+        found => found,
+    };
+    if matches!(found, Found::Bypass(_)) {
+        ask.fields.remove(header::COOKIE);
+        for line in std::mem::take(&mut ask.cookies) {
+            ask.fields.append(header::COOKIE, line);
+        }
+    }
+    found
 }
 
 /// As [`lookup`], for a request that is known not to bypass, at `now`.

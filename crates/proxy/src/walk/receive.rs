@@ -126,6 +126,7 @@ fn read(
         method: parts.method,
         version: parts.version,
         fields: parts.headers,
+        cookies: Vec::new(),
         directives,
         key,
         scheme,

@@ -9,7 +9,7 @@ use crate::config::{
 use http::uri::PathAndQuery;
 use origin::{
     OriginConfig,
-    config::{ActiveHealth, Balance, PassiveHealth, Protocol, Retry, Timeouts},
+    config::{ActiveHealth, Balance, PassiveHealth, Protocol, Retry, Timeouts, Turns},
 };
 use proxy::policy::StatusPattern;
 use std::{ops::RangeInclusive, time::Duration};
@@ -58,20 +58,27 @@ fn connections(written: &written::Origin, config: &mut OriginConfig, sink: &mut 
     if let Some(count) = &written.idle_connections {
         config.idle_connections = count.value.0 as usize;
     }
-    let usual = config.most_concurrent as u32;
-    let most = written.most_concurrent.as_ref();
-    config.most_concurrent = sink.at_least(1, "most_concurrent", most, usual) as usize;
-    if let Some(queue) = &written.queue {
-        config.queue = queue
-            .length
-            .as_ref()
-            .map_or(config.queue, |count| count.value.0 as usize);
-        config.queue_time = time(queue.time.as_ref(), config.queue_time);
-    }
+    config.turns = turns(written, sink);
     config.idle_time = time(written.idle_time.as_ref(), config.idle_time);
     config.resolve_every = time(written.resolve_every.as_ref(), config.resolve_every);
     if let Some(size) = &written.header_size {
         config.largest_head = size.value.0 as usize;
+    }
+}
+
+/// How many fetches there may be at the same time.
+pub(super) fn turns(written: &written::Origin, sink: &mut Sink<'_>) -> Turns {
+    let usual = Turns::default();
+    let most = written.most_concurrent.as_ref();
+    let queue = written.queue.as_ref();
+    let length = queue.and_then(|queue| queue.length.as_ref());
+    Turns {
+        most: sink.at_least(1, "most_concurrent", most, usual.most as u32) as usize,
+        queue: length.map_or(usual.queue, |count| count.value.0 as usize),
+        queue_time: time(
+            queue.and_then(|queue| queue.time.as_ref()),
+            usual.queue_time,
+        ),
     }
 }
 

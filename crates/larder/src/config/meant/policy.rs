@@ -31,6 +31,7 @@ pub(super) fn build(written: &Defaults, origin: Arc<Origin>, memory: u64) -> Pol
         bypass: bypass(written.bypass.as_ref()),
         set_cookie: match written.set_cookie {
             Some(written::SetCookie::Refuse) | None => SetCookie::Refuse,
+            Some(written::SetCookie::Never) => SetCookie::Never,
             Some(written::SetCookie::Strip) => SetCookie::Strip,
             Some(written::SetCookie::Store) => SetCookie::Store,
         },
@@ -103,6 +104,7 @@ fn key(written: Option<&written::Key>) -> KeySpec {
         sort: written.sort.unwrap_or(false),
         headers: values(written.headers.as_ref()),
         cookies: cookies.into_iter().map(|CookieName(name)| name).collect(),
+        drop_cookies: written.drop_cookies.unwrap_or(false),
     }
 }
 
@@ -113,6 +115,7 @@ fn bypass(written: Option<&written::Bypass>) -> Bypass {
         paths: values(written.paths.as_ref()),
         methods: values(written.methods.as_ref()),
         query: values(written.query.as_ref()),
+        misses_with: values(written.misses_with.as_ref()),
     })
 }
 

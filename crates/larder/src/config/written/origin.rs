@@ -9,13 +9,17 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use std::{ops::Range, path::PathBuf, time::Duration};
 
-/// One application, on one or several servers.
+/// Where answers come from: an application on one or several servers, or a folder.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Origin {
     /// The name that routes use. May be left out where there is only one origin.
     #[schemars(with = "Option<String>", extend("default" = "origin"))]
     pub name: Option<At<String>>,
+    /// A folder whose files are the answers, in place of servers: `index.html` for folders, compressed neighbours (`.br`,
+    /// `.zst`, `.gz`) for whoever takes them. Nothing outside it, no names that begin with a dot, no PHP scripts.
+    #[schemars(with = "Option<String>", extend("examples" = ["/srv/site"]))]
+    pub r#static: Option<At<PathBuf>>,
     /// Its servers, as URLs or as tables. All `http` or all `https`.
     pub servers: Option<Many<Brief<Server>>>,
     /// FastCGI servers, php-fpm above all, in place of `servers`: `unix:` or `tcp://`.

@@ -8,6 +8,23 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use std::time::Duration;
 
+/// What holds before a well-known application.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(inline)]
+pub enum Preset {
+    /// WordPress.
+    Wordpress,
+    /// WordPress with WooCommerce.
+    Woocommerce,
+    /// Magento 2 and Adobe Commerce.
+    Magento,
+    /// Drupal.
+    Drupal,
+    /// Django.
+    Django,
+}
+
 /// How `ttl` stands to what the origin says.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -28,6 +45,8 @@ pub enum TtlMode {
 pub enum SetCookie {
     /// It is not stored unless it says `public`, `s-maxage` or a targeted field.
     Refuse,
+    /// It is not stored, whatever it says.
+    Never,
     /// It is stored, and nobody gets the cookie.
     Strip,
     /// It is stored with the cookie, and everybody gets it. Plain RFC 9111.
@@ -78,6 +97,10 @@ pub struct Key {
     /// Cookies whose values count.
     #[schemars(extend("default" = []))]
     pub cookies: Option<Many<Text<CookieName>>>,
+    /// Keep all other cookies from the origin where its answer may be stored, so that no page depends on them. They choose no
+    /// variant either (`Vary: Cookie`).
+    #[schemars(extend("default" = false))]
+    pub drop_cookies: Option<bool>,
 }
 
 /// When the store is neither asked nor filled. One that holds is enough.
@@ -94,6 +117,9 @@ pub struct Bypass {
     pub query: Option<Many<Text<NamePattern>>>,
     /// The method is one of these.
     pub methods: Option<Many<Text<Method>>>,
+    /// The request carries one of these cookies, and nothing is stored that answers it: it may get what others had stored, and
+    /// stores nothing itself.
+    pub misses_with: Option<Many<Text<NamePattern>>>,
 }
 
 /// Changes of header fields; first `remove`, then `set`, then `add`.
