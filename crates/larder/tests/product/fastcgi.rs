@@ -228,18 +228,18 @@ fn which_script_answers() {
         ("/plain/", 404, "<h1>Not found</h1>"),
         ("/plain", 404, "<h1>Not found</h1>"),
         // Never run, and never shown.
-        ("/wp-content/uploads/evil.php", 403, "forbidden"),
-        ("/wp-content/uploads/evil%2Ephp", 403, "forbidden"),
-        ("/wp-content/uploads/evil.php/x", 403, "forbidden"),
+        ("/wp-content/uploads/evil.php", 403, "Forbidden"),
+        ("/wp-content/uploads/evil%2Ephp", 403, "Forbidden"),
+        ("/wp-content/uploads/evil.php/x", 403, "Forbidden"),
         ("/wp-content/uploads%2Fevil.php", 404, "<h1>Not found</h1>"),
         ("/wp-content//uploads/evil.php", 404, "<h1>Not found</h1>"),
-        ("/wp-config.php.bak", 403, "forbidden"),
+        ("/wp-config.php.bak", 403, "Forbidden"),
         // Nobody's.
-        ("/.git/config", 404, "not found"),
-        ("/wp-admin/.htaccess", 404, "not found"),
-        ("/../../../../etc/passwd", 404, "not found"),
-        ("/%2e%2e/%2e%2e/etc/passwd", 404, "not found"),
-        ("/probe/../wp-login.php", 404, "not found"),
+        ("/.git/config", 404, "Not Found"),
+        ("/wp-admin/.htaccess", 404, "Not Found"),
+        ("/../../../../etc/passwd", 404, "Not Found"),
+        ("/%2e%2e/%2e%2e/etc/passwd", 404, "Not Found"),
+        ("/probe/../wp-login.php", 404, "Not Found"),
         ("/..%2f..%2fetc/passwd", 404, "<h1>Not found</h1>"),
         ("/index.php%00.jpg", 404, "<h1>Not found</h1>"),
         ("/%ff.php", 404, "<h1>Not found</h1>"),
@@ -253,6 +253,29 @@ fn which_script_answers() {
             "{path}: {text}"
         );
     }
+}
+
+#[test]
+fn files_beside_the_scripts() {
+    let site = Site::new();
+    let larder = site.start();
+    let style = "/wp-content/themes/style.css?ver=6.1";
+    let first = larder.get(style).send();
+    assert_eq!(first.text(), "body { color: black }\n");
+    assert_eq!(
+        first.header("content-type"),
+        Some("text/css; charset=utf-8")
+    );
+    let tag = first.header("etag").expect("a tag");
+    let same = larder.get(style).header("If-None-Match", tag).send();
+    assert_eq!(same.status, 304);
+    let part = larder.get(style).header("Range", "bytes=0-3").send();
+    assert_eq!((part.status, part.text().as_str()), (206, "body"));
+    let image = larder.ask("HEAD", "/wp-content/uploads/cat.jpg").send();
+    assert_eq!(image.header("content-type"), Some("image/jpeg"));
+    assert_eq!(larder.ask("POST", style).body("x").send().status, 405);
+    // No script had anything to do with it.
+    assert!(!site.state.join("runs").exists());
 }
 
 #[test]

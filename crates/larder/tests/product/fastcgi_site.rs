@@ -1,16 +1,15 @@
-//! A small site that behaves like WordPress, behind php-fpm and `examples/php.toml`: what is shared, what is not, and that
+//! A small site that behaves like WordPress, on php-fpm behind `examples/php.toml`: what is shared, what is not, and that
 //! nobody ever sees a byte of another's.
 
 use crate::{common::Said, fastcgi::Site};
 use std::{collections::BTreeMap, fs, path::Path};
 use testkit::{Command, Larder, Response};
 
-/// `examples/php.toml` before the site.
-fn start(site: &Site) -> Larder {
-    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/php.toml");
-    let text = fs::read_to_string(example).unwrap();
-    let origin = "[[origin]]\nfastcgi = \"unix:/run/php/php-fpm.sock\"\nroot = \"/srv/site\"\n";
-    assert!(text.contains(origin));
+/// The site as written in `examples/{name}.toml`, which has this for an origin.
+fn example(site: &Site, name: &str, origin: &str) -> Larder {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let text = fs::read_to_string(folder.join(name).with_extension("toml")).unwrap();
+    assert!(text.contains(origin), "{text}");
     let text = text
         .replace("127.0.0.1:8080", "127.0.0.1:0")
         .replace(origin, &site.origin(""));
@@ -20,6 +19,21 @@ fn start(site: &Site) -> Larder {
         .start();
     site.knows(&larder);
     larder
+}
+
+/// With a preset.
+fn start(site: &Site) -> Larder {
+    let origin = "[[origin]]\nfastcgi = \"unix:/run/php/php-fpm.sock\"\nroot = \"/srv/site\"\n";
+    example(site, "php", origin)
+}
+
+/// The same said by hand.
+fn plain(site: &Site) -> Larder {
+    example(
+        site,
+        "blog",
+        "[[origin]]\nservers = [\"http://127.0.0.1:8000\"]\n",
+    )
 }
 
 /// A visitor with a browser that keeps cookies.
@@ -204,16 +218,25 @@ const EVERYWHERE: &[&str] = &[
     "/nothing/",
 ];
 
-/// Two users do everything that a page could remember them by, and walk through the whole site by turns.
 #[test]
 fn nobody_sees_a_byte_of_another() {
     let site = Site::new();
-    let larder = start(&site);
+    walk_by_turns(&start(&site));
+}
+
+#[test]
+fn nobody_sees_a_byte_of_another_without_a_preset() {
+    let site = Site::new();
+    walk_by_turns(&plain(&site));
+}
+
+/// Two users do everything that a page could remember them by, and walk through the whole site by turns.
+fn walk_by_turns(larder: &Larder) {
     // Names that are nowhere else.
     let users = ["anne-xq", "bert-zv"];
     let goods = ["tea-xq", "rum-zv"];
-    let mut visitors = [Visitor::new(&larder), Visitor::new(&larder)];
-    let mut stranger = Visitor::new(&larder);
+    let mut visitors = [Visitor::new(larder), Visitor::new(larder)];
+    let mut stranger = Visitor::new(larder);
     for round in 0..3 {
         for (who, visitor) in visitors.iter_mut().enumerate() {
             match round {

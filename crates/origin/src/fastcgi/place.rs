@@ -225,8 +225,8 @@ fn file(path: &str) -> Found {
     }
 }
 
-/// A decoded path made fit for a `Location` (RFC 3986 section 3.3).
-fn encoded(path: &str) -> String {
+/// A decoded path as a URI has it (RFC 3986 section 3.3).
+pub(super) fn encoded(path: &str) -> String {
     let mut text = String::with_capacity(path.len());
     for byte in path.bytes() {
         if byte.is_ascii_alphanumeric() || b"/-._~!$&'()*+,;=:@".contains(&byte) {

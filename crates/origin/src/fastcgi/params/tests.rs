@@ -8,8 +8,8 @@ fn cgi(params: &[(&str, &str)]) -> FastCgi {
         root: "/srv/site".into(),
         index: Vec::new(),
         front: None,
-        scripts: Paths::new(|_| true),
-        no_scripts: Paths::new(|_| false),
+        scripts: Paths::new("", |_| true),
+        no_scripts: Paths::new("", |_| false),
         params: params
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))

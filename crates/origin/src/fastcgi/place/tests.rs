@@ -27,8 +27,8 @@ fn site(front: Option<&str>) -> FastCgi {
         root,
         index: vec!["index.php".to_owned(), "index.html".to_owned()],
         front: front.map(str::to_owned),
-        scripts: Paths::new(|path| path.ends_with(".php")),
-        no_scripts: Paths::new(|path| path.starts_with("/uploads/")),
+        scripts: Paths::new("", |path| path.ends_with(".php")),
+        no_scripts: Paths::new("", |path| path.starts_with("/uploads/")),
         params: Vec::new(),
     }
 }
