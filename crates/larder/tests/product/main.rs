@@ -30,6 +30,8 @@ mod disk_trouble;
 mod examples;
 mod graphql;
 mod fastcgi;
+mod fastcgi_bad;
+mod fastcgi_site;
 mod hop_by_hop;
 mod invalidation;
 mod keys;
