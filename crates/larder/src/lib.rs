@@ -5,6 +5,8 @@ pub mod cli;
 pub mod client;
 pub mod command;
 pub mod config;
+pub mod crawl;
 pub mod demo;
+pub mod publish;
 pub mod telemetry;
 pub mod wire;
