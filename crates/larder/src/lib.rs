@@ -9,4 +9,5 @@ pub mod crawl;
 pub mod demo;
 pub mod publish;
 pub mod telemetry;
+pub mod warm;
 pub mod wire;

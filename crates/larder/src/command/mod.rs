@@ -10,3 +10,4 @@ pub mod publish;
 pub mod purge;
 pub mod schema;
 pub mod serve;
+pub mod warm;

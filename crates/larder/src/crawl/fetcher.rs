@@ -47,15 +47,18 @@ pub enum BodyError {
 }
 
 impl Fetcher {
-    /// Asks `server`.
+    /// Asks `server`, whose certificate is for `name` where that is not the server's own.
     ///
     /// # Errors
     /// It cannot be asked as configured.
-    pub fn new(server: &ServerUrl, manner: &Manner) -> Result<Self, Error> {
+    pub fn new(server: &ServerUrl, name: Option<String>, manner: &Manner) -> Result<Self, Error> {
         let config = OriginConfig {
             name: "site".to_owned(),
             servers: vec![Server::new(server.address.clone())],
-            tls: (server.tls == Some(true)).then(Tls::default),
+            tls: (server.tls == Some(true)).then(|| Tls {
+                server_name: name,
+                ..Tls::default()
+            }),
             timeouts: Timeouts {
                 whole: Some(WHOLE),
                 ..Timeouts::default()

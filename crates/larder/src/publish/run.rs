@@ -126,7 +126,7 @@ impl Publisher {
             .unwrap_or_default();
         let (book, journal) = Book::open(&folder, &orders.from_text, &run, now.as_secs())?;
         Ok(Rc::new(Self {
-            fetcher: Fetcher::new(&orders.from, &orders.manner)?,
+            fetcher: Fetcher::new(&orders.from, None, &orders.manner)?,
             site,
             folder: Arc::new(folder),
             journal: Arc::new(journal),
