@@ -67,6 +67,7 @@ pub fn read(xml: &[u8]) -> Result<Sitemap, Bad> {
                     _ => {}
                 }
             }
+            Event::Empty(tag) if depth == 0 => root = is_root(tag.name().as_ref()),
             Event::Text(piece) => add(&mut text, &piece.xml10_content()),
             Event::CData(piece) => add(&mut text, &piece.xml10_content()),
             Event::GeneralRef(name) => {

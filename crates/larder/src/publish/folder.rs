@@ -76,7 +76,11 @@ impl Folder {
     /// It cannot be written, or another process has it.
     pub fn open(root: &Path) -> Result<Self, FolderError> {
         for folder in ["", OWN, &format!("{OWN}/pages"), &format!("{OWN}/drafts")] {
-            let path = root.join(folder);
+            let path = if folder.is_empty() {
+                root.to_owned()
+            } else {
+                root.join(folder)
+            };
             // A link could lead anywhere, but for the folder itself, which is as it was named.
             let is_there = if folder.is_empty() {
                 path.is_dir()

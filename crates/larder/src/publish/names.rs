@@ -165,7 +165,8 @@ mod tests {
                 let name = names.choose(target, kind);
                 prop_assert!(name::is_safe(&name));
                 prop_assert_eq!(&names.choose(target, kind), &name);
-                prop_assert!(seen.insert(if folds { name.to_lowercase() } else { name }));
+                let folded = if folds { name.to_lowercase() } else { name };
+                prop_assert!(seen.insert(folded));
             }
             for file in &seen {
                 prop_assert!(folders(file).all(|folder| !seen.contains(folder)));
