@@ -59,9 +59,9 @@ pub fn read(xml: &[u8]) -> Result<Sitemap, Bad> {
             Event::Start(tag) => {
                 depth += 1;
                 match (depth, tag.name().as_ref()) {
-                    (1, name) => root = is_root(name.as_ref()),
-                    (2, name) => of = kind(name.as_ref()),
-                    (3, name) if local(name.as_ref()) == b"loc" && of != Of::Else => {
+                    (1, name) => root = is_root(name),
+                    (2, name) => of = kind(name),
+                    (3, name) if local(name) == "loc" && of != Of::Else => {
                         text = Some(String::new());
                     }
                     _ => {}
@@ -105,18 +105,18 @@ pub fn read(xml: &[u8]) -> Result<Sitemap, Bad> {
     }
 }
 
-fn local(name: &[u8]) -> &[u8] {
-    name.rsplit(|byte| *byte == b':').next().unwrap_or(name)
+fn local(name: &str) -> &str {
+    name.rsplit(':').next().unwrap_or(name)
 }
 
-fn is_root(name: &[u8]) -> bool {
-    matches!(local(name), b"urlset" | b"sitemapindex")
+fn is_root(name: &str) -> bool {
+    matches!(local(name), "urlset" | "sitemapindex")
 }
 
-fn kind(name: &[u8]) -> Of {
+fn kind(name: &str) -> Of {
     match local(name) {
-        b"url" => Of::Page,
-        b"sitemap" => Of::Sitemap,
+        "url" => Of::Page,
+        "sitemap" => Of::Sitemap,
         _ => Of::Else,
     }
 }

@@ -174,7 +174,7 @@ impl Folder {
     ///
     /// # Errors
     /// See [`PlaceError`]; what is there stays.
-    pub fn place(&self, draft: Draft, name: &str, is_ours: bool) -> Result<(), PlaceError> {
+    pub fn place(&self, draft: &Draft, name: &str, is_ours: bool) -> Result<(), PlaceError> {
         self.is_free(name, is_ours)?;
         for (at, _) in name.match_indices('/') {
             let folder = self.path(name.get(..at).unwrap_or_default());

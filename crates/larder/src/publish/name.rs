@@ -194,6 +194,7 @@ mod tests {
     const HTML: Option<&str> = Some("text/html; charset=utf-8");
 
     #[test]
+    #[allow(clippy::too_many_lines, reason = "a table")]
     fn targets_have_names() {
         for (target, kind, name) in [
             ("/", HTML, Some("index.html")),

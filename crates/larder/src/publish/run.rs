@@ -1,18 +1,12 @@
 //! Goes through a site, page after page, and keeps the manifest.
 
-use super::{
-    Blocked, Folder, FolderError, Journal, Orders, StartError,
-    manifest::{FILE, FORMAT, Manifest},
-    page::{Outcome, Taken},
-    prepare::Book,
-    tally::Tally,
-};
+use super::{Folder, FolderError, Journal, Orders, StartError, prepare::Book, tally::Tally};
 use crate::crawl::{
     collect,
     fetcher::{self, Fetcher},
-    frontier::{Bounds, Frontier, LeftOut},
+    frontier::{Bounds, Frontier},
     show::Show,
-    site::{LONGEST_TARGET, Leads, Site},
+    site::{Leads, Site},
     sitemap,
     stop::Stop,
 };
@@ -29,9 +23,6 @@ use std::{
 use tokio::task::JoinSet;
 use xxhash_rust::xxh3::xxh3_128;
 
-/// So many problems are told one by one; the rest is counted.
-const TOLD: usize = 100;
-
 /// Publishes one site to one folder. Used within a `LocalSet`.
 #[derive(Debug)]
 pub struct Publisher {
@@ -44,10 +35,10 @@ pub struct Publisher {
     pub(super) prune: bool,
     /// Whether the site's name was given, so that purges of other hosts are of no interest.
     pub(super) is_named: bool,
-    name: String,
+    pub(super) name: String,
     exclude: Vec<PathPattern>,
-    follow: bool,
-    bounds: Bounds,
+    pub(super) follow: bool,
+    pub(super) bounds: Bounds,
     concurrency: usize,
 }
 
@@ -80,19 +71,19 @@ pub struct Ended {
 }
 
 /// What a run keeps in mind.
-struct Under {
-    frontier: Frontier,
-    tally: Tally,
-    done: usize,
-    told: usize,
-    fresh: bool,
-    only: bool,
-    too_long: usize,
-    incomplete: bool,
-    failed: Vec<String>,
-    reached: HashSet<String>,
+pub(super) struct Under {
+    pub(super) frontier: Frontier,
+    pub(super) tally: Tally,
+    pub(super) done: usize,
+    pub(super) told: usize,
+    pub(super) fresh: bool,
+    pub(super) only: bool,
+    pub(super) too_long: usize,
+    pub(super) incomplete: bool,
+    pub(super) failed: Vec<String>,
+    pub(super) reached: HashSet<String>,
     /// Published pages that the application does not give any more.
-    lost: Vec<String>,
+    pub(super) lost: Vec<String>,
 }
 
 impl Publisher {
@@ -151,7 +142,12 @@ impl Publisher {
         start: &Start,
         stop: &mut Stop,
     ) -> Result<Ended, FolderError> {
-        let mut under = self.begin(start).await;
+        let mut under = tokio::select! {
+            under = self.begin(start) => under,
+            () = stop.told() => {
+                return Ok(Ended { stopped: true, incomplete: true, ..Ended::default() });
+            }
+        };
         let mut tasks = JoinSet::new();
         let mut stopped = false;
         loop {
@@ -182,16 +178,11 @@ impl Publisher {
     }
 
     async fn begin(&self, start: &Start) -> Under {
-        let book = self.book.borrow();
-        // What is published is known already, unless it is what is asked for.
-        let known: Vec<Rc<str>> = if start.only {
-            let begun: HashSet<&String> = start.targets.iter().collect();
-            let known = book.pages.keys().filter(|target| !begun.contains(target));
-            known.map(|target| (&**target).into()).collect()
+        let known = if start.only {
+            self.known_beside(&start.targets)
         } else {
             Vec::new()
         };
-        drop(book);
         let mut under = Under {
             frontier: Frontier::new(self.bounds, known),
             tally: Tally::default(),
@@ -229,6 +220,14 @@ impl Publisher {
         under
     }
 
+    /// What is published, but for these.
+    fn known_beside(&self, targets: &[String]) -> Vec<Rc<str>> {
+        let targets: HashSet<&String> = targets.iter().collect();
+        let book = self.book.borrow();
+        let known = book.pages.keys().filter(|target| !targets.contains(target));
+        known.map(|target| (&**target).into()).collect()
+    }
+
     fn start_at(&self, under: &mut Under, page: &str) {
         match self.site.leads("/", page.as_bytes()) {
             Leads::Here(target) if self.is_excluded(&target) => {}
@@ -263,217 +262,8 @@ impl Publisher {
         text.map_err(|error| error.to_string())
     }
 
-    fn is_excluded(&self, target: &str) -> bool {
+    pub(super) fn is_excluded(&self, target: &str) -> bool {
         let path = target.split_once('?').map_or(target, |(path, _)| path);
         self.exclude.iter().any(|pattern| pattern.matches(path))
-    }
-
-    /// Says what went wrong, unless too much has.
-    fn tell(&self, under: &mut Under, what: &str) {
-        under.told += 1;
-        match under.told {
-            ..=TOLD => self.show.problem(what),
-            told if told == TOLD + 1 => self
-                .show
-                .problem("there are more such; they are counted below"),
-            _ => {}
-        }
-    }
-
-    fn note(&self, under: &mut Under, taken: Taken) {
-        let Taken {
-            found,
-            outcome,
-            links,
-            too_long,
-        } = taken;
-        let target = &found.target;
-        let on = found
-            .on
-            .as_ref()
-            .map_or(String::new(), |on| format!(" (linked on {on})"));
-        let tally = &mut under.tally;
-        let mut reached = true;
-        let problem = match &outcome {
-            Outcome::New => {
-                tally.new += 1;
-                None
-            }
-            Outcome::Changed => {
-                tally.changed += 1;
-                None
-            }
-            Outcome::Same => {
-                tally.same += 1;
-                None
-            }
-            Outcome::Resumed => {
-                tally.resumed += 1;
-                None
-            }
-            Outcome::Redirect => {
-                tally.redirects += 1;
-                None
-            }
-            Outcome::Refused(why) => {
-                tally.refused += 1;
-                reached = false;
-                Some(format!("{target} is not published{on}: {why}"))
-            }
-            Outcome::Missing(status) => {
-                tally.missing += 1;
-                reached = false;
-                Some(format!("{target} is not there{on}: status {status}"))
-            }
-            Outcome::Failed(why) => {
-                tally.failed += 1;
-                Some(format!("{target} failed{on}: {why}"))
-            }
-            Outcome::Blocked(why) => {
-                tally.blocked += 1;
-                Some(format!("{target} is not published{on}: {why}"))
-            }
-        };
-        if matches!(
-            outcome,
-            Outcome::Failed(_) | Outcome::Blocked(Blocked::Foreign(_) | Blocked::NoFolder(_))
-        ) {
-            under.incomplete = true;
-            under.failed.push(target.to_string());
-        }
-        if reached {
-            under.reached.insert(target.to_string());
-        } else if self.book.borrow().pages.contains_key(&**target) {
-            under.lost.push(target.to_string());
-        }
-        if let Some(problem) = problem {
-            self.tell(under, &problem);
-        }
-        under.too_long += too_long;
-        if self.follow || matches!(outcome, Outcome::Redirect) {
-            for link in links.iter().filter(|link| !self.is_excluded(link)) {
-                under.frontier.link(link, &found);
-            }
-        }
-        under.done += 1;
-        self.show.at(under.done, under.frontier.found(), target);
-    }
-
-    fn end(&self, mut under: Under, stopped: bool) -> Result<Ended, FolderError> {
-        self.tell_bounds(&mut under);
-        let incomplete = under.incomplete || stopped;
-        self.drop_pages(&mut under, incomplete);
-        if !stopped {
-            self.drop_files()?;
-        }
-        self.save()?;
-        if !stopped {
-            self.journal.clear()?;
-        }
-        Ok(Ended {
-            tally: under.tally,
-            stopped,
-            incomplete,
-            failed: under.failed,
-        })
-    }
-
-    fn tell_bounds(&self, under: &mut Under) {
-        let Bounds { pages, depth } = self.bounds;
-        let example = |left: &LeftOut| left.example.as_deref().unwrap_or_default().to_owned();
-        let many = under.frontier.too_many().clone();
-        if many.count > 0 {
-            let example = example(&many);
-            self.show.problem(&format!(
-                "stopped at {pages} pages: {example} and others were found and not fetched; raise --pages, or leave out with --exclude \
-                 what has no end"
-            ));
-        }
-        let deep = under.frontier.too_deep();
-        if deep.count > 0 {
-            let (count, example) = (deep.count, example(&deep));
-            self.show.problem(&format!(
-                "{count} pages, such as {example}, are more than {depth} links away and were not fetched; raise --depth, or leave \
-                 out with --exclude what has no end"
-            ));
-        }
-        if under.too_long > 0 {
-            let count = under.too_long;
-            self.show.problem(&format!(
-                "{count} links are longer than {LONGEST_TARGET} bytes and were not followed"
-            ));
-        }
-        under.incomplete |= many.count + deep.count > 0 || under.too_long > 0;
-    }
-
-    /// Drops what was not found any more, where that was asked for and everything was seen. When pages are published again
-    /// after purges, only they were looked at.
-    fn drop_pages(&self, under: &mut Under, incomplete: bool) {
-        let mut book = self.book.borrow_mut();
-        let gone: Vec<String> = if under.only {
-            std::mem::take(&mut under.lost)
-        } else {
-            book.pages
-                .keys()
-                .filter(|target| !under.reached.contains(*target))
-                .cloned()
-                .collect()
-        };
-        if gone.is_empty() || !self.prune || (incomplete && !under.only) {
-            under.tally.kept = gone.len();
-            if self.prune && !gone.is_empty() {
-                self.show
-                    .problem("nothing is removed, since not everything was seen");
-            }
-            return;
-        }
-        under.tally.removed = gone.len();
-        for target in gone {
-            book.pages.remove(&target);
-        }
-    }
-
-    /// Removes files of ours that are no page's any more.
-    fn drop_files(&self) -> Result<(), FolderError> {
-        let mut book = self.book.borrow_mut();
-        let Book {
-            pages,
-            names,
-            files,
-            ..
-        } = &mut *book;
-        let used: HashSet<&String> = pages
-            .values()
-            .filter_map(|page| page.file.as_ref())
-            .collect();
-        let unused: Vec<String> = files
-            .iter()
-            .filter(|file| !used.contains(file))
-            .cloned()
-            .collect();
-        for file in unused {
-            self.folder.remove(&file)?;
-            names.forget(&file);
-            files.remove(&file);
-        }
-        Ok(())
-    }
-
-    /// Saves the manifest, if it says anything new.
-    fn save(&self) -> Result<(), FolderError> {
-        self.folder.settle()?;
-        let mut book = self.book.borrow_mut();
-        let manifest = Manifest {
-            format: FORMAT,
-            site: self.name.clone(),
-            pages: std::mem::take(&mut book.pages),
-        };
-        let text = manifest.to_text();
-        book.pages = manifest.pages;
-        if text != book.saved {
-            self.folder.replace(FILE, text.as_bytes())?;
-            book.saved = text;
-        }
-        Ok(())
     }
 }

@@ -1,5 +1,6 @@
 //! What a run came to.
 
+use super::outcome::Outcome;
 use std::fmt;
 
 /// Counts by outcome.
@@ -27,6 +28,24 @@ pub struct Tally {
     pub removed: usize,
     /// Pages that were published earlier, were not found any more, and stay.
     pub kept: usize,
+}
+
+impl Tally {
+    /// Counts one page.
+    pub fn count(&mut self, outcome: &Outcome) {
+        let count = match outcome {
+            Outcome::New => &mut self.new,
+            Outcome::Changed => &mut self.changed,
+            Outcome::Same => &mut self.same,
+            Outcome::Resumed => &mut self.resumed,
+            Outcome::Redirect => &mut self.redirects,
+            Outcome::Refused(_) => &mut self.refused,
+            Outcome::Missing(_) => &mut self.missing,
+            Outcome::Failed(_) => &mut self.failed,
+            Outcome::Blocked(_) => &mut self.blocked,
+        };
+        *count += 1;
+    }
 }
 
 impl fmt::Display for Tally {

@@ -33,9 +33,9 @@ impl Answered {
         }
         let lines = fields.get_all("cache-status").iter();
         let lines: Vec<_> = lines.filter_map(|line| line.to_str().ok()).collect();
-        let list: Option<List> = Parser::new(&lines.join(", ")).parse().ok();
+        let members: Option<List> = Parser::new(&lines.join(", ")).parse().ok();
         // The cache that answers us is the last one (RFC 9211 section 2).
-        let Some(ListEntry::Item(last)) = list.as_ref().and_then(|list| list.last()) else {
+        let Some(ListEntry::Item(last)) = members.as_ref().and_then(|all| all.last()) else {
             return Self::Uncached;
         };
         let says = |name: &str| {

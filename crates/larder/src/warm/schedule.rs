@@ -15,8 +15,8 @@ pub struct Jitter(pub f64);
 impl Jitter {
     /// Another one each time.
     pub fn random() -> Self {
-        let number = RandomState::new().hash_one(0) >> 32;
-        Self(number as u32 as f64 / f64::from(u32::MAX))
+        let number = (RandomState::new().hash_one(0) >> 32) as u32;
+        Self(f64::from(number) / f64::from(u32::MAX))
     }
 }
 

@@ -33,6 +33,8 @@ fn no_name_leaves_the_folder() {
     site.origin.reply("/", html(&links.concat()));
     site.origin
         .otherwise(|request| html(&format!("page {}", request.target)));
+    let page = html(&format!("page {}", targets[11]));
+    site.origin.reply(targets[11], page);
     let told = site.published(&[]);
     assert_eq!(
         told,

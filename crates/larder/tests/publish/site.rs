@@ -132,7 +132,7 @@ fn nothing_is_removed_while_something_fails() {
     let done = site.publish(&["--prune"]);
     assert_eq!(done.code, Some(1));
     assert!(
-        done.stderr.contains("/a failed (linked on /): status 503"),
+        done.stderr.contains("/a (linked on /) failed: status 503"),
         "{}",
         done.stderr
     );
@@ -167,7 +167,7 @@ fn redirects_and_types_are_kept_in_the_manifest() {
     assert_eq!(done.code, Some(0));
     assert!(
         done.stderr
-            .contains("/loop is not published (linked on /): it redirects to itself"),
+            .contains("/loop (linked on /) is not published: it redirects to itself"),
         "{}",
         done.stderr
     );
@@ -243,7 +243,7 @@ fn what_is_not_for_everybody_is_not_published() {
         ("/events", "it is a stream of events"),
         ("/forbidden", "status 403"),
     ] {
-        let line = format!("larder: {target} is not published (linked on /): {why}");
+        let line = format!("larder: {target} (linked on /) is not published: {why}");
         assert!(done.stderr.contains(&line), "{line}: {}", done.stderr);
     }
 }

@@ -28,7 +28,7 @@ fn a_page_that_breaks_off_is_not_published() {
     assert_eq!(done.stdout, "0 new, 0 changed, 1 unchanged, 3 failed\n");
     assert!(
         done.stderr
-            .contains("/cut failed (linked on /): the response was cut short"),
+            .contains("/cut (linked on /) failed: the response was cut short"),
         "{}",
         done.stderr
     );
@@ -57,9 +57,9 @@ fn an_application_that_is_down_harms_nothing() {
     assert_eq!(site.files(), ["a.html", "index.html"]);
 }
 
-/// Files of more than this many blocks of 512 bytes cannot be written, as on a disk that is full.
-fn limited(site: &Site, blocks: u32) -> process::Output {
-    let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"");
+/// Files of more than so many kilobytes cannot be written, as on a disk that is full.
+fn limited(site: &Site, kilobytes: u32) -> process::Output {
+    let script = format!("trap '' XFSZ; ulimit -f {kilobytes}; exec \"$0\" \"$@\"");
     process::Command::new("bash")
         .args([
             "-c",
@@ -112,13 +112,30 @@ fn a_full_disk_while_the_manifest_is_saved_loses_nothing() {
         page(&links.iter().map(String::as_str).collect::<Vec<_>>()),
     );
     site.origin.otherwise(|request| html(request.path()));
-    let done = limited(&site, 64);
-    let told = String::from_utf8_lossy(&done.stderr).into_owned();
-    assert_eq!(done.status.code(), Some(1), "{told}");
-    assert!(told.contains("cannot write"), "{told}");
+    // First the journal is what has no room.
+    let cannot = |kilobytes, what: &str| {
+        let done = limited(&site, kilobytes);
+        let told = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert_eq!(done.status.code(), Some(1), "{told}");
+        assert!(
+            told.contains("cannot write") && told.contains(what),
+            "{told}"
+        );
+    };
+    cannot(16, "journal");
     // The files that were written are known to be ours.
     assert_eq!(site.publish(&[]).code, Some(0));
-    assert_eq!(site.manifest().len(), 201);
+    let before = site.manifest();
+    assert_eq!(before.len(), 201);
+    // Then the manifest itself.
+    site.origin.reply("/p7", html("changed"));
+    cannot(16, "drafts");
+    assert_eq!(
+        (site.manifest(), site.text("p7.html").as_str()),
+        (before, "changed")
+    );
+    assert!(site.published(&[]).contains("1 done before"));
+    assert_eq!(site.said("/p7")["length"], 7);
 }
 
 #[test]

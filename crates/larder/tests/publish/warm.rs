@@ -49,7 +49,7 @@ fn what_is_warm_is_answered_from_the_store() {
             "4 requests",
             "      2 fetched and stored",
             "      1 fetched, not stored (uri-miss, set-cookie)",
-            "      1 bypassed (cache off)",
+            "      1 bypassed (route)",
         ]
     );
     let asked = origin.last("/a");

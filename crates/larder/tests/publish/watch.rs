@@ -45,16 +45,17 @@ fn wait_idle(site: &Site) {
     });
 }
 
+fn css(text: &str) -> Reply {
+    Reply::ok().header("Content-Type", "text/css").body(text)
+}
+
 #[test]
 fn what_is_purged_is_published_again() {
     let (site, larder) = cached(&[("/", &["/a", "/b", "/news/1", "/c.css"]), ("/b", &[])]);
     let tagged = |text: &str| html(text).header("Surrogate-Key", "p-1 p-2");
     site.origin.reply("/a", tagged("a"));
     site.origin.reply("/news/1", html("news"));
-    site.origin.reply(
-        "/c.css",
-        Reply::ok().header("Content-Type", "text/css").body("c"),
-    );
+    site.origin.reply("/c.css", css("c"));
     let watching = watch(&site, &larder, &[]);
     wait_idle(&site);
     wait_text(&site, "c.css", "c");
@@ -63,8 +64,8 @@ fn what_is_purged_is_published_again() {
     site.origin.reply("/a", tagged("by tag"));
     purge(&larder, &["--tag", "p-2"]);
     wait_text(&site, "a.html", "by tag");
-    site.origin
-        .reply("/news/1", html("by prefix <a href=/new>"));
+    let page = html("by prefix <a href=/new>");
+    site.origin.reply("/news/1", page);
     site.origin.reply("/new", html("new"));
     purge(
         &larder,
@@ -72,53 +73,51 @@ fn what_is_purged_is_published_again() {
     );
     wait_text(&site, "news/1.html", "by prefix <a href=/new>");
     wait_text(&site, "new.html", "new");
-    site.origin.reply(
-        "/c.css",
-        Reply::ok()
-            .header("Content-Type", "text/css")
-            .body("by URL"),
-    );
+    site.origin.reply("/c.css", css("by URL"));
     purge(&larder, &["https://www.example.com/c.css"]);
     wait_text(&site, "c.css", "by URL");
     site.origin.reply("/new", html("by expression"));
     purge(&larder, &["--regex", "/new$"]);
     wait_text(&site, "new.html", "by expression");
-    // An application that invalidates by its own answers is heard too.
-    site.origin.on("/a", move |request| {
-        if request.method == "POST" {
-            Reply::status(204)
-        } else {
-            html("by the application")
-        }
-    });
-    assert_eq!(
-        larder
-            .ask("POST", "/a")
-            .header("Host", "www.example.com")
-            .send()
-            .status,
-        204
-    );
-    wait_text(&site, "a.html", "by the application");
     assert_eq!(site.stamp("b.html"), others, "nothing else was touched");
     assert_eq!(site.origin.requests("/b"), 1, "nor asked for");
+    wait_idle(&site);
+    watching.signal("TERM");
+    assert_eq!(watching.end(), Some(0));
+}
 
+#[test]
+fn purges_of_much_and_of_others_are_heard_too() {
+    let (site, larder) = cached(&[("/", &["/a", "/b"]), ("/a", &[]), ("/b", &[])]);
+    let watching = watch(&site, &larder, &[]);
+    wait_idle(&site);
+    // An application that invalidates by its own answers.
+    site.origin
+        .on("/a", |request| match request.method.as_str() {
+            "POST" => Reply::status(204),
+            _ => html("by the application"),
+        });
+    let posted = larder
+        .ask("POST", "/a")
+        .header("Host", "www.example.com")
+        .send();
+    assert_eq!(posted.status, 204);
+    wait_text(&site, "a.html", "by the application");
     purge(&larder, &["--host", "other.example"]);
     purge(&larder, &["https://www.example.com/unknown"]);
+    assert_eq!(site.origin.requests("/b"), 1);
     site.origin.reply("/b", html("by host"));
     purge(&larder, &["--host", "www.example.com"]);
     wait_text(&site, "b.html", "by host");
     site.origin.reply("/b", html("by all"));
     purge(&larder, &["--all"]);
     wait_text(&site, "b.html", "by all");
+    let unknown = site.origin.requests("/unknown");
     assert_eq!(
-        site.origin.requests("/unknown"),
-        0,
+        unknown, 0,
         "what was never published is not made so by a purge"
     );
-    wait_idle(&site);
-    watching.signal("TERM");
-    assert_eq!(watching.end(), Some(0));
+    drop(watching);
 }
 
 #[test]

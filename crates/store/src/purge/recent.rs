@@ -163,10 +163,10 @@ impl Recent {
         let purges = list.purges.iter().skip(first);
         let taken: Vec<_> = purges.take(most).collect();
         let is_all = first + taken.len() == list.purges.len();
-        let last = taken
+        let end = taken
             .last()
             .map_or(after.sequence, |(sequence, _)| *sequence);
-        let sequence = if is_all { head } else { last };
+        let sequence = if is_all { head } else { end };
         Since {
             cursor: Cursor { life, sequence },
             missed: false,
