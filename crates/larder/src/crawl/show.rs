@@ -78,6 +78,8 @@ impl Show {
     }
 
     fn above(&self, line: &str) {
+        // What sites write must not steer the terminal.
+        let line = line.replace(char::is_control, "\u{fffd}");
         let write = || {
             let _ = writeln!(io::stderr(), "{line}");
         };
