@@ -57,7 +57,7 @@ impl Publisher {
             self.tell(under, &format!("{target}{on} {problem}"));
         }
         under.too_long += too_long;
-        if self.follow || matches!(outcome, Outcome::Redirect) {
+        if self.follow {
             for link in links.iter().filter(|link| !self.is_excluded(link)) {
                 under.frontier.link(link, &found);
             }

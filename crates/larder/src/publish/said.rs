@@ -30,6 +30,11 @@ const KEPT: [HeaderName; 9] = [
     header::X_FRAME_OPTIONS,
     X_ROBOTS_TAG,
 ];
+/// Fields that speak to caches near the application (RFC 9213).
+const TARGETS: [HeaderName; 2] = [
+    HeaderName::from_static("surrogate-control"),
+    HeaderName::from_static("cdn-cache-control"),
+];
 const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
 
 /// What a page is, as far as that is of interest here.
@@ -78,15 +83,19 @@ pub fn judge<B>(url: &str, asked: &HeaderMap, response: &Response<B>) -> Result<
         request_time: now,
         response_time: now,
     };
-    let site = storable::Site {
-        freshness: freshness::Site::default(),
-        set_cookie: SetCookie::Refuse,
-        targets: &[],
-    };
-    match storable::judge(&exchange, &site) {
-        Ok(_) | Err(NotStorable::NoFreshness) => Ok(()),
-        Err(why) => Err(why),
+    // What is meant for caches near the application may allow more than it does, or less: both have to.
+    for targets in [&[][..], &TARGETS] {
+        let site = storable::Site {
+            freshness: freshness::Site::default(),
+            set_cookie: SetCookie::Refuse,
+            targets,
+        };
+        match storable::judge(&exchange, &site) {
+            Ok(_) | Err(NotStorable::NoFreshness) => {}
+            Err(why) => return Err(why),
+        }
     }
+    Ok(())
 }
 
 /// What the manifest says of a page, without its file.

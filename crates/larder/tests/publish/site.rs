@@ -207,6 +207,7 @@ fn what_is_not_for_everybody_is_not_published() {
             "/events",
             "/star",
             "/forbidden",
+            "/targeted",
         ],
     )]);
     site.origin.reply("/private", page(&[]).cache("private"));
@@ -228,12 +229,16 @@ fn what_is_not_for_everybody_is_not_published() {
             .endless("data: x\n\n"),
     );
     site.origin.reply("/star", page(&[]).header("Vary", "*"));
+    let targeted = page(&[])
+        .cache("max-age=9")
+        .header("CDN-Cache-Control", "no-store");
+    site.origin.reply("/targeted", targeted);
     site.origin.reply("/forbidden", Reply::status(403));
     let done = site.publish(&[]);
     assert_eq!(done.code, Some(0), "{}", done.stderr);
     assert_eq!(
         done.stdout,
-        "2 new, 0 changed, 0 unchanged, 7 not published\n"
+        "2 new, 0 changed, 0 unchanged, 8 not published\n"
     );
     assert_eq!(site.files(), ["index.html", "shared.html"]);
     for (target, why) in [
@@ -241,6 +246,7 @@ fn what_is_not_for_everybody_is_not_published() {
         ("/cookie", "it sets a cookie"),
         ("/coded", "it comes in the coding gzip"),
         ("/events", "it is a stream of events"),
+        ("/targeted", "no shared cache may keep it (no-store)"),
         ("/forbidden", "status 403"),
     ] {
         let line = format!("larder: {target} (linked on /) is not published: {why}");
