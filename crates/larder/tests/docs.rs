@@ -179,7 +179,8 @@ fn application() -> Origin {
     let origin = Origin::start();
     let page = |cache: &'static str| {
         move |request: &testkit::Request| {
-            let reply = Reply::ok().body(format!("page {}\n", request.nth));
+            let reply = Reply::ok().header("Content-Type", "text/html");
+            let reply = reply.body(format!("page {}\n", request.nth));
             if cache.is_empty() {
                 reply
             } else {
