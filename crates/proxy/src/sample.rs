@@ -116,6 +116,7 @@ pub(crate) fn ask(site: Site, peer: Option<SocketAddr>, fields: HeaderMap) -> As
             peer,
             local: None,
             tls: false,
+            splices: None,
         }),
         interim: InterimSink::deaf(),
         upgrade: None,

@@ -58,7 +58,7 @@ pub async fn groups_on_disk(
     }
     for uri in targets(ask, response) {
         for key in purging::keys(&ask.site, &uri) {
-            let found = match disk.find(key.as_bytes()) {
+            let found = match disk.find(key.as_bytes(), disk::Bodies::Left) {
                 disk::Found::Nothing => continue,
                 disk::Found::Here(found) => found,
                 disk::Found::Wait(finding) => finding.await,

@@ -18,7 +18,7 @@ use rules::{
 use std::sync::Arc;
 use store::{
     Body, Stored, Variants,
-    disk::{self, Finding},
+    disk::{self, Bodies, Finding},
     fill::Reader,
     purge::Standing,
 };
@@ -142,17 +142,28 @@ pub fn find(worker: &Worker, ask: &Ask, now: Time) -> Looked {
     };
     match (&found, &worker.cache.disk) {
         (Found::Forward(Need { selected: None, .. }), Some(disk)) => {
-            match disk.find(ask.key.as_bytes()) {
+            let bodies = if ask.connection.splices.is_some() {
+                Bodies::Left
+            } else {
+                Bodies::Read
+            };
+            match disk.find(ask.key.as_bytes(), bodies) {
                 disk::Found::Nothing => Looked::Found(found),
-                disk::Found::Here(list) if worker.promotes() => {
-                    Looked::Found(from_disk(worker, ask, now, list))
+                disk::Found::Here(list) => {
+                    let promotes = worker.promotes() && !list.iter().any(|stored| is_left(stored));
+                    let take = if promotes { from_disk } else { unpromoted };
+                    Looked::Found(take(worker, ask, now, list))
                 }
-                disk::Found::Here(list) => Looked::Found(unpromoted(worker, ask, now, list)),
                 disk::Found::Wait(finding) => Looked::Wait(finding),
             }
         }
         _ => Looked::Found(found),
     }
+}
+
+/// Whether the body was left in its segment: sent from there it costs no more than from memory.
+fn is_left(stored: &Stored) -> bool {
+    matches!(&stored.body, Body::Disk(bytes) if bytes.is_in_segment())
 }
 
 /// What a request finds after a lower tier has brought something.
