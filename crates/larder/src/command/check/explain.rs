@@ -225,7 +225,7 @@ fn holds(policy: &Policy) -> Vec<String> {
     let bypass = &policy.bypass;
     let bypasses = bypass.cookies.len()
         + bypass.headers.len()
-        + bypass.paths.len()
+        + bypass.paths.count()
         + bypass.methods.len()
         + bypass.query.len()
         + bypass.misses_with.len();
