@@ -234,6 +234,24 @@ fn holds(policy: &Policy) -> Vec<String> {
             "passed by where one of {bypasses} conditions holds"
         ));
     }
+    lines.extend(of_requests(policy));
+    lines
+}
+
+/// What is read of requests, or kept from the origin, where that is more than usual.
+fn of_requests(policy: &Policy) -> Vec<String> {
+    let mut lines = Vec::new();
+    if policy.key.drop_cookies {
+        lines.push(
+            "what may be stored is fetched without cookies, but for those that count".to_owned(),
+        );
+    }
+    if let Some(graphql) = &policy.graphql {
+        let own = graphql.operations.len();
+        lines.push(format!(
+            "GraphQL queries by GET and POST, {own} operations with rules of their own"
+        ));
+    }
     lines
 }
 
