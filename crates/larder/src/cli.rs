@@ -1,7 +1,7 @@
 //! The command line.
 
 use crate::{
-    command::{disk::Disk, purge::Purge},
+    command::{disk::Disk, purge::Purge, simulate::Simulate},
     config::Flags,
 };
 use clap::{Parser, Subcommand};
@@ -58,6 +58,8 @@ pub enum Command {
     /// Look at the store on disk
     #[command(subcommand)]
     Disk(Disk),
+    /// Tell from an access log what a cache would have done
+    Simulate(Simulate),
     /// Print completions for a shell
     Completions {
         /// The shell

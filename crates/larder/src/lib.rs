@@ -6,5 +6,6 @@ pub mod client;
 pub mod command;
 pub mod config;
 pub mod demo;
+pub mod simulate;
 pub mod telemetry;
 pub mod wire;

@@ -38,6 +38,9 @@ fn run(command: Command) -> io::Result<Ending> {
         Command::Demo { listen } => command::demo::run(listen, &mut out, &mut io::stderr()),
         Command::Purge(purge) => command::purge::run(purge, &mut out, &mut io::stderr()),
         Command::Disk(disk) => command::disk::run(&disk, &mut out, &mut io::stderr()),
+        Command::Simulate(simulate) => {
+            command::simulate::run(&simulate, &mut out, &mut io::stderr())
+        }
         Command::Explain {
             url,
             admin,

@@ -8,3 +8,4 @@ pub mod explain;
 pub mod purge;
 pub mod schema;
 pub mod serve;
+pub mod simulate;

@@ -1,0 +1,1 @@
+//! Lines of each format, and what is read of them.
