@@ -150,7 +150,7 @@ impl<'a> Line<'a> {
             Slot::Skip => {}
             // `02:36:00` beside a date of its own.
             Slot::Time if text.get(2) == Some(&b':') => self.clock = Some(text),
-            Slot::Time => self.time = Some(stamp::any(&text).ok_or(Bad::Time)?),
+            Slot::Time => self.time = Some(stamp::read(&text).ok_or(Bad::Time)?),
             Slot::Date => self.date = Some(text),
             Slot::Client => self.client = client(&text),
             // Nobody has a name without having given credentials.

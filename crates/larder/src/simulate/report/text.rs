@@ -29,7 +29,7 @@ pub fn write(report: &Report, width: usize, out: &mut impl Write) -> io::Result<
     urls(report, width, out)?;
     writeln!(out, "\nTaken for granted")?;
     for sentence in &report.assumed {
-        wrapped(sentence, width, out)?;
+        wrapped("-", sentence, width, out)?;
     }
     Ok(())
 }
@@ -122,58 +122,56 @@ fn load(load: &Load) -> String {
     )
 }
 
-/// A row for each size, a column for each rule, and a bar for the first of them.
+/// A row for each size, a column for each rule (in a narrow terminal for the first ones), and a bar for the first of them.
 fn sizes(report: &Report, width: usize, out: &mut impl Write) -> io::Result<()> {
-    let rules = rules(report);
-    write!(out, "\n{:<12}", "Memory")?;
-    for rule in &rules {
-        write!(out, "{:>9}", word(*rule))?;
-    }
-    writeln!(out, "{:>12}", "origin/s")?;
+    let mut rules = rules(report);
+    rules.truncate((width.saturating_sub(24) / 9).max(1));
+    let heads: String = rules
+        .iter()
+        .map(|rule| format!("{:>9}", word(*rule)))
+        .collect();
+    writeln!(out, "\n{:<12}{heads}{:>12}", "Memory", "origin/s")?;
     let of = |eviction: Eviction| {
-        report
-            .memory
+        let all = report.memory.iter();
+        all.filter(move |outcome| outcome.eviction == eviction)
+    };
+    let first = rules.first().copied().unwrap_or(Eviction::Larder);
+    for (index, outcome) in of(first).enumerate() {
+        let columns: Vec<_> = rules
             .iter()
-            .filter(move |outcome| outcome.eviction == eviction)
-    };
-    let Some(first) = rules.first() else {
-        return Ok(());
-    };
-    for (index, outcome) in of(*first).enumerate() {
-        let others = rules.iter().filter_map(|rule| of(*rule).nth(index));
-        row(&memory(outcome.memory), outcome, others, width, out)?;
+            .filter_map(|rule| of(*rule).nth(index))
+            .collect();
+        row(&memory(outcome.memory), outcome, &columns, width, out)?;
     }
     let peak = format!("({})", size(report.unlimited.peak));
-    row(
-        &peak,
-        &report.unlimited,
-        std::iter::repeat_n(&report.unlimited, rules.len()),
+    let columns = vec![&report.unlimited; rules.len()];
+    row(&peak, &report.unlimited, &columns, width, out)?;
+    wrapped(
+        " ",
+        "The last row never evicts: more memory than that is of no use.",
         width,
         out,
-    )?;
-    writeln!(
-        out,
-        "The last row never evicts: more memory than that is of no use."
     )
 }
 
-fn row<'a>(
+fn row(
     name: &str,
     outcome: &Outcome,
-    columns: impl Iterator<Item = &'a Outcome>,
+    columns: &[&Outcome],
     width: usize,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let mut line = format!("{name:<12}");
-    for column in columns {
-        line.push_str(&format!("{:>9}", percent(column.hit_ratio)));
-    }
-    line.push_str(&format!("{:>12}", rate(outcome.origin.rate)));
-    writeln!(
-        out,
-        "{line}{}",
-        bar(outcome.hit_ratio, width.saturating_sub(line.len() + 2))
-    )
+    let ratios = columns
+        .iter()
+        .map(|column| format!("{:>9}", percent(column.hit_ratio)));
+    let ratios: String = ratios.collect();
+    let line = format!("{name:<12}{ratios}{:>12}", rate(outcome.origin.rate));
+    with_bar(&line, outcome.hit_ratio, width, out)
+}
+
+fn with_bar(line: &str, share: f64, width: usize, out: &mut impl Write) -> io::Result<()> {
+    let bar = bar(share, width.saturating_sub(line.len() + 2));
+    writeln!(out, "{}", format!("{line}{bar}").trim_end())
 }
 
 /// A bar for a share in the room that is left; none where there is hardly any.
@@ -186,19 +184,15 @@ fn bar(share: f64, room: usize) -> String {
 }
 
 fn lifetimes(report: &Report, width: usize, out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "\n{:<21}{:>9}{:>12}", "Lifetime", "hits", "origin/s")?;
+    writeln!(out, "\n{:<19}{:>9}{:>12}", "Lifetime", "hits", "origin/s")?;
     for outcome in &report.lifetimes {
         let line = format!(
-            "{:<21}{:>9}{:>12}",
+            "{:<19}{:>9}{:>12}",
             outcome.lifetime,
             percent(outcome.hit_ratio),
             rate(outcome.origin.rate)
         );
-        writeln!(
-            out,
-            "{line}{}",
-            bar(outcome.hit_ratio, width.saturating_sub(line.len() + 2))
-        )?;
+        with_bar(&line, outcome.hit_ratio, width, out)?;
     }
     Ok(())
 }
@@ -271,11 +265,12 @@ fn urls(report: &Report, width: usize, out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-/// A sentence as an item of a list.
-fn wrapped(sentence: &str, width: usize, out: &mut impl Write) -> io::Result<()> {
-    let mut line = "-".to_owned();
+/// A sentence behind a mark, over as many lines as it takes.
+fn wrapped(mark: &str, sentence: &str, width: usize, out: &mut impl Write) -> io::Result<()> {
+    let mut line = mark.to_owned();
     for word in sentence.split_whitespace() {
-        if line.chars().count() + 1 + word.chars().count() > width && line.len() > 2 {
+        let is_full = line.chars().count() + 1 + word.chars().count() > width;
+        if is_full && line.len() > mark.len() {
             writeln!(out, "{line}")?;
             line = " ".to_owned();
         }
