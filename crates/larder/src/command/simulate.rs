@@ -118,7 +118,7 @@ pub fn run(
     let assumptions = Assumptions {
         host: told.host.clone(),
     };
-    match watched(told, &plan, &parser, sources, assumptions) {
+    match watched(told, &plan, &parser, sources, &assumptions) {
         Ok(report) => tell(told, &report, page, out, err),
         Err(failed) => {
             writeln!(err, "larder: {failed}")?;
@@ -146,7 +146,7 @@ fn watched(
     plan: &Plan,
     parser: &Parser,
     sources: Vec<Source>,
-    assumptions: Assumptions,
+    assumptions: &Assumptions,
 ) -> Result<Report, Failed> {
     let read = Arc::new(AtomicU64::new(0));
     let sizes: Option<Vec<_>> = sources.iter().map(|source| source.size).collect();

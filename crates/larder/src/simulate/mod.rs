@@ -13,6 +13,7 @@
 //! a hash of the URL, with memory sizes scaled accordingly (SHARDS: Waldspurger and others, FAST 2015); only the number of
 //! misses is estimated so, everything else is counted in full.
 
+mod counts;
 mod event;
 mod keep;
 pub mod log;

@@ -1,5 +1,6 @@
 //! What is simulated: memory sizes, lifetimes and rules of eviction.
 
+use super::urls;
 use crate::config::{
     self, Faults, Flags,
     value::{ServerUrl, Size, Ttl, Word},
@@ -41,6 +42,8 @@ pub struct Plan {
     pub lifetime: usize,
     /// Rules of eviction.
     pub evictions: Vec<Eviction>,
+    /// URLs followed at most ([`urls::MOST`]).
+    pub most_urls: usize,
     /// Whether that lifetime was assumed: neither a configuration nor a flag says it.
     pub is_assumed: bool,
 }
@@ -92,7 +95,7 @@ impl Plan {
         if evictions.is_empty() {
             evictions = vec![Eviction::Larder, Eviction::Lru, Eviction::Fifo];
         }
-        let (lifetimes, lifetime) = lifetimes(Arc::new(config.site), wanted);
+        let (lifetimes, lifetime) = lifetimes(&Arc::new(config.site), wanted);
         Ok(Self {
             sizes,
             size,
@@ -100,6 +103,7 @@ impl Plan {
             lifetimes,
             lifetime,
             evictions,
+            most_urls: urls::MOST,
         })
     }
 
@@ -145,10 +149,10 @@ impl Plan {
 }
 
 /// The lifetimes to simulate, and which of them is the one to compare sizes at.
-fn lifetimes(site: Arc<Site>, wanted: &Wanted) -> (Vec<Lifetime>, usize) {
+fn lifetimes(site: &Arc<Site>, wanted: &Wanted) -> (Vec<Lifetime>, usize) {
     let given = |duration: &Duration| Lifetime {
         name: humantime::format_duration(*duration).to_string(),
-        site: Arc::new(with_lifetime(&site, *duration)),
+        site: Arc::new(with_lifetime(site, *duration)),
     };
     if !wanted.ttl.is_empty() {
         return (wanted.ttl.iter().map(given).collect(), 0);

@@ -1,10 +1,11 @@
 //! From lines to events: each line is put to the walk's own functions.
 
 use super::{
+    counts::Totals,
     event::{Batch, Event, Judged, Kept},
     log::{Answered, Line},
     plan::Plan,
-    urls::{self, Url, Urls},
+    urls::{Url, Urls},
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Uri, header};
 use proxy::{
@@ -14,7 +15,6 @@ use proxy::{
 use rules::{storable::NotStorable, time::Time};
 use std::{
     borrow::Cow,
-    collections::BTreeMap,
     net::{IpAddr, Ipv4Addr, SocketAddr},
     rc::Rc,
     sync::Arc,
@@ -30,66 +30,13 @@ const BATCH: usize = 4096;
 const FIELDS: usize = 400;
 
 /// How far back a line's time may lie before it counts as out of order: servers write a line when the answer has ended.
-const OUT_OF_ORDER: Duration = Duration::from_secs(60);
+const OUT_OF_ORDER: Duration = Duration::from_mins(1);
 
 /// What is taken for granted where the log does not say it.
 #[derive(Clone, Debug)]
 pub struct Assumptions {
     /// The host of requests.
     pub host: String,
-}
-
-/// What was counted over all lines.
-#[derive(Debug, Default)]
-pub(super) struct Totals {
-    /// Requests that could have been asked for.
-    pub requests: u64,
-    /// Bytes that clients got.
-    pub sent: u64,
-    /// What an origin would have done for them without a cache.
-    pub origin: urls::Cost,
-    /// Lines of answers that a cache made itself; they are left out.
-    pub own: u64,
-    /// Requests that the server refuses, by reason.
-    pub refused: BTreeMap<&'static str, Group>,
-    /// Requests that bypass the store, by reason.
-    pub bypassed: BTreeMap<&'static str, Group>,
-    /// Answers that are not stored, by reason.
-    pub unstored: BTreeMap<&'static str, Group>,
-    /// Requests that the store is asked for.
-    pub asked: u64,
-    pub asked_sent: u64,
-    pub first: Option<Time>,
-    pub last: Option<Time>,
-    pub out_of_order: u64,
-    pub notes: Notes,
-}
-
-/// Some requests with something in common.
-#[derive(Debug, Default)]
-pub(super) struct Group {
-    pub requests: u64,
-    pub bytes: u64,
-    pub micros: u64,
-    /// One of them.
-    pub example: String,
-}
-
-/// What had to be assumed, and how often.
-#[derive(Debug, Default)]
-pub(super) struct Notes {
-    pub without_host: u64,
-    pub without_length: u64,
-    pub without_origin_time: u64,
-    pub with_origin_time: u64,
-    pub not_modified: u64,
-    pub parts: u64,
-    pub unfinished: u64,
-    /// Whether any answer told of caching.
-    pub with_directives: u64,
-    /// Reasons that Larder's own log gave.
-    pub with_reasons: u64,
-    pub with_fractions: bool,
 }
 
 /// Turns lines into events.
@@ -102,6 +49,7 @@ pub struct Reader {
     batch: Batch,
     number: u64,
     clock: Time,
+    most_urls: usize,
     /// Sum and number of the bodies that were told, for those that were not.
     bodies: (u64, u64),
 }
@@ -115,6 +63,7 @@ struct Answer {
     body: Option<u64>,
     /// How long the origin took, where the line tells it.
     took: Option<Duration>,
+    is_get: bool,
 }
 
 impl Reader {
@@ -135,6 +84,7 @@ impl Reader {
             },
             number: 0,
             clock: Time::default(),
+            most_urls: plan.most_urls,
             bodies: (0, 0),
         }
     }
@@ -156,7 +106,7 @@ impl Reader {
             }
         };
         self.totals.requests += 1;
-        self.totals.sent += answer.sent;
+        self.totals.sent = self.totals.sent.saturating_add(answer.sent);
         self.number += 1;
         self.count(asked, &answer);
     }
@@ -167,7 +117,7 @@ impl Reader {
             return None;
         }
         let batch = std::mem::take(&mut self.batch);
-        self.urls.thin(urls::MOST);
+        self.urls.thin(self.most_urls);
         self.batch.one_in = self.urls.one_in();
         Some(batch)
     }
@@ -198,7 +148,10 @@ impl Reader {
         let sent = line
             .bytes
             .or_else(|| Some(line.all_bytes?.saturating_sub(FIELDS as u64)));
-        let is_head = line.method.as_deref() == Some(b"HEAD");
+        let (is_get, is_head) = match line.method.as_deref() {
+            Some(method) => (method == b"GET", method == b"HEAD"),
+            None => (false, false),
+        };
         let (status, body) = match told {
             // The client's condition stays with us: the origin would have been asked for the whole.
             304 => {
@@ -226,6 +179,7 @@ impl Reader {
             sent: sent.unwrap_or_default(),
             body,
             took,
+            is_get,
         }
     }
 
@@ -287,8 +241,7 @@ impl Reader {
                 ..Url::default()
             });
             known.requests += 1;
-            known.sent += answer.sent;
-            if answer.status == StatusCode::OK {
+            if answer.status == StatusCode::OK && answer.is_get {
                 known.body = answer.body.or(known.body);
             }
             known.took = answer.took.map(micros).or(known.took);
@@ -306,7 +259,7 @@ impl Reader {
             return;
         }
         self.totals.asked += 1;
-        self.totals.asked_sent += answer.sent;
+        self.totals.asked_sent = self.totals.asked_sent.saturating_add(answer.sent);
         self.ask(&mut asked, answer, url, (body, took), followed);
     }
 
@@ -321,17 +274,16 @@ impl Reader {
     ) {
         // Requests of one second come in no order: whether one waited for the other cannot be told.
         let wait = if self.totals.notes.with_fractions {
-            Duration::from_micros(took)
+            took
         } else {
-            Duration::ZERO
+            0
         };
+        let wait = Duration::from_micros(wait);
         let judge = |replay: &Replay, asked: &mut Asked| {
             replay.judge(asked, answer.status, &answer.fields, wait)
         };
-        let base = self
-            .replays
-            .get(self.base)
-            .map(|replay| judge(replay, asked));
+        let base = self.replays.get(self.base);
+        let base = base.map(|replay| judge(replay, asked));
         if let Some(Err(why)) = base {
             let group = self.totals.unstored.entry(why.token()).or_default();
             group.add(body, took, || asked.uri());
@@ -342,38 +294,42 @@ impl Reader {
         if !followed {
             return;
         }
-        let variant = asked.variant(&answer.fields);
-        let key = match &variant {
-            Some(variant) => xxh3_64_with_seed(asked.key(), xxh3_64(&variant.key)),
-            None => xxh3_64(asked.key()),
-        };
-        let told: usize = answer
-            .fields
-            .iter()
+        let told = answer.fields.iter();
+        let told: usize = told
             .map(|(name, value)| name.as_str().len() + value.len())
             .sum();
         let weight = model::weight(asked.key().len(), FIELDS + told, body);
-        let number = self.number;
+        let largest = asked.largest_body();
+        let (number, at) = (self.number, self.clock);
+        let kept = |facts| Kept {
+            facts,
+            url,
+            asked: at,
+            number,
+            weight,
+            body,
+            largest,
+        };
         for (index, replay) in self.replays.iter().enumerate() {
             let judged = match base {
                 Some(judged) if index == self.base => judged,
                 _ => judge(replay, asked),
             };
             self.batch.judged.push(match judged {
-                Ok(storable) => Judged::Stored(Arc::new(Kept {
-                    facts: storable.facts,
-                    url,
-                    asked: self.clock,
-                    number,
-                    weight,
-                    body,
-                    largest: asked.largest_body(),
-                })),
+                Ok(storable) => Judged::Stored(Arc::new(kept(storable.facts))),
                 Err(why) => Judged::Not {
-                    withdraws: replay::withdraws(answer.status, why) && !is_part(answer, why),
+                    withdraws: withdraws(answer.status, why),
                 },
             });
         }
+        self.event(asked, answer, url, (body, took));
+    }
+
+    fn event(&mut self, asked: &Asked, answer: &Answer, url: u64, (body, took): (u64, u64)) {
+        let key = match asked.variant(&answer.fields) {
+            Some(variant) => xxh3_64_with_seed(asked.key(), xxh3_64(&variant.key)),
+            None => xxh3_64(asked.key()),
+        };
         let known = self.urls.all.get(&url);
         self.batch.events.push(Event {
             key,
@@ -394,7 +350,7 @@ impl Reader {
         let known = self.urls.all.get(&url);
         let (sum, count) = self.bodies;
         if let Some(body) = answer.body {
-            self.bodies = (sum + body, count + 1);
+            self.bodies = (sum.saturating_add(body), count + 1);
         }
         let body = answer.body.or_else(|| known?.body).unwrap_or_else(|| {
             self.totals.notes.without_length += 1;
@@ -432,20 +388,10 @@ impl Reader {
     }
 }
 
-impl Group {
-    fn add(&mut self, bytes: u64, micros: u64, example: impl FnOnce() -> String) {
-        if self.requests == 0 {
-            self.example = example();
-        }
-        self.requests += 1;
-        self.bytes += bytes;
-        self.micros += micros;
-    }
-}
-
-/// A part says nothing of what is kept of the whole.
-fn is_part(answer: &Answer, why: NotStorable) -> bool {
-    answer.status == StatusCode::PARTIAL_CONTENT && why == NotStorable::Status
+/// Whether an answer that is not stored takes away what is. A part says nothing of what is kept of the whole.
+fn withdraws(status: StatusCode, why: NotStorable) -> bool {
+    let is_part = status == StatusCode::PARTIAL_CONTENT && why == NotStorable::Status;
+    replay::withdraws(status, why) && !is_part
 }
 
 fn micros(time: Duration) -> u64 {

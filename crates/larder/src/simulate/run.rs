@@ -47,7 +47,7 @@ pub fn simulate(
     plan: &Plan,
     parser: &Parser,
     sources: Vec<Source>,
-    assumptions: Assumptions,
+    assumptions: &Assumptions,
     read: Arc<AtomicU64>,
 ) -> Result<Report, Failed> {
     let names: Vec<_> = sources.iter().map(|source| source.name.clone()).collect();
@@ -70,13 +70,7 @@ pub fn simulate(
         crew.send(batch)?;
     }
     let simulations = crew.finish()?;
-    Ok(report::build(
-        plan,
-        &assumptions,
-        seen,
-        &reader,
-        simulations,
-    ))
+    Ok(report::build(plan, assumptions, seen, &reader, simulations))
 }
 
 /// One pass over the logs.
@@ -253,3 +247,6 @@ fn settings(plan: &Plan) -> Vec<Setting> {
     }
     kept
 }
+
+#[cfg(test)]
+mod tests;

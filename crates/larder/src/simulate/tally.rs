@@ -116,7 +116,7 @@ impl Simulation {
             self.tally.stale += self.one_in;
         } else {
             self.tally.collapsed += self.one_in;
-            self.tally.forwarded_bytes += event.sent * self.one_in;
+            self.send(event);
         }
     }
 
@@ -136,7 +136,7 @@ impl Simulation {
             return;
         }
         self.tally.forwarded += self.one_in;
-        self.tally.forwarded_bytes += event.sent * self.one_in;
+        self.send(event);
         self.fetch(event, judged, found, false);
     }
 
@@ -163,6 +163,12 @@ impl Simulation {
             Judged::Not { withdraws: true } if found.is_some() => self.keep.remove(event.key),
             Judged::Not { .. } => {}
         }
+    }
+
+    /// Bytes that come from the origin.
+    fn send(&mut self, event: &Event) {
+        let bytes = event.sent.saturating_mul(self.one_in);
+        self.tally.forwarded_bytes = self.tally.forwarded_bytes.saturating_add(bytes);
     }
 
     fn cost(&mut self, event: &Event) {

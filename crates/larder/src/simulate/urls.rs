@@ -42,9 +42,7 @@ pub(super) struct Url {
     pub took: Option<u64>,
     /// What was kept before the event of this number is invalid.
     pub invalid_before: u64,
-    /// Requests, and the bytes they got.
     pub requests: u64,
-    pub sent: u64,
     /// What requests that bypass the store cost.
     pub passed: Cost,
     /// Why its answers are not stored: the last reason.
@@ -62,8 +60,8 @@ pub(super) struct Cost {
 impl Cost {
     pub(super) fn add(&mut self, bytes: u64, micros: u64, times: u64) {
         self.fetches += times;
-        self.bytes += bytes * times;
-        self.micros += micros * times;
+        self.bytes = self.bytes.saturating_add(bytes.saturating_mul(times));
+        self.micros = self.micros.saturating_add(micros.saturating_mul(times));
     }
 }
 

@@ -68,6 +68,10 @@ impl Format {
 
 /// What a line came to.
 #[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "it is taken apart at once, and mostly a line"
+)]
 pub enum Read<'a> {
     /// A request and its answer.
     Line(Line<'a>),

@@ -20,9 +20,8 @@ pub(super) fn nginx(variable: &str) -> Option<Slot> {
         "time_local" | "time_iso8601" | "msec" => Slot::Time,
         "request" => Slot::Request,
         "request_method" => Slot::Method,
-        "request_uri" => Slot::Target,
-        // Rewritten, but better than nothing.
-        "uri" | "document_uri" => Slot::Target,
+        // The last two may be rewritten, which is better than nothing.
+        "request_uri" | "uri" | "document_uri" => Slot::Target,
         "args" | "query_string" => Slot::Query,
         "scheme" | "https" | "ssl_protocol" => Slot::Tls,
         "host" | "server_name" => Slot::Host,
@@ -48,8 +47,7 @@ pub(super) fn ncsa(letter: char, argument: &str) -> Option<Slot> {
     Some(match (letter, argument) {
         ('h' | 'a', _) => Slot::Client,
         ('u', _) => Slot::User,
-        ('t', "") => Slot::Time,
-        ('t', "sec" | "msec" | "usec") => Slot::Time,
+        ('t', "" | "sec" | "msec" | "usec") => Slot::Time,
         ('r', _) => Slot::Request,
         ('m', _) => Slot::Method,
         ('U', _) => Slot::Target,

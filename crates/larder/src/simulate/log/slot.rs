@@ -147,7 +147,6 @@ impl<'a> Line<'a> {
             return Ok(());
         }
         match slot {
-            Slot::Skip => {}
             // `02:36:00` beside a date of its own.
             Slot::Time if text.get(2) == Some(&b':') => self.clock = Some(text),
             Slot::Time => self.time = Some(stamp::read(&text).ok_or(Bad::Time)?),
@@ -169,12 +168,12 @@ impl<'a> Line<'a> {
             Slot::Answered => self.answered = answered(&text),
             Slot::Reason => self.reason = Some(text),
             Slot::RequestField(name) if heed.heeds(name) => {
-                put_field(&mut self.request, name, &text)
+                put_field(&mut self.request, name, &text);
             }
             Slot::ResponseField(name) if heed.heeds(name) => {
-                put_field(&mut self.response, name, &text)
+                put_field(&mut self.response, name, &text);
             }
-            Slot::RequestField(_) | Slot::ResponseField(_) => {}
+            Slot::RequestField(_) | Slot::ResponseField(_) | Slot::Skip => {}
         }
         Ok(())
     }
@@ -259,8 +258,11 @@ fn status(bytes: &[u8]) -> Option<u16> {
     (status == 0 || (100..1000).contains(&status)).then_some(status)
 }
 
+/// A length. What is larger than anybody sends is none.
 fn whole(bytes: &[u8]) -> Option<u64> {
-    text(bytes)?.parse().ok()
+    const LARGEST: u64 = 1 << 40;
+    let length = text(bytes)?.parse().ok()?;
+    (length <= LARGEST).then_some(length)
 }
 
 /// One duration, or those of several attempts, which are added up: `0.100, 0.250`.

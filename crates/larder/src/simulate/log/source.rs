@@ -75,7 +75,7 @@ impl Source {
         if about.is_dir() {
             return Err(io::Error::from(io::ErrorKind::IsADirectory));
         }
-        let size = about.is_file().then(|| about.len());
+        let size = about.is_file().then_some(about.len());
         Ok(Self {
             name,
             file: Some(file),

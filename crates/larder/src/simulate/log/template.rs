@@ -84,7 +84,8 @@ impl Template {
         if !has(&[Slot::Time]) {
             return Err(Unusable::Without("the time"));
         }
-        if !has(&[Slot::Request]) && !(has(&[Slot::Method]) && has(&[Slot::Target])) {
+        let in_parts = has(&[Slot::Method]) && has(&[Slot::Target]);
+        if !has(&[Slot::Request]) && !in_parts {
             return Err(Unusable::Without("the request"));
         }
         if !has(&[Slot::Status]) {
@@ -189,15 +190,14 @@ fn variables(format: &str) -> Result<Vec<Piece>, Unusable> {
     let mut parts = format.split('$');
     push_text(&mut pieces, parts.next().unwrap_or_default());
     for part in parts {
-        let (name, rest) = match part.strip_prefix('{') {
-            Some(braced) => braced
+        let (name, rest) = if let Some(braced) = part.strip_prefix('{') {
+            braced
                 .split_once('}')
-                .ok_or_else(|| Unusable::Broken(format!("${part}")))?,
-            None => {
-                let end =
-                    part.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
-                part.split_at(end.unwrap_or(part.len()))
-            }
+                .ok_or_else(|| Unusable::Broken(format!("${part}")))?
+        } else {
+            let in_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+            let end = part.find(|letter: char| !in_name(letter));
+            part.split_at(end.unwrap_or(part.len()))
         };
         if name.is_empty() {
             return Err(Unusable::Broken(format!("${part}")));

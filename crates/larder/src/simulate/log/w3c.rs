@@ -65,15 +65,12 @@ fn plain<'a>(slot: &Slot, text: &'a [u8]) -> Cow<'a, [u8]> {
                 .get(at)
                 .and_then(|byte| char::from(*byte).to_digit(16))
         };
-        rest = match (first, digit(0), digit(1)) {
-            (b'%', Some(high), Some(low)) => {
-                plain.push((high << 4 | low) as u8);
-                after.get(2..).unwrap_or_default()
-            }
-            _ => {
-                plain.push(*first);
-                after
-            }
+        rest = if let (b'%', Some(high), Some(low)) = (first, digit(0), digit(1)) {
+            plain.push((high << 4 | low) as u8);
+            after.get(2..).unwrap_or_default()
+        } else {
+            plain.push(*first);
+            after
         };
     }
     Cow::Owned(plain)

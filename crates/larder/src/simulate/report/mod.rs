@@ -1,4 +1,9 @@
 //! What came of it, as figures; and as text, JSON and a page.
+#![allow(
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "figures for people: three digits of them are read, and none is negative"
+)]
 
 mod assumed;
 pub mod html;
@@ -7,9 +12,10 @@ pub mod text;
 mod words;
 
 use super::{
+    counts::Group,
     log::Bad,
     plan::{Eviction, Plan},
-    reader::{Assumptions, Group, Reader},
+    reader::{Assumptions, Reader},
     run,
     tally::{Setting, Simulation},
     urls::{ByHash, Cost, Urls},
@@ -174,7 +180,7 @@ pub struct Reason {
 pub struct Costly {
     /// The URL.
     pub url: String,
-    /// Requests for it, and the bytes they got.
+    /// Requests for it.
     pub requests: u64,
     /// Fetches that are left with the cache.
     pub fetches: u64,

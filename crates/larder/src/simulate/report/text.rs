@@ -5,7 +5,10 @@ use super::{
     words::{count, cut, memory, percent, printable, rate, size, time},
 };
 use crate::simulate::plan::Eviction;
-use std::io::{self, Write};
+use std::{
+    fmt::{Display, Write as _},
+    io::{self, Write},
+};
 
 /// Narrower than this tables do not get.
 const LEAST: usize = 40;
@@ -126,10 +129,7 @@ fn load(load: &Load) -> String {
 fn sizes(report: &Report, width: usize, out: &mut impl Write) -> io::Result<()> {
     let mut rules = rules(report);
     rules.truncate((width.saturating_sub(24) / 9).max(1));
-    let heads: String = rules
-        .iter()
-        .map(|rule| format!("{:>9}", word(*rule)))
-        .collect();
+    let heads = columns_of(rules.iter().map(|rule| word(*rule)));
     writeln!(out, "\n{:<12}{heads}{:>12}", "Memory", "origin/s")?;
     let of = |eviction: Eviction| {
         let all = report.memory.iter();
@@ -161,12 +161,18 @@ fn row(
     width: usize,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let ratios = columns
-        .iter()
-        .map(|column| format!("{:>9}", percent(column.hit_ratio)));
-    let ratios: String = ratios.collect();
+    let ratios = columns_of(columns.iter().map(|column| percent(column.hit_ratio)));
     let line = format!("{name:<12}{ratios}{:>12}", rate(outcome.origin.rate));
     with_bar(&line, outcome.hit_ratio, width, out)
+}
+
+/// Columns of nine characters.
+fn columns_of(texts: impl Iterator<Item = impl Display>) -> String {
+    texts.fold(String::new(), |mut line, text| {
+        // Writing to a string does not fail.
+        let _ = write!(line, "{text:>9}");
+        line
+    })
 }
 
 fn with_bar(line: &str, share: f64, width: usize, out: &mut impl Write) -> io::Result<()> {
@@ -272,7 +278,7 @@ fn wrapped(mark: &str, sentence: &str, width: usize, out: &mut impl Write) -> io
         let is_full = line.chars().count() + 1 + word.chars().count() > width;
         if is_full && line.len() > mark.len() {
             writeln!(out, "{line}")?;
-            line = " ".to_owned();
+            " ".clone_into(&mut line);
         }
         line.push(' ');
         line.push_str(word);
