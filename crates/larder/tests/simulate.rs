@@ -5,6 +5,12 @@
     clippy::panic,
     reason = "a panic is how a test fails, in its helpers too"
 )]
+#![allow(clippy::too_many_lines, reason = "a table is as long as it has rows")]
+#![allow(
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "small numbers, none of them negative"
+)]
 
 use flate2::{Compression, write::GzEncoder};
 use serde_json::Value;
@@ -584,6 +590,7 @@ fn what_cannot_be_done_is_said_before_the_logs_are_read() {
         "listne = 1\n[[origin]]\nservers = \":5001\"\n",
     );
     for (arguments, code, told) in [
+        (&[log, "--html", log][..], 1, "is one of the logs"),
         (
             &[log, "--html", "/no/such/folder/page.html"][..],
             1,
@@ -617,6 +624,10 @@ fn what_cannot_be_done_is_said_before_the_logs_are_read() {
             finished.stderr
         );
     }
+    assert_eq!(
+        fs::read_to_string(log).expect("untouched"),
+        combined(&REQUESTS)
+    );
 }
 
 #[test]
@@ -658,6 +669,9 @@ fn a_narrow_terminal_gets_narrow_tables() {
     assert!(widest.is_some_and(|widest| widest <= 40), "{text}");
 }
 
+/// Requests to the real one.
+const ROUNDS: u64 = 3000;
+
 /// A real Larder answers a skewed load from too little memory and writes its log; the simulation of that log, under the same
 /// configuration, comes to the same hits. They may differ by 3 % of the requests: what a fill takes for a moment, and the random
 /// part of the hash that decides on ties of eviction, are not simulated.
@@ -691,9 +705,8 @@ fn agrees_with_a_real_larder() {
         .args(["serve", "--config", text(&config)])
         .start();
     let (mut hits, mut state) = (0_u64, 1_u32);
-    const REQUESTS: u64 = 3000;
     let mut client = larder.client();
-    for _ in 0..REQUESTS {
+    for _ in 0..ROUNDS {
         state = state.wrapping_mul(1_103_515_245).wrapping_add(12345);
         let share = f64::from(state >> 8) / f64::from(1_u32 << 24);
         // Four in five requests go to a fifth of 400 pages, or so.
@@ -704,10 +717,10 @@ fn agrees_with_a_real_larder() {
     drop(client);
     larder.stop();
     let report = report(&[text(&log), "--config", text(&config)]);
-    assert_eq!(report["requests"], REQUESTS);
+    assert_eq!(report["requests"], ROUNDS);
     let simulated = report["base"]["hits"].as_u64().expect("a number");
     assert!(
-        hits > REQUESTS / 4 && hits < REQUESTS * 3 / 4,
+        hits > ROUNDS / 4 && hits < ROUNDS * 3 / 4,
         "the load says something: {hits} hits"
     );
     assert!(
@@ -716,7 +729,7 @@ fn agrees_with_a_real_larder() {
         report["base"]
     );
     assert!(
-        hits.abs_diff(simulated) <= REQUESTS * 3 / 100,
+        hits.abs_diff(simulated) <= ROUNDS * 3 / 100,
         "{hits} real, {simulated} simulated"
     );
 }

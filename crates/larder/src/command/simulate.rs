@@ -16,9 +16,10 @@ use clap::Args;
 use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::{
-    fs::File,
+    fs::{self, File},
     io::{self, BufWriter, IsTerminal, Write},
-    path::PathBuf,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
@@ -129,15 +130,45 @@ pub fn run(
 
 /// Opens what is read and what is written, so that nothing fails after minutes that could fail now.
 fn open(told: &Simulate) -> Result<(Vec<Source>, Option<File>), String> {
-    let page = told.html.as_ref().map(|path| {
-        let write = |error| format!("cannot write {}: {error}", path.display());
-        File::create(path).map_err(write)
-    });
     let sources = told.logs.iter().map(|path| {
         let read = |error| format!("cannot read {}: {error}", path.display());
         Source::open(path).map_err(read)
     });
-    Ok((sources.collect::<Result<_, _>>()?, page.transpose()?))
+    let sources = sources.collect::<Result<_, _>>()?;
+    let Some(path) = &told.html else {
+        return Ok((sources, None));
+    };
+    if told.logs.iter().any(|log| is_same(log, path)) {
+        return Err(format!("{} is one of the logs", path.display()));
+    }
+    // What is there stays there until there is something better.
+    let page = File::options()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(path);
+    let page = page.map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+    Ok((sources, Some(page)))
+}
+
+/// Whether two paths lead to one file.
+fn is_same(one: &Path, other: &Path) -> bool {
+    let file = |path: &Path| {
+        fs::metadata(path)
+            .map(|about| (about.dev(), about.ino()))
+            .ok()
+    };
+    file(one).is_some_and(|one| Some(one) == file(other))
+}
+
+/// Writes the page in the place of what was in the file. A pipe or a device has no length.
+fn write_page(report: &Report, file: File) -> io::Result<()> {
+    if file.metadata()?.is_file() {
+        file.set_len(0)?;
+    }
+    let mut file = BufWriter::new(file);
+    report::html::write(report, &mut file)?;
+    file.flush()
 }
 
 /// Simulates, while a progress bar says how far it is.
@@ -195,13 +226,11 @@ fn tell(
     out: &mut impl Write,
     err: &mut impl Write,
 ) -> io::Result<Ending> {
-    if let (Some(file), Some(path)) = (page, &told.html) {
-        let mut file = BufWriter::new(file);
-        let written = report::html::write(report, &mut file).and_then(|()| file.flush());
-        if let Err(error) = written {
-            writeln!(err, "larder: cannot write {}: {error}", path.display())?;
-            return Ok(Ending::Refused);
-        }
+    if let (Some(file), Some(path)) = (page, &told.html)
+        && let Err(error) = write_page(report, file)
+    {
+        writeln!(err, "larder: cannot write {}: {error}", path.display())?;
+        return Ok(Ending::Refused);
     }
     if told.json {
         serde_json::to_writer_pretty(&mut *out, report)?;

@@ -296,7 +296,7 @@ impl Maker<'_> {
         let missed = tally.forwarded + tally.collapsed + tally.unanswered;
         let hits = totals.asked.saturating_sub(missed);
         let bytes = totals.asked_sent.saturating_sub(tally.forwarded_bytes);
-        let mut origin = tally.origin;
+        let mut origin = at_most(tally.origin, totals.asked + tally.stale);
         for group in totals.bypassed.values() {
             origin.fetches += group.requests;
             origin.bytes += group.bytes;
@@ -321,6 +321,19 @@ impl Maker<'_> {
             peak: tally.peak,
             too_large: tally.too_large,
         }
+    }
+}
+
+/// An estimate from a part of the URLs may come to more fetches than there were requests: it is scaled down to these.
+fn at_most(cost: Cost, fetches: u64) -> Cost {
+    if cost.fetches <= fetches {
+        return cost;
+    }
+    let scaled = |number: u64| (number as f64 * share(fetches, cost.fetches)) as u64;
+    Cost {
+        fetches,
+        bytes: scaled(cost.bytes),
+        micros: scaled(cost.micros),
     }
 }
 

@@ -67,8 +67,11 @@ fn frame(places: &[String], svg: &mut String) {
         );
     }
     for (index, place) in places.iter().enumerate() {
-        let is_last = index > 0 && index + 1 == places.len();
-        let anchor = if is_last { "end" } else { "middle" };
+        let anchor = match index {
+            0 => "start",
+            last if last + 1 == places.len() => "end",
+            _ => "middle",
+        };
         let (x, y) = (across(index, places.len()), HEIGHT - BOTTOM + 18.0);
         let place = escaped(place);
         let _ = writeln!(
