@@ -14,7 +14,7 @@ use rules::{key::QueryChoice, storable::SetCookie};
 use std::{sync::Arc, time::Duration};
 
 /// Everything the walk asks of the configuration. Swapped whole on reload.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Site {
     /// First match wins; the last one matches everything.
     pub routes: Vec<Route>,
@@ -59,7 +59,7 @@ pub struct Report {
 }
 
 /// One route: what it matches and what holds there.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Route {
     /// The name in the configuration, for `explain` and logs.
     pub name: String,
@@ -70,7 +70,7 @@ pub struct Route {
 }
 
 /// Which requests a route is for: each list must hold, and of each list one entry is enough. An empty list holds always.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub struct Matcher {
     /// Hosts, without port.
     pub hosts: Vec<HostPattern>,
@@ -89,7 +89,7 @@ pub struct Matcher {
 }
 
 /// What holds on a route.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Policy {
     /// Who answers what the store does not.
     pub origin: Arc<origin::Origin>,

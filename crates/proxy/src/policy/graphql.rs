@@ -3,7 +3,7 @@
 use std::{collections::HashMap, time::Duration};
 
 /// What holds for the operations of a GraphQL service.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct GraphQl {
     /// What holds for some of them, by name.
     pub operations: HashMap<String, Operation>,
@@ -14,7 +14,7 @@ pub struct GraphQl {
 }
 
 /// What holds for one GraphQL operation.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Operation {
     /// Off: it passes the store by.
     pub cache: bool,
