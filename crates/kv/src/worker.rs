@@ -1,6 +1,6 @@
 //! Connections, a set for each worker.
 
-use super::remote::{Error, Kind};
+use crate::{Error, Kind};
 use std::{
     collections::HashMap,
     fmt,

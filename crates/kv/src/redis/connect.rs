@@ -1,6 +1,6 @@
 //! Connections to Redis and Valkey, and what their errors mean to us.
 
-use crate::shared::remote::{Error, Kind};
+use crate::{Error, Kind};
 use redis::{
     AsyncConnectionConfig, Client, Cmd, ConnectionAddr, ErrorKind, Pipeline, RedisConnectionInfo,
     RedisError, ServerErrorKind, TlsMode, Value,
@@ -18,7 +18,7 @@ use std::{
 const QUEUE: usize = 1024;
 
 /// Who is connected to.
-pub(crate) enum Servers {
+pub enum Servers {
     /// Any one of these.
     Any(Vec<Client>),
     /// Whom sentinels name.
@@ -29,7 +29,7 @@ pub(crate) enum Servers {
 
 /// Sentinels, and whom to ask them for.
 #[derive(Clone)]
-pub(crate) struct Sentinels {
+pub struct Sentinels {
     pub(super) addresses: Vec<ConnectionAddr>,
     pub(super) master: String,
     pub(super) tls: bool,
@@ -41,14 +41,16 @@ pub(crate) struct Sentinels {
 /// A handle to a connection; a task on the runtime that made it owns the connection itself, and drops answers that nobody waits
 /// for any more.
 #[derive(Clone)]
-pub(crate) enum Connection {
+pub enum Connection {
+    /// To one server.
     One(MultiplexedConnection),
+    /// To a cluster.
     Cluster(ClusterConnection),
 }
 
 impl Servers {
     /// Connects, on the caller's runtime.
-    pub(crate) async fn connect(&self) -> Result<Connection, Error> {
+    pub async fn connect(&self) -> Result<Connection, Error> {
         // How long to wait for a connection and for an answer is the caller's affair.
         let config = AsyncConnectionConfig::new()
             .set_connection_timeout(None)
@@ -111,7 +113,7 @@ impl Sentinels {
 impl Connection {
     /// Asks, and waits for the answer however long it takes. May be dropped at any time: the answer is then dropped when it
     /// comes.
-    pub(crate) async fn ask(&mut self, command: &Cmd) -> Result<Value, Error> {
+    pub async fn ask(&mut self, command: &Cmd) -> Result<Value, Error> {
         let answered = match self {
             Self::One(connection) => connection.send_packed_command(command).await,
             Self::Cluster(connection) => connection.req_packed_command(command).await,
@@ -120,7 +122,7 @@ impl Connection {
     }
 
     /// Several commands of which all take effect or none; as [`ask`](Self::ask).
-    pub(crate) async fn all(&mut self, commands: &Pipeline) -> Result<(), Error> {
+    pub async fn all(&mut self, commands: &Pipeline) -> Result<(), Error> {
         let done = match self {
             Self::One(connection) => commands.exec_async(connection).await,
             Self::Cluster(connection) => commands.exec_async(connection).await,

@@ -5,7 +5,7 @@ use super::{
     address::Address,
     answer::{self, Answer, Broken, Piece, Value},
 };
-use crate::shared::remote::{Error, Kind};
+use crate::{Error, Kind};
 use bytes::BytesMut;
 use std::{io, time::Duration};
 use tokio::{

@@ -11,7 +11,7 @@
 //! cluster) replicas answer reads, each worker asking its own.
 
 use super::connect::{Sentinels, Servers};
-use crate::shared::BadUrl;
+use crate::BadUrl;
 use redis::{
     Client, cluster::ClusterClientBuilder, cluster_read_routing::RoundRobinReplicaStrategy,
     sentinel::SentinelServerType,

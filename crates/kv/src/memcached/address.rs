@@ -1,6 +1,6 @@
 //! Where the servers are: `memcached://host[:11211],host…`, `memcached:///path/of/socket`, or both mixed.
 
-use crate::shared::BadUrl;
+use crate::BadUrl;
 use std::path::PathBuf;
 
 /// What a server listens on where nothing is said.

@@ -20,7 +20,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 /// Opens after [`FAILURES`] in a row; then one probe is let through after each pause, and its success closes it.
 #[derive(Debug)]
-pub(super) struct Breaker {
+pub struct Breaker {
     /// Whether anything has failed since the last success: what every answer looks at.
     troubled: AtomicBool,
     state: Mutex<State>,
@@ -40,7 +40,7 @@ struct Open {
 
 /// Whether the server may be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Leave {
+pub enum Leave {
     /// Yes.
     Given,
     /// Yes, to see whether it is back.
@@ -51,7 +51,7 @@ pub(super) enum Leave {
 
 /// What a failure changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Change {
+pub enum Change {
     /// Nothing.
     None,
     /// The breaker has opened.
@@ -71,7 +71,7 @@ impl Default for Breaker {
 
 impl Breaker {
     /// Whether the server may be asked now.
-    pub(super) fn leave(&self) -> Leave {
+    pub fn leave(&self) -> Leave {
         if !self.troubled.load(Relaxed) {
             return Leave::Given;
         }
@@ -89,7 +89,7 @@ impl Breaker {
     }
 
     /// The server answered; whether that closed the breaker.
-    pub(super) fn answered(&self) -> bool {
+    pub fn answered(&self) -> bool {
         if !self.troubled.load(Relaxed) {
             return false;
         }
@@ -100,7 +100,7 @@ impl Breaker {
     }
 
     /// The server failed, on this leave, in a way that the next question would most likely meet too.
-    pub(super) fn failed(&self, leave: Leave) -> Change {
+    pub fn failed(&self, leave: Leave) -> Change {
         let state = &mut *self.state();
         self.troubled.store(true, Relaxed);
         state.failures = state.failures.saturating_add(1);
@@ -125,7 +125,7 @@ impl Breaker {
     }
 
     /// Whether the server is not asked at the moment.
-    pub(super) fn is_open(&self) -> bool {
+    pub fn is_open(&self) -> bool {
         self.troubled.load(Relaxed) && self.state().open.is_some()
     }
 

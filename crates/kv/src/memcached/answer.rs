@@ -1,6 +1,6 @@
 //! What a server answers, in the text protocol.
 
-use crate::shared::remote::{Error, Kind};
+use crate::{Error, Kind};
 use bytes::{Bytes, BytesMut};
 
 /// Longest line: a key of 250 bytes and three numbers, or a server's complaint.
