@@ -1,7 +1,7 @@
 //! The command line.
 
 use crate::{
-    command::{disk::Disk, purge::Purge},
+    command::{bench::Bench, disk::Disk, purge::Purge},
     config::Flags,
 };
 use clap::{Parser, Subcommand};
@@ -58,6 +58,8 @@ pub enum Command {
     /// Look at the store on disk
     #[command(subcommand)]
     Disk(Disk),
+    /// Make load on a server, and report how it does
+    Bench(Box<Bench>),
     /// Print completions for a shell
     Completions {
         /// The shell
@@ -65,13 +67,15 @@ pub enum Command {
     },
 }
 
-/// How a command ended, for the shell. Wrong use of the command line is 2, which clap says itself.
+/// How a command ended, for the shell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// It is done.
     Done,
     /// It was refused: a faulty file, an address in use, a purge that did not reach every node.
     Refused,
+    /// The command line is wrong in a way that clap does not see, which says most of them itself.
+    WrongUse,
 }
 
 impl From<Ending> for ExitCode {
@@ -79,6 +83,7 @@ impl From<Ending> for ExitCode {
         match ending {
             Ending::Done => Self::SUCCESS,
             Ending::Refused => Self::FAILURE,
+            Ending::WrongUse => Self::from(2),
         }
     }
 }

@@ -38,6 +38,7 @@ fn run(command: Command) -> io::Result<Ending> {
         Command::Demo { listen } => command::demo::run(listen, &mut out, &mut io::stderr()),
         Command::Purge(purge) => command::purge::run(purge, &mut out, &mut io::stderr()),
         Command::Disk(disk) => command::disk::run(&disk, &mut out, &mut io::stderr()),
+        Command::Bench(bench) => command::bench::run(&bench, &mut out, &mut io::stderr()),
         Command::Explain {
             url,
             admin,
