@@ -163,7 +163,7 @@ fn all() -> HashMap<u32, Stat> {
     .collect()
 }
 
-/// Reads a line of `/proc/PID/stat` (proc_pid_stat(5)). The name may itself have spaces and brackets.
+/// Reads a line of `/proc/PID/stat` (proc(5)). The name may itself have spaces and brackets.
 fn stat(line: &str) -> Option<Stat> {
     let (before, after) = line.rsplit_once(')')?;
     let (_, name) = before.split_once('(')?;

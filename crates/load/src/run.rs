@@ -140,12 +140,12 @@ impl Measured {
 ///
 /// # Errors
 /// The machine has no room for the workers.
-pub fn run(plan: Arc<Plan>, stop: &Stop, live: &mut dyn FnMut(Live<'_>)) -> io::Result<Measured> {
+pub fn run(plan: &Arc<Plan>, stop: &Stop, live: &mut dyn FnMut(Live<'_>)) -> io::Result<Measured> {
     if plan.site.origins.iter().any(|one| one.addresses.is_empty()) {
         return Ok(nowhere());
     }
     let common = Arc::new(Common {
-        plan: Arc::clone(&plan),
+        plan: Arc::clone(plan),
         begin: Instant::now(),
         begun: AtomicU64::new(0),
         stop: Arc::clone(&stop.0),
@@ -183,8 +183,9 @@ fn nowhere() -> Measured {
 struct Gatherer {
     common: Arc<Common>,
     measured: Measured,
-    /// The span that slices come for.
+    /// The span that slices come for, and how many have come.
     span: Option<u32>,
+    come: usize,
     point: Point,
     users: Vec<usize>,
     watch: Option<Watch>,
@@ -205,6 +206,7 @@ impl Gatherer {
             common: Arc::clone(common),
             measured: Measured::default(),
             span: None,
+            come: 0,
             point: Point::default(),
             users: vec![0; workers],
             watch: common.plan.watched.as_ref().map(Watch::begin),
@@ -218,18 +220,25 @@ impl Gatherer {
 
     fn gather(&mut self, slices: &Receiver<Slice>, live: &mut dyn FnMut(Live<'_>)) {
         for slice in slices {
-            // The first slice of a new span ends the one before; one that comes late is counted with what is there.
-            if self.span.is_some_and(|span| slice.span > span) {
+            // A slice of a new span ends the one before; one that comes late is counted with what is there.
+            if self.come > 0 && self.span.is_some_and(|span| slice.span > span) {
                 self.finish_point(live);
             }
             self.span = self.span.max(Some(slice.span));
             self.take(&slice);
+            self.come += 1;
+            if self.come == self.users.len() {
+                self.finish_point(live);
+            }
         }
-        self.finish_point(live);
+        if self.come > 0 {
+            self.finish_point(live);
+        }
     }
 
     fn take(&mut self, slice: &Slice) {
         self.point.count(&slice.tally);
+        self.point.to = self.point.to.max(slice.end);
         self.measured.tally.add(&slice.tally);
         if let Some(users) = self.users.get_mut(slice.worker) {
             *users = slice.users;
@@ -244,7 +253,7 @@ impl Gatherer {
     }
 
     fn finish_point(&mut self, live: &mut dyn FnMut(Live<'_>)) {
-        let elapsed = self.common.begin.elapsed();
+        self.come = 0;
         let mut point = std::mem::take(&mut self.point);
         point.from = self
             .measured
@@ -252,7 +261,7 @@ impl Gatherer {
             .points()
             .last()
             .map_or(Duration::ZERO, |one| one.to);
-        point.to = elapsed;
+        point.to = point.to.max(point.from);
         point.users = self.users.iter().sum();
         let own = process::own_cpu();
         point.tool_cpu = own.saturating_sub(self.own_cpu);
@@ -268,7 +277,7 @@ impl Gatherer {
         }
         self.measured.peak = self.measured.peak.max(point.users);
         live(Live {
-            elapsed,
+            elapsed: point.to,
             point: &point,
             requests: self.measured.tally.requests(),
             errors: self.measured.tally.errors(),

@@ -62,11 +62,11 @@ impl Shape {
                     words = format!("1 to {words} within {}", seconds(ramp));
                 }
                 if !pause.is_zero() {
-                    words += &format!(", resting up to {}", seconds(pause));
+                    words = format!("{words}, resting up to {}", seconds(pause));
                 }
                 words
             }
-            Self::Open { from, to, .. } if from >= to && from <= to => {
+            Self::Open { from, to, .. } if (from - to).abs() < f64::EPSILON => {
                 format!("{from} requests/s, due at fixed times")
             }
             Self::Open { from, to, .. } => {
@@ -95,7 +95,7 @@ pub fn due(number: u64, from: f64, to: f64, over: Duration) -> Option<Duration> 
     let number = number as f64;
     let over = over.as_secs_f64();
     let slope = if over > 0.0 { (to - from) / over } else { 0.0 };
-    let risen = (from + to) / 2.0 * over;
+    let risen = f64::midpoint(from, to) * over;
     let seconds = if number >= risen && over > 0.0 {
         over + (number - risen) / to
     } else {
@@ -106,4 +106,43 @@ pub fn due(number: u64, from: f64, to: f64, over: Duration) -> Option<Duration> 
         return Some(Duration::ZERO);
     }
     Duration::try_from_secs_f64(seconds).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn due_times_at_a_constant_and_a_rising_rate() {
+        let over = Duration::from_secs(10);
+        let at = |number, from, to| due(number, from, to, over).unwrap().as_secs_f64();
+        for (number, from, to, wanted) in [
+            (0, 100.0, 100.0, 0.0),
+            (1, 100.0, 100.0, 0.01),
+            (1000, 100.0, 100.0, 10.0),
+            // 0 to 100 within 10 s: 5 t².
+            (125, 0.0, 100.0, 5.0),
+            (500, 0.0, 100.0, 10.0),
+            (600, 0.0, 100.0, 11.0),
+            // 100 to 0: 100 t − 5 t².
+            (375, 100.0, 0.0001, 5.0),
+        ] {
+            let found = at(number, from, to);
+            assert!(
+                (found - wanted).abs() < 1e-3,
+                "{number} {from} {to}: {found}"
+            );
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn requests_are_due_in_order(from in 0.0..1e5_f64, to in 0.001..1e5_f64, number in 0..1_000_000_u64, seconds in 1..3600_u64) {
+            let over = Duration::from_secs(seconds);
+            if let (Some(one), Some(next)) = (due(number, from, to, over), due(number + 1, from, to, over)) {
+                prop_assert!(one <= next);
+            }
+        }
+    }
 }

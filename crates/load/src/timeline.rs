@@ -6,6 +6,9 @@ use std::time::Duration;
 /// The most points that are kept. One more, and each two neighbours become one.
 const MOST: usize = 240;
 
+/// Shorter spans are joined with the one before.
+const SHORT: Duration = Duration::from_millis(100);
+
 /// What happened in a span of the run.
 #[derive(Clone, Debug, Default)]
 pub struct Point {
@@ -54,7 +57,7 @@ impl Point {
     }
 
     /// Takes in the one that follows.
-    fn join(&mut self, next: Self) {
+    fn join(&mut self, next: &Self) {
         self.to = next.to;
         if let Some(times) = &next.times {
             self.times.get_or_insert_with(Times::coarse).add(times);
@@ -98,11 +101,13 @@ impl Timeline {
 
     /// Adds the next span.
     pub(crate) fn push(&mut self, point: Point) {
-        if self.filled < self.step
+        // A rate over so short a span would be chance: it is the rest of a run that ends between two looks.
+        let short = point.to.saturating_sub(point.from) < SHORT;
+        if (short || self.filled < self.step)
             && let Some(last) = self.points.last_mut()
         {
-            last.join(point);
-            self.filled += 1;
+            last.join(&point);
+            self.filled += u32::from(!short);
             return;
         }
         if self.points.len() >= MOST {
@@ -116,7 +121,7 @@ impl Timeline {
         let mut halved: Vec<Point> = Vec::with_capacity(MOST);
         for (index, point) in self.points.drain(..).enumerate() {
             match halved.last_mut() {
-                Some(last) if index % 2 == 1 => last.join(point),
+                Some(last) if index % 2 == 1 => last.join(&point),
                 _ => halved.push(point),
             }
         }

@@ -54,9 +54,12 @@ const LATE_MS: f64 = 5.0;
 /// How many requests must lie beyond a percentile for it to mean something.
 const BEYOND: f64 = 10.0;
 
+/// What may be found, and how.
+type Check = (Kind, fn(&Target) -> Option<String>);
+
 /// What there is to say of a target; `asked` are the percentiles that somebody relies on, in percent.
 pub fn warnings(target: &Target, asked: &[f64]) -> Vec<Warning> {
-    let checks: [(Kind, fn(&Target) -> Option<String>); 9] = [
+    let checks: [Check; 9] = [
         (Kind::ToolAtLimit, tool_at_limit),
         (Kind::MachineAtLimit, machine_at_limit),
         (Kind::Lag, lag),
@@ -94,11 +97,20 @@ fn tool_at_limit(target: &Target) -> Option<String> {
 fn machine_at_limit(target: &Target) -> Option<String> {
     let cpu = target.machine_cpu?;
     let matters = cpu.busy_percent >= FULL_MACHINE && cpu.tool_percent >= 5.0;
+    let share = |percent: f64| percent * 100.0 / cpu.busy_percent;
+    // What the server takes is known where its process is watched.
+    let rest = target.process.as_ref().map(|process| {
+        share(cpu.busy_percent - cpu.tool_percent - process.cores * 100.0 / cpu.cores)
+    });
+    let rest = rest.filter(|rest| *rest >= 10.0);
+    let rest = rest.map_or(String::new(), |rest| {
+        format!(" and {rest:.0} % with neither it nor the server")
+    });
     matters.then(|| {
         format!(
-            "this machine was {:.0} % busy, {:.0} % of it with the tool: a server that had it to itself would do more",
+            "this machine was {:.0} % busy, {:.0} % of it with the tool{rest}: a server that had it to itself would do more",
             cpu.busy_percent,
-            cpu.tool_percent * 100.0 / cpu.busy_percent
+            share(cpu.tool_percent)
         )
     })
 }

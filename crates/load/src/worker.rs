@@ -53,6 +53,8 @@ pub(crate) struct Slice {
     pub worker: usize,
     /// Which span of the run it is.
     pub span: u32,
+    /// When it ended, since the begin of the run.
+    pub end: Duration,
     pub tally: Tally,
     /// Users that were there, or connections in use, at its end.
     pub users: usize,
@@ -172,6 +174,7 @@ impl Worker {
         Slice {
             worker: self.index,
             span,
+            end: now - self.common.begin,
             tally,
             users: self.present(),
             cpu,

@@ -140,7 +140,7 @@ fn measure(bench: &Bench, prepared: &Prepared, stop: &Stop) -> io::Result<Vec<Ve
             let plan = |after| plan::plan(bench, prepared, target, index, after);
             if round == 0 && !warm_up.is_zero() {
                 show.begin(format!("{}: warming up", target.name));
-                load::run(plan(warm_up), stop, &mut |live| show.live(&live))?;
+                load::run(&plan(warm_up), stop, &mut |live| show.live(&live))?;
                 show.end(warm_up);
             }
             // What was stopped before it began would be an empty round.
@@ -148,7 +148,7 @@ fn measure(bench: &Bench, prepared: &Prepared, stop: &Stop) -> io::Result<Vec<Ve
                 break 'rounds;
             }
             show.begin(title(bench, target, round, rounds));
-            let run = load::run(plan(length), stop, &mut |live| show.live(&live))?;
+            let run = load::run(&plan(length), stop, &mut |live| show.live(&live))?;
             show.end(length);
             if let Some(rounds) = measured.get_mut(index) {
                 rounds.push(run);

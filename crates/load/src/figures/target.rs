@@ -174,6 +174,8 @@ pub struct Tool {
 /// The machine's cores.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct MachineCpu {
+    /// How many there are.
+    pub cores: f64,
     /// How busy they were, in percent of all.
     pub busy_percent: f64,
     /// What this tool took, in percent of all.
@@ -389,8 +391,10 @@ impl Tool {
 impl MachineCpu {
     fn of(measured: &Measured) -> Option<Self> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let all = measured.took.as_secs_f64() * float(cores as u64);
+        let cores = float(cores as u64);
+        let all = measured.took.as_secs_f64() * cores;
         Some(Self {
+            cores,
             busy_percent: measured.machine? * 100.0,
             tool_percent: per(measured.tool_cpu.as_secs_f64(), all) * 100.0,
         })

@@ -3,8 +3,9 @@
 mod axis;
 mod chart;
 mod charts;
+mod table;
 
-use super::text::{bytes, count, millis, whole};
+use super::text::{bytes, count, millis};
 use crate::{
     compare::{Comparison, Ratio},
     figures::{Figures, Target},
@@ -40,7 +41,7 @@ pub fn page(figures: &Figures) -> String {
         "<h2>Over time, by percentile, by load</h2>\n<div class=\"charts\">\n{}</div>\n",
         charts::all(figures)
     );
-    table(&mut page, figures);
+    page.push_str(&table::all(figures));
     foot(&mut page, figures);
     page.push_str("</body>\n</html>\n");
     page
@@ -222,98 +223,6 @@ fn side_by_side(page: &mut String, figures: &Figures, comparison: &Comparison) {
         page.push_str("</div></figure>\n");
     }
     page.push_str("</div>\n");
-}
-
-fn table(page: &mut String, figures: &Figures) {
-    page.push_str("<h2>All figures</h2>\n<div class=\"card wide\"><table>\n<tr><th></th>");
-    for target in &figures.targets {
-        let _ = write!(page, "<th>{}</th>", escape(&target.name));
-    }
-    page.push_str("</tr>\n");
-    let mut row = |name: &str, of: &dyn Fn(&Target) -> Option<String>| {
-        let cells: Vec<_> = figures.targets.iter().map(of).collect();
-        if cells.iter().all(Option::is_none) {
-            return;
-        }
-        let _ = write!(page, "<tr><td>{name}</td>");
-        for cell in cells {
-            let _ = write!(page, "<td>{}</td>", escape(&cell.unwrap_or("–".to_owned())));
-        }
-        page.push_str("</tr>\n");
-    };
-    row("Requests", &|target| Some(whole(target.requests)));
-    row("Errors", &|target| Some(whole(target.errors)));
-    row("Good answers a second", &|target| Some(count(target.rate)));
-    for (name, _) in crate::figures::PERCENTILES {
-        row(name, &|target| target.percentile(name).map(millis));
-    }
-    row("Longest", &|target| {
-        target.latency_ms.as_ref().map(|one| millis(one.max))
-    });
-    row("Mean ± standard deviation", &|target| {
-        let one = target.latency_ms.as_ref()?;
-        Some(format!("{} ± {}", millis(one.mean), millis(one.stddev)))
-    });
-    row("Median of errors", &|target| {
-        Some(millis(
-            *target.error_latency_ms.as_ref()?.percentiles.get("p50")?,
-        ))
-    });
-    row("Statuses", &|target| pairs(target.statuses.codes.iter()));
-    row("No whole answer", &|target| pairs(target.faults.iter()));
-    row("Connections opened", &|target| {
-        Some(whole(target.connections.opened))
-    });
-    row("Opening one, median", &|target| {
-        Some(millis(*target.connect_ms.as_ref()?.percentiles.get("p50")?))
-    });
-    row("Received", &|target| Some(bytes(target.bytes.received)));
-    row("From a cache / stale", &|target| {
-        let (hits, stale) = (target.cache.hits_percent?, target.cache.stale_percent?);
-        Some(format!("{hits:.1} % / {stale:.1} %"))
-    });
-    row("Server: CPU", &|target| {
-        let process = target.process.as_ref()?;
-        Some(format!(
-            "{:.2} s, {:.2} cores",
-            process.cpu_seconds, process.cores
-        ))
-    });
-    row("Server: CPU a request", &|target| {
-        Some(format!(
-            "{:.1} µs",
-            target.process.as_ref()?.cpu_us_per_request?
-        ))
-    });
-    row("Server: most memory", &|target| {
-        Some(bytes(target.process.as_ref()?.memory_bytes))
-    });
-    row("This tool: CPU a request", &|target| {
-        Some(format!("{:.1} µs", target.tool.cpu_us_per_request?))
-    });
-    row("This tool: busiest worker", &|target| {
-        Some(format!("{:.0} %", target.tool.busiest_worker_percent))
-    });
-    row("This tool: late to its clock, p99", &|target| {
-        Some(millis(
-            *target.tool.lag_ms.as_ref()?.percentiles.get("p99")?,
-        ))
-    });
-    row("Protocol", &|target| {
-        let tls = target
-            .tls
-            .as_ref()
-            .map_or(String::new(), |tls| format!(", {tls}"));
-        Some(format!("HTTP/{}{tls}", target.http))
-    });
-    page.push_str("</table></div>\n");
-}
-
-fn pairs<K: ToString, V: ToString>(pairs: impl Iterator<Item = (K, V)>) -> Option<String> {
-    let all: Vec<_> = pairs
-        .map(|(key, value)| format!("{}: {}", key.to_string(), value.to_string()))
-        .collect();
-    (!all.is_empty()).then(|| all.join(", "))
 }
 
 fn foot(page: &mut String, figures: &Figures) {

@@ -33,33 +33,7 @@ pub fn page(figures: &Figures) -> String {
 }
 
 fn one(text: &mut String, figures: &Figures, target: &Target) {
-    let way = format!("HTTP/{}", target.http);
-    let tls = target
-        .tls
-        .as_ref()
-        .map_or(String::new(), |tls| format!(", {tls}"));
-    let urls = match target.urls {
-        1 => String::new(),
-        urls => format!(" and {} more", urls - 1),
-    };
-    let name = if target.url.starts_with(&target.name) {
-        String::new()
-    } else {
-        format!("{}: ", target.name)
-    };
-    let kept = if target.keep_alive {
-        ""
-    } else {
-        ", a connection for each request"
-    };
-    let _ = writeln!(text, "{name}{}{urls}", target.url);
-    let _ = writeln!(
-        text,
-        "{way}{tls}{kept}, {}, {:.1} s{}",
-        figures.shape.words(),
-        target.seconds,
-        ended(figures.ended)
-    );
+    title(text, figures, target);
     let requests = format!("{}  {}/s", whole(target.requests), count(target.rate));
     line(text, "requests", &requests);
     line(text, "errors", &errors(target));
@@ -97,6 +71,36 @@ fn one(text: &mut String, figures: &Figures, target: &Target) {
         );
     }
     line(text, "tool itself", &tool(target));
+}
+
+fn title(text: &mut String, figures: &Figures, target: &Target) {
+    let way = format!("HTTP/{}", target.http);
+    let tls = target
+        .tls
+        .as_ref()
+        .map_or(String::new(), |tls| format!(", {tls}"));
+    let urls = match target.urls {
+        1 => String::new(),
+        urls => format!(" and {} more", urls - 1),
+    };
+    let name = if target.url.starts_with(&target.name) {
+        String::new()
+    } else {
+        format!("{}: ", target.name)
+    };
+    let kept = if target.keep_alive {
+        ""
+    } else {
+        ", a connection for each request"
+    };
+    let _ = writeln!(text, "{name}{}{urls}", target.url);
+    let _ = writeln!(
+        text,
+        "{way}{tls}{kept}, {}, {:.1} s{}",
+        figures.shape.words(),
+        target.seconds,
+        ended(figures.ended)
+    );
 }
 
 fn ended(ended: Ended) -> &'static str {
@@ -149,7 +153,11 @@ fn received(target: &Target) -> String {
     // A run receives far less than a float holds exactly.
     #[allow(clippy::cast_precision_loss)]
     let each = target.bytes.received as f64 / target.seconds.max(f64::MIN_POSITIVE);
-    format!("{}  {}/s", bytes(target.bytes.received), bytes(each as u64))
+    format!(
+        "{}  {}/s",
+        bytes(target.bytes.received),
+        bytes(rounded(each))
+    )
 }
 
 fn connections(target: &Target) -> String {
@@ -229,8 +237,14 @@ pub fn count(number: f64) -> String {
     if number < 99.95 {
         format!("{number:.1}")
     } else {
-        whole(number.round().max(0.0) as u64)
+        whole(rounded(number))
     }
+}
+
+/// A float as a whole number; what is below 0 is 0.
+#[allow(clippy::cast_sign_loss, reason = "a cast from a float saturates")]
+fn rounded(number: f64) -> u64 {
+    number.round() as u64
 }
 
 /// A number with its thousands apart.

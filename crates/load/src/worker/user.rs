@@ -200,12 +200,11 @@ impl User {
                 {
                     kept = None;
                 }
-                let mut connection = match kept {
-                    Some(connection) => connection,
-                    None => {
-                        let opened = self.connect(request.origin).await?;
-                        Connection::new(opened, plan.cookies)
-                    }
+                let mut connection = if let Some(connection) = kept {
+                    connection
+                } else {
+                    let opened = self.connect(request.origin).await?;
+                    Connection::new(opened, plan.cookies)
                 };
                 let bytes = self.bytes(request);
                 let to_head = request.method == Method::HEAD;

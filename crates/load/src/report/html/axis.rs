@@ -65,8 +65,10 @@ impl Axis {
         match self {
             Self::Linear { low, high } => {
                 let step = round_step((high - low) / count);
-                let steps = ((high - low) / step + 1e-9).floor() as u32;
-                (0..=steps).map(|one| low + f64::from(one) * step).collect()
+                let ticks = (0..=100_u32).map(|one| low + f64::from(one) * step);
+                ticks
+                    .take_while(|tick| *tick <= high + step * 1e-9)
+                    .collect()
             }
             Self::Log { low, high } => {
                 let decades = (high / low).log10().round() as i32;
