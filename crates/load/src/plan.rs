@@ -58,6 +58,11 @@ impl Plan {
         }
     }
 
+    /// How many threads it takes: never more than there are users.
+    pub(crate) fn threads(&self) -> usize {
+        self.workers.get().min(self.shape.most()).max(1)
+    }
+
     /// How many of them share a connection.
     pub(crate) fn per_lane(&self) -> usize {
         match (self.version, self.shape) {

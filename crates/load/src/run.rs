@@ -148,11 +148,12 @@ pub fn run(plan: &Arc<Plan>, stop: &Stop, live: &mut dyn FnMut(Live<'_>)) -> io:
         plan: Arc::clone(plan),
         begin: Instant::now(),
         begun: AtomicU64::new(0),
+        chosen: AtomicU64::new(0),
         stop: Arc::clone(&stop.0),
     });
     let (sender, slices) = channel();
     let mut gatherer = Gatherer::new(&common);
-    let workers = (0..plan.workers.get()).map(|index| {
+    let workers = (0..plan.threads()).map(|index| {
         let (common, sender) = (Arc::clone(&common), sender.clone());
         let name = format!("load-{index}");
         let body = move || worker::run(common, index, &sender);
@@ -200,7 +201,7 @@ struct Gatherer {
 
 impl Gatherer {
     fn new(common: &Arc<Common>) -> Self {
-        let workers = common.plan.workers.get();
+        let workers = common.plan.threads();
         let own = process::own_cpu();
         Self {
             common: Arc::clone(common),

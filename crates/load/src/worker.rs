@@ -1,5 +1,5 @@
 //! One thread that makes load: a runtime of its own, its share of the users, its own counts. Workers share nothing but the
-//! number of requests that are left, where that is bounded.
+//! number of requests that are left, where that is bounded, and the place in a list.
 
 mod cookies;
 mod pace;
@@ -43,6 +43,8 @@ pub(crate) struct Common {
     pub begin: Instant,
     /// Requests that were begun.
     pub begun: AtomicU64,
+    /// Requests that were chosen from a list of several.
+    pub chosen: AtomicU64,
     /// Set to end the run early.
     pub stop: Arc<AtomicBool>,
 }
@@ -87,7 +89,6 @@ pub(crate) struct Worker {
     askers: Cell<usize>,
     /// Users that have come and not gone.
     users: Cell<usize>,
-    turns: Cell<u64>,
     random: RefCell<Rng>,
     pace: Option<Pace>,
     queue: Queue,
@@ -102,7 +103,7 @@ pub(crate) fn run(common: Arc<Common>, index: usize, to: &Sender<Slice>) -> io::
         .enable_all()
         .build()?;
     let local = LocalSet::new();
-    let workers = common.plan.workers.get();
+    let workers = common.plan.threads();
     let askers = (index..common.plan.askers()).step_by(workers).count();
     // A connection's askers share it, so they live on one worker.
     let askers = match common.plan.per_lane() {
@@ -123,7 +124,6 @@ pub(crate) fn run(common: Arc<Common>, index: usize, to: &Sender<Slice>) -> io::
         flights: (0..askers).map(|_| Cell::new(None)).collect(),
         askers: Cell::new(askers),
         users: Cell::new(0),
-        turns: Cell::new(0),
         random: RefCell::new(Rng::with_seed(common.plan.seed ^ (index as u64) << 32)),
         pace: rate.and_then(|rate| Pace::new(rate, common.begin)),
         queue: Queue::default(),
@@ -209,17 +209,16 @@ impl Worker {
         self.common.begun.fetch_add(1, Ordering::Relaxed) < most
     }
 
-    /// The index of the next request in the list. Workers take turns, so that a list is gone through once before it begins
-    /// again.
+    /// The index of the next request in the list. Workers share the turn, so that all of the list is asked for alike however
+    /// fast each of them is.
     fn pick(&self) -> usize {
-        let plan = &self.common.plan;
-        let turn = self.turns.get();
-        self.turns.set(turn + 1);
-        let turn = turn * plan.workers.get() as u64 + self.index as u64;
+        let site = &self.common.plan.site;
+        if site.requests.len() < 2 {
+            return 0;
+        }
+        let turn = self.common.chosen.fetch_add(1, Ordering::Relaxed);
         let mut random = self.random.borrow_mut();
-        plan.site
-            .choice
-            .pick(turn, plan.site.requests.len(), &mut random)
+        site.choice.pick(turn, site.requests.len(), &mut random)
     }
 }
 

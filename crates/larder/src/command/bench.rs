@@ -203,7 +203,11 @@ fn figures(
         command: std::env::args().collect(),
         machine: Machine::this(),
         shape: prepared.bounds.shape,
-        workers: prepared.bounds.workers.get(),
+        workers: prepared
+            .bounds
+            .workers
+            .get()
+            .min(prepared.bounds.shape.most()),
         ended,
         comparison: compare(&targets),
         // Of a comparison, what is asserted is asserted of the last: the one that is to be better.

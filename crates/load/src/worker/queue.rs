@@ -68,7 +68,7 @@ pub(super) async fn dispatch(worker: Rc<Worker>, mut timer: Timer) {
     let Shape::Open { from, to, .. } = common.plan.shape else {
         return;
     };
-    let (workers, over) = (common.plan.workers.get() as u64, common.plan.end.after);
+    let (workers, over) = (common.plan.threads() as u64, common.plan.end.after);
     let mut number = worker.index as u64;
     while let Some(after) = due(number, from, to, over)
         && after < over

@@ -44,7 +44,7 @@ struct User {
 /// Starts all askers of a worker.
 pub(super) fn start_all(worker: &Rc<Worker>) {
     let plan = &worker.common.plan;
-    let (workers, per_lane) = (plan.workers.get(), plan.per_lane());
+    let (workers, per_lane) = (plan.threads(), plan.per_lane());
     let origins = plan.site.origins.len();
     let mut shared: Vec<Rc<http2::Lane>> = Vec::new();
     for seat in 0..worker.flights.len() {
