@@ -114,6 +114,7 @@ pub async fn fetch(
         times: Times {
             request: now,
             response: now,
+            lifetime: None,
         },
         lease: Cell::new(lease),
     };
@@ -138,10 +139,16 @@ impl Fetch<'_> {
             .as_ref()
             .ok()
             .map(|response| response.status().as_u16());
+        let answered = answer.as_ref().ok();
+        self.times.lifetime = answered.and_then(|answer| answer.extensions().get().copied());
         let landing = match answer {
             Ok(response) => self.land(&plan, response, writer).await,
             Err(failure) => self.failed(failure),
         };
+        if matches!(landing, Landing::Raw { why: Some(_), .. }) && self.need.selected.is_some() {
+            // What was stored may have been withdrawn: it does not come back after a restart.
+            self.worker.cache.purger.settled().await;
+        }
         Fetched {
             landing,
             origin_status,
@@ -234,6 +241,7 @@ impl Fetch<'_> {
             hash: hash(self.ask.key.as_bytes()),
             interim: Some(Box::new(move |status, fields| interim.send(status, fields))),
             repeatable: true,
+            visitor: outbound::visitor(self.ask),
         };
         self.ask
             .policy()
@@ -253,7 +261,7 @@ impl Fetch<'_> {
         let if_range = fields.remove(header::IF_RANGE);
         validate::remove_conditions(&mut fields);
         match plan {
-            Plan::Whole if conditional => {
+            Plan::Whole if conditional && self.ask.content.keyed.is_none() => {
                 self.condition(&mut fields);
             }
             Plan::Whole => {}
@@ -271,7 +279,17 @@ impl Fetch<'_> {
                 put(&mut fields, header::IF_RANGE, tag);
             }
         }
-        outbound::bodyless(self.ask, Method::GET, fields)
+        if self.ask.checks_errors() {
+            // Whether it tells of errors can be seen in plain text alone.
+            fields.insert(
+                header::ACCEPT_ENCODING,
+                HeaderValue::from_static("identity"),
+            );
+        }
+        match &self.ask.content.keyed {
+            Some((content, _)) => outbound::with_content(self.ask, fields, content.clone()),
+            None => outbound::bodyless(self.ask, Method::GET, fields),
+        }
     }
 
     /// `If-None-Match` and `If-Modified-Since` from everything at hand.
