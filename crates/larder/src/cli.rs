@@ -1,7 +1,9 @@
 //! The command line.
 
 use crate::{
-    command::{bench::Bench, disk::Disk, publish::Publish, purge::Purge, warm::Warm},
+    command::{
+        bench::Bench, disk::Disk, publish::Publish, purge::Purge, simulate::Simulate, warm::Warm,
+    },
     config::Flags,
 };
 use clap::{Parser, Subcommand};
@@ -64,6 +66,8 @@ pub enum Command {
     Disk(Disk),
     /// Make load on a server, and report how it does
     Bench(Box<Bench>),
+    /// Tell from an access log what a cache would have done
+    Simulate(Simulate),
     /// Print completions for a shell
     Completions {
         /// The shell

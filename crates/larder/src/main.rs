@@ -41,6 +41,9 @@ fn run(command: Command) -> io::Result<Ending> {
         Command::Warm(warm) => command::warm::run(warm, &mut out, &mut io::stderr()),
         Command::Disk(disk) => command::disk::run(&disk, &mut out, &mut io::stderr()),
         Command::Bench(bench) => command::bench::run(&bench, &mut out, &mut io::stderr()),
+        Command::Simulate(simulate) => {
+            command::simulate::run(&simulate, &mut out, &mut io::stderr())
+        }
         Command::Explain {
             url,
             admin,

@@ -11,4 +11,5 @@ pub mod publish;
 pub mod purge;
 pub mod schema;
 pub mod serve;
+pub mod simulate;
 pub mod warm;
