@@ -1,5 +1,11 @@
 //! `larder bench` before scripted origins, as a person runs it.
 
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a panic is how a test fails, in its helpers too"
+)]
+
 mod browser;
 mod faults;
 mod independent;

@@ -155,63 +155,68 @@ fn bad_lines_are_told_with_their_numbers() {
     );
 }
 
+/// Arguments, how it ends, and what is said.
+type Row = (&'static [&'static str], i32, &'static str);
+
+const REFUSED: &[Row] = &[
+    (&[], 2, "name a URL"),
+    (&["ftp://x/"], 2, "neither http nor https"),
+    (
+        &["http://127.0.0.1/", "--assert", "p98<1ms"],
+        2,
+        "no figure 'p98'",
+    ),
+    (&["http://127.0.0.1/", "-H", "nonsense"], 2, "NAME: VALUE"),
+    (
+        &["http://127.0.0.1/", "-H", "Content-Length: 5"],
+        2,
+        "the tool itself",
+    ),
+    (&["--compare", "http://127.0.0.1/"], 2, "two URLs"),
+    (&["http://192.0.2.7/"], 1, "--allow-remote 192.0.2.7"),
+    (&["http://127.0.0.1/", "-d", "2h"], 1, "--unbounded"),
+    (&["http://127.0.0.1/", "-c", "30000"], 1, "--unbounded"),
+    (
+        &["http://127.0.0.1/", "--rate", "1000000"],
+        1,
+        "--unbounded",
+    ),
+    (&["http://127.0.0.1/", "-n", "1000000000"], 1, "--unbounded"),
+    (
+        &["http://127.0.0.1/", "--file", "/no/such/list"],
+        1,
+        "/no/such/list",
+    ),
+    (
+        &["http://127.0.0.1/", "--ca", "/no/such/ca"],
+        1,
+        "/no/such/ca",
+    ),
+    (
+        &["http://127.0.0.1/x", "--file", "/dev/null"],
+        1,
+        "the list is empty",
+    ),
+    (
+        &[
+            "http://192.0.2.7/",
+            "--allow-remote",
+            "192.0.2.7",
+            "--rate",
+            "5000",
+        ],
+        1,
+        "--max-rate",
+    ),
+];
+
 #[test]
 fn what_is_wrong_use_and_what_is_not_allowed() {
-    for (arguments, code, told) in [
-        (&[][..], 2, "name a URL"),
-        (&["ftp://x/"], 2, "neither http nor https"),
-        (
-            &["http://127.0.0.1/", "--assert", "p98<1ms"],
-            2,
-            "no figure 'p98'",
-        ),
-        (&["http://127.0.0.1/", "-H", "nonsense"], 2, "NAME: VALUE"),
-        (
-            &["http://127.0.0.1/", "-H", "Content-Length: 5"],
-            2,
-            "the tool itself",
-        ),
-        (&["--compare", "http://127.0.0.1/"], 2, "two URLs"),
-        (&["http://192.0.2.7/"], 1, "--allow-remote 192.0.2.7"),
-        (&["http://127.0.0.1/", "-d", "2h"], 1, "--unbounded"),
-        (&["http://127.0.0.1/", "-c", "30000"], 1, "--unbounded"),
-        (
-            &["http://127.0.0.1/", "--rate", "1000000"],
-            1,
-            "--unbounded",
-        ),
-        (&["http://127.0.0.1/", "-n", "1000000000"], 1, "--unbounded"),
-        (
-            &["http://127.0.0.1/", "--file", "/no/such/list"],
-            1,
-            "/no/such/list",
-        ),
-        (
-            &["http://127.0.0.1/", "--ca", "/no/such/ca"],
-            1,
-            "/no/such/ca",
-        ),
-        (
-            &["http://127.0.0.1/x", "--file", "/dev/null"],
-            1,
-            "the list is empty",
-        ),
-        (
-            &[
-                "http://192.0.2.7/",
-                "--allow-remote",
-                "192.0.2.7",
-                "--rate",
-                "5000",
-            ],
-            1,
-            "--max-rate",
-        ),
-    ] {
+    for (arguments, code, told) in REFUSED {
         let finished = bench(arguments).run();
         assert_eq!(
             finished.code,
-            Some(code),
+            Some(*code),
             "{arguments:?}: {}",
             finished.stderr
         );

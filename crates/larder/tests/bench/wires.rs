@@ -13,8 +13,10 @@ fn larder() -> (Origin, Larder, String) {
     fs::write(&certificate, made.cert.pem()).expect("a file");
     fs::write(&key, made.signing_key.serialize_pem()).expect("a file");
     let config = format!(
-        "listen = [\"127.0.0.1:0\", {{ address = \"127.0.0.1:0\", tls = [{{ certificate = {certificate:?}, key = {key:?} }}] }}]\n\
+        "listen = [\"127.0.0.1:0\", {{ address = \"127.0.0.1:0\", tls = [{{ certificate = \"{}\", key = \"{}\" }}] }}]\n\
          admin = \"127.0.0.1:0\"\n[[origin]]\nservers = \"{}\"\n",
+        certificate.display(),
+        key.display(),
         origin.url()
     );
     let larder = Command::new(env!("CARGO_BIN_EXE_larder"))

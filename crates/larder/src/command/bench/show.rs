@@ -121,7 +121,7 @@ fn words(live: &Live<'_>) -> String {
         point.users
     );
     if live.errors > 0 {
-        words += &format!(" · {} errors", live.errors);
+        words = format!("{words} · {} errors", live.errors);
     }
     words
 }
