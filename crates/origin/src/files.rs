@@ -4,18 +4,20 @@
 //! compressed neighbour) → `facts` (its validators) → `respond` (conditions and ranges) → `content` (the bytes). All of it but
 //! the bytes of large files happens in one call on a thread that may wait for the device.
 
-mod coding;
+pub(crate) mod coding;
 mod content;
 mod facts;
-mod kind;
+pub(crate) mod kind;
 pub mod path;
-mod respond;
+pub(crate) mod respond;
 mod root;
 #[cfg(test)]
 mod tests;
 
-use crate::{Error, Kind, Lifetime, Report, ResponseBody, config::Turns, gate::Gate};
-use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
+use crate::{
+    Context, Error, Kind, Lifetime, Report, ResponseBody, config::Turns, gate::Gate, seldom::Seldom,
+};
+use http::{HeaderMap, Method, Request, Response, header};
 use path::{Refused, Wanted};
 use root::{Lies, Root};
 use std::{
@@ -64,6 +66,7 @@ pub struct Files {
     name: String,
     root: Arc<Root>,
     gate: Arc<Gate>,
+    told: Seldom,
 }
 
 /// What the folder has for a request.
@@ -84,8 +87,9 @@ pub enum Absent {
     Path(Refused),
     /// Its name has the ending of a PHP script: what is written there is for an interpreter's eyes.
     Script,
-    /// A page is there, but the request has a query, which somebody else may understand.
-    Query,
+    /// A page is there, but somebody else may know one that fits better: the request has a query, or the site wants it answered
+    /// by the application itself.
+    Foreign,
     /// A link leads out of the folder.
     Outside,
     /// A pipe, a device, a socket.
@@ -99,9 +103,9 @@ pub enum Absent {
 /// Whether another origin is asked after this one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
-    /// Yes: a page is not the answer to a query.
+    /// Yes: a page that was made for everybody is not the answer to a query, nor to a request that is `Context::personal`.
     Earlier,
-    /// No: queries mean nothing to files.
+    /// No: queries mean nothing to what is kept.
     Last,
 }
 
@@ -111,22 +115,16 @@ struct Asked {
     path: String,
     query: Option<String>,
     fields: HeaderMap,
-    turn: Turn,
+    /// Whether a page would be the wrong answer.
+    foreign: bool,
 }
 
 impl Found {
-    /// The answer, 404 or 405 where there is none.
-    pub fn or_not_found(self) -> Response<ResponseBody> {
+    /// The answer to a request of `method`: 404 or 405 where there is none.
+    pub fn or_not_found(self, method: &Method) -> Response<ResponseBody> {
         match self {
             Self::Answer(response) => response,
-            Self::Absent(Absent::Method) => {
-                let mut response =
-                    respond::bare(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed\n");
-                let allowed = HeaderValue::from_static("GET, HEAD");
-                response.headers_mut().insert(header::ALLOW, allowed);
-                response
-            }
-            Self::Absent(_) => respond::bare(StatusCode::NOT_FOUND, "Not Found\n"),
+            Self::Absent(_) => respond::not_found(method),
         }
     }
 }
@@ -143,6 +141,7 @@ impl Files {
             name: config.name,
             root: Arc::new(root),
             gate: Arc::new(Gate::new(config.turns)),
+            told: Seldom::default(),
         })
     }
 
@@ -153,20 +152,22 @@ impl Files {
 
     /// What the folder has for `request`, whose content is not looked at. Fails where the folder is gone or the device does not
     /// give what lies there.
-    pub async fn answer<B>(&self, request: &Request<B>, turn: Turn) -> Result<Found, Error> {
+    pub async fn answer<B>(
+        &self,
+        request: &Request<B>,
+        context: &Context,
+        turn: Turn,
+    ) -> Result<Found, Error> {
         if !matches!(*request.method(), Method::GET | Method::HEAD) {
             return Ok(Found::Absent(Absent::Method));
         }
+        let query = request.uri().query().filter(|query| !query.is_empty());
         let asked = Asked {
             method: request.method().clone(),
             path: request.uri().path().to_owned(),
-            query: request
-                .uri()
-                .query()
-                .filter(|query| !query.is_empty())
-                .map(str::to_owned),
+            query: query.map(str::to_owned),
             fields: request.headers().clone(),
-            turn,
+            foreign: turn == Turn::Earlier && (query.is_some() || context.personal),
         };
         let pass = self.gate.enter(None).await?;
         let root = Arc::clone(&self.root);
@@ -193,7 +194,14 @@ impl Files {
             name: self.name.clone(),
             active: self.gate.active(),
             queued: self.gate.waiting(),
-            servers: Vec::new(),
+            ..Report::default()
+        }
+    }
+
+    /// The folder could not be read, and another origin is asked in its place.
+    pub(crate) fn tell_of(&self, error: &Error) {
+        if self.told.now() {
+            tracing::warn!(origin = self.name, %error, "the folder is passed over");
         }
     }
 
@@ -205,7 +213,7 @@ impl Files {
             Absent::Forbidden => "no permission to read it",
             _ => return,
         };
-        if self.root.may_tell() {
+        if self.told.now() {
             tracing::warn!(origin = self.name, path, why, "a file is not answered");
         }
     }
@@ -229,10 +237,10 @@ fn look(root: &Root, asked: &Asked) -> io::Result<Result<respond::Answer, Absent
     }
     // Only a folder that has something to show: others may know more of it than we do.
     match folder.look(&wanted.path.join(INDEX))? {
-        Lies::File(..) if asked.query.is_none() || asked.turn == Turn::Last => {
+        Lies::File(..) if !asked.foreign => {
             Ok(Ok(respond::with_slash(&asked.path, asked.query.as_deref())))
         }
-        Lies::File(..) => Ok(Err(Absent::Query)),
+        Lies::File(..) => Ok(Err(Absent::Foreign)),
         _ => Ok(Err(Absent::NotThere)),
     }
 }
@@ -244,8 +252,8 @@ fn file(
     asked: &Asked,
 ) -> io::Result<Result<respond::Answer, Absent>> {
     let kind = kind::of(path);
-    if asked.query.is_some() && asked.turn == Turn::Earlier && kind::is_page(&kind) {
-        return Ok(Err(Absent::Query));
+    if asked.foreign && kind::is_page(&kind) {
+        return Ok(Err(Absent::Foreign));
     }
     let mut fields = HeaderMap::new();
     fields.insert(header::CONTENT_TYPE, kind);

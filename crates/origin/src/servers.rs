@@ -100,6 +100,7 @@ impl Servers {
                 .iter()
                 .map(|peer| peer.report(healthy(peer)))
                 .collect(),
+            pages: None,
         }
     }
 

@@ -47,7 +47,7 @@ pub(super) fn build(written: &written::Config, flags: &Flags, sink: &mut Sink<'_
     }
     for table in tables {
         let name = name(table, tables.len(), &origins, sink);
-        let made = match sources::folder(table, &name, sink) {
+        let made = match sources::without_servers(table, &name, sink) {
             Some(made) if flags.origin.is_none() => made,
             _ => {
                 let config = fetching::config(table, name.clone(), flags, sink);
