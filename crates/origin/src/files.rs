@@ -9,17 +9,17 @@ mod content;
 mod facts;
 pub(crate) mod kind;
 pub mod path;
+mod published;
 pub(crate) mod respond;
 mod root;
-#[cfg(test)]
-mod tests;
 
 use crate::{
     Context, Error, Kind, Lifetime, Report, ResponseBody, config::Turns, gate::Gate, seldom::Seldom,
 };
 use http::{HeaderMap, Method, Request, Response, header};
 use path::{Refused, Wanted};
-use root::{Lies, Root};
+use published::{Page, Published};
+use root::{Folder, Lies, Root};
 use std::{
     io,
     path::{Path, PathBuf},
@@ -65,6 +65,7 @@ impl Config {
 pub struct Files {
     name: String,
     root: Arc<Root>,
+    published: Arc<Published>,
     gate: Arc<Gate>,
     told: Seldom,
 }
@@ -115,8 +116,20 @@ struct Asked {
     path: String,
     query: Option<String>,
     fields: HeaderMap,
-    /// Whether a page would be the wrong answer.
-    foreign: bool,
+    /// Whether another is asked after us.
+    turn: Turn,
+    /// The site wants somebody else's answer, if there is somebody.
+    personal: bool,
+}
+
+/// What was found, or why nothing was; fails where the device does.
+type Looked = io::Result<Result<respond::Answer, Absent>>;
+
+impl Asked {
+    /// Whether a page that is named by its path alone would be the wrong answer.
+    fn is_foreign(&self) -> bool {
+        self.personal || (self.turn == Turn::Earlier && self.query.is_some())
+    }
 }
 
 impl Found {
@@ -140,6 +153,7 @@ impl Files {
         Ok(Self {
             name: config.name,
             root: Arc::new(root),
+            published: Arc::default(),
             gate: Arc::new(Gate::new(config.turns)),
             told: Seldom::default(),
         })
@@ -167,11 +181,12 @@ impl Files {
             path: request.uri().path().to_owned(),
             query: query.map(str::to_owned),
             fields: request.headers().clone(),
-            foreign: turn == Turn::Earlier && (query.is_some() || context.personal),
+            turn,
+            personal: context.personal && turn == Turn::Earlier,
         };
         let pass = self.gate.enter(None).await?;
-        let root = Arc::clone(&self.root);
-        let looked = spawn_blocking(move || look(&root, &asked));
+        let (root, published) = (Arc::clone(&self.root), Arc::clone(&self.published));
+        let looked = spawn_blocking(move || look(&root, &published, &asked));
         let looked = looked
             .await
             .map_err(|error| Error::new(Kind::Unreadable).because(error))?;
@@ -220,43 +235,68 @@ impl Files {
 }
 
 /// Looks for what `asked` names; waits for the device.
-fn look(root: &Root, asked: &Asked) -> io::Result<Result<respond::Answer, Absent>> {
+fn look(root: &Root, published: &Published, asked: &Asked) -> Looked {
+    let folder = root.open()?;
+    let manifest = published.of(&folder)?;
+    if let Some(manifest) = &manifest {
+        match manifest.page(&asked.path, asked.query.as_deref()) {
+            Some(_) if asked.personal => return Ok(Err(Absent::Foreign)),
+            Some(Page::File(path, fields)) => {
+                return file(&folder, path, fields.clone(), asked);
+            }
+            Some(Page::Redirect(status, fields)) => {
+                return Ok(Ok(respond::redirect(*status, fields.clone())));
+            }
+            // The page of another query.
+            None if asked.query.is_some() && manifest.knows_queries(&asked.path) => {
+                return Ok(Err(Absent::NotThere));
+            }
+            None => {}
+        }
+    }
     let wanted = match Wanted::read(&asked.path) {
         Ok(wanted) => wanted,
         Err(refused) => return Ok(Err(Absent::Path(refused))),
     };
+    plain(&folder, wanted, asked)
+}
+
+/// The file or folder that the path names by itself.
+fn plain(folder: &Folder, wanted: Wanted, asked: &Asked) -> Looked {
     if wanted.is_script() {
         return Ok(Err(Absent::Script));
     }
-    let folder = root.open()?;
-    if wanted.folder {
-        return file(&folder, &wanted.path.join(INDEX), asked);
-    }
-    if !matches!(folder.look(&wanted.path)?, Lies::Folder) {
-        return file(&folder, &wanted.path, asked);
+    let foreign = asked.is_foreign();
+    let index = wanted.path.join(INDEX);
+    let is_folder = wanted.folder || matches!(folder.look(&wanted.path)?, Lies::Folder);
+    let path = if wanted.folder {
+        index.clone()
+    } else {
+        wanted.path
+    };
+    if wanted.folder || !is_folder {
+        let kind = kind::of(&path);
+        if foreign && kind::is_page(&kind) {
+            return Ok(Err(Absent::Foreign));
+        }
+        return file(folder, &path, HeaderMap::new(), asked);
     }
     // Only a folder that has something to show: others may know more of it than we do.
-    match folder.look(&wanted.path.join(INDEX))? {
-        Lies::File(..) if !asked.foreign => {
-            Ok(Ok(respond::with_slash(&asked.path, asked.query.as_deref())))
+    match folder.look(&index)? {
+        Lies::File(..) if foreign => Ok(Err(Absent::Foreign)),
+        Lies::File(..) => {
+            let query = asked.query.as_deref();
+            Ok(Ok(respond::with_slash(&asked.path, query)))
         }
-        Lies::File(..) => Ok(Err(Absent::Foreign)),
         _ => Ok(Err(Absent::NotThere)),
     }
 }
 
-/// The answer that the file at `path` is.
-fn file(
-    folder: &root::Folder,
-    path: &Path,
-    asked: &Asked,
-) -> io::Result<Result<respond::Answer, Absent>> {
-    let kind = kind::of(path);
-    if asked.foreign && kind::is_page(&kind) {
-        return Ok(Err(Absent::Foreign));
+/// The answer that the file at `path` is, with what is known of it beside.
+fn file(folder: &Folder, path: &Path, mut fields: HeaderMap, asked: &Asked) -> Looked {
+    if !fields.contains_key(header::CONTENT_TYPE) {
+        fields.insert(header::CONTENT_TYPE, kind::of(path));
     }
-    let mut fields = HeaderMap::new();
-    fields.insert(header::CONTENT_TYPE, kind);
     let mut tries = TRIES;
     loop {
         let chosen = match coding::choose(folder, path, &asked.fields)? {

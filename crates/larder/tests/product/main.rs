@@ -41,6 +41,7 @@ mod methods;
 mod nodes;
 mod origins;
 mod page_store;
+mod page_store_clients;
 mod parts;
 mod poisoning;
 mod presets;

@@ -205,15 +205,13 @@ pub(crate) fn with_bytes(
 /// To the folder's own name, with the slash at its end that makes relative links in it right.
 pub(crate) fn with_slash(path: &str, query: Option<&str>) -> Answer {
     let query = query.map_or_else(String::new, |query| format!("?{query}"));
-    redirect(
-        StatusCode::MOVED_PERMANENTLY,
-        format!("{path}/{query}"),
-        HeaderMap::new(),
-    )
+    let mut fields = HeaderMap::new();
+    put(&mut fields, header::LOCATION, format!("{path}/{query}"));
+    redirect(StatusCode::MOVED_PERMANENTLY, fields)
 }
 
-fn redirect(status: StatusCode, to: String, mut fields: HeaderMap) -> Answer {
-    put(&mut fields, header::LOCATION, to);
+/// A redirect, `fields` telling where to.
+pub(crate) fn redirect(status: StatusCode, mut fields: HeaderMap) -> Answer {
     fields.insert(header::CONTENT_LENGTH, HeaderValue::from(0));
     Answer::empty(status, fields)
 }

@@ -69,7 +69,7 @@ fn finished(
     let length = lengths.next().map(|length| {
         let length = length.to_str().ok()?;
         let digits = length.bytes().all(|byte| byte.is_ascii_digit());
-        digits.then(|| length.parse().ok())?
+        digits.then(|| length.parse::<usize>().ok())?
     });
     match (length, lengths.next()) {
         (_, Some(_)) | (Some(None), None) => return Err(Bad::Block),
