@@ -2,7 +2,7 @@
 
 use crate::{
     Context, Error, Kind, OriginConfig, Report, RequestBody, ResponseBody, budget,
-    config::Protocol, fastcgi, fetch, gate, health, peer, pool, tls, watch,
+    config::Protocol, fastcgi, fetch, files, files::Files, gate, health, peer, pool, tls, watch,
 };
 use http::{Request, Response};
 use std::sync::{
@@ -21,6 +21,8 @@ pub(crate) struct Servers {
     pub(crate) tls: Option<tls::Client>,
     /// The workers' pools know this origin by it, and let go of their connections when it is dropped.
     pub(crate) identity: Arc<pool::Identity>,
+    /// What lies beside scripts.
+    pub(crate) files: Option<Files>,
     /// What scripts wrote to standard error, for the log.
     pub(crate) complaints: Arc<fastcgi::Complaints>,
     /// Health and budget count milliseconds from here.
@@ -50,12 +52,21 @@ impl Servers {
             idle_time: config.idle_time,
         };
         let gate = gate::Gate::new(config.turns);
+        let files = match &config.protocol {
+            Protocol::FastCgi(cgi) => Some(Files::new(files::Config {
+                name: config.name.clone(),
+                root: cgi.root.clone(),
+                turns: config.turns,
+            })?),
+            _ => None,
+        };
         Ok(Arc::new(Self {
             peers,
             gate: Arc::new(gate),
             budget: budget::Budget::default(),
             tls,
             identity: Arc::new(identity),
+            files,
             complaints: Arc::default(),
             born: Instant::now(),
             config,

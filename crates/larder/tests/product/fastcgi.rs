@@ -44,14 +44,17 @@ impl Site {
         let larder = Command::serve(env!("CARGO_BIN_EXE_larder"))
             .config(&config)
             .start();
-        let address = match larder.address() {
-            testkit::Address::Tcp(address) => address.to_string(),
-            other @ testkit::Address::Unix(_) => panic!("{other:?}"),
-        };
-        // Where the site sends its purges.
-        let address = serde_json::to_string(&address).unwrap();
-        fs::write(self.state.join("larder.json"), address).unwrap();
+        self.knows(&larder);
         larder
+    }
+
+    /// Tells the site where its purges go.
+    pub(crate) fn knows(&self, larder: &Larder) {
+        let testkit::Address::Tcp(address) = larder.address() else {
+            panic!("an address with a port");
+        };
+        let address = serde_json::to_string(&address.to_string()).unwrap();
+        fs::write(self.state.join("larder.json"), address).unwrap();
     }
 
     pub(crate) fn start(&self) -> Larder {
@@ -225,18 +228,18 @@ fn which_script_answers() {
         ("/plain/", 404, "<h1>Not found</h1>"),
         ("/plain", 404, "<h1>Not found</h1>"),
         // Never run, and never shown.
-        ("/wp-content/uploads/evil.php", 403, "forbidden"),
-        ("/wp-content/uploads/evil%2Ephp", 403, "forbidden"),
-        ("/wp-content/uploads/evil.php/x", 403, "forbidden"),
+        ("/wp-content/uploads/evil.php", 403, "Forbidden"),
+        ("/wp-content/uploads/evil%2Ephp", 403, "Forbidden"),
+        ("/wp-content/uploads/evil.php/x", 403, "Forbidden"),
         ("/wp-content/uploads%2Fevil.php", 404, "<h1>Not found</h1>"),
         ("/wp-content//uploads/evil.php", 404, "<h1>Not found</h1>"),
-        ("/wp-config.php.bak", 403, "forbidden"),
+        ("/wp-config.php.bak", 403, "Forbidden"),
         // Nobody's.
-        ("/.git/config", 404, "not found"),
-        ("/wp-admin/.htaccess", 404, "not found"),
-        ("/../../../../etc/passwd", 404, "not found"),
-        ("/%2e%2e/%2e%2e/etc/passwd", 404, "not found"),
-        ("/probe/../wp-login.php", 404, "not found"),
+        ("/.git/config", 404, "Not Found"),
+        ("/wp-admin/.htaccess", 404, "Not Found"),
+        ("/../../../../etc/passwd", 404, "Not Found"),
+        ("/%2e%2e/%2e%2e/etc/passwd", 404, "Not Found"),
+        ("/probe/../wp-login.php", 404, "Not Found"),
         ("/..%2f..%2fetc/passwd", 404, "<h1>Not found</h1>"),
         ("/index.php%00.jpg", 404, "<h1>Not found</h1>"),
         ("/%ff.php", 404, "<h1>Not found</h1>"),
@@ -250,6 +253,29 @@ fn which_script_answers() {
             "{path}: {text}"
         );
     }
+}
+
+#[test]
+fn files_beside_the_scripts() {
+    let site = Site::new();
+    let larder = site.start();
+    let style = "/wp-content/themes/style.css?ver=6.1";
+    let first = larder.get(style).send();
+    assert_eq!(first.text(), "body { color: black }\n");
+    assert_eq!(
+        first.header("content-type"),
+        Some("text/css; charset=utf-8")
+    );
+    let tag = first.header("etag").expect("a tag");
+    let same = larder.get(style).header("If-None-Match", tag).send();
+    assert_eq!(same.status, 304);
+    let part = larder.get(style).header("Range", "bytes=0-3").send();
+    assert_eq!((part.status, part.text().as_str()), (206, "body"));
+    let image = larder.ask("HEAD", "/wp-content/uploads/cat.jpg").send();
+    assert_eq!(image.header("content-type"), Some("image/jpeg"));
+    assert_eq!(larder.ask("POST", style).body("x").send().status, 405);
+    // No script had anything to do with it.
+    assert!(!site.state.join("runs").exists());
 }
 
 #[test]
@@ -433,8 +459,9 @@ fn a_server_is_asked_whether_it_is_well() {
     larder.wait_output("server is down");
     assert_eq!(larder.get("/wp-login.php").send().status, 503);
     site.php.restart();
-    larder.wait_output("server is back");
-    assert_eq!(larder.get("/wp-login.php").send().status, 200);
+    wait_until("the server was back", || {
+        larder.get("/wp-login.php").send().status == 200
+    });
     // Nobody else gets at it.
     assert_eq!(larder.get("/ping").send().status, 404);
 }

@@ -5,6 +5,7 @@
 
 use crate::Servers;
 use std::{
+    fmt,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering::Relaxed},
@@ -27,7 +28,6 @@ const WAITING: usize = 256;
 const MOST: u32 = 50;
 
 /// What the scripts of one origin complained about.
-#[derive(Debug)]
 pub(crate) struct Complaints {
     to: Sender<Complaint>,
     /// Taken by whoever writes them.
@@ -52,6 +52,12 @@ impl Default for Complaints {
             from: Mutex::new(from),
             lost: AtomicU64::new(0),
         }
+    }
+}
+
+impl fmt::Debug for Complaints {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Complaints").finish_non_exhaustive()
     }
 }
 

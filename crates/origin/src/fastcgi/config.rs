@@ -22,21 +22,30 @@ pub struct FastCgi {
 
 /// Which paths are meant. They begin with `/`, are decoded, and have neither dot segments nor empty ones.
 #[derive(Clone)]
-pub struct Paths(Arc<dyn Fn(&str) -> bool + Send + Sync>);
+pub struct Paths {
+    words: String,
+    matches: Arc<dyn Fn(&str) -> bool + Send + Sync>,
+}
 
 impl Paths {
-    /// Those for which `matches` says so.
-    pub fn new(matches: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
-        Self(Arc::new(matches))
+    /// Those for which `matches` says so; `words` say the same to people.
+    pub fn new(
+        words: impl Into<String>,
+        matches: impl Fn(&str) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            words: words.into(),
+            matches: Arc::new(matches),
+        }
     }
 
     pub(crate) fn contain(&self, path: &str) -> bool {
-        (self.0)(path)
+        (self.matches)(path)
     }
 }
 
 impl fmt::Debug for Paths {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Paths")
+        f.debug_tuple("Paths").field(&self.words).finish()
     }
 }

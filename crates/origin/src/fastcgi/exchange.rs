@@ -19,7 +19,7 @@ use crate::{
     upload::Outgoing,
 };
 use bytes::{Buf, Bytes, BytesMut};
-use http::{Response, StatusCode};
+use http::{HeaderValue, Response, StatusCode, header::CACHE_CONTROL};
 use http_body::Body as _;
 use std::{
     collections::VecDeque,
@@ -189,6 +189,13 @@ impl Exchange {
         let mut response = Response::new(());
         *response.status_mut() = status;
         *response.headers_mut() = headers;
+        if self.fatal {
+            // What it said of its lifetime was meant for the page that it did not come to write.
+            let fields = response.headers_mut();
+            fields.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+            fields.remove("surrogate-control");
+            fields.remove("cdn-cache-control");
+        }
         message::judge(&mut response, Asked { upgrade: false }, Speaks::FastCgi)?;
         Ok(Arrived::Response(response))
     }

@@ -59,14 +59,20 @@ pub(crate) fn find(cgi: &FastCgi, path: &str) -> io::Result<Found> {
     })
 }
 
-/// The script that `path` means where none has to be there, as with php-fpm's own `ping.path`.
+/// The script that a health check of `path` asks. What no file is there for goes by its own name: php-fpm answers its
+/// `ping.path` itself, and hands on what it does not know to the script that answers for the rest.
 pub(crate) fn probed(cgi: &FastCgi, path: &str) -> io::Result<Script> {
-    if let Found::Script(script) = find(cgi, path)? {
+    let root = cgi.root.canonicalize()?;
+    let without_front = FastCgi {
+        front: None,
+        ..cgi.clone()
+    };
+    if let Found::Script(script) = find(&without_front, path)? {
         return Ok(script);
     }
-    let root = cgi.root.canonicalize()?;
+    let front = cgi.front.as_deref().unwrap_or(path);
     Ok(Script {
-        file: below(&root, path),
+        file: below(&root, front),
         root,
         name: path.to_owned(),
         info: None,
@@ -219,8 +225,8 @@ fn file(path: &str) -> Found {
     }
 }
 
-/// A decoded path made fit for a `Location` (RFC 3986 section 3.3).
-fn encoded(path: &str) -> String {
+/// A decoded path as a URI has it (RFC 3986 section 3.3).
+pub(super) fn encoded(path: &str) -> String {
     let mut text = String::with_capacity(path.len());
     for byte in path.bytes() {
         if byte.is_ascii_alphanumeric() || b"/-._~!$&'()*+,;=:@".contains(&byte) {

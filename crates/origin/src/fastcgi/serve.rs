@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     Context, Error, Kind, RequestBody, ResponseBody, Servers, Visitor, fetch as attempts,
-    upload::Outgoing,
+    files::Turn, upload::Outgoing,
 };
 use bytes::Bytes;
 use http::{
@@ -40,14 +40,16 @@ pub(crate) async fn fetch(
 ) -> Result<Response<ResponseBody>, Error> {
     let (mut head, body) = request.into_parts();
     let Some((mut body, mut length)) = measured(body).await? else {
-        let why = "the request's body has no length\n";
-        return Ok(own(StatusCode::LENGTH_REQUIRED, why));
+        return Ok(own(StatusCode::LENGTH_REQUIRED, "Length Required\n"));
     };
     let mut repeatable = context.repeatable;
     for _ in 0..=MOST_REDIRECTS {
         let script = match look(cgi, head.uri.path()).await? {
             Found::Script(script) => script,
-            other => return Ok(without_script(&head, other)),
+            Found::File(path) => return file(origin, &head, &path).await,
+            Found::Folder(path) => return Ok(folder(&head, &path)),
+            Found::Refused => return Ok(own(StatusCode::FORBIDDEN, "Forbidden\n")),
+            Found::Nothing => return Ok(own(StatusCode::NOT_FOUND, "Not Found\n")),
         };
         let call = call(origin, cgi, &script, &head, length, &context.visitor);
         let mut request = Request::new(body);
@@ -156,29 +158,34 @@ fn redirect(head: &mut Parts, target: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// What is answered where no script does.
-fn without_script(head: &Parts, found: Found) -> Response<ResponseBody> {
-    match found {
-        Found::Folder(path) if matches!(head.method, Method::GET | Method::HEAD) => {
-            let query = head.uri.query();
-            let location = query.map_or_else(|| path.clone(), |query| format!("{path}?{query}"));
-            let mut response = own(StatusCode::MOVED_PERMANENTLY, "moved\n");
-            if let Ok(location) = HeaderValue::from_str(&location) {
-                response.headers_mut().insert(LOCATION, location);
-            }
-            response
-        }
-        Found::Folder(_) => {
-            let mut response = own(StatusCode::METHOD_NOT_ALLOWED, "method not allowed\n");
-            let allow = HeaderValue::from_static("GET, HEAD");
-            response.headers_mut().insert(ALLOW, allow);
-            response
-        }
-        Found::Refused => own(StatusCode::FORBIDDEN, "forbidden\n"),
-        Found::File(_) | Found::Nothing | Found::Script(_) => {
-            own(StatusCode::NOT_FOUND, "not found\n")
-        }
+/// A file beside the scripts.
+async fn file(origin: &Servers, head: &Parts, path: &str) -> Result<Response<ResponseBody>, Error> {
+    let Some(files) = &origin.files else {
+        return Ok(own(StatusCode::NOT_FOUND, "Not Found\n"));
+    };
+    let mut request = Request::new(());
+    *request.method_mut() = head.method.clone();
+    *request.headers_mut() = head.headers.clone();
+    let uri = place::encoded(path).parse::<Uri>();
+    *request.uri_mut() = uri.map_err(|cause| Error::new(Kind::Unreadable).because(cause))?;
+    Ok(files.answer(&request, Turn::Last).await?.or_not_found())
+}
+
+/// The way to a folder that was asked for without its slash.
+fn folder(head: &Parts, path: &str) -> Response<ResponseBody> {
+    if !matches!(head.method, Method::GET | Method::HEAD) {
+        let mut response = own(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed\n");
+        let allow = HeaderValue::from_static("GET, HEAD");
+        response.headers_mut().insert(ALLOW, allow);
+        return response;
     }
+    let query = head.uri.query();
+    let location = query.map_or_else(|| path.to_owned(), |query| format!("{path}?{query}"));
+    let mut response = own(StatusCode::MOVED_PERMANENTLY, "Moved Permanently\n");
+    if let Ok(location) = HeaderValue::from_str(&location) {
+        response.headers_mut().insert(LOCATION, location);
+    }
+    response
 }
 
 /// An answer of our own.

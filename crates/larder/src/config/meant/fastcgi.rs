@@ -58,7 +58,9 @@ fn scripts(table: &At<written::Origin>, sink: &mut Sink<'_>) -> Option<FastCgi> 
         );
         return None;
     };
-    is_folder(root, sink);
+    if !is_folder(root, sink) {
+        return None;
+    }
     let names = |list: &Many<Text<FileName>>| {
         let names = list.list.iter().map(|name| name.value.0.clone());
         names.collect()
@@ -81,11 +83,11 @@ fn scripts(table: &At<written::Origin>, sink: &mut Sink<'_>) -> Option<FastCgi> 
     })
 }
 
-fn is_folder(root: &At<PathBuf>, sink: &mut Sink<'_>) {
+fn is_folder(root: &At<PathBuf>, sink: &mut Sink<'_>) -> bool {
     let At { value, span } = root;
     let what = match fs::metadata(value) {
         _ if !value.is_absolute() => "the folder is written with its whole path".to_owned(),
-        Ok(there) if there.is_dir() => return,
+        Ok(there) if there.is_dir() => return true,
         Ok(_) => format!("{} is not a folder", value.display()),
         Err(error) => format!("{}: {error}", value.display()),
     };
@@ -93,6 +95,7 @@ fn is_folder(root: &At<PathBuf>, sink: &mut Sink<'_>) {
         Fault::at(span, what)
             .instead("write the folder of the site as php-fpm sees it: `root = \"/srv/site\"`"),
     );
+    false
 }
 
 fn paths(written: Option<&Many<Text<PathPattern>>>, usual: &[&str]) -> Paths {
@@ -103,7 +106,9 @@ fn paths(written: Option<&Many<Text<PathPattern>>>, usual: &[&str]) -> Paths {
             .flat_map(|one| PathPattern::parse(one))
             .collect(),
     };
-    Paths::new(move |path| patterns.iter().any(|pattern| pattern.matches(path)))
+    Paths::new(format!("{patterns:?}"), move |path| {
+        patterns.iter().any(|pattern| pattern.matches(path))
+    })
 }
 
 /// What is said of servers that speak HTTP.

@@ -140,7 +140,7 @@ mod tests {
             ("http://127.0.0.1:9000", "\"tcp://127.0.0.1:9000\""),
             ("tcp://127.0.0.1", "\"tcp://127.0.0.1:9000\""),
             ("tcp://php:9000/srv/site", "\"tcp://php:9000\""),
-            ("unix:php.sock", "\"/php.sock\""),
+            ("unix:php.sock", "\"unix:/run/php.sock\""),
         ] {
             let wrong = FastCgiUrl::parse(text).unwrap_err();
             assert_eq!(wrong.instead.as_deref(), Some(instead), "{text}: {wrong}");

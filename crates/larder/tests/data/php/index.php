@@ -23,6 +23,7 @@ if (isset($_GET['preview'])) {
 
 switch (trim($path, '/')) {
     case '':
+    case 'index.php':
         $titles = array_map(fn ($post) => $post['title'], array_filter(posts(), fn ($post) => !isset($post['status'])));
         page('Home', implode(', ', $titles));
         return;
