@@ -74,7 +74,7 @@ pub struct Files {
 #[derive(Debug)]
 pub enum Found {
     /// This.
-    Answer(Response<ResponseBody>),
+    Answer(Box<Response<ResponseBody>>),
     /// Nothing: another origin may be asked.
     Absent(Absent),
 }
@@ -136,7 +136,7 @@ impl Found {
     /// The answer to a request of `method`: 404 or 405 where there is none.
     pub fn or_not_found(self, method: &Method) -> Response<ResponseBody> {
         match self {
-            Self::Answer(response) => response,
+            Self::Answer(response) => *response,
             Self::Absent(_) => respond::not_found(method),
         }
     }
@@ -195,7 +195,7 @@ impl Files {
             Error::new(Kind::Unreadable).because(what)
         })?;
         Ok(match found {
-            Ok(answer) => Found::Answer(answer.into_response(pass)),
+            Ok(answer) => Found::Answer(Box::new(answer.into_response(pass))),
             Err(absent) => {
                 self.tell(request.uri().path(), absent);
                 Found::Absent(absent)

@@ -209,7 +209,7 @@ impl Origin {
     ) -> Option<Response<ResponseBody>> {
         match &self.source {
             Source::Files(files) => match files.answer(request, context, Turn::Earlier).await {
-                Ok(Found::Answer(response)) => Some(response),
+                Ok(Found::Answer(response)) => Some(*response),
                 Ok(Found::Absent(_)) => None,
                 Err(error) => {
                     files.tell_of(&error);

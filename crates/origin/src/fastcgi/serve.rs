@@ -168,7 +168,9 @@ async fn file(origin: &Servers, head: &Parts, path: &str) -> Result<Response<Res
     *request.headers_mut() = head.headers.clone();
     let uri = place::encoded(path).parse::<Uri>();
     *request.uri_mut() = uri.map_err(|cause| Error::new(Kind::Unreadable).because(cause))?;
-    let found = files.answer(&request, &Context::default(), Turn::Last).await?;
+    let found = files
+        .answer(&request, &Context::default(), Turn::Last)
+        .await?;
     Ok(found.or_not_found(request.method()))
 }
 

@@ -127,7 +127,7 @@ impl Template {
                 Piece::Is(Variable::Path) => key.push_str(&decoded(asked.uri.path())?),
                 Piece::Is(Variable::Args) => key.push_str(query),
                 Piece::Is(Variable::IsArgs) => {
-                    key.push_str(if query.is_empty() { "" } else { "?" })
+                    key.push_str(if query.is_empty() { "" } else { "?" });
                 }
                 Piece::Is(Variable::Target) => key.push_str(asked.uri.path_and_query()?.as_str()),
                 Piece::Is(Variable::Method) => key.push_str(asked.method.as_str()),
