@@ -10,17 +10,27 @@ use origin::{
     Origin, files,
     pages::{self, template::Template},
 };
-use std::{ops::Range, sync::Arc, time::Duration};
+use std::{ops::Range, path::PathBuf, sync::Arc, time::Duration};
 
 /// How long a request waits for a page store: longer than any that is well takes.
 const TIMEOUT: Duration = Duration::from_millis(200);
 
-/// The origin that `table` describes without servers; `None` if it has some, `Some(None)` if it cannot be one.
-pub(super) fn without_servers(
+/// What a table of an origin describes.
+pub(super) enum Source {
+    /// Servers, or nothing yet.
+    Servers,
+    /// This.
+    Other(Arc<Origin>),
+    /// Something that cannot be; it has been told.
+    Faulty,
+}
+
+/// The origin that `table` describes, if that is something other than servers.
+pub(super) fn other_than_servers(
     table: &At<written::Origin>,
     name: &str,
     sink: &mut Sink<'_>,
-) -> Option<Option<Arc<Origin>>> {
+) -> Source {
     let written = &table.value;
     let kinds = [
         written.r#static.as_ref().map(|folder| &folder.span),
@@ -42,7 +52,17 @@ pub(super) fn without_servers(
     if written.memcached.is_none() && written.redis.is_none() {
         only_of_pages(written, &table.span, sink);
     }
-    folder(table, name, sink).or_else(|| page_store(table, name, sink))
+    match (&written.r#static, &written.memcached, &written.redis) {
+        (Some(root), _, _) => folder(table, root, name, sink),
+        (None, Some(At { value, span }), _) => {
+            page_store(table, (with_scheme(value), span), name, sink)
+        }
+        (None, None, Some(text)) => {
+            page_store(table, (text.value.0.clone(), &text.span), name, sink)
+        }
+        (None, None, None) => return Source::Servers,
+    }
+    .map_or(Source::Faulty, Source::Other)
 }
 
 /// Reports keys that mean nothing without a page store.
@@ -58,18 +78,14 @@ fn only_of_pages(written: &written::Origin, table: &Range<usize>, sink: &mut Sin
     }
 }
 
-/// The page store that `table` names.
+/// The page store that `table` describes, at this address.
 fn page_store(
     table: &At<written::Origin>,
+    (url, span): (String, &Range<usize>),
     name: &str,
     sink: &mut Sink<'_>,
-) -> Option<Option<Arc<Origin>>> {
+) -> Option<Arc<Origin>> {
     let written = &table.value;
-    let (url, span) = match (&written.memcached, &written.redis) {
-        (Some(At { value, span }), _) => (with_scheme(value), span),
-        (None, Some(text)) => (text.value.0.clone(), &text.span),
-        (None, None) => return None,
-    };
     meaningless(table, "a page store", sink);
     let wrong_kind = written.memcached.is_none() && url.starts_with("memcached:");
     if wrong_kind {
@@ -87,7 +103,7 @@ fn page_store(
         url,
         key: match key {
             Some(key) if !wrong_kind => key,
-            _ => return Some(None),
+            _ => return None,
         },
         format: match written.format {
             Some(Format::Plain) | None => pages::Format::Plain,
@@ -99,10 +115,8 @@ fn page_store(
         turns,
     };
     let made = Origin::pages(config);
-    Some(
-        made.map_err(|error| sink.push(Fault::at(span, error.to_string())))
-            .ok(),
-    )
+    made.map_err(|error| sink.push(Fault::at(span, error.to_string())))
+        .ok()
 }
 
 /// An address without a scheme is memcached's.
@@ -135,28 +149,24 @@ fn template(
     .ok()
 }
 
-/// The folder that `table` names; `None` if it names none, `Some(None)` if it cannot be one.
+/// The folder `root`.
 fn folder(
     table: &At<written::Origin>,
+    At { value: root, span }: &At<PathBuf>,
     name: &str,
     sink: &mut Sink<'_>,
-) -> Option<Option<Arc<Origin>>> {
-    let At { value: root, span } = table.value.r#static.as_ref()?;
+) -> Option<Arc<Origin>> {
     meaningless(table, "a folder", sink);
     let turns = fetching::turns(&table.value, sink);
     let config = files::Config {
         turns,
         ..files::Config::new(name, root)
     };
-    Some(match Origin::files(config) {
-        Ok(origin) => Some(origin),
-        Err(error) => {
-            sink.push(
-                Fault::at(span, error.to_string()).instead("name a folder that Larder may read"),
-            );
-            None
-        }
+    let made = Origin::files(config);
+    made.map_err(|error| {
+        sink.push(Fault::at(span, error.to_string()).instead("name a folder that Larder may read"));
     })
+    .ok()
 }
 
 /// Reports keys that mean nothing without servers.

@@ -31,8 +31,8 @@ pub struct Origin {
     /// `$request_uri` (path and query as they came) and `$request_method`.
     #[schemars(with = "Option<String>", extend("examples" = ["$scheme:$host$uri"]))]
     pub key: Option<At<String>>,
-    /// What lies under a key.
-    #[schemars(extend("default" = "plain"))]
+    /// What lies under a key. The body of the page (`plain`) where nothing is said.
+    #[schemars(extend("examples" = ["headers"]))]
     pub format: Option<Format>,
     /// The type of every page. By the ending of the path where nothing is said, and `text/html` where that says nothing.
     #[schemars(extend("examples" = ["application/json"]))]
