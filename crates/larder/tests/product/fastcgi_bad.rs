@@ -363,13 +363,6 @@ fn a_connection_that_was_closing_costs_nothing() {
 
 #[test]
 fn who_answers_before_it_has_read_is_heard() {
-    let gate = Gate::new();
-    let held = gate.clone();
-    let server = FastCgi::start(move |_, _| Next::Close);
-    drop(held);
-    // The script of this server sees a request only when all of it is there, so a real one is asked: it refuses what is
-    // too large before it reads it.
-    drop(server);
     let site = Site::before(PhpFpm::with_settings(
         2,
         "php_admin_value[post_max_size] = 1K",
@@ -381,6 +374,72 @@ fn who_answers_before_it_has_read_is_heard() {
         .body(vec![b'a'; 2_000_000])
         .send();
     assert_eq!(answer.status, 200, "{:?}", answer.head);
+}
+
+#[test]
+fn what_was_sent_is_sent_again_only_where_that_is_safe() {
+    let well = FastCgi::with_output("Cache-Control: no-store\r\n\r\nwell");
+    let bad = FastCgi::start(|_, _| Next::Close);
+    let larder = |first: &str| {
+        let config = format!(
+            "[[origin]]\nfastcgi = [{first:?}, {:?}]\nroot = {:?}\npassive.failures = 0\nretry.percent = 100\n",
+            well.url(),
+            root().display().to_string()
+        );
+        Command::serve(env!("CARGO_BIN_EXE_larder"))
+            .config(&config)
+            .start()
+    };
+    // One that hangs up: what changes nothing goes to the other.
+    let hanging = larder(&bad.url());
+    for _ in 0..4 {
+        assert_eq!(hanging.get("/").send().text(), "well");
+    }
+    let (before, mut refused) = (bad.requests() + well.requests(), 0);
+    for _ in 0..4 {
+        let posted = hanging.ask("POST", "/").body("x").send();
+        refused += usize::from(posted.status == 502);
+    }
+    assert_eq!(bad.requests() + well.requests(), before + 4, "each once");
+    assert!(refused > 0, "one of the two was the bad one");
+    // One that is not there: nothing was sent, and all may go to the other.
+    let gone = larder("unix:/nonexistent/php-fpm.sock");
+    for _ in 0..4 {
+        assert_eq!(gone.ask("POST", "/").body("x").send().text(), "well");
+    }
+}
+
+#[test]
+fn an_answer_without_content_has_none_whatever_a_script_writes() {
+    let server = FastCgi::start(|call, line| {
+        let status = call.params["REQUEST_URI"].trim_start_matches('/');
+        let head = "Cache-Control: no-store\r\nContent-Length: 7";
+        line.send(output(format!(
+            "Status: {status} X\r\n{head}\r\n\r\ncontent"
+        )));
+        Next::Keep
+    });
+    let larder = serve(&server, "[defaults]\ncache = false");
+    let mut client = larder.client();
+    for (method, target, status) in [
+        ("HEAD", "/200", 200),
+        ("GET", "/204", 204),
+        ("GET", "/304", 304),
+        ("GET", "/200", 200),
+    ] {
+        let answer = client.ask(method, target).send();
+        assert_eq!(answer.status, status);
+        let content = if (method, status) == ("GET", 200) {
+            "content"
+        } else {
+            ""
+        };
+        assert!(
+            answer.complete && answer.text() == content,
+            "{target}: {answer:?}"
+        );
+    }
+    assert_eq!(server.connections(), 1);
 }
 
 #[test]

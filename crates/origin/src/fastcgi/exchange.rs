@@ -122,7 +122,7 @@ impl Exchange {
                 Some(link) => wait.poll(link, self.wrote, self.awaits_client, cx).map(Err),
                 None => Poll::Pending,
             },
-            done => done,
+            done @ Poll::Ready(_) => done,
         });
         match arrived.await {
             Ok(arrived) => Ok((arrived, self)),
