@@ -139,6 +139,7 @@ const PLACES: [&str; 15] = [
     "[limits]\n{}\n[[origin]]\nservers = \"http://app.example\"",
     "[disk]\n{}\n[[origin]]\nservers = \"http://app.example\"",
     "[shared]\n{}\n[[origin]]\nservers = \"http://app.example\"",
+    "[defaults.graphql]\n{}\n[[origin]]\nservers = \"http://app.example\"",
     "[purge]\n{}\n[[origin]]\nservers = \"http://app.example\"",
     "[memory]\n{}\n[[origin]]\nservers = \"http://app.example\"",
     "[log]\n{}\n[[origin]]\nservers = \"http://app.example\"",
@@ -178,7 +179,8 @@ fn application() -> Origin {
     let origin = Origin::start();
     let page = |cache: &'static str| {
         move |request: &testkit::Request| {
-            let reply = Reply::ok().body(format!("page {}\n", request.nth));
+            let reply = Reply::ok().header("Content-Type", "text/html");
+            let reply = reply.body(format!("page {}\n", request.nth));
             if cache.is_empty() {
                 reply
             } else {

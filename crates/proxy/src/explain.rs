@@ -85,7 +85,8 @@ pub fn explain(cache: &Cache, uri: &str, fields: &HeaderMap) -> Option<Explanati
     let mut key = ask::key_of(uri, &route.policy)?;
     key.extend(route, fields);
     let now = receive::now();
-    let bypass = bypass(&route.policy, path, query, fields);
+    let normal = query.map(key::normalize);
+    let bypass = bypass(&route.policy, path, normal.as_deref(), fields);
     let mut fields = fields.clone();
     if route.policy.key.drop_cookies || lookup::stores_nothing(&route.policy.bypass, &fields) {
         ask::set_cookies_aside(&mut fields, &route.policy.key);

@@ -313,6 +313,7 @@ const WOOCOMMERCE: &str = "
     first | /index.php/cart/ | the cart by another way
     first | /%63art/ | the cart, spelled otherwise
     first | /shop/?add-to-cart=12 | adding to the cart
+    first | /shop/?add%2Dto%2Dcart=12 | the same, spelled otherwise
     first | /?wc-ajax=get_refreshed_fragments | cart fragments
     first | /?wc-api=stripe | a payment's way back
     first | /wp-content/uploads/woocommerce_uploads/a.pdf | a file that was sold
@@ -431,11 +432,11 @@ fn those_with_a_magento_session_are_answered_from_the_store_and_never_fill_it() 
     let alice = || {
         larder
             .get("/shoes.html")
-            .header("Host", "s3.test")
+            .header("Host", "s2.test")
             .header("Cookie", &session)
             .send()
     };
-    let stranger = || larder.get("/shoes.html").header("Host", "s3.test").send();
+    let stranger = || larder.get("/shoes.html").header("Host", "s2.test").send();
     let own = alice();
     assert!(
         !own.hit() && own.text().contains(ALICE),
@@ -460,7 +461,7 @@ fn those_with_a_magento_session_are_answered_from_the_store_and_never_fill_it() 
         .ask("POST", "/purge")
         .header("Host", "localhost")
         .header("Content-Type", "application/json")
-        .body(r#"{"url": "http://s3.test/shoes.html", "soft": true}"#)
+        .body(r#"{"url": "http://s2.test/shoes.html", "soft": true}"#)
         .send();
     assert_eq!(answer.status, 200, "{}", answer.text());
     assert!(alice().hit());

@@ -69,7 +69,10 @@ pub fn freshness_site(
     known: Option<origin::Lifetime>,
 ) -> freshness::Site {
     let policy = ask.policy();
-    let lifetime = policy.lifetime.of(status);
+    let own = ask.operation().and_then(|operation| operation.ttl);
+    let lifetime = own
+        .filter(|_| status == StatusCode::OK)
+        .or_else(|| policy.lifetime.of(status));
     let forced = match policy.lifetime.mode {
         LifetimeMode::Default => false,
         LifetimeMode::Override => true,
@@ -231,6 +234,11 @@ pub fn marks(
         tags.extend(kept.filter(|tag| !is_group_mark(tag)).map(str::to_owned));
     }
     tags.extend(groups);
+    tags.extend(
+        ask.operation()
+            .into_iter()
+            .flat_map(|operation| operation.tags.clone()),
+    );
     worker.cache.memory.log().tags().marks(tags, began)
 }
 

@@ -126,14 +126,17 @@ async fn pass(
     }
     let groups = invalidate::groups_on_disk(worker, ask, response.status(), response.headers());
     let groups = groups.await;
-    Ok(land(
+    let response = land(
         worker,
         ask,
         response,
         upgrade,
         ((ticket, times), groups),
         (why, outcome),
-    ))
+    );
+    // Who is told that something changed may rely on it, over a restart too.
+    worker.cache.purger.settled().await;
+    Ok(response)
 }
 
 /// An answer has come: what it invalidates, freshens or stores, and its way back.

@@ -1,6 +1,6 @@
 //! What may hold on a route, as written: the same keys in `[defaults]` and in each `[[route]]`.
 
-use super::tables::{Bypass, Edits, Key, Preset, SetCookie, Stale, TtlMode};
+use super::tables::{Bypass, Edits, GraphQl, Key, Preset, SetCookie, Stale, TtlMode};
 use crate::config::value::{At, Many, Size, Text, Ttl};
 use http::{HeaderName, HeaderValue, Method};
 use ipnet::IpNet;
@@ -68,6 +68,12 @@ macro_rules! with_policy {
             /// `Host` towards the origin. The client's where nothing is said.
             #[schemars(extend("examples" = ["app.example"]))]
             origin_host: Text<HeaderValue>,
+            /// Size of the content that is read to be part of the key: of `QUERY`, and of `POST` to GraphQL. Larger content passes
+            /// the store by; with `"0B"` all of it.
+            #[schemars(extend("default" = "64KiB"))]
+            largest_content: Text<Size>,
+            /// A GraphQL service answers here: its queries are stored, by `GET` and `POST`. An empty table is enough.
+            graphql: GraphQl,
             /// Redirect plain requests to `https`.
             #[schemars(extend("default" = false))]
             redirect_https: bool,

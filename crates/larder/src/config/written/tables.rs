@@ -1,7 +1,7 @@
 //! The tables of a route, as written.
 
-use crate::config::value::{At, CookieName, EditableName, FieldLine, Many, Query, Text};
-use http::{HeaderName, Method};
+use crate::config::value::{At, CookieName, EditableName, FieldLine, Many, Query, Text, Token};
+use http::{HeaderName, HeaderValue, Method};
 use proxy::policy::{FieldPattern, NamePattern, PathPattern};
 use rules::key::ParamPattern;
 use schemars::JsonSchema;
@@ -120,6 +120,38 @@ pub struct Bypass {
     /// The request carries one of these cookies, and nothing is stored that answers it: it may get what others had stored, and
     /// stores nothing itself.
     pub misses_with: Option<Many<Text<NamePattern>>>,
+}
+
+/// A GraphQL service. Mutations, subscriptions, batches and what cannot be read pass the store by.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct GraphQl {
+    /// Whether answers that tell of errors are stored.
+    #[schemars(extend("default" = false))]
+    pub store_errors: Option<bool>,
+    /// Whether every answer of the URL ends with a mutation's success (RFC 9111 section 4.4), or with a `POST` that was not
+    /// understood. With `false` they end with their lifetimes and tags.
+    #[schemars(extend("default" = true))]
+    pub invalidate: Option<bool>,
+    /// What holds for some operations.
+    pub operation: Option<Vec<At<Operation>>>,
+}
+
+/// What holds for one GraphQL operation.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Operation {
+    /// Its name in the document.
+    #[schemars(extend("examples" = ["Products"]))]
+    pub name: Option<Text<Token>>,
+    /// Whether its answers are stored.
+    #[schemars(extend("default" = true))]
+    pub cache: Option<bool>,
+    /// Lifetime of its answers of status 200, in place of the route's.
+    pub ttl: Option<Text<Duration>>,
+    /// Tags of its answers, beside those they carry.
+    #[schemars(extend("examples" = [["products"]]))]
+    pub tags: Option<Many<Text<HeaderValue>>>,
 }
 
 /// Changes of header fields; first `remove`, then `set`, then `add`.
