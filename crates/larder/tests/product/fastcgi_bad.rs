@@ -37,7 +37,7 @@ fn page(body: &str) -> Vec<u8> {
 }
 
 /// These records one after the other.
-fn all<const N: usize>(records: [Vec<u8>; N]) -> Vec<u8> {
+fn all(records: &[Vec<u8>]) -> Vec<u8> {
     records.concat()
 }
 
@@ -62,8 +62,8 @@ fn without_a_head() -> Vec<(&'static str, Vec<u8>, &'static str)> {
         ("another request", with(page("x"), 3, 2), "protocol"),
         ("an unknown type", with(page("x"), 1, 99), "protocol"),
         ("a type of ours", with(page("x"), 1, 5), "protocol"),
-        ("a short end", all([record(kind::END, [0; 7])]), "protocol"),
-        ("a long end", all([record(kind::END, [0; 9])]), "protocol"),
+        ("a short end", all(&[record(kind::END, [0; 7])]), "protocol"),
+        ("a long end", all(&[record(kind::END, [0; 9])]), "protocol"),
         ("an end at once", end(), "malformed"),
         (
             "overloaded",
@@ -115,7 +115,7 @@ fn without_a_head() -> Vec<(&'static str, Vec<u8>, &'static str)> {
         ),
         (
             "only complaints",
-            all([record(kind::ERR, "oh"), end()]),
+            all(&[record(kind::ERR, "oh"), end()]),
             "malformed",
         ),
     ]
@@ -146,7 +146,7 @@ fn without_a_head_there_is_no_answer() {
         }
         // Nothing was left behind that would stand in the way of a good answer.
         server.answer(|_, line| {
-            line.send(all([page("good"), end()]));
+            line.send(all(&[page("good"), end()]));
             Next::Close
         });
         assert_eq!(larder.get(&target).send().text(), "good", "{name}");
@@ -166,13 +166,13 @@ fn with_a_head() -> Vec<(&'static str, Vec<u8>)> {
         ("no end", page("half")),
         (
             "half a record",
-            all([page("half"), record(kind::OUT, "more")[..10].to_vec()]),
+            all(&[page("half"), record(kind::OUT, "more")[..10].to_vec()]),
         ),
-        ("half an end", all([page("half"), end()[..12].to_vec()])),
-        ("another version", all([page("half"), with(end(), 0, 9)])),
+        ("half an end", all(&[page("half"), end()[..12].to_vec()])),
+        ("another version", all(&[page("half"), with(end(), 0, 9)])),
         (
             "another request",
-            all([
+            all(&[
                 page("half"),
                 with(record(kind::OUT, "of another"), 3, 7),
                 end(),
@@ -180,22 +180,22 @@ fn with_a_head() -> Vec<(&'static str, Vec<u8>)> {
         ),
         (
             "output after its end",
-            all([
+            all(&[
                 page("half"),
                 record(kind::OUT, ""),
                 record(kind::OUT, "x"),
                 end(),
             ]),
         ),
-        ("less than its length", all([sized(10, "half"), end()])),
-        ("more than its length", all([sized(2, "half"), end()])),
+        ("less than its length", all(&[sized(10, "half"), end()])),
+        ("more than its length", all(&[sized(2, "half"), end()])),
         (
             "a status of failure",
-            all([page("half"), record(kind::END, [0, 0, 0, 1, 0, 0, 0, 0])]),
+            all(&[page("half"), record(kind::END, [0, 0, 0, 1, 0, 0, 0, 0])]),
         ),
         (
             "a fatal error",
-            all([
+            all(&[
                 page("half"),
                 record(kind::ERR, "PHP message: PHP Fatal error:  x"),
                 end(),
@@ -247,7 +247,7 @@ fn what_breaks_off_is_never_stored_nor_ended_as_if_it_were_whole() {
                 );
             }
             server.answer(|_, line| {
-                line.send(all([page("good"), end()]));
+                line.send(all(&[page("good"), end()]));
                 Next::Close
             });
             assert_eq!(larder.get(&target).send().text(), "good", "{name}");
@@ -264,7 +264,7 @@ fn records_may_come_in_any_pieces_and_any_order_that_makes_sense() {
         bytes.extend([0xff; 3]);
         bytes
     };
-    let whole = all([
+    let whole = all(&[
         padded(kind::ERR, "mind "),
         padded(kind::OUT, "Content-Type: text/plain\nX-A: 1\nCache-Con"),
         padded(kind::ERR, "the gap"),
@@ -333,7 +333,7 @@ fn a_connection_is_used_again_only_where_all_is_well() {
     assert_eq!(server.connections(), 1);
     // More after the end is nobody's answer.
     server.answer(|_, line| {
-        line.send(all([
+        line.send(all(&[
             output("Cache-Control: no-store\r\n\r\nwell"),
             page("of nobody"),
             end(),
