@@ -9,7 +9,7 @@ use crate::{
     outcome::{Detail, Outcome, Unkept, bump},
     walk::{
         admit::{self, Times},
-        below, deliver, fetch,
+        below, deliver, esi, fetch,
         forward::begin_fill,
         invalidate,
         lookup::Bypassed,
@@ -187,7 +187,7 @@ fn with_status(handled: Handled, status: StatusCode, stored: bool) -> Handled {
 
 /// The answer goes back as it came, its end-to-end part.
 fn pass_on(
-    worker: &Worker,
+    worker: &Rc<Worker>,
     ask: &Ask,
     head: response::Parts,
     content: Content,
@@ -199,8 +199,14 @@ fn pass_on(
         headers: mut fields,
         ..
     } = head;
+    let is_page = esi::is_raw_page(ask, status, &fields);
     fields::remove_hop_by_hop(&mut fields);
     admit::complete(ask, version, &mut fields, receive::now());
+    let content = if is_page {
+        esi::raw(worker, ask, status, &mut fields, content).content
+    } else {
+        content
+    };
     deliver::finish(
         worker,
         ask,
