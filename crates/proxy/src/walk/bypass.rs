@@ -87,28 +87,23 @@ async fn pass(
         fields.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
     }
     let body = request_body(ask, received)?;
-    let request = outbound::as_it_came(ask, fields, body)?;
-    let interim = ask.interim.clone();
-    let context = origin::Context {
-        hash: fetch::hash(ask.key.as_bytes()),
-        interim: Some(Box::new(move |status, fields| interim.send(status, fields))),
-        repeatable: !ask.has_content && ask.method.is_idempotent(),
-    };
+    let whole = ask.fields.contains_key(header::RANGE).then(|| {
+        let mut fields = fields.clone();
+        fields.remove(header::RANGE);
+        fields
+    });
     let ticket = worker.cache.memory.begin();
     let began = Instant::now();
     let request_time = receive::now();
-    let response = ask
-        .policy()
-        .origin
-        .fetch(request, context)
-        .await
-        .map_err(|error| {
-            bump(&worker.counters.origin_errors);
-            if outgrew_limit(&error) {
-                return Failure::BodyTooLarge;
-            }
-            Failure::Origin(Arc::new(error))
-        })?;
+    let mut response = exchange(worker, ask, fields, body).await?;
+    if let Some(whole) = whole
+        && response.status() == StatusCode::PARTIAL_CONTENT
+        && !ask.has_content
+        && esi::is_part_of_page(ask, response.headers())
+    {
+        // Only the whole can be composed.
+        response = exchange(worker, ask, whole, request_body(ask, RequestBody::none())?).await?;
+    }
     let origin_time = began.elapsed();
     worker.counters.count_origin(origin_time);
     let times = Times {
@@ -132,6 +127,30 @@ async fn pass(
         ((ticket, times), groups),
         (why, outcome),
     ))
+}
+
+/// The request and its answer, both as they are.
+async fn exchange(
+    worker: &Rc<Worker>,
+    ask: &Rc<Ask>,
+    fields: HeaderMap,
+    body: origin::RequestBody,
+) -> Result<Response<ResponseBody>, Failure> {
+    let request = outbound::as_it_came(ask, fields, body)?;
+    let interim = ask.interim.clone();
+    let context = origin::Context {
+        hash: fetch::hash(ask.key.as_bytes()),
+        interim: Some(Box::new(move |status, fields| interim.send(status, fields))),
+        repeatable: !ask.has_content && ask.method.is_idempotent(),
+    };
+    let answer = ask.policy().origin.fetch(request, context).await;
+    answer.map_err(|error| {
+        bump(&worker.counters.origin_errors);
+        if outgrew_limit(&error) {
+            return Failure::BodyTooLarge;
+        }
+        Failure::Origin(Arc::new(error))
+    })
 }
 
 /// An answer has come: what it invalidates, freshens or stores, and its way back.
