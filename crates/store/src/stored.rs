@@ -262,3 +262,30 @@ fn next_id() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     NEXT.fetch_add(1, Relaxed)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    #[derive(Debug)]
+    struct Made(u64);
+
+    impl Derived for Made {
+        fn weight(&self) -> u64 {
+            self.0
+        }
+    }
+
+    #[test]
+    fn what_was_made_of_a_body_is_weighed_and_goes_with_it() {
+        let stored = sample::any_request(10);
+        let with = stored.with_derived(Arc::new(Made(1000)));
+        assert!(with.weight() >= stored.weight() + 1000);
+        assert_eq!(with.derived::<Made>().map(|made| made.0), Some(1000));
+        let stale = with.stale_since(Time::from_secs(1), 1);
+        assert!(stale.derived::<Made>().is_some(), "the body is the same");
+        let other = with.with_body(Body::Whole("other".into()));
+        assert!(other.derived::<Made>().is_none(), "the body is another");
+    }
+}

@@ -548,3 +548,111 @@ fn includes_of_one_request_are_counted_whoever_includes_them() {
         "{leaves} and {inner}"
     );
 }
+
+#[test]
+fn a_page_stays_one_when_it_is_freshened_and_when_it_comes_from_disk() {
+    let site = crate::disk::Site::new("");
+    site.origin.on("/", |request| {
+        let reply = if request.header("if-none-match").is_some() {
+            // It says nothing of the content any more.
+            Reply::status(304)
+        } else {
+            Reply::ok()
+                .header("Surrogate-Control", "content=\"ESI/1.0\"")
+                .body("a<esi:include src=\"/f\"/>b")
+        };
+        reply.cache("max-age=60").header("ETag", "\"1\"")
+    });
+    site.origin.on("/f", |request| {
+        Reply::ok().cache("no-store").body(request.nth.to_string())
+    });
+    let larder = site.start();
+    let ask = |larder: &Larder, cache: &str| {
+        let answer = larder.get("/").header("Cache-Control", cache).send();
+        assert_eq!(answer.head.header("surrogate-control"), None);
+        (answer.text(), answer.hit())
+    };
+    assert_eq!(ask(&larder, ""), ("a1b".into(), false));
+    assert_eq!(ask(&larder, "no-cache"), ("a2b".into(), false));
+    assert_eq!(site.origin.last("/").header("if-none-match"), Some("\"1\""));
+    assert_eq!(ask(&larder, ""), ("a3b".into(), true));
+    let larder = site.restart(larder);
+    for number in 4..14 {
+        assert_eq!(ask(&larder, ""), (format!("a{number}b"), true));
+    }
+    assert_eq!(site.origin.requests("/"), 2);
+}
+
+#[test]
+fn a_part_of_a_page_is_asked_for_as_a_whole() {
+    let whole = "a<esi:include src=\"/f\"/>b";
+    for (route, control) in [
+        ("esi = true", ""),
+        ("esi = true\ncache = false", ""),
+        ("cache = true", "content=\"ESI/1.0\""),
+        ("cache = false", "content=\"ESI/1.0\""),
+    ] {
+        let (origin, larder) = start_with(&ON.replace("esi = true", route));
+        origin.on("/", move |request| {
+            let reply = if request.header("range").is_some() {
+                Reply::status(206)
+                    .header("Content-Range", "bytes 0-3/26")
+                    .body(&whole[..4])
+            } else {
+                Reply::ok().body(whole)
+            };
+            reply
+                .cache("max-age=60")
+                .header("Content-Type", "text/html")
+                .header("Surrogate-Control", control)
+        });
+        origin.reply("/f", Reply::ok().cache("max-age=60").body("F"));
+        for _ in 0..2 {
+            let answer = larder.get("/").header("Range", "bytes=0-3").send();
+            assert_eq!(
+                (answer.status, answer.text().as_str()),
+                (200, "aFb"),
+                "{route}"
+            );
+        }
+    }
+}
+
+#[test]
+fn old_clients_and_new_ones_get_the_same_page() {
+    let (origin, larder) = start_with(ON);
+    let gate = Gate::new();
+    origin.reply("/", page("a<esi:include src=\"/f\"/>b"));
+    origin.reply(
+        "/f",
+        Reply::ok()
+            .cache("no-store")
+            .chunked()
+            .body("F")
+            .hold(&gate)
+            .body("G"),
+    );
+    gate.open();
+    let mut client = larder.client();
+    client.send("GET / HTTP/1.0\r\nHost: a\r\n\r\n");
+    let answer = String::from_utf8_lossy(&client.read_to_end()).into_owned();
+    assert!(answer.ends_with("\r\n\r\naFGb"), "{answer}");
+    assert!(
+        !answer.to_ascii_lowercase().contains("transfer-encoding"),
+        "{answer}"
+    );
+}
+
+#[test]
+fn includes_are_counted() {
+    let (origin, larder) = start_with(ON);
+    origin.reply("/", page("<esi:include src=\"/f\"/><esi:include src=\"/g\" alt=\"/f\"/><esi:include src=\"/g\"/>"));
+    origin.reply("/f", Reply::ok().cache("max-age=60").body("F"));
+    origin.reply("/g", Reply::status(500));
+    assert_eq!(text(&larder, "/"), "FF");
+    assert_eq!(crate::common::sample(&larder, "larder_fragments_total"), 3);
+    assert_eq!(
+        crate::common::sample(&larder, "larder_fragments_failed_total"),
+        1
+    );
+}

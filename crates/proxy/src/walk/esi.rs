@@ -24,6 +24,9 @@ use source::{Kept, Source};
 use std::{rc::Rc, sync::Arc};
 use store::{Body, Stored, fill::Reader};
 
+/// The largest body that is read at once and kept read, in bytes.
+const MOST_KEPT: usize = 1 << 20;
+
 /// What clients are told of a composed answer's lifetime.
 const UNKEPT: HeaderValue = HeaderValue::from_static("private, no-cache");
 
@@ -53,7 +56,7 @@ pub fn stored(
         return Some(composed(ask, status, fields, Content::Empty));
     }
     let source = match &stored.body {
-        Body::Whole(body) => {
+        Body::Whole(body) if body.len() <= MOST_KEPT => {
             let kept = kept(worker, ask, stored, body);
             if kept.is_plain(body) {
                 return None;
@@ -191,3 +194,6 @@ fn composed(ask: &Ask, status: StatusCode, fields: &mut HeaderMap, content: Cont
     fields.insert(header::CACHE_CONTROL, UNKEPT);
     Shaped { status, content }
 }
+
+#[cfg(test)]
+mod tests;

@@ -11,7 +11,7 @@ use store::Derived;
 
 /// What a stored page was read to be.
 #[derive(Clone, Debug)]
-pub struct Kept(Arc<Page>);
+pub struct Kept(pub(super) Arc<Page>);
 
 impl Derived for Kept {
     fn weight(&self) -> u64 {
