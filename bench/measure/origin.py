@@ -26,9 +26,11 @@ class Origin:
         for size in PAGE_SIZES:
             (pages / f"{size}k").write_text(_text(letters, size * KILOBYTE))
         (pages / "10m").write_text(_text(letters, KILOBYTE) * 10 * KILOBYTE)
-        page = _text(letters, PAGE_OF_FRAGMENTS * KILOBYTE)
+        # Varnish composes nothing that does not begin with `<`.
+        page = f"<p>{_text(letters, PAGE_OF_FRAGMENTS * KILOBYTE)}</p>"
         step = len(page) // (FRAGMENTS + 1)
-        slices = [page[at * step : (at + 1) * step] for at in range(FRAGMENTS + 1)]
+        cuts = [at * step for at in range(FRAGMENTS + 1)] + [len(page)]
+        slices = [page[start:end] for start, end in zip(cuts, cuts[1:])]
         fragment = _text(letters, KILOBYTE)
         includes = [f'<esi:include src="/k/{number + 1}"/>' for number in range(FRAGMENTS)] + [""]
         (pages / "composed").write_text("".join(map("".join, zip(slices, includes))))

@@ -250,6 +250,8 @@ fn a_stored_page_without_a_tag_is_a_page_like_any_other() {
         "<p>"
     );
     assert_eq!(again.joined("cache-control"), "max-age=86400");
+    let head = larder.ask("HEAD", "/").send();
+    assert_eq!(head.joined("etag"), "\"1\"");
 }
 
 #[test]

@@ -49,12 +49,6 @@ pub fn stored(
     if !is_page(ask, status, fields, stored.has_surrogate_control()) {
         return None;
     }
-    if ask.method == Method::HEAD {
-        if let Some(reader) = reader {
-            reader.keep();
-        }
-        return Some(composed(ask, status, fields, Content::Empty));
-    }
     let source = match &stored.body {
         Body::Whole(body) if body.len() <= MOST_KEPT => {
             let kept = kept(worker, ask, stored, body);
@@ -62,6 +56,12 @@ pub fn stored(
                 return None;
             }
             Source::kept(kept, body.clone())
+        }
+        _ if ask.method == Method::HEAD => {
+            if let Some(reader) = reader {
+                reader.keep();
+            }
+            return Some(composed(ask, status, fields, Content::Empty));
         }
         Body::Filling(_) => Source::streamed(Content::following(reader.take()?, None)),
         body => {
@@ -91,11 +91,7 @@ pub fn raw(
     fields: &mut HeaderMap,
     content: Content,
 ) -> Shaped {
-    let content = if ask.method == Method::HEAD {
-        Content::Empty
-    } else {
-        compose(worker, ask, Source::streamed(content), fields)
-    };
+    let content = compose(worker, ask, Source::streamed(content), fields);
     composed(ask, status, fields, content)
 }
 
@@ -147,6 +143,10 @@ fn kept(worker: &Worker, ask: &Ask, stored: &Arc<Stored>, body: &bytes::Bytes) -
 
 /// The content for this client: at once where everything is at hand, otherwise while it arrives.
 fn compose(worker: &Rc<Worker>, ask: &Ask, source: Source, fields: &mut HeaderMap) -> Content {
+    if ask.method == Method::HEAD {
+        // A head says nothing that the fragments would have to be asked for.
+        return Content::Empty;
+    }
     let context = Context::new(worker, ask);
     let mut composer = Composer::new(context, source);
     match composer.at_once() {
