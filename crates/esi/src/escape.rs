@@ -24,33 +24,16 @@ impl Place {
     }
 }
 
+/// Punctuation that neither text nor an attribute's value, quoted or not, takes for anything else.
+const HARMLESS: &str = "-_.~:/?,@!()*+%;#|";
+
 /// As references to characters, which text and attributes understand alike. Blanks too: they would end an attribute's value that
 /// is not quoted.
 fn text(value: &str, to: &mut String) {
     for letter in value.chars() {
         match letter {
-            'a'..='z'
-            | 'A'..='Z'
-            | '0'..='9'
-            | '-'
-            | '_'
-            | '.'
-            | '~'
-            | ':'
-            | '/'
-            | '?'
-            | ','
-            | '@'
-            | '!'
-            | '('
-            | ')'
-            | '*'
-            | '+'
-            | '%'
-            | ';'
-            | '#'
-            | '|' => to.push(letter),
-            '\u{80}'.. => to.push(letter),
+            'a'..='z' | 'A'..='Z' | '0'..='9' | '\u{80}'.. => to.push(letter),
+            _ if HARMLESS.contains(letter) => to.push(letter),
             '\t' | '\n' | '\r' | ' '..='\u{7e}' => {
                 // Writing to a string cannot fail.
                 let _ = write!(to, "&#{};", u32::from(letter));

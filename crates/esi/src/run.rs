@@ -49,13 +49,13 @@ impl Run {
 
     /// What this token comes to for `request`; `None`: nothing.
     pub fn step(&mut self, token: &Token, request: &dyn Request) -> Option<Step> {
-        let sends = self.sends();
+        let sends = self.is_sent();
         match token {
             Token::Text(span) => sends.then_some(Step::Text(*span)),
             Token::Value(variable, place) => {
                 let mut value = String::new();
                 match variable.sent(request).filter(|_| sends) {
-                    Some(sent) => place.escape(&sent, &mut value),
+                    Some(theirs) => place.escape(&theirs, &mut value),
                     None if sends => value.push_str(variable.default()),
                     None => {}
                 }
@@ -64,12 +64,12 @@ impl Run {
             Token::Include(include) => sends.then(|| Step::Include(include.address(request))),
             Token::Choose => self.open(Kind::Choose(false), sends),
             Token::When(test) => {
-                let taken = self.may_take() && test.holds(request);
-                self.take(taken)
+                let holds = self.may_take() && test.holds(request);
+                self.take(holds)
             }
             Token::Otherwise => {
-                let taken = self.may_take();
-                self.take(taken)
+                let is_left = self.may_take();
+                self.take(is_left)
             }
             Token::Try => {
                 self.open(Kind::Try, sends);
@@ -86,7 +86,7 @@ impl Run {
     }
 
     /// Whether content here is sent: what stands in `choose` and `try` themselves, beside their parts, is not.
-    fn sends(&self) -> bool {
+    fn is_sent(&self) -> bool {
         self.0
             .last()
             .is_none_or(|frame| frame.live && matches!(frame.kind, Kind::Branch | Kind::Side))
@@ -110,14 +110,14 @@ impl Run {
             .is_some_and(|frame| frame.live && matches!(frame.kind, Kind::Choose(false)))
     }
 
-    fn take(&mut self, taken: bool) -> Option<Step> {
+    fn take(&mut self, holds: bool) -> Option<Step> {
         if let Some(Frame {
             kind: Kind::Choose(done),
             ..
         }) = self.0.last_mut()
         {
-            *done |= taken;
+            *done |= holds;
         }
-        self.open(Kind::Branch, taken)
+        self.open(Kind::Branch, holds)
     }
 }

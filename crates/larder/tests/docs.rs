@@ -124,7 +124,7 @@ fn each_configuration_is_accepted() {
 }
 
 /// Where a setting may stand; `{}` is the setting.
-const PLACES: [&str; 14] = [
+const PLACES: [&str; 15] = [
     "{}\n[[origin]]\nservers = \"http://app.example\"",
     "[[origin]]\n{}",
     "[[origin]]\nservers = \"http://app.example\"\n{}",
@@ -135,6 +135,7 @@ const PLACES: [&str; 14] = [
     "[limits]\n{}\n[[origin]]\nservers = \"http://app.example\"",
     "[disk]\n{}\n[[origin]]\nservers = \"http://app.example\"",
     "[shared]\n{}\n[[origin]]\nservers = \"http://app.example\"",
+    "[defaults.graphql]\n{}\n[[origin]]\nservers = \"http://app.example\"",
     "[purge]\n{}\n[[origin]]\nservers = \"http://app.example\"",
     "[memory]\n{}\n[[origin]]\nservers = \"http://app.example\"",
     "[log]\n{}\n[[origin]]\nservers = \"http://app.example\"",

@@ -35,6 +35,7 @@ pub(crate) fn key_spec() -> KeySpec {
         sort: false,
         headers: Vec::new(),
         cookies: Vec::new(),
+        drop_cookies: false,
     }
 }
 
@@ -64,6 +65,8 @@ pub(crate) fn policy(key: KeySpec) -> Policy {
         redirect_https: false,
         esi: Esi::default(),
         fragment_wait: Duration::from_secs(10),
+        largest_content: 1 << 16,
+        graphql: None,
     }
 }
 
@@ -106,6 +109,8 @@ pub(crate) fn ask(site: Site, peer: Option<SocketAddr>, fields: HeaderMap) -> As
         version: Version::HTTP_11,
         directives: directives::request(&fields),
         fields,
+        cookies: Vec::new(),
+        content: crate::content_key::Content::default(),
         key: Key::build(&spec, "http", "shop.example", "/p", None),
         scheme: "http",
         now: Time::from_secs(1_000_000),
@@ -115,6 +120,7 @@ pub(crate) fn ask(site: Site, peer: Option<SocketAddr>, fields: HeaderMap) -> As
             peer,
             local: None,
             tls: false,
+            splices: None,
         }),
         interim: InterimSink::deaf(),
         upgrade: None,

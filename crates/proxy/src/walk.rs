@@ -6,7 +6,7 @@
 //! | | `None` | receive |
 //! | [`receive`] | `Refused` | our own error |
 //! | | `Redirect` | 301 or 308 to HTTPS |
-//! | | `Request` | lookup |
+//! | | `Request` | lookup; first [`content_key`], where the content is part of the key |
 //! | [`lookup`] | `Wait` | reads from disk ([`below`]), then as below |
 //! | | `Hit` | [`deliver`] |
 //! | | `StaleHit` | [`refresh`] in the background, [`deliver`] |
@@ -48,6 +48,7 @@ use crate::{
     ask::Ask,
     body::ReplyBody,
     cache::Worker,
+    content_key,
     error::Failure,
     listen::{Connection, InterimSink, RequestBody},
 };
@@ -75,7 +76,7 @@ pub fn walk(
     if let Some(wanted) = purge::look(worker, &mut request, connection) {
         return purge::answer(worker, request, connection, interim, wanted);
     }
-    let (ask, content) = match receive::receive(worker, request, connection, interim) {
+    let (mut ask, content) = match receive::receive(worker, request, connection, interim) {
         Received::Refused(refusal) => {
             return Answer::Now(deliver::refusal(worker, &refusal));
         }
@@ -84,7 +85,26 @@ pub fn walk(
         }
         Received::Request(ask, content) => (ask, content),
     };
-    received(worker, ask, content)
+    if content_key::concerns(&ask) {
+        let worker = worker.clone();
+        return Answer::Later(Box::pin(async move {
+            match content_key::read(&worker, &mut ask, content).await {
+                Ok(content) => now_or_later(&worker, ask, content).await,
+                Err(failure) => deliver::failure(&worker, &ask, &failure),
+            }
+        }));
+    }
+    if ask.policy().graphql.is_some() {
+        content_key::read_get(&mut ask);
+    }
+    look_up(worker, ask, content)
+}
+
+async fn now_or_later(worker: &Rc<Worker>, ask: Ask, content: RequestBody) -> Response<ReplyBody> {
+    match look_up(worker, ask, content) {
+        Answer::Now(response) => response,
+        Answer::Later(response) => response.await,
+    }
 }
 
 /// Walks an include's request. It takes the same steps; it is never a purge, nor in the access log.
@@ -100,18 +120,22 @@ pub(crate) fn fragment(
         Received::Request(mut ask, content) => {
             ask.began = None;
             ask.for_another = within.for_another;
+            if ask.policy().graphql.is_some() {
+                content_key::read_get(&mut ask);
+            }
             if within.has(ask.key.as_bytes()) {
                 return Answer::Now(deliver::failure(worker, &ask, &Failure::Loop));
             }
             ask.within = Some(within);
-            received(worker, ask, content)
+            look_up(worker, ask, content)
         }
     }
 }
 
 /// The walk from lookup on.
-fn received(worker: &Rc<Worker>, ask: Ask, content: RequestBody) -> Answer {
-    match lookup::lookup(worker, &ask) {
+#[inline]
+fn look_up(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody) -> Answer {
+    match lookup::lookup(worker, &mut ask) {
         Looked::Found(found) => go_on(worker, ask, content, found),
         Looked::Wait(finding) => {
             let worker = worker.clone();
@@ -128,8 +152,8 @@ fn received(worker: &Rc<Worker>, ask: Ask, content: RequestBody) -> Answer {
 
 /// The rest of the walk, from what lookup came to.
 #[inline]
-fn go_on(worker: &Rc<Worker>, ask: Ask, content: RequestBody, found: Found) -> Answer {
-    match found {
+fn go_on(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody, found: Found) -> Answer {
+    match lookup::for_client(&mut ask, found) {
         Found::Hit(hit) => Answer::Now(deliver::stored(worker, &ask, hit)),
         Found::StaleHit(hit) => {
             let ask = Rc::new(ask);

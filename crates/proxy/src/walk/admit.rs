@@ -63,7 +63,10 @@ pub fn judge(
 /// The site's say on lifetimes for this route and status.
 pub fn freshness_site(ask: &Ask, status: StatusCode) -> freshness::Site {
     let policy = ask.policy();
-    let lifetime = policy.lifetime.of(status);
+    let own = ask.operation().and_then(|operation| operation.ttl);
+    let lifetime = own
+        .filter(|_| status == StatusCode::OK)
+        .or_else(|| policy.lifetime.of(status));
     let forced = match policy.lifetime.mode {
         LifetimeMode::Default => false,
         LifetimeMode::Override => true,
@@ -224,6 +227,11 @@ pub fn marks(
         tags.extend(kept.filter(|tag| !is_group_mark(tag)).map(str::to_owned));
     }
     tags.extend(groups);
+    tags.extend(
+        ask.operation()
+            .into_iter()
+            .flat_map(|operation| operation.tags.clone()),
+    );
     worker.cache.memory.log().tags().marks(tags, began)
 }
 

@@ -119,14 +119,17 @@ async fn pass(
     }
     let groups = invalidate::groups_on_disk(worker, ask, response.status(), response.headers());
     let groups = groups.await;
-    Ok(land(
+    let response = land(
         worker,
         ask,
         response,
         upgrade,
         ((ticket, times), groups),
         (why, outcome),
-    ))
+    );
+    // Who is told that something changed may rely on it, over a restart too.
+    worker.cache.purger.settled().await;
+    Ok(response)
 }
 
 /// The request and its answer, both as they are.

@@ -143,6 +143,10 @@ impl Fetch<'_> {
             Ok(response) => self.land(&plan, response, writer).await,
             Err(failure) => self.failed(failure),
         };
+        if matches!(landing, Landing::Raw { why: Some(_), .. }) && self.need.selected.is_some() {
+            // What was stored may have been withdrawn: it does not come back after a restart.
+            self.worker.cache.purger.settled().await;
+        }
         Fetched {
             landing,
             origin_status,
@@ -254,7 +258,7 @@ impl Fetch<'_> {
         let if_range = fields.remove(header::IF_RANGE);
         validate::remove_conditions(&mut fields);
         match plan {
-            Plan::Whole if conditional => {
+            Plan::Whole if conditional && self.ask.content.keyed.is_none() => {
                 self.condition(&mut fields);
             }
             Plan::Whole => {}
@@ -272,7 +276,17 @@ impl Fetch<'_> {
                 put(&mut fields, header::IF_RANGE, tag);
             }
         }
-        outbound::bodyless(self.ask, Method::GET, fields)
+        if self.ask.checks_errors() {
+            // Whether it tells of errors can be seen in plain text alone.
+            fields.insert(
+                header::ACCEPT_ENCODING,
+                HeaderValue::from_static("identity"),
+            );
+        }
+        match &self.ask.content.keyed {
+            Some((content, _)) => outbound::with_content(self.ask, fields, content.clone()),
+            None => outbound::bodyless(self.ask, Method::GET, fields),
+        }
     }
 
     /// `If-None-Match` and `If-Modified-Since` from everything at hand.

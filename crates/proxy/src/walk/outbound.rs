@@ -8,7 +8,7 @@ use crate::{
 };
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri, header};
-use http_body_util::{BodyExt, Empty};
+use http_body_util::{BodyExt, Empty, Full};
 use origin::RequestBody;
 use rules::fields;
 use std::fmt::Write;
@@ -237,6 +237,19 @@ pub fn bodyless(
     fields.remove(header::CONTENT_LENGTH);
     fields.remove(header::CONTENT_TYPE);
     Ok(assemble(method, keyed(ask)?, fields, empty))
+}
+
+/// A request whose content is part of the key.
+pub fn with_content(
+    ask: &Ask,
+    mut fields: HeaderMap,
+    content: Bytes,
+) -> Result<Request<RequestBody>, Failure> {
+    fields.insert(header::CONTENT_LENGTH, HeaderValue::from(content.len()));
+    let content = Full::new(content)
+        .map_err(|never| match never {})
+        .boxed_unsync();
+    Ok(assemble(ask.method.clone(), keyed(ask)?, fields, content))
 }
 
 /// A request whose answer may be stored: what is sent as target is a slice of what is keyed.

@@ -53,6 +53,11 @@ pub struct Config {
     pub site: Site,
 }
 
+/// Whether a route matches every request, so that nothing behind it is reached.
+pub(super) fn matches_everything(route: &written::Route) -> bool {
+    matchers::everything(&matchers::build(route))
+}
+
 /// Makes sense of what is written. Returns nothing only where `faults` grew.
 pub(super) fn build(
     written: &written::Config,

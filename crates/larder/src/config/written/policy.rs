@@ -1,6 +1,6 @@
 //! What may hold on a route, as written: the same keys in `[defaults]` and in each `[[route]]`.
 
-use super::tables::{Bypass, Edits, Key, SetCookie, Stale, TtlMode};
+use super::tables::{Bypass, Edits, GraphQl, Key, Preset, SetCookie, Stale, TtlMode};
 use crate::config::value::{At, Many, Size, Text, Ttl};
 use http::{HeaderName, HeaderValue, Method};
 use ipnet::IpNet;
@@ -13,6 +13,10 @@ use std::time::Duration;
 macro_rules! with_policy {
     ($(#[$about:meta])* $table:ident { $($(#[$own_about:meta])* $own:ident: $own_type:ty,)* }) => {
         with_policy! { @keys $(#[$about])* $table { $($(#[$own_about])* $own: $own_type,)* }
+            /// What holds before a well-known application: which requests pass the store by, what is dropped, how long answers
+            /// last. What is written beside it goes over it, key by key; the lists in `bypass` are added to. Its routes stand
+            /// behind those written here. `larder check --explain` prints it as plain configuration.
+            preset: At<Preset>,
             /// The origin that answers. May be left out where there is only one.
             #[schemars(with = "Option<String>", extend("examples" = ["shop"]))]
             origin: At<String>,
@@ -60,6 +64,12 @@ macro_rules! with_policy {
             /// `Host` towards the origin. The client's where nothing is said.
             #[schemars(extend("examples" = ["app.example"]))]
             origin_host: Text<HeaderValue>,
+            /// Size of the content that is read to be part of the key: of `QUERY`, and of `POST` to GraphQL. Larger content passes
+            /// the store by; with `"0B"` all of it.
+            #[schemars(extend("default" = "64KiB"))]
+            largest_content: Text<Size>,
+            /// A GraphQL service answers here: its queries are stored, by `GET` and `POST`. An empty table is enough.
+            graphql: GraphQl,
             /// Redirect plain requests to `https`.
             #[schemars(extend("default" = false))]
             redirect_https: bool,
