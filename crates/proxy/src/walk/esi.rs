@@ -130,15 +130,15 @@ fn is_identity(fields: &HeaderMap) -> bool {
 
 /// What the page was read to be: kept beside it, or read now and kept from now on.
 fn kept(worker: &Worker, ask: &Ask, stored: &Arc<Stored>, body: &bytes::Bytes) -> Kept {
-    if let Some(kept) = stored.derived::<Kept>() {
-        return kept.clone();
+    if let Some(known) = stored.derived::<Kept>() {
+        return known.clone();
     }
-    let kept = Kept::read(body);
-    let with = Arc::new(stored.with_derived(Arc::new(kept.clone())));
+    let read = Kept::read(body);
+    let with = Arc::new(stored.with_derived(Arc::new(read.clone())));
     // Where it has been replaced or evicted since, whoever finds what is there now reads that.
     let memory = &worker.cache.memory;
     memory.exchange(ask.key.as_bytes(), stored, &with);
-    kept
+    read
 }
 
 /// The content for this client: at once where everything is at hand, otherwise while it arrives.

@@ -94,13 +94,13 @@ impl Composer {
                         return Poll::Ready(Some(Ok(text)));
                     }
                 }
-                Some(Segment::Include(fragment)) => match ready!(fragment.poll_next(task)) {
-                    Some(read) => return Poll::Ready(Some(read)),
-                    None => {
-                        self.queue.pop_front();
-                        self.held.segments -= 1;
+                Some(Segment::Include(fragment)) => {
+                    if let Some(read) = ready!(fragment.poll_next(task)) {
+                        return Poll::Ready(Some(read));
                     }
-                },
+                    self.queue.pop_front();
+                    self.held.segments -= 1;
+                }
                 Some(Segment::Try(both)) => match both.fate() {
                     Fate::Open => return Poll::Pending,
                     fate => self.settle(fate),
