@@ -1,6 +1,6 @@
 """The experiments by name, in the order in which they run."""
 
-from . import connections, disk, esi, hits, million, misses, nodes, purge, purges, restart, shared, tls
+from . import connections, disk, esi, fastcgi, hits, million, misses, nodes, purge, purges, restart, shared, tls
 
 ALL = {
     "hits": hits.run,
@@ -10,6 +10,7 @@ ALL = {
     "connections": connections.run,
     "million": million.run,
     "disk": disk.run,
+    "fastcgi": fastcgi.run,
     "redis": shared.redis,
     "memcached": shared.memcached,
     "purge": purge.run,

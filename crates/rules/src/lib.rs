@@ -61,7 +61,7 @@ pub mod status;
 pub mod storable;
 pub mod surrogate;
 pub mod time;
-mod uri;
+pub mod uri;
 pub mod validate;
 pub mod vary;
 

@@ -14,6 +14,7 @@ pub mod disk;
 mod fields;
 pub mod fill;
 mod memory;
+pub mod model;
 pub mod purge;
 mod purger;
 #[cfg(test)]

@@ -2,9 +2,13 @@
 
 pub mod check;
 pub mod completions;
+mod crawling;
 pub mod demo;
 pub mod disk;
 pub mod explain;
+pub mod publish;
 pub mod purge;
 pub mod schema;
 pub mod serve;
+pub mod simulate;
+pub mod warm;

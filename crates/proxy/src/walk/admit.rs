@@ -26,6 +26,8 @@ use store::{Body, Fields, Stored, Ticket, Variant, purge::Marks};
 pub struct Times {
     pub request: Time,
     pub response: Time,
+    /// How long the answer holds, where the origin knows and no field says so.
+    pub lifetime: Option<origin::Lifetime>,
 }
 
 /// Judges an answer to a request of `method` for `ask`.
@@ -49,7 +51,7 @@ pub fn judge(
     };
     let policy = ask.policy();
     let site = storable::Site {
-        freshness: freshness_site(ask, status),
+        freshness: freshness_site(ask, status, times.lifetime),
         set_cookie: policy.set_cookie,
         targets: &ask.site.targets,
     };
@@ -61,7 +63,11 @@ pub fn judge(
 }
 
 /// The site's say on lifetimes for this route and status.
-pub fn freshness_site(ask: &Ask, status: StatusCode) -> freshness::Site {
+pub fn freshness_site(
+    ask: &Ask,
+    status: StatusCode,
+    known: Option<origin::Lifetime>,
+) -> freshness::Site {
     let policy = ask.policy();
     let own = ask.operation().and_then(|operation| operation.ttl);
     let lifetime = own
@@ -73,7 +79,11 @@ pub fn freshness_site(ask: &Ask, status: StatusCode) -> freshness::Site {
         LifetimeMode::Static => is_static(ask.key.path_and_query()),
     };
     freshness::Site {
-        default_lifetime: lifetime.filter(|_| !forced),
+        default_lifetime: match known {
+            Some(origin::Lifetime::Remaining(remaining)) => Some(remaining),
+            Some(origin::Lifetime::Usual(usual)) => lifetime.or(Some(usual)),
+            None => lifetime.filter(|_| !forced),
+        },
         override_lifetime: lifetime.filter(|_| forced),
         stale_while_revalidate: policy.stale.while_revalidate.map(seconds),
         stale_if_error: policy.stale.if_error.map(seconds),

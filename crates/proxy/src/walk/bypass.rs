@@ -109,6 +109,7 @@ async fn pass(
     let times = Times {
         request: request_time,
         response: receive::now(),
+        lifetime: response.extensions().get().copied(),
     };
     let mut outcome = Outcome {
         origin_time: Some(origin_time),
@@ -145,6 +146,7 @@ async fn exchange(
         hash: fetch::hash(ask.key.as_bytes()),
         interim: Some(Box::new(move |status, fields| interim.send(status, fields))),
         repeatable: !ask.has_content && ask.method.is_idempotent(),
+        visitor: outbound::visitor(ask),
     };
     let answer = ask.policy().origin.fetch(request, context).await;
     answer.map_err(|error| {

@@ -115,6 +115,7 @@ pub async fn fetch(
         times: Times {
             request: now,
             response: now,
+            lifetime: None,
         },
         lease: Cell::new(lease),
     };
@@ -139,6 +140,8 @@ impl Fetch<'_> {
             .as_ref()
             .ok()
             .map(|response| response.status().as_u16());
+        let answered = answer.as_ref().ok();
+        self.times.lifetime = answered.and_then(|answer| answer.extensions().get().copied());
         let landing = match answer {
             Ok(response) => self.land(&plan, response, writer).await,
             Err(failure) => self.failed(failure),
@@ -239,6 +242,7 @@ impl Fetch<'_> {
             hash: hash(self.ask.key.as_bytes()),
             interim: Some(Box::new(move |status, fields| interim.send(status, fields))),
             repeatable: true,
+            visitor: outbound::visitor(self.ask),
         };
         self.ask
             .policy()

@@ -2,6 +2,7 @@
 
 mod addresses;
 mod certificate;
+mod fastcgi;
 mod fetching;
 mod limits;
 mod listen;
@@ -13,6 +14,7 @@ mod routes;
 mod server;
 mod settings;
 mod sink;
+mod sources;
 mod tiers;
 
 pub use limits::Limits;

@@ -20,6 +20,10 @@ macro_rules! with_policy {
             /// The origin that answers. May be left out where there is only one.
             #[schemars(with = "Option<String>", extend("examples" = ["shop"]))]
             origin: At<String>,
+            /// Several origins in place of one, asked in turn: the first that has it answers. Folders and page stores first; the
+            /// last one answers whatever the others do not have.
+            #[schemars(with = "Option<Vec<String>>", extend("examples" = [["static", "app"]]))]
+            r#try: At<Vec<At<String>>>,
             /// Whether anything here is stored. With `false` everything is passed on.
             #[schemars(extend("default" = true))]
             cache: bool,
@@ -97,9 +101,15 @@ macro_rules! with_policy {
             /// The policy alone, with `defaults` where this table says nothing.
             #[must_use]
             pub fn policy(&self, defaults: &Defaults) -> Defaults {
-                Defaults {
+                let mut all = Defaults {
                     $($key: self.$key.as_ref().or(defaults.$key.as_ref()).cloned(),)*
+                };
+                if self.origin.is_some() || self.r#try.is_some() {
+                    // Two ways to say one thing: whoever says it says it whole.
+                    all.origin.clone_from(&self.origin);
+                    all.r#try.clone_from(&self.r#try);
                 }
+                all
             }
         }
     };
