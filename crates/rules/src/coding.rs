@@ -11,7 +11,7 @@ mod untouched;
 pub use accept::{Accepted, Choice, choose};
 pub use form::{Made, describe, vary_by_coding};
 pub use tag::{for_origin, is_dated_range, range_form, understood};
-pub use untouched::{DEFAULT_TYPES, TypePattern, Untouched, judge};
+pub use untouched::{DEFAULT_TYPES, TypePattern, Untouched, forbids, judge};
 
 use std::fmt;
 

@@ -1,7 +1,7 @@
 //! One stored response.
 
-use crate::{Body, Fields, body::allocated, purge::Marks};
-use http::{HeaderMap, HeaderName, StatusCode};
+use crate::{Body, Fields, Forms, body::allocated, purge::Marks};
+use http::{HeaderMap, HeaderName, StatusCode, header};
 use rules::{freshness::Facts, time::Time, vary};
 use std::sync::{
     Arc,
@@ -51,6 +51,10 @@ pub struct Stored {
     pub marks: Option<Arc<Marks>>,
     /// The content.
     pub body: Body,
+    /// The same content in codings that were made here.
+    pub forms: Forms,
+    /// Whether it came in a content coding.
+    pub is_coded: bool,
 }
 
 impl Stored {
@@ -70,11 +74,13 @@ impl Stored {
             uses: Mark::at(0),
             below: Mark::at(0),
             status,
+            is_coded: fields.get_bytes(&header::CONTENT_ENCODING).is_some(),
             fields,
             facts,
             variant,
             marks,
             body,
+            forms: Forms::default(),
         }
     }
 
@@ -197,6 +203,7 @@ impl Stored {
         allocated(size_of::<Self>() + 16)
             + allocated(self.fields.len())
             + self.body.weight()
+            + self.forms.weight()
             + 2 * SHARED
             + variant
             + self.marks.as_ref().map_or(0, |marks| marks.weight())

@@ -326,7 +326,8 @@ fn head_says(worker: &Worker, ask: &Ask, head: &response::Parts, times: Times) {
                     stored.marks.clone(),
                     stored.body.clone(),
                 );
-                memory.replace(ask.key.as_bytes(), stored.id(), &Arc::new(fresh));
+                let fresh = Arc::new(fresh.with_forms_of(stored));
+                memory.replace(ask.key.as_bytes(), stored.id(), &fresh);
             }
         }
     }

@@ -132,6 +132,16 @@ pub fn judge<'a>(
     (!is_meant).then_some(Untouched::Type)
 }
 
+/// Whether these fields, names in lower case with values, forbid any coding: `no-transform`, or a coding that is there.
+pub fn forbids<'a>(fields: impl Iterator<Item = (&'a [u8], &'a [u8])>) -> bool {
+    let mut fields = fields;
+    fields.any(|(name, value)| match name {
+        b"content-encoding" => !value.eq_ignore_ascii_case(b"identity"),
+        b"cache-control" => says_no_transform(value),
+        _ => false,
+    })
+}
+
 fn says_no_transform(value: &[u8]) -> bool {
     let mut members = value.split(|byte| *byte == b',');
     members.any(|member| member.trim_ascii().eq_ignore_ascii_case(b"no-transform"))
