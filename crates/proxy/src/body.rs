@@ -1,6 +1,6 @@
 //! The body of an answer.
 
-use crate::outcome::Ending;
+use crate::{compress::Recoded, outcome::Ending};
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use origin::ResponseBody;
@@ -24,6 +24,8 @@ pub enum Content {
     Following(Following),
     /// Straight from the origin.
     Origin(Box<ResponseBody>),
+    /// Any of these, coded or decoded on its way.
+    Recoded(Box<Recoded>),
 }
 
 /// A reader of a fill, and the bytes still to come, where that is known.
@@ -61,7 +63,22 @@ impl Content {
         Self::following(reader, Some(length))
     }
 
-    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Error>>> {
+    /// Its length in bytes, where that is known.
+    pub(crate) fn length(&self) -> Option<u64> {
+        self.size_hint().exact()
+    }
+
+    /// Whether it comes from a fill that is still to be read.
+    pub(crate) fn follows(&self) -> bool {
+        match self {
+            Self::Following(_) => true,
+            Self::Recoded(recoded) => recoded.follows(),
+            _ => false,
+        }
+    }
+
+    /// The next bytes; `None` at the end. After an error it is not polled again.
+    pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Error>>> {
         match self {
             Self::Empty => Poll::Ready(None),
             Self::Whole(bytes) => {
@@ -74,6 +91,7 @@ impl Content {
                 Poll::Ready(read.map(|bytes| bytes.map_err(Error::from)))
             }
             Self::Following(following) => following.poll(context),
+            Self::Recoded(recoded) => recoded.poll(context),
             Self::Origin(body) => loop {
                 // Trailers are not passed on (RFC 9110 section 6.5.1 lets an intermediary drop them).
                 match ready!(Pin::new(&mut **body).poll_frame(context)) {
@@ -98,6 +116,7 @@ impl Content {
                 .left
                 .map_or_else(SizeHint::default, SizeHint::with_exact),
             Self::Origin(body) => body.size_hint(),
+            Self::Recoded(_) => SizeHint::default(),
         }
     }
 }
@@ -150,7 +169,7 @@ impl ReplyBody {
 
     /// Whether the content comes from a fill that is still to be read.
     pub fn follows(&self) -> bool {
-        matches!(self.content, Content::Following(_))
+        self.content.follows()
     }
 }
 
@@ -189,6 +208,7 @@ impl Body for ReplyBody {
             Content::Pieces(pieces) => pieces.left() == 0,
             Content::Following(following) => following.left == Some(0),
             Content::Origin(body) => body.is_end_stream(),
+            Content::Recoded(recoded) => recoded.is_ended(),
         }
     }
 

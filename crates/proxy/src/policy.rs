@@ -1,7 +1,9 @@
 //! The site's say as plain values: what the configuration means, ready for the walk. Made by `larder`, read-only here.
 
+mod compress;
 mod purge;
 
+pub use compress::Compress;
 pub use purge::PurgePolicy;
 
 use http::{HeaderName, HeaderValue, Method};
@@ -158,6 +160,8 @@ pub struct Policy {
     pub set_cookie: SetCookie,
     /// Whether clients may force a fetch (`no-cache`, `max-age=0`, `Pragma`).
     pub client_may_force: bool,
+    /// What is compressed, and how; `None`: nothing.
+    pub compress: Option<Compress>,
     /// Largest body stored, in bytes.
     pub largest_body: u64,
     /// Lifetime told to clients instead of the origin's: `Cache-Control: max-age=…`.

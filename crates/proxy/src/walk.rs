@@ -27,6 +27,7 @@
 pub(crate) mod admit;
 pub(crate) mod below;
 pub(crate) mod bypass;
+pub(crate) mod coding;
 pub(crate) mod deliver;
 pub(crate) mod fetch;
 pub(crate) mod forward;

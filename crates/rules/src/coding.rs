@@ -11,7 +11,9 @@ mod untouched;
 pub use accept::{Accepted, Choice, choose};
 pub use form::{Made, describe, vary_by_coding};
 pub use tag::{for_origin, is_dated_range, range_form, understood};
-pub use untouched::{DEFAULT_TYPES, TypePattern, Untouched, forbids, judge};
+pub use untouched::{
+    DEFAULT_TYPES, TypePattern, Untouched, forbids, forbids_transform, is_meant, judge,
+};
 
 use std::fmt;
 

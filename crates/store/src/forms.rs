@@ -42,6 +42,13 @@ pub struct Form {
     hash: u64,
 }
 
+impl Form {
+    /// Differs where the bytes differ.
+    pub const fn hash(&self) -> u64 {
+        self.hash
+    }
+}
+
 /// The forms of a stored response.
 #[derive(Clone, Debug, Default)]
 pub struct Forms(Option<Arc<[Form]>>);

@@ -5,6 +5,7 @@ use crate::{
     cache::Worker,
     policy::{Lifetime, LifetimeMode, StatusPattern},
     walk::{
+        coding,
         lookup::seconds,
         outbound::{self, Sent},
         receive,
@@ -116,7 +117,7 @@ fn is_static(target: &str) -> bool {
 /// Fields as they are stored: without what must not be, with what a recipient must add.
 pub fn stored_fields(
     ask: &Ask,
-    version: Version,
+    (status, version): (StatusCode, Version),
     storable: Storable,
     received: &HeaderMap,
     at: Time,
@@ -130,6 +131,7 @@ pub fn stored_fields(
         kept.remove(header::SET_COOKIE);
     }
     complete(ask, version, &mut kept, at);
+    coding::vary(ask, status, &mut kept);
     kept
 }
 
@@ -146,6 +148,7 @@ pub fn own_fields(ask: &Ask, head: &response::Parts, storable: Storable) -> Opti
         own.remove(header::SET_COOKIE);
     }
     complete(ask, head.version, &mut own, receive::now());
+    coding::vary(ask, head.status, &mut own);
     Some(Box::new(own))
 }
 
@@ -244,7 +247,13 @@ pub fn new_stored(
     body: Body,
     at: Time,
 ) -> Stored {
-    let kept = stored_fields(ask, head.version, storable, &head.headers, at);
+    let kept = stored_fields(
+        ask,
+        (head.status, head.version),
+        storable,
+        &head.headers,
+        at,
+    );
     Stored::new(
         ticket.began,
         head.status,

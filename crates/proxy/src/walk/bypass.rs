@@ -9,7 +9,7 @@ use crate::{
     outcome::{Detail, Outcome, Unkept, bump},
     walk::{
         admit::{self, Times},
-        below, deliver, fetch,
+        below, coding, deliver, fetch,
         forward::begin_fill,
         invalidate,
         lookup::Bypassed,
@@ -80,6 +80,7 @@ async fn pass(
     upgrade: Option<Upgrade>,
 ) -> Result<Response<ReplyBody>, Failure> {
     let mut fields = outbound::fields(ask)?;
+    rules::coding::for_origin(&mut fields);
     count_max_forwards(ask, &mut fields)?;
     if let Some(upgrade) = &upgrade {
         // Hop-by-hop removal took the wish away; it is made anew, for the next hop.
@@ -201,6 +202,12 @@ fn pass_on(
     } = head;
     fields::remove_hop_by_hop(&mut fields);
     admit::complete(ask, version, &mut fields, receive::now());
+    if status == StatusCode::NOT_MODIFIED
+        && let Some(tag) = coding::held_of(ask, &fields)
+    {
+        fields.insert(header::ETAG, tag);
+    }
+    let content = coding::passed(worker, ask, status, &mut fields, content);
     deliver::finish(
         worker,
         ask,
@@ -315,8 +322,13 @@ fn head_says(worker: &Worker, ask: &Ask, head: &response::Parts, times: Times) {
         HeadSays::Freshen => {
             validate::freshen(&mut fields, &head.headers);
             if let Ok(storable) = admit::judge(ask, &Method::GET, times, stored.status, &fields) {
-                let kept =
-                    admit::stored_fields(ask, head.version, storable, &fields, times.response);
+                let kept = admit::stored_fields(
+                    ask,
+                    (stored.status, head.version),
+                    storable,
+                    &fields,
+                    times.response,
+                );
                 let fresh = Stored::new(
                     stored.checked(),
                     stored.status,

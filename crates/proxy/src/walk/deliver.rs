@@ -9,7 +9,7 @@ use crate::{
     outcome::{Detail, Ending, Outcome, Record},
     policy::{Report, Site},
     walk::{
-        admit, below,
+        admit, below, coding,
         fetch::client_condition,
         lookup::Hit,
         outbound::edit,
@@ -36,6 +36,11 @@ pub fn stored(worker: &Worker, ask: &Ask, hit: Hit) -> Response<ReplyBody> {
         own,
     } = hit;
     below::used(worker, ask, &stored);
+    let coding::Chosen {
+        stored,
+        reader,
+        then,
+    } = coding::choose(worker, ask, stored, reader);
     let mut fields = match own {
         Some(own) => *own,
         None => worker.heads.borrow_mut().head(&stored),
@@ -51,7 +56,13 @@ pub fn stored(worker: &Worker, ask: &Ask, hit: Hit) -> Response<ReplyBody> {
     let age = stored
         .facts
         .age(if waited { receive::now() } else { ask.now });
-    let Shaped { status, content } = shape::shape(ask, &stored, reader, &mut fields);
+    let Shaped {
+        status,
+        mut content,
+    } = shape::shape(ask, &stored, reader, &then, &mut fields);
+    if status == stored.status {
+        content = coding::apply(worker, ask, &stored, &then, &mut fields, content);
+    }
     if collapsed || outcome.handled == Handled::Hit || age.as_secs() > 0 {
         fields.insert(header::AGE, HeaderValue::from(age.as_secs()));
     } else {
@@ -80,9 +91,23 @@ pub fn raw(
         fields.remove(header::SET_COOKIE);
     }
     admit::complete(ask, version, &mut fields, receive::now());
+    let held = coding::held_of(ask, &fields).filter(|_| status.is_success());
+    let condition = match held {
+        Some(tag) if !matches!(condition, precondition::Outcome::Failed) => {
+            fields.insert(header::ETAG, tag);
+            precondition::Outcome::NotModified
+        }
+        _ => condition,
+    };
     let (status, content) = match condition {
-        precondition::Outcome::Proceed if ask.method == Method::HEAD => (status, Content::Empty),
-        precondition::Outcome::Proceed => (status, content),
+        precondition::Outcome::Proceed => {
+            let content = match ask.method {
+                Method::HEAD => Content::Empty,
+                _ => content,
+            };
+            let content = coding::passed(worker, ask, status, &mut fields, content);
+            (status, content)
+        }
         precondition::Outcome::NotModified => {
             precondition::trim_not_modified(&mut fields);
             (StatusCode::NOT_MODIFIED, Content::Empty)

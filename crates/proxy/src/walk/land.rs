@@ -93,7 +93,13 @@ impl Fetch<'_> {
             }
         };
         let at = self.times.response;
-        let kept = admit::stored_fields(self.ask, head.version, storable, &fields, at);
+        let kept = admit::stored_fields(
+            self.ask,
+            (stored.status, head.version),
+            storable,
+            &fields,
+            at,
+        );
         let fresh = |variant| {
             let fresh = Stored::new(
                 self.ticket.began,

@@ -84,8 +84,8 @@ fn last_place(text: &[u8], part: &[u8]) -> Option<usize> {
     text.windows(part.len()).rposition(|window| window == part)
 }
 
-/// The tag in `If-None-Match` that names a form of what has the tag `origin`, in a coding that the client accepts: it holds that form
-/// already, whether or not the same bytes would come out today.
+/// The tag in `If-None-Match` that names what has the tag `origin`, or a form of it, in a coding that the client accepts: it holds
+/// that already, whether or not the same bytes would come out today.
 pub fn understood(request: &HeaderMap, origin: &[u8], accepted: Accepted) -> Option<HeaderValue> {
     let lines = request.get_all(IF_NONE_MATCH);
     lines.iter().next()?;
@@ -94,7 +94,8 @@ pub fn understood(request: &HeaderMap, origin: &[u8], accepted: Accepted) -> Opt
     let found = std::cell::Cell::new(None);
     let is_ours = |tag: EntityTag<'_>| {
         let form = Form::read(tag);
-        let fits = form.is_some_and(|form| form.origin == inner && accepted.takes(form.coding));
+        let fits = form.is_some_and(|form| form.origin == inner && accepted.takes(form.coding))
+            || (tag.weak_eq(origin) && accepted.takes(None));
         if fits {
             found.set(HeaderValue::from_bytes(&written(tag)).ok());
         }

@@ -330,7 +330,8 @@ fn the_tag_of_a_form_is_understood_again() {
         ("W/\"v1-larder-br\"", Accepted::NONE, None),
         ("\"v2-larder-br\"", all, None),
         ("\"v1-larder-br-xyz\"", all, None),
-        ("\"v1\"", all, None),
+        ("\"v1\"", all, Some("\"v1\"")),
+        ("\"v0\"", all, None),
         ("*", all, None),
         ("\"v1-larder-\"", all, None),
     ] {

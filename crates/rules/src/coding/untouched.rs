@@ -124,12 +124,16 @@ pub fn judge<'a>(
             _ => {}
         }
     }
-    let kind = kind.unwrap_or_default();
+    (!is_meant(kind.unwrap_or_default(), types)).then_some(Untouched::Type)
+}
+
+/// Whether content of the type `kind`, as it stands in `Content-Type`, is worth coding. An event stream never is: each event must
+/// arrive when it happens.
+pub fn is_meant(kind: &[u8], types: &[TypePattern]) -> bool {
     let bare = kind.split(|byte| *byte == b';').next();
     let bare = bare.unwrap_or_default().trim_ascii();
-    let is_stream = bare.eq_ignore_ascii_case(b"text/event-stream");
-    let is_meant = !is_stream && types.iter().any(|pattern| pattern.matches(bare));
-    (!is_meant).then_some(Untouched::Type)
+    !bare.eq_ignore_ascii_case(b"text/event-stream")
+        && types.iter().any(|pattern| pattern.matches(bare))
 }
 
 /// Whether these fields, names in lower case with values, forbid any coding: `no-transform`, or a coding that is there.
@@ -140,6 +144,12 @@ pub fn forbids<'a>(fields: impl Iterator<Item = (&'a [u8], &'a [u8])>) -> bool {
         b"cache-control" => says_no_transform(value),
         _ => false,
     })
+}
+
+/// Whether these fields, names in lower case with values, say `no-transform`.
+pub fn forbids_transform<'a>(fields: impl Iterator<Item = (&'a [u8], &'a [u8])>) -> bool {
+    let mut fields = fields;
+    fields.any(|(name, value)| name == b"cache-control" && says_no_transform(value))
 }
 
 fn says_no_transform(value: &[u8]) -> bool {

@@ -2,6 +2,7 @@
 
 mod addresses;
 mod certificate;
+mod compress;
 mod fetching;
 mod limits;
 mod listen;

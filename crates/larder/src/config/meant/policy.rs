@@ -1,6 +1,6 @@
 //! What holds on a route.
 
-use super::{Sink, settings::values};
+use super::{Sink, compress, settings::values};
 use crate::config::{
     Fault,
     value::{CookieName, EditableName, FieldLine, Many, Query, Size, Text, Ttl},
@@ -35,6 +35,7 @@ pub(super) fn build(written: &Defaults, origin: Arc<Origin>, memory: u64) -> Pol
             Some(written::SetCookie::Store) => SetCookie::Store,
         },
         client_may_force: written.client_may_force.unwrap_or(true),
+        compress: compress::build(written),
         largest_body: largest.unwrap_or(DEFAULT_LARGEST_BODY).min(memory),
         browser_ttl: written.browser_ttl.as_ref().map(|time| time.value),
         collapse_wait: written
@@ -140,6 +141,7 @@ pub(super) fn contradictions(written: &Defaults, memory: u64, sink: &mut Sink<'_
             .instead("leave out one of them"),
         );
     }
+    compress::contradictions(written, sink);
     if let Some(key) = &written.key
         && let (Some(_), Some(except)) = (&key.query, &key.query_except)
     {

@@ -3,6 +3,7 @@
 mod address;
 mod at;
 mod brief;
+mod compress;
 mod count;
 mod duration;
 mod many;
@@ -22,6 +23,7 @@ mod wrong;
 pub use address::ListenAddress;
 pub use at::At;
 pub use brief::{Brief, Short};
+pub use compress::Compress;
 pub use count::Count;
 pub use many::{Element, Many};
 pub use purge::{PathStart, TagField};
