@@ -13,7 +13,7 @@ mod recode;
 mod whole;
 
 pub use codec::Encoder;
-pub use counts::{Counts, LEVELS};
+pub use counts::{Counts, Figures, LEVELS};
 pub(crate) use high::pieces;
 pub(crate) use making::{Begun, Claim, Making};
 pub(crate) use pool::{Better, Job, Pool};

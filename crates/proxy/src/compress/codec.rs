@@ -126,6 +126,8 @@ pub struct Decoder {
     codec: Box<dyn DecodeV2 + Send>,
     /// Whether a whole stream has been read; another may follow (RFC 1952 section 2.2, RFC 8878 section 3).
     ended: bool,
+    /// Whether the last step ended for want of room: there may be more without further input.
+    full: bool,
 }
 
 impl fmt::Debug for Decoder {
@@ -144,6 +146,7 @@ impl Decoder {
                 Coding::Gzip => Box::new(GzipDecoder::new()),
             },
             ended: false,
+            full: false,
         }
     }
 
@@ -153,23 +156,27 @@ impl Decoder {
     /// The bytes are not of this coding.
     pub fn step(&mut self, input: &mut Bytes) -> io::Result<Bytes> {
         let mut out = BytesMut::new();
-        while out.is_empty() {
-            if self.ended && !input.is_empty() {
+        while out.is_empty() && (self.full || !input.is_empty()) {
+            if self.ended {
                 self.codec.reinit()?;
                 self.ended = false;
             }
             let mut part = PartialBuffer::new(&**input);
-            if !self.ended {
-                self.ended = step(&mut out, |out| self.codec.decode(&mut part, out))?;
-            }
+            let done = step(&mut out, |out| self.codec.decode(&mut part, out));
             let taken = part.written_len();
+            let is_drained = input.is_empty();
             bytes::Buf::advance(input, taken);
-            if input.is_empty() || (taken == 0 && out.is_empty()) {
-                break;
+            match done {
+                Ok(ended) => self.ended = ended,
+                // To have nothing more to give is an error to some. Where it is a real one, it comes again with more input, or
+                // the body never ends.
+                Err(_) if is_drained => {}
+                Err(error) => return Err(error),
             }
-        }
-        if out.is_empty() && !input.is_empty() {
-            return Err(io::ErrorKind::InvalidData.into());
+            self.full = out.len() == STEP && !self.ended;
+            if taken == 0 && out.is_empty() && !is_drained && !self.ended {
+                return Err(io::ErrorKind::InvalidData.into());
+            }
         }
         Ok(out.freeze())
     }

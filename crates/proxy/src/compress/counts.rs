@@ -29,7 +29,41 @@ pub struct Counts {
     pub refused: AtomicU64,
 }
 
+/// [`Counts`] at a moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Figures {
+    /// As [`Counts::made`].
+    pub made: [[u64; 2]; 3],
+    /// As [`Counts::passed`].
+    pub passed: [u64; 3],
+    /// As [`Counts::taken`].
+    pub taken: [u64; 3],
+    /// As [`Counts::given`].
+    pub given: [u64; 3],
+    /// As [`Counts::time_us`].
+    pub time_us: [u64; 3],
+    /// As [`Counts::decoded`].
+    pub decoded: u64,
+    /// As [`Counts::refused`].
+    pub refused: u64,
+}
+
 impl Counts {
+    /// What was counted so far.
+    pub fn figures(&self) -> Figures {
+        let each = |counters: &[AtomicU64; 3]| counters.each_ref().map(|one| one.load(Relaxed));
+        let made = self.made.each_ref();
+        Figures {
+            made: made.map(|levels| levels.each_ref().map(|one| one.load(Relaxed))),
+            passed: each(&self.passed),
+            taken: each(&self.taken),
+            given: each(&self.given),
+            time_us: each(&self.time_us),
+            decoded: self.decoded.load(Relaxed),
+            refused: self.refused.load(Relaxed),
+        }
+    }
+
     /// A form was made.
     pub(crate) fn made(&self, coding: Coding, level: Level, sizes: (u64, u64), took: Duration) {
         let level = usize::from(level == Level::High);
