@@ -12,10 +12,8 @@ fn a_miss_is_coded_while_it_streams_and_kept() {
     let gate = Gate::new();
     let reply = page(&first).chunked().hold(&gate).body(&second);
     origin.reply("/", reply);
-    let mut client = larder.client();
-    client.send(format!(
-        "GET / HTTP/1.1\r\nHost: a\r\nAccept-Encoding: {BROWSER}\r\n\r\n"
-    ));
+    let ask = larder.get("/").header("Accept-Encoding", BROWSER);
+    let mut client = ask.begin();
     let mut answer = client.read_head();
     assert_eq!(answer.header("content-encoding"), Some("br"));
     assert_eq!(answer.header("content-length"), None);
