@@ -25,9 +25,25 @@ pub type RequestBody =
 
 /// A response body under the time limits between bytes and in all; implements `http_body::Body<Data = Bytes, Error = crate::Error>`.
 /// Ends with `Kind::Truncated` where the origin stops short. Dropping it cancels the fetch.
+#[derive(Debug)]
+pub struct ResponseBody(Via);
+
+/// Where a body comes from.
+#[derive(Debug)]
+enum Via {
+    /// A server, over HTTP.
+    Http(HttpBody),
+    /// Anywhere else.
+    Own(OwnBody),
+}
+
+/// A body that watches over its own limits and gives back by itself what it holds.
+type OwnBody = http_body_util::combinators::UnsyncBoxBody<Bytes, Error>;
+
+/// A body from an HTTP server.
 ///
 /// Read to its end, an HTTP/1.1 connection goes back to the pool of the worker that read it; dropped before, it closes.
-pub struct ResponseBody {
+struct HttpBody {
     incoming: Incoming,
     /// `None`: ended, well or badly.
     under_way: Option<UnderWay>,
@@ -61,17 +77,60 @@ pub(crate) struct UnderWay {
     pub(crate) until: Option<Instant>,
 }
 
-impl fmt::Debug for ResponseBody {
+impl ResponseBody {
+    pub(crate) fn new(incoming: Incoming, under_way: UnderWay) -> Self {
+        Self(Via::Http(HttpBody::new(incoming, under_way)))
+    }
+
+    /// One that did not come over HTTP.
+    pub(crate) fn own<B>(body: B) -> Self
+    where
+        B: Body<Data = Bytes, Error = Error> + Send + 'static,
+    {
+        Self(Via::Own(OwnBody::new(body)))
+    }
+}
+
+impl Body for ResponseBody {
+    type Data = Bytes;
+    type Error = Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
+        match &mut self.get_mut().0 {
+            Via::Http(body) => Pin::new(body).poll_frame(cx),
+            Via::Own(body) => Pin::new(body).poll_frame(cx),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match &self.0 {
+            Via::Http(body) => body.is_end_stream(),
+            Via::Own(body) => body.is_end_stream(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.0 {
+            Via::Http(body) => body.size_hint(),
+            Via::Own(body) => body.size_hint(),
+        }
+    }
+}
+
+impl fmt::Debug for HttpBody {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ResponseBody")
+        f.debug_struct("HttpBody")
             .field("incoming", &self.incoming)
             .field("ended", &self.under_way.is_none())
             .finish_non_exhaustive()
     }
 }
 
-impl ResponseBody {
-    pub(crate) fn new(incoming: Incoming, under_way: UnderWay) -> Self {
+impl HttpBody {
+    fn new(incoming: Incoming, under_way: UnderWay) -> Self {
         let ended = incoming.is_end_stream();
         let mut body = Self {
             incoming,
@@ -159,7 +218,7 @@ impl ResponseBody {
     }
 }
 
-impl Body for ResponseBody {
+impl Body for HttpBody {
     type Data = Bytes;
     type Error = Error;
 
