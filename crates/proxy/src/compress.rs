@@ -12,7 +12,7 @@ mod pool;
 mod recode;
 mod whole;
 
-pub use codec::Encoder;
+pub use codec::{Decoder, Encoder};
 pub use counts::{Counts, Figures, LEVELS};
 pub(crate) use high::pieces;
 pub(crate) use making::{Begun, Claim, Making};
