@@ -14,11 +14,10 @@ pub(crate) fn text(seed: &str, length: usize) -> String {
     let mut number = 0u32;
     while all.len() < length {
         number = number.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        all.push_str(&format!(
-            "<p>{seed} {} and {}</p>\n",
-            number >> 20,
-            number % 97
-        ));
+        let (one, two) = (number >> 20, number % 97);
+        all.push_str("<p>");
+        all.push_str(&[seed, &one.to_string(), "and", &two.to_string()].join(" "));
+        all.push_str("</p>\n");
     }
     all.truncate(length);
     all

@@ -243,6 +243,43 @@ fn disk_keeps_the_content_and_forms_are_made_again() {
     );
 }
 
+/// The shared tier has the content alone: each node makes what its clients ask for, and all come out the same.
+#[test]
+fn nodes_share_the_content_and_make_their_own_forms() {
+    let (origin, redis) = (Origin::start(), testkit::Redis::start());
+    let body = text("nodes", 20_000);
+    origin.reply("/", page(&body).cache("max-age=3600"));
+    let node = |name: &str| {
+        let config = format!(
+            "[[origin]]\nservers = \"{}\"\n[shared]\nurl = \"{}\"\nnode = \"{name}\"\ntimeout = \"2s\"\n",
+            origin.url(),
+            redis.url()
+        );
+        testkit::Command::serve(env!("CARGO_BIN_EXE_larder"))
+            .config(&config)
+            .start()
+    };
+    let (one, two) = (node("one"), node("two"));
+    one.get("/").send();
+    let first = get(&one, "/", "gzip");
+    wait_until("it is shared", || {
+        let answer = get(&two, "/", "gzip");
+        assert_eq!(decoded(&answer), body);
+        sample(&two, "larder_shared_hits_total") > 0 || origin.requests("/") > 1
+    });
+    let second = get(&two, "/", "gzip");
+    assert_eq!(
+        first.header("etag"),
+        second.header("etag"),
+        "the same bytes"
+    );
+    assert_eq!(first.body, second.body);
+    assert_eq!(
+        (made(&one, "gzip", "fast"), made(&two, "gzip", "fast")),
+        (1, 1)
+    );
+}
+
 #[test]
 fn a_body_that_is_not_kept_is_coded_on_its_way() {
     let (origin, larder) =

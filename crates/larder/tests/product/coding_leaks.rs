@@ -149,20 +149,20 @@ fn no_page_in_another_ones_coding_under_load() {
     let (origin, larder) =
         start_with("[[origin]]\nservers = \"{origin}\"\n[memory]\nsize = \"4MiB\"\n");
     origin.otherwise(|request| page(&text(&request.target, 9000)));
+    let walk = &|client: usize| {
+        for turn in 0..200usize {
+            let path = format!("/{}", (turn * 7 + client) % 40);
+            let coding = ["br", "gzip", "zstd", BROWSER][turn % 4];
+            let answer = get(&larder, &path, coding);
+            assert_eq!(decoded(&answer), text(&path, 9000), "{path} {coding}");
+            if turn % 50 == 49 {
+                purge(&larder, "{\"everything\": true}");
+            }
+        }
+    };
     thread::scope(|scope| {
-        for client in 0..3usize {
-            let larder = &larder;
-            scope.spawn(move || {
-                for turn in 0..200usize {
-                    let path = format!("/{}", (turn * 7 + client) % 40);
-                    let coding = ["br", "gzip", "zstd", BROWSER][turn % 4];
-                    let answer = get(larder, &path, coding);
-                    assert_eq!(decoded(&answer), text(&path, 9000), "{path} {coding}");
-                    if turn % 50 == 49 {
-                        purge(larder, "{\"everything\": true}");
-                    }
-                }
-            });
+        for client in 0..3 {
+            scope.spawn(move || walk(client));
         }
     });
     wait_until("the making ended", || sample_in_flight(&larder) == 0);

@@ -98,13 +98,12 @@ impl Encoder {
 /// The codings' own words for our levels: the fast ones cost about as much as gzip's first, the high ones what is bearable once.
 const fn quality(coding: Coding, level: Level, thorough: bool) -> i32 {
     match (coding, level, thorough) {
-        (Coding::Brotli, Level::Fast, _) => 3,
+        (Coding::Brotli | Coding::Zstd, Level::Fast, _) => 2,
+        (Coding::Gzip, Level::Fast, _) => 3,
         (Coding::Brotli, Level::High, true) => 11,
         (Coding::Brotli, Level::High, false) | (Coding::Gzip, Level::High, _) => 9,
-        (Coding::Zstd, Level::Fast, _) => 2,
         (Coding::Zstd, Level::High, true) => 19,
         (Coding::Zstd, Level::High, false) => 12,
-        (Coding::Gzip, Level::Fast, _) => 3,
     }
 }
 

@@ -94,7 +94,9 @@ impl Pool {
     /// Makes a form while clients follow it.
     pub fn make(&self, job: Job) {
         // There is room for as many as there are places.
-        let _ = self.fast().map(|sender| sender.try_send(job));
+        if let Some(sender) = self.fast() {
+            let _ = sender.try_send(job);
+        }
     }
 
     fn fast(&self) -> Option<&SyncSender<Job>> {

@@ -125,7 +125,7 @@ pub async fn follow(mut source: Source, claim: Claim, mut writer: Writer) {
     let mut encoder = Encoder::new(claim.coding(), Level::Fast, length);
     let (mut taken, mut held, mut worked) = (0, false, Duration::ZERO);
     loop {
-        let next = poll_fn(|context| next(&writer, &mut source.content, held, context)).await;
+        let next = poll_fn(|cx| source.poll_next(&writer, held, cx)).await;
         let began = Instant::now();
         let mut out = BytesMut::new();
         let done = match &next {
@@ -177,20 +177,17 @@ enum Next {
     Broken,
 }
 
-fn next(
-    writer: &Writer,
-    content: &mut Content,
-    held: bool,
-    context: &mut Context<'_>,
-) -> Poll<Next> {
-    if writer.fill().poll_abandoned(context).is_ready() {
-        return Poll::Ready(Next::Broken);
-    }
-    match content.poll(context) {
-        Poll::Ready(Some(Ok(data))) => Poll::Ready(Next::Data(data)),
-        Poll::Ready(Some(Err(_))) => Poll::Ready(Next::Broken),
-        Poll::Ready(None) => Poll::Ready(Next::End),
-        Poll::Pending if held => Poll::Ready(Next::Pause),
-        Poll::Pending => Poll::Pending,
+impl Source {
+    fn poll_next(&mut self, writer: &Writer, held: bool, cx: &mut Context<'_>) -> Poll<Next> {
+        if writer.fill().poll_abandoned(cx).is_ready() {
+            return Poll::Ready(Next::Broken);
+        }
+        match self.content.poll(cx) {
+            Poll::Ready(Some(Ok(data))) => Poll::Ready(Next::Data(data)),
+            Poll::Ready(Some(Err(_))) => Poll::Ready(Next::Broken),
+            Poll::Ready(None) => Poll::Ready(Next::End),
+            Poll::Pending if held => Poll::Ready(Next::Pause),
+            Poll::Pending => Poll::Pending,
+        }
     }
 }

@@ -27,6 +27,9 @@ const AT_ONCE: u64 = 32 << 10;
 /// A form that was sent so often is worth the high level; asked again at each doubling until it is made.
 const OFTEN: u64 = 16;
 
+/// For content that is coded for one client: at the fast level all three come out about as small, and brotli takes several times as long.
+const CHEAPEST: [Coding; 3] = [Coding::Zstd, Coding::Gzip, Coding::Brotli];
+
 /// What answers, and what is still to be done to it.
 pub struct Chosen {
     pub stored: Arc<Stored>,
@@ -200,10 +203,7 @@ fn missing(
         && content.len() as u64 <= AT_ONCE
         && let Some(form) = made_at_once(worker, ask, &stored, content, coding)
     {
-        return form.map_or_else(
-            || Chosen::as_it_is(stored.clone(), None),
-            |form| Chosen::as_it_is(form, None),
-        );
+        return Chosen::as_it_is(form, None);
     }
     Chosen {
         stored,
@@ -212,27 +212,27 @@ fn missing(
     }
 }
 
-/// The form of a small body, made here and now; `None` inside where it is of no use, and outside where another makes it or it
-/// cannot be kept.
+/// What goes out of a small body, its form being made here and now: the form, or the content where it is of no use. `None` where another
+/// makes it, or it cannot be kept.
 fn made_at_once(
     worker: &Worker,
     ask: &Ask,
     stored: &Arc<Stored>,
     content: &bytes::Bytes,
     coding: Coding,
-) -> Option<Option<Arc<Stored>>> {
+) -> Option<Arc<Stored>> {
     let (memory, compressor) = (&worker.cache.memory, &worker.cache.compressor);
     let key = ask.key.as_bytes();
-    let begun = compressor.making.begin(memory, key, stored.id(), coding);
-    match begun {
-        Begun::Made(form) => Some(form.stored),
+    let form = match compressor.making.begin(memory, key, stored.id(), coding) {
+        Begun::Made(form) => form.stored,
         Begun::Mine(claim, writer, _) => {
             let counts = &compressor.counts;
             let with = compress::at_once(memory, counts, key, content, (claim, writer))?;
-            with.forms.get(coding).map(|form| form.stored.clone())
+            with.forms.get(coding)?.stored.clone()
         }
-        Begun::Theirs(_) | Begun::Unkept => None,
-    }
+        Begun::Theirs(_) | Begun::Unkept => return None,
+    };
+    Some(form.unwrap_or_else(|| stored.clone()))
 }
 
 /// What becomes of the origin's own coding.
@@ -341,8 +341,25 @@ fn encode(
     }
 }
 
-/// Codes an answer that is not stored on its way to its one client, where the site has that; see [`Compress::personal`].
+/// Codes an answer that is not stored on its way to its one client, unless it may be that client's own; see
+/// [`Compress::personal`].
 pub fn passed(
+    worker: &Worker,
+    ask: &Ask,
+    status: StatusCode,
+    fields: &mut HeaderMap,
+    content: Content,
+) -> Content {
+    let compress = ask.policy().compress.as_ref();
+    if is_personal(ask, fields) && !compress.is_some_and(|compress| compress.personal) {
+        return content;
+    }
+    on_its_way(worker, ask, status, fields, content)
+}
+
+/// Codes content on its way to one client, where that accepts it, and describes it in `fields`: for whatever is made anew for each
+/// request. What has come before the content pauses is sent then.
+pub fn on_its_way(
     worker: &Worker,
     ask: &Ask,
     status: StatusCode,
@@ -352,7 +369,7 @@ pub fn passed(
     let Some(compress) = &ask.policy().compress else {
         return content;
     };
-    if ask.directives.no_transform || (is_personal(ask, fields) && !compress.personal) {
+    if ask.directives.no_transform {
         return content;
     }
     let announced = || {
@@ -372,7 +389,10 @@ pub fn passed(
     }
     coding::vary_by_coding(fields);
     let accepted = Accepted::read(&ask.fields);
-    let Choice::Coding(coding) = coding::choose(accepted, &compress.codings, |_| false) else {
+    let mut offered = CHEAPEST;
+    offered.sort_by_key(|coding| !compress.codings.contains(coding));
+    let offered = offered.get(..compress.codings.len()).unwrap_or_default();
+    let Choice::Coding(coding) = coding::choose(accepted, offered, |_| false) else {
         return content;
     };
     coding::describe(fields, Some(coding), Made::Streamed);

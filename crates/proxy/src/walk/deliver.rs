@@ -91,8 +91,8 @@ pub fn raw(
         fields.remove(header::SET_COOKIE);
     }
     admit::complete(ask, version, &mut fields, receive::now());
-    let held = coding::held_of(ask, &fields).filter(|_| status.is_success());
-    let condition = match held {
+    let named = coding::held_of(ask, &fields).filter(|_| status.is_success());
+    let condition = match named {
         Some(tag) if !matches!(condition, precondition::Outcome::Failed) => {
             fields.insert(header::ETAG, tag);
             precondition::Outcome::NotModified
