@@ -6,6 +6,7 @@ import urllib.parse
 from dataclasses import dataclass
 
 from .limits import connection_limits
+from .php import CHILDREN
 from .process import Process, free_port
 from .stage import BENCH, find
 
@@ -99,6 +100,27 @@ def start_larder_with(stage, origin, tables, listen="127.0.0.1:0"):
         LARDER, "serve", "--config", configuration, "--listen", listen, "--admin", "127.0.0.1:0", "--workers", "1"])
     admin = urllib.parse.urlsplit(process.wait_for_line("admin on ")).port
     return Server("larder", process, _port_said(process), admin_port=admin)
+
+
+def start_larder_fastcgi(stage, php):
+    """Larder before php-fpm."""
+    directory = stage.new_directory("larder")
+    configuration = stage.write_configuration(
+        "larder-fastcgi.toml", directory, socket=php.socket, root=php.root, kept=CHILDREN)
+    process = stage.start("larder", [LARDER, "serve", "--config", configuration, "--workers", "1"])
+    return Server("larder", process, _port_said(process))
+
+
+def start_nginx_fastcgi(stage, php):
+    """nginx's `fastcgi_cache` before php-fpm."""
+    directory = stage.new_directory("nginx")
+    port = free_port()
+    configuration = stage.write_configuration(
+        "nginx-fastcgi.conf", directory, dir=directory, port=port, socket=php.socket, root=php.root,
+        kept=CHILDREN, **connection_limits())
+    process = stage.start("nginx", [find("nginx"), "-p", directory, "-c", configuration])
+    process.wait_for_port(port)
+    return Server("nginx", process, port)
 
 
 def start_bare(stage, size):

@@ -26,6 +26,8 @@ TLS_HTTP1, TLS_HTTP2, HANDSHAKE = Target(0.70), Target(0.85), Target(0.75)
 MISS = Target(1.1)
 # CPU per compressed hit: over an identity hit of as many bytes, and over nginx's, which compresses on every hit.
 CODED, CODED_NGINX = Target(1.1), Target(0.2)
+# CPU per miss that PHP answers over FastCGI, over nginx's. The demand names no figure; this one is that of HTTP.
+FASTCGI_MISS = Target(1.1)
 # A thousand connections: throughput over each peer's, and the 99th percentile over each peer's.
 THROUGHPUT, P99 = Target(1.0, most=False), Target(1.0)
 # CPU per hit with a million stored responses, over that with one hundred.

@@ -3,6 +3,7 @@
 import os
 import subprocess
 
+from . import php
 from .servers import BARE, BUILD, LARDER
 from .stage import find
 
@@ -20,7 +21,8 @@ PACKAGES = {
 
 def missing_packages():
     """Debian's packages of the programs that are not there."""
-    return [package for program, package in PACKAGES.items() if not find(program)]
+    missing = [package for program, package in PACKAGES.items() if not find(program)]
+    return missing + ([] if php.program() else ["php-fpm"])
 
 
 def install(packages):

@@ -1,6 +1,6 @@
 """The experiments by name, in the order in which they run."""
 
-from . import coding, connections, disk, hits, million, misses, nodes, purge, purges, restart, shared, tls
+from . import coding, connections, disk, fastcgi, hits, million, misses, nodes, purge, purges, restart, shared, tls
 
 ALL = {
     "hits": hits.run,
@@ -10,6 +10,7 @@ ALL = {
     "coding": coding.run,
     "million": million.run,
     "disk": disk.run,
+    "fastcgi": fastcgi.run,
     "redis": shared.redis,
     "memcached": shared.memcached,
     "purge": purge.run,

@@ -1,7 +1,7 @@
 //! The command line.
 
 use crate::{
-    command::{disk::Disk, purge::Purge},
+    command::{disk::Disk, publish::Publish, purge::Purge, warm::Warm},
     config::Flags,
 };
 use clap::{Parser, Subcommand};
@@ -55,6 +55,10 @@ pub enum Command {
     },
     /// Have a running Larder forget something
     Purge(Purge),
+    /// Write a site as files that any web server serves
+    Publish(Publish),
+    /// Fetch into a running cache what its readers will ask for
+    Warm(Warm),
     /// Look at the store on disk
     #[command(subcommand)]
     Disk(Disk),

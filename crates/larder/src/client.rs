@@ -81,8 +81,20 @@ impl Client {
     /// # Errors
     /// No answer, half of one, or one that is too large.
     pub async fn get(&mut self, target: &str) -> Result<Response<Bytes>, Error> {
+        self.get_within(target, ANSWER).await
+    }
+
+    /// As [`get`](Self::get), `within` this time.
+    ///
+    /// # Errors
+    /// No answer, half of one, or one that is too large.
+    pub async fn get_within(
+        &mut self,
+        target: &str,
+        within: Duration,
+    ) -> Result<Response<Bytes>, Error> {
         let request = Request::get(target).body(Full::default());
-        self.ask(request.map_err(Error::answer)?, ANSWER).await
+        self.ask(request.map_err(Error::answer)?, within).await
     }
 
     /// Sends `json` to `target` and waits for the whole answer, `within` this time.

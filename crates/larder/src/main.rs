@@ -37,6 +37,8 @@ fn run(command: Command) -> io::Result<Ending> {
         Command::Serve(flags) => command::serve::run(&flags, &mut out, &mut io::stderr()),
         Command::Demo { listen } => command::demo::run(listen, &mut out, &mut io::stderr()),
         Command::Purge(purge) => command::purge::run(purge, &mut out, &mut io::stderr()),
+        Command::Publish(publish) => command::publish::run(publish, &mut out, &mut io::stderr()),
+        Command::Warm(warm) => command::warm::run(warm, &mut out, &mut io::stderr()),
         Command::Disk(disk) => command::disk::run(&disk, &mut out, &mut io::stderr()),
         Command::Explain {
             url,

@@ -1,12 +1,12 @@
 //! Bodies towards and from an origin.
 
 use crate::{
-    Error, Kind, Origin,
+    Error, Kind, Servers,
     gate::Pass,
     link::{Alarm, Http1, Http2},
     message::Afterwards,
     peer::Serving,
-    pool::{self, Key},
+    pool::{self, Key, Single},
 };
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
@@ -69,7 +69,7 @@ pub(crate) enum Carrier {
 /// A fetch whose body has not ended: what it holds, given back at the end.
 pub(crate) struct UnderWay {
     pub(crate) carrier: Carrier,
-    pub(crate) origin: Arc<Origin>,
+    pub(crate) origin: Arc<Servers>,
     pub(crate) serving: Serving,
     /// Held for its drop.
     pub(crate) _pass: Pass,
@@ -159,7 +159,7 @@ impl HttpBody {
                 server: peer.index,
                 epoch: peer.place.epoch(),
             };
-            pool::put(key, link, Instant::now());
+            pool::put(key, Single::Http1(link), Instant::now());
         }
     }
 

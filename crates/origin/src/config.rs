@@ -1,6 +1,8 @@
 //! An origin's configuration as plain values; cannot be read from a file here.
 
-use std::{fmt, path::PathBuf, time::Duration};
+pub use crate::fastcgi::config::{FastCgi, Paths};
+
+use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
 /// Everything about one origin.
 #[derive(Clone, Debug)]
@@ -21,12 +23,8 @@ pub struct OriginConfig {
     pub idle_connections: usize,
     /// How long an idle connection is kept.
     pub idle_time: Duration,
-    /// Concurrent fetches in all (over all workers); further ones wait.
-    pub most_concurrent: usize,
-    /// How many fetches may wait.
-    pub queue: usize,
-    /// How long a fetch waits for its turn.
-    pub queue_time: Duration,
+    /// How many fetches there may be at the same time.
+    pub turns: Turns,
     /// When a request is sent again.
     pub retry: Retry,
     /// When a server that fails rests.
@@ -54,15 +52,34 @@ impl Default for OriginConfig {
             timeouts: Timeouts::default(),
             idle_connections: 256,
             idle_time: Duration::from_mins(1),
-            most_concurrent: 1024,
-            queue: 1024,
-            queue_time: Duration::from_secs(10),
+            turns: Turns::default(),
             retry: Retry::default(),
             passive: PassiveHealth::default(),
             active: None,
             slow_start: Duration::ZERO,
             largest_head: 64 * 1024,
             resolve_every: Duration::from_secs(30),
+        }
+    }
+}
+
+/// How many fetches an origin takes at the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turns {
+    /// Concurrent fetches in all (over all workers); further ones wait.
+    pub most: usize,
+    /// How many fetches may wait.
+    pub queue: usize,
+    /// How long a fetch waits for its turn.
+    pub queue_time: Duration,
+}
+
+impl Default for Turns {
+    fn default() -> Self {
+        Self {
+            most: 1024,
+            queue: 1024,
+            queue_time: Duration::from_secs(10),
         }
     }
 }
@@ -126,7 +143,7 @@ pub enum Balance {
 }
 
 /// What is spoken to the servers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub enum Protocol {
     /// HTTP/1.1.
     #[default]
@@ -135,6 +152,15 @@ pub enum Protocol {
     Http2,
     /// ALPN decides; plain connections are HTTP/1.1.
     Auto,
+    /// FastCGI, on plain connections.
+    FastCgi(Arc<FastCgi>),
+}
+
+impl Protocol {
+    /// HTTP/2 and nothing else.
+    pub(crate) fn is_http2(&self) -> bool {
+        matches!(self, Self::Http2)
+    }
 }
 
 /// TLS towards the servers.

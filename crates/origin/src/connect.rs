@@ -1,17 +1,20 @@
 //! Makes one connection to a server: resolve, connect, TLS, within the limit.
 
 use crate::{
-    Error, Kind, Origin,
+    Error, Kind, Servers,
     config::Protocol,
     peer::{Peer, Place},
     resolve::Addresses,
     stream::{Secured, Stream, Wire},
 };
-use std::{io, net::SocketAddr, time::Duration};
+use std::{io, net::SocketAddr, path::Path, time::Duration};
 use tokio::{
     net::{TcpStream, UnixStream},
-    time::{Instant, timeout, timeout_at},
+    time::{Instant, sleep, timeout, timeout_at},
 };
+
+/// Between two tries of a Unix socket whose queue is full.
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// A connection that nothing has been said on yet.
 pub(crate) struct Dialled {
@@ -26,11 +29,12 @@ pub(crate) struct Dialled {
 pub(crate) enum Speaks {
     Http1,
     Http2,
+    FastCgi,
 }
 
 /// Connects to `peer` within `limit`; `only_http1` where the request asks for an upgrade.
 pub(crate) async fn dial(
-    origin: &Origin,
+    origin: &Servers,
     peer: &Peer,
     only_http1: bool,
     limit: Duration,
@@ -43,14 +47,14 @@ pub(crate) async fn dial(
 }
 
 async fn connect(
-    origin: &Origin,
+    origin: &Servers,
     peer: &Peer,
     only_http1: bool,
     until: Instant,
 ) -> Result<Dialled, Error> {
     let (wire, epoch) = match &peer.place {
         Place::Unix(path) => {
-            let stream = UnixStream::connect(path).await.map_err(refused)?;
+            let stream = knock(path).await.map_err(refused)?;
             (Wire::Unix(stream), 0)
         }
         Place::Tcp(addresses) => {
@@ -59,9 +63,10 @@ async fn connect(
         }
     };
     let (Some(tls), Some(name)) = (&origin.tls, &peer.tls_name) else {
-        let speaks = match origin.config.protocol {
+        let speaks = match &origin.config.protocol {
             Protocol::Http2 => Speaks::Http2,
             Protocol::Http1 | Protocol::Auto => Speaks::Http1,
+            Protocol::FastCgi(_) => Speaks::FastCgi,
         };
         let stream = Stream::new(Secured::Plain(wire));
         return Ok(Dialled {
@@ -71,13 +76,13 @@ async fn connect(
         });
     };
     // A server that is HTTP/2 by configuration has no HTTP/1.1 to fall back on.
-    let only_http1 = only_http1 && origin.config.protocol != Protocol::Http2;
+    let only_http1 = only_http1 && !origin.config.protocol.is_http2();
     let stream = tls
         .connector(only_http1)
         .connect(name.clone(), wire)
         .await
         .map_err(|cause| Error::new(Kind::Tls).because(cause))?;
-    let speaks = agreed(stream.get_ref().1.alpn_protocol(), origin.config.protocol)?;
+    let speaks = agreed(stream.get_ref().1.alpn_protocol(), &origin.config.protocol)?;
     let stream = Stream::new(Secured::Tls(Box::new(stream)));
     Ok(Dialled {
         stream,
@@ -86,8 +91,19 @@ async fn connect(
     })
 }
 
+/// Connects to a Unix socket. Where a TCP server whose queue is full lets a connection wait, a Unix socket refuses it for
+/// the moment: it is tried again until the caller's limit.
+async fn knock(path: &Path) -> io::Result<UnixStream> {
+    loop {
+        match UnixStream::connect(path).await {
+            Err(cause) if cause.kind() == io::ErrorKind::WouldBlock => sleep(PAUSE).await,
+            done => return done,
+        }
+    }
+}
+
 /// What ALPN settled on (RFC 7301); a server without it speaks HTTP/1.1.
-fn agreed(chosen: Option<&[u8]>, wanted: Protocol) -> Result<Speaks, Error> {
+fn agreed(chosen: Option<&[u8]>, wanted: &Protocol) -> Result<Speaks, Error> {
     match (chosen, wanted) {
         (Some(b"h2"), Protocol::Http2 | Protocol::Auto) => Ok(Speaks::Http2),
         (_, Protocol::Http2) => {

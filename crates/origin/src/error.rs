@@ -128,14 +128,16 @@ pub enum Kind {
     Malformed,
     /// The response head is larger than `OriginConfig::largest_head`, or has too many fields.
     HeadTooLarge,
-    /// `OriginConfig::most_concurrent` fetches are under way and the queue is full.
+    /// `Turns::most` fetches are under way and the queue is full.
     QueueFull,
-    /// No turn came within `OriginConfig::queue_time`.
+    /// No turn came within `Turns::queue_time`.
     QueueTimeout,
     /// Active checks hold every server for down.
     NoHealthyServer,
     /// The request's own body could not be read: the client's fault.
     RequestBody,
+    /// The folder is gone, or the device does not give what lies there.
+    Unreadable,
     /// The configuration cannot work: no server, unreadable authorities, impossible name.
     Configuration,
 }
@@ -159,6 +161,7 @@ impl Kind {
             Self::QueueTimeout => "queue-timeout",
             Self::NoHealthyServer => "no-healthy-server",
             Self::RequestBody => "request-body",
+            Self::Unreadable => "unreadable",
             Self::Configuration => "configuration",
         }
     }
@@ -214,6 +217,7 @@ impl Kind {
             Self::QueueTimeout => "no turn in the origin's queue in time",
             Self::NoHealthyServer => "no server of this origin is healthy",
             Self::RequestBody => "the request's body could not be read",
+            Self::Unreadable => "what lies in the folder cannot be read",
             Self::Configuration => "the origin's configuration cannot work",
         }
     }

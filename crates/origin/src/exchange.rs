@@ -1,14 +1,14 @@
 //! One attempt: a connection, the request on it, and the response's head in time.
 
 use crate::{
-    Error, Kind, Origin,
+    Error, Kind, Servers,
     body::Carrier,
-    config::Protocol,
     connect::{self, Speaks},
+    fastcgi,
     link::{Http1, Http2, alarm},
     message::{self, Asked},
     peer::Peer,
-    pool::{self, Key, Sharing},
+    pool::{self, Key, Sharing, Single},
     upload::{Outgoing, Progress},
     wait::{Lost, Wait},
 };
@@ -21,9 +21,12 @@ use tokio::{
 };
 
 /// A head that arrived, and what its body comes on.
-pub(crate) struct Answer {
-    pub(crate) response: Response<Incoming>,
-    pub(crate) carrier: Carrier,
+pub(crate) enum Answer {
+    Http {
+        response: Response<Incoming>,
+        carrier: Carrier,
+    },
+    FastCgi(fastcgi::Arrived, Box<fastcgi::Exchange>),
 }
 
 /// How an attempt failed, which decides whether another is safe.
@@ -45,9 +48,11 @@ pub(crate) enum Failure {
 
 /// What one attempt is made with.
 pub(crate) struct Attempt<'a> {
-    pub(crate) origin: &'a Origin,
+    pub(crate) origin: &'a Servers,
     pub(crate) peer: &'a Arc<Peer>,
     pub(crate) asked: Asked,
+    /// What FastCGI servers get in place of the request's head.
+    pub(crate) call: Option<&'a Arc<fastcgi::Call>>,
     /// No idle connection: the last attempt found one stale.
     pub(crate) fresh: bool,
     /// The request can be sent once only.
@@ -60,6 +65,7 @@ pub(crate) struct Attempt<'a> {
 enum Line {
     Http1(Http1),
     Http2(Http2),
+    FastCgi(fastcgi::Link),
 }
 
 impl Attempt<'_> {
@@ -78,6 +84,7 @@ impl Attempt<'_> {
         let speaks = match &line {
             Line::Http1(_) => Speaks::Http1,
             Line::Http2(_) => Speaks::Http2,
+            Line::FastCgi(_) => Speaks::FastCgi,
         };
         if let Err(error) = message::address(&mut request, speaks, self.origin.tls.is_some()) {
             return Err(unsent(request, error));
@@ -85,6 +92,7 @@ impl Attempt<'_> {
         let sent = match line {
             Line::Http1(own) => self.send_http1(own, request).await,
             Line::Http2(common) => self.send_http2(common, request).await,
+            Line::FastCgi(own) => self.send_fastcgi(own, request).await,
         };
         sent.map_err(|failure| failure.at(&self.peer.label))
     }
@@ -99,7 +107,7 @@ impl Attempt<'_> {
 
     /// Upgrades are HTTP/1.1's (RFC 9110 section 7.8); only a server that is HTTP/2 by configuration has no choice.
     fn needs_http1(&self) -> bool {
-        self.asked.upgrade && self.origin.config.protocol != Protocol::Http2
+        self.asked.upgrade && !self.origin.config.protocol.is_http2()
     }
 
     /// An idle connection, the shared one, or a new one.
@@ -113,7 +121,10 @@ impl Attempt<'_> {
         if !self.fresh
             && let Some(link) = pool::take(self.key(), now)
         {
-            return Ok(Line::Http1(link));
+            return Ok(match link {
+                Single::Http1(link) => Line::Http1(link),
+                Single::FastCgi(link) => Line::FastCgi(link),
+            });
         }
         if self.needs_http1() || !self.origin.may_share() {
             return self.dial(now).await;
@@ -136,6 +147,9 @@ impl Attempt<'_> {
         let only_http1 = self.needs_http1();
         let dialled = connect::dial(self.origin, self.peer, only_http1, limit).await?;
         pool::tend();
+        if dialled.speaks == Speaks::FastCgi {
+            return Ok(Line::FastCgi(fastcgi::Link::new(dialled, self.peer)));
+        }
         if dialled.speaks == Speaks::Http1 {
             if self.origin.may_share() && !only_http1 {
                 pool::note_http1(self.key());
@@ -177,7 +191,7 @@ impl Attempt<'_> {
         } else {
             Carrier::Http1 { link, afterwards }
         };
-        Ok(Answer { response, carrier })
+        Ok(Answer::Http { response, carrier })
     }
 
     async fn send_http2(
@@ -193,7 +207,44 @@ impl Attempt<'_> {
         let mut response = waited.map_err(|lost| failure(lost, true))?;
         message::judge(&mut response, self.asked, Speaks::Http2).map_err(sent)?;
         let carrier = Carrier::Http2 { alarm, _link: link };
-        Ok(Answer { response, carrier })
+        Ok(Answer::Http { response, carrier })
+    }
+
+    async fn send_fastcgi(
+        &self,
+        link: fastcgi::Link,
+        request: Request<Outgoing>,
+    ) -> Result<Answer, Failure> {
+        let Some(call) = self.call else {
+            return Err(sent(
+                Error::new(Kind::Configuration).because("not a call of a script"),
+            ));
+        };
+        let (head, body) = request.into_parts();
+        let limits = fastcgi::Limits {
+            first_byte: self.origin.config.timeouts.first_byte,
+            until: self.until,
+        };
+        let exchange = fastcgi::Exchange::new(link, call, &self.origin.complaints, body);
+        let largest = self.origin.config.largest_head;
+        match exchange.head(limits, largest).await {
+            Ok((arrived, exchange)) => Ok(Answer::FastCgi(arrived, Box::new(exchange))),
+            Err(lost) => {
+                let fastcgi::Lost {
+                    error,
+                    unsent,
+                    stale,
+                } = *lost;
+                Err(match unsent {
+                    Some(body) => Failure::Unsent {
+                        request: Box::new(Request::from_parts(head, body)),
+                        error,
+                        stale,
+                    },
+                    None => Failure::Sent { error, stale },
+                })
+            }
+        }
     }
 
     fn wait(&self, progress: Option<Arc<Progress>>) -> Wait {

@@ -1,10 +1,11 @@
 //! One fetch: choose a server, attempt, and decide after a failure whether another attempt is safe and allowed.
 
 use crate::{
-    Context, Error, Interim, Kind, Origin, RequestBody,
+    Context, Error, Interim, Kind, RequestBody, Servers,
     balance::Choice,
     body::{ResponseBody, UnderWay},
-    exchange::{Attempt, Failure},
+    exchange::{Answer, Attempt, Failure},
+    fastcgi,
     message::{self, Asked},
     peer::{Peer, Serving},
     pool,
@@ -20,8 +21,9 @@ const MOST_INTERIM: u32 = 32;
 
 /// A fetch on its way through the attempts.
 struct Fetch<'a> {
-    origin: &'a Origin,
+    origin: &'a Servers,
     asked: Asked,
+    call: Option<Arc<fastcgi::Call>>,
     hash: u64,
     until: Option<Instant>,
     /// The request once more, where it may be sent twice.
@@ -52,9 +54,10 @@ struct Passing {
 }
 
 pub(crate) async fn fetch(
-    origin: &Arc<Origin>,
+    origin: &Arc<Servers>,
     request: Request<RequestBody>,
     context: Context,
+    call: Option<Arc<fastcgi::Call>>,
 ) -> Result<Response<ResponseBody>, Error> {
     let whole = origin.config.timeouts.whole;
     let until = whole.map(|whole| Instant::now() + whole);
@@ -70,6 +73,7 @@ pub(crate) async fn fetch(
     let fetch = Fetch {
         origin,
         asked,
+        call,
         hash: context.hash,
         until,
         spare: (context.repeatable && request.body().is_end_stream()).then(|| Spare::of(&request)),
@@ -78,9 +82,21 @@ pub(crate) async fn fetch(
         retried: 0,
     };
     let (answer, serving) = fetch.run(request).await?;
-    Ok(answer.response.map(|incoming| {
+    let (response, carrier) = match answer {
+        Answer::Http { response, carrier } => (response, carrier),
+        Answer::FastCgi(arrived, exchange) => {
+            let held = fastcgi::Held {
+                origin: Arc::clone(origin),
+                serving,
+                _pass: pass,
+                until,
+            };
+            return fastcgi::answered(arrived, *exchange, held);
+        }
+    };
+    Ok(response.map(|incoming| {
         let under_way = UnderWay {
-            carrier: answer.carrier,
+            carrier,
             origin: Arc::clone(origin),
             serving,
             _pass: pass,
@@ -91,10 +107,7 @@ pub(crate) async fn fetch(
 }
 
 impl Fetch<'_> {
-    async fn run(
-        mut self,
-        request: Request<Outgoing>,
-    ) -> Result<(crate::exchange::Answer, Serving), Error> {
+    async fn run(mut self, request: Request<Outgoing>) -> Result<(Answer, Serving), Error> {
         let peer = self
             .choose()
             .ok_or_else(|| Error::new(Kind::NoHealthyServer))?;
@@ -109,6 +122,7 @@ impl Fetch<'_> {
                 origin: self.origin,
                 peer: &next.peer,
                 asked: self.asked,
+                call: self.call.as_ref(),
                 fresh: next.fresh,
                 once: self.spare.is_none(),
                 until: self.until,

@@ -1,6 +1,6 @@
 //! The limit on concurrent fetches, over all workers, with its bounded queue.
 
-use crate::{Error, Kind};
+use crate::{Error, Kind, config::Turns};
 use std::{
     sync::{
         Arc,
@@ -48,11 +48,11 @@ impl Drop for Place<'_> {
 }
 
 impl Gate {
-    pub(crate) fn new(most: usize, queue: usize, patience: Duration) -> Self {
+    pub(crate) fn new(turns: Turns) -> Self {
         Self {
-            most: most.max(1),
-            queue,
-            patience,
+            most: turns.most.max(1),
+            queue: turns.queue,
+            patience: turns.queue_time,
             active: AtomicUsize::new(0),
             waiting: AtomicUsize::new(0),
             turn: Notify::new(),

@@ -1,7 +1,9 @@
 //! Gets one answer from an origin: pools, TLS, balance, health, retry. Does not know that a cache exists.
 //!
 //! One fetch goes `gate` (its turn) → `fetch` (the attempts) → `balance` (which server) → `exchange` (one attempt) →
-//! `pool` or `connect` (a connection) → `link` (hyper on it) → `message` (is the head believable) → `body`.
+//! `pool` or `connect` (a connection) → `link` (hyper on it) → `message` (is the head believable) → `body`. With `fastcgi`,
+//! the path is looked for below the root first, and the attempt goes another way from the connection on. `files` is a folder
+//! in place of servers.
 
 mod balance;
 mod body;
@@ -10,14 +12,18 @@ pub mod config;
 mod connect;
 pub mod error;
 mod exchange;
+pub mod fastcgi;
 mod fetch;
+pub mod files;
 mod gate;
 mod health;
+mod lifetime;
 mod link;
 mod message;
 mod peer;
 mod pool;
 mod resolve;
+mod servers;
 mod stream;
 mod tls;
 mod upload;
@@ -27,30 +33,34 @@ mod watch;
 pub use body::{RequestBody, ResponseBody};
 pub use config::OriginConfig;
 pub use error::{Error, Kind};
+pub use lifetime::Lifetime;
 
-use config::Protocol;
-use http::{HeaderMap, Request, Response, StatusCode};
+use files::{Files, Found, Turn};
+use http::{HeaderMap, Method, Request, Response, StatusCode};
+use http_body::Body as _;
+use servers::Servers;
 use std::{
     fmt,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering::Relaxed},
-    },
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
 };
-use tokio::time::Instant;
 
-/// One origin: its servers, their health, its limits. Shared by all workers (`Send + Sync`); made once per configuration.
+/// Where answers come from. Shared by all workers (`Send + Sync`); made once per configuration.
 #[derive(Debug)]
 pub struct Origin {
-    config: OriginConfig,
-    peers: Vec<Arc<peer::Peer>>,
-    gate: Arc<gate::Gate>,
-    budget: budget::Budget,
-    tls: Option<tls::Client>,
-    /// The workers' pools know this origin by it, and let go of their connections when it is dropped.
-    identity: Arc<pool::Identity>,
-    /// Health and budget count milliseconds from here.
-    born: Instant,
+    name: String,
+    source: Source,
+}
+
+/// What stands behind an origin.
+#[derive(Debug)]
+enum Source {
+    /// One or several servers.
+    Servers(Arc<Servers>),
+    /// A folder.
+    Files(Files),
+    /// Others, in turn: the first that has it answers.
+    FirstOf(Vec<Arc<Origin>>),
 }
 
 /// Where interim responses (RFC 9110 section 15.2) go as they come. Called on the worker's own thread; must not block.
@@ -66,6 +76,21 @@ pub struct Context {
     pub interim: Option<Interim>,
     /// The request carries no content and its method is idempotent: it may be sent again to another server.
     pub repeatable: bool,
+    /// What FastCGI servers are told beside the message.
+    pub visitor: Visitor,
+}
+
+/// Who asks, and where, as scripts are told (RFC 3875 section 4.1).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Visitor {
+    /// The client; `None`: nobody in particular, or it is connected to a Unix socket.
+    pub client: Option<IpAddr>,
+    /// Its port, where it is known.
+    pub port: Option<u16>,
+    /// The address it is connected to.
+    pub server: Option<SocketAddr>,
+    /// Its request is for `https`.
+    pub https: bool,
 }
 
 impl fmt::Debug for Context {
@@ -74,103 +99,128 @@ impl fmt::Debug for Context {
             .field("hash", &self.hash)
             .field("interim", &self.interim.is_some())
             .field("repeatable", &self.repeatable)
+            .field("visitor", &self.visitor)
             .finish()
     }
 }
 
 impl Origin {
-    /// Builds the shared part. Errors are configuration's fault (no server, unreadable certificate authority and the like).
+    /// One or several servers. Errors are configuration's fault (no server, unreadable certificate authority and the like).
     /// Resolves no names: the first fetch or `keep_watch` does.
     pub fn new(config: OriginConfig) -> Result<Arc<Self>, Error> {
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
-        if config.servers.is_empty() {
-            return Err(Error::new(Kind::Configuration).because("the origin has no server"));
-        }
-        let tls = config
-            .tls
-            .as_ref()
-            .map(|tls| tls::Client::new(tls, config.protocol))
-            .transpose()?;
-        let servers = config.servers.iter().enumerate();
-        let peers = servers
-            .map(|(index, server)| peer::Peer::new(index, server, tls.as_ref()).map(Arc::new))
-            .collect::<Result<Vec<_>, _>>()?;
-        let identity = pool::Identity {
-            number: NUMBER.fetch_add(1, Relaxed),
-            servers: peers.len(),
-            idle_connections: config.idle_connections,
-            idle_time: config.idle_time,
-        };
-        let gate = gate::Gate::new(config.most_concurrent, config.queue, config.queue_time);
-        Ok(Arc::new(Self {
-            peers,
-            gate: Arc::new(gate),
-            budget: budget::Budget::default(),
-            tls,
-            identity: Arc::new(identity),
-            born: Instant::now(),
-            config,
-        }))
+        let name = config.name.clone();
+        let servers = Servers::new(config)?;
+        Ok(Self::of(name, Source::Servers(servers)))
     }
 
-    /// The name from the configuration.
+    /// The files of a folder. Errors are configuration's fault: no such folder, or the system cannot keep us inside it.
+    pub fn files(config: files::Config) -> Result<Arc<Self>, Error> {
+        let name = config.name.clone();
+        let files = Files::new(config)?;
+        Ok(Self::of(name, Source::Files(files)))
+    }
+
+    /// The first of `origins` that has what is asked for. What the last one answers is final; the others are asked only by GET
+    /// and HEAD without content.
+    pub fn first_of(origins: Vec<Arc<Self>>) -> Arc<Self> {
+        let names: Vec<_> = origins.iter().map(|origin| origin.name()).collect();
+        Self::of(names.join(", "), Source::FirstOf(origins))
+    }
+
+    fn of(name: String, source: Source) -> Arc<Self> {
+        Arc::new(Self { name, source })
+    }
+
+    /// The name from the configuration; of several in turn, all names.
     pub fn name(&self) -> &str {
-        &self.config.name
+        &self.name
+    }
+
+    /// Whether it answers whatever it is asked, so that no other is asked after it.
+    pub fn is_final(&self) -> bool {
+        matches!(self.source, Source::Servers(_))
     }
 
     /// Sends `request` and returns when the final head has arrived. Must be called inside a current-thread runtime's
     /// `LocalSet` (connections are driven by `spawn_local`); the pools are the calling worker's own (thread-local, keyed by this origin).
     /// `request`'s URI is in origin form (path and query, sent byte for byte), its `Host` field already right.
     /// A response with 101 carries `hyper::upgrade::OnUpgrade` in its extensions; an upgraded connection no longer counts
-    /// against `OriginConfig::most_concurrent`.
+    /// against `Turns::most`.
     ///
     /// `Expect` is dropped and the framing fields are set anew from the body. A response that comes back has believable
-    /// framing; a status from 600 to 999 passes as it is (RFC 9110 section 15 leaves its reading to the recipient).
+    /// framing; a status from 600 to 999 passes as it is (RFC 9110 section 15 leaves its reading to the recipient). One whose
+    /// source knows how long it holds carries a [`Lifetime`] in its extensions.
     pub async fn fetch(
         self: &Arc<Self>,
         request: Request<RequestBody>,
         context: Context,
     ) -> Result<Response<ResponseBody>, Error> {
-        fetch::fetch(self, request, context).await
+        let mut origin = self;
+        if let Source::FirstOf(all) = &self.source {
+            let Some((last, others)) = all.split_last() else {
+                return Err(Error::new(Kind::Configuration).because("no origin to ask"));
+            };
+            if let Some(found) = first(others, &request).await {
+                return Ok(found);
+            }
+            origin = last;
+        }
+        match &origin.source {
+            Source::Servers(servers) => servers.fetch(request, context).await,
+            Source::Files(files) => Ok(files.answer(&request, Turn::Last).await?.or_not_found()),
+            Source::FirstOf(_) => {
+                Err(Error::new(Kind::Configuration).because("origins in turn within others"))
+            }
+        }
+    }
+
+    /// What it has for `request`; `None`: another is to be asked, because it is not there or cannot be had.
+    async fn try_fetch(&self, request: &Request<RequestBody>) -> Option<Response<ResponseBody>> {
+        let found = match &self.source {
+            Source::Files(files) => files.answer(request, Turn::Earlier).await,
+            Source::Servers(_) | Source::FirstOf(_) => return None,
+        };
+        match found {
+            Ok(Found::Answer(response)) => Some(response),
+            Ok(Found::Absent(_)) | Err(_) => None,
+        }
     }
 
     /// Runs active health checks and name resolution until dropped; spawned once (not per worker), on a `LocalSet`.
     pub async fn keep_watch(self: Arc<Self>) {
-        watch::keep(self).await;
+        if let Source::Servers(servers) = &self.source {
+            servers.clone().keep_watch().await;
+        }
     }
 
     /// A snapshot for metrics and the admin API.
     pub fn report(&self) -> Report {
-        let now = self.now();
-        let healthy = |peer: &peer::Peer| {
-            let standing = peer.health.standing(now, self.config.slow_start);
-            matches!(standing, health::Standing::Healthy(_))
-        };
-        Report {
-            name: self.config.name.clone(),
-            active: self.gate.active(),
-            queued: self.gate.waiting(),
-            servers: self
-                .peers
-                .iter()
-                .map(|peer| peer.report(healthy(peer)))
-                .collect(),
+        match &self.source {
+            Source::Servers(servers) => servers.report(),
+            Source::Files(files) => files.report(),
+            Source::FirstOf(_) => Report {
+                name: self.name.clone(),
+                ..Report::default()
+            },
         }
     }
+}
 
-    /// Milliseconds since the origin was made.
-    fn now(&self) -> u64 {
-        self.born.elapsed().as_millis() as u64
+/// The first answer to a request that may be asked of several.
+async fn first(
+    origins: &[Arc<Origin>],
+    request: &Request<RequestBody>,
+) -> Option<Response<ResponseBody>> {
+    let reads = matches!(*request.method(), Method::GET | Method::HEAD);
+    if !reads || !request.body().is_end_stream() {
+        return None;
     }
-
-    /// Whether servers may turn out to speak HTTP/2, whose connections are shared.
-    fn may_share(&self) -> bool {
-        match self.config.protocol {
-            Protocol::Http1 => false,
-            Protocol::Http2 => true,
-            Protocol::Auto => self.tls.is_some(),
+    for origin in origins {
+        if let Some(found) = origin.try_fetch(request).await {
+            return Some(found);
         }
     }
+    None
 }
 
 /// State of one origin at a moment.

@@ -1,6 +1,6 @@
 //! One connection with its HTTP engine: a sender of requests and the task that drives the socket.
 
-use crate::{Error, Kind, Origin, connect::Dialled, upload::Outgoing};
+use crate::{Error, Kind, Servers, connect::Dialled, upload::Outgoing};
 use hyper::client::conn::{http1, http2};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use std::{
@@ -61,7 +61,7 @@ pub(crate) struct Http1 {
 }
 
 impl Http1 {
-    pub(crate) async fn new(origin: &Origin, dialled: Dialled) -> Result<Self, Error> {
+    pub(crate) async fn new(origin: &Servers, dialled: Dialled) -> Result<Self, Error> {
         let largest = origin.config.largest_head;
         let heard = dialled.stream.heard();
         let (sender, connection) = http1::Builder::new()
@@ -107,7 +107,7 @@ pub(crate) struct Http2 {
 }
 
 impl Http2 {
-    pub(crate) async fn new(origin: &Origin, dialled: Dialled) -> Result<Self, Error> {
+    pub(crate) async fn new(origin: &Servers, dialled: Dialled) -> Result<Self, Error> {
         let largest = u32::try_from(origin.config.largest_head).unwrap_or(u32::MAX);
         let (sender, connection) = http2::Builder::new(LocalExecutor)
             .timer(TokioTimer::new())

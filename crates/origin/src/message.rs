@@ -80,6 +80,7 @@ pub(crate) fn address(
     tls: bool,
 ) -> Result<(), Error> {
     match speaks {
+        Speaks::FastCgi => Ok(()),
         Speaks::Http1 if request.uri().authority().is_none() => Ok(()),
         Speaks::Http1 => {
             let target = target(request.uri());
@@ -124,7 +125,7 @@ pub(crate) fn judge<B>(
 ) -> Result<Afterwards, Error> {
     let malformed = |why: &'static str| Err(Error::new(Kind::Malformed).because(why));
     let status = response.status();
-    if status == StatusCode::SWITCHING_PROTOCOLS && (!asked.upgrade || speaks == Speaks::Http2) {
+    if status == StatusCode::SWITCHING_PROTOCOLS && (!asked.upgrade || speaks != Speaks::Http1) {
         return malformed("101 without having been asked for an upgrade");
     }
     let headers = response.headers_mut();

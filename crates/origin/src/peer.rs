@@ -3,6 +3,7 @@
 use crate::{
     Error, ServerReport,
     config::{Address, Server},
+    fastcgi::Hunger,
     health::Health,
     resolve::Addresses,
     tls,
@@ -29,6 +30,8 @@ pub(crate) struct Peer {
     /// For SNI and verification; `None`: plain.
     pub(crate) tls_name: Option<ServerName<'static>>,
     pub(crate) health: Health,
+    /// Felt by FastCGI's requests only.
+    pub(crate) hunger: Hunger,
     active: AtomicUsize,
 }
 
@@ -88,6 +91,7 @@ impl Peer {
             place,
             tls_name,
             health: Health::default(),
+            hunger: Hunger::default(),
             active: AtomicUsize::new(0),
         })
     }

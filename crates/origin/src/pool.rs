@@ -3,17 +3,26 @@
 //! A pool lives in its worker's thread and is found by the origin's number. It outlives neither its connections' idle
 //! time nor the origin: one small task per worker looks once a second.
 
-use crate::link::{Http1, Http2};
+use crate::{
+    fastcgi,
+    link::{Http1, Http2},
+};
 use std::{
     cell::{Cell, RefCell},
     collections::{BTreeMap, VecDeque},
     sync::{Arc, Weak},
     time::Duration,
 };
-use tokio::{sync::Notify, task::spawn_local, time::Instant};
+use tokio::{
+    sync::Notify,
+    task::spawn_local,
+    time::{Instant, timeout},
+};
 
 /// How often a worker looks for what has been idle too long.
 const ROUND: Duration = Duration::from_secs(1);
+
+static RELEASE: Notify = Notify::const_new();
 
 thread_local! {
     static POOLS: RefCell<BTreeMap<u64, Pool>> = const { RefCell::new(BTreeMap::new()) };
@@ -59,8 +68,40 @@ struct Lane {
 }
 
 struct Idle {
-    link: Http1,
+    link: Single,
     since: Instant,
+}
+
+/// A connection that carries one fetch at a time.
+#[derive(Debug)]
+pub(crate) enum Single {
+    Http1(Http1),
+    FastCgi(fastcgi::Link),
+}
+
+impl Single {
+    fn epoch(&self) -> u64 {
+        match self {
+            Self::Http1(link) => link.epoch,
+            Self::FastCgi(link) => link.epoch,
+        }
+    }
+
+    /// Nothing is under way on it and the server has not closed it.
+    fn is_ready(&self) -> bool {
+        match self {
+            Self::Http1(link) => link.is_ready(),
+            Self::FastCgi(link) => link.is_quiet(),
+        }
+    }
+
+    /// It may lie idle.
+    fn may_rest(&self) -> bool {
+        match self {
+            Self::Http1(link) => link.is_ready(),
+            Self::FastCgi(link) => link.may_rest(),
+        }
+    }
 }
 
 struct Shared {
@@ -92,10 +133,10 @@ impl Drop for Making {
 }
 
 /// Takes an idle connection that may be used now.
-pub(crate) fn take(key: Key<'_>, now: Instant) -> Option<Http1> {
+pub(crate) fn take(key: Key<'_>, now: Instant) -> Option<Single> {
     with_lane(key.origin, key.server, |lane| {
         while let Some(idle) = lane.idle.pop_back() {
-            let fits = idle.link.epoch == key.epoch && idle.link.is_ready();
+            let fits = idle.link.epoch() == key.epoch && idle.link.is_ready();
             if fits && now.duration_since(idle.since) < key.origin.idle_time {
                 return Some(idle.link);
             }
@@ -105,9 +146,9 @@ pub(crate) fn take(key: Key<'_>, now: Instant) -> Option<Http1> {
 }
 
 /// Keeps a connection for the next fetch, in place of the oldest where there are enough.
-pub(crate) fn put(key: Key<'_>, link: Http1, since: Instant) {
+pub(crate) fn put(key: Key<'_>, link: Single, since: Instant) {
     let most = key.origin.idle_connections;
-    if most == 0 || link.epoch != key.epoch || !link.is_ready() {
+    if most == 0 || link.epoch() != key.epoch || !link.may_rest() {
         return;
     }
     with_lane(key.origin, key.server, |lane| {
@@ -193,9 +234,16 @@ pub(crate) fn tend() {
     spawn_local(async move {
         let _running = running;
         while sweep(Instant::now()) {
-            tokio::time::sleep(ROUND).await;
+            // Either way it looks again.
+            let _ = timeout(ROUND, RELEASE.notified()).await;
         }
     });
+}
+
+/// Has all workers look at once for connections that may not lie idle any more. A worker that is looking right now does
+/// so again within `ROUND`.
+pub(crate) fn release() {
+    RELEASE.notify_waiters();
 }
 
 /// The tending task is alive; told apart from a runtime that ended with the task in it.
@@ -226,7 +274,7 @@ fn sweep(now: Instant) -> bool {
 impl Lane {
     fn sweep(&mut self, now: Instant, idle_time: Duration) {
         self.idle
-            .retain(|idle| idle.link.is_ready() && now.duration_since(idle.since) < idle_time);
+            .retain(|idle| idle.link.may_rest() && now.duration_since(idle.since) < idle_time);
         if let Some(shared) = &mut self.http2 {
             if !shared.link.is_idle() {
                 shared.used = now;

@@ -93,6 +93,32 @@ impl Stream {
         }
     }
 
+    /// How many bytes the server has sent so far.
+    pub(crate) fn heard_so_far(&self) -> u64 {
+        self.heard.load(Relaxed)
+    }
+
+    /// On a plain connection: nothing has come and the server has not closed it, as far as the runtime has looked.
+    pub(crate) fn is_quiet(&self) -> bool {
+        let mut byte = [0];
+        let read = match &self.inner {
+            Secured::Plain(Wire::Tcp(socket)) => socket.try_read(&mut byte),
+            Secured::Plain(Wire::Unix(socket)) => socket.try_read(&mut byte),
+            Secured::Tls(_) => return false,
+        };
+        read.is_err_and(|cause| cause.kind() == io::ErrorKind::WouldBlock)
+    }
+
+    /// On a plain connection: writes what the kernel takes without waiting. For last words; whether they are heard is
+    /// nobody's concern.
+    pub(crate) fn last_words(&self, bytes: &[u8]) {
+        let _ = match &self.inner {
+            Secured::Plain(Wire::Tcp(socket)) => socket.try_write(bytes),
+            Secured::Plain(Wire::Unix(socket)) => socket.try_write(bytes),
+            Secured::Tls(_) => return,
+        };
+    }
+
     /// How many bytes the server has sent so far; goes on counting after the stream moved to its driver.
     pub(crate) fn heard(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.heard)

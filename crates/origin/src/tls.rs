@@ -29,7 +29,7 @@ impl std::fmt::Debug for Client {
 }
 
 impl Client {
-    pub(crate) fn new(tls: &Tls, protocol: Protocol) -> Result<Self, Error> {
+    pub(crate) fn new(tls: &Tls, protocol: &Protocol) -> Result<Self, Error> {
         let base = base(tls)?;
         let with = |protocols: &[&[u8]]| {
             let mut config = base.clone();
@@ -37,7 +37,7 @@ impl Client {
             TlsConnector::from(Arc::new(config))
         };
         let negotiating = match protocol {
-            Protocol::Http1 => with(&[b"http/1.1"]),
+            Protocol::Http1 | Protocol::FastCgi(_) => with(&[b"http/1.1"]),
             Protocol::Http2 => with(&[b"h2"]),
             Protocol::Auto => with(&[b"h2", b"http/1.1"]),
         };

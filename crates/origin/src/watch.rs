@@ -1,9 +1,10 @@
 //! What goes on beside the fetches: active health checks and resolving names again.
 
 use crate::{
-    Origin,
-    config::ActiveHealth,
-    exchange::Attempt,
+    Servers,
+    config::{ActiveHealth, Protocol},
+    exchange::{Answer, Attempt},
+    fastcgi::{self, Complaints},
     message,
     peer::{Peer, Place},
     resolve::Addresses,
@@ -17,8 +18,12 @@ use tokio::{
 };
 
 /// Watches over all servers until dropped.
-pub(crate) async fn keep(origin: Arc<Origin>) {
+pub(crate) async fn keep(origin: Arc<Servers>) {
     let mut tasks = JoinSet::new();
+    if let Protocol::FastCgi(_) = origin.config.protocol {
+        let origin = Arc::clone(&origin);
+        tasks.spawn_local(async move { Complaints::write(&origin).await });
+    }
     for peer in &origin.peers {
         tasks.spawn_local(resolve(Arc::clone(&origin), Arc::clone(peer)));
         if let Some(rule) = &origin.config.active {
@@ -38,7 +43,7 @@ fn every(period: Duration) -> Interval {
 }
 
 /// Resolves a server's name now and then; an address that is fixed is left alone.
-async fn resolve(origin: Arc<Origin>, peer: Arc<Peer>) {
+async fn resolve(origin: Arc<Servers>, peer: Arc<Peer>) {
     let Some(addresses) = named(&peer) else {
         return;
     };
@@ -60,7 +65,7 @@ fn named(peer: &Peer) -> Option<&Addresses> {
 }
 
 /// Checks one server now and then: taken out after so many failures in a row, brought back after so many answers.
-async fn check(origin: Arc<Origin>, peer: Arc<Peer>, rule: ActiveHealth) {
+async fn check(origin: Arc<Servers>, peer: Arc<Peer>, rule: ActiveHealth) {
     let mut ticks = every(rule.every);
     let (mut good, mut bad) = (0_u32, 0_u32);
     loop {
@@ -84,7 +89,7 @@ async fn check(origin: Arc<Origin>, peer: Arc<Peer>, rule: ActiveHealth) {
 }
 
 /// Sends one check on a connection of its own, so that connecting is checked too.
-async fn probe(origin: &Origin, peer: &Arc<Peer>, rule: &ActiveHealth) -> Result<(), String> {
+async fn probe(origin: &Servers, peer: &Arc<Peer>, rule: &ActiveHealth) -> Result<(), String> {
     let mut request = Request::new(Outgoing::empty());
     *request.uri_mut() = rule
         .path
@@ -93,11 +98,16 @@ async fn probe(origin: &Origin, peer: &Arc<Peer>, rule: &ActiveHealth) -> Result
     let host = rule.host.as_deref().unwrap_or_else(|| peer.host());
     let host = HeaderValue::from_str(host).map_err(|cause| cause.to_string())?;
     request.headers_mut().insert(HOST, host);
+    let call = match &origin.config.protocol {
+        Protocol::FastCgi(cgi) => Some(fastcgi::probe(origin, cgi, &request).await?),
+        _ => None,
+    };
     let asked = message::frame(&mut request);
     let attempt = Attempt {
         origin,
         peer,
         asked,
+        call: call.as_ref(),
         fresh: true,
         once: false,
         until: None,
@@ -106,7 +116,10 @@ async fn probe(origin: &Origin, peer: &Arc<Peer>, rule: &ActiveHealth) -> Result
         .await
         .map_err(|_| "no answer in time".to_owned())?
         .map_err(|failure| failure.into_error().to_string())?;
-    let status = answer.response.status().as_u16();
+    let status = match &answer {
+        Answer::Http { response, .. } => response.status().as_u16(),
+        Answer::FastCgi(arrived, _) => arrived.status().as_u16(),
+    };
     if rule.status.contains(&status) {
         return Ok(());
     }

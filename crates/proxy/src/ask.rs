@@ -2,6 +2,7 @@
 
 use crate::{
     cache::OwnSite,
+    content_key::{Content, json, operation},
     listen::{Connection, InterimSink},
     policy::{KeySpec, Policy, Route},
     routing,
@@ -13,7 +14,7 @@ use rules::{
     key::{self, QueryChoice},
     time::Time,
 };
-use std::{borrow::Cow, rc::Rc, sync::Arc, time::Instant};
+use std::{borrow::Cow, fmt::Write, rc::Rc, sync::Arc, time::Instant};
 
 /// A request that may be answered from the store. Everything but its content.
 #[derive(Debug)]
@@ -23,8 +24,12 @@ pub struct Ask {
     pub route: usize,
     pub method: Method,
     pub version: Version,
-    /// The client's fields, as they came.
+    /// The client's fields as they came, but for cookies that are kept from what may be stored ([`set_cookies_aside`]).
     pub fields: HeaderMap,
+    /// `Cookie` as it came, where it was set aside for the store alone: it goes to the origin if nothing is stored.
+    pub cookies: Vec<HeaderValue>,
+    /// What it brings that is part of the key.
+    pub content: Content,
     pub directives: RequestDirectives,
     pub key: Key,
     /// `http` or `https`, as the client sees it.
@@ -132,6 +137,11 @@ impl Key {
         }
     }
 
+    /// Adds what a request's content means, in `values`.
+    pub fn content(&mut self, method: &str, values: &[&str]) {
+        self.part(b'q', method, values.iter().map(|value| value.as_bytes()));
+    }
+
     fn part<'a>(&mut self, kind: u8, name: &str, values: impl Iterator<Item = &'a [u8]>) {
         self.bytes.extend_from_slice(&[b'\n', kind, b':']);
         self.bytes.extend_from_slice(name.as_bytes());
@@ -205,6 +215,35 @@ impl Ask {
     }
 }
 
+/// Takes the cookies out of a request, all but those that are part of the key: nothing that is fetched for the store, and no
+/// variant, depends on them. Returns the lines as they came.
+pub fn set_cookies_aside(fields: &mut HeaderMap, spec: &KeySpec) -> Vec<HeaderValue> {
+    let header::Entry::Occupied(entry) = fields.entry(header::COOKIE) else {
+        return Vec::new();
+    };
+    let (_, lines) = entry.remove_entry_mult();
+    let lines: Vec<HeaderValue> = lines.collect();
+    if spec.cookies.is_empty() {
+        return lines;
+    }
+    let texts = lines
+        .iter()
+        .map(|line| String::from_utf8_lossy(line.as_bytes()))
+        .collect::<Vec<_>>();
+    let kept: Vec<String> = texts
+        .iter()
+        .flat_map(|line| routing::cookies(line))
+        .filter(|(name, _)| spec.cookies.iter().any(|keyed| keyed == name))
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    if !kept.is_empty()
+        && let Ok(line) = HeaderValue::from_bytes(kept.join("; ").as_bytes())
+    {
+        fields.insert(header::COOKIE, line);
+    }
+    lines
+}
+
 /// The key of another URI of this site, as `policy` builds it, without the parts that depend on request fields.
 /// `None` if it is no URI of ours.
 pub fn key_of(uri: &str, policy: &Policy) -> Option<Key> {
@@ -233,13 +272,52 @@ pub fn key_of(uri: &str, policy: &Policy) -> Option<Key> {
 /// The query as it is keyed and sent: normalised, tracking parameters dropped, chosen, sorted.
 pub fn chosen<'a>(policy: &Policy, query: Option<&'a str>) -> Option<Cow<'a, str>> {
     let spec = &policy.key;
-    let normal = key::normalize(query?);
+    let mut normal = key::normalize(query?);
+    if policy.graphql.is_some()
+        && let Some(canonical) = canonical_json(&normal)
+    {
+        normal = Cow::Owned(canonical);
+    }
     if spec.drop == QueryChoice::All && spec.query == QueryChoice::All && !spec.sort {
         return Some(normal);
     }
     let kept = key::choose_query(Some(&normal), &spec.drop, false)?;
     let kept = key::choose_query(Some(&kept), &spec.query, spec.sort)?;
     Some(Cow::Owned(kept.into_owned()))
+}
+
+/// The query with the JSON in `variables` and `extensions` in its canonical form, where it has one: of a persisted GraphQL query
+/// each client writes it in another order. `None` where there is nothing to do.
+fn canonical_json(query: &str) -> Option<String> {
+    let mut changed = false;
+    let pairs: Vec<Cow<'_, str>> = query
+        .split('&')
+        .map(|pair| {
+            let canonical = pair.split_once('=').and_then(|(name, value)| {
+                // A plus sign is a space to some and a plus sign to others.
+                let is_json = matches!(name, "variables" | "extensions") && !value.contains('+');
+                let text = operation::decode(value).filter(|_| is_json)?;
+                let form = percent_encoded(&json::canonical(&text)?);
+                (form != value).then(|| format!("{name}={form}"))
+            });
+            changed |= canonical.is_some();
+            canonical.map_or(Cow::Borrowed(pair), Cow::Owned)
+        })
+        .collect();
+    changed.then(|| pairs.join("&"))
+}
+
+/// As [`key::normalize`] leaves it: all but unreserved bytes encoded (RFC 3986 section 2.3).
+fn percent_encoded(text: &str) -> String {
+    let mut encoded = String::with_capacity(text.len() * 2);
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
+            encoded.push(char::from(byte));
+        } else {
+            let _ = write!(encoded, "%{byte:02X}");
+        }
+    }
+    encoded
 }
 
 #[cfg(test)]

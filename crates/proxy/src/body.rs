@@ -1,14 +1,15 @@
 //! The body of an answer.
 
-use crate::{compress::Recoded, outcome::Ending};
+use crate::{compress::Recoded, listen::Splices, outcome::Ending};
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use origin::ResponseBody;
 use std::{
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll, ready},
 };
-use store::{Piece, Pieces, fill::Reader};
+use store::{Part, Piece, Pieces, disk, fill::Reader};
 
 /// Where an answer's content comes from.
 #[derive(Debug, Default)]
@@ -20,6 +21,8 @@ pub enum Content {
     Whole(Bytes),
     /// Several buffers, or what is read from disk.
     Pieces(Box<Pieces>),
+    /// As [`Pieces`](Self::Pieces), over a connection that can send from files.
+    Spliced(Box<Pieces>, Arc<Splices>),
     /// A fill that is followed while it is written.
     Following(Following),
     /// Straight from the origin.
@@ -90,6 +93,13 @@ impl Content {
                 let read = ready!(pieces.poll_next(context));
                 Poll::Ready(read.map(|bytes| bytes.map_err(Error::from)))
             }
+            Self::Spliced(pieces, splices) => {
+                let part = ready!(pieces.poll_part(context));
+                Poll::Ready(part.map(|part| match part? {
+                    Part::Bytes(bytes) => Ok(bytes),
+                    Part::File(span) => splices.stand_in(span).ok_or_else(|| disk::Failed.into()),
+                }))
+            }
             Self::Following(following) => following.poll(context),
             Self::Recoded(recoded) => recoded.poll(context),
             Self::Origin(body) => loop {
@@ -111,7 +121,7 @@ impl Content {
         match self {
             Self::Empty => SizeHint::with_exact(0),
             Self::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
-            Self::Pieces(pieces) => SizeHint::with_exact(pieces.left()),
+            Self::Pieces(pieces) | Self::Spliced(pieces, _) => SizeHint::with_exact(pieces.left()),
             Self::Following(following) => following
                 .left
                 .map_or_else(SizeHint::default, SizeHint::with_exact),
@@ -167,6 +177,15 @@ impl ReplyBody {
         self.ending = Some(Box::new(ending));
     }
 
+    /// Sends through `splices` what can be sent so. For what leaves for the client as it is, and for nothing that is still to be
+    /// looked into.
+    pub fn splice(&mut self, splices: &Arc<Splices>) {
+        self.content = match std::mem::take(&mut self.content) {
+            Content::Pieces(pieces) => Content::Spliced(pieces, splices.clone()),
+            other => other,
+        };
+    }
+
     /// Whether the content comes from a fill that is still to be read.
     pub fn follows(&self) -> bool {
         self.content.follows()
@@ -205,7 +224,7 @@ impl Body for ReplyBody {
         match &self.content {
             Content::Empty => true,
             Content::Whole(bytes) => bytes.is_empty(),
-            Content::Pieces(pieces) => pieces.left() == 0,
+            Content::Pieces(pieces) | Content::Spliced(pieces, _) => pieces.left() == 0,
             Content::Following(following) => following.left == Some(0),
             Content::Origin(body) => body.is_end_stream(),
             Content::Recoded(recoded) => recoded.is_ended(),

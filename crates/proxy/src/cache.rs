@@ -232,11 +232,16 @@ impl Serve for Service {
         interim: InterimSink,
     ) -> impl Future<Output = Response<ReplyBody>> + 'static {
         let answer = walk::walk(&self.0, request, connection, interim);
+        let connection = connection.clone();
         async move {
-            match answer {
+            let mut response = match answer {
                 Answer::Now(response) => response,
                 Answer::Later(response) => response.await,
+            };
+            if let Some(splices) = &connection.splices {
+                response.body_mut().splice(splices);
             }
+            response
         }
     }
 }

@@ -83,7 +83,7 @@ fn origin_status(kind: origin::Kind) -> StatusCode {
             StatusCode::SERVICE_UNAVAILABLE
         }
         Kind::RequestBody => StatusCode::BAD_REQUEST,
-        Kind::Configuration => StatusCode::INTERNAL_SERVER_ERROR,
+        Kind::Unreadable | Kind::Configuration => StatusCode::INTERNAL_SERVER_ERROR,
         Kind::Unresolvable
         | Kind::Refused
         | Kind::Tls

@@ -5,7 +5,10 @@ use crate::{
     cache::Cache,
     policy::Policy,
     routing::{self, Subject},
-    walk::{lookup::reuse_site, receive},
+    walk::{
+        lookup::{self, reuse_site},
+        receive,
+    },
 };
 use http::{HeaderMap, HeaderName, Method, StatusCode};
 use rules::{
@@ -82,11 +85,17 @@ pub fn explain(cache: &Cache, uri: &str, fields: &HeaderMap) -> Option<Explanati
     let mut key = ask::key_of(uri, &route.policy)?;
     key.extend(route, fields);
     let now = receive::now();
+    let normal = query.map(key::normalize);
+    let bypass = bypass(&route.policy, path, normal.as_deref(), fields);
+    let mut fields = fields.clone();
+    if route.policy.key.drop_cookies || lookup::stores_nothing(&route.policy.bypass, &fields) {
+        ask::set_cookies_aside(&mut fields, &route.policy.key);
+    }
     Some(Explanation {
         route: route.name.clone(),
-        bypass: bypass(&route.policy, path, query, fields),
+        bypass,
         hit_for_miss: cache.hit_for_miss.knows(key.as_bytes(), now),
-        stored: stored(cache, &route.policy, &key, fields, now),
+        stored: stored(cache, &route.policy, &key, &fields, now),
         key: key.text(),
     })
 }
@@ -100,7 +109,7 @@ fn bypass(
     if !policy.cache {
         return Some(crate::outcome::Bypass::Route.token());
     }
-    crate::walk::lookup::site_bypass(&policy.bypass, &Method::GET, path, query, fields)
+    lookup::site_bypass(&policy.bypass, &Method::GET, path, query, fields)
         .map(crate::outcome::Bypass::token)
 }
 

@@ -7,6 +7,7 @@ mod body;
 mod cache;
 mod collapse;
 pub mod compress;
+pub mod content_key;
 pub mod error;
 pub mod explain;
 mod heads;

@@ -1,6 +1,6 @@
 //! The one record of what happened to a request: answers, counters and the access log all render the same value.
 
-use crate::{error::Failure, purge_clients::Operation};
+use crate::{content_key::Unkeyed, error::Failure, purge_clients::Operation};
 use http::{HeaderValue, Method, StatusCode, Version};
 use rules::{
     reuse::{StaleReason, ValidateReason},
@@ -70,6 +70,8 @@ pub enum Bypass {
     Upgrade,
     /// The request brings content with a method that has none.
     Content,
+    /// Its content, or what it asks of a GraphQL service.
+    Unkeyed(Unkeyed),
 }
 
 impl Detail {
@@ -105,6 +107,7 @@ impl Bypass {
             Self::Query => "query",
             Self::Upgrade => "upgrade",
             Self::Content => "content",
+            Self::Unkeyed(why) => why.token(),
         }
     }
 }

@@ -9,7 +9,7 @@ pub use purge::PurgePolicy;
 use http::{HeaderName, HeaderValue, Method};
 use ipnet::IpNet;
 use rules::{key::QueryChoice, storable::SetCookie};
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 /// Everything the walk asks of the configuration. Swapped whole on reload.
 #[derive(Debug)]
@@ -176,6 +176,32 @@ pub struct Policy {
     pub pass_fields: Vec<HeaderName>,
     /// Redirect to HTTPS instead of answering on plain connections.
     pub redirect_https: bool,
+    /// Content that is read into the key (`QUERY`, GraphQL), in bytes at most; 0: none is.
+    pub largest_content: u64,
+    /// A GraphQL service answers here.
+    pub graphql: Option<GraphQl>,
+}
+
+/// What holds for the operations of a GraphQL service.
+#[derive(Debug, Default)]
+pub struct GraphQl {
+    /// What holds for some of them, by name.
+    pub operations: HashMap<String, Operation>,
+    /// Whether answers that tell of errors are stored.
+    pub store_errors: bool,
+    /// Whether what may change something makes all that is stored under its URL invalid (RFC 9111 section 4.4).
+    pub invalidate: bool,
+}
+
+/// What holds for one GraphQL operation.
+#[derive(Debug)]
+pub struct Operation {
+    /// Off: it passes the store by.
+    pub cache: bool,
+    /// Lifetime of its answers of status 200, in place of the route's.
+    pub ttl: Option<Duration>,
+    /// Tags of its answers, beside those they carry.
+    pub tags: Vec<String>,
 }
 
 /// Lifetimes by status, as nginx's `proxy_cache_valid`.
@@ -241,6 +267,8 @@ pub struct KeySpec {
     pub headers: Vec<HeaderName>,
     /// Names of cookies whose values count.
     pub cookies: Vec<String>,
+    /// Whether the other cookies are kept from the origin where its answer may be stored; they choose no variant either.
+    pub drop_cookies: bool,
 }
 
 /// When the store is neither asked nor filled: one entry of any list is enough.
@@ -256,6 +284,8 @@ pub struct Bypass {
     pub methods: Vec<Method>,
     /// The query has one of these parameters.
     pub query: Vec<NamePattern>,
+    /// The request carries one of these cookies and misses: it may get what others had stored, and stores nothing itself.
+    pub misses_with: Vec<NamePattern>,
 }
 
 /// One change of a header.

@@ -47,6 +47,7 @@ async fn walk_through(worker: &Rc<Worker>, request: Request<RequestBody>) {
         peer: None,
         local: None,
         tls: request.uri().scheme_str() == Some("https"),
+        splices: None,
     });
     let answer = match walk::walk(worker, request, &connection, InterimSink::deaf()) {
         Answer::Now(response) => response,

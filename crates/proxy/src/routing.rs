@@ -144,6 +144,16 @@ pub fn cookie_matches(pattern: &NamePattern, fields: &HeaderMap) -> bool {
     })
 }
 
+/// Whether any cookie of the request matches any of these; the request is read once.
+pub fn any_cookie_matches(patterns: &[NamePattern], fields: &HeaderMap) -> bool {
+    !patterns.is_empty()
+        && fields.get_all(header::COOKIE).iter().any(|line| {
+            let line = String::from_utf8_lossy(line.as_bytes());
+            cookies(&line)
+                .any(|(name, value)| patterns.iter().any(|pattern| pattern.matches(name, value)))
+        })
+}
+
 /// Whether any query parameter matches.
 pub fn query_matches(pattern: &NamePattern, query: Option<&str>) -> bool {
     query

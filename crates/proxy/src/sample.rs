@@ -33,6 +33,7 @@ pub(crate) fn key_spec() -> KeySpec {
         sort: false,
         headers: Vec::new(),
         cookies: Vec::new(),
+        drop_cookies: false,
     }
 }
 
@@ -61,6 +62,8 @@ pub(crate) fn policy(key: KeySpec) -> Policy {
         response_edits: Vec::new(),
         pass_fields: Vec::new(),
         redirect_https: false,
+        largest_content: 1 << 16,
+        graphql: None,
     }
 }
 
@@ -103,6 +106,8 @@ pub(crate) fn ask(site: Site, peer: Option<SocketAddr>, fields: HeaderMap) -> As
         version: Version::HTTP_11,
         directives: directives::request(&fields),
         fields,
+        cookies: Vec::new(),
+        content: crate::content_key::Content::default(),
         key: Key::build(&spec, "http", "shop.example", "/p", None),
         scheme: "http",
         now: Time::from_secs(1_000_000),
@@ -112,6 +117,7 @@ pub(crate) fn ask(site: Site, peer: Option<SocketAddr>, fields: HeaderMap) -> As
             peer,
             local: None,
             tls: false,
+            splices: None,
         }),
         interim: InterimSink::deaf(),
         upgrade: None,

@@ -6,7 +6,7 @@
 //! | | `None` | receive |
 //! | [`receive`] | `Refused` | our own error |
 //! | | `Redirect` | 301 or 308 to HTTPS |
-//! | | `Request` | lookup |
+//! | | `Request` | lookup; first [`content_key`], where the content is part of the key |
 //! | [`lookup`] | `Wait` | reads from disk ([`below`]), then as below |
 //! | | `Hit` | [`deliver`] |
 //! | | `StaleHit` | [`refresh`] in the background, [`deliver`] |
@@ -46,6 +46,7 @@ use crate::{
     ask::Ask,
     body::ReplyBody,
     cache::Worker,
+    content_key,
     listen::{Connection, InterimSink, RequestBody},
 };
 use http::{Request, Response};
@@ -71,7 +72,7 @@ pub fn walk(
     if let Some(wanted) = purge::look(worker, &mut request, connection) {
         return purge::answer(worker, request, connection, interim, wanted);
     }
-    let (ask, content) = match receive::receive(worker, request, connection, interim) {
+    let (mut ask, content) = match receive::receive(worker, request, connection, interim) {
         Received::Refused(refusal) => {
             return Answer::Now(deliver::refusal(worker, &refusal));
         }
@@ -80,7 +81,32 @@ pub fn walk(
         }
         Received::Request(ask, content) => (ask, content),
     };
-    match lookup::lookup(worker, &ask) {
+    if content_key::concerns(&ask) {
+        let worker = worker.clone();
+        return Answer::Later(Box::pin(async move {
+            match content_key::read(&worker, &mut ask, content).await {
+                Ok(content) => now_or_later(&worker, ask, content).await,
+                Err(failure) => deliver::failure(&worker, &ask, &failure),
+            }
+        }));
+    }
+    if ask.policy().graphql.is_some() {
+        content_key::read_get(&mut ask);
+    }
+    look_up(worker, ask, content)
+}
+
+async fn now_or_later(worker: &Rc<Worker>, ask: Ask, content: RequestBody) -> Response<ReplyBody> {
+    match look_up(worker, ask, content) {
+        Answer::Now(response) => response,
+        Answer::Later(response) => response.await,
+    }
+}
+
+/// The walk from lookup on.
+#[inline]
+fn look_up(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody) -> Answer {
+    match lookup::lookup(worker, &mut ask) {
         Looked::Found(found) => go_on(worker, ask, content, found),
         Looked::Wait(finding) => {
             let worker = worker.clone();
@@ -97,8 +123,8 @@ pub fn walk(
 
 /// The rest of the walk, from what lookup came to.
 #[inline]
-fn go_on(worker: &Rc<Worker>, ask: Ask, content: RequestBody, found: Found) -> Answer {
-    match found {
+fn go_on(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody, found: Found) -> Answer {
+    match lookup::for_client(&mut ask, found) {
         Found::Hit(hit) => Answer::Now(deliver::stored(worker, &ask, hit)),
         Found::StaleHit(hit) => {
             let ask = Rc::new(ask);

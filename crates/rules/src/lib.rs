@@ -63,6 +63,6 @@ pub mod status;
 pub mod storable;
 pub mod surrogate;
 pub mod time;
-mod uri;
+pub mod uri;
 pub mod validate;
 pub mod vary;

@@ -25,6 +25,8 @@ pub enum SetCookie {
     /// Not stored unless it says `public`, `s-maxage` or a targeted field.
     #[default]
     Refuse,
+    /// Not stored, whatever it says.
+    Never,
     /// Stored without the field (and sent without it).
     Strip,
     /// Plain RFC 9111: the field is stored like any other.

@@ -47,8 +47,16 @@ fn is_scheme(text: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.'))
 }
 
+/// The target URI of `reference`, as it stands in a field or a document, seen from `base` (RFC 3986 section 5.2), without
+/// its fragment. Bytes that no URI has are percent-encoded. Any text is a reference: what comes out may be of any scheme, and of
+/// no authority.
+pub fn join(base: &str, reference: &[u8]) -> String {
+    let reference = encode(reference);
+    resolve(&Reference::parse(base), &Reference::parse(&reference))
+}
+
 /// Field content as a reference: bytes that no URI has are percent-encoded, as clients do before they ask for it.
-pub(crate) fn encode(value: &[u8]) -> String {
+pub fn encode(value: &[u8]) -> String {
     let mut text = String::with_capacity(value.len());
     for &byte in value.trim_ascii() {
         if byte.is_ascii_graphic() {

@@ -5,7 +5,7 @@ mod piece;
 mod reader;
 
 pub use parts::Parts;
-pub use piece::Piece;
+pub use piece::{Part, Piece};
 pub use reader::Pieces;
 
 use crate::{disk::OnDisk, fill::Fill};

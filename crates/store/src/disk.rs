@@ -3,7 +3,8 @@
 //! Small and middle bodies lie with their heads in *segments*, files that are only appended to (`format`); large ones have a
 //! file each. What lies where is kept in memory (`index`), found again at the start (`load`), and changed by one thread
 //! alone (`keeper`). Reads take what lies in the page cache at once, and leave anything else to a few threads (`device`,
-//! `record`, `ondisk`). Every byte is verified before it is given out.
+//! `record`, `ondisk`). Every byte is verified when it is first read since the start; what was verified may go from the page cache
+//! to a socket as it lies there (`span`).
 
 mod bucket;
 mod check;
@@ -15,6 +16,7 @@ mod health;
 mod index;
 mod keeper;
 mod large;
+mod layout;
 mod load;
 mod ondisk;
 mod pool;
@@ -22,6 +24,8 @@ mod queue;
 mod record;
 mod scan;
 mod segment;
+mod sound;
+mod span;
 mod statistics;
 #[cfg(test)]
 mod tests;
@@ -63,6 +67,8 @@ pub use check::{Fault, Stat, Verified, stat, verify};
 pub use health::{Doing, Event};
 pub use large::Writer;
 pub use ondisk::{OnDisk, Reader};
+pub use record::Bodies;
+pub use span::{FileSpan, MOST_SPAN};
 pub use statistics::Statistics;
 
 /// Threads that wait for the device on behalf of readers.
@@ -198,13 +204,13 @@ impl Disk {
         }))
     }
 
-    /// What is kept under `key`; never waits. Small bodies come with it, large ones as [`OnDisk`]. What a purge covers is not
-    /// found any more.
-    pub fn find(&self, key: &[u8]) -> Found {
+    /// What is kept under `key`; never waits. Small bodies come with it, large ones as [`OnDisk`]; those between as `bodies` says,
+    /// where the device need not be waited for. What a purge covers is not found any more.
+    pub fn find(&self, key: &[u8], bodies: Bodies) -> Found {
         let spots = self.shared.index.find(self.shared.hash(key));
         let mut here = Vec::new();
         for (number, spot) in spots.iter().enumerate() {
-            match self.shared.standing(key, *spot, Manner::AtOnce) {
+            match self.shared.standing(key, *spot, Manner::AtOnce, bodies) {
                 Ok(found) => here.extend(found),
                 Err(Missed::Waits) => {
                     let rest = spots.get(number..).unwrap_or_default();
@@ -227,7 +233,7 @@ impl Disk {
         let (shared, key) = (self.shared.clone(), Box::<[u8]>::from(key));
         let read = move || {
             for spot in rest {
-                let found = shared.standing(&key, spot, Manner::Waiting);
+                let found = shared.standing(&key, spot, Manner::Waiting, Bodies::Read);
                 here.extend(found.ok().flatten());
             }
             shared.count(!here.is_empty());
@@ -379,8 +385,9 @@ impl Shared {
         key: &[u8],
         spot: Spot,
         manner: Manner,
+        bodies: Bodies,
     ) -> Result<Option<Arc<Stored>>, Missed> {
-        let Some(stored) = self.read(key, spot, manner)? else {
+        let Some(stored) = self.read(key, spot, manner, bodies)? else {
             return Ok(None);
         };
         if self.log.standing(key, &stored) == Standing::Gone {

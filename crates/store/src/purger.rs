@@ -12,6 +12,10 @@ use std::{
     sync::{Arc, OnceLock},
     time::Duration,
 };
+use tokio::time::timeout;
+
+/// How long an application's answer waits for what it invalidates to be on disk.
+const SETTLING: Duration = Duration::from_secs(2);
 
 /// A future that may cross threads.
 pub type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -168,13 +172,22 @@ impl Purger {
         })
     }
 
-    /// Purges what an application's answer invalidates (RFC 9111 section 4.4): at once here, soon on other nodes.
+    /// Purges what an application's answer invalidates (RFC 9111 section 4.4): at once here, soon on other nodes; over a restart
+    /// when [`settled`](Self::settled) is ready.
     pub fn invalidate(&self, purge: Purge, at: Time) {
         match self.shared.get() {
             Some(shared) => shared.tell(purge, at),
             None => {
                 self.memory.apply(purge, at, None);
             }
+        }
+    }
+
+    /// Waits until what was invalidated before lasts, for two seconds at most. Where the log cannot be written it has told of
+    /// that, and nobody is held up.
+    pub async fn settled(&self) {
+        if let Some(durable) = self.durable.get() {
+            let _ = timeout(SETTLING, durable.durable(u64::MAX)).await;
         }
     }
 

@@ -8,7 +8,6 @@
 //! A hit costs one round trip, or two where the body is large. Nothing is ever deleted: what is written expires by itself,
 //! and purges are the log's affair: each record carries its place in the log that nodes share.
 
-mod breaker;
 mod chunk;
 #[cfg(test)]
 mod contract;
@@ -17,13 +16,12 @@ mod finding;
 mod guard;
 mod keeping;
 mod lease;
-pub(crate) mod memcached;
+mod memcached;
 mod name;
 mod record;
-pub(crate) mod redis;
+mod redis;
 pub mod remote;
 pub mod stream;
-pub mod worker;
 
 use crate::{Stored, purge::Log};
 use guard::Guard;
@@ -35,6 +33,7 @@ use std::{
 };
 
 pub use counts::{Event, Hook, Statistics};
+pub use kv::BadUrl;
 pub use lease::Lease;
 
 /// How the shared tier is set up.
@@ -57,11 +56,6 @@ pub struct Config {
     /// This node's name among the others.
     pub node: String,
 }
-
-/// An address that cannot be used; for the operator to mend.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not the address of a shared tier: {0}")]
-pub struct BadUrl(pub String);
 
 /// The shared tier. Shared by all workers; each has connections of its own.
 #[derive(Debug)]
@@ -94,11 +88,11 @@ impl Shared {
     /// The address is none.
     pub fn new(config: Config, log: Arc<Log>) -> Result<Arc<Self>, BadUrl> {
         let remote: Box<dyn Remote> = if config.url.starts_with("memcached:") {
-            let remote = memcached::Memcached::new(&config.url, config.timeout)?;
+            let remote = kv::Memcached::new(&config.url, config.timeout)?;
             log.place_by_clock(keeping::now());
             Box::new(remote)
         } else {
-            Box::new(redis::Redis::new(&config.url, config.timeout)?)
+            Box::new(kv::Redis::new(&config.url, config.timeout)?)
         };
         Ok(Self::over(config, log, remote))
     }

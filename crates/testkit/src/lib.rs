@@ -13,6 +13,8 @@
 //!   been reached, does what it wants to do meanwhile, and opens it. No test sleeps.
 //! - [`Redis`] is the real `redis-server`, which can be paused, killed and started again.
 //! - [`Memcached`] is the real `memcached`, likewise.
+//! - [`FastCgi`] is a FastCGI server that writes whatever bytes a test likes.
+//! - [`PhpFpm`] is the real `php-fpm`.
 //! - [`Larder`] starts the program on port 0, learns its addresses from what it prints, and stops it when dropped.
 //! - [`wait_until`] is for what can only be seen from outside, such as a counter; everything else has a gate.
 //!
@@ -40,20 +42,24 @@
 )]
 
 mod client;
+pub mod fastcgi;
 mod gate;
 mod larder;
 mod memcached;
 mod origin;
+mod php;
 mod reply;
 mod servers;
 mod stream;
 mod wire;
 
 pub use client::{Ask, Client, Response};
+pub use fastcgi::FastCgi;
 pub use gate::{Gate, wait_until};
 pub use larder::{Command, Finished, Larder, scratch_dir};
 pub use memcached::Memcached;
 pub use origin::Origin;
+pub use php::PhpFpm;
 pub use reply::Reply;
 pub use servers::Redis;
 pub use stream::Address;

@@ -251,6 +251,14 @@ impl Process {
     }
 }
 
+impl Process {
+    /// Asks it to end (SIGTERM), and waits until it and what it started have.
+    pub(crate) fn end(mut self) {
+        self.signal("TERM");
+        let _ = self.0.wait();
+    }
+}
+
 impl Drop for Process {
     fn drop(&mut self) {
         let _ = self.0.kill();

@@ -115,6 +115,8 @@ impl Wire {
     pub(crate) fn fill(&mut self) -> io::Result<bool> {
         let mut piece = [0; 16 * 1024];
         match self.stream.read(&mut piece) {
+            // A machine that was paused meanwhile.
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => self.fill(),
             Ok(count) => {
                 self.buffer.extend_from_slice(&piece[..count]);
                 Ok(count > 0)

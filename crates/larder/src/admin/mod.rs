@@ -7,6 +7,7 @@ mod guard;
 mod openapi;
 pub mod peers;
 pub mod purge;
+pub mod purges;
 
 #[cfg(test)]
 mod tests;
@@ -60,6 +61,7 @@ Larder's admin API
 /healthz       200 while the process lives
 /readyz        200 while requests are welcome, 503 while starting or draining
 /purge         POST: forget what is named in JSON; see /openapi.json
+/purges        what was purged; after=CURSOR for what came after, wait=30s to wait for it
 /openapi.json  all of this as an OpenAPI document
 /explain?url=  why a URL is or is not answered from the store; header=Name:%20value adds a field, repeatedly
 ";
@@ -111,7 +113,7 @@ fn router(state: Arc<State>) -> Router {
 }
 
 /// Every path and what answers there; `openapi` tells of each.
-fn routes() -> [(&'static str, MethodRouter<Arc<State>>); 7] {
+fn routes() -> [(&'static str, MethodRouter<Arc<State>>); 8] {
     let started = SystemTime::now();
     let metrics = move |state| async move { metrics(state, started) };
     [
@@ -121,6 +123,7 @@ fn routes() -> [(&'static str, MethodRouter<Arc<State>>); 7] {
         ("/readyz", get(readyz)),
         ("/explain", get(explain::explain)),
         ("/purge", post(purge::purge)),
+        ("/purges", get(purges::purges)),
         ("/openapi.json", get(async || Json(openapi::document()))),
     ]
 }

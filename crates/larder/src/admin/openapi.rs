@@ -1,6 +1,6 @@
 //! The admin API as an `OpenAPI` 3.1 document: paths by hand, schemas from the types that are read and written.
 
-use super::{Answer, Written, purge};
+use super::{Answer, Written, purge, purges};
 use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Value, json};
 
@@ -39,6 +39,7 @@ fn paths(schemas: &mut SchemaGenerator) -> Value {
         } },
         "/explain": { "get": explain(schemas) },
         "/purge": { "post": purge(schemas) },
+        "/purges": { "get": purges(schemas) },
         "/openapi.json": { "get": {
             "summary": "This document",
             "responses": {
@@ -99,6 +100,27 @@ fn purge(schemas: &mut SchemaGenerator) -> Value {
             "415": told::<Written>("Not sent as application/json", schemas),
             "500": told::<Written>("Purged, but it would be forgotten at a restart", schemas),
             "503": told::<Written>("Nothing was purged; worth trying again after Retry-After", schemas),
+        },
+    })
+}
+
+fn purges(schemas: &mut SchemaGenerator) -> Value {
+    json!({
+        "summary": "What was purged on this node, for those who keep pages elsewhere",
+        "description": "Without `after`, where the log stands; then what came after, at once or when something comes.",
+        "parameters": [
+            {
+                "name": "after", "in": "query", "schema": { "type": "string" },
+                "description": "The cursor of the last answer",
+            },
+            {
+                "name": "wait", "in": "query", "schema": { "type": "string", "examples": ["30s"] },
+                "description": "How long to wait for a purge where there is none; a minute at most",
+            },
+        ],
+        "responses": {
+            "200": told::<purges::Purges>("The purges", schemas),
+            "400": told::<Written>("A parameter that is none", schemas),
         },
     })
 }

@@ -7,11 +7,13 @@ use crate::{
     config::{
         Faults, Flags, load_probing,
         meant::{Admin, Config, Listener},
+        plain,
         value::SharedUrl,
     },
 };
 use socket2::{Domain, Protocol, Socket, Type};
 use std::{
+    fs,
     io::{self, IsTerminal, Write},
     net::SocketAddr,
     path::PathBuf,
@@ -25,11 +27,13 @@ pub fn run(
     err: &mut (impl Write + IsTerminal),
 ) -> io::Result<Ending> {
     let color = err.is_terminal();
+    let plain = fs::read_to_string(&file).ok().and_then(|text| plain(&text));
     match check(file) {
         Ok((file, config)) => {
             summary(&file, &config, out)?;
             if explain {
                 explain::write(&config, out)?;
+                explain::presets(plain.as_deref(), out)?;
             }
             Ok(Ending::Done)
         }

@@ -2,9 +2,12 @@
 
 pub mod check;
 pub mod completions;
+mod crawling;
 pub mod demo;
 pub mod disk;
 pub mod explain;
+pub mod publish;
 pub mod purge;
 pub mod schema;
 pub mod serve;
+pub mod warm;

@@ -36,6 +36,12 @@ const OTHER_WORDS: &[(&str, &str)] = &[
     ("max_size", "size"),
     ("acl", "allow"),
     ("proxy_cache_purge", "purge"),
+    ("fastcgi_pass", "fastcgi"),
+    ("fastcgi_index", "index"),
+    ("fastcgi_param", "params"),
+    ("try_files", "front"),
+    ("document_root", "root"),
+    ("scripts", "script"),
 ];
 
 /// Takes the unknown keys out of `table` and reports them.

@@ -5,6 +5,7 @@ mod fault;
 mod flags;
 mod keys;
 pub mod meant;
+mod presets;
 mod read;
 mod reference;
 mod schema;
@@ -17,6 +18,7 @@ mod tests;
 
 pub use fault::{Fault, Faults};
 pub use flags::Flags;
+pub use presets::plain;
 pub use reference::reference;
 pub use schema::schema;
 

@@ -4,7 +4,7 @@
 //! again, until it reads well: every key may be left out, so what remains is always a configuration.
 
 use super::{
-    Fault, keys,
+    Fault, keys, presets,
     schema::{View, schema},
     syntax,
     value::Wrong,
@@ -28,6 +28,7 @@ pub(super) fn read(text: &str, faults: &mut Vec<Fault>) -> written::Config {
     }
     let schema = schema();
     keys::take_unknown(document.get_mut(), &schema, faults);
+    presets::expand(document.get_mut(), faults);
     loop {
         match written::Config::deserialize(Deserializer::from(document.clone())) {
             Ok(config) => return config,

@@ -155,7 +155,7 @@ fn fetches_beyond_the_limit_wait_their_turn() {
     server.reply("/held", Reply::ok().body("a").hold(&gate).body("b"));
     server.reply("/", Reply::ok());
     let mut config = config([tcp(server.address())]);
-    (config.most_concurrent, config.queue) = (1, 1);
+    (config.turns.most, config.turns.queue) = (1, 1);
     let origin = Origin::new(config).unwrap();
     work(async {
         let held = origin.fetch(request(Method::GET, "/held", empty()), repeatable());
@@ -187,8 +187,8 @@ fn a_turn_that_does_not_come() {
     server.reply("/held", Reply::ok().length(9).until_client_leaves());
     server.reply("/", Reply::ok());
     let mut config = config([tcp(server.address())]);
-    config.most_concurrent = 1;
-    config.queue_time = SHORT;
+    config.turns.most = 1;
+    config.turns.queue_time = SHORT;
     let origin = Origin::new(config).unwrap();
     work(async {
         let held = origin.fetch(request(Method::GET, "/held", empty()), repeatable());

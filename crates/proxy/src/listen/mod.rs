@@ -19,6 +19,7 @@ mod redirect;
 mod request_body;
 mod service;
 mod shared;
+mod splice;
 mod stream;
 mod task;
 mod tls;
@@ -35,11 +36,12 @@ pub use proxy_protocol::{
 };
 pub use request_body::RequestBody;
 pub use shared::Shared;
+pub use splice::Splices;
 pub use tls::{CertificateFiles, TlsError, TlsStore};
 
 use bytes::Bytes;
 use http::{Request, Response};
-use std::{net::SocketAddr, rc::Rc};
+use std::{net::SocketAddr, rc::Rc, sync::Arc};
 
 /// What every request knows of the connection it came on. One per connection, shared by its requests.
 #[derive(Debug)]
@@ -52,6 +54,8 @@ pub struct Connection {
     pub local: Option<SocketAddr>,
     /// Whether the client speaks TLS to us (or the PROXY protocol says so).
     pub tls: bool,
+    /// Takes what can be sent to the client straight from a file; `None`: the connection cannot.
+    pub splices: Option<Arc<Splices>>,
 }
 
 /// What a listener calls for each request. The future is not `Send`: it lives on its worker.

@@ -20,9 +20,16 @@ pub struct RequestBody {
     watch: Option<Arc<Watch>>,
     awaited: bool,
     ended: bool,
+    /// What was read of it already, to be read again first.
+    front: Bytes,
 }
 
 impl RequestBody {
+    /// Puts back what was read of it, all of it until now.
+    pub(crate) fn put_back(&mut self, front: Bytes) {
+        self.front = front;
+    }
+
     /// No content, of a request of our own.
     pub(crate) fn none() -> Self {
         Self {
@@ -30,6 +37,7 @@ impl RequestBody {
             watch: None,
             awaited: false,
             ended: true,
+            front: Bytes::new(),
         }
     }
 
@@ -39,6 +47,7 @@ impl RequestBody {
             watch: None,
             awaited: false,
             ended: true,
+            front: Bytes::new(),
         }
     }
 
@@ -48,6 +57,7 @@ impl RequestBody {
             watch: Some(watch),
             awaited: false,
             ended: false,
+            front: Bytes::new(),
         }
     }
 
@@ -69,6 +79,10 @@ impl Body for RequestBody {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        if !self.front.is_empty() {
+            let front = std::mem::take(&mut self.front);
+            return Poll::Ready(Some(Ok(Frame::data(front))));
+        }
         let Some(incoming) = &mut self.incoming else {
             return Poll::Ready(None);
         };
@@ -79,12 +93,23 @@ impl Body for RequestBody {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.incoming.as_ref().is_none_or(Body::is_end_stream)
+        self.front.is_empty() && self.incoming.as_ref().is_none_or(Body::is_end_stream)
     }
 
     fn size_hint(&self) -> SizeHint {
         let none = || SizeHint::with_exact(0);
-        self.incoming.as_ref().map_or_else(none, Body::size_hint)
+        let rest = self.incoming.as_ref().map_or_else(none, Body::size_hint);
+        let front = self.front.len() as u64;
+        let mut hint = SizeHint::new();
+        if let Some(upper) = rest.upper().and_then(|upper| upper.checked_add(front)) {
+            hint.set_upper(upper);
+        }
+        hint.set_lower(
+            rest.lower()
+                .saturating_add(front)
+                .min(hint.upper().unwrap_or(u64::MAX)),
+        );
+        hint
     }
 }
 

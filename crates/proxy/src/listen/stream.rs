@@ -1,15 +1,22 @@
 //! The bytes below HTTP: TCP or Unix socket, with or without TLS.
 
+use super::splice::Splices;
 use bytes::{Buf, Bytes};
+use rustix::net::{SendAncillaryBuffer, SendFlags, sendmsg, sockopt::set_tcp_cork};
 use std::{
     io::{self, IoSlice},
+    os::fd::{AsFd, BorrowedFd},
     pin::Pin,
-    task::{Context, Poll},
+    sync::Arc,
+    task::{Context, Poll, ready},
 };
 use tokio::{
-    io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf},
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, Interest, ReadBuf},
     net::{TcpStream, UnixStream},
 };
+
+/// A span of a file longer than this, in bytes, is sent in full packets: it is sent in several runs.
+const LONG: usize = 128 << 10;
 
 /// An accepted socket.
 #[derive(Debug)]
@@ -23,6 +30,10 @@ pub(super) enum Socket {
 pub(super) struct Wire {
     socket: Socket,
     ahead: Bytes,
+    /// What some of the bytes to be written stand for.
+    splices: Option<Arc<Splices>>,
+    /// Whether the socket sends full packets only.
+    corked: bool,
 }
 
 /// What HTTP is spoken on.
@@ -37,7 +48,73 @@ impl Wire {
         Self {
             socket,
             ahead: Bytes::new(),
+            splices: None,
+            corked: false,
         }
+    }
+
+    /// Writes what `splices` holds in place of the bytes that stand for it.
+    pub(super) fn splice(&mut self, splices: Arc<Splices>) {
+        self.splices = Some(splices);
+    }
+
+    /// Writes bytes that partly stand for others.
+    fn poll_write_spliced(
+        &mut self,
+        cx: &mut Context<'_>,
+        splices: &Splices,
+        bufs: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let first = bufs.iter().position(|buf| Splices::is_stand_in(buf));
+        match first {
+            None => self
+                .socket
+                .poll_send(cx, |socket| send(socket, bufs, SendFlags::empty())),
+            Some(0) => self.poll_spans(cx, splices, bufs),
+            Some(first) => {
+                let before = bufs.get(..first).unwrap_or_default();
+                // In one packet with what follows.
+                self.socket
+                    .poll_send(cx, |socket| send(socket, before, SendFlags::MORE))
+            }
+        }
+    }
+
+    /// Has the socket send full packets only, until nothing is held back any more.
+    fn cork(&mut self, corked: bool) {
+        if let Socket::Tcp(socket) = &self.socket
+            && corked != self.corked
+        {
+            // Without it, more packets are sent.
+            let _ = set_tcp_cork(socket, corked);
+            self.corked = corked;
+        }
+    }
+
+    /// Writes the spans that `bufs` begin with.
+    fn poll_spans(
+        &mut self,
+        cx: &mut Context<'_>,
+        splices: &Splices,
+        bufs: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        if bufs.first().is_some_and(|buf| buf.len() > LONG) {
+            self.cork(true);
+        }
+        let mut sent = 0;
+        for buf in bufs.iter().take_while(|buf| Splices::is_stand_in(buf)) {
+            let now = self
+                .socket
+                .poll_send(cx, |socket| splices.send(buf, socket));
+            match now {
+                Poll::Ready(Ok(now)) if now < buf.len() => return Poll::Ready(Ok(sent + now)),
+                Poll::Ready(Ok(now)) => sent += now,
+                // The next call says it again.
+                _ if sent > 0 => break,
+                other => return other,
+            }
+        }
+        Poll::Ready(Ok(sent))
     }
 
     /// Reads until `decide` knows what it sees; hands back the rest for the next reader. `decide` gets all bytes read so far and
@@ -61,6 +138,42 @@ impl Wire {
             }
             if self.read_buf(&mut seen).await? == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+        }
+    }
+}
+
+fn send(socket: BorrowedFd<'_>, bufs: &[IoSlice<'_>], flags: SendFlags) -> io::Result<usize> {
+    let mut none = SendAncillaryBuffer::default();
+    Ok(sendmsg(
+        socket,
+        bufs,
+        &mut none,
+        flags | SendFlags::NOSIGNAL,
+    )?)
+}
+
+impl Socket {
+    /// Has `send` write to the socket once that takes bytes.
+    fn poll_send(
+        &self,
+        cx: &mut Context<'_>,
+        mut send: impl FnMut(BorrowedFd<'_>) -> io::Result<usize>,
+    ) -> Poll<io::Result<usize>> {
+        loop {
+            let tried = match self {
+                Self::Tcp(socket) => {
+                    ready!(socket.poll_write_ready(cx))?;
+                    socket.try_io(Interest::WRITABLE, || send(socket.as_fd()))
+                }
+                Self::Unix(socket) => {
+                    ready!(socket.poll_write_ready(cx))?;
+                    socket.try_io(Interest::WRITABLE, || send(socket.as_fd()))
+                }
+            };
+            match tried {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                other => return Poll::Ready(other),
             }
         }
     }
@@ -154,7 +267,14 @@ impl AsyncWrite for Wire {
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.get_mut().socket).poll_write(cx, buf)
+        let wire = self.get_mut();
+        match &wire.splices {
+            Some(splices) if !splices.is_empty() => {
+                let splices = splices.clone();
+                wire.poll_write_spliced(cx, &splices, &[IoSlice::new(buf)])
+            }
+            _ => Pin::new(&mut wire.socket).poll_write(cx, buf),
+        }
     }
 
     fn poll_write_vectored(
@@ -162,7 +282,14 @@ impl AsyncWrite for Wire {
         cx: &mut Context<'_>,
         bufs: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.get_mut().socket).poll_write_vectored(cx, bufs)
+        let wire = self.get_mut();
+        match &wire.splices {
+            Some(splices) if !splices.is_empty() => {
+                let splices = splices.clone();
+                wire.poll_write_spliced(cx, &splices, bufs)
+            }
+            _ => Pin::new(&mut wire.socket).poll_write_vectored(cx, bufs),
+        }
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -170,7 +297,14 @@ impl AsyncWrite for Wire {
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().socket).poll_flush(cx)
+        let wire = self.get_mut();
+        let splices = wire.splices.as_ref();
+        if splices.is_some_and(|splices| !splices.is_empty()) {
+            // `hyper` flushes when it holds nothing back: what stood for these spans was sent as it is.
+            return Poll::Ready(Err(io::ErrorKind::InvalidData.into()));
+        }
+        wire.cork(false);
+        Pin::new(&mut wire.socket).poll_flush(cx)
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

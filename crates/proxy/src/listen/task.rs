@@ -10,6 +10,7 @@ use super::{
     proxy_protocol::{self, Header},
     service::{Session, answer},
     shared::Slot,
+    splice::Splices,
     stream::{Stream, Wire},
     tls::TlsStore,
     watch::{Order, Stage, Watch},
@@ -112,6 +113,7 @@ async fn open<S: Serve>(
         peer_asks: true,
         local: accepted.local,
         tls: place.config.tls.is_some(),
+        splices: None,
     };
     let mut wire = Wire::new(accepted.socket);
     if expects_proxy(&place.config, accepted.peer) {
@@ -130,7 +132,13 @@ async fn open<S: Serve>(
     } else {
         watch.enter(Stage::Silent);
         let found = unless_told(watch, Order::Timeout, detect(&mut wire)).await?;
-        (Stream::Plain(wire), found.ok()?)
+        let protocol = found.ok()?;
+        if matches!(protocol, Protocol::Http1) {
+            let splices = Arc::<Splices>::default();
+            wire.splice(splices.clone());
+            facts.splices = Some(splices);
+        }
+        (Stream::Plain(wire), protocol)
     };
     Some(Opened {
         stream,

@@ -27,6 +27,8 @@ use store::{Body, Fields, Stored, Ticket, Variant, purge::Marks};
 pub struct Times {
     pub request: Time,
     pub response: Time,
+    /// How long the answer holds, where the origin knows and no field says so.
+    pub lifetime: Option<origin::Lifetime>,
 }
 
 /// Judges an answer to a request of `method` for `ask`.
@@ -50,7 +52,7 @@ pub fn judge(
     };
     let policy = ask.policy();
     let site = storable::Site {
-        freshness: freshness_site(ask, status),
+        freshness: freshness_site(ask, status, times.lifetime),
         set_cookie: policy.set_cookie,
         targets: &ask.site.targets,
     };
@@ -62,16 +64,27 @@ pub fn judge(
 }
 
 /// The site's say on lifetimes for this route and status.
-pub fn freshness_site(ask: &Ask, status: StatusCode) -> freshness::Site {
+pub fn freshness_site(
+    ask: &Ask,
+    status: StatusCode,
+    known: Option<origin::Lifetime>,
+) -> freshness::Site {
     let policy = ask.policy();
-    let lifetime = policy.lifetime.of(status);
+    let own = ask.operation().and_then(|operation| operation.ttl);
+    let lifetime = own
+        .filter(|_| status == StatusCode::OK)
+        .or_else(|| policy.lifetime.of(status));
     let forced = match policy.lifetime.mode {
         LifetimeMode::Default => false,
         LifetimeMode::Override => true,
         LifetimeMode::Static => is_static(ask.key.path_and_query()),
     };
     freshness::Site {
-        default_lifetime: lifetime.filter(|_| !forced),
+        default_lifetime: match known {
+            Some(origin::Lifetime::Remaining(remaining)) => Some(remaining),
+            Some(origin::Lifetime::Usual(usual)) => lifetime.or(Some(usual)),
+            None => lifetime.filter(|_| !forced),
+        },
         override_lifetime: lifetime.filter(|_| forced),
         stale_while_revalidate: policy.stale.while_revalidate.map(seconds),
         stale_if_error: policy.stale.if_error.map(seconds),
@@ -224,6 +237,11 @@ pub fn marks(
         tags.extend(kept.filter(|tag| !is_group_mark(tag)).map(str::to_owned));
     }
     tags.extend(groups);
+    tags.extend(
+        ask.operation()
+            .into_iter()
+            .flat_map(|operation| operation.tags.clone()),
+    );
     worker.cache.memory.log().tags().marks(tags, began)
 }
 

@@ -94,6 +94,7 @@ async fn pass(
         hash: fetch::hash(ask.key.as_bytes()),
         interim: Some(Box::new(move |status, fields| interim.send(status, fields))),
         repeatable: !ask.has_content && ask.method.is_idempotent(),
+        visitor: outbound::visitor(ask),
     };
     let ticket = worker.cache.memory.begin();
     let began = Instant::now();
@@ -115,6 +116,7 @@ async fn pass(
     let times = Times {
         request: request_time,
         response: receive::now(),
+        lifetime: response.extensions().get().copied(),
     };
     let mut outcome = Outcome {
         origin_time: Some(origin_time),
@@ -125,14 +127,17 @@ async fn pass(
     }
     let groups = invalidate::groups_on_disk(worker, ask, response.status(), response.headers());
     let groups = groups.await;
-    Ok(land(
+    let response = land(
         worker,
         ask,
         response,
         upgrade,
         ((ticket, times), groups),
         (why, outcome),
-    ))
+    );
+    // Who is told that something changed may rely on it, over a restart too.
+    worker.cache.purger.settled().await;
+    Ok(response)
 }
 
 /// An answer has come: what it invalidates, freshens or stores, and its way back.

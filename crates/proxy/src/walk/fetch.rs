@@ -115,6 +115,7 @@ pub async fn fetch(
         times: Times {
             request: now,
             response: now,
+            lifetime: None,
         },
         lease: Cell::new(lease),
     };
@@ -139,10 +140,16 @@ impl Fetch<'_> {
             .as_ref()
             .ok()
             .map(|response| response.status().as_u16());
+        let answered = answer.as_ref().ok();
+        self.times.lifetime = answered.and_then(|answer| answer.extensions().get().copied());
         let landing = match answer {
             Ok(response) => self.land(&plan, response, writer).await,
             Err(failure) => self.failed(failure),
         };
+        if matches!(landing, Landing::Raw { why: Some(_), .. }) && self.need.selected.is_some() {
+            // What was stored may have been withdrawn: it does not come back after a restart.
+            self.worker.cache.purger.settled().await;
+        }
         Fetched {
             landing,
             origin_status,
@@ -235,6 +242,7 @@ impl Fetch<'_> {
             hash: hash(self.ask.key.as_bytes()),
             interim: Some(Box::new(move |status, fields| interim.send(status, fields))),
             repeatable: true,
+            visitor: outbound::visitor(self.ask),
         };
         self.ask
             .policy()
@@ -255,7 +263,7 @@ impl Fetch<'_> {
         validate::remove_conditions(&mut fields);
         coding::ask_origin(self.worker, self.ask, &mut fields);
         match plan {
-            Plan::Whole if conditional => {
+            Plan::Whole if conditional && self.ask.content.keyed.is_none() => {
                 self.condition(&mut fields);
             }
             Plan::Whole => {}
@@ -274,7 +282,17 @@ impl Fetch<'_> {
                 put(&mut fields, header::IF_RANGE, tag);
             }
         }
-        outbound::bodyless(self.ask, Method::GET, fields)
+        if self.ask.checks_errors() {
+            // Whether it tells of errors can be seen in plain text alone.
+            fields.insert(
+                header::ACCEPT_ENCODING,
+                HeaderValue::from_static("identity"),
+            );
+        }
+        match &self.ask.content.keyed {
+            Some((content, _)) => outbound::with_content(self.ask, fields, content.clone()),
+            None => outbound::bodyless(self.ask, Method::GET, fields),
+        }
     }
 
     /// `If-None-Match` and `If-Modified-Since` from everything at hand.

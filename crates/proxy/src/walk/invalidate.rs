@@ -26,7 +26,7 @@ pub fn invalidate(
     response: &HeaderMap,
     on_disk: Vec<String>,
 ) {
-    if !invalidate::invalidates(&ask.method, status) {
+    if !invalidates(ask, status) {
         return;
     }
     for uri in targets(ask, response) {
@@ -53,12 +53,12 @@ pub async fn groups_on_disk(
     let Some(disk) = &worker.cache.disk else {
         return groups;
     };
-    if !invalidate::invalidates(&ask.method, status) {
+    if !invalidates(ask, status) {
         return groups;
     }
     for uri in targets(ask, response) {
         for key in purging::keys(&ask.site, &uri) {
-            let found = match disk.find(key.as_bytes()) {
+            let found = match disk.find(key.as_bytes(), disk::Bodies::Left) {
                 disk::Found::Nothing => continue,
                 disk::Found::Here(found) => found,
                 disk::Found::Wait(finding) => finding.await,
@@ -67,6 +67,10 @@ pub async fn groups_on_disk(
         }
     }
     groups
+}
+
+fn invalidates(ask: &Ask, status: StatusCode) -> bool {
+    invalidate::invalidates(&ask.method, status) && !ask.leaves_stored_responses()
 }
 
 /// The URIs that an exchange makes invalid.

@@ -247,7 +247,9 @@ impl Fetch<'_> {
             stored: stored.clone(),
             lease: self.lease.take(),
         };
-        let pump = Pump::new(self.worker, body, writer, destination, room);
+        let checked = self.ask.checks_errors() && is_json(&head.headers);
+        let pump =
+            Pump::new(self.worker, body, writer, destination, room).if_without_errors(checked);
         Landing::Stored {
             stored,
             reader,
@@ -295,6 +297,15 @@ impl Fetch<'_> {
             table.remember(key, self.times.response);
         }
     }
+}
+
+/// Whether an answer is in JSON.
+fn is_json(fields: &HeaderMap) -> bool {
+    let media = fields.get(header::CONTENT_TYPE);
+    media.is_some_and(|media| {
+        let media = String::from_utf8_lossy(media.as_bytes()).to_ascii_lowercase();
+        media.contains("json")
+    })
 }
 
 /// What is stored, where it may be sent although the origin failed.

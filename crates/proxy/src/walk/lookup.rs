@@ -1,7 +1,7 @@
 //! Lookup: what the store has for a request, and whether it may be used now.
 
 use crate::{
-    ask::Ask,
+    ask::{self, Ask},
     cache::Worker,
     outcome::{Bypass, Detail, Outcome},
     policy::{self, Policy},
@@ -10,7 +10,7 @@ use crate::{
 };
 use http::{HeaderMap, Method, StatusCode, header};
 use rules::{
-    precondition, range,
+    key, precondition, range,
     reuse::{self, StaleReason, Verdict},
     status::Forward,
     time::Time,
@@ -18,7 +18,7 @@ use rules::{
 use std::sync::Arc;
 use store::{
     Body, Stored, Variants,
-    disk::{self, Finding},
+    disk::{self, Bodies, Finding},
     fill::Reader,
     purge::Standing,
 };
@@ -90,11 +90,48 @@ impl Need {
 }
 
 /// Looks up a request. On the path of a hit.
-pub fn lookup(worker: &Worker, ask: &Ask) -> Looked {
+pub fn lookup(worker: &Worker, ask: &mut Ask) -> Looked {
     if let Some(why) = bypassed(ask) {
         return Looked::Found(Found::Bypass(why));
     }
+    keep_cookies_from_store(ask);
     find(worker, ask, ask.now)
+}
+
+/// Sets those cookies aside that nothing stored may depend on, where the route says so.
+fn keep_cookies_from_store(ask: &mut Ask) {
+    let policy = &ask.site.routes[ask.route].policy;
+    let stores_nothing = stores_nothing(&policy.bypass, &ask.fields);
+    if stores_nothing || policy.key.drop_cookies {
+        let cookies = ask::set_cookies_aside(&mut ask.fields, &policy.key);
+        if stores_nothing {
+            ask.cookies = cookies;
+        }
+    }
+}
+
+/// Whether the request may be answered from the store and must not fill it.
+pub fn stores_nothing(bypass: &policy::Bypass, fields: &HeaderMap) -> bool {
+    routing::any_cookie_matches(&bypass.misses_with, fields)
+}
+
+/// What was found, for the one who asked: a request that must not fill the store passes it by where the store does not answer,
+/// with all of its cookies.
+pub fn for_client(ask: &mut Ask, found: Found) -> Found {
+    if ask.cookies.is_empty() {
+        return found;
+    }
+    let found = match found {
+        Found::Forward(_) => Found::Bypass(Bypassed::Site(Bypass::Cookie)),
+        found => found,
+    };
+    if matches!(found, Found::Bypass(_)) {
+        ask.fields.remove(header::COOKIE);
+        for line in std::mem::take(&mut ask.cookies) {
+            ask.fields.append(header::COOKIE, line);
+        }
+    }
+    found
 }
 
 /// As [`lookup`], for a request that is known not to bypass, at `now`.
@@ -105,17 +142,28 @@ pub fn find(worker: &Worker, ask: &Ask, now: Time) -> Looked {
     };
     match (&found, &worker.cache.disk) {
         (Found::Forward(Need { selected: None, .. }), Some(disk)) => {
-            match disk.find(ask.key.as_bytes()) {
+            let bodies = if ask.connection.splices.is_some() {
+                Bodies::Left
+            } else {
+                Bodies::Read
+            };
+            match disk.find(ask.key.as_bytes(), bodies) {
                 disk::Found::Nothing => Looked::Found(found),
-                disk::Found::Here(list) if worker.promotes() => {
-                    Looked::Found(from_disk(worker, ask, now, list))
+                disk::Found::Here(list) => {
+                    let promotes = worker.promotes() && !list.iter().any(|stored| is_left(stored));
+                    let take = if promotes { from_disk } else { unpromoted };
+                    Looked::Found(take(worker, ask, now, list))
                 }
-                disk::Found::Here(list) => Looked::Found(unpromoted(worker, ask, now, list)),
                 disk::Found::Wait(finding) => Looked::Wait(finding),
             }
         }
         _ => Looked::Found(found),
     }
+}
+
+/// Whether the body was left in its segment: sent from there it costs no more than from memory.
+fn is_left(stored: &Stored) -> bool {
+    matches!(&stored.body, Body::Disk(bytes) if bytes.is_in_segment())
 }
 
 /// What a request finds after a lower tier has brought something.
@@ -360,21 +408,27 @@ fn bypassed(ask: &Ask) -> Option<Bypassed> {
     if !policy.cache {
         return Some(Bypassed::Site(Bypass::Route));
     }
-    if ask.method != Method::GET && ask.method != Method::HEAD {
+    if let Some(why) = ask.content.unkeyed {
+        return Some(Bypassed::Site(Bypass::Unkeyed(why)));
+    }
+    let keyed = ask.content.keyed.is_some();
+    if !keyed && ask.method != Method::GET && ask.method != Method::HEAD {
         return Some(Bypassed::Method);
     }
     if ask.upgrade.is_some() {
         return Some(Bypassed::Site(Bypass::Upgrade));
     }
-    if ask.has_content {
+    if !keyed && ask.has_content {
         // Its meaning is the origin's alone (RFC 9110 section 9.3.1).
         return Some(Bypassed::Site(Bypass::Content));
     }
-    let (path, query) = (ask.key.path(), ask.uri.query());
+    // One spelling of each name, as the key has it, and all of them: what is dropped counts here.
+    let query = ask.uri.query().map(key::normalize);
+    let (path, query) = (ask.key.path(), query.as_deref());
     site_bypass(&policy.bypass, &ask.method, path, query, &ask.fields).map(Bypassed::Site)
 }
 
-/// Which of the site's rules passes the store by, if any. `path` is normalised, `query` as the client wrote it.
+/// Which of the site's rules passes the store by, if any. `path` and `query` are normalised.
 pub fn site_bypass(
     bypass: &policy::Bypass,
     method: &Method,
@@ -382,11 +436,7 @@ pub fn site_bypass(
     query: Option<&str>,
     fields: &HeaderMap,
 ) -> Option<Bypass> {
-    if bypass
-        .cookies
-        .iter()
-        .any(|pattern| routing::cookie_matches(pattern, fields))
-    {
+    if routing::any_cookie_matches(&bypass.cookies, fields) {
         Some(Bypass::Cookie)
     } else if bypass.headers.iter().any(|pattern| pattern.matches(fields)) {
         Some(Bypass::Header)

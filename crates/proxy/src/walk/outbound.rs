@@ -8,10 +8,10 @@ use crate::{
 };
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri, header};
-use http_body_util::{BodyExt, Empty};
-use origin::RequestBody;
+use http_body_util::{BodyExt, Empty, Full};
+use origin::{RequestBody, Visitor};
 use rules::fields;
-use std::fmt::Write;
+use std::{fmt::Write, net::IpAddr};
 
 /// Fields with which a client could make an origin answer for another URI, host or method than the one that is keyed.
 /// Passed on only where the route says so or keys on them.
@@ -120,6 +120,34 @@ fn forwarding(fields: &mut HeaderMap, ask: &Ask) {
     }
 }
 
+/// Who asks, for origins that want it beside the message: the client itself, or whom trusted proxies speak for.
+pub fn visitor(ask: &Ask) -> Visitor {
+    let peer = ask.connection.peer;
+    let believed = |address: IpAddr| receive::is_trusted(&ask.site, address);
+    // A peer on a Unix socket has no address, and is trusted.
+    let mut client = peer.map(|peer| peer.ip());
+    let mut chain = Vec::new();
+    if client.is_none_or(believed) {
+        let lines = ask.fields.get_all("x-forwarded-for").iter();
+        let lines = lines.map(|line| line.to_str().unwrap_or_default());
+        chain.extend(lines.flat_map(|line| line.split(',')).map(str::trim));
+    }
+    // The last proxy wrote the last word; what stands before the first stranger's is the stranger's own.
+    while client.is_none_or(believed) {
+        match chain.pop().map(str::parse) {
+            Some(Ok(address)) => client = Some(address),
+            Some(Err(_)) | None => break,
+        }
+    }
+    let itself = peer.filter(|peer| Some(peer.ip()) == client);
+    Visitor {
+        client,
+        port: itself.map(|peer| peer.port()),
+        server: ask.connection.local,
+        https: ask.scheme == "https",
+    }
+}
+
 /// How a field of the client's request stands in the one the origin gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sent {
@@ -214,6 +242,19 @@ pub fn bodyless(
     fields.remove(header::CONTENT_LENGTH);
     fields.remove(header::CONTENT_TYPE);
     Ok(assemble(method, keyed(ask)?, fields, empty))
+}
+
+/// A request whose content is part of the key.
+pub fn with_content(
+    ask: &Ask,
+    mut fields: HeaderMap,
+    content: Bytes,
+) -> Result<Request<RequestBody>, Failure> {
+    fields.insert(header::CONTENT_LENGTH, HeaderValue::from(content.len()));
+    let content = Full::new(content)
+        .map_err(|never| match never {})
+        .boxed_unsync();
+    Ok(assemble(ask.method.clone(), keyed(ask)?, fields, content))
 }
 
 /// A request whose answer may be stored: what is sent as target is a slice of what is keyed.

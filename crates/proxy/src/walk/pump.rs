@@ -3,6 +3,7 @@
 use crate::{
     ask::Ask,
     cache::{Cache, Worker},
+    content_key::operation,
     outcome::bump,
     walk::below,
 };
@@ -35,6 +36,8 @@ pub struct Pump {
     room: Room,
     /// Whether the store was told that it is not kept.
     forgotten: bool,
+    /// A GraphQL answer, which is kept only if it tells of no errors.
+    without_errors: bool,
 }
 
 /// How much of a body is kept, and where.
@@ -134,7 +137,14 @@ impl Pump {
             destination,
             room,
             forgotten: false,
+            without_errors: false,
         }
+    }
+
+    /// Keeps the body only if it is GraphQL's answer without errors.
+    pub fn if_without_errors(mut self, required: bool) -> Self {
+        self.without_errors = required;
+        self
     }
 
     /// Runs until the body has ended, has failed, or nobody wants it any more.
@@ -194,6 +204,11 @@ impl Pump {
             // The device failed with the last piece, or it was not kept: nobody is to find it half.
             (None, Destination::Whole { key, stored, .. }) => memory.remove(&key, stored.id()),
             (None, Destination::Then(_)) => {}
+            (Some(body), Destination::Whole { key, stored, .. })
+                if self.without_errors && has_errors(&body) =>
+            {
+                memory.remove(&key, stored.id());
+            }
             (Some(body), Destination::Whole { key, stored, lease }) => {
                 // Where it is not in its place any more it was withdrawn, or a later one has come.
                 let whole = memory.amend(&key, stored.id(), |held| Some(held.with_body(body)));
@@ -207,6 +222,15 @@ impl Pump {
             }
             (Some(body), Destination::Then(store)) => store(&self.worker, body),
         }
+    }
+}
+
+/// Whether a GraphQL answer tells of errors, or is too large to be looked through.
+fn has_errors(body: &Body) -> bool {
+    match body {
+        Body::Whole(bytes) => operation::has_errors(bytes),
+        Body::Chunks(chunks) => operation::has_errors(&chunks.concat()),
+        Body::Disk(_) | Body::Parts(_) | Body::Filling(_) => true,
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::{
     ask::{Ask, Key, Upgrade, chosen},
     cache::{OwnSite, Worker},
+    content_key::Content,
     error::Failure,
     listen::{Connection, InterimSink, RequestBody},
     policy::{PurgePolicy, Site},
@@ -126,6 +127,8 @@ fn read(
         method: parts.method,
         version: parts.version,
         fields: parts.headers,
+        cookies: Vec::new(),
+        content: Content::default(),
         directives,
         key,
         scheme,

@@ -96,7 +96,7 @@ impl Says<'_> {
             SetCookie::Strip => Ok(true),
             SetCookie::Store => Ok(false),
             SetCookie::Refuse if is_meant || is_excluded => Ok(false),
-            SetCookie::Refuse => Err(NotStorable::SetCookie),
+            SetCookie::Refuse | SetCookie::Never => Err(NotStorable::SetCookie),
         }
     }
 

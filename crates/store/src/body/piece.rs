@@ -1,7 +1,7 @@
 //! A piece of a body, wherever it lies.
 
 use super::{HANDLE, allocated};
-use crate::disk::OnDisk;
+use crate::disk::{FileSpan, OnDisk};
 use bytes::Bytes;
 use rules::range::Span;
 
@@ -12,6 +12,42 @@ pub enum Piece {
     Memory(Bytes),
     /// On disk.
     Disk(OnDisk),
+}
+
+/// What is to be sent next.
+#[derive(Debug)]
+pub enum Part {
+    /// These bytes.
+    Bytes(Bytes),
+    /// What lies in a file.
+    File(FileSpan),
+}
+
+impl From<Bytes> for Part {
+    fn from(bytes: Bytes) -> Self {
+        Self::Bytes(bytes)
+    }
+}
+
+impl From<FileSpan> for Part {
+    fn from(span: FileSpan) -> Self {
+        Self::File(span)
+    }
+}
+
+impl Part {
+    /// Length in bytes.
+    pub fn len(&self) -> u64 {
+        match self {
+            Self::Bytes(bytes) => bytes.len() as u64,
+            Self::File(span) => span.len(),
+        }
+    }
+
+    /// Whether there is nothing.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
 }
 
 impl From<Bytes> for Piece {

@@ -1,6 +1,6 @@
 //! Reads pieces one after another.
 
-use super::Piece;
+use super::{Part, Piece};
 use crate::disk::{self, Failed};
 use bytes::Bytes;
 use std::{
@@ -35,13 +35,26 @@ impl Pieces {
 
     /// The next bytes; `None` at the end. After an error it is not polled again.
     pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Failed>>> {
+        self.poll_with(context, disk::Reader::poll_next)
+    }
+
+    /// As [`poll_next`](Self::poll_next), for who can send from a file.
+    pub fn poll_part(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Part, Failed>>> {
+        self.poll_with(context, disk::Reader::poll_part)
+    }
+
+    fn poll_with<T: From<Bytes> + Length>(
+        &mut self,
+        context: &mut Context<'_>,
+        read: impl Fn(&mut disk::Reader, &mut Context<'_>) -> Poll<Option<Result<T, Failed>>>,
+    ) -> Poll<Option<Result<T, Failed>>> {
         loop {
             let Some((reader, left)) = &mut self.current else {
                 match self.rest.next() {
                     Some(Piece::Memory(bytes)) if bytes.is_empty() => {}
                     Some(Piece::Memory(bytes)) => {
                         self.left -= bytes.len() as u64;
-                        return Poll::Ready(Some(Ok(bytes)));
+                        return Poll::Ready(Some(Ok(bytes.into())));
                     }
                     Some(Piece::Disk(bytes)) => {
                         self.current = Some((bytes.reader(), bytes.len()));
@@ -50,12 +63,12 @@ impl Pieces {
                 }
                 continue;
             };
-            let read = ready!(reader.poll_next(context));
+            let read = ready!(read(reader, context));
             // More or less than was promised is as bad as an error: `Content-Length` has been sent.
             return Poll::Ready(match read.transpose() {
-                Ok(Some(bytes)) if bytes.len() as u64 <= *left => {
-                    *left -= bytes.len() as u64;
-                    self.left -= bytes.len() as u64;
+                Ok(Some(bytes)) if bytes.length() <= *left => {
+                    *left -= bytes.length();
+                    self.left -= bytes.length();
                     Some(Ok(bytes))
                 }
                 Ok(None) if *left == 0 => {
@@ -66,5 +79,22 @@ impl Pieces {
                 Err(failed) => Some(Err(failed)),
             });
         }
+    }
+}
+
+trait Length {
+    /// In bytes.
+    fn length(&self) -> u64;
+}
+
+impl Length for Bytes {
+    fn length(&self) -> u64 {
+        self.len() as u64
+    }
+}
+
+impl Length for Part {
+    fn length(&self) -> u64 {
+        self.len()
     }
 }

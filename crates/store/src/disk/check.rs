@@ -5,7 +5,7 @@ use super::{
     device::{large_name, segment_name},
     directory,
     format::{CHUNK, Entry, FILE_HEAD, FileHead, Kind, RECORD_HEAD, SUM, large_sum},
-    large::file_length,
+    layout::{self, file_length},
     scan::{Seen, entry, scan},
     segment::{Opened, Segment},
 };
@@ -253,21 +253,19 @@ impl Check<'_> {
             self.fault(name, 0, What::Missing);
             return Ok(false);
         }
-        let (mut at, mut left, mut is_sound) = (FILE_HEAD as u64, length, true);
-        let mut chunk = Vec::new();
+        self.done.bytes += file_length(length);
+        let (mut left, mut is_sound) = (length, true);
+        let (mut sum, mut chunk) = ([0; SUM], Vec::new());
         for number in 0..length.div_ceil(CHUNK as u64) {
-            chunk.resize(SUM + left.min(CHUNK as u64) as usize, 0);
+            chunk.resize(left.min(CHUNK as u64) as usize, 0);
+            let at = layout::offset(number);
+            file.read_exact_at(&mut sum, layout::sum_offset(number))?;
             file.read_exact_at(&mut chunk, at)?;
-            let same = chunk
-                .split_first_chunk::<SUM>()
-                .is_some_and(|(sum, bytes)| large_sum(bytes, nonce, number) == *sum);
-            if !same {
+            if large_sum(&chunk, nonce, number) != sum {
                 self.fault(name, at, What::Chunk);
                 is_sound = false;
             }
-            self.done.bytes += chunk.len() as u64;
-            at += chunk.len() as u64;
-            left -= left.min(CHUNK as u64);
+            left -= chunk.len() as u64;
         }
         Ok(is_sound)
     }

@@ -105,6 +105,11 @@ impl Device {
         }
     }
 
+    /// Whether the byte at `offset` lies in the page cache.
+    pub fn is_at_hand(&self, file: &File, offset: u64) -> bool {
+        matches!(self.read_at_once(file, &mut [0], offset), Ok(Ok(())))
+    }
+
     /// Counts a failure, and has it told where it is the first.
     pub fn failed(&self, doing: Doing, file: &Path, error: &io::Error) {
         count(&self.counts.errors);

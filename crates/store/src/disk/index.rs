@@ -11,6 +11,9 @@ const SMALLEST: usize = 8;
 
 const USED: u32 = 1 << 31;
 const LARGE: u32 = 1 << 30;
+const SOUND: u32 = 1 << 29;
+/// The rest is the size.
+const FLAGS: u32 = USED | LARGE | SOUND;
 
 /// Where a record begins: its segment, and the offset there. A later record has a greater place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -37,7 +40,7 @@ pub(super) struct Spot {
     pub key: u64,
     pub place: Place,
     pub variant: u32,
-    /// The size, and two flags.
+    /// The size, and three flags.
     bits: u32,
 }
 
@@ -48,13 +51,13 @@ impl Spot {
             key,
             place,
             variant,
-            bits: size & !(USED | LARGE) | flag,
+            bits: size & !FLAGS | flag,
         }
     }
 
     /// Bytes of the record.
     pub fn size(&self) -> usize {
-        (self.bits & !(USED | LARGE)) as usize
+        (self.bits & !FLAGS) as usize
     }
 
     /// Whether its body has a file of its own.
@@ -65,6 +68,11 @@ impl Spot {
     /// Whether it was asked for since it was written.
     pub fn is_used(&self) -> bool {
         self.bits & USED != 0
+    }
+
+    /// Whether all of its body was verified since the program started.
+    pub fn is_sound(&self) -> bool {
+        self.bits & SOUND != 0
     }
 
     fn is_empty(&self) -> bool {
@@ -123,6 +131,17 @@ impl Index {
             });
         });
         found
+    }
+
+    /// All of the body of the record at `place` was verified.
+    pub fn mark_sound(&self, key: u64, place: Place) {
+        self.with(key, |table| {
+            table.each(key, |spot| {
+                if spot.place == place {
+                    spot.bits |= SOUND;
+                }
+            });
+        });
     }
 
     /// Adds a record, unless a later one covers it. Returns those that are not found any more, in whatever order they came.

@@ -105,6 +105,7 @@ impl Keeper {
                     self.shared.forget(spot);
                 }
             }
+            Task::Sound(key, place) => self.shared.index.mark_sound(key, place),
             Task::LargeDamaged(id) => {
                 self.shared.open_files.remove(id);
                 for (place, key) in self.ledger.naming(id) {
@@ -203,7 +204,7 @@ impl Keeper {
 
     /// Writes a large body to a file of its own.
     fn write_large(&mut self, pieces: Vec<Piece>, length: u64) -> Result<Arc<Large>, Refused> {
-        let bytes = super::large::file_length(length);
+        let bytes = super::layout::file_length(length);
         if length > self.shared.most_large || !self.make_room(bytes) {
             return Err(Refused::Unfit);
         }

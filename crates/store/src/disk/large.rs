@@ -7,7 +7,9 @@ use super::{
     device::{Device, Manner, Missed},
     format::{CHUNK, FILE_HEAD, FileHead, Kind, SUM, large_sum},
     health::Doing,
+    layout::{self, file_length},
     queue::Task,
+    sound::Sound,
 };
 use bytes::Bytes;
 use std::{
@@ -33,12 +35,6 @@ const MOST_WAITING: usize = 1 << 20;
 
 /// Room for so much is asked for at a time.
 const ROOM: u64 = 8 << 20;
-
-/// Bytes of the file that holds `length` bytes of body.
-pub(super) fn file_length(length: u64) -> u64 {
-    let sums = length.div_ceil(CHUNK as u64).saturating_mul(SUM as u64);
-    length.saturating_add(sums).saturating_add(FILE_HEAD as u64)
-}
 
 /// What is still to be written.
 #[derive(Debug, Default)]
@@ -81,6 +77,8 @@ pub(super) struct Large {
     is_whole: AtomicBool,
     /// Whether a record names it.
     is_named: AtomicBool,
+    /// Chunks that were read and found good, once it was whole.
+    pub sound: Sound,
     tail: Mutex<Tail>,
 }
 
@@ -96,6 +94,7 @@ impl Large {
             is_failed: AtomicBool::new(false),
             is_whole: AtomicBool::new(false),
             is_named: AtomicBool::new(false),
+            sound: Sound::default(),
             tail: Mutex::new(Tail {
                 announced: length.map(file_length),
                 ..Tail::default()
@@ -141,6 +140,16 @@ impl Large {
         self.is_failed.load(Acquire)
     }
 
+    /// Whether chunk `number` was verified since the program started.
+    pub fn is_sound(&self, number: u64) -> bool {
+        self.sound.has(number)
+    }
+
+    /// The file; `None` where it is not made yet.
+    pub fn file(&self) -> Option<&File> {
+        self.file.get()
+    }
+
     /// A record names it: the file stays when nobody reads it any more.
     pub fn name(&self) {
         self.is_named.store(true, Relaxed);
@@ -175,13 +184,13 @@ impl Large {
         let Some(file) = self.file.get() else {
             return Err(Missed::Waits);
         };
-        let offset = FILE_HEAD as u64 + number * (CHUNK + SUM) as u64;
+        let offset = layout::offset(number);
         let path = || self.device.large_path(self.id);
+        let mut sum = [0; SUM];
+        self.device
+            .read(file, &mut sum, layout::sum_offset(number), manner, path)?;
         self.device.read(file, into, offset, manner, path)?;
-        let is_sound = into
-            .split_first_chunk::<SUM>()
-            .is_some_and(|(sum, chunk)| large_sum(chunk, self.nonce, number) == *sum);
-        if is_sound {
+        if large_sum(into, self.nonce, number) == sum {
             return Ok(());
         }
         self.device.damaged(path(), offset);
@@ -253,20 +262,18 @@ impl Large {
         let number = readable / CHUNK as u64;
         let end = readable + chunk.len() as u64;
         self.reserve(file_length(end)).then_some(()).ok_or(None)?;
-        let file = self.file()?;
-        let mut bytes = Vec::with_capacity(SUM + chunk.len());
-        bytes.extend_from_slice(&large_sum(chunk, self.nonce, number));
-        bytes.extend_from_slice(chunk);
-        let offset = FILE_HEAD as u64 + number * (CHUNK + SUM) as u64;
-        file.write_all_at(&bytes, offset)?;
+        let file = self.made()?;
+        file.write_all_at(chunk, layout::offset(number))?;
+        let sum = large_sum(chunk, self.nonce, number);
+        file.write_all_at(&sum, layout::sum_offset(number))?;
         let written = &self.device.counts.bytes_written;
-        written.fetch_add(bytes.len() as u64, Relaxed);
+        written.fetch_add((chunk.len() + sum.len()) as u64, Relaxed);
         self.readable.store(end, Release);
         Ok(())
     }
 
     /// The file, made when it is first needed.
-    fn file(&self) -> io::Result<&File> {
+    fn made(&self) -> io::Result<&File> {
         if let Some(file) = self.file.get() {
             return Ok(file);
         }
@@ -332,7 +339,8 @@ impl Large {
         }
     }
 
-    fn fail(&self) {
+    /// It will never be whole, or cannot be read.
+    pub fn fail(&self) {
         self.is_failed.store(true, Release);
         let mut tail = self.tail();
         tail.is_busy = false;

@@ -2,15 +2,20 @@
 
 use super::{
     Doing, Failed,
-    device::{Manner, Missed},
-    format::{CHUNK, SUM},
+    device::{Device, Manner, Missed},
+    format::CHUNK,
     large::Large,
+    layout,
     record::Inline,
+    span::{FileSpan, MOST_SPAN},
 };
+use crate::Part;
 use bytes::Bytes;
 use rules::range::Span;
 use std::{
     collections::VecDeque,
+    fs::File,
+    path::PathBuf,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll, ready},
@@ -27,6 +32,72 @@ pub(super) enum Source {
     Large(Arc<Large>),
     /// A record of a segment.
     Inline(Arc<Inline>),
+}
+
+impl Source {
+    pub fn device(&self) -> &Arc<Device> {
+        match self {
+            Self::Large(large) => &large.device,
+            Self::Inline(inline) => &inline.device,
+        }
+    }
+
+    /// The file; `None` where a large one is not made yet.
+    pub fn file(&self) -> Option<&File> {
+        match self {
+            Self::Large(large) => large.file(),
+            Self::Inline(inline) => Some(inline.file()),
+        }
+    }
+
+    pub fn path(&self) -> PathBuf {
+        match self {
+            Self::Large(large) => large.device.large_path(large.id),
+            Self::Inline(inline) => inline.path(),
+        }
+    }
+
+    /// It cannot be read.
+    pub fn fail(&self) {
+        match self {
+            Self::Large(large) => large.fail(),
+            Self::Inline(inline) => inline.fail(),
+        }
+    }
+
+    fn is_failed(&self) -> bool {
+        match self {
+            Self::Large(large) => large.is_failed(),
+            Self::Inline(inline) => inline.is_failed(),
+        }
+    }
+
+    /// Whether chunk `number` was verified since the program started.
+    fn is_sound(&self, number: u64) -> bool {
+        match self {
+            Self::Large(large) => large.is_sound(number),
+            Self::Inline(inline) => inline.is_sound(number),
+        }
+    }
+
+    /// Where the byte at `at` of the body lies in the file.
+    fn offset(&self, at: u64) -> u64 {
+        let number = at / CHUNK as u64;
+        let first = match self {
+            Self::Large(_) => layout::offset(number),
+            Self::Inline(inline) => inline.offset(number),
+        };
+        first + (at - begin(number))
+    }
+
+    /// Where the bytes of the body from `at` on lie in the file, and how many of those up to `end` lie together.
+    pub fn run(&self, at: u64, end: u64) -> (u64, u64) {
+        let end = match self {
+            Self::Large(_) => end.min(at.saturating_add(layout::run(at))),
+            Self::Inline(_) => end,
+        };
+        (self.offset(at), end.saturating_sub(at))
+    }
 }
 
 /// Bytes on disk: a body, or a span of one. Cheap to clone; keeps its file open.
@@ -66,6 +137,11 @@ impl OnDisk {
         }
     }
 
+    /// Whether they lie in a segment, with others.
+    pub fn is_in_segment(&self) -> bool {
+        matches!(self.source, Source::Inline(_))
+    }
+
     /// Whether they lie in a file that is still being written.
     pub(super) fn is_coming(&self) -> bool {
         match &self.source {
@@ -87,11 +163,7 @@ impl OnDisk {
     /// Whether it turned out to be damaged or could not be read, or the device is out of order now: nothing of it is to be
     /// promised to anybody. Bytes that nobody has read may still turn out to be bad.
     pub fn is_broken(&self) -> bool {
-        let (is_failed, device) = match &self.source {
-            Source::Large(large) => (large.is_failed(), &large.device),
-            Source::Inline(inline) => (inline.is_failed(), &inline.device),
-        };
-        is_failed || !device.health.may(Doing::Reading)
+        self.source.is_failed() || !self.source.device().health.may(Doing::Reading)
     }
 
     /// The part in `span`, relative to these bytes; `None` where it does not lie within them.
@@ -139,24 +211,22 @@ impl OnDisk {
     }
 
     /// Reads chunk `number` and verifies it, into `buffer`.
-    fn chunk(&self, number: u64, mut buffer: Vec<u8>, manner: Manner) -> Result<Chunk, Missed> {
+    fn chunk(&self, number: u64, mut buffer: Vec<u8>, manner: Manner) -> Result<Bytes, Missed> {
         let length = self.chunk_end(number).saturating_sub(begin(number)) as usize;
-        let before = match &self.source {
+        buffer.resize(length, 0);
+        match &self.source {
             Source::Large(large) => {
-                buffer.resize(SUM + length, 0);
                 large.read(number, &mut buffer, manner)?;
-                SUM
+                if large.is_whole() {
+                    large.sound.mark(number, self.whole);
+                }
             }
             Source::Inline(inline) => {
-                buffer.resize(length, 0);
                 inline.read(number, &mut buffer, manner)?;
-                0
+                inline.mark(number, self.whole);
             }
-        };
-        Ok(Chunk {
-            all: buffer.into(),
-            before,
-        })
+        }
+        Ok(buffer.into())
     }
 
     /// Where chunk `number` ends.
@@ -165,14 +235,12 @@ impl OnDisk {
     }
 
     /// What of chunk `number` lies in `at..end`.
-    fn cut(&self, number: u64, chunk: &Chunk, at: u64, end: u64) -> Bytes {
+    fn cut(&self, number: u64, chunk: &Bytes, at: u64, end: u64) -> Bytes {
         let first = begin(number);
         let to = end.min(self.chunk_end(number)).saturating_sub(first) as usize;
         let from = at.saturating_sub(first) as usize;
-        let (from, to) = (chunk.before + from.min(to), chunk.before + to);
-        chunk
-            .all
-            .slice(from.min(chunk.all.len())..to.min(chunk.all.len()))
+        let to = to.min(chunk.len());
+        chunk.slice(from.min(to)..to)
     }
 }
 
@@ -181,14 +249,7 @@ fn begin(number: u64) -> u64 {
     number.saturating_mul(CHUNK as u64)
 }
 
-/// One chunk, behind its checksum where that lies with it.
-#[derive(Debug)]
-struct Chunk {
-    all: Bytes,
-    before: usize,
-}
-
-type Waiting = oneshot::Receiver<Result<Chunk, Failed>>;
+type Waiting = oneshot::Receiver<Result<Bytes, Failed>>;
 
 /// Reads bytes from disk, chunk by chunk, each verified before any of it is given out.
 #[derive(Debug)]
@@ -212,7 +273,7 @@ impl Reader {
             let piece = self
                 .bytes
                 .cut(self.at / CHUNK as u64, &chunk, self.at, self.end);
-            self.given.push_back(chunk.all);
+            self.given.push_back(chunk);
             piece
         });
         match &piece {
@@ -222,7 +283,47 @@ impl Reader {
         Poll::Ready(Some(piece))
     }
 
-    fn poll_chunk(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Chunk, Failed>>> {
+    /// As [`poll_next`](Self::poll_next), for who can send from a file: what was verified before and lies in the page cache is
+    /// not read again.
+    pub fn poll_part(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Part, Failed>>> {
+        if self.waiting.is_none()
+            && !self.bytes.is_broken()
+            && let Some(span) = self.span()
+        {
+            self.at += span.len();
+            return Poll::Ready(Some(Ok(span.into())));
+        }
+        let next = ready!(self.poll_next(context));
+        Poll::Ready(next.map(|bytes| bytes.map(Part::from)))
+    }
+
+    /// What can be sent from the file as it lies there, from here on.
+    fn span(&self) -> Option<FileSpan> {
+        let most = self.end.min(self.at.saturating_add(MOST_SPAN));
+        let mut end = self.at;
+        while end < most {
+            let chunk_end = self.bytes.chunk_end(end / CHUNK as u64).min(most);
+            if !self.is_ready(end, chunk_end) {
+                break;
+            }
+            end = chunk_end;
+        }
+        let is_some = end > self.at && self.is_at_hand(self.at);
+        is_some.then(|| FileSpan::new(self.bytes.source.clone(), self.at, end))
+    }
+
+    /// Whether `from..to`, which lie in one chunk, were verified and lie in the page cache, as far as their last byte shows.
+    fn is_ready(&self, from: u64, to: u64) -> bool {
+        self.bytes.source.is_sound(from / CHUNK as u64) && self.is_at_hand(to - 1)
+    }
+
+    fn is_at_hand(&self, at: u64) -> bool {
+        let source = &self.bytes.source;
+        let file = source.file();
+        file.is_some_and(|file| source.device().is_at_hand(file, source.offset(at)))
+    }
+
+    fn poll_chunk(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Failed>>> {
         if self.waiting.is_none() {
             if self.at >= self.end {
                 return Poll::Ready(None);
@@ -259,11 +360,12 @@ impl Reader {
             // Who asked may have gone.
             let _ = answer.send(chunk.map_err(|_| Failed));
         };
-        let device = match &self.bytes.source {
-            Source::Large(large) => &large.device,
-            Source::Inline(inline) => &inline.device,
-        };
-        device.readers.run_always(read).then_some(waiting)
+        self.bytes
+            .source
+            .device()
+            .readers
+            .run_always(read)
+            .then_some(waiting)
     }
 
     /// A buffer that was given out and that nobody holds any more, or an empty one. A buffer that is filled again need not be

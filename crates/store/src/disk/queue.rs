@@ -79,6 +79,8 @@ pub(super) enum Task {
     Store(Offer),
     /// The record of this key at this place holds damaged bytes.
     Damaged(u64, Place),
+    /// All of the body of the record of this key at this place was verified.
+    Sound(u64, Place),
     /// This large file holds damaged bytes.
     LargeDamaged(u64),
     /// The record at this place, which names a file, is not found any more.

@@ -9,6 +9,7 @@ use super::{
     ondisk::OnDisk,
     queue::Task,
     segment::Segment,
+    sound::Sound,
 };
 use crate::{
     Body, Fields, Parts, Piece, Stored,
@@ -16,13 +17,19 @@ use crate::{
 };
 use bytes::Bytes;
 use rules::range::Span;
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering::Relaxed},
+use std::{
+    fs::File,
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
 };
 
 /// Records up to this size are read whole, with their body; of others the head alone.
 const WHOLE: usize = (256 << 10) + 4096;
+/// As [`WHOLE`], where bodies are left on disk: what is smaller is read sooner than sent from its file.
+const SMALL: usize = (16 << 10) + 4096;
 /// What is read of a record to have its head; where that is longer, it is read again.
 const GUESS: usize = 4096;
 
@@ -38,8 +45,21 @@ pub(super) struct Inline {
     /// The checksums of its chunks.
     sums: Bytes,
     own: u64,
+    /// Every chunk was verified before, since the program started.
+    is_sound: bool,
+    /// Chunks that were verified since.
+    sound: Sound,
     /// It could not be read.
     is_failed: AtomicBool,
+}
+
+/// What becomes of bodies of middle size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bodies {
+    /// They are read into memory with their heads.
+    Read,
+    /// They stay on disk, to be sent from there.
+    Left,
 }
 
 impl Inline {
@@ -48,12 +68,43 @@ impl Inline {
         self.is_failed.load(Relaxed)
     }
 
+    /// It could not be read, or not to its end.
+    pub fn fail(&self) {
+        self.is_failed.store(true, Relaxed);
+    }
+
+    pub fn file(&self) -> &File {
+        &self.segment.file
+    }
+
+    pub fn path(&self) -> PathBuf {
+        self.device.segment_path(self.segment.id)
+    }
+
+    /// Where chunk `number` begins in the file.
+    pub fn offset(&self, number: u64) -> u64 {
+        self.body
+            .saturating_add(number.saturating_mul(CHUNK as u64))
+    }
+
+    /// Whether chunk `number` was verified since the program started.
+    pub fn is_sound(&self, number: u64) -> bool {
+        self.is_sound || self.sound.has(number)
+    }
+
+    /// Chunk `number` of the `whole` bytes was verified. Once all were, the index knows.
+    pub fn mark(&self, number: u64, whole: u64) {
+        if !self.is_sound && self.sound.mark(number, whole) {
+            self.device.tell_keeper(Task::Sound(self.key, self.place));
+        }
+    }
+
     /// Reads chunk `number` into `into`, which it fills. Where that fails, the record is forgotten, unless it is the device
     /// that is out of order.
     pub fn read(&self, number: u64, into: &mut [u8], manner: Manner) -> Result<(), Missed> {
         let read = self.read_sound(number, into, manner);
         if matches!(read, Err(Missed::Damaged | Missed::Failed)) {
-            self.is_failed.store(true, Relaxed);
+            self.fail();
             if self.device.health.may(Doing::Reading) {
                 self.device.tell_keeper(Task::Damaged(self.key, self.place));
             }
@@ -62,14 +113,13 @@ impl Inline {
     }
 
     fn read_sound(&self, number: u64, into: &mut [u8], manner: Manner) -> Result<(), Missed> {
-        let offset = self.body + number * CHUNK as u64;
-        let path = || self.device.segment_path(self.segment.id);
+        let offset = self.offset(number);
         self.device
-            .read(&self.segment.file, into, offset, manner, path)?;
+            .read(self.file(), into, offset, manner, || self.path())?;
         if is_chunk_sound(into, &self.sums, number as usize, self.own) {
             return Ok(());
         }
-        self.device.damaged(path(), offset);
+        self.device.damaged(self.path(), offset);
         Err(Missed::Damaged)
     }
 }
@@ -84,12 +134,18 @@ struct Record {
 
 impl Shared {
     /// The stored response at `spot`; `None` where it is that of another key, or gone.
-    pub fn read(&self, key: &[u8], spot: Spot, manner: Manner) -> Result<Option<Stored>, Missed> {
+    pub fn read(
+        &self,
+        key: &[u8],
+        spot: Spot,
+        manner: Manner,
+        bodies: Bodies,
+    ) -> Result<Option<Stored>, Missed> {
         let Some(segment) = self.segment(spot.place.segment()) else {
             return Ok(None);
         };
         let read = self
-            .record(segment.clone(), spot, manner)
+            .record(segment.clone(), spot, manner, bodies)
             .and_then(|record| self.stored(key, &record, manner));
         if matches!(read, Err(Missed::Damaged)) {
             let path = self.device.segment_path(segment.id);
@@ -102,7 +158,7 @@ impl Shared {
     /// The stored response at `spot`, and its key.
     pub fn reread(&self, spot: Spot) -> Result<(Box<[u8]>, Stored), Missed> {
         let segment = self.segment(spot.place.segment()).ok_or(Missed::Damaged)?;
-        let record = self.record(segment, spot, Manner::Waiting)?;
+        let record = self.record(segment, spot, Manner::Waiting, Bodies::Read)?;
         let head = record.bytes.get(RECORD_HEAD..record.head.sums());
         let view = View::parse(head.unwrap_or_default()).map_err(|_| Missed::Damaged)?;
         let stored = self.stored(view.key, &record, Manner::Waiting)?;
@@ -112,7 +168,13 @@ impl Shared {
     }
 
     /// Reads the record at `spot`: all of it where that is little, otherwise all before its body.
-    fn record(&self, segment: Arc<Segment>, spot: Spot, manner: Manner) -> Result<Record, Missed> {
+    fn record(
+        &self,
+        segment: Arc<Segment>,
+        spot: Spot,
+        manner: Manner,
+        bodies: Bodies,
+    ) -> Result<Record, Missed> {
         let (size, offset) = (spot.size(), spot.place.offset());
         let fill = |length: usize| {
             let mut bytes = vec![0; length];
@@ -121,7 +183,11 @@ impl Shared {
                 .read(&segment.file, &mut bytes, offset, manner, path)?;
             Ok(bytes)
         };
-        let first = if size <= WHOLE { size } else { GUESS };
+        let most = match bodies {
+            Bodies::Read => WHOLE,
+            Bodies::Left => SMALL,
+        };
+        let first = if size <= most { size } else { GUESS };
         let mut bytes = fill(first)?;
         let head = RecordHead::read(&bytes).ok_or(Missed::Damaged)?;
         let is_it = head.key == spot.key
@@ -200,6 +266,8 @@ impl Shared {
                 body: offset + head.meta() as u64,
                 sums: Bytes::copy_from_slice(record.bytes.get(sums).unwrap_or_default()),
                 own,
+                is_sound: record.spot.is_sound(),
+                sound: Sound::default(),
                 is_failed: AtomicBool::new(false),
             };
             return Ok(OnDisk::inline(Arc::new(inline), head.body).into());

@@ -1,7 +1,7 @@
 //! The tier through its door, on a directory of each test's own.
 
 use super::*;
-use crate::{Fields, Parts, purge::Purge, sample};
+use crate::{Fields, Part, Parts, purge::Purge, sample};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use rules::{range::Span, time::Time};
@@ -17,6 +17,7 @@ mod bulk;
 mod large;
 mod limit;
 mod place;
+mod spans;
 
 /// A directory that goes with the test.
 struct Dir(PathBuf);
@@ -103,7 +104,7 @@ fn wait<T>(mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>) -> T {
 }
 
 fn find(disk: &Disk, key: &[u8]) -> Vec<Arc<Stored>> {
-    match disk.find(key) {
+    match disk.find(key, Bodies::Read) {
         Found::Nothing => Vec::new(),
         Found::Here(found) => found,
         Found::Wait(mut finding) => wait(|context| Pin::new(&mut finding).poll(context)),
@@ -117,6 +118,19 @@ fn read(bytes: &OnDisk) -> Result<Vec<u8>, Failed> {
         all.extend_from_slice(&piece?);
     }
     Ok(all)
+}
+
+/// How the bytes are handed to who can send from a file: in memory, or in the file.
+fn parts(bytes: &OnDisk) -> (u64, u64) {
+    let mut reader = bytes.reader();
+    let (mut in_memory, mut in_file) = (0, 0);
+    while let Some(part) = wait(|context| reader.poll_part(context)) {
+        match part.expect("good") {
+            Part::Bytes(bytes) => in_memory += bytes.len() as u64,
+            Part::File(span) => in_file += span.len(),
+        }
+    }
+    (in_memory, in_file)
 }
 
 /// The bytes of a body, wherever they lie.
@@ -318,7 +332,12 @@ fn what_was_purged_is_not_found() {
     let dir = Dir::new();
     let log = Arc::new(Log::default());
     let disk = Disk::open(dir.config(1 << 20), log.clone()).expect("opens");
-    assert_eq!(disk.find(b"k").is_nothing().then(|| disk.flush()), Some(()));
+    assert_eq!(
+        disk.find(b"k", Bodies::Read)
+            .is_nothing()
+            .then(|| disk.flush()),
+        Some(())
+    );
     assert_eq!(disk.oldest_checked(), None);
     put(&disk, 1, 10);
     put(&disk, 2, 10);

@@ -3,6 +3,7 @@
 use super::{
     Address, Marks, Purge, Remembered, Statistics, Tags, TooMany, What,
     counts::Counts,
+    recent::{Cursor, Recent, Since},
     table::{self, Subject, Table},
 };
 use crate::Stored;
@@ -89,6 +90,7 @@ pub struct Log {
     positions: Mutex<Positions>,
     tags: Tags,
     counts: Counts,
+    recent: Recent,
     journal: OnceLock<Box<dyn Journal>>,
     /// Whether entries stand where the clock says.
     clocked: AtomicBool,
@@ -144,8 +146,10 @@ impl Log {
         if let Some(position) = position {
             self.positions().base = Some((position, floor));
         }
+        self.recent.kept(floor, self.head().max(head));
         for entry in entries {
             table.add(&entry.purge, entry.sequence, entry.at);
+            self.recent.add(entry.sequence, &entry.purge);
             if let Some(position) = entry.position {
                 self.note(position, entry.sequence);
             }
@@ -263,6 +267,7 @@ impl Log {
         if let Some(journal) = self.journal.get() {
             journal.retire(sequence);
         }
+        self.recent.missed(sequence);
         self.advance(sequence);
     }
 
@@ -354,6 +359,17 @@ impl Log {
         }
     }
 
+    /// What took effect on this node after `after`, at most so many of it; where nothing is said, only where the log stands. For
+    /// those who keep pages elsewhere.
+    pub fn since(&self, after: Option<Cursor>, most: usize) -> Since {
+        self.recent.since(after, most)
+    }
+
+    /// As [`since`](Self::since), and waits until there is something to tell.
+    pub async fn since_wait(&self, after: Cursor, most: usize) -> Since {
+        self.recent.wait(after, most).await
+    }
+
     /// Counts stored responses that purges touched, as somebody was told.
     pub(crate) fn count_touched(&self, count: u64) {
         self.counts.touched(count);
@@ -406,6 +422,7 @@ impl Log {
         } else if ahead {
             self.note_ahead(sequence);
         }
+        self.recent.add(sequence, &purge);
         if let Some(journal) = self.journal.get() {
             journal.append(&Entry {
                 sequence,

@@ -1,11 +1,11 @@
 //! The one way to the server: bounded in time, behind the breaker, counted.
 
 use super::{
-    breaker::{Breaker, Change, Leave},
     counts::{Counts, Event, Hook},
     remote::{Asked, Error, Kind, Read, Remote},
 };
 use bytes::Bytes;
+use kv::{Breaker, Change, Leave};
 use std::{
     fmt,
     sync::{

@@ -22,12 +22,10 @@ use crate::{
     Memory, Purged,
     purge::{Position, Purge},
     purger::{Boxed, SharedLog, Unreachable},
-    shared::{
-        BadUrl, Config,
-        redis::{Redis, connect::Servers},
-    },
+    shared::{BadUrl, Config},
 };
 use entry::Author;
+use kv::{Redis, redis::Servers};
 use line::Line;
 use rules::time::Time;
 use std::{

@@ -30,6 +30,17 @@ pub(super) fn write(config: &Config, out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
+/// What presets come to, as configuration that means the same without them.
+pub(super) fn presets(plain: Option<&str>, out: &mut impl Write) -> io::Result<()> {
+    let Some(plain) = plain else {
+        return Ok(());
+    };
+    writeln!(
+        out,
+        "\n# Without presets: this in place of `[defaults]` and every `[[route]]` means the same.\n\n{plain}"
+    )
+}
+
 /// What is kept below memory.
 fn tiers(config: &Config, out: &mut impl Write) -> io::Result<()> {
     if let Some(disk) = &config.disk {
@@ -219,7 +230,8 @@ fn holds(policy: &Policy) -> Vec<String> {
         + bypass.headers.len()
         + bypass.paths.len()
         + bypass.methods.len()
-        + bypass.query.len();
+        + bypass.query.len()
+        + bypass.misses_with.len();
     if bypasses > 0 {
         lines.push(format!(
             "passed by where one of {bypasses} conditions holds"

@@ -1,6 +1,6 @@
 //! How an origin is asked: connections, time limits, retries, health.
 
-use super::{Sink, server};
+use super::{Sink, fastcgi, server};
 use crate::config::{
     Fault, Flags,
     value::{At, Text},
@@ -9,7 +9,7 @@ use crate::config::{
 use http::uri::PathAndQuery;
 use origin::{
     OriginConfig,
-    config::{ActiveHealth, Balance, PassiveHealth, Protocol, Retry, Timeouts},
+    config::{ActiveHealth, Balance, PassiveHealth, Protocol, Retry, Timeouts, Turns},
 };
 use proxy::policy::StatusPattern;
 use std::{ops::RangeInclusive, time::Duration};
@@ -28,7 +28,11 @@ pub(super) fn config(
     };
     match &flags.origin {
         Some(url) => server::from_flag(url, &mut config),
-        None => server::from_file(table, &mut config, sink)?,
+        None if written.fastcgi.is_some() => fastcgi::from_file(table, &mut config, sink)?,
+        None => {
+            fastcgi::is_not_meant(written, sink);
+            server::from_file(table, &mut config, sink)?;
+        }
     }
     connections(written, &mut config, sink);
     failures(written, &mut config, sink);
@@ -46,7 +50,7 @@ fn connections(written: &written::Origin, config: &mut OriginConfig, sink: &mut 
         Some(written::Protocol::Http1) => Protocol::Http1,
         Some(written::Protocol::Http2) => Protocol::Http2,
         Some(written::Protocol::Auto) => Protocol::Auto,
-        None => config.protocol,
+        None => std::mem::take(&mut config.protocol),
     };
     if let Some(written) = &written.timeouts {
         config.timeouts = timeouts(written, config.timeouts);
@@ -54,20 +58,27 @@ fn connections(written: &written::Origin, config: &mut OriginConfig, sink: &mut 
     if let Some(count) = &written.idle_connections {
         config.idle_connections = count.value.0 as usize;
     }
-    let usual = config.most_concurrent as u32;
-    let most = written.most_concurrent.as_ref();
-    config.most_concurrent = sink.at_least(1, "most_concurrent", most, usual) as usize;
-    if let Some(queue) = &written.queue {
-        config.queue = queue
-            .length
-            .as_ref()
-            .map_or(config.queue, |count| count.value.0 as usize);
-        config.queue_time = time(queue.time.as_ref(), config.queue_time);
-    }
+    config.turns = turns(written, sink);
     config.idle_time = time(written.idle_time.as_ref(), config.idle_time);
     config.resolve_every = time(written.resolve_every.as_ref(), config.resolve_every);
     if let Some(size) = &written.header_size {
         config.largest_head = size.value.0 as usize;
+    }
+}
+
+/// How many fetches there may be at the same time.
+pub(super) fn turns(written: &written::Origin, sink: &mut Sink<'_>) -> Turns {
+    let usual = Turns::default();
+    let most = written.most_concurrent.as_ref();
+    let queue = written.queue.as_ref();
+    let length = queue.and_then(|queue| queue.length.as_ref());
+    Turns {
+        most: sink.at_least(1, "most_concurrent", most, usual.most as u32) as usize,
+        queue: length.map_or(usual.queue, |count| count.value.0 as usize),
+        queue_time: time(
+            queue.and_then(|queue| queue.time.as_ref()),
+            usual.queue_time,
+        ),
     }
 }
 

@@ -3,6 +3,7 @@
 mod addresses;
 mod certificate;
 mod compress;
+mod fastcgi;
 mod fetching;
 mod limits;
 mod listen;
@@ -14,6 +15,7 @@ mod routes;
 mod server;
 mod settings;
 mod sink;
+mod sources;
 mod tiers;
 
 pub use limits::Limits;
@@ -52,6 +54,11 @@ pub struct Config {
     pub origins: Vec<Arc<Origin>>,
     /// What the walk asks.
     pub site: Site,
+}
+
+/// Whether a route matches every request, so that nothing behind it is reached.
+pub(super) fn matches_everything(route: &written::Route) -> bool {
+    matchers::everything(&matchers::build(route))
 }
 
 /// Makes sense of what is written. Returns nothing only where `faults` grew.

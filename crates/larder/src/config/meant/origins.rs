@@ -1,6 +1,6 @@
 //! The applications behind Larder.
 
-use super::{Sink, fetching, server};
+use super::{Sink, fetching, server, sources};
 use crate::config::{Fault, Flags, value::At, written};
 use origin::{Origin, OriginConfig};
 use std::sync::Arc;
@@ -47,8 +47,13 @@ pub(super) fn build(written: &written::Config, flags: &Flags, sink: &mut Sink<'_
     }
     for table in tables {
         let name = name(table, tables.len(), &origins, sink);
-        let config = fetching::config(table, name.clone(), flags, sink);
-        let made = config.and_then(|config| make(config, Some(table), sink));
+        let made = match sources::folder(table, &name, sink) {
+            Some(made) if flags.origin.is_none() => made,
+            _ => {
+                let config = fetching::config(table, name.clone(), flags, sink);
+                config.and_then(|config| make(config, Some(table), sink))
+            }
+        };
         origins.0.push((name, made));
     }
     origins

@@ -3,11 +3,13 @@
 use super::{Sink, compress, settings::values};
 use crate::config::{
     Fault,
-    value::{CookieName, EditableName, FieldLine, Many, Query, Size, Text, Ttl},
+    value::{CookieName, EditableName, FieldLine, Many, Query, Size, Text, Token, Ttl},
     written::{self, Defaults},
 };
 use origin::Origin;
-use proxy::policy::{Bypass, Edit, KeySpec, Lifetime, LifetimeMode, Policy, Stale};
+use proxy::policy::{
+    Bypass, Edit, GraphQl, KeySpec, Lifetime, LifetimeMode, Operation, Policy, Stale,
+};
 use rules::{
     key::{ParamPattern, QueryChoice, TRACKING},
     storable::SetCookie,
@@ -15,6 +17,7 @@ use rules::{
 use std::{sync::Arc, time::Duration};
 
 const DEFAULT_LARGEST_BODY: u64 = 64 << 20;
+const DEFAULT_LARGEST_CONTENT: u64 = 64 << 10;
 const DEFAULT_COLLAPSE_WAIT: Duration = Duration::from_secs(5);
 const DEFAULT_UNREACHABLE: Duration = Duration::from_hours(24);
 
@@ -31,6 +34,7 @@ pub(super) fn build(written: &Defaults, origin: Arc<Origin>, memory: u64) -> Pol
         bypass: bypass(written.bypass.as_ref()),
         set_cookie: match written.set_cookie {
             Some(written::SetCookie::Refuse) | None => SetCookie::Refuse,
+            Some(written::SetCookie::Never) => SetCookie::Never,
             Some(written::SetCookie::Strip) => SetCookie::Strip,
             Some(written::SetCookie::Store) => SetCookie::Store,
         },
@@ -46,6 +50,59 @@ pub(super) fn build(written: &Defaults, origin: Arc<Origin>, memory: u64) -> Pol
         response_edits: edits(written.response_headers.as_ref()),
         pass_fields: values(written.pass_fields.as_ref()),
         redirect_https: written.redirect_https.unwrap_or(false),
+        largest_content: written
+            .largest_content
+            .as_ref()
+            .map_or(DEFAULT_LARGEST_CONTENT, |size| size.value.0)
+            .min(memory),
+        graphql: written.graphql.as_ref().map(graphql),
+    }
+}
+
+fn graphql(written: &written::GraphQl) -> GraphQl {
+    let operations = written.operation.iter().flatten().filter_map(|table| {
+        let written::Operation {
+            name,
+            cache,
+            ttl,
+            tags,
+        } = &table.value;
+        let Token(name) = &name.as_ref()?.value;
+        let tags = values(tags.as_ref()).into_iter();
+        let operation = Operation {
+            cache: cache.unwrap_or(true),
+            ttl: ttl.as_ref().map(|ttl| ttl.value),
+            tags: tags
+                .filter_map(|tag| tag.to_str().ok().map(str::to_owned))
+                .collect(),
+        };
+        Some((name.clone(), operation))
+    });
+    GraphQl {
+        operations: operations.collect(),
+        store_errors: written.store_errors.unwrap_or(false),
+        invalidate: written.invalidate.unwrap_or(true),
+    }
+}
+
+/// Operations that are not told from each other.
+fn unclear_operations(written: &written::GraphQl, sink: &mut Sink<'_>) {
+    let mut known: Vec<&str> = Vec::new();
+    for table in written.operation.iter().flatten() {
+        let Some(Text {
+            value: Token(name),
+            span,
+        }) = &table.value.name
+        else {
+            let fault = Fault::at(&table.span, "which operation is meant?");
+            sink.missing(fault.instead("add `name = \"Products\"`"));
+            continue;
+        };
+        if known.contains(&name.as_str()) {
+            let fault = Fault::at(span, format!("a second operation is called `{name}`"));
+            sink.once(fault.instead("leave out one of them"));
+        }
+        known.push(name);
     }
 }
 
@@ -104,6 +161,7 @@ fn key(written: Option<&written::Key>) -> KeySpec {
         sort: written.sort.unwrap_or(false),
         headers: values(written.headers.as_ref()),
         cookies: cookies.into_iter().map(|CookieName(name)| name).collect(),
+        drop_cookies: written.drop_cookies.unwrap_or(false),
     }
 }
 
@@ -114,6 +172,7 @@ fn bypass(written: Option<&written::Bypass>) -> Bypass {
         paths: values(written.paths.as_ref()),
         methods: values(written.methods.as_ref()),
         query: values(written.query.as_ref()),
+        misses_with: values(written.misses_with.as_ref()),
     })
 }
 
@@ -142,6 +201,9 @@ pub(super) fn contradictions(written: &Defaults, memory: u64, sink: &mut Sink<'_
         );
     }
     compress::contradictions(written, sink);
+    if let Some(graphql) = &written.graphql {
+        unclear_operations(graphql, sink);
+    }
     if let Some(key) = &written.key
         && let (Some(_), Some(except)) = (&key.query, &key.query_except)
     {

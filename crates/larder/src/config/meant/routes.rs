@@ -77,7 +77,10 @@ fn route(
     room: u64,
     sink: &mut Sink<'_>,
 ) -> Option<Route> {
-    let origin = origin(policy.origin.as_ref(), span, origins, sink)?;
+    let origin = match &policy.r#try {
+        Some(list) => in_turn(list, policy.origin.as_ref(), origins, sink)?,
+        None => origin(policy.origin.as_ref(), span, origins, sink)?,
+    };
     let policy: Arc<Policy> = Arc::new(policy::build(policy, origin, room));
     Some(Route {
         name,
@@ -103,6 +106,53 @@ fn name(
         );
     }
     value.clone()
+}
+
+/// The origins that are named, as one.
+fn in_turn(
+    written: &At<Vec<At<String>>>,
+    other: Option<&At<String>>,
+    origins: &Origins,
+    sink: &mut Sink<'_>,
+) -> Option<Arc<Origin>> {
+    let At { value: list, span } = written;
+    if let Some(other) = other {
+        sink.once(
+            Fault::at(&other.span, "`origin` and `try` both say who answers")
+                .instead("leave out one of them"),
+        );
+    }
+    if let [] | [_] = list.as_slice() {
+        let instead = match list.as_slice() {
+            [only] => format!("write `origin = \"{}\"`", only.value),
+            _ => "write `try = [\"static\", \"app\"]`".to_owned(),
+        };
+        sink.once(Fault::at(span, "`try` is for several origins").instead(instead));
+        return None;
+    }
+    let mut all = Vec::with_capacity(list.len());
+    for (index, name) in list.iter().enumerate() {
+        if list
+            .iter()
+            .take(index)
+            .any(|earlier| earlier.value == name.value)
+        {
+            let what = format!("`{}` is tried twice", name.value);
+            sink.once(Fault::at(&name.span, what).instead("name it once"));
+        }
+        let origin = origin(Some(name), None, origins, sink);
+        let is_last = index + 1 == list.len();
+        if !is_last && origin.as_ref().is_some_and(|origin| origin.is_final()) {
+            let what = format!(
+                "what follows is never reached: `{}` has servers, and their answer is final",
+                name.value
+            );
+            sink.once(Fault::at(&name.span, what).instead("put folders and page stores before it"));
+        }
+        all.push(origin);
+    }
+    let all: Vec<_> = all.into_iter().flatten().collect();
+    (all.len() == list.len()).then(|| Origin::first_of(all))
 }
 
 /// The origin that is named, or the only one there is.

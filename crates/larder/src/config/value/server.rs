@@ -62,7 +62,7 @@ impl std::str::FromStr for ServerUrl {
 }
 
 /// `host:port`, `:port` (this machine) or, where the scheme has a usual port, `host`.
-fn host_and_port(authority: &str, usual: Option<u16>) -> Result<(String, u16), Wrong> {
+pub(super) fn host_and_port(authority: &str, usual: Option<u16>) -> Result<(String, u16), Wrong> {
     let bad = || {
         Wrong::new(format!("`{authority}` is not a host with a port"))
             .instead(ServerUrl::EXAMPLES[0])

@@ -22,7 +22,7 @@ pub use origin::{
 pub use policy::{Defaults, Route};
 pub use purge::{Purge, Refresh, Secret};
 pub use report::Report;
-pub use tables::{Bypass, Edits, Key, SetCookie, Stale, TtlMode};
+pub use tables::{Bypass, Edits, GraphQl, Key, Operation, Preset, SetCookie, Stale, TtlMode};
 pub use tiers::{Disk, Shared};
 
 use super::meant::Admin;

@@ -1,19 +1,47 @@
 //! Origins as written.
 
-use crate::config::value::{At, Brief, Count, Many, ServerUrl, Short, Size, Text, Word, Wrong};
+use crate::config::value::{
+    At, Brief, Count, FastCgiUrl, FileName, Front, Many, Param, ServerUrl, Short, Size, Text, Word,
+    Wrong,
+};
+use proxy::policy::PathPattern;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::{ops::Range, path::PathBuf, time::Duration};
 
-/// One application, on one or several servers.
+/// Where answers come from: an application on one or several servers, or a folder.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Origin {
     /// The name that routes use. May be left out where there is only one origin.
     #[schemars(with = "Option<String>", extend("default" = "origin"))]
     pub name: Option<At<String>>,
+    /// A folder whose files are the answers, in place of servers: `index.html` for folders, compressed neighbours (`.br`,
+    /// `.zst`, `.gz`) for whoever takes them. Nothing outside it, no names that begin with a dot, no PHP scripts.
+    #[schemars(with = "Option<String>", extend("examples" = ["/srv/site"]))]
+    pub r#static: Option<At<PathBuf>>,
     /// Its servers, as URLs or as tables. All `http` or all `https`.
     pub servers: Option<Many<Brief<Server>>>,
+    /// FastCGI servers, php-fpm above all, in place of `servers`: `unix:` or `tcp://`.
+    pub fastcgi: Option<Many<Text<FastCgiUrl>>>,
+    /// With `fastcgi`: the folder of the site, which the FastCGI servers see under the same path.
+    #[schemars(with = "Option<String>", extend("examples" = ["/srv/site"]))]
+    pub root: Option<At<PathBuf>>,
+    /// With `fastcgi`: names that answer for a folder, the first that is there.
+    #[schemars(extend("default" = ["index.php", "index.html"]))]
+    pub index: Option<Many<Text<FileName>>>,
+    /// With `fastcgi`: the script in `root` that answers for what is neither file nor folder, as WordPress wants it; or `off`.
+    #[schemars(extend("default" = "index.php"))]
+    pub front: Option<Text<Front>>,
+    /// With `fastcgi`: paths of scripts. Only those that are there are run.
+    #[schemars(extend("default" = ["*.php"]))]
+    pub script: Option<Many<Text<PathPattern>>>,
+    /// With `fastcgi`: paths of scripts that are never run: folders that visitors write to.
+    #[schemars(extend("default" = ["*/wp-content/uploads/**", "*/wp-content/blogs.dir/**", "/sites/*/files/**", "/files/**", "/media/**", "/upload/**", "/uploads/**"]))]
+    pub no_script: Option<Many<Text<PathPattern>>>,
+    /// With `fastcgi`: further parameters for scripts, in place of Larder's own of the same name.
+    #[schemars(extend("default" = []))]
+    pub params: Option<Many<Text<Param>>>,
     /// How one of several servers is chosen.
     #[schemars(extend("default" = "round-robin"))]
     pub balance: Option<Balance>,
@@ -24,7 +52,7 @@ pub struct Origin {
     pub tls: Option<At<ServerTls>>,
     /// Time limits of a fetch.
     pub timeouts: Option<Timeouts>,
-    /// Idle connections that each worker keeps to each server.
+    /// Idle connections that each worker keeps to each server. With `fastcgi` 4, since each holds a process of the server.
     #[schemars(extend("default" = 256))]
     pub idle_connections: Option<At<Count>>,
     /// Time that an idle connection is kept. Less than what the servers allow.

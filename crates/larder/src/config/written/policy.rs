@@ -1,6 +1,6 @@
 //! What may hold on a route, as written: the same keys in `[defaults]` and in each `[[route]]`.
 
-use super::tables::{Bypass, Edits, Key, SetCookie, Stale, TtlMode};
+use super::tables::{Bypass, Edits, GraphQl, Key, Preset, SetCookie, Stale, TtlMode};
 use crate::config::value::{At, Compress, Many, Size, Text, Ttl};
 use http::{HeaderName, HeaderValue, Method};
 use ipnet::IpNet;
@@ -14,9 +14,17 @@ use std::time::Duration;
 macro_rules! with_policy {
     ($(#[$about:meta])* $table:ident { $($(#[$own_about:meta])* $own:ident: $own_type:ty,)* }) => {
         with_policy! { @keys $(#[$about])* $table { $($(#[$own_about])* $own: $own_type,)* }
+            /// What holds before a well-known application: which requests pass the store by, what is dropped, how long answers
+            /// last. What is written beside it goes over it, key by key; the lists in `bypass` are added to. Its routes stand
+            /// behind those written here. `larder check --explain` prints it as plain configuration.
+            preset: At<Preset>,
             /// The origin that answers. May be left out where there is only one.
             #[schemars(with = "Option<String>", extend("examples" = ["shop"]))]
             origin: At<String>,
+            /// Several origins in place of one, asked in turn: the first that has it answers. Folders and page stores first; the
+            /// last one answers whatever the others do not have.
+            #[schemars(with = "Option<Vec<String>>", extend("examples" = [["static", "app"]]))]
+            r#try: At<Vec<At<String>>>,
             /// Whether anything here is stored. With `false` everything is passed on.
             #[schemars(extend("default" = true))]
             cache: bool,
@@ -75,6 +83,12 @@ macro_rules! with_policy {
             /// `Host` towards the origin. The client's where nothing is said.
             #[schemars(extend("examples" = ["app.example"]))]
             origin_host: Text<HeaderValue>,
+            /// Size of the content that is read to be part of the key: of `QUERY`, and of `POST` to GraphQL. Larger content passes
+            /// the store by; with `"0B"` all of it.
+            #[schemars(extend("default" = "64KiB"))]
+            largest_content: Text<Size>,
+            /// A GraphQL service answers here: its queries are stored, by `GET` and `POST`. An empty table is enough.
+            graphql: GraphQl,
             /// Redirect plain requests to `https`.
             #[schemars(extend("default" = false))]
             redirect_https: bool,
@@ -95,9 +109,15 @@ macro_rules! with_policy {
             /// The policy alone, with `defaults` where this table says nothing.
             #[must_use]
             pub fn policy(&self, defaults: &Defaults) -> Defaults {
-                Defaults {
+                let mut all = Defaults {
                     $($key: self.$key.as_ref().or(defaults.$key.as_ref()).cloned(),)*
+                };
+                if self.origin.is_some() || self.r#try.is_some() {
+                    // Two ways to say one thing: whoever says it says it whole.
+                    all.origin.clone_from(&self.origin);
+                    all.r#try.clone_from(&self.r#try);
                 }
+                all
             }
         }
     };

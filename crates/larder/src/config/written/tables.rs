@@ -1,12 +1,29 @@
 //! The tables of a route, as written.
 
-use crate::config::value::{At, CookieName, EditableName, FieldLine, Many, Query, Text};
-use http::{HeaderName, Method};
+use crate::config::value::{At, CookieName, EditableName, FieldLine, Many, Query, Text, Token};
+use http::{HeaderName, HeaderValue, Method};
 use proxy::policy::{FieldPattern, NamePattern, PathPattern};
 use rules::key::ParamPattern;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::time::Duration;
+
+/// What holds before a well-known application.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(inline)]
+pub enum Preset {
+    /// WordPress.
+    Wordpress,
+    /// WordPress with WooCommerce.
+    Woocommerce,
+    /// Magento 2 and Adobe Commerce.
+    Magento,
+    /// Drupal.
+    Drupal,
+    /// Django.
+    Django,
+}
 
 /// How `ttl` stands to what the origin says.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
@@ -28,6 +45,8 @@ pub enum TtlMode {
 pub enum SetCookie {
     /// It is not stored unless it says `public`, `s-maxage` or a targeted field.
     Refuse,
+    /// It is not stored, whatever it says.
+    Never,
     /// It is stored, and nobody gets the cookie.
     Strip,
     /// It is stored with the cookie, and everybody gets it. Plain RFC 9111.
@@ -78,6 +97,10 @@ pub struct Key {
     /// Cookies whose values count.
     #[schemars(extend("default" = []))]
     pub cookies: Option<Many<Text<CookieName>>>,
+    /// Keep all other cookies from the origin where its answer may be stored, so that no page depends on them. They choose no
+    /// variant either (`Vary: Cookie`).
+    #[schemars(extend("default" = false))]
+    pub drop_cookies: Option<bool>,
 }
 
 /// When the store is neither asked nor filled. One that holds is enough.
@@ -94,6 +117,41 @@ pub struct Bypass {
     pub query: Option<Many<Text<NamePattern>>>,
     /// The method is one of these.
     pub methods: Option<Many<Text<Method>>>,
+    /// The request carries one of these cookies, and nothing is stored that answers it: it may get what others had stored, and
+    /// stores nothing itself.
+    pub misses_with: Option<Many<Text<NamePattern>>>,
+}
+
+/// A GraphQL service. Mutations, subscriptions, batches and what cannot be read pass the store by.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct GraphQl {
+    /// Whether answers that tell of errors are stored.
+    #[schemars(extend("default" = false))]
+    pub store_errors: Option<bool>,
+    /// Whether every answer of the URL ends with a mutation's success (RFC 9111 section 4.4), or with a `POST` that was not
+    /// understood. With `false` they end with their lifetimes and tags.
+    #[schemars(extend("default" = true))]
+    pub invalidate: Option<bool>,
+    /// What holds for some operations.
+    pub operation: Option<Vec<At<Operation>>>,
+}
+
+/// What holds for one GraphQL operation.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Operation {
+    /// Its name in the document.
+    #[schemars(extend("examples" = ["Products"]))]
+    pub name: Option<Text<Token>>,
+    /// Whether its answers are stored.
+    #[schemars(extend("default" = true))]
+    pub cache: Option<bool>,
+    /// Lifetime of its answers of status 200, in place of the route's.
+    pub ttl: Option<Text<Duration>>,
+    /// Tags of its answers, beside those they carry.
+    #[schemars(extend("examples" = [["products"]]))]
+    pub tags: Option<Many<Text<HeaderValue>>>,
 }
 
 /// Changes of header fields; first `remove`, then `set`, then `add`.

@@ -102,7 +102,7 @@ fn a_span_reads_and_verifies_its_own_chunks_only() {
     // The third chunk.
     let path = dir.files("large-").remove(0);
     let mut bytes = fs::read(&path).expect("read");
-    bytes[64 + 2 * (8 + 65_536) + 100] ^= 4;
+    bytes[2 * 4096 + 2 * 65_536 + 100] ^= 4;
     fs::write(&path, &bytes).expect("written");
     let disk = dir.open();
     let body = body(&disk);

@@ -9,30 +9,13 @@ use rules::time::Time;
 use std::sync::Arc;
 use testkit::Memcached as Server;
 
-const LONG: Duration = Duration::from_mins(1);
-
 fn remote(url: &str) -> Memcached {
-    patient(url, Duration::from_secs(5))
-}
-
-fn patient(url: &str, timeout: Duration) -> Memcached {
-    Memcached::new(url, timeout).unwrap_or_else(|error| panic!("{url}: {error}"))
+    Memcached::new(url, Duration::from_secs(5)).unwrap_or_else(|error| panic!("{url}: {error}"))
 }
 
 fn several(servers: &[Server]) -> String {
     let all: Vec<_> = servers.iter().map(Server::address).collect();
     format!("memcached://{}", all.join(","))
-}
-
-fn names() -> Vec<String> {
-    (0..60).map(|number| format!("name-{number}")).collect()
-}
-
-async fn set_all(remote: &Memcached, names: &[String]) {
-    for name in names {
-        let set = remote.set(name, name.as_bytes(), LONG).await;
-        set.expect("set");
-    }
 }
 
 #[tokio::test]
@@ -51,163 +34,6 @@ async fn a_server_on_a_socket_keeps_the_contract() {
 async fn several_servers_keep_the_contract_together() {
     let servers = [Server::start(), Server::start(), Server::on_socket()];
     contract::holds(&remote(&several(&servers))).await;
-}
-
-#[tokio::test]
-async fn keys_that_would_be_something_else_on_the_wire_are_not_sent() {
-    let server = Server::start();
-    let remote = remote(&server.url());
-    let long = "k".repeat(251);
-    for key in ["", "a b", "a\r\nflush_all", "a\0", "é", &long] {
-        let error = remote.get(key, Read::Any).await.expect_err(key);
-        assert_eq!(error.kind, Kind::Rejected, "{key:?}");
-        let set = remote.set(key, b"1", LONG).await.expect_err(key);
-        assert_eq!(set.kind, Kind::Rejected, "{key:?}");
-    }
-}
-
-#[tokio::test]
-async fn the_largest_value_is_taken_and_a_larger_one_is_not() {
-    let server = Server::with(&["-m", "64"]);
-    let remote = remote(&server.url());
-    let largest = vec![7; remote.limits().value];
-    remote.set("a", &largest, LONG).await.expect("set");
-    let found = remote.get("a", Read::Any).await.expect("an answer");
-    assert!(found.as_deref() == Some(&largest[..]));
-    let larger = vec![7; remote.limits().value + 1];
-    let error = remote.set("a", &larger, LONG).await.expect_err("too large");
-    assert_eq!(error.kind, Kind::TooLarge);
-    // A server may take less than usual.
-    let server = Server::with(&["-I", "512k"]);
-    let small = super::tests::remote(&server.url());
-    let error = small.set("a", &largest, LONG).await.expect_err("too large");
-    assert_eq!(error.kind, Kind::TooLarge);
-    small.set("a", b"1", LONG).await.expect("goes on");
-}
-
-#[tokio::test]
-async fn a_server_without_room_says_so() {
-    let server = Server::with(&["-m", "8", "-M"]);
-    let remote = remote(&server.url());
-    let value = vec![7; 100_000];
-    let mut full = None;
-    for number in 0..1000 {
-        if let Err(error) = remote.set(&format!("k{number}"), &value, LONG).await {
-            full = Some(error.kind);
-            break;
-        }
-    }
-    assert_eq!(full, Some(Kind::Full));
-    assert!(
-        remote
-            .get("k0", Read::Any)
-            .await
-            .expect("goes on")
-            .is_some()
-    );
-}
-
-#[tokio::test]
-async fn long_expiries_are_not_taken_for_dates() {
-    let server = Server::start();
-    let remote = remote(&server.url());
-    remote.set("a", b"1", Duration::MAX).await.expect("set");
-    let found = remote.get("a", Read::Any).await.expect("an answer");
-    assert!(found.is_some());
-}
-
-#[tokio::test]
-async fn a_server_that_is_flushed_or_restarted_is_empty_and_goes_on() {
-    let mut server = Server::start();
-    let remote = remote(&server.url());
-    remote.set("a", b"1", LONG).await.expect("set");
-    assert_eq!(server.ask("flush_all"), "OK");
-    assert_eq!(remote.get("a", Read::Any).await, Ok(None));
-    server.kill();
-    let error = remote.get("a", Read::Any).await.expect_err("dead");
-    assert_eq!(error.kind, Kind::Unreachable);
-    server.restart();
-    assert_eq!(remote.get("a", Read::Any).await, Ok(None));
-    remote.set("a", b"2", LONG).await.expect("set");
-}
-
-#[tokio::test]
-async fn one_of_several_that_is_gone_takes_only_its_own_keys_with_it() {
-    let mut servers = [Server::start(), Server::start(), Server::start()];
-    let remote = remote(&several(&servers));
-    let names = names();
-    set_all(&remote, &names).await;
-    servers[1].kill();
-    let of_dead = |name: &String| remote.ring.server(name.as_bytes()) == 1;
-    let first = names.iter().find(|name| of_dead(name)).expect("one");
-    for _ in 0..FAILURES {
-        assert!(remote.get(first, Read::Any).await.is_err());
-    }
-    // From now on it is left alone, and what it had is not there.
-    for name in &names {
-        let found = remote.get(name, Read::Any).await.expect("an answer");
-        assert_eq!(found.is_none(), of_dead(name), "{name}");
-    }
-    let found = remote.get_many(&names, Read::Any).await.expect("an answer");
-    for (name, found) in names.iter().zip(found) {
-        assert_eq!(found.is_none(), of_dead(name), "{name}");
-    }
-    assert_eq!(remote.add(first, b"1", LONG).await, Ok(true));
-    servers[1].restart();
-    let back = async {
-        while remote.get(first, Read::Any).await.ok().flatten().is_none() {
-            // Taken and dropped until the rest is over.
-            let _ = remote.set(first, b"1", LONG).await;
-            tokio::task::yield_now().await;
-        }
-    };
-    timeout(testkit::BOUND, back)
-        .await
-        .expect("it is asked again");
-}
-
-#[tokio::test]
-async fn one_of_several_that_hangs_is_told_from_the_others() {
-    let servers = [Server::start(), Server::start()];
-    let remote = patient(&several(&servers), Duration::from_millis(200));
-    let names = names();
-    set_all(&remote, &names).await;
-    servers[0].pause();
-    let of_hung = |name: &&String| remote.ring.server(name.as_bytes()) == 0;
-    let first = names.iter().find(of_hung).expect("one");
-    // The signal may take a moment to arrive.
-    let error = loop {
-        if let Err(error) = remote.get(first, Read::Any).await {
-            break error;
-        }
-    };
-    assert_eq!(error.kind, Kind::Timeout);
-    let second = names.iter().find(|name| !of_hung(name)).expect("one");
-    let found = remote.get(second, Read::Any).await.expect("an answer");
-    assert!(found.is_some());
-    servers[0].resume();
-}
-
-#[tokio::test]
-async fn questions_may_overlap_on_one_connection() {
-    let server = Server::start();
-    let remote = Arc::new(remote(&server.url()));
-    let names = names();
-    set_all(&remote, &names).await;
-    let mut asked = tokio::task::JoinSet::new();
-    for _ in 0..20 {
-        for name in names.clone() {
-            let remote = Arc::clone(&remote);
-            asked.spawn(async move {
-                let found = remote.get(&name, Read::Any).await;
-                (name, found)
-            });
-        }
-    }
-    while let Some(answer) = asked.join_next().await {
-        let (name, found) = answer.expect("no panic");
-        assert_eq!(found.expect("an answer").as_deref(), Some(name.as_bytes()));
-    }
 }
 
 /// A response that was received at `at`, in seconds, as another node wrote it.

@@ -1,10 +1,8 @@
 //! Connections to the server that has the stream.
 
 use super::Common;
-use crate::shared::{
-    redis::connect::{Connection, Servers},
-    remote::{Error, Kind},
-};
+use crate::shared::remote::{Error, Kind};
+use kv::redis::{Connection, Servers};
 use redis::{Cmd, FromRedisValue, Pipeline};
 use std::time::Duration;
 use tokio::time::timeout;

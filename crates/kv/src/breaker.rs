@@ -1,0 +1,187 @@
+//! The breaker: a server that fails is not asked again for a while.
+
+use std::{
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+use tokio::time::Instant;
+
+/// So many failures in a row open it.
+const FAILURES: u32 = 3;
+
+/// The first pause; each that follows is twice as long.
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+
+/// The longest pause.
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+/// Opens after [`FAILURES`] in a row; then one probe is let through after each pause, and its success closes it.
+#[derive(Debug)]
+pub struct Breaker {
+    /// Whether anything has failed since the last success: what every answer looks at.
+    troubled: AtomicBool,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    failures: u32,
+    open: Option<Open>,
+}
+
+#[derive(Debug)]
+struct Open {
+    pause: Duration,
+    probe_at: Instant,
+}
+
+/// Whether the server may be asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leave {
+    /// Yes.
+    Given,
+    /// Yes, to see whether it is back.
+    Probe,
+    /// No.
+    Denied,
+}
+
+/// What a failure changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// Nothing.
+    None,
+    /// The breaker has opened.
+    Opened,
+    /// It was open: a probe failed.
+    StaysOpen,
+}
+
+impl Default for Breaker {
+    fn default() -> Self {
+        Self {
+            troubled: AtomicBool::new(false),
+            state: Mutex::default(),
+        }
+    }
+}
+
+impl Breaker {
+    /// Whether the server may be asked now.
+    pub fn leave(&self) -> Leave {
+        if !self.troubled.load(Relaxed) {
+            return Leave::Given;
+        }
+        let mut state = self.state();
+        let Some(open) = &mut state.open else {
+            return Leave::Given;
+        };
+        let now = Instant::now();
+        if now < open.probe_at {
+            return Leave::Denied;
+        }
+        // A probe whose asker goes away is followed by the next.
+        open.probe_at = now + open.pause;
+        Leave::Probe
+    }
+
+    /// The server answered; whether that closed the breaker.
+    pub fn answered(&self) -> bool {
+        if !self.troubled.load(Relaxed) {
+            return false;
+        }
+        let mut state = self.state();
+        self.troubled.store(false, Relaxed);
+        state.failures = 0;
+        state.open.take().is_some()
+    }
+
+    /// The server failed, on this leave, in a way that the next question would most likely meet too.
+    pub fn failed(&self, leave: Leave) -> Change {
+        let state = &mut *self.state();
+        self.troubled.store(true, Relaxed);
+        state.failures = state.failures.saturating_add(1);
+        let now = Instant::now();
+        match &mut state.open {
+            // Questions that were asked before it opened say nothing new.
+            Some(_) if leave != Leave::Probe => Change::None,
+            Some(open) => {
+                open.pause = (open.pause * 2).min(LONGEST_PAUSE);
+                open.probe_at = now + open.pause;
+                Change::StaysOpen
+            }
+            None if state.failures >= FAILURES => {
+                state.open = Some(Open {
+                    pause: FIRST_PAUSE,
+                    probe_at: now + FIRST_PAUSE,
+                });
+                Change::Opened
+            }
+            None => Change::None,
+        }
+    }
+
+    /// Whether the server is not asked at the moment.
+    pub fn is_open(&self) -> bool {
+        self.troubled.load(Relaxed) && self.state().open.is_some()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::time::advance;
+
+    #[tokio::test(start_paused = true)]
+    async fn it_opens_probes_and_closes() {
+        let breaker = Breaker::default();
+        assert_eq!(breaker.leave(), Leave::Given);
+        assert_eq!(breaker.failed(Leave::Given), Change::None);
+        assert!(!breaker.answered(), "one failure is forgotten");
+        assert_eq!(breaker.failed(Leave::Given), Change::None);
+        assert_eq!(breaker.failed(Leave::Given), Change::None);
+        assert_eq!(breaker.failed(Leave::Given), Change::Opened);
+        assert_eq!(breaker.leave(), Leave::Denied);
+        assert_eq!(
+            breaker.failed(Leave::Given),
+            Change::None,
+            "asked before it opened"
+        );
+
+        advance(FIRST_PAUSE).await;
+        assert_eq!(breaker.leave(), Leave::Probe);
+        assert_eq!(breaker.leave(), Leave::Denied, "one probe at a time");
+        assert_eq!(breaker.failed(Leave::Probe), Change::StaysOpen);
+        advance(FIRST_PAUSE).await;
+        assert_eq!(breaker.leave(), Leave::Denied, "the pause has grown");
+        advance(FIRST_PAUSE).await;
+        assert_eq!(breaker.leave(), Leave::Probe);
+        assert!(breaker.is_open());
+        assert!(breaker.answered(), "that closes it");
+        assert_eq!((breaker.leave(), breaker.is_open()), (Leave::Given, false));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn pauses_grow_to_a_bound_and_a_probe_that_is_dropped_is_followed_by_another() {
+        let breaker = Breaker::default();
+        for _ in 0..FAILURES {
+            breaker.failed(Leave::Given);
+        }
+        for _ in 0..20 {
+            advance(LONGEST_PAUSE).await;
+            assert_eq!(breaker.leave(), Leave::Probe);
+            breaker.failed(Leave::Probe);
+        }
+        advance(LONGEST_PAUSE).await;
+        assert_eq!(breaker.leave(), Leave::Probe);
+        advance(LONGEST_PAUSE).await;
+        assert_eq!(breaker.leave(), Leave::Probe);
+    }
+}

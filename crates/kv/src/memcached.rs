@@ -1,0 +1,342 @@
+//! memcached: one server, or several over which keys are spread.
+
+mod address;
+mod answer;
+mod line;
+mod ring;
+#[cfg(test)]
+mod tests;
+
+use crate::{BadUrl, Connection, Error, Kind, PerWorker};
+use address::Address;
+use answer::{Answer, Value};
+use bytes::Bytes;
+use line::{Line, Question};
+use ring::Ring;
+use std::{
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU32, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+use tokio::{
+    sync::oneshot,
+    time::{Instant, timeout},
+};
+
+/// The longest key that memcached takes, in bytes.
+pub const LONGEST_KEY: usize = 250;
+
+/// The largest value, in bytes: memcached takes 1 MiB (`-I`), its own header and the key included.
+pub const LARGEST_VALUE: usize = (1 << 20) - 1024;
+
+/// Longer expiries would be taken for dates.
+const LONGEST_EXPIRY: Duration = Duration::from_hours(30 * 24);
+
+/// Failures in a row after which one of several servers is left alone: fewer than open a breaker.
+const FAILURES: u32 = 2;
+
+/// One of several servers that fails is left alone for so long; what it has counts as not there.
+const REST: Duration = Duration::from_secs(1);
+
+/// memcached: one server, or several over which keys are spread. Shared by all workers.
+#[derive(Debug)]
+pub struct Memcached {
+    servers: Vec<Server>,
+    ring: Ring,
+    /// What one answer may take.
+    limit: Duration,
+}
+
+#[derive(Debug)]
+struct Server {
+    address: Address,
+    connections: PerWorker<Line>,
+    /// In a row.
+    failures: AtomicU32,
+    resting_until: Mutex<Option<Instant>>,
+}
+
+/// Whether memcached takes `key`: visible ASCII without spaces, neither nothing nor too long.
+pub fn takes(key: &str) -> bool {
+    (1..=LONGEST_KEY).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+/// A question on its way.
+struct Sent {
+    connection: Connection<Line>,
+    answer: oneshot::Receiver<Result<Answer, Error>>,
+}
+
+impl Memcached {
+    /// Reads the URL ([`address`]). `timeout`: what a question may take.
+    pub fn new(url: &str, timeout: Duration) -> Result<Self, BadUrl> {
+        let addresses = address::parse(url)?;
+        let ring = Ring::of(addresses.iter().map(Address::name));
+        let servers = addresses.into_iter().map(|address| Server {
+            address,
+            connections: PerWorker::default(),
+            failures: AtomicU32::new(0),
+            resting_until: Mutex::new(None),
+        });
+        Ok(Self {
+            servers: servers.collect(),
+            ring,
+            // One of several servers that hangs must be told from the others before whoever asks gives up.
+            limit: timeout * 7 / 8,
+        })
+    }
+
+    /// The server that has `key`; `None` while it is left alone.
+    fn server(&self, key: &str) -> Result<Option<&Server>, Error> {
+        if !takes(key) {
+            return Err(Error::new(Kind::Rejected, "memcached takes no such key"));
+        }
+        let server = self.servers.get(self.ring.server(key.as_bytes()));
+        Ok(server.filter(|server| self.servers.len() == 1 || !server.is_resting()))
+    }
+
+    /// One question to the server that has `key`; `None` while it is left alone.
+    async fn ask(&self, key: &str, command: Vec<u8>) -> Result<Option<Answer>, Error> {
+        let Some(server) = self.server(key)? else {
+            return Ok(None);
+        };
+        let asked = async { server.answer(server.send(command).await?).await };
+        self.judged(server, asked).await.map(Some)
+    }
+
+    /// Waits for an answer; a server that fails is left alone.
+    async fn judged<T>(
+        &self,
+        server: &Server,
+        asked: impl Future<Output = Result<T, Error>>,
+    ) -> Result<T, Error> {
+        let answer = self.bounded(server, asked).await;
+        if answer.is_ok() {
+            server.answered();
+        }
+        answer
+    }
+
+    /// One step towards an answer.
+    async fn bounded<T>(
+        &self,
+        server: &Server,
+        step: impl Future<Output = Result<T, Error>>,
+    ) -> Result<T, Error> {
+        let limit = self.limit;
+        let done = timeout(limit, step).await.unwrap_or_else(|_| {
+            let detail = format!("{}: no answer within {limit:?}", server.address.name());
+            Err(Error::new(Kind::Timeout, detail))
+        });
+        done.inspect_err(|error| {
+            if error.kind.opens_breaker() {
+                server.failed();
+            } else {
+                server.answered();
+            }
+        })
+    }
+
+    async fn store(
+        &self,
+        verb: &str,
+        key: &str,
+        value: &[u8],
+        expiry: Duration,
+    ) -> Result<bool, Error> {
+        if value.len() > LARGEST_VALUE {
+            let detail = format!("{} bytes; memcached takes {LARGEST_VALUE}", value.len());
+            return Err(Error::new(Kind::TooLarge, detail));
+        }
+        let expiry = expiry.min(LONGEST_EXPIRY).as_millis().div_ceil(1000).max(1);
+        let mut command = format!("{verb} {key} 0 {expiry} {}\r\n", value.len()).into_bytes();
+        command.reserve(value.len() + 2);
+        command.extend_from_slice(value);
+        command.extend_from_slice(b"\r\n");
+        match self.ask(key, command).await? {
+            // A server that is left alone takes everything and keeps nothing.
+            Some(Answer::Stored) | None => Ok(true),
+            Some(Answer::NotStored) => Ok(false),
+            Some(other) => Err(unexpected(&other)),
+        }
+    }
+
+    async fn value(&self, verb: &str, key: &str) -> Result<Option<Value>, Error> {
+        match self
+            .ask(key, format!("{verb} {key}\r\n").into_bytes())
+            .await?
+        {
+            None => Ok(None),
+            Some(Answer::Values(values)) => {
+                let mut values = values.into_iter();
+                match values.next() {
+                    Some(value) if *value.key != *key.as_bytes() => Err(stranger()),
+                    value => Ok(value),
+                }
+            }
+            Some(other) => Err(unexpected(&other)),
+        }
+    }
+
+    /// The value of `key`; one round trip.
+    ///
+    /// # Errors
+    /// No answer, or none that is one.
+    pub async fn get(&self, key: &str) -> Result<Option<Bytes>, Error> {
+        Ok(self.value("get", key).await?.map(|value| value.data))
+    }
+
+    /// Sets `key`, which the server forgets after `expiry`, rounded up to whole seconds.
+    ///
+    /// # Errors
+    /// It could not be set.
+    pub async fn set(&self, key: &str, value: &[u8], expiry: Duration) -> Result<(), Error> {
+        if self.store("set", key, value, expiry).await? {
+            Ok(())
+        } else {
+            Err(unexpected(&Answer::NotStored))
+        }
+    }
+
+    /// The same where `key` is not there; whether it was set.
+    ///
+    /// # Errors
+    /// No answer, or none that is one.
+    pub async fn add(&self, key: &str, value: &[u8], expiry: Duration) -> Result<bool, Error> {
+        self.store("add", key, value, expiry).await
+    }
+
+    /// The values of `keys`, in their order; one round trip to each server that has some.
+    ///
+    /// # Errors
+    /// No answer from one of them, or none that is one.
+    pub async fn get_many(&self, keys: &[String]) -> Result<Vec<Option<Bytes>>, Error> {
+        let mut of_server: Vec<Vec<&str>> = vec![Vec::new(); self.servers.len()];
+        for key in keys {
+            if self.server(key)?.is_some()
+                && let Some(of_server) = of_server.get_mut(self.ring.server(key.as_bytes()))
+            {
+                of_server.push(key);
+            }
+        }
+        // All are asked before the first answer is waited for.
+        let mut asked = Vec::new();
+        for (server, keys) in self.servers.iter().zip(&of_server) {
+            if !keys.is_empty() {
+                let command = format!("get {}\r\n", keys.join(" ")).into_bytes();
+                let sent = server.send(command);
+                asked.push((server, self.bounded(server, sent).await?));
+            }
+        }
+        let mut found: Vec<Option<Bytes>> = vec![None; keys.len()];
+        for (server, answer) in asked {
+            match self.judged(server, server.answer(answer)).await? {
+                Answer::Values(values) => {
+                    for value in values {
+                        let place = keys.iter().position(|key| *key.as_bytes() == *value.key);
+                        let place = place.and_then(|place| found.get_mut(place));
+                        *place.ok_or_else(stranger)? = Some(value.data);
+                    }
+                }
+                other => return Err(unexpected(&other)),
+            }
+        }
+        Ok(found)
+    }
+
+    /// Deletes `key` where it still has this value; whether it did. One that has changed stays in any case.
+    ///
+    /// # Errors
+    /// No answer, or none that is one.
+    pub async fn delete_if(&self, key: &str, value: &[u8]) -> Result<bool, Error> {
+        let Some(Value { data, unique, .. }) = self.value("gets", key).await? else {
+            return Ok(false);
+        };
+        let Some(unique) = unique.filter(|_| data == value) else {
+            return Ok(false);
+        };
+        // There is no deleting a value that nobody has changed; but there is replacing it by one that has expired.
+        let command = format!("cas {key} 0 -1 0 {unique}\r\n\r\n").into_bytes();
+        match self.ask(key, command).await? {
+            Some(Answer::Stored) => Ok(true),
+            Some(Answer::Exists | Answer::NotFound) | None => Ok(false),
+            Some(other) => Err(unexpected(&other)),
+        }
+    }
+
+    /// Drops this worker's connections: they do not answer. The next question makes new ones.
+    pub fn hang_up(&self) {
+        for server in &self.servers {
+            server.connections.hang_up();
+        }
+    }
+}
+
+impl Server {
+    async fn send(&self, command: Vec<u8>) -> Result<Sent, Error> {
+        let address = self.address.clone();
+        let connection = self.connections.get(|| line::connect(address)).await?;
+        let (reply, answer) = oneshot::channel();
+        if connection
+            .handle
+            .send(Question { command, reply })
+            .await
+            .is_err()
+        {
+            self.connections.close(&connection);
+            return Err(self.closed());
+        }
+        Ok(Sent { connection, answer })
+    }
+
+    async fn answer(&self, sent: Sent) -> Result<Answer, Error> {
+        if let Ok(answer) = sent.answer.await {
+            return answer;
+        }
+        self.connections.close(&sent.connection);
+        Err(self.closed())
+    }
+
+    fn closed(&self) -> Error {
+        let detail = format!("{}: the connection was closed", self.address.name());
+        Error::new(Kind::Unreachable, detail)
+    }
+
+    fn is_resting(&self) -> bool {
+        self.resting().is_some_and(|until| Instant::now() < until)
+    }
+
+    fn answered(&self) {
+        if self.failures.load(Relaxed) != 0 {
+            self.failures.store(0, Relaxed);
+        }
+    }
+
+    /// One that fails again and again is left alone.
+    fn failed(&self) {
+        if self.failures.fetch_add(1, Relaxed) + 1 >= FAILURES {
+            self.failures.store(0, Relaxed);
+            self.connections.hang_up();
+            *self.resting() = Some(Instant::now() + REST);
+        }
+    }
+
+    fn resting(&self) -> std::sync::MutexGuard<'_, Option<Instant>> {
+        self.resting_until
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn unexpected(answer: &Answer) -> Error {
+    Error::new(
+        Kind::Protocol,
+        format!("an answer to something else: {answer:?}"),
+    )
+}
+
+fn stranger() -> Error {
+    Error::new(Kind::Protocol, "a value that was not asked for")
+}

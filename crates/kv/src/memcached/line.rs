@@ -1,0 +1,187 @@
+//! One connection. A task owns it and asks one question after another without waiting for answers; whoever asked may go away at
+//! any time, and the answer is dropped when it comes.
+
+use super::{
+    address::Address,
+    answer::{self, Answer, Broken, Piece, Value},
+};
+use crate::{Error, Kind};
+use bytes::BytesMut;
+use std::{io, time::Duration};
+use tokio::{
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
+    net::{TcpStream, UnixStream},
+    sync::{mpsc, oneshot},
+    time::timeout,
+};
+
+/// A handle to a connection. It closes when the last one is dropped.
+pub type Line = mpsc::Sender<Question>;
+
+/// Questions that may wait to be written; beyond it they wait outside.
+const QUEUE: usize = 1024;
+
+/// Bytes of questions that are written at once, about.
+const AT_ONCE: usize = 64 << 10;
+
+/// A server that takes nothing for so long is given up: whoever asked has left long before.
+const STUCK: Duration = Duration::from_secs(2);
+
+/// A buffer larger than this is not kept.
+const LARGE_BUFFER: usize = 64 << 10;
+
+/// A question, and where its answer goes.
+#[derive(Debug)]
+pub struct Question {
+    /// The command as it is written.
+    pub command: Vec<u8>,
+    /// Who waits. Dropped without an answer where the connection breaks.
+    pub reply: oneshot::Sender<Result<Answer, Error>>,
+}
+
+type Reply = oneshot::Sender<Result<Answer, Error>>;
+
+/// Connects, on the caller's runtime.
+///
+/// # Errors
+/// Nobody is there.
+pub async fn connect(address: Address) -> Result<Line, Error> {
+    let (line, questions) = mpsc::channel(QUEUE);
+    let failed = |error: io::Error| Error::new(Kind::Unreachable, error);
+    match &address {
+        Address::Tcp(host, port) => {
+            let stream = TcpStream::connect(format!("{host}:{port}"))
+                .await
+                .map_err(failed)?;
+            stream.set_nodelay(true).map_err(failed)?;
+            let (read, write) = stream.into_split();
+            tokio::spawn(run(read, write, questions));
+        }
+        Address::Unix(path) => {
+            let stream = UnixStream::connect(path).await.map_err(failed)?;
+            let (read, write) = stream.into_split();
+            tokio::spawn(run(read, write, questions));
+        }
+    }
+    Ok(line)
+}
+
+/// Until the connection breaks, or nobody has a handle any more.
+async fn run(
+    read: impl AsyncRead + Unpin + Send,
+    write: impl AsyncWrite + Unpin + Send,
+    questions: mpsc::Receiver<Question>,
+) {
+    let (asked, waiting) = mpsc::unbounded_channel();
+    // Whoever still waits learns of the end by its reply being dropped.
+    tokio::select! {
+        _ = ask(write, questions, asked) => {}
+        _ = listen(read, waiting) => {}
+    }
+}
+
+async fn ask(
+    mut write: impl AsyncWrite + Unpin,
+    mut questions: mpsc::Receiver<Question>,
+    asked: mpsc::UnboundedSender<Reply>,
+) -> io::Result<()> {
+    let mut buffer = Vec::new();
+    while let Some(first) = questions.recv().await {
+        let mut next = Some(first);
+        while let Some(Question { command, reply }) = next {
+            // Whoever has left needs no answer.
+            if !reply.is_closed() {
+                let _ = asked.send(reply);
+                buffer.extend_from_slice(&command);
+            }
+            next = (buffer.len() < AT_ONCE)
+                .then(|| questions.try_recv().ok())
+                .flatten();
+        }
+        let mut rest = buffer.as_slice();
+        while !rest.is_empty() {
+            if timeout(STUCK, write.write_buf(&mut rest)).await?? == 0 {
+                return Err(io::ErrorKind::WriteZero.into());
+            }
+        }
+        buffer.clear();
+        buffer.shrink_to(LARGE_BUFFER);
+    }
+    Ok(())
+}
+
+async fn listen(
+    mut read: impl AsyncRead + Unpin,
+    mut waiting: mpsc::UnboundedReceiver<Reply>,
+) -> Result<(), Broken> {
+    let mut buffer = BytesMut::new();
+    let mut values = Vec::new();
+    loop {
+        while let Some(piece) = heard(&mut buffer, &mut waiting)? {
+            let Some(answer) = whole(piece, &mut values) else {
+                continue;
+            };
+            let Ok(reply) = waiting.try_recv() else {
+                return Err(Broken(Error::new(
+                    Kind::Protocol,
+                    "an answer that nobody asked for",
+                )));
+            };
+            // Whoever asked may have left.
+            let _ = reply.send(answer);
+        }
+        if buffer.is_empty() && buffer.capacity() > LARGE_BUFFER {
+            buffer = BytesMut::new();
+        }
+        buffer.reserve(4096);
+        match read.read_buf(&mut buffer).await {
+            Ok(1..) => {}
+            _ => return Ok(()),
+        }
+    }
+}
+
+/// The next piece. What is broken is told to who waits first; the others only learn that the connection is gone.
+fn heard(
+    buffer: &mut BytesMut,
+    waiting: &mut mpsc::UnboundedReceiver<Reply>,
+) -> Result<Option<Piece>, Broken> {
+    answer::take(buffer).inspect_err(|Broken(error)| {
+        if let Ok(reply) = waiting.try_recv() {
+            let _ = reply.send(Err(error.clone()));
+        }
+    })
+}
+
+/// The answer that `piece` completes.
+fn whole(piece: Piece, values: &mut Vec<Value>) -> Option<Result<Answer, Error>> {
+    match piece {
+        Piece::Value(value) => {
+            values.push(value);
+            None
+        }
+        Piece::End => Some(Ok(Answer::Values(std::mem::take(values)))),
+        Piece::Whole(answer) => Some(Ok(answer)),
+        Piece::Failed(error) => {
+            values.clear();
+            Some(Err(error))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_takes_nothing_is_given_up() {
+        let (near, _far) = tokio::io::duplex(16);
+        let (read, write) = tokio::io::split(near);
+        let (line, questions) = mpsc::channel(1);
+        let (reply, answer) = oneshot::channel();
+        let command = vec![0; 17];
+        line.send(Question { command, reply }).await.expect("room");
+        run(read, write, questions).await;
+        assert!(answer.await.is_err(), "nobody will answer");
+    }
+}

@@ -1,0 +1,151 @@
+//! Connections, a set for each worker.
+
+use crate::{Error, Kind};
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+use tokio::{
+    runtime::{Handle, Id},
+    sync::watch,
+    time::timeout,
+};
+
+/// How long connecting may take. A request waits for it no longer than for anything else; whoever asks later finds the
+/// connection made.
+const CONNECT_WITHIN: Duration = Duration::from_secs(2);
+
+/// One connection (or set of connections) for each runtime that asks, made when it first does. `C` is a cheap handle; the
+/// connection itself belongs to a task on that runtime.
+pub struct PerWorker<C> {
+    slots: Arc<Mutex<Slots<C>>>,
+}
+
+struct Slots<C> {
+    of: HashMap<Id, Slot<C>>,
+    made: u64,
+}
+
+enum Slot<C> {
+    Open(Connection<C>),
+    Opening(watch::Receiver<Option<Result<Connection<C>, Error>>>),
+}
+
+/// A connection, and which one it is.
+#[derive(Clone, Debug)]
+pub struct Connection<C> {
+    /// The handle.
+    pub handle: C,
+    number: u64,
+}
+
+impl<C: Clone + Send + Sync + 'static> PerWorker<C> {
+    /// This worker's connection; where there is none yet `connect` makes it, in the background.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub async fn get<F>(&self, connect: impl FnOnce() -> F) -> Result<Connection<C>, Error>
+    where
+        F: Future<Output = Result<C, Error>> + Send + 'static,
+    {
+        let mut opening = match self.slot(connect)? {
+            Slot::Open(open) => return Ok(open),
+            Slot::Opening(opening) => opening,
+        };
+        match opening.wait_for(Option::is_some).await.as_deref() {
+            Ok(Some(made)) => made.clone(),
+            _ => Err(Error::new(Kind::Unreachable, "the attempt was given up")),
+        }
+    }
+
+    /// Forgets `connection`: it is broken.
+    pub fn close(&self, connection: &Connection<C>) {
+        self.remove(|open| open.number == connection.number);
+    }
+
+    /// Forgets this worker's connection, whichever it is.
+    pub fn hang_up(&self) {
+        self.remove(|_| true);
+    }
+
+    fn slot<F>(&self, connect: impl FnOnce() -> F) -> Result<Slot<C>, Error>
+    where
+        F: Future<Output = Result<C, Error>> + Send + 'static,
+    {
+        let runtime = runtime()?;
+        let mut slots = lock(&self.slots);
+        if let Some(slot) = slots.of.get(&runtime) {
+            return Ok(slot.clone());
+        }
+        slots.made += 1;
+        let number = slots.made;
+        let (done, opening) = watch::channel(None);
+        slots.of.insert(runtime, Slot::Opening(opening.clone()));
+        drop(slots);
+        let (connect, slots) = (connect(), Arc::clone(&self.slots));
+        tokio::spawn(async move {
+            let made = timeout(CONNECT_WITHIN, connect).await.unwrap_or_else(|_| {
+                let detail = format!("no connection within {CONNECT_WITHIN:?}");
+                Err(Error::new(Kind::Unreachable, detail))
+            });
+            let made = made.map(|handle| Connection { handle, number });
+            let mut slots = lock(&slots);
+            match &made {
+                Ok(open) => slots.of.insert(runtime, Slot::Open(open.clone())),
+                Err(_) => slots.of.remove(&runtime),
+            };
+            drop(slots);
+            // Nobody may be waiting any more.
+            let _ = done.send(Some(made));
+        });
+        Ok(Slot::Opening(opening))
+    }
+
+    fn remove(&self, which: impl FnOnce(&Connection<C>) -> bool) {
+        let Ok(runtime) = runtime() else { return };
+        let mut slots = lock(&self.slots);
+        if let Some(Slot::Open(open)) = slots.of.get(&runtime)
+            && which(open)
+        {
+            slots.of.remove(&runtime);
+        }
+    }
+}
+
+fn runtime() -> Result<Id, Error> {
+    let handle = Handle::try_current().map_err(|error| Error::new(Kind::Unreachable, error))?;
+    Ok(handle.id())
+}
+
+fn lock<C>(slots: &Mutex<Slots<C>>) -> MutexGuard<'_, Slots<C>> {
+    slots.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<C: Clone> Clone for Slot<C> {
+    fn clone(&self) -> Self {
+        match self {
+            Self::Open(open) => Self::Open(open.clone()),
+            Self::Opening(opening) => Self::Opening(opening.clone()),
+        }
+    }
+}
+
+impl<C> Default for PerWorker<C> {
+    fn default() -> Self {
+        let slots = Slots {
+            of: HashMap::new(),
+            made: 0,
+        };
+        Self {
+            slots: Arc::new(Mutex::new(slots)),
+        }
+    }
+}
+
+impl<C> fmt::Debug for PerWorker<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PerWorker").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,36 @@
+//! What the commands that go through sites are told alike.
+
+use crate::config::value::Wrong;
+use http::{HeaderName, HeaderValue};
+use std::io;
+
+/// A header field, as `Name: value`.
+pub fn field(text: &str) -> Result<(HeaderName, HeaderValue), String> {
+    let read = || {
+        let (name, value) = text.split_once(':')?;
+        Some((name.trim().parse().ok()?, value.trim().parse().ok()?))
+    };
+    read().ok_or_else(|| "it is no header field; write Name: value".to_owned())
+}
+
+/// What is wrong with a value, in a line.
+#[allow(clippy::needless_pass_by_value, reason = "an adaptor for map_err")]
+pub fn said(wrong: Wrong) -> String {
+    wrong.to_string()
+}
+
+/// A list of URLs: one a line, without empty lines and those that begin with `#`.
+///
+/// # Errors
+/// The reader's.
+pub fn lines(lines: impl Iterator<Item = io::Result<String>>) -> io::Result<Vec<String>> {
+    let mut list = Vec::new();
+    for line in lines {
+        let line = line?;
+        let line = line.trim();
+        if !line.is_empty() && !line.starts_with('#') {
+            list.push(line.to_owned());
+        }
+    }
+    Ok(list)
+}

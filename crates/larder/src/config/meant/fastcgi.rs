@@ -1,0 +1,165 @@
+//! Origins of scripts.
+
+use super::Sink;
+use crate::config::{
+    Fault,
+    value::{At, FileName, Many, Text, Word},
+    written,
+};
+use origin::{
+    OriginConfig,
+    config::{FastCgi, Paths, Protocol, Server},
+};
+use proxy::policy::PathPattern;
+use std::{fs, ops::Range, path::PathBuf, sync::Arc, time::Duration};
+
+/// What visitors write to in the applications that people run most.
+const UPLOADS: &[&str] = &[
+    "*/wp-content/uploads/**",
+    "*/wp-content/blogs.dir/**",
+    "/sites/*/files/**",
+    "/files/**",
+    "/media/**",
+    "/upload/**",
+    "/uploads/**",
+];
+
+/// Servers and scripts of the file; `None` if there is none to build an origin from.
+pub(super) fn from_file(
+    table: &At<written::Origin>,
+    config: &mut OriginConfig,
+    sink: &mut Sink<'_>,
+) -> Option<()> {
+    let written = &table.value;
+    let servers = written.fastcgi.as_ref()?;
+    contradictions(table, sink);
+    if servers.list.is_empty() {
+        sink.missing(
+            Fault::at(&servers.span, "an origin without servers")
+                .instead("write `fastcgi = \"unix:/run/php/php-fpm.sock\"`"),
+        );
+        return None;
+    }
+    let addresses = servers.list.iter().map(|server| server.value.0.clone());
+    config.servers = addresses.map(Server::new).collect();
+    // An idle connection holds a process of the server.
+    config.idle_connections = 4;
+    config.idle_time = Duration::from_secs(10);
+    config.protocol = Protocol::FastCgi(Arc::new(scripts(table, sink)?));
+    Some(())
+}
+
+fn scripts(table: &At<written::Origin>, sink: &mut Sink<'_>) -> Option<FastCgi> {
+    let written = &table.value;
+    let Some(root) = &written.root else {
+        sink.missing(
+            Fault::at(&table.span, "scripts without a folder: where is the site?")
+                .instead("add `root = \"/srv/site\"`"),
+        );
+        return None;
+    };
+    if !is_folder(root, sink) {
+        return None;
+    }
+    let names = |list: &Many<Text<FileName>>| {
+        let names = list.list.iter().map(|name| name.value.0.clone());
+        names.collect()
+    };
+    let usual_index = || ["index.php", "index.html"].map(str::to_owned).to_vec();
+    let usual_front = || Some("index.php".to_owned());
+    let params = written.params.iter().flat_map(|params| &params.list);
+    Some(FastCgi {
+        root: root.value.clone(),
+        index: written.index.as_ref().map_or_else(usual_index, names),
+        front: written
+            .front
+            .as_ref()
+            .map_or_else(usual_front, |front| front.value.0.clone()),
+        scripts: paths(written.script.as_ref(), &["*.php"]),
+        no_scripts: paths(written.no_script.as_ref(), UPLOADS),
+        params: params
+            .map(|param| (param.value.name.clone(), param.value.value.clone()))
+            .collect(),
+    })
+}
+
+fn is_folder(root: &At<PathBuf>, sink: &mut Sink<'_>) -> bool {
+    let At { value, span } = root;
+    let what = match fs::metadata(value) {
+        _ if !value.is_absolute() => "the folder is written with its whole path".to_owned(),
+        Ok(there) if there.is_dir() => return true,
+        Ok(_) => format!("{} is not a folder", value.display()),
+        Err(error) => format!("{}: {error}", value.display()),
+    };
+    sink.push(
+        Fault::at(span, what)
+            .instead("write the folder of the site as php-fpm sees it: `root = \"/srv/site\"`"),
+    );
+    false
+}
+
+fn paths(written: Option<&Many<Text<PathPattern>>>, usual: &[&str]) -> Paths {
+    let patterns: Vec<PathPattern> = match written {
+        Some(list) => list.list.iter().map(|one| one.value.clone()).collect(),
+        None => usual
+            .iter()
+            .flat_map(|one| PathPattern::parse(one))
+            .collect(),
+    };
+    Paths::new(format!("{patterns:?}"), move |path| {
+        patterns.iter().any(|pattern| pattern.matches(path))
+    })
+}
+
+/// What is said of servers that speak HTTP.
+fn contradictions(table: &At<written::Origin>, sink: &mut Sink<'_>) {
+    let written = &table.value;
+    if written.protocol.is_some() {
+        sink.push(
+            Fault::at(
+                &table.span,
+                "`protocol` is for servers that speak HTTP; these speak FastCGI",
+            )
+            .instead("leave `protocol` out"),
+        );
+    }
+    if let Some(servers) = &written.servers {
+        sink.push(
+            Fault::at(
+                &servers.span,
+                "`servers` and `fastcgi` both say who answers",
+            )
+            .instead("make two origins of them"),
+        );
+    }
+    if let Some(tls) = &written.tls {
+        sink.push(
+            Fault::at(&tls.span, "FastCGI has no TLS: `tls` has no effect").instead(
+                "leave `tls` out, and keep the servers on this machine or a network of your own",
+            ),
+        );
+    }
+}
+
+/// What only FastCGI has a use for, where there is none.
+pub(super) fn is_not_meant(written: &written::Origin, sink: &mut Sink<'_>) {
+    let spans: [(&str, Option<&Range<usize>>); 6] = [
+        ("root", written.root.as_ref().map(|key| &key.span)),
+        ("index", written.index.as_ref().map(|key| &key.span)),
+        ("front", written.front.as_ref().map(|key| &key.span)),
+        ("script", written.script.as_ref().map(|key| &key.span)),
+        ("no_script", written.no_script.as_ref().map(|key| &key.span)),
+        ("params", written.params.as_ref().map(|key| &key.span)),
+    ];
+    for (key, span) in spans {
+        if let Some(span) = span {
+            sink.push(
+                Fault::at(
+                    span,
+                    format!("`{key}` is for scripts, and `fastcgi` does not say who runs them"),
+                )
+                .instead("add `fastcgi = \"unix:/run/php/php-fpm.sock\"`"),
+            );
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Presets: what holds before a well-known application, as configuration. Each is a file beside this one; a `preset` is
+//! replaced by what its file says before anything else looks at the document, so that whatever a preset means can be written
+//! by hand.
+
+mod expand;
+
+#[cfg(test)]
+mod tests;
+
+pub(super) use expand::expand;
+
+use super::written::Preset;
+use serde::Deserialize;
+use std::ops::Range;
+use toml::{
+    Spanned,
+    de::{DeString, DeTable, DeValue, Deserializer},
+};
+
+impl Preset {
+    /// The preset of this name.
+    fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "wordpress" => Self::Wordpress,
+            "woocommerce" => Self::Woocommerce,
+            "magento" => Self::Magento,
+            "drupal" => Self::Drupal,
+            "django" => Self::Django,
+            _ => return None,
+        })
+    }
+
+    /// What it says: `[defaults]` and routes. Another preset below it is expanded already.
+    fn document(self) -> DeTable<'static> {
+        let text = match self {
+            Self::Wordpress => include_str!("presets/wordpress.toml"),
+            Self::Woocommerce => include_str!("presets/woocommerce.toml"),
+            Self::Magento => include_str!("presets/magento.toml"),
+            Self::Drupal => include_str!("presets/drupal.toml"),
+            Self::Django => include_str!("presets/django.toml"),
+        };
+        // A test reads them all; none has a fault.
+        let mut document = DeTable::parse_recoverable(text).0.into_inner();
+        expand(&mut document, &mut Vec::new());
+        document
+    }
+}
+
+/// What a configuration that uses presets says without them: its `[defaults]` and routes as TOML. `None` where it uses none, or
+/// cannot be read.
+pub fn plain(text: &str) -> Option<String> {
+    let mut document = DeTable::parse(text).ok()?.into_inner();
+    if !expand(&mut document, &mut Vec::new()) {
+        return None;
+    }
+    let mut table =
+        toml::Table::deserialize(Deserializer::from(Spanned::new(0..0, document))).ok()?;
+    table.retain(|key, _| key == "defaults" || key == "route");
+    toml::to_string_pretty(&table).ok()
+}
+
+/// A key that stands at `span`.
+fn key(name: &str, span: &Range<usize>) -> Spanned<DeString<'static>> {
+    Spanned::new(span.clone(), name.to_owned().into())
+}
+
+/// A text that stands at `span`.
+fn word(text: String, span: &Range<usize>) -> Spanned<DeValue<'static>> {
+    Spanned::new(span.clone(), DeValue::String(text.into()))
+}

@@ -1,0 +1,194 @@
+//! Sitemaps and their indexes (sitemaps.org, protocol 0.9).
+
+use quick_xml::{Reader, events::Event};
+
+/// The largest that is read, in bytes; the protocol's own limit.
+pub const LARGEST: usize = 50 << 20;
+
+/// The most addresses of one; the protocol's own limit.
+pub const MOST: usize = 50_000;
+
+/// What a sitemap lists.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Sitemap {
+    /// Pages, by their whole URLs.
+    Pages(Vec<String>),
+    /// Other sitemaps.
+    Index(Vec<String>),
+}
+
+/// Why a text is no sitemap; the site's fault.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Bad {
+    /// Not XML.
+    #[error("not XML: {0}")]
+    Xml(String),
+    /// Some other document.
+    #[error("neither a sitemap nor an index of sitemaps")]
+    Other,
+    /// More addresses than the protocol allows.
+    #[error("more than {MOST} addresses")]
+    Many,
+}
+
+/// What an address belongs to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Of {
+    Page,
+    Sitemap,
+    /// Images, videos and others of their own namespaces.
+    Else,
+}
+
+/// Reads a sitemap. Entities of its own are not expanded.
+///
+/// # Errors
+/// See [`Bad`].
+pub fn read(xml: &[u8]) -> Result<Sitemap, Bad> {
+    let mut reader = Reader::from_reader(xml);
+    let (mut pages, mut sitemaps) = (Vec::new(), Vec::new());
+    let mut root = false;
+    // Open elements of a sitemap: `<url>` or `<sitemap>`, and `<loc>` directly below.
+    let mut of = Of::Else;
+    let (mut depth, mut text) = (0_usize, None::<String>);
+    let mut buffer = Vec::new();
+    loop {
+        buffer.clear();
+        let event = reader.read_event_into(&mut buffer);
+        match event.map_err(|error| Bad::Xml(error.to_string()))? {
+            Event::Start(tag) => {
+                depth += 1;
+                match (depth, tag.name().as_ref()) {
+                    (1, name) => root = is_root(name),
+                    (2, name) => of = kind(name),
+                    (3, name) if local(name) == "loc" && of != Of::Else => {
+                        text = Some(String::new());
+                    }
+                    _ => {}
+                }
+            }
+            Event::Empty(tag) if depth == 0 => root = is_root(tag.name().as_ref()),
+            Event::Text(piece) => add(&mut text, &piece.xml10_content()),
+            Event::CData(piece) => add(&mut text, &piece.xml10_content()),
+            Event::GeneralRef(name) => {
+                let letter = name.resolve_char_ref().ok().flatten();
+                let known = letter
+                    .map(String::from)
+                    .or_else(|| named(&name).map(str::to_owned));
+                add(&mut text, &known.unwrap_or_default());
+            }
+            Event::End(_) => {
+                if depth == 3
+                    && let Some(address) = text.take()
+                {
+                    let list = if of == Of::Page {
+                        &mut pages
+                    } else {
+                        &mut sitemaps
+                    };
+                    list.push(address.trim().to_owned());
+                }
+                depth = depth.saturating_sub(1);
+            }
+            Event::Eof if depth > 0 => return Err(Bad::Xml("it is cut off".to_owned())),
+            Event::Eof => break,
+            _ => {}
+        }
+        if pages.len() + sitemaps.len() > MOST {
+            return Err(Bad::Many);
+        }
+    }
+    match (root, sitemaps.is_empty()) {
+        (false, _) => Err(Bad::Other),
+        (true, true) => Ok(Sitemap::Pages(pages)),
+        (true, false) => Ok(Sitemap::Index(sitemaps)),
+    }
+}
+
+fn local(name: &str) -> &str {
+    name.rsplit(':').next().unwrap_or(name)
+}
+
+fn is_root(name: &str) -> bool {
+    matches!(local(name), "urlset" | "sitemapindex")
+}
+
+fn kind(name: &str) -> Of {
+    match local(name) {
+        "url" => Of::Page,
+        "sitemap" => Of::Sitemap,
+        _ => Of::Else,
+    }
+}
+
+/// The entities that XML has of itself.
+fn named(name: &str) -> Option<&'static str> {
+    match name {
+        "amp" => Some("&"),
+        "lt" => Some("<"),
+        "gt" => Some(">"),
+        "quot" => Some("\""),
+        "apos" => Some("'"),
+        _ => None,
+    }
+}
+
+fn add(text: &mut Option<String>, piece: &str) {
+    if let Some(text) = text {
+        text.push_str(piece);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn what_is_listed() {
+        let pages = |list: &[&str]| {
+            Ok(Sitemap::Pages(
+                list.iter().map(|&one| one.to_owned()).collect(),
+            ))
+        };
+        let urls = "<?xml version=\"1.0\"?><urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\
+             <url><loc> http://a/x?a=1&amp;b=&#50; </loc><lastmod>2026-01-01</lastmod>\
+             <image:image><image:loc>http://a/no.png</image:loc></image:image></url>\
+             <url><loc><![CDATA[http://a/y]]></loc></url></urlset>";
+        assert_eq!(
+            read(urls.as_bytes()),
+            pages(&["http://a/x?a=1&b=2", "http://a/y"])
+        );
+        let index = "<s:sitemapindex xmlns:s='x'><s:sitemap><s:loc>http://a/1.xml</s:loc></s:sitemap></s:sitemapindex>";
+        let index = read(index.as_bytes());
+        assert_eq!(index, Ok(Sitemap::Index(vec!["http://a/1.xml".to_owned()])));
+        assert_eq!(read(b"<urlset/>"), pages(&[]));
+        assert_eq!(
+            read(b"<html><url><loc>x</loc></url></html>"),
+            Err(Bad::Other)
+        );
+        assert_eq!(read(b""), Err(Bad::Other));
+        assert!(matches!(
+            read(b"<urlset><url><loc>http://a/"),
+            Err(Bad::Xml(_))
+        ));
+        assert!(matches!(read(b"<urlset></url>"), Err(Bad::Xml(_))));
+    }
+
+    #[test]
+    fn entities_are_not_expanded() {
+        let bomb = "<!DOCTYPE urlset [<!ENTITY a \"aaaa\"><!ENTITY b \"&a;&a;\">]>\
+             <urlset><url><loc>http://a/&b;</loc></url></urlset>";
+        assert_eq!(
+            read(bomb.as_bytes()),
+            Ok(Sitemap::Pages(vec!["http://a/".to_owned()]))
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read(xml in r"(<urlset>|<url>|<loc>|</loc>|</url>|</urlset>|<url/>|&amp;|&#|;|x|<!--|-->|<!\[CDATA\[|\]\]>)*") {
+            let _ = read(xml.as_bytes());
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! What a run notes as it goes, and how it ends.
+
+use super::{
+    Ended, FolderError, Publisher,
+    manifest::{FILE, FORMAT, Manifest},
+    outcome::Outcome,
+    page::Taken,
+    prepare::Book,
+    run::Under,
+};
+use crate::crawl::{
+    frontier::{Bounds, LeftOut},
+    site::LONGEST_TARGET,
+};
+use std::collections::HashSet;
+
+/// So many problems are told one by one; the rest is counted.
+const TOLD: usize = 100;
+
+impl Publisher {
+    /// Says what went wrong, unless too much has.
+    pub(super) fn tell(&self, under: &mut Under, what: &str) {
+        under.told += 1;
+        match under.told {
+            ..=TOLD => self.show.problem(what),
+            told if told == TOLD + 1 => self
+                .show
+                .problem("there are more such; they are counted below"),
+            _ => {}
+        }
+    }
+
+    /// Notes what became of a page, and what it links to.
+    pub(super) fn note(&self, under: &mut Under, taken: Taken) {
+        let Taken {
+            found,
+            outcome,
+            links,
+            too_long,
+        } = taken;
+        let target = &found.target;
+        let on = found
+            .on
+            .as_ref()
+            .map_or(String::new(), |on| format!(" (linked on {on})"));
+        under.tally.count(&outcome);
+        if matches!(outcome, Outcome::Failed(_) | Outcome::Blocked(_)) {
+            under.incomplete = true;
+            under.failed.push(target.to_string());
+        }
+        if !matches!(outcome, Outcome::Refused(_) | Outcome::Missing(_)) {
+            under.reached.insert(target.to_string());
+        } else if self.book.borrow().pages.contains_key(&**target) {
+            under.lost.push(target.to_string());
+        }
+        if let Some(problem) = outcome.problem() {
+            self.tell(under, &format!("{target}{on} {problem}"));
+        }
+        under.too_long += too_long;
+        if self.follow {
+            for link in links.iter().filter(|link| !self.is_excluded(link)) {
+                under.frontier.link(link, &found);
+            }
+        }
+        under.done += 1;
+        self.show.at(under.done, under.frontier.found(), target);
+    }
+
+    /// Drops what is to go and saves the manifest.
+    pub(super) fn end(&self, mut under: Under, stopped: bool) -> Result<Ended, FolderError> {
+        self.tell_bounds(&mut under);
+        let incomplete = under.incomplete || stopped;
+        if !stopped {
+            self.drop_pages(&mut under, incomplete);
+            self.drop_files()?;
+        }
+        self.save()?;
+        if !stopped {
+            self.journal.clear()?;
+        }
+        Ok(Ended {
+            tally: under.tally,
+            stopped,
+            incomplete,
+            failed: under.failed,
+        })
+    }
+
+    fn tell_bounds(&self, under: &mut Under) {
+        let Bounds { pages, depth } = self.bounds;
+        let example = |left: &LeftOut| left.example.as_deref().unwrap_or_default().to_owned();
+        let many = under.frontier.too_many().clone();
+        if many.count > 0 {
+            let example = example(&many);
+            self.show.problem(&format!(
+                "stopped at {pages} pages: {example} and others were found and not fetched; raise --pages, or leave out with --exclude \
+                 what has no end"
+            ));
+        }
+        let deep = under.frontier.too_deep();
+        if deep.count > 0 {
+            let (count, example) = (deep.count, example(&deep));
+            self.show.problem(&format!(
+                "{count} pages, such as {example}, are more than {depth} links away and were not fetched; raise --depth, or leave \
+                 out with --exclude what has no end"
+            ));
+        }
+        if under.too_long > 0 {
+            let count = under.too_long;
+            self.show.problem(&format!(
+                "{count} links are longer than {LONGEST_TARGET} bytes and were not followed"
+            ));
+        }
+        under.incomplete |= many.count + deep.count > 0 || under.too_long > 0;
+    }
+
+    /// Drops what was not found any more, where that was asked for and everything was seen. When pages are published again
+    /// after purges, only they were looked at.
+    fn drop_pages(&self, under: &mut Under, incomplete: bool) {
+        let mut book = self.book.borrow_mut();
+        let gone: Vec<String> = if under.only {
+            std::mem::take(&mut under.lost)
+        } else {
+            book.pages
+                .keys()
+                .filter(|target| !under.reached.contains(*target))
+                .cloned()
+                .collect()
+        };
+        if gone.is_empty() || !self.prune || (incomplete && !under.only) {
+            under.tally.kept = gone.len();
+            if self.prune && !gone.is_empty() {
+                self.show
+                    .problem("nothing is removed, since not everything was seen");
+            }
+            return;
+        }
+        under.tally.removed = gone.len();
+        for target in gone {
+            book.pages.remove(&target);
+        }
+    }
+
+    /// Removes files of ours that are no page's any more.
+    fn drop_files(&self) -> Result<(), FolderError> {
+        let mut book = self.book.borrow_mut();
+        let Book {
+            pages,
+            names,
+            files,
+            ..
+        } = &mut *book;
+        let used: HashSet<&String> = pages
+            .values()
+            .filter_map(|page| page.file.as_ref())
+            .collect();
+        let unused: Vec<String> = files
+            .iter()
+            .filter(|file| !used.contains(file))
+            .cloned()
+            .collect();
+        for file in unused {
+            self.folder.remove(&file)?;
+            names.forget(&file);
+            files.remove(&file);
+        }
+        Ok(())
+    }
+
+    /// Saves the manifest, if it says anything new.
+    fn save(&self) -> Result<(), FolderError> {
+        self.folder.settle()?;
+        let mut book = self.book.borrow_mut();
+        let manifest = Manifest {
+            format: FORMAT,
+            site: self.name.clone(),
+            pages: std::mem::take(&mut book.pages),
+        };
+        let text = manifest.to_text();
+        book.pages = manifest.pages;
+        if text != book.saved {
+            self.folder.replace(FILE, text.as_bytes())?;
+            book.saved = text;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,171 @@
+//! What a run has done so far, so that a crash loses nothing: which files are ours, and which pages need not be fetched again.
+//!
+//! One line of JSON for each page before its file is put in its place, and one after. A line that was cut short is skipped.
+
+use super::{folder::FolderError, manifest::Page};
+use serde::{Deserialize, Serialize};
+use std::{
+    collections::{BTreeMap, HashSet},
+    fs::{self, File},
+    io::Write,
+    path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
+};
+
+/// The journal, appended to.
+#[derive(Debug)]
+pub struct Journal {
+    path: PathBuf,
+    file: Mutex<File>,
+}
+
+/// What an earlier run left behind.
+#[derive(Debug, Default)]
+pub struct Left {
+    /// The last run, and when it began, in seconds since the epoch.
+    pub run: Option<(String, u64)>,
+    /// Pages whose files were about to be put in their places, or were.
+    pub pages: BTreeMap<String, Page>,
+    /// Pages that the last run is done with.
+    pub done: HashSet<String>,
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Line {
+    Run { id: String, began: u64 },
+    Page { target: String, page: Box<Page> },
+    Done { target: String },
+}
+
+impl Journal {
+    /// Opens the journal at `path`, or begins one.
+    ///
+    /// # Errors
+    /// It cannot be read or written.
+    pub fn open(path: &Path) -> Result<(Self, Left), FolderError> {
+        let failed = |error| FolderError::Write(path.to_owned(), error);
+        let text = match fs::read(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+            Err(error) => return Err(failed(error)),
+        };
+        let mut file = File::options()
+            .create(true)
+            .append(true)
+            .open(path)
+            .map_err(failed)?;
+        if text.last().is_some_and(|last| *last != b'\n') {
+            file.write_all(b"\n").map_err(failed)?;
+        }
+        let journal = Self {
+            path: path.to_owned(),
+            file: Mutex::new(file),
+        };
+        Ok((journal, read(&text)))
+    }
+
+    /// A run begins.
+    ///
+    /// # Errors
+    /// The operating system's.
+    pub fn begin(&self, id: &str, began: u64) -> Result<(), FolderError> {
+        let id = id.to_owned();
+        self.append(&Line::Run { id, began }, false)
+    }
+
+    /// The page's file is about to be put in its place; on disk when this returns.
+    ///
+    /// # Errors
+    /// The operating system's.
+    pub fn page(&self, target: &str, page: &Page) -> Result<(), FolderError> {
+        let (target, page) = (target.to_owned(), Box::new(page.clone()));
+        self.append(&Line::Page { target, page }, true)
+    }
+
+    /// The run is done with the page.
+    ///
+    /// # Errors
+    /// The operating system's.
+    pub fn done(&self, target: &str) -> Result<(), FolderError> {
+        let target = target.to_owned();
+        self.append(&Line::Done { target }, false)
+    }
+
+    /// All of it is in the manifest.
+    ///
+    /// # Errors
+    /// The operating system's.
+    pub fn clear(&self) -> Result<(), FolderError> {
+        let file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        file.set_len(0).map_err(|error| self.failed(error))
+    }
+
+    fn append(&self, line: &Line, sync: bool) -> Result<(), FolderError> {
+        // Strings and numbers always have a form in JSON.
+        let mut text = serde_json::to_vec(line).unwrap_or_default();
+        text.push(b'\n');
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let written = file.write_all(&text);
+        let synced = written.and_then(|()| if sync { file.sync_data() } else { Ok(()) });
+        synced.map_err(|error| self.failed(error))
+    }
+
+    fn failed(&self, error: std::io::Error) -> FolderError {
+        FolderError::Write(self.path.clone(), error)
+    }
+}
+
+fn read(text: &[u8]) -> Left {
+    let mut left = Left::default();
+    for line in text.split(|byte| *byte == b'\n') {
+        match serde_json::from_slice(line) {
+            Ok(Line::Run { id, began }) => {
+                if left.run.as_ref().is_none_or(|(last, _)| *last != id) {
+                    left.done.clear();
+                    left.run = Some((id, began));
+                }
+            }
+            Ok(Line::Page { target, page }) if target.starts_with('/') && page.check().is_ok() => {
+                left.done.remove(&target);
+                left.pages.insert(target, *page);
+            }
+            Ok(Line::Done { target }) => {
+                left.done.insert(target);
+            }
+            // Cut short by a crash, or nothing.
+            Ok(Line::Page { .. }) | Err(_) => {}
+        }
+    }
+    left
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_done_is_known() {
+        let text = br#"{"run":{"id":"a","began":1}}
+{"page":{"target":"/x","page":{"status":200,"file":"x.html"}}}
+{"done":{"target":"/x"}}
+{"page":{"target":"/y","page":{"status":200,"file":"y.html"}}}
+{"page":{"target":"/z","page":{"status":200,"file":"../z"}}}
+{"run":{"id":"a","began":2}}
+{"done":{"targ"#;
+        let left = read(text);
+        assert_eq!(left.run, Some(("a".to_owned(), 1)));
+        assert_eq!(left.pages.keys().collect::<Vec<_>>(), ["/x", "/y"]);
+        assert_eq!(left.done.iter().collect::<Vec<_>>(), ["/x"]);
+    }
+
+    #[test]
+    fn another_run_begins_anew() {
+        let text = br#"{"run":{"id":"a","began":1}}
+{"page":{"target":"/x","page":{"status":200,"file":"x.html"}}}
+{"done":{"target":"/x"}}
+{"run":{"id":"b","began":2}}"#;
+        let left = read(text);
+        assert_eq!((left.pages.len(), left.done.len()), (1, 0));
+    }
+}

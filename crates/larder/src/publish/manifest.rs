@@ -1,0 +1,197 @@
+//! What files cannot say: `.larder-publish.json`. `docs/publish.md` has the format.
+
+use super::name;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The file, at the root of the folder.
+pub const FILE: &str = ".larder-publish.json";
+
+/// The format that is written and read.
+pub const FORMAT: u32 = 1;
+
+/// A site as it was published.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// The application, as the command named it.
+    pub site: String,
+    /// Pages by their targets.
+    pub pages: BTreeMap<String, Page>,
+}
+
+/// One page.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Page {
+    /// 200, or of a redirect.
+    pub status: u16,
+    /// Where a redirect leads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub location: Option<String>,
+    /// The file, from the root.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// `Content-Type`.
+    #[serde(default, skip_serializing_if = "Option::is_none", rename = "type")]
+    pub kind: Option<String>,
+    /// Bytes of the file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub length: Option<u64>,
+    /// XXH3 of the file, 128 bits, in hex.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hash: Option<String>,
+    /// The application's `ETag`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub etag: Option<String>,
+    /// The application's `Last-Modified`, where that is a strong validator.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub modified: Option<String>,
+    /// Other fields of the answer that belong to the page.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub fields: BTreeMap<String, String>,
+    /// What it can be purged by.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+}
+
+/// Why a text is no manifest that can be gone on with. For the operator to mend.
+#[derive(Debug, thiserror::Error)]
+pub enum Unreadable {
+    /// Not JSON, or not this JSON.
+    #[error("it is no manifest: {0}")]
+    Json(#[from] serde_json::Error),
+    /// A newer version wrote it.
+    #[error("it was written by a newer version (format {0})")]
+    Newer(u32),
+    /// It names a file that no page can have.
+    #[error("it names {0:?}, which is no file of a page")]
+    File(String),
+    /// It names a target that is none.
+    #[error("it names {0:?}, which is no target of a page")]
+    Target(String),
+}
+
+/// What is read first.
+#[derive(Deserialize)]
+struct Head {
+    format: u32,
+}
+
+impl Manifest {
+    /// Reads a manifest.
+    ///
+    /// # Errors
+    /// See [`Unreadable`]. What it names is safe to write and to remove otherwise.
+    pub fn read(text: &[u8]) -> Result<Self, Unreadable> {
+        let Head { format } = serde_json::from_slice(text)?;
+        if format != FORMAT {
+            return Err(Unreadable::Newer(format));
+        }
+        let manifest: Self = serde_json::from_slice(text)?;
+        for (target, page) in &manifest.pages {
+            if !target.starts_with('/') {
+                return Err(Unreadable::Target(target.clone()));
+            }
+            page.check()?;
+        }
+        Ok(manifest)
+    }
+
+    /// As it is written: a page a line, so that people can compare two.
+    pub fn to_text(&self) -> String {
+        let quoted = |text: &str| serde_json::Value::from(text).to_string();
+        let mut text = format!(
+            "{{\"format\": {}, \"site\": {}, \"pages\": {{",
+            self.format,
+            quoted(&self.site)
+        );
+        for (index, (target, page)) in self.pages.iter().enumerate() {
+            text.push_str(if index == 0 { "\n" } else { ",\n" });
+            text.push_str(&quoted(target));
+            text.push_str(": ");
+            // Strings and numbers always have a form in JSON.
+            text.push_str(&serde_json::to_string(page).unwrap_or_default());
+        }
+        text.push_str("\n}}\n");
+        text
+    }
+}
+
+impl Page {
+    /// Whether its file is one that a page can have.
+    pub(super) fn check(&self) -> Result<(), Unreadable> {
+        match &self.file {
+            Some(file) if !name::is_safe(file) => Err(Unreadable::File(file.clone())),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn any_page() -> impl Strategy<Value = Page> {
+        let text = "[ -~é]{0,8}";
+        let tags = prop::collection::vec(text, 0..3);
+        let fields = prop::collection::btree_map("[a-z-]{1,8}", text, 0..3);
+        (
+            any::<u16>(),
+            prop::option::of(text),
+            prop::option::of(any::<u64>()),
+            tags,
+            fields,
+        )
+            .prop_map(|(status, etag, length, tags, fields)| Page {
+                status,
+                etag,
+                length,
+                tags,
+                fields,
+                file: Some("a/b.html".to_owned()),
+                ..Page::default()
+            })
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read(pages in prop::collection::btree_map("/[ -~é]{0,8}", any_page(), 0..4)) {
+            let manifest = Manifest { format: FORMAT, site: "http://a/\"".to_owned(), pages };
+            prop_assert_eq!(Manifest::read(manifest.to_text().as_bytes()).expect("ours"), manifest);
+        }
+
+        #[test]
+        fn any_text_is_read(text in "[ -~]{0,60}") {
+            let _ = Manifest::read(text.as_bytes());
+        }
+    }
+
+    #[test]
+    fn what_is_no_manifest() {
+        let with = |pages: &str| format!("{{\"format\":1,\"site\":\"x\",\"pages\":{pages}}}");
+        for (text, why) in [
+            ("", "it is no manifest"),
+            ("[]", "it is no manifest"),
+            ("{\"format\":2}", "newer version (format 2)"),
+            (&with("[]"), "it is no manifest"),
+            (&with("{\"x\":{\"status\":200}}"), "no target"),
+            (
+                &with("{\"/x\":{\"status\":200,\"file\":\"../x\"}}"),
+                "no file of a page",
+            ),
+            (
+                &with("{\"/x\":{\"status\":200,\"file\":\".larder-publish/lock\"}}"),
+                "no file of a page",
+            ),
+        ] {
+            let error = Manifest::read(text.as_bytes())
+                .expect_err("no manifest")
+                .to_string();
+            assert!(error.contains(why), "{text}: {error}");
+        }
+        let more = with("{\"/x\":{\"status\":301,\"location\":\"/y\",\"unknown\":[1]}}");
+        assert_eq!(Manifest::read(more.as_bytes()).expect("one").pages.len(), 1);
+    }
+}

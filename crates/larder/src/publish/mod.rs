@@ -1,0 +1,28 @@
+//! A site as files: names, the manifest, writing them so that nothing is half there, going on after a crash.
+//!
+//! `name` gives each target the name that plain web servers look for, `names` sees to it that no two share one, `page` fetches
+//! one and decides by what is `said` of it, `keep` puts it into the `folder`, `journal` remembers until `manifest` is saved, `run`
+//! goes through a site and has an `ending`, `watch` follows the purges of a running cache with `covered`.
+
+mod covered;
+mod ending;
+mod folder;
+mod journal;
+mod keep;
+pub mod manifest;
+pub mod name;
+mod names;
+mod outcome;
+mod page;
+mod prepare;
+mod run;
+mod said;
+mod tally;
+mod watch;
+
+pub use folder::{Blocked, Folder, FolderError};
+pub use journal::Journal;
+pub use names::Names;
+pub use prepare::{Orders, StartError};
+pub use run::{Ended, Publisher, Start};
+pub use watch::watch;

@@ -1,0 +1,330 @@
+//! One page: asked for, judged, and read for its links.
+
+use super::{
+    FolderError, Publisher,
+    folder::Draft,
+    keep::blocking,
+    manifest::Page,
+    outcome::{Outcome, Refused},
+    said::{self, Document},
+};
+use crate::crawl::{
+    fetcher,
+    frontier::Found,
+    links,
+    site::{self, Leads},
+    style,
+};
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Response, header};
+use http_body_util::BodyExt;
+use origin::ResponseBody;
+use rules::{storable::NotStorable, surrogate};
+use std::{fs, rc::Rc};
+use tokio::task::spawn_blocking;
+
+/// The largest page, in bytes.
+const LARGEST: u64 = 1 << 30;
+
+/// So much of a document is read for its links, in bytes.
+const DOCUMENT: usize = 8 << 20;
+
+/// The largest body of a redirect that is read to keep the connection, in bytes.
+const IDLE_TALK: usize = 64 << 10;
+
+/// One page, done with.
+#[derive(Debug)]
+pub struct Taken {
+    /// The page.
+    pub found: Found,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// Targets of this site that it refers to.
+    pub links: Vec<String>,
+    /// References that are longer than a target may be.
+    pub too_long: usize,
+}
+
+/// An answer read so far.
+struct Read {
+    outcome: Outcome,
+    links: Vec<String>,
+    too_long: usize,
+}
+
+impl Read {
+    fn bare(outcome: Outcome) -> Self {
+        Self {
+            outcome,
+            links: Vec::new(),
+            too_long: 0,
+        }
+    }
+}
+
+impl Publisher {
+    /// Publishes one page. `fresh`: whether the application must say it again, changed or not.
+    ///
+    /// # Errors
+    /// Nothing can be written any more.
+    pub(super) async fn take(
+        self: Rc<Self>,
+        found: Found,
+        fresh: bool,
+    ) -> Result<Taken, FolderError> {
+        let target = found.target.clone();
+        let read = if !fresh && self.book.borrow_mut().resumed.remove(&*target) {
+            self.known(&target, Outcome::Resumed).await
+        } else {
+            self.fetch(&target, fresh).await?
+        };
+        Ok(Taken {
+            found,
+            outcome: read.outcome,
+            links: read.links,
+            too_long: read.too_long,
+        })
+    }
+
+    async fn fetch(&self, target: &str, fresh: bool) -> Result<Read, FolderError> {
+        let mut fields = HeaderMap::new();
+        fields.insert(
+            header::ACCEPT_ENCODING,
+            HeaderValue::from_static("identity"),
+        );
+        // What comes beside it is a condition.
+        if !fresh {
+            self.conditions(target, &mut fields).await;
+        }
+        let response = match self.fetcher.get(self.site.host(), target, &fields).await {
+            Ok(response) => response,
+            Err(error) => return Ok(Read::bare(Outcome::Failed(error.to_string()))),
+        };
+        let status = response.status();
+        match status.as_u16() {
+            200 => self.page(target, &fields, response).await,
+            304 if fields.len() > 1 => {
+                self.confirmed(target, response.headers());
+                Ok(self.known(target, Outcome::Same).await)
+            }
+            301 | 302 | 303 | 307 | 308 => self.redirect(target, &fields, response).await,
+            404 | 410 => Ok(Read::bare(Outcome::Missing(status))),
+            408 | 425 | 429 | 500.. => Ok(Read::bare(Outcome::Failed(format!("status {status}")))),
+            _ => Ok(Read::bare(Outcome::Refused(Refused::Status(status)))),
+        }
+    }
+
+    /// Asks only whether the page has changed, where its file is as it was written.
+    async fn conditions(&self, target: &str, fields: &mut HeaderMap) {
+        let Some(page) = self.book.borrow().pages.get(target).cloned() else {
+            return;
+        };
+        let (Some(file), Some(length), Some(hash)) = (page.file, page.length, page.hash) else {
+            return;
+        };
+        let folder = self.folder.clone();
+        let holds = spawn_blocking(move || folder.holds(&file, length, &hash)).await;
+        if !holds.unwrap_or(false) {
+            return;
+        }
+        let condition = match (page.etag, page.modified) {
+            (Some(etag), _) => Some((header::IF_NONE_MATCH, etag)),
+            (None, Some(modified)) => Some((header::IF_MODIFIED_SINCE, modified)),
+            (None, None) => None,
+        };
+        if let Some((name, value)) = condition
+            && let Ok(value) = HeaderValue::from_str(&value)
+        {
+            fields.insert(name, value);
+        }
+    }
+
+    /// The application says that the page is as it was; its tags may be others.
+    fn confirmed(&self, target: &str, fields: &HeaderMap) {
+        let tags = surrogate::tags(fields);
+        let mut book = self.book.borrow_mut();
+        if let Some(page) = book.pages.get_mut(target)
+            && !tags.is_empty()
+        {
+            page.tags = tags;
+        }
+    }
+
+    /// A page that is not fetched, with the links in its file.
+    async fn known(&self, target: &str, outcome: Outcome) -> Read {
+        let Some(page) = self.book.borrow().pages.get(target).cloned() else {
+            return Read::bare(outcome);
+        };
+        let Some(file) = page.file else {
+            let links = page
+                .location
+                .into_iter()
+                .filter(|location| location.starts_with('/'));
+            return Read {
+                links: links
+                    .map(|link| site::normal(said::without_fragment(&link)))
+                    .collect(),
+                ..Read::bare(outcome)
+            };
+        };
+        let kind = Document::of(page.kind.as_deref());
+        if kind == Document::Other {
+            return Read::bare(outcome);
+        }
+        let path = self.folder.path(&file);
+        let text = spawn_blocking(move || fs::read(path)).await;
+        let text = text.ok().and_then(Result::ok).unwrap_or_default();
+        let (links, too_long) = self.links(target, kind, text.get(..DOCUMENT).unwrap_or(&text));
+        Read {
+            outcome,
+            links,
+            too_long,
+        }
+    }
+
+    async fn redirect(
+        &self,
+        target: &str,
+        asked: &HeaderMap,
+        response: Response<ResponseBody>,
+    ) -> Result<Read, FolderError> {
+        if let Err(why) = self.judge(target, asked, &response) {
+            return Ok(Read::bare(Outcome::Refused(Refused::Storing(why))));
+        }
+        let status = response.status();
+        let Some(location) = response.headers().get(header::LOCATION) else {
+            return Ok(Read::bare(Outcome::Refused(Refused::Status(status))));
+        };
+        let (location, link) = match self.site.leads(target, location.as_bytes()) {
+            Leads::Here(to) if to == target => {
+                return Ok(Read::bare(Outcome::Refused(Refused::Loop)));
+            }
+            Leads::Here(to) => (
+                format!("{to}{}", said::fragment(location.as_bytes())),
+                Some(to),
+            ),
+            _ => (self.site.base(target, Some(location.as_bytes())), None),
+        };
+        let page = Page {
+            status: status.as_u16(),
+            location: Some(location),
+            fields: said::kept(response.headers()),
+            tags: surrogate::tags(response.headers()),
+            ..Page::default()
+        };
+        // Its own text is of no interest, but the connection is.
+        let _ = fetcher::whole(response.into_body(), IDLE_TALK).await;
+        let known = self
+            .book
+            .borrow_mut()
+            .pages
+            .insert(target.to_owned(), page.clone());
+        let outcome = if known.as_ref() == Some(&page) {
+            Outcome::Same
+        } else {
+            Outcome::Redirect
+        };
+        let (journal, of) = (self.journal.clone(), target.to_owned());
+        blocking(move || {
+            journal.page(&of, &page)?;
+            journal.done(&of)
+        })
+        .await?;
+        Ok(Read {
+            links: link.into_iter().collect(),
+            ..Read::bare(outcome)
+        })
+    }
+
+    async fn page(
+        &self,
+        target: &str,
+        asked: &HeaderMap,
+        response: Response<ResponseBody>,
+    ) -> Result<Read, FolderError> {
+        let refused = |why| Ok(Read::bare(Outcome::Refused(why)));
+        if let Err(why) = self.judge(target, asked, &response) {
+            return refused(Refused::Storing(why));
+        }
+        let fields = response.headers();
+        if let Some(coding) = said::text(fields, &header::CONTENT_ENCODING)
+            && !coding.eq_ignore_ascii_case("identity")
+        {
+            return refused(Refused::Coding(coding));
+        }
+        let mut page = said::described(fields);
+        let document = Document::of(page.kind.as_deref());
+        if document == Document::Stream {
+            return refused(Refused::Stream);
+        }
+        let body = response.into_body();
+        let (draft, start) = match self.read(body, document).await? {
+            Ok(read) => read,
+            Err(why) => return Ok(Read::bare(Outcome::Failed(why))),
+        };
+        page.length = Some(draft.length());
+        page.hash = Some(draft.hash());
+        let (links, too_long) = self.links(target, document, &start);
+        let outcome = self.keep(target, draft, page).await?;
+        Ok(Read {
+            outcome,
+            links,
+            too_long,
+        })
+    }
+
+    /// The whole body in a file that is nobody's yet, and as much of a document as is read for its links.
+    async fn read(
+        &self,
+        mut body: ResponseBody,
+        document: Document,
+    ) -> Result<Result<(Draft, Vec<u8>), String>, FolderError> {
+        let mut draft = self.folder.draft()?;
+        let mut start = Vec::new();
+        while let Some(frame) = body.frame().await {
+            let data: Bytes = match frame {
+                Ok(frame) => frame.into_data().unwrap_or_default(),
+                Err(error) => return Ok(Err(error.to_string())),
+            };
+            if draft.length() + data.len() as u64 > LARGEST {
+                return Ok(Err(format!("it is larger than {LARGEST} bytes")));
+            }
+            draft.write(&data)?;
+            if document != Document::Other && start.len() < DOCUMENT {
+                start.extend_from_slice(&data);
+            }
+        }
+        Ok(Ok((draft, start)))
+    }
+    fn judge(
+        &self,
+        target: &str,
+        asked: &HeaderMap,
+        response: &Response<ResponseBody>,
+    ) -> Result<(), NotStorable> {
+        let url = self.site.base(target, None);
+        said::judge(&url, asked, response)
+    }
+
+    /// Targets of this site in a document, and how many references are too long for one.
+    fn links(&self, target: &str, document: Document, text: &[u8]) -> (Vec<String>, usize) {
+        let (base, all) = match document {
+            Document::Html => {
+                let found = links::links(text);
+                (self.site.base(target, found.base.as_deref()), found.all)
+            }
+            Document::Css => (self.site.base(target, None), style::references(text)),
+            Document::Stream | Document::Other => return (Vec::new(), 0),
+        };
+        let mut too_long = 0;
+        let mut targets = Vec::new();
+        for reference in all {
+            match self.site.leads_from(&base, &reference) {
+                Leads::Here(target) => targets.push(target),
+                Leads::TooLong => too_long += 1,
+                Leads::Elsewhere => {}
+            }
+        }
+        (targets, too_long)
+    }
+}

@@ -1,0 +1,181 @@
+//! What a publisher is told, and what it finds when it begins.
+
+use super::{
+    folder::{Folder, FolderError},
+    journal::{Journal, Left},
+    manifest::{self, Manifest, Page, Unreadable},
+    name::OWN,
+    names::Names,
+};
+use crate::{
+    config::value::ServerUrl,
+    crawl::{fetcher::Manner, frontier::Bounds},
+};
+use proxy::policy::PathPattern;
+use std::{
+    collections::{BTreeMap, HashSet},
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+/// A run that began longer ago is not gone on with, in seconds: its pages are too old to count as fetched.
+const RESUME_WITHIN: u64 = 24 * 3600;
+
+/// What a publisher is told.
+#[derive(Debug)]
+pub struct Orders {
+    /// The application.
+    pub from: ServerUrl,
+    /// As it was written.
+    pub from_text: String,
+    /// The site's name, where that is not the application's address.
+    pub host: Option<String>,
+    /// The folder.
+    pub to: PathBuf,
+    /// Paths that are not fetched.
+    pub exclude: Vec<PathPattern>,
+    /// Whether links are followed.
+    pub follow: bool,
+    /// Whether what was not found any more is removed.
+    pub prune: bool,
+    /// How far.
+    pub bounds: Bounds,
+    /// How it asks.
+    pub manner: Manner,
+    /// Problems only.
+    pub quiet: bool,
+}
+
+/// Why publishing cannot begin. For the operator to mend.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The folder.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// The manifest.
+    #[error(
+        "{0}: {1}; remove it to begin anew, and the files that it stands for too: without it nobody knows whose they are"
+    )]
+    Manifest(PathBuf, Unreadable),
+    /// The manifest's file.
+    #[error("cannot read {0}: {1}")]
+    Read(PathBuf, io::Error),
+    /// The application cannot be asked.
+    #[error(transparent)]
+    Fetch(#[from] origin::Error),
+    /// No name of a host.
+    #[error("{0:?} is not a host; write it as example.com or example.com:8080")]
+    Host(String),
+}
+
+/// What is published, and what was found of an unfinished run.
+#[derive(Debug)]
+pub struct Book {
+    /// Pages by their targets.
+    pub pages: BTreeMap<String, Page>,
+    /// Whose names are whose.
+    pub names: Names,
+    /// Every file that is or was ours.
+    pub files: HashSet<String>,
+    /// Pages that an unfinished run of the same kind was done with.
+    pub resumed: HashSet<String>,
+    /// The manifest as it was saved.
+    pub saved: String,
+}
+
+impl Book {
+    /// Reads the manifest and what the journal adds. `run` is what this run does, `now` in seconds since the epoch.
+    pub fn open(
+        folder: &Folder,
+        site: &str,
+        run: &str,
+        now: u64,
+    ) -> Result<(Self, Journal), StartError> {
+        let (mut pages, saved) = read(&folder.path(manifest::FILE), site)?;
+        let (journal, left) = Journal::open(&folder.path(&format!("{OWN}/journal")))?;
+        let mut files: HashSet<String> = pages
+            .values()
+            .filter_map(|page| page.file.clone())
+            .collect();
+        let resumed = take_up(folder, &mut pages, &mut files, &left, run, now);
+        journal.begin(
+            run,
+            left.run
+                .filter(|_| !resumed.is_empty())
+                .map_or(now, |(_, began)| began),
+        )?;
+        let mut names = Names::new(folder.folds_case());
+        for (target, page) in &mut pages {
+            if let Some(file) = &page.file
+                && !names.claim(file, target)
+            {
+                // Not written by us so: the page gets a name of its own when it is fetched.
+                *page = Page::default();
+            }
+        }
+        pages.retain(|_, page| page.status != 0);
+        let book = Self {
+            pages,
+            names,
+            files,
+            resumed,
+            saved,
+        };
+        Ok((book, journal))
+    }
+}
+
+fn read(path: &Path, site: &str) -> Result<(BTreeMap<String, Page>, String), StartError> {
+    let text = match fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Default::default()),
+        Err(error) => return Err(StartError::Read(path.to_owned(), error)),
+    };
+    let manifest = Manifest::read(text.as_bytes());
+    let manifest = manifest.map_err(|why| StartError::Manifest(path.to_owned(), why))?;
+    // Another site's validators are not to be trusted, although its files may be replaced.
+    let pages = manifest.pages.into_iter().map(|(target, page)| {
+        let page = if manifest.site == site {
+            page
+        } else {
+            Page {
+                etag: None,
+                modified: None,
+                ..page
+            }
+        };
+        (target, page)
+    });
+    Ok((pages.collect(), text))
+}
+
+/// Takes up what was written and is not in the manifest, and tells which pages need not be fetched again.
+fn take_up(
+    folder: &Folder,
+    pages: &mut BTreeMap<String, Page>,
+    files: &mut HashSet<String>,
+    left: &Left,
+    run: &str,
+    now: u64,
+) -> HashSet<String> {
+    let same_run = left
+        .run
+        .as_ref()
+        .is_some_and(|(id, began)| id == run && now.saturating_sub(*began) < RESUME_WITHIN);
+    let mut resumed = HashSet::new();
+    for (target, page) in &left.pages {
+        let is_there = match (&page.file, page.length, &page.hash) {
+            (Some(file), Some(length), Some(hash)) => folder.holds(file, length, hash),
+            (None, ..) => left.done.contains(target),
+            _ => false,
+        };
+        if is_there {
+            files.extend(page.file.clone());
+            pages.insert(target.clone(), page.clone());
+            if same_run {
+                resumed.insert(target.clone());
+            }
+        }
+    }
+    resumed
+}

@@ -1,0 +1,269 @@
+//! Goes through a site, page after page, and keeps the manifest.
+
+use super::{Folder, FolderError, Journal, Orders, StartError, prepare::Book, tally::Tally};
+use crate::crawl::{
+    collect,
+    fetcher::{self, Fetcher},
+    frontier::{Bounds, Frontier},
+    show::Show,
+    site::{Leads, Site},
+    sitemap,
+    stop::Stop,
+};
+use bytes::Bytes;
+use http::{HeaderMap, StatusCode};
+use proxy::policy::PathPattern;
+use std::{
+    cell::RefCell,
+    collections::HashSet,
+    rc::Rc,
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
+};
+use tokio::task::JoinSet;
+use xxhash_rust::xxh3::xxh3_128;
+
+/// Publishes one site to one folder. Used within a `LocalSet`.
+#[derive(Debug)]
+pub struct Publisher {
+    pub(super) site: Site,
+    pub(super) fetcher: Fetcher,
+    pub(super) folder: Arc<Folder>,
+    pub(super) journal: Arc<Journal>,
+    pub(super) book: RefCell<Book>,
+    pub(super) show: Show,
+    pub(super) prune: bool,
+    /// Whether the site's name was given, so that purges of other hosts are of no interest.
+    pub(super) is_named: bool,
+    pub(super) name: String,
+    exclude: Vec<PathPattern>,
+    pub(super) follow: bool,
+    pub(super) bounds: Bounds,
+    concurrency: usize,
+}
+
+/// Where a run begins.
+#[derive(Clone, Debug, Default)]
+pub struct Start {
+    /// Starting points, as URLs or paths.
+    pub pages: Vec<String>,
+    /// Sitemaps, as URLs or paths.
+    pub sitemaps: Vec<String>,
+    /// Starting points, as targets of the site.
+    pub targets: Vec<String>,
+    /// Everything is fetched, whatever validators say.
+    pub fresh: bool,
+    /// Beside the starting points only what is not published yet.
+    pub only: bool,
+}
+
+/// How a run ended.
+#[derive(Debug, Default)]
+pub struct Ended {
+    /// What it came to.
+    pub tally: Tally,
+    /// It was told to stop before it was done.
+    pub stopped: bool,
+    /// Not everything was seen: pages failed, or were too many or too far away.
+    pub incomplete: bool,
+    /// Pages that could not be fetched or written, worth trying again.
+    pub failed: Vec<String>,
+}
+
+/// What a run keeps in mind.
+pub(super) struct Under {
+    pub(super) frontier: Frontier,
+    pub(super) tally: Tally,
+    pub(super) done: usize,
+    pub(super) told: usize,
+    pub(super) fresh: bool,
+    pub(super) only: bool,
+    pub(super) too_long: usize,
+    pub(super) incomplete: bool,
+    pub(super) failed: Vec<String>,
+    pub(super) reached: HashSet<String>,
+    /// Published pages that the application does not give any more.
+    pub(super) lost: Vec<String>,
+}
+
+impl Publisher {
+    /// Gets ready. `start` is what the first run does: one of the same kind that was cut off is gone on with.
+    ///
+    /// # Errors
+    /// See [`StartError`].
+    pub fn open(orders: Orders, start: &Start) -> Result<Rc<Self>, StartError> {
+        let at = orders.from.address.to_string();
+        let at = if at.starts_with("unix:") {
+            "localhost".to_owned()
+        } else {
+            at
+        };
+        let site = Site::new(&at, orders.host.as_deref());
+        let site = site.ok_or_else(|| StartError::Host(orders.host.clone().unwrap_or(at)))?;
+        let folder = Folder::open(&orders.to)?;
+        let run = format!(
+            "{:?}",
+            (
+                &site,
+                &orders.exclude,
+                orders.follow,
+                &orders.manner.fields,
+                start
+            )
+        );
+        let run = format!("{:032x}", xxh3_128(run.as_bytes()));
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
+        let (book, journal) = Book::open(&folder, &orders.from_text, &run, now.as_secs())?;
+        Ok(Rc::new(Self {
+            fetcher: Fetcher::new(&orders.from, None, &orders.manner)?,
+            site,
+            folder: Arc::new(folder),
+            journal: Arc::new(journal),
+            book: RefCell::new(book),
+            show: Show::new(orders.quiet),
+            prune: orders.prune,
+            is_named: orders.host.is_some(),
+            name: orders.from_text,
+            exclude: orders.exclude,
+            follow: orders.follow,
+            bounds: orders.bounds,
+            concurrency: orders.manner.concurrency.max(1),
+        }))
+    }
+
+    /// Goes through the site once.
+    ///
+    /// # Errors
+    /// Nothing can be written any more. What was published stays, and a run of the same kind goes on from there.
+    pub async fn run(
+        self: &Rc<Self>,
+        start: &Start,
+        stop: &mut Stop,
+    ) -> Result<Ended, FolderError> {
+        let mut under = tokio::select! {
+            under = self.begin(start) => under,
+            () = stop.told() => {
+                return Ok(Ended { stopped: true, incomplete: true, ..Ended::default() });
+            }
+        };
+        let mut tasks = JoinSet::new();
+        let mut stopped = false;
+        loop {
+            while tasks.len() < self.concurrency
+                && let Some(found) = under.frontier.take()
+            {
+                tasks.spawn_local(self.clone().take(found, under.fresh));
+            }
+            let joined = tokio::select! {
+                joined = tasks.join_next() => joined,
+                () = stop.told() => {
+                    stopped = true;
+                    break;
+                }
+            };
+            match joined {
+                None => break,
+                Some(Ok(taken)) => self.note(&mut under, taken?),
+                Some(Err(error)) => {
+                    under.incomplete = true;
+                    self.show.problem(&format!("a fetch ended early: {error}"));
+                }
+            }
+        }
+        // What is under way is dropped: its files are not in their places yet, or in the journal.
+        drop(tasks);
+        self.end(under, stopped)
+    }
+
+    async fn begin(&self, start: &Start) -> Under {
+        let known = if start.only {
+            self.known_beside(&start.targets)
+        } else {
+            Vec::new()
+        };
+        let mut under = Under {
+            frontier: Frontier::new(self.bounds, known),
+            tally: Tally::default(),
+            done: 0,
+            told: 0,
+            fresh: start.fresh,
+            only: start.only,
+            too_long: 0,
+            incomplete: false,
+            failed: Vec::new(),
+            reached: HashSet::new(),
+            lost: Vec::new(),
+        };
+        for page in &start.pages {
+            self.start_at(&mut under, page);
+        }
+        for target in start
+            .targets
+            .iter()
+            .filter(|target| !self.is_excluded(target))
+        {
+            under.frontier.start(target);
+        }
+        if !start.sitemaps.is_empty() {
+            let listed =
+                collect::listed(start.sitemaps.clone(), async |url| self.sitemap(url).await).await;
+            for problem in listed.problems {
+                under.incomplete = true;
+                self.show.problem(&problem);
+            }
+            for page in listed.pages {
+                self.start_at(&mut under, &page);
+            }
+        }
+        under
+    }
+
+    /// What is published, but for these.
+    fn known_beside(&self, targets: &[String]) -> Vec<Rc<str>> {
+        let targets: HashSet<&String> = targets.iter().collect();
+        let book = self.book.borrow();
+        let known = book.pages.keys().filter(|target| !targets.contains(target));
+        known.map(|target| (&**target).into()).collect()
+    }
+
+    fn start_at(&self, under: &mut Under, page: &str) {
+        match self.site.leads("/", page.as_bytes()) {
+            Leads::Here(target) if self.is_excluded(&target) => {}
+            Leads::Here(target) => under.frontier.start(&target),
+            Leads::TooLong => under.too_long += 1,
+            Leads::Elsewhere => {
+                let host = self.site.host();
+                under.incomplete = true;
+                self.tell(
+                    under,
+                    &format!(
+                        "{page} is not on {host}: where that is the site's other name, say --host"
+                    ),
+                );
+            }
+        }
+    }
+
+    async fn sitemap(&self, url: &str) -> Result<Bytes, String> {
+        let Leads::Here(target) = self.site.leads("/", url.as_bytes()) else {
+            return Err("it is not on this site".to_owned());
+        };
+        let asked = self
+            .fetcher
+            .get(self.site.host(), &target, &HeaderMap::new())
+            .await;
+        let response = asked.map_err(|error| error.to_string())?;
+        if response.status() != StatusCode::OK {
+            return Err(format!("status {}", response.status()));
+        }
+        let text = fetcher::whole(response.into_body(), sitemap::LARGEST).await;
+        text.map_err(|error| error.to_string())
+    }
+
+    pub(super) fn is_excluded(&self, target: &str) -> bool {
+        let path = target.split_once('?').map_or(target, |(path, _)| path);
+        self.exclude.iter().any(|pattern| pattern.matches(path))
+    }
+}

@@ -1,0 +1,150 @@
+//! What an answer says of its page.
+
+use super::manifest::Page;
+use http::{HeaderMap, HeaderName, Method, Response, StatusCode, header};
+use rules::{
+    directives::RequestDirectives,
+    freshness,
+    storable::{self, Exchange, NotStorable, SetCookie},
+    surrogate,
+    time::Time,
+    uri,
+};
+use std::{
+    collections::BTreeMap,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+/// A `Last-Modified` this much older than its answer is a strong validator (RFC 9110 section 8.8.2.2).
+const SETTLED: Duration = Duration::from_mins(1);
+
+/// Fields of an answer that belong to the page and not to how it came.
+const KEPT: [HeaderName; 9] = [
+    header::CACHE_CONTROL,
+    header::CONTENT_DISPOSITION,
+    header::CONTENT_LANGUAGE,
+    header::CONTENT_SECURITY_POLICY,
+    header::LINK,
+    header::REFERRER_POLICY,
+    header::ACCESS_CONTROL_ALLOW_ORIGIN,
+    header::X_FRAME_OPTIONS,
+    X_ROBOTS_TAG,
+];
+/// Fields that speak to caches near the application (RFC 9213).
+const TARGETS: [HeaderName; 2] = [
+    HeaderName::from_static("surrogate-control"),
+    HeaderName::from_static("cdn-cache-control"),
+];
+const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
+
+/// What a page is, as far as that is of interest here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Document {
+    /// Has links.
+    Html,
+    /// Has references.
+    Css,
+    /// Never ends.
+    Stream,
+    /// Has neither.
+    Other,
+}
+
+impl Document {
+    /// By the media type.
+    pub fn of(kind: Option<&str>) -> Self {
+        let essence = kind
+            .unwrap_or_default()
+            .split(';')
+            .next()
+            .unwrap_or_default();
+        match essence.trim().to_ascii_lowercase().as_str() {
+            "text/html" | "application/xhtml+xml" => Self::Html,
+            "text/css" => Self::Css,
+            "text/event-stream" => Self::Stream,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// Whether a shared cache might keep the answer; for how long does not matter here.
+pub fn judge<B>(url: &str, asked: &HeaderMap, response: &Response<B>) -> Result<(), NotStorable> {
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    let now = Time::from_millis(now.as_millis() as u64);
+    let exchange = Exchange {
+        method: &Method::GET,
+        request: asked,
+        request_directives: &RequestDirectives::default(),
+        target: url,
+        status: response.status(),
+        response: response.headers(),
+        request_time: now,
+        response_time: now,
+    };
+    // What is meant for caches near the application may allow more than it does, or less: both have to.
+    for targets in [&[][..], &TARGETS] {
+        let site = storable::Site {
+            freshness: freshness::Site::default(),
+            set_cookie: SetCookie::Refuse,
+            targets,
+        };
+        match storable::judge(&exchange, &site) {
+            Ok(_) | Err(NotStorable::NoFreshness) => {}
+            Err(why) => return Err(why),
+        }
+    }
+    Ok(())
+}
+
+/// What the manifest says of a page, without its file.
+pub fn described(fields: &HeaderMap) -> Page {
+    Page {
+        status: StatusCode::OK.as_u16(),
+        kind: text(fields, &header::CONTENT_TYPE),
+        etag: text(fields, &header::ETAG),
+        modified: settled(fields),
+        fields: kept(fields),
+        tags: surrogate::tags(fields),
+        ..Page::default()
+    }
+}
+
+/// `Last-Modified`, where the page cannot have changed again in the same second.
+fn settled(fields: &HeaderMap) -> Option<String> {
+    let modified = text(fields, &header::LAST_MODIFIED)?;
+    let since = httpdate::parse_http_date(&modified).ok()?;
+    let date = httpdate::parse_http_date(&text(fields, &header::DATE)?).ok()?;
+    let age = date.duration_since(since).ok()?;
+    (age >= SETTLED).then_some(modified)
+}
+
+/// The fields that stay with the page.
+pub fn kept(fields: &HeaderMap) -> BTreeMap<String, String> {
+    let name = |name: &HeaderName| Some((name.as_str().to_owned(), text(fields, name)?));
+    KEPT.iter().filter_map(name).collect()
+}
+
+/// All lines of a field as one; `None` without any.
+pub fn text(fields: &HeaderMap, name: &HeaderName) -> Option<String> {
+    let lines = fields.get_all(name).iter();
+    let lines: Vec<_> = lines
+        .map(|line| String::from_utf8_lossy(line.as_bytes()))
+        .collect();
+    (!lines.is_empty()).then(|| lines.join(", "))
+}
+
+/// The fragment of a `Location`, which requests have none of (RFC 9110 section 10.2.2).
+pub fn fragment(location: &[u8]) -> String {
+    let at = location.iter().position(|byte| *byte == b'#');
+    let fragment = at.and_then(|at| location.get(at..)).unwrap_or_default();
+    uri::encode(fragment)
+}
+
+/// A location without its fragment.
+pub fn without_fragment(location: &str) -> &str {
+    location
+        .split_once('#')
+        .map_or(location, |(before, _)| before)
+}

@@ -1,0 +1,72 @@
+//! What a run came to.
+
+use super::outcome::Outcome;
+use std::fmt;
+
+/// Counts by outcome.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Pages that were not there before.
+    pub new: usize,
+    /// Pages whose file was replaced.
+    pub changed: usize,
+    /// Pages that are as they were, redirects included.
+    pub same: usize,
+    /// Redirects that are new or lead elsewhere.
+    pub redirects: usize,
+    /// Pages that an unfinished run had done.
+    pub resumed: usize,
+    /// Answers that are no pages or not for everybody, by reason.
+    pub refused: usize,
+    /// Pages that the application does not have (404, 410).
+    pub missing: usize,
+    /// Pages that could not be fetched.
+    pub failed: usize,
+    /// Pages whose name somebody else's file has.
+    pub blocked: usize,
+    /// Pages removed.
+    pub removed: usize,
+    /// Pages that were published earlier, were not found any more, and stay.
+    pub kept: usize,
+}
+
+impl Tally {
+    /// Counts one page.
+    pub fn count(&mut self, outcome: &Outcome) {
+        let count = match outcome {
+            Outcome::New => &mut self.new,
+            Outcome::Changed => &mut self.changed,
+            Outcome::Same => &mut self.same,
+            Outcome::Resumed => &mut self.resumed,
+            Outcome::Redirect => &mut self.redirects,
+            Outcome::Refused(_) => &mut self.refused,
+            Outcome::Missing(_) => &mut self.missing,
+            Outcome::Failed(_) => &mut self.failed,
+            Outcome::Blocked(_) => &mut self.blocked,
+        };
+        *count += 1;
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rest = [
+            ("redirected", self.redirects),
+            ("done before", self.resumed),
+            ("not published", self.refused),
+            ("not found", self.missing),
+            ("failed", self.failed),
+            ("in the way of other files", self.blocked),
+            ("removed", self.removed),
+            ("kept though not found any more", self.kept),
+        ];
+        let Self {
+            new, changed, same, ..
+        } = self;
+        write!(f, "{new} new, {changed} changed, {same} unchanged")?;
+        for (what, count) in rest.into_iter().filter(|(_, count)| *count > 0) {
+            write!(f, ", {count} {what}")?;
+        }
+        Ok(())
+    }
+}

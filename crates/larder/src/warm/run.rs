@@ -1,0 +1,233 @@
+//! Goes through all that is to be warm.
+
+use super::{Address, Answered, Summary, Variants};
+use crate::{
+    config::value::ServerUrl,
+    crawl::{
+        collect,
+        fetcher::{self, Fetcher, Manner},
+        pace::Pace,
+        show::Show,
+        sitemap,
+        stop::Stop,
+    },
+};
+use bytes::Bytes;
+use http::{HeaderMap, StatusCode};
+use http_body_util::BodyExt;
+use origin::ResponseBody;
+use std::{cell::RefCell, collections::HashMap, rc::Rc};
+use tokio::task::JoinSet;
+
+/// Servers that are asked in one round at most.
+const MOST_SERVERS: usize = 64;
+
+/// Problems that are told one by one in a round; the rest is counted.
+const TOLD: usize = 50;
+
+/// What a warmer is told.
+#[derive(Debug)]
+pub struct Orders {
+    /// The cache that is asked; `None`: each URL's own host.
+    pub via: Option<ServerUrl>,
+    /// Requests for each URL.
+    pub variants: Variants,
+    /// How it asks.
+    pub manner: Manner,
+    /// Problems only.
+    pub quiet: bool,
+}
+
+/// What is to be warm.
+#[derive(Clone, Debug, Default)]
+pub struct Source {
+    /// URLs.
+    pub urls: Vec<String>,
+    /// Sitemaps, by their URLs.
+    pub sitemaps: Vec<String>,
+}
+
+/// What a round came to.
+#[derive(Debug, Default)]
+pub struct Round {
+    /// Counts by outcome.
+    pub summary: Summary,
+    /// It was told to stop before it was done.
+    pub stopped: bool,
+    /// Something could not be read or fetched.
+    pub is_wrong: bool,
+}
+
+/// Fetches into caches. Used within a `LocalSet`.
+#[derive(Debug)]
+pub struct Warmer {
+    orders: Orders,
+    pace: Pace,
+    show: Show,
+    fetchers: RefCell<HashMap<String, Rc<Fetcher>>>,
+}
+
+impl Warmer {
+    /// Gets ready.
+    pub fn new(orders: Orders) -> Rc<Self> {
+        Rc::new(Self {
+            pace: Pace::new(orders.manner.rate),
+            show: Show::new(orders.quiet),
+            fetchers: RefCell::default(),
+            orders,
+        })
+    }
+
+    /// Fetches everything once, in order.
+    pub async fn round(self: &Rc<Self>, source: &Source, stop: &mut Stop) -> Round {
+        let mut round = Round::default();
+        let addresses = tokio::select! {
+            addresses = self.addresses(source, &mut round.is_wrong) => addresses,
+            () = stop.told() => {
+                round.stopped = true;
+                return round;
+            }
+        };
+        let variants = self.orders.variants.len();
+        let all = addresses.len() * variants;
+        let mut waiting = addresses.into_iter().flat_map(|address| {
+            let address = Rc::new(address);
+            (0..variants).map(move |variant| (address.clone(), variant))
+        });
+        let mut tasks = JoinSet::new();
+        let (mut done, mut told) = (0, 0);
+        loop {
+            while tasks.len() < self.orders.manner.concurrency
+                && let Some((address, variant)) = waiting.next()
+            {
+                tasks.spawn_local(self.clone().fetch(address, variant));
+            }
+            let joined = tokio::select! {
+                joined = tasks.join_next() => joined,
+                () = stop.told() => {
+                    round.stopped = true;
+                    break;
+                }
+            };
+            let Some(joined) = joined else { break };
+            let Ok((address, answered)) = joined else {
+                round.is_wrong = true;
+                continue;
+            };
+            done += 1;
+            if answered.is_wrong() {
+                told += 1;
+                if told <= TOLD {
+                    self.show.problem(&format!("{address}: {answered}"));
+                }
+            }
+            self.show.at(done, all, &address.target);
+            round.summary.add(answered);
+        }
+        round.is_wrong |= round.summary.is_wrong();
+        round
+    }
+
+    /// What is listed and named, each once.
+    async fn addresses(&self, source: &Source, is_wrong: &mut bool) -> Vec<Address> {
+        let sitemaps = source.sitemaps.clone();
+        let listed = collect::listed(sitemaps, async |url| self.sitemap(url).await).await;
+        for problem in &listed.problems {
+            *is_wrong = true;
+            self.show.problem(problem);
+        }
+        let mut seen = std::collections::HashSet::new();
+        let mut addresses = Vec::new();
+        for url in source.urls.iter().chain(&listed.pages) {
+            match Address::parse(url) {
+                Ok(address) if seen.insert(address.to_string()) => addresses.push(address),
+                Ok(_) => {}
+                Err(bad) => {
+                    *is_wrong = true;
+                    self.show.problem(&bad.to_string());
+                }
+            }
+        }
+        addresses
+    }
+
+    async fn sitemap(&self, url: &str) -> Result<Bytes, String> {
+        let address = Address::parse(url).map_err(|bad| bad.to_string())?;
+        let fetcher = self.fetcher(&address)?;
+        self.pace.turn().await;
+        let asked = fetcher
+            .get(&address.host, &address.target, &HeaderMap::new())
+            .await;
+        let response = asked.map_err(|error| error.to_string())?;
+        if response.status() != StatusCode::OK {
+            return Err(format!("status {}", response.status()));
+        }
+        let text = fetcher::whole(response.into_body(), sitemap::LARGEST).await;
+        text.map_err(|error| error.to_string())
+    }
+
+    async fn fetch(
+        self: Rc<Self>,
+        address: Rc<Address>,
+        variant: usize,
+    ) -> (Rc<Address>, Answered) {
+        let none = HeaderMap::new();
+        let fields = self.orders.variants.get(variant).unwrap_or(&none);
+        let fetcher = match self.fetcher(&address) {
+            Ok(fetcher) => fetcher,
+            Err(why) => return (address, Answered::Failed(why)),
+        };
+        self.pace.turn().await;
+        let failed = |error: origin::Error| Answered::Failed(error.kind().detail().to_owned());
+        let answered = match fetcher.get(&address.host, &address.target, fields).await {
+            Err(error) => failed(error),
+            Ok(response) => {
+                let (head, body) = response.into_parts();
+                match through(body).await {
+                    Ok(()) => Answered::of(head.status, &head.headers),
+                    Err(error) => failed(error),
+                }
+            }
+        };
+        (address, answered)
+    }
+
+    /// Who is asked for `address`.
+    fn fetcher(&self, address: &Address) -> Result<Rc<Fetcher>, String> {
+        let server = self.orders.via.as_ref().unwrap_or(&address.server);
+        let is_tls = server.tls == Some(true);
+        // Behind TLS each name has connections of its own, since it is what the certificate is for.
+        let name = if is_tls {
+            address.name()
+        } else {
+            String::new()
+        };
+        let key = format!("{} {is_tls} {name}", server.address);
+        let mut fetchers = self.fetchers.borrow_mut();
+        if let Some(fetcher) = fetchers.get(&key) {
+            return Ok(fetcher.clone());
+        }
+        if fetchers.len() >= MOST_SERVERS {
+            return Err(format!(
+                "more than {MOST_SERVERS} servers: name the cache with --via"
+            ));
+        }
+        let manner = Manner {
+            rate: 0,
+            ..self.orders.manner.clone()
+        };
+        let name = is_tls.then_some(name);
+        let fetcher = Fetcher::new(server, name, &manner).map_err(|error| error.to_string())?;
+        let fetcher = Rc::new(fetcher);
+        fetchers.insert(key, fetcher.clone());
+        Ok(fetcher)
+    }
+}
+
+/// Reads a body to its end and keeps nothing of it.
+async fn through(mut body: ResponseBody) -> Result<(), origin::Error> {
+    while let Some(frame) = body.frame().await {
+        frame?;
+    }
+    Ok(())
+}

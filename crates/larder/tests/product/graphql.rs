@@ -1,0 +1,454 @@
+//! GraphQL: queries are answered from the store by what they mean, by `GET` and by `POST`; what changes something never is, and
+//! what is not understood passes.
+
+use crate::common::{Said, start_with};
+use testkit::{Larder, Origin, Reply, Response};
+
+const QUERY: &str = r#"{"query":"query Products($n: Int) { products(first: $n) { name } }","operationName":"Products","variables":{"n":1,"q":"é"}}"#;
+
+/// A larder before a service that counts its answers, which it does not say anything of.
+fn service(graphql: &str) -> (Origin, Larder) {
+    let (origin, larder) = start_with(&format!(
+        "admin = \"127.0.0.1:0\"\n[[origin]]\nservers = \"{{origin}}\"\n\
+         [[route]]\nname = \"graphql\"\npath = \"/graphql\"\nttl = \"10m\"\n[route.graphql]\n{graphql}\n"
+    ));
+    origin.on("/graphql", |request| {
+        let mut reply = Reply::ok().header("Content-Type", "application/json");
+        for (wish, field) in [("x-say", "Cache-Control"), ("x-set", "Set-Cookie")] {
+            if let Some(value) = request.header(wish) {
+                reply = reply.header(field, value);
+            }
+        }
+        let errors = request
+            .header("x-errors")
+            .map_or("", |_| ",\"errors\":[{\"message\":\"m\"}]");
+        let who = request
+            .header("authorization")
+            .or(request.header("cookie"))
+            .unwrap_or("nobody");
+        reply.body(format!(
+            "{{\"data\":{{\"n\":{},\"who\":\"{who}\"}}{errors}}}",
+            request.nth
+        ))
+    });
+    (origin, larder)
+}
+
+fn post(larder: &Larder, body: &str, fields: &[(&str, &str)]) -> Response {
+    let ask = larder
+        .ask("POST", "/graphql")
+        .header("Host", "a.test")
+        .body(body);
+    let typed = fields.iter().any(|(name, _)| *name == "Content-Type");
+    let ask = if typed {
+        ask
+    } else {
+        ask.header("Content-Type", "application/json; charset=utf-8")
+    };
+    let ask = fields
+        .iter()
+        .fold(ask, |ask, (name, value)| ask.header(name, value));
+    ask.send()
+}
+
+#[test]
+fn one_query_in_many_spellings_is_fetched_once_and_sent_on_as_it_came() {
+    let (origin, larder) = service("");
+    let first = post(&larder, QUERY, &[]);
+    assert!(first.says("stored"), "{}", first.said());
+    assert_eq!(origin.last("/graphql").body, QUERY.as_bytes());
+    assert_eq!(origin.last("/graphql").method, "POST");
+    for same in [
+        QUERY,
+        r#" { "variables" : { "q" : "\u00e9", "n" : 1 } , "operationName":"Products",
+           "query":"query Products($n: Int) { products(first: $n) { name } }"}"#,
+    ] {
+        let answer = post(&larder, same, &[]);
+        assert!(
+            answer.hit() && answer.text() == first.text(),
+            "{same}: {}",
+            answer.said()
+        );
+    }
+    assert_eq!(origin.requests("/graphql"), 1);
+}
+
+#[test]
+fn bodies_that_only_look_the_same_never_share_an_answer() {
+    let (origin, larder) = service("");
+    let with = |variables: &str| format!(r#"{{"query":"{{ a }}","variables":{variables}}}"#);
+    let bodies = [
+        with("{\"n\":1}"),
+        with("{\"n\":1.0}"),
+        with("{\"n\":1e0}"),
+        with("{\"n\":\"1\"}"),
+        with("{\"n\":[1]}"),
+        with("{\"n\":true}"),
+        with("{\"n\":null}"),
+        with("{}"),
+        with("null"),
+        with("{\"n\":\"a\"}"),
+        with("{\"n\":\"A\"}"),
+        with("{\"n\":\" a\"}"),
+        with("{\"n\":9007199254740992}"),
+        with("{\"n\":9007199254740993}"),
+        r#"{"query":"{ a }"}"#.to_owned(),
+        r#"{"query":"{  a }"}"#.to_owned(),
+        r#"{"query":"{ b }"}"#.to_owned(),
+        r#"{"query":"query A { a } query B { b }","operationName":"A"}"#.to_owned(),
+        r#"{"query":"query A { a } query B { b }","operationName":"B"}"#.to_owned(),
+        r#"{"query":"{ a }","extensions":{"tenant":1}}"#.to_owned(),
+        r#"{"query":"{ a }","tenant":1}"#.to_owned(),
+    ];
+    for body in &bodies {
+        assert!(!post(&larder, body, &[]).hit(), "{body}");
+    }
+    for body in &bodies {
+        assert!(post(&larder, body, &[]).hit(), "{body}");
+    }
+    assert_eq!(origin.requests("/graphql"), bodies.len());
+    let get = larder.get("/graphql").header("Host", "a.test").send();
+    assert!(!get.hit(), "no content is another request: {}", get.said());
+}
+
+#[test]
+fn what_is_no_query_passes_and_is_sent_on_unchanged() {
+    let (origin, larder) = service("invalidate = false");
+    let long = format!(
+        r#"{{"query":"{{ a }}","variables":{{"x":"{}"}}}}"#,
+        "x".repeat(70_000)
+    );
+    let json = "application/json";
+    for (body, media, why) in [
+        (r#"{"query":"mutation { a }"}"#, json, "mutation"),
+        (r#"{"query":"subscription { a }"}"#, json, "mutation"),
+        (
+            r#"{"query":"query A { a } mutation B { b }","operationName":"A"}"#,
+            json,
+            "mutation",
+        ),
+        (r#"{"query":"{ a }","query":"{ b }"}"#, json, "malformed"),
+        (
+            r#"{"query":"{ a }","variables":{"n":1,"n":2}}"#,
+            json,
+            "malformed",
+        ),
+        (r#"{"query":"{ a }"} x"#, json, "malformed"),
+        (r#"{"query":"{ a"}"#, json, "malformed"),
+        ("{\"query\":\"{ a }\",\"x\":\"\\ud800\"}", json, "malformed"),
+        ("", json, "malformed"),
+        (r#"[{"query":"{ a }"}]"#, json, "batch"),
+        (
+            r#"{"extensions":{"persistedQuery":{"version":1,"sha256Hash":"00"}}}"#,
+            json,
+            "no-document",
+        ),
+        ("{ a }", "application/graphql", "content-type"),
+        (
+            "query=%7Ba%7D",
+            "application/x-www-form-urlencoded",
+            "content-type",
+        ),
+        (long.as_str(), json, "content-too-large"),
+    ] {
+        for _ in 0..2 {
+            let before = origin.requests("/graphql");
+            let answer = post(&larder, body, &[("Content-Type", media)]);
+            assert_eq!(
+                answer.parameter("detail").as_deref(),
+                Some(why),
+                "{body:.60}: {}",
+                answer.said()
+            );
+            assert_eq!(origin.requests("/graphql"), before + 1, "{body:.60}");
+            assert!(
+                origin.last("/graphql").body == body.as_bytes(),
+                "{body:.60}"
+            );
+        }
+    }
+    for (name, value, why) in [
+        ("Content-Encoding", "gzip", "content-type"),
+        ("Range", "bytes=0-1", "condition"),
+        ("If-None-Match", "\"a\"", "condition"),
+    ] {
+        let answer = post(&larder, QUERY, &[(name, value)]);
+        assert_eq!(
+            answer.parameter("detail").as_deref(),
+            Some(why),
+            "{name}: {}",
+            answer.said()
+        );
+    }
+}
+
+#[test]
+fn one_users_answer_goes_to_nobody_else() {
+    let (_origin, larder) = service("");
+    let authorized = [("Authorization", "Bearer alice")];
+    assert!(post(&larder, QUERY, &authorized).text().contains("alice"));
+    assert!(
+        post(&larder, QUERY, &[("Authorization", "Bearer bob")])
+            .text()
+            .contains("bob"),
+        "9111 section 3.5"
+    );
+    assert!(post(&larder, QUERY, &[]).text().contains("nobody"));
+    for say in ["private", "no-store"] {
+        let (_origin, larder) = service("");
+        let alice = post(&larder, QUERY, &[("Cookie", "s=alice"), ("X-Say", say)]);
+        assert!(alice.text().contains("alice"), "{say}");
+        assert!(
+            post(&larder, QUERY, &[("Cookie", "s=bob"), ("X-Say", say)])
+                .text()
+                .contains("bob"),
+            "{say}"
+        );
+    }
+    let (_origin, larder) = service("");
+    assert!(
+        post(&larder, QUERY, &[("X-Set", "s=alice")])
+            .parameter("detail")
+            .as_deref()
+            == Some("set-cookie")
+    );
+    assert!(!post(&larder, QUERY, &[]).hit());
+}
+
+#[test]
+fn cookies_that_bypass_do_so_here_too_and_a_query_invalidates_nothing() {
+    let (origin, larder) = start_with(
+        "[[origin]]\nservers = \"{origin}\"\n[defaults]\nttl = \"10m\"\nbypass.cookies = \"session\"\n\
+         graphql.operation = [{ name = \"Own\", cache = false }]\n",
+    );
+    origin.otherwise(|request| {
+        let who = request.header("cookie").unwrap_or("nobody");
+        Reply::ok()
+            .header("Content-Type", "application/json")
+            .body(format!("{{\"data\":\"{who}\"}}"))
+    });
+    post(&larder, QUERY, &[]);
+    for who in ["alice", "bob"] {
+        let answer = post(&larder, QUERY, &[("Cookie", &format!("session={who}"))]);
+        assert!(answer.text().contains(who), "{}", answer.text());
+        assert_eq!(answer.parameter("detail").as_deref(), Some("cookie"));
+        let own = post(
+            &larder,
+            r#"{"query":"query Own { me }"}"#,
+            &[("Cookie", &format!("c={who}"))],
+        );
+        assert!(own.text().contains(who), "{}", own.text());
+        assert_eq!(own.parameter("detail").as_deref(), Some("operation"));
+    }
+    assert!(
+        post(&larder, QUERY, &[]).hit(),
+        "what is known to be a query leaves what is stored"
+    );
+}
+
+#[test]
+fn a_mutation_makes_all_answers_of_its_url_invalid() {
+    for (invalidate, kept) in [("", false), ("invalidate = false", true)] {
+        let (_origin, larder) = service(invalidate);
+        let other = r#"{"query":"{ other }"}"#;
+        let get = || {
+            larder
+                .get("/graphql?query=%7Ba%7D")
+                .header("Host", "a.test")
+                .send()
+        };
+        for body in [QUERY, other] {
+            post(&larder, body, &[]);
+        }
+        get();
+        assert!(post(&larder, QUERY, &[]).hit() && post(&larder, other, &[]).hit() && get().hit());
+        assert_eq!(
+            post(&larder, r#"{"query":"mutation { a }"}"#, &[]).status,
+            200
+        );
+        assert_eq!(
+            post(&larder, QUERY, &[]).hit(),
+            kept,
+            "9111 section 4.4: {invalidate}"
+        );
+        assert_eq!(post(&larder, other, &[]).hit(), kept, "{invalidate}");
+        assert!(get().hit(), "another URL");
+    }
+}
+
+fn purge(larder: &Larder, what: &str) {
+    let answer = testkit::Client::connect(larder.admin())
+        .ask("POST", "/purge")
+        .header("Host", "localhost")
+        .header("Content-Type", "application/json")
+        .body(what)
+        .send();
+    assert_eq!(answer.status, 200, "{}", answer.text());
+}
+
+#[test]
+fn answers_are_purged_by_url_with_all_contents_and_by_their_operations_tags() {
+    let (_origin, larder) = service(
+        "[[route.graphql.operation]]\nname = \"Products\"\ntags = [\"products\", \"shop\"]\n\
+         [[route.graphql.operation]]\nname = \"Orders\"\ntags = \"orders\"\n",
+    );
+    let orders = r#"{"query":"query Orders { a }"}"#;
+    for (what, products_stay, orders_stay) in [
+        (r#"{"url": "http://a.test/graphql"}"#, false, false),
+        (r#"{"tag": "products"}"#, false, true),
+        (r#"{"tag": "orders"}"#, true, false),
+        (r#"{"prefix": "http://a.test/gra"}"#, false, false),
+        (r#"{"url": "http://b.test/graphql"}"#, true, true),
+    ] {
+        post(&larder, QUERY, &[]);
+        post(&larder, orders, &[]);
+        assert!(post(&larder, QUERY, &[]).hit() && post(&larder, orders, &[]).hit());
+        purge(&larder, what);
+        assert_eq!(post(&larder, QUERY, &[]).hit(), products_stay, "{what}");
+        assert_eq!(post(&larder, orders, &[]).hit(), orders_stay, "{what}");
+    }
+}
+
+#[test]
+fn operations_have_lifetimes_of_their_own() {
+    let (_origin, larder) = service(
+        "[[route.graphql.operation]]\nname = \"Products\"\nttl = \"1h\"\n\
+         [[route.graphql.operation]]\nname = \"Viewer\"\ncache = false\n",
+    );
+    let left = |answer: Response| {
+        answer
+            .parameter("ttl")
+            .and_then(|ttl| ttl.parse::<u32>().ok())
+            .unwrap_or_default()
+    };
+    assert!(left(post(&larder, QUERY, &[])) > 3000);
+    let other = left(post(&larder, r#"{"query":"query Other { a }"}"#, &[]));
+    assert!((1..=600).contains(&other), "the route's: {other}");
+    let said = left(post(
+        &larder,
+        QUERY,
+        &[("X-Say", "max-age=5"), ("Cache-Control", "no-cache")],
+    ));
+    assert!(
+        (1..=5).contains(&said),
+        "what the service says goes first: {said}"
+    );
+    let viewer = post(&larder, r#"{"query":"query Viewer { me }"}"#, &[]);
+    assert_eq!(viewer.parameter("detail").as_deref(), Some("operation"));
+    let by_get = larder.get("/graphql?query=query%20Viewer%7Bme%7D").send();
+    assert_eq!(by_get.parameter("detail").as_deref(), Some("operation"));
+}
+
+#[test]
+fn answers_with_errors_are_stored_where_that_is_asked_for() {
+    for (setting, kept) in [("", false), ("store_errors = true", true)] {
+        let (origin, larder) = service(setting);
+        let errors = [("X-Errors", "1"), ("Accept-Encoding", "gzip, br")];
+        assert!(post(&larder, QUERY, &errors).text().contains("errors"));
+        let plain = origin
+            .last("/graphql")
+            .header("accept-encoding")
+            .map(str::to_owned);
+        assert_eq!(plain.as_deref() == Some("identity"), !kept, "{plain:?}");
+        let again = || post(&larder, QUERY, &errors).hit();
+        let by_get = || {
+            larder
+                .get("/graphql?query=%7Ba%7D")
+                .header("X-Errors", "1")
+                .send()
+                .hit()
+        };
+        by_get();
+        // The body has come whole; the store hears of it a moment later.
+        testkit::wait_until("it is stored or forgotten", || {
+            again() == kept && by_get() == kept
+        });
+    }
+}
+
+#[test]
+fn persisted_queries_by_get_share_an_answer_whatever_the_order_of_their_json() {
+    let (origin, larder) =
+        service("[[route.graphql.operation]]\nname = \"Products\"\ntags = \"products\"\n");
+    let get = |query: &str| {
+        larder
+            .get(&format!("/graphql?{query}"))
+            .header("Host", "a.test")
+            .send()
+    };
+    let first = get(
+        "operationName=Products&variables={%22a%22:1,%22b%22:%222%22}&extensions=%7B%22persistedQuery%22:%7B%22version%22:1,%22sha256Hash%22:%22ab%22%7D%7D",
+    );
+    assert!(first.says("stored"), "{}", first.said());
+    let same = "operationName=Products&variables=%7b%20%22b%22%3A%222%22,%22a%22:1%7d&extensions=%7B%22persistedQuery%22:%7B%22sha256Hash%22:%22ab%22,%22version%22:1%7D%7D";
+    assert!(get(same).hit());
+    for other in [
+        "operationName=Products&variables=%7B%22a%22:1.0,%22b%22:%222%22%7D&extensions=%7B%22persistedQuery%22:%7B%22version%22:1,%22sha256Hash%22:%22ab%22%7D%7D",
+        "operationName=Products&variables=%7B%22a%22:1,%22b%22:2%7D&extensions=%7B%22persistedQuery%22:%7B%22version%22:1,%22sha256Hash%22:%22ab%22%7D%7D",
+        "operationName=Products&variables=%7B%22a%22:1,%22b%22:%222%22%7D&extensions=%7B%22persistedQuery%22:%7B%22version%22:1,%22sha256Hash%22:%22ac%22%7D%7D",
+        "variables=%7B%22a%22:1,%22b%22:%222%22%7D&extensions=%7B%22persistedQuery%22:%7B%22version%22:1,%22sha256Hash%22:%22ab%22%7D%7D",
+        "operationName=Products&variables=%7B%22a%22:1,%22b%22:%22+2%22%7D",
+        "operationName=Products&variables=%7B%22a%22:1,%22b%22:%22%202%22%7D",
+        "operationName=Products&variables=%7B%22a%22:1,%22a%22:1%7D",
+    ] {
+        assert!(!get(other).hit(), "{other}");
+        assert!(get(other).hit(), "{other}");
+    }
+    let asked = origin.requests("/graphql");
+    for effect in [
+        "query=mutation%7Ba%7D",
+        "query=subscription%7Ba%7D",
+        "qu%65ry=mutation%7Ba%7D",
+    ] {
+        get(effect);
+        assert_eq!(
+            get(effect).parameter("detail").as_deref(),
+            Some("mutation"),
+            "{effect}"
+        );
+    }
+    assert_eq!(origin.requests("/graphql"), asked + 6);
+    purge(
+        &larder,
+        &format!(r#"{{"url": "http://a.test/graphql?{same}"}}"#),
+    );
+    assert!(!get(same).hit(), "purged by any of its spellings");
+    purge(&larder, r#"{"tag": "products"}"#);
+    assert!(!get(same).hit());
+}
+
+#[test]
+fn one_query_asked_for_many_times_at_once_is_fetched_once() {
+    let (origin, larder) = service("");
+    let gate = testkit::Gate::new();
+    let held = gate.clone();
+    origin.on("/graphql", move |_| {
+        Reply::ok()
+            .header("Content-Type", "application/json")
+            .body("{\"data\":1}")
+            .hold_head(&held)
+    });
+    std::thread::scope(|scope| {
+        let all: Vec<_> = (0..8)
+            .map(|_| scope.spawn(|| post(&larder, QUERY, &[])))
+            .collect();
+        origin.wait_requests("/graphql", 1);
+        gate.open();
+        for one in all {
+            assert_eq!(one.join().expect("an answer").text(), "{\"data\":1}");
+        }
+    });
+    assert_eq!(origin.requests("/graphql"), 1);
+}
+
+#[test]
+fn without_the_setting_a_post_is_a_post() {
+    let (origin, larder) =
+        start_with("[[origin]]\nservers = \"{origin}\"\n[defaults]\nttl = \"10m\"\n");
+    origin.otherwise(|request| Reply::ok().body(request.nth.to_string()));
+    assert_eq!(
+        post(&larder, QUERY, &[]).parameter("fwd").as_deref(),
+        Some("method")
+    );
+    assert_eq!(post(&larder, QUERY, &[]).text(), "2");
+}

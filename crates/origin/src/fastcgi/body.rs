@@ -1,0 +1,230 @@
+//! A script's output as the body of a response.
+
+use super::{
+    exchange::Exchange,
+    record::{Ended, Event},
+};
+use crate::{
+    Error, Kind, Servers,
+    gate::Pass,
+    peer::Serving,
+    pool::{self, Key, Single},
+};
+use bytes::Bytes;
+use http::{Response, StatusCode, header::CONTENT_LENGTH};
+use http_body::{Body, Frame, SizeHint};
+use std::{
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+use tokio::time::Instant;
+
+/// A body that ends when the request does; read to its end, the connection goes back to the pool of the worker that
+/// read it.
+pub(crate) struct Output {
+    exchange: Exchange,
+    status: StatusCode,
+    /// What is still to come of the length that the script named.
+    left: Option<u64>,
+    /// There is no content, whatever the script writes.
+    bodiless: bool,
+    /// `None`: ended, well or badly.
+    held: Option<Held>,
+    /// What came and went when the alarm was last set.
+    moved: Option<u64>,
+}
+
+/// What a fetch holds until its body has ended.
+pub(crate) struct Held {
+    pub(crate) origin: Arc<Servers>,
+    pub(crate) serving: Serving,
+    /// Held for its drop.
+    pub(crate) _pass: Pass,
+    /// When the whole exchange must have ended.
+    pub(crate) until: Option<Instant>,
+}
+
+impl Output {
+    /// Errors: the whole response is there, and something is wrong with it.
+    pub(crate) fn new(
+        response: &Response<()>,
+        exchange: Exchange,
+        held: Held,
+    ) -> Result<Self, Error> {
+        let status = response.status();
+        let length = response.headers().get(CONTENT_LENGTH);
+        let length = length.and_then(|length| length.to_str().ok()?.parse().ok());
+        let bodiless = exchange.is_head()
+            || status == StatusCode::NO_CONTENT
+            || status == StatusCode::NOT_MODIFIED;
+        let mut body = Self {
+            exchange,
+            status,
+            left: length.filter(|_| !bodiless),
+            bodiless,
+            held: Some(held),
+            moved: None,
+        };
+        if bodiless {
+            // What was written all the same is of no use, and not waited for.
+            body.discard();
+        }
+        if let Some(ended) = body.exchange.ended() {
+            let there = body.exchange.ahead();
+            let judged = body.judged(ended, body.left.map(|left| left.saturating_sub(there)));
+            judged.map_err(|error| body.fail(error))?;
+        }
+        body.settle();
+        Ok(body)
+    }
+
+    fn discard(&mut self) {
+        while let Some(Event::Output(_)) = self.exchange.take_ahead() {}
+        if self.exchange.is_at_end().is_none() {
+            self.held = None;
+        }
+    }
+
+    /// Ends the body as soon as its last piece is out, if the end has come well.
+    fn settle(&mut self) {
+        if let Some(ended) = self.exchange.is_at_end()
+            && self.judged(ended, self.left).is_ok()
+        {
+            self.finish();
+        }
+    }
+
+    /// The request is over: the connection may serve the next one.
+    fn finish(&mut self) {
+        let (Some(held), Some(link)) = (self.held.take(), self.exchange.release()) else {
+            return;
+        };
+        let peer = held.serving.peer();
+        let key = Key {
+            origin: &held.origin.identity,
+            server: peer.index,
+            epoch: peer.place.epoch(),
+        };
+        pool::put(key, Single::FastCgi(link), Instant::now());
+    }
+
+    /// Whether what came is all there was to come, where so much of a known length is `left`.
+    fn judged(&self, ended: Ended, left: Option<u64>) -> Result<(), Error> {
+        if left.is_some_and(|left| left > 0) {
+            return Err(Error::new(Kind::Truncated));
+        }
+        self.exchange.broke_off(self.status)?;
+        let failed = ended.application != 0 || ended.protocol != 0;
+        // Of known length, all of it is there.
+        if failed && left.is_none() && !self.bodiless && !self.status.is_server_error() {
+            let status = ended.application;
+            let why = format!("the script ended with status {status}");
+            return Err(Error::new(Kind::Truncated).because(why));
+        }
+        Ok(())
+    }
+
+    /// The body broke: the connection closes, the server is blamed.
+    fn fail(&mut self, error: Error) -> Error {
+        let Some(held) = self.held.take() else {
+            return error;
+        };
+        let peer = held.serving.peer();
+        let rule = held.origin.config.passive;
+        peer.health.failed(held.origin.now(), rule);
+        error.at(&peer.label)
+    }
+
+    fn take(&mut self, event: Event) -> Result<Option<Bytes>, Error> {
+        match event {
+            Event::Output(piece) => {
+                let length = piece.len() as u64;
+                if let Some(left) = &mut self.left {
+                    let more = "more output than Content-Length says";
+                    let rest = left.checked_sub(length);
+                    *left = rest.ok_or_else(|| Error::new(Kind::Malformed).because(more))?;
+                }
+                self.settle();
+                Ok(Some(piece))
+            }
+            Event::End(ended) => {
+                self.judged(ended, self.left)?;
+                self.finish();
+                Ok(None)
+            }
+            Event::Complaint(_) => Ok(Some(Bytes::new())),
+        }
+    }
+
+    /// Nothing has come: looks whether a limit ran out. The alarm is set again only if something moved since it was.
+    fn poll_alarm(&mut self, cx: &mut Context<'_>) -> Poll<Error> {
+        let (Some(held), Some((alarm, moved))) = (&self.held, self.exchange.alarm()) else {
+            return Poll::Pending;
+        };
+        let until = held.until;
+        if self.moved.replace(moved) != Some(moved) {
+            let ring = Instant::now() + held.origin.config.timeouts.between_bytes;
+            let ring = until.map_or(ring, |until| ring.min(until));
+            alarm.as_mut().reset(ring);
+        }
+        if alarm.as_mut().poll(cx).is_pending() {
+            return Poll::Pending;
+        }
+        let whole = until.is_some_and(|until| Instant::now() >= until);
+        Poll::Ready(Error::new(if whole {
+            Kind::WholeTimeout
+        } else {
+            Kind::BetweenBytesTimeout
+        }))
+    }
+
+    /// All that the script promised is here; whatever happens until the request's end harms nobody.
+    fn is_complete(&self) -> bool {
+        self.left == Some(0)
+    }
+}
+
+impl Body for Output {
+    type Data = Bytes;
+    type Error = Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
+        let this = self.get_mut();
+        if this.held.is_none() {
+            return Poll::Ready(None);
+        }
+        let polled = match this.exchange.poll_output(cx) {
+            Poll::Pending => this.poll_alarm(cx).map(Err),
+            ready => ready,
+        };
+        let Poll::Ready(event) = polled else {
+            return Poll::Pending;
+        };
+        Poll::Ready(match event {
+            Err(_) if this.is_complete() => {
+                this.held = None;
+                None
+            }
+            event => match event.and_then(|event| this.take(event)) {
+                Ok(piece) => piece.map(|piece| Ok(Frame::data(piece))),
+                Err(error) => Some(Err(this.fail(error))),
+            },
+        })
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.held.is_none()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self.left {
+            _ if self.held.is_none() => SizeHint::with_exact(0),
+            Some(left) => SizeHint::with_exact(left),
+            None => SizeHint::default(),
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! A request made ready to be sent, as often as need be.
+
+use super::{config::FastCgi, params::Told, place::Script, record};
+use crate::Visitor;
+use bytes::{Bytes, BytesMut};
+use http::{HeaderMap, Method, Uri, header};
+use std::sync::Arc;
+
+/// What goes before the request's body, encoded.
+#[derive(Debug)]
+pub(crate) struct Call {
+    pub(crate) records: Bytes,
+    /// The connection stays open afterwards.
+    pub(crate) keeps: bool,
+    /// For the log.
+    pub(crate) url: Arc<str>,
+    pub(crate) is_head: bool,
+}
+
+/// A request's head as it came to the origin.
+pub(crate) struct Request<'a> {
+    pub(crate) method: &'a Method,
+    pub(crate) uri: &'a Uri,
+    pub(crate) fields: &'a HeaderMap,
+    pub(crate) length: Option<u64>,
+}
+
+impl Call {
+    pub(crate) fn new(
+        cgi: &FastCgi,
+        script: &Script,
+        request: &Request<'_>,
+        visitor: &Visitor,
+        keeps: bool,
+    ) -> Self {
+        let told = Told {
+            cgi,
+            script,
+            method: request.method,
+            uri: request.uri,
+            fields: request.fields,
+            length: request.length,
+            visitor,
+        };
+        let pairs = told.encode();
+        let mut records = BytesMut::new();
+        record::begin(&mut records, keeps);
+        record::params(&mut records, pairs.bytes());
+        Self {
+            records: records.freeze(),
+            keeps,
+            url: url(request, visitor).into(),
+            is_head: request.method == Method::HEAD,
+        }
+    }
+}
+
+fn url(request: &Request<'_>, visitor: &Visitor) -> String {
+    let scheme = if visitor.https { "https" } else { "http" };
+    let host = request.fields.get(header::HOST);
+    let host = host.and_then(|host| host.to_str().ok()).unwrap_or("-");
+    format!("{scheme}://{host}{}", request.uri)
+}

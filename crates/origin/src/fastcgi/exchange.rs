@@ -1,0 +1,388 @@
+//! One request and its response on a connection.
+//!
+//! Nothing runs beside it: whoever waits for the head or reads the body moves both directions on. The request's body
+//! is sent while the response comes in, since a script may answer before it has read everything.
+
+use super::{
+    call::Call,
+    complaints::{Complaints, Heard},
+    head::{self, Head},
+    link::Link,
+    record::{self, Decoder, Ended, Event},
+    wait::{Limits, Wait},
+};
+use crate::{
+    Error, Kind,
+    connect::Speaks,
+    link::Alarm,
+    message::{self, Asked},
+    upload::Outgoing,
+};
+use bytes::{Buf, Bytes, BytesMut};
+use http::{HeaderValue, Response, StatusCode, header::CACHE_CONTROL};
+use http_body::Body as _;
+use std::{
+    collections::VecDeque,
+    future::poll_fn,
+    pin::{Pin, pin},
+    sync::Arc,
+    task::{Context, Poll, ready},
+};
+use tokio::io::{AsyncReadExt, AsyncWrite};
+
+/// What is read from the socket at once, in bytes.
+const PIECE: usize = 32 * 1024;
+
+/// A request under way. Dropped before its end, it asks the server to give up, and closes the connection.
+pub(crate) struct Exchange {
+    link: Option<Link>,
+    server: Arc<str>,
+    call: Arc<Call>,
+    complaints: Arc<Complaints>,
+    /// Encoded and not yet sent.
+    out: BytesMut,
+    /// What is still to be read of the request's body.
+    upload: Option<Outgoing>,
+    /// The client has not sent the next piece yet.
+    awaits_client: bool,
+    /// The server does not read any more; it may answer all the same.
+    deaf: bool,
+    wrote: u64,
+    input: BytesMut,
+    decoder: Decoder,
+    heard: Heard,
+    /// PHP said that the script broke off.
+    fatal: bool,
+    /// Output that came with what was asked for.
+    ahead: VecDeque<Bytes>,
+    ended: Option<Ended>,
+}
+
+/// A response's head.
+#[derive(Debug)]
+pub(crate) enum Arrived {
+    Response(Response<()>),
+    /// Section 6.2.2 of RFC 3875.
+    Local(String),
+}
+
+/// Why there was no head.
+pub(crate) struct Lost {
+    pub(crate) error: Error,
+    /// Nothing was sent; the body goes elsewhere.
+    pub(crate) unsent: Option<Outgoing>,
+    /// A connection used before, closed without a byte of answer.
+    pub(crate) stale: bool,
+}
+
+impl Exchange {
+    pub(crate) fn new(
+        link: Link,
+        call: &Arc<Call>,
+        complaints: &Arc<Complaints>,
+        body: Outgoing,
+    ) -> Self {
+        let mut out = BytesMut::from(&call.records[..]);
+        let upload = if body.is_end_stream() {
+            record::end_of_stdin(&mut out);
+            None
+        } else {
+            Some(body)
+        };
+        Self {
+            server: Arc::clone(&link.peer.label),
+            link: Some(link),
+            call: Arc::clone(call),
+            complaints: Arc::clone(complaints),
+            out,
+            upload,
+            awaits_client: false,
+            deaf: false,
+            wrote: 0,
+            input: BytesMut::new(),
+            decoder: Decoder::default(),
+            heard: Heard::default(),
+            fatal: false,
+            ahead: VecDeque::new(),
+            ended: None,
+        }
+    }
+
+    /// Waits for the head.
+    pub(crate) async fn head(
+        mut self,
+        limits: Limits,
+        largest: usize,
+    ) -> Result<(Arrived, Self), Box<Lost>> {
+        let mut wait = Wait::new(limits);
+        let mut head = BytesMut::new();
+        let before = self.link.as_ref().map_or(0, Link::heard);
+        let arrived = poll_fn(|cx| match self.poll_head(cx, &mut head, largest) {
+            Poll::Pending => match &mut self.link {
+                Some(link) => wait.poll(link, self.wrote, self.awaits_client, cx).map(Err),
+                None => Poll::Pending,
+            },
+            done => done,
+        });
+        match arrived.await {
+            Ok(arrived) => Ok((arrived, self)),
+            Err(error) => Err(Box::new(self.lost(error, before))),
+        }
+    }
+
+    /// What it means that no head came.
+    fn lost(mut self, error: Error, before: u64) -> Lost {
+        let link = self.link.take();
+        let stale =
+            link.is_some_and(|link| link.reused && link.heard() == before && !error.is_timeout());
+        let unsent = (self.deaf && self.wrote == 0).then(|| {
+            let none = Outgoing::empty;
+            self.upload.take().unwrap_or_else(none)
+        });
+        Lost {
+            error,
+            unsent,
+            stale,
+        }
+    }
+
+    fn poll_head(
+        &mut self,
+        cx: &mut Context<'_>,
+        head: &mut BytesMut,
+        largest: usize,
+    ) -> Poll<Result<Arrived, Error>> {
+        loop {
+            let piece = match ready!(self.poll_event(cx))? {
+                Event::Output(piece) => piece,
+                Event::End(ended) => return Poll::Ready(Err(headless(ended))),
+                Event::Complaint(_) => continue,
+            };
+            let seen = head.len();
+            head.extend_from_slice(&piece);
+            let Some((length, whole)) = head::end(head, seen) else {
+                if head.len() > largest {
+                    return Poll::Ready(Err(Error::new(Kind::HeadTooLarge)));
+                }
+                continue;
+            };
+            if length > largest {
+                return Poll::Ready(Err(Error::new(Kind::HeadTooLarge)));
+            }
+            let first = piece.slice(whole.saturating_sub(seen).min(piece.len())..);
+            if !first.is_empty() {
+                self.ahead.push_back(first);
+            }
+            self.run_ahead()?;
+            let fields = head.get(..length).unwrap_or_default();
+            return Poll::Ready(self.judged(fields));
+        }
+    }
+
+    fn judged(&self, fields: &[u8]) -> Result<Arrived, Error> {
+        let head =
+            head::parse(fields).map_err(|wrong| Error::new(Kind::Malformed).because(wrong))?;
+        let (status, headers) = match head {
+            Head::Local(target) => return Ok(Arrived::Local(target)),
+            Head::Response(status, headers) => (status, headers),
+        };
+        let mut response = Response::new(());
+        *response.status_mut() = status;
+        *response.headers_mut() = headers;
+        if self.fatal {
+            // What it said of its lifetime was meant for the page that it did not come to write.
+            let fields = response.headers_mut();
+            fields.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+            fields.remove("surrogate-control");
+            fields.remove("cdn-cache-control");
+        }
+        message::judge(&mut response, Asked { upgrade: false }, Speaks::FastCgi)?;
+        Ok(Arrived::Response(response))
+    }
+
+    /// PHP ends a request properly whatever happened in it; only its standard error tells that a script broke off. A
+    /// script that says so by its status is believed.
+    pub(crate) fn broke_off(&self, status: StatusCode) -> Result<(), Error> {
+        if self.fatal && !status.is_server_error() {
+            return Err(
+                Error::new(Kind::Malformed).because("the script broke off with a fatal error")
+            );
+        }
+        Ok(())
+    }
+
+    /// The request wanted no content.
+    pub(crate) fn is_head(&self) -> bool {
+        self.call.is_head
+    }
+
+    /// How much output is there and not taken yet, in bytes.
+    pub(crate) fn ahead(&self) -> u64 {
+        self.ahead.iter().map(|piece| piece.len() as u64).sum()
+    }
+
+    /// Output that is there, and then the end if that is there.
+    pub(crate) fn take_ahead(&mut self) -> Option<Event> {
+        match self.ahead.pop_front() {
+            Some(piece) => Some(Event::Output(piece)),
+            None => self.ended.map(Event::End),
+        }
+    }
+
+    /// How the request ended, if that is known.
+    pub(crate) fn ended(&self) -> Option<Ended> {
+        self.ended
+    }
+
+    /// Nothing but the end is left, and it has come.
+    pub(crate) fn is_at_end(&self) -> Option<Ended> {
+        self.ended.filter(|_| self.ahead.is_empty())
+    }
+
+    /// The next output, or the end.
+    pub(crate) fn poll_output(&mut self, cx: &mut Context<'_>) -> Poll<Result<Event, Error>> {
+        if let Some(event) = self.take_ahead() {
+            return Poll::Ready(Ok(event));
+        }
+        let event = ready!(self.poll_event(cx))?;
+        if let Event::Output(_) = event {
+            self.run_ahead()?;
+        }
+        Poll::Ready(Ok(event))
+    }
+
+    /// Reads what has come already.
+    fn run_ahead(&mut self) -> Result<(), Error> {
+        while let Some(event) = self.decode()? {
+            match event {
+                Event::Output(piece) => self.ahead.push_back(piece),
+                Event::End(ended) => self.ended = Some(ended),
+                Event::Complaint(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The next event but complaints, which are taken note of.
+    fn decode(&mut self) -> Result<Option<Event>, Error> {
+        loop {
+            let event = self.decoder.next(&mut self.input);
+            match event.map_err(|wrong| Error::new(Kind::Protocol).because(wrong))? {
+                Some(Event::Complaint(piece)) => self.fatal |= self.heard.hear(&piece),
+                event => return Ok(event),
+            }
+        }
+    }
+
+    fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Result<Event, Error>> {
+        loop {
+            if let Some(event) = self.decode()? {
+                return Poll::Ready(Ok(event));
+            }
+            self.poll_send(cx)?;
+            let Some(link) = &mut self.link else {
+                return Poll::Ready(Err(Error::new(Kind::Truncated)));
+            };
+            self.input.reserve(PIECE);
+            let read = pin!(link.stream.read_buf(&mut self.input)).poll(cx);
+            match ready!(read) {
+                Ok(0) => return Poll::Ready(Err(Error::new(Kind::Truncated))),
+                Ok(_) => {}
+                Err(cause) => return Poll::Ready(Err(Error::new(Kind::Truncated).because(cause))),
+            }
+        }
+    }
+
+    /// Sends what can be sent. Only the client's own failure is an error: what the server makes of a request that it did
+    /// not read to the end is seen in its answer.
+    fn poll_send(&mut self, cx: &mut Context<'_>) -> Result<(), Error> {
+        loop {
+            if self.poll_flush(cx).is_pending() || self.deaf {
+                return Ok(());
+            }
+            let Some(upload) = &mut self.upload else {
+                return Ok(());
+            };
+            match Pin::new(upload).poll_frame(cx) {
+                Poll::Pending => {
+                    self.awaits_client = true;
+                    return Ok(());
+                }
+                Poll::Ready(Some(Ok(frame))) => {
+                    let data = frame.into_data().unwrap_or_default();
+                    record::stdin(&mut self.out, &data);
+                }
+                Poll::Ready(Some(Err(cause))) => {
+                    return Err(Error::new(Kind::RequestBody).because(cause));
+                }
+                Poll::Ready(None) => {
+                    record::end_of_stdin(&mut self.out);
+                    self.upload = None;
+                }
+            }
+            self.awaits_client = false;
+        }
+    }
+
+    fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let Some(link) = &mut self.link else {
+            return Poll::Ready(());
+        };
+        while !self.out.is_empty() && !self.deaf {
+            match ready!(Pin::new(&mut link.stream).poll_write(cx, &self.out)) {
+                Ok(sent) if sent > 0 => {
+                    self.out.advance(sent);
+                    self.wrote += sent as u64;
+                }
+                _ => self.deaf = true,
+            }
+        }
+        Poll::Ready(())
+    }
+
+    /// The connection, if the next request may go out on it.
+    pub(crate) fn release(&mut self) -> Option<Link> {
+        let clean = self.call.keeps
+            && self.ended.is_some_and(|ended| ended.protocol == 0)
+            && self.upload.is_none()
+            && self.out.is_empty()
+            && self.input.is_empty()
+            && !self.deaf;
+        let mut link = self.link.take()?;
+        link.reused = true;
+        clean.then_some(link)
+    }
+
+    /// The connection's alarm, and how much came and went so far.
+    pub(crate) fn alarm(&mut self) -> Option<(&mut Alarm, u64)> {
+        let link = self.link.as_mut()?;
+        let moved = self.wrote + link.heard();
+        Some((&mut link.alarm, moved))
+    }
+}
+
+impl Drop for Exchange {
+    fn drop(&mut self) {
+        if let Some(text) = self.heard.take() {
+            self.complaints.put(&self.server, &self.call.url, text);
+        }
+        // In the middle of a record it would be taken for content.
+        if let Some(link) = &self.link
+            && self.ended.is_none()
+            && self.wrote > 0
+            && self.out.is_empty()
+        {
+            link.stream.last_words(&record::ABORT);
+        }
+    }
+}
+
+/// A response that ended before its head.
+fn headless(ended: Ended) -> Error {
+    match ended.protocol {
+        0 => Error::new(Kind::Malformed).because("the output ended within the header"),
+        1 => Error::new(Kind::Protocol).because("the server is busy with another request"),
+        2 => Error::new(Kind::Protocol).because("the server is overloaded"),
+        _ => Error::new(Kind::Protocol).because("the server does not run scripts"),
+    }
+}

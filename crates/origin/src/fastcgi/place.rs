@@ -1,0 +1,242 @@
+//! What a path stands for below the root: a script, a file, a folder, or nothing.
+//!
+//! Only a plain path is looked for: decoded once, without dot segments, empty segments or encoded slashes. So the path
+//! that routes were chosen by is the one that is looked for, and nothing leads out of the root. A symbolic link is
+//! followed as long as what it leads to lies below the root.
+
+use super::config::FastCgi;
+use std::{
+    borrow::Cow,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+/// What answers for a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// A script.
+    Script(Script),
+    /// A file beside the scripts, by its path below the root.
+    File(String),
+    /// A folder that was asked for without its slash: the same path with it, encoded.
+    Folder(String),
+    /// It is there, and must not be run.
+    Refused,
+    /// Nothing is there.
+    Nothing,
+}
+
+/// A script, and which part of the path names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Script {
+    /// The root, without symbolic links: what was deployed stays in use until the request is over.
+    pub(crate) root: PathBuf,
+    pub(crate) file: PathBuf,
+    /// Its path below the root, with a slash before it.
+    pub(crate) name: String,
+    /// What follows in the path (RFC 3875 section 4.1.5).
+    pub(crate) info: Option<String>,
+}
+
+/// A path as a client wrote it.
+enum Written<'a> {
+    /// It may name a file.
+    Plain(Cow<'a, str>),
+    /// It names none, but may mean something to the application.
+    Odd,
+    /// Hidden files and dot segments mean nothing to anybody.
+    Hidden,
+}
+
+/// Looks for `path`, which is as the client wrote it. Waits for the file system. Errors: the root cannot be read.
+pub(crate) fn find(cgi: &FastCgi, path: &str) -> io::Result<Found> {
+    let root = cgi.root.canonicalize()?;
+    let site = Site { cgi, root: &root };
+    Ok(match plain(path) {
+        Written::Hidden => Found::Nothing,
+        Written::Odd => site.front(),
+        Written::Plain(path) => site.look(&path),
+    })
+}
+
+/// The script that a health check of `path` asks. What no file is there for goes by its own name: php-fpm answers its
+/// `ping.path` itself, and hands on what it does not know to the script that answers for the rest.
+pub(crate) fn probed(cgi: &FastCgi, path: &str) -> io::Result<Script> {
+    let root = cgi.root.canonicalize()?;
+    let without_front = FastCgi {
+        front: None,
+        ..cgi.clone()
+    };
+    if let Found::Script(script) = find(&without_front, path)? {
+        return Ok(script);
+    }
+    let front = cgi.front.as_deref().unwrap_or(path);
+    Ok(Script {
+        file: below(&root, front),
+        root,
+        name: path.to_owned(),
+        info: None,
+    })
+}
+
+fn plain(path: &str) -> Written<'_> {
+    let Some(decoded) = decoded(path) else {
+        return Written::Odd;
+    };
+    let Some(inner) = decoded.strip_prefix('/') else {
+        return Written::Hidden;
+    };
+    let inner = inner.strip_suffix('/').unwrap_or(inner);
+    if inner.is_empty() {
+        // `//` is not the root.
+        return if decoded.len() == 1 {
+            Written::Plain(decoded)
+        } else {
+            Written::Odd
+        };
+    }
+    let hidden = |segment: &str| segment.starts_with('.') && segment != ".well-known";
+    if inner.split('/').any(hidden) {
+        return Written::Hidden;
+    }
+    if inner.split('/').any(str::is_empty) {
+        return Written::Odd;
+    }
+    Written::Plain(decoded)
+}
+
+/// The path without percent-encoding; `None` where that is not text, or would bring a slash or a control character.
+fn decoded(path: &str) -> Option<Cow<'_, str>> {
+    if !path.contains('%') {
+        return Some(Cow::Borrowed(path));
+    }
+    let mut bytes = Vec::with_capacity(path.len());
+    let mut rest = path.bytes();
+    while let Some(byte) = rest.next() {
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let mut digit = || char::from(rest.next()?).to_digit(16);
+        let byte = u8::try_from(digit()? * 16 + digit()?).ok()?;
+        if byte == b'/' || byte.is_ascii_control() {
+            return None;
+        }
+        bytes.push(byte);
+    }
+    String::from_utf8(bytes).ok().map(Cow::Owned)
+}
+
+/// Where a path lies below the root.
+fn below(root: &Path, path: &str) -> PathBuf {
+    root.join(path.trim_start_matches('/'))
+}
+
+/// A site's folder while one path is looked for.
+struct Site<'a> {
+    cgi: &'a FastCgi,
+    root: &'a Path,
+}
+
+impl Site<'_> {
+    fn look(&self, path: &str) -> Found {
+        if let Some(found) = self.script_in(path) {
+            return found;
+        }
+        match fs::metadata(below(self.root, path)) {
+            Ok(there) if there.is_dir() => self.folder(path),
+            Ok(there) if there.is_file() && !path.ends_with('/') => file(path),
+            _ => self.front(),
+        }
+    }
+
+    /// The first script that `path` names or goes on from (as nginx's `fastcgi_split_path_info` would split it, but
+    /// where the script is there).
+    fn script_in(&self, path: &str) -> Option<Found> {
+        let ends = memchr::memchr_iter(b'/', path.as_bytes()).skip(1);
+        ends.chain([path.len()]).find_map(|end| {
+            let (name, info) = path.split_at_checked(end)?;
+            let is_script = self.cgi.scripts.contain(name) && is_file(&below(self.root, name));
+            is_script.then(|| self.run(name, info))
+        })
+    }
+
+    /// What running the script `name` comes to.
+    fn run(&self, name: &str, info: &str) -> Found {
+        let forbidden = |name: &str| self.cgi.no_scripts.contain(name);
+        let file = below(self.root, name);
+        let real = file.canonicalize().ok();
+        let real = real
+            .as_ref()
+            .and_then(|real| real.strip_prefix(self.root).ok());
+        let real = real.and_then(Path::to_str).map(|real| format!("/{real}"));
+        match real {
+            Some(real) if !forbidden(name) && !forbidden(&real) => Found::Script(Script {
+                root: self.root.to_owned(),
+                file,
+                name: name.to_owned(),
+                info: (!info.is_empty()).then(|| info.to_owned()),
+            }),
+            _ => Found::Refused,
+        }
+    }
+
+    fn folder(&self, path: &str) -> Found {
+        let inside = path.strip_suffix('/').unwrap_or(path);
+        let there = self.cgi.index.iter().map(|name| format!("{inside}/{name}"));
+        let Some(index) = { there }.find(|index| is_file(&below(self.root, index))) else {
+            // Its content is listed to nobody.
+            return self.front();
+        };
+        if inside.len() == path.len() {
+            return Found::Folder(encoded(path) + "/");
+        }
+        if self.cgi.scripts.contain(&index) {
+            return self.run(&index, "");
+        }
+        file(&index)
+    }
+
+    /// Who answers for what is not there.
+    fn front(&self) -> Found {
+        let front = self.cgi.front.as_ref().map(|name| format!("/{name}"));
+        match front {
+            Some(front) if is_file(&below(self.root, &front)) => self.run(&front, ""),
+            _ => Found::Nothing,
+        }
+    }
+}
+
+fn is_file(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|there| there.is_file())
+}
+
+/// A file beside the scripts, unless it shows what a script is made of: `wp-config.php~`, `index.php.bak`, `INDEX.PHP`.
+fn file(path: &str) -> Found {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let name = name.to_ascii_lowercase();
+    let source = [".php", ".phtml", ".phar"]
+        .iter()
+        .any(|part| name.contains(part));
+    if source {
+        Found::Refused
+    } else {
+        Found::File(path.to_owned())
+    }
+}
+
+/// A decoded path as a URI has it (RFC 3986 section 3.3).
+pub(super) fn encoded(path: &str) -> String {
+    let mut text = String::with_capacity(path.len());
+    for byte in path.bytes() {
+        if byte.is_ascii_alphanumeric() || b"/-._~!$&'()*+,;=:@".contains(&byte) {
+            text.push(char::from(byte));
+        } else {
+            text.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,144 @@
+use super::*;
+use crate::fastcgi::config::Paths;
+use proptest::prelude::*;
+use std::sync::LazyLock;
+
+fn site(front: Option<&str>) -> FastCgi {
+    let root = testkit::scratch_dir();
+    for (path, text) in [
+        ("index.php", "front"),
+        ("a.php", "script"),
+        ("style.css", "file"),
+        ("b/index.html", "file"),
+        (
+            "b/c.php/d.php",
+            "script in a folder that is called like one",
+        ),
+        ("uploads/evil.php", "evil"),
+        (".hidden.php", "hidden"),
+        (".well-known/x.txt", "file"),
+        ("old.php.bak", "source"),
+    ] {
+        let file = root.join(path);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, text).unwrap();
+    }
+    FastCgi {
+        root,
+        index: vec!["index.php".to_owned(), "index.html".to_owned()],
+        front: front.map(str::to_owned),
+        scripts: Paths::new("", |path| path.ends_with(".php")),
+        no_scripts: Paths::new("", |path| path.starts_with("/uploads/")),
+        params: Vec::new(),
+    }
+}
+
+#[test]
+fn where_paths_lead() {
+    let site = site(None);
+    for (path, wanted) in [
+        ("/", "run /index.php"),
+        ("/a.php", "run /a.php"),
+        ("/%61.php", "run /a.php"),
+        ("/a.php/", "run /a.php + /"),
+        ("/a.php/b/c.php", "run /a.php + /b/c.php"),
+        ("/b/c.php/d.php", "run /b/c.php/d.php"),
+        ("/b/c.php/d.php/e", "run /b/c.php/d.php + /e"),
+        ("/b/c.php", "nothing"),
+        ("/b/", "file /b/index.html"),
+        ("/b", "folder /b/"),
+        ("/style.css", "file /style.css"),
+        ("/style.css/", "nothing"),
+        ("/style.css/x.php", "nothing"),
+        ("/A.php", "nothing"),
+        ("/uploads/evil.php", "refused"),
+        ("/uploads/evil.php/x", "refused"),
+        ("/uploads/", "nothing"),
+        ("/old.php.bak", "refused"),
+        ("/.hidden.php", "nothing"),
+        ("/.well-known/x.txt", "file /.well-known/x.txt"),
+        ("/./a.php", "nothing"),
+        ("/b/../a.php", "nothing"),
+        ("/b/%2e%2e/a.php", "nothing"),
+        ("//a.php", "nothing"),
+        ("/b//index.html", "nothing"),
+        ("//", "nothing"),
+        ("/b%2Findex.html", "nothing"),
+        ("/a.php%00", "nothing"),
+        ("/a.php%0a", "nothing"),
+        ("/a.php%", "nothing"),
+        ("/a.php%4", "nothing"),
+        ("/a.php%ff", "nothing"),
+        ("*", "nothing"),
+        ("", "nothing"),
+    ] {
+        let found = match find(&site, path).unwrap() {
+            Found::Script(Script { name, info, .. }) => match info {
+                Some(info) => format!("run {name} + {info}"),
+                None => format!("run {name}"),
+            },
+            Found::File(path) => format!("file {path}"),
+            Found::Folder(path) => format!("folder {path}"),
+            Found::Refused => "refused".to_owned(),
+            Found::Nothing => "nothing".to_owned(),
+        };
+        assert_eq!(found, wanted, "{path}");
+    }
+}
+
+#[test]
+fn what_is_not_there_is_the_fronts() {
+    let site = site(Some("index.php"));
+    for path in [
+        "/nothing",
+        "/b%2Findex.html",
+        "//",
+        "/uploads/",
+        "/nothing.php",
+    ] {
+        let found = find(&site, path).unwrap();
+        assert!(
+            matches!(&found, Found::Script(script) if script.name == "/index.php" && script.info.is_none()),
+            "{path}: {found:?}"
+        );
+    }
+    for (path, wanted) in [
+        ("/.git/config", Found::Nothing),
+        ("/uploads/evil.php", Found::Refused),
+    ] {
+        assert_eq!(find(&site, path).unwrap(), wanted, "{path}");
+    }
+}
+
+#[test]
+fn a_location_stays_on_the_site() {
+    for (path, wanted) in [
+        ("/a b", "/a%20b"),
+        ("/ä", "/%C3%A4"),
+        ("/a\\b", "/a%5Cb"),
+        ("/a?b", "/a%3Fb"),
+    ] {
+        assert_eq!(encoded(path), wanted);
+    }
+}
+
+proptest! {
+    #[test]
+    fn nothing_outside_the_root_is_found(path in "(/|\\.|%2e|%2f|%5c|\\.php|a|b|index|uploads|evil|%00){0,12}") {
+        static SITE: LazyLock<FastCgi> = LazyLock::new(|| site(Some("index.php")));
+        let site = &*SITE;
+        let real = site.root.canonicalize().unwrap();
+        match find(site, &format!("/{path}")).unwrap() {
+            Found::Script(script) => {
+                let file = script.file.canonicalize().unwrap();
+                prop_assert!(file.starts_with(&real) && !file.starts_with(real.join("uploads")));
+            }
+            Found::File(path) => {
+                let file = real.join(path.trim_start_matches('/')).canonicalize().unwrap();
+                prop_assert!(file.starts_with(&real));
+            }
+            Found::Folder(path) => prop_assert!(path.starts_with('/') && !path.starts_with("//")),
+            Found::Refused | Found::Nothing => {}
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! One fetch: what its path stands for, and who answers.
+
+use super::{
+    body::{Held, Output},
+    call::{self, Call},
+    config::FastCgi,
+    exchange::{Arrived, Exchange},
+    place::{self, Found, Script},
+};
+use crate::{
+    Context, Error, Kind, RequestBody, ResponseBody, Servers, Visitor, fetch as attempts,
+    files::Turn, upload::Outgoing,
+};
+use bytes::Bytes;
+use http::{
+    HeaderValue, Method, Request, Response, StatusCode, Uri,
+    header::{ALLOW, CONTENT_LENGTH, CONTENT_TYPE, LOCATION},
+    request::Parts,
+};
+use http_body::Body as _;
+use http_body_util::{BodyExt, Empty, Full, LengthLimitError, Limited};
+use std::sync::Arc;
+
+/// Scripts are told how long a request's body is before it comes. One that does not say is gathered first, up to so
+/// many bytes; a longer one is refused.
+const LARGEST_UNMEASURED: usize = 256 * 1024;
+/// Local redirects in a row (RFC 3875 section 6.2.2); more are a loop.
+const MOST_REDIRECTS: usize = 5;
+
+/// What a script wants answered in place of its request.
+#[derive(Clone)]
+struct Elsewhere(String);
+
+/// Fetches from an origin of scripts.
+pub(crate) async fn fetch(
+    origin: &Arc<Servers>,
+    cgi: &Arc<FastCgi>,
+    request: Request<RequestBody>,
+    context: Context,
+) -> Result<Response<ResponseBody>, Error> {
+    let (mut head, body) = request.into_parts();
+    let Some((mut body, mut length)) = measured(body).await? else {
+        return Ok(own(StatusCode::LENGTH_REQUIRED, "Length Required\n"));
+    };
+    let mut repeatable = context.repeatable;
+    for _ in 0..=MOST_REDIRECTS {
+        let script = match look(cgi, head.uri.path()).await? {
+            Found::Script(script) => script,
+            Found::File(path) => return file(origin, &head, &path).await,
+            Found::Folder(path) => return Ok(folder(&head, &path)),
+            Found::Refused => return Ok(own(StatusCode::FORBIDDEN, "Forbidden\n")),
+            Found::Nothing => return Ok(own(StatusCode::NOT_FOUND, "Not Found\n")),
+        };
+        let call = call(origin, cgi, &script, &head, length, &context.visitor);
+        let mut request = Request::new(body);
+        *request.method_mut() = head.method.clone();
+        let context = Context {
+            hash: context.hash,
+            repeatable,
+            ..Context::default()
+        };
+        let mut response = attempts::fetch(origin, request, context, Some(call)).await?;
+        let Some(Elsewhere(target)) = response.extensions_mut().remove() else {
+            return Ok(response);
+        };
+        redirect(&mut head, &target)?;
+        (body, length, repeatable) = (empty(), None, true);
+    }
+    Err(Error::new(Kind::Malformed).because("a script's local redirects lead in a circle"))
+}
+
+/// The call that an active health check makes; `Err`: why none can be made.
+pub(crate) async fn probe(
+    origin: &Servers,
+    cgi: &Arc<FastCgi>,
+    request: &Request<Outgoing>,
+) -> Result<Arc<Call>, String> {
+    let (own, path) = (Arc::clone(cgi), request.uri().path().to_owned());
+    let script = tokio::task::spawn_blocking(move || place::probed(&own, &path))
+        .await
+        .map_err(|error| error.to_string())?
+        .map_err(|error| error.to_string())?;
+    let request = call::Request {
+        method: request.method(),
+        uri: request.uri(),
+        fields: request.headers(),
+        length: None,
+    };
+    let keeps = origin.config.idle_connections > 0;
+    let call = Call::new(cgi, &script, &request, &Visitor::default(), keeps);
+    Ok(Arc::new(call))
+}
+
+/// Looks at the file system, where it may take its time.
+async fn look(cgi: &Arc<FastCgi>, path: &str) -> Result<Found, Error> {
+    let (own, path) = (Arc::clone(cgi), path.to_owned());
+    let looking = tokio::task::spawn_blocking(move || place::find(&own, &path));
+    let found = looking
+        .await
+        .map_err(|cause| Error::new(Kind::Configuration).because(cause))?;
+    found.map_err(|cause| {
+        let why = format!("{}: {cause}", cgi.root.display());
+        Error::new(Kind::Configuration).because(why)
+    })
+}
+
+fn call(
+    origin: &Servers,
+    cgi: &FastCgi,
+    script: &Script,
+    head: &Parts,
+    length: Option<u64>,
+    visitor: &Visitor,
+) -> Arc<Call> {
+    let request = call::Request {
+        method: &head.method,
+        uri: &head.uri,
+        fields: &head.headers,
+        length,
+    };
+    let keeps = origin.config.idle_connections > 0;
+    Arc::new(Call::new(cgi, script, &request, visitor, keeps))
+}
+
+/// A body whose length is known, and that length where there is one to tell. `None`: it is too large to find out.
+async fn measured(body: RequestBody) -> Result<Option<(RequestBody, Option<u64>)>, Error> {
+    if body.is_end_stream() {
+        return Ok(Some((body, None)));
+    }
+    if let Some(length) = body.size_hint().exact() {
+        return Ok(Some((body, Some(length))));
+    }
+    match Limited::new(body, LARGEST_UNMEASURED).collect().await {
+        Ok(all) => {
+            let all = all.to_bytes();
+            let length = all.len() as u64;
+            let body = Full::new(all).map_err(|never| match never {});
+            Ok(Some((RequestBody::new(body), Some(length))))
+        }
+        Err(error) if error.is::<LengthLimitError>() => Ok(None),
+        Err(error) => Err(Error::new(Kind::RequestBody).because(error)),
+    }
+}
+
+fn empty() -> RequestBody {
+    RequestBody::new(Empty::new().map_err(|never| match never {}))
+}
+
+/// Makes the request the one that a local redirect asks for: without content, whatever it was before.
+fn redirect(head: &mut Parts, target: &str) -> Result<(), Error> {
+    let uri = target.parse::<Uri>();
+    head.uri = uri.map_err(|cause| Error::new(Kind::Malformed).because(cause))?;
+    if head.method != Method::HEAD {
+        head.method = Method::GET;
+    }
+    head.headers.remove(CONTENT_LENGTH);
+    head.headers.remove(CONTENT_TYPE);
+    Ok(())
+}
+
+/// A file beside the scripts.
+async fn file(origin: &Servers, head: &Parts, path: &str) -> Result<Response<ResponseBody>, Error> {
+    let Some(files) = &origin.files else {
+        return Ok(own(StatusCode::NOT_FOUND, "Not Found\n"));
+    };
+    let mut request = Request::new(());
+    *request.method_mut() = head.method.clone();
+    *request.headers_mut() = head.headers.clone();
+    let uri = place::encoded(path).parse::<Uri>();
+    *request.uri_mut() = uri.map_err(|cause| Error::new(Kind::Unreadable).because(cause))?;
+    Ok(files.answer(&request, Turn::Last).await?.or_not_found())
+}
+
+/// The way to a folder that was asked for without its slash.
+fn folder(head: &Parts, path: &str) -> Response<ResponseBody> {
+    if !matches!(head.method, Method::GET | Method::HEAD) {
+        let mut response = own(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed\n");
+        let allow = HeaderValue::from_static("GET, HEAD");
+        response.headers_mut().insert(ALLOW, allow);
+        return response;
+    }
+    let query = head.uri.query();
+    let location = query.map_or_else(|| path.to_owned(), |query| format!("{path}?{query}"));
+    let mut response = own(StatusCode::MOVED_PERMANENTLY, "Moved Permanently\n");
+    if let Ok(location) = HeaderValue::from_str(&location) {
+        response.headers_mut().insert(LOCATION, location);
+    }
+    response
+}
+
+/// An answer of our own.
+fn own(status: StatusCode, text: &'static str) -> Response<ResponseBody> {
+    let body = Full::new(Bytes::from_static(text.as_bytes())).map_err(|never| match never {});
+    let mut response = Response::new(ResponseBody::own(body));
+    *response.status_mut() = status;
+    let plain = HeaderValue::from_static("text/plain; charset=utf-8");
+    response.headers_mut().insert(CONTENT_TYPE, plain);
+    response
+}
+
+/// The response to an attempt that brought a head.
+pub(crate) fn answered(
+    arrived: Arrived,
+    exchange: Exchange,
+    held: Held,
+) -> Result<Response<ResponseBody>, Error> {
+    match arrived {
+        Arrived::Response(response) => {
+            let body = Output::new(&response, exchange, held)?;
+            Ok(response.map(|()| ResponseBody::own(body)))
+        }
+        Arrived::Local(target) => {
+            let mut response = own(StatusCode::OK, "");
+            response.extensions_mut().insert(Elsewhere(target));
+            Ok(response)
+        }
+    }
+}
+
+impl Arrived {
+    /// A local redirect is as good as the page it leads to, for a health check.
+    pub(crate) fn status(&self) -> StatusCode {
+        match self {
+            Self::Response(response) => response.status(),
+            Self::Local(_) => StatusCode::OK,
+        }
+    }
+}

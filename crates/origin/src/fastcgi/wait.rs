@@ -1,0 +1,94 @@
+//! Waiting for a response's head, and whom to blame when none comes.
+
+use super::link::{Hunger, Hungry, Link};
+use crate::{Error, Kind};
+use std::{
+    task::{Context, Poll},
+    time::Duration,
+};
+use tokio::time::Instant;
+
+/// After this long without a byte, a request on a new connection is taken to wait for a process of the server's.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// The time limits until a head.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    pub(crate) first_byte: Duration,
+    /// When the whole exchange must have ended.
+    pub(crate) until: Option<Instant>,
+}
+
+/// One wait.
+pub(crate) struct Wait {
+    limits: Limits,
+    stage: Stage,
+    /// What was sent when the alarm was last looked at.
+    wrote: u64,
+    /// When the request was last seen to move.
+    since: Instant,
+}
+
+enum Stage {
+    /// The alarm is not set.
+    Begun,
+    /// It rings when patience ends.
+    Patient,
+    /// It rings when the limit may have run out.
+    Limited { _hungry: Option<Hungry> },
+}
+
+impl Wait {
+    pub(crate) fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            stage: Stage::Begun,
+            wrote: 0,
+            since: Instant::now(),
+        }
+    }
+
+    /// Nothing has come: looks whether a limit ran out. The time for the first byte runs anew while the request moves, and
+    /// does not run while the client is slow.
+    pub(crate) fn poll(
+        &mut self,
+        link: &mut Link,
+        wrote: u64,
+        awaits_client: bool,
+        cx: &mut Context<'_>,
+    ) -> Poll<Error> {
+        loop {
+            if let Stage::Begun = self.stage {
+                let patience = PATIENCE.min(self.limits.first_byte);
+                self.set(link, self.since + patience);
+                self.stage = Stage::Patient;
+            }
+            if link.alarm.as_mut().poll(cx).is_pending() {
+                return Poll::Pending;
+            }
+            let now = Instant::now();
+            if self.limits.until.is_some_and(|until| now >= until) {
+                return Poll::Ready(Error::new(Kind::WholeTimeout));
+            }
+            if let Stage::Patient = self.stage {
+                let waits = !link.reused && link.heard() == 0;
+                let _hungry = waits.then(|| Hunger::feel(&link.peer));
+                self.stage = Stage::Limited { _hungry };
+            } else if wrote == self.wrote && !awaits_client {
+                return Poll::Ready(Error::new(Kind::FirstByteTimeout));
+            } else {
+                self.since = now;
+            }
+            self.wrote = wrote;
+            // Never at once, lest a limit of nothing keep the worker busy.
+            let limit = self.limits.first_byte.max(Duration::from_millis(1));
+            self.set(link, self.since + limit);
+        }
+    }
+
+    fn set(&self, link: &mut Link, ring: Instant) {
+        let until = self.limits.until;
+        let ring = until.map_or(ring, |until| ring.min(until));
+        link.alarm.as_mut().reset(ring);
+    }
+}

@@ -1,0 +1,124 @@
+//! The bytes of a file on their way out.
+
+use super::facts::Facts;
+use crate::{Error, Kind, ResponseBody, gate::Pass};
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+use http_body_util::{BodyExt, Full};
+use rules::range::Span;
+use std::{
+    fs::File,
+    io,
+    os::unix::fs::FileExt,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+};
+use tokio::task::{JoinHandle, spawn_blocking};
+
+/// A body up to this size is read at once, where the file is opened.
+pub(crate) const AT_ONCE: u64 = 64 << 10;
+
+/// How much of a larger one is read at a time.
+const PIECE: u64 = 128 << 10;
+
+/// What is sent of a file.
+#[derive(Debug)]
+pub(crate) enum Content {
+    /// This.
+    Read(Bytes),
+    /// A part of the file, or all of it.
+    Open(Arc<File>, Facts, Span),
+}
+
+impl Content {
+    /// `pass` is given back when the file is closed.
+    pub(crate) fn into_body(self, pass: Pass) -> ResponseBody {
+        match self {
+            Self::Read(bytes) => {
+                ResponseBody::own(Full::new(bytes).map_err(|never| match never {}))
+            }
+            Self::Open(file, facts, Span { first, last }) => ResponseBody::own(Streamed {
+                file,
+                facts,
+                at: first,
+                end: last.saturating_add(1),
+                reading: None,
+                _pass: pass,
+            }),
+        }
+    }
+}
+
+/// Reads the piece of `file` from `at` to `end`, one that the device has been asked for.
+///
+/// # Errors
+/// The device fails; or the file is no longer as `facts` has it (`UnexpectedEof`), so that what was read may belong to two
+/// contents.
+pub(crate) fn read(file: &File, facts: &Facts, at: u64, end: u64) -> io::Result<Bytes> {
+    let mut piece = vec![0; usize::try_from(end.saturating_sub(at)).unwrap_or(0)];
+    file.read_exact_at(&mut piece, at)?;
+    if Facts::of(&file.metadata()?).has_content_of(facts) {
+        Ok(piece.into())
+    } else {
+        Err(io::Error::new(
+            io::ErrorKind::UnexpectedEof,
+            "the file was changed while it was read",
+        ))
+    }
+}
+
+/// A large file, piece by piece.
+struct Streamed {
+    file: Arc<File>,
+    facts: Facts,
+    at: u64,
+    end: u64,
+    reading: Option<JoinHandle<io::Result<Bytes>>>,
+    _pass: Pass,
+}
+
+impl Streamed {
+    fn failed(&mut self, why: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
+        self.at = self.end;
+        Error::new(Kind::Truncated).because(why)
+    }
+}
+
+impl Body for Streamed {
+    type Data = Bytes;
+    type Error = Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
+        let this = self.get_mut();
+        if this.at >= this.end {
+            return Poll::Ready(None);
+        }
+        let reading = this.reading.get_or_insert_with(|| {
+            let (file, facts, at) = (Arc::clone(&this.file), this.facts, this.at);
+            let end = this.end.min(at.saturating_add(PIECE));
+            spawn_blocking(move || read(&file, &facts, at, end))
+        });
+        let read = ready!(Pin::new(reading).poll(cx));
+        this.reading = None;
+        Poll::Ready(Some(match read {
+            Ok(Ok(piece)) => {
+                this.at = this.at.saturating_add(piece.len() as u64);
+                Ok(Frame::data(piece))
+            }
+            Ok(Err(error)) => Err(this.failed(error)),
+            Err(error) => Err(this.failed(error)),
+        }))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.at >= self.end
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.end.saturating_sub(self.at))
+    }
+}

@@ -1,0 +1,204 @@
+//! The answer that a file is: its fields, and what the request's conditions and range make of it.
+
+use super::{
+    coding::Chosen,
+    content::{self, AT_ONCE, Content},
+    usual,
+};
+use crate::{Lifetime, ResponseBody, gate::Pass};
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header};
+use http_body_util::{BodyExt, Full};
+use rules::{
+    precondition::{self, Outcome, Representation},
+    range::{self, Asked, Span},
+    time::Time,
+};
+use std::{
+    io,
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+/// An answer whose content may still lie on the device.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    status: StatusCode,
+    fields: HeaderMap,
+    content: Content,
+}
+
+impl Answer {
+    pub(crate) fn into_response(self, pass: Pass) -> Response<ResponseBody> {
+        let mut response = Response::new(self.content.into_body(pass));
+        *response.status_mut() = self.status;
+        *response.headers_mut() = self.fields;
+        response.extensions_mut().insert::<Lifetime>(usual());
+        response
+    }
+
+    fn empty(status: StatusCode, fields: HeaderMap) -> Self {
+        let content = Content::Read(Bytes::new());
+        Self {
+            status,
+            fields,
+            content,
+        }
+    }
+}
+
+/// Answers a request of `method` with `fields` and the file that was chosen. `described` is what is known of it beside the file.
+pub(crate) fn answer(
+    method: &Method,
+    request: &HeaderMap,
+    described: HeaderMap,
+    chosen: Chosen,
+) -> io::Result<Answer> {
+    let now = SystemTime::now();
+    let mut fields = described;
+    fields.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
+    if let Some(tag) = chosen.facts.etag(now) {
+        fields.insert(header::ETAG, tag);
+    }
+    if let Some(modified) = chosen.facts.last_modified(now) {
+        fields.insert(header::LAST_MODIFIED, modified);
+    }
+    if let Some(coding) = chosen.coding {
+        fields.insert(
+            header::CONTENT_ENCODING,
+            HeaderValue::from_static(coding.name()),
+        );
+    }
+    if chosen.varies {
+        fields.append(header::VARY, HeaderValue::from_static("Accept-Encoding"));
+    }
+    let now = time(now);
+    let (outcome, whole) = judged(method, request, &fields, now);
+    match outcome {
+        Outcome::Proceed => part(method, request, fields, chosen, whole),
+        Outcome::NotModified => {
+            precondition::trim_not_modified(&mut fields);
+            Ok(Answer::empty(StatusCode::NOT_MODIFIED, fields))
+        }
+        Outcome::Failed => Ok(Answer::empty(
+            StatusCode::PRECONDITION_FAILED,
+            HeaderMap::new(),
+        )),
+    }
+}
+
+/// What the request's conditions come to, and whether a range in it is to be passed over.
+fn judged(method: &Method, request: &HeaderMap, fields: &HeaderMap, now: Time) -> (Outcome, bool) {
+    if !precondition::any(request) {
+        return (Outcome::Proceed, false);
+    }
+    let modified = fields.get(header::LAST_MODIFIED);
+    let mut request = request.clone();
+    if request.get(header::IF_MODIFIED_SINCE) != modified {
+        // A file that was put back is older than what the client has, and yet another.
+        request.remove(header::IF_MODIFIED_SINCE);
+    }
+    let representation = Representation {
+        etag: fields.get(header::ETAG).map(HeaderValue::as_bytes),
+        last_modified: modified.map(HeaderValue::as_bytes),
+        date: now,
+    };
+    let whole = !precondition::if_range_holds(&request, &representation, now);
+    (
+        precondition::judge(method, &request, &representation, now),
+        whole,
+    )
+}
+
+/// The whole, or the one part that is asked for. Several parts at once are the whole's business.
+fn part(
+    method: &Method,
+    request: &HeaderMap,
+    mut fields: HeaderMap,
+    chosen: Chosen,
+    whole: bool,
+) -> io::Result<Answer> {
+    let length = chosen.facts.length;
+    let asked = request
+        .get(header::RANGE)
+        .filter(|_| *method == Method::GET && !whole);
+    let (status, span) = match asked.map(|asked| range::resolve(asked, length)) {
+        Some(Asked::One(span)) => {
+            let part = format!("bytes {}-{}/{length}", span.first, span.last);
+            put(&mut fields, header::CONTENT_RANGE, part);
+            (StatusCode::PARTIAL_CONTENT, Some(span))
+        }
+        Some(Asked::Unsatisfiable) => {
+            let mut fields = HeaderMap::new();
+            put(
+                &mut fields,
+                header::CONTENT_RANGE,
+                format!("bytes */{length}"),
+            );
+            return Ok(Answer::empty(StatusCode::RANGE_NOT_SATISFIABLE, fields));
+        }
+        Some(Asked::Whole | Asked::Many(_)) | None => {
+            let whole = length.checked_sub(1).map(|last| Span { first: 0, last });
+            (StatusCode::OK, whole)
+        }
+    };
+    let sent = span.map_or(0, Span::length);
+    fields.insert(header::CONTENT_LENGTH, HeaderValue::from(sent));
+    let content = match span {
+        Some(span) if *method == Method::GET && sent <= AT_ONCE => {
+            let end = span.last.saturating_add(1);
+            Content::Read(content::read(&chosen.file, &chosen.facts, span.first, end)?)
+        }
+        Some(span) if *method == Method::GET => {
+            Content::Open(Arc::new(chosen.file), chosen.facts, span)
+        }
+        Some(_) | None => Content::Read(Bytes::new()),
+    };
+    Ok(Answer {
+        status,
+        fields,
+        content,
+    })
+}
+
+/// To the folder's own name, with the slash at its end that makes relative links in it right.
+pub(crate) fn with_slash(path: &str, query: Option<&str>) -> Answer {
+    let query = query.map_or_else(String::new, |query| format!("?{query}"));
+    redirect(
+        StatusCode::MOVED_PERMANENTLY,
+        format!("{path}/{query}"),
+        HeaderMap::new(),
+    )
+}
+
+fn redirect(status: StatusCode, to: String, mut fields: HeaderMap) -> Answer {
+    put(&mut fields, header::LOCATION, to);
+    fields.insert(header::CONTENT_LENGTH, HeaderValue::from(0));
+    Answer::empty(status, fields)
+}
+
+/// A short text of our own.
+pub(crate) fn bare(status: StatusCode, text: &'static str) -> Response<ResponseBody> {
+    let body = Full::from(text).map_err(|never| match never {});
+    let mut response = Response::new(ResponseBody::own(body));
+    *response.status_mut() = status;
+    let fields = response.headers_mut();
+    fields.insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static("text/plain; charset=utf-8"),
+    );
+    fields.insert(header::CONTENT_LENGTH, HeaderValue::from(text.len()));
+    response.extensions_mut().insert::<Lifetime>(usual());
+    response
+}
+
+fn put(fields: &mut HeaderMap, name: header::HeaderName, value: String) {
+    if let Ok(value) = HeaderValue::try_from(value) {
+        fields.insert(name, value);
+    }
+}
+
+fn time(now: SystemTime) -> Time {
+    let since = now.duration_since(UNIX_EPOCH).unwrap_or_default();
+    Time::from_millis(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+}

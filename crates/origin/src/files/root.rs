@@ -1,0 +1,135 @@
+//! Opening what lies in the folder, and nothing else: the kernel itself refuses to leave it (`openat2`, `RESOLVE_BENEATH`), so no
+//! link that is put there in between leads out.
+
+use rustix::{
+    fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2},
+    io::Errno,
+};
+use std::{
+    fs::{File, Metadata},
+    io,
+    os::fd::OwnedFd,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+/// A lookup that meets a rename is tried again so often.
+const TRIES: usize = 8;
+
+/// Seconds between two lines about files that somebody has to mend.
+const TELL_EVERY: u64 = 10;
+
+/// Where the folder is.
+#[derive(Debug)]
+pub(crate) struct Root {
+    path: PathBuf,
+    told: AtomicU64,
+}
+
+/// The folder as it is now.
+#[derive(Debug)]
+pub(crate) struct Folder(OwnedFd);
+
+/// What lies at a path.
+#[derive(Debug)]
+pub(crate) enum Lies {
+    /// A file, open for reading.
+    File(File, Metadata),
+    /// A folder.
+    Folder,
+    /// A pipe, a device, a socket.
+    Special,
+    /// Nothing.
+    Nothing,
+    /// A link that leads out of the folder.
+    Outside,
+    /// Something that we may not read.
+    Forbidden,
+}
+
+impl Root {
+    pub(crate) fn new(path: PathBuf) -> Self {
+        let told = AtomicU64::new(0);
+        Self { path, told }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether it is there, and the kernel can keep us in it.
+    pub(crate) fn probe(&self) -> io::Result<()> {
+        let folder = self.open()?;
+        match folder.open_file(Path::new(".")) {
+            Ok(_) => Ok(()),
+            Err(Errno::NOSYS | Errno::PERM) => Err(io::Error::other(
+                "openat2 is not to be had; it is in Linux since 5.6, and a sandbox must let it through",
+            )),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Opens the folder anew: it may be a link that has been set to the next release.
+    pub(crate) fn open(&self) -> io::Result<Folder> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Ok(Folder(openat(CWD, &self.path, flags, Mode::empty())?))
+    }
+
+    /// Whether it is time for another line in the log.
+    pub(crate) fn may_tell(&self) -> bool {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let now = now.map_or(0, |now| now.as_secs());
+        let told = self.told.load(Relaxed);
+        now.abs_diff(told) >= TELL_EVERY
+            && self
+                .told
+                .compare_exchange(told, now, Relaxed, Relaxed)
+                .is_ok()
+    }
+}
+
+impl Folder {
+    /// What lies at `path`, a relative one. Links are followed as long as they stay inside. Fails where the device or the system
+    /// does.
+    pub(crate) fn look(&self, path: &Path) -> io::Result<Lies> {
+        let opened = match self.open_file(path) {
+            Ok(opened) => opened,
+            Err(errno) => {
+                return match errno {
+                    Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG | Errno::INVAL => {
+                        Ok(Lies::Nothing)
+                    }
+                    Errno::XDEV | Errno::LOOP => Ok(Lies::Outside),
+                    Errno::ACCESS | Errno::PERM => Ok(Lies::Forbidden),
+                    // A socket, or a device without a driver.
+                    Errno::NXIO | Errno::NODEV => Ok(Lies::Special),
+                    other => Err(other.into()),
+                };
+            }
+        };
+        let file = File::from(opened);
+        let metadata = file.metadata()?;
+        Ok(if metadata.is_file() {
+            Lies::File(file, metadata)
+        } else if metadata.is_dir() {
+            Lies::Folder
+        } else {
+            Lies::Special
+        })
+    }
+
+    fn open_file(&self, path: &Path) -> Result<OwnedFd, Errno> {
+        // Without `NONBLOCK` a pipe would wait for somebody to write into it.
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let inside = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+        let mut tries = TRIES;
+        loop {
+            tries -= 1;
+            match openat2(&self.0, path, flags, Mode::empty(), inside) {
+                Err(Errno::AGAIN | Errno::INTR) if tries > 0 => {}
+                opened => return opened,
+            }
+        }
+    }
+}

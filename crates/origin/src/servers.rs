@@ -1,0 +1,130 @@
+//! An origin that is one or several servers.
+
+use crate::{
+    Context, Error, Kind, OriginConfig, Report, RequestBody, ResponseBody, budget,
+    config::Protocol, fastcgi, fetch, files, files::Files, gate, health, peer, pool, tls, watch,
+};
+use http::{Request, Response};
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering::Relaxed},
+};
+use tokio::time::Instant;
+
+/// The servers of one origin, their health, its limits.
+#[derive(Debug)]
+pub(crate) struct Servers {
+    pub(crate) config: OriginConfig,
+    pub(crate) peers: Vec<Arc<peer::Peer>>,
+    pub(crate) gate: Arc<gate::Gate>,
+    pub(crate) budget: budget::Budget,
+    pub(crate) tls: Option<tls::Client>,
+    /// The workers' pools know this origin by it, and let go of their connections when it is dropped.
+    pub(crate) identity: Arc<pool::Identity>,
+    /// What lies beside scripts.
+    pub(crate) files: Option<Files>,
+    /// What scripts wrote to standard error, for the log.
+    pub(crate) complaints: Arc<fastcgi::Complaints>,
+    /// Health and budget count milliseconds from here.
+    born: Instant,
+}
+
+impl Servers {
+    /// See `Origin::new`.
+    pub(crate) fn new(config: OriginConfig) -> Result<Arc<Self>, Error> {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        if config.servers.is_empty() {
+            return Err(Error::new(Kind::Configuration).because("the origin has no server"));
+        }
+        let tls = config
+            .tls
+            .as_ref()
+            .map(|tls| tls::Client::new(tls, &config.protocol))
+            .transpose()?;
+        let servers = config.servers.iter().enumerate();
+        let peers = servers
+            .map(|(index, server)| peer::Peer::new(index, server, tls.as_ref()).map(Arc::new))
+            .collect::<Result<Vec<_>, _>>()?;
+        let identity = pool::Identity {
+            number: NUMBER.fetch_add(1, Relaxed),
+            servers: peers.len(),
+            idle_connections: config.idle_connections,
+            idle_time: config.idle_time,
+        };
+        let gate = gate::Gate::new(config.turns);
+        let files = match &config.protocol {
+            Protocol::FastCgi(cgi) => Some(Files::new(files::Config {
+                name: config.name.clone(),
+                root: cgi.root.clone(),
+                turns: config.turns,
+            })?),
+            _ => None,
+        };
+        Ok(Arc::new(Self {
+            peers,
+            gate: Arc::new(gate),
+            budget: budget::Budget::default(),
+            tls,
+            identity: Arc::new(identity),
+            files,
+            complaints: Arc::default(),
+            born: Instant::now(),
+            config,
+        }))
+    }
+
+    /// The name from the configuration.
+    pub(crate) fn name(&self) -> &str {
+        &self.config.name
+    }
+
+    /// See `Origin::fetch`.
+    pub(crate) async fn fetch(
+        self: &Arc<Self>,
+        request: Request<RequestBody>,
+        context: Context,
+    ) -> Result<Response<ResponseBody>, Error> {
+        match &self.config.protocol {
+            Protocol::FastCgi(cgi) => fastcgi::fetch(self, cgi, request, context).await,
+            _ => fetch::fetch(self, request, context, None).await,
+        }
+    }
+
+    /// See `Origin::keep_watch`.
+    pub(crate) async fn keep_watch(self: Arc<Self>) {
+        watch::keep(self).await;
+    }
+
+    /// A snapshot for metrics and the admin API.
+    pub(crate) fn report(&self) -> Report {
+        let now = self.now();
+        let healthy = |peer: &peer::Peer| {
+            let standing = peer.health.standing(now, self.config.slow_start);
+            matches!(standing, health::Standing::Healthy(_))
+        };
+        Report {
+            name: self.config.name.clone(),
+            active: self.gate.active(),
+            queued: self.gate.waiting(),
+            servers: self
+                .peers
+                .iter()
+                .map(|peer| peer.report(healthy(peer)))
+                .collect(),
+        }
+    }
+
+    /// Milliseconds since the origin was made.
+    pub(crate) fn now(&self) -> u64 {
+        self.born.elapsed().as_millis() as u64
+    }
+
+    /// Whether servers may turn out to speak HTTP/2, whose connections are shared.
+    pub(crate) fn may_share(&self) -> bool {
+        match &self.config.protocol {
+            Protocol::Http1 | Protocol::FastCgi(_) => false,
+            Protocol::Http2 => true,
+            Protocol::Auto => self.tls.is_some(),
+        }
+    }
+}

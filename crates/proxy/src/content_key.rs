@@ -1,0 +1,270 @@
+//! Content as part of the cache key: of `QUERY`, and of `POST` to a GraphQL service.
+//!
+//! Content is read before lookup, bounded and counted against the budget, and what it means stands in the key: JSON in a
+//! canonical form ([`json`]), anything else byte for byte. It is sent on as it came. What is not understood, is too large, or is
+//! no query ([`operation`]) passes the store by. Other requests never come here.
+
+pub mod json;
+pub mod operation;
+
+#[cfg(test)]
+mod tests;
+
+use crate::{
+    ask::Ask,
+    cache::Worker,
+    error::Failure,
+    listen::RequestBody,
+    policy::{GraphQl, Operation},
+};
+use bytes::{Bytes, BytesMut};
+use http::{HeaderMap, HeaderName, Method, header};
+use http_body::Body as _;
+use http_body_util::BodyExt;
+use operation::Selected;
+use sha2::{Digest, Sha256};
+use std::fmt::Write;
+use store::Reservation;
+
+/// What content a request brings that is part of its key, and what it asks for.
+#[derive(Debug, Default)]
+pub struct Content {
+    /// As it came, where it is keyed, and the bytes of the budget that it holds.
+    pub keyed: Option<(Bytes, Reservation)>,
+    /// Why it is not keyed, where it might have been.
+    pub unkeyed: Option<Unkeyed>,
+    /// The name of the GraphQL operation.
+    pub operation: Option<Box<str>>,
+}
+
+/// Why a request whose content might have been keyed passes the store by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unkeyed {
+    /// Longer than the route reads, or than the budget has room for.
+    TooLarge,
+    /// Of a type, or with a coding, that is not read.
+    Type,
+    /// Not what its type says, or open to more than one reading.
+    Malformed,
+    /// Several GraphQL requests in one.
+    Batch,
+    /// GraphQL without a document: nobody here knows what it does.
+    NoDocument,
+    /// A mutation or a subscription.
+    Effect,
+    /// A query that the site does not store.
+    Operation,
+    /// Conditions and ranges are not for content.
+    Condition,
+}
+
+impl Unkeyed {
+    /// The reason as `detail` of `Cache-Status` spells it.
+    pub const fn token(self) -> &'static str {
+        match self {
+            Self::TooLarge => "content-too-large",
+            Self::Type => "content-type",
+            Self::Malformed => "malformed",
+            Self::Batch => "batch",
+            Self::NoDocument => "no-document",
+            Self::Effect => "mutation",
+            Self::Operation => "operation",
+            Self::Condition => "condition",
+        }
+    }
+}
+
+/// Whether the content of this request is to be read before lookup.
+pub fn concerns(ask: &Ask) -> bool {
+    let policy = ask.policy();
+    let by_method = match ask.method {
+        Method::POST => policy.graphql.is_some(),
+        _ => is_query(&ask.method),
+    };
+    by_method && policy.cache && policy.largest_content > 0 && ask.upgrade.is_none()
+}
+
+/// Whether the method is `QUERY` (draft-ietf-httpbis-safe-method-w-body): safe, idempotent, and its content is part of the key.
+pub fn is_query(method: &Method) -> bool {
+    method.as_str() == "QUERY"
+}
+
+/// Reads the content of a request that [`concerns`] us into its key, and gives it back as it came.
+///
+/// # Errors
+/// The client left, or framed its content wrongly.
+pub async fn read(
+    worker: &Worker,
+    ask: &mut Ask,
+    mut content: RequestBody,
+) -> Result<RequestBody, Failure> {
+    if let Err(why) = head_allows(ask) {
+        ask.content.unkeyed = Some(why);
+        return Ok(content);
+    }
+    let allowed = ask.site.largest_request_body.unwrap_or(u64::MAX);
+    let most = ask.policy().largest_content.min(allowed);
+    let mut held = worker.cache.memory.budget().reservation();
+    let mut bytes = BytesMut::new();
+    let mut whole = content.size_hint().lower() <= most;
+    while whole && let Some(frame) = content.frame().await {
+        let frame = frame.map_err(|_| Failure::BadRequest("content"))?;
+        let Ok(data) = frame.into_data() else {
+            continue;
+        };
+        let length = data.len() as u64;
+        whole = bytes.len() as u64 + length <= most && held.grow(length);
+        bytes.extend_from_slice(&data);
+    }
+    let bytes = bytes.freeze();
+    content.put_back(bytes.clone());
+    if whole {
+        match key(ask, &bytes) {
+            Ok(()) => ask.content.keyed = Some((bytes, held)),
+            Err(why) => ask.content.unkeyed = Some(why),
+        }
+    } else {
+        ask.content.unkeyed = Some(Unkeyed::TooLarge);
+    }
+    Ok(content)
+}
+
+/// Conditions and ranges choose among representations of a resource, not among answers; an encoded GraphQL request is for those
+/// who decode it.
+fn head_allows(ask: &Ask) -> Result<(), Unkeyed> {
+    const CONDITIONS: [HeaderName; 6] = [
+        header::IF_MATCH,
+        header::IF_NONE_MATCH,
+        header::IF_MODIFIED_SINCE,
+        header::IF_UNMODIFIED_SINCE,
+        header::IF_RANGE,
+        header::RANGE,
+    ];
+    if CONDITIONS.iter().any(|name| ask.fields.contains_key(name)) {
+        return Err(Unkeyed::Condition);
+    }
+    let media = media_type(&ask.fields).ok_or(Unkeyed::Type)?;
+    let is_plain_json = essence(media).eq_ignore_ascii_case("application/json")
+        && !ask.fields.contains_key(header::CONTENT_ENCODING);
+    (is_query(&ask.method) || is_plain_json)
+        .then_some(())
+        .ok_or(Unkeyed::Type)
+}
+
+/// Puts the content's meaning into the key.
+fn key(ask: &mut Ask, bytes: &[u8]) -> Result<(), Unkeyed> {
+    let plain = !ask.fields.contains_key(header::CONTENT_ENCODING);
+    let media = media_type(&ask.fields).ok_or(Unkeyed::Type)?.to_owned();
+    if ask.method == Method::POST {
+        let text = std::str::from_utf8(bytes).map_err(|_| Unkeyed::Malformed)?;
+        let selected = operation::of_json(text)?;
+        let canonical = json::canonical(text).ok_or(Unkeyed::Malformed)?;
+        take(ask, selected)?;
+        ask.key.content("POST", &[&digest(canonical.as_bytes())]);
+        return Ok(());
+    }
+    let canonical = std::str::from_utf8(bytes)
+        .ok()
+        .filter(|_| plain && is_json(essence(&media)))
+        .and_then(json::canonical);
+    let sum = match &canonical {
+        Some(canonical) => digest(canonical.as_bytes()),
+        None => digest(bytes),
+    };
+    let form = if canonical.is_some() { "json" } else { "bytes" };
+    let joined = |name: HeaderName| {
+        let lines = ask.fields.get_all(name).iter();
+        lines
+            .map(|line| String::from_utf8_lossy(line.as_bytes()))
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    let (coding, language) = (
+        joined(header::CONTENT_ENCODING),
+        joined(header::CONTENT_LANGUAGE),
+    );
+    ask.key
+        .content("QUERY", &[&media, &coding, &language, form, &sum]);
+    Ok(())
+}
+
+/// Reads what a `GET` asks of a GraphQL service: a query stays where it is, anything else passes the store by.
+pub fn read_get(ask: &mut Ask) {
+    if ask.method != Method::GET && ask.method != Method::HEAD {
+        return;
+    }
+    match operation::of_query(ask.uri.query().unwrap_or_default()) {
+        Ok(None) => {}
+        Ok(Some(selected)) => {
+            if let Err(why) = take(ask, selected) {
+                ask.content.unkeyed = Some(why);
+            }
+        }
+        Err(why) => ask.content.unkeyed = Some(why),
+    }
+}
+
+/// Takes up which operation is asked for, where the site stores it.
+fn take(ask: &mut Ask, selected: Selected) -> Result<(), Unkeyed> {
+    ask.content.operation = selected.name.map(String::into_boxed_str);
+    match ask.operation() {
+        Some(Operation { cache: false, .. }) => Err(Unkeyed::Operation),
+        _ => Ok(()),
+    }
+}
+
+impl GraphQl {
+    /// What the site says of an operation, if anything.
+    pub fn operation(&self, name: &str) -> Option<&Operation> {
+        self.operations.get(name)
+    }
+}
+
+impl Ask {
+    /// What the site says of the GraphQL operation that is asked for, if anything.
+    pub fn operation(&self) -> Option<&Operation> {
+        let graphql = self.policy().graphql.as_ref()?;
+        graphql.operation(self.content.operation.as_deref()?)
+    }
+
+    /// Whether an answer is looked through for errors before it is kept.
+    pub fn checks_errors(&self) -> bool {
+        let graphql = self.policy().graphql.as_ref();
+        graphql.is_some_and(|graphql| !graphql.store_errors)
+    }
+
+    /// Whether the request is known to change nothing, although its method is not safe; or the site says that what it changes
+    /// ends by other means.
+    pub fn leaves_stored_responses(&self) -> bool {
+        let content = &self.content;
+        let known = content.keyed.is_some() || content.unkeyed == Some(Unkeyed::Operation);
+        let graphql = self.policy().graphql.as_ref();
+        self.method == Method::POST && graphql.is_some_and(|graphql| known || !graphql.invalidate)
+    }
+}
+
+/// The one `Content-Type`, as it is written.
+fn media_type(fields: &HeaderMap) -> Option<&str> {
+    let mut lines = fields.get_all(header::CONTENT_TYPE).iter();
+    let (first, more) = (lines.next()?, lines.next());
+    more.is_none().then(|| first.to_str().ok()).flatten()
+}
+
+fn essence(media: &str) -> &str {
+    media.split(';').next().unwrap_or_default().trim()
+}
+
+/// `application/json`, and what is named after it (RFC 6839 section 3.1).
+fn is_json(essence: &str) -> bool {
+    let lower = essence.to_ascii_lowercase();
+    lower == "application/json" || lower.ends_with("+json")
+}
+
+/// SHA-256 in hex: nobody can make two contents of one digest.
+fn digest(bytes: &[u8]) -> String {
+    let mut hex = String::with_capacity(64);
+    for byte in Sha256::digest(bytes) {
+        let _ = write!(hex, "{byte:02x}");
+    }
+    hex
+}

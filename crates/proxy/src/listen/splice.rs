@@ -1,0 +1,64 @@
+//! Content that goes from a file to a socket without passing through memory of ours.
+//!
+//! `hyper` sends what it is given as bytes. So it is given bytes that stand for others: slices of one buffer that nobody reads
+//! or writes, each as long as the span of a file it stands for. The spans wait in [`Splices`], in the same order. When the
+//! slices come out at the other end ([`Wire`](super::stream::Wire)), they are known by where they lie, and the kernel is told
+//! to send the span instead. That holds as long as nobody between looks into the bytes: on plain connections with HTTP/1, where
+//! `hyper` queues bodies for a vectored write. If slices and spans do not agree, the connection is closed.
+
+use bytes::Bytes;
+use std::{
+    collections::VecDeque,
+    io,
+    os::fd::AsFd,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+use store::disk::{FileSpan, MOST_SPAN};
+
+/// What the bytes are slices of. It takes address space and no memory: its pages are never touched.
+static STAND_IN: [u8; MOST_SPAN as usize] = [0; MOST_SPAN as usize];
+
+/// The spans of files that one connection has still to send.
+#[derive(Debug, Default)]
+pub struct Splices(Mutex<VecDeque<FileSpan>>);
+
+impl Splices {
+    /// Bytes that stand for `span`, to be given to `hyper` next. `None` where it is longer than [`MOST_SPAN`].
+    pub fn stand_in(&self, span: FileSpan) -> Option<Bytes> {
+        let bytes = STAND_IN.get(..usize::try_from(span.len()).ok()?)?;
+        self.spans().push_back(span);
+        Some(Bytes::from_static(bytes))
+    }
+
+    /// Whether `slice` stands for bytes of a file.
+    pub(super) fn is_stand_in(slice: &[u8]) -> bool {
+        STAND_IN.as_ptr_range().contains(&slice.as_ptr()) && !slice.is_empty()
+    }
+
+    /// Whether everything was sent.
+    pub(super) fn is_empty(&self) -> bool {
+        self.spans().is_empty()
+    }
+
+    /// Sends what `slice` stands for, as far as `socket` takes it; how much that was.
+    ///
+    /// # Errors
+    /// As [`FileSpan::send_to`]; `InvalidData` where the slice is not the rest of the span that is next.
+    pub(super) fn send(&self, slice: &[u8], socket: impl AsFd) -> io::Result<usize> {
+        let mut spans = self.spans();
+        let next = spans
+            .front_mut()
+            .filter(|span| span.len() == slice.len() as u64);
+        let span = next.ok_or(io::ErrorKind::InvalidData)?;
+        let sent = span.send_to(socket)?;
+        if span.is_empty() {
+            spans.pop_front();
+        }
+        Ok(sent)
+    }
+
+    /// Nobody else waits for it: bodies and the socket are polled by one task.
+    fn spans(&self) -> MutexGuard<'_, VecDeque<FileSpan>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

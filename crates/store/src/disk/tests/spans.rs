@@ -1,0 +1,147 @@
+//! What was verified is handed on as it lies in its file, and nothing else is.
+
+use super::*;
+use std::{
+    io::{self, Read as _},
+    os::unix::net::UnixStream,
+    thread,
+};
+
+/// What is kept under the key of `number`, its body left on disk.
+fn left(disk: &Disk, number: u64) -> OnDisk {
+    let key = key(number);
+    let found = match disk.find(&key, Bodies::Left) {
+        Found::Here(found) => found,
+        Found::Nothing => panic!("kept"),
+        // Not in the page cache: what a thread reads comes with its body.
+        Found::Wait(_) => return left_after_reading(disk, number),
+    };
+    let [found] = &found[..] else { panic!("one") };
+    let Body::Disk(bytes) = &found.body else {
+        panic!("left on disk")
+    };
+    bytes.clone()
+}
+
+fn left_after_reading(disk: &Disk, number: u64) -> OnDisk {
+    find(disk, &key(number));
+    left(disk, number)
+}
+
+/// Sends everything to a socket, the parts in files from there; what arrives.
+fn sent(bytes: &OnDisk) -> Vec<u8> {
+    let (to, mut from) = UnixStream::pair().expect("a pair");
+    let reads = thread::spawn(move || {
+        let mut all = Vec::new();
+        from.read_to_end(&mut all).expect("read");
+        all
+    });
+    let mut reader = bytes.reader();
+    while let Some(part) = wait(|context| reader.poll_part(context)) {
+        match part.expect("good") {
+            Part::Bytes(bytes) => io::Write::write_all(&mut &to, &bytes).expect("written"),
+            Part::File(mut span) => {
+                while !span.is_empty() {
+                    span.send_to(&to).expect("sent");
+                }
+            }
+        }
+    }
+    drop(to);
+    reads.join().expect("read to the end")
+}
+
+#[test]
+fn what_was_read_once_is_sent_from_its_file_until_the_next_start() {
+    let dir = Dir::new();
+    let sizes = [21_000, 64 << 10, 100_000, 200_001, 1_500_000];
+    for round in 0..2 {
+        let disk = dir.open();
+        disk.flush();
+        for (number, size) in (1..).zip(sizes) {
+            let all = noise(number, size);
+            if round == 0 {
+                put(&disk, number, size);
+            }
+            let (_, in_file) = parts(&left(&disk, number));
+            assert_eq!(
+                in_file, 0,
+                "{size}: nobody has verified it in round {round}"
+            );
+            disk.flush();
+            let bytes = left(&disk, number);
+            assert_eq!(parts(&bytes), (0, size as u64), "{size}");
+            assert!(sent(&bytes) == all, "{size}");
+            let last = size as u64 - 2;
+            let part = bytes.slice(Span { first: 3, last }).expect("within");
+            assert!(sent(&part) == all[3..=last as usize], "{size}");
+        }
+    }
+}
+
+#[test]
+fn small_bodies_come_with_their_heads() {
+    let dir = Dir::new();
+    let disk = dir.open();
+    put(&disk, 1, 16 << 10);
+    let found = match disk.find(&key(1), Bodies::Left) {
+        Found::Here(found) => found,
+        _ => find(&disk, &key(1)),
+    };
+    assert!(matches!(&found[0].body, Body::Whole(bytes) if bytes.len() == 16 << 10));
+}
+
+#[test]
+fn a_damaged_chunk_is_never_handed_on_and_the_good_ones_before_it_are() {
+    let dir = Dir::new();
+    let disk = dir.open();
+    put(&disk, 1, 200_000);
+    let segment = dir.files("segment").pop().expect("a segment");
+    let mut bytes = std::fs::read(&segment).expect("read");
+    let body = noise(1, 200_000);
+    let at = bytes
+        .windows(64)
+        .position(|piece| piece == &body[150_000..150_064]);
+    bytes[at.expect("there")] ^= 1;
+    std::fs::write(&segment, bytes).expect("written");
+    let mut reader = left(&disk, 1).reader();
+    let mut good = Vec::new();
+    let end = loop {
+        match wait(|context| reader.poll_part(context)) {
+            Some(Ok(Part::Bytes(bytes))) => good.extend_from_slice(&bytes),
+            Some(Ok(Part::File(_))) => panic!("not verified"),
+            end => break end,
+        }
+    };
+    assert!(matches!(end, Some(Err(Failed))));
+    assert!(good == body[..128 << 10]);
+}
+
+#[test]
+fn a_file_that_ends_early_is_an_error_and_not_the_end() {
+    let dir = Dir::new();
+    let disk = dir.open();
+    put(&disk, 1, 200_000);
+    read(&left(&disk, 1)).expect("good");
+    disk.flush();
+    let bytes = left(&disk, 1);
+    let mut reader = bytes.reader();
+    let part = wait(|context| reader.poll_part(context));
+    let Some(Ok(Part::File(mut span))) = part else {
+        panic!("verified")
+    };
+    for path in dir.files("segment") {
+        let file = std::fs::OpenOptions::new().write(true).open(path);
+        file.expect("opened").set_len(70_000).expect("cut");
+    }
+    let (to, _from) = UnixStream::pair().expect("a pair");
+    to.set_nonblocking(true).expect("set");
+    let end = loop {
+        match span.send_to(&to) {
+            Ok(_) => {}
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(end.kind(), io::ErrorKind::UnexpectedEof);
+    assert!(bytes.is_broken());
+}
