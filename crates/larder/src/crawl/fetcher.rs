@@ -7,7 +7,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, header};
 use http_body_util::{BodyExt, Empty};
 use origin::{
     Context, Error, Origin, OriginConfig, RequestBody, ResponseBody,
-    config::{PassiveHealth, Server, Timeouts, Tls},
+    config::{PassiveHealth, Server, Timeouts, Tls, Turns},
 };
 use std::{sync::Arc, time::Duration};
 
@@ -64,7 +64,10 @@ impl Fetcher {
                 ..Timeouts::default()
             },
             idle_connections: manner.concurrency,
-            most_concurrent: manner.concurrency.max(1),
+            turns: Turns {
+                most: manner.concurrency.max(1),
+                ..Turns::default()
+            },
             // A server that fails is asked for the next page all the same: what cannot be had is told of.
             passive: PassiveHealth {
                 failures: 0,

@@ -372,18 +372,8 @@ pub fn on_its_way(
     if ask.directives.no_transform {
         return content;
     }
-    let announced = || {
-        fields
-            .get(header::CONTENT_LENGTH)?
-            .to_str()
-            .ok()?
-            .parse()
-            .ok()
-    };
-    let length = content
-        .length()
-        .filter(|length| *length > 0)
-        .or_else(announced);
+    let length = content.length().filter(|length| *length > 0);
+    let length = length.or_else(|| announced(fields));
     if untouched(status, fields, length, compress).is_some() {
         return content;
     }
@@ -401,6 +391,12 @@ pub fn on_its_way(
     }
     let counts = &worker.cache.compressor.counts;
     Content::Recoded(Box::new(Recoded::encoded(content, coding, counts)))
+}
+
+/// The length that `Content-Length` tells.
+fn announced(fields: &HeaderMap) -> Option<u64> {
+    let value = fields.get(header::CONTENT_LENGTH)?;
+    value.to_str().ok()?.parse().ok()
 }
 
 /// Whether an answer that is not stored is one user's.
@@ -427,7 +423,8 @@ pub fn vary(ask: &Ask, status: StatusCode, fields: &mut HeaderMap) {
     let Some(compress) = &ask.policy().compress else {
         return;
     };
-    let depends = match untouched(status, fields, None, compress) {
+    let length = announced(fields);
+    let depends = match untouched(status, fields, length, compress) {
         None => true,
         Some(Untouched::Coded) => {
             let kind = fields.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
@@ -451,7 +448,7 @@ pub fn held_of(ask: &Ask, fields: &HeaderMap) -> Option<HeaderValue> {
 
 /// `Accept-Encoding` towards the origin, for what may be stored: identity, so that one copy serves all and codings are made
 /// here. Where the answer is most likely for one client alone, that client's own wish goes on instead: then the origin codes
-/// what is not coded here.
+/// what is not coded here. So it does where the origin has codings ready, which are variants then.
 pub fn ask_origin(worker: &Worker, ask: &Ask, fields: &mut HeaderMap) {
     let policy = ask.policy();
     let name = header::ACCEPT_ENCODING;
@@ -460,12 +457,14 @@ pub fn ask_origin(worker: &Worker, ask: &Ask, fields: &mut HeaderMap) {
     });
     let is_hopeless = ask.fields.contains_key(header::AUTHORIZATION)
         || worker.cache.hit_for_miss.knows(ask.key.as_bytes(), ask.now);
-    if policy.compress.is_some() && !is_edited && !is_hopeless {
+    if settles(ask, &name) && !is_edited && !is_hopeless {
         fields.insert(name, HeaderValue::from_static("identity"));
     }
 }
 
-/// Whether requests for one key differ in `name` in a way that we settle here and not the origin.
+/// Whether requests for one key may differ in `name` without a difference to the origin: codings are settled here, unless the origin
+/// has them ready.
 pub fn settles(ask: &Ask, name: &HeaderName) -> bool {
-    *name == header::ACCEPT_ENCODING && ask.policy().compress.is_some()
+    let policy = ask.policy();
+    *name == header::ACCEPT_ENCODING && policy.compress.is_some() && !policy.origin.keeps_codings()
 }
