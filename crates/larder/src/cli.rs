@@ -1,7 +1,7 @@
 //! The command line.
 
 use crate::{
-    command::{disk::Disk, publish::Publish, purge::Purge, warm::Warm},
+    command::{disk::Disk, publish::Publish, purge::Purge, simulate::Simulate, warm::Warm},
     config::Flags,
 };
 use clap::{Parser, Subcommand};
@@ -62,6 +62,8 @@ pub enum Command {
     /// Look at the store on disk
     #[command(subcommand)]
     Disk(Disk),
+    /// Tell from an access log what a cache would have done
+    Simulate(Simulate),
     /// Print completions for a shell
     Completions {
         /// The shell

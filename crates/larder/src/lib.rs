@@ -8,6 +8,7 @@ pub mod config;
 pub mod crawl;
 pub mod demo;
 pub mod publish;
+pub mod simulate;
 pub mod telemetry;
 pub mod warm;
 pub mod wire;

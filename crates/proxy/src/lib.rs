@@ -18,6 +18,7 @@ pub mod purge_clients;
 pub mod purging;
 mod recent;
 mod refetch;
+pub mod replay;
 pub mod routing;
 #[cfg(test)]
 mod sample;

@@ -12,7 +12,7 @@ use rules::{key::QueryChoice, storable::SetCookie};
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 /// Everything the walk asks of the configuration. Swapped whole on reload.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Site {
     /// First match wins; the last one matches everything.
     pub routes: Vec<Route>,
@@ -57,7 +57,7 @@ pub struct Report {
 }
 
 /// One route: what it matches and what holds there.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Route {
     /// The name in the configuration, for `explain` and logs.
     pub name: String,
@@ -68,7 +68,7 @@ pub struct Route {
 }
 
 /// Which requests a route is for: each list must hold, and of each list one entry is enough. An empty list holds always.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub struct Matcher {
     /// Hosts, without port.
     pub hosts: Vec<HostPattern>,
@@ -140,7 +140,7 @@ pub enum TextPattern {
 }
 
 /// What holds on a route.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Policy {
     /// Who answers what the store does not.
     pub origin: Arc<origin::Origin>,
@@ -183,7 +183,7 @@ pub struct Policy {
 }
 
 /// What holds for the operations of a GraphQL service.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct GraphQl {
     /// What holds for some of them, by name.
     pub operations: HashMap<String, Operation>,
@@ -194,7 +194,7 @@ pub struct GraphQl {
 }
 
 /// What holds for one GraphQL operation.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Operation {
     /// Off: it passes the store by.
     pub cache: bool,

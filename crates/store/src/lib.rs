@@ -15,6 +15,7 @@ mod fields;
 pub mod fill;
 mod forms;
 mod memory;
+pub mod model;
 pub mod purge;
 mod purger;
 #[cfg(test)]

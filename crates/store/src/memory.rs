@@ -8,7 +8,7 @@ use crate::{
 };
 use quick_cache::{DefaultHashBuilder, Lifecycle, OptionsBuilder, Weighter, sync::Cache};
 use std::{
-    hash::{BuildHasher, RandomState},
+    hash::{BuildHasher, Hash, RandomState},
     sync::{
         Arc, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
@@ -72,21 +72,8 @@ impl Memory {
     /// A tier that holds at most `limit` bytes, in flight and stored together. `log` says what was purged.
     pub fn new(limit: u64, log: Arc<Log>) -> Self {
         let evictions = Arc::new(Demoted::default());
-        let options = OptionsBuilder::new()
-            .weight_capacity(limit)
-            .estimated_items_capacity((limit / 4096).clamp(64, 1 << 20) as usize)
-            .shards(shards(limit))
-            .build();
-        let lifecycle = Evictions(evictions.clone());
-        let entries = match options {
-            Ok(options) => {
-                Cache::with_options(options, Weigh, DefaultHashBuilder::default(), lifecycle)
-            }
-            // Every option that could be missing is set above; the same cache without our choice of shards.
-            Err(_) => Cache::with(1024, limit, Weigh, DefaultHashBuilder::default(), lifecycle),
-        };
         Self {
-            entries,
+            entries: entries(limit, 1, Weigh, Evictions(evictions.clone())),
             limit,
             capacity: AtomicU64::new(limit),
             budget: Budget::new(limit / 2),
@@ -125,7 +112,7 @@ impl Memory {
 
     /// The largest body that has a chance to be kept.
     pub fn largest_body(&self) -> u64 {
-        self.entries.shard_capacity().min(self.limit / 2) / 2
+        largest_body(self.entries.shard_capacity(), self.limit)
     }
 
     /// To be called when a fetch begins.
@@ -309,8 +296,45 @@ impl Memory {
     }
 }
 
+/// A cache with this tier's settings for `limit` bytes, scaled to hold one key in `one_in`.
+pub(crate) fn entries<K, V, W, L>(
+    limit: u64,
+    one_in: u64,
+    weigh: W,
+    lifecycle: L,
+) -> Cache<K, V, W, DefaultHashBuilder, L>
+where
+    K: Eq + Hash,
+    V: Clone,
+    W: Weighter<K, V> + Clone,
+    L: Lifecycle<K, V> + Clone,
+{
+    let capacity = limit / one_in;
+    let options = OptionsBuilder::new()
+        .weight_capacity(capacity)
+        .estimated_items_capacity(((limit / 4096).clamp(64, 1 << 20) / one_in).max(64) as usize)
+        .shards(shards(limit))
+        .build();
+    let hasher = DefaultHashBuilder::default();
+    match options {
+        Ok(options) => Cache::with_options(options, weigh, hasher, lifecycle),
+        // Every option that could be missing is set above; the same cache without our choice of shards.
+        Err(_) => Cache::with(1024, capacity, weigh, hasher, lifecycle),
+    }
+}
+
+/// The largest body that has a chance to be kept: more would leave no room for others.
+pub(crate) fn largest_body(shard_capacity: u64, limit: u64) -> u64 {
+    shard_capacity.min(limit / 2) / 2
+}
+
+/// What an entry weighs beside its variants.
+pub(crate) fn entry_weight(key: usize) -> u64 {
+    ENTRY + allocated(key)
+}
+
 /// Few enough shards that a large body fits into one, enough that workers seldom meet.
-fn shards(limit: u64) -> usize {
+pub(crate) fn shards(limit: u64) -> usize {
     const ROOM: u64 = 128 << 20;
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
     ((limit / ROOM) as usize).clamp(1, workers * 4)
@@ -322,7 +346,7 @@ struct Weigh;
 
 impl Weighter<Key, Variants> for Weigh {
     fn weight(&self, key: &Key, variants: &Variants) -> u64 {
-        ENTRY + allocated(key.len()) + variants.weight()
+        entry_weight(key.len()) + variants.weight()
     }
 }
 

@@ -10,4 +10,5 @@ pub mod publish;
 pub mod purge;
 pub mod schema;
 pub mod serve;
+pub mod simulate;
 pub mod warm;

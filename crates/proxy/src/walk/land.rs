@@ -173,13 +173,7 @@ impl Fetch<'_> {
 
     /// What is stored, where the origin's error may be hidden by it (RFC 5861 section 4).
     pub fn stale_instead(&self, status: StatusCode) -> Option<Landing> {
-        let errors = [
-            StatusCode::INTERNAL_SERVER_ERROR,
-            StatusCode::BAD_GATEWAY,
-            StatusCode::SERVICE_UNAVAILABLE,
-            StatusCode::GATEWAY_TIMEOUT,
-        ];
-        if !errors.contains(&status) {
+        if !is_failure(status) {
             return None;
         }
         let stored = usable_on_failure(self.ask, self.need, reuse::Failure::Status)?;
@@ -270,10 +264,12 @@ impl Fetch<'_> {
                 .hit_for_miss
                 .remember(self.ask.key.as_bytes(), self.times.response);
         }
-        let of_this_request = matches!(&why, Detail::NotStored(why) if why.is_of_this_request());
+        let withdrawn = match &why {
+            Detail::NotStored(why) => withdraws(head.status, *why),
+            _ => head.status.is_success(),
+        };
         if let Some(stored) = &self.need.selected
-            && head.status.is_success()
-            && !of_this_request
+            && withdrawn
         {
             // The origin has something else now that may not be kept: what is kept is out of date.
             below::forget(self.worker, self.ask.key.as_bytes(), stored);
@@ -306,6 +302,22 @@ fn is_json(fields: &HeaderMap) -> bool {
         let media = String::from_utf8_lossy(media.as_bytes()).to_ascii_lowercase();
         media.contains("json")
     })
+}
+
+/// Whether an answer of `status` is an origin's failure, which something stored may hide (RFC 5861 section 4).
+pub fn is_failure(status: StatusCode) -> bool {
+    matches!(
+        status,
+        StatusCode::INTERNAL_SERVER_ERROR
+            | StatusCode::BAD_GATEWAY
+            | StatusCode::SERVICE_UNAVAILABLE
+            | StatusCode::GATEWAY_TIMEOUT
+    )
+}
+
+/// Whether an answer that is not stored for this reason shows that what is stored is out of date.
+pub fn withdraws(status: StatusCode, why: NotStorable) -> bool {
+    status.is_success() && !why.is_of_this_request()
 }
 
 /// What is stored, where it may be sent although the origin failed.

@@ -268,8 +268,7 @@ fn judge(
     now: Time,
     variants: impl FnOnce() -> Vec<Arc<Stored>>,
 ) -> Found {
-    let mut site = reuse_site(ask.policy());
-    site.client_may_force |= purge::may_force(ask);
+    let site = reuse_site_for(ask);
     let need = |why, detail, stored: Arc<Stored>| {
         let others = variants()
             .into_iter()
@@ -398,12 +397,20 @@ pub fn reuse_site(policy: &Policy) -> reuse::Site {
     }
 }
 
+/// As [`reuse_site`], for this client: who may purge may have anything validated.
+pub fn reuse_site_for(ask: &Ask) -> reuse::Site {
+    let mut site = reuse_site(ask.policy());
+    site.client_may_force |= purge::may_force(ask);
+    site
+}
+
 /// Whole seconds, at most what the rules count with.
 pub fn seconds(duration: std::time::Duration) -> u32 {
     u32::try_from(duration.as_secs()).unwrap_or(u32::MAX)
 }
 
-fn bypassed(ask: &Ask) -> Option<Bypassed> {
+/// Why a request passes the store by, if it does.
+pub fn bypassed(ask: &Ask) -> Option<Bypassed> {
     let policy = ask.policy();
     if !policy.cache {
         return Some(Bypassed::Site(Bypass::Route));

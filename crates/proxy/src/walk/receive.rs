@@ -69,7 +69,7 @@ pub fn receive(
         has_content: !content.is_end_stream(),
         for_another,
     };
-    match read(&site, parts, connection, interim, &mut beside) {
+    match read(&site, parts, connection, interim, &mut beside, now()) {
         Ok(ask) if ask.policy().redirect_https && ask.scheme == "http" => Received::Redirect(ask),
         Ok(ask) => Received::Request(ask, content),
         Err(failure) => Received::Refused(Refusal { failure, site }),
@@ -77,19 +77,22 @@ pub fn receive(
 }
 
 /// What is known of a request beside its head.
-struct Beside {
+#[derive(Default)]
+pub struct Beside {
     upgrade: Option<Upgrade>,
     timed: bool,
     has_content: bool,
     for_another: bool,
 }
 
-fn read(
+/// What a request asks for at `now`, under which key, on which route.
+pub fn read(
     site: &OwnSite,
     parts: http::request::Parts,
     connection: &Rc<Connection>,
     interim: InterimSink,
     beside: &mut Beside,
+    now: Time,
 ) -> Result<Ask, Failure> {
     if parts.method == Method::CONNECT {
         return Err(Failure::MethodNotAllowed);
@@ -132,7 +135,7 @@ fn read(
         directives,
         key,
         scheme,
-        now: now(),
+        now,
         began: beside.timed.then(Instant::now),
         connection: connection.clone(),
         interim,

@@ -13,6 +13,17 @@ const USUAL: [u16; 3] = [200, 301, 302];
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ttl(pub Vec<(StatusPattern, Duration)>);
 
+impl Ttl {
+    /// What a single duration means: it covers 200, 301 and 302.
+    pub fn usual(duration: Duration) -> Self {
+        Self(
+            USUAL
+                .map(|code| (StatusPattern::Exact(code), duration))
+                .to_vec(),
+        )
+    }
+}
+
 /// The statuses in one key of the table: `200`, `5xx`, `any`, `200 301`.
 struct Statuses(Vec<StatusPattern>);
 
@@ -74,9 +85,7 @@ impl<'de> de::Visitor<'de> for TtlVisitor {
 
     fn visit_str<E: de::Error>(self, text: &str) -> Result<Ttl, E> {
         let duration = Duration::parse(text).map_err(E::custom)?;
-        Ok(Ttl(USUAL
-            .map(|code| (StatusPattern::Exact(code), duration))
-            .to_vec()))
+        Ok(Ttl::usual(duration))
     }
 
     fn visit_i64<E: de::Error>(self, number: i64) -> Result<Ttl, E> {

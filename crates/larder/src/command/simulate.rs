@@ -1,0 +1,255 @@
+//! `larder simulate`: what a cache would have done with the requests in an access log.
+
+use crate::{
+    cli::Ending,
+    config::value::{Size, Word, Wrong},
+    simulate::{
+        Assumptions, Eviction, Failed, Plan, Report, Wanted,
+        log::{
+            Format, Heed, Parser,
+            source::{Source, in_order},
+        },
+        report, simulate,
+    },
+};
+use clap::Args;
+use console::Term;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::{
+    fs::{self, File},
+    io::{self, BufWriter, IsTerminal, Write},
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    },
+    thread,
+    time::Duration,
+};
+
+/// What `larder simulate` is told.
+#[derive(Args, Clone, Debug)]
+pub struct Simulate {
+    /// Access logs, gzip or plain, in any order; "-" is standard input
+    #[arg(value_name = "LOG", required = true)]
+    logs: Vec<PathBuf>,
+    /// How they are written: combined, json, w3c, or a format string of nginx or varnishncsa [default: found out]
+    #[arg(long, value_name = "FORMAT", value_parser = format)]
+    format: Option<Format>,
+    /// The configuration that is asked what it would do
+    #[arg(long, short, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Sizes of the store in memory; the first one is what lifetimes are compared at
+    #[arg(long, value_name = "SIZE,…", value_delimiter = ',', value_parser = memory)]
+    memory: Vec<Size>,
+    /// Lifetimes for answers whose lifetime the log does not tell; the first one is what sizes are compared at
+    #[arg(long, value_name = "DURATION,…", value_delimiter = ',', value_parser = duration)]
+    ttl: Vec<Duration>,
+    /// Rules of eviction; lifetimes are compared under the first one
+    #[arg(long, value_name = "RULE,…", value_delimiter = ',')]
+    eviction: Vec<Eviction>,
+    /// The host of requests where the log does not tell it
+    #[arg(long, default_value = "localhost")]
+    host: String,
+    /// Write the report as a page to this file
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Print the report as JSON
+    #[arg(long)]
+    json: bool,
+    /// No progress bar
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// Below this the server has no store either.
+const LEAST_MEMORY: u64 = 1 << 20;
+
+fn memory(text: &str) -> Result<Size, String> {
+    match Size::parse(text) {
+        Ok(Size(bytes)) if bytes < LEAST_MEMORY => Err("a store has at least 1MiB".to_owned()),
+        Ok(size) => Ok(size),
+        Err(Wrong { what, .. }) => Err(what),
+    }
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    Duration::parse(text).map_err(|Wrong { what, .. }| what)
+}
+
+fn format(text: &str) -> Result<Format, String> {
+    Format::named(text).map_err(|why| why.to_string())
+}
+
+/// Simulates, and says what came of it on `out`. What stands in the way is said on `err`, before the logs are read.
+///
+/// # Errors
+/// The output's.
+pub fn run(
+    told: &Simulate,
+    out: &mut impl Write,
+    err: &mut (impl Write + IsTerminal),
+) -> io::Result<Ending> {
+    let wanted = Wanted {
+        config: told.config.clone(),
+        memory: told.memory.clone(),
+        ttl: told.ttl.clone(),
+        eviction: told.eviction.clone(),
+    };
+    let plan = match Plan::new(&wanted) {
+        Ok(plan) => plan,
+        Err(faults) => {
+            write!(err, "{}", faults.render(err.is_terminal()))?;
+            return Ok(Ending::Refused);
+        }
+    };
+    let (sources, page) = match open(told) {
+        Ok(both) => both,
+        Err(what) => {
+            writeln!(err, "larder: {what}")?;
+            return Ok(Ending::Refused);
+        }
+    };
+    let parser = Parser::new(
+        told.format.clone().unwrap_or(Format::Auto),
+        Heed::These(plan.fields()),
+    );
+    let sources = in_order(sources, &parser);
+    let assumptions = Assumptions {
+        host: told.host.clone(),
+    };
+    match watched(told, &plan, &parser, sources, &assumptions) {
+        Ok(report) => tell(told, &report, page, out, err),
+        Err(failed) => {
+            writeln!(err, "larder: {failed}")?;
+            Ok(Ending::Refused)
+        }
+    }
+}
+
+/// Opens what is read and what is written, so that nothing fails after minutes that could fail now.
+fn open(told: &Simulate) -> Result<(Vec<Source>, Option<File>), String> {
+    let sources = told.logs.iter().map(|path| {
+        let read = |error| format!("cannot read {}: {error}", path.display());
+        Source::open(path).map_err(read)
+    });
+    let sources = sources.collect::<Result<_, _>>()?;
+    let Some(path) = &told.html else {
+        return Ok((sources, None));
+    };
+    if told.logs.iter().any(|log| is_same(log, path)) {
+        return Err(format!("{} is one of the logs", path.display()));
+    }
+    // What is there stays there until there is something better.
+    let page = File::options()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(path);
+    let page = page.map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+    Ok((sources, Some(page)))
+}
+
+/// Whether two paths lead to one file.
+fn is_same(one: &Path, other: &Path) -> bool {
+    let file = |path: &Path| {
+        fs::metadata(path)
+            .map(|about| (about.dev(), about.ino()))
+            .ok()
+    };
+    file(one).is_some_and(|one| Some(one) == file(other))
+}
+
+/// Writes the page in the place of what was in the file. A pipe or a device has no length.
+fn write_page(report: &Report, file: File) -> io::Result<()> {
+    if file.metadata()?.is_file() {
+        file.set_len(0)?;
+    }
+    let mut file = BufWriter::new(file);
+    report::html::write(report, &mut file)?;
+    file.flush()
+}
+
+/// Simulates, while a progress bar says how far it is.
+fn watched(
+    told: &Simulate,
+    plan: &Plan,
+    parser: &Parser,
+    sources: Vec<Source>,
+    assumptions: &Assumptions,
+) -> Result<Report, Failed> {
+    let read = Arc::new(AtomicU64::new(0));
+    let sizes: Option<Vec<_>> = sources.iter().map(|source| source.size).collect();
+    let bar = bar(told.quiet, sizes.map(|sizes| sizes.iter().sum()));
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let look = || {
+            while !done.load(Relaxed) {
+                bar.set_position(read.load(Relaxed));
+                thread::park_timeout(Duration::from_millis(200));
+            }
+        };
+        let looking = (!bar.is_hidden()).then(|| scope.spawn(look));
+        let report = simulate(plan, parser, sources, assumptions, read.clone());
+        done.store(true, Relaxed);
+        if let Some(looking) = looking {
+            looking.thread().unpark();
+        }
+        bar.finish_and_clear();
+        report
+    })
+}
+
+/// Drawn where somebody looks, and nowhere else.
+fn bar(quiet: bool, size: Option<u64>) -> ProgressBar {
+    let target = if quiet {
+        ProgressDrawTarget::hidden()
+    } else {
+        ProgressDrawTarget::stderr()
+    };
+    let bar = ProgressBar::with_draw_target(size, target);
+    let style = match size {
+        Some(_) => "{bar:30} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left",
+        None => "{spinner} {bytes}, {bytes_per_sec}",
+    };
+    match ProgressStyle::with_template(style) {
+        Ok(style) => bar.with_style(style.progress_chars("=> ")),
+        Err(_) => bar,
+    }
+}
+
+fn tell(
+    told: &Simulate,
+    report: &Report,
+    page: Option<File>,
+    out: &mut impl Write,
+    err: &mut impl Write,
+) -> io::Result<Ending> {
+    if let (Some(file), Some(path)) = (page, &told.html)
+        && let Err(error) = write_page(report, file)
+    {
+        writeln!(err, "larder: cannot write {}: {error}", path.display())?;
+        return Ok(Ending::Refused);
+    }
+    if told.json {
+        serde_json::to_writer_pretty(&mut *out, report)?;
+        writeln!(out)?;
+    } else {
+        report::text::write(report, width(), out)?;
+    }
+    // Nothing that could be simulated is not what was asked for.
+    let is_empty = report.requests == 0 && report.log.bad > 0;
+    Ok(if is_empty {
+        Ending::Refused
+    } else {
+        Ending::Done
+    })
+}
+
+/// The width of the terminal; elsewhere that of a page.
+fn width() -> usize {
+    const PAGE: usize = 100;
+    let size = Term::stdout().size_checked();
+    size.map_or(PAGE, |(_, columns)| usize::from(columns))
+}

@@ -1,0 +1,306 @@
+//! What a part of a line means.
+
+use super::stamp;
+use http::{HeaderMap, HeaderName, HeaderValue};
+use rules::time::Time;
+use std::{borrow::Cow, collections::HashSet, fmt, net::IpAddr, time::Duration};
+
+/// One line, as far as it tells of a request and its answer.
+#[derive(Debug, Default)]
+pub struct Line<'a> {
+    /// When the line says it was; the beginning of the request or its end, as the server has it.
+    pub time: Option<Time>,
+    /// Who asked.
+    pub client: Option<IpAddr>,
+    /// Whether it came by HTTPS.
+    pub tls: Option<bool>,
+    /// The method.
+    pub method: Option<Cow<'a, [u8]>>,
+    /// The host as the client wrote it.
+    pub host: Option<Cow<'a, [u8]>>,
+    /// Path and query, or the whole URI.
+    pub target: Option<Cow<'a, [u8]>>,
+    /// The query, where it is told apart.
+    pub query: Option<Cow<'a, [u8]>>,
+    /// The status; 0 where the client left before there was one.
+    pub status: Option<u16>,
+    /// Bytes of the body that were sent.
+    pub bytes: Option<u64>,
+    /// Bytes that were sent, head and body.
+    pub all_bytes: Option<u64>,
+    /// How long the answer took.
+    pub took: Option<Duration>,
+    /// How long the origin took.
+    pub origin_time: Option<Duration>,
+    /// How a cache in front says it answered.
+    pub answered: Option<Answered>,
+    /// Why, as Larder says it.
+    pub reason: Option<Cow<'a, [u8]>>,
+    /// Request fields.
+    pub request: HeaderMap,
+    /// Response fields.
+    pub response: HeaderMap,
+    date: Option<Cow<'a, [u8]>>,
+    clock: Option<Cow<'a, [u8]>>,
+}
+
+/// How the cache that wrote the log answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answered {
+    /// From what it keeps.
+    FromStore,
+    /// From its origin.
+    FromOrigin,
+    /// Itself.
+    Itself,
+}
+
+/// Why a line is not understood.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bad {
+    /// It does not look like the format.
+    Form,
+    /// Its time is none, or missing.
+    Time,
+    /// Method or target are missing.
+    Request,
+    /// Its status is none, or missing.
+    Status,
+    /// It is no JSON, or no object.
+    Json,
+    /// It is longer than a line may be.
+    TooLong,
+    /// It holds what no log has: the file may be something else.
+    Binary,
+}
+
+impl fmt::Display for Bad {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Form => "does not look like the format",
+            Self::Time => "no time that could be read",
+            Self::Request => "no request that could be read",
+            Self::Status => "no status that could be read",
+            Self::Json => "not a JSON object",
+            Self::TooLong => "too long for a line of a log",
+            Self::Binary => "binary data",
+        })
+    }
+}
+
+/// Which request and response fields are worth reading.
+#[derive(Clone, Debug)]
+pub enum Heed {
+    /// All of them.
+    All,
+    /// These.
+    These(HashSet<HeaderName>),
+}
+
+impl Heed {
+    pub(super) fn heeds(&self, name: &HeaderName) -> bool {
+        match self {
+            Self::All => true,
+            Self::These(names) => names.contains(name),
+        }
+    }
+}
+
+/// What a part of a line means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Slot {
+    Time,
+    Date,
+    Client,
+    User,
+    Tls,
+    Method,
+    Host,
+    Target,
+    Query,
+    /// `GET /path HTTP/1.1`.
+    Request,
+    Status,
+    Bytes,
+    AllBytes,
+    Took(Unit),
+    OriginTime(Unit),
+    Answered,
+    Reason,
+    RequestField(HeaderName),
+    ResponseField(HeaderName),
+    Skip,
+}
+
+/// In what a time is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unit {
+    Seconds,
+    Millis,
+    Micros,
+}
+
+impl<'a> Line<'a> {
+    /// Takes in what stands in `slot`. `-` and nothing at all mean that it is not known.
+    pub(super) fn put(&mut self, slot: &Slot, text: Cow<'a, [u8]>, heed: &Heed) -> Result<(), Bad> {
+        if matches!(&*text, b"" | b"-") {
+            return Ok(());
+        }
+        match slot {
+            // `02:36:00` beside a date of its own.
+            Slot::Time if text.get(2) == Some(&b':') => self.clock = Some(text),
+            Slot::Time => self.time = Some(stamp::read(&text).ok_or(Bad::Time)?),
+            Slot::Date => self.date = Some(text),
+            Slot::Client => self.client = client(&text),
+            // Nobody has a name without having given credentials.
+            Slot::User => put_field(&mut self.request, &http::header::AUTHORIZATION, b"Basic"),
+            Slot::Tls => self.tls = tls(&text),
+            Slot::Method => self.method = Some(text),
+            Slot::Host => self.host = Some(text),
+            Slot::Target => self.target = Some(text),
+            Slot::Query => self.query = Some(text),
+            Slot::Request => self.put_request(text)?,
+            Slot::Status => self.status = Some(status(&text).ok_or(Bad::Status)?),
+            Slot::Bytes => self.bytes = whole(&text),
+            Slot::AllBytes => self.all_bytes = whole(&text),
+            Slot::Took(unit) => self.took = duration(&text, *unit),
+            Slot::OriginTime(unit) => self.origin_time = duration(&text, *unit),
+            Slot::Answered => self.answered = answered(&text),
+            Slot::Reason => self.reason = Some(text),
+            Slot::RequestField(name) if heed.heeds(name) => {
+                put_field(&mut self.request, name, &text);
+            }
+            Slot::ResponseField(name) if heed.heeds(name) => {
+                put_field(&mut self.response, name, &text);
+            }
+            Slot::RequestField(_) | Slot::ResponseField(_) | Slot::Skip => {}
+        }
+        Ok(())
+    }
+
+    /// `GET /path HTTP/1.1`; without a version it is HTTP/0.9, which scanners send.
+    fn put_request(&mut self, text: Cow<'a, [u8]>) -> Result<(), Bad> {
+        let blank = memchr::memchr(b' ', &text).ok_or(Bad::Request)?;
+        let version = memchr::memrchr(b' ', &text).filter(|last| {
+            *last > blank
+                && text
+                    .get(last + 1..)
+                    .is_some_and(|word| word.starts_with(b"HTTP/"))
+        });
+        let end = version.unwrap_or(text.len());
+        let (method, target) = match text {
+            Cow::Borrowed(text) => (
+                Cow::Borrowed(text.get(..blank).unwrap_or_default()),
+                Cow::Borrowed(text.get(blank + 1..end).unwrap_or_default()),
+            ),
+            Cow::Owned(text) => (
+                Cow::Owned(text.get(..blank).unwrap_or_default().to_vec()),
+                Cow::Owned(text.get(blank + 1..end).unwrap_or_default().to_vec()),
+            ),
+        };
+        (self.method, self.target) = (Some(method), Some(target));
+        Ok(())
+    }
+
+    /// What was told in parts comes together, and what must be there is.
+    pub(super) fn finish(mut self) -> Result<Self, Bad> {
+        if let (Some(date), Some(clock)) = (&self.date, &self.clock) {
+            self.time = Some(stamp::two_parts(date, clock).ok_or(Bad::Time)?);
+        }
+        if self.time.is_none() {
+            return Err(Bad::Time);
+        }
+        if self.method.as_deref().is_none_or(<[u8]>::is_empty)
+            || self.target.as_deref().is_none_or(<[u8]>::is_empty)
+        {
+            return Err(Bad::Request);
+        }
+        if self.status.is_none() {
+            return Err(Bad::Status);
+        }
+        Ok(self)
+    }
+}
+
+fn put_field(fields: &mut HeaderMap, name: &HeaderName, value: &[u8]) {
+    // What is no value of a field did not come in one.
+    if let Ok(value) = HeaderValue::from_bytes(value) {
+        let _ = fields.try_append(name, value);
+    }
+}
+
+fn text(bytes: &[u8]) -> Option<&str> {
+    std::str::from_utf8(bytes.trim_ascii()).ok()
+}
+
+/// An address, with a port or without.
+fn client(bytes: &[u8]) -> Option<IpAddr> {
+    let text = text(bytes)?;
+    let with_port = || {
+        text.parse::<std::net::SocketAddr>()
+            .ok()
+            .map(|address| address.ip())
+    };
+    text.parse().ok().or_else(with_port)
+}
+
+fn tls(bytes: &[u8]) -> Option<bool> {
+    match bytes {
+        b"http" | b"ws" | b"off" | b"false" => Some(false),
+        // nginx's `$https` is `on`, `$ssl_protocol` and Caddy's `tls` name a version.
+        b"https" | b"wss" | b"on" | b"true" => Some(true),
+        _ => (bytes.starts_with(b"TLS") || bytes.iter().all(u8::is_ascii_digit)).then_some(true),
+    }
+}
+
+fn status(bytes: &[u8]) -> Option<u16> {
+    let status: u16 = text(bytes)?.parse().ok()?;
+    (status == 0 || (100..1000).contains(&status)).then_some(status)
+}
+
+/// A length. What is larger than anybody sends is none.
+fn whole(bytes: &[u8]) -> Option<u64> {
+    const LARGEST: u64 = 1 << 40;
+    let length = text(bytes)?.parse().ok()?;
+    (length <= LARGEST).then_some(length)
+}
+
+/// One duration, or those of several attempts, which are added up: `0.100, 0.250`.
+fn duration(bytes: &[u8], unit: Unit) -> Option<Duration> {
+    let mut sum = None;
+    for part in text(bytes)?.split([',', ':', ' ']) {
+        if let Ok(number) = part.parse::<f64>() {
+            sum = Some(sum.unwrap_or(0.0) + number);
+        }
+    }
+    let seconds = sum? / unit.in_a_second();
+    Duration::try_from_secs_f64(seconds)
+        .ok()
+        .filter(|time| time.as_secs() < 86_400)
+}
+
+impl Unit {
+    const fn in_a_second(self) -> f64 {
+        match self {
+            Self::Seconds => 1.0,
+            Self::Millis => 1e3,
+            Self::Micros => 1e6,
+        }
+    }
+}
+
+/// nginx's `$upstream_cache_status`, varnishncsa's `%{Varnish:hitmiss}x` and `handling`, `CloudFront`'s result types, and ours.
+fn answered(bytes: &[u8]) -> Option<Answered> {
+    match bytes.to_ascii_lowercase().as_slice() {
+        b"hit" | b"stale" | b"updating" | b"refreshhit" | b"originshieldhit" => {
+            Some(Answered::FromStore)
+        }
+        b"miss" | b"expired" | b"bypass" | b"revalidated" | b"pass" | b"pipe" => {
+            Some(Answered::FromOrigin)
+        }
+        b"none" | b"synth" | b"redirect" | b"limitexceeded" | b"capacityexceeded" => {
+            Some(Answered::Itself)
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,324 @@
+//! Lines of each format, as the servers write them, and what is read of them.
+
+use super::{
+    Bad, Format, Heed, Line, Parser,
+    format::Read,
+    template::{Template, Unusable},
+};
+use proptest::prelude::*;
+use std::fmt::Write as _;
+
+/// What is read of a log, a line a request: time, client, method, scheme, host, target, status, bytes, times, fields.
+fn read(format: &str, text: &str) -> Vec<String> {
+    let mut parser = Parser::new(Format::named(format).unwrap(), Heed::All);
+    text.lines()
+        .filter_map(|line| match parser.read(line.as_bytes()) {
+            Read::Line(line) => Some(told(&line)),
+            Read::Nothing => None,
+            Read::Bad(bad) => Some(bad.to_string()),
+        })
+        .collect()
+}
+
+fn told(line: &Line<'_>) -> String {
+    let text = |bytes: Option<&[u8]>| String::from_utf8_lossy(bytes.unwrap_or(b"-")).into_owned();
+    let mut told = format!(
+        "{} {} {}{} {}{}",
+        line.time.unwrap().as_millis(),
+        line.client
+            .map_or_else(|| "-".to_owned(), |client| client.to_string()),
+        text(line.method.as_deref()),
+        line.tls
+            .map_or("", |tls| if tls { " https" } else { " http" }),
+        line.host
+            .as_deref()
+            .map_or_else(String::new, |host| text(Some(host))),
+        text(line.target.as_deref()),
+    );
+    if let Some(query) = &line.query {
+        write!(told, "?{}", text(Some(query))).unwrap();
+    }
+    write!(told, " {}", line.status.unwrap()).unwrap();
+    for (name, number) in [("bytes", line.bytes), ("all", line.all_bytes)] {
+        if let Some(number) = number {
+            write!(told, " {name}={number}").unwrap();
+        }
+    }
+    for (name, time) in [("origin", line.origin_time), ("took", line.took)] {
+        if let Some(time) = time {
+            write!(told, " {name}={time:?}").unwrap();
+        }
+    }
+    if let Some(answered) = line.answered {
+        write!(told, " {answered:?}").unwrap();
+    }
+    if let Some(reason) = &line.reason {
+        write!(told, " because {}", text(Some(reason))).unwrap();
+    }
+    for (mark, fields) in [('>', &line.request), ('<', &line.response)] {
+        for (name, value) in fields {
+            write!(told, " {mark}{name}: {}", text(Some(value.as_bytes()))).unwrap();
+        }
+    }
+    told
+}
+
+const AT: &str = "1763692560000";
+
+#[test]
+fn combined_and_common() {
+    for (line, wanted) in [
+        (
+            r#"192.0.2.7 - - [21/Nov/2025:02:36:00 +0000] "GET /page?a=b HTTP/1.1" 200 5120 "https://www.example.com/" "curl/8.5.0""#,
+            "192.0.2.7 GET /page?a=b 200 bytes=5120 >referer: https://www.example.com/ >user-agent: curl/8.5.0",
+        ),
+        (
+            r#"2001:db8::1 - - [21/Nov/2025:02:36:00 +0000] "GET / HTTP/2.0" 304 -"#,
+            "2001:db8::1 GET / 304",
+        ),
+        (
+            r#"www.example.com - Jane Doe [21/Nov/2025:02:36:00 +0000] "POST /form HTTP/1.1" 302 0 "-" "-""#,
+            "- POST /form 302 bytes=0 >authorization: Basic",
+        ),
+        // Larder's own.
+        (
+            r#"192.0.2.7 - - [21/Nov/2025:02:36:00 +0000] "GET /page HTTP/1.1" 200 5120 "-" "curl/8.5.0" "MISS" "no-store" 0.201 0.202"#,
+            "192.0.2.7 GET /page 200 bytes=5120 origin=201ms took=202ms FromOrigin because no-store >user-agent: curl/8.5.0",
+        ),
+        (
+            r#"192.0.2.7 - - [21/Nov/2025:02:36:00 +0000] "GET /page HTTP/1.1" 200 5120 "-" "-" "HIT" "-" - 0.001"#,
+            "192.0.2.7 GET /page 200 bytes=5120 took=1ms FromStore",
+        ),
+        // What others append is theirs.
+        (
+            r#"192.0.2.7 - - [21/Nov/2025:02:36:00 +0000] "GET /page HTTP/1.1" 200 5120 "-" "-" "10.0.0.9" 0.201"#,
+            "192.0.2.7 GET /page 200 bytes=5120",
+        ),
+        // varnishncsa writes whole URIs, and escapes quotes with a backslash.
+        (
+            r#"192.0.2.7 - - [21/Nov/2025:02:36:00 +0000] "GET http://a.example/x HTTP/1.1" 200 3 "-" "a \"b\" c""#,
+            r#"192.0.2.7 GET http://a.example/x 200 bytes=3 >user-agent: a "b" c"#,
+        ),
+        // nginx writes what it cannot print as \xHH.
+        (
+            r#"192.0.2.7 - - [21/Nov/2025:02:36:00 +0000] "GET /\xC3\xA9\x22 HTTP/1.1" 400 150 "-" "-""#,
+            "192.0.2.7 GET /é\" 400 bytes=150",
+        ),
+    ] {
+        let got = read("auto", line);
+        assert_eq!(got, [format!("{AT} {wanted}")], "{line}");
+    }
+}
+
+#[test]
+fn json_of_larder_caddy_and_nginx() {
+    for (line, wanted) in [
+        (
+            r#"{"time":"2025-11-21T02:36:00.000Z","client":"192.0.2.7","method":"GET","host":"www.example.com","target":"/page?a=b","version":"HTTP/1.1","status":200,"bytes":5120,"referer":null,"user_agent":"curl","cache":"MISS","reason":"private","origin_ms":201.25,"took_ms":201.833}"#,
+            "192.0.2.7 GET www.example.com/page?a=b 200 bytes=5120 origin=201.25ms took=201.833ms FromOrigin because private >user-agent: curl",
+        ),
+        (
+            r#"{"level":"info","ts":1763692560.0,"logger":"http.log.access","msg":"handled request","request":{"remote_ip":"192.0.2.7","client_ip":"192.0.2.7","proto":"HTTP/2.0","method":"GET","host":"localhost","uri":"/p","headers":{"Accept":["*/*"],"Accept-Encoding":["gzip","br"]},"tls":{"resumed":false,"version":772,"proto":"h2"}},"bytes_read":0,"user_id":"","duration":0.0409,"size":10,"status":200,"resp_headers":{"Server":["Caddy"],"Cache-Control":["max-age=60"],"Vary":["Accept-Encoding"]}}"#,
+            "192.0.2.7 GET https localhost/p 200 bytes=10 took=40.9ms >accept: */* >accept-encoding: gzip >accept-encoding: br <server: Caddy <cache-control: max-age=60 <vary: Accept-Encoding",
+        ),
+        (
+            r#"{"time_iso8601":"2025-11-21T03:36:00+01:00","remote_addr":"192.0.2.7","request":"GET /p\u0022 HTTP/1.1","status":"200","body_bytes_sent":"10","request_time":"0.010","upstream_response_time":"0.004, 0.005","http_user_agent":"a","host":"h","scheme":"https","upstream_cache_status":"HIT","sent_http_cache_control":"no-store"}"#,
+            "192.0.2.7 GET https h/p\" 200 bytes=10 origin=9ms took=10ms FromStore >user-agent: a <cache-control: no-store",
+        ),
+        // CloudFront's, as JSON.
+        (
+            r#"{"date":"2025-11-21","time":"02:36:00","c-ip":"192.0.2.7","cs-method":"GET","cs-uri-stem":"/p","cs-uri-query":"x=1","sc-status":"200","sc-bytes":"900"}"#,
+            "192.0.2.7 GET /p?x=1 200 all=900",
+        ),
+        (
+            r#"{"time":"2025-11-21T02:36:00Z","method":"GET","target":"/","status":"000"}"#,
+            "- GET / 0",
+        ),
+    ] {
+        assert_eq!(read("auto", line), [format!("{AT} {wanted}")], "{line}");
+    }
+}
+
+#[test]
+fn columns_of_cloudfront_and_others() {
+    let cloudfront = "#Version: 1.0\n\
+        #Fields: date time x-edge-location sc-bytes c-ip cs-method cs(Host) cs-uri-stem sc-status cs(Referer) cs(User-Agent) cs-uri-query cs(Cookie) x-edge-result-type x-edge-request-id x-host-header cs-protocol cs-bytes time-taken\n\
+        2025-11-21\t02:36:00\tLHR1\t2390\t192.0.2.7\tGET\td111.cloudfront.net\t/view/page.html\t200\t-\tMozilla/5.0%20(X11)\tx=1\t-\tHit\tid==\twww.example.com\thttps\t23\t0.001\n\
+        2025-11-21\t02:36:00\tLHR1\t0\t192.0.2.7\tGET\td111.cloudfront.net\t/gone\t000\t-\t-\t-\t-\tError\tid==\twww.example.com\thttp\t23\t0.001";
+    assert_eq!(
+        read("auto", cloudfront),
+        [
+            format!(
+                "{AT} 192.0.2.7 GET https www.example.com/view/page.html?x=1 200 all=2390 took=1ms >user-agent: Mozilla/5.0 (X11)"
+            ),
+            format!("{AT} 192.0.2.7 GET http www.example.com/gone 0 all=0 took=1ms"),
+        ]
+    );
+    let blanks = "#Fields: date time cs-method cs-uri-stem sc-status\n2025-11-21 02:36:00 GET /p 200\n2025-11-21 02:36:00 GET";
+    assert_eq!(
+        read("w3c", blanks),
+        [format!("{AT} - GET /p 200"), Bad::Form.to_string()]
+    );
+}
+
+#[test]
+fn format_strings() {
+    let nginx = r#"$remote_addr [$time_local] "$request" $status $body_bytes_sent rt=$request_time uct="$upstream_response_time" cs=$upstream_cache_status host=${host} cc="$sent_http_cache_control" ck="$http_cookie""#;
+    let line = r#"192.0.2.7 [21/Nov/2025:02:36:00 +0000] "GET /p HTTP/1.1" 200 10 rt=0.010 uct="0.009" cs=MISS host=a.example cc="max-age=60" ck="a=1; b=2""#;
+    assert_eq!(
+        read(nginx, line),
+        [format!(
+            "{AT} 192.0.2.7 GET a.example/p 200 bytes=10 origin=9ms took=10ms FromOrigin >cookie: a=1; b=2 <cache-control: max-age=60"
+        )]
+    );
+    let json = r#"{"t":"$msec","r":"$request","s":$status}"#;
+    assert_eq!(
+        read(
+            json,
+            r#"{"t":"1763692560.000","r":"GET /p\"q HTTP/1.1","s":200}"#
+        ),
+        [format!("{AT} - GET /p\"q 200")]
+    );
+    let varnish = r#"%h %l %u %t "%r" %s %b "%{Referer}i" "%{User-agent}i" %{Varnish:hitmiss}x %{Varnish:time_firstbyte}x %D %{Vary}o"#;
+    let line = r#"192.0.2.7 - - [21/Nov/2025:02:36:00 +0000] "GET http://a.example/p HTTP/1.1" 200 10 "-" "-" miss 0.250000 260000 Accept"#;
+    assert_eq!(
+        read(varnish, line),
+        [format!(
+            "{AT} 192.0.2.7 GET http://a.example/p 200 bytes=10 origin=250ms took=260ms FromOrigin <vary: Accept"
+        )]
+    );
+    for (format, why) in [
+        ("nothing", Unusable::Constant),
+        ("", Unusable::Constant),
+        (
+            "$remote_addr$status",
+            Unusable::Touching("$remote_addr".to_owned()),
+        ),
+        ("$request $status", Unusable::Without("the time")),
+        ("[$time_local] $status", Unusable::Without("the request")),
+        ("%t %r", Unusable::Without("the status")),
+        ("%t %r %", Unusable::Broken("%".to_owned())),
+        ("%{x", Unusable::Broken("%{x".to_owned())),
+        ("$msec ${x", Unusable::Broken("${x".to_owned())),
+    ] {
+        assert_eq!(Template::new(format).unwrap_err(), why, "{format}");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_line() {
+    for (line, why) in [
+        ("hello", Bad::Form),
+        ("\u{1}\u{2}", Bad::Binary),
+        (
+            r#"192.0.2.7 - - [yesterday] "GET / HTTP/1.1" 200 5"#,
+            Bad::Time,
+        ),
+        (
+            r#"192.0.2.7 - - [21/Nov/2025:02:36:00 +0000] "-" 400 0"#,
+            Bad::Request,
+        ),
+        (
+            r#"192.0.2.7 - - [21/Nov/2025:02:36:00 +0000] "GET / HTTP/1.1" what 5"#,
+            Bad::Status,
+        ),
+        (
+            r#"192.0.2.7 - - [21/Nov/2025:02:36:00 +0000] "GET / HTTP/1.1" 99 5"#,
+            Bad::Status,
+        ),
+        (
+            r#"192.0.2.7 - - [21/Nov/2025:02:36:00 +0000] "GET / HT"#,
+            Bad::Form,
+        ),
+    ] {
+        assert_eq!(read("combined", line), [why.to_string()], "{line}");
+    }
+    for (line, why) in [
+        ("[1,2]", Bad::Json),
+        ("{", Bad::Json),
+        ("{} {}", Bad::Json),
+        ("{}", Bad::Time),
+        (r#"{"time":"x"}"#, Bad::Time),
+        (r#"{"time":1763692560,"method":"GET"}"#, Bad::Request),
+        (
+            r#"{"time":1763692560,"method":"GET","uri":"/"}"#,
+            Bad::Status,
+        ),
+    ] {
+        assert_eq!(read("json", line), [why.to_string()], "{line}");
+    }
+    let deep = format!("{}1{}", "{\"a\":".repeat(200_000), "}".repeat(200_000));
+    assert_eq!(read("json", &deep), [Bad::Json.to_string()]);
+}
+
+fn line() -> impl Strategy<Value = Vec<u8>> {
+    let pieces = prop::sample::select(vec![
+        "192.0.2.7 - - [21/Nov/2025:02:36:00 +0000] \"GET /p HTTP/1.1\" 200 5 \"-\" \"-\"",
+        "{\"time\":1763692560,\"method\":\"GET\",\"uri\":\"/\",\"status\":200",
+        "\"",
+        "\\",
+        "\\x",
+        "\\x4",
+        "\\u00",
+        " [",
+        "] \"",
+        "\" ",
+        "{",
+        "}",
+        ":",
+        ",",
+        "[",
+        "]",
+        "-",
+        " ",
+        "\t",
+        "#Fields: time",
+        "\r",
+        "21/Nov/2025:02:36:00 +0000",
+        "é",
+    ]);
+    let piece = prop_oneof![
+        4 => pieces.prop_map(|text| text.as_bytes().to_vec()),
+        1 => prop::collection::vec(any::<u8>(), 0..12),
+    ];
+    prop::collection::vec(piece, 0..8).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    /// No line stops a parser, and what it says it understood has what a simulation needs.
+    #[test]
+    fn anything_is_understood_or_not(lines in prop::collection::vec(line(), 1..4)) {
+        let varied = [r#"$remote_addr [$time_local] "$request" $status"#, r#"%h %l %u %t "%r" %s %b"#];
+        for format in ["auto", "combined", "json", "w3c"].into_iter().chain(varied) {
+            let mut parser = Parser::new(Format::named(format).unwrap(), Heed::All);
+            for line in &lines {
+                if let Read::Line(line) = parser.read(line) {
+                    prop_assert!(line.time.is_some() && line.status.is_some());
+                    prop_assert!(line.method.is_some() && line.target.is_some());
+                }
+            }
+        }
+    }
+
+    /// What a server writes comes back: the target as it was, however it had to be escaped.
+    #[test]
+    fn a_target_survives_escaping(target in prop::collection::vec(any::<u8>(), 1..40)) {
+        let mut escaped = String::new();
+        for byte in &target {
+            match byte {
+                b'!' | b'#'..=b'[' | b']'..=b'~' => escaped.push(char::from(*byte)),
+                byte => write!(escaped, "\\x{byte:02X}").unwrap(),
+            }
+        }
+        let line = format!("192.0.2.7 - - [21/Nov/2025:02:36:00 +0000] \"GET {escaped} HTTP/1.1\" 200 5 \"-\" \"-\"");
+        let mut parser = Parser::new(Format::Auto, Heed::All);
+        let Read::Line(read) = parser.read(line.as_bytes()) else { panic!("understood") };
+        // Blanks that were escaped are blanks again, and the last word is the version's.
+        prop_assert_eq!(read.target.as_deref(), Some(&target[..]));
+    }
+
+    #[test]
+    fn any_format_string_is_one_or_not(format in "[$%{}a-z_ \\[\\]\"]{0,40}") {
+        let _ = Template::new(&format);
+    }
+}

@@ -1,0 +1,77 @@
+//! W3C extended logs: columns that a line beginning with `#Fields:` names. `CloudFront` divides them by tabs, others by blanks.
+
+use super::{
+    names,
+    slot::{Bad, Heed, Line, Slot},
+};
+use std::borrow::Cow;
+
+/// The columns, as far as they were named.
+#[derive(Clone, Debug, Default)]
+pub struct Columns(Vec<Slot>);
+
+impl Columns {
+    /// Takes in a line that begins with `#`: names of columns, or words for people.
+    pub fn read(&mut self, line: &[u8]) {
+        let Some(names) = line.strip_prefix(b"#Fields:") else {
+            return;
+        };
+        let names = String::from_utf8_lossy(names);
+        let slot = |name: &str| names::key(name).unwrap_or(Slot::Skip);
+        self.0 = names.split_ascii_whitespace().map(slot).collect();
+    }
+
+    /// Whether the columns have names.
+    pub fn are_known(&self) -> bool {
+        !self.0.is_empty()
+    }
+
+    /// Whether there is a column for `Vary`.
+    pub(super) fn tell_vary(&self) -> bool {
+        self.0.contains(&Slot::ResponseField(http::header::VARY))
+    }
+
+    /// Reads a line.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn parse<'a>(&self, line: &'a [u8], heed: &Heed) -> Result<Line<'a>, Bad> {
+        let by = if memchr::memchr(b'\t', line).is_some() {
+            b'\t'
+        } else {
+            b' '
+        };
+        let mut read = Line::default();
+        let mut texts = line.split(|byte| *byte == by);
+        for slot in &self.0 {
+            let text = texts.next().ok_or(Bad::Form)?;
+            read.put(slot, plain(slot, text), heed)?;
+        }
+        read.finish()
+    }
+}
+
+/// Fields are percent-encoded, and blanks in them at times twice or as plus signs. A target is as it came.
+fn plain<'a>(slot: &Slot, text: &'a [u8]) -> Cow<'a, [u8]> {
+    let is_field = matches!(slot, Slot::RequestField(_) | Slot::ResponseField(_));
+    if !is_field || memchr::memchr(b'%', text).is_none() {
+        return Cow::Borrowed(text);
+    }
+    let mut plain = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((first, after)) = rest.split_first() {
+        let digit = |at: usize| {
+            after
+                .get(at)
+                .and_then(|byte| char::from(*byte).to_digit(16))
+        };
+        rest = if let (b'%', Some(high), Some(low)) = (first, digit(0), digit(1)) {
+            plain.push((high << 4 | low) as u8);
+            after.get(2..).unwrap_or_default()
+        } else {
+            plain.push(*first);
+            after
+        };
+    }
+    Cow::Owned(plain)
+}

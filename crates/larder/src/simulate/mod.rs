@@ -1,0 +1,30 @@
+//! Simulate: what a cache would have done with the requests in an access log.
+//!
+//! ```text
+//! log::source → log::Parser → Reader ─┬─ Simulation (memory, lifetime, rule) ─┐
+//!  (a thread)     (the caller's thread)  └─ … on threads of their own ───────────┴→ Report
+//! ```
+//!
+//! [`reader`](Reader) puts each line to the walk's own functions (`proxy::replay`): route, key, bypass, and whether the answer
+//! would be stored, for how long. What is left of a line is an [`Event`](event::Event), which every simulation judges with
+//! `rules::reuse` against what it keeps. What it keeps follows the store's own rule of eviction (`store::model`).
+//!
+//! Memory is bounded: at most [`urls::MOST`] URLs are followed. Where a log has more, one in two, four, … of them is, chosen by
+//! a hash of the URL, with memory sizes scaled accordingly (SHARDS: Waldspurger and others, FAST 2015); only the number of
+//! misses is estimated so, everything else is counted in full.
+
+mod counts;
+mod event;
+mod keep;
+pub mod log;
+mod plan;
+mod reader;
+pub mod report;
+mod run;
+mod tally;
+mod urls;
+
+pub use plan::{Eviction, Plan, Wanted};
+pub use reader::{Assumptions, Reader};
+pub use report::Report;
+pub use run::{Failed, simulate};

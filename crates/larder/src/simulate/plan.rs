@@ -1,0 +1,190 @@
+//! What is simulated: memory sizes, lifetimes and rules of eviction.
+
+use super::urls;
+use crate::config::{
+    self, Faults, Flags,
+    value::{ServerUrl, Size, Ttl, Word},
+};
+use proxy::policy::{Policy, Route, Site};
+use std::{collections::HashSet, path::PathBuf, sync::Arc, time::Duration};
+
+/// A rule of eviction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Eviction {
+    /// Larder's own: what is asked for once does not push out what is asked for often
+    Larder,
+    /// The least recently used goes first
+    Lru,
+    /// The oldest goes first
+    Fifo,
+}
+
+/// A lifetime to be simulated.
+#[derive(Clone, Debug)]
+pub struct Lifetime {
+    /// As it is told: `60s`, or whose word it is.
+    pub name: String,
+    /// What the server would be given.
+    pub site: Arc<Site>,
+}
+
+/// What is simulated.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Sizes of the store in memory, in bytes, the smallest first.
+    pub sizes: Vec<u64>,
+    /// The size that lifetimes are compared at.
+    pub size: u64,
+    /// Lifetimes.
+    pub lifetimes: Vec<Lifetime>,
+    /// Which of them sizes are compared at.
+    pub lifetime: usize,
+    /// Rules of eviction.
+    pub evictions: Vec<Eviction>,
+    /// URLs followed at most ([`urls::MOST`]).
+    pub most_urls: usize,
+    /// Whether that lifetime was assumed: neither a configuration nor a flag says it.
+    pub is_assumed: bool,
+}
+
+/// What the command line says of it.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted {
+    /// The configuration that is asked what it would do.
+    pub config: Option<PathBuf>,
+    /// Sizes of the store in memory.
+    pub memory: Vec<Size>,
+    /// Lifetimes.
+    pub ttl: Vec<Duration>,
+    /// Rules of eviction.
+    pub eviction: Vec<Eviction>,
+}
+
+const SIZES: [u64; 5] = [16 << 20, 64 << 20, 256 << 20, 1 << 30, 4 << 30];
+const LIFETIMES: [u64; 6] = [1, 10, 60, 600, 3600, 86_400];
+
+/// A lifetime where nobody says any: a minute is what people begin with.
+const ASSUMED: u64 = 60;
+
+impl Plan {
+    /// What is wanted, over what the configuration means.
+    ///
+    /// # Errors
+    /// What is wrong with the configuration.
+    pub fn new(wanted: &Wanted) -> Result<Self, Faults> {
+        let flags = Flags {
+            config: wanted.config.clone(),
+            // Nobody is asked anything.
+            origin: match wanted.config {
+                None => ServerUrl::parse("http://127.0.0.1:9").ok(),
+                Some(_) => None,
+            },
+            ..Flags::default()
+        };
+        let config = config::load(&flags)?;
+        let size = wanted.memory.first().map_or(config.memory, |size| size.0);
+        let mut sizes: Vec<_> = wanted.memory.iter().map(|size| size.0).collect();
+        if sizes.is_empty() {
+            sizes = SIZES.to_vec();
+            sizes.push(size);
+        }
+        sizes.sort_unstable();
+        sizes.dedup();
+        let mut evictions = wanted.eviction.clone();
+        if evictions.is_empty() {
+            evictions = vec![Eviction::Larder, Eviction::Lru, Eviction::Fifo];
+        }
+        let (lifetimes, lifetime) = lifetimes(&Arc::new(config.site), wanted);
+        Ok(Self {
+            sizes,
+            size,
+            is_assumed: wanted.ttl.is_empty() && wanted.config.is_none(),
+            lifetimes,
+            lifetime,
+            evictions,
+            most_urls: urls::MOST,
+        })
+    }
+
+    /// The request fields at which any site looks, and those that speak of caching.
+    pub fn fields(&self) -> HashSet<http::HeaderName> {
+        use http::header::{AUTHORIZATION, CACHE_CONTROL, COOKIE, HOST, PRAGMA};
+        let mut names = HashSet::from([AUTHORIZATION, CACHE_CONTROL, COOKIE, HOST, PRAGMA]);
+        // What responses may say of caching.
+        names.extend(
+            [
+                "expires",
+                "vary",
+                "etag",
+                "last-modified",
+                "set-cookie",
+                "age",
+                "date",
+            ]
+            .map(http::HeaderName::from_static),
+        );
+        for lifetime in &self.lifetimes {
+            names.extend(lifetime.site.targets.iter().cloned());
+            for Route {
+                matcher, policy, ..
+            } in &lifetime.site.routes
+            {
+                names.extend(matcher.headers.iter().map(|field| field.name.clone()));
+                names.extend(policy.bypass.headers.iter().map(|field| field.name.clone()));
+                names.extend(policy.key.headers.iter().cloned());
+            }
+        }
+        names
+    }
+
+    /// Whether any route looks at hosts: a log without them is then of little use.
+    pub fn looks_at_hosts(&self) -> bool {
+        let mut routes = self
+            .lifetimes
+            .iter()
+            .flat_map(|lifetime| &lifetime.site.routes);
+        routes.any(|route| !route.matcher.hosts.is_empty())
+    }
+}
+
+/// The lifetimes to simulate, and which of them is the one to compare sizes at.
+fn lifetimes(site: &Arc<Site>, wanted: &Wanted) -> (Vec<Lifetime>, usize) {
+    let given = |duration: &Duration| Lifetime {
+        name: humantime::format_duration(*duration).to_string(),
+        site: Arc::new(with_lifetime(site, *duration)),
+    };
+    if !wanted.ttl.is_empty() {
+        return (wanted.ttl.iter().map(given).collect(), 0);
+    }
+    let own = Lifetime {
+        name: if wanted.config.is_some() {
+            "as configured"
+        } else {
+            "as the origin says"
+        }
+        .to_owned(),
+        site: site.clone(),
+    };
+    let mut all = vec![own];
+    all.extend(LIFETIMES.map(|seconds| given(&Duration::from_secs(seconds))));
+    let assumed = LIFETIMES.iter().position(|seconds| *seconds == ASSUMED);
+    let base = if wanted.config.is_some() {
+        0
+    } else {
+        assumed.map_or(0, |at| at + 1)
+    };
+    (all, base)
+}
+
+/// The site with `ttl = "…"` on every route.
+fn with_lifetime(site: &Site, duration: Duration) -> Site {
+    let Ttl(by_status) = Ttl::usual(duration);
+    let mut site = site.clone();
+    for route in &mut site.routes {
+        let mut policy = Policy::clone(&route.policy);
+        policy.lifetime.by_status.clone_from(&by_status);
+        route.policy = Arc::new(policy);
+    }
+    site
+}

@@ -1,0 +1,103 @@
+//! What was taken for granted, in sentences.
+
+use super::words::count;
+use crate::simulate::{
+    counts::Notes,
+    plan::Plan,
+    reader::{Assumptions, Reader},
+};
+
+/// What a reader has to know before believing the figures.
+pub(super) fn list(plan: &Plan, assumptions: &Assumptions, reader: &Reader) -> Vec<String> {
+    let (totals, notes) = (&reader.totals, &reader.totals.notes);
+    let mut all = Vec::new();
+    if totals.requests > 0 {
+        lifetimes(plan, notes, &mut all);
+    }
+    if notes.without_host > 0 {
+        let why = if plan.looks_at_hosts() {
+            "; routes look at it: name it with --host"
+        } else {
+            ""
+        };
+        let (host, number) = (&assumptions.host, count(notes.without_host));
+        all.push(format!(
+            "Host {host} for {number} requests without one{why}."
+        ));
+    }
+    answers(notes, &mut all);
+    if !notes.with_fractions && totals.requests > 0 {
+        all.push(
+            "Times are whole seconds: requests that would wait for another's fetch count as hits."
+                .to_owned(),
+        );
+    }
+    let one_in = reader.urls.one_in();
+    if one_in > 1 {
+        all.push(format!(
+            "More than {} URLs: one in {one_in} was followed, chosen by its hash, in memory scaled alike. Misses are estimated from \
+             them, and the list of URLs names only these.",
+            count(plan.most_urls as u64)
+        ));
+    }
+    all.push("The store in memory alone, on one node, empty at first; no purges.".to_owned());
+    all
+}
+
+fn lifetimes(plan: &Plan, notes: &Notes, all: &mut Vec<String>) {
+    if notes.with_directives == 0 {
+        let reasons = if notes.with_reasons > 0 {
+            ", beyond the reasons that Larder wrote"
+        } else {
+            ""
+        };
+        all.push(format!(
+            "The log does not say what the application says of caching{reasons}: lifetimes are those of the table, and whatever \
+             else its answers say (private, Set-Cookie, Vary) is not known."
+        ));
+    }
+    if plan.is_assumed {
+        let lifetime = plan
+            .lifetimes
+            .get(plan.lifetime)
+            .map_or("", |lifetime| &lifetime.name);
+        all.push(format!(
+            "A lifetime of {lifetime} for 200, 301 and 302 where the application gives none; say another one with --ttl, or --config."
+        ));
+    }
+}
+
+/// Answers that had to be completed.
+fn answers(notes: &Notes, all: &mut Vec<String>) {
+    let mixed_times = if notes.with_origin_time > 0 {
+        notes.without_origin_time
+    } else {
+        0
+    };
+    for (number, what) in [
+        (
+            notes.not_modified,
+            "answers 304 stand for the whole, as large as when it was last sent: Larder fetches it without the client's condition.",
+        ),
+        (
+            notes.parts,
+            "answers 206 are hits where the whole is stored, and are not stored themselves.",
+        ),
+        (
+            notes.unfinished,
+            "clients left before their answer: it is not stored.",
+        ),
+        (
+            notes.without_length,
+            "answers without a length are as large as the others are on average.",
+        ),
+        (
+            mixed_times,
+            "answers without the origin's time take as long as the last one of their URL, or the average.",
+        ),
+    ] {
+        if number > 0 {
+            all.push(format!("{} {what}", count(number)));
+        }
+    }
+}

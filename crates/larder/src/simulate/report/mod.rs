@@ -1,0 +1,401 @@
+//! What came of it, as figures; and as text, JSON and a page.
+#![allow(
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "figures for people: three digits of them are read, and none is negative"
+)]
+
+mod assumed;
+pub mod html;
+mod svg;
+pub mod text;
+mod words;
+
+use super::{
+    counts::Group,
+    log::Bad,
+    plan::{Eviction, Plan},
+    reader::{Assumptions, Reader},
+    run,
+    tally::{Setting, Simulation},
+    urls::{ByHash, Cost, Urls},
+};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// URLs that are told, at most.
+const URLS: usize = 20;
+
+/// Everything that a simulation found out. Shares are between 0 and 1, times are in seconds, sizes in bytes.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// The logs.
+    pub log: Seen,
+    /// When the first request was, in seconds since the epoch.
+    pub from: f64,
+    /// How long the logs reach.
+    pub seconds: f64,
+    /// Requests that a server would have taken.
+    pub requests: u64,
+    /// Bytes that clients got.
+    pub bytes: u64,
+    /// What the origin would do without a cache.
+    pub without: Load,
+    /// The simulation that others are compared with.
+    pub base: Outcome,
+    /// What never evicting would give: no memory helps beyond it.
+    pub unlimited: Outcome,
+    /// By memory and rule of eviction.
+    pub memory: Vec<Outcome>,
+    /// By lifetime.
+    pub lifetimes: Vec<Outcome>,
+    /// Requests that the server refuses.
+    pub refused: Vec<Reason>,
+    /// Requests that pass the store by.
+    pub bypassed: Vec<Reason>,
+    /// Answers that are not stored.
+    pub unstored: Vec<Reason>,
+    /// The URLs that cost the origin most, with the cache in place.
+    pub urls: Vec<Costly>,
+    /// What was estimated from a part.
+    pub sample: Sample,
+    /// What was taken for granted.
+    pub assumed: Vec<String>,
+}
+
+/// The logs, as they were read.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Seen {
+    /// The files, in the order in which they were read.
+    pub files: Vec<File>,
+    /// Lines that were understood.
+    pub lines: u64,
+    /// Lines that were not.
+    pub bad: u64,
+    /// The first of them.
+    pub shown: Vec<BadLine>,
+    /// Logs that could not be read to their end.
+    pub broken: Vec<String>,
+    /// Lines more than a minute older than one before them.
+    pub out_of_order: u64,
+    /// Answers that a cache gave itself; they are left out.
+    pub own: u64,
+}
+
+/// A log.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct File {
+    /// Its name.
+    pub name: String,
+    /// How it is written.
+    pub format: &'static str,
+}
+
+/// A line that was not understood.
+#[derive(Clone, Debug, Serialize)]
+pub struct BadLine {
+    /// The log.
+    pub file: String,
+    /// Its number, the first being 1.
+    pub line: u64,
+    /// What is wrong with it.
+    pub why: String,
+    /// How it begins.
+    pub text: String,
+}
+
+impl BadLine {
+    pub(super) fn new(file: String, line: u64, why: Bad, text: &[u8]) -> Self {
+        let text = String::from_utf8_lossy(text.get(..text.len().min(120)).unwrap_or_default());
+        Self {
+            file,
+            line,
+            why: why.to_string(),
+            text: text.escape_debug().to_string(),
+        }
+    }
+}
+
+/// What an origin does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Load {
+    /// Requests that it answers.
+    pub requests: u64,
+    /// Of them in a second.
+    pub rate: f64,
+    /// Bytes of bodies that it sends.
+    pub bytes: u64,
+    /// Bytes in a second.
+    pub bandwidth: f64,
+    /// Seconds that it works, where the log tells how long answers took.
+    pub busy: Option<f64>,
+}
+
+/// What one simulation came to.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Outcome {
+    /// Bytes of memory; `None`: as many as it takes.
+    pub memory: Option<u64>,
+    /// The lifetime.
+    pub lifetime: String,
+    /// The rule of eviction.
+    pub eviction: Eviction,
+    /// Requests answered from the store, as a share of all.
+    pub hit_ratio: f64,
+    /// The same in bytes.
+    pub byte_hit_ratio: f64,
+    /// Requests answered from the store, stale hits among them.
+    pub hits: u64,
+    /// Stale hits.
+    pub stale: u64,
+    /// Requests that waited for another's fetch.
+    pub collapsed: u64,
+    /// What is left to the origin.
+    pub origin: Load,
+    /// Entries evicted.
+    pub evictions: u64,
+    /// The most bytes that what was kept took.
+    pub peak: u64,
+    /// Answers that were not stored for their size.
+    pub too_large: u64,
+}
+
+/// Requests with a reason in common.
+#[derive(Clone, Debug, Serialize)]
+pub struct Reason {
+    /// The reason, as `Cache-Status` says it.
+    pub reason: &'static str,
+    /// How many there were.
+    pub requests: u64,
+    /// Bytes of their bodies.
+    pub bytes: u64,
+    /// Seconds that the origin works for them.
+    pub busy: f64,
+    /// One of them.
+    pub example: String,
+}
+
+/// A URL, and what it costs.
+#[derive(Clone, Debug, Serialize)]
+pub struct Costly {
+    /// The URL.
+    pub url: String,
+    /// Requests for it.
+    pub requests: u64,
+    /// Fetches that are left with the cache.
+    pub fetches: u64,
+    /// Bytes that these bring.
+    pub bytes: u64,
+    /// Seconds that the origin works for them.
+    pub busy: f64,
+    /// Why its answers were last not stored, if they were not.
+    pub reason: Option<&'static str>,
+}
+
+/// What was estimated from a part.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Sample {
+    /// One URL in so many was followed; 1: all of them.
+    pub one_in: u64,
+    /// URLs that were followed.
+    pub urls: u64,
+}
+
+/// Makes the report.
+pub(super) fn build(
+    plan: &Plan,
+    assumptions: &Assumptions,
+    seen: Seen,
+    reader: &Reader,
+    mut simulations: Vec<Simulation>,
+) -> Report {
+    let totals = &reader.totals;
+    let (from, to) = (
+        totals.first.unwrap_or_default(),
+        totals.last.unwrap_or_default(),
+    );
+    let tells_time = totals.notes.with_origin_time > 0;
+    let maker = Maker {
+        plan,
+        reader,
+        // One moment is no time: a second is the least that rates are told of.
+        seconds: to.since(from).as_secs_f64().max(1.0),
+        tells_time,
+    };
+    let by_url = simulations
+        .iter_mut()
+        .find_map(|simulation| simulation.by_url.take());
+    let base = run::base(plan);
+    let one = |wanted: Setting| maker.outcome(&simulations, wanted);
+    let sizes = plan.evictions.iter().flat_map(|eviction| {
+        let setting = |size: &u64| Setting {
+            memory: Some(*size),
+            eviction: *eviction,
+            ..base
+        };
+        plan.sizes.iter().map(setting)
+    });
+    Report {
+        from: from.as_millis() as f64 / 1e3,
+        seconds: maker.seconds,
+        requests: totals.requests,
+        bytes: totals.sent,
+        without: maker.load(totals.origin),
+        base: one(base),
+        unlimited: one(Setting {
+            memory: None,
+            ..base
+        }),
+        memory: sizes.map(one).collect(),
+        lifetimes: (0..plan.lifetimes.len())
+            .map(|lifetime| one(Setting { lifetime, ..base }))
+            .collect(),
+        refused: reasons(&totals.refused),
+        bypassed: reasons(&totals.bypassed),
+        unstored: reasons(&totals.unstored),
+        urls: costly(&reader.urls, &by_url.unwrap_or_default(), tells_time),
+        sample: Sample {
+            one_in: reader.urls.one_in(),
+            urls: reader.urls.all.len() as u64,
+        },
+        assumed: assumed::list(plan, assumptions, reader),
+        log: Seen {
+            out_of_order: totals.out_of_order,
+            own: totals.own,
+            ..seen
+        },
+    }
+}
+
+/// Makes figures of counts.
+struct Maker<'a> {
+    plan: &'a Plan,
+    reader: &'a Reader,
+    seconds: f64,
+    tells_time: bool,
+}
+
+impl Maker<'_> {
+    fn load(&self, cost: Cost) -> Load {
+        Load {
+            requests: cost.fetches,
+            rate: cost.fetches as f64 / self.seconds,
+            bytes: cost.bytes,
+            bandwidth: cost.bytes as f64 / self.seconds,
+            busy: self.tells_time.then(|| cost.micros as f64 / 1e6),
+        }
+    }
+
+    fn outcome(&self, simulations: &[Simulation], wanted: Setting) -> Outcome {
+        let found = simulations
+            .iter()
+            .find(|simulation| simulation.setting == wanted);
+        let tally = found.map(|simulation| simulation.tally).unwrap_or_default();
+        let totals = &self.reader.totals;
+        // Where a part of the URLs was followed, what they missed is an estimate; the requests are counted.
+        let missed = tally.forwarded + tally.collapsed + tally.unanswered;
+        let hits = totals.asked.saturating_sub(missed);
+        let bytes = totals.asked_sent.saturating_sub(tally.forwarded_bytes);
+        let mut origin = at_most(tally.origin, totals.asked + tally.stale);
+        for group in totals.bypassed.values() {
+            origin.fetches += group.requests;
+            origin.bytes += group.bytes;
+            origin.micros += group.micros;
+        }
+        let name = self
+            .plan
+            .lifetimes
+            .get(wanted.lifetime)
+            .map(|lifetime| lifetime.name.clone());
+        Outcome {
+            memory: wanted.memory,
+            lifetime: name.unwrap_or_default(),
+            eviction: wanted.eviction,
+            hit_ratio: share(hits, totals.requests),
+            byte_hit_ratio: share(bytes, totals.sent),
+            hits,
+            stale: tally.stale,
+            collapsed: tally.collapsed,
+            origin: self.load(origin),
+            evictions: tally.evictions,
+            peak: tally.peak,
+            too_large: tally.too_large,
+        }
+    }
+}
+
+/// An estimate from a part of the URLs may come to more fetches than there were requests: it is scaled down to these.
+fn at_most(cost: Cost, fetches: u64) -> Cost {
+    if cost.fetches <= fetches {
+        return cost;
+    }
+    let scaled = |number: u64| (number as f64 * share(fetches, cost.fetches)) as u64;
+    Cost {
+        fetches,
+        bytes: scaled(cost.bytes),
+        micros: scaled(cost.micros),
+    }
+}
+
+fn share(part: u64, of: u64) -> f64 {
+    if of == 0 {
+        0.0
+    } else {
+        part as f64 / of as f64
+    }
+}
+
+fn reasons(groups: &BTreeMap<&'static str, Group>) -> Vec<Reason> {
+    let mut all: Vec<_> = groups
+        .iter()
+        .map(|(reason, group)| Reason {
+            reason,
+            requests: group.requests,
+            bytes: group.bytes,
+            busy: group.micros as f64 / 1e6,
+            example: group.example.clone(),
+        })
+        .collect();
+    all.sort_by_key(|reason| std::cmp::Reverse(reason.requests));
+    all
+}
+
+/// The URLs that the origin works for most; by bytes where the log does not tell how long it works.
+fn costly(urls: &Urls, by_url: &ByHash<Cost>, tells_time: bool) -> Vec<Costly> {
+    let cost = |hash: &u64, passed: Cost| {
+        let mut cost = by_url.get(hash).copied().unwrap_or_default();
+        cost.add(0, 0, passed.fetches);
+        cost.bytes += passed.bytes;
+        cost.micros += passed.micros;
+        cost
+    };
+    let mut all: Vec<_> = urls
+        .all
+        .iter()
+        .map(|(hash, url)| (cost(hash, url.passed), url))
+        .collect();
+    all.retain(|(cost, _)| cost.fetches > 0);
+    let weight = |cost: &Cost| {
+        if tells_time {
+            (cost.micros, cost.bytes)
+        } else {
+            (cost.bytes, cost.fetches)
+        }
+    };
+    all.sort_by(|(one, a), (other, b)| {
+        weight(other)
+            .cmp(&weight(one))
+            .then_with(|| a.text.cmp(&b.text))
+    });
+    all.truncate(URLS);
+    all.into_iter()
+        .map(|(cost, url)| Costly {
+            url: url.text.to_string(),
+            requests: url.requests,
+            fetches: cost.fetches,
+            bytes: cost.bytes,
+            busy: cost.micros as f64 / 1e6,
+            reason: url.unstored,
+        })
+        .collect()
+}

@@ -1,0 +1,214 @@
+//! Replay: what the walk would decide about requests that were made elsewhere, long ago. No sockets, no store, no clock.
+//!
+//! The decisions are the walk's own functions: a request is read by `receive`, passed by or not by `lookup`, and its answer
+//! judged by `admit`. What is left to the caller is what takes time: keeping answers, and [`rules::reuse::judge`] over what
+//! is kept, with [`Asked::reuse`].
+
+use crate::{
+    ask::Ask,
+    cache::OwnSite,
+    listen::{Connection, InterimSink},
+    outcome::Bypass,
+    policy::Site,
+    purging,
+    walk::{
+        admit::{self, Times},
+        land,
+        lookup::{self, Bypassed},
+        receive::{self, Beside},
+    },
+};
+use http::{HeaderMap, Method, Request, StatusCode};
+use rules::{
+    directives::RequestDirectives,
+    invalidate, reuse,
+    storable::{NotStorable, Storable},
+    time::Time,
+};
+use std::{rc::Rc, sync::Arc, time::Duration};
+use store::Variant;
+
+/// A site to which requests are put. Lives on one thread, as a worker does.
+#[derive(Debug)]
+pub struct Replay {
+    site: OwnSite,
+    interim: InterimSink,
+}
+
+/// A request as the walk has received it.
+#[derive(Debug)]
+pub struct Asked(Ask);
+
+impl Replay {
+    /// Replays requests to `site`.
+    pub fn new(site: Arc<Site>) -> Self {
+        Self {
+            site: Rc::new(site),
+            interim: InterimSink::deaf(),
+        }
+    }
+
+    /// Receives a request without content that came at `at`.
+    ///
+    /// # Errors
+    /// Why it would have been refused, as `Cache-Status` says it.
+    pub fn receive(
+        &self,
+        request: Request<()>,
+        connection: &Rc<Connection>,
+        at: Time,
+    ) -> Result<Asked, &'static str> {
+        let (parts, ()) = request.into_parts();
+        let (site, interim) = (&self.site, self.interim.clone());
+        let mut beside = Beside::default();
+        receive::read(site, parts, connection, interim, &mut beside, at)
+            .map(Asked)
+            .map_err(|failure| failure.detail())
+    }
+
+    /// Whether the answer to `asked` would be stored. This site may differ from the one that received it in lifetimes alone:
+    /// its routes are taken to be the same.
+    ///
+    /// # Errors
+    /// Why it would not be.
+    pub fn judge(
+        &self,
+        asked: &mut Asked,
+        status: StatusCode,
+        fields: &HeaderMap,
+        took: Duration,
+    ) -> Result<Storable, NotStorable> {
+        if !Rc::ptr_eq(&asked.0.site, &self.site) {
+            asked.0.site = self.site.clone();
+        }
+        let now = asked.0.now;
+        let times = Times {
+            request: now,
+            response: now.plus(took),
+            lifetime: None,
+        };
+        // HEAD goes out as GET.
+        admit::judge(&asked.0, &Method::GET, times, status, fields)
+    }
+}
+
+impl Asked {
+    /// The cache key.
+    pub fn key(&self) -> &[u8] {
+        self.0.key.as_bytes()
+    }
+
+    /// The target URI (RFC 9110 section 7.1).
+    pub fn uri(&self) -> String {
+        self.0.uri()
+    }
+
+    /// What the request says of caching.
+    pub fn directives(&self) -> &RequestDirectives {
+        &self.0.directives
+    }
+
+    /// Why the store would have been passed by, if it would.
+    pub fn bypass(&self) -> Option<Bypass> {
+        lookup::bypassed(&self.0).map(|why| match why {
+            Bypassed::Site(why) => why,
+            Bypassed::Method | Bypassed::Condition => Bypass::Method,
+        })
+    }
+
+    /// The site's say on reuse for this request.
+    pub fn reuse(&self) -> reuse::Site {
+        lookup::reuse_site_for(&self.0)
+    }
+
+    /// What would select an answer with these fields among its key's variants; `None` when any request does.
+    pub fn variant(&self, fields: &HeaderMap) -> Option<Box<Variant>> {
+        admit::variant(&self.0, fields)
+    }
+
+    /// The largest body that the route stores, in bytes.
+    pub fn largest_body(&self) -> u64 {
+        self.0.policy().largest_body
+    }
+
+    /// The keys under which an answer of `status` would make something invalid, without the parts that depend on request
+    /// fields (RFC 9111 section 4.4). Empty where it would not.
+    pub fn invalidated(&self, status: StatusCode, fields: &HeaderMap) -> Vec<Vec<u8>> {
+        let ask = &self.0;
+        if !invalidate::invalidates(&ask.method, status) {
+            return Vec::new();
+        }
+        let target = ask.uri();
+        let mut uris = invalidate::others(fields, &target);
+        uris.push(target);
+        let keys = uris.iter().flat_map(|uri| purging::keys(&ask.site, uri));
+        keys.map(|key| key.as_bytes().to_vec()).collect()
+    }
+}
+
+/// Whether an answer of `status` is a failure that something stored may hide (RFC 5861 section 4).
+pub fn is_failure(status: StatusCode) -> bool {
+    land::is_failure(status)
+}
+
+/// Whether an answer that is not stored for this reason shows that what is stored is out of date.
+pub fn withdraws(status: StatusCode, why: NotStorable) -> bool {
+    land::withdraws(status, why)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::{fields, key_spec, policy, site};
+    use http::Uri;
+
+    fn ask(
+        replay: &Replay,
+        method: &Method,
+        uri: &'static str,
+        lines: &[(&'static str, &str)],
+    ) -> Asked {
+        let mut request = Request::new(());
+        *request.method_mut() = method.clone();
+        *request.uri_mut() = Uri::from_static(uri);
+        *request.headers_mut() = fields(lines);
+        let connection = Rc::new(Connection {
+            peer: Some(([192, 0, 2, 7], 0).into()),
+            peer_asks: true,
+            local: None,
+            tls: false,
+        });
+        let at = Time::from_secs(1_000_000);
+        replay.receive(request, &connection, at).expect("received")
+    }
+
+    #[test]
+    fn the_walks_own_decisions() {
+        let replay = Replay::new(Arc::new(site(policy(key_spec()))));
+        let host = [("host", "Shop.example:80")];
+        let mut asked = ask(&replay, &Method::GET, "/p%7e?a=1", &host);
+        assert_eq!(asked.key(), b"http://shop.example/p~?a=1");
+        assert_eq!(asked.bypass(), None);
+        let mut judge = |lines: &[(&'static str, &str)]| {
+            let stored = replay.judge(&mut asked, StatusCode::OK, &fields(lines), Duration::ZERO);
+            stored.map(|stored| stored.facts.lifetime_ms)
+        };
+        assert_eq!(judge(&[("cache-control", "max-age=60")]), Ok(60_000));
+        assert_eq!(
+            judge(&[("cache-control", "private")]),
+            Err(NotStorable::Private)
+        );
+        assert_eq!(judge(&[]), Err(NotStorable::NoFreshness));
+        let post = ask(&replay, &Method::POST, "/p", &host);
+        assert_eq!(post.bypass(), Some(Bypass::Method));
+        let keys = post.invalidated(StatusCode::FOUND, &fields(&[("location", "/q")]));
+        assert_eq!(
+            keys,
+            [&b"http://shop.example/q"[..], b"http://shop.example/p"]
+        );
+        assert!(
+            post.invalidated(StatusCode::NOT_FOUND, &HeaderMap::new())
+                .is_empty()
+        );
+    }
+}

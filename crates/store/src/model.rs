@@ -1,0 +1,174 @@
+//! The memory tier's eviction without its contents: what would be kept in so many bytes, told from weights alone.
+
+use crate::memory;
+use quick_cache::{DefaultHashBuilder, Lifecycle, Weighter, sync::Cache};
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering::Relaxed},
+};
+
+/// What [`Memory`](crate::Memory) would keep of entries whose weight is known: the same cache with the same settings and the
+/// same rule of eviction, over values that only say how heavy the entry would be.
+#[derive(Debug)]
+pub struct Model<V> {
+    entries: Entries<V>,
+    limit: u64,
+    evictions: Arc<AtomicU64>,
+}
+
+type Entries<V> = Cache<u64, (u64, V), Told, DefaultHashBuilder, Counted>;
+
+impl<V: Clone> Model<V> {
+    /// As a memory tier of `limit` bytes of which only one key in `one_in` is looked at.
+    pub fn new(limit: u64, one_in: u64) -> Self {
+        let evictions = Arc::new(AtomicU64::new(0));
+        let entries = memory::entries(limit, one_in.max(1), Told, Counted(evictions.clone()));
+        Self {
+            entries,
+            limit,
+            evictions,
+        }
+    }
+
+    /// What is kept under `key`; counts as a use.
+    pub fn get(&self, key: u64) -> Option<V> {
+        self.entries.get(&key).map(|(_, value)| value)
+    }
+
+    /// Keeps `value`, whose entry weighs `weight` bytes.
+    pub fn insert(&self, key: u64, weight: u64, value: V) {
+        let entry = (weight, value);
+        if let Err((key, entry)) = self.entries.replace(key, entry, true) {
+            self.entries.insert(key, entry);
+        }
+    }
+
+    /// Forgets what is kept under `key`.
+    pub fn remove(&self, key: u64) {
+        self.entries.remove(&key);
+    }
+
+    /// From now on only one key in `one_in` is looked at: those that `stays` names are kept, in as much less room.
+    pub fn thin(&self, one_in: u64, stays: impl Fn(u64, &V) -> bool) {
+        self.entries.retain(|key, (_, value)| stays(*key, value));
+        self.entries.set_capacity(self.limit / one_in.max(1));
+    }
+
+    /// Entries evicted for room so far.
+    pub fn evictions(&self) -> u64 {
+        self.evictions.load(Relaxed)
+    }
+
+    /// Bytes that the entries kept now would take.
+    pub fn weight(&self) -> u64 {
+        self.entries.weight()
+    }
+}
+
+/// What an entry of one response weighs, beside the other variants of its key: `key`, `fields` and `body` in bytes.
+pub fn weight(key: usize, fields: usize, body: u64) -> u64 {
+    let body = usize::try_from(body).unwrap_or(usize::MAX / 2);
+    memory::entry_weight(key) + crate::stored::weight_of(fields, body)
+}
+
+/// The largest body that a memory tier of `limit` bytes keeps.
+pub fn largest_body(limit: u64) -> u64 {
+    memory::largest_body(
+        limit / memory::shards(limit).next_power_of_two() as u64,
+        limit,
+    )
+}
+
+/// The weight is told beside the value.
+#[derive(Clone, Debug)]
+struct Told;
+
+impl<V> Weighter<u64, (u64, V)> for Told {
+    fn weight(&self, _key: &u64, (weight, _): &(u64, V)) -> u64 {
+        *weight
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Counted(Arc<AtomicU64>);
+
+impl<V> Lifecycle<u64, (u64, V)> for Counted {
+    type RequestState = ();
+
+    fn before_evict(&self, _state: &mut (), _key: &u64, _value: &mut (u64, V)) {
+        self.0.fetch_add(1, Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Body, Fields, Memory, Stored, purge::Log};
+    use bytes::Bytes;
+    use http::{HeaderMap, HeaderValue, StatusCode, header};
+
+    /// The figures that a simulation reckons with are those of the tier itself.
+    #[test]
+    fn weighs_as_the_tier_does() {
+        let log = Arc::new(Log::default());
+        for (key, body) in [
+            ("http://a.example/", 0),
+            ("http://a.example/p?x=1", 1000),
+            ("k", 70_000),
+        ] {
+            let memory = Memory::new(64 << 20, log.clone());
+            let mut fields = HeaderMap::new();
+            fields.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html"));
+            let fields = Fields::pack(&fields);
+            let length = fields.len();
+            let facts = crate::sample::any_request(10).facts;
+            let stored = Stored::new(
+                0,
+                StatusCode::OK,
+                fields,
+                facts,
+                None,
+                None,
+                Body::Whole(Bytes::new()),
+            );
+            let stored = stored.with_body(Body::Whole(Bytes::from(vec![b'x'; body])));
+            let kept = memory.insert(key.as_bytes(), memory.begin(), Arc::new(stored), 8);
+            kept.expect("kept");
+            assert_eq!(
+                memory.statistics().stored,
+                weight(key.len(), length, body as u64),
+                "{key}"
+            );
+            assert_eq!(memory.largest_body(), largest_body(64 << 20));
+        }
+        for limit in [1 << 20, 200 << 20, 1 << 30, 3 << 30] {
+            assert_eq!(
+                Memory::new(limit, log.clone()).largest_body(),
+                largest_body(limit),
+                "{limit}"
+            );
+        }
+    }
+
+    #[test]
+    fn keeps_what_is_asked_for_often() {
+        let model = Model::new(100_000, 1);
+        for round in 0..50 {
+            for hot in 0..20 {
+                if model.get(hot).is_none() {
+                    model.insert(hot, 1000, ());
+                }
+            }
+            for scan in 0..200 {
+                model.insert(1000 + round * 200 + scan, 1000, ());
+            }
+        }
+        let kept = (0..20).filter(|key| model.get(*key).is_some()).count();
+        assert_eq!(kept, 20, "a scan does not push out what is asked for often");
+        assert!(model.evictions() > 9000);
+        assert!(model.weight() <= 100_000);
+        model.thin(2, |key, ()| key % 2 == 0);
+        assert!(model.weight() <= 50_000);
+        assert_eq!((model.get(1), model.get(2)), (None, Some(())));
+    }
+}
