@@ -127,7 +127,7 @@ fn each_configuration_is_accepted() {
 }
 
 /// Where a setting may stand; `{}` is the setting.
-const PLACES: [&str; 15] = [
+const PLACES: [&str; 16] = [
     "{}\n[[origin]]\nservers = \"http://app.example\"",
     "[[origin]]\n{}",
     "[[origin]]\nservers = \"http://app.example\"\n{}",
