@@ -18,6 +18,7 @@ mod cache_status;
 mod coding;
 mod coding_forms;
 mod coding_leaks;
+mod coding_origin;
 mod coding_passed;
 mod collapse;
 mod common;

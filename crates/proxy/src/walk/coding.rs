@@ -9,15 +9,21 @@
 //! | a coding of the origin's own | accepts it, or asks for a part of it | that |
 //! | a coding of the origin's own | does not | decoded on its way |
 
+mod make;
+pub mod passed;
+
+pub use passed::{ask_origin, held_of, passed, settles, vary};
+
 use crate::{
     ask::Ask,
     body::Content,
     cache::Worker,
-    compress::{self, Begun, Job, Recoded},
-    policy::{Compress, Edit},
+    compress::{self, Recoded},
+    policy::Compress,
 };
-use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
-use rules::coding::{self, Accepted, Choice, Coding, Made, Untouched};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use make::{encode, made_at_once};
+use rules::coding::{self, Accepted, Choice, Coding, Made};
 use std::sync::Arc;
 use store::{Body, Level, Stored, fill::Reader};
 
@@ -26,9 +32,6 @@ const AT_ONCE: u64 = 32 << 10;
 
 /// A form that was sent so often is worth the high level; asked again at each doubling until it is made.
 const OFTEN: u64 = 16;
-
-/// For content that is coded for one client: at the fast level all three come out about as small, and brotli takes several times as long.
-const CHEAPEST: [Coding; 3] = [Coding::Zstd, Coding::Gzip, Coding::Brotli];
 
 /// What answers, and what is still to be done to it.
 pub struct Chosen {
@@ -212,29 +215,6 @@ fn missing(
     }
 }
 
-/// What goes out of a small body, its form being made here and now: the form, or the content where it is of no use. `None` where another
-/// makes it, or it cannot be kept.
-fn made_at_once(
-    worker: &Worker,
-    ask: &Ask,
-    stored: &Arc<Stored>,
-    content: &bytes::Bytes,
-    coding: Coding,
-) -> Option<Arc<Stored>> {
-    let (memory, compressor) = (&worker.cache.memory, &worker.cache.compressor);
-    let key = ask.key.as_bytes();
-    let form = match compressor.making.begin(memory, key, stored.id(), coding) {
-        Begun::Made(form) => form.stored,
-        Begun::Mine(claim, writer, _) => {
-            let counts = &compressor.counts;
-            let with = compress::at_once(memory, counts, key, content, (claim, writer))?;
-            with.forms.get(coding)?.stored.clone()
-        }
-        Begun::Theirs(_) | Begun::Unkept => return None,
-    };
-    Some(form.unwrap_or_else(|| stored.clone()))
-}
-
 /// What becomes of the origin's own coding.
 fn decode(ask: &Ask, compress: &Compress, accepted: Accepted, stored: &Stored) -> Then {
     let field = stored.fields.get_bytes(&header::CONTENT_ENCODING);
@@ -278,193 +258,4 @@ pub fn apply(
             Err(content) => content,
         },
     }
-}
-
-/// `content` in `coding`: as it is being made by another, or made from here on. An error where the pool has no room, and it
-/// goes out as it is.
-fn encode(
-    worker: &Worker,
-    ask: &Ask,
-    stored: &Arc<Stored>,
-    coding: Coding,
-    content: Content,
-) -> Result<Content, Content> {
-    if ask.method == Method::HEAD {
-        return Ok(content);
-    }
-    let (memory, compressor) = (&worker.cache.memory, &worker.cache.compressor);
-    let begin = || {
-        let key = ask.key.as_bytes();
-        let begun = compressor.making.begin(memory, key, stored.id(), coding);
-        (Box::<[u8]>::from(key), begun)
-    };
-    let alone = |content| {
-        let recoded = Recoded::encoded(content, coding, &compressor.counts);
-        Ok(Content::Recoded(Box::new(recoded)))
-    };
-    if let Content::Following(_) = &content {
-        return match begin() {
-            (key, Begun::Mine(claim, writer, reader)) => {
-                let source = compress::Source {
-                    content,
-                    key,
-                    memory: memory.clone(),
-                    counts: compressor.counts.clone(),
-                };
-                tokio::task::spawn_local(compress::follow(source, claim, writer));
-                Ok(Content::following(reader, None))
-            }
-            (_, Begun::Theirs(reader)) => Ok(Content::following(reader, None)),
-            (_, Begun::Made(_) | Begun::Unkept) => alone(content),
-        };
-    }
-    let Some(pieces) = compress::pieces(&stored.body) else {
-        return alone(content);
-    };
-    let Some(place) = compressor.pool.place() else {
-        return Err(content);
-    };
-    match begin() {
-        (key, Begun::Mine(claim, writer, reader)) => {
-            let job = Job {
-                pieces,
-                key,
-                claim,
-                writer,
-                place,
-            };
-            compressor.pool.make(job);
-            Ok(Content::following(reader, None))
-        }
-        (_, Begun::Theirs(reader)) => Ok(Content::following(reader, None)),
-        (_, Begun::Made(_) | Begun::Unkept) => alone(content),
-    }
-}
-
-/// Codes an answer that is not stored on its way to its one client, unless it may be that client's own; see
-/// [`Compress::personal`].
-pub fn passed(
-    worker: &Worker,
-    ask: &Ask,
-    status: StatusCode,
-    fields: &mut HeaderMap,
-    content: Content,
-) -> Content {
-    let compress = ask.policy().compress.as_ref();
-    if is_personal(ask, fields) && !compress.is_some_and(|compress| compress.personal) {
-        return content;
-    }
-    on_its_way(worker, ask, status, fields, content)
-}
-
-/// Codes content on its way to one client, where that accepts it, and describes it in `fields`: for whatever is made anew for each
-/// request. What has come before the content pauses is sent then.
-pub fn on_its_way(
-    worker: &Worker,
-    ask: &Ask,
-    status: StatusCode,
-    fields: &mut HeaderMap,
-    content: Content,
-) -> Content {
-    let Some(compress) = &ask.policy().compress else {
-        return content;
-    };
-    if ask.directives.no_transform {
-        return content;
-    }
-    let length = content.length().filter(|length| *length > 0);
-    let length = length.or_else(|| announced(fields));
-    if untouched(status, fields, length, compress).is_some() {
-        return content;
-    }
-    coding::vary_by_coding(fields);
-    let accepted = Accepted::read(&ask.fields);
-    let mut offered = CHEAPEST;
-    offered.sort_by_key(|coding| !compress.codings.contains(coding));
-    let offered = offered.get(..compress.codings.len()).unwrap_or_default();
-    let Choice::Coding(coding) = coding::choose(accepted, offered, |_| false) else {
-        return content;
-    };
-    coding::describe(fields, Some(coding), Made::Streamed);
-    if ask.method == Method::HEAD || matches!(content, Content::Empty) {
-        return content;
-    }
-    let counts = &worker.cache.compressor.counts;
-    Content::Recoded(Box::new(Recoded::encoded(content, coding, counts)))
-}
-
-/// The length that `Content-Length` tells.
-fn announced(fields: &HeaderMap) -> Option<u64> {
-    let value = fields.get(header::CONTENT_LENGTH)?;
-    value.to_str().ok()?.parse().ok()
-}
-
-/// Whether an answer that is not stored is one user's.
-fn is_personal(ask: &Ask, fields: &HeaderMap) -> bool {
-    ask.fields.contains_key(header::COOKIE)
-        || ask.fields.contains_key(header::AUTHORIZATION)
-        || fields.contains_key(header::SET_COOKIE)
-}
-
-fn untouched(
-    status: StatusCode,
-    fields: &HeaderMap,
-    length: Option<u64>,
-    compress: &Compress,
-) -> Option<Untouched> {
-    let lines = fields
-        .iter()
-        .map(|(name, value)| (name.as_str().as_bytes(), value.as_bytes()));
-    coding::judge(status, lines, length, &compress.types, compress.least)
-}
-
-/// Says in `Vary` that the answer depends on `Accept-Encoding`, where it does: in every form, identity too.
-pub fn vary(ask: &Ask, status: StatusCode, fields: &mut HeaderMap) {
-    let Some(compress) = &ask.policy().compress else {
-        return;
-    };
-    let length = announced(fields);
-    let depends = match untouched(status, fields, length, compress) {
-        None => true,
-        Some(Untouched::Coded) => {
-            let kind = fields.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
-            coding::is_meant(kind.unwrap_or_default(), &compress.types)
-        }
-        Some(_) => false,
-    };
-    if depends {
-        coding::vary_by_coding(fields);
-    }
-}
-
-/// The tag in the client's `If-None-Match` that names a form of what has these fields.
-pub fn held_of(ask: &Ask, fields: &HeaderMap) -> Option<HeaderValue> {
-    if !ask.fields.contains_key(header::IF_NONE_MATCH) {
-        return None;
-    }
-    let origin = fields.get(header::ETAG)?;
-    held(ask, Some(origin.as_bytes()), Accepted::read(&ask.fields))
-}
-
-/// `Accept-Encoding` towards the origin, for what may be stored: identity, so that one copy serves all and codings are made
-/// here. Where the answer is most likely for one client alone, that client's own wish goes on instead: then the origin codes
-/// what is not coded here. So it does where the origin has codings ready, which are variants then.
-pub fn ask_origin(worker: &Worker, ask: &Ask, fields: &mut HeaderMap) {
-    let policy = ask.policy();
-    let name = header::ACCEPT_ENCODING;
-    let is_edited = policy.request_edits.iter().any(|edit| match edit {
-        Edit::Set(edited, _) | Edit::Add(edited, _) | Edit::Remove(edited) => *edited == name,
-    });
-    let is_hopeless = ask.fields.contains_key(header::AUTHORIZATION)
-        || worker.cache.hit_for_miss.knows(ask.key.as_bytes(), ask.now);
-    if settles(ask, &name) && !is_edited && !is_hopeless {
-        fields.insert(name, HeaderValue::from_static("identity"));
-    }
-}
-
-/// Whether requests for one key may differ in `name` without a difference to the origin: codings are settled here, unless the origin
-/// has them ready.
-pub fn settles(ask: &Ask, name: &HeaderName) -> bool {
-    let policy = ask.policy();
-    *name == header::ACCEPT_ENCODING && policy.compress.is_some() && !policy.origin.keeps_codings()
 }
