@@ -20,6 +20,8 @@ class Target:
 
 # CPU per hit, Larder's over the other's.
 HIT = {"nginx": Target(0.65), "varnish": Target(0.45), "bare": Target(1.25)}
+# CPU per hit on a page with five stored fragments, over Varnish's.
+ESI = Target(0.6)
 # CPU per request or connection over TLS, over nginx's.
 TLS_HTTP1, TLS_HTTP2, HANDSHAKE = Target(0.70), Target(0.85), Target(0.75)
 # CPU per forwarded miss, over nginx's.
@@ -43,6 +45,8 @@ REDIS, MEMCACHED = Target(2.0), Target(1.0)
 PURGE_MS, PURGE_P99 = Target(5), Target(1.5)
 # CPU per hit during a thousand purges a second, over that without.
 PURGES_HIT = Target(1.15)
+# Requests a second that `larder bench` reaches, over wrk's on the same server.
+LOAD = Target(0.9, most=False)
 # A restart with a million stored: the index whole, seconds; memory of the index, bytes a stored response.
 INDEX_SECONDS, INDEX_BYTES = Target(2), Target(64)
 # From the acknowledgement on one node to the last old answer on another, 99th percentile, milliseconds.

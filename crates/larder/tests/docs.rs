@@ -127,7 +127,7 @@ fn each_configuration_is_accepted() {
 }
 
 /// Where a setting may stand; `{}` is the setting.
-const PLACES: [&str; 16] = [
+const PLACES: [&str; 18] = [
     "{}\n[[origin]]\nservers = \"http://app.example\"",
     "[[origin]]\n{}",
     "[[origin]]\nservers = \"http://app.example\"\n{}",
@@ -143,6 +143,8 @@ const PLACES: [&str; 16] = [
     "[purge]\n{}\n[[origin]]\nservers = \"http://app.example\"",
     "[memory]\n{}\n[[origin]]\nservers = \"http://app.example\"",
     "[log]\n{}\n[[origin]]\nservers = \"http://app.example\"",
+    "[[origin]]\nmemcached = \"127.0.0.1:11211\"\nkey = \"$uri\"\n{}",
+    "[[origin]]\nname = \"static\"\nstatic = \"/srv\"\n[[origin]]\nname = \"app\"\nservers = \"http://app.example\"\n[defaults]\n{}",
     // Last, since it reads the system's authorities.
     "[[origin]]\nservers = \"https://app.example\"\n{}",
 ];
@@ -196,6 +198,22 @@ fn application() -> Origin {
             .header("Set-Cookie", "basket=1")
             .cache("max-age=60")
             .body(format!("page {}\n", request.nth))
+    });
+    origin.on("/shop", |_| {
+        let includes = "<esi:include src=\"/cart\"/><esi:include src=\"/menu\"/>";
+        Reply::ok()
+            .cache("max-age=86400")
+            .header("Surrogate-Control", "content=\"ESI/1.0\"")
+            .body(format!("<h1>Shop</h1>\n{includes}"))
+    });
+    origin.on("/cart", |request| {
+        let whose = request.header("cookie").unwrap_or("nobody");
+        let text = format!("cart of {whose}, asked for {} times\n", request.nth);
+        Reply::ok().cache("no-store").body(text)
+    });
+    origin.on("/menu", |request| {
+        let text = format!("menu, asked for {} times\n", request.nth);
+        Reply::ok().cache("max-age=60").body(text)
     });
     origin.otherwise(page(""));
     origin

@@ -8,6 +8,7 @@ use crate::{
     outcome::{Detail, bump},
     walk::{
         admit::{self, Times},
+        esi,
         lookup::{Hit, Need, answers, wanted_part},
         outbound,
         pump::{Pump, Room},
@@ -202,7 +203,7 @@ impl Fetch<'_> {
             StatusCode::NOT_MODIFIED => self.freshened(response.headers()).is_empty(),
             StatusCode::PARTIAL_CONTENT => match plan {
                 Plan::Whole => true,
-                Plan::Part => false,
+                Plan::Part => esi::is_part_of_page(self.ask, response.headers()),
                 Plan::Missing(span) => !self.fits(*span, response.headers()),
             },
             StatusCode::RANGE_NOT_SATISFIABLE => matches!(plan, Plan::Missing(_)),
@@ -242,6 +243,8 @@ impl Fetch<'_> {
             interim: Some(Box::new(move |status, fields| interim.send(status, fields))),
             repeatable: true,
             visitor: outbound::visitor(self.ask),
+            host: self.ask.host().to_owned(),
+            personal: self.ask.fields.contains_key(header::AUTHORIZATION),
         };
         self.ask
             .policy()

@@ -47,6 +47,8 @@ impl Sums {
             (&names::COLLAPSED, self.collapsed),
             (&names::VALIDATED, self.validated),
             (&names::REFRESHES, self.refreshes),
+            (&names::FRAGMENTS, self.fragments),
+            (&names::FRAGMENTS_FAILED, self.fragments_failed),
             (&names::FILLS, self.fills),
             (&names::FILLS_FAILED, self.fills_failed),
             (&names::INVALIDATIONS, self.invalidations),
@@ -183,6 +185,18 @@ impl Sums {
                 metric,
                 origins.map(|origin| (origin.name.as_str(), figure(origin))),
             )?;
+        }
+        let mut encoder = page.metric(&names::PAGES)?;
+        for origin in &self.origins {
+            let Some(pages) = origin.pages else { continue };
+            for (outcome, count) in [
+                ("found", pages.found),
+                ("absent", pages.absent),
+                ("bad", pages.bad),
+                ("failed", pages.failed),
+            ] {
+                sample(&mut encoder, &names::PAGES, &[&origin.name, outcome], count)?;
+            }
         }
         let figures: [(&Metric, Figure<ServerReport>); 3] = [
             (&names::SERVER_HEALTHY, |server| u64::from(server.healthy)),

@@ -57,6 +57,10 @@ metrics! {
         [] "Stored responses that the origin confirmed with 304";
     REFRESHES = Counter "larder_refreshes"
         [] "Background fetches for stored responses that were sent stale";
+    FRAGMENTS = Counter "larder_fragments"
+        [] "Includes of composed pages (ESI). Each is counted as a request beside";
+    FRAGMENTS_FAILED = Counter "larder_fragments_failed"
+        [] "Includes that came to nothing: neither src nor alt brought a good answer";
     FILLS = Counter "larder_fills"
         [] "Bodies that began to be stored";
     FILLS_FAILED = Counter "larder_fills_failed"
@@ -179,6 +183,8 @@ metrics! {
         "Fetches under way";
     ORIGIN_QUEUED = Gauge "larder_origin_queued" ["origin"]
         "Fetches that wait for their turn";
+    PAGES = Counter "larder_page_store_answers" ["origin", "outcome"]
+        "What page stores were asked for, by what came of it: found, absent, bad (it is no page) or failed (no answer)";
     SERVER_HEALTHY = Gauge "larder_server_healthy" ["origin", "server"]
         "1 while a server is asked, 0 while it rests after failures or its health check fails";
     SERVER_ACTIVE = Gauge "larder_server_active" ["origin", "server"]
