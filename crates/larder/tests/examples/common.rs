@@ -12,7 +12,7 @@ use std::{
 use testkit::{Address, Client, Command, Larder, Response, scratch_dir};
 
 /// How long an application may take to start. Longer than anything else here: Java and Python on a busy machine.
-const STARTED: Duration = Duration::from_secs(120);
+const STARTED: Duration = Duration::from_mins(2);
 
 /// A folder of `examples/`, and the port that its application will be given in place of 5001.
 pub(crate) struct Example {
@@ -47,6 +47,7 @@ impl Example {
 
     /// The same with another configuration of the example.
     pub(crate) fn larder_with(&self, file: &str, replaced: &[(&str, &str)]) -> Larder {
+        self.is_on_the_page(&format!("larder serve --config {file}"));
         let path = self.folder().join(file);
         let mut text = fs::read_to_string(&path).expect("a configuration");
         let app = format!("127.0.0.1:{}", self.port);
@@ -67,6 +68,12 @@ impl Example {
             .start()
     }
 
+    /// Asserts that the example's page says this: what is tested is what readers do.
+    fn is_on_the_page(&self, line: &str) {
+        let page = fs::read_to_string(self.folder().join("README.md")).expect("a page");
+        assert!(page.contains(line), "the page does not say {line:?}");
+    }
+
     /// A command of the example's page, with the port in use in place of 5001, in this folder, after it was told where Larder is.
     fn command(
         &self,
@@ -75,8 +82,7 @@ impl Example {
         larder: &Larder,
         variables: &[(&str, &str)],
     ) -> std::process::Command {
-        let page = fs::read_to_string(self.folder().join("README.md")).expect("a page");
-        assert!(page.contains(line), "the page does not say {line:?}");
+        self.is_on_the_page(line);
         let python = root().join("target/python/bin");
         let path = format!(
             "{}:{}",
