@@ -10,10 +10,12 @@ from .limits import connection_limits
 
 KILOBYTE = 1024
 PAGE_SIZES = (1, 10, 100)
+# `/composed`: kilobytes, and how many fragments of one kilobyte it includes.
+PAGE_OF_FRAGMENTS, FRAGMENTS = 10, 5
 
 
 class Origin:
-    """nginx on the load's core, serving `/page/10k`, `/private/10k`, `/d/10k/<anything>`, `/k/<anything>`, and what
+    """nginx on the load's core, serving `/page/10k`, `/private/10k`, `/d/10k/<anything>`, `/k/<anything>`, `/composed`, and what
     `conf/origin.conf` has beside."""
 
     def __init__(self, stage):
@@ -24,10 +26,19 @@ class Origin:
         for size in PAGE_SIZES:
             (pages / f"{size}k").write_text(_text(letters, size * KILOBYTE))
         (pages / "10m").write_text(_text(letters, KILOBYTE) * 10 * KILOBYTE)
+        # Varnish composes nothing that does not begin with `<`.
+        page = f"<p>{_text(letters, PAGE_OF_FRAGMENTS * KILOBYTE)}</p>"
+        step = len(page) // (FRAGMENTS + 1)
+        cuts = [at * step for at in range(FRAGMENTS + 1)] + [len(page)]
+        slices = [page[start:end] for start, end in zip(cuts, cuts[1:])]
+        fragment = _text(letters, KILOBYTE)
+        includes = [f'<esi:include src="/k/{number + 1}"/>' for number in range(FRAGMENTS)] + [""]
+        (pages / "composed").write_text("".join(map("".join, zip(slices, includes))))
+        self.composed = fragment.join(slices).encode()
         self.port = free_port()
         configuration = stage.write_configuration(
             "origin.conf", directory, dir=directory, port=self.port, pages=pages,
-            small=_text(letters, KILOBYTE), **connection_limits(),
+            small=fragment, **connection_limits(),
         )
         self.process = stage.start(
             "origin", [find("nginx"), "-p", directory, "-c", configuration], LOAD_CORE)

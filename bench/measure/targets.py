@@ -20,6 +20,8 @@ class Target:
 
 # CPU per hit, Larder's over the other's.
 HIT = {"nginx": Target(0.65), "varnish": Target(0.45), "bare": Target(1.25)}
+# CPU per hit on a page with five stored fragments, over Varnish's.
+ESI = Target(0.6)
 # CPU per request or connection over TLS, over nginx's.
 TLS_HTTP1, TLS_HTTP2, HANDSHAKE = Target(0.70), Target(0.85), Target(0.75)
 # CPU per forwarded miss, over nginx's.

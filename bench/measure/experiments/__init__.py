@@ -1,9 +1,10 @@
 """The experiments by name, in the order in which they run."""
 
-from . import connections, disk, fastcgi, hits, load, million, misses, nodes, purge, purges, restart, shared, tls
+from . import connections, disk, esi, fastcgi, hits, load, million, misses, nodes, purge, purges, restart, shared, tls
 
 ALL = {
     "hits": hits.run,
+    "esi": esi.run,
     "tls": tls.run,
     "misses": misses.run,
     "connections": connections.run,

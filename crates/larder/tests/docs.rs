@@ -199,6 +199,22 @@ fn application() -> Origin {
             .cache("max-age=60")
             .body(format!("page {}\n", request.nth))
     });
+    origin.on("/shop", |_| {
+        let includes = "<esi:include src=\"/cart\"/><esi:include src=\"/menu\"/>";
+        Reply::ok()
+            .cache("max-age=86400")
+            .header("Surrogate-Control", "content=\"ESI/1.0\"")
+            .body(format!("<h1>Shop</h1>\n{includes}"))
+    });
+    origin.on("/cart", |request| {
+        let whose = request.header("cookie").unwrap_or("nobody");
+        let text = format!("cart of {whose}, asked for {} times\n", request.nth);
+        Reply::ok().cache("no-store").body(text)
+    });
+    origin.on("/menu", |request| {
+        let text = format!("menu, asked for {} times\n", request.nth);
+        Reply::ok().cache("max-age=60").body(text)
+    });
     origin.otherwise(page(""));
     origin
 }

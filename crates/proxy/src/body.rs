@@ -1,6 +1,6 @@
 //! The body of an answer.
 
-use crate::{listen::Splices, outcome::Ending};
+use crate::{listen::Splices, outcome::Ending, walk::esi::Composer};
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use origin::ResponseBody;
@@ -27,6 +27,8 @@ pub enum Content {
     Following(Following),
     /// Straight from the origin.
     Origin(Box<ResponseBody>),
+    /// A page put together while its fragments arrive.
+    Composed(Box<Composer>),
 }
 
 /// A reader of a fill, and the bytes still to come, where that is known.
@@ -64,7 +66,7 @@ impl Content {
         Self::following(reader, Some(length))
     }
 
-    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Error>>> {
+    pub fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Error>>> {
         match self {
             Self::Empty => Poll::Ready(None),
             Self::Whole(bytes) => {
@@ -84,6 +86,7 @@ impl Content {
                 }))
             }
             Self::Following(following) => following.poll(context),
+            Self::Composed(composer) => composer.poll(context),
             Self::Origin(body) => loop {
                 // Trailers are not passed on (RFC 9110 section 6.5.1 lets an intermediary drop them).
                 match ready!(Pin::new(&mut **body).poll_frame(context)) {
@@ -108,6 +111,7 @@ impl Content {
                 .left
                 .map_or_else(SizeHint::default, SizeHint::with_exact),
             Self::Origin(body) => body.size_hint(),
+            Self::Composed(_) => SizeHint::default(),
         }
     }
 }
@@ -130,7 +134,7 @@ impl Following {
     }
 }
 
-type Error = Box<dyn std::error::Error + Send + Sync>;
+pub type Error = Box<dyn std::error::Error + Send + Sync>;
 
 /// The body of an answer, and who is told when it ends.
 #[derive(Debug, Default)]
@@ -169,7 +173,27 @@ impl ReplyBody {
 
     /// Whether the content comes from a fill that is still to be read.
     pub fn follows(&self) -> bool {
-        matches!(self.content, Content::Following(_))
+        match &self.content {
+            Content::Following(_) => true,
+            Content::Composed(composer) => composer.follows(),
+            _ => false,
+        }
+    }
+
+    /// Whether all of it is at hand.
+    pub fn is_whole(&self) -> bool {
+        matches!(self.content, Content::Empty | Content::Whole(_))
+    }
+
+    /// Takes all of it out, where it is at hand.
+    pub fn take_whole(&mut self) -> Option<Bytes> {
+        if !self.is_whole() {
+            return None;
+        }
+        match std::mem::take(&mut self.content) {
+            Content::Whole(bytes) => Some(bytes),
+            _ => Some(Bytes::new()),
+        }
     }
 }
 
@@ -208,6 +232,7 @@ impl Body for ReplyBody {
             Content::Pieces(pieces) | Content::Spliced(pieces, _) => pieces.left() == 0,
             Content::Following(following) => following.left == Some(0),
             Content::Origin(body) => body.is_end_stream(),
+            Content::Composed(_) => false,
         }
     }
 

@@ -123,10 +123,26 @@ pub struct Policy {
     pub pass_fields: Vec<HeaderName>,
     /// Redirect to HTTPS instead of answering on plain connections.
     pub redirect_https: bool,
+    /// Which answers are composed of fragments.
+    pub esi: Esi,
+    /// How long an include may take until its head is there.
+    pub fragment_wait: Duration,
     /// Content that is read into the key (`QUERY`, GraphQL), in bytes at most; 0: none is.
     pub largest_content: u64,
     /// A GraphQL service answers here.
     pub graphql: Option<GraphQl>,
+}
+
+/// Which answers are written in ESI, and composed before they are sent.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub enum Esi {
+    /// None. Origins are not told that we could.
+    Off,
+    /// Those that say so: `Surrogate-Control: content="ESI/1.0"`.
+    #[default]
+    Told,
+    /// Those, and all of HTML and XML.
+    On,
 }
 
 /// Lifetimes by status, as nginx's `proxy_cache_valid`.

@@ -43,7 +43,9 @@
 //! | RFC 9211 | `Cache-Status` | [`status::Member::to_value`] |
 //! | RFC 9213 | targeted fields | [`directives::response`] |
 //! | RFC 9875 | cache groups | [`surrogate::groups`], [`surrogate::invalidated_groups`] |
+//! | RFC 3986 5 | references, as pages have them | [`resolved`] |
 //! | none | tags (surrogate keys) | [`surrogate::tags`] |
+//! | none | `Surrogate-Control: content` | [`surrogate::wants_esi`] |
 
 pub mod directives;
 mod etag;
@@ -62,3 +64,5 @@ pub mod time;
 pub mod uri;
 pub mod validate;
 pub mod vary;
+
+pub use uri::resolved;

@@ -32,5 +32,5 @@ pub use purger::{
     Answer as PurgeAnswer, Boxed, Durable, NotDurable, PurgeError, Purger, SharedLog, Unreachable,
 };
 pub use slot::Variants;
-pub use stored::{Stored, Variant};
+pub use stored::{Derived, Stored, Variant};
 pub use sweep::{Busy, Horizon, Sweeper, Touched};

@@ -143,6 +143,9 @@ pub fn stored_fields(
         kept.remove(header::SET_COOKIE);
     }
     complete(ask, version, &mut kept, at);
+    if surrogate::wants_esi(received) {
+        kept.insert(surrogate::CONTROL, surrogate::CONTENT_ESI);
+    }
     kept
 }
 
@@ -169,7 +172,7 @@ pub fn complete(ask: &Ask, version: Version, fields: &mut HeaderMap, at: Time) {
     {
         fields.insert(header::DATE, date);
     }
-    fields.remove("surrogate-control");
+    fields.remove(surrogate::CONTROL);
     let passed = &ask.site.purge.pass_tags;
     for name in surrogate::FIELDS
         .iter()

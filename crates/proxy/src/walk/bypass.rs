@@ -9,7 +9,7 @@ use crate::{
     outcome::{Bypass, Detail, Outcome, Unkept, bump},
     walk::{
         admit::{self, Times},
-        below, deliver, fetch,
+        below, deliver, esi, fetch,
         forward::begin_fill,
         invalidate,
         lookup::Bypassed,
@@ -98,31 +98,30 @@ async fn pass(
         fields.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
     }
     let body = request_body(ask, received)?;
-    let request = outbound::as_it_came(ask, fields, body)?;
-    let interim = ask.interim.clone();
-    let context = origin::Context {
-        hash: fetch::hash(ask.key.as_bytes()),
-        interim: Some(Box::new(move |status, fields| interim.send(status, fields))),
-        repeatable: !ask.has_content && ask.method.is_idempotent(),
-        visitor: outbound::visitor(ask),
-        host: ask.host().to_owned(),
-        personal: is_personal(ask, why),
-    };
+    let whole = ask.fields.contains_key(header::RANGE).then(|| {
+        let mut fields = fields.clone();
+        fields.remove(header::RANGE);
+        fields
+    });
     let ticket = worker.cache.memory.begin();
     let began = Instant::now();
     let request_time = receive::now();
-    let response = ask
-        .policy()
-        .origin
-        .fetch(request, context)
-        .await
-        .map_err(|error| {
-            bump(&worker.counters.origin_errors);
-            if outgrew_limit(&error) {
-                return Failure::BodyTooLarge;
-            }
-            Failure::Origin(Arc::new(error))
-        })?;
+    let mut response = exchange(worker, ask, why, fields, body).await?;
+    if let Some(whole) = whole
+        && response.status() == StatusCode::PARTIAL_CONTENT
+        && !ask.has_content
+        && esi::is_part_of_page(ask, response.headers())
+    {
+        // Only the whole can be composed.
+        response = exchange(
+            worker,
+            ask,
+            why,
+            whole,
+            request_body(ask, RequestBody::none())?,
+        )
+        .await?;
+    }
     let origin_time = began.elapsed();
     worker.counters.count_origin(origin_time);
     let times = Times {
@@ -150,6 +149,34 @@ async fn pass(
     // Who is told that something changed may rely on it, over a restart too.
     worker.cache.purger.settled().await;
     Ok(response)
+}
+
+/// The request and its answer, both as they are.
+async fn exchange(
+    worker: &Rc<Worker>,
+    ask: &Rc<Ask>,
+    why: Bypassed,
+    fields: HeaderMap,
+    body: origin::RequestBody,
+) -> Result<Response<ResponseBody>, Failure> {
+    let request = outbound::as_it_came(ask, fields, body)?;
+    let interim = ask.interim.clone();
+    let context = origin::Context {
+        hash: fetch::hash(ask.key.as_bytes()),
+        interim: Some(Box::new(move |status, fields| interim.send(status, fields))),
+        repeatable: !ask.has_content && ask.method.is_idempotent(),
+        visitor: outbound::visitor(ask),
+        host: ask.host().to_owned(),
+        personal: is_personal(ask, why),
+    };
+    let answer = ask.policy().origin.fetch(request, context).await;
+    answer.map_err(|error| {
+        bump(&worker.counters.origin_errors);
+        if outgrew_limit(&error) {
+            return Failure::BodyTooLarge;
+        }
+        Failure::Origin(Arc::new(error))
+    })
 }
 
 /// An answer has come: what it invalidates, freshens or stores, and its way back.
@@ -205,7 +232,7 @@ fn with_status(handled: Handled, status: StatusCode, stored: bool) -> Handled {
 
 /// The answer goes back as it came, its end-to-end part.
 fn pass_on(
-    worker: &Worker,
+    worker: &Rc<Worker>,
     ask: &Ask,
     head: response::Parts,
     content: Content,
@@ -217,8 +244,14 @@ fn pass_on(
         headers: mut fields,
         ..
     } = head;
+    let is_page = esi::is_raw_page(ask, status, &fields);
     fields::remove_hop_by_hop(&mut fields);
     admit::complete(ask, version, &mut fields, receive::now());
+    let content = if is_page {
+        esi::raw(worker, ask, status, &mut fields, content).content
+    } else {
+        content
+    };
     deliver::finish(
         worker,
         ask,

@@ -9,7 +9,7 @@ use crate::{
     outcome::{Detail, Ending, Outcome, Record},
     policy::{Report, Site},
     walk::{
-        admit, below,
+        admit, below, esi,
         fetch::client_condition,
         lookup::Hit,
         outbound::edit,
@@ -22,16 +22,16 @@ use rules::{
     fields, precondition,
     status::{Handled, Member},
 };
-use std::time::Duration;
+use std::{rc::Rc, time::Duration};
 
 /// RFC 9211.
 pub const CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
 
 /// Answers with a stored response. On the path of a hit.
-pub fn stored(worker: &Worker, ask: &Ask, hit: Hit) -> Response<ReplyBody> {
+pub fn stored(worker: &Rc<Worker>, ask: &Ask, hit: Hit) -> Response<ReplyBody> {
     let Hit {
         stored,
-        reader,
+        mut reader,
         outcome,
         own,
     } = hit;
@@ -51,7 +51,13 @@ pub fn stored(worker: &Worker, ask: &Ask, hit: Hit) -> Response<ReplyBody> {
     let age = stored
         .facts
         .age(if waited { receive::now() } else { ask.now });
-    let Shaped { status, content } = shape::shape(ask, &stored, reader, &mut fields);
+    let composed = if esi::concerns(ask, &stored) {
+        esi::stored(worker, ask, &stored, &mut reader, &mut fields)
+    } else {
+        None
+    };
+    let Shaped { status, content } =
+        composed.unwrap_or_else(|| shape::shape(ask, &stored, reader, &mut fields));
     if collapsed || outcome.handled == Handled::Hit || age.as_secs() > 0 {
         fields.insert(header::AGE, HeaderValue::from(age.as_secs()));
     } else {
@@ -62,12 +68,13 @@ pub fn stored(worker: &Worker, ask: &Ask, hit: Hit) -> Response<ReplyBody> {
 
 /// Answers with what the origin sent, as it came.
 pub fn raw(
-    worker: &Worker,
+    worker: &Rc<Worker>,
     ask: &Ask,
     head: response::Parts,
     content: Content,
     outcome: &Outcome,
 ) -> Response<ReplyBody> {
+    let is_page = esi::is_raw_page(ask, head.status, &head.headers);
     let condition = client_condition(ask, &head);
     let response::Parts {
         status,
@@ -81,6 +88,10 @@ pub fn raw(
     }
     admit::complete(ask, version, &mut fields, receive::now());
     let (status, content) = match condition {
+        _ if is_page => {
+            let shaped = esi::raw(worker, ask, status, &mut fields, content);
+            (shaped.status, shaped.content)
+        }
         precondition::Outcome::Proceed if ask.method == Method::HEAD => (status, Content::Empty),
         precondition::Outcome::Proceed => (status, content),
         precondition::Outcome::NotModified => {
@@ -215,6 +226,7 @@ pub fn finish(
 ) -> Response<ReplyBody> {
     let policy = ask.policy();
     if let Some(browser) = policy.browser_ttl
+        && !ask.composed.get()
         && (status.is_success() || status == StatusCode::NOT_MODIFIED)
         && outcome.handled != Handled::Own
         && !matches!(outcome.detail, Some(Detail::NotStored(_)))

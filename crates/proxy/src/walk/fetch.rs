@@ -8,6 +8,7 @@ use crate::{
     outcome::{Detail, bump},
     walk::{
         admit::{self, Times},
+        esi,
         lookup::{Hit, Need, answers, wanted_part},
         outbound,
         pump::{Pump, Room},
@@ -202,7 +203,7 @@ impl Fetch<'_> {
             StatusCode::NOT_MODIFIED => self.freshened(response.headers()).is_empty(),
             StatusCode::PARTIAL_CONTENT => match plan {
                 Plan::Whole => true,
-                Plan::Part => false,
+                Plan::Part => esi::is_part_of_page(self.ask, response.headers()),
                 Plan::Missing(span) => !self.fits(*span, response.headers()),
             },
             StatusCode::RANGE_NOT_SATISFIABLE => matches!(plan, Plan::Missing(_)),

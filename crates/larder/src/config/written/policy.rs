@@ -77,6 +77,13 @@ macro_rules! with_policy {
             /// Redirect plain requests to `https`.
             #[schemars(extend("default" = false))]
             redirect_https: bool,
+            /// Whether `<esi:include>` and its kin are carried out. `true`: in all HTML and XML; `false`: nowhere, and origins are
+            /// not told that we could. Where nothing is said: in what comes with `Surrogate-Control: content="ESI/1.0"`.
+            #[schemars(extend("examples" = [true]))]
+            esi: bool,
+            /// How long an include may take until its answer begins. A page can ask for less with `maxwait`.
+            #[schemars(extend("default" = "10s"))]
+            fragment_wait: Text<Duration>,
         }
     };
     (@keys $(#[$about:meta])* $table:ident { $($(#[$own_about:meta])* $own:ident: $own_type:ty,)* }

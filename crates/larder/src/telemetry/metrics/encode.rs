@@ -47,6 +47,8 @@ impl Sums {
             (&names::COLLAPSED, self.collapsed),
             (&names::VALIDATED, self.validated),
             (&names::REFRESHES, self.refreshes),
+            (&names::FRAGMENTS, self.fragments),
+            (&names::FRAGMENTS_FAILED, self.fragments_failed),
             (&names::FILLS, self.fills),
             (&names::FILLS_FAILED, self.fills_failed),
             (&names::INVALIDATIONS, self.invalidations),

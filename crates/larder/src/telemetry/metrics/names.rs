@@ -57,6 +57,10 @@ metrics! {
         [] "Stored responses that the origin confirmed with 304";
     REFRESHES = Counter "larder_refreshes"
         [] "Background fetches for stored responses that were sent stale";
+    FRAGMENTS = Counter "larder_fragments"
+        [] "Includes of composed pages (ESI). Each is counted as a request beside";
+    FRAGMENTS_FAILED = Counter "larder_fragments_failed"
+        [] "Includes that came to nothing: neither src nor alt brought a good answer";
     FILLS = Counter "larder_fills"
         [] "Bodies that began to be stored";
     FILLS_FAILED = Counter "larder_fills_failed"
