@@ -12,6 +12,7 @@ KILOBYTE = 1024
 PAGE_SIZES = (1, 10, 100)
 # `/composed`: kilobytes, and how many fragments of one kilobyte it includes.
 PAGE_OF_FRAGMENTS, FRAGMENTS = 10, 5
+PROSE_SIZES = (10, 100)
 
 
 class Origin:
@@ -25,6 +26,9 @@ class Origin:
         letters = random.Random(1)
         for size in PAGE_SIZES:
             (pages / f"{size}k").write_text(_text(letters, size * KILOBYTE))
+        for size in PROSE_SIZES:
+            (pages / f"prose-{size}k").write_text(_prose(letters, size * KILOBYTE))
+        self._pages = pages
         (pages / "10m").write_text(_text(letters, KILOBYTE) * 10 * KILOBYTE)
         # Varnish composes nothing that does not begin with `<`.
         page = f"<p>{_text(letters, PAGE_OF_FRAGMENTS * KILOBYTE)}</p>"
@@ -45,6 +49,11 @@ class Origin:
         self.process.wait_for_port(self.port)
         self.url = f"http://127.0.0.1:{self.port}"
 
+    def add(self, name, length):
+        """A page of so many bytes more; its path."""
+        (self._pages / name).write_text(_text(random.Random(name), length))
+        return f"/page/{name}"
+
     def requests(self):
         """How many requests came here so far, this question not counted."""
         with urllib.request.urlopen(f"{self.url}/status", timeout=10) as answer:
@@ -56,3 +65,16 @@ class Origin:
 
 def _text(letters, length):
     return "".join(letters.choices(string.ascii_letters, k=length))
+
+
+def _prose(letters, length):
+    """HTML as applications write it: words that come again, names and numbers that do not."""
+    words = ["".join(letters.choices(string.ascii_lowercase, k=letters.randint(2, 9))) for _ in range(400)]
+    often = [1 / (rank + 2) for rank in range(len(words))]
+    parts, size = [], 0
+    while size < length:
+        text = " ".join(letters.choices(words, often, k=letters.randint(8, 30)))
+        part = f'<article id="a{letters.randint(1, 10**6)}" class="card"><h2>{text[:30]}</h2><p>{text}</p></article>\n'
+        parts.append(part)
+        size += len(part)
+    return "".join(parts)[:length]

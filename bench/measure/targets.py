@@ -26,6 +26,8 @@ ESI = Target(0.6)
 TLS_HTTP1, TLS_HTTP2, HANDSHAKE = Target(0.70), Target(0.85), Target(0.75)
 # CPU per forwarded miss, over nginx's.
 MISS = Target(1.1)
+# CPU per compressed hit: over an identity hit of as many bytes, and over nginx's, which compresses on every hit.
+CODED, CODED_NGINX = Target(1.1), Target(0.2)
 # CPU per miss that PHP answers over FastCGI, over nginx's. The demand names no figure; this one is that of HTTP.
 FASTCGI_MISS = Target(1.1)
 # A thousand connections: throughput over each peer's, and the 99th percentile over each peer's.

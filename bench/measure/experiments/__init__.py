@@ -1,6 +1,6 @@
 """The experiments by name, in the order in which they run."""
 
-from . import connections, disk, esi, fastcgi, hits, load, million, misses, nodes, purge, purges, restart, shared, tls
+from . import coding, connections, disk, esi, fastcgi, hits, load, million, misses, nodes, purge, purges, restart, shared, tls
 
 ALL = {
     "hits": hits.run,
@@ -9,6 +9,7 @@ ALL = {
     "misses": misses.run,
     "connections": connections.run,
     "load": load.run,
+    "coding": coding.run,
     "million": million.run,
     "disk": disk.run,
     "fastcgi": fastcgi.run,

@@ -192,6 +192,11 @@ fn application() -> Origin {
     };
     origin.on("/", page("max-age=60"));
     origin.on("/articles", page("max-age=60, stale-if-error=3600"));
+    origin.on("/text", |_| {
+        let reply = Reply::ok().cache("max-age=60");
+        let reply = reply.header("Content-Type", "text/html");
+        reply.body("<p>the same words in other places</p>\n".repeat(200))
+    });
     origin.on("/account", page("private"));
     origin.on("/basket", |request| {
         Reply::ok()

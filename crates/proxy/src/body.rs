@@ -1,6 +1,6 @@
 //! The body of an answer.
 
-use crate::{listen::Splices, outcome::Ending, walk::esi::Composer};
+use crate::{compress::Recoded, listen::Splices, outcome::Ending, walk::esi::Composer};
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use origin::ResponseBody;
@@ -29,6 +29,8 @@ pub enum Content {
     Origin(Box<ResponseBody>),
     /// A page put together while its fragments arrive.
     Composed(Box<Composer>),
+    /// Any of these, coded or decoded on its way.
+    Recoded(Box<Recoded>),
 }
 
 /// A reader of a fill, and the bytes still to come, where that is known.
@@ -66,7 +68,23 @@ impl Content {
         Self::following(reader, Some(length))
     }
 
-    pub fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Error>>> {
+    /// Its length in bytes, where that is known.
+    pub(crate) fn length(&self) -> Option<u64> {
+        self.size_hint().exact()
+    }
+
+    /// Whether it comes from a fill that is still to be read.
+    pub(crate) fn follows(&self) -> bool {
+        match self {
+            Self::Following(_) => true,
+            Self::Recoded(recoded) => recoded.follows(),
+            Self::Composed(composer) => composer.follows(),
+            _ => false,
+        }
+    }
+
+    /// The next bytes; `None` at the end. After an error it is not polled again.
+    pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Error>>> {
         match self {
             Self::Empty => Poll::Ready(None),
             Self::Whole(bytes) => {
@@ -87,6 +105,7 @@ impl Content {
             }
             Self::Following(following) => following.poll(context),
             Self::Composed(composer) => composer.poll(context),
+            Self::Recoded(recoded) => recoded.poll(context),
             Self::Origin(body) => loop {
                 // Trailers are not passed on (RFC 9110 section 6.5.1 lets an intermediary drop them).
                 match ready!(Pin::new(&mut **body).poll_frame(context)) {
@@ -112,6 +131,7 @@ impl Content {
                 .map_or_else(SizeHint::default, SizeHint::with_exact),
             Self::Origin(body) => body.size_hint(),
             Self::Composed(_) => SizeHint::default(),
+            Self::Recoded(_) => SizeHint::default(),
         }
     }
 }
@@ -173,11 +193,7 @@ impl ReplyBody {
 
     /// Whether the content comes from a fill that is still to be read.
     pub fn follows(&self) -> bool {
-        match &self.content {
-            Content::Following(_) => true,
-            Content::Composed(composer) => composer.follows(),
-            _ => false,
-        }
+        self.content.follows()
     }
 
     /// Whether all of it is at hand.
@@ -233,6 +249,7 @@ impl Body for ReplyBody {
             Content::Following(following) => following.left == Some(0),
             Content::Origin(body) => body.is_end_stream(),
             Content::Composed(_) => false,
+            Content::Recoded(recoded) => recoded.is_ended(),
         }
     }
 

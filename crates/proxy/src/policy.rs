@@ -1,9 +1,11 @@
 //! The site's say as plain values: what the configuration means, ready for the walk. Made by `larder`, read-only here.
 
+mod compress;
 mod graphql;
 mod patterns;
 mod purge;
 
+pub use compress::Compress;
 pub use graphql::{GraphQl, Operation};
 pub use patterns::{AnyPath, FieldPattern, HostPattern, NamePattern, PathPattern, TextPattern};
 pub use purge::PurgePolicy;
@@ -109,6 +111,8 @@ pub struct Policy {
     pub set_cookie: SetCookie,
     /// Whether clients may force a fetch (`no-cache`, `max-age=0`, `Pragma`).
     pub client_may_force: bool,
+    /// What is compressed, and how; `None`: nothing.
+    pub compress: Option<Compress>,
     /// Largest body stored, in bytes.
     pub largest_body: u64,
     /// Lifetime told to clients instead of the origin's: `Cache-Control: max-age=…`.

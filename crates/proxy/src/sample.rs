@@ -56,6 +56,7 @@ pub(crate) fn policy(key: KeySpec) -> Policy {
         bypass: Bypass::default(),
         set_cookie: SetCookie::default(),
         client_may_force: true,
+        compress: None,
         largest_body: 1 << 20,
         browser_ttl: None,
         collapse_wait: Duration::from_secs(5),

@@ -29,6 +29,7 @@
 pub(crate) mod admit;
 pub(crate) mod below;
 pub(crate) mod bypass;
+pub(crate) mod coding;
 pub(crate) mod deliver;
 pub(crate) mod esi;
 pub(crate) mod fetch;

@@ -31,6 +31,9 @@
 //! | RFC 9110 7.6.3 | `Via` | [`fields::append_via`] |
 //! | RFC 9110 8.8 | comparing validators | [`precondition::judge`], [`validate::selected`], [`partial::combinable`] |
 //! | RFC 9110 9.2.1 | safe methods | [`invalidate::is_safe`] |
+//! | RFC 9110 8.4.1 | content codings, what may be coded | [`coding::Coding`], [`coding::judge`] |
+//! | RFC 9110 8.8.3.3 | entity tags of codings | [`coding::describe`], [`coding::understood`], [`coding::for_origin`] |
+//! | RFC 9110 12.5.3 | `Accept-Encoding` | [`coding::Accepted::read`], [`coding::choose`] |
 //! | RFC 9110 12.5 | what the fields of negotiation mean | [`vary::variant_key`] |
 //! | RFC 9110 13.1, 13.2 | preconditions and their order | [`precondition::judge`], [`precondition::if_range_holds`] |
 //! | RFC 9110 14.1, 14.2 | `Range` | [`range::parse`], [`range::resolve`], [`partial::span_of`] |
@@ -47,6 +50,7 @@
 //! | none | tags (surrogate keys) | [`surrogate::tags`] |
 //! | none | `Surrogate-Control: content` | [`surrogate::wants_esi`] |
 
+pub mod coding;
 pub mod directives;
 mod etag;
 pub mod fields;

@@ -1,7 +1,7 @@
 //! One stored response.
 
-use crate::{Body, Fields, body::allocated, purge::Marks};
-use http::{HeaderMap, HeaderName, StatusCode};
+use crate::{Body, Fields, Forms, body::allocated, purge::Marks};
+use http::{HeaderMap, HeaderName, StatusCode, header};
 use rules::{freshness::Facts, surrogate, time::Time, vary};
 use std::{
     any::Any,
@@ -63,6 +63,10 @@ pub struct Stored {
     pub marks: Option<Arc<Marks>>,
     /// The content.
     pub body: Body,
+    /// The same content in codings that were made here.
+    pub forms: Forms,
+    /// Whether it came in a content coding.
+    pub is_coded: bool,
 }
 
 impl Stored {
@@ -84,11 +88,13 @@ impl Stored {
             surrogate: fields.get_bytes(&surrogate::CONTROL).is_some(),
             derived: None,
             status,
+            is_coded: fields.get_bytes(&header::CONTENT_ENCODING).is_some(),
             fields,
             facts,
             variant,
             marks,
             body,
+            forms: Forms::default(),
         }
     }
 
@@ -229,6 +235,7 @@ impl Stored {
         });
         head_weight(self.fields.len())
             + self.body.weight()
+            + self.forms.weight()
             + variant
             + self.marks.as_ref().map_or(0, |marks| marks.weight())
             + self.derived.as_ref().map_or(0, |derived| derived.weight())

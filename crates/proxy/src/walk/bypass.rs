@@ -9,10 +9,10 @@ use crate::{
     outcome::{Bypass, Detail, Outcome, Unkept, bump},
     walk::{
         admit::{self, Times},
-        below, deliver, esi, fetch,
+        below, coding, deliver, esi, fetch,
         forward::begin_fill,
         invalidate,
-        lookup::Bypassed,
+        lookup::{self, Bypassed},
         outbound,
         pump::{Destination, Pump, Room},
         receive,
@@ -91,6 +91,7 @@ async fn pass(
     upgrade: Option<Upgrade>,
 ) -> Result<Response<ReplyBody>, Failure> {
     let mut fields = outbound::fields(ask)?;
+    rules::coding::for_origin(&mut fields);
     count_max_forwards(ask, &mut fields)?;
     if let Some(upgrade) = &upgrade {
         // Hop-by-hop removal took the wish away; it is made anew, for the next hop.
@@ -200,7 +201,7 @@ fn land(
     if ask.method == Method::HEAD && !matches!(why, Bypassed::Site(_)) {
         head_says(worker, ask, &head, when.1);
     }
-    let content = if ask.method == Method::POST && undisturbed {
+    let content = if ask.method == Method::POST && undisturbed && lookup::may_fill(ask) {
         match store_post(worker, ask, &head, body, when.1) {
             Post::Stored(content) => {
                 outcome.handled = with_status(outcome.handled, status, true);
@@ -247,11 +248,17 @@ fn pass_on(
     let is_page = esi::is_raw_page(ask, status, &fields);
     fields::remove_hop_by_hop(&mut fields);
     admit::complete(ask, version, &mut fields, receive::now());
+    if status == StatusCode::NOT_MODIFIED
+        && let Some(tag) = coding::held_of(ask, &fields)
+    {
+        fields.insert(header::ETAG, tag);
+    }
     let content = if is_page {
         esi::raw(worker, ask, status, &mut fields, content).content
     } else {
         content
     };
+    let content = coding::passed(worker, ask, status, &mut fields, content);
     deliver::finish(
         worker,
         ask,
@@ -366,8 +373,13 @@ fn head_says(worker: &Worker, ask: &Ask, head: &response::Parts, times: Times) {
         HeadSays::Freshen => {
             validate::freshen(&mut fields, &head.headers);
             if let Ok(storable) = admit::judge(ask, &Method::GET, times, stored.status, &fields) {
-                let kept =
-                    admit::stored_fields(ask, head.version, storable, &fields, times.response);
+                let kept = admit::stored_fields(
+                    ask,
+                    (stored.status, head.version),
+                    storable,
+                    &fields,
+                    times.response,
+                );
                 let fresh = Stored::new(
                     stored.checked(),
                     stored.status,
@@ -377,7 +389,8 @@ fn head_says(worker: &Worker, ask: &Ask, head: &response::Parts, times: Times) {
                     stored.marks.clone(),
                     stored.body.clone(),
                 );
-                memory.replace(ask.key.as_bytes(), stored.id(), &Arc::new(fresh));
+                let fresh = Arc::new(fresh.with_forms_of(stored));
+                memory.replace(ask.key.as_bytes(), stored.id(), &fresh);
             }
         }
     }

@@ -16,10 +16,12 @@ mod within;
 pub use composer::Composer;
 pub use within::Within;
 
-use crate::{ask::Ask, body::Content, cache::Worker, policy::Esi, walk::shape::Shaped};
+use crate::{
+    ask::Ask, body::Content, cache::Worker, compress::Recoded, policy::Esi, walk::shape::Shaped,
+};
 use context::Context;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
-use rules::{range::Span, surrogate};
+use rules::{coding::Coding, range::Span, surrogate};
 use source::{Kept, Source};
 use std::{rc::Rc, sync::Arc};
 use store::{Body, Stored, fill::Reader};
@@ -50,7 +52,7 @@ pub fn stored(
         return None;
     }
     let source = match &stored.body {
-        Body::Whole(body) if body.len() <= MOST_KEPT => {
+        Body::Whole(body) if body.len() <= MOST_KEPT && coding_of(fields).is_none() => {
             let kept = kept(worker, ask, stored, body);
             if kept.is_plain(body) {
                 return None;
@@ -63,10 +65,11 @@ pub fn stored(
             }
             return Some(composed(ask, status, fields, Content::Empty));
         }
-        Body::Filling(_) => Source::streamed(Content::following(reader.take()?, None)),
+        Body::Filling(_) => streamed(worker, fields, Content::following(reader.take()?, None)),
         body => {
             let last = body.length()?.checked_sub(1)?;
-            Source::streamed(Content::pieces(body.slice(Span { first: 0, last })?))
+            let content = Content::pieces(body.slice(Span { first: 0, last })?);
+            streamed(worker, fields, content)
         }
     };
     let content = compose(worker, ask, source, fields);
@@ -91,8 +94,27 @@ pub fn raw(
     fields: &mut HeaderMap,
     content: Content,
 ) -> Shaped {
-    let content = compose(worker, ask, Source::streamed(content), fields);
+    let source = streamed(worker, fields, content);
+    let content = compose(worker, ask, source, fields);
     composed(ask, status, fields, content)
+}
+
+/// A page as it comes, decoded where it is coded.
+fn streamed(worker: &Worker, fields: &mut HeaderMap, content: Content) -> Source {
+    let Some(coding) = coding_of(fields) else {
+        return Source::streamed(content);
+    };
+    fields.remove(header::CONTENT_ENCODING);
+    let counts = &worker.cache.compressor.counts;
+    let decoded = Recoded::decoded(content, coding, counts);
+    Source::streamed(Content::Recoded(Box::new(decoded)))
+}
+
+/// The coding in which a page is written; `None` where it is not coded, or in a way that cannot be read.
+fn coding_of(fields: &HeaderMap) -> Option<Coding> {
+    let mut codings = fields.get_all(header::CONTENT_ENCODING).iter();
+    let only = codings.next().filter(|_| codings.next().is_none())?;
+    Coding::parse(only.as_bytes())
 }
 
 /// Whether an answer is written in ESI. Formats in which text stands unescaped (JSON, plain text) only where the origin says so:
@@ -110,7 +132,7 @@ fn is_page(ask: &Ask, status: StatusCode, fields: &HeaderMap, says_so: bool) -> 
             StatusCode::NOT_MODIFIED,
         ]
         .contains(&status);
-    wanted && whole && is_identity(fields)
+    wanted && whole && (is_identity(fields) || coding_of(fields).is_some())
 }
 
 /// HTML or XML.

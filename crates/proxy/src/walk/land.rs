@@ -97,7 +97,13 @@ impl Fetch<'_> {
             }
         };
         let at = self.times.response;
-        let kept = admit::stored_fields(self.ask, head.version, storable, &fields, at);
+        let kept = admit::stored_fields(
+            self.ask,
+            (stored.status, head.version),
+            storable,
+            &fields,
+            at,
+        );
         let fresh = |variant| {
             let fresh = Stored::new(
                 self.ticket.began,
@@ -114,7 +120,7 @@ impl Fetch<'_> {
                 ),
                 stored.body.clone(),
             );
-            Arc::new(fresh.after(stored))
+            Arc::new(fresh.after(stored).with_forms_of(stored))
         };
         let for_this = fresh(admit::variant(self.ask, &fields));
         let is_another = !stored.matches(&self.ask.fields, &mut Vec::new());

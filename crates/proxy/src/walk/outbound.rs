@@ -4,7 +4,7 @@ use crate::{
     ask::Ask,
     error::Failure,
     policy::{Edit, Esi},
-    walk::receive,
+    walk::{coding, receive},
 };
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri, header};
@@ -192,6 +192,7 @@ pub fn sent_as(ask: &Ask, name: &HeaderName) -> Sent {
     let keyed = |keyed| if keyed { Sent::Same } else { Sent::ByClient };
     match name.as_str() {
         _ if edited => Sent::Same,
+        _ if coding::settles(ask, name) => Sent::Same,
         "host" => keyed(policy.key.host || policy.host.is_some()),
         "x-forwarded-host" if !is_passed(ask, name) => keyed(policy.key.host),
         "x-forwarded-proto" => keyed(policy.key.scheme),

@@ -1,6 +1,6 @@
 //! What holds on a route.
 
-use super::{Sink, settings::values};
+use super::{Sink, compress, settings::values};
 use crate::config::{
     Fault,
     value::{CookieName, EditableName, FieldLine, Many, Query, Size, Text, Token, Ttl},
@@ -40,6 +40,7 @@ pub(super) fn build(written: &Defaults, origin: Arc<Origin>, memory: u64) -> Pol
             Some(written::SetCookie::Store) => SetCookie::Store,
         },
         client_may_force: written.client_may_force.unwrap_or(true),
+        compress: compress::build(written),
         largest_body: largest.unwrap_or(DEFAULT_LARGEST_BODY).min(memory),
         browser_ttl: written.browser_ttl.as_ref().map(|time| time.value),
         collapse_wait: written
@@ -209,6 +210,7 @@ pub(super) fn contradictions(written: &Defaults, memory: u64, sink: &mut Sink<'_
             .instead("leave out one of them"),
         );
     }
+    compress::contradictions(written, sink);
     if let Some(graphql) = &written.graphql {
         unclear_operations(graphql, sink);
     }

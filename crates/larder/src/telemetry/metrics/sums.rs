@@ -36,6 +36,7 @@ pub(super) struct Sums {
     pub(super) log_lost: u64,
     pub(super) store: store::Statistics,
     pub(super) purges_applied: store::purge::Statistics,
+    pub(super) codings: proxy::compress::Figures,
     pub(super) disk: Option<store::disk::Statistics>,
     pub(super) shared: Option<store::shared::Statistics>,
     pub(super) connections: Snapshot,
@@ -50,6 +51,7 @@ impl Sums {
         let mut sums = Self {
             store: sources.store,
             purges_applied: sources.purges,
+            codings: sources.codings,
             disk: sources.disk,
             shared: sources.shared.clone(),
             connections: connections
