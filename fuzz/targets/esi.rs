@@ -95,7 +95,10 @@ fuzz_target!(|data: &[u8]| {
     }
     let body = Bytes::copy_from_slice(page);
     let kept = Page::read(&body);
-    assert!(kept.weight() <= 512 * (page.len() as u64 + 1), "bounded by the page");
+    assert!(
+        kept.weight() <= 512 * (page.len() as u64 + 1),
+        "bounded by the page"
+    );
     if kept.is_plain(body.len() as u64) {
         assert!(whole.len() <= 1);
     }

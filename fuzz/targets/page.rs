@@ -3,9 +3,9 @@
 
 use larder::{
     crawl::{
-        links, sitemap,
+        links,
         site::{Leads, Site, normal},
-        style,
+        sitemap, style,
     },
     publish::{Names, name},
 };
@@ -25,8 +25,15 @@ fuzz_target!(|document: &[u8]| {
     for reference in &references {
         if let Leads::Here(target) = site.leads_from(&base, reference) {
             assert!(target.starts_with('/'), "{target}");
-            assert_eq!(normal(&target), target, "normalising twice is normalising once");
-            assert!(target.parse::<http::uri::PathAndQuery>().is_ok(), "{target}");
+            assert_eq!(
+                normal(&target),
+                target,
+                "normalising twice is normalising once"
+            );
+            assert!(
+                target.parse::<http::uri::PathAndQuery>().is_ok(),
+                "{target}"
+            );
             targets.insert(target);
         }
     }

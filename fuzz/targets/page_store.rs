@@ -11,7 +11,10 @@ use origin::pages::{
 
 fuzz_target!(|data: &[u8]| {
     let mut parts = data.splitn(2, |&byte| byte == b'\n');
-    let (text, value) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    let (text, value) = (
+        parts.next().unwrap_or_default(),
+        parts.next().unwrap_or_default(),
+    );
     if let Ok(template) = std::str::from_utf8(text)
         .map_err(drop)
         .and_then(|text| Template::parse(text).map_err(drop))
