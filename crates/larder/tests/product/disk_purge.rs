@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use std::fs;
 use testkit::{Client, Gate, Larder, Reply};
 
-fn purge(larder: &Larder, what: &Value) {
+/// Purges what this says, on the admin API.
+pub(crate) fn purge(larder: &Larder, what: &Value) {
     let answer = Client::connect(larder.admin())
         .ask("POST", "/purge")
         .header("Host", "localhost")
