@@ -191,7 +191,10 @@ fn tell(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
         several => format!("{several} stored responses"),
     };
     let sequence = answer.sequence;
-    writeln!(out, "{how}: {responses} here, sequence {sequence}")?;
+    writeln!(
+        out,
+        "{how}: {responses} in memory here, sequence {sequence}"
+    )?;
     if answer.behind.as_ref().is_some_and(Vec::is_empty) {
         writeln!(out, "applied by all nodes")?;
     }
