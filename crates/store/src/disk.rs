@@ -59,6 +59,7 @@ use std::{
     },
     task::{Context, Poll, ready},
     thread::{self, JoinHandle},
+    time::Instant,
 };
 use tokio::sync::oneshot;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -184,7 +185,7 @@ impl Disk {
             writers: Pool::start("larder-disk-large", 1).map_err(threads)?,
             queue: Queue::default(),
             health: Health::new(),
-            bucket: Bucket::new(write_rate),
+            bucket: Bucket::new(write_rate, Instant::now()),
             counts: Counts::default(),
             always_waits: AtomicBool::new(false),
         };
@@ -301,7 +302,7 @@ impl Disk {
         }
         let takes = bytes <= self.shared.most_large
             && device.health.may(Doing::Writing)
-            && (replaces || device.bucket.take(size))
+            && (replaces || device.bucket.take(size, Instant::now()))
             && device.queue.offer(key, hash, stored, replaces);
         if !takes {
             count(&device.counts.refused);
@@ -314,7 +315,7 @@ impl Disk {
         let device = &self.shared.device;
         let takes = length.is_none_or(|length| length <= self.shared.most_large)
             && device.health.may(Doing::Writing)
-            && device.bucket.take(0);
+            && device.bucket.take(0, Instant::now());
         if !takes {
             count(&device.counts.refused);
             return None;

@@ -6,7 +6,7 @@
 )]
 
 use crate::{
-    common::{Said, counted},
+    common::{Said, counted, sample},
     disk::{LARGE, Site, content, keep, same},
 };
 use std::{
@@ -15,6 +15,7 @@ use std::{
     process::Command as Process,
     sync::atomic::{AtomicBool, AtomicU64, Ordering},
     thread,
+    time::Instant,
 };
 use testkit::{Command, Larder, Origin, Reply, scratch_dir, wait_until};
 
@@ -365,14 +366,19 @@ fn a_change_of_the_disk_tier_waits_for_a_restart() {
 
 #[test]
 fn a_write_rate_is_kept_to_and_serving_goes_on() {
+    const RATE: u64 = 1 << 10;
+    const LENGTH: u64 = 400_000;
     let site = Site::with(|request| {
         Reply::ok()
             .cache("max-age=600")
-            .body(content(request.path(), 400_000))
+            .body(content(request.path(), LENGTH as usize))
     });
-    let slow = site
-        .config()
-        .replace("[disk]", "[disk]\nwrite_rate = \"1MiB\"");
+    // So slow that not even a busy machine has time for a second one in between.
+    let slow = site.config().replace(
+        "[disk]",
+        &format!("[disk]\nwrite_rate = \"{}KiB\"", RATE >> 10),
+    );
+    let begun = Instant::now();
     let larder = Command::serve(env!("CARGO_BIN_EXE_larder"))
         .config(&slow)
         .start();
@@ -385,7 +391,21 @@ fn a_write_rate_is_kept_to_and_serving_goes_on() {
             &path,
         );
     }
+    wait_until("the first was written", || {
+        sample(&larder, "larder_disk_written_bytes_total") >= LENGTH
+    });
+    let written = sample(&larder, "larder_disk_written_bytes_total");
+    // The last that is taken may overdraw; a twentieth for heads and checksums.
+    let given = RATE * (begun.elapsed().as_secs() + 2) + LENGTH;
+    assert!(
+        written <= given + given / 20,
+        "{written} bytes written, {given} allowed"
+    );
+    assert!(sample(&larder, "larder_disk_refused_writes_total") >= 39);
     larder.stop();
     let used = used(site.path());
-    assert!(used > 0, "something is written");
+    assert!(
+        used <= given + given / 20,
+        "{used} bytes in files, {given} allowed"
+    );
 }
