@@ -144,7 +144,8 @@ fn explain_tells_a_hit_a_miss_and_a_refusal_apart() {
 
 #[test]
 fn explain_says_that_the_shared_tier_was_not_asked() {
-    let config = "[shared]\nurl = \"memcached://127.0.0.1:1\"\n[[origin]]\nservers = \"{origin}\"\n";
+    let config =
+        "[shared]\nurl = \"memcached://127.0.0.1:1\"\n[[origin]]\nservers = \"{origin}\"\n";
     let (origin, larder) = start_with(config);
     origin.otherwise(|request| counted(request).cache("max-age=60"));
     let unknown = explain(&larder, "http://example.test/");

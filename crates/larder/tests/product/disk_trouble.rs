@@ -163,9 +163,7 @@ fn a_directory_that_is_removed_while_it_runs_is_made_again() {
 
 #[test]
 fn a_directory_that_cannot_be_written_any_more_is_told_of_and_serving_goes_on() {
-    let Some(small) = Mounted::new("4m") else {
-        return;
-    };
+    let small = Mounted::new("4m");
     let site = Site::with(|request| {
         let size = if request.path().starts_with("/large") {
             LARGE
@@ -229,30 +227,25 @@ fn a_directory_that_cannot_be_written_any_more_is_told_of_and_serving_goes_on() 
     }
 }
 
-/// A small file system in memory, for as long as this lives; `None` and a line on standard error where there is no right
-/// to mount one.
+/// A small file system in memory, for as long as this lives.
 struct Mounted(std::path::PathBuf);
 
 impl Mounted {
-    fn new(size: &str) -> Option<Self> {
+    /// There is no other full device that behaves like one: without the right to mount, the test fails and says so.
+    fn new(size: &str) -> Self {
         let path = scratch_dir();
         let options = format!("size={size}");
         let mount = Process::new("mount")
             .args(["-t", "tmpfs", "-o", &options, "tmpfs"])
             .arg(&path)
             .output();
-        match mount {
-            Ok(output) if output.status.success() => Some(Self(path)),
-            Ok(output) => {
-                let why = String::from_utf8_lossy(&output.stderr).into_owned();
-                eprintln!("skipped: no file system to fill: {}", why.trim());
-                None
-            }
-            Err(error) => {
-                eprintln!("skipped: no file system to fill: mount: {error}");
-                None
-            }
-        }
+        let mount = mount.expect("mount, of the package of that name");
+        assert!(
+            mount.status.success(),
+            "this test fills a small file system, and may not mount one; run it as root, or under `unshare --map-root-user --mount`: {}",
+            String::from_utf8_lossy(&mount.stderr).trim()
+        );
+        Self(path)
     }
 }
 
@@ -387,7 +380,7 @@ fn a_write_rate_is_kept_to_and_serving_goes_on() {
         keep(&larder, &[&path]);
         same(
             &larder.get(&path).send().body,
-            &content(&path, 400_000),
+            &content(&path, LENGTH as usize),
             &path,
         );
     }
