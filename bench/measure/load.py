@@ -8,6 +8,7 @@ import sys
 import time
 from dataclasses import dataclass, field
 
+from .servers import LARDER
 from .stage import BENCH, LOAD_CORE, find
 
 SCRIPTS = BENCH / "load"
@@ -38,6 +39,23 @@ def wrk(url, connections, seconds, script=None, arguments=()):
     """HTTP/1.1 without TLS, each connection asking again as soon as it is answered."""
     output, command = _run(_wrk(url, connections, seconds, script, arguments), seconds)
     return _read_wrk(output, command)
+
+
+def wrk_everywhere(url, connections, seconds):
+    """As `wrk`, on two threads and on whatever cores there are."""
+    argv = ["wrk", "-t", 2, "-c", connections, "-d", seconds, "--latency", url]
+    output, command = _run(argv, seconds, pinned=False)
+    return _read_wrk(output, command)
+
+
+def bench(url, connections, seconds):
+    """`larder bench` as `wrk_everywhere`."""
+    argv = [LARDER, "bench", url, "-c", connections, "-d", f"{seconds}s", "--workers", 2, "--json",
+            "--quiet"]
+    output, command = _run(argv, seconds, pinned=False)
+    said = json.loads(output)["targets"][0]
+    complaints = [f"{said['errors']} errors"] if said["errors"] else []
+    return Load(command, said["requests"], said["rate"], said["latency_ms"]["p99"], complaints)
 
 
 def h2load(url, connections, seconds, streams=None):
@@ -141,8 +159,8 @@ def _pinned(argv):
     return ["taskset", "-c", str(LOAD_CORE), find(program) or program, *map(str, argv[1:])]
 
 
-def _run(argv, seconds):
-    command = _pinned(argv)
+def _run(argv, seconds, pinned=True):
+    command = _pinned(argv) if pinned else [str(word) for word in argv]
     begin = time.monotonic()
     try:
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,

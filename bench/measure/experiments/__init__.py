@@ -1,12 +1,13 @@
 """The experiments by name, in the order in which they run."""
 
-from . import connections, disk, fastcgi, hits, million, misses, nodes, purge, purges, restart, shared, tls
+from . import connections, disk, fastcgi, hits, load, million, misses, nodes, purge, purges, restart, shared, tls
 
 ALL = {
     "hits": hits.run,
     "tls": tls.run,
     "misses": misses.run,
     "connections": connections.run,
+    "load": load.run,
     "million": million.run,
     "disk": disk.run,
     "fastcgi": fastcgi.run,

@@ -1,7 +1,9 @@
 //! The command line.
 
 use crate::{
-    command::{disk::Disk, publish::Publish, purge::Purge, simulate::Simulate, warm::Warm},
+    command::{
+        bench::Bench, disk::Disk, publish::Publish, purge::Purge, simulate::Simulate, warm::Warm,
+    },
     config::Flags,
 };
 use clap::{Parser, Subcommand};
@@ -62,6 +64,8 @@ pub enum Command {
     /// Look at the store on disk
     #[command(subcommand)]
     Disk(Disk),
+    /// Make load on a server, and report how it does
+    Bench(Box<Bench>),
     /// Tell from an access log what a cache would have done
     Simulate(Simulate),
     /// Print completions for a shell
@@ -71,13 +75,15 @@ pub enum Command {
     },
 }
 
-/// How a command ended, for the shell. Wrong use of the command line is 2, which clap says itself.
+/// How a command ended, for the shell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// It is done.
     Done,
     /// It was refused: a faulty file, an address in use, a purge that did not reach every node.
     Refused,
+    /// The command line is wrong in a way that clap does not see, which says most of them itself.
+    WrongUse,
 }
 
 impl From<Ending> for ExitCode {
@@ -85,6 +91,7 @@ impl From<Ending> for ExitCode {
         match ending {
             Ending::Done => Self::SUCCESS,
             Ending::Refused => Self::FAILURE,
+            Ending::WrongUse => Self::from(2),
         }
     }
 }

@@ -40,6 +40,7 @@ fn run(command: Command) -> io::Result<Ending> {
         Command::Publish(publish) => command::publish::run(publish, &mut out, &mut io::stderr()),
         Command::Warm(warm) => command::warm::run(warm, &mut out, &mut io::stderr()),
         Command::Disk(disk) => command::disk::run(&disk, &mut out, &mut io::stderr()),
+        Command::Bench(bench) => command::bench::run(&bench, &mut out, &mut io::stderr()),
         Command::Simulate(simulate) => {
             command::simulate::run(&simulate, &mut out, &mut io::stderr())
         }

@@ -127,7 +127,7 @@ fn each_configuration_is_accepted() {
 }
 
 /// Where a setting may stand; `{}` is the setting.
-const PLACES: [&str; 15] = [
+const PLACES: [&str; 18] = [
     "{}\n[[origin]]\nservers = \"http://app.example\"",
     "[[origin]]\n{}",
     "[[origin]]\nservers = \"http://app.example\"\n{}",
@@ -143,6 +143,8 @@ const PLACES: [&str; 15] = [
     "[purge]\n{}\n[[origin]]\nservers = \"http://app.example\"",
     "[memory]\n{}\n[[origin]]\nservers = \"http://app.example\"",
     "[log]\n{}\n[[origin]]\nservers = \"http://app.example\"",
+    "[[origin]]\nmemcached = \"127.0.0.1:11211\"\nkey = \"$uri\"\n{}",
+    "[[origin]]\nname = \"static\"\nstatic = \"/srv\"\n[[origin]]\nname = \"app\"\nservers = \"http://app.example\"\n[defaults]\n{}",
     // Last, since it reads the system's authorities.
     "[[origin]]\nservers = \"https://app.example\"\n{}",
 ];

@@ -4,20 +4,22 @@
 //! compressed neighbour) → `facts` (its validators) → `respond` (conditions and ranges) → `content` (the bytes). All of it but
 //! the bytes of large files happens in one call on a thread that may wait for the device.
 
-mod coding;
+pub(crate) mod coding;
 mod content;
 mod facts;
-mod kind;
+pub(crate) mod kind;
 pub mod path;
-mod respond;
+mod published;
+pub(crate) mod respond;
 mod root;
-#[cfg(test)]
-mod tests;
 
-use crate::{Error, Kind, Lifetime, Report, ResponseBody, config::Turns, gate::Gate};
-use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
+use crate::{
+    Context, Error, Kind, Lifetime, Report, ResponseBody, config::Turns, gate::Gate, seldom::Seldom,
+};
+use http::{HeaderMap, Method, Request, Response, header};
 use path::{Refused, Wanted};
-use root::{Lies, Root};
+use published::{Page, Published};
+use root::{Folder, Lies, Root};
 use std::{
     io,
     path::{Path, PathBuf},
@@ -63,14 +65,16 @@ impl Config {
 pub struct Files {
     name: String,
     root: Arc<Root>,
+    published: Arc<Published>,
     gate: Arc<Gate>,
+    told: Seldom,
 }
 
 /// What the folder has for a request.
 #[derive(Debug)]
 pub enum Found {
     /// This.
-    Answer(Response<ResponseBody>),
+    Answer(Box<Response<ResponseBody>>),
     /// Nothing: another origin may be asked.
     Absent(Absent),
 }
@@ -84,8 +88,9 @@ pub enum Absent {
     Path(Refused),
     /// Its name has the ending of a PHP script: what is written there is for an interpreter's eyes.
     Script,
-    /// A page is there, but the request has a query, which somebody else may understand.
-    Query,
+    /// A page is there, but somebody else may know one that fits better: the request has a query, or the site wants it answered
+    /// by the application itself.
+    Foreign,
     /// A link leads out of the folder.
     Outside,
     /// A pipe, a device, a socket.
@@ -99,9 +104,9 @@ pub enum Absent {
 /// Whether another origin is asked after this one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
-    /// Yes: a page is not the answer to a query.
+    /// Yes: a page that was made for everybody is not the answer to a query, nor to a request that is `Context::personal`.
     Earlier,
-    /// No: queries mean nothing to files.
+    /// No: queries mean nothing to what is kept.
     Last,
 }
 
@@ -111,22 +116,28 @@ struct Asked {
     path: String,
     query: Option<String>,
     fields: HeaderMap,
+    /// Whether another is asked after us.
     turn: Turn,
+    /// The site wants somebody else's answer, if there is somebody.
+    personal: bool,
+}
+
+/// What was found, or why nothing was; fails where the device does.
+type Looked = io::Result<Result<respond::Answer, Absent>>;
+
+impl Asked {
+    /// Whether a page that is named by its path alone would be the wrong answer.
+    fn is_foreign(&self) -> bool {
+        self.personal || (self.turn == Turn::Earlier && self.query.is_some())
+    }
 }
 
 impl Found {
-    /// The answer, 404 or 405 where there is none.
-    pub fn or_not_found(self) -> Response<ResponseBody> {
+    /// The answer to a request of `method`: 404 or 405 where there is none.
+    pub fn or_not_found(self, method: &Method) -> Response<ResponseBody> {
         match self {
-            Self::Answer(response) => response,
-            Self::Absent(Absent::Method) => {
-                let mut response =
-                    respond::bare(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed\n");
-                let allowed = HeaderValue::from_static("GET, HEAD");
-                response.headers_mut().insert(header::ALLOW, allowed);
-                response
-            }
-            Self::Absent(_) => respond::bare(StatusCode::NOT_FOUND, "Not Found\n"),
+            Self::Answer(response) => *response,
+            Self::Absent(_) => respond::not_found(method),
         }
     }
 }
@@ -142,7 +153,9 @@ impl Files {
         Ok(Self {
             name: config.name,
             root: Arc::new(root),
+            published: Arc::default(),
             gate: Arc::new(Gate::new(config.turns)),
+            told: Seldom::default(),
         })
     }
 
@@ -153,24 +166,27 @@ impl Files {
 
     /// What the folder has for `request`, whose content is not looked at. Fails where the folder is gone or the device does not
     /// give what lies there.
-    pub async fn answer<B>(&self, request: &Request<B>, turn: Turn) -> Result<Found, Error> {
+    pub async fn answer<B>(
+        &self,
+        request: &Request<B>,
+        context: &Context,
+        turn: Turn,
+    ) -> Result<Found, Error> {
         if !matches!(*request.method(), Method::GET | Method::HEAD) {
             return Ok(Found::Absent(Absent::Method));
         }
+        let query = request.uri().query().filter(|query| !query.is_empty());
         let asked = Asked {
             method: request.method().clone(),
             path: request.uri().path().to_owned(),
-            query: request
-                .uri()
-                .query()
-                .filter(|query| !query.is_empty())
-                .map(str::to_owned),
+            query: query.map(str::to_owned),
             fields: request.headers().clone(),
             turn,
+            personal: context.personal && turn == Turn::Earlier,
         };
         let pass = self.gate.enter(None).await?;
-        let root = Arc::clone(&self.root);
-        let looked = spawn_blocking(move || look(&root, &asked));
+        let (root, published) = (Arc::clone(&self.root), Arc::clone(&self.published));
+        let looked = spawn_blocking(move || look(&root, &published, &asked));
         let looked = looked
             .await
             .map_err(|error| Error::new(Kind::Unreadable).because(error))?;
@@ -179,7 +195,7 @@ impl Files {
             Error::new(Kind::Unreadable).because(what)
         })?;
         Ok(match found {
-            Ok(answer) => Found::Answer(answer.into_response(pass)),
+            Ok(answer) => Found::Answer(Box::new(answer.into_response(pass))),
             Err(absent) => {
                 self.tell(request.uri().path(), absent);
                 Found::Absent(absent)
@@ -193,7 +209,14 @@ impl Files {
             name: self.name.clone(),
             active: self.gate.active(),
             queued: self.gate.waiting(),
-            servers: Vec::new(),
+            ..Report::default()
+        }
+    }
+
+    /// The folder could not be read, and another origin is asked in its place.
+    pub(crate) fn tell_of(&self, error: &Error) {
+        if self.told.now() {
+            tracing::warn!(origin = self.name, %error, "the folder is passed over");
         }
     }
 
@@ -205,50 +228,75 @@ impl Files {
             Absent::Forbidden => "no permission to read it",
             _ => return,
         };
-        if self.root.may_tell() {
+        if self.told.now() {
             tracing::warn!(origin = self.name, path, why, "a file is not answered");
         }
     }
 }
 
 /// Looks for what `asked` names; waits for the device.
-fn look(root: &Root, asked: &Asked) -> io::Result<Result<respond::Answer, Absent>> {
+fn look(root: &Root, published: &Published, asked: &Asked) -> Looked {
+    let folder = root.open()?;
+    let manifest = published.of(&folder)?;
+    if let Some(manifest) = &manifest {
+        match manifest.page(&asked.path, asked.query.as_deref()) {
+            Some(_) if asked.personal => return Ok(Err(Absent::Foreign)),
+            Some(Page::File(path, fields)) => {
+                return file(&folder, path, fields.clone(), asked);
+            }
+            Some(Page::Redirect(status, fields)) => {
+                return Ok(Ok(respond::redirect(*status, fields.clone())));
+            }
+            // The page of another query.
+            None if asked.query.is_some() && manifest.knows_queries(&asked.path) => {
+                return Ok(Err(Absent::NotThere));
+            }
+            None => {}
+        }
+    }
     let wanted = match Wanted::read(&asked.path) {
         Ok(wanted) => wanted,
         Err(refused) => return Ok(Err(Absent::Path(refused))),
     };
+    plain(&folder, wanted, asked)
+}
+
+/// The file or folder that the path names by itself.
+fn plain(folder: &Folder, wanted: Wanted, asked: &Asked) -> Looked {
     if wanted.is_script() {
         return Ok(Err(Absent::Script));
     }
-    let folder = root.open()?;
-    if wanted.folder {
-        return file(&folder, &wanted.path.join(INDEX), asked);
-    }
-    if !matches!(folder.look(&wanted.path)?, Lies::Folder) {
-        return file(&folder, &wanted.path, asked);
+    let foreign = asked.is_foreign();
+    let index = wanted.path.join(INDEX);
+    let is_folder = wanted.folder || matches!(folder.look(&wanted.path)?, Lies::Folder);
+    let path = if wanted.folder {
+        index.clone()
+    } else {
+        wanted.path
+    };
+    if wanted.folder || !is_folder {
+        let kind = kind::of(&path);
+        if foreign && kind::is_page(&kind) {
+            return Ok(Err(Absent::Foreign));
+        }
+        return file(folder, &path, HeaderMap::new(), asked);
     }
     // Only a folder that has something to show: others may know more of it than we do.
-    match folder.look(&wanted.path.join(INDEX))? {
-        Lies::File(..) if asked.query.is_none() || asked.turn == Turn::Last => {
-            Ok(Ok(respond::with_slash(&asked.path, asked.query.as_deref())))
+    match folder.look(&index)? {
+        Lies::File(..) if foreign => Ok(Err(Absent::Foreign)),
+        Lies::File(..) => {
+            let query = asked.query.as_deref();
+            Ok(Ok(respond::with_slash(&asked.path, query)))
         }
-        Lies::File(..) => Ok(Err(Absent::Query)),
         _ => Ok(Err(Absent::NotThere)),
     }
 }
 
-/// The answer that the file at `path` is.
-fn file(
-    folder: &root::Folder,
-    path: &Path,
-    asked: &Asked,
-) -> io::Result<Result<respond::Answer, Absent>> {
-    let kind = kind::of(path);
-    if asked.query.is_some() && asked.turn == Turn::Earlier && kind::is_page(&kind) {
-        return Ok(Err(Absent::Query));
+/// The answer that the file at `path` is, with what is known of it beside.
+fn file(folder: &Folder, path: &Path, mut fields: HeaderMap, asked: &Asked) -> Looked {
+    if !fields.contains_key(header::CONTENT_TYPE) {
+        fields.insert(header::CONTENT_TYPE, kind::of(path));
     }
-    let mut fields = HeaderMap::new();
-    fields.insert(header::CONTENT_TYPE, kind);
     let mut tries = TRIES;
     loop {
         let chosen = match coding::choose(folder, path, &asked.fields)? {

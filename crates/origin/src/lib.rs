@@ -20,9 +20,11 @@ mod health;
 mod lifetime;
 mod link;
 mod message;
+pub mod pages;
 mod peer;
 mod pool;
 mod resolve;
+mod seldom;
 mod servers;
 mod stream;
 mod tls;
@@ -35,9 +37,10 @@ pub use config::OriginConfig;
 pub use error::{Error, Kind};
 pub use lifetime::Lifetime;
 
-use files::{Files, Found, Turn};
+use files::{Files, Found, Turn, respond};
 use http::{HeaderMap, Method, Request, Response, StatusCode};
 use http_body::Body as _;
+use pages::{Pages, PagesReport};
 use servers::Servers;
 use std::{
     fmt,
@@ -59,6 +62,8 @@ enum Source {
     Servers(Arc<Servers>),
     /// A folder.
     Files(Files),
+    /// Pages that the application keeps elsewhere.
+    Pages(Box<Pages>),
     /// Others, in turn: the first that has it answers.
     FirstOf(Vec<Arc<Origin>>),
 }
@@ -78,6 +83,11 @@ pub struct Context {
     pub repeatable: bool,
     /// What FastCGI servers are told beside the message.
     pub visitor: Visitor,
+    /// The host the client asked for, in lower case: what pages are kept by.
+    pub host: String,
+    /// The site wants the application itself to answer: pages that were made for everybody will not do, unless there is nobody
+    /// else to ask.
+    pub personal: bool,
 }
 
 /// Who asks, and where, as scripts are told (RFC 3875 section 4.1).
@@ -100,6 +110,8 @@ impl fmt::Debug for Context {
             .field("interim", &self.interim.is_some())
             .field("repeatable", &self.repeatable)
             .field("visitor", &self.visitor)
+            .field("host", &self.host)
+            .field("personal", &self.personal)
             .finish()
     }
 }
@@ -118,6 +130,14 @@ impl Origin {
         let name = config.name.clone();
         let files = Files::new(config)?;
         Ok(Self::of(name, Source::Files(files)))
+    }
+
+    /// Pages in memcached or Redis. Errors are configuration's fault: the address.
+    pub fn pages(config: pages::Config) -> Result<Arc<Self>, Error> {
+        let name = config.name.clone();
+        let pages =
+            Pages::new(config).map_err(|error| Error::new(Kind::Configuration).because(error))?;
+        Ok(Self::of(name, Source::Pages(Box::new(pages))))
     }
 
     /// The first of `origins` that has what is asked for. What the last one answers is final; the others are asked only by GET
@@ -160,14 +180,21 @@ impl Origin {
             let Some((last, others)) = all.split_last() else {
                 return Err(Error::new(Kind::Configuration).because("no origin to ask"));
             };
-            if let Some(found) = first(others, &request).await {
+            if let Some(found) = first(others, &request, &context).await {
                 return Ok(found);
             }
             origin = last;
         }
         match &origin.source {
             Source::Servers(servers) => servers.fetch(request, context).await,
-            Source::Files(files) => Ok(files.answer(&request, Turn::Last).await?.or_not_found()),
+            Source::Files(files) => {
+                let found = files.answer(&request, &context, Turn::Last).await?;
+                Ok(found.or_not_found(request.method()))
+            }
+            Source::Pages(pages) => {
+                let found = pages.answer(&request, &context, Turn::Last).await?;
+                Ok(found.unwrap_or_else(|_| respond::not_found(request.method())))
+            }
             Source::FirstOf(_) => {
                 Err(Error::new(Kind::Configuration).because("origins in turn within others"))
             }
@@ -175,14 +202,26 @@ impl Origin {
     }
 
     /// What it has for `request`; `None`: another is to be asked, because it is not there or cannot be had.
-    async fn try_fetch(&self, request: &Request<RequestBody>) -> Option<Response<ResponseBody>> {
-        let found = match &self.source {
-            Source::Files(files) => files.answer(request, Turn::Earlier).await,
-            Source::Servers(_) | Source::FirstOf(_) => return None,
-        };
-        match found {
-            Ok(Found::Answer(response)) => Some(response),
-            Ok(Found::Absent(_)) | Err(_) => None,
+    async fn try_fetch(
+        &self,
+        request: &Request<RequestBody>,
+        context: &Context,
+    ) -> Option<Response<ResponseBody>> {
+        match &self.source {
+            Source::Files(files) => match files.answer(request, context, Turn::Earlier).await {
+                Ok(Found::Answer(response)) => Some(*response),
+                Ok(Found::Absent(_)) => None,
+                Err(error) => {
+                    files.tell_of(&error);
+                    None
+                }
+            },
+            // It tells of its errors itself.
+            Source::Pages(pages) => {
+                let found = pages.answer(request, context, Turn::Earlier).await;
+                found.ok()?.ok()
+            }
+            Source::Servers(_) | Source::FirstOf(_) => None,
         }
     }
 
@@ -198,6 +237,7 @@ impl Origin {
         match &self.source {
             Source::Servers(servers) => servers.report(),
             Source::Files(files) => files.report(),
+            Source::Pages(pages) => pages.report(),
             Source::FirstOf(_) => Report {
                 name: self.name.clone(),
                 ..Report::default()
@@ -210,13 +250,14 @@ impl Origin {
 async fn first(
     origins: &[Arc<Origin>],
     request: &Request<RequestBody>,
+    context: &Context,
 ) -> Option<Response<ResponseBody>> {
     let reads = matches!(*request.method(), Method::GET | Method::HEAD);
     if !reads || !request.body().is_end_stream() {
         return None;
     }
     for origin in origins {
-        if let Some(found) = origin.try_fetch(request).await {
+        if let Some(found) = origin.try_fetch(request, context).await {
             return Some(found);
         }
     }
@@ -234,6 +275,8 @@ pub struct Report {
     pub queued: usize,
     /// In the configuration's order.
     pub servers: Vec<ServerReport>,
+    /// Of a page store.
+    pub pages: Option<PagesReport>,
 }
 
 /// State of one server.

@@ -1,13 +1,17 @@
 //! The site's say as plain values: what the configuration means, ready for the walk. Made by `larder`, read-only here.
 
+mod graphql;
+mod patterns;
 mod purge;
 
+pub use graphql::{GraphQl, Operation};
+pub use patterns::{AnyPath, FieldPattern, HostPattern, NamePattern, PathPattern, TextPattern};
 pub use purge::PurgePolicy;
 
 use http::{HeaderName, HeaderValue, Method};
 use ipnet::IpNet;
 use rules::{key::QueryChoice, storable::SetCookie};
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 /// Everything the walk asks of the configuration. Swapped whole on reload.
 #[derive(Debug, Clone)]
@@ -84,59 +88,6 @@ pub struct Matcher {
     pub clients: Vec<IpNet>,
 }
 
-/// Which hosts are meant. Names are lower case and without port.
-#[derive(Debug, Clone)]
-pub enum HostPattern {
-    /// This host alone.
-    Exact(String),
-    /// Every host below this one, as `*.example.com` is written; not the host itself.
-    Suffix(String),
-    /// All of them.
-    Any,
-}
-
-/// Which paths are meant. Compared with the path as normalised; case counts.
-#[derive(Debug, Clone)]
-pub enum PathPattern {
-    /// This path alone.
-    Exact(String),
-    /// Every path that begins so; `/a/` does not match `/a`.
-    Prefix(String),
-    /// `*` within a segment, `**` across.
-    Wildcard(regex::Regex),
-    /// A regular expression, which the configuration has anchored at both ends.
-    Regex(regex::Regex),
-}
-
-/// A header by name, and its value where asked.
-#[derive(Debug, Clone)]
-pub struct FieldPattern {
-    /// The field.
-    pub name: HeaderName,
-    /// What one of its lines must match; `None`: it is enough that the field is there.
-    pub value: Option<regex::Regex>,
-}
-
-/// A cookie or parameter by name, and its value where asked.
-#[derive(Debug, Clone)]
-pub struct NamePattern {
-    /// Which names are meant.
-    pub name: TextPattern,
-    /// What the value must match; `None`: any value.
-    pub value: Option<regex::Regex>,
-}
-
-/// Which names are meant. Case counts.
-#[derive(Debug, Clone)]
-pub enum TextPattern {
-    /// This name alone.
-    Exact(String),
-    /// Every name that begins so, as `utm_*` is written.
-    Prefix(String),
-    /// A regular expression.
-    Regex(regex::Regex),
-}
-
 /// What holds on a route.
 #[derive(Debug, Clone)]
 pub struct Policy {
@@ -176,28 +127,6 @@ pub struct Policy {
     pub largest_content: u64,
     /// A GraphQL service answers here.
     pub graphql: Option<GraphQl>,
-}
-
-/// What holds for the operations of a GraphQL service.
-#[derive(Debug, Clone, Default)]
-pub struct GraphQl {
-    /// What holds for some of them, by name.
-    pub operations: HashMap<String, Operation>,
-    /// Whether answers that tell of errors are stored.
-    pub store_errors: bool,
-    /// Whether what may change something makes all that is stored under its URL invalid (RFC 9111 section 4.4).
-    pub invalidate: bool,
-}
-
-/// What holds for one GraphQL operation.
-#[derive(Debug, Clone)]
-pub struct Operation {
-    /// Off: it passes the store by.
-    pub cache: bool,
-    /// Lifetime of its answers of status 200, in place of the route's.
-    pub ttl: Option<Duration>,
-    /// Tags of its answers, beside those they carry.
-    pub tags: Vec<String>,
 }
 
 /// Lifetimes by status, as nginx's `proxy_cache_valid`.
@@ -247,6 +176,10 @@ pub struct Stale {
 
 /// What makes up the cache key, besides the path.
 #[derive(Debug, Clone)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each is a setting that people switch by itself"
+)]
 pub struct KeySpec {
     /// Whether `http` and `https` are kept apart.
     pub scheme: bool,
@@ -275,7 +208,7 @@ pub struct Bypass {
     /// The request carries one of these header fields.
     pub headers: Vec<FieldPattern>,
     /// The path is one of these.
-    pub paths: Vec<PathPattern>,
+    pub paths: AnyPath,
     /// The method is one of these.
     pub methods: Vec<Method>,
     /// The query has one of these parameters.

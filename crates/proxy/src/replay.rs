@@ -177,6 +177,7 @@ mod tests {
             peer_asks: true,
             local: None,
             tls: false,
+            splices: None,
         });
         let at = Time::from_secs(1_000_000);
         replay.receive(request, &connection, at).expect("received")

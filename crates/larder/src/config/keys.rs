@@ -156,9 +156,15 @@ impl Places {
         }
     }
 
-    /// The tables that know `key`, unless there are too many to be of help.
+    /// The tables that know `key`; where there are many, the outermost. None where these are too many to be of help.
     fn of(&self, key: &str) -> Option<String> {
-        let places = self.0.get(key)?;
-        (places.len() <= 3).then(|| places.join(" or "))
+        const MOST: usize = 3;
+        let mut places: Vec<&str> = self.0.get(key)?.iter().map(String::as_str).collect();
+        let depth = |place: &str| place.matches('.').count();
+        if places.len() > MOST {
+            let least = places.iter().map(|place| depth(place)).min()?;
+            places.retain(|place| depth(place) == least);
+        }
+        (places.len() <= MOST).then(|| places.join(" or "))
     }
 }

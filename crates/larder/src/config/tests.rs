@@ -294,8 +294,11 @@ fn every_example_in_the_schema_can_be_read() {
             .into_iter()
             .filter(|(_, example)| !example.is_object())
         {
-            let origin = example == "shop";
-            let origin = if origin { "name = \"shop\"" } else { "" };
+            let origin = match key {
+                _ if example == "shop" => "name = \"shop\"",
+                "try" => "name = \"app\"\n[[origin]]\nname = \"static\"\nstatic = \"/usr\"",
+                _ => "",
+            };
             let needed = if needed.starts_with(&format!("{key} =")) {
                 ""
             } else {

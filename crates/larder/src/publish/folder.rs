@@ -170,10 +170,10 @@ impl Folder {
         }
     }
 
-    /// Puts a draft that is [on disk](Draft::sync) in its place, at once and as a whole. `is_ours`: what is there may go.
+    /// Puts a draft that is on disk (`Draft::sync`) in its place, at once and as a whole. `is_ours`: what is there may go.
     ///
     /// # Errors
-    /// See [`PlaceError`]; what is there stays.
+    /// See `PlaceError`; what is there stays.
     pub fn place(&self, draft: &Draft, name: &str, is_ours: bool) -> Result<(), PlaceError> {
         self.is_free(name, is_ours)?;
         for (at, _) in name.match_indices('/') {

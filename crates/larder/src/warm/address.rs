@@ -79,7 +79,7 @@ impl fmt::Display for Address {
 pub type Variants = Vec<HeaderMap>;
 
 /// Every combination of the values given for each field; an empty value is a request without the field. `None`: more than
-/// [`MOST_VARIANTS`].
+/// 64.
 pub fn variants(fields: &[(HeaderName, HeaderValue)]) -> Option<Variants> {
     let mut names: Vec<&HeaderName> = Vec::new();
     for (name, _) in fields {

@@ -6,7 +6,7 @@ use crate::common::{Said, counted};
 use crate::disk::{LARGE, Site, content, keep, same};
 use serde_json::{Value, json};
 use std::fs;
-use testkit::{Client, Gate, Larder, Reply, wait_until};
+use testkit::{Client, Gate, Larder, Reply};
 
 fn purge(larder: &Larder, what: &Value) {
     let answer = Client::connect(larder.admin())

@@ -199,3 +199,40 @@ fn https() {
         String::from_utf8_lossy(&output.stderr)
     );
 }
+
+#[test]
+fn a_folder_before_an_application() {
+    let origin = application();
+    let root = crate::static_root::folder(&[("index.html", b"file"), ("assets/a.css", b"file")]);
+    let larder = example(
+        "static",
+        &[
+            ("\"/srv\"", &format!("{root:?}")),
+            ("http://127.0.0.1:5001", &origin.url()),
+        ],
+    );
+    assert_eq!(larder.get("/").send().text(), "file");
+    let own = larder.get("/").header("Cookie", "sessionid=1").send();
+    assert_eq!(own.text(), "1", "the application's");
+    let style = larder.get("/assets/a.css").send();
+    assert_eq!(style.header("cache-control"), Some("max-age=31536000"));
+    assert_eq!(larder.get("/assets/none.css").send().status, 404);
+}
+
+#[test]
+fn pages_in_redis_before_an_application() {
+    let (origin, redis) = (application(), testkit::Redis::start());
+    let replaced = [
+        ("redis://127.0.0.1:6379", redis.url()),
+        ("http://127.0.0.1:5001", origin.url()),
+    ];
+    let replaced: Vec<_> = replaced
+        .iter()
+        .map(|(old, new)| (*old, new.as_str()))
+        .collect();
+    let larder = example("page-store", &replaced);
+    assert_eq!(larder.get("/").send().text(), "1", "the application's");
+    let page = ["SET", "flask_cache_view//kept", "!\u{5}", "EX", "60"];
+    redis.ask(&page);
+    assert_eq!(larder.get("/kept").send().text(), "1", "no page");
+}

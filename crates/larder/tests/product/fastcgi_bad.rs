@@ -37,7 +37,7 @@ fn page(body: &str) -> Vec<u8> {
 }
 
 /// These records one after the other.
-fn all<const N: usize>(records: [Vec<u8>; N]) -> Vec<u8> {
+fn all(records: &[Vec<u8>]) -> Vec<u8> {
     records.concat()
 }
 
@@ -62,8 +62,8 @@ fn without_a_head() -> Vec<(&'static str, Vec<u8>, &'static str)> {
         ("another request", with(page("x"), 3, 2), "protocol"),
         ("an unknown type", with(page("x"), 1, 99), "protocol"),
         ("a type of ours", with(page("x"), 1, 5), "protocol"),
-        ("a short end", all([record(kind::END, [0; 7])]), "protocol"),
-        ("a long end", all([record(kind::END, [0; 9])]), "protocol"),
+        ("a short end", all(&[record(kind::END, [0; 7])]), "protocol"),
+        ("a long end", all(&[record(kind::END, [0; 9])]), "protocol"),
         ("an end at once", end(), "malformed"),
         (
             "overloaded",
@@ -115,7 +115,7 @@ fn without_a_head() -> Vec<(&'static str, Vec<u8>, &'static str)> {
         ),
         (
             "only complaints",
-            all([record(kind::ERR, "oh"), end()]),
+            all(&[record(kind::ERR, "oh"), end()]),
             "malformed",
         ),
     ]
@@ -146,7 +146,7 @@ fn without_a_head_there_is_no_answer() {
         }
         // Nothing was left behind that would stand in the way of a good answer.
         server.answer(|_, line| {
-            line.send(all([page("good"), end()]));
+            line.send(all(&[page("good"), end()]));
             Next::Close
         });
         assert_eq!(larder.get(&target).send().text(), "good", "{name}");
@@ -166,13 +166,13 @@ fn with_a_head() -> Vec<(&'static str, Vec<u8>)> {
         ("no end", page("half")),
         (
             "half a record",
-            all([page("half"), record(kind::OUT, "more")[..10].to_vec()]),
+            all(&[page("half"), record(kind::OUT, "more")[..10].to_vec()]),
         ),
-        ("half an end", all([page("half"), end()[..12].to_vec()])),
-        ("another version", all([page("half"), with(end(), 0, 9)])),
+        ("half an end", all(&[page("half"), end()[..12].to_vec()])),
+        ("another version", all(&[page("half"), with(end(), 0, 9)])),
         (
             "another request",
-            all([
+            all(&[
                 page("half"),
                 with(record(kind::OUT, "of another"), 3, 7),
                 end(),
@@ -180,22 +180,22 @@ fn with_a_head() -> Vec<(&'static str, Vec<u8>)> {
         ),
         (
             "output after its end",
-            all([
+            all(&[
                 page("half"),
                 record(kind::OUT, ""),
                 record(kind::OUT, "x"),
                 end(),
             ]),
         ),
-        ("less than its length", all([sized(10, "half"), end()])),
-        ("more than its length", all([sized(2, "half"), end()])),
+        ("less than its length", all(&[sized(10, "half"), end()])),
+        ("more than its length", all(&[sized(2, "half"), end()])),
         (
             "a status of failure",
-            all([page("half"), record(kind::END, [0, 0, 0, 1, 0, 0, 0, 0])]),
+            all(&[page("half"), record(kind::END, [0, 0, 0, 1, 0, 0, 0, 0])]),
         ),
         (
             "a fatal error",
-            all([
+            all(&[
                 page("half"),
                 record(kind::ERR, "PHP message: PHP Fatal error:  x"),
                 end(),
@@ -247,7 +247,7 @@ fn what_breaks_off_is_never_stored_nor_ended_as_if_it_were_whole() {
                 );
             }
             server.answer(|_, line| {
-                line.send(all([page("good"), end()]));
+                line.send(all(&[page("good"), end()]));
                 Next::Close
             });
             assert_eq!(larder.get(&target).send().text(), "good", "{name}");
@@ -264,7 +264,7 @@ fn records_may_come_in_any_pieces_and_any_order_that_makes_sense() {
         bytes.extend([0xff; 3]);
         bytes
     };
-    let whole = all([
+    let whole = all(&[
         padded(kind::ERR, "mind "),
         padded(kind::OUT, "Content-Type: text/plain\nX-A: 1\nCache-Con"),
         padded(kind::ERR, "the gap"),
@@ -333,7 +333,7 @@ fn a_connection_is_used_again_only_where_all_is_well() {
     assert_eq!(server.connections(), 1);
     // More after the end is nobody's answer.
     server.answer(|_, line| {
-        line.send(all([
+        line.send(all(&[
             output("Cache-Control: no-store\r\n\r\nwell"),
             page("of nobody"),
             end(),
@@ -363,13 +363,6 @@ fn a_connection_that_was_closing_costs_nothing() {
 
 #[test]
 fn who_answers_before_it_has_read_is_heard() {
-    let gate = Gate::new();
-    let held = gate.clone();
-    let server = FastCgi::start(move |_, _| Next::Close);
-    drop(held);
-    // The script of this server sees a request only when all of it is there, so a real one is asked: it refuses what is
-    // too large before it reads it.
-    drop(server);
     let site = Site::before(PhpFpm::with_settings(
         2,
         "php_admin_value[post_max_size] = 1K",
@@ -381,6 +374,72 @@ fn who_answers_before_it_has_read_is_heard() {
         .body(vec![b'a'; 2_000_000])
         .send();
     assert_eq!(answer.status, 200, "{:?}", answer.head);
+}
+
+#[test]
+fn what_was_sent_is_sent_again_only_where_that_is_safe() {
+    let well = FastCgi::with_output("Cache-Control: no-store\r\n\r\nwell");
+    let bad = FastCgi::start(|_, _| Next::Close);
+    let larder = |first: &str| {
+        let config = format!(
+            "[[origin]]\nfastcgi = [{first:?}, {:?}]\nroot = {:?}\npassive.failures = 0\nretry.percent = 100\n",
+            well.url(),
+            root().display().to_string()
+        );
+        Command::serve(env!("CARGO_BIN_EXE_larder"))
+            .config(&config)
+            .start()
+    };
+    // One that hangs up: what changes nothing goes to the other.
+    let hanging = larder(&bad.url());
+    for _ in 0..4 {
+        assert_eq!(hanging.get("/").send().text(), "well");
+    }
+    let (before, mut refused) = (bad.requests() + well.requests(), 0);
+    for _ in 0..4 {
+        let posted = hanging.ask("POST", "/").body("x").send();
+        refused += usize::from(posted.status == 502);
+    }
+    assert_eq!(bad.requests() + well.requests(), before + 4, "each once");
+    assert!(refused > 0, "one of the two was the bad one");
+    // One that is not there: nothing was sent, and all may go to the other.
+    let gone = larder("unix:/nonexistent/php-fpm.sock");
+    for _ in 0..4 {
+        assert_eq!(gone.ask("POST", "/").body("x").send().text(), "well");
+    }
+}
+
+#[test]
+fn an_answer_without_content_has_none_whatever_a_script_writes() {
+    let server = FastCgi::start(|call, line| {
+        let status = call.params["REQUEST_URI"].trim_start_matches('/');
+        let head = "Cache-Control: no-store\r\nContent-Length: 7";
+        line.send(output(format!(
+            "Status: {status} X\r\n{head}\r\n\r\ncontent"
+        )));
+        Next::Keep
+    });
+    let larder = serve(&server, "[defaults]\ncache = false");
+    let mut client = larder.client();
+    for (method, target, status) in [
+        ("HEAD", "/200", 200),
+        ("GET", "/204", 204),
+        ("GET", "/304", 304),
+        ("GET", "/200", 200),
+    ] {
+        let answer = client.ask(method, target).send();
+        assert_eq!(answer.status, status);
+        let content = if (method, status) == ("GET", 200) {
+            "content"
+        } else {
+            ""
+        };
+        assert!(
+            answer.complete && answer.text() == content,
+            "{target}: {answer:?}"
+        );
+    }
+    assert_eq!(server.connections(), 1);
 }
 
 #[test]

@@ -258,22 +258,11 @@ fn walk_by_turns(larder: &Larder) {
         for target in EVERYWHERE {
             for _ in 0..2 {
                 for (who, visitor) in visitors.iter_mut().enumerate() {
-                    let answer = visitor.get(target);
-                    let shown = shown(&answer);
-                    let other = 1 - who;
-                    for foreign in [users[other], goods[other]] {
-                        assert!(!shown.contains(foreign), "{target}, round {round}: {shown}");
-                    }
+                    let foreign = [users[1 - who], goods[1 - who]];
+                    shows_nothing_of(&foreign, target, &visitor.get(target));
                 }
-                let answer = stranger.get(target);
-                let shown = shown(&answer);
-                for foreign in users
-                    .iter()
-                    .chain(&goods)
-                    .chain(&["hidden text", "Nobody has seen"])
-                {
-                    assert!(!shown.contains(foreign), "{target}, round {round}: {shown}");
-                }
+                let foreign = [users, goods, ["hidden text", "Nobody has seen"]].concat();
+                shows_nothing_of(&foreign, target, &stranger.get(target));
             }
         }
     }
@@ -286,7 +275,10 @@ fn walk_by_turns(larder: &Larder) {
     assert!(stranger.get("/hello-world/").hit());
 }
 
-/// Head and body of an answer.
-fn shown(answer: &Response) -> String {
-    format!("{:?} {}", answer.head, answer.text())
+/// Neither in its head nor in its body.
+fn shows_nothing_of(foreign: &[&str], target: &str, answer: &Response) {
+    let shown = format!("{:?} {}", answer.head, answer.text());
+    for foreign in foreign {
+        assert!(!shown.contains(foreign), "{target}: {shown}");
+    }
 }

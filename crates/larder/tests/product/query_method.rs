@@ -3,6 +3,9 @@
 use crate::common::{Said, counted, start, start_with};
 use testkit::{Larder, Origin, Reply, Response};
 
+/// A content type, the content, and more fields.
+type Ask<'a> = (&'a str, &'a [u8], &'a [(&'a str, &'a str)]);
+
 fn service() -> (Origin, Larder) {
     let (origin, larder) = start();
     origin.on("/search", |request| counted(request).cache("max-age=60"));
@@ -50,7 +53,7 @@ fn its_answers_are_reused_for_the_same_content() {
 fn what_differs_in_content_or_what_is_said_of_it_shares_nothing() {
     let (_origin, larder) = service();
     let json = "application/json";
-    let asks: [(&str, &[u8], &[(&str, &str)]); 16] = [
+    let asks: [Ask<'_>; 16] = [
         ("text/plain", b"a", &[]),
         ("text/plain", b"a ", &[]),
         ("text/plain", b"A", &[]),
@@ -113,7 +116,8 @@ fn it_is_safe_and_what_is_unsafe_or_purged_ends_its_answers() {
     let (_origin, larder) = service();
     let ask = || query(&larder, "text/plain", b"a", &[]);
     let get = || larder.get("/search").send();
-    (get(), ask());
+    get();
+    ask();
     assert!(
         get().hit() && ask().hit(),
         "9110 section 9.2.1: a safe method invalidates nothing"

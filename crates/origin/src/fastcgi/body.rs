@@ -199,7 +199,7 @@ impl Body for Output {
         }
         let polled = match this.exchange.poll_output(cx) {
             Poll::Pending => this.poll_alarm(cx).map(Err),
-            ready => ready,
+            polled @ Poll::Ready(_) => polled,
         };
         let Poll::Ready(event) = polled else {
             return Poll::Pending;

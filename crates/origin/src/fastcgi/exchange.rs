@@ -3,27 +3,22 @@
 //! Nothing runs beside it: whoever waits for the head or reads the body moves both directions on. The request's body
 //! is sent while the response comes in, since a script may answer before it has read everything.
 
+mod arrival;
+
+pub(crate) use arrival::{Arrived, Lost};
+
 use super::{
     call::Call,
     complaints::{Complaints, Heard},
-    head::{self, Head},
     link::Link,
     record::{self, Decoder, Ended, Event},
-    wait::{Limits, Wait},
 };
-use crate::{
-    Error, Kind,
-    connect::Speaks,
-    link::Alarm,
-    message::{self, Asked},
-    upload::Outgoing,
-};
+use crate::{Error, Kind, link::Alarm, upload::Outgoing};
 use bytes::{Buf, Bytes, BytesMut};
-use http::{HeaderValue, Response, StatusCode, header::CACHE_CONTROL};
+use http::StatusCode;
 use http_body::Body as _;
 use std::{
     collections::VecDeque,
-    future::poll_fn,
     pin::{Pin, pin},
     sync::Arc,
     task::{Context, Poll, ready},
@@ -58,23 +53,6 @@ pub(crate) struct Exchange {
     ended: Option<Ended>,
 }
 
-/// A response's head.
-#[derive(Debug)]
-pub(crate) enum Arrived {
-    Response(Response<()>),
-    /// Section 6.2.2 of RFC 3875.
-    Local(String),
-}
-
-/// Why there was no head.
-pub(crate) struct Lost {
-    pub(crate) error: Error,
-    /// Nothing was sent; the body goes elsewhere.
-    pub(crate) unsent: Option<Outgoing>,
-    /// A connection used before, closed without a byte of answer.
-    pub(crate) stale: bool,
-}
-
 impl Exchange {
     pub(crate) fn new(
         link: Link,
@@ -106,98 +84,6 @@ impl Exchange {
             ahead: VecDeque::new(),
             ended: None,
         }
-    }
-
-    /// Waits for the head.
-    pub(crate) async fn head(
-        mut self,
-        limits: Limits,
-        largest: usize,
-    ) -> Result<(Arrived, Self), Box<Lost>> {
-        let mut wait = Wait::new(limits);
-        let mut head = BytesMut::new();
-        let before = self.link.as_ref().map_or(0, Link::heard);
-        let arrived = poll_fn(|cx| match self.poll_head(cx, &mut head, largest) {
-            Poll::Pending => match &mut self.link {
-                Some(link) => wait.poll(link, self.wrote, self.awaits_client, cx).map(Err),
-                None => Poll::Pending,
-            },
-            done => done,
-        });
-        match arrived.await {
-            Ok(arrived) => Ok((arrived, self)),
-            Err(error) => Err(Box::new(self.lost(error, before))),
-        }
-    }
-
-    /// What it means that no head came.
-    fn lost(mut self, error: Error, before: u64) -> Lost {
-        let link = self.link.take();
-        let stale =
-            link.is_some_and(|link| link.reused && link.heard() == before && !error.is_timeout());
-        let unsent = (self.deaf && self.wrote == 0).then(|| {
-            let none = Outgoing::empty;
-            self.upload.take().unwrap_or_else(none)
-        });
-        Lost {
-            error,
-            unsent,
-            stale,
-        }
-    }
-
-    fn poll_head(
-        &mut self,
-        cx: &mut Context<'_>,
-        head: &mut BytesMut,
-        largest: usize,
-    ) -> Poll<Result<Arrived, Error>> {
-        loop {
-            let piece = match ready!(self.poll_event(cx))? {
-                Event::Output(piece) => piece,
-                Event::End(ended) => return Poll::Ready(Err(headless(ended))),
-                Event::Complaint(_) => continue,
-            };
-            let seen = head.len();
-            head.extend_from_slice(&piece);
-            let Some((length, whole)) = head::end(head, seen) else {
-                if head.len() > largest {
-                    return Poll::Ready(Err(Error::new(Kind::HeadTooLarge)));
-                }
-                continue;
-            };
-            if length > largest {
-                return Poll::Ready(Err(Error::new(Kind::HeadTooLarge)));
-            }
-            let first = piece.slice(whole.saturating_sub(seen).min(piece.len())..);
-            if !first.is_empty() {
-                self.ahead.push_back(first);
-            }
-            self.run_ahead()?;
-            let fields = head.get(..length).unwrap_or_default();
-            return Poll::Ready(self.judged(fields));
-        }
-    }
-
-    fn judged(&self, fields: &[u8]) -> Result<Arrived, Error> {
-        let head =
-            head::parse(fields).map_err(|wrong| Error::new(Kind::Malformed).because(wrong))?;
-        let (status, headers) = match head {
-            Head::Local(target) => return Ok(Arrived::Local(target)),
-            Head::Response(status, headers) => (status, headers),
-        };
-        let mut response = Response::new(());
-        *response.status_mut() = status;
-        *response.headers_mut() = headers;
-        if self.fatal {
-            // What it said of its lifetime was meant for the page that it did not come to write.
-            let fields = response.headers_mut();
-            fields.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-            fields.remove("surrogate-control");
-            fields.remove("cdn-cache-control");
-        }
-        message::judge(&mut response, Asked { upgrade: false }, Speaks::FastCgi)?;
-        Ok(Arrived::Response(response))
     }
 
     /// PHP ends a request properly whatever happened in it; only its standard error tells that a script broke off. A
@@ -374,15 +260,5 @@ impl Drop for Exchange {
         {
             link.stream.last_words(&record::ABORT);
         }
-    }
-}
-
-/// A response that ended before its head.
-fn headless(ended: Ended) -> Error {
-    match ended.protocol {
-        0 => Error::new(Kind::Malformed).because("the output ended within the header"),
-        1 => Error::new(Kind::Protocol).because("the server is busy with another request"),
-        2 => Error::new(Kind::Protocol).because("the server is overloaded"),
-        _ => Error::new(Kind::Protocol).because("the server does not run scripts"),
     }
 }

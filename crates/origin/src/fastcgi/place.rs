@@ -7,6 +7,7 @@
 use super::config::FastCgi;
 use std::{
     borrow::Cow,
+    fmt::Write as _,
     fs, io,
     path::{Path, PathBuf},
 };
@@ -232,7 +233,7 @@ pub(super) fn encoded(path: &str) -> String {
         if byte.is_ascii_alphanumeric() || b"/-._~!$&'()*+,;=:@".contains(&byte) {
             text.push(char::from(byte));
         } else {
-            text.push_str(&format!("%{byte:02X}"));
+            let _ = write!(text, "%{byte:02X}");
         }
     }
     text

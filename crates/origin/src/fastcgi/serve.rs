@@ -168,7 +168,10 @@ async fn file(origin: &Servers, head: &Parts, path: &str) -> Result<Response<Res
     *request.headers_mut() = head.headers.clone();
     let uri = place::encoded(path).parse::<Uri>();
     *request.uri_mut() = uri.map_err(|cause| Error::new(Kind::Unreadable).because(cause))?;
-    Ok(files.answer(&request, Turn::Last).await?.or_not_found())
+    let found = files
+        .answer(&request, &Context::default(), Turn::Last)
+        .await?;
+    Ok(found.or_not_found(request.method()))
 }
 
 /// The way to a folder that was asked for without its slash.

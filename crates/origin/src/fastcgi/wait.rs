@@ -72,8 +72,8 @@ impl Wait {
             }
             if let Stage::Patient = self.stage {
                 let waits = !link.reused && link.heard() == 0;
-                let _hungry = waits.then(|| Hunger::feel(&link.peer));
-                self.stage = Stage::Limited { _hungry };
+                let hungry = waits.then(|| Hunger::feel(&link.peer));
+                self.stage = Stage::Limited { _hungry: hungry };
             } else if wrote == self.wrote && !awaits_client {
                 return Poll::Ready(Error::new(Kind::FirstByteTimeout));
             } else {

@@ -109,6 +109,12 @@ fn open(folder: &Folder, path: &Path) -> io::Result<Result<(File, Facts), Absent
     })
 }
 
+/// Whether the client takes what is encoded as `coding`, in words of `Content-Encoding`.
+pub(crate) fn accepts(request: &HeaderMap, coding: &str) -> bool {
+    let mut codings = coding.split(',').map(str::trim);
+    codings.all(|coding| weight(request, coding).is_some_and(|weight| weight > 0))
+}
+
 /// How much the client wants `coding`, in thousandths; `None`: it does not say (RFC 9110 section 12.5.3). `identity` is not
 /// covered by `*` here: it is always there to fall back on.
 fn weight(request: &HeaderMap, coding: &str) -> Option<u32> {

@@ -6,11 +6,15 @@ use std::path::Path;
 /// Where an ending says nothing: a browser stores it rather than guess.
 const UNKNOWN: HeaderValue = HeaderValue::from_static("application/octet-stream");
 
-/// The type of the file at `path`. Text is taken to be UTF-8, as nearly all text that is published is.
+/// The type of the file at `path`.
 pub(crate) fn of(path: &Path) -> HeaderValue {
-    let Some(guess) = mime_guess::from_path(path).first_raw() else {
-        return UNKNOWN;
-    };
+    known(path).unwrap_or(UNKNOWN)
+}
+
+/// The type that the ending of `path` stands for, if it has one that is known. Text is taken to be UTF-8, as nearly all text
+/// that is published is.
+pub(crate) fn known(path: &Path) -> Option<HeaderValue> {
+    let guess = mime_guess::from_path(path).first_raw()?;
     // Two that the table still has by their old names (RFC 9239, RFC 8081).
     let kind = match guess {
         "application/javascript" => "text/javascript",
@@ -18,9 +22,9 @@ pub(crate) fn of(path: &Path) -> HeaderValue {
         other => other,
     };
     if kind.starts_with("text/") {
-        return HeaderValue::try_from(format!("{kind}; charset=utf-8")).unwrap_or(UNKNOWN);
+        return HeaderValue::try_from(format!("{kind}; charset=utf-8")).ok();
     }
-    HeaderValue::from_static(kind)
+    Some(HeaderValue::from_static(kind))
 }
 
 /// Whether people look at it as a page, rather than it being a piece of one.

@@ -19,6 +19,7 @@ use std::{
     sync::Arc,
     time::{SystemTime, UNIX_EPOCH},
 };
+use xxhash_rust::xxh3::xxh3_128;
 
 /// An answer whose content may still lie on the device.
 #[derive(Debug)]
@@ -161,24 +162,73 @@ fn part(
     })
 }
 
+/// The same for a body at hand, which is tagged by what it says unless `fields` have a tag.
+pub(crate) fn with_bytes(
+    method: &Method,
+    request: &HeaderMap,
+    status: StatusCode,
+    mut fields: HeaderMap,
+    body: Bytes,
+) -> (StatusCode, HeaderMap, Bytes) {
+    if status == StatusCode::OK {
+        if !fields.contains_key(header::ETAG) {
+            put(
+                &mut fields,
+                header::ETAG,
+                format!("\"{:032x}\"", xxh3_128(&body)),
+            );
+        }
+        match judged(method, request, &fields, time(SystemTime::now())) {
+            (Outcome::Proceed, _) => {}
+            (Outcome::NotModified, _) => {
+                precondition::trim_not_modified(&mut fields);
+                return (StatusCode::NOT_MODIFIED, fields, Bytes::new());
+            }
+            (Outcome::Failed, _) => {
+                return (
+                    StatusCode::PRECONDITION_FAILED,
+                    HeaderMap::new(),
+                    Bytes::new(),
+                );
+            }
+        }
+    }
+    fields.insert(header::CONTENT_LENGTH, HeaderValue::from(body.len()));
+    let body = if *method == Method::HEAD {
+        Bytes::new()
+    } else {
+        body
+    };
+    (status, fields, body)
+}
+
 /// To the folder's own name, with the slash at its end that makes relative links in it right.
 pub(crate) fn with_slash(path: &str, query: Option<&str>) -> Answer {
     let query = query.map_or_else(String::new, |query| format!("?{query}"));
-    redirect(
-        StatusCode::MOVED_PERMANENTLY,
-        format!("{path}/{query}"),
-        HeaderMap::new(),
-    )
+    let mut fields = HeaderMap::new();
+    put(&mut fields, header::LOCATION, format!("{path}/{query}"));
+    redirect(StatusCode::MOVED_PERMANENTLY, fields)
 }
 
-fn redirect(status: StatusCode, to: String, mut fields: HeaderMap) -> Answer {
-    put(&mut fields, header::LOCATION, to);
+/// A redirect, `fields` telling where to.
+pub(crate) fn redirect(status: StatusCode, mut fields: HeaderMap) -> Answer {
     fields.insert(header::CONTENT_LENGTH, HeaderValue::from(0));
     Answer::empty(status, fields)
 }
 
+/// What who has nothing says to a request of `method`: 404, or 405 where no answer could be had by it.
+pub(crate) fn not_found(method: &Method) -> Response<ResponseBody> {
+    if matches!(*method, Method::GET | Method::HEAD) {
+        return bare(StatusCode::NOT_FOUND, "Not Found\n");
+    }
+    let mut response = bare(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed\n");
+    let allowed = HeaderValue::from_static("GET, HEAD");
+    response.headers_mut().insert(header::ALLOW, allowed);
+    response
+}
+
 /// A short text of our own.
-pub(crate) fn bare(status: StatusCode, text: &'static str) -> Response<ResponseBody> {
+fn bare(status: StatusCode, text: &'static str) -> Response<ResponseBody> {
     let body = Full::from(text).map_err(|never| match never {});
     let mut response = Response::new(ResponseBody::own(body));
     *response.status_mut() = status;

@@ -10,22 +10,14 @@ use std::{
     io,
     os::fd::OwnedFd,
     path::{Path, PathBuf},
-    sync::atomic::{AtomicU64, Ordering::Relaxed},
-    time::{SystemTime, UNIX_EPOCH},
 };
 
 /// A lookup that meets a rename is tried again so often.
 const TRIES: usize = 8;
 
-/// Seconds between two lines about files that somebody has to mend.
-const TELL_EVERY: u64 = 10;
-
 /// Where the folder is.
 #[derive(Debug)]
-pub(crate) struct Root {
-    path: PathBuf,
-    told: AtomicU64,
-}
+pub(crate) struct Root(PathBuf);
 
 /// The folder as it is now.
 #[derive(Debug)]
@@ -50,12 +42,11 @@ pub(crate) enum Lies {
 
 impl Root {
     pub(crate) fn new(path: PathBuf) -> Self {
-        let told = AtomicU64::new(0);
-        Self { path, told }
+        Self(path)
     }
 
     pub(crate) fn path(&self) -> &Path {
-        &self.path
+        &self.0
     }
 
     /// Whether it is there, and the kernel can keep us in it.
@@ -73,19 +64,7 @@ impl Root {
     /// Opens the folder anew: it may be a link that has been set to the next release.
     pub(crate) fn open(&self) -> io::Result<Folder> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        Ok(Folder(openat(CWD, &self.path, flags, Mode::empty())?))
-    }
-
-    /// Whether it is time for another line in the log.
-    pub(crate) fn may_tell(&self) -> bool {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        let now = now.map_or(0, |now| now.as_secs());
-        let told = self.told.load(Relaxed);
-        now.abs_diff(told) >= TELL_EVERY
-            && self
-                .told
-                .compare_exchange(told, now, Relaxed, Relaxed)
-                .is_ok()
+        Ok(Folder(openat(CWD, &self.0, flags, Mode::empty())?))
     }
 }
 

@@ -95,7 +95,7 @@ fn the_protocol_is_agreed_on() {
             let address = peers::tls(&authority, offered).await;
             let mut config = config([tcp(address)]);
             config.tls = Some(trusting(authority.file()));
-            config.protocol = *protocol;
+            config.protocol = protocol.clone();
             let origin = Origin::new(config).unwrap();
             for _ in 0..2 {
                 let got = get(&origin, "/version").await;

@@ -159,6 +159,7 @@ proptest! {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "a table is as long as it has rows")]
 fn operations_are_told_by_a_parse() {
     let named = |name: &str| {
         Ok(Selected {

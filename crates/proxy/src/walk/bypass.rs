@@ -6,7 +6,7 @@ use crate::{
     cache::Worker,
     error::Failure,
     listen::RequestBody,
-    outcome::{Detail, Outcome, Unkept, bump},
+    outcome::{Bypass, Detail, Outcome, Unkept, bump},
     walk::{
         admit::{self, Times},
         below, deliver, fetch,
@@ -72,6 +72,17 @@ fn forward(why: Bypassed) -> Forward {
     }
 }
 
+/// Whether the application itself is meant, and not what it keeps for everybody.
+fn is_personal(ask: &Ask, why: Bypassed) -> bool {
+    let by_rule = matches!(
+        why,
+        Bypassed::Site(
+            Bypass::Cookie | Bypass::Header | Bypass::Path | Bypass::Query | Bypass::Method
+        )
+    );
+    by_rule || ask.fields.contains_key(header::AUTHORIZATION)
+}
+
 async fn pass(
     worker: &Rc<Worker>,
     ask: &Rc<Ask>,
@@ -94,6 +105,8 @@ async fn pass(
         interim: Some(Box::new(move |status, fields| interim.send(status, fields))),
         repeatable: !ask.has_content && ask.method.is_idempotent(),
         visitor: outbound::visitor(ask),
+        host: ask.host().to_owned(),
+        personal: is_personal(ask, why),
     };
     let ticket = worker.cache.memory.begin();
     let began = Instant::now();

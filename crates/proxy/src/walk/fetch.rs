@@ -242,6 +242,8 @@ impl Fetch<'_> {
             interim: Some(Box::new(move |status, fields| interim.send(status, fields))),
             repeatable: true,
             visitor: outbound::visitor(self.ask),
+            host: self.ask.host().to_owned(),
+            personal: self.ask.fields.contains_key(header::AUTHORIZATION),
         };
         self.ask
             .policy()

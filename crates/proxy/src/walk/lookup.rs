@@ -447,7 +447,7 @@ pub fn site_bypass(
         Some(Bypass::Cookie)
     } else if bypass.headers.iter().any(|pattern| pattern.matches(fields)) {
         Some(Bypass::Header)
-    } else if bypass.paths.iter().any(|pattern| pattern.matches(path)) {
+    } else if bypass.paths.matches(path) {
         Some(Bypass::Path)
     } else if bypass.methods.contains(method) {
         Some(Bypass::Method)

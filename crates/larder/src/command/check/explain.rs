@@ -225,13 +225,31 @@ fn holds(policy: &Policy) -> Vec<String> {
     let bypass = &policy.bypass;
     let bypasses = bypass.cookies.len()
         + bypass.headers.len()
-        + bypass.paths.len()
+        + bypass.paths.count()
         + bypass.methods.len()
         + bypass.query.len()
         + bypass.misses_with.len();
     if bypasses > 0 {
         lines.push(format!(
             "passed by where one of {bypasses} conditions holds"
+        ));
+    }
+    lines.extend(of_requests(policy));
+    lines
+}
+
+/// What is read of requests, or kept from the origin, where that is more than usual.
+fn of_requests(policy: &Policy) -> Vec<String> {
+    let mut lines = Vec::new();
+    if policy.key.drop_cookies {
+        lines.push(
+            "what may be stored is fetched without cookies, but for those that count".to_owned(),
+        );
+    }
+    if let Some(graphql) = &policy.graphql {
+        let own = graphql.operations.len();
+        lines.push(format!(
+            "GraphQL queries by GET and POST, {own} operations with rules of their own"
         ));
     }
     lines

@@ -1,6 +1,9 @@
 //! The applications behind Larder.
 
-use super::{Sink, fetching, server, sources};
+use super::{
+    Sink, fetching, server,
+    sources::{self, Source},
+};
 use crate::config::{Fault, Flags, value::At, written};
 use origin::{Origin, OriginConfig};
 use std::sync::Arc;
@@ -47,9 +50,10 @@ pub(super) fn build(written: &written::Config, flags: &Flags, sink: &mut Sink<'_
     }
     for table in tables {
         let name = name(table, tables.len(), &origins, sink);
-        let made = match sources::folder(table, &name, sink) {
-            Some(made) if flags.origin.is_none() => made,
-            _ => {
+        let made = match sources::other_than_servers(table, &name, sink) {
+            Source::Other(made) if flags.origin.is_none() => Some(made),
+            Source::Faulty => None,
+            Source::Servers | Source::Other(_) => {
                 let config = fetching::config(table, name.clone(), flags, sink);
                 config.and_then(|config| make(config, Some(table), sink))
             }

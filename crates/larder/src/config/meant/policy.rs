@@ -8,7 +8,7 @@ use crate::config::{
 };
 use origin::Origin;
 use proxy::policy::{
-    Bypass, Edit, GraphQl, KeySpec, Lifetime, LifetimeMode, Operation, Policy, Stale,
+    AnyPath, Bypass, Edit, GraphQl, KeySpec, Lifetime, LifetimeMode, Operation, Policy, Stale,
 };
 use rules::{
     key::{ParamPattern, QueryChoice, TRACKING},
@@ -168,7 +168,7 @@ fn bypass(written: Option<&written::Bypass>) -> Bypass {
     written.map_or_else(Bypass::default, |written| Bypass {
         cookies: values(written.cookies.as_ref()),
         headers: values(written.headers.as_ref()),
-        paths: values(written.paths.as_ref()),
+        paths: AnyPath::of(values(written.paths.as_ref())),
         methods: values(written.methods.as_ref()),
         query: values(written.query.as_ref()),
         misses_with: values(written.misses_with.as_ref()),

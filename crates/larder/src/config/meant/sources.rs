@@ -1,36 +1,176 @@
 //! Origins that are no servers, and several in turn.
 
 use super::{Sink, fetching};
-use crate::config::{Fault, value::At, written};
-use origin::{Origin, files};
-use std::sync::Arc;
+use crate::config::{
+    Fault,
+    value::At,
+    written::{self, Format},
+};
+use origin::{
+    Origin, files,
+    pages::{self, template::Template},
+};
+use std::{ops::Range, path::PathBuf, sync::Arc, time::Duration};
 
-/// The folder that `table` names; `None` if it names none, `Some(None)` if it cannot be one.
-pub(super) fn folder(
+/// How long a request waits for a page store: longer than any that is well takes.
+const TIMEOUT: Duration = Duration::from_millis(200);
+
+/// What a table of an origin describes.
+pub(super) enum Source {
+    /// Servers, or nothing yet.
+    Servers,
+    /// This.
+    Other(Arc<Origin>),
+    /// Something that cannot be; it has been told.
+    Faulty,
+}
+
+/// The origin that `table` describes, if that is something other than servers.
+pub(super) fn other_than_servers(
     table: &At<written::Origin>,
     name: &str,
     sink: &mut Sink<'_>,
-) -> Option<Option<Arc<Origin>>> {
-    let At { value: root, span } = table.value.r#static.as_ref()?;
-    without_servers(table, "a folder", sink);
+) -> Source {
+    let written = &table.value;
+    let kinds = [
+        written.r#static.as_ref().map(|folder| &folder.span),
+        written.memcached.as_ref().map(|store| &store.span),
+        written.redis.as_ref().map(|store| &store.span),
+    ];
+    let mut kinds = kinds.into_iter().flatten();
+    if let (Some(_), Some(second)) = (kinds.next(), kinds.next()) {
+        sink.push(
+            Fault::at(
+                second,
+                "an origin is one of `static`, `memcached` and `redis`",
+            )
+            .instead(
+                "make two origins of them, and write `try = [\"static\", \"pages\", \"app\"]`",
+            ),
+        );
+    }
+    if written.memcached.is_none() && written.redis.is_none() {
+        only_of_pages(written, &table.span, sink);
+    }
+    match (&written.r#static, &written.memcached, &written.redis) {
+        (Some(root), _, _) => folder(table, root, name, sink),
+        (None, Some(At { value, span }), _) => {
+            page_store(table, (with_scheme(value), span), name, sink)
+        }
+        (None, None, Some(text)) => {
+            page_store(table, (text.value.0.clone(), &text.span), name, sink)
+        }
+        (None, None, None) => return Source::Servers,
+    }
+    .map_or(Source::Faulty, Source::Other)
+}
+
+/// Reports keys that mean nothing without a page store.
+fn only_of_pages(written: &written::Origin, table: &Range<usize>, sink: &mut Sink<'_>) {
+    let keys = [
+        ("key", written.key.is_some()),
+        ("format", written.format.is_some()),
+        ("content_type", written.content_type.is_some()),
+    ];
+    for (key, _) in keys.iter().filter(|(_, written)| *written) {
+        let what = format!("`{key}` is of page stores only");
+        sink.missing(Fault::at(table, what).instead("add `memcached = \"127.0.0.1:11211\"`"));
+    }
+}
+
+/// The page store that `table` describes, at this address.
+fn page_store(
+    table: &At<written::Origin>,
+    (url, span): (String, &Range<usize>),
+    name: &str,
+    sink: &mut Sink<'_>,
+) -> Option<Arc<Origin>> {
+    let written = &table.value;
+    meaningless(table, "a page store", sink);
+    let wrong_kind = written.memcached.is_none() && url.starts_with("memcached:");
+    if wrong_kind {
+        sink.push(Fault::at(span, "this is memcached").instead("write `memcached = …`"));
+    }
+    let turns = fetching::turns(written, sink);
+    let timeout = written
+        .timeouts
+        .as_ref()
+        .and_then(|times| times.whole.as_ref());
+    let key = template(written.key.as_ref(), &table.span, sink);
+    let content_type = written.content_type.as_ref().map(|text| text.value.clone());
+    let config = pages::Config {
+        name: name.to_owned(),
+        url,
+        key: match key {
+            Some(key) if !wrong_kind => key,
+            _ => return None,
+        },
+        format: match written.format {
+            Some(Format::Plain) | None => pages::Format::Plain,
+            Some(Format::Headers) => pages::Format::Headers,
+            Some(Format::Flask) => pages::Format::Flask,
+        },
+        content_type,
+        timeout: timeout.map_or(TIMEOUT, |time| time.value),
+        turns,
+    };
+    let made = Origin::pages(config);
+    made.map_err(|error| sink.push(Fault::at(span, error.to_string())))
+        .ok()
+}
+
+/// An address without a scheme is memcached's.
+fn with_scheme(address: &str) -> String {
+    if address.contains("://") {
+        address.to_owned()
+    } else {
+        format!("memcached://{address}")
+    }
+}
+
+fn template(
+    written: Option<&At<String>>,
+    table: &Range<usize>,
+    sink: &mut Sink<'_>,
+) -> Option<Template> {
+    let Some(At { value, span }) = written else {
+        sink.missing(
+            Fault::at(table, "what are the keys of the pages?")
+                .instead("add `key = \"$scheme:$host$uri\"`"),
+        );
+        return None;
+    };
+    let read = Template::parse(value);
+    read.map_err(|error| {
+        sink.push(
+            Fault::at(span, error.to_string()).instead("write `key = \"$scheme:$host$uri\"`"),
+        );
+    })
+    .ok()
+}
+
+/// The folder `root`.
+fn folder(
+    table: &At<written::Origin>,
+    At { value: root, span }: &At<PathBuf>,
+    name: &str,
+    sink: &mut Sink<'_>,
+) -> Option<Arc<Origin>> {
+    meaningless(table, "a folder", sink);
     let turns = fetching::turns(&table.value, sink);
     let config = files::Config {
         turns,
         ..files::Config::new(name, root)
     };
-    Some(match Origin::files(config) {
-        Ok(origin) => Some(origin),
-        Err(error) => {
-            sink.push(
-                Fault::at(span, error.to_string()).instead("name a folder that Larder may read"),
-            );
-            None
-        }
+    let made = Origin::files(config);
+    made.map_err(|error| {
+        sink.push(Fault::at(span, error.to_string()).instead("name a folder that Larder may read"));
     })
+    .ok()
 }
 
 /// Reports keys that mean nothing without servers.
-fn without_servers(table: &At<written::Origin>, what: &str, sink: &mut Sink<'_>) {
+fn meaningless(table: &At<written::Origin>, what: &str, sink: &mut Sink<'_>) {
     let written = &table.value;
     if let Some(servers) = &written.servers {
         sink.push(

@@ -17,7 +17,7 @@ pub use limits::{Limits, Memory};
 pub use listen::{Certificate, Listen, Mode};
 pub use log::{AccessFormat, Level, Log};
 pub use origin::{
-    Balance, Health, Origin, Passive, Protocol, Queue, Retry, Server, ServerTls, Timeouts,
+    Balance, Format, Health, Origin, Passive, Protocol, Queue, Retry, Server, ServerTls, Timeouts,
 };
 pub use policy::{Defaults, Route};
 pub use purge::{Purge, Refresh, Secret};

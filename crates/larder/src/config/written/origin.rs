@@ -1,15 +1,16 @@
 //! Origins as written.
 
 use crate::config::value::{
-    At, Brief, Count, FastCgiUrl, FileName, Front, Many, Param, ServerUrl, Short, Size, Text, Word,
-    Wrong,
+    At, Brief, Count, FastCgiUrl, FileName, Front, Many, Param, ServerUrl, SharedUrl, Short, Size,
+    Text, Word, Wrong,
 };
+use http::HeaderValue;
 use proxy::policy::PathPattern;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::{ops::Range, path::PathBuf, time::Duration};
 
-/// Where answers come from: an application on one or several servers, or a folder.
+/// Where answers come from: an application on one or several servers, a folder, or a store of pages.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Origin {
@@ -20,6 +21,22 @@ pub struct Origin {
     /// `.zst`, `.gz`) for whoever takes them. Nothing outside it, no names that begin with a dot, no PHP scripts.
     #[schemars(with = "Option<String>", extend("examples" = ["/srv/site"]))]
     pub r#static: Option<At<PathBuf>>,
+    /// memcached in place of servers: the application puts whole pages there. Several servers with commas between them.
+    #[schemars(with = "Option<String>", extend("examples" = ["127.0.0.1:11211"]))]
+    pub memcached: Option<At<String>>,
+    /// Redis or Valkey in the same place: an address as in `shared.url`.
+    #[schemars(extend("examples" = ["redis://127.0.0.1:6379"]))]
+    pub redis: Option<Text<SharedUrl>>,
+    /// The keys of the pages in memcached or Redis: text with `$scheme`, `$host` (`$http_host` with its port), `$uri` (the path, decoded), `$args`, `$is_args`,
+    /// `$request_uri` (path and query as they came) and `$request_method`.
+    #[schemars(with = "Option<String>", extend("examples" = ["$scheme:$host$uri"]))]
+    pub key: Option<At<String>>,
+    /// What lies under a key. The body of the page (`plain`) where nothing is said.
+    #[schemars(extend("examples" = ["headers"]))]
+    pub format: Option<Format>,
+    /// The type of every page. By the ending of the path where nothing is said, and `text/html` where that says nothing.
+    #[schemars(extend("examples" = ["application/json"]))]
+    pub content_type: Option<Text<HeaderValue>>,
     /// Its servers, as URLs or as tables. All `http` or all `https`.
     pub servers: Option<Many<Brief<Server>>>,
     /// FastCGI servers, php-fpm above all, in place of `servers`: `unix:` or `tcp://`.
@@ -78,6 +95,19 @@ pub struct Origin {
     /// How often the names of servers are resolved again.
     #[schemars(extend("default" = "30s"))]
     pub resolve_every: Option<Text<Duration>>,
+}
+
+/// What lies under a page's key.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(inline)]
+pub enum Format {
+    /// The body of the page.
+    Plain,
+    /// A block of header fields, an empty line, and the body.
+    Headers,
+    /// What Flask-Caching keeps of a view that returns a text.
+    Flask,
 }
 
 /// One server of an origin.

@@ -184,6 +184,18 @@ impl Sums {
                 origins.map(|origin| (origin.name.as_str(), figure(origin))),
             )?;
         }
+        let mut encoder = page.metric(&names::PAGES)?;
+        for origin in &self.origins {
+            let Some(pages) = origin.pages else { continue };
+            for (outcome, count) in [
+                ("found", pages.found),
+                ("absent", pages.absent),
+                ("bad", pages.bad),
+                ("failed", pages.failed),
+            ] {
+                sample(&mut encoder, &names::PAGES, &[&origin.name, outcome], count)?;
+            }
+        }
         let figures: [(&Metric, Figure<ServerReport>); 3] = [
             (&names::SERVER_HEALTHY, |server| u64::from(server.healthy)),
             (&names::SERVER_ACTIVE, |server| server.active as u64),

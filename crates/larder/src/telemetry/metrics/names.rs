@@ -179,6 +179,8 @@ metrics! {
         "Fetches under way";
     ORIGIN_QUEUED = Gauge "larder_origin_queued" ["origin"]
         "Fetches that wait for their turn";
+    PAGES = Counter "larder_page_store_answers" ["origin", "outcome"]
+        "What page stores were asked for, by what came of it: found, absent, bad (it is no page) or failed (no answer)";
     SERVER_HEALTHY = Gauge "larder_server_healthy" ["origin", "server"]
         "1 while a server is asked, 0 while it rests after failures or its health check fails";
     SERVER_ACTIVE = Gauge "larder_server_active" ["origin", "server"]

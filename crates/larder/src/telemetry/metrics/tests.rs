@@ -97,6 +97,12 @@ fn origin() -> Arc<origin::Origin> {
     config.unwrap().origins.remove(0)
 }
 
+fn page_store() -> Arc<origin::Origin> {
+    let text = "[[origin]]\nname = \"pages\"\nmemcached = \"127.0.0.1:1\"\nkey = \"$uri\"\n";
+    let config = crate::config::parse(text, "test", &crate::config::Flags::default());
+    config.unwrap().origins.remove(0)
+}
+
 fn rendered() -> String {
     let limits = listen::Limits::default();
     render(&Sources {
@@ -115,7 +121,7 @@ fn rendered() -> String {
         }),
         counters: &workers(),
         connections: &[listen::Shared::new(limits)],
-        origins: &[origin()],
+        origins: &[origin(), page_store()],
         started: UNIX_EPOCH + Duration::from_millis(1_763_692_560_500),
     })
 }

@@ -27,7 +27,7 @@ fn site(front: Option<&str>) -> FastCgi {
         root,
         index: vec!["index.php".to_owned(), "index.html".to_owned()],
         front: front.map(str::to_owned),
-        scripts: Paths::new("", |path| path.ends_with(".php")),
+        scripts: Paths::new("", |path| path.strip_suffix(".php").is_some()),
         no_scripts: Paths::new("", |path| path.starts_with("/uploads/")),
         params: Vec::new(),
     }

@@ -1,0 +1,127 @@
+//! What is seen while a run goes on: a bar and live figures on a terminal, plain lines elsewhere.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use load::Live;
+use std::{
+    io::{self, IsTerminal, Write},
+    time::{Duration, Instant},
+};
+
+/// How often a line is written where there is no terminal, at most.
+const LINES: Duration = Duration::from_secs(2);
+
+/// What shows how it goes.
+pub(super) struct Show {
+    way: Way,
+    /// How long everything takes, and how much of it is over.
+    whole: Duration,
+    over: Duration,
+    title: String,
+}
+
+enum Way {
+    Quiet,
+    Lines { next: Instant, step: Duration },
+    Bar(ProgressBar),
+}
+
+impl Show {
+    /// For runs that take `whole` together.
+    pub(super) fn new(quiet: bool, whole: Duration) -> Self {
+        let way = if quiet {
+            Way::Quiet
+        } else if io::stderr().is_terminal() {
+            Way::Bar(bar(whole))
+        } else {
+            // Ten lines for a long run, one every two seconds for a short one.
+            let step = (whole / 10).max(LINES);
+            let next = Instant::now() + step;
+            Way::Lines { next, step }
+        };
+        Self {
+            way,
+            whole,
+            over: Duration::ZERO,
+            title: String::new(),
+        }
+    }
+
+    /// What comes next.
+    pub(super) fn begin(&mut self, title: String) {
+        if let Way::Lines { .. } = self.way {
+            // Nobody is served by a run that ends since nobody reads how it goes.
+            let _ = writeln!(io::stderr(), "{title}");
+        }
+        self.title = title;
+    }
+
+    /// How it goes.
+    pub(super) fn live(&mut self, live: &Live<'_>) {
+        let elapsed = self.over + live.elapsed;
+        match &mut self.way {
+            Way::Quiet => (),
+            Way::Bar(bar) => {
+                bar.set_position(elapsed.min(self.whole).as_millis() as u64);
+                bar.set_message(format!("{} · {}", self.title, words(live)));
+            }
+            Way::Lines { next, step } => {
+                if Instant::now() >= *next {
+                    *next += *step;
+                    let seconds = live.elapsed.as_secs_f64();
+                    let _ = writeln!(io::stderr(), "{seconds:>6.1} s  {}", words(live));
+                }
+            }
+        }
+    }
+
+    /// A run is over that was to take so long.
+    pub(super) fn end(&mut self, took: Duration) {
+        self.over += took;
+    }
+
+    /// Everything is over.
+    pub(super) fn finish(&self) {
+        if let Way::Bar(bar) = &self.way {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn bar(whole: Duration) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(
+        Some(whole.as_millis() as u64),
+        ProgressDrawTarget::stderr_with_hz(4),
+    );
+    // The message is cut where the terminal is narrow.
+    if let Ok(style) = ProgressStyle::with_template("{percent:>3}% {bar:16} {wide_msg}") {
+        bar.set_style(style.progress_chars("━╸─"));
+    }
+    bar
+}
+
+fn words(live: &Live<'_>) -> String {
+    let point = live.point;
+    let ms = |percent| {
+        let time = point
+            .times
+            .as_ref()
+            .and_then(|times| times.percentile(percent));
+        time.map_or("–".to_owned(), |time| {
+            load::report::text::millis(time.as_secs_f64() * 1e3)
+        })
+    };
+    // Counts of a quarter of a second are small.
+    #[allow(clippy::cast_precision_loss)]
+    let rate = point.good() as f64 / point.seconds().max(0.001);
+    let mut words = format!(
+        "{}/s · p50 {} · p99 {} · {} users",
+        load::report::text::count(rate),
+        ms(50.0),
+        ms(99.0),
+        point.users
+    );
+    if live.errors > 0 {
+        words = format!("{words} · {} errors", live.errors);
+    }
+    words
+}

@@ -1,0 +1,336 @@
+//! From flags to targets: what is asked for, and where.
+
+use super::{
+    Refusal,
+    flags::{Bench, List, Request},
+};
+use http::Method;
+use load::{
+    fetch::fetch,
+    site::{
+        self, Origin, Parts, Site, Style,
+        choice::Choice,
+        list::{self, Line, Place},
+        sitemap,
+    },
+    tls::Tls,
+    url::{Base, Url},
+};
+use std::{fs, io::Read as _, path::Path, time::Duration};
+
+/// The most servers that one run asks.
+const MOST_ORIGINS: usize = 64;
+
+/// The most sitemaps that an index may name.
+const MOST_SITEMAPS: usize = 100;
+
+/// How many bad lines of a file are told.
+const MOST_TOLD: usize = 20;
+
+/// What is measured under one name.
+#[derive(Clone, Debug)]
+pub(super) struct Target {
+    pub(super) name: String,
+    pub(super) url: String,
+    pub(super) site: Site,
+}
+
+/// A URL of the command line with the name it was given.
+struct Named {
+    name: Option<String>,
+    url: Url,
+}
+
+/// Reads everything that is to be asked for, and looks hosts up. Nothing has been sent to a host that is not allowed.
+///
+/// # Errors
+/// What is wrong, for a person.
+pub(super) fn targets(flags: &Bench, tls: &Tls) -> Result<Vec<Target>, Refusal> {
+    let named = flags
+        .urls
+        .iter()
+        .map(|text| read(text))
+        .collect::<Result<Vec<_>, _>>()?;
+    let allowed = &flags.shape.allow_remote;
+    let first = named.first().map(|one| &one.url.base);
+    let lines = lines(&flags.list, first, allowed, tls, flags.wire.timeout)?;
+    if let Some(lines) = &lines
+        && let Some(with_path) = named.iter().find(|one| one.url.target != "/")
+    {
+        return Err(Refusal::Refused(format!(
+            "{} has a path; {} requests come from the list, so name only the server",
+            with_path.url,
+            lines.len()
+        )));
+    }
+    if flags.compare {
+        let of = |one: Named| {
+            let url = one.url.clone();
+            let own = || vec![plain(Place::Url(url.clone()))];
+            let lines = lines
+                .clone()
+                .map_or_else(own, |lines| rebased(lines, &url.base));
+            target(flags, one.name, &lines, &url.base, allowed)
+        };
+        return named.into_iter().map(of).collect();
+    }
+    let base = named.first().map(|one| one.url.base.clone());
+    let name = named.first().and_then(|one| one.name.clone());
+    let lines = lines.unwrap_or_else(|| {
+        let urls = named.into_iter().map(|one| plain(Place::Url(one.url)));
+        urls.collect()
+    });
+    let base = base.or_else(|| {
+        lines.iter().find_map(|line| match &line.place {
+            Place::Url(url) => Some(url.base.clone()),
+            Place::Target(_) => None,
+        })
+    });
+    let base =
+        base.ok_or_else(|| Refusal::Use("what to ask for is missing: name a URL".to_owned()))?;
+    Ok(vec![target(flags, name, &lines, &base, allowed)?])
+}
+
+fn plain(place: Place) -> Line {
+    Line {
+        method: None,
+        place,
+        weight: None,
+        body: None,
+    }
+}
+
+/// Reads `[NAME=]URL`. A name is what comes before a `=` that is no part of a URL.
+fn read(text: &str) -> Result<Named, Refusal> {
+    let (name, url) = match text.split_once('=') {
+        Some((name, url)) if !name.contains(['/', '?', ':']) && !name.is_empty() => {
+            (Some(name.to_owned()), url)
+        }
+        _ => (None, text),
+    };
+    let url = Url::parse(url).map_err(|what| Refusal::Use(format!("{url}: {what}")))?;
+    Ok(Named { name, url })
+}
+
+/// The same pages at another server.
+fn rebased(lines: Vec<Line>, base: &Base) -> Vec<Line> {
+    let at = |line: Line| {
+        let target = line.place.target().to_owned();
+        let base = base.clone();
+        Line {
+            place: Place::Url(Url { base, target }),
+            ..line
+        }
+    };
+    lines.into_iter().map(at).collect()
+}
+
+/// The lines of a file or sitemap, if there is one.
+fn lines(
+    list: &List,
+    base: Option<&Base>,
+    allowed: &[String],
+    tls: &Tls,
+    within: Duration,
+) -> Result<Option<Vec<Line>>, Refusal> {
+    let lines = if let Some(path) = &list.file {
+        from_file(path)?
+    } else if let Some(place) = &list.sitemap {
+        from_sitemap(place, base, allowed, tls, within)?
+    } else {
+        return Ok(None);
+    };
+    if lines.is_empty() {
+        return Err(Refusal::Refused("the list is empty".to_owned()));
+    }
+    Ok(Some(lines))
+}
+
+fn from_file(path: &Path) -> Result<Vec<Line>, Refusal> {
+    let name = path.display();
+    let text = read_file(path).map_err(|error| Refusal::Refused(format!("{name}: {error}")))?;
+    list::parse(&text).map_err(|bad| {
+        let told = bad.iter().take(MOST_TOLD);
+        let told = told.map(|line| format!("{name}:{}: {}", line.number, line.what));
+        let mut told: Vec<_> = told.collect();
+        if bad.len() > MOST_TOLD {
+            told.push(format!("and {} more", bad.len() - MOST_TOLD));
+        }
+        Refusal::Refused(told.join("\n"))
+    })
+}
+
+fn read_file(path: &Path) -> std::io::Result<String> {
+    if path != Path::new("-") {
+        return fs::read_to_string(path);
+    }
+    let mut text = String::new();
+    std::io::stdin().read_to_string(&mut text)?;
+    Ok(text)
+}
+
+/// The pages of a sitemap, at the server that is measured (or at their own, where none was named). Sitemaps that it names are
+/// taken from where it was taken from.
+fn from_sitemap(
+    place: &str,
+    base: Option<&Base>,
+    allowed: &[String],
+    tls: &Tls,
+    within: Duration,
+) -> Result<Vec<Line>, Refusal> {
+    let source = Source::new(place, allowed)?;
+    let mut open = vec![place.to_owned()];
+    let (mut read, mut lines) = (0, Vec::new());
+    while let Some(name) = open.pop() {
+        let failed = |what: String| Refusal::Refused(format!("{name}: {what}"));
+        read += 1;
+        if read > MOST_SITEMAPS || lines.len() > list::MOST {
+            return Err(failed(format!("more than {MOST_SITEMAPS} sitemaps")));
+        }
+        let text = source.text(&name, tls, within).map_err(failed)?;
+        let found = sitemap::parse(&text).map_err(failed)?;
+        open.extend(found.sitemaps);
+        for page in found.pages {
+            let url = Url::parse(&page).map_err(|what| failed(format!("{page}: {what}")))?;
+            let base = base.unwrap_or(&url.base).clone();
+            let target = url.target;
+            lines.push(plain(Place::Url(Url { base, target })));
+        }
+    }
+    Ok(lines)
+}
+
+/// Where sitemaps come from.
+enum Source {
+    Files,
+    Server(Origin),
+}
+
+impl Source {
+    fn new(place: &str, allowed: &[String]) -> Result<Self, Refusal> {
+        if !place.contains("://") {
+            return Ok(Self::Files);
+        }
+        let url = Url::parse(place).map_err(|what| Refusal::Use(format!("{place}: {what}")))?;
+        let origin = Origin::resolve(url.base);
+        allow(&origin, allowed)?;
+        Ok(Self::Server(origin))
+    }
+
+    fn text(&self, name: &str, tls: &Tls, within: Duration) -> Result<String, String> {
+        match self {
+            // A public URL in a file's index leads to a file of that name beside it, or nowhere.
+            Self::Files => fs::read_to_string(name).map_err(|error| error.to_string()),
+            Self::Server(origin) => {
+                let url = Url::parse(name)?;
+                fetch(origin, &url.target, tls, within)
+            }
+        }
+    }
+}
+
+fn allow(origin: &Origin, allowed: &[String]) -> Result<(), Refusal> {
+    let host = &origin.url.host;
+    if origin.is_here() || allowed.iter().any(|one| one.eq_ignore_ascii_case(host)) {
+        return Ok(());
+    }
+    Err(Refusal::Refused(format!(
+        "{host} is another machine; say that you may put load on it: --allow-remote {host}"
+    )))
+}
+
+fn target(
+    flags: &Bench,
+    name: Option<String>,
+    lines: &[Line],
+    base: &Base,
+    allowed: &[String],
+) -> Result<Target, Refusal> {
+    let mut origins: Vec<Origin> = Vec::new();
+    let style = Style {
+        keep_alive: !flags.wire.no_keep_alive,
+        cookies: flags.request.cookies,
+    };
+    let content = content(&flags.request)?;
+    let mut requests = Vec::with_capacity(lines.len());
+    for line in lines {
+        let base = match &line.place {
+            Place::Url(url) => &url.base,
+            Place::Target(_) => base,
+        };
+        let known = origins.iter().position(|one| one.url == *base);
+        let origin = match known {
+            Some(known) => known,
+            None if origins.len() == MOST_ORIGINS => {
+                let what = format!("more than {MOST_ORIGINS} different servers");
+                return Err(Refusal::Refused(what));
+            }
+            None => {
+                let origin = Origin::resolve(base.clone());
+                allow(&origin, allowed)?;
+                origins.push(origin);
+                origins.len() - 1
+            }
+        };
+        let parts = parts(&flags.request, line, origin, content.as_deref());
+        let request = site::Request::new(parts, base, style);
+        requests.push(request.map_err(Refusal::Refused)?);
+    }
+    let url = lines
+        .first()
+        .map_or_else(String::new, |line| match &line.place {
+            Place::Url(url) => url.to_string(),
+            Place::Target(target) => format!("{base}{target}"),
+        });
+    Ok(Target {
+        name: name.unwrap_or_else(|| base.to_string()),
+        url,
+        site: Site {
+            origins,
+            choice: choice(&flags.list, lines)?,
+            requests,
+        },
+    })
+}
+
+fn content(request: &Request) -> Result<Option<Vec<u8>>, Refusal> {
+    let Some(body) = &request.body else {
+        return Ok(None);
+    };
+    match body.strip_prefix('@') {
+        None => Ok(Some(body.clone().into_bytes())),
+        Some(path) => fs::read(path)
+            .map(Some)
+            .map_err(|error| Refusal::Refused(format!("{path}: {error}"))),
+    }
+}
+
+fn parts(request: &Request, line: &Line, origin: usize, content: Option<&[u8]>) -> Parts {
+    let own = line.body.as_deref().map(str::as_bytes);
+    let body = own.or(content).unwrap_or_default().to_vec();
+    let usual = if body.is_empty() {
+        Method::GET
+    } else {
+        Method::POST
+    };
+    let method = line.method.clone().or_else(|| request.method.clone());
+    Parts {
+        origin,
+        method: method.unwrap_or(usual),
+        target: line.place.target().to_owned(),
+        fields: request.fields.clone(),
+        body: body.into(),
+    }
+}
+
+fn choice(list: &List, lines: &[Line]) -> Result<Choice, Refusal> {
+    if let Some(exponent) = list.zipf {
+        return Choice::zipf(lines.len(), exponent)
+            .ok_or_else(|| Refusal::Use("an exponent that gives no weights".to_owned()));
+    }
+    if lines.iter().all(|line| line.weight.is_none()) {
+        return Ok(Choice::InTurn);
+    }
+    Choice::weights(lines.iter().map(|line| line.weight.unwrap_or(1.0)))
+        .ok_or_else(|| Refusal::Refused("all weights in the list are 0".to_owned()))
+}

@@ -1,0 +1,156 @@
+//! Servers that fail: counted by kind, never a crash or a hang.
+
+use crate::{bench, figures, json};
+use serde_json::json;
+use std::{
+    io::Write,
+    net::{Shutdown, TcpListener},
+};
+use testkit::{Gate, Origin, Reply};
+
+/// Every request fails with this kind.
+#[track_caller]
+fn all_fail(url: &str, flags: &[&str], kind: &str) {
+    let arguments = [&[url, "-n", "4", "-c", "2", "--json"], flags].concat();
+    let finished = bench(&arguments).run();
+    let result = json(&finished);
+    let target = &result["targets"][0];
+    assert_eq!(target["faults"], json!({ kind: 4 }), "{target}");
+    assert_eq!(target["errors"], 4);
+    assert_eq!(target["good"], 0);
+    assert_eq!(finished.code, Some(1));
+    assert!(finished.stderr.contains(kind), "{}", finished.stderr);
+}
+
+fn answering(reply: impl Fn() -> Reply + Send + Sync + 'static) -> Origin {
+    let origin = Origin::start();
+    origin.otherwise(move |_| reply());
+    origin
+}
+
+#[test]
+fn nobody_listens() {
+    let origin = answering(Reply::ok);
+    origin.stop();
+    all_fail(&origin.url(), &[], "refused");
+    all_fail(&origin.url(), &["--http2"], "refused");
+}
+
+#[test]
+fn a_host_without_an_address() {
+    let finished = bench(&["http://no-such-host.invalid/", "--json"]).run();
+    assert_eq!(finished.code, Some(1));
+    let result = json(&finished);
+    assert_eq!(result["targets"][0]["faults"], json!({ "unknown-host": 1 }));
+    assert_eq!(result["ended"], "no-address");
+}
+
+#[test]
+fn a_server_that_closes() {
+    let origin = answering(Reply::close);
+    all_fail(&origin.url(), &[], "closed");
+    let origin = answering(|| Reply::raw("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc"));
+    all_fail(&origin.url(), &[], "closed");
+}
+
+#[test]
+fn a_server_that_sends_garbage() {
+    let origin = answering(|| Reply::raw("220 smtp.example.com ready\r\n"));
+    all_fail(&origin.url(), &[], "garbage");
+    let origin = answering(|| Reply::raw("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nabc"));
+    all_fail(&origin.url(), &[], "garbage");
+    // Whether the connection's end or its nonsense is seen first is chance.
+    let finished = bench(&[&origin.url(), "--http2", "-n", "4", "--json"]).run();
+    let target = &json(&finished)["targets"][0];
+    let faults = &target["faults"];
+    let count = |kind: &str| faults[kind].as_u64().unwrap_or(0);
+    assert_eq!(
+        count("http2") + count("closed") + count("reset"),
+        4,
+        "{faults}"
+    );
+}
+
+#[test]
+fn a_server_that_hangs() {
+    let gate = Gate::new();
+    let held = gate.clone();
+    let origin = Origin::start();
+    origin.otherwise(move |_| {
+        held.pass();
+        Reply::ok()
+    });
+    all_fail(&origin.url(), &["--timeout", "50ms"], "timeout");
+    gate.open();
+}
+
+#[test]
+fn an_answer_that_never_ends() {
+    let gate = Gate::new();
+    let held = gate.clone();
+    let origin = Origin::start();
+    origin.otherwise(move |_| Reply::ok().length(9).body("abc").hold(&held));
+    all_fail(&origin.url(), &["--timeout", "200ms"], "endless");
+    gate.open();
+}
+
+#[test]
+fn a_server_that_does_not_speak_tls() {
+    let plain = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("https://{}", plain.local_addr().expect("an address"));
+    std::thread::spawn(move || {
+        for mut stream in plain.incoming().flatten() {
+            let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
+            // What was sent is read to its end: unread bytes would turn the close into a reset.
+            let _ = stream.shutdown(Shutdown::Write);
+            let _ = std::io::copy(&mut stream, &mut std::io::sink());
+        }
+    });
+    all_fail(&url, &["--insecure"], "tls");
+}
+
+#[test]
+fn a_server_that_takes_no_connection_in_time() {
+    // Connections are made by the kernel and nobody ever answers in them.
+    let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("https://{}", silent.local_addr().expect("an address"));
+    all_fail(
+        &url,
+        &["--insecure", "--timeout", "50ms"],
+        "connect-timeout",
+    );
+}
+
+#[test]
+fn errors_are_in_no_rate_and_no_latency_but_their_own() {
+    let origin = Origin::start();
+    origin.otherwise(|request| Reply::status(if request.nth % 2 == 0 { 503 } else { 200 }));
+    let result = figures(&[&origin.url(), "-n", "100", "-c", "1"]);
+    let target = &result["targets"][0];
+    assert_eq!(target["good"], 50);
+    assert_eq!(target["errors"], 50);
+    assert_eq!(target["errors_percent"], 50.0);
+    assert_eq!(target["latency_ms"]["count"], 50);
+    assert_eq!(target["error_latency_ms"]["count"], 50);
+    assert_eq!(target["statuses"]["codes"]["503"], 50);
+}
+
+#[test]
+fn only_errors_are_a_failure() {
+    let origin = answering(|| Reply::status(404));
+    let finished = bench(&[&origin.url(), "-n", "5"]).run();
+    assert_eq!(finished.code, Some(1));
+    assert!(
+        finished.stderr.contains("status 404 5"),
+        "{}",
+        finished.stderr
+    );
+}
+
+#[test]
+fn a_connection_that_was_closed_between_requests_is_opened_again() {
+    let origin = answering(|| Reply::ok().header("Connection", "close"));
+    let result = figures(&[&origin.url(), "-n", "20", "-c", "1"]);
+    assert_eq!(result["targets"][0]["good"], 20);
+    assert_eq!(result["targets"][0]["connections"]["opened"], 20);
+}

@@ -1,0 +1,229 @@
+//! What requests are made of, and which comes next.
+
+use crate::{bench, figures, file};
+use testkit::{Origin, Reply};
+
+fn origin() -> Origin {
+    let origin = Origin::start();
+    origin.otherwise(|_| Reply::ok().body("x"));
+    origin
+}
+
+#[test]
+fn method_fields_and_body_are_sent_as_they_are_given() {
+    let origin = origin();
+    let flags = [
+        "-n",
+        "1",
+        "-c",
+        "1",
+        "-X",
+        "PUT",
+        "--body",
+        "a=1&b=2",
+        "-H",
+        "Content-Type: text/x",
+        "-H",
+        "Host: www.example.com",
+    ];
+    let url = format!("{}/a?b=c", origin.url());
+    figures(&[&[url.as_str()], &flags[..]].concat());
+    let request = origin.last("/a");
+    assert_eq!(request.method, "PUT");
+    assert_eq!(request.target, "/a?b=c");
+    assert_eq!(request.header("content-type"), Some("text/x"));
+    assert_eq!(request.headers("host"), ["www.example.com"]);
+    assert_eq!(request.body, b"a=1&b=2");
+}
+
+#[test]
+fn a_list_is_asked_for_in_turn() {
+    let origin = origin();
+    let list = file("list", "/a\n# two of them\nPOST /b body=x\nHEAD /c\n");
+    let list = list.to_str().expect("a path");
+    let result = figures(&[&origin.url(), "-n", "30", "-c", "3", "--file", list]);
+    for path in ["/a", "/b", "/c"] {
+        assert_eq!(origin.requests(path), 10, "{path}");
+    }
+    assert_eq!(origin.last("/b").method, "POST");
+    assert_eq!(origin.last("/c").method, "HEAD");
+    assert_eq!(result["targets"][0]["urls"], 3);
+    assert_eq!(result["targets"][0]["good"], 30);
+}
+
+#[test]
+fn weights_and_zipf_choose_at_random() {
+    let origin = origin();
+    let list = file("weights", "/never weight=0\n/often weight=9\n/seldom\n");
+    let list = list.to_str().expect("a path");
+    figures(&[&origin.url(), "-n", "500", "-c", "4", "--file", list]);
+    assert_eq!(origin.requests("/never"), 0);
+    assert!(origin.requests("/often") > 5 * origin.requests("/seldom"));
+    let origin = self::origin();
+    figures(&[
+        &origin.url(),
+        "-n",
+        "500",
+        "-c",
+        "4",
+        "--file",
+        list,
+        "--zipf=2",
+    ]);
+    assert!(origin.requests("/never") > origin.requests("/often"));
+    assert!(origin.requests("/often") > origin.requests("/seldom"));
+}
+
+#[test]
+fn urls_of_several_servers() {
+    let (one, other) = (origin(), origin());
+    let urls = [format!("{}/x", one.url()), format!("{}/y", other.url())];
+    let result = figures(&[&urls[0], &urls[1], "-n", "20", "-c", "2"]);
+    assert_eq!((one.requests("/x"), other.requests("/y")), (10, 10));
+    assert_eq!(result["targets"][0]["urls"], 2);
+}
+
+#[test]
+fn a_sitemap_is_asked_for_at_the_target() {
+    let origin = origin();
+    let map = |pages: &str| Reply::ok().body(format!("<urlset>{pages}</urlset>"));
+    origin.on("/sitemap.xml", |_| {
+        Reply::ok().body("<sitemapindex><sitemap><loc>https://www.example.com/one.xml</loc></sitemap></sitemapindex>")
+    });
+    origin.on("/one.xml", move |_| {
+        map("<url><loc>https://www.example.com/p?a=1&amp;b</loc></url><url><loc>https://www.example.com/q</loc></url>")
+    });
+    let sitemap = format!("{}/sitemap.xml", origin.url());
+    figures(&[&origin.url(), "-n", "6", "-c", "1", "--sitemap", &sitemap]);
+    assert_eq!((origin.requests("/p"), origin.requests("/q")), (3, 3));
+    assert_eq!(origin.last("/p").target, "/p?a=1&b");
+}
+
+#[test]
+fn users_have_numbers_and_cookies_of_their_own() {
+    let origin = Origin::start();
+    origin.otherwise(|request| {
+        let user = request.header("x-user").unwrap_or_default().to_owned();
+        Reply::ok().header("Set-Cookie", format!("session=s{user}; Path=/"))
+    });
+    let flags = [
+        "--users",
+        "3",
+        "-n",
+        "30",
+        "--cookies",
+        "-H",
+        "X-User: {user}",
+        "-H",
+        "Cookie: lang=en",
+    ];
+    figures(&[&[origin.url().as_str()], &flags[..]].concat());
+    let mut users = std::collections::HashSet::new();
+    for request in origin.recorded("/") {
+        let user = request.header("x-user").expect("a number").to_owned();
+        let cookies = request.headers("cookie");
+        if users.insert(user.clone()) {
+            assert_eq!(cookies, ["lang=en"], "nothing was set yet");
+        } else {
+            assert_eq!(cookies, [format!("lang=en; session=s{user}")]);
+        }
+    }
+    assert_eq!(users.len(), 3);
+}
+
+#[test]
+fn bad_lines_are_told_with_their_numbers() {
+    let list = file("bad", "/a\nftp://x/\n\nGET\n");
+    let finished = bench(&[
+        "http://127.0.0.1:1",
+        "--file",
+        list.to_str().expect("a path"),
+    ])
+    .run();
+    assert_eq!(finished.code, Some(1));
+    assert!(
+        finished
+            .stderr
+            .contains("bad:2: 'ftp' is neither http nor https"),
+        "{}",
+        finished.stderr
+    );
+    assert!(
+        finished.stderr.contains("bad:4: a URL is missing"),
+        "{}",
+        finished.stderr
+    );
+}
+
+/// Arguments, how it ends, and what is said.
+type Row = (&'static [&'static str], i32, &'static str);
+
+const REFUSED: &[Row] = &[
+    (&[], 2, "name a URL"),
+    (&["ftp://x/"], 2, "neither http nor https"),
+    (
+        &["http://127.0.0.1/", "--assert", "p98<1ms"],
+        2,
+        "no figure 'p98'",
+    ),
+    (&["http://127.0.0.1/", "-H", "nonsense"], 2, "NAME: VALUE"),
+    (
+        &["http://127.0.0.1/", "-H", "Content-Length: 5"],
+        2,
+        "the tool itself",
+    ),
+    (&["--compare", "http://127.0.0.1/"], 2, "two URLs"),
+    (&["http://192.0.2.7/"], 1, "--allow-remote 192.0.2.7"),
+    (&["http://127.0.0.1/", "-d", "2h"], 1, "--unbounded"),
+    (&["http://127.0.0.1/", "-c", "30000"], 1, "--unbounded"),
+    (
+        &["http://127.0.0.1/", "--rate", "1000000"],
+        1,
+        "--unbounded",
+    ),
+    (&["http://127.0.0.1/", "-n", "1000000000"], 1, "--unbounded"),
+    (
+        &["http://127.0.0.1/", "--file", "/no/such/list"],
+        1,
+        "/no/such/list",
+    ),
+    (
+        &["http://127.0.0.1/", "--ca", "/no/such/ca"],
+        1,
+        "/no/such/ca",
+    ),
+    (
+        &["http://127.0.0.1/x", "--file", "/dev/null"],
+        1,
+        "the list is empty",
+    ),
+    (
+        &[
+            "http://192.0.2.7/",
+            "--allow-remote",
+            "192.0.2.7",
+            "--rate",
+            "5000",
+        ],
+        1,
+        "--max-rate",
+    ),
+];
+
+#[test]
+fn what_is_wrong_use_and_what_is_not_allowed() {
+    for (arguments, code, told) in REFUSED {
+        let finished = bench(arguments).run();
+        assert_eq!(
+            finished.code,
+            Some(*code),
+            "{arguments:?}: {}",
+            finished.stderr
+        );
+        assert!(
+            finished.stderr.contains(told),
+            "{arguments:?}: {}",
+            finished.stderr
+        );
+    }
+}

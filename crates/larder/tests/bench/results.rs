@@ -1,0 +1,183 @@
+//! What comes out: text, files, exit codes, and what is seen meanwhile.
+
+use crate::{bench, figures};
+use std::{fs, os::unix::fs::PermissionsExt as _};
+use testkit::{Command, Origin, Reply, scratch_dir};
+
+fn origin() -> Origin {
+    let origin = Origin::start();
+    origin.otherwise(|_| Reply::ok().body("hello"));
+    origin
+}
+
+#[test]
+fn every_form() {
+    let origin = origin();
+    let folder = scratch_dir();
+    let path = |name: &str| folder.join(name).display().to_string();
+    let outputs = ["r.html", "r.json", "r.csv", "r.txt"].map(path);
+    let flags = outputs.iter().flat_map(|path| ["--output", path.as_str()]);
+    let finished = bench(&[&origin.url(), "-n", "200", "-c", "4"])
+        .args(flags)
+        .run();
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    assert_eq!(finished.stderr, "", "quiet");
+    let read = |path: &String| fs::read_to_string(path).expect("a file");
+    let [html, json, csv, text] = outputs.each_ref().map(read);
+    assert_eq!(text, finished.stdout);
+    for part in [
+        "requests    200",
+        "errors      0",
+        "p99.99",
+        "status      200: 200",
+        "connections 4",
+        "tool itself",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(!text.contains('\u{1b}'), "no colours");
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(json["format"], 1);
+    assert_eq!(json["targets"][0]["requests"], 200);
+    let mut rows = csv.split("\r\n");
+    let columns = rows.next().expect("a head").split(',').count();
+    let whole = rows.next().expect("a row");
+    assert!(
+        whole.contains(",all,") && whole.contains(",200,0,"),
+        "{whole}"
+    );
+    assert!(
+        csv.split("\r\n")
+            .filter(|row| !row.is_empty())
+            .all(|row| row.split(',').count() == columns)
+    );
+    assert!(html.starts_with("<!doctype html>") && html.ends_with("</html>\n"));
+    for elsewhere in ["src=", "href=\"http", "url(http", "@import", "<script"] {
+        assert!(!html.contains(elsewhere), "{elsewhere}");
+    }
+    // Nothing but the four is left.
+    assert_eq!(fs::read_dir(&folder).expect("a folder").count(), 4);
+}
+
+#[test]
+fn names_and_urls_stay_text_in_the_page() {
+    let origin = origin();
+    let path = scratch_dir().join("r.html");
+    let output = path.display().to_string();
+    let url = format!("<b>&\"'={}/?a='&b", origin.url());
+    let finished = bench(&[&url, "-n", "2", "-o", &output]).run();
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    let html = fs::read_to_string(path).expect("a page");
+    assert!(
+        !html.contains("<b>&") && html.contains("&lt;b&gt;&amp;&quot;&#39;"),
+        "{html:.600}"
+    );
+}
+
+#[test]
+fn assertions_decide_how_it_ends() {
+    let origin = origin();
+    let run = |assertion: &str| {
+        bench(&[
+            &origin.url(),
+            "-n",
+            "50",
+            "--assert",
+            "errors<0.1%",
+            "--assert",
+            assertion,
+        ])
+        .run()
+    };
+    let held = run("p50<60s");
+    assert_eq!(held.code, Some(0), "{}", held.stderr);
+    assert!(held.stdout.contains("p50<60s holds for"), "{}", held.stdout);
+    let broken = run("rate>100000000/s");
+    assert_eq!(broken.code, Some(1));
+    assert!(
+        broken
+            .stderr
+            .contains("larder: rate>100000000/s does not hold for http://"),
+        "{}",
+        broken.stderr
+    );
+    let verdicts =
+        figures(&[&origin.url(), "-n", "50", "--assert", "requests>=50"])["assertions"].clone();
+    assert_eq!(verdicts[0]["holds"], true);
+    assert_eq!(verdicts[0]["found"], "50");
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_told_before_the_run() {
+    let origin = origin();
+    let folder = scratch_dir();
+    let missing = folder.join("no/such/r.json").display().to_string();
+    let other = folder.join("r.pdf").display().to_string();
+    for (path, code, told) in [
+        (&missing, 1, "cannot write"),
+        (&other, 2, "ends in none of"),
+    ] {
+        let finished = bench(&[&origin.url(), "-n", "5", "-o", path]).run();
+        assert_eq!(finished.code, Some(code));
+        assert!(finished.stderr.contains(told), "{}", finished.stderr);
+    }
+    assert_eq!(origin.requests("/"), 0, "nothing was sent");
+    assert_eq!(fs::read_dir(&folder).expect("a folder").count(), 0);
+}
+
+#[test]
+fn an_old_result_stays_until_the_new_one_is_whole() {
+    let folder = scratch_dir();
+    let path = folder.join("r.json");
+    fs::write(&path, "old").expect("a file");
+    let finished = bench(&["http://192.0.2.7/", "-o", &path.display().to_string()]).run();
+    assert_eq!(finished.code, Some(1));
+    assert_eq!(fs::read_to_string(&path).expect("a file"), "old");
+    assert_eq!(fs::read_dir(&folder).expect("a folder").count(), 1);
+    let mode = fs::metadata(&path).expect("a file").permissions().mode();
+    assert_eq!(mode & 0o400, 0o400);
+}
+
+#[test]
+fn plain_lines_where_there_is_no_terminal() {
+    let origin = origin();
+    let finished = Command::new(env!("CARGO_BIN_EXE_larder"))
+        .args(["bench", &origin.url(), "-n", "20"])
+        .run();
+    assert!(
+        finished.stderr.starts_with(&origin.url()),
+        "{}",
+        finished.stderr
+    );
+    assert!(!finished.stderr.contains('\u{1b}') && !finished.stderr.contains('\r'));
+}
+
+#[test]
+fn a_terminal_however_narrow_has_a_bar_that_is_cleared() {
+    let origin = origin();
+    for columns in ["100", "20", "1"] {
+        let binary = env!("CARGO_BIN_EXE_larder");
+        // `script` is a terminal for the program; its size is set inside.
+        let inside = format!(
+            "stty cols {columns} rows 24; exec {binary} bench {} -d 1s -c 2",
+            origin.url()
+        );
+        let output = std::process::Command::new("script")
+            .args(["-qec", &inside, "/dev/null"])
+            .stdin(std::process::Stdio::null())
+            .output()
+            .expect("script");
+        let seen = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{columns}: {seen}");
+        assert!(seen.contains("errors      0"), "{columns}: {seen}");
+    }
+}
+
+#[test]
+fn a_run_that_is_too_short_for_its_percentile_says_so() {
+    let origin = origin();
+    let result = figures(&[&origin.url(), "-n", "500", "--assert", "p99.9<60s"]);
+    let warnings = result["warnings"].as_array().expect("warnings");
+    let kinds: Vec<_> = warnings.iter().map(|one| one["kind"].as_str()).collect();
+    assert!(kinds.contains(&Some("too-short")), "{kinds:?}");
+}

@@ -1,0 +1,178 @@
+//! How many ask, and when.
+
+use crate::{bench, figures, json};
+use std::process::Stdio;
+use testkit::{Gate, Origin, Reply, wait_until};
+
+fn origin() -> Origin {
+    let origin = Origin::start();
+    origin.otherwise(|_| Reply::ok().body("hello"));
+    origin
+}
+
+#[test]
+fn a_number_of_requests_is_sent_exactly() {
+    let origin = origin();
+    let result = figures(&[&origin.url(), "--requests", "500", "--connections", "7"]);
+    let target = &result["targets"][0];
+    assert_eq!(origin.requests("/"), 500);
+    assert_eq!(target["requests"], 500);
+    assert_eq!(target["good"], 500);
+    assert_eq!(target["errors"], 0);
+    assert_eq!(target["statuses"]["codes"]["200"], 500);
+    assert_eq!(target["statuses"]["classes"]["2xx"], 500);
+    assert_eq!(target["bytes"]["content"], 2500);
+    assert_eq!(target["connections"]["opened"], 7);
+    assert_eq!(origin.connections(), 7, "kept alive");
+    assert_eq!(target["latency_ms"]["count"], 500);
+    assert_eq!(result["ended"], "requests");
+}
+
+#[test]
+fn one_connection_for_each_request() {
+    let origin = origin();
+    let result = figures(&[&origin.url(), "-n", "40", "-c", "4", "--no-keep-alive"]);
+    assert_eq!(origin.connections(), 40);
+    assert_eq!(result["targets"][0]["good"], 40);
+    assert_eq!(origin.last("/").header("connection"), Some("close"));
+}
+
+#[test]
+fn a_closed_loop_asks_again_only_when_it_is_answered() {
+    let origin = Origin::start();
+    let gate = Gate::new();
+    let held = gate.clone();
+    origin.on("/", move |_| {
+        held.pass();
+        Reply::ok()
+    });
+    let url = origin.url();
+    let running = std::thread::spawn(move || figures(&[&url, "-n", "9", "-c", "3"]));
+    gate.wait_reached_by(3);
+    assert_eq!(origin.requests("/"), 3, "three connections, three requests");
+    gate.open();
+    assert_eq!(running.join().expect("a result")["targets"][0]["good"], 9);
+}
+
+#[test]
+fn an_open_loop_asks_on_time_and_counts_from_when_it_was_due() {
+    let origin = Origin::start();
+    let gate = Gate::new();
+    let held = gate.clone();
+    origin.on("/", move |_| {
+        held.pass();
+        Reply::ok()
+    });
+    let url = origin.url();
+    // One connection for each of the two workers: the others wait, and their waiting counts.
+    let running = std::thread::spawn(move || {
+        let flags = ["--rate", "100", "-n", "20", "-c", "2", "-d", "60s"];
+        figures(&[&[url.as_str()], &flags[..]].concat())
+    });
+    gate.wait_reached_by(2);
+    gate.open();
+    let result = running.join().expect("a result");
+    let target = &result["targets"][0];
+    assert_eq!(target["good"], 20);
+    assert_eq!(result["shape"]["kind"], "open");
+    assert!(target["tool"]["late_ms"]["count"].as_u64().is_some());
+}
+
+#[test]
+fn a_rising_rate_sends_what_lies_below_it() {
+    let origin = origin();
+    let result = figures(&[&origin.url(), "--rate", "0..200", "-d", "1s"]);
+    // 0 to 200 within a second are 100; those that are due at the very end may be under way.
+    let target = &result["targets"][0];
+    let sent = target["requests"].as_u64().expect("a number")
+        + target["unanswered"]["requests"].as_u64().expect("a number");
+    assert_eq!(sent, 100, "{target}");
+}
+
+#[test]
+fn users_come_one_after_another() {
+    let origin = origin();
+    let flags = ["--users", "40", "--ramp", "1s", "--pause", "20ms"];
+    let result = figures(&[&[origin.url().as_str()], &flags[..]].concat());
+    let target = &result["targets"][0];
+    let points = target["points"].as_array().expect("points");
+    let users: Vec<_> = points.iter().map(|point| point["users"].as_u64()).collect();
+    assert!(users.is_sorted(), "{users:?}");
+    assert!(users.first() < users.last(), "{users:?}");
+    assert_eq!(result["shape"]["ramp_seconds"], 1.0);
+    assert_eq!(result["shape"]["users"], 40);
+}
+
+#[test]
+fn a_bound_on_the_rate_holds_in_a_closed_loop() {
+    let origin = origin();
+    let result = figures(&[&origin.url(), "-c", "8", "-d", "1s", "--max-rate", "50"]);
+    let requests = result["targets"][0]["requests"].as_u64().expect("a number");
+    assert!(requests <= 52, "{requests}");
+}
+
+#[test]
+fn a_warm_up_is_not_counted() {
+    let origin = origin();
+    let flags = [
+        "-n",
+        "10",
+        "-c",
+        "1",
+        "--warm-up",
+        "100ms",
+        "--max-rate",
+        "100",
+    ];
+    let result = figures(&[&[origin.url().as_str()], &flags[..]].concat());
+    assert_eq!(result["targets"][0]["requests"], 10);
+    assert!(origin.requests("/") > 10);
+}
+
+#[test]
+fn a_signal_ends_it_and_it_still_reports() {
+    let origin = origin();
+    let child = std::process::Command::new(env!("CARGO_BIN_EXE_larder"))
+        .args(["bench", &origin.url(), "-d", "10m", "--json", "-q"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("a process");
+    wait_until("requests came", || origin.requests("/") > 10);
+    let id = child.id().to_string();
+    let killed = std::process::Command::new("kill")
+        .args(["-INT", &id])
+        .status();
+    assert!(killed.expect("kill").success());
+    let output = child.wait_with_output().expect("its end");
+    assert_eq!(output.status.code(), Some(0));
+    let result: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(result["ended"], "stopped");
+    assert!(result["targets"][0]["good"].as_u64() > Some(10));
+}
+
+#[test]
+fn targets_are_compared_round_by_round() {
+    let (one, other) = (origin(), origin());
+    let targets = [
+        format!("one={}", one.url()),
+        format!("other={}", other.url()),
+    ];
+    let flags = ["--compare", "--rounds", "3", "-n", "30", "-c", "2"];
+    let finished = bench(&flags).args(targets).args(["--json"]).run();
+    let result = json(&finished);
+    assert_eq!((one.requests("/"), other.requests("/")), (90, 90));
+    let comparison = &result["comparison"];
+    assert_eq!(comparison["base"], "one");
+    assert_eq!(comparison["rounds"], 3);
+    let ratio = &comparison["ratios"][0];
+    assert_eq!(ratio["target"], "other");
+    let of = |name: &str| ratio["rate"][name].as_f64().expect("a ratio");
+    assert!(of("min") <= of("median") && of("median") <= of("max"));
+    let said = comparison["sentences"][0].as_str().expect("a sentence");
+    assert!(said.starts_with("other against one: "), "{said}");
+    assert_eq!(
+        result["targets"][1]["rounds"].as_array().map(Vec::len),
+        Some(3)
+    );
+    assert_eq!(result["targets"][1]["requests"], 90);
+}

@@ -1,0 +1,144 @@
+//! HTTP/2 and TLS, before larder itself.
+
+use crate::{bench, figures, json};
+use std::fs;
+use testkit::{Command, Larder, Origin, Reply, scratch_dir};
+
+fn larder() -> (Origin, Larder, String) {
+    let origin = Origin::start();
+    origin.otherwise(|_| Reply::ok().cache("max-age=60").body("hello"));
+    let folder = scratch_dir();
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
+    let (certificate, key) = (folder.join("site.pem"), folder.join("site.key"));
+    fs::write(&certificate, made.cert.pem()).expect("a file");
+    fs::write(&key, made.signing_key.serialize_pem()).expect("a file");
+    let config = format!(
+        "listen = [\"127.0.0.1:0\", {{ address = \"127.0.0.1:0\", tls = [{{ certificate = \"{}\", key = \"{}\" }}] }}]\n\
+         admin = \"127.0.0.1:0\"\n[[origin]]\nservers = \"{}\"\n",
+        certificate.display(),
+        key.display(),
+        origin.url()
+    );
+    let larder = Command::new(env!("CARGO_BIN_EXE_larder"))
+        .args(["serve"])
+        .config(&config)
+        .start();
+    (origin, larder, certificate.display().to_string())
+}
+
+/// The URL of a listener, by a name that its certificate has.
+fn url(larder: &Larder, tls: bool) -> String {
+    let wanted = larder
+        .listeners()
+        .iter()
+        .find(|one| one.starts_with("https") == tls);
+    wanted
+        .expect("a listener")
+        .replace("127.0.0.1", "localhost")
+}
+
+#[test]
+fn every_version_with_and_without_tls() {
+    let (origin, larder, authority) = larder();
+    for (tls, flags, http) in [
+        (false, &[][..], "1.1"),
+        (true, &[], "1.1"),
+        (false, &["--http2"], "2"),
+        (true, &["--http2"], "2"),
+        (true, &["--http2", "--streams", "5"], "2"),
+        (true, &["--no-keep-alive"], "1.1"),
+        (false, &["--http2", "--no-keep-alive"], "2"),
+        (true, &["--http2", "--rate", "500"], "2"),
+    ] {
+        let url = url(&larder, tls);
+        let arguments = [
+            &[url.as_str(), "-n", "40", "-c", "2", "--ca", &authority],
+            flags,
+        ]
+        .concat();
+        let result = figures(&arguments);
+        let target = &result["targets"][0];
+        assert_eq!(target["good"], 40, "{flags:?}: {target}");
+        assert_eq!(target["http"], http);
+        assert_eq!(target["bytes"]["content"], 200);
+        let agreed = target["tls"].as_str().unwrap_or_default();
+        assert_eq!(agreed.starts_with("TLSv1_3"), tls, "{agreed}");
+        if !flags.contains(&"--no-keep-alive") && !flags.contains(&"--rate") {
+            assert_eq!(target["connections"]["opened"], 2, "{flags:?}");
+        }
+    }
+    assert_eq!(
+        origin.requests("/"),
+        2,
+        "one a scheme; all others were hits"
+    );
+}
+
+#[test]
+fn what_the_cache_says_is_counted() {
+    let (_origin, larder, _) = larder();
+    let result = figures(&[&url(&larder, false), "-n", "50", "-c", "1"]);
+    let cache = &result["targets"][0]["cache"];
+    assert_eq!(
+        (&cache["hit"], &cache["miss"]),
+        (&49.into(), &1.into()),
+        "{cache}"
+    );
+    assert_eq!(cache["hits_percent"], 98.0);
+}
+
+#[test]
+fn a_certificate_that_nobody_vouches_for() {
+    let (_origin, larder, _) = larder();
+    let url = url(&larder, true);
+    let finished = bench(&[&url, "-n", "4", "--json"]).run();
+    assert_eq!(json(&finished)["targets"][0]["faults"]["tls"], 4);
+    assert_eq!(
+        figures(&[&url, "-n", "4", "--insecure"])["targets"][0]["good"],
+        4
+    );
+}
+
+#[test]
+fn cpu_and_memory_of_a_process() {
+    let (_origin, larder, _) = larder();
+    let id = larder.id().to_string();
+    let flags = [
+        "-d",
+        "1s",
+        "-c",
+        "4",
+        "--process",
+        &id,
+        "--assert",
+        "memory>1MiB",
+        "--assert",
+        "cpu<1s",
+    ];
+    let result = figures(&[&[url(&larder, false).as_str()], &flags[..]].concat());
+    let target = &result["targets"][0];
+    let process = &target["process"];
+    assert!(process["cpu_seconds"].as_f64() > Some(0.0), "{process}");
+    assert!(process["memory_bytes"].as_u64() > Some(1 << 20));
+    assert!(target["points"][0]["process_cores"].is_number());
+    assert!(
+        result["assertions"]
+            .as_array()
+            .expect("verdicts")
+            .iter()
+            .all(|one| one["holds"] == true)
+    );
+    let finished = bench(&[
+        &url(&larder, false),
+        "-n",
+        "9",
+        "--process",
+        "no-such-process",
+    ])
+    .run();
+    assert!(
+        finished.stdout.contains("no process 'no-such-process'"),
+        "{}",
+        finished.stdout
+    );
+}

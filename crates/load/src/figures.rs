@@ -1,0 +1,90 @@
+//! The result, as figures: what the JSON, the tables and the pictures are made of.
+//!
+//! Names and meanings stay as they are; a change that a reader would stumble over raises [`FORMAT`]. `docs/bench.md` explains
+//! each.
+
+mod target;
+
+pub use target::{
+    About, Bytes, Cache, Connections, Latency, MachineCpu, Point, Process, Round, Statuses, Target,
+    Tool, Unanswered,
+};
+
+use crate::{assertion::Verdict, compare::Comparison, run::Ended, shape::Shape, warning::Warning};
+use serde::Serialize;
+
+/// The version of the result's form.
+pub const FORMAT: u32 = 1;
+
+/// The percentiles that results name.
+pub const PERCENTILES: [(&str, f64); 7] = [
+    ("p50", 50.0),
+    ("p75", 75.0),
+    ("p90", 90.0),
+    ("p95", 95.0),
+    ("p99", 99.0),
+    ("p99.9", 99.9),
+    ("p99.99", 99.99),
+];
+
+/// A whole result.
+#[derive(Clone, Debug, Serialize)]
+pub struct Figures {
+    /// The version of this form.
+    pub format: u32,
+    /// What measured.
+    pub program: String,
+    /// When it began, as an HTTP date.
+    pub began: String,
+    /// The command, word by word.
+    pub command: Vec<String>,
+    /// The machine.
+    pub machine: Machine,
+    /// How many asked, and when.
+    pub shape: Shape,
+    /// How many threads made load.
+    pub workers: usize,
+    /// Why it ended.
+    pub ended: Ended,
+    /// The targets, in the order in which they were named.
+    pub targets: Vec<Target>,
+    /// How they compare with the first, where several were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub comparison: Option<Comparison>,
+    /// What was asserted, and whether it holds.
+    pub assertions: Vec<Verdict>,
+    /// What makes the figures doubtful.
+    pub warnings: Vec<Warning>,
+}
+
+/// The machine that measured.
+#[derive(Clone, Debug, Serialize)]
+pub struct Machine {
+    /// Its cores.
+    pub cores: usize,
+    /// Its processor, as it calls itself.
+    pub processor: String,
+    /// Its kernel.
+    pub kernel: String,
+    /// Its memory, in bytes.
+    pub memory_bytes: u64,
+}
+
+impl Machine {
+    /// This one.
+    pub fn this() -> Self {
+        let read = |path| std::fs::read_to_string(path).unwrap_or_default();
+        let after = |text: &str, key: &str| {
+            let line = text.lines().find(|line| line.starts_with(key))?;
+            Some(line.split_once(':')?.1.trim().to_owned())
+        };
+        let kilobytes = after(&read("/proc/meminfo"), "MemTotal")
+            .and_then(|text| text.strip_suffix(" kB")?.parse::<u64>().ok());
+        Self {
+            cores: std::thread::available_parallelism().map_or(1, usize::from),
+            processor: after(&read("/proc/cpuinfo"), "model name").unwrap_or_default(),
+            kernel: read("/proc/sys/kernel/osrelease").trim().to_owned(),
+            memory_bytes: kilobytes.unwrap_or(0) * 1024,
+        }
+    }
+}

@@ -1,0 +1,473 @@
+//! The figures of one target.
+
+use super::PERCENTILES;
+use crate::{cached::Cached, fault::Fault, run::Measured, tally::Tally, timeline, times::Times};
+use serde::Serialize;
+use std::{collections::BTreeMap, time::Duration};
+
+/// What one target did.
+#[derive(Clone, Debug, Serialize)]
+pub struct Target {
+    /// Its name.
+    pub name: String,
+    /// Its URL; the first, where there are several.
+    pub url: String,
+    /// How many different requests there were.
+    pub urls: usize,
+    /// `1.1` or `2`.
+    pub http: &'static str,
+    /// TLS protocol and cipher suite, where TLS was spoken.
+    pub tls: Option<String>,
+    /// Whether connections were used again.
+    pub keep_alive: bool,
+    /// How long it was measured.
+    pub seconds: f64,
+    /// Requests that were over: good ones and errors.
+    pub requests: u64,
+    /// Whole answers below 400.
+    pub good: u64,
+    /// Requests without a whole answer, and answers from 400 on.
+    pub errors: u64,
+    /// Errors among requests, in percent.
+    pub errors_percent: f64,
+    /// Good answers a second.
+    pub rate: f64,
+    /// Latencies of good answers.
+    pub latency_ms: Option<Latency>,
+    /// Latencies of answers from 400 on.
+    pub error_latency_ms: Option<Latency>,
+    /// How long connections took to open, with the TLS handshake.
+    pub connect_ms: Option<Latency>,
+    /// Bytes.
+    pub bytes: Bytes,
+    /// Answers by status.
+    pub statuses: Statuses,
+    /// Requests without a whole answer, by kind; kinds that did not happen are left out.
+    pub faults: BTreeMap<&'static str, u64>,
+    /// Connections and users.
+    pub connections: Connections,
+    /// What had no answer at the end.
+    pub unanswered: Unanswered,
+    /// What caches said.
+    pub cache: Cache,
+    /// What the watched processes used.
+    pub process: Option<Process>,
+    /// What the tool itself used, and how far its own clock was off.
+    pub tool: Tool,
+    /// The machine's cores.
+    pub machine_cpu: Option<MachineCpu>,
+    /// How it went over time.
+    pub points: Vec<Point>,
+    /// The percentile curve: percent, milliseconds.
+    pub curve: Vec<(f64, f64)>,
+    /// Each round, where several targets were compared.
+    pub rounds: Vec<Round>,
+}
+
+/// Latencies, in milliseconds.
+#[derive(Clone, Debug, Serialize)]
+pub struct Latency {
+    /// How many.
+    pub count: u64,
+    /// The shortest.
+    pub min: f64,
+    /// The mean.
+    pub mean: f64,
+    /// The standard deviation.
+    pub stddev: f64,
+    /// The percentiles of [`PERCENTILES`], by name.
+    #[serde(flatten)]
+    pub percentiles: BTreeMap<&'static str, f64>,
+    /// The longest.
+    pub max: f64,
+}
+
+/// Bytes.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Bytes {
+    /// From the wire.
+    pub received: u64,
+    /// To the wire.
+    pub sent: u64,
+    /// Of content.
+    pub content: u64,
+}
+
+/// Answers by status.
+#[derive(Clone, Debug, Serialize)]
+pub struct Statuses {
+    /// By class: `2xx` and so on.
+    pub classes: BTreeMap<String, u64>,
+    /// By code.
+    pub codes: BTreeMap<u16, u64>,
+}
+
+/// Connections and users.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Connections {
+    /// How many were opened.
+    pub opened: u64,
+    /// The most users, or requests under way in an open loop, at once.
+    pub peak: usize,
+}
+
+/// What had no answer at the end.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Unanswered {
+    /// How many requests.
+    pub requests: u64,
+    /// How long the oldest had waited, in milliseconds.
+    pub oldest_ms: f64,
+}
+
+/// What caches said of answers.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Cache {
+    /// Fresh, from a cache.
+    pub hit: u64,
+    /// Stale, from a cache.
+    pub stale: u64,
+    /// Not from a cache.
+    pub miss: u64,
+    /// Nothing was said.
+    pub unsaid: u64,
+    /// Hits and stale ones among those of which something was said, in percent.
+    pub hits_percent: Option<f64>,
+    /// Stale ones among them, in percent.
+    pub stale_percent: Option<f64>,
+}
+
+/// What the watched processes used.
+#[derive(Clone, Debug, Serialize)]
+pub struct Process {
+    /// As it was asked for.
+    pub name: String,
+    /// The most processes at once.
+    pub processes: usize,
+    /// CPU time.
+    pub cpu_seconds: f64,
+    /// CPU time for each request that was over.
+    pub cpu_us_per_request: Option<f64>,
+    /// CPU time over time: how many cores were busy.
+    pub cores: f64,
+    /// The most resident memory.
+    pub memory_bytes: u64,
+}
+
+/// What the tool itself used, and how far its own clock was off.
+#[derive(Clone, Debug, Serialize)]
+pub struct Tool {
+    /// CPU time.
+    pub cpu_seconds: f64,
+    /// CPU time for each request that was over.
+    pub cpu_us_per_request: Option<f64>,
+    /// Which share of its core the busiest worker used, in percent.
+    pub busiest_worker_percent: f64,
+    /// How late its own loops went round: what it may add to a latency.
+    pub lag_ms: Option<Latency>,
+    /// In an open loop: how late requests were sent although a connection was free.
+    pub late_ms: Option<Latency>,
+    /// In an open loop: requests that were due while every connection was busy.
+    pub queued: u64,
+}
+
+/// The machine's cores.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct MachineCpu {
+    /// How many there are.
+    pub cores: f64,
+    /// How busy they were, in percent of all.
+    pub busy_percent: f64,
+    /// What this tool took, in percent of all.
+    pub tool_percent: f64,
+}
+
+/// A span of the run.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Point {
+    /// Its begin, in seconds since the begin of the run.
+    pub at: f64,
+    /// Its length.
+    pub seconds: f64,
+    /// Users that were there at its end.
+    pub users: usize,
+    /// Requests that were over.
+    pub requests: u64,
+    /// Errors among them.
+    pub errors: u64,
+    /// Good answers a second.
+    pub rate: f64,
+    /// Latencies of good answers, in milliseconds.
+    pub p50_ms: Option<f64>,
+    /// 90th percentile.
+    pub p90_ms: Option<f64>,
+    /// 99th percentile.
+    pub p99_ms: Option<f64>,
+    /// The longest.
+    pub max_ms: Option<f64>,
+    /// Cores that the watched processes kept busy.
+    pub process_cores: Option<f64>,
+    /// Their resident memory at its end.
+    pub process_memory_bytes: Option<u64>,
+    /// Cores that this tool kept busy.
+    pub tool_cores: f64,
+}
+
+/// One round of a comparison.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Round {
+    /// How long it was.
+    pub seconds: f64,
+    /// Requests that were over.
+    pub requests: u64,
+    /// Errors among them.
+    pub errors: u64,
+    /// Good answers a second.
+    pub rate: f64,
+    /// Latencies, in milliseconds.
+    pub p50_ms: Option<f64>,
+    /// 99th percentile.
+    pub p99_ms: Option<f64>,
+    /// CPU time of the watched processes for each request.
+    pub cpu_us_per_request: Option<f64>,
+}
+
+/// What of a target is not measured, but known.
+#[derive(Clone, Debug)]
+pub struct About {
+    /// Its name.
+    pub name: String,
+    /// Its URL.
+    pub url: String,
+    /// How many different requests there are.
+    pub urls: usize,
+    /// `1.1` or `2`.
+    pub http: &'static str,
+    /// Whether connections are used again.
+    pub keep_alive: bool,
+    /// Which processes were watched.
+    pub watched: Option<String>,
+}
+
+impl Target {
+    /// The figures of what was measured, over all rounds.
+    pub fn new(about: About, measured: &Measured, rounds: Vec<Round>) -> Self {
+        let tally = &measured.tally;
+        let seconds = measured.took.as_secs_f64();
+        let requests = tally.requests();
+        let process = measured.used.map(|used| Process {
+            name: about.watched.unwrap_or_default(),
+            processes: used.processes,
+            cpu_seconds: used.cpu.as_secs_f64(),
+            cpu_us_per_request: each(used.cpu, requests),
+            cores: per(used.cpu.as_secs_f64(), seconds),
+            memory_bytes: used.memory,
+        });
+        Self {
+            name: about.name,
+            url: about.url,
+            urls: about.urls,
+            http: about.http,
+            tls: measured.agreed.clone(),
+            keep_alive: about.keep_alive,
+            seconds,
+            requests,
+            good: tally.good.count(),
+            errors: tally.errors(),
+            errors_percent: percent(tally.errors(), requests).unwrap_or(0.0),
+            rate: per(float(tally.good.count()), seconds),
+            latency_ms: Latency::of(&tally.good),
+            error_latency_ms: Latency::of(&tally.bad),
+            connect_ms: Latency::of(&tally.connecting),
+            bytes: Bytes {
+                received: tally.received,
+                sent: tally.sent,
+                content: tally.body,
+            },
+            statuses: Statuses::of(tally),
+            faults: faults(tally),
+            connections: Connections {
+                opened: tally.opened,
+                peak: measured.peak,
+            },
+            unanswered: Unanswered {
+                requests: measured.unanswered,
+                oldest_ms: millis(measured.oldest),
+            },
+            cache: Cache::of(tally),
+            process,
+            tool: Tool::of(measured),
+            machine_cpu: MachineCpu::of(measured),
+            points: measured.timeline.points().iter().map(Point::of).collect(),
+            curve: curve(&tally.good),
+            rounds,
+        }
+    }
+
+    /// A percentile of the latency by its name, in milliseconds.
+    pub fn percentile(&self, name: &str) -> Option<f64> {
+        let latency = self.latency_ms.as_ref()?;
+        latency.percentiles.get(name).copied()
+    }
+}
+
+impl Round {
+    /// A round.
+    pub fn of(measured: &Measured) -> Self {
+        let tally = &measured.tally;
+        let at = |percent| tally.good.percentile(percent).map(millis);
+        let seconds = measured.took.as_secs_f64();
+        let requests = tally.requests();
+        Self {
+            seconds,
+            requests,
+            errors: tally.errors(),
+            rate: per(float(tally.good.count()), seconds),
+            p50_ms: at(50.0),
+            p99_ms: at(99.0),
+            cpu_us_per_request: measured.used.and_then(|used| each(used.cpu, requests)),
+        }
+    }
+}
+
+impl Latency {
+    fn of(times: &Times) -> Option<Self> {
+        let (mean, stddev) = times.mean()?;
+        let named = PERCENTILES.iter();
+        let named =
+            named.filter_map(|(name, percent)| Some((*name, millis(times.percentile(*percent)?))));
+        Some(Self {
+            count: times.count(),
+            min: millis(times.min()?),
+            mean: millis(mean),
+            stddev: millis(stddev),
+            percentiles: named.collect(),
+            max: millis(times.max()?),
+        })
+    }
+}
+
+impl Statuses {
+    fn of(tally: &Tally) -> Self {
+        let mut classes = BTreeMap::new();
+        for (status, count) in &tally.statuses {
+            *classes.entry(format!("{}xx", status / 100)).or_insert(0) += count;
+        }
+        let codes = tally.statuses.iter().copied().collect();
+        Self { classes, codes }
+    }
+}
+
+impl Cache {
+    fn of(tally: &Tally) -> Self {
+        let [hit, stale, miss] =
+            [Cached::Hit, Cached::Stale, Cached::Miss].map(|said| tally.cached(said));
+        let said = hit + stale + miss;
+        Self {
+            hit,
+            stale,
+            miss,
+            unsaid: tally.cached(Cached::Unsaid),
+            hits_percent: percent(hit + stale, said),
+            stale_percent: percent(stale, said),
+        }
+    }
+}
+
+impl Tool {
+    fn of(measured: &Measured) -> Self {
+        let tally = &measured.tally;
+        Self {
+            cpu_seconds: measured.tool_cpu.as_secs_f64(),
+            cpu_us_per_request: each(measured.tool_cpu, tally.requests()),
+            busiest_worker_percent: measured.busiest * 100.0,
+            lag_ms: Latency::of(&tally.lag),
+            late_ms: Latency::of(&tally.late),
+            queued: tally.queued,
+        }
+    }
+}
+
+impl MachineCpu {
+    fn of(measured: &Measured) -> Option<Self> {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let cores = float(cores as u64);
+        let all = measured.took.as_secs_f64() * cores;
+        Some(Self {
+            cores,
+            busy_percent: measured.machine? * 100.0,
+            tool_percent: per(measured.tool_cpu.as_secs_f64(), all) * 100.0,
+        })
+    }
+}
+
+impl Point {
+    fn of(point: &timeline::Point) -> Self {
+        let seconds = point.seconds();
+        let at = |percent| Some(millis(point.times.as_ref()?.percentile(percent)?));
+        Self {
+            at: point.from.as_secs_f64(),
+            seconds,
+            users: point.users,
+            requests: point.requests,
+            errors: point.errors,
+            rate: per(float(point.good()), seconds),
+            p50_ms: at(50.0),
+            p90_ms: at(90.0),
+            p99_ms: at(99.0),
+            max_ms: at(100.0),
+            process_cores: point.process_cpu.map(|cpu| per(cpu.as_secs_f64(), seconds)),
+            process_memory_bytes: point.memory,
+            tool_cores: per(point.tool_cpu.as_secs_f64(), seconds),
+        }
+    }
+}
+
+fn faults(tally: &Tally) -> BTreeMap<&'static str, u64> {
+    let named = Fault::ALL.iter().zip(tally.faults);
+    let happened = named.filter(|(_, count)| *count > 0);
+    happened
+        .map(|(fault, count)| (fault.name(), count))
+        .collect()
+}
+
+/// The latency at percentiles that come closer and closer to 100, as far as there are requests to tell them apart.
+fn curve(times: &Times) -> Vec<(f64, f64)> {
+    let mut curve = Vec::new();
+    let (mut percent, mut step) = (0.0, 5.0);
+    let enough = |percent: f64| float(times.count()) * (100.0 - percent) / 100.0 >= 1.0;
+    while percent < 99.9999 && enough(percent) {
+        if let Some(time) = times.percentile(percent) {
+            curve.push((percent, millis(time)));
+        }
+        // Ten steps from one nine to the next.
+        if 100.0 - percent <= step * 2.0 + 1e-9 {
+            step /= 10.0;
+        }
+        percent = ((percent + step) * 1e6).round() / 1e6;
+    }
+    curve
+}
+
+fn millis(time: Duration) -> f64 {
+    // Hundred nanoseconds are the finest that is told apart.
+    (time.as_secs_f64() * 1e7).round() / 1e4
+}
+
+fn each(cpu: Duration, requests: u64) -> Option<f64> {
+    (requests > 0).then(|| cpu.as_secs_f64() * 1e6 / float(requests))
+}
+
+fn per(what: f64, seconds: f64) -> f64 {
+    if seconds > 0.0 { what / seconds } else { 0.0 }
+}
+
+fn percent(part: u64, of: u64) -> Option<f64> {
+    (of > 0).then(|| float(part) * 100.0 / float(of))
+}
+
+/// Counts of a run are far below what a float holds exactly.
+#[allow(clippy::cast_precision_loss)]
+fn float(count: u64) -> f64 {
+    count as f64
+}

@@ -1,0 +1,33 @@
+//! Makes load on HTTP servers and reports honestly how they did.
+//!
+//! It names none of the other crates: it knows its server by what comes over the socket, and measures any.
+//!
+//! [`Plan`] says what is asked for; [`run()`] makes the load, on one thread for each core, and returns [`Measured`]. What a
+//! person or a program reads of it is made by [`figures`] and [`report`].
+
+pub mod assertion;
+pub mod cached;
+pub mod compare;
+pub mod fault;
+pub mod fetch;
+pub mod figures;
+pub mod http1;
+mod http2;
+pub mod plan;
+pub mod process;
+pub mod report;
+pub mod run;
+pub mod shape;
+pub mod site;
+mod stream;
+pub mod tally;
+pub mod timeline;
+mod timer;
+pub mod times;
+pub mod tls;
+pub mod url;
+pub mod warning;
+mod worker;
+
+pub use plan::{Plan, Version};
+pub use run::{Ended, Live, Measured, Stop, run};

@@ -1,0 +1,256 @@
+//! CPU time and memory of processes on this machine, from `/proc`.
+
+use std::{
+    collections::{HashMap, HashSet},
+    fs,
+    time::Duration,
+};
+
+/// Ticks a second in `/proc/PID/stat`: `USER_HZ`, which Linux fixes at 100 towards programs.
+const TICKS: u64 = 100;
+
+/// Which processes are looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Watched {
+    /// As it was asked for.
+    pub asked: String,
+    who: Vec<Who>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Who {
+    /// This process and its descendants.
+    Id(u32),
+    /// All processes with this name, and their descendants.
+    Name(String),
+}
+
+/// What they used so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Use {
+    pub cpu: Duration,
+    /// Resident memory now, in bytes; what processes share is counted for each.
+    pub memory: u64,
+    pub processes: usize,
+}
+
+/// Follows processes over a run.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    watched: Watched,
+    /// CPU ticks of each process when it was last seen.
+    seen: HashMap<u32, u64>,
+    ticks: u64,
+}
+
+/// A line of `/proc/PID/stat`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Stat {
+    name: String,
+    parent: u32,
+    ticks: u64,
+    pages: u64,
+}
+
+impl Watched {
+    /// Names and process numbers, separated by commas.
+    ///
+    /// # Errors
+    /// There is none in it.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let who: Vec<_> = text
+            .split(',')
+            .map(str::trim)
+            .filter(|one| !one.is_empty())
+            .map(|one| one.parse().map_or_else(|_| Who::Name(one.into()), Who::Id))
+            .collect();
+        if who.is_empty() {
+            return Err("the name or number of a process is missing".to_owned());
+        }
+        let asked = text.to_owned();
+        Ok(Self { asked, who })
+    }
+
+    /// Whether any such process runs now.
+    pub fn runs(&self) -> bool {
+        !found(self, &all()).is_empty()
+    }
+}
+
+impl Watch {
+    /// Begins: what was used before does not count.
+    pub(crate) fn begin(watched: &Watched) -> Self {
+        let processes = all();
+        let found = found(watched, &processes);
+        let seen = found.iter().filter_map(|id| {
+            let stat = processes.get(id)?;
+            Some((*id, stat.ticks))
+        });
+        Self {
+            watched: watched.clone(),
+            seen: seen.collect(),
+            ticks: 0,
+        }
+    }
+
+    /// What was used since the begin. A process that came since counts from its start; of one that went, what it used after the
+    /// last look is not known.
+    pub(crate) fn look(&mut self) -> Use {
+        let processes = all();
+        let found = found(&self.watched, &processes);
+        let mut memory = 0;
+        for id in &found {
+            let Some(stat) = processes.get(id) else {
+                continue;
+            };
+            let before = self.seen.insert(*id, stat.ticks).unwrap_or(0);
+            self.ticks += stat.ticks.saturating_sub(before);
+            memory += stat.pages * page();
+        }
+        self.seen.retain(|id, _| found.contains(id));
+        Use {
+            cpu: Duration::from_millis(self.ticks * 1000 / TICKS),
+            memory,
+            processes: found.len(),
+        }
+    }
+}
+
+/// The processes that are meant, with all their descendants. This one is never among them.
+fn found(watched: &Watched, processes: &HashMap<u32, Stat>) -> HashSet<u32> {
+    let mut children: HashMap<u32, Vec<u32>> = HashMap::new();
+    for (id, stat) in processes {
+        children.entry(stat.parent).or_default().push(*id);
+    }
+    let ours = std::process::id();
+    let meant = |id: &u32, stat: &Stat| {
+        watched.who.iter().any(|who| match who {
+            Who::Id(wanted) => wanted == id,
+            Who::Name(name) => is_cut(name, &stat.name) || program(*id).as_ref() == Some(name),
+        })
+    };
+    let first = processes.iter().filter(|(id, stat)| meant(id, stat));
+    let mut open: Vec<u32> = first.map(|(id, _)| *id).collect();
+    let mut found = HashSet::new();
+    while let Some(id) = open.pop() {
+        if id != ours && found.insert(id) {
+            open.extend(children.get(&id).into_iter().flatten());
+        }
+    }
+    found
+}
+
+/// The kernel keeps the first 15 bytes of a name.
+fn is_cut(name: &str, kept: &str) -> bool {
+    name == kept || (kept.len() == 15 && name.starts_with(kept))
+}
+
+/// The last part of the path of the program that a process runs.
+fn program(id: u32) -> Option<String> {
+    let path = fs::read_link(format!("/proc/{id}/exe")).ok()?;
+    Some(path.file_name()?.to_str()?.to_owned())
+}
+
+fn all() -> HashMap<u32, Stat> {
+    let Ok(entries) = fs::read_dir("/proc") else {
+        return HashMap::new();
+    };
+    let ids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    ids.filter_map(|id: u32| {
+        let line = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+        Some((id, stat(&line)?))
+    })
+    .collect()
+}
+
+/// Reads a line of `/proc/PID/stat` (proc(5)). The name may itself have spaces and brackets.
+fn stat(line: &str) -> Option<Stat> {
+    let (before, after) = line.rsplit_once(')')?;
+    let (_, name) = before.split_once('(')?;
+    // The first field after the name is the third of the line.
+    let fields: Vec<&str> = after.split_ascii_whitespace().collect();
+    let number = |field: usize| fields.get(field - 3)?.parse::<u64>().ok();
+    Some(Stat {
+        name: name.to_owned(),
+        parent: u32::try_from(number(4)?).ok()?,
+        ticks: number(14)? + number(15)?,
+        pages: number(24)?,
+    })
+}
+
+fn page() -> u64 {
+    rustix::param::page_size() as u64
+}
+
+/// CPU time of this process.
+pub(crate) fn own_cpu() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Duration::try_from(time).unwrap_or_default()
+}
+
+/// CPU time of all cores since the machine started: busy, and in all.
+pub(crate) fn machine_cpu() -> Option<(u64, u64)> {
+    let text = fs::read_to_string("/proc/stat").ok()?;
+    let line = text.lines().next()?.strip_prefix("cpu ")?;
+    let fields: Vec<u64> = line
+        .split_ascii_whitespace()
+        .map_while(|field| field.parse().ok())
+        .collect();
+    // Guests' time is in user time already (proc_stat(5)).
+    let all: u64 = fields.iter().take(8).sum();
+    let idle = fields.get(3)? + fields.get(4)?;
+    Some((all.saturating_sub(idle), all))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_brackets_is_read() {
+        let line =
+            "42 (a) b (c)) S 7 42 42 0 -1 4194304 1 2 3 4 150 50 9 9 20 0 1 0 100 5000 77 1844";
+        let read = stat(line).unwrap();
+        let wanted = Stat {
+            name: "a) b (c)".to_owned(),
+            parent: 7,
+            ticks: 200,
+            pages: 77,
+        };
+        assert_eq!(read, wanted);
+        assert_eq!(stat("42 (a"), None);
+    }
+
+    #[test]
+    fn descendants_belong_to_it() {
+        let one = |parent| Stat {
+            name: format!("p{parent}"),
+            parent,
+            ticks: 0,
+            pages: 0,
+        };
+        let processes = HashMap::from([
+            (1_000_001, one(1)),
+            (1_000_002, one(1_000_001)),
+            (1_000_003, one(2)),
+        ]);
+        let by_id = found(&Watched::parse("1000001").unwrap(), &processes);
+        assert_eq!(by_id, HashSet::from([1_000_001, 1_000_002]));
+        let by_name = found(&Watched::parse("p2, p9").unwrap(), &processes);
+        assert_eq!(by_name, HashSet::from([1_000_003]));
+        assert!(Watched::parse(" ,").is_err());
+    }
+
+    #[test]
+    fn a_process_is_seen_by_its_number() {
+        let mut other = std::process::Command::new("cat");
+        let mut other = other.stdin(std::process::Stdio::piped()).spawn().unwrap();
+        let watched = Watched::parse(&other.id().to_string()).unwrap();
+        assert!(watched.runs());
+        let used = Watch::begin(&watched).look();
+        assert!(used.memory > 0 && used.processes == 1);
+        drop(other.stdin.take());
+        other.wait().unwrap();
+        assert!(!watched.runs());
+    }
+}

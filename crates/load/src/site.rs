@@ -1,0 +1,190 @@
+//! What is asked for: servers, requests, and which of them comes next.
+
+pub mod choice;
+pub mod list;
+pub mod sitemap;
+
+#[cfg(test)]
+mod tests;
+
+use crate::url::Base;
+use bytes::Bytes;
+use choice::Choice;
+use http::{HeaderName, HeaderValue, Method, header};
+use rustls::pki_types::ServerName;
+use std::{
+    io::Write,
+    net::{IpAddr, SocketAddr, ToSocketAddrs, UdpSocket},
+};
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub struct Site {
+    /// The servers.
+    pub origins: Vec<Origin>,
+    /// The requests.
+    pub requests: Vec<Request>,
+    /// Which of them is next.
+    pub choice: Choice,
+}
+
+/// A server and where it is.
+#[derive(Clone, Debug)]
+pub struct Origin {
+    /// Scheme, host and port.
+    pub url: Base,
+    /// Its addresses; none where the name is not known.
+    pub addresses: Vec<SocketAddr>,
+    /// The name it must prove, where it speaks TLS.
+    pub(crate) server_name: Option<ServerName<'static>>,
+}
+
+impl Origin {
+    /// Looks the name up.
+    pub fn resolve(url: Base) -> Self {
+        let found = (url.host.as_str(), url.port).to_socket_addrs();
+        let addresses = found.map(Iterator::collect).unwrap_or_default();
+        let server_name = ServerName::try_from(url.host.clone()).ok();
+        Self {
+            url,
+            addresses,
+            server_name,
+        }
+    }
+
+    /// Whether each of its addresses is one of this machine's: a socket can be bound to it.
+    pub fn is_here(&self) -> bool {
+        let here = |address: &SocketAddr| -> bool {
+            let ip: IpAddr = address.ip();
+            ip.is_loopback() || UdpSocket::bind((ip, 0)).is_ok()
+        };
+        self.addresses.iter().all(here)
+    }
+}
+
+/// What stands for the user's number in a header field's value.
+pub const USER: &str = "{user}";
+
+/// What a request is made of.
+#[derive(Clone, Debug)]
+pub struct Parts {
+    /// Which of the site's servers it goes to.
+    pub origin: usize,
+    /// Its method.
+    pub method: Method,
+    /// Path and query.
+    pub target: String,
+    /// Header fields beyond those that every request has; [`USER`] in a value stands for the user's number.
+    pub fields: Vec<(HeaderName, String)>,
+    /// Its content.
+    pub body: Bytes,
+}
+
+/// A request, written once and sent often.
+#[derive(Clone, Debug)]
+pub struct Request {
+    pub(crate) origin: usize,
+    pub(crate) method: Method,
+    /// On HTTP/1.1, whole; without the fields that are each user's own.
+    pub(crate) whole: Bytes,
+    /// How much of it comes before those fields.
+    pub(crate) common: usize,
+    /// On HTTP/2, likewise.
+    pub(crate) fields: http::HeaderMap,
+    pub(crate) uri: http::Uri,
+    pub(crate) body: Bytes,
+    /// Fields that differ from user to user, before [`USER`] is filled in.
+    pub(crate) own: Vec<(HeaderName, String)>,
+}
+
+/// What is the same for all requests of a run.
+#[derive(Clone, Copy, Debug)]
+pub struct Style {
+    /// Whether connections are used again; otherwise HTTP/1.1 requests say `Connection: close`.
+    pub keep_alive: bool,
+    /// Whether users keep the cookies that they are given, so that `Cookie` is each user's own.
+    pub cookies: bool,
+}
+
+impl Request {
+    /// Writes the request for `base`.
+    ///
+    /// # Errors
+    /// It cannot be written in HTTP; said for a person.
+    pub fn new(parts: Parts, base: &Base, style: Style) -> Result<Self, String> {
+        let mut fields = http::HeaderMap::new();
+        let mut own = Vec::new();
+        for (name, value) in &parts.fields {
+            let wrong = |_| format!("a value that HTTP does not allow: {name}: {value:?}");
+            let checked = HeaderValue::from_str(value).map_err(wrong)?;
+            if value.contains(USER) || (style.cookies && name == header::COOKIE) {
+                own.push((name.clone(), value.clone()));
+            } else {
+                fields.append(name.clone(), checked);
+            }
+        }
+        let wrong = |error: &dyn std::fmt::Display| format!("{}: {error}", parts.target);
+        let authority = match fields.remove(header::HOST) {
+            Some(host) => host.to_str().map_err(|error| wrong(&error))?.to_owned(),
+            None => base.authority(),
+        };
+        let uri = http::Uri::builder()
+            .scheme(if base.tls { "https" } else { "http" })
+            .authority(authority.as_str())
+            .path_and_query(parts.target.as_str())
+            .build()
+            .map_err(|error| wrong(&error))?;
+        complete(&mut fields, &parts);
+        let (mut whole, common) = head(&parts, &authority, &fields, style.keep_alive);
+        whole.extend_from_slice(&parts.body);
+        Ok(Self {
+            origin: parts.origin,
+            method: parts.method,
+            whole: whole.into(),
+            common,
+            fields,
+            uri,
+            body: parts.body,
+            own,
+        })
+    }
+}
+
+/// Adds the fields that every request has, where they were not given.
+fn complete(fields: &mut http::HeaderMap, parts: &Parts) {
+    let given = |name: &HeaderName| parts.fields.iter().any(|(one, _)| one == name);
+    let agent = concat!("larder-bench/", env!("CARGO_PKG_VERSION"));
+    for (name, value) in [(header::USER_AGENT, agent), (header::ACCEPT, "*/*")] {
+        if !given(&name) {
+            fields.insert(name, HeaderValue::from_static(value));
+        }
+    }
+    let takes_content = !matches!(parts.method, Method::GET | Method::HEAD);
+    if takes_content || !parts.body.is_empty() {
+        fields.insert(header::CONTENT_LENGTH, parts.body.len().into());
+    }
+}
+
+/// The head on HTTP/1.1, with the empty line, and how long it is without it.
+fn head(
+    parts: &Parts,
+    authority: &str,
+    fields: &http::HeaderMap,
+    keep_alive: bool,
+) -> (Vec<u8>, usize) {
+    let mut head = Vec::with_capacity(256);
+    // Writing to memory does not fail.
+    let _ = write!(head, "{} {} HTTP/1.1\r\n", parts.method, parts.target);
+    let _ = write!(head, "Host: {authority}\r\n");
+    for (name, value) in fields {
+        let _ = write!(head, "{name}: ");
+        head.extend_from_slice(value.as_bytes());
+        head.extend_from_slice(b"\r\n");
+    }
+    if !keep_alive {
+        head.extend_from_slice(b"Connection: close\r\n");
+    }
+    let common = head.len();
+    head.extend_from_slice(b"\r\n");
+    (head, common)
+}

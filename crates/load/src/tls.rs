@@ -1,0 +1,156 @@
+//! TLS towards the server: rustls, trust from the system, from a file, or none.
+
+use rustls::{
+    ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme,
+    client::{
+        Resumption,
+        danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
+    },
+    crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature},
+    pki_types::{CertificateDer, ServerName, UnixTime, pem::PemObject},
+};
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, OnceLock},
+};
+use tokio_rustls::{TlsConnector, client::TlsStream};
+
+/// Whom to trust.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Trust {
+    /// The system's authorities.
+    #[default]
+    System,
+    /// The authorities in this PEM file, and nobody else.
+    File(PathBuf),
+    /// Anybody: the certificate is not looked at.
+    Anybody,
+}
+
+/// TLS settings, ready for handshakes.
+pub struct Tls {
+    connector: TlsConnector,
+    agreed: OnceLock<String>,
+}
+
+impl std::fmt::Debug for Tls {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Tls").finish_non_exhaustive()
+    }
+}
+
+impl Tls {
+    /// Settings with this trust, for HTTP/2 or HTTP/1.1. Sessions are never resumed: each handshake is a full one, as those of
+    /// new visitors are.
+    ///
+    /// # Errors
+    /// The file cannot be read, or has no certificate; said for a person.
+    pub fn new(trust: &Trust, http2: bool) -> Result<Self, String> {
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
+            .with_safe_default_protocol_versions()
+            .map_err(|error| error.to_string())?;
+        let mut config = match trust {
+            Trust::Anybody => builder
+                .dangerous()
+                .with_custom_certificate_verifier(Arc::new(AnyCertificate(provider)))
+                .with_no_client_auth(),
+            Trust::System => builder
+                .with_root_certificates(system())
+                .with_no_client_auth(),
+            Trust::File(path) => builder
+                .with_root_certificates(from(path)?)
+                .with_no_client_auth(),
+        };
+        config.alpn_protocols = vec![if http2 { &b"h2"[..] } else { b"http/1.1" }.to_vec()];
+        config.resumption = Resumption::disabled();
+        Ok(Self {
+            connector: TlsConnector::from(Arc::new(config)),
+            agreed: OnceLock::new(),
+        })
+    }
+
+    pub(crate) fn connector(&self) -> &TlsConnector {
+        &self.connector
+    }
+
+    /// Remembers what the first handshake agreed on.
+    pub(crate) fn note<S>(&self, stream: &TlsStream<S>) {
+        self.agreed.get_or_init(|| {
+            let (_, session) = stream.get_ref();
+            let version = session.protocol_version();
+            let suite = session.negotiated_cipher_suite();
+            let version = version
+                .and_then(|version| version.as_str())
+                .unwrap_or("TLS");
+            let suite = suite.and_then(|suite| suite.suite().as_str());
+            format!("{version} {}", suite.unwrap_or_default())
+        });
+    }
+
+    /// Protocol and cipher suite, once a handshake has succeeded.
+    pub(crate) fn agreed(&self) -> Option<&str> {
+        self.agreed.get().map(String::as_str)
+    }
+}
+
+/// What of the system's store can be read; one bad certificate there does not take the others away.
+fn system() -> RootCertStore {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    roots
+}
+
+fn from(path: &Path) -> Result<RootCertStore, String> {
+    let failed = |what: &dyn std::fmt::Display| format!("{}: {what}", path.display());
+    let mut roots = RootCertStore::empty();
+    for certificate in CertificateDer::pem_file_iter(path).map_err(|error| failed(&error))? {
+        let certificate = certificate.map_err(|error| failed(&error))?;
+        roots.add(certificate).map_err(|error| failed(&error))?;
+    }
+    if roots.is_empty() {
+        return Err(failed(&"no certificate in it"));
+    }
+    Ok(roots)
+}
+
+/// Takes any certificate; signatures are checked all the same, so that the handshake costs what it costs.
+#[derive(Debug)]
+struct AnyCertificate(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for AnyCertificate {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.0.signature_verification_algorithms;
+        verify_tls12_signature(message, certificate, signed, algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.0.signature_verification_algorithms;
+        verify_tls13_signature(message, certificate, signed, algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}

@@ -1,0 +1,130 @@
+//! The URLs that this tool asks for: `http` and `https`, taken apart and otherwise left as they were written.
+
+use std::fmt;
+
+/// A server: scheme, host and port.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Base {
+    /// Whether it is `https`.
+    pub tls: bool,
+    /// Name or address; an IPv6 address without brackets.
+    pub host: String,
+    /// Port.
+    pub port: u16,
+}
+
+impl Base {
+    /// Host and port as `Host` and `:authority` carry them: the scheme's own port is left out (RFC 9110 section 4.2).
+    pub fn authority(&self) -> String {
+        let host = if self.host.contains(':') {
+            format!("[{}]", self.host)
+        } else {
+            self.host.clone()
+        };
+        if self.port == default_port(self.tls) {
+            host
+        } else {
+            format!("{host}:{}", self.port)
+        }
+    }
+}
+
+impl fmt::Display for Base {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let scheme = if self.tls { "https" } else { "http" };
+        write!(f, "{scheme}://{}", self.authority())
+    }
+}
+
+fn default_port(tls: bool) -> u16 {
+    if tls { 443 } else { 80 }
+}
+
+/// A URL: where, and the request's target there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Url {
+    /// The server.
+    pub base: Base,
+    /// Path and query, beginning with a slash.
+    pub target: String,
+}
+
+impl fmt::Display for Url {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.base, self.target)
+    }
+}
+
+impl Url {
+    /// Reads a URL. Without a scheme it is `http`; a fragment is dropped.
+    ///
+    /// # Errors
+    /// What is wrong with it, for a person.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let (tls, rest) = match text.split_once("://") {
+            None => (false, text),
+            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("http") => (false, rest),
+            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("https") => (true, rest),
+            Some((scheme, _)) => return Err(format!("'{scheme}' is neither http nor https")),
+        };
+        let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+        let (authority, rest) = rest.split_at(end);
+        if authority.contains('@') {
+            return Err("a user in the URL; send -H 'Authorization: …' instead".to_owned());
+        }
+        let (host, port) = split_port(authority)?;
+        if !host.bytes().all(is_host) || host.is_empty() {
+            return Err(format!("'{authority}' is not a host"));
+        }
+        let base = Base {
+            tls,
+            host: host.to_ascii_lowercase(),
+            port: port.unwrap_or(default_port(tls)),
+        };
+        let target = target(rest)?;
+        Ok(Self { base, target })
+    }
+}
+
+/// A request's target from what follows the host: the fragment is dropped, a missing path is `/`.
+///
+/// # Errors
+/// White space or control characters in it.
+pub fn target(text: &str) -> Result<String, String> {
+    let text = text.split('#').next().unwrap_or_default();
+    if let Some(wrong) = text.bytes().find(|byte| *byte <= b' ' || *byte == 0x7f) {
+        let wrong = char::from(wrong).escape_default();
+        return Err(format!(
+            "'{wrong}' in a URL must be written percent-encoded"
+        ));
+    }
+    let slash = if text.starts_with('/') { "" } else { "/" };
+    Ok(format!("{slash}{text}"))
+}
+
+fn split_port(authority: &str) -> Result<(&str, Option<u16>), String> {
+    let number = |text: &str| {
+        let port = text.parse().ok().filter(|port| *port > 0);
+        let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+        port.filter(|_| digits)
+            .ok_or_else(|| format!("'{text}' is not a port"))
+    };
+    if let Some(rest) = authority.strip_prefix('[') {
+        let (host, rest) = rest
+            .split_once(']')
+            .ok_or_else(|| format!("'{authority}' lacks a bracket"))?;
+        return match rest.strip_prefix(':') {
+            Some(port) => Ok((host, Some(number(port)?))),
+            None if rest.is_empty() => Ok((host, None)),
+            None => Err(format!("'{authority}' is not a host")),
+        };
+    }
+    match authority.split_once(':') {
+        Some((host, port)) => Ok((host, Some(number(port)?))),
+        None => Ok((authority, None)),
+    }
+}
+
+fn is_host(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-._:%".contains(&byte)
+}

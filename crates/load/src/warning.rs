@@ -1,0 +1,204 @@
+//! What makes figures doubtful, said rather than hidden.
+
+use crate::figures::Target;
+use serde::Serialize;
+
+/// What makes figures doubtful.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Warning {
+    /// Its name, which stays as it is.
+    pub kind: Kind,
+    /// Which target it concerns.
+    pub target: String,
+    /// In words, with the figures.
+    pub text: String,
+}
+
+/// What kind of doubt it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// A worker had no CPU time left: the tool was the slower side.
+    ToolAtLimit,
+    /// The machine had no CPU time left, and the tool took a share of it.
+    MachineAtLimit,
+    /// The tool came late to its own clock.
+    Lag,
+    /// Requests were sent later than due although a connection was free.
+    LateSends,
+    /// Requests were due while every connection was busy.
+    Backlog,
+    /// Errors came faster than answers.
+    FastErrors,
+    /// All that came were errors.
+    OnlyErrors,
+    /// Too few requests for a percentile.
+    TooShort,
+    /// Requests had no answer at the end and had waited longer than the percentiles tell.
+    Unanswered,
+    /// This machine ran out of descriptors or ports.
+    Local,
+    /// The processes to watch were not there.
+    NoProcess,
+}
+
+/// From which share of its core on a worker has no time left, in percent.
+const FULL_WORKER: f64 = 95.0;
+
+/// From which share of all cores on the machine has no time left, in percent.
+const FULL_MACHINE: f64 = 95.0;
+
+/// How late a loop or a request may be, in milliseconds, unless that is little beside the latency.
+const LATE_MS: f64 = 5.0;
+
+/// How many requests must lie beyond a percentile for it to mean something.
+const BEYOND: f64 = 10.0;
+
+/// What may be found, and how.
+type Check = (Kind, fn(&Target) -> Option<String>);
+
+/// What there is to say of a target; `asked` are the percentiles that somebody relies on, in percent.
+pub fn warnings(target: &Target, asked: &[f64]) -> Vec<Warning> {
+    let checks: [Check; 9] = [
+        (Kind::ToolAtLimit, tool_at_limit),
+        (Kind::MachineAtLimit, machine_at_limit),
+        (Kind::Lag, lag),
+        (Kind::LateSends, late_sends),
+        (Kind::Backlog, backlog),
+        (Kind::FastErrors, fast_errors),
+        (Kind::OnlyErrors, only_errors),
+        (Kind::Unanswered, unanswered),
+        (Kind::Local, local),
+    ];
+    let mut found: Vec<_> = checks
+        .into_iter()
+        .filter_map(|(kind, check)| Some((kind, check(target)?)))
+        .collect();
+    found.extend(too_short(target, asked).map(|text| (Kind::TooShort, text)));
+    found.extend(no_process(target).map(|text| (Kind::NoProcess, text)));
+    let warning = |(kind, text)| Warning {
+        kind,
+        target: target.name.clone(),
+        text,
+    };
+    found.into_iter().map(warning).collect()
+}
+
+fn tool_at_limit(target: &Target) -> Option<String> {
+    let busy = target.tool.busiest_worker_percent;
+    (busy >= FULL_WORKER).then(|| {
+        format!(
+            "the tool was the slower side: a worker used {busy:.0} % of its core; \
+             the server may do more than this, and latencies include waiting for the tool"
+        )
+    })
+}
+
+fn machine_at_limit(target: &Target) -> Option<String> {
+    let cpu = target.machine_cpu?;
+    let matters = cpu.busy_percent >= FULL_MACHINE && cpu.tool_percent >= 5.0;
+    let share = |percent: f64| percent * 100.0 / cpu.busy_percent;
+    // What the server takes is known where its process is watched.
+    let rest = target.process.as_ref().map(|process| {
+        share(cpu.busy_percent - cpu.tool_percent - process.cores * 100.0 / cpu.cores)
+    });
+    let rest = rest.filter(|rest| *rest >= 10.0);
+    let rest = rest.map_or(String::new(), |rest| {
+        format!(" and {rest:.0} % with neither it nor the server")
+    });
+    matters.then(|| {
+        format!(
+            "this machine was {:.0} % busy, {:.0} % of it with the tool{rest}: a server that had it to itself would do more",
+            cpu.busy_percent,
+            share(cpu.tool_percent)
+        )
+    })
+}
+
+fn lag(target: &Target) -> Option<String> {
+    let late = *target.tool.lag_ms.as_ref()?.percentiles.get("p99")?;
+    let p50 = target.percentile("p50")?;
+    // A loop that is full in a closed loop is late by nature; it matters where it is more than what is measured.
+    (late > LATE_MS && late > p50).then(|| {
+        format!("the tool came up to {late:.1} ms late to its own clock (p99): answers may have lain there as long")
+    })
+}
+
+fn late_sends(target: &Target) -> Option<String> {
+    let late = target.tool.late_ms.as_ref()?;
+    let p99 = *late.percentiles.get("p99")?;
+    (p99 > LATE_MS).then(|| {
+        format!("the tool sent late: 1 % of the requests more than {p99:.1} ms after they were due, with a connection free")
+    })
+}
+
+fn backlog(target: &Target) -> Option<String> {
+    #[allow(clippy::cast_precision_loss)]
+    let share = target.tool.queued as f64 * 100.0 / (target.requests.max(1)) as f64;
+    (share >= 1.0).then(|| {
+        format!(
+            "{share:.0} % of the requests were due while every connection was busy; \
+             their waiting is in the latency. More --connections would show the server's own queue"
+        )
+    })
+}
+
+fn fast_errors(target: &Target) -> Option<String> {
+    let errors = target.error_latency_ms.as_ref()?;
+    let (bad, good) = (*errors.percentiles.get("p50")?, target.percentile("p50")?);
+    (target.errors_percent >= 1.0 && bad < good).then(|| {
+        format!(
+            "{:.1} % errors, answered in {bad:.2} ms where good answers take {good:.2} ms (medians): \
+             errors are in no rate and no latency but their own, yet they relieve the server",
+            target.errors_percent
+        )
+    })
+}
+
+fn only_errors(target: &Target) -> Option<String> {
+    (target.good == 0 && target.requests > 0)
+        .then(|| format!("none of {} requests had a good answer", target.requests))
+}
+
+fn unanswered(target: &Target) -> Option<String> {
+    let left = target.unanswered;
+    let p99 = target.percentile("p99").unwrap_or(0.0);
+    (left.requests > 0 && left.oldest_ms > (p99 * 2.0).max(1.0)).then(|| {
+        format!(
+            "{} requests had no answer at the end, the oldest after {:.0} ms: the percentiles do not have them",
+            left.requests, left.oldest_ms
+        )
+    })
+}
+
+fn local(target: &Target) -> Option<String> {
+    let count = target.faults.get("local")?;
+    Some(format!(
+        "{count} connections failed since this machine had no descriptor or port left: that is not the server's fault"
+    ))
+}
+
+fn too_short(target: &Target, asked: &[f64]) -> Option<String> {
+    let count = target.latency_ms.as_ref()?.count;
+    // Counts of a run are far below what a float holds exactly.
+    #[allow(clippy::cast_precision_loss)]
+    let beyond = |percent: f64| count as f64 * (100.0 - percent) / 100.0;
+    let worst = asked.iter().copied().filter(|one| beyond(*one) < BEYOND);
+    let worst = worst.fold(None, |worst: Option<f64>, one| {
+        Some(worst.map_or(one, |worst| worst.min(one)))
+    })?;
+    Some(format!(
+        "p{worst} of {count} answers rests on {:.0} of them: measure longer for it to mean something",
+        beyond(worst).max(1.0).floor()
+    ))
+}
+
+fn no_process(target: &Target) -> Option<String> {
+    let process = target.process.as_ref()?;
+    (process.processes == 0).then(|| {
+        format!(
+            "no process '{}' on this machine: no CPU and memory of it",
+            process.name
+        )
+    })
+}

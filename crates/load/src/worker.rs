@@ -1,0 +1,265 @@
+//! One thread that makes load: a runtime of its own, its share of the users, its own counts. Workers share nothing but the
+//! number of requests that are left, where that is bounded, and the place in a list.
+
+mod cookies;
+mod pace;
+mod queue;
+mod user;
+
+use crate::{plan::Plan, shape::Shape, stream::Traffic, tally::Tally, timer::Timer};
+use fastrand::Rng;
+use pace::Pace;
+use queue::Queue;
+use rustix::time::{ClockId, clock_gettime};
+use std::{
+    cell::{Cell, RefCell},
+    io,
+    rc::Rc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+        mpsc::Sender,
+    },
+    time::{Duration, Instant},
+};
+use tokio::task::LocalSet;
+
+/// How often a worker looks at the clock, and measures how late it comes to it.
+const PULSE: Duration = Duration::from_millis(10);
+
+/// How often it hands over its counts, in pulses.
+const PULSES: u32 = 25;
+
+/// How long that is.
+pub(crate) const SPAN: Duration = Duration::from_millis(250);
+
+/// Bytes that are read at once.
+const SCRATCH: usize = 64 * 1024;
+
+/// What all workers of a run share.
+#[derive(Debug)]
+pub(crate) struct Common {
+    pub plan: Arc<Plan>,
+    pub begin: Instant,
+    /// Requests that were begun.
+    pub begun: AtomicU64,
+    /// Requests that were chosen from a list of several.
+    pub chosen: AtomicU64,
+    /// Set to end the run early.
+    pub stop: Arc<AtomicBool>,
+}
+
+/// What a worker hands over.
+#[derive(Debug)]
+pub(crate) struct Slice {
+    pub worker: usize,
+    /// Which span of the run it is.
+    pub span: u32,
+    /// When it ended, since the begin of the run.
+    pub end: Duration,
+    pub tally: Tally,
+    /// Users that were there, or connections in use, at its end.
+    pub users: usize,
+    /// CPU time of the worker's thread in it.
+    pub cpu: Duration,
+    /// With the last one: what was left.
+    pub left: Option<Left>,
+}
+
+/// What had not been answered when a worker ended.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Left {
+    /// Requests under way, and due ones that were not sent.
+    pub requests: u64,
+    /// How long the oldest had waited.
+    pub oldest: Duration,
+}
+
+/// A worker.
+#[derive(Debug)]
+pub(crate) struct Worker {
+    common: Arc<Common>,
+    index: usize,
+    tally: RefCell<Tally>,
+    traffic: Rc<Traffic>,
+    scratch: RefCell<Box<[u8]>>,
+    /// For each asker, when the request began that it waits for.
+    flights: Vec<Cell<Option<Instant>>>,
+    /// Askers that are not done.
+    askers: Cell<usize>,
+    /// Users that have come and not gone.
+    users: Cell<usize>,
+    random: RefCell<Rng>,
+    pace: Option<Pace>,
+    queue: Queue,
+}
+
+/// Runs a worker to its end; counts go to `to`.
+///
+/// # Errors
+/// The machine has no room for a runtime.
+pub(crate) fn run(common: Arc<Common>, index: usize, to: &Sender<Slice>) -> io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let local = LocalSet::new();
+    let workers = common.plan.threads();
+    let askers = (index..common.plan.askers()).step_by(workers).count();
+    // A connection's askers share it, so they live on one worker.
+    let askers = match common.plan.per_lane() {
+        1 => askers,
+        per_lane => {
+            let lanes = common.plan.shape.most();
+            (index..lanes).step_by(workers).count() * per_lane
+        }
+    };
+    #[allow(clippy::cast_precision_loss)]
+    let share = 1.0 / workers as f64;
+    let rate = common.plan.most_rate.map(|rate| rate * share);
+    let worker = Rc::new(Worker {
+        index,
+        tally: RefCell::default(),
+        traffic: Rc::default(),
+        scratch: RefCell::new(vec![0; SCRATCH].into()),
+        flights: (0..askers).map(|_| Cell::new(None)).collect(),
+        askers: Cell::new(askers),
+        users: Cell::new(0),
+        random: RefCell::new(Rng::with_seed(common.plan.seed ^ (index as u64) << 32)),
+        pace: rate.and_then(|rate| Pace::new(rate, common.begin)),
+        queue: Queue::default(),
+        common,
+    });
+    local.block_on(&runtime, worker.pulse(to))
+}
+
+impl Worker {
+    /// Starts the askers, and looks after the clock until all is over.
+    async fn pulse(self: Rc<Self>, to: &Sender<Slice>) -> io::Result<()> {
+        user::start_all(&self);
+        if let Shape::Open { .. } = self.common.plan.shape {
+            let dispatcher = queue::dispatch(Rc::clone(&self), Timer::new()?);
+            tokio::task::spawn_local(dispatcher);
+        }
+        let mut timer = Timer::new()?;
+        let mut hand = Hand::new(self.common.begin);
+        for pulse in 1_u32.. {
+            let due = self.common.begin + PULSE * pulse;
+            timer.until(due).await?;
+            let now = Instant::now();
+            self.tally.borrow_mut().lag.record(now - due);
+            let over = self.is_over(now);
+            if over || pulse % PULSES == 0 {
+                let slice = self.slice(&mut hand, now, over);
+                // Nobody listens any more: the run is over.
+                if to.send(slice).is_err() || over {
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn is_over(&self, now: Instant) -> bool {
+        let Common {
+            plan, begin, stop, ..
+        } = &*self.common;
+        self.askers.get() == 0 || now >= *begin + plan.end.after || stop.load(Ordering::Relaxed)
+    }
+
+    fn slice(&self, hand: &mut Hand, now: Instant, over: bool) -> Slice {
+        let mut tally = self.tally.take();
+        tally.received = self.traffic.received.take();
+        tally.sent = self.traffic.sent.take();
+        let (span, cpu) = hand.turn(now);
+        Slice {
+            worker: self.index,
+            span,
+            end: now - self.common.begin,
+            tally,
+            users: self.present(),
+            cpu,
+            left: over.then(|| self.left(now)),
+        }
+    }
+
+    fn present(&self) -> usize {
+        match self.common.plan.shape {
+            Shape::Open { .. } => self
+                .flights
+                .iter()
+                .filter(|one| one.get().is_some())
+                .count(),
+            _ => self.users.get(),
+        }
+    }
+
+    fn left(&self, now: Instant) -> Left {
+        let under_way = self.flights.iter().filter_map(Cell::get);
+        let mut left = Left::default();
+        self.queue.each(|due| left.count(due, now));
+        under_way.for_each(|began| left.count(began, now));
+        left
+    }
+
+    /// The right to one more request; none where all have been begun.
+    fn permit(&self) -> bool {
+        let Some(most) = self.common.plan.end.requests else {
+            return true;
+        };
+        self.common.begun.fetch_add(1, Ordering::Relaxed) < most
+    }
+
+    /// The index of the next request in the list. Workers share the turn, so that all of the list is asked for alike however
+    /// fast each of them is.
+    fn pick(&self) -> usize {
+        let site = &self.common.plan.site;
+        if site.requests.len() < 2 {
+            return 0;
+        }
+        let turn = self.common.chosen.fetch_add(1, Ordering::Relaxed);
+        let mut random = self.random.borrow_mut();
+        site.choice.pick(turn, site.requests.len(), &mut random)
+    }
+}
+
+impl Left {
+    fn count(&mut self, since: Instant, now: Instant) {
+        self.requests += 1;
+        self.oldest = self.oldest.max(now.saturating_duration_since(since));
+    }
+}
+
+/// Where the last slice ended.
+struct Hand {
+    begin: Instant,
+    at: Instant,
+    cpu: Duration,
+    span: u32,
+}
+
+impl Hand {
+    fn new(begin: Instant) -> Self {
+        Self {
+            begin,
+            at: begin,
+            cpu: thread_cpu(),
+            span: 0,
+        }
+    }
+
+    /// Ends a slice: which span of the run it was, and the thread's CPU time in it.
+    fn turn(&mut self, now: Instant) -> (u32, Duration) {
+        let (length, cpu) = (now - self.at, thread_cpu());
+        let used = cpu.saturating_sub(self.cpu);
+        (self.at, self.cpu) = (now, cpu);
+        // The middle of the slice says which one it is, even where a pulse came late.
+        let middle = (now - self.begin).saturating_sub(length / 2);
+        let span = (middle.as_nanos() / SPAN.as_nanos()) as u32;
+        self.span = span.max(self.span);
+        (self.span, used)
+    }
+}
+
+fn thread_cpu() -> Duration {
+    Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default()
+}

@@ -1,0 +1,186 @@
+//! What `larder publish` says of a folder beside its files (docs/publish.md): redirects, content types, fields, and pages of
+//! queries. It is read again when it has changed.
+
+use super::{
+    facts::Facts,
+    path::is_inside,
+    root::{Folder, Lies},
+};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use serde::Deserialize;
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    io::{self, Read},
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+/// Where it lies in the folder.
+const NAME: &str = ".larder-publish.json";
+
+/// A larger one is not read: some hundred thousand pages fit.
+const LARGEST: u64 = 256 << 20;
+
+/// The format that we know.
+const FORMAT: u64 = 1;
+
+/// Fields that are the file's or the connection's to say, and a cookie that would be somebody's.
+const DROPPED: [HeaderName; 13] = [
+    header::CONNECTION,
+    header::TRANSFER_ENCODING,
+    header::TRAILER,
+    header::UPGRADE,
+    header::CONTENT_LENGTH,
+    header::CONTENT_RANGE,
+    header::CONTENT_ENCODING,
+    header::ACCEPT_RANGES,
+    header::ETAG,
+    header::LAST_MODIFIED,
+    header::DATE,
+    header::AGE,
+    header::SET_COOKIE,
+];
+
+/// The manifest as it was read last, and of which file.
+#[derive(Debug, Default)]
+pub(crate) struct Published(Mutex<Option<(Facts, Option<Arc<Manifest>>)>>);
+
+/// What is said of the pages, by their targets.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Manifest {
+    pages: HashMap<String, Page>,
+    /// Paths of which there are pages for queries.
+    with_queries: HashSet<String>,
+}
+
+/// What is said of one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Page {
+    /// This file, with these fields.
+    File(PathBuf, HeaderMap),
+    /// It is elsewhere.
+    Redirect(StatusCode, HeaderMap),
+}
+
+#[derive(Deserialize)]
+struct Written {
+    format: u64,
+    pages: BTreeMap<String, WrittenPage>,
+}
+
+#[derive(Deserialize)]
+struct WrittenPage {
+    status: u16,
+    file: Option<String>,
+    location: Option<String>,
+    r#type: Option<String>,
+    #[serde(default)]
+    fields: BTreeMap<String, String>,
+    #[serde(default)]
+    tags: Vec<String>,
+}
+
+impl Published {
+    /// What is said of `folder` now; `None`: nothing, or nothing that we understand, and it is a folder like any other.
+    pub(crate) fn of(&self, folder: &Folder) -> io::Result<Option<Arc<Manifest>>> {
+        let Lies::File(file, metadata) = folder.look(Path::new(NAME))? else {
+            return Ok(None);
+        };
+        let facts = Facts::of(&metadata);
+        // Held while it is read: others wait for it rather than read it too.
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((of, manifest)) = &*last
+            && *of == facts
+        {
+            return Ok(manifest.clone());
+        }
+        let mut text = Vec::new();
+        file.take(LARGEST).read_to_end(&mut text)?;
+        let manifest = read(&text, facts.length).map(Arc::new);
+        if let Err(why) = &manifest {
+            tracing::warn!(
+                why,
+                "{NAME} is not understood; its folder is taken for plain files"
+            );
+        }
+        let manifest = manifest.ok();
+        *last = Some((facts, manifest.clone()));
+        Ok(manifest)
+    }
+}
+
+/// Reads a manifest. Pages that could not be answered as they are written are left out.
+///
+/// # Errors
+/// Why it is none.
+pub(crate) fn read(text: &[u8], length: u64) -> Result<Manifest, String> {
+    if length > LARGEST {
+        return Err(format!("it is larger than {LARGEST} bytes"));
+    }
+    let Written { format, pages } =
+        serde_json::from_slice(text).map_err(|error| error.to_string())?;
+    if format != FORMAT {
+        return Err(format!("its format is {format}, and {FORMAT} is known"));
+    }
+    let mut manifest = Manifest::default();
+    for (target, page) in pages {
+        let Some(page) = page.meant() else { continue };
+        if let Some((path, _)) = target.split_once('?') {
+            manifest.with_queries.insert(path.to_owned());
+        }
+        manifest.pages.insert(target, page);
+    }
+    Ok(manifest)
+}
+
+impl Manifest {
+    /// What is said of a target.
+    pub(crate) fn page(&self, path: &str, query: Option<&str>) -> Option<&Page> {
+        let path = rules::key::normalize(path);
+        match query {
+            None => self.pages.get(&*path),
+            Some(query) => self
+                .pages
+                .get(&format!("{path}?{}", rules::key::normalize(query))),
+        }
+    }
+
+    /// Whether a query makes another page of this path.
+    pub(crate) fn knows_queries(&self, path: &str) -> bool {
+        self.with_queries.contains(&*rules::key::normalize(path))
+    }
+}
+
+impl WrittenPage {
+    fn meant(self) -> Option<Page> {
+        let mut fields = HeaderMap::new();
+        for (name, value) in &self.fields {
+            let name = HeaderName::from_bytes(name.as_bytes()).ok()?;
+            if !DROPPED.contains(&name) {
+                fields.append(name, HeaderValue::from_str(value).ok()?);
+            }
+        }
+        if !self.tags.is_empty() {
+            let tags = HeaderValue::from_str(&self.tags.join(", ")).ok()?;
+            fields.append(HeaderName::from_static("cache-tag"), tags);
+        }
+        match (self.status, self.file, self.location) {
+            (200, Some(file), _) => {
+                let file = PathBuf::from(file);
+                if let Some(kind) = self.r#type {
+                    fields.insert(header::CONTENT_TYPE, HeaderValue::from_str(&kind).ok()?);
+                }
+                is_inside(&file).then_some(Page::File(file, fields))
+            }
+            (status @ (301 | 302 | 303 | 307 | 308), _, Some(location)) => {
+                fields.insert(header::LOCATION, HeaderValue::from_str(&location).ok()?);
+                let status = StatusCode::from_u16(status).ok()?;
+                Some(Page::Redirect(status, fields))
+            }
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,288 @@
+//! A page store as an origin: the application puts whole pages into memcached or Redis, and they are taken from there.
+//!
+//! One answer goes `template` (the key) → `store` (the value, in time, behind a breaker) → `value` (what is in it: plain, after a
+//! `block` of fields, or in a `pickle`) → an answer. A value that is none of what it should be counts as not there: nothing half
+//! ever becomes a page.
+
+pub mod block;
+pub mod pickle;
+mod store;
+pub mod template;
+#[cfg(test)]
+mod tests;
+mod value;
+
+use crate::{
+    Context, Error, Kind, Lifetime, Report, ResponseBody,
+    config::Turns,
+    files::{Turn, coding, kind, respond},
+    gate::Gate,
+    seldom::Seldom,
+};
+use bytes::Bytes;
+use http::{HeaderValue, Method, Request, Response, header};
+use http_body_util::{BodyExt, Full};
+use kv::BadUrl;
+use std::{
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+use store::{Left, Store};
+use template::{Asked, Template};
+
+/// How long a page holds where nobody says so: one that changes is seen as soon, and a busy one is asked for once in so long.
+const LIFETIME: Duration = Duration::from_secs(1);
+
+/// A page store as configured.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// For reports and messages.
+    pub name: String,
+    /// Where it is: `memcached://…` or one of Redis's schemes, as `kv` reads them. May hold a password.
+    pub url: String,
+    /// The keys of pages.
+    pub key: Template,
+    /// What a value is.
+    pub format: Format,
+    /// The type of every page; `None`: by the ending of the path, and `text/html` where there is none.
+    pub content_type: Option<HeaderValue>,
+    /// No request waits longer for the store.
+    pub timeout: Duration,
+    /// Pages taken at the same time.
+    pub turns: Turns,
+}
+
+/// What a value is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Format {
+    /// The body and nothing else.
+    #[default]
+    Plain,
+    /// A block of header fields, an empty line, and the body ([`block`]).
+    Headers,
+    /// A text or bytes as Python pickles them ([`pickle`]), which is how Flask-Caching keeps them.
+    Flask,
+}
+
+/// A page store.
+#[derive(Debug)]
+pub(crate) struct Pages {
+    config: Config,
+    store: Store,
+    gate: Arc<Gate>,
+    counts: Counts,
+    bad: Seldom,
+}
+
+/// What came of asking, since the configuration was loaded.
+#[derive(Debug, Default)]
+struct Counts {
+    found: AtomicU64,
+    absent: AtomicU64,
+    bad: AtomicU64,
+    failed: AtomicU64,
+}
+
+/// What came of asking a page store.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PagesReport {
+    /// A page.
+    pub found: u64,
+    /// No such page.
+    pub absent: u64,
+    /// Something that is no page.
+    pub bad: u64,
+    /// No answer from the store.
+    pub failed: u64,
+}
+
+/// Why there is no page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Absent {
+    /// Neither GET nor HEAD, a request with a query that the key says nothing of, or one that the site wants answered by the
+    /// application itself.
+    NotAsked,
+    /// The key is none that the store could have.
+    Key,
+    /// Nothing is there.
+    NotThere,
+    /// It is compressed in a way that the client does not take.
+    Coding,
+    /// What is there is no page.
+    Bad(Bad),
+}
+
+/// Why a value is no page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bad {
+    /// It is a list, a set or the like.
+    WrongType,
+    /// It is larger than any page.
+    TooLarge,
+    /// It is pickled although it should not be, or holds more than a text.
+    Pickle,
+    /// Its block of fields is malformed.
+    Block,
+    /// It is shorter or longer than it says.
+    Cut,
+}
+
+impl Bad {
+    fn words(self) -> &'static str {
+        match self {
+            Self::WrongType => "it is not a string",
+            Self::TooLarge => "it is too large",
+            Self::Pickle => "it is a pickled object and not a text",
+            Self::Block => "its header is malformed",
+            Self::Cut => "it is not as long as it says",
+        }
+    }
+}
+
+impl Pages {
+    /// Reads the address; connects when it is first asked, on each worker's own runtime.
+    pub(crate) fn new(config: Config) -> Result<Self, BadUrl> {
+        Ok(Self {
+            store: Store::new(&config.url, config.timeout)?,
+            gate: Arc::new(Gate::new(config.turns)),
+            counts: Counts::default(),
+            bad: Seldom::default(),
+            config,
+        })
+    }
+
+    /// The page for `request`. Fails where the store does not answer.
+    pub(crate) async fn answer<B>(
+        &self,
+        request: &Request<B>,
+        context: &Context,
+        turn: Turn,
+    ) -> Result<Result<Response<ResponseBody>, Absent>, Error> {
+        let reads = matches!(*request.method(), Method::GET | Method::HEAD);
+        let query = request.uri().query().is_some_and(|query| !query.is_empty());
+        let foreign = context.personal || (query && !self.config.key.has_query());
+        if !reads || (foreign && turn == Turn::Earlier) {
+            return Ok(Err(Absent::NotAsked));
+        }
+        let found = self.find(request, context).await;
+        self.count(&found, request.uri().path());
+        found
+    }
+
+    async fn find<B>(
+        &self,
+        request: &Request<B>,
+        context: &Context,
+    ) -> Result<Result<Response<ResponseBody>, Absent>, Error> {
+        let asked = Asked {
+            scheme: if context.visitor.https {
+                "https"
+            } else {
+                "http"
+            },
+            host: &context.host,
+            method: request.method(),
+            uri: request.uri(),
+        };
+        let Some(key) = self.config.key.key(&asked) else {
+            return Ok(Err(Absent::Key));
+        };
+        let _pass = self.gate.enter(None).await?;
+        let (value, left) = match self.store.get(key).await? {
+            Ok(found) => found,
+            Err(absent) => return Ok(Err(absent)),
+        };
+        Ok(self.response(request, value, left))
+    }
+
+    fn response<B>(
+        &self,
+        request: &Request<B>,
+        value: Bytes,
+        left: Left,
+    ) -> Result<Response<ResponseBody>, Absent> {
+        let page = value::read(self.config.format, value).map_err(Absent::Bad)?;
+        let value::Page {
+            status,
+            mut fields,
+            body,
+        } = page;
+        if let Some(coding) = fields.get(header::CONTENT_ENCODING) {
+            if !coding
+                .to_str()
+                .is_ok_and(|coding| coding::accepts(request.headers(), coding))
+            {
+                return Err(Absent::Coding);
+            }
+            fields.append(header::VARY, HeaderValue::from_static("Accept-Encoding"));
+        }
+        if !fields.contains_key(header::CONTENT_TYPE) {
+            fields.insert(header::CONTENT_TYPE, self.kind(request.uri().path()));
+        }
+        let (status, fields, body) =
+            respond::with_bytes(request.method(), request.headers(), status, fields, body);
+        let body = Full::new(body).map_err(|never| match never {});
+        let mut response = Response::new(ResponseBody::own(body));
+        *response.status_mut() = status;
+        *response.headers_mut() = fields;
+        response.extensions_mut().insert(match left {
+            Left::For(time) => Lifetime::Remaining(time),
+            Left::Unknown => Lifetime::Usual(LIFETIME),
+        });
+        Ok(response)
+    }
+
+    fn kind(&self, path: &str) -> HeaderValue {
+        let html = HeaderValue::from_static("text/html; charset=utf-8");
+        let by_path = || kind::known(Path::new(path)).unwrap_or(html);
+        self.config.content_type.clone().unwrap_or_else(by_path)
+    }
+
+    fn count<T>(&self, found: &Result<Result<T, Absent>, Error>, path: &str) {
+        let counts = &self.counts;
+        let (count, why) = match found {
+            Ok(Ok(_)) => (&counts.found, None),
+            Ok(Err(Absent::Bad(bad))) => (&counts.bad, Some(bad.words().to_owned())),
+            Ok(Err(_)) => (&counts.absent, None),
+            Err(error) => (&counts.failed, Some(error.to_string())),
+        };
+        count.fetch_add(1, Relaxed);
+        if let Some(why) = why
+            && self.bad.now()
+        {
+            let origin = &self.config.name;
+            tracing::warn!(origin, path, why, "a page is not taken from the store");
+        }
+    }
+
+    /// A snapshot for metrics and the admin API.
+    pub(crate) fn report(&self) -> Report {
+        let read = |count: &AtomicU64| count.load(Relaxed);
+        Report {
+            name: self.config.name.clone(),
+            active: self.gate.active(),
+            queued: self.gate.waiting(),
+            servers: Vec::new(),
+            pages: Some(PagesReport {
+                found: read(&self.counts.found),
+                absent: read(&self.counts.absent),
+                bad: read(&self.counts.bad),
+                failed: read(&self.counts.failed),
+            }),
+        }
+    }
+}
+
+/// What an origin error is made of where the store does not answer.
+fn failed(error: kv::Error) -> Error {
+    let kind = match error.kind {
+        kv::Kind::Timeout => Kind::FirstByteTimeout,
+        kv::Kind::Protocol => Kind::Malformed,
+        _ => Kind::Refused,
+    };
+    Error::new(kind).because(error)
+}

@@ -1,0 +1,149 @@
+//! The one way to the store: bounded in time, behind a breaker.
+
+use super::{Absent, Bad, failed};
+use crate::{Error, Kind};
+use bytes::Bytes;
+use kv::{BadUrl, Breaker, Leave, Memcached, Read, Redis};
+use redis::{Cmd, Value};
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// Larger values are no pages, and would hold up everybody else's.
+const LARGEST: usize = 8 << 20;
+
+/// How long the store will keep a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Left {
+    /// For so long.
+    For(Duration),
+    /// It does not say, or for ever.
+    Unknown,
+}
+
+/// What is asked, and what protects us from it.
+#[derive(Debug)]
+pub(super) struct Store {
+    client: Client,
+    breaker: Breaker,
+    timeout: Duration,
+}
+
+#[derive(Debug)]
+enum Client {
+    Memcached(Memcached),
+    Redis(Redis),
+}
+
+impl Store {
+    pub(super) fn new(url: &str, timeout: Duration) -> Result<Self, BadUrl> {
+        let client = if url.starts_with("memcached:") {
+            Client::Memcached(Memcached::new(url, timeout)?)
+        } else {
+            Client::Redis(Redis::new(url, timeout)?)
+        };
+        Ok(Self {
+            client,
+            breaker: Breaker::default(),
+            timeout,
+        })
+    }
+
+    /// The value of `key`, and how long it will be there.
+    pub(super) async fn get(&self, key: String) -> Result<Result<(Bytes, Left), Absent>, Error> {
+        let key = match &self.client {
+            Client::Memcached(_) => as_nginx(key),
+            Client::Redis(_) => key,
+        };
+        if matches!(self.client, Client::Memcached(_)) && !kv::takes(&key) {
+            return Ok(Err(Absent::Key));
+        }
+        let leave = self.breaker.leave();
+        if leave == Leave::Denied {
+            return Err(
+                Error::new(Kind::NoHealthyServer).because("the page store has failed a moment ago")
+            );
+        }
+        let asked = timeout(self.timeout, self.client.get(&key)).await;
+        let answer = asked.unwrap_or_else(|_| {
+            let detail = format!("no answer within {:?}", self.timeout);
+            Err(kv::Error::new(kv::Kind::Timeout, detail))
+        });
+        match answer {
+            Ok(Some((value, _))) if value.len() > LARGEST => {
+                self.breaker.answered();
+                Ok(Err(Absent::Bad(Bad::TooLarge)))
+            }
+            Ok(found) => {
+                self.breaker.answered();
+                Ok(found
+                    .filter(|(value, _)| !value.is_empty())
+                    .ok_or(Absent::NotThere))
+            }
+            Err(error) => self.failed(leave, error),
+        }
+    }
+
+    fn failed<T>(&self, leave: Leave, error: kv::Error) -> Result<Result<T, Absent>, Error> {
+        if error.kind.opens_breaker() {
+            self.breaker.failed(leave);
+            self.client.hang_up();
+            return Err(failed(error));
+        }
+        // It has answered, after all.
+        self.breaker.answered();
+        match error.kind {
+            kv::Kind::WrongType => Ok(Err(Absent::Bad(Bad::WrongType))),
+            kv::Kind::TooLarge => Ok(Err(Absent::Bad(Bad::TooLarge))),
+            _ => Err(failed(error)),
+        }
+    }
+}
+
+impl Client {
+    async fn get(&self, key: &str) -> Result<Option<(Bytes, Left)>, kv::Error> {
+        match self {
+            Self::Memcached(memcached) => {
+                let found = memcached.get(key).await?;
+                Ok(found.map(|value| (value, Left::Unknown)))
+            }
+            Self::Redis(redis) => page(redis, key).await,
+        }
+    }
+
+    fn hang_up(&self) {
+        match self {
+            Self::Memcached(memcached) => memcached.hang_up(),
+            Self::Redis(redis) => redis.hang_up(),
+        }
+    }
+}
+
+/// The value and its time in one round trip. The time is asked first: if the page is replaced in between, what is known of the
+/// old one is too little and not too much.
+async fn page(redis: &Redis, key: &str) -> Result<Option<(Bytes, Left)>, kv::Error> {
+    let mut time = Cmd::new();
+    time.arg("PTTL").arg(key);
+    // No more than can be used; what is longer is known by its length.
+    let mut value = Cmd::new();
+    value.arg("GETRANGE").arg(key).arg(0).arg(LARGEST);
+    let (time, value) = tokio::join!(redis.read(&time, Read::Any), redis.read(&value, Read::Any));
+    let unexpected = || kv::Error::new(kv::Kind::Protocol, "an answer to something else");
+    match (time?, value?) {
+        (Value::Int(millis), Value::BulkString(value)) => {
+            let left = u64::try_from(millis).map_or(Left::Unknown, |millis| {
+                Left::For(Duration::from_millis(millis))
+            });
+            Ok(Some((value.into(), left)))
+        }
+        _ => Err(unexpected()),
+    }
+}
+
+/// As nginx's memcached module writes keys: spaces and percent signs, which it has decoded, are encoded again.
+fn as_nginx(key: String) -> String {
+    if key.contains([' ', '%']) {
+        key.replace('%', "%25").replace(' ', "%20")
+    } else {
+        key
+    }
+}

@@ -1,0 +1,197 @@
+//! Templates of keys: text with variables, named as nginx names them.
+
+use http::{Method, Uri};
+use std::fmt;
+
+/// A key with holes in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Template(Vec<Piece>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Piece {
+    Text(String),
+    Is(Variable),
+}
+
+/// What a hole is filled with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Variable {
+    /// `http` or `https`.
+    Scheme,
+    /// The host the client asked for, in lower case, without a port.
+    Host,
+    /// The same, with the port where it is not the scheme's usual one.
+    HostAndPort,
+    /// The path, decoded.
+    Path,
+    /// The query as it came.
+    Args,
+    /// `?` where there is a query.
+    IsArgs,
+    /// Path and query as they came.
+    Target,
+    /// The method.
+    Method,
+}
+
+/// The variables, by their names.
+const NAMES: [(&str, Variable); 10] = [
+    ("scheme", Variable::Scheme),
+    ("host", Variable::Host),
+    ("http_host", Variable::HostAndPort),
+    ("uri", Variable::Path),
+    ("document_uri", Variable::Path),
+    ("args", Variable::Args),
+    ("query_string", Variable::Args),
+    ("is_args", Variable::IsArgs),
+    ("request_uri", Variable::Target),
+    ("request_method", Variable::Method),
+];
+
+/// Why a text is no template; for the operator to mend.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BadTemplate {
+    /// It names a variable that there is not.
+    Unknown(String),
+    /// It does not name the path, so that all pages would have one key.
+    WithoutPath,
+    /// It holds a control character.
+    Control,
+}
+
+/// What is known of a request.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    /// `http` or `https`.
+    pub scheme: &'a str,
+    /// The host the client asked for.
+    pub host: &'a str,
+    /// The method.
+    pub method: &'a Method,
+    /// Path and query.
+    pub uri: &'a Uri,
+}
+
+impl Template {
+    /// Reads a template: `$name` or `${name}`.
+    ///
+    /// # Errors
+    /// See [`BadTemplate`].
+    pub fn parse(text: &str) -> Result<Self, BadTemplate> {
+        if text.chars().any(char::is_control) {
+            return Err(BadTemplate::Control);
+        }
+        let mut pieces = Vec::new();
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once('$') {
+            if !before.is_empty() {
+                pieces.push(Piece::Text(before.to_owned()));
+            }
+            let (name, after) = named(after);
+            let variable = NAMES.iter().find(|(known, _)| *known == name);
+            let (_, variable) = variable.ok_or_else(|| BadTemplate::Unknown(name.to_owned()))?;
+            pieces.push(Piece::Is(*variable));
+            rest = after;
+        }
+        if !rest.is_empty() {
+            pieces.push(Piece::Text(rest.to_owned()));
+        }
+        let template = Self(pieces);
+        if template.names(&[Variable::Path, Variable::Target]) {
+            Ok(template)
+        } else {
+            Err(BadTemplate::WithoutPath)
+        }
+    }
+
+    /// Whether pages of different queries have different keys.
+    pub fn has_query(&self) -> bool {
+        self.names(&[Variable::Args, Variable::Target])
+    }
+
+    /// Whether pages of different hosts have different keys.
+    pub fn has_host(&self) -> bool {
+        self.names(&[Variable::Host, Variable::HostAndPort])
+    }
+
+    /// The key of the page that is asked for; `None` where it cannot have one: the path is malformed, or holds what is no text.
+    pub fn key(&self, asked: &Asked<'_>) -> Option<String> {
+        let query = asked.uri.query().unwrap_or_default();
+        let mut key = String::new();
+        for piece in &self.0 {
+            match piece {
+                Piece::Text(text) => key.push_str(text),
+                Piece::Is(Variable::Scheme) => key.push_str(asked.scheme),
+                Piece::Is(Variable::Host) => key.push_str(without_port(asked.host)),
+                Piece::Is(Variable::HostAndPort) => key.push_str(asked.host),
+                Piece::Is(Variable::Path) => key.push_str(&decoded(asked.uri.path())?),
+                Piece::Is(Variable::Args) => key.push_str(query),
+                Piece::Is(Variable::IsArgs) => {
+                    key.push_str(if query.is_empty() { "" } else { "?" });
+                }
+                Piece::Is(Variable::Target) => key.push_str(asked.uri.path_and_query()?.as_str()),
+                Piece::Is(Variable::Method) => key.push_str(asked.method.as_str()),
+            }
+        }
+        (!key.chars().any(char::is_control)).then_some(key)
+    }
+
+    fn names(&self, any: &[Variable]) -> bool {
+        self.0.iter().any(|piece| match piece {
+            Piece::Is(variable) => any.contains(variable),
+            Piece::Text(_) => false,
+        })
+    }
+}
+
+fn without_port(host: &str) -> &str {
+    match host.rsplit_once(':') {
+        // The colons of an IPv6 address are within brackets.
+        Some((name, port)) if !port.contains(']') => name,
+        _ => host,
+    }
+}
+
+/// The name behind a `$`, and what follows it.
+fn named(text: &str) -> (&str, &str) {
+    if let Some((name, rest)) = text.strip_prefix('{').and_then(|text| text.split_once('}')) {
+        return (name, rest);
+    }
+    let is_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    let end = text.find(|letter| !is_name(letter)).unwrap_or(text.len());
+    text.split_at(end)
+}
+
+/// A path without percent-encoding; `None` where a `%` is without its digits, or it is not UTF-8.
+fn decoded(path: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(path.len());
+    let mut rest = path.bytes();
+    while let Some(byte) = rest.next() {
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let mut digit = || char::from(rest.next()?).to_digit(16);
+        bytes.push(u8::try_from(digit()? * 16 + digit()?).ok()?);
+    }
+    String::from_utf8(bytes).ok()
+}
+
+impl fmt::Display for BadTemplate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown(name) => {
+                let known: Vec<_> = NAMES.iter().map(|(name, _)| format!("${name}")).collect();
+                write!(
+                    f,
+                    "there is no variable `${name}`; there are {}",
+                    known.join(", ")
+                )
+            }
+            Self::WithoutPath => {
+                f.write_str("without `$uri` or `$request_uri` all pages have one key")
+            }
+            Self::Control => f.write_str("a key has no control characters"),
+        }
+    }
+}
