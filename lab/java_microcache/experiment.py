@@ -94,7 +94,8 @@ def _servers(stage):
 
 def _java(stage, port=None, admin=None):
     port = port or free_port()
-    argv = ["java", "-Xmx384m", "-XX:+UseSerialGC", "-cp", f"{place.JAVA}/blog-1.jar:{place.JAVA}/lib/*", "lab.Blog", port]
+    argv = ["java", "-Xmx384m", "-XX:+UseSerialGC", f"-Djava.io.tmpdir={stage.new_directory('java')}", "-cp",
+            f"{place.JAVA}/blog-1.jar:{place.JAVA}/lib/*", "lab.Blog", port]
     return port, servers.start(stage, "java", argv + ([admin] if admin else []), port)
 
 

@@ -7,7 +7,6 @@ import shlex
 import signal
 import sys
 import time
-import traceback
 
 from measure import machine
 from measure.admin import AdminFailed
@@ -57,7 +56,6 @@ def _measure(asked, experiments, call):
             results.append(experiment.run(chosen).as_json())
         except (StartFailed, LoadFailed, AdminFailed, OSError) as fault:
             _say(f"{experiment.TITLE} failed: {fault}")
-            traceback.print_exc()
             status = 1
             continue
         print(f"\n{report.table_of(results[-1])}\n", flush=True)

@@ -21,7 +21,9 @@ def compare(stage, settings, case, flags, contenders, seconds, rounds=None, tls=
     `seconds` is the time that one turn may take; `flags` say everything else of the load.
     """
     rounds = rounds or settings.rounds
-    targets = [f"{index}={contender.tls_url if tls else contender.url}" for index, contender in enumerate(contenders)]
+    # Where the pages come from a list, a target is the server alone.
+    address = _server if "--file" in flags else str
+    targets = [f"{index}={address(contender.tls_url if tls else contender.url)}" for index, contender in enumerate(contenders)]
     watched = [part for contender in contenders
                for part in ("--process", ",".join(str(process.pids()[0]) for process in contender.serving))]
     against = ["--compare", "--rounds", rounds] if len(targets) > 1 else []
@@ -34,8 +36,10 @@ def compare(stage, settings, case, flags, contenders, seconds, rounds=None, tls=
     for index, contender in enumerate(contenders):
         target = said["targets"][index]
         used = _cpu(contender.application) - before[index]
-        case.rows.append(_row(contender, target, used, [warning["text"] for warning in said["warnings"]
-                                                         if warning.get("target") in (str(index), None)]))
+        # That both cores are busy is how it is meant to be here.
+        doubts = [{"kind": warning["kind"], "text": warning["text"]} for warning in said["warnings"]
+                  if warning["target"] == str(index) and warning["kind"] != "machine-at-limit"]
+        case.rows.append(_row(contender, target, used, doubts))
     return case
 
 
@@ -64,8 +68,7 @@ def siege(stage, settings, case, contenders, users, pause, urls=None):
                                      "show-logfile = false\nlogfile = siege.log\nunique = false\n")
     for contender in contenders:
         paths = urls or [urllib.parse.urlsplit(contender.url).path]
-        base = contender.url.rsplit(urllib.parse.urlsplit(contender.url).path, 1)[0]
-        (home / "urls").write_text("".join(f"{base}{path}\n" for path in paths))
+        (home / "urls").write_text("".join(f"{_server(contender.url)}{path}\n" for path in paths))
         output = _run(["env", f"HOME={home}", "siege", "-R", home / "siege.conf", "-c", users, f"-d{pause}",
                        f"-t{settings.check}s", "-i", "-f", home / "urls"], settings.check, stage, may_fail=True)
         found = dict(re.findall(r'"(\w+)":\s*([\d.]+)', output))
@@ -116,6 +119,11 @@ def _faults(target):
 
 def _path(url):
     return urllib.parse.urlsplit(url).path or "/"
+
+
+def _server(url):
+    parts = urllib.parse.urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"
 
 
 def _cpu(processes):

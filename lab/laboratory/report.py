@@ -108,11 +108,13 @@ def _ratios(verdict):
 
 
 def _doubts(case):
-    found = []
+    """What `larder bench` warns of: each kind once, with those whom it concerns."""
+    found = {}
     for row in case["rows"]:
-        for warning in dict.fromkeys(row["warnings"]):
-            found.append(f"{row['contender']}: {warning}")
-    return found
+        for warning in row["warnings"]:
+            names, _ = found.setdefault(warning["kind"], ({}, warning["text"]))
+            names[row["contender"]] = None
+    return [f"{'; '.join(names)}: {text}" for names, text in found.values()]
 
 
 def _errors(row):

@@ -42,7 +42,7 @@ class LabStage(Stage):
         """Fills a template, where names stand between `@`, and returns the file's path."""
         text = (self.folder / template).read_text()
         target = directory / template
-        target.write_text(re.sub(r"@([A-Z_]+)@", lambda found: str(values[found[1].lower()]), text))
+        target.write_text(re.sub(r"@([A-Z0-9_]+)@", lambda found: str(values[found[1].lower()]), text))
         return target
 
     def started(self):
@@ -158,7 +158,8 @@ def application(name, port, serving, path="/"):
 def _plain(command):
     command = command.replace(f"{place.INSTALLED}/", "target/lab/").replace(f"{place.TARGET}/release/", "")
     command = command.replace(f"{place.WORKSPACE}/", "")
+    command = re.sub(r"(lab\.Blog )\d+", r"\1PORT", command)
     command = re.sub(r"/\S*/larder-bench-\w+/([a-z]+)-\w+", r"DIR/\1", command)
     command = re.sub(r"(127\.0\.0\.1:)[1-9]\d*", r"\1PORT", command)
-    command = re.sub(r"((?:--port|-p|-D\S*[pP]ort=) ?)[1-9]\d{3,}", r"\1PORT", command)
+    command = re.sub(r"((?:--port|-p) )[1-9]\d{3,}", r"\1PORT", command)
     return re.sub(r"/usr/s?bin/", "", command)

@@ -28,9 +28,9 @@ class Settings:
 
 def full(say):
     """What is worth quoting: about half an hour in all."""
-    return Settings(False, 3, 5, 1, 40, 16, 5, 10_000, 100_000, 5_000, 5_000, 250, say)
+    return Settings(False, 3, 5, 1, 40, 16, 5, 10_000, 100_000, 5_000, 5_000, 2_000, say)
 
 
 def quick(say):
     """To see that everything works."""
-    return Settings(True, 1, 1, 1, 4, 7, 1, 1_000, 5_000, 1_000, 500, 50, say)
+    return Settings(True, 1, 1, 1, 4, 7, 1, 1_000, 5_000, 1_000, 500, 200, say)

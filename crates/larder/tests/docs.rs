@@ -44,7 +44,7 @@ fn root() -> PathBuf {
 /// Every document, those of other folders that a reader is sent to among them.
 fn pages() -> Vec<Page> {
     let mut pages = Vec::new();
-    for folder in ["", "docs", "bench", "fuzz", "examples"] {
+    for folder in ["", "docs", "bench", "lab", "fuzz", "examples"] {
         let Ok(files) = fs::read_dir(root().join(folder)) else {
             continue;
         };
