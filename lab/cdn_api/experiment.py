@@ -10,7 +10,7 @@ from measure.process import free_port
 TITLE = "A CDN for an API"
 NEEDS = ("go",)
 CONNECTIONS = 200
-SAID = """The article (2021) has an API in Go with Fiber that takes 200 ms for each answer: `/` says `no-store`, `/cache` says
+SAID = """The article has an API in Go with Fiber that takes 200 ms for each answer: `/` says `no-store`, `/cache` says
 `max-age=5`. With bombardier, 200 connections and 100,000 requests over the Internet it finds 900 requests a second without and
 12,274 with Google's Cloud CDN, whose `Cache-Status` was `hit`."""
 DIFFERS = [

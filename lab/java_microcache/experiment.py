@@ -19,8 +19,6 @@ CONNECTIONS = 50
 PAUSE_SECONDS = 10
 TIMEOUT_SECONDS = 5
 SLOW_MS = 1000
-# So many pages are made before anything is measured, so that Java has compiled what it runs.
-PRIMING = 60
 SAID = """The article has a Grails application on Tomcat whose page reads a table of 8,000 rows twice (`order by rand()`), and nginx before it
 with one second of `proxy_cache`. With siege, up to ten seconds of rest between a user's requests, Tomcat holds 30 users. With nginx
 3,000 users ask for one URL, but only 250 for fifty: it concludes that microcaching does not help with many URLs, and that a long
@@ -41,7 +39,7 @@ def run(settings):
     """Measures and returns the result."""
     result = Result("java_microcache", 5, TITLE, "microcaching-java", SAID, DIFFERS)
     with LabStage(Path(__file__).parent) as stage:
-        everybody = _servers(stage)
+        everybody = _servers(stage, settings)
         for paths, name in ((None, "one URL"), (FIFTY, "fifty URLs")):
             settings.say(f"{name}: as much as they can")
             result.cases.append(_most(stage, settings, everybody, paths, name))
@@ -69,7 +67,7 @@ class _Everybody:
         self.direct, self.caches, self.purged, self.purging = direct, caches, purged, purging
 
 
-def _servers(stage):
+def _servers(stage, settings):
     direct_port, direct = _java(stage)
     ports = [_java(stage) for _ in range(3)]
     article, _, by_article = servers.nginx(stage, "nginx-article.conf", True, app=ports[0][0])
@@ -88,7 +86,7 @@ def _servers(stage):
         micro,
     ]
     for one in (direct_port, *(one for one, _ in ports), port):
-        _prime(f"http://127.0.0.1:{one}", [ONE] * PRIMING)
+        _prime(f"http://127.0.0.1:{one}", [ONE] * settings.priming)
     return _Everybody(application("Tomcat", direct_port, [direct], ONE), caches, purged, f"http://127.0.0.1:{port}")
 
 

@@ -3,9 +3,9 @@
 import math
 from html import escape
 
-PANEL_WIDTH, PANEL_HEIGHT, COLUMNS, GAP = 460, 300, 2, 20
+PANEL_WIDTH, PANEL_HEIGHT, COLUMNS, GAP = 520, 320, 2, 20
 LEFT, RIGHT, TOP, BOTTOM = 62, 16, 46, 44
-BAR_LEFT = 190
+BAR_LEFT = 290
 # Told apart by people who see colours differently too (Okabe and Ito); Larder's is the first.
 LARDER_COLOURS = ("#d55e00", "#cc79a7", "#e69f00", "#7a3b00")
 OTHER_COLOURS = ("#0072b2", "#56b4e9", "#009e73", "#555555", "#999999", "#332288", "#88ccee")
@@ -88,10 +88,11 @@ def _lines(panel, palette):
     if not points:
         return [_text(LEFT, PANEL_HEIGHT / 2, "nothing was measured")]
     logarithmic = panel.get("log", False)
-    right = max(point[0] for point in points) or 1
+    right = _round_up(max(point[0] for point in points) or 1)
     high = max(point[1] for point in points) or 1
     low = min((point[1] for point in points if point[1] > 0), default=high) if logarithmic else 0
     low, high = _whole_decades(low, high) if logarithmic else (0, _round_up(high))
+
     def place_x(value):
         return LEFT + (PANEL_WIDTH - LEFT - RIGHT) * value / right
 
@@ -126,7 +127,7 @@ def number(value):
 
 def _round_up(value):
     unit = 10 ** math.floor(math.log10(value))
-    return next(step * unit for step in (1, 2, 4, 8, 10) if step * unit >= value)
+    return next(step * unit for step in (1, 1.2, 1.6, 2, 2.4, 3.2, 4, 5, 6, 8, 10) if step * unit >= value)
 
 
 def _whole_decades(low, high):
@@ -139,7 +140,7 @@ def _decades(low, high):
 
 
 def _short(name):
-    return name if len(name) <= 30 else name[:29] + "…"
+    return name if len(name) <= 48 else name[:47] + "…"
 
 
 def _text(x, y, words, anchor="start", size=12, weight="normal", colour="#222222"):

@@ -23,14 +23,16 @@ class Settings:
     # Users at the end of a ramp towards an application behind a cache, and towards the application itself.
     users: int
     users_uncached: int
+    # Pages made before anything is measured, so that Java has compiled what it runs.
+    priming: int
     say: callable
 
 
 def full(say):
     """What is worth quoting: about half an hour in all."""
-    return Settings(False, 3, 5, 1, 40, 16, 5, 10_000, 100_000, 5_000, 5_000, 2_000, say)
+    return Settings(False, 3, 5, 1, 40, 16, 5, 10_000, 100_000, 5_000, 5_000, 2_000, 60, say)
 
 
 def quick(say):
     """To see that everything works."""
-    return Settings(True, 1, 1, 1, 4, 7, 1, 1_000, 5_000, 1_000, 500, 200, say)
+    return Settings(True, 1, 1, 1, 4, 7, 1, 1_000, 5_000, 1_000, 500, 200, 10, say)

@@ -16,7 +16,7 @@ CONNECTIONS = 64
 WAITED_MS = 100
 RATE = 200
 PATH = "/"
-SAID = """The article (2015) has a WordPress page behind nginx with `fastcgi_cache` on disk, the same in memory, and Varnish, and sends 1 to
+SAID = """The article has a WordPress page behind nginx with `fastcgi_cache` on disk, the same in memory, and Varnish, and sends 1 to
 1,000 users within 60 seconds from blitz.io. It finds 82 ms for nginx either way and 100 ms for Varnish, with a spike of CPU; HTTPS
 slows everything from 250 users on. It misses in nginx that a page which has gone stale is sent while a new one is fetched, as Varnish does."""
 DIFFERS = [

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from laboratory import load, panels, place, servers
-from laboratory.result import Result
-from laboratory.servers import LabStage, application, peer
+from laboratory.result import APPLICATION, LARDER, PEER, Result
+from laboratory.servers import Contender, LabStage, application, peer
 from measure.process import free_port
 
 TITLE = "Redis against nginx"
@@ -75,15 +75,15 @@ def _between(stage, settings):
     expert, _, by_experts = servers.nginx(stage, "nginx-expert.conf", api1=api2, api2=api2)
     larder = servers.larder(stage, "through Larder", "larder.toml", app=api2)
     routes = [
-        ("directly", "application", f"http://127.0.0.1:{api2}/", []),
-        ("through nginx, as in the article", "peer", f"http://127.0.0.1:{article}/api2/", [by_article]),
-        ("through nginx, as experts have it", "peer", f"http://127.0.0.1:{expert}/api2/", [by_experts]),
-        ("through Larder", "larder", larder.url, larder.serving),
+        ("directly", APPLICATION, f"http://127.0.0.1:{api2}/", []),
+        ("through nginx, as in the article", PEER, f"http://127.0.0.1:{article}/api2/", [by_article]),
+        ("through nginx, as experts have it", PEER, f"http://127.0.0.1:{expert}/api2/", [by_experts]),
+        ("through Larder", LARDER, larder.url, larder.serving),
     ]
     contenders = []
     for name, role, url, cache in routes:
         port, api1 = servers.python(stage, "api", "api:APP", API2_URL=url)
-        contenders.append(servers.Contender(name, role, f"http://127.0.0.1:{port}/getapi2", [api1, *cache]))
+        contenders.append(Contender(name, role, f"http://127.0.0.1:{port}/getapi2", [api1, *cache]))
     flags = ["--connections", CONNECTIONS, "--duration", f"{settings.seconds}s"]
     case = load.new_case("One API asks the other, through the cache",
                          "`/getapi2` of the first API asks the second with `requests`, on a new connection each time. Almost all of "

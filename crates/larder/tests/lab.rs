@@ -56,11 +56,15 @@ fn each_configuration_of_larder_is_accepted() {
 /// What the laboratory fills in: ports, folders, a socket; a certificate is not looked for here.
 fn filled(text: &str) -> String {
     let folder = env::temp_dir().display().to_string();
-    let text = text.replace("@ROOT@", &folder).replace("@FILES_ON_DISK@", &folder);
+    let text = text
+        .replace("@ROOT@", &folder)
+        .replace("@FILES_ON_DISK@", &folder);
     let text = text.replace("@SOCKET@", "/run/php.sock");
     let lines = text.lines().filter(|line| !line.starts_with("tls = "));
     let pieces: Vec<_> = lines.flat_map(|line| [line, "\n"]).collect();
     let text = pieces.concat();
     let parts = text.split('@').enumerate();
-    parts.map(|(at, part)| if at % 2 == 1 { "8000" } else { part }).collect()
+    parts
+        .map(|(at, part)| if at % 2 == 1 { "8000" } else { part })
+        .collect()
 }
