@@ -89,7 +89,8 @@ def _extra(case):
     if not case["extra"]:
         return ""
     columns = list(dict.fromkeys(name for values in case["extra"].values() for name in values))
-    lines = [[contender, *(_cell(values.get(name)) for name in columns)] for contender, values in case["extra"].items()]
+    named = [(row["contender"], case["extra"].get(row["contender"], {})) for row in case["rows"]]
+    lines = [[contender, *(_cell(values.get(name)) for name in columns)] for contender, values in named if values]
     return _table(["", *columns], lines)
 
 
