@@ -35,9 +35,9 @@ class Load:
     negotiated: str = ""
 
 
-def wrk(url, connections, seconds, script=None, arguments=()):
+def wrk(url, connections, seconds, script=None, arguments=(), headers=()):
     """HTTP/1.1 without TLS, each connection asking again as soon as it is answered."""
-    output, command = _run(_wrk(url, connections, seconds, script, arguments), seconds)
+    output, command = _run(_wrk(url, connections, seconds, script, arguments, headers), seconds)
     return _read_wrk(output, command)
 
 
@@ -136,8 +136,10 @@ def sequence(url, first, count, times, limit_seconds, prefix="/k/", connections=
     return _read_wrk(output, " ".join(command))
 
 
-def _wrk(url, connections, seconds, script, arguments):
+def _wrk(url, connections, seconds, script, arguments, headers=()):
     argv = ["wrk", "-t", 1, "-c", connections, "-d", f"{seconds}s", "--latency", "--timeout", "10s"]
+    for header in headers:
+        argv += ["-H", header]
     if script:
         argv += ["-s", SCRIPTS / script]
     return argv + [url] + (["--", *arguments] if arguments else [])

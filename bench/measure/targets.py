@@ -20,10 +20,14 @@ class Target:
 
 # CPU per hit, Larder's over the other's.
 HIT = {"nginx": Target(0.65), "varnish": Target(0.45), "bare": Target(1.25)}
+# CPU per hit on a page with five stored fragments, over Varnish's.
+ESI = Target(0.6)
 # CPU per request or connection over TLS, over nginx's.
 TLS_HTTP1, TLS_HTTP2, HANDSHAKE = Target(0.70), Target(0.85), Target(0.75)
 # CPU per forwarded miss, over nginx's.
 MISS = Target(1.1)
+# CPU per compressed hit: over an identity hit of as many bytes, and over nginx's, which compresses on every hit.
+CODED, CODED_NGINX = Target(1.1), Target(0.2)
 # CPU per miss that PHP answers over FastCGI, over nginx's. The demand names no figure; this one is that of HTTP.
 FASTCGI_MISS = Target(1.1)
 # A thousand connections: throughput over each peer's, and the 99th percentile over each peer's.

@@ -50,6 +50,12 @@ class Verdicts(unittest.TestCase):
         (found,) = verdicts(result(*PLAIN, silent)["cases"][0])
         self.assertEqual(found.behind(), ["requests/s", "p99", "CPU"])
 
+    def test_who_fails_more_is_not_ahead(self):
+        failing = row("Larder", LARDER, [200, 201, 199], [1.0, 1.0, 1.0], [4.0, 5.0, 4.0])
+        failing.errors = 1
+        (found,) = verdicts(result(*PLAIN, failing)["cases"][0])
+        self.assertEqual(found.behind(), ["errors"])
+
     def test_rates_that_users_set_are_not_compared(self):
         (found,) = verdicts(result(*PLAIN, AHEAD, offered=True)["cases"][0])
         self.assertEqual(list(found.ratios), ["p99_ms", "cpu_us"])

@@ -15,20 +15,27 @@ class Verdict:
     larder: str
     peer: str
     ratios: dict
+    # Whether a larger share of Larder's requests failed: then nothing else counts.
+    failed_more: bool
 
     def behind(self):
         """The figures in which Larder is not ahead, or that are missing."""
-        return [name for figure, name in FIGURES if figure in self.ratios and not _ahead(figure, self.ratios[figure])]
+        figures = [name for figure, name in FIGURES if figure in self.ratios and not _ahead(figure, self.ratios[figure])]
+        return figures + ["errors"] * self.failed_more
 
 
 def verdicts(case):
     """Every row of Larder's in a case (plain values) against every peer in it."""
     rows = case["rows"]
     return [
-        Verdict(case["name"], mine["contender"], its["contender"], _ratios(case, mine, its))
+        Verdict(case["name"], mine["contender"], its["contender"], _ratios(case, mine, its), _failed(mine) > _failed(its))
         for its in rows if its["role"] == PEER
         for mine in rows if mine["role"] == LARDER
     ]
+
+
+def _failed(row):
+    return row["errors"] / row["requests"] if row["requests"] else 1.0
 
 
 def _ratios(case, mine, its):

@@ -1,13 +1,15 @@
 """The experiments by name, in the order in which they run."""
 
-from . import connections, disk, fastcgi, hits, load, million, misses, nodes, purge, purges, restart, shared, tls
+from . import coding, connections, disk, esi, fastcgi, hits, load, million, misses, nodes, purge, purges, restart, shared, tls
 
 ALL = {
     "hits": hits.run,
+    "esi": esi.run,
     "tls": tls.run,
     "misses": misses.run,
     "connections": connections.run,
     "load": load.run,
+    "coding": coding.run,
     "million": million.run,
     "disk": disk.run,
     "fastcgi": fastcgi.run,

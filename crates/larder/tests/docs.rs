@@ -44,7 +44,13 @@ fn root() -> PathBuf {
 /// Every document, those of other folders that a reader is sent to among them.
 fn pages() -> Vec<Page> {
     let mut pages = Vec::new();
-    for folder in ["", "docs", "bench", "lab", "fuzz", "examples"] {
+    let applications =
+        ["flask", "django", "fiber", "php", "java"].map(|name| format!("examples/{name}"));
+    let folders = ["", "docs", "bench", "lab", "fuzz", "examples"];
+    for folder in folders
+        .into_iter()
+        .chain(applications.iter().map(String::as_str))
+    {
         let Ok(files) = fs::read_dir(root().join(folder)) else {
             continue;
         };
@@ -192,12 +198,33 @@ fn application() -> Origin {
     };
     origin.on("/", page("max-age=60"));
     origin.on("/articles", page("max-age=60, stale-if-error=3600"));
+    origin.on("/text", |_| {
+        let reply = Reply::ok().cache("max-age=60");
+        let reply = reply.header("Content-Type", "text/html");
+        reply.body("<p>the same words in other places</p>\n".repeat(200))
+    });
     origin.on("/account", page("private"));
     origin.on("/basket", |request| {
         Reply::ok()
             .header("Set-Cookie", "basket=1")
             .cache("max-age=60")
             .body(format!("page {}\n", request.nth))
+    });
+    origin.on("/shop", |_| {
+        let includes = "<esi:include src=\"/cart\"/><esi:include src=\"/menu\"/>";
+        Reply::ok()
+            .cache("max-age=86400")
+            .header("Surrogate-Control", "content=\"ESI/1.0\"")
+            .body(format!("<h1>Shop</h1>\n{includes}"))
+    });
+    origin.on("/cart", |request| {
+        let whose = request.header("cookie").unwrap_or("nobody");
+        let text = format!("cart of {whose}, asked for {} times\n", request.nth);
+        Reply::ok().cache("no-store").body(text)
+    });
+    origin.on("/menu", |request| {
+        let text = format!("menu, asked for {} times\n", request.nth);
+        Reply::ok().cache("max-age=60").body(text)
     });
     origin.otherwise(page(""));
     origin

@@ -232,6 +232,16 @@ impl Origin {
         }
     }
 
+    /// Whether content may lie there in several codings, of which it chooses by `Accept-Encoding`: a folder does, with files such
+    /// as `app.js.br`.
+    pub fn keeps_codings(&self) -> bool {
+        let others = match &self.source {
+            Source::FirstOf(origins) => origins.as_slice(),
+            _ => &[],
+        };
+        matches!(self.source, Source::Files(_)) || others.iter().any(|other| other.keeps_codings())
+    }
+
     /// A snapshot for metrics and the admin API.
     pub fn report(&self) -> Report {
         match &self.source {

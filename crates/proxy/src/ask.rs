@@ -6,6 +6,7 @@ use crate::{
     listen::{Connection, InterimSink},
     policy::{KeySpec, Policy, Route},
     routing,
+    walk::esi::Within,
 };
 use http::{HeaderMap, HeaderValue, Method, Uri, Version, header};
 use hyper::upgrade::OnUpgrade;
@@ -14,7 +15,7 @@ use rules::{
     key::{self, QueryChoice},
     time::Time,
 };
-use std::{borrow::Cow, fmt::Write, rc::Rc, sync::Arc, time::Instant};
+use std::{borrow::Cow, cell::Cell, fmt::Write, rc::Rc, sync::Arc, time::Instant};
 
 /// A request that may be answered from the store. Everything but its content.
 #[derive(Debug)]
@@ -47,6 +48,10 @@ pub struct Ask {
     pub for_another: bool,
     /// The target as the client wrote it.
     pub uri: Uri,
+    /// The pages whose include it is, where it is one.
+    pub within: Option<Rc<Within>>,
+    /// Whether its answer is composed of fragments.
+    pub composed: Cell<bool>,
 }
 
 /// A client's wish to switch protocols.

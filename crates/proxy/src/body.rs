@@ -1,6 +1,6 @@
 //! The body of an answer.
 
-use crate::{listen::Splices, outcome::Ending};
+use crate::{compress::Recoded, listen::Splices, outcome::Ending, walk::esi::Composer};
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use origin::ResponseBody;
@@ -27,6 +27,10 @@ pub enum Content {
     Following(Following),
     /// Straight from the origin.
     Origin(Box<ResponseBody>),
+    /// A page put together while its fragments arrive.
+    Composed(Box<Composer>),
+    /// Any of these, coded or decoded on its way.
+    Recoded(Box<Recoded>),
 }
 
 /// A reader of a fill, and the bytes still to come, where that is known.
@@ -64,7 +68,23 @@ impl Content {
         Self::following(reader, Some(length))
     }
 
-    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Error>>> {
+    /// Its length in bytes, where that is known.
+    pub(crate) fn length(&self) -> Option<u64> {
+        self.size_hint().exact()
+    }
+
+    /// Whether it comes from a fill that is still to be read.
+    pub(crate) fn follows(&self) -> bool {
+        match self {
+            Self::Following(_) => true,
+            Self::Recoded(recoded) => recoded.follows(),
+            Self::Composed(composer) => composer.follows(),
+            _ => false,
+        }
+    }
+
+    /// The next bytes; `None` at the end. After an error it is not polled again.
+    pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Error>>> {
         match self {
             Self::Empty => Poll::Ready(None),
             Self::Whole(bytes) => {
@@ -84,6 +104,8 @@ impl Content {
                 }))
             }
             Self::Following(following) => following.poll(context),
+            Self::Composed(composer) => composer.poll(context),
+            Self::Recoded(recoded) => recoded.poll(context),
             Self::Origin(body) => loop {
                 // Trailers are not passed on (RFC 9110 section 6.5.1 lets an intermediary drop them).
                 match ready!(Pin::new(&mut **body).poll_frame(context)) {
@@ -108,6 +130,8 @@ impl Content {
                 .left
                 .map_or_else(SizeHint::default, SizeHint::with_exact),
             Self::Origin(body) => body.size_hint(),
+            Self::Composed(_) => SizeHint::default(),
+            Self::Recoded(_) => SizeHint::default(),
         }
     }
 }
@@ -130,7 +154,7 @@ impl Following {
     }
 }
 
-type Error = Box<dyn std::error::Error + Send + Sync>;
+pub type Error = Box<dyn std::error::Error + Send + Sync>;
 
 /// The body of an answer, and who is told when it ends.
 #[derive(Debug, Default)]
@@ -169,7 +193,23 @@ impl ReplyBody {
 
     /// Whether the content comes from a fill that is still to be read.
     pub fn follows(&self) -> bool {
-        matches!(self.content, Content::Following(_))
+        self.content.follows()
+    }
+
+    /// Whether all of it is at hand.
+    pub fn is_whole(&self) -> bool {
+        matches!(self.content, Content::Empty | Content::Whole(_))
+    }
+
+    /// Takes all of it out, where it is at hand.
+    pub fn take_whole(&mut self) -> Option<Bytes> {
+        if !self.is_whole() {
+            return None;
+        }
+        match std::mem::take(&mut self.content) {
+            Content::Whole(bytes) => Some(bytes),
+            _ => Some(Bytes::new()),
+        }
     }
 }
 
@@ -208,6 +248,8 @@ impl Body for ReplyBody {
             Content::Pieces(pieces) | Content::Spliced(pieces, _) => pieces.left() == 0,
             Content::Following(following) => following.left == Some(0),
             Content::Origin(body) => body.is_end_stream(),
+            Content::Composed(_) => false,
+            Content::Recoded(recoded) => recoded.is_ended(),
         }
     }
 

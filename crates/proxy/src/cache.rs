@@ -3,6 +3,7 @@
 use crate::{
     body::ReplyBody,
     collapse::Flights,
+    compress::Compressor,
     heads::Heads,
     listen::{Connection, InterimSink, RequestBody, Serve},
     outcome::{Counters, Record},
@@ -56,6 +57,8 @@ pub struct Cache {
     pub shared: Option<Arc<Shared>>,
     /// Takes purges.
     pub purger: Purger,
+    /// Makes codings.
+    pub compressor: Compressor,
     /// The site's say; swapped whole on reload.
     pub site: Arc<ArcSwap<Site>>,
     pub(crate) flights: Arc<Flights>,
@@ -88,6 +91,7 @@ impl Cache {
         let fetched = if disk.is_some() { 1 << 20 } else { 1 };
         let (refetch, refetched) = channel(BATCHES);
         Arc::new(Self {
+            compressor: Compressor::new(&memory),
             memory,
             disk,
             shared,

@@ -6,6 +6,7 @@ mod ask;
 mod body;
 mod cache;
 mod collapse;
+pub mod compress;
 pub mod content_key;
 pub mod error;
 pub mod explain;

@@ -220,6 +220,10 @@ pub struct Counters {
     pub validated: AtomicU64,
     /// Background fetches for what was sent stale.
     pub refreshes: AtomicU64,
+    /// Includes of composed pages.
+    pub fragments: AtomicU64,
+    /// Includes that came to nothing.
+    pub fragments_failed: AtomicU64,
     /// Bodies that began to be stored.
     pub fills: AtomicU64,
     /// Bodies that were given up before they were whole.

@@ -1,9 +1,11 @@
 //! The site's say as plain values: what the configuration means, ready for the walk. Made by `larder`, read-only here.
 
+mod compress;
 mod graphql;
 mod patterns;
 mod purge;
 
+pub use compress::Compress;
 pub use graphql::{GraphQl, Operation};
 pub use patterns::{AnyPath, FieldPattern, HostPattern, NamePattern, PathPattern, TextPattern};
 pub use purge::PurgePolicy;
@@ -109,6 +111,8 @@ pub struct Policy {
     pub set_cookie: SetCookie,
     /// Whether clients may force a fetch (`no-cache`, `max-age=0`, `Pragma`).
     pub client_may_force: bool,
+    /// What is compressed, and how; `None`: nothing.
+    pub compress: Option<Compress>,
     /// Largest body stored, in bytes.
     pub largest_body: u64,
     /// Lifetime told to clients instead of the origin's: `Cache-Control: max-age=…`.
@@ -123,10 +127,26 @@ pub struct Policy {
     pub pass_fields: Vec<HeaderName>,
     /// Redirect to HTTPS instead of answering on plain connections.
     pub redirect_https: bool,
+    /// Which answers are composed of fragments.
+    pub esi: Esi,
+    /// How long an include may take until its head is there.
+    pub fragment_wait: Duration,
     /// Content that is read into the key (`QUERY`, GraphQL), in bytes at most; 0: none is.
     pub largest_content: u64,
     /// A GraphQL service answers here.
     pub graphql: Option<GraphQl>,
+}
+
+/// Which answers are written in ESI, and composed before they are sent.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub enum Esi {
+    /// None. Origins are not told that we could.
+    Off,
+    /// Those that say so: `Surrogate-Control: content="ESI/1.0"`.
+    #[default]
+    Told,
+    /// Those, and all of HTML and XML.
+    On,
 }
 
 /// Lifetimes by status, as nginx's `proxy_cache_valid`.

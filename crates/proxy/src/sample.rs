@@ -3,7 +3,9 @@
 use crate::{
     ask::{Ask, Key},
     listen::{Connection, InterimSink},
-    policy::{Bypass, KeySpec, Lifetime, Matcher, Policy, PurgePolicy, Report, Route, Site, Stale},
+    policy::{
+        Bypass, Esi, KeySpec, Lifetime, Matcher, Policy, PurgePolicy, Report, Route, Site, Stale,
+    },
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, Version};
 use origin::{
@@ -11,7 +13,7 @@ use origin::{
     config::{Address, Server},
 };
 use rules::{directives, key::QueryChoice, storable::SetCookie, time::Time};
-use std::{net::SocketAddr, rc::Rc, sync::Arc, time::Duration};
+use std::{cell::Cell, net::SocketAddr, rc::Rc, sync::Arc, time::Duration};
 
 /// Header fields, a line each.
 pub(crate) fn fields(lines: &[(&'static str, &str)]) -> HeaderMap {
@@ -54,6 +56,7 @@ pub(crate) fn policy(key: KeySpec) -> Policy {
         bypass: Bypass::default(),
         set_cookie: SetCookie::default(),
         client_may_force: true,
+        compress: None,
         largest_body: 1 << 20,
         browser_ttl: None,
         collapse_wait: Duration::from_secs(5),
@@ -61,6 +64,8 @@ pub(crate) fn policy(key: KeySpec) -> Policy {
         response_edits: Vec::new(),
         pass_fields: Vec::new(),
         redirect_https: false,
+        esi: Esi::default(),
+        fragment_wait: Duration::from_secs(10),
         largest_content: 1 << 16,
         graphql: None,
     }
@@ -123,5 +128,7 @@ pub(crate) fn ask(site: Site, peer: Option<SocketAddr>, fields: HeaderMap) -> As
         has_content: false,
         for_another: false,
         uri: Uri::from_static("/p"),
+        within: None,
+        composed: Cell::new(false),
     }
 }

@@ -21,13 +21,17 @@
 //! | | `Raw` | the origin's answer, unstored |
 //! | | `Failed` | our own error (502, 503, 504) |
 //!
+//! [`deliver`] composes a page of its fragments ([`esi`]), each of which is a walk of its own ([`fragment`]).
+//!
 //! A request that can be answered at once is: [`Answer::Now`] never waits, takes no contended lock and spawns nothing
 //! but a refresh. The rest is [`Answer::Later`].
 
 pub(crate) mod admit;
 pub(crate) mod below;
 pub(crate) mod bypass;
+pub(crate) mod coding;
 pub(crate) mod deliver;
+pub(crate) mod esi;
 pub(crate) mod fetch;
 pub(crate) mod forward;
 pub(crate) mod invalidate;
@@ -46,8 +50,10 @@ use crate::{
     body::ReplyBody,
     cache::Worker,
     content_key,
+    error::Failure,
     listen::{Connection, InterimSink, RequestBody},
 };
+use esi::Within;
 use http::{Request, Response};
 use lookup::{Found, Looked};
 use receive::Received;
@@ -99,6 +105,31 @@ async fn now_or_later(worker: &Rc<Worker>, ask: Ask, content: RequestBody) -> Re
     match look_up(worker, ask, content) {
         Answer::Now(response) => response,
         Answer::Later(response) => response.await,
+    }
+}
+
+/// Walks an include's request. It takes the same steps; it is never a purge, nor in the access log.
+pub(crate) fn fragment(
+    worker: &Rc<Worker>,
+    request: Request<RequestBody>,
+    connection: &Rc<Connection>,
+    within: Rc<Within>,
+) -> Answer {
+    match receive::receive(worker, request, connection, InterimSink::deaf()) {
+        Received::Refused(refusal) => Answer::Now(deliver::refusal(worker, &refusal)),
+        Received::Redirect(ask) => Answer::Now(deliver::redirect_https(worker, &ask)),
+        Received::Request(mut ask, content) => {
+            ask.began = None;
+            ask.for_another = within.for_another;
+            if ask.policy().graphql.is_some() {
+                content_key::read_get(&mut ask);
+            }
+            if within.has(ask.key.as_bytes()) {
+                return Answer::Now(deliver::failure(worker, &ask, &Failure::Loop));
+            }
+            ask.within = Some(within);
+            look_up(worker, ask, content)
+        }
     }
 }
 

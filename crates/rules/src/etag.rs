@@ -37,6 +37,11 @@ impl<'a> EntityTag<'a> {
         !self.weak
     }
 
+    /// The opaque tag with its quotes, which a malformed one has not.
+    pub(crate) const fn opaque(self) -> &'a [u8] {
+        self.opaque
+    }
+
     /// Strong comparison (section 8.8.3.2).
     pub(crate) fn strong_eq(self, other: EntityTag<'_>) -> bool {
         !self.weak && !other.weak && self.opaque == other.opaque

@@ -31,6 +31,9 @@
 //! | RFC 9110 7.6.3 | `Via` | [`fields::append_via`] |
 //! | RFC 9110 8.8 | comparing validators | [`precondition::judge`], [`validate::selected`], [`partial::combinable`] |
 //! | RFC 9110 9.2.1 | safe methods | [`invalidate::is_safe`] |
+//! | RFC 9110 8.4.1 | content codings, what may be coded | [`coding::Coding`], [`coding::judge`] |
+//! | RFC 9110 8.8.3.3 | entity tags of codings | [`coding::describe`], [`coding::understood`], [`coding::for_origin`] |
+//! | RFC 9110 12.5.3 | `Accept-Encoding` | [`coding::Accepted::read`], [`coding::choose`] |
 //! | RFC 9110 12.5 | what the fields of negotiation mean | [`vary::variant_key`] |
 //! | RFC 9110 13.1, 13.2 | preconditions and their order | [`precondition::judge`], [`precondition::if_range_holds`] |
 //! | RFC 9110 14.1, 14.2 | `Range` | [`range::parse`], [`range::resolve`], [`partial::span_of`] |
@@ -43,8 +46,11 @@
 //! | RFC 9211 | `Cache-Status` | [`status::Member::to_value`] |
 //! | RFC 9213 | targeted fields | [`directives::response`] |
 //! | RFC 9875 | cache groups | [`surrogate::groups`], [`surrogate::invalidated_groups`] |
+//! | RFC 3986 5 | references, as pages have them | [`resolved`] |
 //! | none | tags (surrogate keys) | [`surrogate::tags`] |
+//! | none | `Surrogate-Control: content` | [`surrogate::wants_esi`] |
 
+pub mod coding;
 pub mod directives;
 mod etag;
 pub mod fields;
@@ -62,3 +68,5 @@ pub mod time;
 pub mod uri;
 pub mod validate;
 pub mod vary;
+
+pub use uri::resolved;

@@ -69,6 +69,13 @@ pub fn encode(value: &[u8]) -> String {
     text
 }
 
+/// The target of the reference that `text` is, seen from the absolute URI `base` (RFC 3986 section 5). Bytes that no URI has are
+/// percent-encoded; a fragment is left out.
+pub fn resolved(base: &str, text: &str) -> String {
+    let written = encode(text.as_bytes());
+    resolve(&Reference::parse(base), &Reference::parse(&written))
+}
+
 /// The target of `reference` seen from `base` (RFC 3986 section 5.2.2, strict), recomposed (section 5.3).
 pub(crate) fn resolve(base: &Reference<'_>, reference: &Reference<'_>) -> String {
     let (scheme, authority, path, query);

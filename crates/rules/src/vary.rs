@@ -1,6 +1,6 @@
 //! Variants: nominated fields and how request values are compared (RFC 9111 section 4.1, RFC 9110 section 12.5.5).
 
-mod member;
+pub(crate) mod member;
 mod preference;
 
 use http::{

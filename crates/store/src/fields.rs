@@ -139,6 +139,15 @@ impl Fields {
         self.bytes.get(start..end)
     }
 
+    /// Names, in lower case, and values, one line each.
+    pub fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        let value = |start, end| self.bytes.get(start..end).unwrap_or_default();
+        self.walk().map(move |(name, start, end)| match name {
+            Name::Known(known) => (known.as_str().as_bytes(), value(start, end)),
+            Name::Spelled(spelled) => (spelled, value(start, end)),
+        })
+    }
+
     /// The same fields, and `body`, in one allocation: what a hit reads lies together.
     pub(crate) fn beside(&self, body: &[u8]) -> (Self, Bytes) {
         let mut all = Vec::with_capacity(self.bytes.len() + body.len());

@@ -13,6 +13,7 @@ pub mod codec;
 pub mod disk;
 mod fields;
 pub mod fill;
+mod forms;
 mod memory;
 pub mod model;
 pub mod purge;
@@ -27,10 +28,11 @@ mod sweep;
 pub use body::{Body, Part, Parts, Piece, Pieces};
 pub use budget::{Budget, Reservation};
 pub use fields::Fields;
+pub use forms::{Coded, Form, Forms, Level};
 pub use memory::{Memory, Purged, Refused, Statistics, Swept, Ticket};
 pub use purger::{
     Answer as PurgeAnswer, Boxed, Durable, NotDurable, PurgeError, Purger, SharedLog, Unreachable,
 };
 pub use slot::Variants;
-pub use stored::{Stored, Variant};
+pub use stored::{Derived, Stored, Variant};
 pub use sweep::{Busy, Horizon, Sweeper, Touched};

@@ -1,7 +1,7 @@
 //! The memory tier: cache key → variants, weighed in bytes, evicted by what is asked for often.
 
 use crate::{
-    Budget, Stored, Variants,
+    Budget, Coded, Stored, Variants,
     body::allocated,
     disk::Disk,
     purge::{Log, Marks},
@@ -156,6 +156,32 @@ impl Memory {
     /// `old` is on its way. False if that very one is gone.
     pub fn exchange(&self, key: &[u8], old: &Arc<Stored>, new: &Arc<Stored>) -> bool {
         self.change(key, |held| held.exchanged(old, new))
+    }
+
+    /// Changes the response of identity `id` as it is now; what it has become. `None` if it is gone or stays as it is.
+    pub fn amend(
+        &self,
+        key: &[u8],
+        id: u64,
+        amend: impl FnOnce(&Stored) -> Option<Stored>,
+    ) -> Option<Arc<Stored>> {
+        let mut amended = None;
+        self.change(key, |held| {
+            let old = held.as_slice().iter().find(|stored| stored.id() == id)?;
+            let new = Arc::new(amend(old)?);
+            amended = Some(new.clone());
+            held.replaced(id, &new)
+        });
+        amended
+    }
+
+    /// Gives the response of identity `id` a form; what it has become. `None` if it is gone, or would be too large with it.
+    pub fn add_form(&self, key: &[u8], id: u64, coded: Coded) -> Option<Arc<Stored>> {
+        let most = self.largest_body().saturating_mul(2);
+        self.amend(key, id, |held| {
+            let new = held.with_form(coded);
+            (new.weight() <= most).then_some(new)
+        })
     }
 
     /// Forgets the response of identity `id`.

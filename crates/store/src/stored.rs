@@ -1,13 +1,17 @@
 //! One stored response.
 
-use crate::{Body, Fields, body::allocated, purge::Marks};
-use http::{HeaderMap, HeaderName, StatusCode};
-use rules::{freshness::Facts, time::Time, vary};
-use std::sync::{
-    Arc,
-    atomic::{
-        AtomicU64,
-        Ordering::{AcqRel, Acquire, Relaxed},
+use crate::{Body, Fields, Forms, body::allocated, purge::Marks};
+use http::{HeaderMap, HeaderName, StatusCode, header};
+use rules::{freshness::Facts, surrogate, time::Time, vary};
+use std::{
+    any::Any,
+    fmt::Debug,
+    sync::{
+        Arc,
+        atomic::{
+            AtomicU64,
+            Ordering::{AcqRel, Acquire, Relaxed},
+        },
     },
 };
 
@@ -32,6 +36,12 @@ impl Variant {
     }
 }
 
+/// What was made of a body once and is good for as long as the body: kept in memory beside it, and weighed with it.
+pub trait Derived: Any + Debug + Send + Sync {
+    /// Bytes of memory it takes.
+    fn weight(&self) -> u64;
+}
+
 /// A stored response: immutable, shared. Freshening makes a new one over the same body.
 #[derive(Clone, Debug)]
 pub struct Stored {
@@ -39,6 +49,8 @@ pub struct Stored {
     checked: Mark,
     uses: Mark,
     below: Mark,
+    surrogate: bool,
+    derived: Option<Arc<dyn Derived>>,
     /// The status to answer with.
     pub status: StatusCode,
     /// The fields to answer with, ready but for `Age`.
@@ -51,6 +63,10 @@ pub struct Stored {
     pub marks: Option<Arc<Marks>>,
     /// The content.
     pub body: Body,
+    /// The same content in codings that were made here.
+    pub forms: Forms,
+    /// Whether it came in a content coding.
+    pub is_coded: bool,
 }
 
 impl Stored {
@@ -69,12 +85,16 @@ impl Stored {
             checked: Mark::at(began),
             uses: Mark::at(0),
             below: Mark::at(0),
+            surrogate: fields.get_bytes(&surrogate::CONTROL).is_some(),
+            derived: None,
             status,
+            is_coded: fields.get_bytes(&header::CONTENT_ENCODING).is_some(),
             fields,
             facts,
             variant,
             marks,
             body,
+            forms: Forms::default(),
         }
     }
 
@@ -93,6 +113,26 @@ impl Stored {
         // Where another was faster, its mark is as good.
         let checked = &self.checked.0;
         let _ = checked.compare_exchange(from, to, AcqRel, Relaxed);
+    }
+
+    /// Whether it carries `Surrogate-Control`, of which only what it says of the content is stored.
+    pub fn has_surrogate_control(&self) -> bool {
+        self.surrogate
+    }
+
+    /// What was made of its body, if that was a `T`.
+    pub fn derived<T: Derived>(&self) -> Option<&T> {
+        let derived: &dyn Any = &**self.derived.as_ref()?;
+        derived.downcast_ref()
+    }
+
+    /// The same response with what was made of its body.
+    #[must_use]
+    pub fn with_derived(&self, derived: Arc<dyn Derived>) -> Self {
+        Self {
+            derived: Some(derived),
+            ..self.clone()
+        }
     }
 
     /// Counts a use; how many there were before. Uses at the same moment may count once: it is no more than a measure of demand.
@@ -174,6 +214,7 @@ impl Stored {
         Self {
             fields,
             body,
+            derived: None,
             ..self.clone()
         }
     }
@@ -194,8 +235,10 @@ impl Stored {
         });
         head_weight(self.fields.len())
             + self.body.weight()
+            + self.forms.weight()
             + variant
             + self.marks.as_ref().map_or(0, |marks| marks.weight())
+            + self.derived.as_ref().map_or(0, |derived| derived.weight())
     }
 }
 
@@ -230,4 +273,31 @@ impl Clone for Mark {
 fn next_id() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     NEXT.fetch_add(1, Relaxed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    #[derive(Debug)]
+    struct Made(u64);
+
+    impl Derived for Made {
+        fn weight(&self) -> u64 {
+            self.0
+        }
+    }
+
+    #[test]
+    fn what_was_made_of_a_body_is_weighed_and_goes_with_it() {
+        let stored = sample::any_request(10);
+        let with = stored.with_derived(Arc::new(Made(1000)));
+        assert!(with.weight() >= stored.weight() + 1000);
+        assert_eq!(with.derived::<Made>().map(|made| made.0), Some(1000));
+        let stale = with.stale_since(Time::from_secs(1), 1);
+        assert!(stale.derived::<Made>().is_some(), "the body is the same");
+        let other = with.with_body(Body::Whole("other".into()));
+        assert!(other.derived::<Made>().is_none(), "the body is another");
+    }
 }

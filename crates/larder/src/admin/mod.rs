@@ -131,6 +131,7 @@ fn routes() -> [(&'static str, MethodRouter<Arc<State>>); 8] {
 fn metrics(Shared(state): Shared<Arc<State>>, started: SystemTime) -> impl IntoResponse {
     let text = metrics::render(&Sources {
         store: state.cache.memory.statistics(),
+        codings: state.cache.compressor.counts.figures(),
         purges: state.cache.memory.log().statistics(),
         disk: state.cache.disk.as_ref().map(|disk| disk.statistics()),
         shared: state

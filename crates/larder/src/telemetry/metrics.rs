@@ -27,6 +27,8 @@ pub struct Sources<'a> {
     pub store: store::Statistics,
     /// The log of purges'.
     pub purges: store::purge::Statistics,
+    /// Of what was compressed here.
+    pub codings: proxy::compress::Figures,
     /// The disk tier's, where there is one.
     pub disk: Option<store::disk::Statistics>,
     /// The shared tier's, where there is one.

@@ -282,7 +282,7 @@ fn bad_values_are_no_pages() {
         ("/split", b"X: a\n\tb\n\npage"),
         ("/status", b"HTTP/1.1 304 Not Modified\n\n"),
         ("/binary", &[0, 159, 146, 150]),
-        ("/huge", &[b'x'; 9 << 20]),
+        ("/huge", &vec![b'x'; 9 << 20]),
     ] {
         put(&server, path, value);
         assert_eq!(answered(&larder, path), "app 1", "{path}");

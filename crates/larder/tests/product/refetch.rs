@@ -49,7 +49,7 @@ fn the_busiest_are_fetched_again_and_no_more_than_asked_for() {
 #[test]
 fn variants_are_fetched_as_their_clients_ask_and_personal_ones_are_not() {
     let (origin, larder) = start_with(
-        "[[origin]]\nservers = \"{origin}\"\n[purge]\nrefresh = { most = 10, rate = 100 }\n",
+        "[[origin]]\nservers = \"{origin}\"\n[purge]\nrefresh = { most = 10, rate = 100 }\n[defaults]\ncompress = false\n",
     );
     origin.on("/coded", |request| {
         Reply::ok()

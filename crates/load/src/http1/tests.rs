@@ -3,6 +3,7 @@
 use super::{Answer, Broken, Reader, Step};
 use crate::cached::Cached;
 use proptest::prelude::*;
+use std::fmt::Write as _;
 
 /// Reads `bytes` in pieces that end at these places; the answer and how many bytes belong to it, once it is whole.
 fn read(bytes: &[u8], to_head: bool, cuts: &[usize]) -> Result<Option<(Answer, usize)>, Broken> {
@@ -148,14 +149,11 @@ fn answers() -> impl Strategy<Value = (String, u64)> {
         let text = match form {
             0 => format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n{body}"),
             1 => {
-                let chunks: String = body
-                    .as_bytes()
-                    .chunks(step)
-                    .map(|chunk| {
-                        let text = std::str::from_utf8(chunk).unwrap();
-                        format!("{:x};e=\"1\"\r\n{text}\r\n", chunk.len())
-                    })
-                    .collect();
+                let mut chunks = String::new();
+                for chunk in body.as_bytes().chunks(step) {
+                    let text = std::str::from_utf8(chunk).unwrap();
+                    write!(chunks, "{:x};e=\"1\"\r\n{text}\r\n", chunk.len()).unwrap();
+                }
                 format!(
                     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{chunks}0\r\nT: 1\r\n\r\n"
                 )

@@ -5,6 +5,7 @@ use crate::{
     cache::Worker,
     policy::{Lifetime, LifetimeMode, StatusPattern},
     walk::{
+        coding,
         lookup::seconds,
         outbound::{self, Sent},
         receive,
@@ -129,7 +130,7 @@ fn is_static(target: &str) -> bool {
 /// Fields as they are stored: without what must not be, with what a recipient must add.
 pub fn stored_fields(
     ask: &Ask,
-    version: Version,
+    (status, version): (StatusCode, Version),
     storable: Storable,
     received: &HeaderMap,
     at: Time,
@@ -143,6 +144,10 @@ pub fn stored_fields(
         kept.remove(header::SET_COOKIE);
     }
     complete(ask, version, &mut kept, at);
+    if surrogate::wants_esi(received) {
+        kept.insert(surrogate::CONTROL, surrogate::CONTENT_ESI);
+    }
+    coding::vary(ask, status, &mut kept);
     kept
 }
 
@@ -159,6 +164,7 @@ pub fn own_fields(ask: &Ask, head: &response::Parts, storable: Storable) -> Opti
         own.remove(header::SET_COOKIE);
     }
     complete(ask, head.version, &mut own, receive::now());
+    coding::vary(ask, head.status, &mut own);
     Some(Box::new(own))
 }
 
@@ -169,7 +175,7 @@ pub fn complete(ask: &Ask, version: Version, fields: &mut HeaderMap, at: Time) {
     {
         fields.insert(header::DATE, date);
     }
-    fields.remove("surrogate-control");
+    fields.remove(surrogate::CONTROL);
     let passed = &ask.site.purge.pass_tags;
     for name in surrogate::FIELDS
         .iter()
@@ -262,7 +268,13 @@ pub fn new_stored(
     body: Body,
     at: Time,
 ) -> Stored {
-    let kept = stored_fields(ask, head.version, storable, &head.headers, at);
+    let kept = stored_fields(
+        ask,
+        (head.status, head.version),
+        storable,
+        &head.headers,
+        at,
+    );
     Stored::new(
         ticket.began,
         head.status,

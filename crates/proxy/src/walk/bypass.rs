@@ -9,10 +9,10 @@ use crate::{
     outcome::{Bypass, Detail, Outcome, Unkept, bump},
     walk::{
         admit::{self, Times},
-        below, deliver, fetch,
+        below, coding, deliver, esi, fetch,
         forward::begin_fill,
         invalidate,
-        lookup::Bypassed,
+        lookup::{self, Bypassed},
         outbound,
         pump::{Destination, Pump, Room},
         receive,
@@ -91,6 +91,7 @@ async fn pass(
     upgrade: Option<Upgrade>,
 ) -> Result<Response<ReplyBody>, Failure> {
     let mut fields = outbound::fields(ask)?;
+    rules::coding::for_origin(&mut fields);
     count_max_forwards(ask, &mut fields)?;
     if let Some(upgrade) = &upgrade {
         // Hop-by-hop removal took the wish away; it is made anew, for the next hop.
@@ -98,31 +99,30 @@ async fn pass(
         fields.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
     }
     let body = request_body(ask, received)?;
-    let request = outbound::as_it_came(ask, fields, body)?;
-    let interim = ask.interim.clone();
-    let context = origin::Context {
-        hash: fetch::hash(ask.key.as_bytes()),
-        interim: Some(Box::new(move |status, fields| interim.send(status, fields))),
-        repeatable: !ask.has_content && ask.method.is_idempotent(),
-        visitor: outbound::visitor(ask),
-        host: ask.host().to_owned(),
-        personal: is_personal(ask, why),
-    };
+    let whole = ask.fields.contains_key(header::RANGE).then(|| {
+        let mut fields = fields.clone();
+        fields.remove(header::RANGE);
+        fields
+    });
     let ticket = worker.cache.memory.begin();
     let began = Instant::now();
     let request_time = receive::now();
-    let response = ask
-        .policy()
-        .origin
-        .fetch(request, context)
-        .await
-        .map_err(|error| {
-            bump(&worker.counters.origin_errors);
-            if outgrew_limit(&error) {
-                return Failure::BodyTooLarge;
-            }
-            Failure::Origin(Arc::new(error))
-        })?;
+    let mut response = exchange(worker, ask, why, fields, body).await?;
+    if let Some(whole) = whole
+        && response.status() == StatusCode::PARTIAL_CONTENT
+        && !ask.has_content
+        && esi::is_part_of_page(ask, response.headers())
+    {
+        // Only the whole can be composed.
+        response = exchange(
+            worker,
+            ask,
+            why,
+            whole,
+            request_body(ask, RequestBody::none())?,
+        )
+        .await?;
+    }
     let origin_time = began.elapsed();
     worker.counters.count_origin(origin_time);
     let times = Times {
@@ -152,6 +152,34 @@ async fn pass(
     Ok(response)
 }
 
+/// The request and its answer, both as they are.
+async fn exchange(
+    worker: &Rc<Worker>,
+    ask: &Rc<Ask>,
+    why: Bypassed,
+    fields: HeaderMap,
+    body: origin::RequestBody,
+) -> Result<Response<ResponseBody>, Failure> {
+    let request = outbound::as_it_came(ask, fields, body)?;
+    let interim = ask.interim.clone();
+    let context = origin::Context {
+        hash: fetch::hash(ask.key.as_bytes()),
+        interim: Some(Box::new(move |status, fields| interim.send(status, fields))),
+        repeatable: !ask.has_content && ask.method.is_idempotent(),
+        visitor: outbound::visitor(ask),
+        host: ask.host().to_owned(),
+        personal: is_personal(ask, why),
+    };
+    let answer = ask.policy().origin.fetch(request, context).await;
+    answer.map_err(|error| {
+        bump(&worker.counters.origin_errors);
+        if outgrew_limit(&error) {
+            return Failure::BodyTooLarge;
+        }
+        Failure::Origin(Arc::new(error))
+    })
+}
+
 /// An answer has come: what it invalidates, freshens or stores, and its way back.
 fn land(
     worker: &Rc<Worker>,
@@ -173,7 +201,7 @@ fn land(
     if ask.method == Method::HEAD && !matches!(why, Bypassed::Site(_)) {
         head_says(worker, ask, &head, when.1);
     }
-    let content = if ask.method == Method::POST && undisturbed {
+    let content = if ask.method == Method::POST && undisturbed && lookup::may_fill(ask) {
         match store_post(worker, ask, &head, body, when.1) {
             Post::Stored(content) => {
                 outcome.handled = with_status(outcome.handled, status, true);
@@ -205,7 +233,7 @@ fn with_status(handled: Handled, status: StatusCode, stored: bool) -> Handled {
 
 /// The answer goes back as it came, its end-to-end part.
 fn pass_on(
-    worker: &Worker,
+    worker: &Rc<Worker>,
     ask: &Ask,
     head: response::Parts,
     content: Content,
@@ -217,8 +245,20 @@ fn pass_on(
         headers: mut fields,
         ..
     } = head;
+    let is_page = esi::is_raw_page(ask, status, &fields);
     fields::remove_hop_by_hop(&mut fields);
     admit::complete(ask, version, &mut fields, receive::now());
+    if status == StatusCode::NOT_MODIFIED
+        && let Some(tag) = coding::held_of(ask, &fields)
+    {
+        fields.insert(header::ETAG, tag);
+    }
+    let content = if is_page {
+        esi::raw(worker, ask, status, &mut fields, content).content
+    } else {
+        content
+    };
+    let content = coding::passed(worker, ask, status, &mut fields, content);
     deliver::finish(
         worker,
         ask,
@@ -333,8 +373,13 @@ fn head_says(worker: &Worker, ask: &Ask, head: &response::Parts, times: Times) {
         HeadSays::Freshen => {
             validate::freshen(&mut fields, &head.headers);
             if let Ok(storable) = admit::judge(ask, &Method::GET, times, stored.status, &fields) {
-                let kept =
-                    admit::stored_fields(ask, head.version, storable, &fields, times.response);
+                let kept = admit::stored_fields(
+                    ask,
+                    (stored.status, head.version),
+                    storable,
+                    &fields,
+                    times.response,
+                );
                 let fresh = Stored::new(
                     stored.checked(),
                     stored.status,
@@ -344,7 +389,8 @@ fn head_says(worker: &Worker, ask: &Ask, head: &response::Parts, times: Times) {
                     stored.marks.clone(),
                     stored.body.clone(),
                 );
-                memory.replace(ask.key.as_bytes(), stored.id(), &Arc::new(fresh));
+                let fresh = Arc::new(fresh.with_forms_of(stored));
+                memory.replace(ask.key.as_bytes(), stored.id(), &fresh);
             }
         }
     }

@@ -9,7 +9,7 @@ use crate::{
     outcome::{Detail, Ending, Outcome, Record},
     policy::{Report, Site},
     walk::{
-        admit, below,
+        admit, below, coding, esi,
         fetch::client_condition,
         lookup::Hit,
         outbound::edit,
@@ -21,25 +21,28 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, hea
 use rules::{
     fields, precondition,
     status::{Handled, Member},
+    surrogate,
 };
-use std::time::Duration;
+use std::{rc::Rc, sync::Arc, time::Duration};
+use store::Stored;
 
 /// RFC 9211.
 pub const CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
 
 /// Answers with a stored response. On the path of a hit.
-pub fn stored(worker: &Worker, ask: &Ask, hit: Hit) -> Response<ReplyBody> {
-    let Hit {
-        stored,
-        reader,
-        outcome,
-        own,
-    } = hit;
-    below::used(worker, ask, &stored);
-    let mut fields = match own {
-        Some(own) => *own,
-        None => worker.heads.borrow_mut().head(&stored),
+pub fn stored(worker: &Rc<Worker>, ask: &Ask, mut hit: Hit) -> Response<ReplyBody> {
+    below::used(worker, ask, &hit.stored);
+    let page = if esi::concerns(ask, &hit.stored) {
+        page(worker, ask, &mut hit)
+    } else {
+        None
     };
+    let outcome = hit.outcome.clone();
+    let (stored, mut fields, shaped) = match page {
+        Some((fields, shaped)) => (hit.stored, fields, shaped),
+        None => coded(worker, ask, hit),
+    };
+    let Shaped { status, content } = shaped;
     let collapsed = matches!(
         outcome.handled,
         Handled::Forwarded {
@@ -51,7 +54,6 @@ pub fn stored(worker: &Worker, ask: &Ask, hit: Hit) -> Response<ReplyBody> {
     let age = stored
         .facts
         .age(if waited { receive::now() } else { ask.now });
-    let Shaped { status, content } = shape::shape(ask, &stored, reader, &mut fields);
     if collapsed || outcome.handled == Handled::Hit || age.as_secs() > 0 {
         fields.insert(header::AGE, HeaderValue::from(age.as_secs()));
     } else {
@@ -60,14 +62,55 @@ pub fn stored(worker: &Worker, ask: &Ask, hit: Hit) -> Response<ReplyBody> {
     finish(worker, ask, status, fields, content, &outcome, age)
 }
 
+/// A stored response in the coding that the client gets.
+#[inline]
+fn coded(worker: &Worker, ask: &Ask, hit: Hit) -> (Arc<Stored>, HeaderMap, Shaped) {
+    let Hit {
+        stored,
+        reader,
+        own,
+        ..
+    } = hit;
+    let coding::Chosen {
+        stored,
+        reader,
+        then,
+    } = coding::choose(worker, ask, stored, reader);
+    let mut fields = match own {
+        Some(own) => *own,
+        None => worker.heads.borrow_mut().head(&stored),
+    };
+    if stored.has_surrogate_control() {
+        fields.remove(surrogate::CONTROL);
+    }
+    let mut shaped = shape::shape(ask, &stored, reader, &then, &mut fields);
+    if shaped.status == stored.status {
+        shaped.content = coding::apply(worker, ask, &stored, &then, &mut fields, shaped.content);
+    }
+    (stored, fields, shaped)
+}
+
+/// A stored page of fragments, composed; `None` where it is none.
+fn page(worker: &Rc<Worker>, ask: &Ask, hit: &mut Hit) -> Option<(HeaderMap, Shaped)> {
+    let mut fields = match &hit.own {
+        Some(own) => HeaderMap::clone(own),
+        None => worker.heads.borrow_mut().head(&hit.stored),
+    };
+    let Shaped { status, content } =
+        esi::stored(worker, ask, &hit.stored, &mut hit.reader, &mut fields)?;
+    let content = coding::passed(worker, ask, status, &mut fields, content);
+    Some((fields, Shaped { status, content }))
+}
+
 /// Answers with what the origin sent, as it came.
 pub fn raw(
-    worker: &Worker,
+    worker: &Rc<Worker>,
     ask: &Ask,
     head: response::Parts,
     content: Content,
     outcome: &Outcome,
 ) -> Response<ReplyBody> {
+    let is_page = esi::is_raw_page(ask, head.status, &head.headers);
     let condition = client_condition(ask, &head);
     let response::Parts {
         status,
@@ -80,9 +123,28 @@ pub fn raw(
         fields.remove(header::SET_COOKIE);
     }
     admit::complete(ask, version, &mut fields, receive::now());
+    let named = coding::held_of(ask, &fields).filter(|_| status.is_success() && !is_page);
+    let condition = match named {
+        Some(tag) if !matches!(condition, precondition::Outcome::Failed) => {
+            fields.insert(header::ETAG, tag);
+            precondition::Outcome::NotModified
+        }
+        _ => condition,
+    };
     let (status, content) = match condition {
-        precondition::Outcome::Proceed if ask.method == Method::HEAD => (status, Content::Empty),
-        precondition::Outcome::Proceed => (status, content),
+        _ if is_page => {
+            let Shaped { status, content } = esi::raw(worker, ask, status, &mut fields, content);
+            let content = coding::passed(worker, ask, status, &mut fields, content);
+            (status, content)
+        }
+        precondition::Outcome::Proceed => {
+            let content = match ask.method {
+                Method::HEAD => Content::Empty,
+                _ => content,
+            };
+            let content = coding::passed(worker, ask, status, &mut fields, content);
+            (status, content)
+        }
         precondition::Outcome::NotModified => {
             precondition::trim_not_modified(&mut fields);
             (StatusCode::NOT_MODIFIED, Content::Empty)
@@ -215,6 +277,7 @@ pub fn finish(
 ) -> Response<ReplyBody> {
     let policy = ask.policy();
     if let Some(browser) = policy.browser_ttl
+        && !ask.composed.get()
         && (status.is_success() || status == StatusCode::NOT_MODIFIED)
         && outcome.handled != Handled::Own
         && !matches!(outcome.detail, Some(Detail::NotStored(_)))

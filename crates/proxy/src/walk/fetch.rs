@@ -8,6 +8,7 @@ use crate::{
     outcome::{Detail, bump},
     walk::{
         admit::{self, Times},
+        coding, esi,
         lookup::{Hit, Need, answers, wanted_part},
         outbound,
         pump::{Pump, Room},
@@ -202,7 +203,7 @@ impl Fetch<'_> {
             StatusCode::NOT_MODIFIED => self.freshened(response.headers()).is_empty(),
             StatusCode::PARTIAL_CONTENT => match plan {
                 Plan::Whole => true,
-                Plan::Part => false,
+                Plan::Part => esi::is_part_of_page(self.ask, response.headers()),
                 Plan::Missing(span) => !self.fits(*span, response.headers()),
             },
             StatusCode::RANGE_NOT_SATISFIABLE => matches!(plan, Plan::Missing(_)),
@@ -262,6 +263,7 @@ impl Fetch<'_> {
         let range = fields.remove(header::RANGE);
         let if_range = fields.remove(header::IF_RANGE);
         validate::remove_conditions(&mut fields);
+        coding::ask_origin(self.worker, self.ask, &mut fields);
         match plan {
             Plan::Whole if conditional && self.ask.content.keyed.is_none() => {
                 self.condition(&mut fields);
@@ -270,6 +272,7 @@ impl Fetch<'_> {
             Plan::Part => {
                 put(&mut fields, header::RANGE, range);
                 put(&mut fields, header::IF_RANGE, if_range);
+                rules::coding::for_origin(&mut fields);
             }
             Plan::Missing(span) => {
                 let tag = self

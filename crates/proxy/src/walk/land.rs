@@ -17,7 +17,7 @@ use crate::{
 use http::{HeaderMap, Method, Response, StatusCode, header, response};
 use http_body::Body as _;
 use origin::ResponseBody;
-use rules::{freshness::Facts, reuse, storable::NotStorable, validate};
+use rules::{freshness::Facts, reuse, storable::NotStorable, surrogate, validate};
 use std::sync::Arc;
 use store::{Body, Fields, Stored, fill::Writer};
 
@@ -82,6 +82,10 @@ impl Fetch<'_> {
     ) -> (Arc<Stored>, Result<(), Detail>) {
         let mut fields = stored.fields.unpack(8);
         validate::freshen(&mut fields, &head.headers);
+        if stored.has_surrogate_control() && !surrogate::wants_esi(&fields) {
+            // The body is the same, and so is what it is written in.
+            fields.append(surrogate::CONTROL, surrogate::CONTENT_ESI);
+        }
         let judged = admit::judge(self.ask, &Method::GET, self.times, stored.status, &fields);
         let storable = match judged {
             Ok(storable) => storable,
@@ -93,7 +97,13 @@ impl Fetch<'_> {
             }
         };
         let at = self.times.response;
-        let kept = admit::stored_fields(self.ask, head.version, storable, &fields, at);
+        let kept = admit::stored_fields(
+            self.ask,
+            (stored.status, head.version),
+            storable,
+            &fields,
+            at,
+        );
         let fresh = |variant| {
             let fresh = Stored::new(
                 self.ticket.began,
@@ -110,7 +120,7 @@ impl Fetch<'_> {
                 ),
                 stored.body.clone(),
             );
-            Arc::new(fresh.after(stored))
+            Arc::new(fresh.after(stored).with_forms_of(stored))
         };
         let for_this = fresh(admit::variant(self.ask, &fields));
         let is_another = !stored.matches(&self.ask.fields, &mut Vec::new());
@@ -148,6 +158,9 @@ impl Fetch<'_> {
         rules::fields::remove_hop_by_hop(&mut fields);
         fields.remove(header::AGE);
         admit::complete(self.ask, head.version, &mut fields, at);
+        if stored.has_surrogate_control() {
+            fields.insert(surrogate::CONTROL, surrogate::CONTENT_ESI);
+        }
         let facts = Facts {
             response_time: at,
             initial_age_ms: 0,

@@ -1,6 +1,11 @@
 //! The request as the origin gets it.
 
-use crate::{ask::Ask, error::Failure, policy::Edit, walk::receive};
+use crate::{
+    ask::Ask,
+    error::Failure,
+    policy::{Edit, Esi},
+    walk::{coding, receive},
+};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri, header};
 use http_body_util::{BodyExt, Empty, Full};
@@ -38,6 +43,9 @@ const MOST_PASSES: usize = 8;
 /// What we tell origins that we understand (Edge Architecture): targeted control of our own lifetime, and purging by tag.
 const CAPABILITY: HeaderValue = HeaderValue::from_static("larder=\"Surrogate/1.0 tags/1\"");
 
+/// And that pages may be composed here. A member of its own: there are applications that compare the other one whole.
+const ESI_CAPABILITY: HeaderValue = HeaderValue::from_static("larder-esi=\"ESI/1.0\"");
+
 /// The client's fields made fit for the origin, conditions and ranges still among them.
 pub fn fields(ask: &Ask) -> Result<HeaderMap, Failure> {
     let mut fields = ask.fields.clone();
@@ -61,6 +69,26 @@ pub fn fields(ask: &Ask) -> Result<HeaderMap, Failure> {
         fields.remove("surrogate-capability");
     }
     fields.append(HeaderName::from_static("surrogate-capability"), CAPABILITY);
+    match ask.policy().esi {
+        Esi::Off => {}
+        Esi::Told => {
+            fields.append(
+                HeaderName::from_static("surrogate-capability"),
+                ESI_CAPABILITY,
+            );
+        }
+        Esi::On => {
+            fields.append(
+                HeaderName::from_static("surrogate-capability"),
+                ESI_CAPABILITY,
+            );
+            // Pages are read here; what is sent compressed would have to be taken apart first.
+            fields.insert(
+                header::ACCEPT_ENCODING,
+                HeaderValue::from_static("identity"),
+            );
+        }
+    }
     let host = ask
         .policy()
         .host
@@ -164,11 +192,13 @@ pub fn sent_as(ask: &Ask, name: &HeaderName) -> Sent {
     let keyed = |keyed| if keyed { Sent::Same } else { Sent::ByClient };
     match name.as_str() {
         _ if edited => Sent::Same,
+        _ if coding::settles(ask, name) => Sent::Same,
         "host" => keyed(policy.key.host || policy.host.is_some()),
         "x-forwarded-host" if !is_passed(ask, name) => keyed(policy.key.host),
         "x-forwarded-proto" => keyed(policy.key.scheme),
         "x-forwarded-for" | "forwarded" => Sent::ByClient,
         "expect" => Sent::Same,
+        "accept-encoding" if policy.esi == Esi::On => Sent::Same,
         "surrogate-capability" if !trusts_client(ask) => Sent::Same,
         _ if POISONOUS.contains(name) && !is_passed(ask, name) => Sent::Same,
         "x-real-ip" if !trusts_client(ask) => Sent::Same,

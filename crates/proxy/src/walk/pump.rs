@@ -210,11 +210,13 @@ impl Pump {
                 memory.remove(&key, stored.id());
             }
             (Some(body), Destination::Whole { key, stored, lease }) => {
-                let whole = Arc::new(stored.with_body(body));
                 // Where it is not in its place any more it was withdrawn, or a later one has come.
-                let is_last = memory.replace(&key, stored.id(), &whole);
+                let whole = memory.amend(&key, stored.id(), |held| Some(held.with_body(body)));
+                let Some(whole) = whole else {
+                    return;
+                };
                 let (marks, checked) = (whole.marks.as_deref(), whole.checked());
-                if is_last && !memory.log().refuses(&key, marks, checked) {
+                if !memory.log().refuses(&key, marks, checked) {
                     below::keep(&self.worker, &key, &whole, lease);
                 }
             }

@@ -15,6 +15,7 @@ use hyper::upgrade::OnUpgrade;
 use rules::{directives, fields, key, time::Time};
 use std::{
     borrow::Cow,
+    cell::Cell,
     net::IpAddr,
     rc::Rc,
     time::{Instant, SystemTime},
@@ -143,6 +144,8 @@ pub fn read(
         has_content: beside.has_content,
         for_another: beside.for_another,
         uri: parts.uri,
+        within: None,
+        composed: Cell::new(false),
     })
 }
 

@@ -1,6 +1,10 @@
 //! Shape: a stored response as this client asked for it: whole, not modified, in part, or its head only.
 
-use crate::{ask::Ask, body::Content};
+use crate::{
+    ask::Ask,
+    body::Content,
+    walk::coding::{self, Then},
+};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use rules::{
@@ -16,7 +20,13 @@ pub struct Shaped {
 }
 
 /// Shapes a stored response. On the path of a hit: nothing is looked at that the request does not mention.
-pub fn shape(ask: &Ask, stored: &Stored, reader: Option<Reader>, fields: &mut HeaderMap) -> Shaped {
+pub fn shape(
+    ask: &Ask,
+    stored: &Stored,
+    reader: Option<Reader>,
+    then: &Then,
+    fields: &mut HeaderMap,
+) -> Shaped {
     // Parts are answered as parts, or their head as that of the whole.
     let status = if matches!(stored.body, Body::Parts(_)) {
         StatusCode::OK
@@ -24,11 +34,16 @@ pub fn shape(ask: &Ask, stored: &Stored, reader: Option<Reader>, fields: &mut He
         stored.status
     };
     if status == StatusCode::OK {
+        if let Then::Held(tag) = then {
+            fields.insert(header::ETAG, tag.clone());
+            return not_modified(reader.as_ref(), fields);
+        }
         if let Some(conditional) = conditions(ask, stored, reader.as_ref(), fields) {
             return conditional;
         }
         if ask.method == Method::GET
             && let Some(range) = ask.range()
+            && coding::may_be_parted(ask, then, stored)
             && precondition::if_range_holds(&ask.fields, &representation(stored), ask.now)
             && let Some(length) = stored.body.length()
         {
@@ -63,25 +78,30 @@ fn conditions(
     if !precondition::any(&ask.fields) {
         return None;
     }
-    let status =
-        match precondition::judge(&ask.method, &ask.fields, &representation(stored), ask.now) {
-            precondition::Outcome::Proceed => return None,
-            precondition::Outcome::NotModified => {
-                precondition::trim_not_modified(fields);
-                StatusCode::NOT_MODIFIED
-            }
-            precondition::Outcome::Failed => {
-                without_content(fields);
-                StatusCode::PRECONDITION_FAILED
-            }
-        };
+    match precondition::judge(&ask.method, &ask.fields, &representation(stored), ask.now) {
+        precondition::Outcome::Proceed => None,
+        precondition::Outcome::NotModified => Some(not_modified(reader, fields)),
+        precondition::Outcome::Failed => {
+            without_content(fields);
+            Some(empty(StatusCode::PRECONDITION_FAILED, reader))
+        }
+    }
+}
+
+fn not_modified(reader: Option<&Reader>, fields: &mut HeaderMap) -> Shaped {
+    precondition::trim_not_modified(fields);
+    empty(StatusCode::NOT_MODIFIED, reader)
+}
+
+/// An answer without content. A body that is on its way is wanted all the same.
+fn empty(status: StatusCode, reader: Option<&Reader>) -> Shaped {
     if let Some(reader) = reader {
         reader.keep();
     }
-    Some(Shaped {
+    Shaped {
         status,
         content: Content::Empty,
-    })
+    }
 }
 
 /// Takes away what describes content that is not sent.

@@ -6,19 +6,19 @@ use http::{HeaderValue, header::GetAll};
 const MOST_MEMBERS: usize = 24;
 
 /// The weight of a member without `q` (RFC 9110 section 12.4.2), in thousandths.
-pub(super) const FULL: u16 = 1000;
+pub(crate) const FULL: u16 = 1000;
 
 /// One member of a list: what is weighed, and its weight in thousandths.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Member<'a> {
+pub(crate) struct Member<'a> {
     /// Without outer white space; empty only in unused places of [`Members`].
-    pub(super) name: &'a [u8],
-    pub(super) weight: u16,
+    pub(crate) name: &'a [u8],
+    pub(crate) weight: u16,
 }
 
 impl Member<'_> {
     /// Whether the names are the same but for case and white space.
-    pub(super) fn same_name(&self, other: &Self) -> bool {
+    pub(crate) fn same_name(&self, other: &Self) -> bool {
         self.bare().eq(other.bare())
     }
 
@@ -29,7 +29,7 @@ impl Member<'_> {
 }
 
 /// The members of a field in the order of the field.
-pub(super) struct Members<'a> {
+pub(crate) struct Members<'a> {
     places: [Member<'a>; MOST_MEMBERS],
     count: usize,
 }
@@ -37,7 +37,7 @@ pub(super) struct Members<'a> {
 impl<'a> Members<'a> {
     /// Reads all lines; `name_of` checks and reduces what stands before the weight. `None` where a member or a weight is
     /// malformed, a quoted string is not closed, or there are too many members.
-    pub(super) fn read(
+    pub(crate) fn read(
         lines: &'a GetAll<'a, HeaderValue>,
         name_of: impl Fn(&'a [u8]) -> Option<&'a [u8]>,
     ) -> Option<Self> {
@@ -64,19 +64,19 @@ impl<'a> Members<'a> {
         Some(members)
     }
 
-    pub(super) fn as_mut(&mut self) -> &mut [Member<'a>] {
+    pub(crate) fn as_mut(&mut self) -> &mut [Member<'a>] {
         self.places.get_mut(..self.count).unwrap_or_default()
     }
 }
 
 /// The pieces between separators that do not stand in a quoted string; `None` for a last piece whose quote is open.
-pub(super) struct Unquoted<'a> {
+pub(crate) struct Unquoted<'a> {
     rest: Option<&'a [u8]>,
     separator: u8,
 }
 
 impl<'a> Unquoted<'a> {
-    pub(super) const fn new(text: &'a [u8], separator: u8) -> Self {
+    pub(crate) const fn new(text: &'a [u8], separator: u8) -> Self {
         Self {
             rest: Some(text),
             separator,
@@ -147,7 +147,7 @@ const fn is_space(byte: u8) -> bool {
 }
 
 /// Whether it is a token (RFC 9110 section 5.6.2), such as a coding, a language range or a charset.
-pub(super) fn is_token(name: &[u8]) -> bool {
+pub(crate) fn is_token(name: &[u8]) -> bool {
     let is_tchar = |byte: &u8| {
         byte.is_ascii_alphanumeric()
             || matches!(

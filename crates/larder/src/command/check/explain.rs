@@ -2,8 +2,10 @@
 
 use crate::config::{meant::Config, value::SharedUrl};
 use proxy::policy::{
-    HostPattern, Lifetime, LifetimeMode, Matcher, PathPattern, Policy, StatusPattern, TextPattern,
+    Compress, HostPattern, Lifetime, LifetimeMode, Matcher, PathPattern, Policy, StatusPattern,
+    TextPattern,
 };
+use rules::coding::Coding;
 use std::{
     io::{self, Write},
     time::Duration,
@@ -204,6 +206,7 @@ fn name(name: &TextPattern) -> String {
 
 fn holds(policy: &Policy) -> Vec<String> {
     let mut lines = vec![format!("answered by {}", policy.origin.name())];
+    lines.extend(compressed(policy.compress.as_ref()));
     if !policy.cache {
         lines.push("nothing is stored".to_owned());
         return lines;
@@ -253,6 +256,22 @@ fn of_requests(policy: &Policy) -> Vec<String> {
         ));
     }
     lines
+}
+
+/// Where it is not as it comes.
+fn compressed(compress: Option<&Compress>) -> Option<String> {
+    let Some(compress) = compress else {
+        return Some("nothing is compressed".to_owned());
+    };
+    let codings = compress.codings.iter();
+    let codings = codings.map(|coding| coding.token()).collect::<Vec<_>>();
+    let all = compress.codings == Coding::ALL;
+    let personal = if compress.personal {
+        ", personal answers too"
+    } else {
+        ""
+    };
+    (!all || compress.personal).then(|| format!("compressed in {}{personal}", codings.join(", ")))
 }
 
 fn lifetime(lifetime: &Lifetime) -> String {

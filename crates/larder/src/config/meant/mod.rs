@@ -2,6 +2,7 @@
 
 mod addresses;
 mod certificate;
+mod compress;
 mod fastcgi;
 mod fetching;
 mod limits;

@@ -1,6 +1,6 @@
 //! What holds on a route.
 
-use super::{Sink, settings::values};
+use super::{Sink, compress, settings::values};
 use crate::config::{
     Fault,
     value::{CookieName, EditableName, FieldLine, Many, Query, Size, Text, Token, Ttl},
@@ -8,7 +8,7 @@ use crate::config::{
 };
 use origin::Origin;
 use proxy::policy::{
-    AnyPath, Bypass, Edit, GraphQl, KeySpec, Lifetime, LifetimeMode, Operation, Policy, Stale,
+    AnyPath, Bypass, Edit, Esi, GraphQl, KeySpec, Lifetime, LifetimeMode, Operation, Policy, Stale,
 };
 use rules::{
     key::{ParamPattern, QueryChoice, TRACKING},
@@ -19,6 +19,7 @@ use std::{sync::Arc, time::Duration};
 const DEFAULT_LARGEST_BODY: u64 = 64 << 20;
 const DEFAULT_LARGEST_CONTENT: u64 = 64 << 10;
 const DEFAULT_COLLAPSE_WAIT: Duration = Duration::from_secs(5);
+const DEFAULT_FRAGMENT_WAIT: Duration = Duration::from_secs(10);
 const DEFAULT_UNREACHABLE: Duration = Duration::from_hours(24);
 
 /// The policy of a route from its own keys over the defaults'.
@@ -39,6 +40,7 @@ pub(super) fn build(written: &Defaults, origin: Arc<Origin>, memory: u64) -> Pol
             Some(written::SetCookie::Store) => SetCookie::Store,
         },
         client_may_force: written.client_may_force.unwrap_or(true),
+        compress: compress::build(written),
         largest_body: largest.unwrap_or(DEFAULT_LARGEST_BODY).min(memory),
         browser_ttl: written.browser_ttl.as_ref().map(|time| time.value),
         collapse_wait: written
@@ -49,6 +51,15 @@ pub(super) fn build(written: &Defaults, origin: Arc<Origin>, memory: u64) -> Pol
         response_edits: edits(written.response_headers.as_ref()),
         pass_fields: values(written.pass_fields.as_ref()),
         redirect_https: written.redirect_https.unwrap_or(false),
+        esi: match written.esi {
+            Some(true) => Esi::On,
+            Some(false) => Esi::Off,
+            None => Esi::Told,
+        },
+        fragment_wait: written
+            .fragment_wait
+            .as_ref()
+            .map_or(DEFAULT_FRAGMENT_WAIT, |time| time.value),
         largest_content: written
             .largest_content
             .as_ref()
@@ -199,6 +210,7 @@ pub(super) fn contradictions(written: &Defaults, memory: u64, sink: &mut Sink<'_
             .instead("leave out one of them"),
         );
     }
+    compress::contradictions(written, sink);
     if let Some(graphql) = &written.graphql {
         unclear_operations(graphql, sink);
     }

@@ -3,6 +3,7 @@
 mod address;
 mod at;
 mod brief;
+mod compress;
 mod count;
 mod duration;
 mod fastcgi;
@@ -23,6 +24,7 @@ mod wrong;
 pub use address::ListenAddress;
 pub use at::At;
 pub use brief::{Brief, Short};
+pub use compress::Compress;
 pub use count::Count;
 pub use fastcgi::{FastCgiUrl, FileName, Front, Param};
 pub use many::{Element, Many};

@@ -1,10 +1,11 @@
 //! What may hold on a route, as written: the same keys in `[defaults]` and in each `[[route]]`.
 
 use super::tables::{Bypass, Edits, GraphQl, Key, Preset, SetCookie, Stale, TtlMode};
-use crate::config::value::{At, Many, Size, Text, Ttl};
+use crate::config::value::{At, Compress, Many, Size, Text, Ttl};
 use http::{HeaderName, HeaderValue, Method};
 use ipnet::IpNet;
 use proxy::policy::{FieldPattern, HostPattern, NamePattern, PathPattern};
+use rules::coding::TypePattern;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::time::Duration;
@@ -48,6 +49,20 @@ macro_rules! with_policy {
             /// Whether clients may force a fetch with `Cache-Control: no-cache`, `max-age` and their kin.
             #[schemars(extend("default" = true))]
             client_may_force: bool,
+            /// What is compressed for clients that accept it: `true`, `false`, or a list of codings, the one you like best first.
+            #[schemars(extend("default" = true))]
+            compress: At<Compress>,
+            /// Media types that are compressed. Text, scripts, JSON, XML, SVG and uncompressed fonts where nothing is said;
+            /// never `text/event-stream`.
+            #[schemars(extend("examples" = [["text/*", "application/json"]]))]
+            compress_types: Many<Text<TypePattern>>,
+            /// Size below which a body is left as it is.
+            #[schemars(extend("default" = "512B"))]
+            compress_min_size: Text<Size>,
+            /// Whether answers are compressed too that are not stored and were made for one user: those to requests with a cookie
+            /// or credentials, and those that set a cookie. See [compression](compression.md) before you turn it on.
+            #[schemars(extend("default" = false))]
+            compress_personal: bool,
             /// Size of the largest body that is stored; larger ones pass through.
             #[schemars(extend("default" = "64MiB"))]
             largest_body: Text<Size>,
@@ -77,6 +92,13 @@ macro_rules! with_policy {
             /// Redirect plain requests to `https`.
             #[schemars(extend("default" = false))]
             redirect_https: bool,
+            /// Whether `<esi:include>` and its kin are carried out. `true`: in all HTML and XML; `false`: nowhere, and origins are
+            /// not told that we could. Where nothing is said: in what comes with `Surrogate-Control: content="ESI/1.0"`.
+            #[schemars(extend("examples" = [true]))]
+            esi: bool,
+            /// How long an include may take until its answer begins. A page can ask for less with `maxwait`.
+            #[schemars(extend("default" = "10s"))]
+            fragment_wait: Text<Duration>,
         }
     };
     (@keys $(#[$about:meta])* $table:ident { $($(#[$own_about:meta])* $own:ident: $own_type:ty,)* }

@@ -10,7 +10,11 @@ use prometheus_client::{
     encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet},
     metrics::MetricType,
 };
-use proxy::outcome::{FORWARDS, HIT_KINDS, ORIGIN_TIME_BOUNDS_MS};
+use proxy::{
+    compress::LEVELS,
+    outcome::{FORWARDS, HIT_KINDS, ORIGIN_TIME_BOUNDS_MS},
+};
+use rules::coding::Coding;
 use std::{fmt, time::Duration};
 use store::{purge::KINDS, shared::remote};
 
@@ -24,6 +28,7 @@ impl Collector for Sums {
         let mut page = Page(encoder);
         self.requests(&mut page)?;
         self.store(&mut page)?;
+        self.codings(&mut page)?;
         self.purges(&mut page)?;
         self.disk(&mut page)?;
         self.shared(&mut page)?;
@@ -47,6 +52,8 @@ impl Sums {
             (&names::COLLAPSED, self.collapsed),
             (&names::VALIDATED, self.validated),
             (&names::REFRESHES, self.refreshes),
+            (&names::FRAGMENTS, self.fragments),
+            (&names::FRAGMENTS_FAILED, self.fragments_failed),
             (&names::FILLS, self.fills),
             (&names::FILLS_FAILED, self.fills_failed),
             (&names::INVALIDATIONS, self.invalidations),
@@ -78,6 +85,30 @@ impl Sums {
         page.one(&names::STORED_BYTES, self.store.stored)?;
         page.one(&names::IN_FLIGHT_BYTES, self.store.in_flight)?;
         page.one(&names::BUDGET_BYTES, self.store.limit)
+    }
+
+    fn codings(&self, page: &mut Page<'_>) -> fmt::Result {
+        let seen = &self.codings;
+        let mut encoder = page.metric(&names::CODINGS_MADE)?;
+        for (coding, made) in Coding::ALL.into_iter().zip(seen.made) {
+            for (level, count) in LEVELS.into_iter().zip(made) {
+                let labels = [coding.token(), level];
+                sample(&mut encoder, &names::CODINGS_MADE, &labels, count)?;
+            }
+        }
+        let by_coding = |figures: [u64; 3]| Coding::ALL.map(Coding::token).into_iter().zip(figures);
+        page.by_label(&names::CODINGS_PASSED, by_coding(seen.passed))?;
+        page.by_label(&names::CODINGS_IN_BYTES, by_coding(seen.taken))?;
+        page.by_label(&names::CODINGS_OUT_BYTES, by_coding(seen.given))?;
+        let mut encoder = page.metric(&names::CODINGS_SECONDS)?;
+        for (coding, micros) in by_coding(seen.time_us) {
+            let seconds = Duration::from_micros(micros).as_secs_f64();
+            encoder
+                .encode_family(&pairs(&names::CODINGS_SECONDS, &[coding]))?
+                .encode_counter::<NoLabelSet, f64, u64>(&seconds, None)?;
+        }
+        page.one(&names::CODINGS_DECODED, seen.decoded)?;
+        page.one(&names::CODINGS_REFUSED, seen.refused)
     }
 
     fn purges(&self, page: &mut Page<'_>) -> fmt::Result {

@@ -57,6 +57,10 @@ metrics! {
         [] "Stored responses that the origin confirmed with 304";
     REFRESHES = Counter "larder_refreshes"
         [] "Background fetches for stored responses that were sent stale";
+    FRAGMENTS = Counter "larder_fragments"
+        [] "Includes of composed pages (ESI). Each is counted as a request beside";
+    FRAGMENTS_FAILED = Counter "larder_fragments_failed"
+        [] "Includes that came to nothing: neither src nor alt brought a good answer";
     FILLS = Counter "larder_fills"
         [] "Bodies that began to be stored";
     FILLS_FAILED = Counter "larder_fills_failed"
@@ -81,6 +85,20 @@ metrics! {
         [] "Bytes of memory that bodies on their way into the store take";
     BUDGET_BYTES = Gauge "larder_budget_bytes"
         [] "Bytes of memory that stored and in flight may take together";
+    CODINGS_MADE = Counter "larder_codings_made" ["coding", "level"]
+        "Codings made of stored responses: fast for the first client, high in the background for what is asked for often";
+    CODINGS_PASSED = Counter "larder_codings_passed" ["coding"]
+        "Bodies coded for one client on their way, since they are not stored or could not be kept";
+    CODINGS_IN_BYTES = Counter "larder_codings_in_bytes" ["coding"]
+        "Bytes that went into encoders";
+    CODINGS_OUT_BYTES = Counter "larder_codings_out_bytes" ["coding"]
+        "Bytes that came out of them";
+    CODINGS_SECONDS = Counter "larder_codings_seconds" ["coding"]
+        "Time spent on codings of stored responses";
+    CODINGS_DECODED = Counter "larder_codings_decoded"
+        [] "Bodies that their origin had coded and that were decoded for clients that do not accept it";
+    CODINGS_REFUSED = Counter "larder_codings_refused"
+        [] "Bodies that went out as they are since too many waited to be coded";
     PURGES_APPLIED = Counter "larder_purges" ["kind"]
         "Purges that took effect on this node, by what they name; invalidations by applications and purges of other nodes among them";
     PURGES_SOFT = Counter "larder_purges_soft"

@@ -22,6 +22,8 @@ pub(super) struct Sums {
     pub(super) collapsed: u64,
     pub(super) validated: u64,
     pub(super) refreshes: u64,
+    pub(super) fragments: u64,
+    pub(super) fragments_failed: u64,
     pub(super) fills: u64,
     pub(super) fills_failed: u64,
     pub(super) invalidations: u64,
@@ -34,6 +36,7 @@ pub(super) struct Sums {
     pub(super) log_lost: u64,
     pub(super) store: store::Statistics,
     pub(super) purges_applied: store::purge::Statistics,
+    pub(super) codings: proxy::compress::Figures,
     pub(super) disk: Option<store::disk::Statistics>,
     pub(super) shared: Option<store::shared::Statistics>,
     pub(super) connections: Snapshot,
@@ -48,6 +51,7 @@ impl Sums {
         let mut sums = Self {
             store: sources.store,
             purges_applied: sources.purges,
+            codings: sources.codings,
             disk: sources.disk,
             shared: sources.shared.clone(),
             connections: connections
@@ -78,6 +82,8 @@ impl Sums {
             (&mut self.collapsed, &counters.collapsed),
             (&mut self.validated, &counters.validated),
             (&mut self.refreshes, &counters.refreshes),
+            (&mut self.fragments, &counters.fragments),
+            (&mut self.fragments_failed, &counters.fragments_failed),
             (&mut self.fills, &counters.fills),
             (&mut self.fills_failed, &counters.fills_failed),
             (&mut self.invalidations, &counters.invalidations),

@@ -113,6 +113,7 @@ fn rendered() -> String {
             limit: 5000,
             evictions: 2,
         },
+        codings: proxy::compress::Figures::default(),
         purges: store::purge::Statistics::default(),
         disk: Some(store::disk::Statistics::default()),
         shared: Some(store::shared::Statistics {

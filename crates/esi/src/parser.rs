@@ -1,0 +1,576 @@
+//! From bytes to tokens.
+
+use crate::{
+    Span, Token,
+    escape::Place,
+    expression::Expression,
+    include::Include,
+    tag::{Extent, Tag, extent},
+    variable::{Reading, Variable},
+};
+use bytes::{Bytes, BytesMut};
+use memchr::{memchr, memchr3, memmem};
+use std::collections::VecDeque;
+
+/// Longest tag in bytes. What is longer is text.
+pub const MOST_TAG: usize = 8 << 10;
+
+/// Elements open within one another, at most. What is opened beyond is left out with all that is in it.
+pub const MOST_OPEN: usize = 16;
+
+/// Turns a body into tokens, piece by piece. Holds no more than the last piece and the beginning of a tag.
+#[derive(Debug, Default)]
+pub struct Parser {
+    /// What has come and is not read, or just was.
+    window: Bytes,
+    /// The offset of `window` in the body.
+    base: u64,
+    /// How far `window` is read.
+    at: usize,
+    ended: bool,
+    mode: Mode,
+    place: Option<Raw>,
+    /// Within `<!--esi`.
+    in_comment: bool,
+    /// Within so many `<esi:vars>`.
+    vars: usize,
+    open: Vec<Open>,
+    found: VecDeque<Token>,
+}
+
+/// What the bytes being read are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Mode {
+    #[default]
+    Text,
+    /// Text in which nothing counts, up to this.
+    Verbatim(&'static [u8]),
+    /// Left out, up to the end of this element.
+    Removed(Element),
+}
+
+/// An element whose content is not markup.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Raw {
+    Script,
+    Style,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Open {
+    Choose,
+    /// `when` or `otherwise`.
+    Branch,
+    Try,
+    /// `attempt` or `except`.
+    Side,
+}
+
+/// Elements with content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Element {
+    Remove,
+    Vars,
+    Choose,
+    When,
+    Otherwise,
+    Try,
+    Attempt,
+    Except,
+    Comment,
+    Include,
+}
+
+const ELEMENTS: [(&[u8], Element); 10] = [
+    (b"include", Element::Include),
+    (b"remove", Element::Remove),
+    (b"vars", Element::Vars),
+    (b"choose", Element::Choose),
+    (b"when", Element::When),
+    (b"otherwise", Element::Otherwise),
+    (b"try", Element::Try),
+    (b"attempt", Element::Attempt),
+    (b"except", Element::Except),
+    (b"comment", Element::Comment),
+];
+
+impl Element {
+    fn named(name: &[u8]) -> Option<Self> {
+        let known = ELEMENTS.iter().find(|(known, _)| *known == name);
+        known.map(|(_, element)| *element)
+    }
+
+    /// What begins its end.
+    const fn end(self) -> &'static [u8] {
+        match self {
+            Self::Remove => b"</esi:remove",
+            Self::Vars => b"</esi:vars",
+            Self::Choose => b"</esi:choose",
+            Self::When => b"</esi:when",
+            Self::Otherwise => b"</esi:otherwise",
+            Self::Try => b"</esi:try",
+            Self::Attempt => b"</esi:attempt",
+            Self::Except => b"</esi:except",
+            Self::Comment => b"</esi:comment",
+            Self::Include => b"</esi:include",
+        }
+    }
+}
+
+/// What may begin at a byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mark {
+    /// `<esi:`
+    Tag,
+    /// `</esi:`
+    EndTag,
+    /// `<!--esi`
+    CommentStart,
+    /// `-->` of that.
+    CommentEnd,
+    /// `<!--` or `<![CDATA[`, up to this.
+    Verbatim(&'static [u8]),
+    /// `<script` or `<style`.
+    Raw(Raw),
+    /// Its end.
+    RawEnd,
+    /// `$(`
+    Variable,
+}
+
+/// What begins at a byte, as far as the bytes at hand tell.
+enum Seen {
+    Nothing,
+    Mark(Mark),
+    /// More bytes will tell.
+    Unclear,
+}
+
+/// How reading went.
+enum Read {
+    /// So many bytes, and on.
+    On(usize),
+    /// Not without more bytes.
+    Wait,
+}
+
+impl Parser {
+    /// Nothing read.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The next piece of the body. To be called when [`next`](Self::next) has given all it has.
+    pub fn push(&mut self, piece: Bytes) {
+        self.base += self.at as u64;
+        let rest = self.window.slice(self.at.min(self.window.len())..);
+        self.at = 0;
+        self.window = if rest.is_empty() {
+            piece
+        } else {
+            let mut joined = BytesMut::with_capacity(rest.len() + piece.len());
+            joined.extend_from_slice(&rest);
+            joined.extend_from_slice(&piece);
+            joined.freeze()
+        };
+    }
+
+    /// The body has ended.
+    pub fn finish(&mut self) {
+        self.ended = true;
+    }
+
+    /// The next token; `None`: more is needed, or after [`finish`](Self::finish) there is no more.
+    #[expect(clippy::should_implement_trait, reason = "`None` is not the end")]
+    pub fn next(&mut self) -> Option<Token> {
+        loop {
+            if let Some(token) = self.found.pop_front() {
+                return Some(token);
+            }
+            let read = match self.mode {
+                Mode::Text => self.text(),
+                Mode::Verbatim(end) => self.verbatim(end),
+                Mode::Removed(element) => self.removed(element),
+            };
+            match read {
+                Read::On(length) => self.at += length,
+                Read::Wait if self.found.is_empty() => {
+                    if !self.ended {
+                        return None;
+                    }
+                    self.found.extend(self.open.drain(..).map(|_| Token::End));
+                    if self.found.is_empty() {
+                        return None;
+                    }
+                }
+                Read::Wait => {}
+            }
+        }
+    }
+
+    /// The bytes of a text token. Good until the next [`push`](Self::push).
+    pub fn bytes(&self, span: Span) -> Bytes {
+        let at = |offset: u64| {
+            let within = offset.saturating_sub(self.base);
+            usize::try_from(within).map_or(self.window.len(), |at| at.min(self.window.len()))
+        };
+        let (start, end) = (at(span.start), at(span.end));
+        self.window.slice(start.min(end)..end)
+    }
+
+    fn rest(&self) -> &[u8] {
+        self.window.get(self.at..).unwrap_or_default()
+    }
+
+    /// These bytes from here on are text.
+    fn pass(&mut self, length: usize) {
+        if length > 0 {
+            let start = self.base + self.at as u64;
+            let end = start + length as u64;
+            self.found.push_back(Token::Text(Span { start, end }));
+        }
+    }
+
+    /// Text up to the next mark, and the mark.
+    fn text(&mut self) -> Read {
+        let rest = self.window.slice(self.at..);
+        if rest.is_empty() {
+            return Read::Wait;
+        }
+        let mut from = 0;
+        while let Some(at) = self.candidate(&rest, from) {
+            let here = rest.get(at..).unwrap_or_default();
+            match self.look(here) {
+                Seen::Nothing => from = at + 1,
+                Seen::Unclear => return self.up_to(at),
+                Seen::Mark(Mark::Raw(raw)) => {
+                    self.place = Some(raw);
+                    from = at + 1;
+                }
+                Seen::Mark(Mark::RawEnd) => {
+                    self.place = None;
+                    from = at + 1;
+                }
+                Seen::Mark(mark) => {
+                    if at > 0 {
+                        self.pass(at);
+                        return Read::On(at);
+                    }
+                    match self.mark(mark, here) {
+                        Some(read) => return read,
+                        // It is none after all.
+                        None => from = 1,
+                    }
+                }
+            }
+        }
+        self.pass(rest.len());
+        Read::On(rest.len())
+    }
+
+    /// Text up to `at`, where something is not clear yet.
+    fn up_to(&mut self, at: usize) -> Read {
+        if at == 0 {
+            return Read::Wait;
+        }
+        self.pass(at);
+        Read::On(at)
+    }
+
+    /// The next byte from `from` on at which a mark may begin.
+    fn candidate(&self, bytes: &[u8], from: usize) -> Option<usize> {
+        let rest = bytes.get(from..)?;
+        let found = if self.vars == 0 && !self.in_comment {
+            memchr(b'<', rest)
+        } else {
+            let dollar = if self.vars > 0 { b'$' } else { b'<' };
+            let dash = if self.in_comment { b'-' } else { b'<' };
+            memchr3(b'<', dollar, dash, rest)
+        };
+        found.map(|at| from + at)
+    }
+
+    /// What begins at the first byte of `here`.
+    fn look(&self, here: &[u8]) -> Seen {
+        let markup = self.place.is_none();
+        match here {
+            [b'$', ..] => self.is(here, b"$(", Mark::Variable),
+            [b'-', ..] => self.is(here, b"-->", Mark::CommentEnd),
+            [b'<', b'e', ..] => self.is(here, b"<esi:", Mark::Tag),
+            [b'<', b'/', b's' | b'S', ..] if !markup => self.raw_end(here),
+            [b'<', b'/', ..] => self.is(here, b"</esi:", Mark::EndTag),
+            [b'<', b's' | b'S', ..] if markup => self.raw_start(here),
+            [b'<', b'!', b'[', ..] if markup => self.is(here, b"<![CDATA[", Mark::Verbatim(b"]]>")),
+            [b'<', b'!', ..] => self.comment(here),
+            [b'<'] if !self.ended => Seen::Unclear,
+            _ => Seen::Nothing,
+        }
+    }
+
+    /// Whether `here` begins with `mark`.
+    fn is(&self, here: &[u8], text: &[u8], mark: Mark) -> Seen {
+        if here.starts_with(text) {
+            Seen::Mark(mark)
+        } else if text.starts_with(here) && !self.ended {
+            Seen::Unclear
+        } else {
+            Seen::Nothing
+        }
+    }
+
+    /// `<!--esi` opens what counts, `<!--` what does not; `<!--esixyz` is a comment like any other.
+    fn comment(&self, here: &[u8]) -> Seen {
+        const OURS: &[u8] = b"<!--esi";
+        if let Some(after) = here.strip_prefix(OURS) {
+            match after.first() {
+                Some(next) if is_name(*next) => {}
+                None if !self.ended => return Seen::Unclear,
+                _ => return Seen::Mark(Mark::CommentStart),
+            }
+        } else if OURS.starts_with(here) && !self.ended {
+            return Seen::Unclear;
+        }
+        if self.place.is_none() && here.starts_with(b"<!--") {
+            return Seen::Mark(Mark::Verbatim(b"-->"));
+        }
+        Seen::Nothing
+    }
+
+    fn raw_start(&self, here: &[u8]) -> Seen {
+        for (name, raw) in [(&b"<script"[..], Raw::Script), (b"<style", Raw::Style)] {
+            match self.named(here, name) {
+                Seen::Nothing => {}
+                Seen::Mark(_) => return Seen::Mark(Mark::Raw(raw)),
+                Seen::Unclear => return Seen::Unclear,
+            }
+        }
+        Seen::Nothing
+    }
+
+    fn raw_end(&self, here: &[u8]) -> Seen {
+        let name: &[u8] = match self.place {
+            Some(Raw::Script) => b"</script",
+            Some(Raw::Style) => b"</style",
+            None => return Seen::Nothing,
+        };
+        self.named(here, name)
+    }
+
+    /// Whether `here` begins with `name`, whatever its case, and no longer name.
+    fn named(&self, here: &[u8], name: &[u8]) -> Seen {
+        let common = here.len().min(name.len());
+        let alike = here
+            .iter()
+            .zip(name)
+            .all(|(byte, expected)| byte.eq_ignore_ascii_case(expected));
+        match here.get(common) {
+            _ if !alike => Seen::Nothing,
+            Some(next) if common == name.len() && is_name(*next) => Seen::Nothing,
+            Some(_) if common == name.len() => Seen::Mark(Mark::RawEnd),
+            _ if self.ended => Seen::Nothing,
+            _ => Seen::Unclear,
+        }
+    }
+
+    /// Reads the mark that `here` begins with; `None`: it turns out to be text.
+    fn mark(&mut self, mark: Mark, here: &[u8]) -> Option<Read> {
+        match mark {
+            Mark::Verbatim(end) => {
+                self.mode = Mode::Verbatim(end);
+                // What opens it does not end it: `<!-->` is no whole comment.
+                self.pass(4);
+                Some(Read::On(4))
+            }
+            Mark::CommentStart => {
+                self.in_comment = true;
+                Some(Read::On(b"<!--esi".len()))
+            }
+            Mark::CommentEnd => {
+                self.in_comment = false;
+                Some(Read::On(b"-->".len()))
+            }
+            Mark::Variable => self.variable(here),
+            Mark::Tag | Mark::EndTag => match extent(here.get(..MOST_TAG).unwrap_or(here)) {
+                Extent::Ends(length) => {
+                    let inside = here.get(..length - 1)?;
+                    if mark == Mark::Tag {
+                        self.start(&Tag::read(inside.strip_prefix(b"<esi:")?));
+                    } else {
+                        self.end(&Tag::read(inside.strip_prefix(b"</esi:")?));
+                    }
+                    Some(Read::On(length))
+                }
+                Extent::Open if here.len() < MOST_TAG && !self.ended => Some(Read::Wait),
+                Extent::Open | Extent::Never => None,
+            },
+            Mark::Raw(_) | Mark::RawEnd => None,
+        }
+    }
+
+    /// `$(…)` in `<esi:vars>`. What is none that we know is text: `$(` means much in scripts.
+    fn variable(&mut self, here: &[u8]) -> Option<Read> {
+        let most = here.get(..MOST_TAG).unwrap_or(here);
+        let (text, is_cut) = match std::str::from_utf8(most) {
+            Ok(text) => (text, false),
+            Err(error) => {
+                let good = most.get(..error.valid_up_to())?;
+                (std::str::from_utf8(good).ok()?, error.error_len().is_some())
+            }
+        };
+        match Variable::begin(text) {
+            Reading::Is(variable, length) if variable.is_known() => {
+                let value = Token::Value(Box::new(variable), self.standing());
+                self.found.push_back(value);
+                Some(Read::On(length))
+            }
+            Reading::More if !is_cut && !self.ended && here.len() < MOST_TAG => Some(Read::Wait),
+            Reading::Is(..) | Reading::Not | Reading::More => None,
+        }
+    }
+
+    fn standing(&self) -> Place {
+        match self.place {
+            None => Place::Text,
+            Some(Raw::Script) => Place::Script,
+            Some(Raw::Style) => Place::Style,
+        }
+    }
+
+    /// Bytes in which nothing counts.
+    fn verbatim(&mut self, end: &'static [u8]) -> Read {
+        let rest = self.rest();
+        let length = match memmem::find(rest, end) {
+            Some(at) => {
+                self.mode = Mode::Text;
+                at + end.len()
+            }
+            None if self.ended => rest.len(),
+            None => rest.len().saturating_sub(end.len() - 1),
+        };
+        if length == 0 {
+            return Read::Wait;
+        }
+        self.pass(length);
+        Read::On(length)
+    }
+
+    /// Bytes that are left out.
+    fn removed(&mut self, element: Element) -> Read {
+        let end = element.end();
+        let rest = self.rest();
+        let length = match memmem::find(rest, end) {
+            Some(at) => {
+                let tag = rest.get(at..).unwrap_or_default();
+                match (
+                    extent(tag.get(..MOST_TAG).unwrap_or(tag)),
+                    tag.get(end.len()),
+                ) {
+                    // The end of another whose name is longer.
+                    (_, Some(next)) if is_name(*next) => at + end.len(),
+                    (Extent::Ends(length), _) => {
+                        self.mode = Mode::Text;
+                        at + length
+                    }
+                    (Extent::Open, _) if tag.len() < MOST_TAG && !self.ended => at,
+                    (Extent::Open | Extent::Never, _) => at + end.len(),
+                }
+            }
+            None if self.ended => rest.len(),
+            None => rest.len().saturating_sub(end.len() - 1),
+        };
+        if length == 0 {
+            return Read::Wait;
+        }
+        Read::On(length)
+    }
+
+    /// `<esi:…>`.
+    fn start(&mut self, tag: &Tag<'_>) {
+        let Some(element) = Element::named(tag.name) else {
+            return;
+        };
+        match element {
+            Element::Include => {
+                if let Some(include) = Include::read(tag) {
+                    self.found.push_back(Token::Include(Box::new(include)));
+                }
+            }
+            Element::Vars => self.start_vars(tag),
+            _ if tag.is_empty => {}
+            Element::Comment => {}
+            Element::Remove => self.mode = Mode::Removed(element),
+            Element::Choose => self.enter(element, Open::Choose, Token::Choose),
+            Element::Try => self.enter(element, Open::Try, Token::Try),
+            Element::When => {
+                let test = tag.get("test").unwrap_or_default();
+                let when = Token::When(Box::new(Expression::read(&test)));
+                self.branch(Open::Choose, element, Open::Branch, when);
+            }
+            Element::Otherwise => {
+                self.branch(Open::Choose, element, Open::Branch, Token::Otherwise);
+            }
+            Element::Attempt => self.branch(Open::Try, element, Open::Side, Token::Attempt),
+            Element::Except => self.branch(Open::Try, element, Open::Side, Token::Except),
+        }
+    }
+
+    fn start_vars(&mut self, tag: &Tag<'_>) {
+        let named = tag.get("name");
+        let variable = named.and_then(|name| Some(Variable::read(name.trim())?.0));
+        if let Some(variable) = variable {
+            let value = Token::Value(Box::new(variable), self.standing());
+            self.found.push_back(value);
+        }
+        if !tag.is_empty {
+            self.vars += 1;
+        }
+    }
+
+    /// Opens an element, unless there are too many.
+    fn enter(&mut self, element: Element, open: Open, token: Token) {
+        if self.open.len() >= MOST_OPEN {
+            self.mode = Mode::Removed(element);
+            return;
+        }
+        self.open.push(open);
+        self.found.push_back(token);
+    }
+
+    /// Opens a part of `whole`, which must be open, and closes the part before. A part without a whole is not counted.
+    fn branch(&mut self, whole: Open, element: Element, open: Open, token: Token) {
+        if self.open.last() == Some(&open) {
+            self.open.pop();
+            self.found.push_back(Token::End);
+        }
+        if self.open.last() == Some(&whole) {
+            self.enter(element, open, token);
+        }
+    }
+
+    /// `</esi:…>`: closes the element and what is open in it. An end without a beginning is not counted.
+    fn end(&mut self, tag: &Tag<'_>) {
+        let open = match Element::named(tag.name) {
+            Some(Element::Vars) => {
+                self.vars = self.vars.saturating_sub(1);
+                return;
+            }
+            Some(Element::Choose) => Open::Choose,
+            Some(Element::When | Element::Otherwise) => Open::Branch,
+            Some(Element::Try) => Open::Try,
+            Some(Element::Attempt | Element::Except) => Open::Side,
+            Some(Element::Include | Element::Remove | Element::Comment) | None => return,
+        };
+        let Some(at) = self.open.iter().rposition(|found| *found == open) else {
+            return;
+        };
+        let closed = self.open.drain(at..).map(|_| Token::End);
+        self.found.extend(closed);
+    }
+}
+
+fn is_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')
+}
+
+#[cfg(test)]
+mod tests;

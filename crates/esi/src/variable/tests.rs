@@ -1,0 +1,128 @@
+use super::*;
+use crate::template::Template;
+
+/// A request as tests have it.
+#[derive(Default)]
+pub(crate) struct Asked {
+    pub(crate) query: Option<&'static str>,
+    pub(crate) fields: &'static [(&'static str, &'static str)],
+}
+
+impl Request for Asked {
+    fn host(&self) -> &'static str {
+        "example.com"
+    }
+    fn path(&self) -> &'static str {
+        "/a/b"
+    }
+    fn query(&self) -> Option<&str> {
+        self.query
+    }
+    fn field(&self, name: &str) -> Option<Cow<'_, str>> {
+        let mut fields = self.fields.iter();
+        fields.find_map(|(found, value)| (*found == name).then_some(Cow::Borrowed(*value)))
+    }
+}
+
+#[test]
+fn variables_have_the_values_of_the_request() {
+    let request = Asked {
+        query: Some("a=1&b=x%2Fy+z&a=2&c&d%20d=%zz"),
+        fields: &[
+            ("cookie", "one=1; two=a=b ;  one=3; three="),
+            ("referer", "http://r/"),
+            ("user-agent", "Agent/1"),
+            ("accept-language", "de-AT, en;q=0.5, fr;q=0.0"),
+        ],
+    };
+    let table = [
+        ("$(HTTP_COOKIE{one})", "1"),
+        ("$(HTTP_COOKIE{'two'})", "a=b"),
+        ("$(HTTP_COOKIE{three}|none)", "none"),
+        ("$(HTTP_COOKIE{One}|none)", "none"),
+        ("$(HTTP_COOKIE)", "one=1; two=a=b ;  one=3; three="),
+        ("$(QUERY_STRING{a})", "1"),
+        ("$(QUERY_STRING{b})", "x/y z"),
+        ("$(QUERY_STRING{c}|'a)b')", "a)b"),
+        ("$(QUERY_STRING{d d})", "%zz"),
+        ("$(QUERY_STRING)", "a=1&b=x%2Fy+z&a=2&c&d%20d=%zz"),
+        ("$(HTTP_HOST)", "example.com"),
+        ("$(REQUEST_PATH)", "/a/b"),
+        ("$(HTTP_REFERER)", "http://r/"),
+        ("$(HTTP_USER_AGENT)", "Agent/1"),
+        ("$(HTTP_USER_AGENT{browser}|?)", "?"),
+        ("$(HTTP_ACCEPT_LANGUAGE)", "de-AT, en;q=0.5, fr;q=0.0"),
+        ("$(HTTP_ACCEPT_LANGUAGE{de})", "true"),
+        ("$(HTTP_ACCEPT_LANGUAGE{en})", "true"),
+        ("$(HTTP_ACCEPT_LANGUAGE{fr})", "false"),
+        ("$(HTTP_ACCEPT_LANGUAGE{e})", "false"),
+        ("$(HTTP_AUTHORIZATION)", ""),
+    ];
+    for (text, expected) in table {
+        let (variable, length) = Variable::read(text).expect(text);
+        assert_eq!(length, text.len(), "{text}");
+        let value = variable.sent(&request);
+        let value = value.as_deref().unwrap_or(variable.default());
+        assert_eq!(value, expected, "{text}");
+    }
+}
+
+#[test]
+fn what_is_no_variable_is_told_from_what_may_become_one() {
+    for text in [
+        "$",
+        "$(",
+        "$(HTTP",
+        "$(HTTP_COOKIE{",
+        "$(HTTP_COOKIE{a",
+        "$(HTTP_COOKIE{a}",
+        "$(A|",
+        "$(A|b",
+        "$(A|'b)",
+    ] {
+        assert_eq!(Variable::begin(text), Reading::More, "{text}");
+    }
+    for text in [
+        "x",
+        "$x",
+        "$(a",
+        "$()",
+        "$( A)",
+        "$(A x)",
+        "$(A{b}c)",
+        "$(A|'b'c)",
+    ] {
+        assert_eq!(Variable::begin(text), Reading::Not, "{text}");
+    }
+}
+
+#[test]
+fn in_an_address_values_are_encoded_and_never_lead_upwards() {
+    let request = |query| Asked {
+        query: Some(query),
+        ..Asked::default()
+    };
+    let table = [
+        ("/plain?x=$(y)", "", Some("/plain?x=$(y)")),
+        ("/f/$(QUERY_STRING{v})/g", "v=a/b?c", Some("/f/a%2Fb%3Fc/g")),
+        (
+            "$(QUERY_STRING{v})",
+            "v=http://evil.test/",
+            Some("http%3A%2F%2Fevil.test%2F"),
+        ),
+        (
+            "/f?q=$(QUERY_STRING)",
+            "a=1&b=2",
+            Some("/f?q=a%3D1%26b%3D2"),
+        ),
+        ("/f/$(QUERY_STRING{v}|x/y)", "", Some("/f/x/y")),
+        ("/f/$(QUERY_STRING{v})/secret", "v=..", None),
+        ("/f/$(QUERY_STRING{v}).", "v=.", None),
+        ("/f?v=$(QUERY_STRING{v})", "v=..", Some("/f?v=..")),
+        ("../up", "", Some("../up")),
+    ];
+    for (text, query, expected) in table {
+        let address = Template::read(text).address(&request(query));
+        assert_eq!(address.as_deref(), expected, "{text} with {query}");
+    }
+}

@@ -1,0 +1,198 @@
+//! A form goes to whom its content goes, and to nobody else; what was purged does not come back in another coding.
+
+use super::coding::{BROWSER, decoded, get, made, page, text};
+use crate::common::{Said, start, start_with};
+use std::thread;
+use testkit::{Gate, Larder, wait_until};
+
+fn purge(larder: &Larder, body: &str) {
+    let ask = testkit::Client::connect(larder.admin());
+    let mut ask = ask;
+    ask.send(format!(
+        "POST /purge HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+        body.len()
+    ));
+    let answer = ask.read();
+    assert_eq!(answer.status, 200, "{}", answer.text());
+}
+
+#[test]
+fn users_variants_have_forms_of_their_own() {
+    let (origin, larder) = start();
+    origin.on("/", |request| {
+        let user = request.header("cookie").unwrap_or("nobody").to_owned();
+        let reply = page(&text(&user, 8000)).cache("public, max-age=60");
+        reply.header("Vary", "Cookie")
+    });
+    thread::scope(|scope| {
+        for user in ["id=anna", "id=bert", "id=carl", "id=dora"] {
+            let larder = &larder;
+            scope.spawn(move || {
+                for turn in 0..30 {
+                    let coding = ["br", "gzip", "zstd", BROWSER, "identity"][turn % 5];
+                    let ask = larder.get("/").header("Cookie", user);
+                    let answer = ask.header("Accept-Encoding", coding).send();
+                    assert_eq!(decoded(&answer), text(user, 8000), "{user} {coding}");
+                }
+            });
+        }
+    });
+    assert_eq!(origin.requests("/"), 4);
+}
+
+#[test]
+fn keys_have_forms_of_their_own() {
+    let (origin, larder) = start();
+    origin.otherwise(|request| {
+        let which = format!(
+            "{} {}",
+            request.header("host").unwrap_or_default(),
+            request.target
+        );
+        page(&text(&which, 8000))
+    });
+    for _ in 0..3 {
+        for host in ["a.example", "b.example"] {
+            for path in ["/", "/?a=1", "/?a=2", "/x"] {
+                for coding in ["br", "gzip"] {
+                    let ask = larder.get(path).header("Host", host);
+                    let answer = ask.header("Accept-Encoding", coding).send();
+                    assert_eq!(decoded(&answer), text(&format!("{host} {path}"), 8000));
+                }
+            }
+        }
+    }
+    assert_eq!(origin.requests("/") + origin.requests("/x"), 8);
+}
+
+/// By its URL, by a tag, by everything: hard and soft.
+#[test]
+fn a_purged_form_never_comes_back() {
+    for what in [
+        "{\"url\": \"http://a/page\"}",
+        "{\"tags\": [\"news\"]}",
+        "{\"prefix\": \"http://a/\"}",
+        "{\"everything\": true}",
+        "{\"everything\": true, \"soft\": true}",
+    ] {
+        let (origin, larder) = start();
+        origin.on("/page", |request| {
+            page(&text(&format!("turn {}", request.nth), 8000)).header("Cache-Tag", "news")
+        });
+        let ask = |coding: &str| {
+            let ask = larder.get("/page").header("Host", "a");
+            ask.header("Accept-Encoding", coding).send()
+        };
+        for turn in 1..4 {
+            let body = text(&format!("turn {turn}"), 8000);
+            for coding in ["gzip", "br", "identity", "zstd", BROWSER, "gzip"] {
+                assert_eq!(decoded(&ask(coding)), body, "{what} {coding}");
+            }
+            purge(&larder, what);
+        }
+        assert_eq!(origin.requests("/page"), 3, "{what}");
+    }
+}
+
+/// The form is under way when the purge comes: who reads it reads on, nobody else gets it.
+#[test]
+fn a_form_under_way_is_dropped_by_a_purge() {
+    for what in ["{\"url\": \"http://a/\"}", "{\"everything\": true}"] {
+        let (origin, larder) = start();
+        let (old, new) = (text("old", 80_000), text("new", 80_000));
+        let gate = Gate::new();
+        origin.reply(
+            "/",
+            page(&old[..2000]).chunked().hold(&gate).body(&old[2000..]),
+        );
+        let ask = larder.get("/").header("Host", "a");
+        let mut client = ask.header("Accept-Encoding", "gzip").begin();
+        let mut answer = client.read_head();
+        gate.wait_reached();
+        purge(&larder, what);
+        origin.reply("/", page(&new));
+        let fresh = || {
+            let ask = larder.get("/").header("Host", "a");
+            ask.header("Accept-Encoding", "gzip").send()
+        };
+        assert_eq!(decoded(&fresh()), new, "{what}");
+        gate.open();
+        client.read_content(&mut answer);
+        assert_eq!(decoded(&answer), old, "{what}: it was asked for before");
+        for _ in 0..3 {
+            assert_eq!(decoded(&fresh()), new, "{what}");
+        }
+    }
+}
+
+/// A response that may go to one client only is not kept in any coding.
+#[test]
+fn what_is_not_stored_has_no_form() {
+    let (origin, larder) = start();
+    origin.on("/", |request| {
+        let who = request.header("x-who").unwrap_or_default().to_owned();
+        page(&text(&who, 8000)).cache("private")
+    });
+    for who in ["anna", "bert", "anna"] {
+        let ask = larder.get("/").header("X-Who", who);
+        let answer = ask.header("Accept-Encoding", "gzip").send();
+        assert_eq!(decoded(&answer), text(who, 8000));
+        assert!(!answer.hit());
+    }
+    assert_eq!(origin.requests("/"), 3);
+    assert_eq!(made(&larder, "gzip", "fast"), 0);
+}
+
+/// While pages change, are purged and are made better, nobody ever sees bytes of another page.
+#[test]
+fn no_page_in_another_ones_coding_under_load() {
+    let (origin, larder) =
+        start_with("[[origin]]\nservers = \"{origin}\"\n[memory]\nsize = \"4MiB\"\n");
+    origin.otherwise(|request| page(&text(&request.target, 9000)));
+    let walk = &|client: usize| {
+        for turn in 0..200usize {
+            let path = format!("/{}", (turn * 7 + client) % 40);
+            let coding = ["br", "gzip", "zstd", BROWSER][turn % 4];
+            let answer = get(&larder, &path, coding);
+            assert_eq!(decoded(&answer), text(&path, 9000), "{path} {coding}");
+            if turn % 50 == 49 {
+                purge(&larder, "{\"everything\": true}");
+            }
+        }
+    };
+    thread::scope(|scope| {
+        for client in 0..3 {
+            scope.spawn(move || walk(client));
+        }
+    });
+    wait_until("the making ended", || sample_in_flight(&larder) == 0);
+}
+
+fn sample_in_flight(larder: &Larder) -> u64 {
+    crate::common::sample(larder, "larder_in_flight_bytes")
+}
+
+/// A client that leaves in the middle spoils the form for nobody.
+#[test]
+fn a_client_that_leaves_spoils_nothing() {
+    let (origin, larder) = start();
+    let body = text("leaves", 400_000);
+    let gate = Gate::new();
+    origin.reply(
+        "/",
+        page(&body[..5000])
+            .chunked()
+            .hold(&gate)
+            .body(&body[5000..]),
+    );
+    let begin = || larder.get("/").header("Accept-Encoding", "br").begin();
+    let (mut first, mut second) = (begin(), begin());
+    first.read_head();
+    let mut answer = second.read_head();
+    drop(first);
+    gate.open();
+    second.read_content(&mut answer);
+    assert_eq!(decoded(&answer), body);
+    assert_eq!(decoded(&get(&larder, "/", "br")), body);
+    assert_eq!(origin.requests("/"), 1);
+}

@@ -1,0 +1,45 @@
+//! Codings made here: encoders and decoders over content as it streams, the forms of stored responses, and the threads that
+//! make those that would keep a worker too long.
+//!
+//! Which coding answers is decided in `walk::coding`; this is the machinery. A form is made once: whoever asks for it while it
+//! is made follows the one that makes it, as readers follow a fill.
+
+mod codec;
+mod counts;
+mod high;
+mod making;
+mod pool;
+mod recode;
+mod whole;
+
+pub use codec::{Decoder, Encoder};
+pub use counts::{Counts, Figures, LEVELS};
+pub(crate) use high::pieces;
+pub(crate) use making::{Begun, Claim, Making};
+pub(crate) use pool::{Better, Job, Pool};
+pub use recode::Recoded;
+pub(crate) use whole::{Source, at_once, follow};
+
+use std::sync::Arc;
+use store::Memory;
+
+/// What makes codings: one for the whole program.
+#[derive(Debug)]
+pub struct Compressor {
+    pub(crate) making: Arc<Making>,
+    pub(crate) pool: Pool,
+    /// What was made, for metrics.
+    pub counts: Arc<Counts>,
+}
+
+impl Compressor {
+    /// Makes forms of what `memory` holds.
+    pub(crate) fn new(memory: &Arc<Memory>) -> Self {
+        let counts = Arc::<Counts>::default();
+        Self {
+            making: Arc::default(),
+            pool: Pool::new(memory.clone(), counts.clone()),
+            counts,
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! What was made, for metrics. Nothing here is written on the path of a hit on a form.
+
+use rules::coding::Coding;
+use std::{
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+    time::Duration,
+};
+use store::Level;
+
+/// The levels, in the order of [`Counts::made`].
+pub const LEVELS: [&str; 2] = ["fast", "high"];
+
+/// Counters of all workers and threads together; each by coding, in the order of [`Coding::ALL`].
+#[derive(Debug, Default)]
+pub struct Counts {
+    /// Forms that were made and kept, by [`LEVELS`].
+    pub made: [[AtomicU64; 2]; 3],
+    /// Bodies coded for one client only, since they are not stored or could not be kept.
+    pub passed: [AtomicU64; 3],
+    /// Bytes that went into encoders.
+    pub taken: [AtomicU64; 3],
+    /// Bytes that came out of them.
+    pub given: [AtomicU64; 3],
+    /// Time spent on forms, in microseconds.
+    pub time_us: [AtomicU64; 3],
+    /// Bodies decoded for clients that do not accept their coding.
+    pub decoded: AtomicU64,
+    /// Forms that were worth making and were not, since too many waited already: the content went out as it is.
+    pub refused: AtomicU64,
+}
+
+/// [`Counts`] at a moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Figures {
+    /// As [`Counts::made`].
+    pub made: [[u64; 2]; 3],
+    /// As [`Counts::passed`].
+    pub passed: [u64; 3],
+    /// As [`Counts::taken`].
+    pub taken: [u64; 3],
+    /// As [`Counts::given`].
+    pub given: [u64; 3],
+    /// As [`Counts::time_us`].
+    pub time_us: [u64; 3],
+    /// As [`Counts::decoded`].
+    pub decoded: u64,
+    /// As [`Counts::refused`].
+    pub refused: u64,
+}
+
+impl Counts {
+    /// What was counted so far.
+    pub fn figures(&self) -> Figures {
+        let each = |counters: &[AtomicU64; 3]| counters.each_ref().map(|one| one.load(Relaxed));
+        let made = self.made.each_ref();
+        Figures {
+            made: made.map(|levels| levels.each_ref().map(|one| one.load(Relaxed))),
+            passed: each(&self.passed),
+            taken: each(&self.taken),
+            given: each(&self.given),
+            time_us: each(&self.time_us),
+            decoded: self.decoded.load(Relaxed),
+            refused: self.refused.load(Relaxed),
+        }
+    }
+
+    /// A form was made.
+    pub(crate) fn made(&self, coding: Coding, level: Level, sizes: (u64, u64), took: Duration) {
+        let level = usize::from(level == Level::High);
+        if let Some(made) = self.made.get(coding.index()) {
+            made[level].fetch_add(1, Relaxed);
+        }
+        add(&self.time_us, coding, took.as_micros() as u64);
+        self.coded(coding, sizes);
+    }
+
+    /// An encoder took and gave so many bytes.
+    pub(crate) fn coded(&self, coding: Coding, (taken, given): (u64, u64)) {
+        add(&self.taken, coding, taken);
+        add(&self.given, coding, given);
+    }
+
+    /// A body is coded for one client.
+    pub(crate) fn pass(&self, coding: Coding) {
+        add(&self.passed, coding, 1);
+    }
+}
+
+fn add(counters: &[AtomicU64; 3], coding: Coding, more: u64) {
+    if let Some(counter) = counters.get(coding.index()) {
+        counter.fetch_add(more, Relaxed);
+    }
+}

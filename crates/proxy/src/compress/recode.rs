@@ -1,0 +1,219 @@
+//! Content that is coded or decoded while it is sent.
+
+use super::{
+    codec::{Decoder, Encoder},
+    counts::Counts,
+};
+use crate::body::Content;
+use bytes::{Bytes, BytesMut};
+use rules::coding::Coding;
+use std::{
+    io,
+    sync::{Arc, atomic::Ordering::Relaxed},
+    task::{Context, Poll},
+};
+use store::Level;
+
+/// Bytes that are taken in one turn: a worker has others to serve.
+const TURN: usize = 64 << 10;
+
+type Error = Box<dyn std::error::Error + Send + Sync>;
+
+/// Content in another coding, made as it is sent. Where the content pauses, what has come so far is flushed: who writes
+/// a page bit by bit wants it to be seen bit by bit.
+#[derive(Debug)]
+pub struct Recoded {
+    content: Content,
+    work: Work,
+    /// What has come and is still to be worked on.
+    rest: Bytes,
+    ended: bool,
+    counts: Arc<Counts>,
+}
+
+#[derive(Debug)]
+enum Work {
+    Encode {
+        encoder: Encoder,
+        coding: Coding,
+        /// Whether something was taken since the last flush.
+        held: bool,
+        sizes: (u64, u64),
+    },
+    Decode(Decoder),
+}
+
+/// What one step came to.
+enum Step {
+    Out(Bytes),
+    /// Nothing yet: more content is needed.
+    More,
+    /// It has worked long enough.
+    Rest,
+}
+
+impl Recoded {
+    /// `content` in `coding`, at the fast level, for one client.
+    pub fn encoded(content: Content, coding: Coding, counts: &Arc<Counts>) -> Self {
+        counts.pass(coding);
+        let length = content.length();
+        let encoder = Encoder::new(coding, Level::Fast, length);
+        let work = Work::Encode {
+            encoder,
+            coding,
+            held: false,
+            sizes: (0, 0),
+        };
+        Self::new(content, work, counts)
+    }
+
+    /// `content`, which is in `coding`, without it.
+    pub fn decoded(content: Content, coding: Coding, counts: &Arc<Counts>) -> Self {
+        counts.decoded.fetch_add(1, Relaxed);
+        Self::new(content, Work::Decode(Decoder::new(coding)), counts)
+    }
+
+    fn new(content: Content, work: Work, counts: &Arc<Counts>) -> Self {
+        Self {
+            content,
+            work,
+            rest: Bytes::new(),
+            ended: false,
+            counts: counts.clone(),
+        }
+    }
+
+    /// Whether everything has been given out.
+    pub fn is_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// Whether the content comes from a fill.
+    pub fn follows(&self) -> bool {
+        self.content.follows()
+    }
+
+    /// The next bytes; `None` at the end. After an error it is not polled again.
+    pub fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Error>>> {
+        let mut turn = TURN;
+        loop {
+            if self.ended {
+                return Poll::Ready(None);
+            }
+            match self.work.step(&mut self.rest, &mut turn) {
+                Ok(Step::Out(bytes)) => return Poll::Ready(Some(Ok(bytes))),
+                Ok(Step::More) => {}
+                Ok(Step::Rest) => {
+                    context.waker().wake_by_ref();
+                    return Poll::Pending;
+                }
+                Err(error) => return self.fail(error.into()),
+            }
+            let last = match self.content.poll(context) {
+                Poll::Ready(Some(Ok(bytes))) => {
+                    self.rest = bytes;
+                    continue;
+                }
+                Poll::Ready(Some(Err(error))) => return self.fail(error),
+                Poll::Ready(None) => {
+                    self.ended = true;
+                    self.work.finish()
+                }
+                Poll::Pending => self.work.pause(),
+            };
+            return match last {
+                Ok(bytes) if !bytes.is_empty() => Poll::Ready(Some(Ok(bytes))),
+                Ok(_) if self.ended => Poll::Ready(None),
+                Ok(_) => Poll::Pending,
+                Err(error) => self.fail(error.into()),
+            };
+        }
+    }
+
+    fn fail(&mut self, error: Error) -> Poll<Option<Result<Bytes, Error>>> {
+        self.ended = true;
+        Poll::Ready(Some(Err(error)))
+    }
+}
+
+impl Work {
+    fn step(&mut self, rest: &mut Bytes, turn: &mut usize) -> io::Result<Step> {
+        if rest.is_empty() && !matches!(self, Self::Decode(_)) {
+            return Ok(Step::More);
+        }
+        if *turn == 0 {
+            return Ok(Step::Rest);
+        }
+        match self {
+            Self::Encode {
+                encoder,
+                held,
+                sizes,
+                ..
+            } => {
+                let piece = rest.split_to(rest.len().min(*turn));
+                *turn -= piece.len();
+                let mut out = BytesMut::new();
+                encoder.push(&piece, &mut out)?;
+                *held = true;
+                sizes.0 += piece.len() as u64;
+                sizes.1 += out.len() as u64;
+                Ok(if out.is_empty() && rest.is_empty() {
+                    Step::More
+                } else if out.is_empty() {
+                    Step::Rest
+                } else {
+                    Step::Out(out.freeze())
+                })
+            }
+            Self::Decode(decoder) => {
+                let out = decoder.step(rest)?;
+                Ok(if out.is_empty() {
+                    Step::More
+                } else {
+                    Step::Out(out)
+                })
+            }
+        }
+    }
+
+    /// The content pauses.
+    fn pause(&mut self) -> io::Result<Bytes> {
+        let mut out = BytesMut::new();
+        if let Self::Encode {
+            encoder,
+            held,
+            sizes,
+            ..
+        } = self
+            && std::mem::take(held)
+        {
+            encoder.flush(&mut out)?;
+            sizes.1 += out.len() as u64;
+        }
+        Ok(out.freeze())
+    }
+
+    /// The content has ended.
+    fn finish(&mut self) -> io::Result<Bytes> {
+        let mut out = BytesMut::new();
+        match self {
+            Self::Encode { encoder, sizes, .. } => {
+                encoder.finish(&mut out)?;
+                sizes.1 += out.len() as u64;
+            }
+            Self::Decode(decoder) if decoder.is_whole() => {}
+            // A body that breaks off must not look whole.
+            Self::Decode(_) => return Err(io::ErrorKind::UnexpectedEof.into()),
+        }
+        Ok(out.freeze())
+    }
+}
+
+impl Drop for Recoded {
+    fn drop(&mut self) {
+        if let Work::Encode { coding, sizes, .. } = &self.work {
+            self.counts.coded(*coding, *sizes);
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! Makes forms: at once, while the content streams, or on the pool.
+
+use super::{Claim, Counts, Encoder};
+use crate::body::Content;
+use bytes::{Bytes, BytesMut};
+use rules::coding::Coding;
+use std::{
+    future::poll_fn,
+    io,
+    sync::Arc,
+    task::{Context, Poll},
+    time::{Duration, Instant},
+};
+use store::{
+    Body, Coded, Level, Memory, Stored,
+    fill::{Pushed, Writer},
+};
+use xxhash_rust::xxh3::Xxh3;
+
+/// How long a form that cannot be kept waits for its slowest reader before that is cut off.
+const SLOW_READER: Duration = Duration::from_secs(30);
+
+/// Saving less than a sixteenth is not worth the memory, nor the client's time.
+const LEAST_GAIN: u64 = 16;
+
+/// Encodes `pieces` of together `length` bytes into `give`.
+pub fn encode(
+    pieces: &[Bytes],
+    length: u64,
+    coding: Coding,
+    level: Level,
+    mut give: impl FnMut(BytesMut),
+) -> io::Result<()> {
+    /// What is given out at once.
+    const PART: usize = 64 << 10;
+    let mut encoder = Encoder::new(coding, level, Some(length));
+    let mut out = BytesMut::new();
+    for part in pieces.iter().flat_map(|piece| piece.chunks(PART)) {
+        encoder.push(part, &mut out)?;
+        if out.len() >= PART {
+            give(std::mem::take(&mut out));
+        }
+    }
+    encoder.finish(&mut out)?;
+    give(out);
+    Ok(())
+}
+
+/// Makes a form of a small body here and now. What the response has become with it; `None` where it went meanwhile, or the encoder
+/// failed.
+pub fn at_once(
+    memory: &Memory,
+    counts: &Counts,
+    key: &[u8],
+    content: &Bytes,
+    (claim, mut writer): (Claim, Writer),
+) -> Option<Arc<Stored>> {
+    let began = Instant::now();
+    let length = content.len() as u64;
+    let pieces = std::slice::from_ref(content);
+    let give = |out: BytesMut| {
+        writer.push(&out);
+    };
+    encode(pieces, length, claim.coding(), Level::Fast, give).ok()?;
+    let body = writer.finish()?;
+    keep(memory, counts, key, &claim, length, body, began.elapsed())
+}
+
+/// A form has been made at the fast level: the response gets it.
+pub fn keep(
+    memory: &Memory,
+    counts: &Counts,
+    key: &[u8],
+    claim: &Claim,
+    taken: u64,
+    body: Body,
+    took: Duration,
+) -> Option<Arc<Stored>> {
+    let sizes = (taken, body.length().unwrap_or_default());
+    counts.made(claim.coding(), Level::Fast, sizes, took);
+    let coded = coded(claim.coding(), Level::Fast, taken, body);
+    memory.add_form(key, claim.id(), coded)
+}
+
+/// `body` as a form of content of `taken` bytes.
+pub fn coded(coding: Coding, level: Level, taken: u64, body: Body) -> Coded {
+    let given = body.length().unwrap_or_default();
+    let pays = given + taken / LEAST_GAIN < taken;
+    let hash = hash(&body);
+    Coded {
+        coding,
+        level,
+        body: pays.then_some(body),
+        hash,
+    }
+}
+
+fn hash(body: &Body) -> u64 {
+    let mut hash = Xxh3::new();
+    match body {
+        Body::Whole(bytes) => hash.update(bytes),
+        Body::Chunks(chunks) => chunks.iter().for_each(|chunk| hash.update(chunk)),
+        // Forms are made in memory.
+        Body::Disk(_) | Body::Parts(_) | Body::Filling(_) => {}
+    }
+    hash.digest()
+}
+
+/// What a form is made from while it is on its way.
+pub struct Source {
+    /// Follows the content.
+    pub content: Content,
+    /// Its key.
+    pub key: Box<[u8]>,
+    /// Where it is kept.
+    pub memory: Arc<Memory>,
+    /// Where it is counted.
+    pub counts: Arc<Counts>,
+}
+
+/// Encodes content as it comes, for all who want it so; the form is kept in the end if nothing went wrong. Ends early where
+/// nobody reads it any more.
+pub async fn follow(mut source: Source, claim: Claim, mut writer: Writer) {
+    let length = source.content.length();
+    let mut encoder = Encoder::new(claim.coding(), Level::Fast, length);
+    let (mut taken, mut held, mut worked) = (0, false, Duration::ZERO);
+    loop {
+        let next = poll_fn(|cx| source.poll_next(&writer, held, cx)).await;
+        let began = Instant::now();
+        let mut out = BytesMut::new();
+        let done = match &next {
+            Next::Data(data) => {
+                taken += data.len() as u64;
+                held = true;
+                encoder.push(data, &mut out)
+            }
+            Next::Pause => {
+                held = false;
+                encoder.flush(&mut out)
+            }
+            Next::End => encoder.finish(&mut out),
+            Next::Broken => return,
+        };
+        worked += began.elapsed();
+        if done.is_err() {
+            return;
+        }
+        if !out.is_empty() && writer.push(&out) == Pushed::Kept {
+            source.memory.make_room();
+        }
+        let room = poll_fn(|context| writer.poll_room(context));
+        if tokio::time::timeout(SLOW_READER, room).await.is_err() {
+            writer.cut_off_slow();
+        }
+        if matches!(next, Next::End) {
+            break;
+        }
+    }
+    if let Some(body) = writer.finish() {
+        let Source {
+            key,
+            memory,
+            counts,
+            ..
+        } = source;
+        keep(&memory, &counts, &key, &claim, taken, body, worked);
+    }
+}
+
+/// What comes next of the content.
+enum Next {
+    Data(Bytes),
+    /// Nothing for now, and something is held back.
+    Pause,
+    End,
+    /// It broke off, or nobody wants it any more.
+    Broken,
+}
+
+impl Source {
+    fn poll_next(&mut self, writer: &Writer, held: bool, cx: &mut Context<'_>) -> Poll<Next> {
+        if writer.fill().poll_abandoned(cx).is_ready() {
+            return Poll::Ready(Next::Broken);
+        }
+        match self.content.poll(cx) {
+            Poll::Ready(Some(Ok(data))) => Poll::Ready(Next::Data(data)),
+            Poll::Ready(Some(Err(_))) => Poll::Ready(Next::Broken),
+            Poll::Ready(None) => Poll::Ready(Next::End),
+            Poll::Pending if held => Poll::Ready(Next::Pause),
+            Poll::Pending => Poll::Pending,
+        }
+    }
+}

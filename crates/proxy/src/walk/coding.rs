@@ -1,0 +1,261 @@
+//! Coding: which form of a response goes out, and who makes it where it is not there yet.
+//!
+//! | what is stored | the client | what goes out |
+//! |---|---|---|
+//! | identity | names no coding of ours, or asks for a part of it | identity |
+//! | identity, with the form | accepts it | the form, a stored response like any other |
+//! | identity, small | accepts a coding | the form, made here and now |
+//! | identity, large or on its way | accepts a coding | the form while it is made, by the pool or as it comes |
+//! | a coding of the origin's own | accepts it, or asks for a part of it | that |
+//! | a coding of the origin's own | does not | decoded on its way |
+
+mod make;
+pub mod passed;
+
+pub use passed::{ask_origin, held_of, passed, settles, vary};
+
+use crate::{
+    ask::Ask,
+    body::Content,
+    cache::Worker,
+    compress::{self, Recoded},
+    policy::Compress,
+};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use make::{encode, made_at_once};
+use rules::coding::{self, Accepted, Choice, Coding, Made};
+use std::sync::Arc;
+use store::{Body, Level, Stored, fill::Reader};
+
+/// Bodies up to this length, in bytes, are coded on the worker's own time, which at the fast level is less than a millisecond.
+const AT_ONCE: u64 = 32 << 10;
+
+/// A form that was sent so often is worth the high level; asked again at each doubling until it is made.
+const OFTEN: u64 = 16;
+
+/// What answers, and what is still to be done to it.
+pub struct Chosen {
+    pub stored: Arc<Stored>,
+    pub reader: Option<Reader>,
+    pub then: Then,
+}
+
+/// What is done to the content when it has been shaped.
+#[derive(Debug)]
+pub enum Then {
+    Nothing,
+    /// The client holds what it asks for: the tag in its `If-None-Match` names a form of it.
+    Held(HeaderValue),
+    Encode(Coding),
+    Decode(Coding),
+}
+
+/// Chooses the form that answers. On the path of a hit: a request that accepts no coding costs one look at its fields, and one
+/// that finds its form there reads `Accept-Encoding` besides.
+#[inline]
+pub fn choose(worker: &Worker, ask: &Ask, stored: Arc<Stored>, reader: Option<Reader>) -> Chosen {
+    let as_it_is = match &ask.policy().compress {
+        None => true,
+        Some(_) => !stored.is_coded && !ask.fields.contains_key(header::ACCEPT_ENCODING),
+    };
+    if as_it_is || ask.directives.no_transform {
+        return Chosen::as_it_is(stored, reader);
+    }
+    negotiate(worker, ask, stored, reader)
+}
+
+impl Chosen {
+    fn as_it_is(stored: Arc<Stored>, reader: Option<Reader>) -> Self {
+        Self {
+            stored,
+            reader,
+            then: Then::Nothing,
+        }
+    }
+}
+
+fn negotiate(worker: &Worker, ask: &Ask, stored: Arc<Stored>, reader: Option<Reader>) -> Chosen {
+    let Some(compress) = &ask.policy().compress else {
+        return Chosen::as_it_is(stored, reader);
+    };
+    let accepted = Accepted::read(&ask.fields);
+    if stored.status == StatusCode::OK
+        && ask.fields.contains_key(header::IF_NONE_MATCH)
+        && let Some(tag) = held(ask, stored.fields.get_bytes(&header::ETAG), accepted)
+    {
+        return Chosen {
+            stored,
+            reader,
+            then: Then::Held(tag),
+        };
+    }
+    if stored.is_coded {
+        let then = decode(ask, compress, accepted, &stored);
+        return Chosen {
+            stored,
+            reader,
+            then,
+        };
+    }
+    // `If-Match` was held against the origin's own tag already.
+    let is_about_origin = ask.fields.contains_key(header::IF_MATCH);
+    if !accepted.takes_any() || is_about_origin || wants_part(ask, accepted) {
+        return Chosen::as_it_is(stored, reader);
+    }
+    let named = coding::range_form(&ask.fields).flatten();
+    if ask.range().is_some()
+        && let Some(form) = named.and_then(|coding| stored.forms.get(coding)?.stored.clone())
+    {
+        // It resumes a form: `If-Range` says of which bytes.
+        return Chosen::as_it_is(form, None);
+    }
+    let is_made = |coding| stored.forms.get(coding).is_some();
+    match coding::choose(accepted, &compress.codings, is_made) {
+        Choice::Identity => Chosen::as_it_is(stored, reader),
+        Choice::Coding(coding) if is_made(coding) => {
+            form(worker, ask, stored, reader, coding, coding)
+        }
+        Choice::Instead {
+            stored: made,
+            better,
+        } => form(worker, ask, stored, reader, made, better),
+        Choice::Coding(coding) => missing(worker, ask, compress, stored, reader, coding),
+    }
+}
+
+/// The tag in `If-None-Match` that names what has the tag `origin`, or a form of it that the client accepts.
+fn held(ask: &Ask, origin: Option<&[u8]>, accepted: Accepted) -> Option<HeaderValue> {
+    coding::understood(&ask.fields, origin?, accepted)
+}
+
+/// Whether the client wants a part of the content without coding. A part on condition of a date is none: all forms have the same
+/// `Last-Modified`, and nobody knows of which one the client holds the rest.
+fn wants_part(ask: &Ask, accepted: Accepted) -> bool {
+    ask.method == Method::GET
+        && ask.range().is_some()
+        && accepted.takes(None)
+        && !coding::is_dated_range(&ask.fields, ask.now)
+        && coding::range_form(&ask.fields).is_none()
+}
+
+/// Whether ranges of `stored`, as chosen, may be sent; see [`wants_part`].
+pub fn may_be_parted(ask: &Ask, then: &Then, stored: &Stored) -> bool {
+    match then {
+        Then::Encode(_) | Then::Decode(_) => false,
+        Then::Nothing | Then::Held(_) => {
+            let is_form = ask.policy().compress.is_some() && stored.is_coded;
+            !is_form || !coding::is_dated_range(&ask.fields, ask.now)
+        }
+    }
+}
+
+/// The form in `coding`, which is there. What is sent often is made better: this one, or `better` where that is another.
+fn form(
+    worker: &Worker,
+    ask: &Ask,
+    stored: Arc<Stored>,
+    reader: Option<Reader>,
+    coding: Coding,
+    better: Coding,
+) -> Chosen {
+    let Some(form) = stored.forms.get(coding) else {
+        return Chosen::as_it_is(stored, reader);
+    };
+    let Some(made) = &form.stored else {
+        // Tried, and of no use.
+        return Chosen::as_it_is(stored, reader);
+    };
+    if form.level == Level::Fast || coding != better {
+        let uses = made.used() + 1;
+        if uses >= OFTEN && uses.is_power_of_two() {
+            let key = ask.key.as_bytes().into();
+            let id = stored.id();
+            let better = compress::Better {
+                key,
+                id,
+                coding: better,
+            };
+            worker.cache.compressor.pool.make_better(better);
+        }
+    }
+    Chosen::as_it_is(made.clone(), None)
+}
+
+/// The form in `coding` is not there.
+fn missing(
+    worker: &Worker,
+    ask: &Ask,
+    compress: &Compress,
+    stored: Arc<Stored>,
+    reader: Option<Reader>,
+    coding: Coding,
+) -> Chosen {
+    let length = stored.body.length();
+    let why = coding::judge(
+        stored.status,
+        stored.fields.iter(),
+        length,
+        &compress.types,
+        compress.least,
+    );
+    if why.is_some() {
+        return Chosen::as_it_is(stored, reader);
+    }
+    if ask.method == Method::GET
+        && let Body::Whole(content) = &stored.body
+        && content.len() as u64 <= AT_ONCE
+        && let Some(form) = made_at_once(worker, ask, &stored, content, coding)
+    {
+        return Chosen::as_it_is(form, None);
+    }
+    Chosen {
+        stored,
+        reader,
+        then: Then::Encode(coding),
+    }
+}
+
+/// What becomes of the origin's own coding.
+fn decode(ask: &Ask, compress: &Compress, accepted: Accepted, stored: &Stored) -> Then {
+    let field = stored.fields.get_bytes(&header::CONTENT_ENCODING);
+    let Some(coding) = field.and_then(Coding::parse) else {
+        return Then::Nothing;
+    };
+    let kind = stored.fields.get_bytes(&header::CONTENT_TYPE);
+    let is_meant = coding::is_meant(kind.unwrap_or_default(), &compress.types)
+        && !coding::forbids_transform(stored.fields.iter());
+    let is_fit = stored.status != StatusCode::PARTIAL_CONTENT && ask.range().is_none();
+    if accepted.takes(Some(coding)) || !accepted.takes(None) || !is_meant || !is_fit {
+        return Then::Nothing;
+    }
+    Then::Decode(coding)
+}
+
+/// Does what was chosen to the content of a whole answer, and to its fields.
+pub fn apply(
+    worker: &Worker,
+    ask: &Ask,
+    stored: &Arc<Stored>,
+    then: &Then,
+    fields: &mut HeaderMap,
+    content: Content,
+) -> Content {
+    let counts = &worker.cache.compressor.counts;
+    match *then {
+        Then::Nothing | Then::Held(_) => content,
+        Then::Decode(coding) => {
+            coding::describe(fields, None, Made::Streamed);
+            match content {
+                Content::Empty => content,
+                content => Content::Recoded(Box::new(Recoded::decoded(content, coding, counts))),
+            }
+        }
+        Then::Encode(coding) => match encode(worker, ask, stored, coding, content) {
+            Ok(content) => {
+                coding::describe(fields, Some(coding), Made::Streamed);
+                content
+            }
+            Err(content) => content,
+        },
+    }
+}

@@ -1,0 +1,143 @@
+//! Coding where no form is stored: answers that pass, what is said of codings in fields, and what origins are asked for.
+
+use super::held;
+use crate::{
+    ask::Ask,
+    body::Content,
+    cache::Worker,
+    compress::Recoded,
+    policy::{Compress, Edit},
+};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use rules::coding::{self, Accepted, Choice, Coding, Made, Untouched};
+
+/// For content that is coded for one client: at the fast level all three come out about as small, and brotli takes several times as long.
+const CHEAPEST: [Coding; 3] = [Coding::Zstd, Coding::Gzip, Coding::Brotli];
+
+/// Codes an answer that is not stored on its way to its one client, unless it may be that client's own; see
+/// [`Compress::personal`].
+pub fn passed(
+    worker: &Worker,
+    ask: &Ask,
+    status: StatusCode,
+    fields: &mut HeaderMap,
+    content: Content,
+) -> Content {
+    let compress = ask.policy().compress.as_ref();
+    if is_personal(ask, fields) && !compress.is_some_and(|compress| compress.personal) {
+        return content;
+    }
+    on_its_way(worker, ask, status, fields, content)
+}
+
+/// Codes content on its way to one client, where that accepts it, and describes it in `fields`: for whatever is made anew for each
+/// request. What has come before the content pauses is sent then.
+pub fn on_its_way(
+    worker: &Worker,
+    ask: &Ask,
+    status: StatusCode,
+    fields: &mut HeaderMap,
+    content: Content,
+) -> Content {
+    let Some(compress) = &ask.policy().compress else {
+        return content;
+    };
+    if ask.directives.no_transform {
+        return content;
+    }
+    let length = content.length().filter(|length| *length > 0);
+    let length = length.or_else(|| announced(fields));
+    if untouched(status, fields, length, compress).is_some() {
+        return content;
+    }
+    coding::vary_by_coding(fields);
+    let accepted = Accepted::read(&ask.fields);
+    let mut offered = CHEAPEST;
+    offered.sort_by_key(|coding| !compress.codings.contains(coding));
+    let offered = offered.get(..compress.codings.len()).unwrap_or_default();
+    let Choice::Coding(coding) = coding::choose(accepted, offered, |_| false) else {
+        return content;
+    };
+    coding::describe(fields, Some(coding), Made::Streamed);
+    if ask.method == Method::HEAD || matches!(content, Content::Empty) {
+        return content;
+    }
+    let counts = &worker.cache.compressor.counts;
+    Content::Recoded(Box::new(Recoded::encoded(content, coding, counts)))
+}
+
+/// The length that `Content-Length` tells.
+fn announced(fields: &HeaderMap) -> Option<u64> {
+    let value = fields.get(header::CONTENT_LENGTH)?;
+    value.to_str().ok()?.parse().ok()
+}
+
+/// Whether an answer that is not stored is one user's.
+fn is_personal(ask: &Ask, fields: &HeaderMap) -> bool {
+    ask.fields.contains_key(header::COOKIE)
+        || ask.fields.contains_key(header::AUTHORIZATION)
+        || fields.contains_key(header::SET_COOKIE)
+}
+
+fn untouched(
+    status: StatusCode,
+    fields: &HeaderMap,
+    length: Option<u64>,
+    compress: &Compress,
+) -> Option<Untouched> {
+    let lines = fields
+        .iter()
+        .map(|(name, value)| (name.as_str().as_bytes(), value.as_bytes()));
+    coding::judge(status, lines, length, &compress.types, compress.least)
+}
+
+/// Says in `Vary` that the answer depends on `Accept-Encoding`, where it does: in every form, identity too.
+pub fn vary(ask: &Ask, status: StatusCode, fields: &mut HeaderMap) {
+    let Some(compress) = &ask.policy().compress else {
+        return;
+    };
+    let length = announced(fields);
+    let depends = match untouched(status, fields, length, compress) {
+        None => true,
+        Some(Untouched::Coded) => {
+            let kind = fields.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
+            coding::is_meant(kind.unwrap_or_default(), &compress.types)
+        }
+        Some(_) => false,
+    };
+    if depends {
+        coding::vary_by_coding(fields);
+    }
+}
+
+/// The tag in the client's `If-None-Match` that names a form of what has these fields.
+pub fn held_of(ask: &Ask, fields: &HeaderMap) -> Option<HeaderValue> {
+    if !ask.fields.contains_key(header::IF_NONE_MATCH) {
+        return None;
+    }
+    let origin = fields.get(header::ETAG)?;
+    held(ask, Some(origin.as_bytes()), Accepted::read(&ask.fields))
+}
+
+/// `Accept-Encoding` towards the origin, for what may be stored: identity, so that one copy serves all and codings are made
+/// here. Where the answer is most likely for one client alone, that client's own wish goes on instead: then the origin codes
+/// what is not coded here. So it does where the origin has codings ready, which are variants then.
+pub fn ask_origin(worker: &Worker, ask: &Ask, fields: &mut HeaderMap) {
+    let policy = ask.policy();
+    let name = header::ACCEPT_ENCODING;
+    let is_edited = policy.request_edits.iter().any(|edit| match edit {
+        Edit::Set(edited, _) | Edit::Add(edited, _) | Edit::Remove(edited) => *edited == name,
+    });
+    let is_hopeless = ask.fields.contains_key(header::AUTHORIZATION)
+        || worker.cache.hit_for_miss.knows(ask.key.as_bytes(), ask.now);
+    if settles(ask, &name) && !is_edited && !is_hopeless {
+        fields.insert(name, HeaderValue::from_static("identity"));
+    }
+}
+
+/// Whether requests for one key may differ in `name` without a difference to the origin: codings are settled here, unless the origin
+/// has them ready.
+pub fn settles(ask: &Ask, name: &HeaderName) -> bool {
+    let policy = ask.policy();
+    *name == header::ACCEPT_ENCODING && policy.compress.is_some() && !policy.origin.keeps_codings()
+}

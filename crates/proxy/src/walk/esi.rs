@@ -1,0 +1,221 @@
+//! ESI: pages whose fragments are walks of their own.
+//!
+//! What is stored is the page as the origin wrote it; it is composed anew for each client that gets it, so that nothing of one
+//! client's fragments is in what another gets. [`Composer`] is the body of such an answer, [`Fragment`] one include.
+//!
+//! A composed answer has no validators, parts or length of the stored page's, and its client may not keep it for others nor use
+//! it again unasked: it is no fresher than its fragments, which are not known when its head goes out.
+
+mod composer;
+mod context;
+mod fragment;
+mod segment;
+mod source;
+mod within;
+
+pub use composer::Composer;
+pub use within::Within;
+
+use crate::{
+    ask::Ask, body::Content, cache::Worker, compress::Recoded, policy::Esi, walk::shape::Shaped,
+};
+use context::Context;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use rules::{coding::Coding, range::Span, surrogate};
+use source::{Kept, Source};
+use std::{rc::Rc, sync::Arc};
+use store::{Body, Stored, fill::Reader};
+
+/// The largest body that is read at once and kept read, in bytes.
+const MOST_KEPT: usize = 1 << 20;
+
+/// What clients are told of a composed answer's lifetime.
+const UNKEPT: HeaderValue = HeaderValue::from_static("private, no-cache");
+
+/// Whether a stored response may be a page. On the path of a hit: two comparisons.
+#[inline]
+pub fn concerns(ask: &Ask, stored: &Stored) -> bool {
+    stored.has_surrogate_control() || ask.policy().esi == Esi::On
+}
+
+/// Shapes a stored response that may be a page; `None`, and the reader left, where it is none.
+pub fn stored(
+    worker: &Rc<Worker>,
+    ask: &Ask,
+    stored: &Arc<Stored>,
+    reader: &mut Option<Reader>,
+    fields: &mut HeaderMap,
+) -> Option<Shaped> {
+    fields.remove(surrogate::CONTROL);
+    let status = stored.status;
+    if !is_page(ask, status, fields, stored.has_surrogate_control()) {
+        return None;
+    }
+    let source = match &stored.body {
+        Body::Whole(body) if body.len() <= MOST_KEPT && coding_of(fields).is_none() => {
+            let kept = kept(worker, ask, stored, body);
+            if kept.is_plain(body) {
+                return None;
+            }
+            Source::kept(kept, body.clone())
+        }
+        _ if ask.method == Method::HEAD => {
+            if let Some(reader) = reader {
+                reader.keep();
+            }
+            return Some(composed(ask, status, fields, Content::Empty));
+        }
+        Body::Filling(_) => streamed(worker, fields, Content::following(reader.take()?, None)),
+        body => {
+            let last = body.length()?.checked_sub(1)?;
+            let content = Content::pieces(body.slice(Span { first: 0, last })?);
+            streamed(worker, fields, content)
+        }
+    };
+    let content = compose(worker, ask, source, fields);
+    Some(composed(ask, status, fields, content))
+}
+
+/// Whether an answer that is not stored is a page; to be asked before its fields are made ready for the client.
+pub fn is_raw_page(ask: &Ask, status: StatusCode, fields: &HeaderMap) -> bool {
+    is_page(ask, status, fields, surrogate::wants_esi(fields))
+}
+
+/// Whether a 206 with these fields is a part of a page, of which only the whole can be composed.
+pub fn is_part_of_page(ask: &Ask, fields: &HeaderMap) -> bool {
+    is_page(ask, StatusCode::OK, fields, surrogate::wants_esi(fields))
+}
+
+/// Composes an answer that is not stored.
+pub fn raw(
+    worker: &Rc<Worker>,
+    ask: &Ask,
+    status: StatusCode,
+    fields: &mut HeaderMap,
+    content: Content,
+) -> Shaped {
+    let source = streamed(worker, fields, content);
+    let content = compose(worker, ask, source, fields);
+    composed(ask, status, fields, content)
+}
+
+/// A page as it comes, decoded where it is coded.
+fn streamed(worker: &Worker, fields: &mut HeaderMap, content: Content) -> Source {
+    let Some(coding) = coding_of(fields) else {
+        return Source::streamed(content);
+    };
+    fields.remove(header::CONTENT_ENCODING);
+    let counts = &worker.cache.compressor.counts;
+    let decoded = Recoded::decoded(content, coding, counts);
+    Source::streamed(Content::Recoded(Box::new(decoded)))
+}
+
+/// The coding in which a page is written; `None` where it is not coded, or in a way that cannot be read.
+fn coding_of(fields: &HeaderMap) -> Option<Coding> {
+    let mut codings = fields.get_all(header::CONTENT_ENCODING).iter();
+    let only = codings.next().filter(|_| codings.next().is_none())?;
+    Coding::parse(only.as_bytes())
+}
+
+/// Whether an answer is written in ESI. Formats in which text stands unescaped (JSON, plain text) only where the origin says so:
+/// what a user wrote must not be carried out.
+fn is_page(ask: &Ask, status: StatusCode, fields: &HeaderMap, says_so: bool) -> bool {
+    let wanted = match ask.policy().esi {
+        Esi::Off => false,
+        Esi::Told => says_so,
+        Esi::On => says_so || is_markup(fields),
+    };
+    let whole = !status.is_informational()
+        && ![
+            StatusCode::NO_CONTENT,
+            StatusCode::PARTIAL_CONTENT,
+            StatusCode::NOT_MODIFIED,
+        ]
+        .contains(&status);
+    wanted && whole && (is_identity(fields) || coding_of(fields).is_some())
+}
+
+/// HTML or XML.
+fn is_markup(fields: &HeaderMap) -> bool {
+    let kind = fields.get(header::CONTENT_TYPE);
+    let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let kind = kind.split(';').next().unwrap_or_default().trim();
+    let kind = kind.to_ascii_lowercase();
+    matches!(kind.as_str(), "text/html" | "text/xml" | "application/xml") || kind.ends_with("+xml")
+}
+
+/// Whether the content is not coded.
+fn is_identity(fields: &HeaderMap) -> bool {
+    let mut codings = fields.get_all(header::CONTENT_ENCODING).iter();
+    codings.all(|coding| coding.as_bytes().eq_ignore_ascii_case(b"identity"))
+}
+
+/// What the page was read to be: kept beside it, or read now and kept from now on.
+fn kept(worker: &Worker, ask: &Ask, stored: &Arc<Stored>, body: &bytes::Bytes) -> Kept {
+    if let Some(known) = stored.derived::<Kept>() {
+        return known.clone();
+    }
+    let read = Kept::read(body);
+    let with = Arc::new(stored.with_derived(Arc::new(read.clone())));
+    // Where it has been replaced or evicted since, whoever finds what is there now reads that.
+    let memory = &worker.cache.memory;
+    memory.exchange(ask.key.as_bytes(), stored, &with);
+    read
+}
+
+/// The content for this client: at once where everything is at hand, otherwise while it arrives.
+fn compose(worker: &Rc<Worker>, ask: &Ask, source: Source, fields: &mut HeaderMap) -> Content {
+    if ask.method == Method::HEAD {
+        // A head says nothing that the fragments would have to be asked for.
+        return Content::Empty;
+    }
+    let context = Context::new(worker, ask);
+    let mut composer = Composer::new(context, source);
+    match composer.at_once() {
+        Some((content, length)) => {
+            fields.insert(header::CONTENT_LENGTH, HeaderValue::from(length));
+            content
+        }
+        None => Content::Composed(Box::new(composer)),
+    }
+}
+
+/// The head of a composed answer.
+fn composed(ask: &Ask, status: StatusCode, fields: &mut HeaderMap, content: Content) -> Shaped {
+    const OF_THE_PAGE_ALONE: [HeaderName; 12] = [
+        header::ETAG,
+        header::LAST_MODIFIED,
+        header::ACCEPT_RANGES,
+        header::EXPIRES,
+        header::PRAGMA,
+        HeaderName::from_static("content-md5"),
+        HeaderName::from_static("digest"),
+        HeaderName::from_static("content-digest"),
+        HeaderName::from_static("repr-digest"),
+        HeaderName::from_static("signature"),
+        HeaderName::from_static("signature-input"),
+        header::TRAILER,
+    ];
+    ask.composed.set(true);
+    for name in OF_THE_PAGE_ALONE {
+        fields.remove(name);
+    }
+    if matches!(content, Content::Composed(_)) || ask.method == Method::HEAD {
+        fields.remove(header::CONTENT_LENGTH);
+    }
+    // Lifetimes for caches between us and the client (RFC 9213) are the page's too.
+    let targeted: Vec<_> = fields
+        .keys()
+        .filter(|name| name.as_str().ends_with("-cache-control"))
+        .chain(&ask.site.targets)
+        .cloned()
+        .collect();
+    for name in targeted {
+        fields.remove(name);
+    }
+    fields.insert(header::CACHE_CONTROL, UNKEPT);
+    Shaped { status, content }
+}
+
+#[cfg(test)]
+mod tests;

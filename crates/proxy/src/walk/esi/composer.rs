@@ -1,0 +1,258 @@
+//! The body of a composed page: read ahead, includes side by side, sent in order.
+
+use super::{
+    context::Context,
+    fragment::Fate,
+    segment::{Held, Segment, Segments, Side, Try, forward},
+    source::Source,
+};
+use crate::body::{Content, Error};
+use bytes::{Bytes, BytesMut};
+use esi::{Run, Step};
+use std::{
+    fmt,
+    rc::Rc,
+    task::{self, Poll, Waker, ready},
+};
+use store::Piece;
+
+/// Includes of one page that hold or await a connection at the same time, at most.
+const SIDE_BY_SIDE: usize = 8;
+
+/// Segments read ahead of what is sent.
+const AHEAD: Held = Held {
+    segments: 64,
+    bytes: 256 << 10,
+};
+
+/// The most that an attempt may hold, which is read to its end before any of it is sent.
+const LARGEST_TRY: Held = Held {
+    segments: 4096,
+    bytes: 1 << 20,
+};
+
+/// The largest page that is put together in one buffer.
+const ONE_BUFFER: usize = 64 << 10;
+
+/// The body of a composed page.
+pub struct Composer {
+    context: Rc<Context>,
+    source: Source,
+    run: Run,
+    queue: Segments,
+    /// Attempts that are being read, one within the other.
+    open: Vec<Try>,
+    held: Held,
+    ended: bool,
+}
+
+impl fmt::Debug for Composer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Composer")
+            .field("queue", &self.queue)
+            .field("ended", &self.ended)
+            .finish_non_exhaustive()
+    }
+}
+
+/// An attempt holds more than is kept of any.
+#[derive(Debug, thiserror::Error)]
+#[error("an attempt is too large")]
+struct TooLarge;
+
+impl Composer {
+    pub fn new(context: Rc<Context>, source: Source) -> Self {
+        Self {
+            context,
+            source,
+            run: Run::new(),
+            queue: Segments::new(),
+            open: Vec::new(),
+            held: Held::default(),
+            ended: false,
+        }
+    }
+
+    /// Whether it follows a fill.
+    pub fn follows(&self) -> bool {
+        self.source.follows()
+    }
+
+    /// The next bytes; `None` at the end. After an error it is not polled again.
+    pub fn poll(&mut self, task: &mut task::Context<'_>) -> Poll<Option<Result<Bytes, Error>>> {
+        loop {
+            let read = self.read(task);
+            if let Poll::Ready(Err(error)) = read {
+                return Poll::Ready(Some(Err(error)));
+            }
+            self.forward(task);
+            match self.queue.front_mut() {
+                Some(Segment::Text(_)) => {
+                    if let Some(Segment::Text(text)) = self.queue.pop_front() {
+                        self.held.segments -= 1;
+                        self.held.bytes -= text.len();
+                        return Poll::Ready(Some(Ok(text)));
+                    }
+                }
+                Some(Segment::Include(fragment)) => {
+                    if let Some(read) = ready!(fragment.poll_next(task)) {
+                        return Poll::Ready(Some(read));
+                    }
+                    self.queue.pop_front();
+                    self.held.segments -= 1;
+                }
+                Some(Segment::Try(both)) => match both.fate() {
+                    Fate::Open => return Poll::Pending,
+                    fate => self.settle(fate),
+                },
+                None if self.ended => return Poll::Ready(None),
+                None => match read {
+                    Poll::Pending => return Poll::Pending,
+                    // There was no room, and there is nothing to send: an attempt fills it.
+                    Poll::Ready(_) => return Poll::Ready(Some(Err(Box::new(TooLarge)))),
+                },
+            }
+        }
+    }
+
+    /// Reads on, as far as there is room.
+    fn read(&mut self, task: &mut task::Context<'_>) -> Poll<Result<(), Error>> {
+        while !self.ended && self.has_room() {
+            let (run, context) = (&mut self.run, &*self.context);
+            let step = self
+                .source
+                .poll_step(task, |token| run.step(token, context));
+            match ready!(step) {
+                Some(Ok(Some(step))) => self.take(step),
+                Some(Ok(None)) => {}
+                Some(Err(error)) => return Poll::Ready(Err(error)),
+                None => self.ended = true,
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    fn has_room(&self) -> bool {
+        // Nothing is sent before the attempt has been read.
+        let most = if self.queue.is_empty() && !self.open.is_empty() {
+            LARGEST_TRY
+        } else {
+            AHEAD
+        };
+        self.held.segments < most.segments && self.held.bytes < most.bytes
+    }
+
+    fn take(&mut self, step: Step) {
+        match step {
+            Step::Text(span) => {
+                let text = self.source.bytes(span);
+                self.push(Segment::Text(text));
+            }
+            Step::Value(value) => self.push(Segment::Text(value.into())),
+            Step::Include(address) => self.push(Segment::Include(address.into())),
+            Step::Try => self.open.push(Try::default()),
+            Step::Attempt => self.turn(Side::Attempt),
+            Step::Except => self.turn(Side::Except),
+            Step::End => self.end(),
+        }
+    }
+
+    fn push(&mut self, segment: Segment) {
+        let bytes = match &segment {
+            Segment::Text(text) => text.len(),
+            Segment::Include(_) | Segment::Try(_) => 0,
+        };
+        let segments = match self.open.last_mut() {
+            None => &mut self.queue,
+            Some(both) => match both.reading() {
+                Some(side) => side,
+                None => return,
+            },
+        };
+        self.held = self.held.with(1, bytes);
+        segments.push_back(segment);
+    }
+
+    fn turn(&mut self, side: Side) {
+        if let Some(both) = self.open.last_mut() {
+            both.side = Some(side);
+        }
+    }
+
+    /// The end of a side, or of an attempt with both.
+    fn end(&mut self) {
+        let Some(mut both) = self.open.pop() else {
+            return;
+        };
+        if both.side.take().is_some() {
+            self.open.push(both);
+        } else {
+            self.push(Segment::Try(Box::new(both)));
+        }
+    }
+
+    /// An attempt that comes next has succeeded or failed: one of its sides takes its place.
+    fn settle(&mut self, fate: Fate) {
+        if let Some(Segment::Try(both)) = self.queue.pop_front() {
+            let Try {
+                attempt, except, ..
+            } = *both;
+            let mut taken = if fate == Fate::Good { attempt } else { except };
+            taken.append(&mut self.queue);
+            self.queue = taken;
+            self.held = self.open.iter().fold(Held::of(&self.queue), |held, both| {
+                let (attempt, except) = (Held::of(&both.attempt), Held::of(&both.except));
+                held.with(attempt.segments, attempt.bytes)
+                    .with(except.segments, except.bytes)
+            });
+        }
+    }
+
+    fn forward(&mut self, task: &mut task::Context<'_>) {
+        let mut most = SIDE_BY_SIDE;
+        forward(&mut self.queue, &self.context, task, &mut most, true);
+        for both in &mut self.open {
+            forward(&mut both.attempt, &self.context, task, &mut most, false);
+        }
+    }
+
+    /// All of it and its length, where everything is at hand: a stored page with stored fragments.
+    pub fn at_once(&mut self) -> Option<(Content, u64)> {
+        if !matches!(self.source, Source::Kept { .. }) {
+            return None;
+        }
+        // Whatever is waited for is polled again by whoever sends.
+        let mut task = task::Context::from_waker(Waker::noop());
+        let _ = self.read(&mut task);
+        self.forward(&mut task);
+        let at_hand = self.ended
+            && self.queue.iter().all(|segment| match segment {
+                Segment::Text(_) => true,
+                Segment::Include(fragment) => fragment.is_whole(),
+                Segment::Try(_) => false,
+            });
+        if !at_hand {
+            return None;
+        }
+        let pieces: Vec<Bytes> = self
+            .queue
+            .drain(..)
+            .filter_map(|segment| match segment {
+                Segment::Text(text) => Some(text),
+                Segment::Include(mut fragment) => fragment.whole(),
+                Segment::Try(_) => None,
+            })
+            .collect();
+        let length: usize = pieces.iter().map(Bytes::len).sum();
+        let content = if length <= ONE_BUFFER {
+            let mut one = BytesMut::with_capacity(length);
+            for piece in &pieces {
+                one.extend_from_slice(piece);
+            }
+            Content::Whole(one.freeze())
+        } else {
+            Content::pieces(pieces.into_iter().map(Piece::from).collect())
+        };
+        Some((content, length as u64))
+    }
+}

@@ -1,0 +1,145 @@
+//! What a page's includes and variables need to know of the request it is sent to.
+
+use super::within::Within;
+use crate::{
+    ask::Ask,
+    cache::{OwnSite, Worker},
+    listen::{Connection, RequestBody},
+    policy::{HostPattern, Site},
+    routing,
+    walk::{self, Answer},
+};
+use http::{HeaderMap, HeaderValue, Method, Request, Uri, header, uri};
+use rules::{fields, key, validate};
+use std::{borrow::Cow, rc::Rc, time::Duration};
+
+/// One request for a page, as its includes see it.
+pub struct Context {
+    worker: Rc<Worker>,
+    site: OwnSite,
+    connection: Rc<Connection>,
+    within: Rc<Within>,
+    scheme: &'static str,
+    host: Box<str>,
+    /// The page's target, as it is keyed.
+    target: Box<str>,
+    /// The query as the client wrote it.
+    query: Option<Box<str>>,
+    /// The client's fields as each include's request has them.
+    fields: HeaderMap,
+    /// How long an include may take until its head is there.
+    pub wait: Duration,
+    /// The largest fragment, in bytes.
+    pub largest: u64,
+}
+
+impl Context {
+    pub fn new(worker: &Rc<Worker>, ask: &Ask) -> Rc<Self> {
+        let policy = ask.policy();
+        Rc::new(Self {
+            worker: worker.clone(),
+            site: ask.site.clone(),
+            connection: ask.connection.clone(),
+            within: Within::new(ask.key.as_bytes(), ask.within.clone(), ask.for_another),
+            scheme: ask.scheme,
+            host: ask.host().into(),
+            target: ask.key.path_and_query().into(),
+            query: ask.uri.query().map(Into::into),
+            fields: include_fields(&ask.fields),
+            wait: policy.fragment_wait,
+            largest: policy.largest_body,
+        })
+    }
+
+    pub fn worker(&self) -> &Worker {
+        &self.worker
+    }
+
+    /// Walks the request for `reference`, as this page has it. `None`: it is not ours to answer.
+    pub fn walk(&self, reference: &str) -> Option<Answer> {
+        let uri = self.resolve(reference)?;
+        if !self.within.admits() {
+            return None;
+        }
+        let mut request = Request::new(RequestBody::none());
+        *request.method_mut() = Method::GET;
+        *request.headers_mut() = self.fields.clone();
+        let host = uri.authority().map(uri::Authority::as_str)?;
+        request
+            .headers_mut()
+            .insert(header::HOST, HeaderValue::from_str(host).ok()?);
+        *request.uri_mut() = uri;
+        let (worker, within) = (&self.worker, self.within.clone());
+        Some(walk::fragment(worker, request, &self.connection, within))
+    }
+
+    /// The address of an include. It never leaves this site: only routes answer it. The page's own host may be named, and any
+    /// that a route names. How the client came here is how the include comes, whatever scheme it names.
+    fn resolve(&self, reference: &str) -> Option<Uri> {
+        let base = format!("{}://{}{}", self.scheme, self.host, self.target);
+        let uri = Uri::try_from(rules::resolved(&base, reference)).ok()?;
+        if !matches!(uri.scheme_str(), Some("http" | "https")) {
+            return None;
+        }
+        let authority = uri.authority()?.as_str();
+        let host = key::normalize_host(authority, uri.scheme_str()?)?;
+        (*host == *self.host || is_named(&self.site, routing::without_port(&host))).then_some(uri)
+    }
+}
+
+/// Whether a route is for this host, or for those below its domain, by name.
+fn is_named(site: &Site, host: &str) -> bool {
+    let mut patterns = site.routes.iter().flat_map(|route| &route.matcher.hosts);
+    patterns.any(|pattern| !matches!(pattern, HostPattern::Any) && pattern.matches(host))
+}
+
+/// The client's fields without what concerns the page alone: conditions, parts, content, the connection. Fragments must be
+/// readable side by side, so none is coded.
+fn include_fields(client: &HeaderMap) -> HeaderMap {
+    let mut fields = client.clone();
+    fields::remove_hop_by_hop(&mut fields);
+    validate::remove_conditions(&mut fields);
+    for name in [
+        header::CONTENT_LENGTH,
+        header::CONTENT_TYPE,
+        header::CONTENT_ENCODING,
+        header::CONTENT_LANGUAGE,
+        header::CONTENT_LOCATION,
+        header::EXPECT,
+        header::MAX_FORWARDS,
+    ] {
+        fields.remove(name);
+    }
+    fields.insert(
+        header::ACCEPT_ENCODING,
+        HeaderValue::from_static("identity"),
+    );
+    fields
+}
+
+impl esi::Request for Context {
+    fn host(&self) -> &str {
+        &self.host
+    }
+
+    fn path(&self) -> &str {
+        let target = &*self.target;
+        target.split_once('?').map_or(target, |(path, _)| path)
+    }
+
+    fn query(&self) -> Option<&str> {
+        self.query.as_deref()
+    }
+
+    fn field(&self, name: &str) -> Option<Cow<'_, str>> {
+        let mut lines = self.fields.get_all(name).iter();
+        let first = String::from_utf8_lossy(lines.next()?.as_bytes());
+        Some(lines.fold(first, |all, line| {
+            let by = if name == "cookie" { "; " } else { ", " };
+            Cow::Owned(format!(
+                "{all}{by}{}",
+                String::from_utf8_lossy(line.as_bytes())
+            ))
+        }))
+    }
+}

@@ -1,0 +1,221 @@
+//! One include: asked for, waited for, read.
+
+use super::context::Context;
+use crate::{
+    body::{Error, ReplyBody},
+    outcome::bump,
+    walk::Answer,
+};
+use bytes::Bytes;
+use esi::Address;
+use http::{Response, StatusCode};
+use http_body::Body;
+use std::{
+    fmt,
+    pin::Pin,
+    rc::Rc,
+    task::{self, Poll, ready},
+    time::Duration,
+};
+
+/// One include.
+pub struct Fragment {
+    address: Address,
+    state: State,
+}
+
+enum State {
+    /// Not asked for.
+    Idle,
+    /// Asked for; its head is not there.
+    Waiting(Pin<Box<dyn Future<Output = Option<ReplyBody>>>>),
+    /// Its head said that it is good; its content, and how many bytes of it may come.
+    Good(ReplyBody, u64),
+    /// It came to nothing.
+    Missing,
+}
+
+/// What is known of an include.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    Open,
+    Good,
+    Missing,
+}
+
+impl fmt::Debug for Fragment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Fragment").field(&self.fate()).finish()
+    }
+}
+
+impl From<Address> for Fragment {
+    fn from(address: Address) -> Self {
+        let state = State::Idle;
+        Self { address, state }
+    }
+}
+
+impl Fragment {
+    /// What is known. One that may be missing is as good as there.
+    pub fn fate(&self) -> Fate {
+        match self.state {
+            State::Idle | State::Waiting(_) => Fate::Open,
+            State::Good(..) => Fate::Good,
+            State::Missing if self.address.may_fail => Fate::Good,
+            State::Missing => Fate::Missing,
+        }
+    }
+
+    /// Whether it is asked for and not at hand: it holds a connection or waits for one.
+    pub fn is_under_way(&self) -> bool {
+        match &self.state {
+            State::Waiting(_) => true,
+            State::Good(body, _) => !body.is_whole(),
+            State::Idle | State::Missing => false,
+        }
+    }
+
+    /// Whether it is to be asked for.
+    pub fn is_idle(&self) -> bool {
+        matches!(self.state, State::Idle)
+    }
+
+    /// Asks for it: first `src`, then `alt`.
+    pub fn begin(&mut self, context: &Rc<Context>) {
+        bump(&context.worker().counters.fragments);
+        let asked = self.address.wait.unwrap_or(context.wait);
+        let wait = asked.min(context.wait);
+        let alt = self.address.alt.take();
+        self.state = match self.address.src.take().and_then(|src| context.walk(&src)) {
+            Some(Answer::Now(response)) => match good(context, response) {
+                Some(body) => State::good(body, context),
+                None => State::instead(context, alt, wait),
+            },
+            Some(Answer::Later(answer)) => {
+                let context = context.clone();
+                State::Waiting(Box::pin(later(context, answer, alt, wait)))
+            }
+            None => State::instead(context, alt, wait),
+        };
+        self.count(context);
+    }
+
+    /// Waits for its head.
+    pub fn poll_head(&mut self, context: &Rc<Context>, task: &mut task::Context<'_>) {
+        if let State::Waiting(answer) = &mut self.state
+            && let Poll::Ready(body) = answer.as_mut().poll(task)
+        {
+            self.state = body.map_or(State::Missing, |body| State::good(body, context));
+            self.count(context);
+        }
+    }
+
+    fn count(&self, context: &Context) {
+        if matches!(self.state, State::Missing) {
+            bump(&context.worker().counters.fragments_failed);
+        }
+    }
+
+    /// The whole of it, where it is at hand.
+    pub fn whole(&mut self) -> Option<Bytes> {
+        match &mut self.state {
+            State::Good(body, _) => body.take_whole(),
+            State::Missing => Some(Bytes::new()),
+            State::Idle | State::Waiting(_) => None,
+        }
+    }
+
+    /// Whether [`whole`](Self::whole) has it.
+    pub fn is_whole(&self) -> bool {
+        match &self.state {
+            State::Good(body, _) => body.is_whole(),
+            State::Missing => true,
+            State::Idle | State::Waiting(_) => false,
+        }
+    }
+
+    /// The next bytes; `None` at the end. What breaks off in the middle breaks the page off, unless it may be missing.
+    pub fn poll_next(
+        &mut self,
+        task: &mut task::Context<'_>,
+    ) -> Poll<Option<Result<Bytes, Error>>> {
+        let (body, left) = match &mut self.state {
+            State::Good(body, left) => (body, left),
+            State::Missing => return Poll::Ready(None),
+            State::Idle | State::Waiting(_) => return Poll::Pending,
+        };
+        let error: Error = loop {
+            match ready!(Pin::new(&mut *body).poll_frame(task)) {
+                None => return Poll::Ready(None),
+                Some(Err(error)) => break error,
+                Some(Ok(frame)) => {
+                    let Ok(data) = frame.into_data() else {
+                        continue;
+                    };
+                    match left.checked_sub(data.len() as u64) {
+                        Some(rest) => *left = rest,
+                        None => break Box::new(TooLarge),
+                    }
+                    return Poll::Ready(Some(Ok(data)));
+                }
+            }
+        };
+        self.state = State::Missing;
+        Poll::Ready((!self.address.may_fail).then_some(Err(error)))
+    }
+}
+
+/// A fragment outgrew what its page's route stores.
+#[derive(Debug, thiserror::Error)]
+#[error("a fragment is too large")]
+struct TooLarge;
+
+impl State {
+    fn good(body: ReplyBody, context: &Context) -> Self {
+        Self::Good(body, context.largest)
+    }
+
+    /// What `alt` names in place of what failed.
+    fn instead(context: &Rc<Context>, alt: Option<String>, wait: Duration) -> Self {
+        match alt.and_then(|alt| context.walk(&alt)) {
+            Some(Answer::Now(response)) => {
+                good(context, response).map_or(Self::Missing, |body| Self::good(body, context))
+            }
+            Some(Answer::Later(answer)) => {
+                Self::Waiting(Box::pin(later(context.clone(), answer, None, wait)))
+            }
+            None => Self::Missing,
+        }
+    }
+}
+
+type Waiting = Pin<Box<dyn Future<Output = Response<ReplyBody>>>>;
+
+async fn later(
+    context: Rc<Context>,
+    answer: Waiting,
+    alt: Option<String>,
+    wait: Duration,
+) -> Option<ReplyBody> {
+    let response = tokio::time::timeout(wait, answer).await.ok();
+    if let Some(body) = response.and_then(|response| good(&context, response)) {
+        return Some(body);
+    }
+    let response = match context.walk(&alt?)? {
+        Answer::Now(response) => response,
+        Answer::Later(answer) => tokio::time::timeout(wait, answer).await.ok()?,
+    };
+    good(&context, response)
+}
+
+/// The content of an answer that may stand in a page.
+fn good(context: &Context, response: Response<ReplyBody>) -> Option<ReplyBody> {
+    let status = response.status();
+    let fits = response.body().size_hint().lower() <= context.largest;
+    let is_good = status.is_success()
+        && status != StatusCode::PARTIAL_CONTENT
+        && super::is_identity(response.headers())
+        && fits;
+    is_good.then(|| response.into_body())
+}

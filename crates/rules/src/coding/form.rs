@@ -1,0 +1,74 @@
+//! The fields of a form.
+
+use super::{Coding, tag};
+use http::{
+    HeaderMap, HeaderName, HeaderValue,
+    header::{ACCEPT_ENCODING, ACCEPT_RANGES, CONTENT_ENCODING, CONTENT_LENGTH, ETAG, VARY},
+};
+
+/// How a form came to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Made {
+    /// As a whole, of this many bytes; `hash` differs where the bytes differ.
+    Whole {
+        /// Its length in bytes.
+        length: u64,
+        /// Of its bytes.
+        hash: u64,
+    },
+    /// On its way to one client or a few: made once more it may come out in other bytes.
+    Streamed,
+}
+
+/// Digests of the content or of the representation as it was (RFC 9530 sections 2 and 3, and what came before it).
+const DIGESTS: [HeaderName; 4] = [
+    HeaderName::from_static("content-digest"),
+    HeaderName::from_static("repr-digest"),
+    HeaderName::from_static("digest"),
+    HeaderName::from_static("content-md5"),
+];
+
+/// Turns the fields of what an origin sent into those of a form of it: in `coding`, or decoded where that is `None`.
+///
+/// A strong validator has to differ between codings (RFC 9110 section 8.8.3.3), and between two codings of one kind too: it names
+/// the coding and the bytes. What is streamed gets a weak one. Ranges of it cannot be asked for again.
+pub fn describe(fields: &mut HeaderMap, coding: Option<Coding>, made: Made) {
+    match coding {
+        Some(coding) => {
+            fields.insert(CONTENT_ENCODING, HeaderValue::from_static(coding.token()));
+        }
+        None => {
+            fields.remove(CONTENT_ENCODING);
+        }
+    }
+    if let Some(tag) = fields.get(ETAG).and_then(|tag| tag::of(tag, coding, made)) {
+        fields.insert(ETAG, tag);
+    }
+    match made {
+        Made::Whole { length, .. } => {
+            fields.insert(CONTENT_LENGTH, HeaderValue::from(length));
+        }
+        Made::Streamed => {
+            fields.remove(CONTENT_LENGTH);
+            fields.remove(ACCEPT_RANGES);
+        }
+    }
+    for name in &DIGESTS {
+        fields.remove(name);
+    }
+    vary_by_coding(fields);
+}
+
+/// Adds `Accept-Encoding` to `Vary`, unless that says it or `*` already (RFC 9110 section 12.5.5).
+pub fn vary_by_coding(fields: &mut HeaderMap) {
+    let says_it = |line: &HeaderValue| {
+        let mut members = line.as_bytes().split(|byte| *byte == b',');
+        members.any(|member| {
+            let member = member.trim_ascii();
+            member == b"*" || member.eq_ignore_ascii_case(ACCEPT_ENCODING.as_str().as_bytes())
+        })
+    };
+    if !fields.get_all(VARY).iter().any(says_it) {
+        fields.append(VARY, HeaderValue::from_static("Accept-Encoding"));
+    }
+}

@@ -1,0 +1,160 @@
+//! Entity tags of forms: `"abc"` is `"abc-larder-br-0123456789abcdef"` in brotli, the last part being a hash of the bytes, and
+//! `W/"abc-larder-br"` where it is streamed.
+
+use super::{Accepted, Coding, Made};
+use crate::{
+    etag::{EntityTag, Listed},
+    time::Time,
+};
+use http::{
+    HeaderMap, HeaderName, HeaderValue,
+    header::{IF_MATCH, IF_NONE_MATCH, IF_RANGE, RANGE},
+};
+
+/// Stands between the origin's tag and what we add.
+const MARK: &[u8] = b"-larder-";
+const DECODED: &str = "identity";
+const HASH_DIGITS: usize = 16;
+
+/// The tag of a form of what has the tag `origin`; `None` for what is no tag.
+pub(super) fn of(origin: &HeaderValue, coding: Option<Coding>, made: Made) -> Option<HeaderValue> {
+    let tag = EntityTag::parse(origin.as_bytes())?;
+    let inner = tag.opaque().strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+    let name = coding.map_or(DECODED, Coding::token);
+    let mut text = Vec::with_capacity(inner.len() + 48);
+    let hash = match made {
+        Made::Whole { hash, .. } if tag.is_strong() => Some(hash),
+        Made::Whole { .. } | Made::Streamed => None,
+    };
+    text.extend_from_slice(if hash.is_some() { b"\"" } else { b"W/\"" });
+    text.extend_from_slice(inner);
+    text.extend_from_slice(MARK);
+    text.extend_from_slice(name.as_bytes());
+    if let Some(hash) = hash {
+        text.extend_from_slice(format!("-{hash:016x}").as_bytes());
+    }
+    text.push(b'"');
+    HeaderValue::from_bytes(&text).ok()
+}
+
+/// A form's tag taken apart.
+struct Form<'a> {
+    /// What stands between the quotes of the origin's tag.
+    origin: &'a [u8],
+    coding: Option<Coding>,
+    is_strong: bool,
+}
+
+impl<'a> Form<'a> {
+    fn read(tag: EntityTag<'a>) -> Option<Self> {
+        let inner = tag.opaque().strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+        let at = last_place(inner, MARK)?;
+        let (origin, ours) = inner.split_at_checked(at)?;
+        let ours = ours.strip_prefix(MARK)?;
+        let mut parts = ours.splitn(2, |byte| *byte == b'-');
+        let name = parts.next()?;
+        let hash = parts.next();
+        let is_hash = |hash: &[u8]| {
+            let digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+            hash.len() == HASH_DIGITS && hash.iter().all(digit)
+        };
+        if hash.is_some_and(|hash| !is_hash(hash)) {
+            return None;
+        }
+        let coding = match Coding::parse(name) {
+            None if name == DECODED.as_bytes() => None,
+            None => return None,
+            known => known,
+        };
+        let is_strong = hash.is_some() && tag.is_strong();
+        Some(Self {
+            origin,
+            coding,
+            is_strong,
+        })
+    }
+
+    fn origin_tag(&self) -> Vec<u8> {
+        let weak: &[u8] = if self.is_strong { b"" } else { b"W/" };
+        [weak, b"\"", self.origin, b"\""].concat()
+    }
+}
+
+fn last_place(text: &[u8], part: &[u8]) -> Option<usize> {
+    text.windows(part.len()).rposition(|window| window == part)
+}
+
+/// The tag in `If-None-Match` that names what has the tag `origin`, or a form of it, in a coding that the client accepts: it holds
+/// that already, whether or not the same bytes would come out today.
+pub fn understood(request: &HeaderMap, origin: &[u8], accepted: Accepted) -> Option<HeaderValue> {
+    let lines = request.get_all(IF_NONE_MATCH);
+    lines.iter().next()?;
+    let origin = EntityTag::parse(origin)?;
+    let inner = origin.opaque().strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+    let found = std::cell::Cell::new(None);
+    let is_ours = |tag: EntityTag<'_>| {
+        let form = Form::read(tag);
+        let fits = form.is_some_and(|form| form.origin == inner && accepted.takes(form.coding))
+            || (tag.weak_eq(origin) && accepted.takes(None));
+        if fits {
+            found.set(HeaderValue::from_bytes(&written(tag)).ok());
+        }
+        fits
+    };
+    let any = matches!(Listed::read(lines), Listed::Any);
+    (!any && Listed::read(request.get_all(IF_NONE_MATCH)).contains(is_ours))
+        .then(|| found.take())
+        .flatten()
+}
+
+fn written(tag: EntityTag<'_>) -> Vec<u8> {
+    let weak: &[u8] = if tag.is_strong() { b"" } else { b"W/" };
+    [weak, tag.opaque()].concat()
+}
+
+/// The coding of the form that the client's `If-Range` names, if it names one (`None` inside: decoded).
+pub fn range_form(request: &HeaderMap) -> Option<Option<Coding>> {
+    let tag = EntityTag::parse(request.get(IF_RANGE)?.as_bytes())?;
+    Form::read(tag).map(|form| form.coding)
+}
+
+/// Whether the client's `If-Range` is a date. All forms share `Last-Modified`, so that a date does not say which of them the client
+/// holds a part of.
+pub fn is_dated_range(request: &HeaderMap, now: Time) -> bool {
+    let value = request.get(IF_RANGE);
+    value.is_some_and(|value| Time::parse(value.as_bytes(), now).is_some())
+}
+
+/// Puts the origin's own tags into conditions that name forms, for a request that goes to it as it came: the origin does not know
+/// ours. A range on condition of a form goes: the origin has no bytes of it.
+pub fn for_origin(request: &mut HeaderMap) {
+    for name in [IF_NONE_MATCH, IF_MATCH] {
+        if request.get_all(&name).iter().any(mentions) {
+            translate(request, &name);
+        }
+    }
+    if request.get(IF_RANGE).is_some_and(mentions) && range_form(request).is_some() {
+        request.remove(IF_RANGE);
+        request.remove(RANGE);
+    }
+}
+
+fn mentions(value: &HeaderValue) -> bool {
+    last_place(value.as_bytes(), MARK).is_some()
+}
+
+fn translate(request: &mut HeaderMap, name: &HeaderName) {
+    let tags = std::cell::RefCell::new(Vec::new());
+    Listed::read(request.get_all(name)).contains(|tag| {
+        let text = Form::read(tag).map_or_else(|| written(tag), |form| form.origin_tag());
+        let mut tags = tags.borrow_mut();
+        if !tags.contains(&text) {
+            tags.push(text);
+        }
+        false
+    });
+    let joined = tags.into_inner().join(&b", "[..]);
+    if let Ok(value) = HeaderValue::from_bytes(&joined) {
+        request.insert(name, value);
+    }
+}

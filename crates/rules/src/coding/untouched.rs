@@ -1,0 +1,158 @@
+//! What is sent as it is.
+
+use http::StatusCode;
+
+/// Why a response is not coded here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Untouched {
+    /// Its status has no content of its own, or a part: 1xx, 204, 205, 206, 3xx.
+    Status,
+    /// `Cache-Control: no-transform` (RFC 9111 section 5.2.2.6).
+    NoTransform,
+    /// It came coded.
+    Coded,
+    /// It holds a part (`Content-Range`).
+    Part,
+    /// Its type is not on the site's list, or it is `text/event-stream`.
+    Type,
+    /// It is too small to gain by it.
+    Small,
+}
+
+/// Types that are coded where the site says nothing: text and what is written like it, and fonts and images that come
+/// uncompressed.
+pub const DEFAULT_TYPES: [&str; 20] = [
+    "text/*",
+    "application/*+json",
+    "application/*+xml",
+    "application/json",
+    "application/javascript",
+    "application/x-javascript",
+    "application/ecmascript",
+    "application/xml",
+    "application/wasm",
+    "application/rtf",
+    "application/yaml",
+    "application/toml",
+    "application/graphql",
+    "application/x-ndjson",
+    "application/vnd.ms-fontobject",
+    "font/ttf",
+    "font/otf",
+    "image/svg+xml",
+    "image/bmp",
+    "image/x-icon",
+];
+
+/// Which media types are meant: `text/html`, `text/*`, `application/*+json`. Case does not count.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TypePattern {
+    before: Box<str>,
+    /// What follows the `*`, where there is one.
+    after: Option<Box<str>>,
+}
+
+impl TypePattern {
+    /// Reads a pattern; `None` if it is not a type with a subtype, or has more than one `*`.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (kind, subtype) = text.split_once('/')?;
+        let is_fit = |part: &str| {
+            let token = |byte: u8| byte.is_ascii_alphanumeric() || b"+-._*!#$&^".contains(&byte);
+            !part.is_empty() && part.bytes().all(token)
+        };
+        if !is_fit(kind) || !is_fit(subtype) || kind.contains('*') {
+            return None;
+        }
+        let text = text.to_ascii_lowercase();
+        let (before, after) = match text.split_once('*') {
+            Some((_, after)) if after.contains('*') => return None,
+            Some((before, after)) => (before, Some(after.into())),
+            None => (text.as_str(), None),
+        };
+        Some(Self {
+            before: before.into(),
+            after,
+        })
+    }
+
+    /// Whether `kind`, a media type without parameters, is meant.
+    pub fn matches(&self, kind: &[u8]) -> bool {
+        let before = self.before.as_bytes();
+        let Some(after) = &self.after else {
+            return kind.eq_ignore_ascii_case(before);
+        };
+        let Some((start, rest)) = kind.split_at_checked(before.len()) else {
+            return false;
+        };
+        let end = rest.len().checked_sub(after.len());
+        let end = end.and_then(|at| rest.get(at..));
+        start.eq_ignore_ascii_case(before)
+            && end.is_some_and(|end| end.eq_ignore_ascii_case(after.as_bytes()))
+    }
+}
+
+/// Whether a response may be coded: `fields` are its names, lower case, with their values; `length` is that of its content,
+/// where it is known. `None`: it may.
+pub fn judge<'a>(
+    status: StatusCode,
+    fields: impl Iterator<Item = (&'a [u8], &'a [u8])>,
+    length: Option<u64>,
+    types: &[TypePattern],
+    least: u64,
+) -> Option<Untouched> {
+    if length.is_some_and(|length| length < least) {
+        return Some(Untouched::Small);
+    }
+    let without_content = [
+        StatusCode::NO_CONTENT,
+        StatusCode::RESET_CONTENT,
+        StatusCode::PARTIAL_CONTENT,
+    ];
+    let is_fit = status.is_success() || status.is_client_error() || status.is_server_error();
+    if !is_fit || without_content.contains(&status) {
+        return Some(Untouched::Status);
+    }
+    let mut kind: Option<&[u8]> = None;
+    for (name, value) in fields {
+        match name {
+            b"content-encoding" if !value.eq_ignore_ascii_case(b"identity") => {
+                return Some(Untouched::Coded);
+            }
+            b"content-range" => return Some(Untouched::Part),
+            b"cache-control" if says_no_transform(value) => return Some(Untouched::NoTransform),
+            b"content-type" => kind = Some(value),
+            _ => {}
+        }
+    }
+    (!is_meant(kind.unwrap_or_default(), types)).then_some(Untouched::Type)
+}
+
+/// Whether content of the type `kind`, as it stands in `Content-Type`, is worth coding. An event stream never is: each event must
+/// arrive when it happens.
+pub fn is_meant(kind: &[u8], types: &[TypePattern]) -> bool {
+    let bare = kind.split(|byte| *byte == b';').next();
+    let bare = bare.unwrap_or_default().trim_ascii();
+    !bare.eq_ignore_ascii_case(b"text/event-stream")
+        && types.iter().any(|pattern| pattern.matches(bare))
+}
+
+/// Whether these fields, names in lower case with values, forbid any coding: `no-transform`, or a coding that is there.
+pub fn forbids<'a>(fields: impl Iterator<Item = (&'a [u8], &'a [u8])>) -> bool {
+    let mut fields = fields;
+    fields.any(|(name, value)| match name {
+        b"content-encoding" => !value.eq_ignore_ascii_case(b"identity"),
+        b"cache-control" => says_no_transform(value),
+        _ => false,
+    })
+}
+
+/// Whether these fields, names in lower case with values, say `no-transform`.
+pub fn forbids_transform<'a>(fields: impl Iterator<Item = (&'a [u8], &'a [u8])>) -> bool {
+    let mut fields = fields;
+    fields.any(|(name, value)| name == b"cache-control" && says_no_transform(value))
+}
+
+fn says_no_transform(value: &[u8]) -> bool {
+    let mut members = value.split(|byte| *byte == b',');
+    members.any(|member| member.trim_ascii().eq_ignore_ascii_case(b"no-transform"))
+}

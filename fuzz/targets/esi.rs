@@ -1,0 +1,95 @@
+//! A page in ESI: a byte that says where it is cut into pieces, and the page.
+#![no_main]
+
+use bytes::Bytes;
+use esi::{Page, Parser, Request, Run, Step, Token};
+use libfuzzer_sys::fuzz_target;
+use std::borrow::Cow;
+
+/// Whatever a page may ask of its request; the page itself stands in for what a client can choose.
+struct Asked<'a>(&'a str);
+
+impl Request for Asked<'_> {
+    fn host(&self) -> &str {
+        "example.com"
+    }
+    fn path(&self) -> &str {
+        "/path"
+    }
+    fn query(&self) -> Option<&str> {
+        Some(self.0)
+    }
+    fn field(&self, _name: &str) -> Option<Cow<'_, str>> {
+        Some(Cow::Borrowed(self.0))
+    }
+}
+
+/// What is done for a page that comes in pieces of `size` bytes, texts that follow one another joined.
+fn steps(page: &[u8], size: usize, asked: &dyn Request) -> Vec<Step> {
+    let (mut parser, mut run) = (Parser::new(), Run::new());
+    let (mut steps, mut sent) = (Vec::<Step>::new(), Vec::new());
+    let mut pieces = page.chunks(size);
+    let mut open = 0usize;
+    loop {
+        let piece = pieces.next();
+        match piece {
+            Some(piece) => parser.push(Bytes::copy_from_slice(piece)),
+            None => parser.finish(),
+        }
+        while let Some(token) = parser.next() {
+            match &token {
+                Token::Text(span) => {
+                    assert!(span.start < span.end && span.end <= page.len() as u64);
+                    let bytes = &page[span.start as usize..span.end as usize];
+                    assert_eq!(parser.bytes(*span), bytes, "what is sent is what came");
+                    sent.extend_from_slice(bytes);
+                }
+                Token::End => open = open.checked_sub(1).expect("something is open"),
+                Token::Value(..) | Token::Include(_) => {}
+                _ => open += 1,
+            }
+            match (run.step(&token, asked), steps.last_mut()) {
+                (Some(Step::Text(next)), Some(Step::Text(last))) if last.end == next.start => {
+                    last.end = next.end;
+                }
+                (Some(step), _) => steps.push(step),
+                (None, _) => {}
+            }
+        }
+        if piece.is_none() {
+            break;
+        }
+    }
+    assert_eq!(open, 0, "all is closed");
+    if !contains(page, b"<esi:") && !contains(page, b"</esi:") && !contains(page, b"<!--esi") {
+        assert_eq!(sent, page, "a page without a tag is sent as it came");
+    }
+    steps
+}
+
+fn contains(page: &[u8], word: &[u8]) -> bool {
+    page.windows(word.len()).any(|window| window == word)
+}
+
+fuzz_target!(|data: &[u8]| {
+    let Some((size, page)) = data.split_first() else {
+        return;
+    };
+    let text = String::from_utf8_lossy(page);
+    let asked = Asked(&text);
+    let whole = steps(page, page.len().max(1), &asked);
+    let split = steps(page, usize::from(*size).max(1), &asked);
+    assert_eq!(split, whole, "where a page is cut does not matter");
+    for step in &whole {
+        if let Step::Value(value) = step {
+            // A default is the page's own; a value never closes what it stands in.
+            assert!(contains(page, value.as_bytes()) || !value.contains(['<', '>', '"', '\'']));
+        }
+    }
+    let body = Bytes::copy_from_slice(page);
+    let kept = Page::read(&body);
+    assert!(kept.weight() <= 512 * (page.len() as u64 + 1), "bounded by the page");
+    if kept.is_plain(body.len() as u64) {
+        assert!(whole.len() <= 1);
+    }
+});
