@@ -80,6 +80,8 @@ def siege(stage, settings, case, contenders, users, pause, urls=None):
 
 def slower_than(row, limit_ms):
     """How many answers took longer than this, told from the curve of percentiles (as fine as that is)."""
+    if row.max_ms is None or row.max_ms <= limit_ms:
+        return 0
     share = 100.0
     for percent, milliseconds in row.curve:
         if milliseconds > limit_ms:

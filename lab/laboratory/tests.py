@@ -119,8 +119,11 @@ class Small(unittest.TestCase):
 
     def test_how_many_waited(self):
         slow = row("nginx", PEER, [1.0], [1.0], [1.0], curve=[[0.0, 1.0], [50.0, 2.0], [99.0, 3.0], [99.9, 150.0], [100.0, 151.0]])
-        slow.requests = 2000
+        slow.requests, slow.max_ms = 2000, 151.0
         self.assertEqual(load.slower_than(slow, 100), 20)
+        self.assertEqual(load.slower_than(slow, 200), 0)
+        # A curve may end short of 100 percent.
+        slow.curve = slow.curve[:3]
         self.assertEqual(load.slower_than(slow, 200), 0)
 
     def test_commands_as_one_would_type_them(self):
