@@ -46,7 +46,7 @@ fn pages() -> Vec<Page> {
     let mut pages = Vec::new();
     let applications =
         ["flask", "django", "fiber", "php", "java"].map(|name| format!("examples/{name}"));
-    let folders = ["", "docs", "bench", "fuzz", "examples"];
+    let folders = ["", "docs", "bench", "lab", "fuzz", "examples"];
     for folder in folders
         .into_iter()
         .chain(applications.iter().map(String::as_str))
