@@ -11,7 +11,7 @@ use crate::{BadUrl, Connection, Error, Kind, PerWorker};
 use address::Address;
 use answer::{Answer, Value};
 use bytes::Bytes;
-use line::{Line, Question};
+use line::{Expected, Line, Question};
 use ring::Ring;
 use std::{
     sync::{
@@ -98,11 +98,16 @@ impl Memcached {
     }
 
     /// One question to the server that has `key`; `None` while it is left alone.
-    async fn ask(&self, key: &str, command: Vec<u8>) -> Result<Option<Answer>, Error> {
+    async fn ask(
+        &self,
+        key: &str,
+        command: Vec<u8>,
+        expected: Expected,
+    ) -> Result<Option<Answer>, Error> {
         let Some(server) = self.server(key)? else {
             return Ok(None);
         };
-        let asked = async { server.answer(server.send(command).await?).await };
+        let asked = async { server.answer(server.send(command, expected).await?).await };
         self.judged(server, asked).await.map(Some)
     }
 
@@ -155,7 +160,7 @@ impl Memcached {
         command.reserve(value.len() + 2);
         command.extend_from_slice(value);
         command.extend_from_slice(b"\r\n");
-        match self.ask(key, command).await? {
+        match self.ask(key, command, Expected::Done).await? {
             // A server that is left alone takes everything and keeps nothing.
             Some(Answer::Stored) | None => Ok(true),
             Some(Answer::NotStored) => Ok(false),
@@ -164,18 +169,11 @@ impl Memcached {
     }
 
     async fn value(&self, verb: &str, key: &str) -> Result<Option<Value>, Error> {
-        match self
-            .ask(key, format!("{verb} {key}\r\n").into_bytes())
-            .await?
-        {
+        let command = format!("{verb} {key}\r\n").into_bytes();
+        let expected = Expected::Values(key.to_owned());
+        match self.ask(key, command, expected).await? {
             None => Ok(None),
-            Some(Answer::Values(values)) => {
-                let mut values = values.into_iter();
-                match values.next() {
-                    Some(value) if *value.key != *key.as_bytes() => Err(stranger()),
-                    value => Ok(value),
-                }
-            }
+            Some(Answer::Values(values)) => Ok(values.into_iter().next()),
             Some(other) => Err(unexpected(&other)),
         }
     }
@@ -225,22 +223,23 @@ impl Memcached {
         let mut asked = Vec::new();
         for (server, keys) in self.servers.iter().zip(&of_server) {
             if !keys.is_empty() {
-                let command = format!("get {}\r\n", keys.join(" ")).into_bytes();
-                let sent = server.send(command);
+                let keys = keys.join(" ");
+                let command = format!("get {keys}\r\n").into_bytes();
+                let sent = server.send(command, Expected::Values(keys));
                 asked.push((server, self.bounded(server, sent).await?));
             }
         }
         let mut found: Vec<Option<Bytes>> = vec![None; keys.len()];
         for (server, answer) in asked {
-            match self.judged(server, server.answer(answer)).await? {
-                Answer::Values(values) => {
-                    for value in values {
-                        let place = keys.iter().position(|key| *key.as_bytes() == *value.key);
-                        let place = place.and_then(|place| found.get_mut(place));
-                        *place.ok_or_else(stranger)? = Some(value.data);
-                    }
-                }
+            let values = match self.judged(server, server.answer(answer)).await? {
+                Answer::Values(values) => values,
                 other => return Err(unexpected(&other)),
+            };
+            for value in values {
+                let place = keys.iter().position(|key| *key.as_bytes() == *value.key);
+                if let Some(place) = place.and_then(|place| found.get_mut(place)) {
+                    *place = Some(value.data);
+                }
             }
         }
         Ok(found)
@@ -259,7 +258,7 @@ impl Memcached {
         };
         // There is no deleting a value that nobody has changed; but there is replacing it by one that has expired.
         let command = format!("cas {key} 0 -1 0 {unique}\r\n\r\n").into_bytes();
-        match self.ask(key, command).await? {
+        match self.ask(key, command, Expected::Done).await? {
             Some(Answer::Stored) => Ok(true),
             Some(Answer::Exists | Answer::NotFound) | None => Ok(false),
             Some(other) => Err(unexpected(&other)),
@@ -275,16 +274,16 @@ impl Memcached {
 }
 
 impl Server {
-    async fn send(&self, command: Vec<u8>) -> Result<Sent, Error> {
+    async fn send(&self, command: Vec<u8>, expected: Expected) -> Result<Sent, Error> {
         let address = self.address.clone();
         let connection = self.connections.get(|| line::connect(address)).await?;
         let (reply, answer) = oneshot::channel();
-        if connection
-            .handle
-            .send(Question { command, reply })
-            .await
-            .is_err()
-        {
+        let question = Question {
+            command,
+            expected,
+            reply,
+        };
+        if connection.handle.send(question).await.is_err() {
             self.connections.close(&connection);
             return Err(self.closed());
         }
@@ -292,11 +291,13 @@ impl Server {
     }
 
     async fn answer(&self, sent: Sent) -> Result<Answer, Error> {
-        if let Ok(answer) = sent.answer.await {
-            return answer;
-        }
-        self.connections.close(&sent.connection);
-        Err(self.closed())
+        let answer = sent.answer.await.unwrap_or_else(|_| Err(self.closed()));
+        // After what is no answer to this question, none that follows is one to its own: that connection has ended.
+        answer.inspect_err(|error| {
+            if matches!(error.kind, Kind::Unreachable | Kind::Protocol) {
+                self.connections.close(&sent.connection);
+            }
+        })
     }
 
     fn closed(&self) -> Error {
@@ -335,8 +336,4 @@ fn unexpected(answer: &Answer) -> Error {
         Kind::Protocol,
         format!("an answer to something else: {answer:?}"),
     )
-}
-
-fn stranger() -> Error {
-    Error::new(Kind::Protocol, "a value that was not asked for")
 }

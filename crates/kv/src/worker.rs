@@ -30,8 +30,12 @@ struct Slots<C> {
 
 enum Slot<C> {
     Open(Connection<C>),
-    Opening(watch::Receiver<Option<Result<Connection<C>, Error>>>),
+    /// The attempt of this number is under way.
+    Opening(u64, watch::Receiver<Made<C>>),
 }
+
+/// What an attempt came to; `None`: nothing yet.
+type Made<C> = Option<Result<Connection<C>, Error>>;
 
 /// A connection, and which one it is.
 #[derive(Clone, Debug)]
@@ -39,6 +43,47 @@ pub struct Connection<C> {
     /// The handle.
     pub handle: C,
     number: u64,
+}
+
+/// An attempt to connect. However it ends, by a panic too, it does not stay in its slot: the next who asks begins another.
+struct Attempt<C> {
+    slots: Arc<Mutex<Slots<C>>>,
+    runtime: Id,
+    number: u64,
+    /// Dropped after the slot is free.
+    done: watch::Sender<Made<C>>,
+}
+
+impl<C: Clone> Attempt<C> {
+    fn end(self, made: Result<C, Error>) {
+        let number = self.number;
+        let made = made.map(|handle| Connection { handle, number });
+        if let Ok(open) = &made {
+            let mut slots = lock(&self.slots);
+            slots.of.insert(self.runtime, Slot::Open(open.clone()));
+        } else {
+            self.free();
+        }
+        // Nobody may be waiting any more.
+        let _ = self.done.send(Some(made));
+    }
+}
+
+impl<C> Attempt<C> {
+    fn free(&self) {
+        let mut slots = lock(&self.slots);
+        if let Some(Slot::Opening(number, _)) = slots.of.get(&self.runtime)
+            && *number == self.number
+        {
+            slots.of.remove(&self.runtime);
+        }
+    }
+}
+
+impl<C> Drop for Attempt<C> {
+    fn drop(&mut self) {
+        self.free();
+    }
 }
 
 impl<C: Clone + Send + Sync + 'static> PerWorker<C> {
@@ -52,7 +97,7 @@ impl<C: Clone + Send + Sync + 'static> PerWorker<C> {
     {
         let mut opening = match self.slot(connect)? {
             Slot::Open(open) => return Ok(open),
-            Slot::Opening(opening) => opening,
+            Slot::Opening(_, opening) => opening,
         };
         match opening.wait_for(Option::is_some).await.as_deref() {
             Ok(Some(made)) => made.clone(),
@@ -82,25 +127,24 @@ impl<C: Clone + Send + Sync + 'static> PerWorker<C> {
         slots.made += 1;
         let number = slots.made;
         let (done, opening) = watch::channel(None);
-        slots.of.insert(runtime, Slot::Opening(opening.clone()));
+        let slot = Slot::Opening(number, opening);
+        slots.of.insert(runtime, slot.clone());
         drop(slots);
-        let (connect, slots) = (connect(), Arc::clone(&self.slots));
+        let attempt = Attempt {
+            slots: Arc::clone(&self.slots),
+            runtime,
+            number,
+            done,
+        };
+        let connect = connect();
         tokio::spawn(async move {
-            let made = timeout(CONNECT_WITHIN, connect).await.unwrap_or_else(|_| {
+            let made = timeout(CONNECT_WITHIN, connect).await;
+            attempt.end(made.unwrap_or_else(|_| {
                 let detail = format!("no connection within {CONNECT_WITHIN:?}");
                 Err(Error::new(Kind::Unreachable, detail))
-            });
-            let made = made.map(|handle| Connection { handle, number });
-            let mut slots = lock(&slots);
-            match &made {
-                Ok(open) => slots.of.insert(runtime, Slot::Open(open.clone())),
-                Err(_) => slots.of.remove(&runtime),
-            };
-            drop(slots);
-            // Nobody may be waiting any more.
-            let _ = done.send(Some(made));
+            }));
         });
-        Ok(Slot::Opening(opening))
+        Ok(slot)
     }
 
     fn remove(&self, which: impl FnOnce(&Connection<C>) -> bool) {
@@ -127,7 +171,7 @@ impl<C: Clone> Clone for Slot<C> {
     fn clone(&self) -> Self {
         match self {
             Self::Open(open) => Self::Open(open.clone()),
-            Self::Opening(opening) => Self::Opening(opening.clone()),
+            Self::Opening(number, opening) => Self::Opening(*number, opening.clone()),
         }
     }
 }
@@ -147,5 +191,30 @@ impl<C> Default for PerWorker<C> {
 impl<C> fmt::Debug for PerWorker<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PerWorker").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn an_attempt_that_panics_is_not_the_last() {
+        let connections = PerWorker::default();
+        let broken = connections.get(|| async { panic!("while connecting") });
+        let error = broken.await.expect_err("no connection");
+        assert_eq!(error.kind, Kind::Unreachable);
+        let made = connections.get(|| async { Ok(7) }).await;
+        assert_eq!(made.expect("a connection").handle, 7);
+    }
+
+    #[tokio::test]
+    async fn an_attempt_that_fails_is_not_the_last() {
+        let connections = PerWorker::default();
+        let failing = async || Err(Error::new(Kind::Unreachable, "nobody"));
+        let error = connections.get(failing).await.expect_err("no connection");
+        assert!(error.to_string().contains("nobody"), "{error}");
+        let made = connections.get(|| async { Ok(7) }).await;
+        assert_eq!(made.expect("a connection").handle, 7);
     }
 }

@@ -14,7 +14,7 @@ pub(crate) mod respond;
 mod root;
 
 use crate::{
-    Context, Error, Kind, Lifetime, Report, ResponseBody, config::Turns, gate::Gate, seldom::Seldom,
+    Context, Error, Kind, Report, ResponseBody, config::Turns, gate::Gate, seldom::Seldom,
 };
 use http::{HeaderMap, Method, Request, Response, header};
 use path::{Refused, Wanted};
@@ -28,8 +28,8 @@ use std::{
 };
 use tokio::task::spawn_blocking;
 
-/// How long an answer holds where neither it nor the site says so: a file that changes is seen as soon, and a busy one is looked
-/// at once in so long.
+/// How long an answer holds where neither it nor the site says so, and at most where `larder publish` wrote it: a file that changes
+/// is seen as soon, and a busy one is looked at once in so long.
 const LIFETIME: Duration = Duration::from_secs(1);
 
 /// How often a file is read that somebody writes to at the same time.
@@ -242,10 +242,11 @@ fn look(root: &Root, published: &Published, asked: &Asked) -> Looked {
         match manifest.page(&asked.path, asked.query.as_deref()) {
             Some(_) if asked.personal => return Ok(Err(Absent::Foreign)),
             Some(Page::File(path, fields)) => {
-                return file(&folder, path, fields.clone(), asked);
+                let looked = file(&folder, path, fields.clone(), asked)?;
+                return Ok(looked.map(respond::Answer::published));
             }
             Some(Page::Redirect(status, fields)) => {
-                return Ok(Ok(respond::redirect(*status, fields.clone())));
+                return Ok(Ok(respond::redirect(*status, fields.clone()).published()));
             }
             // The page of another query.
             None if asked.query.is_some() && manifest.knows_queries(&asked.path) => {
@@ -309,9 +310,4 @@ fn file(folder: &Folder, path: &Path, mut fields: HeaderMap, asked: &Asked) -> L
             answer => return answer.map(Ok),
         }
     }
-}
-
-/// What an answer without a lifetime of its own gets.
-const fn usual() -> Lifetime {
-    Lifetime::Usual(LIFETIME)
 }

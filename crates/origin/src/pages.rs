@@ -1,11 +1,12 @@
 //! A page store as an origin: the application puts whole pages into memcached or Redis, and they are taken from there.
 //!
 //! One answer goes `template` (the key) → `store` (the value, in time, behind a breaker) → `value` (what is in it: plain, after a
-//! `block` of fields, or in a `pickle`) → an answer. A value that is none of what it should be counts as not there: nothing half
-//! ever becomes a page.
+//! `block` of fields, or in a `pickle`) → `sent` (the answer, counted until it has gone). A value that is none of what it should
+//! be counts as not there: nothing half ever becomes a page.
 
 pub mod block;
 pub mod pickle;
+mod sent;
 mod store;
 pub mod template;
 #[cfg(test)]
@@ -16,12 +17,11 @@ use crate::{
     Context, Error, Kind, Lifetime, Report, ResponseBody,
     config::Turns,
     files::{Turn, coding, kind, respond},
-    gate::Gate,
+    gate::{Gate, Pass},
     seldom::Seldom,
 };
 use bytes::Bytes;
 use http::{HeaderValue, Method, Request, Response, header};
-use http_body_util::{BodyExt, Full};
 use kv::BadUrl;
 use std::{
     path::Path,
@@ -52,7 +52,7 @@ pub struct Config {
     pub content_type: Option<HeaderValue>,
     /// No request waits longer for the store.
     pub timeout: Duration,
-    /// Pages taken at the same time.
+    /// Pages taken at the same time, until they are sent.
     pub turns: Turns,
 }
 
@@ -191,12 +191,12 @@ impl Pages {
         let Some(key) = self.config.key.key(&asked) else {
             return Ok(Err(Absent::Key));
         };
-        let _pass = self.gate.enter(None).await?;
+        let pass = self.gate.enter(None).await?;
         let (value, left) = match self.store.get(key).await? {
             Ok(found) => found,
             Err(absent) => return Ok(Err(absent)),
         };
-        Ok(self.response(request, value, left))
+        Ok(self.response(request, value, left, pass))
     }
 
     fn response<B>(
@@ -204,6 +204,7 @@ impl Pages {
         request: &Request<B>,
         value: Bytes,
         left: Left,
+        pass: Pass,
     ) -> Result<Response<ResponseBody>, Absent> {
         let page = value::read(self.config.format, value).map_err(Absent::Bad)?;
         let value::Page {
@@ -225,8 +226,7 @@ impl Pages {
         }
         let (status, fields, body) =
             respond::with_bytes(request.method(), request.headers(), status, fields, body);
-        let body = Full::new(body).map_err(|never| match never {});
-        let mut response = Response::new(ResponseBody::own(body));
+        let mut response = Response::new(sent::body(body, pass));
         *response.status_mut() = status;
         *response.headers_mut() = fields;
         response.extensions_mut().insert(match left {

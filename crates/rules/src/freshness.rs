@@ -96,6 +96,9 @@ pub struct Site {
     pub default_lifetime: Option<Duration>,
     /// Lifetime whatever the origin says (also over no-store, private and no-cache: `force`).
     pub override_lifetime: Option<Duration>,
+    /// No lifetime is longer, whoever gave it; and no stale answer is sent while a refresh runs, whoever allows it. For what may
+    /// change without anybody telling.
+    pub longest_lifetime: Option<Duration>,
     /// Seconds in which a stale answer may be sent while a refresh runs, where the origin gives none.
     pub stale_while_revalidate: Option<u32>,
     /// Seconds in which a stale answer may be sent when the origin fails, where the origin gives none.
@@ -129,6 +132,9 @@ pub fn facts(
         },
         site,
     );
+    let lifetime = site
+        .longest_lifetime
+        .map_or(lifetime, |longest| lifetime.min(longest));
     let forced = source == Source::Override;
     let no_cache = !forced && directives.no_cache.is_whole();
     let must_revalidate = !forced && forbids_stale(directives);
@@ -149,7 +155,8 @@ pub fn facts(
         stale_while_revalidate: window(
             directives.stale_while_revalidate,
             site.stale_while_revalidate,
-        ),
+        )
+        .filter(|_| site.longest_lifetime.is_none()),
         stale_if_error: window(directives.stale_if_error, site.stale_if_error),
         no_cache,
         must_revalidate,

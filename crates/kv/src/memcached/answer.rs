@@ -137,7 +137,8 @@ fn value(
     Ok(Some(Piece::Value(Value { key, data, unique })))
 }
 
-fn broken(what: &str) -> Broken {
+/// Broken in this way, as the server's own words show it.
+pub fn broken(what: &str) -> Broken {
     let shown: String = what.chars().take(100).collect();
     Broken(Error::new(Kind::Protocol, shown))
 }

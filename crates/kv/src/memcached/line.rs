@@ -3,7 +3,7 @@
 
 use super::{
     address::Address,
-    answer::{self, Answer, Broken, Piece, Value},
+    answer::{self, Answer, Broken, Piece, Value, broken},
 };
 use crate::{Error, Kind};
 use bytes::BytesMut;
@@ -35,11 +35,53 @@ const LARGE_BUFFER: usize = 64 << 10;
 pub struct Question {
     /// The command as it is written.
     pub command: Vec<u8>,
+    /// What may answer it.
+    pub expected: Expected,
     /// Who waits. Dropped without an answer where the connection breaks.
     pub reply: oneshot::Sender<Result<Answer, Error>>,
 }
 
-type Reply = oneshot::Sender<Result<Answer, Error>>;
+/// What may answer a question. After anything else nobody knows which answer is whose.
+#[derive(Debug)]
+pub enum Expected {
+    /// Values of these keys, which spaces divide, as many at most.
+    Values(String),
+    /// Whether something was done.
+    Done,
+}
+
+/// A question that was written.
+struct Asked {
+    expected: Expected,
+    /// Values so far.
+    values: Vec<Value>,
+    reply: oneshot::Sender<Result<Answer, Error>>,
+}
+
+impl Asked {
+    /// Takes a piece of the answer; the whole once it is complete.
+    ///
+    /// # Errors
+    /// It belongs to another question.
+    fn take(&mut self, piece: Piece) -> Result<Option<Result<Answer, Error>>, Broken> {
+        match (piece, &self.expected) {
+            (Piece::Value(value), Expected::Values(keys)) => {
+                let is_asked = keys.split(' ').any(|key| *key.as_bytes() == *value.key);
+                if !is_asked || self.values.len() >= keys.split(' ').count() {
+                    return Err(broken("a value that was not asked for"));
+                }
+                self.values.push(value);
+                Ok(None)
+            }
+            (Piece::End, Expected::Values(_)) => {
+                Ok(Some(Ok(Answer::Values(std::mem::take(&mut self.values)))))
+            }
+            (Piece::Whole(answer), Expected::Done) => Ok(Some(Ok(answer))),
+            (Piece::Failed(error), _) => Ok(Some(Err(error))),
+            (other, _) => Err(broken(&format!("an answer to something else: {other:?}"))),
+        }
+    }
+}
 
 /// Connects, on the caller's runtime.
 ///
@@ -83,15 +125,24 @@ async fn run(
 async fn ask(
     mut write: impl AsyncWrite + Unpin,
     mut questions: mpsc::Receiver<Question>,
-    asked: mpsc::UnboundedSender<Reply>,
+    asked: mpsc::UnboundedSender<Asked>,
 ) -> io::Result<()> {
     let mut buffer = Vec::new();
     while let Some(first) = questions.recv().await {
         let mut next = Some(first);
-        while let Some(Question { command, reply }) = next {
+        while let Some(question) = next {
+            let Question {
+                command,
+                expected,
+                reply,
+            } = question;
             // Whoever has left needs no answer.
             if !reply.is_closed() {
-                let _ = asked.send(reply);
+                let _ = asked.send(Asked {
+                    expected,
+                    values: Vec::new(),
+                    reply,
+                });
                 buffer.extend_from_slice(&command);
             }
             next = (buffer.len() < AT_ONCE)
@@ -112,23 +163,17 @@ async fn ask(
 
 async fn listen(
     mut read: impl AsyncRead + Unpin,
-    mut waiting: mpsc::UnboundedReceiver<Reply>,
+    mut waiting: mpsc::UnboundedReceiver<Asked>,
 ) -> Result<(), Broken> {
     let mut buffer = BytesMut::new();
-    let mut values = Vec::new();
+    let mut first = None;
     loop {
-        while let Some(piece) = heard(&mut buffer, &mut waiting)? {
-            let Some(answer) = whole(piece, &mut values) else {
-                continue;
-            };
-            let Ok(reply) = waiting.try_recv() else {
-                return Err(Broken(Error::new(
-                    Kind::Protocol,
-                    "an answer that nobody asked for",
-                )));
-            };
-            // Whoever asked may have left.
-            let _ = reply.send(answer);
+        if let Err(Broken(error)) = heard(&mut buffer, &mut first, &mut waiting) {
+            // The others only learn that the connection is gone.
+            if let Some(Asked { reply, .. }) = first.or_else(|| waiting.try_recv().ok()) {
+                let _ = reply.send(Err(error.clone()));
+            }
+            return Err(Broken(error));
         }
         if buffer.is_empty() && buffer.capacity() > LARGE_BUFFER {
             buffer = BytesMut::new();
@@ -141,32 +186,29 @@ async fn listen(
     }
 }
 
-/// The next piece. What is broken is told to who waits first; the others only learn that the connection is gone.
+/// Takes the pieces that have come. `first` is the question that is being answered, if its answer has begun.
 fn heard(
     buffer: &mut BytesMut,
-    waiting: &mut mpsc::UnboundedReceiver<Reply>,
-) -> Result<Option<Piece>, Broken> {
-    answer::take(buffer).inspect_err(|Broken(error)| {
-        if let Ok(reply) = waiting.try_recv() {
-            let _ = reply.send(Err(error.clone()));
-        }
-    })
-}
-
-/// The answer that `piece` completes.
-fn whole(piece: Piece, values: &mut Vec<Value>) -> Option<Result<Answer, Error>> {
-    match piece {
-        Piece::Value(value) => {
-            values.push(value);
-            None
-        }
-        Piece::End => Some(Ok(Answer::Values(std::mem::take(values)))),
-        Piece::Whole(answer) => Some(Ok(answer)),
-        Piece::Failed(error) => {
-            values.clear();
-            Some(Err(error))
+    first: &mut Option<Asked>,
+    waiting: &mut mpsc::UnboundedReceiver<Asked>,
+) -> Result<(), Broken> {
+    while let Some(piece) = answer::take(buffer)? {
+        let Some(mut asked) = first.take().or_else(|| waiting.try_recv().ok()) else {
+            return Err(broken("an answer that nobody asked for"));
+        };
+        match asked.take(piece) {
+            Ok(Some(answer)) => {
+                // Whoever asked may have left.
+                let _ = asked.reply.send(answer);
+            }
+            Ok(None) => *first = Some(asked),
+            Err(error) => {
+                *first = Some(asked);
+                return Err(error);
+            }
         }
     }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -180,7 +222,12 @@ mod tests {
         let (line, questions) = mpsc::channel(1);
         let (reply, answer) = oneshot::channel();
         let command = vec![0; 17];
-        line.send(Question { command, reply }).await.expect("room");
+        let question = Question {
+            command,
+            expected: Expected::Done,
+            reply,
+        };
+        line.send(question).await.expect("room");
         run(read, write, questions).await;
         assert!(answer.await.is_err(), "nobody will answer");
     }

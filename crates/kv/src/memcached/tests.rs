@@ -1,5 +1,9 @@
 use super::*;
-use std::sync::Arc;
+use std::{
+    io::{BufRead, BufReader, Write},
+    net::TcpListener,
+    sync::Arc,
+};
 use testkit::Memcached as Server;
 
 const LONG: Duration = Duration::from_mins(1);
@@ -177,4 +181,63 @@ async fn questions_may_overlap_on_one_connection() {
         let (name, found) = answer.expect("no panic");
         assert_eq!(found.expect("an answer").as_deref(), Some(name.as_bytes()));
     }
+}
+
+/// A server that gives the answers of `first` to the questions on its first connection, and on the next what was asked for.
+fn answers_wrongly(first: &'static [&'static str]) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("an address");
+    std::thread::spawn(move || {
+        let mut wrong = Some(first);
+        for stream in listener.incoming() {
+            let mut stream = stream.expect("a connection");
+            let mut wrong = wrong.take().map(|answers| answers.iter());
+            let mut lines = BufReader::new(stream.try_clone().expect("a handle")).lines();
+            while let Some(Ok(line)) = lines.next() {
+                let key = line.split(' ').nth(1).unwrap_or_default().to_owned();
+                let answer = match &mut wrong {
+                    Some(answers) => answers.next().map(|&answer| answer.to_owned()),
+                    None => Some(format!("VALUE {key} 0 1\r\n1\r\nEND\r\n")),
+                };
+                if answer.is_some_and(|answer| stream.write_all(answer.as_bytes()).is_err()) {
+                    break;
+                }
+            }
+        }
+    });
+    format!("memcached://{address}")
+}
+
+#[tokio::test]
+async fn a_connection_that_answers_something_else_is_not_used_again() {
+    for answers in [
+        &["VALUE x 0 1\r\nx\r\nEND\r\n", "VALUE b 0 1\r\n2\r\nEND\r\n"][..],
+        &["VALUE a 0 1\r\n2\r\nVALUE a 0 1\r\n3\r\nEND\r\n", "END\r\n"],
+        &["STORED\r\n", "VALUE b 0 1\r\n2\r\nEND\r\n"],
+        &["ERROR\r\n", "VALUE b 0 1\r\n2\r\nEND\r\n"],
+    ] {
+        let remote = remote(&answers_wrongly(answers));
+        let error = remote.get("a").await.expect_err("another's");
+        assert_eq!(error.kind, Kind::Protocol, "{answers:?}");
+        let found = remote.get("b").await.expect("an answer");
+        assert_eq!(found.as_deref(), Some(&b"1"[..]), "{answers:?}");
+    }
+    let remote = remote(&answers_wrongly(&["END\r\n"]));
+    let error = remote.set("a", b"1", LONG).await.expect_err("no outcome");
+    assert_eq!(error.kind, Kind::Protocol);
+    let found = remote.get("b").await.expect("an answer");
+    assert_eq!(found.as_deref(), Some(&b"1"[..]));
+}
+
+#[tokio::test]
+async fn who_waits_behind_something_else_gets_nothing() {
+    // Both questions are written before the first answer comes; the second answer would fit the second question.
+    let remote = remote(&answers_wrongly(&[
+        "",
+        "VALUE x 0 1\r\nx\r\nEND\r\nVALUE a 0 1\r\n2\r\nEND\r\n",
+    ]));
+    let (one, other) = tokio::join!(remote.get("a"), remote.get("a"));
+    let kinds = [one, other].map(|answer| answer.expect_err("nobody's").kind);
+    assert!(kinds.contains(&Kind::Protocol), "{kinds:?}");
+    assert!(kinds.contains(&Kind::Unreachable), "{kinds:?}");
 }

@@ -114,29 +114,36 @@ impl Publisher {
         under.incomplete |= many.count + deep.count > 0 || under.too_long > 0;
     }
 
-    /// Drops what was not found any more, where that was asked for and everything was seen. When pages are published again
-    /// after purges, only they were looked at.
+    /// Drops what was purged and is not given to everybody any more; and what was not found any more, where that was asked for
+    /// and everything was seen.
     fn drop_pages(&self, under: &mut Under, incomplete: bool) {
         let mut book = self.book.borrow_mut();
-        let gone: Vec<String> = if under.only {
-            std::mem::take(&mut under.lost)
-        } else {
-            book.pages
-                .keys()
-                .filter(|target| !under.reached.contains(*target))
-                .cloned()
-                .collect()
-        };
-        if gone.is_empty() || !self.prune || (incomplete && !under.only) {
-            under.tally.kept = gone.len();
-            if self.prune && !gone.is_empty() {
+        for target in under
+            .lost
+            .iter()
+            .filter(|&lost| under.purged.contains(lost))
+        {
+            book.pages.remove(target);
+            under.tally.removed += 1;
+        }
+        if under.only {
+            return;
+        }
+        let unseen = book.pages.keys();
+        let unseen: Vec<String> = unseen
+            .filter(|&target| !under.reached.contains(target))
+            .cloned()
+            .collect();
+        if !self.prune || incomplete {
+            under.tally.kept = unseen.len();
+            if self.prune && !unseen.is_empty() {
                 self.show
-                    .problem("nothing is removed, since not everything was seen");
+                    .problem("nothing else is removed, since not everything was seen");
             }
             return;
         }
-        under.tally.removed = gone.len();
-        for target in gone {
+        under.tally.removed += unseen.len();
+        for target in unseen {
             book.pages.remove(&target);
         }
     }

@@ -49,8 +49,9 @@ pub struct Start {
     pub pages: Vec<String>,
     /// Sitemaps, as URLs or paths.
     pub sitemaps: Vec<String>,
-    /// Starting points, as targets of the site.
-    pub targets: Vec<String>,
+    /// What was purged, as targets of the site: starting points that are removed where the application does not give them to
+    /// everybody any more.
+    pub purged: Vec<String>,
     /// Everything is fetched, whatever validators say.
     pub fresh: bool,
     /// Beside the starting points only what is not published yet.
@@ -84,6 +85,8 @@ pub(super) struct Under {
     pub(super) reached: HashSet<String>,
     /// Published pages that the application does not give any more.
     pub(super) lost: Vec<String>,
+    /// What was purged before the run.
+    pub(super) purged: HashSet<String>,
 }
 
 impl Publisher {
@@ -179,7 +182,7 @@ impl Publisher {
 
     async fn begin(&self, start: &Start) -> Under {
         let known = if start.only {
-            self.known_beside(&start.targets)
+            self.known_beside(&start.purged)
         } else {
             Vec::new()
         };
@@ -195,12 +198,13 @@ impl Publisher {
             failed: Vec::new(),
             reached: HashSet::new(),
             lost: Vec::new(),
+            purged: start.purged.iter().cloned().collect(),
         };
         for page in &start.pages {
             self.start_at(&mut under, page);
         }
         for target in start
-            .targets
+            .purged
             .iter()
             .filter(|target| !self.is_excluded(target))
         {
@@ -221,10 +225,10 @@ impl Publisher {
     }
 
     /// What is published, but for these.
-    fn known_beside(&self, targets: &[String]) -> Vec<Rc<str>> {
-        let targets: HashSet<&String> = targets.iter().collect();
+    fn known_beside(&self, purged: &[String]) -> Vec<Rc<str>> {
+        let purged: HashSet<&String> = purged.iter().collect();
         let book = self.book.borrow();
-        let known = book.pages.keys().filter(|target| !targets.contains(target));
+        let known = book.pages.keys().filter(|target| !purged.contains(target));
         known.map(|target| (&**target).into()).collect()
     }
 

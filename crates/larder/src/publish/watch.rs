@@ -198,10 +198,10 @@ impl Watch<'_> {
         start.only = !everything && !self.is_first;
         if everything {
             start
-                .targets
+                .purged
                 .extend(self.publisher.book.borrow().pages.keys().cloned());
         } else {
-            start.targets.extend(self.progress.pending.iter().cloned());
+            start.purged.extend(self.progress.pending.iter().cloned());
         }
         let Ended {
             tally,

@@ -362,3 +362,19 @@ fn what_is_no_string_in_redis_is_no_page() {
             == "page"
     });
 }
+
+#[test]
+fn a_page_counts_until_it_is_sent() {
+    let server = Redis::start();
+    let page = "x".repeat(8 << 20);
+    server.ask(&["SET", "/large", &page]);
+    let store = of_redis(&server, "$uri", "most_concurrent = 1");
+    let (_origin, larder) = start(&store, "cache = false");
+    let active = || sample(&larder, "larder_origin_active{origin=\"pages\"}");
+    let mut client = larder.get("/large").begin();
+    let mut answer = client.read_head();
+    assert_eq!(answer.status, 200);
+    assert_eq!(active(), 1, "more than lies between us and the client");
+    client.read_body_exactly(&mut answer, page.len());
+    wait_until("nothing was under way", || active() == 0);
+}

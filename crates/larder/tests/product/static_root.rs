@@ -546,3 +546,65 @@ fn what_is_published_is_answered_as_it_was() {
     }
     larder.wait_output("is not understood");
 }
+
+/// The manifest of one page with these fields.
+fn page(fields: &str) -> String {
+    format!(
+        r#"{{ "format": 1, "site": "http://app", "pages": {{
+            "/a": {{ "status": 200, "file": "a.html", "type": "text/html", "fields": {{ {fields} }} }} }} }}"#
+    )
+}
+
+/// Whoever publishes what is purged needs a moment, in which the old page may be asked for.
+#[test]
+fn what_is_published_replaces_what_was_stored_again_after_a_purge() {
+    let hour = r#""cache-control": "max-age=3600, stale-while-revalidate=3600""#;
+    for (fields, more) in [
+        (hour, ""),
+        (r#""cache-control": "s-maxage=3600""#, ""),
+        ("", "ttl = \"1h\""),
+        (hour, "ttl = \"1h\"\nttl_mode = \"override\""),
+        ("", "ttl = \"1h\"\nstale.while_revalidate = \"1h\""),
+    ] {
+        let manifest = page(fields);
+        let root = folder(&[
+            ("a.html", b"old"),
+            (".larder-publish.json", manifest.as_bytes()),
+        ]);
+        let larder = serve_with(&root, &format!("[defaults]\n{more}\n"));
+        larder.get("/a").send();
+        let testkit::Address::Tcp(admin) = larder.admin() else {
+            panic!("a TCP address")
+        };
+        let purged = crate::common::command()
+            .args(["purge", "--all", "--admin", &admin.to_string()])
+            .run();
+        assert_eq!(purged.code, Some(0), "{}", purged.stderr);
+        let again = larder.get("/a").send();
+        assert_eq!(again.text(), "old", "{more}");
+        if fields == hour && more.is_empty() {
+            let told = again.header("cache-control");
+            assert_eq!(told, Some("max-age=3600, stale-while-revalidate=3600"));
+        }
+        write(&root, "next", b"new");
+        fs::rename(root.join("next"), root.join("a.html")).expect("replaced");
+        wait_until(&format!("the new page came ({fields} {more})"), || {
+            larder.get("/a").send().text() == "new"
+        });
+    }
+}
+
+#[test]
+fn a_lifetime_of_the_sites_own_is_given_to_its_own_files() {
+    let root = folder(&[("a.html", b"page"), ("b.html", b"page")]);
+    let manifest = page("");
+    write(&root, ".larder-publish.json", manifest.as_bytes());
+    let larder = serve_with(&root, "[defaults]\nttl = \"1h\"\n");
+    larder.get("/b.html").send();
+    let hit = larder.get("/b.html").send();
+    assert!(hit.hit(), "{}", hit.said());
+    let left = hit
+        .parameter("ttl")
+        .and_then(|left| left.parse::<u32>().ok());
+    assert!(left.is_some_and(|left| left > 60), "{}", hit.said());
+}

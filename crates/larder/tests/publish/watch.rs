@@ -201,6 +201,42 @@ fn a_page_that_is_gone_goes_when_asked_for() {
 }
 
 #[test]
+fn a_purged_page_that_is_not_for_everybody_any_more_goes_unasked() {
+    let pages: [(&str, &[&str]); 5] = [
+        ("/", &["/a", "/b", "/c", "/d"]),
+        ("/a", &[]),
+        ("/b", &[]),
+        ("/c", &[]),
+        ("/d", &[]),
+    ];
+    let (site, larder) = cached(&pages);
+    let watching = watch(&site, &larder, &[]);
+    wait_idle(&site);
+    let private = || html("secret").header("Cache-Control", "private");
+    let without = |files: &[&str]| {
+        wait_until("it is removed", || site.files() == files);
+        wait_idle(&site);
+    };
+    site.origin.reply("/a", private());
+    purge(&larder, &["http://www.example.com/a"]);
+    without(&["b.html", "c.html", "d.html", "index.html"]);
+    assert!(!site.manifest().contains_key("/a"));
+    // What was purged while nobody watched; the other one that is gone was not purged, and stays.
+    watching.kill();
+    site.origin.reply("/b", Reply::status(404));
+    site.origin.reply("/d", Reply::status(404));
+    purge(&larder, &["http://www.example.com/b"]);
+    let watching = watch(&site, &larder, &[]);
+    without(&["c.html", "d.html", "index.html"]);
+    // All of it, although not everything can be seen.
+    site.origin.reply("/", html("nothing"));
+    site.origin.reply("/c", Reply::status(503));
+    purge(&larder, &["--all"]);
+    wait_until("it is removed", || site.files() == ["c.html", "index.html"]);
+    drop(watching);
+}
+
+#[test]
 fn it_waits_for_a_larder_that_is_not_there_yet() {
     let site = Site::new(&[("/", &[])]);
     let larder = Command::serve(BINARY).args([site.origin.url()]).start();

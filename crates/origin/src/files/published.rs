@@ -12,7 +12,7 @@ use std::{
     collections::{BTreeMap, HashMap, HashSet},
     io::{self, Read},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError},
 };
 
 /// Where it lies in the folder.
@@ -41,9 +41,21 @@ const DROPPED: [HeaderName; 13] = [
     header::SET_COOKIE,
 ];
 
-/// The manifest as it was read last, and of which file.
+/// The manifest as it was read last.
 #[derive(Debug, Default)]
-pub(crate) struct Published(Mutex<Option<(Facts, Option<Arc<Manifest>>)>>);
+pub(crate) struct Published {
+    /// Held for a moment only.
+    last: Mutex<Option<Last>>,
+    /// Held by who reads a new one.
+    reading: Mutex<()>,
+}
+
+/// What was read last, and of which file. `None`: nothing that we understand.
+#[derive(Clone, Debug)]
+struct Last {
+    facts: Facts,
+    manifest: Option<Arc<Manifest>>,
+}
 
 /// What is said of the pages, by their targets.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -87,26 +99,54 @@ impl Published {
             return Ok(None);
         };
         let facts = Facts::of(&metadata);
-        // Held while it is read: others wait for it rather than read it too.
-        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((of, manifest)) = &*last
-            && *of == facts
-        {
-            return Ok(manifest.clone());
+        self.latest(facts, || {
+            let mut text = Vec::new();
+            file.take(LARGEST).read_to_end(&mut text)?;
+            let manifest = read(&text, facts.length).map(Arc::new);
+            if let Err(why) = &manifest {
+                tracing::warn!(
+                    why,
+                    "{NAME} is not understood; its folder is taken for plain files"
+                );
+            }
+            Ok(manifest.ok())
+        })
+    }
+
+    /// The manifest that `facts` are of. One thread reads it; meanwhile the others have the one before, and wait only where there
+    /// was none yet.
+    fn latest(
+        &self,
+        facts: Facts,
+        read: impl FnOnce() -> io::Result<Option<Arc<Manifest>>>,
+    ) -> io::Result<Option<Arc<Manifest>>> {
+        let before = lock(&self.last).clone();
+        let _reading = match before {
+            Some(last) if last.facts == facts => return Ok(last.manifest),
+            Some(last) => match self.reading.try_lock() {
+                Ok(reading) => reading,
+                Err(TryLockError::WouldBlock) => return Ok(last.manifest),
+                Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            },
+            None => lock(&self.reading),
+        };
+        let last = lock(&self.last).clone();
+        if let Some(last) = last.filter(|last| last.facts == facts) {
+            return Ok(last.manifest);
         }
-        let mut text = Vec::new();
-        file.take(LARGEST).read_to_end(&mut text)?;
-        let manifest = read(&text, facts.length).map(Arc::new);
-        if let Err(why) = &manifest {
-            tracing::warn!(
-                why,
-                "{NAME} is not understood; its folder is taken for plain files"
-            );
-        }
-        let manifest = manifest.ok();
-        *last = Some((facts, manifest.clone()));
+        let manifest = read()?;
+        let last = Last {
+            facts,
+            manifest: manifest.clone(),
+        };
+        // The old one is taken apart by whoever has it last, not under the lock.
+        let _before = lock(&self.last).replace(last);
         Ok(manifest)
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Reads a manifest. Pages that could not be answered as they are written are left out.

@@ -1,9 +1,9 @@
 //! The answer that a file is: its fields, and what the request's conditions and range make of it.
 
 use super::{
+    LIFETIME,
     coding::Chosen,
     content::{self, AT_ONCE, Content},
-    usual,
 };
 use crate::{Lifetime, ResponseBody, gate::Pass};
 use bytes::Bytes;
@@ -21,20 +21,31 @@ use std::{
 };
 use xxhash_rust::xxh3::xxh3_128;
 
+/// What an answer without a lifetime of its own gets.
+const USUAL: Lifetime = Lifetime::Usual(LIFETIME);
+
 /// An answer whose content may still lie on the device.
 #[derive(Debug)]
 pub(crate) struct Answer {
     status: StatusCode,
     fields: HeaderMap,
     content: Content,
+    lifetime: Lifetime,
 }
 
 impl Answer {
+    /// The same, of something that `larder publish` keeps up to date: what it replaces after a purge may have been asked for, and
+    /// stored anew, in between.
+    pub(crate) fn published(self) -> Self {
+        let lifetime = Lifetime::AtMost(LIFETIME);
+        Self { lifetime, ..self }
+    }
+
     pub(crate) fn into_response(self, pass: Pass) -> Response<ResponseBody> {
         let mut response = Response::new(self.content.into_body(pass));
         *response.status_mut() = self.status;
         *response.headers_mut() = self.fields;
-        response.extensions_mut().insert::<Lifetime>(usual());
+        response.extensions_mut().insert(self.lifetime);
         response
     }
 
@@ -44,6 +55,7 @@ impl Answer {
             status,
             fields,
             content,
+            lifetime: USUAL,
         }
     }
 }
@@ -159,6 +171,7 @@ fn part(
         status,
         fields,
         content,
+        lifetime: USUAL,
     })
 }
 
@@ -238,7 +251,7 @@ fn bare(status: StatusCode, text: &'static str) -> Response<ResponseBody> {
         HeaderValue::from_static("text/plain; charset=utf-8"),
     );
     fields.insert(header::CONTENT_LENGTH, HeaderValue::from(text.len()));
-    response.extensions_mut().insert::<Lifetime>(usual());
+    response.extensions_mut().insert(USUAL);
     response
 }
 

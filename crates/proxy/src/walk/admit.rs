@@ -82,8 +82,14 @@ pub fn freshness_site(
     freshness::Site {
         default_lifetime: match known {
             Some(origin::Lifetime::Remaining(remaining)) => Some(remaining),
-            Some(origin::Lifetime::Usual(usual)) => lifetime.or(Some(usual)),
+            Some(origin::Lifetime::Usual(usual) | origin::Lifetime::AtMost(usual)) => {
+                lifetime.or(Some(usual))
+            }
             None => lifetime.filter(|_| !forced),
+        },
+        longest_lifetime: match known {
+            Some(origin::Lifetime::AtMost(longest)) => Some(longest),
+            Some(origin::Lifetime::Remaining(_) | origin::Lifetime::Usual(_)) | None => None,
         },
         override_lifetime: lifetime.filter(|_| forced),
         stale_while_revalidate: policy.stale.while_revalidate.map(seconds),

@@ -103,6 +103,37 @@ fn the_order_of_rfc_9111_section_4_2_1() {
 }
 
 #[test]
+fn nobody_gives_more_than_the_longest_lifetime() {
+    let site = Site {
+        longest_lifetime: Some(Duration::from_secs(5)),
+        stale_while_revalidate: Some(60),
+        stale_if_error: Some(60),
+        ..Site::default()
+    };
+    let given = |seconds| Some(Duration::from_secs(seconds));
+    for (line, default_lifetime, override_lifetime, expected) in [
+        ("max-age=3600, stale-while-revalidate=60", None, None, 5),
+        ("s-maxage=3600", None, None, 5),
+        ("max-age=3", given(3600), None, 3),
+        ("public", given(3600), None, 5),
+        ("public", given(3), None, 3),
+        ("no-store", None, given(3600), 5),
+        ("max-age=3600", None, given(0), 0),
+        ("public", None, None, 0),
+    ] {
+        let site = Site {
+            default_lifetime,
+            override_lifetime,
+            ..site
+        };
+        let facts = judge(&says(line), &site);
+        assert_eq!(facts.lifetime_ms, expected * 1000, "{line} {site:?}");
+        assert_eq!(facts.stale_while_revalidate, None, "{line} {site:?}");
+    }
+    assert_eq!(judge(&says("max-age=9"), &site).stale_if_error, Some(60));
+}
+
+#[test]
 fn a_targeted_field_hides_cache_control_and_expires() {
     let site = Site {
         default_lifetime: Some(Duration::from_secs(7)),

@@ -11,6 +11,7 @@ const SITE: Site<'static> = Site {
     freshness: freshness::Site {
         default_lifetime: None,
         override_lifetime: None,
+        longest_lifetime: None,
         stale_while_revalidate: None,
         stale_if_error: None,
         heuristic: true,

@@ -1,5 +1,13 @@
 use super::*;
 use proptest::prelude::*;
+use std::{
+    fs::File,
+    sync::{
+        Barrier,
+        atomic::{AtomicUsize, Ordering::SeqCst},
+    },
+    thread,
+};
 
 fn manifest(text: &str) -> Result<Manifest, String> {
     read(text.as_bytes(), text.len() as u64)
@@ -57,6 +65,72 @@ fn others_are_no_manifests() {
         assert!(manifest(text).is_err(), "{text}");
     }
     assert!(read(b"{}", LARGEST + 1).is_err());
+}
+
+/// The facts of a file of this length.
+fn facts(length: u64) -> Facts {
+    let file = File::create(testkit::scratch_dir().join("file")).expect("a file");
+    file.set_len(length).expect("a length");
+    Facts::of(&file.metadata().expect("facts"))
+}
+
+fn told(page: &str) -> Arc<Manifest> {
+    let pages = HashMap::from([(
+        page.to_owned(),
+        Page::Redirect(StatusCode::FOUND, HeaderMap::new()),
+    )]);
+    Arc::new(Manifest {
+        pages,
+        ..Manifest::default()
+    })
+}
+
+#[test]
+fn while_one_reads_a_new_manifest_the_others_have_the_old_one() {
+    let (published, old, new) = (Published::default(), told("/old"), told("/new"));
+    let (first, second) = (facts(1), facts(2));
+    let read = |what: &Arc<Manifest>| Ok(Some(Arc::clone(what)));
+    let found = published.latest(first, || read(&old)).expect("one");
+    assert_eq!(found, Some(Arc::clone(&old)));
+    let (begun, may_end) = (Barrier::new(2), Barrier::new(2));
+    thread::scope(|scope| {
+        let reading = scope.spawn(|| {
+            published.latest(second, || {
+                begun.wait();
+                may_end.wait();
+                read(&new)
+            })
+        });
+        begun.wait();
+        let meanwhile = published.latest(second, || panic!("it is being read"));
+        assert_eq!(meanwhile.expect("one"), Some(Arc::clone(&old)));
+        may_end.wait();
+        let read = reading.join().expect("no panic").expect("one");
+        assert_eq!(read, Some(Arc::clone(&new)));
+    });
+    let after = published.latest(second, || panic!("it is known"));
+    assert_eq!(after.expect("one"), Some(new));
+}
+
+#[test]
+fn the_first_is_read_once_for_all_and_again_where_that_failed() {
+    let (published, first) = (Published::default(), facts(1));
+    let failed = published.latest(first, || Err(io::Error::other("the device")));
+    failed.expect_err("nothing");
+    let (reads, all_there) = (AtomicUsize::new(0), Barrier::new(4));
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                all_there.wait();
+                let found = published.latest(first, || {
+                    reads.fetch_add(1, SeqCst);
+                    Ok(Some(told("/")))
+                });
+                assert_eq!(found.expect("one"), Some(told("/")));
+            });
+        }
+    });
+    assert_eq!(reads.into_inner(), 1);
 }
 
 proptest! {
