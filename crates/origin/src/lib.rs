@@ -232,14 +232,15 @@ impl Origin {
         }
     }
 
-    /// Whether content may lie there in several codings, of which it chooses by `Accept-Encoding`: a folder does, with files such
-    /// as `app.js.br`.
+    /// Whether content may lie there coded, and is given by `Accept-Encoding`: in a folder, with files such as `app.js.br`, or in
+    /// a page store whose pages have fields.
     pub fn keeps_codings(&self) -> bool {
-        let others = match &self.source {
-            Source::FirstOf(origins) => origins.as_slice(),
-            _ => &[],
-        };
-        matches!(self.source, Source::Files(_)) || others.iter().any(|other| other.keeps_codings())
+        match &self.source {
+            Source::Servers(_) => false,
+            Source::Files(_) => true,
+            Source::Pages(pages) => pages.may_be_coded(),
+            Source::FirstOf(origins) => origins.iter().any(|origin| origin.keeps_codings()),
+        }
     }
 
     /// A snapshot for metrics and the admin API.

@@ -144,6 +144,11 @@ impl Bad {
 }
 
 impl Pages {
+    /// Whether its pages may say that they are coded.
+    pub(crate) fn may_be_coded(&self) -> bool {
+        self.config.format == Format::Headers
+    }
+
     /// Reads the address; connects when it is first asked, on each worker's own runtime.
     pub(crate) fn new(config: Config) -> Result<Self, BadUrl> {
         Ok(Self {

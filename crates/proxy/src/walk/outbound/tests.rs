@@ -87,9 +87,13 @@ fn forwarded_gets_an_element_for_this_hop() {
 /// Who says what it can read has applications write that into what is stored for all.
 #[test]
 fn only_a_trusted_peer_tells_what_surrogates_before_it_understand() {
-    let ours = CAPABILITY;
-    let ours = ours.to_str().expect("text");
-    for (peer, expected) in [(UNKNOWN, &[ours][..]), (TRUSTED, &["x=\"ESI/1.0\"", ours])] {
+    let (ours, esi) = (CAPABILITY, ESI_CAPABILITY);
+    let (ours, esi) = (ours.to_str().expect("text"), esi.to_str().expect("text"));
+    let theirs = "x=\"ESI/1.0\"";
+    for (peer, expected) in [
+        (UNKNOWN, &[ours, esi][..]),
+        (TRUSTED, &[theirs, ours, esi]),
+    ] {
         let lines = [("surrogate-capability", "x=\"ESI/1.0\"")];
         assert_eq!(sent(&ask(peer, &lines), "surrogate-capability"), expected);
     }
