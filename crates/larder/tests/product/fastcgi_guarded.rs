@@ -130,3 +130,32 @@ fn a_link_opens_nothing_that_is_guarded() {
         assert_eq!(larder.get(path).send().status, 403, "{path}");
     }
 }
+
+#[test]
+fn nothing_is_run_that_visitors_uploaded() {
+    let uploaded = [
+        "/wp-content/uploads/x.php",
+        "/blog/wp-content/uploads/2026/01/x.php",
+        "/network/wp-content/blogs.dir/3/files/x.php",
+        "/sites/default/files/x.php",
+        "/drupal/sites/default/files/x.php",
+        "/media/x.php",
+        "/shop/media/x.php",
+        "/pub/media/catalog/x.php",
+        "/blog/uploads/x.php",
+        "/forum/upload/x.php",
+        "/storage/x.php",
+        "/app/public/storage/avatars/x.php",
+    ];
+    let own = ["/wp-admin/media.php", "/a/mediator/x.php", "/files.php"];
+    let files: Vec<&str> = uploaded.iter().chain(&own).copied().collect();
+    let (_server, larder) = site(&files, "");
+    for path in uploaded {
+        assert_eq!(larder.get(path).send().status, 403, "{path}");
+        let longer = format!("{path}/a.css");
+        assert_eq!(larder.get(&longer).send().status, 403, "{longer}");
+    }
+    for path in own {
+        assert_eq!(larder.get(path).send().text(), "a script", "{path}");
+    }
+}

@@ -13,15 +13,14 @@ use origin::{
 use proxy::policy::PathPattern;
 use std::{fs, ops::Range, path::PathBuf, sync::Arc, time::Duration};
 
-/// What visitors write to in the applications that people run most.
+/// What visitors write to in the applications that people run most, which may lie in a folder of the site.
 const UPLOADS: &[&str] = &[
-    "*/wp-content/uploads/**",
     "*/wp-content/blogs.dir/**",
-    "/sites/*/files/**",
-    "/files/**",
-    "/media/**",
-    "/upload/**",
-    "/uploads/**",
+    "*/files/**",
+    "*/media/**",
+    "*/storage/**",
+    "*/upload/**",
+    "*/uploads/**",
 ];
 
 /// What these applications guard by a `.htaccess`, and what tells strangers how a site is made.

@@ -54,7 +54,7 @@ pub struct Origin {
     #[schemars(extend("default" = ["*.php"]))]
     pub script: Option<Many<Text<PathPattern>>>,
     /// With `fastcgi`: paths of scripts that are never run: folders that visitors write to.
-    #[schemars(extend("default" = ["*/wp-content/uploads/**", "*/wp-content/blogs.dir/**", "/sites/*/files/**", "/files/**", "/media/**", "/upload/**", "/uploads/**"]))]
+    #[schemars(extend("default" = ["*/wp-content/blogs.dir/**", "*/files/**", "*/media/**", "*/storage/**", "*/upload/**", "*/uploads/**"]))]
     pub no_script: Option<Many<Text<PathPattern>>>,
     /// With `fastcgi`: paths of files that are never sent. `.htaccess` is not read: what it guards in well-known applications is
     /// here where nothing is said.
