@@ -536,6 +536,25 @@ fn limits_of_time_hold() {
 }
 
 #[test]
+fn complaints_without_end_hold_nobody() {
+    let server = FastCgi::start(|call, line| {
+        if call.params["REQUEST_URI"] == "/body" {
+            line.send(page("half"));
+        }
+        // Until the connection is closed.
+        while line.try_send(record(kind::ERR, "oh no\n")) {}
+        Next::Close
+    });
+    let larder = serve(
+        &server,
+        "retry.attempts = 0\npassive.failures = 0\ntimeouts = { first_byte = \"100ms\", between_bytes = \"100ms\" }",
+    );
+    let answer = larder.get("/body").send();
+    assert!(!answer.complete && answer.text() == "half", "{answer:?}");
+    assert_eq!(larder.get("/head").send().status, 504);
+}
+
+#[test]
 fn php_fpm_stopped_and_back() {
     let mut site = Site::new();
     let larder = site.serve("", "passive.failures = 0");
