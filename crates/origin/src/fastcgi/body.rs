@@ -126,14 +126,16 @@ impl Output {
         Ok(())
     }
 
-    /// The body broke: the connection closes, the server is blamed.
+    /// The body broke: the connection closes, the server is blamed where it is at fault.
     fn fail(&mut self, error: Error) -> Error {
         let Some(held) = self.held.take() else {
             return error;
         };
         let peer = held.serving.peer();
-        let rule = held.origin.config.passive;
-        peer.health.failed(held.origin.now(), rule);
+        if error.kind().is_the_servers() {
+            let rule = held.origin.config.passive;
+            peer.health.failed(held.origin.now(), rule);
+        }
         error.at(&peer.label)
     }
 

@@ -93,9 +93,7 @@ impl Exchange {
     /// script that says so by its status is believed.
     pub(crate) fn broke_off(&self, status: StatusCode) -> Result<(), Error> {
         if self.fatal && !status.is_server_error() {
-            return Err(
-                Error::new(Kind::Malformed).because("the script broke off with a fatal error")
-            );
+            return Err(Error::new(Kind::Script).because("PHP reports a fatal error"));
         }
         Ok(())
     }
