@@ -264,6 +264,12 @@ const WORDPRESS: &str = "
     header Authorization | /wp-json/wp/v2/users/me | an application password
     header X-WP-Nonce | /wp-json/wp/v2/users/me | the REST interface
     header X-Api-Token | /wp-json/plugin/v1/profile | a plugin's own token
+    header X-Auth-Token | /feed/mine/ | a plugin's own token
+    header X-Access-Token | /feed/mine/ | the same
+    header X-Api-Key | /feed/mine/ | the same
+    header Api-Key | /feed/mine/ | the same
+    header X-Token | /feed/mine/ | the same
+    header Remote-User | /hello/ | a user whom a server in front knows
     aside some_plugin_visitor | /hello/ | a cookie that nobody has heard of
     aside wordpress_test_cookie | /hello/ | a cookie of everybody who saw the login form
     first | /hello/ | a plugin that begins a session on a page
@@ -340,6 +346,7 @@ const MAGENTO: &str = "
     aside private_content_version | /shoes.html | a cookie of everybody
     aside mage-cache-sessid | /shoes.html | a cookie of everybody
     header Authorization | /rest/V1/customers/me | a customer's token
+    header X-Auth-Token | /shoes.html | an extension's token
     header X-Some-Token | /graphql?query={customer{email}} | GraphQL
     query form_key | /catalog/product_compare/add/ | a link with a form key
     first | /customer/section/load/?sections=cart | what is personal, fetched by script
@@ -374,6 +381,11 @@ const DRUPAL: &str = "
     cookie NO_CACHE | /node/1 | one who has just sent a form
     cookie Drupal.visitor.name | /node/1 | a comment form that is filled in
     header Authorization | /jsonapi/node/article | a token
+    header X-Auth-Token | /jsonapi/node/article | a token
+    header X-Access-Token | /jsonapi/node/article | a token
+    header Api-Key | /jsonapi/node/article | a key (key_auth)
+    header X-Api-Key | /jsonapi/node/article | a key
+    header X-Remote-User | /node/1 | a user whom a server in front knows
     query token | /node/1/unpublished | a link with a token
     aside cookie-agreed | /node/1 | a cookie of everybody
     aside some_module_visitor | /node/1 | a cookie that nobody has heard of
@@ -413,6 +425,16 @@ const DJANGO: &str = "
     aside django_language | /articles/ | a cookie that nobody has heard of
     header Authorization | /api/me/ | a token
     header X-Api-Key | /api/me/ | a key
+    header X-Auth-Token | /api/me/ | a token
+    header X-Access-Token | /api/me/ | a token
+    header Api-Key | /api/me/ | a key
+    header X-Token | /api/me/ | a token
+    header Remote-User | /articles/ | a user whom a server in front knows
+    header X-Remote-User | /articles/ | the same
+    header X-Forwarded-User | /articles/ | the same
+    header X-SSL-Client-DN | /articles/ | a user by certificate
+    header X-SSL-Client-Cert | /articles/ | the same
+    header X-Client-Cert | /articles/ | the same
     query token | /articles/draft/ | a link with a token
     query next | /articles/ | a way back
     first | /contact/ | a page with a form: its token, and the cookie with it
