@@ -254,6 +254,12 @@ const WORDPRESS: &str = "
     cookie wordpress_logged_in_5c016e8f0f95f039102cbe8366c5c7f3 | /hello/ | a page with the toolbar of one who is logged in
     cookie wordpress_sec_5c016e8f | /hello/ | the same over TLS
     cookie wp-postpass_5c016e8f | /secret/ | a protected post
+    cookie bid_1_password_protected_auth | /hello/ | a protected site
+    cookie wp-resetpass-5c016e8f | /hello/ | on the way to a new password
+    query show-reset-form | /hello/ | the same
+    cookie pll_language | /hello/ | a language that was chosen
+    cookie wp-wpml_current_language | /hello/ | the same
+    cookie _icl_current_language | /hello/ | the same, long ago
     cookie comment_author_5c016e8f | /hello/ | a comment form that is filled in
     cookie comment_author_email_5c016e8f | /hello/ | the same
     cookie PHPSESSID | /hello/ | a plugin that keeps a session
@@ -303,6 +309,10 @@ const WOOCOMMERCE: &str = "
     cookie woocommerce_items_in_cart | /shop/ | a page with a cart in its corner
     cookie woocommerce_cart_hash | /shop/ | the same
     cookie wp_woocommerce_session_5c016e8f | /product/shoes/ | a shopper's session
+    cookie wcml_client_currency | /shop/ | a currency that was chosen
+    cookie aelia_cs_selected_currency | /shop/ | the same
+    cookie aelia_customer_country | /shop/ | a country's taxes
+    cookie yay_currency_widget | /shop/ | a currency that was chosen
     header Cart-Token | /wp-json/wc/store/v1/cart | the cart of the Store API
     header Nonce | /wp-json/wc/store/v1/checkout | the checkout of the Store API
     query key | /checkout/order-received/17/ | a receipt, opened by its key
@@ -315,6 +325,12 @@ const WOOCOMMERCE: &str = "
     first | /my-account/orders/ | one's orders
     first | /my-account/view-order/17/style.css | an order, called a style sheet
     first | /de/warenkorb/ | a translated cart
+    first | /koszyk/ | a translated cart
+    first | /zamowienie/ | a translated checkout
+    first | /carrinho/ | a translated cart
+    first | /minha-conta/pedidos/ | a translated account
+    first | /varukorg/ | a translated cart
+    first | /mitt-konto/ | a translated account
     first | /Cart/ | slugs have no case
     first | /index.php/cart/ | the cart by another way
     first | /%63art/ | the cart, spelled otherwise
@@ -422,7 +438,8 @@ const DJANGO: &str = "
     cookie sessionid | /articles/ | one who is logged in
     cookie messages | /articles/ | a message that waits
     aside csrftoken | /articles/ | the token in a form
-    aside django_language | /articles/ | a cookie that nobody has heard of
+    cookie django_language | /articles/ | a language that was chosen
+    aside some_app_visitor | /articles/ | a cookie that nobody has heard of
     header Authorization | /api/me/ | a token
     header X-Api-Key | /api/me/ | a key
     header X-Auth-Token | /api/me/ | a token
@@ -489,6 +506,37 @@ fn those_with_a_magento_session_are_answered_from_the_store_and_never_fill_it() 
     assert!(alice().hit());
     origin.wait_requests("/shoes.html", 3);
     assert_eq!(origin.last("/shoes.html").header("cookie"), None);
+}
+
+#[test]
+fn those_who_chose_alike_share_pages() {
+    for (preset, cookie) in [
+        ("wordpress", "pll_language"),
+        ("woocommerce", "pll_language"),
+        ("woocommerce", "wcml_client_currency"),
+        ("django", "django_language"),
+    ] {
+        let (_origin, larder) = with_preset(preset);
+        let ask = |value: &str, visitor: usize| {
+            larder
+                .get("/a/")
+                .header("Host", "s2.test")
+                .header("Cookie", format!("{cookie}={value}; _ga={visitor}"))
+                .send()
+        };
+        for value in ["one", "two"] {
+            let (first, second) = (ask(value, 1), ask(value, 2));
+            assert!(
+                !first.hit() && second.hit(),
+                "{preset} {cookie}: {}",
+                second.said()
+            );
+            assert!(
+                second.text().contains(&format!("{cookie}={value}")),
+                "{preset} {cookie}"
+            );
+        }
+    }
 }
 
 #[test]
