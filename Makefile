@@ -1,5 +1,5 @@
 # One entry for everything: `make test` is what the continuous integration runs.
-.PHONY: build test lint fmt bench fuzz docs tools
+.PHONY: build test lint fmt bench lab fuzz docs tools
 
 build:
 	cargo build --release
@@ -24,6 +24,11 @@ bench:
 	cargo build --release --locked -p larder
 	cargo build --release --locked -p proxy --example bare
 	python3 bench/run
+
+# Five articles' experiments done again, about half an hour; `make lab ARGS=--quick` to try it; see lab/README.md.
+lab:
+	cargo build --release --locked -p larder
+	python3 lab/run $(ARGS)
 
 # A few minutes on each fuzz target; see fuzz/README.md.
 fuzz:

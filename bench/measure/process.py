@@ -92,6 +92,10 @@ class Process:
         """Returns when something accepts on `port`."""
         self._wait(lambda: _accepts(port), f"port {port}")
 
+    def wait_for_file(self, path):
+        """Returns when there is such a file, a socket say."""
+        self._wait(Path(path).exists, str(path))
+
     def wait_for_line(self, start):
         """Returns the rest of the first line of output that begins with `start`."""
         self._wait(lambda: self._line(start) is not None, f"the line '{start}…'")

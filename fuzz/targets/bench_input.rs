@@ -17,7 +17,11 @@ fuzz_target!(|data: &[u8]| {
         assert!(bad.iter().all(|line| (1..=lines).contains(&line.number)));
     }
     if let Ok(url) = Url::parse(text) {
-        assert_eq!(Url::parse(&url.to_string()), Ok(url), "read as it is written");
+        assert_eq!(
+            Url::parse(&url.to_string()),
+            Ok(url),
+            "read as it is written"
+        );
     }
     let _ = sitemap::parse(text);
     if let Ok(assertion) = Assertion::parse(text) {

@@ -14,7 +14,11 @@ fuzz_target!(|data: &[u8]| {
         return;
     };
     if let Some(form) = canonical(text) {
-        assert_eq!(canonical(&form).as_deref(), Some(form.as_str()), "its own form");
+        assert_eq!(
+            canonical(&form).as_deref(),
+            Some(form.as_str()),
+            "its own form"
+        );
         let (one, other) = (serde_json::from_str(text), serde_json::from_str(&form));
         // A number beyond what a double holds is no number to the independent reader.
         if let (Ok(one), Ok(other)) = (one, other) {
@@ -28,7 +32,10 @@ fuzz_target!(|data: &[u8]| {
     }
     if of_document(text, None).is_ok() {
         let with_effect = format!("{text}\nmutation {{ a }}");
-        assert!(of_document(&with_effect, None).is_err(), "a mutation beside the query");
+        assert!(
+            of_document(&with_effect, None).is_err(),
+            "a mutation beside the query"
+        );
     }
     let _ = (of_query(text), decode(text));
 });

@@ -3,14 +3,14 @@
 
 use larder::{
     crawl::{
-        links, sitemap,
+        links,
         site::{Leads, Site, normal},
-        style,
+        sitemap, style,
     },
     publish::{Names, name},
 };
 use libfuzzer_sys::fuzz_target;
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 fuzz_target!(|document: &[u8]| {
     let site = Site::new("127.0.0.1:5001", Some("www.example.com")).expect("hosts");
@@ -21,17 +21,24 @@ fuzz_target!(|document: &[u8]| {
     references.push(document.to_vec());
     let _ = sitemap::read(document);
 
-    let mut targets = HashSet::new();
+    let mut targets = BTreeSet::new();
     for reference in &references {
         if let Leads::Here(target) = site.leads_from(&base, reference) {
             assert!(target.starts_with('/'), "{target}");
-            assert_eq!(normal(&target), target, "normalising twice is normalising once");
-            assert!(target.parse::<http::uri::PathAndQuery>().is_ok(), "{target}");
+            assert_eq!(
+                normal(&target),
+                target,
+                "normalising twice is normalising once"
+            );
+            assert!(
+                target.parse::<http::uri::PathAndQuery>().is_ok(),
+                "{target}"
+            );
             targets.insert(target);
         }
     }
     let mut names = Names::new(document.len() % 2 == 0);
-    let mut files = HashSet::new();
+    let mut files = BTreeSet::new();
     for target in &targets {
         for kind in [Some("text/html"), None] {
             let plain = name::preferred(target, kind);

@@ -10,7 +10,11 @@ use origin::pages::{
 };
 
 fuzz_target!(|data: &[u8]| {
-    let (text, value) = data.split_at(data.iter().position(|&byte| byte == b'\n').unwrap_or(0));
+    let mut parts = data.splitn(2, |&byte| byte == b'\n');
+    let (text, value) = (
+        parts.next().unwrap_or_default(),
+        parts.next().unwrap_or_default(),
+    );
     if let Ok(template) = std::str::from_utf8(text)
         .map_err(drop)
         .and_then(|text| Template::parse(text).map_err(drop))

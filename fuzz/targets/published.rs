@@ -10,7 +10,10 @@ fuzz_target!(|text: &[u8]| {
     };
     for (target, page) in &manifest.pages {
         assert!(target.starts_with('/'), "{target}");
-        assert!(page.file.as_ref().is_none_or(|file| name::is_safe(file)), "{page:?}");
+        assert!(
+            page.file.as_ref().is_none_or(|file| name::is_safe(file)),
+            "{page:?}"
+        );
     }
     let again = Manifest::read(manifest.to_text().as_bytes()).expect("what is written is read");
     assert_eq!(again, manifest);

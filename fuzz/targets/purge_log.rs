@@ -27,5 +27,8 @@ fn read(file: &[u8]) {
     let mut again = first_line().into_bytes();
     again.extend(frame(&content));
     let again = Contents::read(&again);
-    assert_eq!(again.ok().flatten().map(|again| again.items), Some(contents.items));
+    assert_eq!(
+        again.ok().flatten().map(|again| again.items),
+        Some(contents.items)
+    );
 }

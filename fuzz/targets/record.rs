@@ -1,4 +1,4 @@
-//! What lies under a name on the server of a shared tier, and the chunks it names.
+//! What lies under a name on the server of a shared tier: a record, an empty line, and what each of its chunks holds.
 #![no_main]
 
 use bytes::Bytes;
@@ -18,9 +18,35 @@ use store::{
 };
 use tokio::runtime::{Builder, Runtime};
 
-/// A server that has the input under each name, with a checksum as if somebody meant it.
+/// A server that has this record, and this under the name of each chunk, with checksums as if somebody meant it.
 #[derive(Debug)]
-struct Server(Bytes);
+struct Server {
+    record: Bytes,
+    chunk: Vec<u8>,
+}
+
+impl Server {
+    fn of(data: &[u8]) -> Self {
+        let (record, chunk) = larder_fuzz::halves(data);
+        let record = sealed(record, 0);
+        let chunk = chunk.to_vec();
+        Self { record, chunk }
+    }
+
+    /// A chunk's checksum depends on the set and the place in it, which its name ends with: `#0000000000000007.1`.
+    fn chunk(&self, name: &str) -> Option<Bytes> {
+        let (_, place) = name.rsplit_once('#')?;
+        let (set, index) = place.split_once('.')?;
+        let set = u64::from_str_radix(set, 16).ok()?;
+        let index: u64 = index.parse().ok()?;
+        Some(sealed(&self.chunk, set ^ index.rotate_left(32)))
+    }
+}
+
+fn sealed(bytes: &[u8], seed: u64) -> Bytes {
+    let sum = xxhash_rust::xxh3::xxh3_64_with_seed(bytes, seed);
+    Bytes::from([&sum.to_le_bytes()[..], bytes].concat())
+}
 
 impl Remote for Server {
     fn limits(&self) -> Limits {
@@ -29,11 +55,12 @@ impl Remote for Server {
     }
 
     fn get<'a>(&'a self, _: &'a str, _: Read) -> Asked<'a, Option<Bytes>> {
-        Box::pin(ready(Ok(Some(self.0.clone()))))
+        Box::pin(ready(Ok(Some(self.record.clone()))))
     }
 
     fn get_many<'a>(&'a self, keys: &'a [String], _: Read) -> Asked<'a, Vec<Option<Bytes>>> {
-        Box::pin(ready(Ok(vec![Some(self.0.clone()); keys.len()])))
+        let values = keys.iter().map(|key| self.chunk(key)).collect();
+        Box::pin(ready(Ok(values)))
     }
 
     fn set<'a>(&'a self, _: &'a str, _: &'a [u8], _: Duration) -> Asked<'a, ()> {
@@ -57,8 +84,6 @@ static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
 });
 
 fuzz_target!(|data: &[u8]| {
-    let sum = xxhash_rust::xxh3::xxh3_64(data).to_le_bytes();
-    let value = Bytes::from([&sum[..], data].concat());
     let log = Arc::new(Log::default());
     log.begin_at(Position(0, 0));
     let config = Config {
@@ -71,8 +96,8 @@ fuzz_target!(|data: &[u8]| {
         trust: Duration::from_secs(5),
         node: "a".to_owned(),
     };
-    let shared = Shared::over(config, log, Box::new(Server(value)));
-    let found = RUNTIME.block_on(shared.find(b"http://a.example/", false));
+    let shared = Shared::over(config, log, Box::new(Server::of(data)));
+    let found = RUNTIME.block_on(shared.find(b"https://a.example/", false));
     if let Found::Here(found) = found {
         assert!(!found.is_empty());
         for stored in found {

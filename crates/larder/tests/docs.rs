@@ -44,7 +44,13 @@ fn root() -> PathBuf {
 /// Every document, those of other folders that a reader is sent to among them.
 fn pages() -> Vec<Page> {
     let mut pages = Vec::new();
-    for folder in ["", "docs", "bench", "fuzz", "examples"] {
+    let applications =
+        ["flask", "django", "fiber", "php", "java"].map(|name| format!("examples/{name}"));
+    let folders = ["", "docs", "bench", "lab", "fuzz", "examples"];
+    for folder in folders
+        .into_iter()
+        .chain(applications.iter().map(String::as_str))
+    {
         let Ok(files) = fs::read_dir(root().join(folder)) else {
             continue;
         };

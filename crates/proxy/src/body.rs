@@ -130,8 +130,7 @@ impl Content {
                 .left
                 .map_or_else(SizeHint::default, SizeHint::with_exact),
             Self::Origin(body) => body.size_hint(),
-            Self::Composed(_) => SizeHint::default(),
-            Self::Recoded(_) => SizeHint::default(),
+            Self::Composed(_) | Self::Recoded(_) => SizeHint::default(),
         }
     }
 }

@@ -145,10 +145,21 @@ fn head_allows(ask: &Ask) -> Result<(), Unkeyed> {
     }
     let media = media_type(&ask.fields).ok_or(Unkeyed::Type)?;
     let is_plain_json = essence(media).eq_ignore_ascii_case("application/json")
+        && is_in_utf8(media)
         && !ask.fields.contains_key(header::CONTENT_ENCODING);
     (is_query(&ask.method) || is_plain_json)
         .then_some(())
         .ok_or(Unkeyed::Type)
+}
+
+/// Whether a media type says of the content's form only what JSON says anyway: a service that believes another charset would
+/// read another query than is keyed.
+fn is_in_utf8(media: &str) -> bool {
+    let mut parameters = media.split(';').skip(1).map(str::trim);
+    parameters.all(|parameter| {
+        let said = parameter.replace('"', "");
+        said.is_empty() || said.eq_ignore_ascii_case("charset=utf-8")
+    })
 }
 
 /// Puts the content's meaning into the key.
@@ -156,6 +167,13 @@ fn key(ask: &mut Ask, bytes: &[u8]) -> Result<(), Unkeyed> {
     let plain = !ask.fields.contains_key(header::CONTENT_ENCODING);
     let media = media_type(&ask.fields).ok_or(Unkeyed::Type)?.to_owned();
     if ask.method == Method::POST {
+        if !matches!(
+            operation::of_query(ask.uri.query().unwrap_or_default()),
+            Ok(None)
+        ) {
+            // Some services prefer it to what the content asks for.
+            return Err(Unkeyed::Malformed);
+        }
         let text = std::str::from_utf8(bytes).map_err(|_| Unkeyed::Malformed)?;
         let selected = operation::of_json(text)?;
         let canonical = json::canonical(text).ok_or(Unkeyed::Malformed)?;

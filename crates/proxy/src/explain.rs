@@ -1,4 +1,4 @@
-//! Explain: why a URL is or is not answered from the store, without asking an origin.
+//! Explain: why a URL is or is not answered from the store, without asking an origin or the shared tier.
 
 use crate::{
     ask::{self, Key},
@@ -6,6 +6,7 @@ use crate::{
     policy::Policy,
     routing::{self, Subject},
     walk::{
+        below,
         lookup::{self, reuse_site},
         receive,
     },
@@ -13,12 +14,12 @@ use crate::{
 use http::{HeaderMap, HeaderName, Method, StatusCode};
 use rules::{
     directives, freshness, key,
-    reuse::{self, Verdict},
+    reuse::{self, ValidateReason, Verdict},
     time::Time,
     vary,
 };
 use std::{borrow::Cow, time::Duration};
-use store::{Body, Stored, Variant, purge::Standing};
+use store::{Body, Stored, Variant, Variants, purge::Standing};
 
 /// What would happen to a GET for a URL now.
 #[derive(Debug)]
@@ -31,13 +32,28 @@ pub struct Explanation {
     pub bypass: Option<&'static str>,
     /// Whether answers for this key were lately not reusable.
     pub hit_for_miss: bool,
-    /// What is stored under the key, newest first.
+    /// What is stored under the key: newest first, memory before disk. What lies on disk is there where memory does not decide.
     pub stored: Vec<StoredExplanation>,
+    /// Which of `stored` the request selects.
+    pub selected: Option<usize>,
+    /// Whether there is a shared tier that would be asked before the origin. It was not asked for this.
+    pub shared: bool,
+}
+
+/// Where a stored response lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tier {
+    /// In memory; its body may lie on disk.
+    Memory,
+    /// On disk alone.
+    Disk,
 }
 
 /// One stored response, judged.
 #[derive(Debug)]
 pub struct StoredExplanation {
+    /// Where it lies.
+    pub tier: Tier,
     /// The status it answers with.
     pub status: StatusCode,
     /// Whether its nominated fields match the request.
@@ -56,15 +72,19 @@ pub struct StoredExplanation {
     pub source: freshness::Source,
     /// Bytes; `None` while the body is on its way and its length unknown.
     pub length: Option<u64>,
-    /// How much of the body is held, and where: `whole` in memory, `disk` (whole, beside a head in memory), `parts` or `filling`.
+    /// How much of the body is held, and where: `whole`, `disk` (whole, in a file of its own or in its segment), `parts` or
+    /// `filling`.
     pub form: &'static str,
     /// Whether it was invalidated by name.
     pub invalidated: bool,
+    /// Whether another's copy would do where this one may not be sent, and not just the origin's word.
+    pub replaceable: bool,
 }
 
-/// Explains a GET for `uri` (absolute) with `fields`. `None` if the URI is not one we could be asked for.
-pub fn explain(cache: &Cache, uri: &str, fields: &HeaderMap) -> Option<Explanation> {
-    let site = cache.site.load();
+/// Explains a GET for `uri` (absolute) with `fields`. `None` if the URI is not one we could be asked for. Waits for the disk
+/// where that may decide.
+pub async fn explain(cache: &Cache, uri: &str, fields: &HeaderMap) -> Option<Explanation> {
+    let site = cache.site.load_full();
     let (scheme, rest) = uri.split_once("://")?;
     let at = rest.find(['/', '?']).unwrap_or(rest.len());
     let host = key::normalize_host(&rest[..at], scheme)?;
@@ -91,11 +111,25 @@ pub fn explain(cache: &Cache, uri: &str, fields: &HeaderMap) -> Option<Explanati
     if route.policy.key.drop_cookies || lookup::stores_nothing(&route.policy.bypass, &fields) {
         ask::set_cookies_aside(&mut fields, &route.policy.key);
     }
+    let judge = Judge {
+        cache,
+        policy: &route.policy,
+        key: &key,
+        fields: &fields,
+        now,
+    };
+    let (stored, selected) = judge.stored().await;
+    let hit_for_miss = cache.hit_for_miss.knows(key.as_bytes(), now);
+    let replaceable = selected
+        .and_then(|index| stored.get(index))
+        .is_none_or(|one| one.replaceable);
     Some(Explanation {
         route: route.name.clone(),
+        shared: cache.shared.is_some() && bypass.is_none() && !hit_for_miss && replaceable,
         bypass,
-        hit_for_miss: cache.hit_for_miss.knows(key.as_bytes(), now),
-        stored: stored(cache, &route.policy, &key, &fields, now),
+        hit_for_miss,
+        stored,
+        selected,
         key: key.text(),
     })
 }
@@ -113,42 +147,85 @@ fn bypass(
         .map(crate::outcome::Bypass::token)
 }
 
-fn stored(
-    cache: &Cache,
-    policy: &Policy,
-    key: &Key,
-    fields: &HeaderMap,
+/// The request that stored responses are judged for.
+struct Judge<'a> {
+    cache: &'a Cache,
+    policy: &'a Policy,
+    key: &'a Key,
+    fields: &'a HeaderMap,
     now: Time,
-) -> Vec<StoredExplanation> {
-    let Some(variants) = cache.memory.peek(key.as_bytes()) else {
-        return Vec::new();
-    };
-    let request = directives::request(fields);
-    let site = reuse_site(policy);
-    let mut scratch = Vec::new();
-    let all = variants.as_slice().iter();
-    all.map(|stored| {
-        let matches = stored.matches(fields, &mut scratch);
+}
+
+impl Judge<'_> {
+    /// What is stored, and which of it is selected: as lookup has it, the disk's where memory has none that matches and stands.
+    async fn stored(&self) -> (Vec<StoredExplanation>, Option<usize>) {
+        let here = self.cache.memory.peek(self.key.as_bytes());
+        let variants = here.as_ref().map_or(&[][..], Variants::as_slice);
+        let mut all: Vec<_> = variants
+            .iter()
+            .map(|stored| self.judge(stored, Tier::Memory))
+            .collect();
+        // The newest that matches; where that was invalidated, no other in memory takes its place.
+        let selected = all.iter().position(|one| one.matches);
+        let decides = selected.and_then(|index| all.get(index));
+        if decides.is_some_and(|one| !one.invalidated) {
+            return (all, selected);
+        }
+        if let Some(disk) = &self.cache.disk {
+            let below = disk.peek(self.key.as_bytes()).await;
+            for stored in &below {
+                if here.as_ref().is_none_or(|here| !here.has_newer(stored)) {
+                    all.push(self.judge(stored, Tier::Disk));
+                }
+            }
+        }
+        let on_disk = |one: &StoredExplanation| one.matches && one.tier == Tier::Disk;
+        let below = all.iter().position(on_disk);
+        (all, below.or(selected))
+    }
+
+    fn judge(&self, stored: &Stored, tier: Tier) -> StoredExplanation {
+        let standing = self
+            .cache
+            .memory
+            .log()
+            .standing(self.key.as_bytes(), stored);
         let differing = stored.variant.as_deref();
-        let standing = cache.memory.log().standing(key.as_bytes(), stored);
         let stored = standing_as(stored, standing);
+        let request = directives::request(self.fields);
+        let verdict = reuse::judge(&stored.facts, &request, &reuse_site(self.policy), self.now);
+        let invalidated = standing == Standing::Gone;
         StoredExplanation {
+            tier,
             status: stored.status,
-            matches,
+            matches: stored.matches(self.fields, &mut Vec::new()),
             nominated: nominated(&stored),
             differing: differing
-                .map(|variant| self::differing(variant, fields))
+                .map(|variant| self::differing(variant, self.fields))
                 .unwrap_or_default(),
-            verdict: reuse::judge(&stored.facts, &request, &site, now),
-            age: stored.facts.age(now),
+            verdict,
+            age: stored.facts.age(self.now),
             lifetime: Duration::from_millis(stored.facts.lifetime_ms),
             source: stored.facts.source,
             length: stored.body.length(),
             form: form(&stored.body),
-            invalidated: standing == Standing::Gone,
+            invalidated,
+            replaceable: invalidated
+                || standing == Standing::Unsure
+                || !(wants_the_origin(verdict) || below::is_always_validated(&stored)),
         }
-    })
-    .collect()
+    }
+}
+
+/// Whether the client takes nothing but what the origin says now.
+const fn wants_the_origin(verdict: Verdict) -> bool {
+    let Verdict::Validate(reason) = verdict else {
+        return false;
+    };
+    matches!(
+        reason,
+        ValidateReason::RequestNoCache | ValidateReason::RequestAge
+    )
 }
 
 /// What purges have left of a stored response, as lookup takes it.

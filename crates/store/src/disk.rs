@@ -59,6 +59,7 @@ use std::{
     },
     task::{Context, Poll, ready},
     thread::{self, JoinHandle},
+    time::Instant,
 };
 use tokio::sync::oneshot;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -184,7 +185,7 @@ impl Disk {
             writers: Pool::start("larder-disk-large", 1).map_err(threads)?,
             queue: Queue::default(),
             health: Health::new(),
-            bucket: Bucket::new(write_rate),
+            bucket: Bucket::new(write_rate, Instant::now()),
             counts: Counts::default(),
             always_waits: AtomicBool::new(false),
         };
@@ -213,8 +214,11 @@ impl Disk {
             match self.shared.standing(key, *spot, Manner::AtOnce, bodies) {
                 Ok(found) => here.extend(found),
                 Err(Missed::Waits) => {
-                    let rest = spots.get(number..).unwrap_or_default();
-                    return self.wait(key, rest.to_vec(), here);
+                    let rest = spots.get(number..).unwrap_or_default().to_vec();
+                    return match self.read_soon(key, rest, here, true) {
+                        Some(finding) => Found::Wait(finding),
+                        None => Found::Nothing,
+                    };
                 }
                 Err(Missed::Damaged | Missed::Failed) => {}
             }
@@ -227,8 +231,24 @@ impl Disk {
         }
     }
 
-    /// Has `rest` read by a thread of the tier.
-    fn wait(&self, key: &[u8], rest: Vec<Spot>, mut here: Vec<Arc<Stored>>) -> Found {
+    /// As [`find`](Self::find), waiting where the device must be waited for, and neither a hit nor a miss: for who wants to know
+    /// what is there, and answers nothing with it.
+    pub async fn peek(&self, key: &[u8]) -> Vec<Arc<Stored>> {
+        let spots = self.shared.index.find(self.shared.hash(key));
+        match self.read_soon(key, spots, Vec::new(), false) {
+            Some(finding) => finding.await,
+            None => Vec::new(),
+        }
+    }
+
+    /// Has `rest` read by a thread of the tier; `None` where too many reads wait already.
+    fn read_soon(
+        &self,
+        key: &[u8],
+        rest: Vec<Spot>,
+        mut here: Vec<Arc<Stored>>,
+        counts: bool,
+    ) -> Option<Finding> {
         let (answer, finding) = oneshot::channel();
         let (shared, key) = (self.shared.clone(), Box::<[u8]>::from(key));
         let read = move || {
@@ -236,16 +256,17 @@ impl Disk {
                 let found = shared.standing(&key, spot, Manner::Waiting, Bodies::Read);
                 here.extend(found.ok().flatten());
             }
-            shared.count(!here.is_empty());
+            if counts {
+                shared.count(!here.is_empty());
+            }
             // Who asked may have gone.
             let _ = answer.send(here);
         };
-        if self.shared.device.readers.run_soon(read) {
-            Found::Wait(Finding(finding))
-        } else {
+        let is_taken = self.shared.device.readers.run_soon(read);
+        if counts && !is_taken {
             self.shared.count(false);
-            Found::Nothing
         }
+        is_taken.then_some(Finding(finding))
     }
 
     /// Whether anything is kept under `key`, as far as the index knows: a hash may collide, and what is not loaded yet may be
@@ -281,7 +302,7 @@ impl Disk {
         }
         let takes = bytes <= self.shared.most_large
             && device.health.may(Doing::Writing)
-            && (replaces || device.bucket.take(size))
+            && (replaces || device.bucket.take(size, Instant::now()))
             && device.queue.offer(key, hash, stored, replaces);
         if !takes {
             count(&device.counts.refused);
@@ -294,7 +315,7 @@ impl Disk {
         let device = &self.shared.device;
         let takes = length.is_none_or(|length| length <= self.shared.most_large)
             && device.health.may(Doing::Writing)
-            && device.bucket.take(0);
+            && device.bucket.take(0, Instant::now());
         if !takes {
             count(&device.counts.refused);
             return None;

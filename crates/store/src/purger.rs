@@ -73,7 +73,7 @@ pub enum PurgeError {
 pub struct Answer {
     /// The number of its last entry in this node's log.
     pub sequence: u64,
-    /// Stored responses it touched on this node.
+    /// Stored responses it touched in this node's memory.
     pub touched: u64,
     /// Nodes that had not applied it when the wait was over; `None` if nobody waited.
     pub behind: Option<Vec<String>>,

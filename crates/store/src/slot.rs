@@ -53,7 +53,7 @@ impl Variants {
     }
 
     /// Whether what `new` would take the place of is newer, or on its way.
-    pub(crate) fn has_newer(&self, new: &Stored) -> bool {
+    pub fn has_newer(&self, new: &Stored) -> bool {
         self.as_slice().iter().any(|held| {
             covers(new, held)
                 && (matches!(held.body, Body::Filling(_))

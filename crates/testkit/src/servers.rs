@@ -17,6 +17,8 @@ pub struct Redis {
     directory: PathBuf,
     port: u16,
     options: Vec<String>,
+    /// Files with its certificate and the key of that, where it speaks TLS.
+    tls: Option<(PathBuf, PathBuf)>,
     process: Option<Process>,
 }
 
@@ -28,24 +30,33 @@ impl Redis {
 
     /// The same, with more options, e.g. `["--requirepass", "secret"]`.
     pub fn with(options: &[&str]) -> Self {
-        let mut redis = Self {
-            directory: scratch_dir(),
-            port: free_port(),
-            options: options.iter().map(ToString::to_string).collect(),
-            process: None,
-        };
+        let mut redis = Self::at_free_port(options.iter().map(ToString::to_string).collect());
         redis.restart();
         redis
     }
 
-    /// One that watches over `primary` as `name`, as a sentinel.
-    pub fn sentinel(primary: &Self, name: &str) -> Self {
-        let mut redis = Self {
+    /// One that speaks TLS alone on its port, with the certificate and the key in these files.
+    pub fn over_tls(certificate: PathBuf, key: PathBuf) -> Self {
+        let mut redis = Self::at_free_port(Vec::new());
+        redis.tls = Some((certificate, key));
+        redis.restart();
+        redis
+    }
+
+    /// Not yet started.
+    fn at_free_port(options: Vec<String>) -> Self {
+        Self {
             directory: scratch_dir(),
             port: free_port(),
-            options: Vec::new(),
+            options,
+            tls: None,
             process: None,
-        };
+        }
+    }
+
+    /// One that watches over `primary` as `name`, as a sentinel.
+    pub fn sentinel(primary: &Self, name: &str) -> Self {
+        let mut redis = Self::at_free_port(Vec::new());
         let file = redis.directory.join("sentinel.conf");
         let text = format!(
             "sentinel monitor {name} 127.0.0.1 {} 1\nsentinel down-after-milliseconds {name} 200\nsentinel failover-timeout {name} 1000\n",
@@ -107,9 +118,14 @@ impl Redis {
         self.port
     }
 
-    /// `redis://127.0.0.1:port`.
+    /// `redis://127.0.0.1:port`; with TLS `rediss://`.
     pub fn url(&self) -> String {
-        format!("redis://{}", self.address())
+        let scheme = if self.tls.is_some() {
+            "rediss"
+        } else {
+            "redis"
+        };
+        format!("{scheme}://{}", self.address())
     }
 
     /// The path of its Unix socket.
@@ -167,20 +183,22 @@ impl Redis {
         let mut command = Command::new("redis-server");
         command
             .args(&self.options)
-            .args([
-                "--port",
-                &port,
-                "--bind",
-                "127.0.0.1",
-                "--save",
-                "",
-                "--appendonly",
-                "no",
-            ])
+            .args(["--bind", "127.0.0.1", "--save", "", "--appendonly", "no"])
             .arg("--unixsocket")
             .arg(&socket)
             .arg("--dir")
             .arg(&self.directory);
+        match &self.tls {
+            None => command.args(["--port", &port]),
+            Some((certificate, key)) => command
+                .args(["--port", "0", "--tls-port", &port])
+                .args(["--tls-auth-clients", "no", "--tls-cert-file"])
+                .arg(certificate)
+                .arg("--tls-ca-cert-file")
+                .arg(certificate)
+                .arg("--tls-key-file")
+                .arg(key),
+        };
         self.process = Some(Process::start(command, "redis-server"));
         wait_until("redis-server answered", || {
             self.try_ask(&["PING"]).is_some()

@@ -1,6 +1,6 @@
 //! What `/explain` answers: an explanation of the cache, as JSON that `larder explain` reads again.
 
-use proxy::explain::{Explanation, StoredExplanation};
+use proxy::explain::{Explanation, StoredExplanation, Tier};
 use rules::{
     freshness::Source,
     reuse::{ValidateReason, Verdict},
@@ -27,7 +27,10 @@ pub struct Answer {
     pub detail: Option<String>,
     /// Answers for this key were lately not storable, so that requests for it do not wait for each other.
     pub hit_for_miss: bool,
-    /// What is stored under the key, the newest first.
+    /// There is a shared tier, which would be asked before the origin. It was not asked for this.
+    pub shared_not_asked: bool,
+    /// What is stored under the key: the newest first, memory before disk. What lies on disk is listed where memory has nothing
+    /// for this request.
     pub stored: Vec<Judged>,
 }
 
@@ -35,15 +38,19 @@ pub struct Answer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum From {
-    /// The store.
-    Store,
-    /// The origin.
+    /// Memory.
+    Memory,
+    /// The disk tier.
+    Disk,
+    /// The origin; with `shared_not_asked` only if the shared tier has no answer.
     Origin,
 }
 
 /// One stored response, judged for the request asked about.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct Judged {
+    /// `memory`, or `disk` where it lies there alone.
+    pub tier: String,
     /// Its status.
     pub status: u16,
     /// Whether it is the one this request selects.
@@ -66,7 +73,7 @@ pub struct Judged {
     pub source: String,
     /// Bytes; `None` while the body is on its way and its length unknown.
     pub length: Option<u64>,
-    /// `whole` (in memory), `disk` (whole, its head in memory), `parts` or `filling`.
+    /// What is held of its body: `whole`, `disk` (whole, in a file), `parts` or `filling`.
     pub form: String,
     /// Whether it was invalidated and must not be sent.
     pub invalidated: bool,
@@ -74,9 +81,8 @@ pub struct Judged {
 
 /// Puts `explanation`, of `url`, into the words of the API.
 pub(super) fn answer(url: String, explanation: Explanation) -> Answer {
-    // The newest that matches is selected; where that was invalidated, no other takes its place.
-    let selected = explanation.stored.iter().position(|stored| stored.matches);
-    let (from, why, detail) = outlook(&explanation, selected);
+    let selected = explanation.selected;
+    let (from, why, detail) = outlook(&explanation);
     let stored = explanation.stored.into_iter().enumerate();
     Answer {
         url,
@@ -86,6 +92,7 @@ pub(super) fn answer(url: String, explanation: Explanation) -> Answer {
         why: why.to_owned(),
         detail: detail.map(str::to_owned),
         hit_for_miss: explanation.hit_for_miss,
+        shared_not_asked: from == From::Origin && explanation.shared,
         stored: stored
             .map(|(index, stored)| judged(stored, selected == Some(index)))
             .collect(),
@@ -93,14 +100,12 @@ pub(super) fn answer(url: String, explanation: Explanation) -> Answer {
 }
 
 /// Where the answer would come from, why, and more on why.
-fn outlook(
-    explanation: &Explanation,
-    selected: Option<usize>,
-) -> (From, &'static str, Option<&'static str>) {
+fn outlook(explanation: &Explanation) -> (From, &'static str, Option<&'static str>) {
     let origin = |why: Forward, detail| (From::Origin, why.token(), detail);
     if explanation.bypass.is_some() {
         return origin(Forward::Bypass, explanation.bypass);
     }
+    let selected = explanation.selected;
     let Some(selected) = selected.and_then(|index| explanation.stored.get(index)) else {
         let none = explanation.stored.is_empty();
         return origin(
@@ -123,7 +128,8 @@ fn outlook(
     };
     match why {
         Some(why) => origin(why, Some(reason)),
-        None => (From::Store, reason, None),
+        None if selected.tier == Tier::Disk => (From::Disk, reason, None),
+        None => (From::Memory, reason, None),
     }
 }
 
@@ -141,6 +147,11 @@ fn judged(stored: StoredExplanation, selected: bool) -> Judged {
         Verdict::Validate(reason) => ("validate", Some(reason.token())),
     };
     Judged {
+        tier: match stored.tier {
+            Tier::Memory => "memory",
+            Tier::Disk => "disk",
+        }
+        .to_owned(),
         status: stored.status.as_u16(),
         selected,
         matches: stored.matches,

@@ -18,7 +18,8 @@ pub(super) async fn explain(
 ) -> Result<Json<Answer>, Refusal> {
     let Query(pairs) = query.map_err(|error| bad(error.body_text()))?;
     let (url, fields) = read(pairs)?;
-    let explanation = proxy::explain::explain(&state.cache, &url, &fields).ok_or_else(|| {
+    let explanation = proxy::explain::explain(&state.cache, &url, &fields).await;
+    let explanation = explanation.ok_or_else(|| {
         bad(format!(
             "{url} is not a URL a client could ask for; write it whole, as http://host/path"
         ))

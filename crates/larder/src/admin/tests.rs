@@ -241,14 +241,14 @@ async fn nothing_stored_and_bypassed() {
 async fn what_is_stored_is_judged() {
     let admin = start().await;
     for (path, age, cache_control, request, from, why) in [
-        ("/fresh", 10, "max-age=60", "", From::Store, "fresh"),
+        ("/fresh", 10, "max-age=60", "", From::Memory, "fresh"),
         ("/stale", 70, "max-age=60", "", From::Origin, "stale"),
         (
             "/swr",
             70,
             "max-age=60, stale-while-revalidate=60",
             "",
-            From::Store,
+            From::Memory,
             "stale-while-revalidate",
         ),
         (
@@ -272,7 +272,7 @@ async fn what_is_stored_is_judged() {
             70,
             "max-age=60",
             "max-stale",
-            From::Store,
+            From::Memory,
             "max-stale",
         ),
     ] {

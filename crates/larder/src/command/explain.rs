@@ -5,11 +5,7 @@ mod words;
 #[cfg(test)]
 mod tests;
 
-use crate::{
-    admin::{Answer, Written},
-    cli::Ending,
-    client::{self, Client},
-};
+use crate::{admin::Answer, cli::Ending, command::asking};
 use std::{
     fmt::Write as _,
     io::{self, Write},
@@ -45,25 +41,12 @@ pub fn run(
 
 /// The answer, or what to tell the person instead.
 async fn ask(admin: SocketAddr, target: &str) -> Result<Answer, String> {
-    let failed = |error: client::Error| {
-        format!(
-            "no running Larder answers on {admin}: {error}; start one with `larder serve`, or name its admin address with --admin"
-        )
-    };
-    let mut client = Client::connect(admin).await.map_err(failed)?;
-    let response = client.get(target).await.map_err(failed)?;
-    let (status, body) = (response.status(), response.body());
-    if status.is_success()
-        && let Ok(answer) = serde_json::from_slice(body)
-    {
-        return Ok(answer);
-    }
-    match serde_json::from_slice::<Written>(body) {
-        Ok(refusal) => Err(refusal.error),
-        Err(_) => Err(format!(
-            "what answers on {admin} is not Larder's admin API (status {status})"
-        )),
-    }
+    let mut client = asking::connect(admin).await?;
+    let response = client.get(target).await;
+    asking::read(
+        admin,
+        &response.map_err(|error| asking::nobody(admin, &error))?,
+    )
 }
 
 /// The admin API's target for the question. A fragment is the browser's own business (RFC 9110 section 7.1), and a URL without

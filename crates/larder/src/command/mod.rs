@@ -1,5 +1,6 @@
 //! The commands, one a file.
 
+mod asking;
 pub mod bench;
 pub mod check;
 pub mod completions;

@@ -1,12 +1,10 @@
 //! `larder purge`: has a running Larder forget something.
 
 use crate::{
-    admin::{
-        Written,
-        purge::{Answer, Request, Wait},
-    },
+    admin::purge::{Answer, Request, Wait},
     cli::Ending,
-    client::{self, Client},
+    client,
+    command::asking,
     config::value::{Word, Wrong},
 };
 use clap::Args;
@@ -137,32 +135,16 @@ fn request(purge: Purge) -> Request {
 
 /// The answer, or what to tell the person instead.
 async fn ask(admin: SocketAddr, request: &Request, patience: Duration) -> Result<Answer, String> {
-    let failed = |error: client::Error| {
-        format!(
-            "no running Larder answers on {admin}: {error}; name its admin address with --admin"
-        )
-    };
     let body = serde_json::to_vec(request).map_err(|error| error.to_string())?;
-    let mut client = Client::connect(admin).await.map_err(failed)?;
+    let mut client = asking::connect(admin).await?;
     let sent = client.post("/purge", body.into(), patience).await;
     let response = sent.map_err(|error| match error {
         client::Error::Time => {
             format!("{admin} has not said in time that it has purged: it may have, or not")
         }
-        error => failed(error),
+        error => asking::nobody(admin, &error),
     })?;
-    let (status, body) = (response.status(), response.body());
-    if status.is_success()
-        && let Ok(answer) = serde_json::from_slice(body)
-    {
-        return Ok(answer);
-    }
-    match serde_json::from_slice::<Written>(body) {
-        Ok(refusal) => Err(refusal.error),
-        Err(_) => Err(format!(
-            "what answers on {admin} is not Larder's admin API (status {status})"
-        )),
-    }
+    asking::read(admin, &response)
 }
 
 fn tell(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
@@ -191,7 +173,10 @@ fn tell(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
         several => format!("{several} stored responses"),
     };
     let sequence = answer.sequence;
-    writeln!(out, "{how}: {responses} here, sequence {sequence}")?;
+    writeln!(
+        out,
+        "{how}: {responses} in memory here, sequence {sequence}"
+    )?;
     if answer.behind.as_ref().is_some_and(Vec::is_empty) {
         writeln!(out, "applied by all nodes")?;
     }

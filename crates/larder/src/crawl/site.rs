@@ -72,12 +72,15 @@ impl Site {
         }
     }
 
-    /// The base for the references of a page: what its `<base>` says, or the page itself.
+    /// The base for the references of a page: what its `<base>` says, or the page itself. A base that no target of the site can
+    /// be as long as is not believed: each reference would be joined to all of it.
     pub fn base(&self, page: &str, said: Option<&[u8]>) -> String {
         let own = format!("http://{}{page}", self.host);
         match said {
-            Some(said) => uri::join(&own, &as_browsers_read(said)),
-            None => own,
+            Some(said) if said.len() <= LONGEST_TARGET => {
+                uri::join(&own, &as_browsers_read(said))
+            }
+            _ => own,
         }
     }
 }
@@ -196,6 +199,9 @@ mod tests {
                 "{base} {reference}"
             );
         }
+        let base = "/".to_owned() + &"x".repeat(LONGEST_TARGET);
+        let page = site().base("/a/b", None);
+        assert_eq!(site().base("/a/b", Some(base.as_bytes())), page);
         let long = format!("/{}", "x".repeat(LONGEST_TARGET));
         assert_eq!(site().leads("/", long.as_bytes()), Leads::TooLong);
     }

@@ -3,7 +3,8 @@
 use crate::common::{Said, command, counted, sample, start, start_with};
 use testkit::{Address, Larder, Reply, wait_until};
 
-fn explain(larder: &Larder, url: &str) -> String {
+/// What `larder explain` says of a URL.
+pub(crate) fn explain(larder: &Larder, url: &str) -> String {
     let Address::Tcp(admin) = larder.admin() else {
         panic!("a TCP address")
     };
@@ -139,6 +140,20 @@ fn explain_tells_a_hit_a_miss_and_a_refusal_apart() {
         before,
         "to explain is not to ask the origin"
     );
+}
+
+#[test]
+fn explain_says_that_the_shared_tier_was_not_asked() {
+    let config =
+        "[shared]\nurl = \"memcached://127.0.0.1:1\"\n[[origin]]\nservers = \"{origin}\"\n";
+    let (origin, larder) = start_with(config);
+    origin.otherwise(|request| counted(request).cache("max-age=60"));
+    let unknown = explain(&larder, "http://example.test/");
+    assert!(unknown.contains("which was not asked"), "{unknown}");
+    larder.get("/").send();
+    let stored = explain(&larder, "http://example.test/");
+    assert!(stored.contains("answered from memory"), "{stored}");
+    assert!(!stored.contains("not asked"), "{stored}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use crate::common::{sample, start, start_with};
 use std::io::Read;
 use testkit::{Reply, wait_until};
 
-fn gzipped(text: &str) -> Vec<u8> {
+pub(crate) fn gzipped(text: &str) -> Vec<u8> {
     let mut out = Vec::new();
     flate2::read::GzEncoder::new(text.as_bytes(), flate2::Compression::best())
         .read_to_end(&mut out)

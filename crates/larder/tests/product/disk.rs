@@ -2,7 +2,11 @@
 
 #![allow(clippy::similar_names, reason = "a site and the size of its pages")]
 
-use crate::common::{Said, counted};
+use crate::{
+    admin::explain,
+    common::{Said, counted, sample},
+    disk_purge::purge,
+};
 use std::{fs, path::PathBuf};
 use testkit::{Command, Larder, Origin, Reply, Response, scratch_dir, wait_until};
 
@@ -401,4 +405,41 @@ fn what_the_disk_has_is_found_while_it_loads_or_the_origin_answers() {
         }
         larder.kill();
     }
+}
+
+#[test]
+fn explain_looks_on_disk_too() {
+    let sizes = [("/small", 40), ("/middle", MIDDLE), ("/large", LARGE)];
+    let site = Site::with(move |request| {
+        let size = sizes.iter().find(|(path, _)| *path == request.path());
+        let length = size.map_or(40, |(_, length)| *length);
+        Reply::ok()
+            .cache("max-age=600")
+            .header("Vary", "Accept-Language")
+            .body(content(request.path(), length))
+    });
+    let larder = site.start();
+    keep(&larder, &sizes.map(|(path, _)| path));
+    let larder = site.restart(larder);
+    let asked = site.origin.all().len();
+    for (path, _) in sizes {
+        let url = format!("http://example.test{path}");
+        let told = explain(&larder, &url);
+        assert!(
+            told.contains("A GET now is answered from disk") && told.contains(", on disk\n"),
+            "{path}: {told}"
+        );
+        let other = format!("{url}?other");
+        let told = explain(&larder, &other);
+        assert!(told.contains("from the origin"), "{other}: {told}");
+    }
+    for outcome in ["hits", "misses"] {
+        let name = format!("larder_disk_{outcome}_total");
+        assert_eq!(sample(&larder, &name), 0, "explaining is no use: {name}");
+    }
+    assert_eq!(site.origin.all().len(), asked, "nor a fetch");
+    assert!(larder.get("/small").send().hit());
+    purge(&larder, &serde_json::json!({"everything": true}));
+    let told = explain(&larder, "http://example.test/small");
+    assert!(told.contains("from the origin"), "{told}");
 }

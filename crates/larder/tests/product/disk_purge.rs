@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use std::fs;
 use testkit::{Client, Gate, Larder, Reply};
 
-fn purge(larder: &Larder, what: &Value) {
+/// Purges what this says, on the admin API, and gives the answer.
+pub(crate) fn purge(larder: &Larder, what: &Value) -> Value {
     let answer = Client::connect(larder.admin())
         .ask("POST", "/purge")
         .header("Host", "localhost")
@@ -16,6 +17,7 @@ fn purge(larder: &Larder, what: &Value) {
         .body(what.to_string())
         .send();
     assert_eq!(answer.status, 200, "{what}: {}", answer.text());
+    serde_json::from_slice(&answer.body).expect("JSON")
 }
 
 /// Whether a GET is answered from the store as fresh.
@@ -327,5 +329,16 @@ fn what_is_stored_counts_as_purged_where_the_log_of_purges_is_gone() {
         );
         let answer = larder.get("/").send();
         assert!(!answer.hit() && answer.status == 200);
+    }
+}
+
+#[test]
+fn what_lies_on_disk_alone_is_purged_and_not_counted() {
+    let (_site, larder) = site();
+    let answer = purge(&larder, &json!({"tags": ["news", "home"]}));
+    assert_eq!(answer["touched"], 0, "{answer}");
+    for (target, tags) in PAGES {
+        let goes = tags.contains("news") || tags.contains("home");
+        assert_eq!(kept(&larder, target), !goes, "{target}");
     }
 }

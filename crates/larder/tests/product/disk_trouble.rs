@@ -6,7 +6,7 @@
 )]
 
 use crate::{
-    common::{Said, counted},
+    common::{Said, counted, sample},
     disk::{LARGE, Site, content, keep, same},
 };
 use std::{
@@ -15,6 +15,7 @@ use std::{
     process::Command as Process,
     sync::atomic::{AtomicBool, AtomicU64, Ordering},
     thread,
+    time::Instant,
 };
 use testkit::{Command, Larder, Origin, Reply, scratch_dir, wait_until};
 
@@ -162,9 +163,7 @@ fn a_directory_that_is_removed_while_it_runs_is_made_again() {
 
 #[test]
 fn a_directory_that_cannot_be_written_any_more_is_told_of_and_serving_goes_on() {
-    let Some(small) = Mounted::new("4m") else {
-        return;
-    };
+    let small = Mounted::new("4m");
     let site = Site::with(|request| {
         let size = if request.path().starts_with("/large") {
             LARGE
@@ -228,30 +227,25 @@ fn a_directory_that_cannot_be_written_any_more_is_told_of_and_serving_goes_on() 
     }
 }
 
-/// A small file system in memory, for as long as this lives; `None` and a line on standard error where there is no right
-/// to mount one.
+/// A small file system in memory, for as long as this lives.
 struct Mounted(std::path::PathBuf);
 
 impl Mounted {
-    fn new(size: &str) -> Option<Self> {
+    /// There is no other full device that behaves like one: without the right to mount, the test fails and says so.
+    fn new(size: &str) -> Self {
         let path = scratch_dir();
         let options = format!("size={size}");
         let mount = Process::new("mount")
             .args(["-t", "tmpfs", "-o", &options, "tmpfs"])
             .arg(&path)
             .output();
-        match mount {
-            Ok(output) if output.status.success() => Some(Self(path)),
-            Ok(output) => {
-                let why = String::from_utf8_lossy(&output.stderr).into_owned();
-                eprintln!("skipped: no file system to fill: {}", why.trim());
-                None
-            }
-            Err(error) => {
-                eprintln!("skipped: no file system to fill: mount: {error}");
-                None
-            }
-        }
+        let mount = mount.expect("mount, of the package of that name");
+        assert!(
+            mount.status.success(),
+            "this test fills a small file system, and may not mount one; run it as root, or under `unshare --map-root-user --mount`: {}",
+            String::from_utf8_lossy(&mount.stderr).trim()
+        );
+        Self(path)
     }
 }
 
@@ -365,14 +359,19 @@ fn a_change_of_the_disk_tier_waits_for_a_restart() {
 
 #[test]
 fn a_write_rate_is_kept_to_and_serving_goes_on() {
+    const RATE: u64 = 1 << 10;
+    const LENGTH: u64 = 400_000;
     let site = Site::with(|request| {
         Reply::ok()
             .cache("max-age=600")
-            .body(content(request.path(), 400_000))
+            .body(content(request.path(), LENGTH as usize))
     });
-    let slow = site
-        .config()
-        .replace("[disk]", "[disk]\nwrite_rate = \"1MiB\"");
+    // So slow that not even a busy machine has time for a second one in between.
+    let slow = site.config().replace(
+        "[disk]",
+        &format!("[disk]\nwrite_rate = \"{}KiB\"", RATE >> 10),
+    );
+    let begun = Instant::now();
     let larder = Command::serve(env!("CARGO_BIN_EXE_larder"))
         .config(&slow)
         .start();
@@ -381,11 +380,25 @@ fn a_write_rate_is_kept_to_and_serving_goes_on() {
         keep(&larder, &[&path]);
         same(
             &larder.get(&path).send().body,
-            &content(&path, 400_000),
+            &content(&path, LENGTH as usize),
             &path,
         );
     }
+    wait_until("the first was written", || {
+        sample(&larder, "larder_disk_written_bytes_total") >= LENGTH
+    });
+    let written = sample(&larder, "larder_disk_written_bytes_total");
+    // The last that is taken may overdraw; a twentieth for heads and checksums.
+    let given = RATE * (begun.elapsed().as_secs() + 2) + LENGTH;
+    assert!(
+        written <= given + given / 20,
+        "{written} bytes written, {given} allowed"
+    );
+    assert!(sample(&larder, "larder_disk_refused_writes_total") >= 39);
     larder.stop();
     let used = used(site.path());
-    assert!(used > 0, "something is written");
+    assert!(
+        used <= given + given / 20,
+        "{used} bytes in files, {given} allowed"
+    );
 }

@@ -144,6 +144,12 @@ fn what_is_no_query_passes_and_is_sent_on_unchanged() {
             "no-document",
         ),
         ("{ a }", "application/graphql", "content-type"),
+        // A service that believes it reads other letters than are keyed.
+        (
+            QUERY,
+            "application/json; charset=iso-8859-1",
+            "content-type",
+        ),
         (
             "query=%7Ba%7D",
             "application/x-www-form-urlencoded",
@@ -166,6 +172,13 @@ fn what_is_no_query_passes_and_is_sent_on_unchanged() {
                 "{body:.60}"
             );
         }
+    }
+    // Some services prefer the query of the URL to the content.
+    for target in ["/graphql?query=mutation%7Ba%7D", "/graphql?query=%7Bb%7D"] {
+        let ask = larder.ask("POST", target).header("Host", "a.test");
+        let answer = ask.header("Content-Type", json).body(QUERY).send();
+        let why = answer.parameter("detail");
+        assert_eq!(why.as_deref(), Some("malformed"), "{}", answer.said());
     }
     for (name, value, why) in [
         ("Content-Encoding", "gzip", "content-type"),

@@ -34,6 +34,7 @@ mod disk_spliced;
 mod disk_trouble;
 mod esi;
 mod esi_bad_input;
+mod esi_coding;
 mod esi_leaks;
 mod examples;
 mod fastcgi;

@@ -280,3 +280,37 @@ fn a_forwarded_head_refreshes_or_disqualifies_the_stored_get() {
         }
     }
 }
+
+#[test]
+fn the_answer_to_a_post_is_not_stored_where_the_site_passes_the_store_by() {
+    let rules = [
+        "[route.bypass]\ncookies = [\"login*\"]",
+        "[route.bypass]\nmisses_with = [\"login*\"]",
+        "[route.bypass]\npaths = [\"/form\"]",
+        "[route.bypass]\nheaders = [\"X-Token\"]",
+        "[route.key]\ndrop_cookies = true",
+        "cache = false",
+        "",
+    ];
+    for rule in rules {
+        let config = format!("[[origin]]\nservers = \"{{origin}}\"\n[[route]]\n{rule}\n");
+        let (origin, larder) = crate::common::start_with(&config);
+        origin.on("/form", |request| {
+            let who = request.header("cookie").unwrap_or("nobody").to_owned();
+            Reply::ok()
+                .cache("max-age=60")
+                .header("Content-Location", "/form")
+                .body(who)
+        });
+        let post = larder.ask("POST", "/form").header("X-Token", "a");
+        let post = post.header("Cookie", "login=ann").body("a=b").send();
+        assert_eq!(post.text(), "login=ann");
+        let other = larder.get("/form").send();
+        assert_eq!(
+            (other.hit(), other.text() == "nobody"),
+            (rule.is_empty(), !rule.is_empty()),
+            "{rule}: {}",
+            other.said()
+        );
+    }
+}

@@ -1,7 +1,8 @@
 //! Several nodes: three Larders, one Redis, one origin.
 
-use crate::common::{Said, sample};
+use crate::common::{Said, counted, sample};
 use std::{
+    path::Path,
     sync::{
         Arc,
         atomic::{
@@ -390,4 +391,40 @@ fn a_purge_waits_for_a_node_that_has_not_seen_that_the_stream_is_gone() {
     signal(&site.nodes[2], "CONT");
     let purged = site.purge(0, "http://site.example/page");
     assert_eq!(purged.code, Some(0), "{purged:?}");
+}
+
+#[test]
+fn pages_are_shared_over_tls_with_whom_the_authorities_vouch_for() {
+    let (certificate, key) = crate::tls::certificate("127.0.0.1");
+    let redis = Redis::over_tls(certificate.clone(), key);
+    let origin = Origin::start();
+    origin.otherwise(|request| counted(request).cache("max-age=600"));
+    let start = |number: usize, authorities: &Path| {
+        let config = format!(
+            "[[origin]]\nservers = {:?}\n[shared]\nurl = {:?}\nnode = \"node-{number}\"\ntimeout = \"2s\"\n",
+            origin.url(),
+            redis.url()
+        );
+        Command::serve(env!("CARGO_BIN_EXE_larder"))
+            .config(&config)
+            .env("SSL_CERT_FILE", authorities.display().to_string())
+            .start()
+    };
+    let nodes = [0, 1].map(|number| start(number, &certificate));
+    nodes.iter().for_each(wait_follows);
+    assert_eq!(nodes[0].get("/").send().body, b"1");
+    wait_until("it was shared", || {
+        sample(&nodes[0], "larder_shared_stored_total") == 1
+    });
+    let answer = nodes[1].get("/").send();
+    assert!(answer.hit() && answer.body == b"1", "{}", answer.said());
+    let done = purge(&nodes[1], &["--wait", "http://127.0.0.1/"]);
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    assert_eq!(origin.requests("/"), 1);
+
+    let (other, _) = crate::tls::certificate("127.0.0.1");
+    let stranger = start(2, &other);
+    stranger.wait_output("certificate");
+    assert_eq!(stranger.get("/").send().body, b"2", "the request goes on");
+    assert_eq!(sample(&stranger, "larder_shared_hits_total"), 0);
 }

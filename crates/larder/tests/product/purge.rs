@@ -192,32 +192,32 @@ fn a_purge_by_command_says_what_was_understood() {
         (
             &["a.test/news/1"][..],
             0,
-            "URL //a.test/news/1\npurged: 1 stored response here, sequence 1\n",
+            "URL //a.test/news/1\npurged: 1 stored response in memory here, sequence 1\n",
         ),
         (
             &["--prefix", "/shop", "--soft"],
             0,
-            "everything under /shop\nsoftly purged: 4 stored responses here, sequence 1\n",
+            "everything under /shop\nsoftly purged: 4 stored responses in memory here, sequence 1\n",
         ),
         (
             &["--tag", "n1", "--tag", "n2"],
             0,
-            "tag n1\ntag n2\npurged: 6 stored responses here, sequence 1\n",
+            "tag n1\ntag n2\npurged: 6 stored responses in memory here, sequence 1\n",
         ),
         (
             &["--host", "a.test", "--wait"],
             0,
-            "host a.test\npurged: 5 stored responses here, sequence 1\napplied by all nodes\n",
+            "host a.test\npurged: 5 stored responses in memory here, sequence 1\napplied by all nodes\n",
         ),
         (
             &["--regex", "/news/", "--wait=2s"],
             0,
-            "everything that matches url ~ /news/\npurged: 4 stored responses here, sequence 1\napplied by all nodes\n",
+            "everything that matches url ~ /news/\npurged: 4 stored responses in memory here, sequence 1\napplied by all nodes\n",
         ),
         (
             &["--all"],
             0,
-            "everything\npurged: 10 stored responses here, sequence 1\n",
+            "everything\npurged: 10 stored responses in memory here, sequence 1\n",
         ),
         (
             &["--all", "--json"],

@@ -47,7 +47,7 @@ fn curl(larder: &Larder, scheme: &str, host: &str, args: &[&str]) -> Result<Curl
 }
 
 /// Writes a certificate of its own authority for this name; gives its file and its key's.
-fn certificate(name: &str) -> (PathBuf, PathBuf) {
+pub(crate) fn certificate(name: &str) -> (PathBuf, PathBuf) {
     let made = rcgen::generate_simple_self_signed([name.to_owned()]).expect("a certificate");
     let directory = testkit::scratch_dir();
     let (certificate, key) = (directory.join("site.pem"), directory.join("site.key"));

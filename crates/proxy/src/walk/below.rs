@@ -82,7 +82,7 @@ pub async fn shared(worker: &Rc<Worker>, ask: &Rc<Ask>, need: Need, lead: bool) 
 }
 
 /// Whether each use of it has to be confirmed by the origin, so that a lower tier saves nothing but the body.
-fn is_always_validated(stored: &Stored) -> bool {
+pub fn is_always_validated(stored: &Stored) -> bool {
     let facts = &stored.facts;
     facts.no_cache || (facts.lifetime_ms == 0 && facts.stale_while_revalidate.is_none())
 }

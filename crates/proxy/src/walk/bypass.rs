@@ -12,7 +12,7 @@ use crate::{
         below, coding, deliver, esi, fetch,
         forward::begin_fill,
         invalidate,
-        lookup::Bypassed,
+        lookup::{self, Bypassed},
         outbound,
         pump::{Destination, Pump, Room},
         receive,
@@ -201,7 +201,7 @@ fn land(
     if ask.method == Method::HEAD && !matches!(why, Bypassed::Site(_)) {
         head_says(worker, ask, &head, when.1);
     }
-    let content = if ask.method == Method::POST && undisturbed {
+    let content = if ask.method == Method::POST && undisturbed && lookup::may_fill(ask) {
         match store_post(worker, ask, &head, body, when.1) {
             Post::Stored(content) => {
                 outcome.handled = with_status(outcome.handled, status, true);

@@ -169,8 +169,7 @@ fn compose(worker: &Rc<Worker>, ask: &Ask, source: Source, fields: &mut HeaderMa
         // A head says nothing that the fragments would have to be asked for.
         return Content::Empty;
     }
-    let context = Context::new(worker, ask);
-    let mut composer = Composer::new(context, source);
+    let mut composer = Composer::new(Context::new(worker, ask), source);
     match composer.at_once() {
         Some((content, length)) => {
             fields.insert(header::CONTENT_LENGTH, HeaderValue::from(length));

@@ -429,10 +429,26 @@ pub fn bypassed(ask: &Ask) -> Option<Bypassed> {
         // Its meaning is the origin's alone (RFC 9110 section 9.3.1).
         return Some(Bypassed::Site(Bypass::Content));
     }
+    by_rule(ask).map(Bypassed::Site)
+}
+
+/// Which of the site's rules passes the store by for this request, if any.
+fn by_rule(ask: &Ask) -> Option<Bypass> {
     // One spelling of each name, as the key has it, and all of them: what is dropped counts here.
     let query = ask.uri.query().map(key::normalize);
     let (path, query) = (ask.key.path(), query.as_deref());
-    site_bypass(&policy.bypass, &ask.method, path, query, &ask.fields).map(Bypassed::Site)
+    site_bypass(&ask.policy().bypass, &ask.method, path, query, &ask.fields)
+}
+
+/// Whether the answer to a request whose method is not looked up, with all of its cookies, may be stored as far as the site's own
+/// rules go.
+pub fn may_fill(ask: &Ask) -> bool {
+    let policy = ask.policy();
+    let by_cookie = policy.key.drop_cookies && ask.fields.contains_key(header::COOKIE);
+    policy.cache
+        && !by_cookie
+        && !stores_nothing(&policy.bypass, &ask.fields)
+        && by_rule(ask).is_none()
 }
 
 /// Which of the site's rules passes the store by, if any. `path` and `query` are normalised.

@@ -14,27 +14,24 @@ pub(super) struct Bucket {
 }
 
 impl Bucket {
-    pub fn new(rate: Option<u64>) -> Self {
+    pub fn new(rate: Option<u64>, now: Instant) -> Self {
         Self {
             rate,
-            level: Mutex::new((bytes(rate.unwrap_or(0)), Instant::now())),
+            level: Mutex::new((bytes(rate.unwrap_or(0)), now)),
         }
     }
 
     /// Takes so many bytes. False where the bucket is empty; the last that is taken may take it below empty, so that what is
     /// larger than the bucket is written too.
-    pub fn take(&self, wanted: u64) -> bool {
+    pub fn take(&self, wanted: u64, now: Instant) -> bool {
         let Some(rate) = self.rate else { return true };
         let mut level = self.level.lock().unwrap_or_else(PoisonError::into_inner);
-        if level.0 <= 0 {
-            let now = Instant::now();
-            let passed = now.saturating_duration_since(level.1).as_millis();
-            let gained = passed.saturating_mul(u128::from(rate)) / 1000;
-            // Less than a byte is left to the next.
-            if gained > 0 {
-                let gained = bytes(u64::try_from(gained).unwrap_or(u64::MAX));
-                *level = (level.0.saturating_add(gained).min(bytes(rate)), now);
-            }
+        let passed = now.saturating_duration_since(level.1).as_nanos();
+        let gained = passed.saturating_mul(u128::from(rate)) / 1_000_000_000;
+        // Less than a byte is left to the next.
+        if gained > 0 {
+            let gained = bytes(u64::try_from(gained).unwrap_or(u64::MAX));
+            *level = (level.0.saturating_add(gained).min(bytes(rate)), now);
         }
         let has = level.0 > 0;
         if has {
@@ -59,14 +56,44 @@ fn bytes(number: u64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     #[test]
     fn a_scan_is_cut_off_and_one_larger_than_the_bucket_is_not() {
-        let bucket = Bucket::new(Some(10));
-        assert!(bucket.take(1_000_000));
-        assert!(!bucket.take(1));
-        assert!(Bucket::new(None).take(u64::MAX));
-        let none = Bucket::new(Some(0));
-        assert!(!none.take(1));
+        let now = Instant::now();
+        let bucket = Bucket::new(Some(10), now);
+        assert!(bucket.take(1_000_000, now));
+        assert!(!bucket.take(1, now));
+        assert!(Bucket::new(None, now).take(u64::MAX, now));
+        let none = Bucket::new(Some(0), now);
+        assert!(!none.take(1, now + Duration::from_hours(1)));
+    }
+
+    #[test]
+    fn a_minute_takes_what_the_rate_gives() {
+        const RATE: u64 = 1_000_000;
+        const ONE: u64 = 7_000;
+        // Someone who always wants more, after a time without anybody; how often he tries does not matter.
+        for (step, least) in [(700, 60), (1_900, 60), (40_000, 60), (3_000_000, 20)] {
+            let begun = Instant::now();
+            let bucket = Bucket::new(Some(RATE), begun);
+            let mut taken = 0;
+            for passed in (100_000_000..=160_000_000).step_by(step) {
+                while bucket.take(ONE, begun + Duration::from_micros(passed)) {
+                    taken += ONE;
+                }
+            }
+            let allowed = least * RATE..=61 * RATE + ONE;
+            assert!(allowed.contains(&taken), "every {step} us: {taken}");
+        }
+    }
+
+    #[test]
+    fn what_has_begun_is_paid_back() {
+        let begun = Instant::now();
+        let bucket = Bucket::new(Some(1000), begun);
+        bucket.spend(4000);
+        assert!(!bucket.take(1, begun + Duration::from_secs(3)));
+        assert!(bucket.take(1, begun + Duration::from_millis(3001)));
     }
 }

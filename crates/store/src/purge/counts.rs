@@ -13,7 +13,7 @@ pub struct Statistics {
     pub applied: [u64; KINDS.len()],
     /// How many of them were soft.
     pub soft: u64,
-    /// Stored responses that they touched, as far as somebody was told.
+    /// Stored responses in memory that they touched, as far as somebody was told.
     pub touched: u64,
     /// Stored responses that the sweep has dropped.
     pub swept: u64,

@@ -12,7 +12,8 @@ pub struct Answer {
     pub purged: Understood,
     /// Stale from now on instead of gone.
     pub soft: bool,
-    /// Stored responses that it touched on this node.
+    /// Stored responses in this node's memory that it touched. What lies on disk or in the shared tier alone is purged too, and not
+    /// counted.
     pub touched: u64,
     /// Its number in this node's log of purges.
     pub sequence: u64,

@@ -54,6 +54,7 @@ fn nobody_there_is_one_clear_line() {
 
 fn judged() -> Judged {
     Judged {
+        tier: "memory".to_owned(),
         status: 200,
         selected: true,
         matches: true,
@@ -79,6 +80,7 @@ fn answer(from: From, why: &str, detail: Option<&str>, stored: Vec<Judged>) -> A
         why: why.to_owned(),
         detail: detail.map(str::to_owned),
         hit_for_miss: false,
+        shared_not_asked: false,
         stored,
     }
 }
@@ -101,13 +103,13 @@ fn a_hit_and_a_variant_that_does_not_match() {
         age: 400.0,
         ..judged()
     };
-    let answer = answer(From::Store, "fresh", None, vec![judged(), other]);
+    let answer = answer(From::Memory, "fresh", None, vec![judged(), other]);
     insta::assert_snapshot!(told(&answer), @r"
     http://a.test/x
       route  pages
       key    //a.test/x
 
-    A GET now is answered from the store: a stored response matches and is fresh.
+    A GET now is answered from memory: a stored response matches and is fresh.
 
     2 responses are stored under this key, the newest first:
 
@@ -157,6 +159,9 @@ fn reasons_not_to_answer_from_the_store() {
     let mut refused = answer(From::Origin, "uri-miss", None, Vec::new());
     refused.hit_for_miss = true;
     assert!(told(&refused).contains("was not stored"));
+    let mut shared = answer(From::Origin, "uri-miss", None, Vec::new());
+    shared.shared_not_asked = true;
+    assert!(told(&shared).contains("unless the shared tier has it (which was not asked)"));
 }
 
 /// Every token that the rules and the walk have is put into words.

@@ -14,7 +14,11 @@ pub(super) fn write(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "  key    {}", answer.key)?;
     writeln!(out)?;
     let from = match answer.from {
-        From::Store => "from the store",
+        From::Memory => "from memory",
+        From::Disk => "from disk",
+        From::Origin if answer.shared_not_asked => {
+            "from the origin, unless the shared tier has it (which was not asked)"
+        }
         From::Origin => "from the origin",
     };
     writeln!(out, "A GET now is answered {from}: {}.", why(answer))?;
@@ -51,6 +55,7 @@ fn one(number: usize, stored: &Judged, out: &mut impl Write) -> io::Result<()> {
     };
     let form = match stored.form.as_str() {
         "parts" => ", parts of it only",
+        _ if stored.tier == "disk" => ", on disk",
         "disk" => ", its body on disk",
         "filling" => ", still on its way in",
         _ => "",

@@ -104,7 +104,7 @@ metrics! {
     PURGES_SOFT = Counter "larder_purges_soft"
         [] "How many of them were soft";
     PURGE_TOUCHED = Counter "larder_purge_touched"
-        [] "Stored responses that purges touched, as far as somebody was told";
+        [] "Stored responses in memory that purges touched, as far as somebody was told";
     PURGE_SWEPT = Counter "larder_purge_swept"
         [] "Purged responses that the sweep has dropped from memory";
     PURGE_SEQUENCE = Gauge "larder_purge_sequence"

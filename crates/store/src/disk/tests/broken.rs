@@ -161,16 +161,21 @@ fn a_segment_of_another_directory_is_not_taken() {
     assert!(!holds(&other.open(), 1, 500));
 }
 
-/// A small file system of its own. `None` where this process may not have one.
-fn tiny(dir: &Dir) -> Option<Mounted> {
+/// A small file system of its own. There is no other full device that behaves like one: without the right to mount, the test
+/// fails and says so.
+fn tiny(dir: &Dir) -> Mounted {
     fs::create_dir(&dir.0).expect("made");
     let mounted = std::process::Command::new("mount")
         .args(["-t", "tmpfs", "-o", "size=512k", "tmpfs"])
         .arg(&dir.0)
-        .status();
-    mounted
-        .is_ok_and(|status| status.success())
-        .then(|| Mounted(dir.0.clone()))
+        .output()
+        .expect("mount, of the package of that name");
+    assert!(
+        mounted.status.success(),
+        "this test fills a small file system, and may not mount one; run it as root, or under `unshare --map-root-user --mount`: {}",
+        String::from_utf8_lossy(&mounted.stderr).trim()
+    );
+    Mounted(dir.0.clone())
 }
 
 struct Mounted(PathBuf);
@@ -195,7 +200,7 @@ impl Drop for Mounted {
 #[test]
 fn a_full_device_puts_writing_out_of_order_and_nothing_else() {
     let dir = Dir::new();
-    let Some(_mounted) = tiny(&dir) else { return };
+    let _mounted = tiny(&dir);
     let disk = dir.open();
     let mut taken = Vec::new();
     for number in 0..100 {
@@ -227,7 +232,7 @@ fn a_full_device_puts_writing_out_of_order_and_nothing_else() {
 #[test]
 fn a_device_that_cannot_be_written_is_an_error_at_the_start() {
     let dir = Dir::new();
-    let Some(mounted) = tiny(&dir) else { return };
+    let mounted = tiny(&dir);
     let disk = dir.open_with(300 << 10);
     put(&disk, 1, 1000);
     drop(disk);

@@ -1,0 +1,42 @@
+//! Asking the admin API of a running Larder, and what to tell the person where that comes to nothing.
+
+use crate::{
+    admin::Written,
+    client::{Client, Error},
+};
+use bytes::Bytes;
+use http::Response;
+use serde::de::DeserializeOwned;
+use std::net::SocketAddr;
+
+/// Connects to the admin API at `admin`.
+pub(super) async fn connect(admin: SocketAddr) -> Result<Client, String> {
+    let connected = Client::connect(admin).await;
+    connected.map_err(|error| nobody(admin, &error))
+}
+
+/// What to say where nobody answers at `admin`.
+pub(super) fn nobody(admin: SocketAddr, error: &Error) -> String {
+    format!(
+        "no running Larder answers on {admin}: {error}; start one with `larder serve`, or name its admin address with --admin"
+    )
+}
+
+/// Reads what came from `admin`: an answer, or a refusal in its own words.
+pub(super) fn read<T: DeserializeOwned>(
+    admin: SocketAddr,
+    response: &Response<Bytes>,
+) -> Result<T, String> {
+    let (status, body) = (response.status(), response.body());
+    if status.is_success()
+        && let Ok(answer) = serde_json::from_slice(body)
+    {
+        return Ok(answer);
+    }
+    match serde_json::from_slice::<Written>(body) {
+        Ok(refusal) => Err(refusal.error),
+        Err(_) => Err(format!(
+            "what answers on {admin} is not Larder's admin API (status {status})"
+        )),
+    }
+}

@@ -1,0 +1,1 @@
+"""A CDN for an API."""

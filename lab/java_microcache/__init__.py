@@ -1,0 +1,1 @@
+"""Microcaching for Java."""

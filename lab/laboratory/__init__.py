@@ -1,0 +1,1 @@
+"""What the experiments have in common: installing, starting, loading, and what is made of the figures."""

@@ -1,0 +1,163 @@
+"""The load: `larder bench` for every figure, wrk or siege beside it as a cross-check."""
+
+import json
+import re
+import subprocess
+import urllib.parse
+
+from measure.load import LoadFailed
+from measure.stage import LOAD_CORE, find
+
+from . import place
+from .result import Case, Row
+
+# A tool that hangs is ended this long after its time.
+GRACE_SECONDS = 90
+
+
+def compare(stage, settings, case, flags, contenders, seconds, rounds=None, tls=False):
+    """Takes the contenders in turn, round by round, and fills the case with a row for each.
+
+    `seconds` is the time that one turn may take; `flags` say everything else of the load.
+    """
+    rounds = rounds or settings.rounds
+    # Where the pages come from a list, a target is the server alone.
+    address = _server if "--file" in flags else str
+    targets = [f"{index}={address(contender.tls_url if tls else contender.url)}" for index, contender in enumerate(contenders)]
+    watched = [part for contender in contenders
+               for part in ("--process", ",".join(str(process.pids()[0]) for process in contender.serving))]
+    against = ["--compare", "--rounds", rounds] if len(targets) > 1 else []
+    # The certificate is this run's own, signed by nobody.
+    trust = ["--insecure"] if tls else []
+    argv = [place.LARDER, "bench", *targets, *against, *flags, *watched, *trust, "--workers", 1, "--warm-up",
+            f"{settings.warm_up}s", "--quiet", "--json"]
+    before = [_cpu(contender.application) for contender in contenders]
+    limit = (seconds + settings.warm_up) * len(targets) * rounds
+    said = _bench(argv, limit, stage)
+    for index, contender in enumerate(contenders):
+        target = said["targets"][index]
+        used = _cpu(contender.application) - before[index]
+        # That both cores are busy is how it is meant to be here.
+        doubts = [{"kind": warning["kind"], "text": warning["text"]} for warning in said["warnings"]
+                  if warning["target"] == str(index) and warning["kind"] != "machine-at-limit"]
+        case.rows.append(_row(contender, target, used, doubts))
+    return case
+
+
+def new_case(name, asks, flags, offered=False):
+    """A case without rows."""
+    return Case(name, asks, " ".join(str(flag) for flag in flags), offered)
+
+
+def wrk(stage, settings, case, contenders, connections):
+    """Asks again with wrk, and notes what it saw beside what `larder bench` saw."""
+    for contender in contenders:
+        output = _run(["wrk", "-t", 1, "-c", connections, "-d", f"{settings.check}s", "--latency", contender.url],
+                      settings.check, stage)
+        rate = re.search(r"Requests/sec:\s+([\d.]+)", output)
+        slowest = re.search(r"^\s+99%\s+([\d.]+)(us|ms|s)\s*$", output, re.MULTILINE)
+        if rate:
+            p99 = float(slowest[1]) * {"us": 0.001, "ms": 1.0, "s": 1000.0}[slowest[2]] if slowest else None
+            _check(case, contender, {"tool": "wrk", "rate": float(rate[1]), "p99_ms": p99})
+
+
+def siege(stage, settings, case, contenders, users, pause, urls=None):
+    """Asks again with siege: users with random pauses, over these paths or one."""
+    home = stage.new_directory("siege")
+    (home / "siege.conf").write_text("verbose = false\nquiet = true\nlogging = false\nprotocol = HTTP/1.1\nconnection = close\n"
+                                     "parser = false\ngmethod = GET\nlimit = 10000\njson_output = true\n"
+                                     "show-logfile = false\nlogfile = siege.log\nunique = false\n")
+    for contender in contenders:
+        paths = urls or [urllib.parse.urlsplit(contender.url).path]
+        (home / "urls").write_text("".join(f"{_server(contender.url)}{path}\n" for path in paths))
+        output = _run(["env", f"HOME={home}", "siege", "-R", home / "siege.conf", "-c", users, f"-d{pause}",
+                       f"-t{settings.check}s", "-i", "-f", home / "urls"], settings.check, stage, may_fail=True)
+        found = dict(re.findall(r'"(\w+)":\s*([\d.]+)', output))
+        if "transaction_rate" in found:
+            _check(case, contender, {"tool": "siege", "rate": float(found["transaction_rate"]),
+                                     "failed": int(float(found.get("failed_transactions", 0)))})
+
+
+def slower_than(row, limit_ms):
+    """How many answers took longer than this, told from the curve of percentiles (as fine as that is)."""
+    if row.max_ms is None or row.max_ms <= limit_ms:
+        return 0
+    share = 100.0
+    for percent, milliseconds in row.curve:
+        if milliseconds > limit_ms:
+            break
+        share = 100.0 - percent
+    return round(row.requests * share / 100)
+
+
+def _check(case, contender, check):
+    for row in case.rows:
+        if row.contender == contender.name:
+            row.check = check
+
+
+def _row(contender, target, application_seconds, warnings):
+    rounds = target["rounds"]
+    latency, process = target["latency_ms"] or {}, target["process"] or {}
+    each = rounds or [{"rate": target["rate"], "p50_ms": latency.get("p50"), "p99_ms": latency.get("p99"),
+                       "cpu_us_per_request": process.get("cpu_us_per_request")}]
+    answered = target["requests"]
+    return Row(
+        contender=contender.name, role=contender.role, url=_path(contender.url),
+        rate=[one["rate"] for one in each],
+        p50_ms=[one["p50_ms"] for one in each],
+        p99_ms=[one["p99_ms"] for one in each],
+        # What errors cost says nothing.
+        cpu_us=[one["cpu_us_per_request"] if one["rate"] else None for one in each],
+        max_ms=latency.get("max"), requests=answered, errors=target["errors"], faults=_faults(target),
+        cached=target["cache"]["hits_percent"],
+        application_us=application_seconds / answered * 1e6 if contender.application and answered else None,
+        points=target["points"], curve=target["curve"], warnings=warnings,
+    )
+
+
+def _faults(target):
+    statuses = {f"status {code}": count for code, count in target["statuses"]["codes"].items() if int(code) >= 400}
+    return {**target["faults"], **statuses}
+
+
+def _path(url):
+    return urllib.parse.urlsplit(url).path or "/"
+
+
+def _server(url):
+    parts = urllib.parse.urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def _cpu(processes):
+    return sum(process.cpu_seconds() for process in processes)
+
+
+def _bench(argv, seconds, stage):
+    """What `larder bench` says; that a server gave no good answer is a result, not a fault."""
+    output = _run(argv, seconds, stage, may_fail=True)
+    try:
+        return json.loads(output)
+    except ValueError:
+        raise LoadFailed(f"{' '.join(map(str, argv))}\n{output[-800:]}") from None
+
+
+def _run(argv, seconds, stage, may_fail=False):
+    argv = ["taskset", "-c", str(LOAD_CORE), find(str(argv[0])) or argv[0], *argv[1:]]
+    command = [str(part) for part in argv]
+    log = stage.directory / "load-errors"
+    with log.open("wb") as errors:
+        tool = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors)
+        try:
+            output, _ = tool.communicate(timeout=seconds + GRACE_SECONDS)
+        except subprocess.TimeoutExpired:
+            raise LoadFailed(f"no end after {seconds + GRACE_SECONDS:.0f} s: {' '.join(command)}") from None
+        finally:
+            # On Ctrl-C too: no tool outlives the laboratory.
+            tool.kill()
+            tool.wait()
+    text = output.decode(errors="replace")
+    if tool.returncode and not may_fail or not text.strip():
+        raise LoadFailed(f"{' '.join(command)}\n{text[-400:]}{log.read_text(errors='replace')[-800:]}")
+    return text

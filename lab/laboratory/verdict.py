@@ -1,0 +1,54 @@
+"""Whether Larder is ahead: against each peer, in requests a second, in the 99th percentile, and in CPU for each request."""
+
+from dataclasses import dataclass
+
+from .result import LARDER, PEER, median
+
+FIGURES = (("rate", "requests/s"), ("p99_ms", "p99"), ("cpu_us", "CPU"))
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One row of Larder's against one peer; a ratio is Larder's figure over the peer's, None where one is missing."""
+
+    case: str
+    larder: str
+    peer: str
+    ratios: dict
+    # Whether a larger share of Larder's requests failed: then nothing else counts.
+    failed_more: bool
+
+    def behind(self):
+        """The figures in which Larder is not ahead, or that are missing."""
+        figures = [name for figure, name in FIGURES if figure in self.ratios and not _ahead(figure, self.ratios[figure])]
+        return figures + ["errors"] * self.failed_more
+
+
+def verdicts(case):
+    """Every row of Larder's in a case (plain values) against every peer in it."""
+    rows = case["rows"]
+    return [
+        Verdict(case["name"], mine["contender"], its["contender"], _ratios(case, mine, its), _failed(mine) > _failed(its))
+        for its in rows if its["role"] == PEER
+        for mine in rows if mine["role"] == LARDER
+    ]
+
+
+def _failed(row):
+    return row["errors"] / row["requests"] if row["requests"] else 1.0
+
+
+def _ratios(case, mine, its):
+    found = {}
+    for figure, _ in FIGURES:
+        if figure == "rate" and case["offered"]:
+            continue
+        ours, theirs = median(mine[figure]), median(its[figure])
+        found[figure] = ours / theirs if ours is not None and theirs else None
+    return found
+
+
+def _ahead(figure, ratio):
+    if ratio is None:
+        return False
+    return ratio > 1 if figure == "rate" else ratio < 1

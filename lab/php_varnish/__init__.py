@@ -1,0 +1,1 @@
+"""Varnish against FastCGI cache."""

@@ -1,0 +1,117 @@
+"""Varnish against FastCGI cache: a page that PHP makes, and who keeps it."""
+
+import os
+from pathlib import Path
+
+from laboratory import load, panels, servers
+from laboratory.result import Result
+from laboratory.servers import Contender, LabStage, peer
+from measure import php
+
+TITLE = "Varnish against FastCGI cache"
+NEEDS = ()
+USERS = 1000
+CONNECTIONS = 64
+# Visitors who wait longer than this wait for PHP: the page takes 150 ms.
+WAITED_MS = 100
+RATE = 200
+PATH = "/"
+SAID = """The article has a WordPress page behind nginx with `fastcgi_cache` on disk, the same in memory, and Varnish, and sends 1 to
+1,000 users within 60 seconds from blitz.io. It finds 82 ms for nginx either way and 100 ms for Varnish, with a spike of CPU; HTTPS
+slows everything from 250 users on. It misses in nginx that a page which has gone stale is sent while a new one is fetched, as Varnish does."""
+DIFFERS = [
+    "The page is PHP's alone: 150 ms of sleep in place of the database, and 30 KB of HTML. WordPress itself is not here.",
+    "blitz.io's users open a connection for each request and rest in between: here a new connection each time, and up to two seconds "
+    "of rest. The ramp is shorter than a minute, as the tables say.",
+    "As a comment says, files on disk lie in the page cache: expect disk and tmpfs to be alike.",
+    "Varnish has threads enough beforehand, and all users get the same encoding: comments suspect both of the article's Varnish.",
+    "Before Varnish, HTTPS is nginx's, as on the article's own site. Its CPU counts for both.",
+    "nginx has `background_update` today (since 2017): the moment of expiry is shown with it and as the article had it.",
+    "No TLS session is resumed: each handshake is a full one.",
+]
+
+
+def run(settings):
+    """Measures and returns the result."""
+    result = Result("php_varnish", 4, TITLE, "varnish-vs-fastcgi-cache", SAID, DIFFERS)
+    with LabStage(Path(__file__).parent) as stage:
+        contenders, moments = _servers(stage)
+        settings.say("as much as they can")
+        result.cases.append(_most(stage, settings, contenders))
+        for tls in (False, True):
+            settings.say(f"ramp, {'HTTPS' if tls else 'HTTP'}")
+            result.cases.append(_ramp(stage, settings, contenders, tls))
+        settings.say("the moment of expiry")
+        result.cases.append(_expiry(stage, settings, moments))
+        result.started = stage.started()
+    _, plain, tls, expiry = result.cases
+    cores, longest = "cores of the server", "the longest answer of a quarter of a second, milliseconds"
+    result.panels = [
+        panels.over_users(plain, "p99_ms", "HTTP: 99th percentile by users", "milliseconds", log=True),
+        panels.over_users(tls, "p99_ms", "HTTPS: 99th percentile by users", "milliseconds", log=True),
+        panels.over_users(plain, "process_cores", "HTTP: CPU by users", cores),
+        panels.over_users(tls, "process_cores", "HTTPS: CPU by users", cores),
+        panels.over_time(expiry, "max_ms", "Who waits when a page goes stale", longest, log=True),
+    ]
+    return result
+
+
+def _servers(stage):
+    socket, root, params = _php(stage), stage.folder / "site", stage.folder / "fastcgi_params"
+    told = {"socket": socket, "root": root, "params": params}
+    disk, disk_tls, on_disk = servers.nginx(stage, "nginx-fastcgi.conf", True, **told)
+    memory, memory_tls, in_memory = servers.nginx(stage, "nginx-fastcgi.conf", **told)
+    behind, _, nginx = servers.nginx(stage, "nginx-behind.conf", **told)
+    varnish_port, varnish = servers.varnish(stage, "varnish.vcl", nginx=behind)
+    _, front_tls, front = servers.nginx(stage, "nginx-tls.conf", varnish=varnish_port)
+    larder = servers.larder(stage, "Larder before php-fpm", "larder.toml", socket=socket, root=root)
+    base, larder.url, larder.tls_url = larder.url, larder.url + PATH, larder.tls_url + PATH
+    contenders = [
+        peer("nginx, disk", disk, [on_disk], PATH, tls_port=disk_tls),
+        peer("nginx, tmpfs", memory, [in_memory], PATH, tls_port=memory_tls),
+        peer("Varnish before nginx", varnish_port, [varnish, front, nginx], PATH, tls_port=front_tls),
+        larder,
+    ]
+    moments = [
+        peer("nginx, as in the article", memory, [in_memory], "/moment"),
+        peer("nginx, background update", memory, [in_memory], "/background"),
+        peer("Varnish before nginx", varnish_port, [varnish, nginx], "/moment"),
+        Contender(larder.name, larder.role, base + "/moment", larder.serving),
+    ]
+    return contenders, moments
+
+
+def _php(stage):
+    directory = stage.new_directory("php")
+    root = os.geteuid() == 0
+    configuration = stage.fill("php-fpm.conf", directory, dir=directory, user="user = root\ngroup = root" if root else "")
+    process = stage.start("php", [php.program(), "-F", "-n", "-y", configuration] + (["-R"] if root else []))
+    process.wait_for_file(directory / "php-fpm.sock")
+    return directory / "php-fpm.sock"
+
+
+def _most(stage, settings, contenders):
+    flags = ["--connections", CONNECTIONS, "--duration", f"{settings.seconds}s"]
+    case = load.new_case("As much as they can, HTTP", "64 connections that are kept, each asks again at once.", flags)
+    load.compare(stage, settings, case, flags, contenders, settings.seconds)
+    load.wrk(stage, settings, case, contenders, CONNECTIONS)
+    return case
+
+
+def _ramp(stage, settings, contenders, tls):
+    flags = ["--users", USERS, "--ramp", f"{settings.ramp}s", "--pause", "2s", "--no-keep-alive"]
+    case = load.new_case(f"1 to {USERS:,} users within {settings.ramp} seconds, {'HTTPS' if tls else 'HTTP'}",
+                         "A new connection for each request. The users set the rate.", flags, offered=True)
+    return load.compare(stage, settings, case, flags, contenders, settings.ramp, 1, tls)
+
+
+def _expiry(stage, settings, moments):
+    flags = ["--rate", RATE, "--duration", f"{settings.expiry}s"]
+    case = load.new_case("The moment of expiry",
+                         f"{RATE} requests a second, due at their times whatever the answers do; the page holds for five seconds and takes "
+                         "150 ms to make.", flags, offered=True)
+    load.compare(stage, settings, case, flags, moments, settings.expiry, 1)
+    for row in case.rows:
+        waited = load.slower_than(row, WAITED_MS)
+        case.extra[row.contender] = {f"waited longer than {WAITED_MS} ms": str(waited)}
+    return case
