@@ -134,6 +134,8 @@ pub enum Kind {
     QueueTimeout,
     /// Active checks hold every server for down.
     NoHealthyServer,
+    /// The script that answers broke off, as its own language says: the application's fault, on whichever server.
+    Script,
     /// The request's own body could not be read: the client's fault.
     RequestBody,
     /// The folder is gone, or the device does not give what lies there.
@@ -160,6 +162,7 @@ impl Kind {
             Self::QueueFull => "queue-full",
             Self::QueueTimeout => "queue-timeout",
             Self::NoHealthyServer => "no-healthy-server",
+            Self::Script => "script",
             Self::RequestBody => "request-body",
             Self::Unreadable => "unreadable",
             Self::Configuration => "configuration",
@@ -192,6 +195,11 @@ impl Kind {
         )
     }
 
+    /// Whether the server that was asked is to blame, so that others may do better.
+    pub(crate) fn is_the_servers(self) -> bool {
+        !matches!(self, Self::RequestBody | Self::Script)
+    }
+
     /// The same request may well succeed if sent again later.
     pub fn worth_retrying(self) -> bool {
         !matches!(
@@ -216,6 +224,7 @@ impl Kind {
             Self::QueueFull => "too many fetches wait for this origin",
             Self::QueueTimeout => "no turn in the origin's queue in time",
             Self::NoHealthyServer => "no server of this origin is healthy",
+            Self::Script => "the script broke off",
             Self::RequestBody => "the request's body could not be read",
             Self::Unreadable => "what lies in the folder cannot be read",
             Self::Configuration => "the origin's configuration cannot work",

@@ -193,7 +193,7 @@ impl Fetch<'_> {
     /// After a failure of what may have been sent.
     fn retry(&mut self, error: Error, peer: Arc<Peer>) -> Result<Next, Error> {
         let kind = error.kind();
-        if kind == Kind::RequestBody {
+        if !kind.is_the_servers() {
             return Err(error);
         }
         self.blame(&peer);

@@ -9,6 +9,7 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
+    task::Context,
     time::Duration,
 };
 use tokio::{
@@ -26,6 +27,11 @@ pub(crate) type Alarm = Pin<Box<Sleep>>;
 /// An alarm that is set far off until it is needed.
 pub(crate) fn alarm(at: Instant) -> Alarm {
     Box::pin(sleep_until(at))
+}
+
+/// Whether an alarm has rung. It is heard even by a task that has spent tokio's budget, as one does that reads without end.
+pub(crate) fn has_rung(alarm: &mut Alarm, cx: &mut Context<'_>) -> bool {
+    alarm.as_mut().poll(cx).is_ready() || Instant::now() >= alarm.deadline()
 }
 
 /// The task that drives a connection. Dropping it closes the socket at once, whatever is under way.

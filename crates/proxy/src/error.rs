@@ -89,6 +89,7 @@ fn origin_status(kind: origin::Kind) -> StatusCode {
         | Kind::Tls
         | Kind::Protocol
         | Kind::Truncated
+        | Kind::Script
         | Kind::Malformed
         | Kind::HeadTooLarge => StatusCode::BAD_GATEWAY,
     }

@@ -63,7 +63,12 @@ pub struct Line(TcpStream);
 impl Line {
     /// Writes these bytes. The other side may have closed already.
     pub fn send(&mut self, bytes: impl AsRef<[u8]>) {
-        let _ = self.0.write_all(bytes.as_ref());
+        self.try_send(bytes);
+    }
+
+    /// Sends these bytes; returns whether there was anybody to take them.
+    pub fn try_send(&mut self, bytes: impl AsRef<[u8]>) -> bool {
+        self.0.write_all(bytes.as_ref()).is_ok()
     }
 
     /// Reads one record: its type and content; `None` where the connection has ended.

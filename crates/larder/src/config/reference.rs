@@ -98,6 +98,7 @@ impl Page {
 
     fn row(&mut self, key: &str, schema: View<'_>) {
         let default = schema.get("default").map_or_else(String::new, code);
+        let default = default.replace('|', "\\|");
         let mut meaning = text(schema.get("description"));
         let words: Vec<String> = schema.resolved().choices().filter_map(word).collect();
         if !words.is_empty() {

@@ -202,7 +202,7 @@ fn keys_and_edits() {
 #[test]
 fn the_reference_tells_the_true_defaults() {
     /// Keys that only an origin of scripts has.
-    const OF_SCRIPTS: [&str; 5] = ["index", "front", "script", "no_script", "params"];
+    const OF_SCRIPTS: [&str; 6] = ["index", "front", "script", "no_script", "no_file", "params"];
     let schema = schema();
     let some = |path: &str, wanted: fn(&str) -> bool| {
         let schema = schema.pointer(path).unwrap_or_else(|| panic!("no {path}"));

@@ -77,9 +77,7 @@ impl Site {
     pub fn base(&self, page: &str, said: Option<&[u8]>) -> String {
         let own = format!("http://{}{page}", self.host);
         match said {
-            Some(said) if said.len() <= LONGEST_TARGET => {
-                uri::join(&own, &as_browsers_read(said))
-            }
+            Some(said) if said.len() <= LONGEST_TARGET => uri::join(&own, &as_browsers_read(said)),
             _ => own,
         }
     }

@@ -536,6 +536,75 @@ fn limits_of_time_hold() {
 }
 
 #[test]
+fn what_a_visitor_has_logged_breaks_nothing() {
+    let server = FastCgi::start(|_, line| {
+        line.send(all(&[
+            page("well"),
+            record(kind::ERR, "PHP message: searched for: PHP Fatal error:  x"),
+            end(),
+        ]));
+        Next::Keep
+    });
+    let larder = serve(&server, "");
+    let answer = larder.get("/").send();
+    assert!(answer.complete && answer.text() == "well", "{answer:?}");
+    assert!(larder.get("/").send().hit());
+}
+
+#[test]
+fn a_script_that_breaks_off_sends_no_server_to_rest() {
+    let well = FastCgi::with_output("Cache-Control: no-store\r\n\r\nwell");
+    for early in [false, true] {
+        let server = FastCgi::start(move |call, line| {
+            let broken = record(kind::ERR, "PHP message: PHP Fatal error:  x");
+            match (call.params["REQUEST_URI"].as_str(), early) {
+                ("/well", _) => line.send(output("Cache-Control: no-store\r\n\r\nwell")),
+                (_, false) => line.send(all(&[page("half"), broken, end()])),
+                (_, true) => line.send(all(&[broken, page("half"), end()])),
+            }
+            Next::Close
+        });
+        let config = format!(
+            "[[origin]]\nfastcgi = [{:?}, {:?}]\nroot = {:?}\nretry.attempts = 0\npassive = {{ failures = 1, rest = \"10m\" }}\n",
+            server.url(),
+            well.url(),
+            root().display().to_string()
+        );
+        let larder = Command::serve(env!("CARGO_BIN_EXE_larder"))
+            .config(&config)
+            .start();
+        for number in 0..4 {
+            try_get(&larder, &format!("/{number}"));
+        }
+        let before = server.requests();
+        assert!(before > 0, "it broke off");
+        for _ in 0..4 {
+            assert_eq!(larder.get("/well").send().text(), "well");
+        }
+        assert!(server.requests() > before, "it is asked again");
+    }
+}
+
+#[test]
+fn complaints_without_end_hold_nobody() {
+    let server = FastCgi::start(|call, line| {
+        if call.params["REQUEST_URI"] == "/body" {
+            line.send(page("half"));
+        }
+        // Until the connection is closed.
+        while line.try_send(record(kind::ERR, "oh no\n")) {}
+        Next::Close
+    });
+    let larder = serve(
+        &server,
+        "retry.attempts = 0\npassive.failures = 0\ntimeouts = { first_byte = \"100ms\", between_bytes = \"100ms\" }",
+    );
+    let answer = larder.get("/body").send();
+    assert!(!answer.complete && answer.text() == "half", "{answer:?}");
+    assert_eq!(larder.get("/head").send().status, 504);
+}
+
+#[test]
 fn php_fpm_stopped_and_back() {
     let mut site = Site::new();
     let larder = site.serve("", "passive.failures = 0");

@@ -39,6 +39,7 @@ mod esi_leaks;
 mod examples;
 mod fastcgi;
 mod fastcgi_bad;
+mod fastcgi_guarded;
 mod fastcgi_site;
 mod graphql;
 mod hop_by_hop;

@@ -254,6 +254,12 @@ const WORDPRESS: &str = "
     cookie wordpress_logged_in_5c016e8f0f95f039102cbe8366c5c7f3 | /hello/ | a page with the toolbar of one who is logged in
     cookie wordpress_sec_5c016e8f | /hello/ | the same over TLS
     cookie wp-postpass_5c016e8f | /secret/ | a protected post
+    cookie bid_1_password_protected_auth | /hello/ | a protected site
+    cookie wp-resetpass-5c016e8f | /hello/ | on the way to a new password
+    query show-reset-form | /hello/ | the same
+    cookie pll_language | /hello/ | a language that was chosen
+    cookie wp-wpml_current_language | /hello/ | the same
+    cookie _icl_current_language | /hello/ | the same, long ago
     cookie comment_author_5c016e8f | /hello/ | a comment form that is filled in
     cookie comment_author_email_5c016e8f | /hello/ | the same
     cookie PHPSESSID | /hello/ | a plugin that keeps a session
@@ -264,6 +270,12 @@ const WORDPRESS: &str = "
     header Authorization | /wp-json/wp/v2/users/me | an application password
     header X-WP-Nonce | /wp-json/wp/v2/users/me | the REST interface
     header X-Api-Token | /wp-json/plugin/v1/profile | a plugin's own token
+    header X-Auth-Token | /feed/mine/ | a plugin's own token
+    header X-Access-Token | /feed/mine/ | the same
+    header X-Api-Key | /feed/mine/ | the same
+    header Api-Key | /feed/mine/ | the same
+    header X-Token | /feed/mine/ | the same
+    header Remote-User | /hello/ | a user whom a server in front knows
     aside some_plugin_visitor | /hello/ | a cookie that nobody has heard of
     aside wordpress_test_cookie | /hello/ | a cookie of everybody who saw the login form
     first | /hello/ | a plugin that begins a session on a page
@@ -297,6 +309,10 @@ const WOOCOMMERCE: &str = "
     cookie woocommerce_items_in_cart | /shop/ | a page with a cart in its corner
     cookie woocommerce_cart_hash | /shop/ | the same
     cookie wp_woocommerce_session_5c016e8f | /product/shoes/ | a shopper's session
+    cookie wcml_client_currency | /shop/ | a currency that was chosen
+    cookie aelia_cs_selected_currency | /shop/ | the same
+    cookie aelia_customer_country | /shop/ | a country's taxes
+    cookie yay_currency_widget | /shop/ | a currency that was chosen
     header Cart-Token | /wp-json/wc/store/v1/cart | the cart of the Store API
     header Nonce | /wp-json/wc/store/v1/checkout | the checkout of the Store API
     query key | /checkout/order-received/17/ | a receipt, opened by its key
@@ -309,6 +325,12 @@ const WOOCOMMERCE: &str = "
     first | /my-account/orders/ | one's orders
     first | /my-account/view-order/17/style.css | an order, called a style sheet
     first | /de/warenkorb/ | a translated cart
+    first | /koszyk/ | a translated cart
+    first | /zamowienie/ | a translated checkout
+    first | /carrinho/ | a translated cart
+    first | /minha-conta/pedidos/ | a translated account
+    first | /varukorg/ | a translated cart
+    first | /mitt-konto/ | a translated account
     first | /Cart/ | slugs have no case
     first | /index.php/cart/ | the cart by another way
     first | /%63art/ | the cart, spelled otherwise
@@ -340,6 +362,7 @@ const MAGENTO: &str = "
     aside private_content_version | /shoes.html | a cookie of everybody
     aside mage-cache-sessid | /shoes.html | a cookie of everybody
     header Authorization | /rest/V1/customers/me | a customer's token
+    header X-Auth-Token | /shoes.html | an extension's token
     header X-Some-Token | /graphql?query={customer{email}} | GraphQL
     query form_key | /catalog/product_compare/add/ | a link with a form key
     first | /customer/section/load/?sections=cart | what is personal, fetched by script
@@ -374,6 +397,11 @@ const DRUPAL: &str = "
     cookie NO_CACHE | /node/1 | one who has just sent a form
     cookie Drupal.visitor.name | /node/1 | a comment form that is filled in
     header Authorization | /jsonapi/node/article | a token
+    header X-Auth-Token | /jsonapi/node/article | a token
+    header X-Access-Token | /jsonapi/node/article | a token
+    header Api-Key | /jsonapi/node/article | a key (key_auth)
+    header X-Api-Key | /jsonapi/node/article | a key
+    header X-Remote-User | /node/1 | a user whom a server in front knows
     query token | /node/1/unpublished | a link with a token
     aside cookie-agreed | /node/1 | a cookie of everybody
     aside some_module_visitor | /node/1 | a cookie that nobody has heard of
@@ -410,9 +438,20 @@ const DJANGO: &str = "
     cookie sessionid | /articles/ | one who is logged in
     cookie messages | /articles/ | a message that waits
     aside csrftoken | /articles/ | the token in a form
-    aside django_language | /articles/ | a cookie that nobody has heard of
+    cookie django_language | /articles/ | a language that was chosen
+    aside some_app_visitor | /articles/ | a cookie that nobody has heard of
     header Authorization | /api/me/ | a token
     header X-Api-Key | /api/me/ | a key
+    header X-Auth-Token | /api/me/ | a token
+    header X-Access-Token | /api/me/ | a token
+    header Api-Key | /api/me/ | a key
+    header X-Token | /api/me/ | a token
+    header Remote-User | /articles/ | a user whom a server in front knows
+    header X-Remote-User | /articles/ | the same
+    header X-Forwarded-User | /articles/ | the same
+    header X-SSL-Client-DN | /articles/ | a user by certificate
+    header X-SSL-Client-Cert | /articles/ | the same
+    header X-Client-Cert | /articles/ | the same
     query token | /articles/draft/ | a link with a token
     query next | /articles/ | a way back
     first | /contact/ | a page with a form: its token, and the cookie with it
@@ -467,6 +506,37 @@ fn those_with_a_magento_session_are_answered_from_the_store_and_never_fill_it() 
     assert!(alice().hit());
     origin.wait_requests("/shoes.html", 3);
     assert_eq!(origin.last("/shoes.html").header("cookie"), None);
+}
+
+#[test]
+fn those_who_chose_alike_share_pages() {
+    for (preset, cookie) in [
+        ("wordpress", "pll_language"),
+        ("woocommerce", "pll_language"),
+        ("woocommerce", "wcml_client_currency"),
+        ("django", "django_language"),
+    ] {
+        let (_origin, larder) = with_preset(preset);
+        let ask = |value: &str, visitor: usize| {
+            larder
+                .get("/a/")
+                .header("Host", "s2.test")
+                .header("Cookie", format!("{cookie}={value}; _ga={visitor}"))
+                .send()
+        };
+        for value in ["one", "two"] {
+            let (first, second) = (ask(value, 1), ask(value, 2));
+            assert!(
+                !first.hit() && second.hit(),
+                "{preset} {cookie}: {}",
+                second.said()
+            );
+            assert!(
+                second.text().contains(&format!("{cookie}={value}")),
+                "{preset} {cookie}"
+            );
+        }
+    }
 }
 
 #[test]

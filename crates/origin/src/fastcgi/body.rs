@@ -7,6 +7,7 @@ use super::{
 use crate::{
     Error, Kind, Servers,
     gate::Pass,
+    link::has_rung,
     peer::Serving,
     pool::{self, Key, Single},
 };
@@ -31,7 +32,7 @@ pub(crate) struct Output {
     bodiless: bool,
     /// `None`: ended, well or badly.
     held: Option<Held>,
-    /// What came and went when the alarm was last set.
+    /// What had moved when the alarm was last set (`Exchange::alarm`).
     moved: Option<u64>,
 }
 
@@ -125,14 +126,16 @@ impl Output {
         Ok(())
     }
 
-    /// The body broke: the connection closes, the server is blamed.
+    /// The body broke: the connection closes, the server is blamed where it is at fault.
     fn fail(&mut self, error: Error) -> Error {
         let Some(held) = self.held.take() else {
             return error;
         };
         let peer = held.serving.peer();
-        let rule = held.origin.config.passive;
-        peer.health.failed(held.origin.now(), rule);
+        if error.kind().is_the_servers() {
+            let rule = held.origin.config.passive;
+            peer.health.failed(held.origin.now(), rule);
+        }
         error.at(&peer.label)
     }
 
@@ -168,7 +171,7 @@ impl Output {
             let ring = until.map_or(ring, |until| ring.min(until));
             alarm.as_mut().reset(ring);
         }
-        if alarm.as_mut().poll(cx).is_pending() {
+        if !has_rung(alarm, cx) {
             return Poll::Pending;
         }
         let whole = until.is_some_and(|until| Instant::now() >= until);

@@ -120,26 +120,94 @@ impl Complaint {
     }
 }
 
+/// What PHP says of an error that ended a script.
+const FATAL: &[u8] = b"PHP Fatal error:";
+/// What php-fpm puts before a message; between two of them there may be nothing else.
+const MESSAGE: &[u8] = b"PHP message: ";
+
 /// What one request has complained of so far; the rest beyond `LONGEST` is dropped.
-#[derive(Debug, Default)]
-pub(crate) struct Heard(Vec<u8>);
+#[derive(Debug)]
+pub(crate) struct Heard {
+    text: Vec<u8>,
+    /// The last bytes that came, in which the words that are listened for may begin.
+    tail: Vec<u8>,
+}
+
+impl Default for Heard {
+    fn default() -> Self {
+        Self {
+            text: Vec::new(),
+            // The first line begins at once.
+            tail: b"\n".to_vec(),
+        }
+    }
+}
 
 impl Heard {
-    /// Takes a piece; returns whether PHP says in it that the script broke off.
+    /// Takes a piece; returns whether PHP says in it that the script broke off. It says so where a message begins: in the middle
+    /// of one, the words are what somebody had the script log.
     pub(crate) fn hear(&mut self, piece: &[u8]) -> bool {
-        let before = self.0.len();
-        let room = LONGEST.saturating_sub(before).min(piece.len());
-        self.0
+        let room = LONGEST.saturating_sub(self.text.len()).min(piece.len());
+        self.text
             .extend_from_slice(piece.get(..room).unwrap_or_default());
-        let fatal = memchr::memmem::Finder::new(b"PHP Fatal error:");
-        // A piece may end within the words.
-        let from = before.saturating_sub(fatal.needle().len());
-        let seen = self.0.get(from..).unwrap_or_default();
-        fatal.find(seen).is_some() || fatal.find(piece).is_some()
+        let mut seen = std::mem::take(&mut self.tail);
+        seen.extend_from_slice(piece);
+        let broke_off = memchr::memmem::find_iter(&seen, FATAL).any(|at| {
+            let before = seen.get(..at).unwrap_or_default();
+            before.ends_with(b"\n") || before.ends_with(MESSAGE)
+        });
+        let kept = seen.len().min(MESSAGE.len() + FATAL.len());
+        self.tail = seen.split_off(seen.len() - kept);
+        broke_off
     }
 
     pub(crate) fn take(&mut self) -> Option<Vec<u8>> {
-        let text = std::mem::take(&mut self.0);
+        let text = std::mem::take(&mut self.text);
         (!text.is_empty()).then_some(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_script_broke_off_where_php_begins_to_say_so() {
+        for (text, wanted) in [
+            ("PHP Fatal error:  x", true),
+            ("PHP message: PHP Fatal error:  x", true),
+            ("a warning\nPHP Fatal error:  x", true),
+            (
+                "PHP message: a warning; PHP message: PHP Fatal error:  x",
+                true,
+            ),
+            (
+                "PHP message: a warningPHP message: PHP Fatal error:  x",
+                true,
+            ),
+            ("PHP message: searched for: PHP Fatal error:", false),
+            ("searched for \"PHP Fatal error: x\"", false),
+            ("xPHP Fatal error:", false),
+            ("PHP Fatal errors", false),
+            ("", false),
+        ] {
+            for piece in [1, 2, 5, 13, 16, 100] {
+                let mut heard = Heard::default();
+                let broke_off = text
+                    .as_bytes()
+                    .chunks(piece)
+                    .filter(|piece| heard.hear(piece))
+                    .count()
+                    > 0;
+                assert_eq!(broke_off, wanted, "{text} by {piece}");
+                assert_eq!(heard.take().unwrap_or_default(), text.as_bytes());
+            }
+        }
+        // Long after what is kept for the log, too.
+        let mut heard = Heard::default();
+        assert!(!heard.hear(&vec![b'x'; 2 * LONGEST]));
+        assert!(!heard.hear(b"\nPHP Fatal "));
+        assert!(heard.hear(b"error: x"));
+        assert_eq!(heard.take().map(|text| text.len()), Some(LONGEST));
     }
 }

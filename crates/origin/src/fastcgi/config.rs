@@ -16,6 +16,8 @@ pub struct FastCgi {
     pub scripts: Paths,
     /// Paths that are never run, although `scripts` covers them: folders that visitors write to.
     pub no_scripts: Paths,
+    /// Paths of files that are never sent: what other web servers are told to guard by files beside them (`.htaccess`).
+    pub no_files: Paths,
     /// Further parameters, in place of ours of the same name.
     pub params: Vec<(String, String)>,
 }

@@ -43,6 +43,8 @@ pub(crate) struct Exchange {
     /// The server does not read any more; it may answer all the same.
     deaf: bool,
     wrote: u64,
+    /// Output so far, in bytes.
+    came: u64,
     input: BytesMut,
     decoder: Decoder,
     heard: Heard,
@@ -77,6 +79,7 @@ impl Exchange {
             awaits_client: false,
             deaf: false,
             wrote: 0,
+            came: 0,
             input: BytesMut::new(),
             decoder: Decoder::default(),
             heard: Heard::default(),
@@ -90,9 +93,7 @@ impl Exchange {
     /// script that says so by its status is believed.
     pub(crate) fn broke_off(&self, status: StatusCode) -> Result<(), Error> {
         if self.fatal && !status.is_server_error() {
-            return Err(
-                Error::new(Kind::Malformed).because("the script broke off with a fatal error")
-            );
+            return Err(Error::new(Kind::Script).because("PHP reports a fatal error"));
         }
         Ok(())
     }
@@ -155,6 +156,10 @@ impl Exchange {
             let event = self.decoder.next(&mut self.input);
             match event.map_err(|wrong| Error::new(Kind::Protocol).because(wrong))? {
                 Some(Event::Complaint(piece)) => self.fatal |= self.heard.hear(&piece),
+                Some(Event::Output(piece)) => {
+                    self.came += piece.len() as u64;
+                    return Ok(Some(Event::Output(piece)));
+                }
                 event => return Ok(event),
             }
         }
@@ -239,10 +244,11 @@ impl Exchange {
         clean.then_some(link)
     }
 
-    /// The connection's alarm, and how much came and went so far.
+    /// The connection's alarm, and how much of the request and of the output has moved so far. What a script complains of
+    /// brings nobody nearer to a page.
     pub(crate) fn alarm(&mut self) -> Option<(&mut Alarm, u64)> {
         let link = self.link.as_mut()?;
-        let moved = self.wrote + link.heard();
+        let moved = self.wrote + self.came;
         Some((&mut link.alarm, moved))
     }
 }

@@ -21,7 +21,7 @@ pub(crate) enum Found {
     File(String),
     /// A folder that was asked for without its slash: the same path with it, encoded.
     Folder(String),
-    /// It is there, and must not be run.
+    /// It is there, and must not be run or sent.
     Refused,
     /// Nothing is there.
     Nothing,
@@ -146,7 +146,7 @@ impl Site<'_> {
         }
         match fs::metadata(below(self.root, path)) {
             Ok(there) if there.is_dir() => self.folder(path),
-            Ok(there) if there.is_file() && !path.ends_with('/') => file(path),
+            Ok(there) if there.is_file() && !path.ends_with('/') => self.file(path),
             _ => self.front(),
         }
     }
@@ -165,21 +165,31 @@ impl Site<'_> {
     /// What running the script `name` comes to.
     fn run(&self, name: &str, info: &str) -> Found {
         let forbidden = |name: &str| self.cgi.no_scripts.contain(name);
-        let file = below(self.root, name);
-        let real = file.canonicalize().ok();
-        let real = real
-            .as_ref()
-            .and_then(|real| real.strip_prefix(self.root).ok());
-        let real = real.and_then(Path::to_str).map(|real| format!("/{real}"));
-        match real {
+        match self.real(name) {
             Some(real) if !forbidden(name) && !forbidden(&real) => Found::Script(Script {
                 root: self.root.to_owned(),
-                file,
+                file: below(self.root, name),
                 name: name.to_owned(),
                 info: (!info.is_empty()).then(|| info.to_owned()),
             }),
             _ => Found::Refused,
         }
+    }
+
+    /// What sending the file at `path` comes to.
+    fn file(&self, path: &str) -> Found {
+        let forbidden = |path: &str| shows_source(path) || self.cgi.no_files.contain(path);
+        match self.real(path) {
+            Some(real) if !forbidden(path) && !forbidden(&real) => Found::File(path.to_owned()),
+            _ => Found::Refused,
+        }
+    }
+
+    /// The path below the root that `path` leads to, without symbolic links; `None` where that lies outside.
+    fn real(&self, path: &str) -> Option<String> {
+        let real = below(self.root, path).canonicalize().ok()?;
+        let inside = real.strip_prefix(self.root).ok()?;
+        inside.to_str().map(|inside| format!("/{inside}"))
     }
 
     fn folder(&self, path: &str) -> Found {
@@ -195,7 +205,7 @@ impl Site<'_> {
         if self.cgi.scripts.contain(&index) {
             return self.run(&index, "");
         }
-        file(&index)
+        self.file(&index)
     }
 
     /// Who answers for what is not there.
@@ -212,18 +222,13 @@ fn is_file(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|there| there.is_file())
 }
 
-/// A file beside the scripts, unless it shows what a script is made of: `wp-config.php~`, `index.php.bak`, `INDEX.PHP`.
-fn file(path: &str) -> Found {
+/// A file that shows what a script is made of: `wp-config.php~`, `index.php.bak`, `INDEX.PHP`.
+fn shows_source(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or_default();
     let name = name.to_ascii_lowercase();
-    let source = [".php", ".phtml", ".phar"]
+    [".php", ".phtml", ".phar"]
         .iter()
-        .any(|part| name.contains(part));
-    if source {
-        Found::Refused
-    } else {
-        Found::File(path.to_owned())
-    }
+        .any(|part| name.contains(part))
 }
 
 /// A decoded path as a URI has it (RFC 3986 section 3.3).

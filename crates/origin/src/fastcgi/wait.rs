@@ -1,7 +1,7 @@
 //! Waiting for a response's head, and whom to blame when none comes.
 
 use super::link::{Hunger, Hungry, Link};
-use crate::{Error, Kind};
+use crate::{Error, Kind, link::has_rung};
 use std::{
     task::{Context, Poll},
     time::Duration,
@@ -63,7 +63,7 @@ impl Wait {
                 self.set(link, self.since + patience);
                 self.stage = Stage::Patient;
             }
-            if link.alarm.as_mut().poll(cx).is_pending() {
+            if !has_rung(&mut link.alarm, cx) {
                 return Poll::Pending;
             }
             let now = Instant::now();

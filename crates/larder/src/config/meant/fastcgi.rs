@@ -13,15 +13,32 @@ use origin::{
 use proxy::policy::PathPattern;
 use std::{fs, ops::Range, path::PathBuf, sync::Arc, time::Duration};
 
-/// What visitors write to in the applications that people run most.
+/// What visitors write to in the applications that people run most, which may lie in a folder of the site.
 const UPLOADS: &[&str] = &[
-    "*/wp-content/uploads/**",
     "*/wp-content/blogs.dir/**",
-    "/sites/*/files/**",
-    "/files/**",
-    "/media/**",
-    "/upload/**",
-    "/uploads/**",
+    "*/files/**",
+    "*/media/**",
+    "*/storage/**",
+    "*/upload/**",
+    "*/uploads/**",
+];
+
+/// What these applications guard by a `.htaccess`, and what tells strangers how a site is made.
+const GUARDED: &[&str] = &[
+    // Sources, configuration, dumps and logs, packed or not (Drupal's own list above all).
+    r"~ (?i).*\.(engine|inc|install|log|make|module|po|profile|sh|sql|sqlite3?|theme|tpl|twig|xtmpl|ya?ml)(\.([0-9]+|bz2|gz|tar|xz|zip|zst))*",
+    // What editors and administrators leave behind.
+    r"~ (?i).*(~|\.(bak|old|orig|save|sw[op]))",
+    r"~ (?i).*/(auth\.json|composer\.(json|lock)|package(-lock)?\.json|yarn\.lock|web\.config)",
+    // WordPress: what is sold or sent in, backups and logs.
+    r"~ (?i).*/(woocommerce_uploads|wc-logs|dlm_uploads|wpcf7_uploads|updraft|wflogs|backupbuddy_backups|backwpup-[^/]*)/.*",
+    r"~ (?i).*/uploads/edd/.*\.(7z|docx?|epub|exe|mobi|mp4|pdf|rar|xlsx?|zip)",
+    // Drupal.
+    r"~ (?i).*/sites/[^/]+/(files/)?(private|backup_migrate|config_[^/]*)/.*",
+    // Magento, as its own configuration for nginx has it, and its folder for whatever it needs.
+    r"~ (?i).*/media/(customer|customer_address|custom_options|downloadable|import)/.*",
+    r"~ (?i).*/media/theme_customization/.*\.xml",
+    r"~ (?i).*/var/(backups|cache|export|import|log|report|session|tmp)/.*",
 ];
 
 /// Servers and scripts of the file; `None` if there is none to build an origin from.
@@ -77,6 +94,7 @@ fn scripts(table: &At<written::Origin>, sink: &mut Sink<'_>) -> Option<FastCgi> 
             .map_or_else(usual_front, |front| front.value.0.clone()),
         scripts: paths(written.script.as_ref(), &["*.php"]),
         no_scripts: paths(written.no_script.as_ref(), UPLOADS),
+        no_files: paths(written.no_file.as_ref(), GUARDED),
         params: params
             .map(|param| (param.value.name.clone(), param.value.value.clone()))
             .collect(),
@@ -143,12 +161,13 @@ fn contradictions(table: &At<written::Origin>, sink: &mut Sink<'_>) {
 
 /// What only FastCGI has a use for, where there is none.
 pub(super) fn is_not_meant(written: &written::Origin, sink: &mut Sink<'_>) {
-    let spans: [(&str, Option<&Range<usize>>); 6] = [
+    let spans: [(&str, Option<&Range<usize>>); 7] = [
         ("root", written.root.as_ref().map(|key| &key.span)),
         ("index", written.index.as_ref().map(|key| &key.span)),
         ("front", written.front.as_ref().map(|key| &key.span)),
         ("script", written.script.as_ref().map(|key| &key.span)),
         ("no_script", written.no_script.as_ref().map(|key| &key.span)),
+        ("no_file", written.no_file.as_ref().map(|key| &key.span)),
         ("params", written.params.as_ref().map(|key| &key.span)),
     ];
     for (key, span) in spans {

@@ -10,6 +10,7 @@ fn cgi(params: &[(&str, &str)]) -> FastCgi {
         front: None,
         scripts: Paths::new("", |_| true),
         no_scripts: Paths::new("", |_| false),
+        no_files: Paths::new("", |_| false),
         params: params
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))

@@ -18,10 +18,19 @@ fn site(front: Option<&str>) -> FastCgi {
         (".hidden.php", "hidden"),
         (".well-known/x.txt", "file"),
         ("old.php.bak", "source"),
+        ("guarded/book.pdf", "sold"),
     ] {
         let file = root.join(path);
         fs::create_dir_all(file.parent().unwrap()).unwrap();
         fs::write(file, text).unwrap();
+    }
+    for (name, to) in [
+        ("open.pdf", "guarded/book.pdf"),
+        ("source.txt", "a.php"),
+        ("out.txt", "/etc/hostname"),
+        ("in.css", "style.css"),
+    ] {
+        std::os::unix::fs::symlink(to, root.join(name)).unwrap();
     }
     FastCgi {
         root,
@@ -29,6 +38,7 @@ fn site(front: Option<&str>) -> FastCgi {
         front: front.map(str::to_owned),
         scripts: Paths::new("", |path| path.strip_suffix(".php").is_some()),
         no_scripts: Paths::new("", |path| path.starts_with("/uploads/")),
+        no_files: Paths::new("", |path| path.starts_with("/guarded/")),
         params: Vec::new(),
     }
 }
@@ -55,6 +65,13 @@ fn where_paths_lead() {
         ("/uploads/evil.php/x", "refused"),
         ("/uploads/", "nothing"),
         ("/old.php.bak", "refused"),
+        ("/guarded/book.pdf", "refused"),
+        ("/guarded/book%2Epdf", "refused"),
+        ("/guarded/none.pdf", "nothing"),
+        ("/open.pdf", "refused"),
+        ("/source.txt", "refused"),
+        ("/out.txt", "refused"),
+        ("/in.css", "file /in.css"),
         ("/.hidden.php", "nothing"),
         ("/.well-known/x.txt", "file /.well-known/x.txt"),
         ("/./a.php", "nothing"),

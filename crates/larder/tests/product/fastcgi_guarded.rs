@@ -1,0 +1,161 @@
+//! What other web servers are told by `.htaccess` files, Larder does by itself: what is guarded is not sent, and nothing is run
+//! that visitors uploaded.
+
+use std::{fs, path::Path};
+use testkit::{Command, FastCgi, Larder, scratch_dir};
+
+/// A larder before a site of these files; whatever is run says so.
+fn site(files: &[&str], more: &str) -> (FastCgi, Larder) {
+    let root = scratch_dir();
+    for path in files {
+        let file = root.join(path.trim_start_matches('/'));
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, "the file itself").unwrap();
+    }
+    fs::write(root.join("index.php"), "").unwrap();
+    serve(&root, more)
+}
+
+fn serve(root: &Path, more: &str) -> (FastCgi, Larder) {
+    let server = FastCgi::with_output("Cache-Control: no-store\r\n\r\na script");
+    let config = format!(
+        "[[origin]]\nfastcgi = {:?}\nroot = {:?}\n{more}\n",
+        server.url(),
+        root.display().to_string()
+    );
+    let larder = Command::serve(env!("CARGO_BIN_EXE_larder"))
+        .config(&config)
+        .start();
+    (server, larder)
+}
+
+const GUARDED: &[&str] = &[
+    "/wp-content/uploads/woocommerce_uploads/2026/01/book.pdf",
+    "/blog/wp-content/uploads/sites/3/woocommerce_uploads/book.pdf",
+    "/wp-content/uploads/wc-logs/fatal-errors.log",
+    "/wp-content/uploads/edd/2026/01/book.epub",
+    "/wp-content/uploads/wpcf7_uploads/7/letter.docx",
+    "/wp-content/updraft/backup_db.gz",
+    "/wp-content/debug.log",
+    "/wp-content/debug.log.1",
+    "/error.LOG",
+    "/sites/default/files/private/x.pdf",
+    "/sites/default/private/x.pdf",
+    "/drupal/sites/a.example/files/config_x7/system.site",
+    "/media/downloadable/files/links/b/o/book.pdf",
+    "/media/customer/i/d/id.jpg",
+    "/pub/media/import/products.csv",
+    "/media/custom_options/quote/a.png",
+    "/media/theme_customization/x.xml",
+    "/var/export/orders.csv",
+    "/dump.sql",
+    "/backup/dump.sql.gz",
+    "/dump.sql.tar.bz2",
+    "/includes/bootstrap.inc",
+    "/modules/a/a.module",
+    "/modules/a/a.install",
+    "/config/settings.yml",
+    "/config/services.yaml",
+    "/composer.json",
+    "/composer.lock",
+    "/shop/auth.json",
+    "/web.config",
+    "/wp-config.bak",
+    "/notes.txt~",
+];
+
+const FREE: &[&str] = &[
+    "/wp-content/uploads/2026/01/book.pdf",
+    "/wp-content/uploads/edd/2026/01/cover.jpg",
+    "/wp-content/themes/a/style.css",
+    "/css/jquery-ui.theme.min.css",
+    "/core/modules/system/css/system.module.css",
+    "/js/catalog.js",
+    "/sites/default/files/letter.pdf",
+    "/media/catalog/product/a.jpg",
+    "/manifest.json",
+    "/sitemap.xml",
+    "/robots.txt",
+];
+
+#[test]
+fn what_htaccess_guards_is_not_sent() {
+    let files: Vec<&str> = GUARDED.iter().chain(FREE).copied().collect();
+    let (server, larder) = site(&files, "");
+    let mut client = larder.client();
+    for path in GUARDED {
+        for path in [(*path).to_owned(), path.replace('o', "%6F")] {
+            for method in ["GET", "HEAD"] {
+                let answer = client.ask(method, &path).send();
+                assert_eq!(answer.status, 403, "{method} {path}");
+                assert!(!answer.text().contains("the file"), "{path}");
+            }
+        }
+    }
+    for path in FREE {
+        let answer = client.get(path).send();
+        assert_eq!(
+            (answer.status, answer.text().as_str()),
+            (200, "the file itself"),
+            "{path}"
+        );
+    }
+    // A name that is not there says nothing: the application answers.
+    assert_eq!(client.get("/none.sql").send().text(), "a script");
+    assert_eq!(server.requests(), 1);
+}
+
+#[test]
+fn which_files_are_guarded_is_the_sites_word() {
+    let (_server, larder) = site(&["/openapi.yml", "/a/secret.txt"], "no_file = \"/a/*\"");
+    assert_eq!(larder.get("/openapi.yml").send().status, 200);
+    assert_eq!(larder.get("/a/secret.txt").send().status, 403);
+}
+
+#[test]
+fn a_link_opens_nothing_that_is_guarded() {
+    let root = scratch_dir();
+    fs::create_dir_all(root.join("media/downloadable")).unwrap();
+    fs::write(root.join("media/downloadable/book.pdf"), "the file itself").unwrap();
+    let outside = root.with_extension("outside");
+    fs::write(&outside, "the file itself").unwrap();
+    for (name, to) in [
+        ("book.pdf", Path::new("media/downloadable/book.pdf")),
+        ("outside.txt", &outside),
+    ] {
+        std::os::unix::fs::symlink(to, root.join(name)).unwrap();
+    }
+    let (_server, larder) = serve(&root, "");
+    for path in ["/book.pdf", "/outside.txt"] {
+        assert_eq!(larder.get(path).send().status, 403, "{path}");
+    }
+}
+
+#[test]
+fn nothing_is_run_that_visitors_uploaded() {
+    let uploaded = [
+        "/wp-content/uploads/x.php",
+        "/blog/wp-content/uploads/2026/01/x.php",
+        "/network/wp-content/blogs.dir/3/files/x.php",
+        "/sites/default/files/x.php",
+        "/drupal/sites/default/files/x.php",
+        "/media/x.php",
+        "/shop/media/x.php",
+        "/pub/media/catalog/x.php",
+        "/blog/uploads/x.php",
+        "/forum/upload/x.php",
+        "/storage/x.php",
+        "/app/public/storage/avatars/x.php",
+    ];
+    let own = ["/wp-admin/media.php", "/a/mediator/x.php", "/files.php"];
+    let files: Vec<&str> = uploaded.iter().chain(&own).copied().collect();
+    let (_server, larder) = site(&files, "");
+    for path in uploaded {
+        assert_eq!(larder.get(path).send().status, 403, "{path}");
+        let longer = format!("{path}/a.css");
+        assert_eq!(larder.get(&longer).send().status, 403, "{longer}");
+    }
+    for path in own {
+        assert_eq!(larder.get(path).send().text(), "a script", "{path}");
+    }
+}
