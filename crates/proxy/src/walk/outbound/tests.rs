@@ -90,10 +90,7 @@ fn only_a_trusted_peer_tells_what_surrogates_before_it_understand() {
     let (ours, esi) = (CAPABILITY, ESI_CAPABILITY);
     let (ours, esi) = (ours.to_str().expect("text"), esi.to_str().expect("text"));
     let theirs = "x=\"ESI/1.0\"";
-    for (peer, expected) in [
-        (UNKNOWN, &[ours, esi][..]),
-        (TRUSTED, &[theirs, ours, esi]),
-    ] {
+    for (peer, expected) in [(UNKNOWN, &[ours, esi][..]), (TRUSTED, &[theirs, ours, esi])] {
         let lines = [("surrogate-capability", "x=\"ESI/1.0\"")];
         assert_eq!(sent(&ask(peer, &lines), "surrogate-capability"), expected);
     }
