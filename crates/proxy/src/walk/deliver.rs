@@ -24,23 +24,28 @@ use rules::{
     surrogate,
 };
 use std::{rc::Rc, sync::Arc, time::Duration};
-use store::Stored;
+use store::{Stored, fill::Reader};
 
 /// RFC 9211.
 pub const CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
 
 /// Answers with a stored response. On the path of a hit.
-pub fn stored(worker: &Rc<Worker>, ask: &Ask, mut hit: Hit) -> Response<ReplyBody> {
-    below::used(worker, ask, &hit.stored);
-    let page = if esi::concerns(ask, &hit.stored) {
-        page(worker, ask, &mut hit)
+pub fn stored(worker: &Rc<Worker>, ask: &Ask, hit: Hit) -> Response<ReplyBody> {
+    let Hit {
+        stored,
+        mut reader,
+        outcome,
+        own,
+    } = hit;
+    below::used(worker, ask, &stored);
+    let page = if esi::concerns(ask, &stored) {
+        page(worker, ask, &stored, &mut reader, own.as_deref())
     } else {
         None
     };
-    let outcome = hit.outcome.clone();
     let (stored, mut fields, shaped) = match page {
-        Some((fields, shaped)) => (hit.stored, fields, shaped),
-        None => coded(worker, ask, hit),
+        Some((fields, shaped)) => (stored, fields, shaped),
+        None => coded(worker, ask, stored, reader, own),
     };
     let Shaped { status, content } = shaped;
     let collapsed = matches!(
@@ -62,15 +67,15 @@ pub fn stored(worker: &Rc<Worker>, ask: &Ask, mut hit: Hit) -> Response<ReplyBod
     finish(worker, ask, status, fields, content, &outcome, age)
 }
 
-/// A stored response in the coding that the client gets.
+/// A stored response in the coding that the client gets. `own`: the fields for this client, where they are more than is stored.
 #[inline]
-fn coded(worker: &Worker, ask: &Ask, hit: Hit) -> (Arc<Stored>, HeaderMap, Shaped) {
-    let Hit {
-        stored,
-        reader,
-        own,
-        ..
-    } = hit;
+fn coded(
+    worker: &Worker,
+    ask: &Ask,
+    stored: Arc<Stored>,
+    reader: Option<Reader>,
+    own: Option<Box<HeaderMap>>,
+) -> (Arc<Stored>, HeaderMap, Shaped) {
     let coding::Chosen {
         stored,
         reader,
@@ -90,14 +95,19 @@ fn coded(worker: &Worker, ask: &Ask, hit: Hit) -> (Arc<Stored>, HeaderMap, Shape
     (stored, fields, shaped)
 }
 
-/// A stored page of fragments, composed; `None` where it is none.
-fn page(worker: &Rc<Worker>, ask: &Ask, hit: &mut Hit) -> Option<(HeaderMap, Shaped)> {
-    let mut fields = match &hit.own {
-        Some(own) => HeaderMap::clone(own),
-        None => worker.heads.borrow_mut().head(&hit.stored),
+/// A stored page of fragments, composed; `None`, and the reader left, where it is none.
+fn page(
+    worker: &Rc<Worker>,
+    ask: &Ask,
+    stored: &Arc<Stored>,
+    reader: &mut Option<Reader>,
+    own: Option<&HeaderMap>,
+) -> Option<(HeaderMap, Shaped)> {
+    let mut fields = match own {
+        Some(own) => own.clone(),
+        None => worker.heads.borrow_mut().head(stored),
     };
-    let Shaped { status, content } =
-        esi::stored(worker, ask, &hit.stored, &mut hit.reader, &mut fields)?;
+    let Shaped { status, content } = esi::stored(worker, ask, stored, reader, &mut fields)?;
     let content = coding::passed(worker, ask, status, &mut fields, content);
     Some((fields, Shaped { status, content }))
 }
