@@ -137,7 +137,7 @@ fn nothing_is_removed_while_something_fails() {
         done.stderr
     );
     assert!(
-        done.stderr.contains("nothing is removed"),
+        done.stderr.contains("nothing else is removed"),
         "{}",
         done.stderr
     );
