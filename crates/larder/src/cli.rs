@@ -11,7 +11,7 @@ use std::{path::PathBuf, process::ExitCode};
 
 /// A cache for HTTP in front of a dynamic application.
 #[derive(Debug, Parser)]
-#[command(name = "larder", version, about, max_term_width = 100)]
+#[command(name = "larder", version, max_term_width = 100)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
