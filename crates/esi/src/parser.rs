@@ -1,15 +1,18 @@
-//! From bytes to tokens.
+//! From bytes to tokens: [`Parser`] goes from mark to mark; what begins a mark is found in `marks`, and what a tag opens and closes in
+//! `elements`.
+
+mod elements;
+mod marks;
 
 use crate::{
     Span, Token,
     escape::Place,
-    expression::Expression,
-    include::Include,
     tag::{Extent, Tag, extent},
     variable::{Reading, Variable},
 };
 use bytes::{Bytes, BytesMut};
-use memchr::{memchr, memchr3, memmem};
+use marks::is_name;
+use memchr::memmem;
 use std::collections::VecDeque;
 
 /// Longest tag in bytes. What is longer is text.
@@ -277,101 +280,6 @@ impl Parser {
         Read::On(at)
     }
 
-    /// The next byte from `from` on at which a mark may begin.
-    fn candidate(&self, bytes: &[u8], from: usize) -> Option<usize> {
-        let rest = bytes.get(from..)?;
-        let found = if self.vars == 0 && !self.in_comment {
-            memchr(b'<', rest)
-        } else {
-            let dollar = if self.vars > 0 { b'$' } else { b'<' };
-            let dash = if self.in_comment { b'-' } else { b'<' };
-            memchr3(b'<', dollar, dash, rest)
-        };
-        found.map(|at| from + at)
-    }
-
-    /// What begins at the first byte of `here`.
-    fn look(&self, here: &[u8]) -> Seen {
-        let markup = self.place.is_none();
-        match here {
-            [b'$', ..] => self.is(here, b"$(", Mark::Variable),
-            [b'-', ..] => self.is(here, b"-->", Mark::CommentEnd),
-            [b'<', b'e', ..] => self.is(here, b"<esi:", Mark::Tag),
-            [b'<', b'/', b's' | b'S', ..] if !markup => self.raw_end(here),
-            [b'<', b'/', ..] => self.is(here, b"</esi:", Mark::EndTag),
-            [b'<', b's' | b'S', ..] if markup => self.raw_start(here),
-            [b'<', b'!', b'[', ..] if markup => self.is(here, b"<![CDATA[", Mark::Verbatim(b"]]>")),
-            [b'<', b'!', ..] => self.comment(here),
-            [b'<'] if !self.ended => Seen::Unclear,
-            _ => Seen::Nothing,
-        }
-    }
-
-    /// Whether `here` begins with `mark`.
-    fn is(&self, here: &[u8], text: &[u8], mark: Mark) -> Seen {
-        if here.starts_with(text) {
-            Seen::Mark(mark)
-        } else if text.starts_with(here) && !self.ended {
-            Seen::Unclear
-        } else {
-            Seen::Nothing
-        }
-    }
-
-    /// `<!--esi` opens what counts, `<!--` what does not; `<!--esixyz` is a comment like any other.
-    fn comment(&self, here: &[u8]) -> Seen {
-        const OURS: &[u8] = b"<!--esi";
-        if let Some(after) = here.strip_prefix(OURS) {
-            match after.first() {
-                Some(next) if is_name(*next) => {}
-                None if !self.ended => return Seen::Unclear,
-                _ => return Seen::Mark(Mark::CommentStart),
-            }
-        } else if OURS.starts_with(here) && !self.ended {
-            return Seen::Unclear;
-        }
-        if self.place.is_none() && here.starts_with(b"<!--") {
-            return Seen::Mark(Mark::Verbatim(b"-->"));
-        }
-        Seen::Nothing
-    }
-
-    fn raw_start(&self, here: &[u8]) -> Seen {
-        for (name, raw) in [(&b"<script"[..], Raw::Script), (b"<style", Raw::Style)] {
-            match self.named(here, name) {
-                Seen::Nothing => {}
-                Seen::Mark(_) => return Seen::Mark(Mark::Raw(raw)),
-                Seen::Unclear => return Seen::Unclear,
-            }
-        }
-        Seen::Nothing
-    }
-
-    fn raw_end(&self, here: &[u8]) -> Seen {
-        let name: &[u8] = match self.place {
-            Some(Raw::Script) => b"</script",
-            Some(Raw::Style) => b"</style",
-            None => return Seen::Nothing,
-        };
-        self.named(here, name)
-    }
-
-    /// Whether `here` begins with `name`, whatever its case, and no longer name.
-    fn named(&self, here: &[u8], name: &[u8]) -> Seen {
-        let common = here.len().min(name.len());
-        let alike = here
-            .iter()
-            .zip(name)
-            .all(|(byte, expected)| byte.eq_ignore_ascii_case(expected));
-        match here.get(common) {
-            _ if !alike => Seen::Nothing,
-            Some(next) if common == name.len() && is_name(*next) => Seen::Nothing,
-            Some(_) if common == name.len() => Seen::Mark(Mark::RawEnd),
-            _ if self.ended => Seen::Nothing,
-            _ => Seen::Unclear,
-        }
-    }
-
     /// Reads the mark that `here` begins with; `None`: it turns out to be text.
     fn mark(&mut self, mark: Mark, here: &[u8]) -> Option<Read> {
         match mark {
@@ -483,93 +391,6 @@ impl Parser {
         }
         Read::On(length)
     }
-
-    /// `<esi:…>`.
-    fn start(&mut self, tag: &Tag<'_>) {
-        let Some(element) = Element::named(tag.name) else {
-            return;
-        };
-        match element {
-            Element::Include => {
-                if let Some(include) = Include::read(tag) {
-                    self.found.push_back(Token::Include(Box::new(include)));
-                }
-            }
-            Element::Vars => self.start_vars(tag),
-            _ if tag.is_empty => {}
-            Element::Comment => {}
-            Element::Remove => self.mode = Mode::Removed(element),
-            Element::Choose => self.enter(element, Open::Choose, Token::Choose),
-            Element::Try => self.enter(element, Open::Try, Token::Try),
-            Element::When => {
-                let test = tag.get("test").unwrap_or_default();
-                let when = Token::When(Box::new(Expression::read(&test)));
-                self.branch(Open::Choose, element, Open::Branch, when);
-            }
-            Element::Otherwise => {
-                self.branch(Open::Choose, element, Open::Branch, Token::Otherwise);
-            }
-            Element::Attempt => self.branch(Open::Try, element, Open::Side, Token::Attempt),
-            Element::Except => self.branch(Open::Try, element, Open::Side, Token::Except),
-        }
-    }
-
-    fn start_vars(&mut self, tag: &Tag<'_>) {
-        let named = tag.get("name");
-        let variable = named.and_then(|name| Some(Variable::read(name.trim())?.0));
-        if let Some(variable) = variable {
-            let value = Token::Value(Box::new(variable), self.standing());
-            self.found.push_back(value);
-        }
-        if !tag.is_empty {
-            self.vars += 1;
-        }
-    }
-
-    /// Opens an element, unless there are too many.
-    fn enter(&mut self, element: Element, open: Open, token: Token) {
-        if self.open.len() >= MOST_OPEN {
-            self.mode = Mode::Removed(element);
-            return;
-        }
-        self.open.push(open);
-        self.found.push_back(token);
-    }
-
-    /// Opens a part of `whole`, which must be open, and closes the part before. A part without a whole is not counted.
-    fn branch(&mut self, whole: Open, element: Element, open: Open, token: Token) {
-        if self.open.last() == Some(&open) {
-            self.open.pop();
-            self.found.push_back(Token::End);
-        }
-        if self.open.last() == Some(&whole) {
-            self.enter(element, open, token);
-        }
-    }
-
-    /// `</esi:…>`: closes the element and what is open in it. An end without a beginning is not counted.
-    fn end(&mut self, tag: &Tag<'_>) {
-        let open = match Element::named(tag.name) {
-            Some(Element::Vars) => {
-                self.vars = self.vars.saturating_sub(1);
-                return;
-            }
-            Some(Element::Choose) => Open::Choose,
-            Some(Element::When | Element::Otherwise) => Open::Branch,
-            Some(Element::Try) => Open::Try,
-            Some(Element::Attempt | Element::Except) => Open::Side,
-            Some(Element::Include | Element::Remove | Element::Comment) | None => return,
-        };
-        let Some(at) = self.open.iter().rposition(|found| *found == open) else {
-            return;
-        };
-        let closed = self.open.drain(at..).map(|_| Token::End);
-        self.found.extend(closed);
-    }
-}
-
-fn is_name(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')
 }
 
 #[cfg(test)]

@@ -1,0 +1,89 @@
+//! Elements: what their tags open and close.
+
+use super::{Element, MOST_OPEN, Mode, Open, Parser};
+use crate::{Token, expression::Expression, include::Include, tag::Tag, variable::Variable};
+
+impl Parser {
+    /// `<esi:…>`.
+    pub(super) fn start(&mut self, tag: &Tag<'_>) {
+        let Some(element) = Element::named(tag.name) else {
+            return;
+        };
+        match element {
+            Element::Include => {
+                if let Some(include) = Include::read(tag) {
+                    self.found.push_back(Token::Include(Box::new(include)));
+                }
+            }
+            Element::Vars => self.start_vars(tag),
+            _ if tag.is_empty => {}
+            Element::Comment => {}
+            Element::Remove => self.mode = Mode::Removed(element),
+            Element::Choose => self.enter(element, Open::Choose, Token::Choose),
+            Element::Try => self.enter(element, Open::Try, Token::Try),
+            Element::When => {
+                let test = tag.get("test").unwrap_or_default();
+                let when = Token::When(Box::new(Expression::read(&test)));
+                self.branch(Open::Choose, element, Open::Branch, when);
+            }
+            Element::Otherwise => {
+                self.branch(Open::Choose, element, Open::Branch, Token::Otherwise);
+            }
+            Element::Attempt => self.branch(Open::Try, element, Open::Side, Token::Attempt),
+            Element::Except => self.branch(Open::Try, element, Open::Side, Token::Except),
+        }
+    }
+
+    fn start_vars(&mut self, tag: &Tag<'_>) {
+        let named = tag.get("name");
+        let variable = named.and_then(|name| Some(Variable::read(name.trim())?.0));
+        if let Some(variable) = variable {
+            let value = Token::Value(Box::new(variable), self.standing());
+            self.found.push_back(value);
+        }
+        if !tag.is_empty {
+            self.vars += 1;
+        }
+    }
+
+    /// Opens an element, unless there are too many.
+    fn enter(&mut self, element: Element, open: Open, token: Token) {
+        if self.open.len() >= MOST_OPEN {
+            self.mode = Mode::Removed(element);
+            return;
+        }
+        self.open.push(open);
+        self.found.push_back(token);
+    }
+
+    /// Opens a part of `whole`, which must be open, and closes the part before. A part without a whole is not counted.
+    fn branch(&mut self, whole: Open, element: Element, open: Open, token: Token) {
+        if self.open.last() == Some(&open) {
+            self.open.pop();
+            self.found.push_back(Token::End);
+        }
+        if self.open.last() == Some(&whole) {
+            self.enter(element, open, token);
+        }
+    }
+
+    /// `</esi:…>`: closes the element and what is open in it. An end without a beginning is not counted.
+    pub(super) fn end(&mut self, tag: &Tag<'_>) {
+        let open = match Element::named(tag.name) {
+            Some(Element::Vars) => {
+                self.vars = self.vars.saturating_sub(1);
+                return;
+            }
+            Some(Element::Choose) => Open::Choose,
+            Some(Element::When | Element::Otherwise) => Open::Branch,
+            Some(Element::Try) => Open::Try,
+            Some(Element::Attempt | Element::Except) => Open::Side,
+            Some(Element::Include | Element::Remove | Element::Comment) | None => return,
+        };
+        let Some(at) = self.open.iter().rposition(|found| *found == open) else {
+            return;
+        };
+        let closed = self.open.drain(at..).map(|_| Token::End);
+        self.found.extend(closed);
+    }
+}

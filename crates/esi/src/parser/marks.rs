@@ -1,0 +1,105 @@
+//! Finds marks: bytes at which something may begin that is no text.
+
+use super::{Mark, Parser, Raw, Seen};
+use memchr::{memchr, memchr3};
+
+impl Parser {
+    /// The next byte from `from` on at which a mark may begin.
+    pub(super) fn candidate(&self, bytes: &[u8], from: usize) -> Option<usize> {
+        let rest = bytes.get(from..)?;
+        let found = if self.vars == 0 && !self.in_comment {
+            memchr(b'<', rest)
+        } else {
+            let dollar = if self.vars > 0 { b'$' } else { b'<' };
+            let dash = if self.in_comment { b'-' } else { b'<' };
+            memchr3(b'<', dollar, dash, rest)
+        };
+        found.map(|at| from + at)
+    }
+
+    /// What begins at the first byte of `here`.
+    pub(super) fn look(&self, here: &[u8]) -> Seen {
+        let markup = self.place.is_none();
+        match here {
+            [b'$', ..] => self.is(here, b"$(", Mark::Variable),
+            [b'-', ..] => self.is(here, b"-->", Mark::CommentEnd),
+            [b'<', b'e', ..] => self.is(here, b"<esi:", Mark::Tag),
+            [b'<', b'/', b's' | b'S', ..] if !markup => self.raw_end(here),
+            [b'<', b'/', ..] => self.is(here, b"</esi:", Mark::EndTag),
+            [b'<', b's' | b'S', ..] if markup => self.raw_start(here),
+            [b'<', b'!', b'[', ..] if markup => self.is(here, b"<![CDATA[", Mark::Verbatim(b"]]>")),
+            [b'<', b'!', ..] => self.comment(here),
+            [b'<'] if !self.ended => Seen::Unclear,
+            _ => Seen::Nothing,
+        }
+    }
+
+    /// Whether `here` begins with `mark`.
+    fn is(&self, here: &[u8], text: &[u8], mark: Mark) -> Seen {
+        if here.starts_with(text) {
+            Seen::Mark(mark)
+        } else if text.starts_with(here) && !self.ended {
+            Seen::Unclear
+        } else {
+            Seen::Nothing
+        }
+    }
+
+    /// `<!--esi` opens what counts, `<!--` what does not; `<!--esixyz` is a comment like any other.
+    fn comment(&self, here: &[u8]) -> Seen {
+        const OURS: &[u8] = b"<!--esi";
+        if let Some(after) = here.strip_prefix(OURS) {
+            match after.first() {
+                Some(next) if is_name(*next) => {}
+                None if !self.ended => return Seen::Unclear,
+                _ => return Seen::Mark(Mark::CommentStart),
+            }
+        } else if OURS.starts_with(here) && !self.ended {
+            return Seen::Unclear;
+        }
+        if self.place.is_none() && here.starts_with(b"<!--") {
+            return Seen::Mark(Mark::Verbatim(b"-->"));
+        }
+        Seen::Nothing
+    }
+
+    fn raw_start(&self, here: &[u8]) -> Seen {
+        for (name, raw) in [(&b"<script"[..], Raw::Script), (b"<style", Raw::Style)] {
+            match self.named(here, name) {
+                Seen::Nothing => {}
+                Seen::Mark(_) => return Seen::Mark(Mark::Raw(raw)),
+                Seen::Unclear => return Seen::Unclear,
+            }
+        }
+        Seen::Nothing
+    }
+
+    fn raw_end(&self, here: &[u8]) -> Seen {
+        let name: &[u8] = match self.place {
+            Some(Raw::Script) => b"</script",
+            Some(Raw::Style) => b"</style",
+            None => return Seen::Nothing,
+        };
+        self.named(here, name)
+    }
+
+    /// Whether `here` begins with `name`, whatever its case, and no longer name.
+    fn named(&self, here: &[u8], name: &[u8]) -> Seen {
+        let common = here.len().min(name.len());
+        let alike = here
+            .iter()
+            .zip(name)
+            .all(|(byte, expected)| byte.eq_ignore_ascii_case(expected));
+        match here.get(common) {
+            _ if !alike => Seen::Nothing,
+            Some(next) if common == name.len() && is_name(*next) => Seen::Nothing,
+            Some(_) if common == name.len() => Seen::Mark(Mark::RawEnd),
+            _ if self.ended => Seen::Nothing,
+            _ => Seen::Unclear,
+        }
+    }
+}
+
+pub(super) fn is_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')
+}
