@@ -32,6 +32,7 @@ mod tests;
 
 use crate::{
     Body, Stored,
+    lock::Locked,
     purge::{Log, Standing},
 };
 use bucket::Bucket;
@@ -46,7 +47,6 @@ use queue::{Queue, Task};
 use segment::Segment;
 use std::{
     collections::BTreeMap,
-    fs::File,
     path::PathBuf,
     pin::Pin,
     sync::{
@@ -111,7 +111,7 @@ pub struct Disk {
     shared: Arc<Shared>,
     keeper: Mutex<Option<JoinHandle<()>>>,
     /// Last, so that nobody else has the directory before the keeper is done.
-    _lock: File,
+    _lock: Locked,
 }
 
 /// What the tier's threads and its callers share.

@@ -14,6 +14,7 @@ pub mod disk;
 mod fields;
 pub mod fill;
 mod forms;
+pub mod lock;
 mod memory;
 pub mod model;
 pub mod purge;

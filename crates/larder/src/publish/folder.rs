@@ -12,13 +12,14 @@ use std::{
         atomic::{AtomicU64, Ordering::Relaxed},
     },
 };
+use store::lock::Locked;
 use xxhash_rust::xxh3::Xxh3;
 
 /// The folder, held by this process alone.
 #[derive(Debug)]
 pub struct Folder {
     root: PathBuf,
-    _lock: File,
+    _lock: Locked,
     folds_case: bool,
     drafts: AtomicU64,
     /// Folders whose entries are not known to be on disk.
@@ -94,7 +95,7 @@ impl Folder {
         let lock = root.join(OWN).join("lock");
         let open = File::options().create(true).append(true).open(&lock);
         let file = open.map_err(|error| FolderError::Write(lock.clone(), error))?;
-        file.try_lock().map_err(|error| match error {
+        let file = Locked::try_new(file).map_err(|error| match error {
             TryLockError::WouldBlock => FolderError::InUse(root.to_owned()),
             TryLockError::Error(error) => FolderError::Write(lock.clone(), error),
         })?;

@@ -1,12 +1,9 @@
 //! The directory: who has it, what wrote it, and what lies in it.
 
 use super::{OpenError, device::random, format::FORMAT};
-use rustix::{
-    fs::{FlockOperation, flock},
-    io::Errno,
-};
+use crate::lock::Locked;
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::{self, File, OpenOptions, TryLockError},
     io::{self, ErrorKind, Write},
     path::Path,
 };
@@ -33,25 +30,22 @@ pub(super) fn make(path: &Path) -> Result<(), OpenError> {
     }
 }
 
-/// Takes the directory for this process, for as long as the file is open.
-pub(super) fn lock(path: &Path) -> Result<File, OpenError> {
+/// Takes the directory for this process, for as long as the lock is kept.
+pub(super) fn lock(path: &Path) -> Result<Locked, OpenError> {
     let lock = path.join(LOCK);
     let mut options = OpenOptions::new();
     let opened = options.write(true).create(true).truncate(false).open(&lock);
     let file = opened.map_err(|error| OpenError::Io(lock.clone(), error))?;
-    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(file),
-        Err(Errno::WOULDBLOCK) => Err(OpenError::InUse(path.to_owned())),
-        Err(error) => Err(OpenError::Io(lock, error.into())),
-    }
+    Locked::try_new(file).map_err(|error| match error {
+        TryLockError::WouldBlock => OpenError::InUse(path.to_owned()),
+        TryLockError::Error(error) => OpenError::Io(lock, error),
+    })
 }
 
 /// Whether a process has the directory.
 pub(super) fn is_in_use(path: &Path) -> bool {
     let file = File::open(path.join(LOCK));
-    file.is_ok_and(|file| {
-        flock(&file, FlockOperation::NonBlockingLockShared) == Err(Errno::WOULDBLOCK)
-    })
+    file.is_ok_and(Locked::is_taken)
 }
 
 /// The number that was drawn when the directory was made. It is drawn anew where there is none; what was written under

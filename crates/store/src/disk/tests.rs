@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use rules::{range::Span, time::Time};
 use std::{
-    fs,
+    fs::{self, File},
     path::Path,
     sync::atomic::AtomicU32,
     task::{Wake, Waker},

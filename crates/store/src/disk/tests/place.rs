@@ -2,6 +2,7 @@
 
 use super::*;
 use rustix::fs::{FlockOperation, flock};
+use std::sync::atomic::AtomicBool;
 
 #[test]
 fn one_process_has_the_directory() {
@@ -19,6 +20,27 @@ fn one_process_has_the_directory() {
     assert!(matches!(second, Err(OpenError::InUse(_))));
     drop(other);
     drop(dir.open());
+}
+
+/// Between its start and the program it runs, a process has all files open that this one has.
+#[test]
+fn a_process_that_is_being_started_keeps_no_directory() {
+    let dir = Dir::new();
+    let is_done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_done.load(Relaxed) {
+                // What starts a program in the slow way, as with a directory of its own to start in.
+                let mut program = std::process::Command::new("true");
+                let done = program.current_dir("/").status();
+                assert!(done.expect("true runs").success());
+            }
+        });
+        let opened =
+            (0..300).try_for_each(|_| Disk::open(dir.config(1 << 20), Arc::default()).map(drop));
+        is_done.store(true, Relaxed);
+        opened.expect("opens each time");
+    });
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The file under the log.
 
 use super::OpenError;
+use crate::lock::Locked;
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
     io::{self, Read as _, Seek as _, SeekFrom, Write as _},
@@ -27,7 +28,7 @@ pub(super) trait Medium: Send {
 #[derive(Debug)]
 pub(super) struct OneFile {
     path: PathBuf,
-    file: File,
+    file: Locked,
 }
 
 impl OneFile {
@@ -35,7 +36,7 @@ impl OneFile {
     pub fn open(path: &Path) -> Result<Self, OpenError> {
         let io = |error| OpenError::Io(path.to_owned(), error);
         let file = open_file(path, false).map_err(io)?;
-        file.try_lock().map_err(|error| match error {
+        let file = Locked::try_new(file).map_err(|error| match error {
             TryLockError::WouldBlock => OpenError::InUse(path.to_owned()),
             TryLockError::Error(error) => io(error),
         })?;
@@ -46,8 +47,7 @@ impl OneFile {
     }
 
     fn put(&mut self, new: &Path, bytes: &[u8]) -> io::Result<()> {
-        let mut file = open_file(new, true)?;
-        file.lock()?;
+        let mut file = Locked::try_new(open_file(new, true)?)?;
         file.write_all(bytes)?;
         file.sync_all()?;
         fs::rename(new, &self.path)?;
