@@ -1,10 +1,13 @@
 """Tests of what is made from the figures: no server is started."""
 
 import json
+import subprocess
 import sys
+import tempfile
 import unittest
 import xml.etree.ElementTree
 from pathlib import Path
+from unittest import mock
 
 sys.dont_write_bytecode = True
 LAB = Path(__file__).resolve().parent.parent
@@ -14,6 +17,7 @@ sys.path[:0] = [str(LAB), str(LAB.parent / "bench")]
 from laboratory import archive, install, load, panels, picture, place, report, servers  # noqa: E402
 from laboratory.result import APPLICATION, LARDER, PEER, Case, Result, Row  # noqa: E402
 from laboratory.verdict import verdicts  # noqa: E402
+from measure import machine  # noqa: E402
 
 
 def row(name, role, rate, p99_ms, cpu_us, **more):
@@ -133,6 +137,26 @@ class Small(unittest.TestCase):
     def test_versions_are_pinned(self):
         self.assertRegex(install._pinned("go.mod")[0], r"^v2\.")
         self.assertEqual(len(install._pinned("pom.xml")), 2)
+        lines = [line for line in install.PINNED.read_text().splitlines() if line and not line.startswith("#")]
+        for line in lines:
+            self.assertRegex(line, r"^[a-z-]+==[\d.]+$")
+        self.assertIn("werkzeug", [line.split("==")[0] for line in lines], "what is measured is pinned")
+
+    def test_no_version_hides_another(self):
+        self.assertEqual(set(machine.describe()) & set(install.versions()), set())
+
+    def test_what_is_installed_is_not_started(self):
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(install, "_root", lambda: []):
+            said = Path(folder) / "policy-rc.d"
+            with mock.patch.object(install, "SERVICES", said):
+                with self.assertRaises(KeyboardInterrupt), install._no_services():
+                    self.assertEqual(subprocess.run([said, "nginx", "start"], check=False).returncode, 101)
+                    raise KeyboardInterrupt
+                self.assertFalse(said.exists())
+                said.write_text("somebody else's")
+                with install._no_services():
+                    pass
+                self.assertEqual(said.read_text(), "somebody else's")
 
 
 if __name__ == "__main__":
