@@ -98,7 +98,7 @@ def run(settings):
         panels.bars(fifty, "rate", "Fifty URLs: answers", "good answers a second; more is better"),
         panels.over_users(users_one, "p99_ms", "One URL: 99th percentile by users", "milliseconds", log=True),
         panels.over_users(users_fifty, "p99_ms", "Fifty URLs: 99th percentile by users", "milliseconds", log=True),
-        panels.over_users(users_fifty, "errors", "Fifty URLs: failed requests by users", "in a quarter of a second"),
+        panels.over_users(users_fifty, "errors", "Fifty URLs: failed requests by users", "since the point before"),
         panels.bars(users_fifty, "cpu_us", "Fifty URLs: CPU", "microseconds of the server for each request; less is better"),
     ]
     return result

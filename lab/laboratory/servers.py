@@ -78,16 +78,20 @@ def python(stage, name, module, **environment):
 
 
 def nginx(stage, template, cache_on_disk=False, **values):
-    """nginx with this configuration: its port, the port after it for TLS, and its process."""
+    """nginx with this configuration: its port, the port for TLS (or for a second server), and its process."""
     directory = stage.new_directory("nginx")
     cache = stage.new_disk_directory("nginx") if cache_on_disk else directory / "cache"
-    certificate, key = stage.certificate()
     port, tls_port = free_port(), free_port()
-    configuration = stage.fill(template, directory, dir=directory, cache=cache, port=port, tls_port=tls_port,
-                               certificate=certificate, key=key, common=COMMON.format(dir=directory, **_limits()),
-                               folders=FOLDERS.format(dir=directory), expert=EXPERT, **values)
+    configuration = nginx_configuration(stage, template, directory, cache=cache, port=port, tls_port=tls_port, **values)
     process = start(stage, "nginx", [find("nginx"), "-p", directory, "-c", configuration], port)
     return port, tls_port, process
+
+
+def nginx_configuration(stage, template, directory, **values):
+    """The file that this nginx is started with."""
+    certificate, key = stage.certificate()
+    return stage.fill(template, directory, dir=directory, certificate=certificate, key=key, expert=EXPERT,
+                      common=COMMON.format(dir=directory, **_limits()), folders=FOLDERS.format(dir=directory), **values)
 
 
 def _limits():

@@ -234,6 +234,14 @@ class Pictures(unittest.TestCase):
         words = "".join(tree.itertext())
         self.assertIn("nothing was measured", words)
 
+    def test_neighbours_become_one_point(self):
+        points = [{"users": users, "p99_ms": 1.0, "errors": 1, "process_cores": users % 2} for users in range(100)]
+        case = Case("a", "", "", True, [row("nginx", PEER, [1.0], [1.0], [1.0], points=points)])
+        drawn = {figure: panels.over_users(case, figure, "", "")["lines"]["nginx"] for figure in ("p99_ms", "errors", "process_cores")}
+        self.assertEqual(drawn["p99_ms"][0], (3, 1.0))
+        self.assertEqual(sum(count for _, count in drawn["errors"]), 100, "no failure is lost")
+        self.assertEqual(drawn["process_cores"][0], (3, 0.5))
+
     def test_zero_everywhere(self):
         self.drawn(row("nginx", PEER, [0], [0.0], [0.0], points=[{"users": 0, "p99_ms": 0.0}]))
 

@@ -71,14 +71,15 @@ def run(settings):
         settings.say("the moment of expiry")
         result.cases.append(_expiry(stage, settings, moments))
         result.started = stage.started()
-    _, plain, tls, expiry = result.cases
+    most, plain, tls, expiry = result.cases
     cores, longest = "cores of the server", "the longest answer of a quarter of a second, milliseconds"
     result.panels = [
+        panels.bars(most, "rate", "As much as they can: answers", "good answers a second; more is better"),
+        panels.over_time(expiry, "max_ms", "Who waits when a page goes stale", longest, log=True),
         panels.over_users(plain, "p99_ms", "HTTP: 99th percentile by users", "milliseconds", log=True),
         panels.over_users(tls, "p99_ms", "HTTPS: 99th percentile by users", "milliseconds", log=True),
         panels.over_users(plain, "process_cores", "HTTP: CPU by users", cores),
         panels.over_users(tls, "process_cores", "HTTPS: CPU by users", cores),
-        panels.over_time(expiry, "max_ms", "Who waits when a page goes stale", longest, log=True),
     ]
     return result
 
