@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from laboratory import load, panels, place, servers
-from laboratory.result import Claim, Result
+from laboratory.result import FIRST_ERROR, Claim, Result
 from laboratory.servers import LabStage, application, peer
 from measure.process import free_port
 
@@ -62,7 +62,7 @@ DIFFERS = [
 ARTICLE, TOMCAT = "nginx, 1 s, as in the article", "Tomcat"
 PURGED = "Larder, a day and purge on update"
 # The places of the cases.
-ONE_MOST, FIFTY_MOST, ALONE, ONE_POINT, FIFTY_POINT = range(5)
+ONE_MOST, FIFTY_MOST, ALONE, ONE_POINT, FIFTY_POINT, ONE_RISING, FIFTY_RISING = range(7)
 # The article's numbers of users.
 HOLDS, BREAKS, WITH_ONE, WITH_FIFTY = 30, 35, 3000, 250
 CLAIMS = [
@@ -78,7 +78,8 @@ CLAIMS = [
 
 def run(settings):
     """Measures and returns the result."""
-    result = Result("java_microcache", 5, TITLE, "microcaching-java", SAID, WRONG, DIFFERS, CLAIMS, [ARTICLE], [ONE_MOST, FIFTY_MOST])
+    result = Result("java_microcache", 5, TITLE, "microcaching-java", SAID, WRONG, DIFFERS, CLAIMS, [ARTICLE],
+                    [ONE_MOST, FIFTY_MOST], [ONE_RISING, FIFTY_RISING])
     with LabStage(Path(__file__).parent, settings.raw) as stage:
         everybody = _servers(stage, settings)
         for paths, name in ((None, "one URL"), (FIFTY, "fifty URLs")):
@@ -251,7 +252,7 @@ def _endures(row):
     """How many users there were when the first request was sent that failed, and when the 99th percentile first passed a second."""
     failed = next((point["at"] for point in row.points if point["errors"]), None)
     slow = next((point["users"] for point in row.points if (point["p99_ms"] or 0) > SLOW_MS), None)
-    return {"users at the first error": _users_at(row, failed), "users when p99 passes 1 s": "none did" if slow is None else f"{slow:,}"}
+    return {FIRST_ERROR: _users_at(row, failed), "users when p99 passes 1 s": "none did" if slow is None else f"{slow:,}"}
 
 
 def _users_at(row, at):

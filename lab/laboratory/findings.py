@@ -1,7 +1,7 @@
 """What was found, in sentences that are made of the figures: whether the article's conclusions hold, which to use, what it gains."""
 
 from .picture import number
-from .result import APPLICATION, LARDER, PEER, median
+from .result import APPLICATION, FIRST_ERROR, LARDER, PEER, median
 from .verdict import FIGURES, STEADY, falls
 
 # Figures that are closer than this are alike.
@@ -116,7 +116,12 @@ def _steady(result):
     said = "; ".join(f"{fall.contender} {'not measured' if fall.share is None else f'{fall.share:.0%}'}" for fall in found)
     fallen = [fall.contender for fall in found if fall.role == LARDER and not fall.holds()]
     judged = f"**Larder falls: {'; '.join(fallen)}**" if fallen else "**Larder does not fall**"
-    return [f"Requests/s with the many URLs, of those with one: {said}. {judged} (less than {STEADY:.0%} is a fall)."]
+    lines = [f"Requests/s with the many URLs, of those with one: {said}. {judged} (less than {STEADY:.0%} is a fall)."]
+    if result["rising"]:
+        few, many = (result["cases"][place]["extra"] for place in result["rising"])
+        said = "; ".join(f"{name} {values.get(FIRST_ERROR)}, then {many.get(name, {}).get(FIRST_ERROR)}" for name, values in few.items())
+        lines.append(f"Users at the first error, with one URL and with the many: {said}.")
+    return lines
 
 
 def _first(case, role):

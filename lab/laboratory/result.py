@@ -3,6 +3,8 @@
 import statistics
 from dataclasses import asdict, dataclass, field
 
+# A further column: how many users there were when the first request was sent that failed.
+FIRST_ERROR = "users at the first error"
 # What a contender is.
 APPLICATION, PEER, LARDER = "application", "peer", "larder"
 
@@ -81,6 +83,8 @@ class Result:
     own: list = field(default_factory=list)
     # Two cases, by their places: in the second, Larder may not answer fewer requests than in the first.
     steady: list = field(default_factory=list)
+    # The same of the cases in which users rise, whose further columns say how many there were at the first error.
+    rising: list = field(default_factory=list)
     cases: list = field(default_factory=list)
     panels: list = field(default_factory=list)
     notes: list = field(default_factory=list)

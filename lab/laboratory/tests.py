@@ -15,7 +15,7 @@ sys.path[:0] = [str(LAB), str(LAB.parent / "bench")]
 
 # The paths above come first.
 from laboratory import archive, cli, findings, install, load, panels, picture, place, report, servers  # noqa: E402
-from laboratory.result import APPLICATION, LARDER, PEER, Case, Result, Row  # noqa: E402
+from laboratory.result import APPLICATION, FIRST_ERROR, LARDER, PEER, Case, Result, Row  # noqa: E402
 from laboratory.verdict import verdicts  # noqa: E402
 from measure import machine  # noqa: E402
 
@@ -125,6 +125,9 @@ class Findings(unittest.TestCase):
             found = growing(share)
             self.assertIn(f"**Larder {judged}**", findings.findings(found)[-1])
             self.assertEqual("It is not ahead here" in report.summary([found]), share < 0.95)
+        found["cases"][0]["extra"], found["cases"][1]["extra"] = {"Larder": {FIRST_ERROR: "2,000"}}, {"Larder": {FIRST_ERROR: "50"}}
+        found["rising"] = [0, 1]
+        self.assertIn("with one URL and with the many: Larder 2,000, then 50.", findings.findings(found)[-1])
 
 
 class Archives(unittest.TestCase):
