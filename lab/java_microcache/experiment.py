@@ -156,7 +156,7 @@ def _fill(caches, paths):
 
 def _most(stage, settings, everybody, paths, name):
     flags = ["--connections", CONNECTIONS, "--duration", f"{settings.seconds}s", *_file(stage, paths)]
-    case = load.new_case(f"As much as they can, {name}", f"{CONNECTIONS} connections, each asks again at once.",
+    case = load.new_case(f"As much as they can, {name}", f"{CONNECTIONS} connections, each asks again at once. siege, beside it, opens a new one for each request.",
                          _readable(flags))
     load.compare(stage, settings, case, flags, [everybody.direct], settings.seconds, 1)
     _fill(everybody.caches, paths)
@@ -168,7 +168,8 @@ def _most(stage, settings, everybody, paths, name):
 
 def _alone(stage, settings, everybody):
     """Tomcat alone, with the users that it holds in the article and those that it does not."""
-    case = load.new_case(f"Tomcat alone, {HOLDS} and {BREAKS} users, one URL", _stays(settings), _readable(_siege_flags(settings, HOLDS)), offered=True)
+    flags = _readable(_siege_flags(settings, HOLDS))
+    case = load.new_case(f"Tomcat alone, {HOLDS} and {BREAKS} users, one URL", _stays(settings), flags, offered=True)
     for users in (HOLDS, BREAKS):
         named = replace(everybody.direct, name=f"{TOMCAT}, {users} users")
         load.compare(stage, settings, case, _siege_flags(settings, users), [named], settings.stay, 1)
@@ -194,8 +195,8 @@ def _siege_flags(settings, users):
 
 
 def _stays(settings):
-    return (f"The article's own load: up to {PAUSE_SECONDS} s of rest between two requests of a user, a new connection for each. {settings.stay} s "
-            "in place of 60; siege does the same afterwards.")
+    return (f"The article's own load: up to {PAUSE_SECONDS} s of rest between two requests of a user, a new connection for each. "
+            f"{settings.stay} s in place of 60; siege does the same afterwards.")
 
 
 def _users(stage, settings, everybody, paths, name):

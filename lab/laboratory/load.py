@@ -11,8 +11,9 @@ from measure.stage import LOAD_CORE, find
 from . import place
 from .result import Case, Row
 
-# A tool that hangs is ended this long after its time.
+# A tool that hangs is ended this long after its time; the other tools sooner, since only a cross-check is lost with them.
 GRACE_SECONDS = 90
+CHECK_GRACE_SECONDS = 15
 MILLISECONDS = {"us": 0.001, "ms": 1.0, "s": 1000.0, "m": 60000.0}
 
 
@@ -62,13 +63,9 @@ def wrk(stage, settings, case, contenders, connections):
 
 
 def siege(stage, case, contenders, users, pause, seconds, urls=None):
-    """Asks again with siege: users over these paths or one, who rest up to `pause` seconds.
-
-    Who rests opens a connection for each request, as siege does unless told; who does not keeps it.
-    """
+    """Asks again with siege: users over these paths or one, who rest up to `pause` seconds and open a connection for each request."""
     home = stage.new_directory("siege")
-    keep = "close" if pause else "keep-alive"
-    (home / "siege.conf").write_text(f"verbose = false\nquiet = true\nlogging = false\nprotocol = HTTP/1.1\nconnection = {keep}\n"
+    (home / "siege.conf").write_text("verbose = false\nquiet = true\nlogging = false\nprotocol = HTTP/1.1\nconnection = close\n"
                                      "parser = false\ngmethod = GET\nlimit = 10000\njson_output = true\n"
                                      "show-logfile = false\nlogfile = siege.log\nunique = false\n")
     for contender in contenders:
@@ -76,7 +73,7 @@ def siege(stage, case, contenders, users, pause, seconds, urls=None):
         (home / "urls").write_text("".join(f"{_server(contender.url)}{path}\n" for path in paths))
         argv = ["env", f"HOME={home}", "siege", "-R", home / "siege.conf", "-c", users, f"-d{pause}", f"-t{seconds}s", "-i", "-f",
                 home / "urls"]
-        output = _said(argv, seconds, stage, case, contender, may_fail=True)
+        output = _said(argv, seconds, stage, case, contender)
         found = dict(re.findall(r'"(\w+)":\s*([\d.]+)', output))
         if "transaction_rate" in found:
             _check(case, contender, {"tool": "siege", "rate": float(found["transaction_rate"]),
@@ -141,7 +138,7 @@ def _cpu(processes):
 
 def _bench(argv, seconds, stage, case):
     """What `larder bench` says; that a server gave no good answer is a result, not a fault."""
-    output = _run(argv, seconds, stage, may_fail=True)
+    output = _run(argv, seconds, stage, GRACE_SECONDS, may_fail=True)
     stage.keep(f"{_slug(case.name)}.json", output)
     try:
         return json.loads(output)
@@ -149,10 +146,15 @@ def _bench(argv, seconds, stage, case):
         raise LoadFailed(f"{' '.join(map(str, argv))}\n{output[-800:]}") from None
 
 
-def _said(argv, seconds, stage, case, contender, may_fail=False):
-    """What another tool says."""
-    output = _run(argv, seconds, stage, may_fail)
+def _said(argv, seconds, stage, case, contender):
+    """What another tool says; a cross-check that fails is noted, and takes nothing else with it."""
     tool = next(name for name in ("wrk", "siege") if name in argv)
+    try:
+        # siege fails where any request does.
+        output = _run(argv, seconds, stage, CHECK_GRACE_SECONDS, may_fail=tool == "siege")
+    except LoadFailed as fault:
+        case.notes.append(f"No cross-check of {contender.name}: {tool}: {place.plain(str(fault)).splitlines()[0]}")
+        return ""
     stage.keep(f"{_slug(case.name)}-{_slug(contender.name)}-{tool}.txt", f"$ {' '.join(map(str, argv))}\n{output}")
     return output
 
@@ -161,16 +163,16 @@ def _slug(name):
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
-def _run(argv, seconds, stage, may_fail=False):
+def _run(argv, seconds, stage, grace, may_fail=False):
     argv = ["taskset", "-c", str(LOAD_CORE), find(str(argv[0])) or argv[0], *argv[1:]]
     command = [str(part) for part in argv]
     log = stage.directory / "load-errors"
     with log.open("wb") as errors:
         tool = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors)
         try:
-            output, _ = tool.communicate(timeout=seconds + GRACE_SECONDS)
+            output, _ = tool.communicate(timeout=seconds + grace)
         except subprocess.TimeoutExpired:
-            raise LoadFailed(f"no end after {seconds + GRACE_SECONDS:.0f} s: {' '.join(command)}") from None
+            raise LoadFailed(f"no end after {seconds + grace:.0f} s: {' '.join(command)}") from None
         finally:
             # On Ctrl-C too: no tool outlives the laboratory.
             tool.kill()

@@ -188,6 +188,31 @@ class Archives(unittest.TestCase):
             self.assertIn(f"One failed on 2000-01-01: {said}", self.page.read_text())
 
 
+class Loads(unittest.TestCase):
+    """What the other tools say."""
+
+    WRK = "  Latency Distribution\n     50%    1.20ms\n     99%    0.90s \nRequests/sec:   1234.50\n"
+
+    def checked(self, said):
+        """A case that is checked with wrk, whose run is or raises this, and what was kept of it."""
+        case = Case("A case", "", "", False, [row("nginx", PEER, [1], [1.0], [1.0])])
+        contender, stage = mock.Mock(url="http://127.0.0.1:1/"), mock.Mock()
+        contender.name = "nginx"
+        with mock.patch.object(load, "_run", side_effect=[said]):
+            load.wrk(stage, mock.Mock(check=1), case, [contender], 10)
+        return case, stage.keep.call_args
+
+    def test_what_wrk_says(self):
+        case, kept = self.checked(self.WRK)
+        self.assertEqual(case.rows[0].check, {"tool": "wrk", "rate": 1234.5, "p99_ms": 900.0})
+        self.assertEqual(kept.args[0], "a-case-nginx-wrk.txt")
+        self.assertTrue(kept.args[1].startswith("$ wrk -t 1 -c 10"))
+
+    def test_a_cross_check_that_fails_takes_nothing_with_it(self):
+        case, kept = self.checked(load.LoadFailed("no end after 16 s: wrk\nmore"))
+        self.assertEqual((case.notes, case.rows[0].check, kept), (["No cross-check of nginx: wrk: no end after 16 s: wrk"], None, None))
+
+
 class Pages(unittest.TestCase):
     """What readers see."""
 
