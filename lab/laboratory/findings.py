@@ -28,6 +28,11 @@ def conclusions(result):
     return len(found), found.count(True), found.count(None)
 
 
+def gain(result):
+    """What a cache gains, of the article's first case that tells; empty where none does."""
+    return next((said for said in map(_gain, result["cases"]) if said), "")
+
+
 def _claim(result, claim):
     holds = _holds(result, claim)
     judged = {True: "**It holds.**", False: "**It does not hold here.**", None: "**Not measured.**"}[holds]

@@ -1,6 +1,6 @@
 """Tables and the page, made from the raw data alone."""
 
-from .findings import conclusions, findings
+from .findings import conclusions, findings, gain
 from .picture import number, picture
 from .result import LARDER, median
 from .verdict import FIGURES, STEADY, falls, verdicts
@@ -85,8 +85,9 @@ def _in_short(results):
     for result in results:
         count, holding, unknown = conclusions(result)
         said = f"{result['number']}. {result['title']}: of the article's {count} conclusions {holding} hold here"
-        lines.append(said + (f", {unknown} could not be judged" if unknown else ""))
-    return "What the articles conclude:\n\n" + _list(lines)
+        said += f", {unknown} could not be judged" if unknown else ""
+        lines.append(f"{said}. {gain(result)}".strip())
+    return "What becomes of the articles' conclusions, and what a cache gains:\n\n" + _list(lines)
 
 
 def _failure(failure, entries):
