@@ -25,7 +25,7 @@ WRONG = [
     "82 and 100 ms are mostly the way from Virginia to Toronto: the author puts the doubled time down to the distance, and a "
     "reader whose server is "
     "near has 5 ms. How long nginx and Varnish take themselves does not show.",
-    "There are averages alone, of one run each: 18 ms between two averages may be a few slow answers.",
+    "It compares averages alone, of one run each: 18 ms between two averages may be a few slow answers.",
     "HTTPS was measured with nginx alone, so nothing is known of Varnish behind it.",
     "It does not say whether Varnish answered from its cache, nor whether both sent the same encoding. Readers ask for both.",
     "That a folder in memory is no faster than one on disk surprises the author; readers name the reason, the page cache of Linux, "

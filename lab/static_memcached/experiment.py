@@ -22,7 +22,7 @@ WRONG = [
     "The ramdisk that it advises was not measured. The file was in the page cache, as the article itself says, so it came from "
     "memory already; a reader says "
     "so too.",
-    "Neither is the page from Django: what both gain over making it is not seen.",
+    "The page as Django makes it was not measured: what either gains is not seen.",
 ]
 DIFFERS = [
     "One machine, not two laptops with a network between them. What lies in the page cache needs no disk there either, as the "
