@@ -43,7 +43,7 @@ def main(arguments):
 
 
 def _measure(asked, experiments, call):
-    install.everything(experiments, _say)
+    missing = install.everything(experiments, _say)
     facts, warnings = machine.describe() | install.versions(), machine.warnings()
     for warning in warnings:
         _say(f"warning: {warning}")
@@ -59,7 +59,7 @@ def _measure(asked, experiments, call):
     begin, measured = time.monotonic(), []
     for experiment in experiments:
         _say(f"{experiment.TITLE} …")
-        result = _one(experiment, chosen, results)
+        result = _one(experiment, chosen, results, missing)
         if result:
             measured.append(result)
             print(f"\n{report.table_of(result)}\n", flush=True)
@@ -68,12 +68,14 @@ def _measure(asked, experiments, call):
     return 0 if len(measured) == len(experiments) else 1
 
 
-def _one(experiment, chosen, results):
+def _one(experiment, chosen, results, missing):
     """One experiment, written down as soon as it has ended, however it does; its result if there is one."""
     begin = time.monotonic()
     try:
+        for need in filter(missing.get, experiment.NEEDS):
+            raise install.Missing(missing[need])
         result = experiment.run(chosen).as_json()
-    except (StartFailed, LoadFailed, AdminFailed, OSError) as fault:
+    except (install.Missing, StartFailed, LoadFailed, AdminFailed, OSError) as fault:
         _say(f"{experiment.TITLE} failed: {fault}")
         results.failed(experiment.TITLE, str(fault))
         return None

@@ -39,14 +39,23 @@ class Missing(Exception):
 
 
 def everything(experiments, say):
-    """Installs and builds what these experiments need and is not there."""
+    """Installs and builds what these experiments need and is not there.
+
+    Returns what could not be built, by the name that is in an experiment's NEEDS, and why: the other experiments can do without.
+    """
     if not place.LARDER.exists():
         raise Missing(f"{place.LARDER} is not built: cargo build --release --locked -p larder")
     _debian(say)
+    found = {}
     needs = {need for experiment in experiments for need in experiment.NEEDS}
     for need, install in (("python", _python), ("go", _go), ("java", _java)):
         if need in needs:
-            install(say)
+            try:
+                install(say)
+            except Missing as fault:
+                say(str(fault))
+                found[need] = str(fault)
+    return found
 
 
 def versions():

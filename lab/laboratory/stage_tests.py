@@ -44,7 +44,7 @@ for name, run in (("one", done), ("two", waits)):
     sys.modules[name] = types.ModuleType(name)
     sys.modules[name + ".experiment"] = types.SimpleNamespace(TITLE=name.title(), NEEDS=(), run=run)
 cli.EXPERIMENTS = ("one", "two")
-install.everything = lambda experiments, say: None
+install.everything = lambda experiments, say: {{}}
 install.versions = dict
 sys.exit(cli.main(["--out", {out!r}]))
 """

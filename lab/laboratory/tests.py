@@ -182,10 +182,18 @@ class Archives(unittest.TestCase):
     def test_an_experiment_that_fails_is_written_down(self):
         for fault, said in ((load.LoadFailed("wrk: no"), "wrk: no"), (KeyError("rate"), "a fault of the laboratory: KeyError: 'rate'")):
             run = self.archive("2000-01-01")
-            experiment = mock.Mock(TITLE="One", run=mock.Mock(side_effect=fault))
+            experiment = mock.Mock(TITLE="One", NEEDS=("go",), run=mock.Mock(side_effect=fault))
             with mock.patch.object(cli, "_say"):
-                self.assertIsNone(cli._one(experiment, None, run))
+                self.assertIsNone(cli._one(experiment, None, run, {"java": "no Maven"}))
             self.assertIn(f"One failed on 2000-01-01: {said}", self.page.read_text())
+
+    def test_what_cannot_be_built_is_missing_where_it_is_needed(self):
+        run = self.archive("2000-01-01")
+        experiment = mock.Mock(TITLE="One", NEEDS=("java",))
+        with mock.patch.object(cli, "_say"):
+            self.assertIsNone(cli._one(experiment, None, run, {"java": "no Maven"}))
+        experiment.run.assert_not_called()
+        self.assertIn("One failed on 2000-01-01: no Maven", self.page.read_text())
 
 
 class Loads(unittest.TestCase):
