@@ -200,17 +200,18 @@ def _stays(settings):
 
 
 def _users(stage, settings, everybody, paths, name):
-    def flags(users):
-        return ["--users", users, "--ramp", f"{settings.climb}s", "--pause", f"{PAUSE_SECONDS}s", "--timeout", f"{TIMEOUT_SECONDS}s",
+    def flags(users, climb):
+        return ["--users", users, "--ramp", f"{climb}s", "--pause", f"{PAUSE_SECONDS}s", "--timeout", f"{TIMEOUT_SECONDS}s",
                 *_file(stage, paths)]
 
+    rising, short = flags(settings.users, settings.climb), settings.climb // 2
     case = load.new_case(f"1 to {settings.users:,} users within {settings.climb} seconds, {name}",
                          f"siege's users: up to {PAUSE_SECONDS} s of rest between two requests. Tomcat alone: 1 to "
-                         f"{settings.users_uncached:,} users.", _readable(flags(settings.users)), offered=True)
-    load.compare(stage, settings, case, flags(settings.users_uncached), [everybody.direct], settings.climb, 1)
+                         f"{settings.users_uncached:,} users within {short} seconds.", _readable(rising), offered=True)
+    load.compare(stage, settings, case, flags(settings.users_uncached, short), [everybody.direct], short, 1)
     _fill(everybody.caches, paths)
-    load.compare(stage, settings, case, flags(settings.users), everybody.caches, settings.climb, 1)
-    _with_updates(stage, settings, case, flags(settings.users), everybody, paths, settings.climb, 1)
+    load.compare(stage, settings, case, rising, everybody.caches, settings.climb, 1)
+    _with_updates(stage, settings, case, rising, everybody, paths, settings.climb, 1)
     for row in case.rows:
         case.extra.setdefault(row.contender, {}).update(_endures(row))
     return case
