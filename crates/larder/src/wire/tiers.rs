@@ -8,12 +8,12 @@ use proxy::Tiers;
 use rules::time::Time;
 use std::{
     fs,
-    path::{Path, PathBuf},
+    path::Path,
     sync::Arc,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 use store::{
-    Horizon, Memory, Purger, Sweeper,
+    Boxed, Durable, Horizon, Memory, NotDurable, Purger, Sweeper,
     disk::Disk,
     purge::{
         FileJournal, Log, Remembered,
@@ -41,11 +41,22 @@ pub struct Store {
     pub peers: Option<Arc<Peers>>,
 }
 
+/// Stands for a log of purges that was to be kept and cannot be: no purge is acknowledged. What lies in the directory is found
+/// again when that can be used, and nobody could tell it then what was purged meanwhile.
+#[derive(Debug)]
+struct Lost(NotDurable);
+
+impl Durable for Lost {
+    fn durable(&self, _sequence: u64) -> Boxed<Result<(), NotDurable>> {
+        Box::pin(std::future::ready(Err(self.0.clone())))
+    }
+}
+
 /// Opens the tiers that `config` names.
 pub fn open(config: &Config) -> Result<Store, StartError> {
     let log = Arc::new(Log::default());
     let memory = Arc::new(Memory::new(config.memory, log.clone()));
-    let journal = journal(config, &log);
+    let (journal, durable) = journal(config, &log);
     // Without one, what is purged could come back from disk.
     let disk = journal
         .as_ref()
@@ -63,8 +74,8 @@ pub fn open(config: &Config) -> Result<Store, StartError> {
     let sweeper = Sweeper::start(memory.clone(), horizon(disk.clone()), remember)
         .map_err(StartError::Thread)?;
     let purger = Purger::new(memory.clone(), sweeper);
-    if let Some(journal) = journal.clone() {
-        purger.last_by(Arc::new(journal));
+    if let Some(durable) = durable {
+        purger.last_by(durable);
     }
     let peers =
         (!config.purge.peers.is_empty()).then(|| Peers::new(&config.purge.peers, memory.clone()));
@@ -91,10 +102,12 @@ pub fn open(config: &Config) -> Result<Store, StartError> {
     })
 }
 
-/// The log of purges on disk, where there is a place for it.
-fn journal(config: &Config, log: &Log) -> Option<FileJournal> {
+/// The log of purges on disk, where there is a place for it, and what says that a purge lasts.
+fn journal(config: &Config, log: &Log) -> (Option<FileJournal>, Option<Arc<dyn Durable>>) {
     let of_disk = || config.disk.as_ref().map(|disk| disk.path.clone());
-    let directory: PathBuf = config.purge.log.clone().or_else(of_disk)?;
+    let Some(directory) = config.purge.log.clone().or_else(of_disk) else {
+        return (None, None);
+    };
     let lasting = if config.purge.durable {
         Lasting::Synced
     } else {
@@ -107,7 +120,7 @@ fn journal(config: &Config, log: &Log) -> Option<FileJournal> {
             }
             log.restore(remembered);
             log.keep_in(Box::new(journal.clone()));
-            Some(journal)
+            (Some(journal.clone()), Some(Arc::new(journal)))
         }
         Err(error) => {
             let lost = match config.disk {
@@ -115,7 +128,7 @@ fn journal(config: &Config, log: &Log) -> Option<FileJournal> {
                 None => "purges will not survive a restart",
             };
             tracing::error!("{lost}: {error}");
-            None
+            (None, Some(Arc::new(Lost(NotDurable(error.to_string())))))
         }
     }
 }
