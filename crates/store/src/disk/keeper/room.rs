@@ -128,7 +128,8 @@ impl Keeper {
     }
 
     fn remove_segment(&mut self, segment: &Segment) {
-        self.shared.segments_mut().remove(&segment.id);
+        let removed = self.shared.segments_mut().remove(&segment.id);
+        self.leaving.extend(removed);
         // A file that somebody else removed is gone as well.
         let _ = fs::remove_file(self.shared.device.segment_path(segment.id));
         self.total = self.total.saturating_sub(segment.bytes.load(Relaxed));
