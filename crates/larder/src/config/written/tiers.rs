@@ -15,7 +15,8 @@ pub struct Disk {
     /// Bytes that all files together may take. A hard limit; at least 64 MiB.
     #[schemars(extend("default" = "10GiB"))]
     pub size: Option<Text<Size>>,
-    /// Bytes that may be written a second, so that a scan does not wear the device out. No limit where nothing is said.
+    /// Bytes that may be written a second, so that a scan does not wear the device out. Where nothing is said there is no
+    /// limit, but for 64 MiB of what memory has no more room for.
     #[schemars(extend("examples" = ["50MiB"]))]
     pub write_rate: Option<Text<Size>>,
 }
