@@ -2,7 +2,10 @@
 //!
 //! A tier that cannot be used is told of, once and clearly, and the cache goes on without it.
 
-use super::StartError;
+use super::{
+    StartError,
+    outage::{Outage, Part},
+};
 use crate::{admin::peers::Peers, config::meant::Config};
 use proxy::Tiers;
 use rules::time::Time;
@@ -62,10 +65,11 @@ pub fn open(config: &Config) -> Result<Store, StartError> {
         .as_ref()
         .and(config.disk.as_ref())
         .and_then(|config| disk(config, log.clone()));
+    let outage = Arc::new(Outage::default());
     let shared = config
         .shared
         .as_ref()
-        .and_then(|config| self::shared(config, log));
+        .and_then(|config| self::shared(config, log, outage.clone()));
     // What other nodes keep in the shared tier may be as old as its longest lifetime.
     let remember = config
         .shared
@@ -81,7 +85,7 @@ pub fn open(config: &Config) -> Result<Store, StartError> {
         (!config.purge.peers.is_empty()).then(|| Peers::new(&config.purge.peers, memory.clone()));
     match (&config.shared, &peers) {
         (Some(config), _) if !config.url.starts_with("memcached:") => {
-            purger.share_by(Stream::start(config, memory.clone(), Box::new(tell))?);
+            purger.share_by(Stream::start(config, memory.clone(), tell(outage))?);
         }
         (_, Some(peers)) => purger.share_by(peers.clone()),
         (_, None) => {}
@@ -150,14 +154,15 @@ fn now() -> Time {
 }
 
 /// What happens to the log that nodes share, for the program's own.
-fn tell(event: &stream::Event) {
-    match event {
-        stream::Event::Following => tracing::info!("{event}"),
-        stream::Event::Lost(_) | stream::Event::Distrusted => tracing::warn!("{event}"),
+fn tell(outage: Arc<Outage>) -> stream::Hook {
+    Box::new(move |event| match event {
+        stream::Event::Following => outage.ends(Part::Log, event),
+        stream::Event::Lost(_) => outage.begins(Part::Log, event),
+        stream::Event::Distrusted => tracing::warn!("{event}"),
         stream::Event::Forgot(_) | stream::Event::Unreadable(_) | stream::Event::Overflow => {
             tracing::error!("{event}");
         }
-    }
+    })
 }
 
 fn disk(config: &store::disk::Config, log: Arc<Log>) -> Option<Arc<Disk>> {
@@ -170,15 +175,16 @@ fn disk(config: &store::disk::Config, log: Arc<Log>) -> Option<Arc<Disk>> {
     }
 }
 
-fn shared(config: &shared::Config, log: Arc<Log>) -> Option<Arc<Shared>> {
+fn shared(config: &shared::Config, log: Arc<Log>, outage: Arc<Outage>) -> Option<Arc<Shared>> {
     match Shared::new(config.clone(), log) {
         Ok(shared) => {
-            shared.tell(Box::new(|event| match event {
-                shared::Event::Up => tracing::info!("the shared tier answers again"),
+            shared.tell(Box::new(move |event| match event {
+                shared::Event::Up => outage.ends(Part::Tier, &"the shared tier answers again"),
                 shared::Event::TakesWrites => tracing::info!("the shared tier takes writes again"),
-                shared::Event::Down(error) => {
-                    tracing::warn!("the shared tier is not asked for a while: {error}");
-                }
+                shared::Event::Down(error) => outage.begins(
+                    Part::Tier,
+                    &format_args!("the shared tier is not asked for a while: {error}"),
+                ),
                 shared::Event::TakesNoWrites(error) => {
                     tracing::warn!("the shared tier takes no writes: {error}");
                 }

@@ -34,7 +34,7 @@ fn over(path: &Path, origin: &Origin) -> Larder {
 }
 
 /// What it told of errors and warnings.
-fn told(larder: &Larder) -> Vec<String> {
+pub(crate) fn told(larder: &Larder) -> Vec<String> {
     let output = larder.output();
     let lines = output.lines();
     lines
