@@ -68,6 +68,7 @@ mod refetch;
 mod request_directives;
 mod routes;
 mod set_cookie;
+mod shared_trouble;
 mod stale;
 mod static_root;
 mod storable;

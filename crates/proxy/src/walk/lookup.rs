@@ -136,6 +136,7 @@ pub fn for_client(ask: &mut Ask, found: Found) -> Found {
 
 /// As [`lookup`], for a request that is known not to bypass, at `now`.
 pub fn find(worker: &Worker, ask: &Ask, now: Time) -> Looked {
+    worker.cache.memory.log().wake(now);
     let found = match worker.cache.memory.find(ask.key.as_bytes()) {
         Some(variants) => among(worker, ask, now, &variants),
         None => Found::Forward(Need::miss(Forward::UriMiss)),
