@@ -382,7 +382,7 @@ pub fn client_condition(ask: &Ask, head: &response::Parts) -> precondition::Outc
     let representation = Representation {
         etag: bytes(header::ETAG),
         last_modified: bytes(header::LAST_MODIFIED),
-        date: ask.now,
+        date: None,
     };
     precondition::judge(&ask.method, &ask.fields, &representation, ask.now)
 }
