@@ -166,7 +166,9 @@ impl Outcome {
     pub fn nginx_word(&self) -> &'static str {
         match (self.handled, &self.detail) {
             (Handled::Hit, Some(Detail::Stale(StaleReason::WhileRevalidate))) => "UPDATING",
-            (Handled::Hit, Some(Detail::Stale(_) | Detail::StaleOnFailure(_))) => "STALE",
+            (Handled::Hit, Some(Detail::Stale(_))) | (_, Some(Detail::StaleOnFailure(_))) => {
+                "STALE"
+            }
             (Handled::Hit, _) => "HIT",
             (
                 Handled::Forwarded {
@@ -255,6 +257,12 @@ impl Counters {
     /// Counts an answer.
     pub fn count(&self, outcome: &Outcome, status: StatusCode) {
         match outcome.handled {
+            // It went forward in vain: the store answered.
+            Handled::Forwarded { .. }
+                if matches!(outcome.detail, Some(Detail::StaleOnFailure(_))) =>
+            {
+                bump(&self.hits[hit_kind(outcome)]);
+            }
             Handled::Hit => bump(&self.hits[hit_kind(outcome)]),
             Handled::Own => bump(&self.own),
             Handled::Forwarded {
