@@ -92,10 +92,13 @@ pub async fn explain(cache: &Cache, uri: &str, fields: &HeaderMap) -> Option<Exp
         Some((path, query)) => (path, Some(query)),
         None => (&rest[at..], None),
     };
-    let path = if path.is_empty() { "/" } else { path };
+    let path = match path {
+        "" => Cow::Borrowed("/"),
+        path => key::normalize(path),
+    };
     let subject = Subject {
         host: routing::without_port(&host),
-        path,
+        path: &path,
         query,
         method: &Method::GET,
         fields,
@@ -106,7 +109,7 @@ pub async fn explain(cache: &Cache, uri: &str, fields: &HeaderMap) -> Option<Exp
     key.extend(route, fields);
     let now = receive::now();
     let normal = query.map(key::normalize);
-    let bypass = bypass(&route.policy, path, normal.as_deref(), fields);
+    let bypass = bypass(&route.policy, &path, normal.as_deref(), fields);
     let mut fields = fields.clone();
     if route.policy.key.drop_cookies || lookup::stores_nothing(&route.policy.bypass, &fields) {
         ask::set_cookies_aside(&mut fields, &route.policy.key);
