@@ -102,7 +102,7 @@ pub async fn explain(cache: &Cache, uri: &str, fields: &HeaderMap) -> Option<Exp
         query,
         method: &Method::GET,
         fields,
-        client: None,
+        client: routing::Client::default(),
     };
     let route = site.routes.get(routing::choose(&site.routes, &subject))?;
     let mut key = ask::key_of(uri, &route.policy)?;

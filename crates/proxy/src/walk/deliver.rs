@@ -376,7 +376,7 @@ fn told(handled: Handled, sent: StatusCode) -> Handled {
 
 fn record(ask: &Ask, status: StatusCode, outcome: &Outcome) -> Record {
     Record {
-        client: ask.connection.peer,
+        client: receive::client(&ask.connection, &ask.site).address(&ask.fields),
         method: ask.method.clone(),
         target: ask.key.path_and_query().to_owned(),
         host: ask.host().to_owned(),
