@@ -128,7 +128,6 @@ async fn pass(
         .await?;
     }
     let origin_time = began.elapsed();
-    worker.counters.count_origin(origin_time);
     let times = Times {
         request: request_time,
         response: receive::now(),

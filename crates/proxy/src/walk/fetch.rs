@@ -134,7 +134,6 @@ impl Fetch<'_> {
             answer = self.exchange(&plan, false).await;
         }
         let origin_time = self.began.elapsed();
-        self.worker.counters.count_origin(origin_time);
         self.times.response = receive::now();
         let origin_status = answer
             .as_ref()
