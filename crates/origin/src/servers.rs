@@ -111,7 +111,7 @@ impl Servers {
                 .iter()
                 .map(|peer| peer.report(healthy(peer)))
                 .collect(),
-            pages: None,
+            ..Report::default()
         }
     }
 

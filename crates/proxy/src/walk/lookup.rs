@@ -61,8 +61,8 @@ pub enum Bypassed {
     Site(Bypass),
     /// The method is not answered from the store.
     Method,
-    /// The client's `If-Match` or `If-Unmodified-Since` does not hold for what is stored. A cache must not answer such a
-    /// condition (RFC 9111 section 4.3.2): the origin does.
+    /// The client's `If-Match` or `If-Unmodified-Since` does not hold for what is stored, or nothing is that could answer. A cache
+    /// must not judge such a condition (RFC 9111 section 4.3.2): the origin does.
     Condition,
 }
 
@@ -359,11 +359,15 @@ pub fn stale_ttl(stored: &Stored, now: Time) -> i64 {
     -(stored.facts.staleness(now).as_millis().div_ceil(1000) as i64)
 }
 
+/// Whether the request carries a condition that only an origin may judge.
+pub fn has_condition_for_origin(ask: &Ask) -> bool {
+    ask.fields.contains_key(header::IF_MATCH)
+        || ask.fields.contains_key(header::IF_UNMODIFIED_SINCE)
+}
+
 /// Whether the request carries a condition for the origin that what is stored does not meet.
 fn condition_is_the_origins(ask: &Ask, stored: &Stored) -> bool {
-    let carries = ask.fields.contains_key(header::IF_MATCH)
-        || ask.fields.contains_key(header::IF_UNMODIFIED_SINCE);
-    carries && stored.status == StatusCode::OK && {
+    has_condition_for_origin(ask) && stored.status == StatusCode::OK && {
         let representation = shape::representation(stored);
         let judged = precondition::judge(&ask.method, &ask.fields, &representation, ask.now);
         judged == precondition::Outcome::Failed
