@@ -53,15 +53,15 @@ struct Passing {
     left: u32,
 }
 
+/// `until`: when all of it must have ended.
 pub(crate) async fn fetch(
     origin: &Arc<Servers>,
     request: Request<RequestBody>,
     context: Context,
     call: Option<Arc<fastcgi::Call>>,
+    until: Option<Instant>,
 ) -> Result<Response<ResponseBody>, Error> {
-    let whole = origin.config.timeouts.whole;
-    let until = whole.map(|whole| Instant::now() + whole);
-    let pass = origin.gate.enter(whole).await?;
+    let pass = origin.gate.enter(until).await?;
     origin.budget.note(origin.now());
     // Extensions are the listener's; none of them is meant for hyper's client.
     let (parts, body) = request.into_parts();

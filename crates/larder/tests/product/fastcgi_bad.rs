@@ -18,7 +18,7 @@ fn root() -> PathBuf {
     root
 }
 
-fn serve(server: &FastCgi, more: &str) -> Larder {
+pub(crate) fn serve(server: &FastCgi, more: &str) -> Larder {
     let config = format!(
         "[[origin]]\nfastcgi = {:?}\nroot = {:?}\n{more}\n",
         server.url(),
