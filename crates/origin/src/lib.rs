@@ -20,6 +20,7 @@ mod health;
 mod lifetime;
 mod link;
 mod message;
+mod pace;
 pub mod pages;
 mod peer;
 mod pool;
