@@ -669,9 +669,10 @@ fn php_fpm_stopped_and_back() {
 #[test]
 fn all_children_busy() {
     let site = Site::before(PhpFpm::start(1));
+    // A connection that is kept keeps the child, and another process of Larder's knows nothing of that.
     let larder = site.serve(
         "",
-        "passive.failures = 0\nretry.attempts = 0\ntimeouts.first_byte = \"200ms\"",
+        "passive.failures = 0\nretry.attempts = 0\nidle_connections = 0\ntimeouts.first_byte = \"200ms\"",
     );
     let old = larder.get("/probe/cached.php?age=0").send();
     let patient = site.serve("", "");
