@@ -41,6 +41,7 @@ mod fastcgi;
 mod fastcgi_bad;
 mod fastcgi_guarded;
 mod fastcgi_site;
+mod fastcgi_uploads;
 mod graphql;
 mod hop_by_hop;
 mod invalidation;

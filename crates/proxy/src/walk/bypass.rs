@@ -163,6 +163,7 @@ async fn exchange(
     fields: HeaderMap,
     body: origin::RequestBody,
 ) -> Result<Response<ResponseBody>, Failure> {
+    let room = body.size_hint().exact().is_none().then(|| room(worker));
     let request = outbound::as_it_came(ask, fields, body)?;
     let interim = ask.interim.clone();
     let context = origin::Context {
@@ -172,6 +173,7 @@ async fn exchange(
         visitor: outbound::visitor(ask),
         host: ask.host().to_owned(),
         personal: is_personal(ask, why),
+        room,
     };
     let answer = ask.policy().origin.fetch(request, context).await;
     answer.map_err(|error| {
@@ -304,6 +306,17 @@ fn request_body(ask: &Ask, content: RequestBody) -> Result<origin::RequestBody, 
         return Err(Failure::BodyTooLarge);
     }
     Ok(Limited::new(content, usize::try_from(most).unwrap_or(usize::MAX)).boxed_unsync())
+}
+
+/// What an origin takes of memory for content that it cannot pass on as it comes.
+fn room(worker: &Worker) -> origin::Room {
+    let memory = worker.cache.memory.clone();
+    let mut held = memory.budget().reservation();
+    Box::new(move |bytes| {
+        let fits = held.grow(bytes);
+        memory.make_room();
+        fits
+    })
 }
 
 /// Whether the request's content turned out longer than the site allows while it was sent on.

@@ -244,6 +244,7 @@ impl Fetch<'_> {
             visitor: outbound::visitor(self.ask),
             host: self.ask.host().to_owned(),
             personal: self.ask.fields.contains_key(header::AUTHORIZATION),
+            room: None,
         };
         self.ask
             .policy()
