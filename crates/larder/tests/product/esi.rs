@@ -1,6 +1,9 @@
 //! Pages composed of fragments: each include is a request of its own.
 
-use crate::common::{Said, counted, start, start_with};
+use crate::{
+    collapse::reading,
+    common::{Said, counted, sample, start, start_with},
+};
 use testkit::{Gate, Larder, Origin, Reply, Request};
 
 /// ESI by route.
@@ -380,16 +383,21 @@ fn fragments_collapse_vary_and_are_purged_like_anything_else() {
 
     let gate = Gate::new();
     let held = gate.clone();
-    origin.reply("/two", page("<esi:include src=\"/g\"/>"));
+    origin.reply("/two", page("begun <esi:include src=\"/g\"/>"));
     origin.on("/g", move |request| {
         counted(request).cache("max-age=60").hold_head(&held)
     });
-    let mut clients: Vec<_> = (0..4).map(|_| larder.get("/two").begin()).collect();
+    // What each has been sent of its page was sent after its fragment was asked for.
+    let mut clients = [(); 4].map(|()| reading(&larder, "/two", "begun "));
     gate.wait_reached();
+    let before = sample(&larder, "larder_collapsed_total");
     gate.open();
-    for client in &mut clients {
-        assert_eq!(client.read().text(), "1");
+    for (client, answer) in &mut clients {
+        client.read_content(answer);
+        assert_eq!(answer.text(), "begun 1");
     }
+    assert_eq!(origin.requests("/g"), 1);
+    assert_eq!(sample(&larder, "larder_collapsed_total"), before + 3);
 }
 
 #[test]

@@ -209,13 +209,17 @@ async fn later(
     good(&context, response)
 }
 
-/// The content of an answer that may stand in a page.
+/// The content of an answer that may stand in a page, decoded where it came coded although nobody asked.
 fn good(context: &Context, response: Response<ReplyBody>) -> Option<ReplyBody> {
     let status = response.status();
     let fits = response.body().size_hint().lower() <= context.largest;
-    let is_good = status.is_success()
-        && status != StatusCode::PARTIAL_CONTENT
-        && super::is_identity(response.headers())
-        && fits;
-    is_good.then(|| response.into_body())
+    if !status.is_success() || status == StatusCode::PARTIAL_CONTENT || !fits {
+        return None;
+    }
+    if super::is_identity(response.headers()) {
+        return Some(response.into_body());
+    }
+    let coding = super::coding_of(response.headers())?;
+    let counts = &context.worker().cache.compressor.counts;
+    Some(response.into_body().decoded(coding, counts))
 }
