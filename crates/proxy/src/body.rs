@@ -188,6 +188,18 @@ impl ReplyBody {
     }
 
     /// Its content, which is in `coding`, without it.
+    /// Nobody reads it. Where it is on its way into the store, and its length is known, it is read to its end nevertheless.
+    pub fn leave(self) {
+        if let Content::Following(Following {
+            reader,
+            left: Some(_),
+        }) = &self.content
+        {
+            reader.keep();
+        }
+    }
+
+    /// Its content, which is in `coding`, without it.
     #[must_use]
     pub fn decoded(mut self, coding: Coding, counts: &Arc<Counts>) -> Self {
         self.content = match self.content {
