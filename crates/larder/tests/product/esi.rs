@@ -632,6 +632,28 @@ fn a_page_stays_one_when_it_is_freshened_and_when_it_comes_from_disk() {
     assert_eq!(site.origin.requests("/"), 2);
 }
 
+/// The answer to a HEAD that went to the origin freshens the page, and says nothing of the language it is written in.
+#[test]
+fn a_page_stays_one_when_a_head_freshens_it() {
+    let (origin, larder) = start_with(&ON.replace("esi = true", "cache = true"));
+    origin.on("/", |request| {
+        let reply = page("").header("ETag", "\"a\"");
+        match request.method.as_str() {
+            "HEAD" => reply
+                .header("Surrogate-Control", "max-age=60")
+                .header("Content-Length", "27"),
+            _ => reply
+                .header("Surrogate-Control", "content=\"ESI/1.0\"")
+                .body("<esi:remove>a</esi:remove>b"),
+        }
+    });
+    assert_eq!(text(&larder, "/"), "b");
+    let head = larder.ask("HEAD", "/").header("If-Match", "\"x\"").send();
+    assert_eq!(origin.last("/").method, "HEAD", "{:?}", head.head);
+    let again = larder.get("/").send();
+    assert!(again.hit() && again.text() == "b", "{}", again.text());
+}
+
 #[test]
 fn a_part_of_a_page_is_asked_for_as_a_whole() {
     let whole = "a<esi:include src=\"/f\"/>b";
