@@ -188,6 +188,7 @@ impl Disk {
             bucket: Bucket::new(write_rate, Instant::now()),
             counts: Counts::default(),
             always_waits: AtomicBool::new(false),
+            began: Instant::now(),
         };
         let shared = Arc::new(Shared::new(size, device, log, &listing));
         let mut keeper = Keeper::new(shared.clone());

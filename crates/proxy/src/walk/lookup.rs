@@ -6,7 +6,7 @@ use crate::{
     outcome::{Bypass, Detail, Outcome},
     policy::{self, Policy},
     routing,
-    walk::{purge, shape},
+    walk::{coding, esi, purge, shape},
 };
 use http::{HeaderMap, Method, StatusCode, header};
 use rules::{
@@ -18,7 +18,7 @@ use rules::{
 use std::sync::Arc;
 use store::{
     Body, Stored, Variants,
-    disk::{self, Bodies, Finding},
+    disk::{self, Bodies, Disk, Finding},
     fill::Reader,
     purge::Standing,
 };
@@ -148,20 +148,44 @@ pub fn find(worker: &Worker, ask: &Ask, now: Time) -> Looked {
             match disk.find(ask.key.as_bytes(), bodies) {
                 disk::Found::Nothing => Looked::Found(found),
                 disk::Found::Here(list) => {
-                    let promotes = worker.promotes() && !list.iter().any(|stored| is_left(stored));
-                    let take = if promotes { from_disk } else { unpromoted };
+                    let take = if worker.promotes() {
+                        from_disk
+                    } else {
+                        unpromoted
+                    };
                     Looked::Found(take(worker, ask, now, list))
                 }
                 disk::Found::Wait(finding) => Looked::Wait(finding),
             }
         }
+        (Found::Hit(hit), Some(disk)) if is_left(&hit.stored) => {
+            Looked::Found(match drawn(worker, ask, &hit.stored, disk) {
+                Some(list) => from_disk(worker, ask, now, list),
+                None => found,
+            })
+        }
         _ => Looked::Found(found),
     }
 }
 
-/// Whether the body was left in its segment: sent from there it costs no more than from memory.
+/// Whether the body was left in its segment: sent from there as it is, it costs no more than from memory.
 fn is_left(stored: &Stored) -> bool {
     matches!(&stored.body, Body::Disk(bytes) if bytes.is_in_segment())
+}
+
+/// What memory holds without its body is read whole, now and then, for a client that gets more than the bytes in the file: in TLS,
+/// in a coding, or composed. What is made of it is kept with what is in memory.
+fn drawn(worker: &Worker, ask: &Ask, left: &Stored, disk: &Disk) -> Option<Vec<Arc<Stored>>> {
+    let as_it_is = ask.connection.splices.is_some()
+        && !coding::is_wanted(ask, left)
+        && !esi::concerns(ask, left);
+    if as_it_is || !worker.promotes() {
+        return None;
+    }
+    match disk.find(ask.key.as_bytes(), Bodies::Read) {
+        disk::Found::Here(list) => Some(list),
+        disk::Found::Nothing | disk::Found::Wait(_) => None,
+    }
 }
 
 /// What a request finds after a lower tier has brought something.
@@ -248,6 +272,10 @@ impl Kept {
 /// Holds a stored response against the log of purges. One comparison where nothing was purged since the last look.
 fn kept(worker: &Worker, ask: &Ask, stored: &Arc<Stored>) -> Kept {
     let (memory, key) = (&worker.cache.memory, ask.key.as_bytes());
+    if stored.body.is_gone() {
+        // The disk may have it elsewhere by now.
+        return Kept::Gone;
+    }
     match memory.log().standing(key, stored) {
         Standing::Good => Kept::Good(stored.clone()),
         Standing::Stale { since, checked } => {

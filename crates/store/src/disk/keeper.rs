@@ -17,10 +17,12 @@ use super::{
 use crate::{Body, Piece, Stored, Variant, codec, purge::Standing};
 use bytes::Bytes;
 use std::{
+    collections::VecDeque,
     fs,
     io::{self, Error, ErrorKind},
     os::unix::fs::FileExt,
     sync::{Arc, atomic::Ordering::Relaxed},
+    time::Instant,
 };
 use xxhash_rust::xxh3::Xxh3;
 
@@ -44,6 +46,8 @@ pub(super) struct Keeper {
     /// Bytes of all files.
     pub total: u64,
     pub ledger: Ledger,
+    /// Segments that made room, each with when that was.
+    leaving: VecDeque<(Instant, Arc<Segment>)>,
 }
 
 /// What a record is to hold.
@@ -75,6 +79,7 @@ impl Keeper {
             next: shared.first_segment,
             total: 0,
             ledger: Ledger::default(),
+            leaving: VecDeque::new(),
             shared,
         }
     }
@@ -90,6 +95,7 @@ impl Keeper {
         self.load(segments);
         while let Some(task) = self.shared.device.queue.next() {
             self.act(task);
+            self.close_left();
             self.shared.total.store(self.total, Relaxed);
             self.shared.large.store(self.ledger.count(), Relaxed);
         }
@@ -106,6 +112,7 @@ impl Keeper {
                 }
             }
             Task::Sound(key, place) => self.shared.index.mark_sound(key, place),
+            Task::Used(key, place) => self.shared.index.mark_used(key, place),
             Task::LargeDamaged(id) => {
                 self.shared.open_files.remove(id);
                 for (place, key) in self.ledger.naming(id) {
