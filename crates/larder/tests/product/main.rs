@@ -36,6 +36,7 @@ mod esi;
 mod esi_bad_input;
 mod esi_coding;
 mod esi_leaks;
+mod esi_requests;
 mod examples;
 mod fastcgi;
 mod fastcgi_bad;

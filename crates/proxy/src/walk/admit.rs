@@ -223,6 +223,13 @@ pub fn complete(ask: &Ask, version: Version, fields: &mut HeaderMap, at: Time) {
     rules::fields::append_via(fields, version, &ask.site.name);
 }
 
+/// Freshened `fields` of what is stored as a page of fragments say so still: the body is the same, and so is what it is written in.
+pub fn keep_language(stored: &Stored, fields: &mut HeaderMap) {
+    if stored.has_surrogate_control() && !surrogate::wants_esi(fields) {
+        fields.append(surrogate::CONTROL, surrogate::CONTENT_ESI);
+    }
+}
+
 /// What selects the response among its key's variants; `None` when any request does.
 pub fn variant(ask: &Ask, response: &HeaderMap) -> Option<Box<Variant>> {
     match nominated(ask, response) {

@@ -388,6 +388,7 @@ fn head_says(worker: &Worker, ask: &Ask, head: &response::Parts, times: Times) {
         HeadSays::Disqualify => below::forget(worker, ask.key.as_bytes(), stored),
         HeadSays::Freshen => {
             validate::freshen(&mut fields, &head.headers);
+            admit::keep_language(stored, &mut fields);
             if let Ok(storable) = admit::judge(ask, &Method::GET, times, stored.status, &fields) {
                 let kept = admit::stored_fields(
                     ask,

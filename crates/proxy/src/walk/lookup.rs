@@ -103,10 +103,8 @@ fn keep_cookies_from_store(ask: &mut Ask) {
     let policy = &ask.site.routes[ask.route].policy;
     let stores_nothing = stores_nothing(&policy.bypass, &ask.fields);
     if stores_nothing || policy.key.drop_cookies {
-        let cookies = ask::set_cookies_aside(&mut ask.fields, &policy.key);
-        if stores_nothing {
-            ask.cookies = cookies;
-        }
+        ask.cookies = ask::set_cookies_aside(&mut ask.fields, &policy.key);
+        ask.stores_nothing = stores_nothing;
     }
 }
 
@@ -118,7 +116,7 @@ pub fn stores_nothing(bypass: &policy::Bypass, fields: &HeaderMap) -> bool {
 /// What was found, for the one who asked: a request that must not fill the store passes it by where the store does not answer,
 /// with all of its cookies.
 pub fn for_client(ask: &mut Ask, found: Found) -> Found {
-    if ask.cookies.is_empty() {
+    if !ask.stores_nothing {
         return found;
     }
     let found = match found {

@@ -132,6 +132,7 @@ pub fn read(
         version: parts.version,
         fields: parts.headers,
         cookies: Vec::new(),
+        stores_nothing: false,
         content: Content::default(),
         directives,
         key,
