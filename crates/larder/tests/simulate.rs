@@ -495,6 +495,53 @@ fn cookies_are_kept_from_the_store_as_the_server_does() {
     }
 }
 
+/// The same requests with the same cookies, before a real Larder and in a log: as many hits, and of the same requests to the origin.
+#[test]
+fn agrees_with_a_real_larder_about_cookies() {
+    let origin = Origin::start();
+    origin.otherwise(|_| Reply::ok().header("Vary", "Cookie").body("x"));
+    let config = format!(
+        "listen = \"127.0.0.1:0\"\nadmin = \"127.0.0.1:0\"\nworkers = 1\n[[origin]]\nservers = \"{}\"\n[defaults]\nttl = \"1h\"\n\
+         key = {{ drop_cookies = true, cookies = \"language\" }}\nbypass = {{ cookies = \"admin\", misses_with = \"session\" }}\n",
+        origin.url()
+    );
+    let config = file("larder.toml", config);
+    let larder = Command::new(BINARY)
+        .args(["serve", "--config", text(&config)])
+        .start();
+    let cookies = [
+        "session=1",
+        "a=1",
+        "session=2",
+        "a=2",
+        "language=de",
+        "language=en",
+        "language=de; a=3",
+        "admin=1",
+        "",
+        "session=3; language=fr",
+        "language=fr",
+        "session=3; language=fr",
+    ];
+    let (mut client, mut hits, mut log) = (larder.client(), 0_u64, String::new());
+    for (cookie, second) in cookies.iter().zip(0..) {
+        let answer = client.get("/p").header("Cookie", cookie).send();
+        hits += u64::from(answer.joined("cache-status").contains("; hit"));
+        let time = BEGIN + second;
+        writeln!(
+            log,
+            r#"{{"time":{time},"scheme":"http","method":"GET","host":"example.test","request_uri":"/p","status":200,"bytes":1,"http_cookie":"{cookie}","sent_http_vary":"Cookie"}}"#
+        )
+        .expect("a string");
+    }
+    drop(client);
+    larder.stop();
+    let report = report(&[text(&file("access.log", log)), "--config", text(&config)]);
+    assert_eq!(report["base"]["hits"], hits, "{report}");
+    assert_eq!(report["base"]["origin"]["requests"], origin.requests("/p"));
+    assert_eq!(hits, 5);
+}
+
 /// Requests that the server itself sends to HTTPS ask nobody.
 #[test]
 fn redirects_to_https_are_left_out() {

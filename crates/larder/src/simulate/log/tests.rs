@@ -237,6 +237,15 @@ fn format_strings() {
             "{AT} 192.0.2.7 GET http://a.example/p 200 bytes=10 origin=250ms took=260ms FromOrigin <vary: Accept"
         )]
     );
+    // What Debian's Apache calls combined.
+    let apache = r#"%h %l %u %t "%r" %>s %O "%{Referer}i" "%{User-Agent}i""#;
+    let line = r#"192.0.2.7 - - [21/Nov/2025:02:36:00 +0000] "GET /p HTTP/1.1" 200 310 "-" "curl""#;
+    assert_eq!(
+        read(apache, line),
+        [format!(
+            "{AT} 192.0.2.7 GET /p 200 all=310 >user-agent: curl"
+        )]
+    );
     for (format, why) in [
         ("nothing", Unusable::Constant),
         ("", Unusable::Constant),

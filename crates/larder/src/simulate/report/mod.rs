@@ -79,7 +79,7 @@ pub struct Seen {
     pub broken: Vec<String>,
     /// Lines more than a minute older than one before them.
     pub out_of_order: u64,
-    /// Answers that a cache gave itself; they are left out.
+    /// Answers that a cache gave itself, and redirects to HTTPS that Larder would give; they are left out.
     pub own: u64,
 }
 
