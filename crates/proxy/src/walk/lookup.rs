@@ -99,7 +99,7 @@ pub fn lookup(worker: &Worker, ask: &mut Ask) -> Looked {
 }
 
 /// Sets those cookies aside that nothing stored may depend on, where the route says so.
-fn keep_cookies_from_store(ask: &mut Ask) {
+pub fn keep_cookies_from_store(ask: &mut Ask) {
     let policy = &ask.site.routes[ask.route].policy;
     let stores_nothing = stores_nothing(&policy.bypass, &ask.fields);
     if stores_nothing || policy.key.drop_cookies {
