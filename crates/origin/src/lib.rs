@@ -21,6 +21,7 @@ mod latency;
 mod lifetime;
 mod link;
 mod message;
+mod pace;
 pub mod pages;
 mod peer;
 mod pool;
@@ -76,6 +77,10 @@ enum Source {
 /// HTTP/2 origins' are not reported by hyper and pass unseen.
 pub type Interim = Box<dyn FnMut(StatusCode, &HeaderMap) + Send>;
 
+/// Takes so many bytes more of what the caller has to spare in memory; false, and nothing taken, where there are not so many left.
+/// Dropped, it gives back all.
+pub type Room = Box<dyn FnMut(u64) -> bool + Send>;
+
 /// What the caller knows of a request beyond its message.
 #[derive(Default)]
 pub struct Context {
@@ -92,6 +97,8 @@ pub struct Context {
     /// The site wants the application itself to answer: pages that were made for everybody will not do, unless there is nobody
     /// else to ask.
     pub personal: bool,
+    /// Room for a body that must be gathered before it is sent on (FastCGI, without a length). `None`: nobody counts.
+    pub room: Option<Room>,
 }
 
 /// Who asks, and where, as scripts are told (RFC 3875 section 4.1).
@@ -116,6 +123,7 @@ impl fmt::Debug for Context {
             .field("visitor", &self.visitor)
             .field("host", &self.host)
             .field("personal", &self.personal)
+            .field("room", &self.room.is_some())
             .finish()
     }
 }

@@ -223,6 +223,13 @@ pub fn complete(ask: &Ask, version: Version, fields: &mut HeaderMap, at: Time) {
     rules::fields::append_via(fields, version, &ask.site.name);
 }
 
+/// Freshened `fields` of what is stored as a page of fragments say so still: the body is the same, and so is what it is written in.
+pub fn keep_language(stored: &Stored, fields: &mut HeaderMap) {
+    if stored.has_surrogate_control() && !surrogate::wants_esi(fields) {
+        fields.append(surrogate::CONTROL, surrogate::CONTENT_ESI);
+    }
+}
+
 /// What selects the response among its key's variants; `None` when any request does.
 pub fn variant(ask: &Ask, response: &HeaderMap) -> Option<Box<Variant>> {
     match nominated(ask, response) {
@@ -238,7 +245,8 @@ pub fn variant(ask: &Ask, response: &HeaderMap) -> Option<Box<Variant>> {
 }
 
 /// The nominated fields in which requests for this key can differ as the *origin* sees them: those that are the same for all
-/// of them are left out, and one that we write anew for each client selects by what nobody later can know.
+/// of them are left out, `Accept-Encoding` unless the answer is in a coding that not everybody can be given, and one that we write
+/// anew for each client selects by what nobody later can know.
 fn nominated(ask: &Ask, response: &HeaderMap) -> Nominated {
     let Nominated::Fields(fields) = vary::nominated(response) else {
         return vary::nominated(response);
@@ -247,7 +255,8 @@ fn nominated(ask: &Ask, response: &HeaderMap) -> Nominated {
     for name in fields {
         match outbound::sent_as(ask, &name) {
             Sent::Same => {}
-            Sent::AsAsked => kept.push(name),
+            Sent::Settled if coding::is_settled(ask, response) => {}
+            Sent::Settled | Sent::AsAsked => kept.push(name),
             Sent::ByClient => return Nominated::Everything,
         }
     }

@@ -83,10 +83,7 @@ impl Fetch<'_> {
     ) -> (Arc<Stored>, Result<(), Detail>, Option<Box<HeaderMap>>) {
         let mut fields = stored.fields.unpack(8);
         validate::freshen(&mut fields, &head.headers);
-        if stored.has_surrogate_control() && !surrogate::wants_esi(&fields) {
-            // The body is the same, and so is what it is written in.
-            fields.append(surrogate::CONTROL, surrogate::CONTENT_ESI);
-        }
+        admit::keep_language(stored, &mut fields);
         let judged = admit::judge(self.ask, &Method::GET, self.times, stored.status, &fields);
         let storable = match judged {
             Ok(storable) => storable,

@@ -37,6 +37,32 @@ static POISONOUS: [HeaderName; 19] = [
     HeaderName::from_static("forwarded"),
 ];
 
+/// Those of [`POISONOUS`] that name a path or a method: said of a page, they are wrong of what it includes.
+const OF_ONE_TARGET: [&str; 6] = [
+    "x-forwarded-path",
+    "x-original-url",
+    "x-rewrite-url",
+    "x-http-method-override",
+    "x-http-method",
+    "x-method-override",
+];
+
+/// Takes away what says something of a page's target, and not of that of its include: on another host all that describes the
+/// page's, and what its visitor showed there alone.
+pub fn strip_target(fields: &mut HeaderMap, same_host: bool) {
+    for name in OF_ONE_TARGET {
+        fields.remove(name);
+    }
+    if !same_host {
+        for name in &POISONOUS {
+            fields.remove(name);
+        }
+        for name in [header::COOKIE, header::AUTHORIZATION] {
+            fields.remove(name);
+        }
+    }
+}
+
 /// How often a request may have passed a cache of our name before it is taken for a loop.
 const MOST_PASSES: usize = 8;
 
@@ -163,6 +189,8 @@ pub enum Sent {
     AsAsked,
     /// The same for every request of one key: part of the key, set by the site, or taken away.
     Same,
+    /// The same for every request of one key, in so far as codings are settled here.
+    Settled,
     /// Written anew, with what differs from client to client.
     ByClient,
 }
@@ -177,7 +205,7 @@ pub fn sent_as(ask: &Ask, name: &HeaderName) -> Sent {
     let keyed = |keyed| if keyed { Sent::Same } else { Sent::ByClient };
     match name.as_str() {
         _ if edited => Sent::Same,
-        _ if coding::settles(ask, name) => Sent::Same,
+        _ if coding::settles(ask, name) => Sent::Settled,
         "host" => keyed(policy.key.host || policy.host.is_some()),
         "x-forwarded-host" if !is_passed(ask, name) => keyed(policy.key.host),
         "x-forwarded-proto" => keyed(policy.key.scheme),
