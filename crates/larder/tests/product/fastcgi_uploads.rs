@@ -107,6 +107,9 @@ fn a_body_of_unknown_length_arrives_whole() {
         (&told["CONTENT_LENGTH"], &told["body"]),
         (&"8".into(), &"the body".into())
     );
+    // What no script is asked for is not gathered: the answer is there before the body.
+    let mut early = begin(&larder, "/wp-content/themes/style.css");
+    assert_eq!(early.read().status, 405);
     assert_eq!(nameless_files(&larder), 0);
 }
 
