@@ -17,6 +17,7 @@ mod fetch;
 pub mod files;
 mod gate;
 mod health;
+mod latency;
 mod lifetime;
 mod link;
 mod message;
@@ -36,6 +37,7 @@ mod watch;
 pub use body::{RequestBody, ResponseBody};
 pub use config::OriginConfig;
 pub use error::{Error, Kind};
+pub use latency::{BOUNDS_MS, Latency};
 pub use lifetime::Lifetime;
 
 use files::{Files, Found, Turn, respond};
@@ -47,6 +49,7 @@ use std::{
     fmt,
     net::{IpAddr, SocketAddr},
     sync::Arc,
+    time::Instant,
 };
 
 /// Where answers come from. Shared by all workers (`Send + Sync`); made once per configuration.
@@ -54,6 +57,7 @@ use std::{
 pub struct Origin {
     name: String,
     source: Source,
+    latency: latency::Counts,
 }
 
 /// What stands behind an origin.
@@ -156,7 +160,11 @@ impl Origin {
     }
 
     fn of(name: String, source: Source) -> Arc<Self> {
-        Arc::new(Self { name, source })
+        Arc::new(Self {
+            name,
+            source,
+            latency: latency::Counts::default(),
+        })
     }
 
     /// The name from the configuration; of several in turn, all names.
@@ -193,7 +201,19 @@ impl Origin {
             }
             origin = last;
         }
-        match &origin.source {
+        let began = Instant::now();
+        let answer = origin.ask(request, context).await;
+        origin.latency.count(began.elapsed());
+        answer
+    }
+
+    /// What this origin alone says.
+    async fn ask(
+        &self,
+        request: Request<RequestBody>,
+        context: Context,
+    ) -> Result<Response<ResponseBody>, Error> {
+        match &self.source {
             Source::Servers(servers) => servers.fetch(request, context).await,
             Source::Files(files) => {
                 let found = files.answer(&request, &context, Turn::Last).await?;
@@ -253,7 +273,7 @@ impl Origin {
 
     /// A snapshot for metrics and the admin API.
     pub fn report(&self) -> Report {
-        match &self.source {
+        let report = match &self.source {
             Source::Servers(servers) => servers.report(),
             Source::Files(files) => files.report(),
             Source::Pages(pages) => pages.report(),
@@ -261,6 +281,10 @@ impl Origin {
                 name: self.name.clone(),
                 ..Report::default()
             },
+        };
+        Report {
+            latency: self.latency.read(),
+            ..report
         }
     }
 }
@@ -276,8 +300,11 @@ async fn first(
         return None;
     }
     for origin in origins {
-        if let Some(found) = origin.try_fetch(request, context).await {
-            return Some(found);
+        let began = Instant::now();
+        let found = origin.try_fetch(request, context).await;
+        origin.latency.count(began.elapsed());
+        if found.is_some() {
+            return found;
         }
     }
     None
@@ -292,6 +319,8 @@ pub struct Report {
     pub active: usize,
     /// Fetches waiting in the queue.
     pub queued: usize,
+    /// How long it took to answer.
+    pub latency: Latency,
     /// In the configuration's order.
     pub servers: Vec<ServerReport>,
     /// Of a page store.

@@ -115,7 +115,7 @@ impl Servers {
                 .iter()
                 .map(|peer| peer.report(healthy(peer)))
                 .collect(),
-            pages: None,
+            ..Report::default()
         }
     }
 

@@ -8,7 +8,9 @@
 use crate::{
     common::{Said, counted, sample},
     disk::{LARGE, Site, content, keep, same},
+    disk_purge::{ask_purge, kept},
 };
+use serde_json::json;
 use std::{
     fs,
     path::Path,
@@ -31,7 +33,7 @@ fn over(path: &Path, origin: &Origin) -> Larder {
 }
 
 /// What it told of errors and warnings.
-fn told(larder: &Larder) -> Vec<String> {
+pub(crate) fn told(larder: &Larder) -> Vec<String> {
     let output = larder.output();
     let lines = output.lines();
     lines
@@ -117,6 +119,35 @@ fn a_second_process_over_the_same_directory_goes_on_without() {
         first.get("/").send().hit(),
         "the first one is not disturbed"
     );
+}
+
+/// The directory comes back with what was stored before, and could not be told of the purge.
+#[test]
+fn a_purge_is_not_acknowledged_while_its_directory_is_missing() {
+    let site = Site::with(|request| counted(request).cache("max-age=600"));
+    let larder = site.start();
+    keep(&larder, &["/"]);
+    let larder = site.restart(larder);
+    assert!(kept(&larder, "/"));
+    larder.stop();
+    let (parent, away) = (site.path().parent().unwrap(), scratch_dir().join("away"));
+    fs::rename(parent, &away).unwrap();
+    let larder = site.start_at_once();
+    larder.get("/").send();
+    let answer = ask_purge(&larder, &json!({ "url": "http://example.test/" }));
+    assert_eq!(answer.status, 500, "{}", answer.text());
+    assert!(answer.text().contains("No such file"), "{}", answer.text());
+    assert!(!kept(&larder, "/"), "it holds on this node all the same");
+    let answer = larder.ask("PURGE", "/").send();
+    assert_eq!(answer.status, 500, "{}", answer.text());
+    larder.stop();
+    fs::rename(&away, parent).unwrap();
+    let larder = site.start();
+    assert!(kept(&larder, "/"), "nobody could tell the directory");
+    let answer = ask_purge(&larder, &json!({ "url": "http://example.test/" }));
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    let larder = site.crash(larder);
+    assert!(!kept(&larder, "/"));
 }
 
 #[test]

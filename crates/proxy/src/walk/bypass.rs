@@ -46,6 +46,10 @@ pub async fn bypass(
     content: RequestBody,
     why: Bypassed,
 ) -> Response<ReplyBody> {
+    if ask.directives.only_if_cached && ask.method.is_safe() {
+        // The store has no say here, so nothing stored can be had (RFC 9111 section 5.2.1.7).
+        return deliver::failure(&worker, &ask, &Failure::OnlyIfCached);
+    }
     let upgrade = ask.upgrade.take();
     let ask = Rc::new(ask);
     match pass(&worker, &ask, content, why, upgrade).await {
@@ -124,7 +128,6 @@ async fn pass(
         .await?;
     }
     let origin_time = began.elapsed();
-    worker.counters.count_origin(origin_time);
     let times = Times {
         request: request_time,
         response: receive::now(),
@@ -385,6 +388,7 @@ fn head_says(worker: &Worker, ask: &Ask, head: &response::Parts, times: Times) {
         HeadSays::Disqualify => below::forget(worker, ask.key.as_bytes(), stored),
         HeadSays::Freshen => {
             validate::freshen(&mut fields, &head.headers);
+            admit::keep_language(stored, &mut fields);
             if let Ok(storable) = admit::judge(ask, &Method::GET, times, stored.status, &fields) {
                 let kept = admit::stored_fields(
                     ask,
