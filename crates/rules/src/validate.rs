@@ -194,8 +194,8 @@ pub enum HeadSays {
     Freshen,
     /// It describes another one: the stored response is stale from now on.
     Disqualify,
-    /// It is no 200, or carries nothing to compare: the stored response stays as it is. Freshening it on no evidence would
-    /// keep a page that may have changed for as long as somebody sends HEAD requests.
+    /// It is no 200, is of another coding, or carries nothing to compare: the stored response stays as it is. Freshening it on
+    /// no evidence would keep a page that may have changed for as long as somebody sends HEAD requests.
     Nothing,
 }
 
@@ -207,7 +207,11 @@ pub fn head_says(
     stored: &HeaderMap,
     stored_length: Option<u64>,
 ) -> HeadSays {
-    if status != StatusCode::OK {
+    let codings = |fields: &HeaderMap| -> Vec<HeaderValue> {
+        let all = fields.get_all(CONTENT_ENCODING).iter();
+        all.cloned().collect()
+    };
+    if status != StatusCode::OK || codings(head) != codings(stored) {
         return HeadSays::Nothing;
     }
     let tag = head.contains_key(ETAG).then(|| {

@@ -19,6 +19,7 @@ mod coding;
 mod coding_forms;
 mod coding_leaks;
 mod coding_origin;
+mod coding_parts;
 mod coding_passed;
 mod collapse;
 mod common;

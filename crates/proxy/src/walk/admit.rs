@@ -245,7 +245,8 @@ pub fn variant(ask: &Ask, response: &HeaderMap) -> Option<Box<Variant>> {
 }
 
 /// The nominated fields in which requests for this key can differ as the *origin* sees them: those that are the same for all
-/// of them are left out, and one that we write anew for each client selects by what nobody later can know.
+/// of them are left out, `Accept-Encoding` unless the answer is in a coding that not everybody can be given, and one that we write
+/// anew for each client selects by what nobody later can know.
 fn nominated(ask: &Ask, response: &HeaderMap) -> Nominated {
     let Nominated::Fields(fields) = vary::nominated(response) else {
         return vary::nominated(response);
@@ -254,7 +255,8 @@ fn nominated(ask: &Ask, response: &HeaderMap) -> Nominated {
     for name in fields {
         match outbound::sent_as(ask, &name) {
             Sent::Same => {}
-            Sent::AsAsked => kept.push(name),
+            Sent::Settled if coding::is_settled(ask, response) => {}
+            Sent::Settled | Sent::AsAsked => kept.push(name),
             Sent::ByClient => return Nominated::Everything,
         }
     }

@@ -115,9 +115,8 @@ async fn pass(
     if let Some(whole) = whole
         && response.status() == StatusCode::PARTIAL_CONTENT
         && !ask.has_content
-        && esi::is_part_of_page(ask, response.headers())
+        && only_whole_is_right(ask, response.headers())
     {
-        // Only the whole can be composed.
         response = exchange(
             worker,
             ask,
@@ -153,6 +152,12 @@ async fn pass(
     // Who is told that something changed may rely on it, over a restart too.
     worker.cache.purger.settled().await;
     Ok(response)
+}
+
+/// Whether a part with these fields is of no use: only the whole can be composed, and the client may hold it in another coding.
+fn only_whole_is_right(ask: &Ask, fields: &HeaderMap) -> bool {
+    esi::is_part_of_page(ask, fields)
+        || (ask.method == Method::GET && coding::is_of_another(ask, fields, None))
 }
 
 /// The request and its answer, both as they are.

@@ -202,7 +202,11 @@ impl Fetch<'_> {
             StatusCode::NOT_MODIFIED => self.freshened(response.headers()).is_empty(),
             StatusCode::PARTIAL_CONTENT => match plan {
                 Plan::Whole => true,
-                Plan::Part => esi::is_part_of_page(self.ask, response.headers()),
+                Plan::Part => {
+                    let fields = response.headers();
+                    esi::is_part_of_page(self.ask, fields)
+                        || coding::is_of_another(self.ask, fields, None)
+                }
                 Plan::Missing(span) => !self.fits(*span, response.headers()),
             },
             StatusCode::RANGE_NOT_SATISFIABLE => matches!(plan, Plan::Missing(_)),

@@ -99,7 +99,7 @@ pub fn lookup(worker: &Worker, ask: &mut Ask) -> Looked {
 }
 
 /// Sets those cookies aside that nothing stored may depend on, where the route says so.
-fn keep_cookies_from_store(ask: &mut Ask) {
+pub fn keep_cookies_from_store(ask: &mut Ask) {
     let policy = &ask.site.routes[ask.route].policy;
     let stores_nothing = stores_nothing(&policy.bypass, &ask.fields);
     if stores_nothing || policy.key.drop_cookies {
@@ -114,8 +114,12 @@ pub fn stores_nothing(bypass: &policy::Bypass, fields: &HeaderMap) -> bool {
 }
 
 /// What was found, for the one who asked: a request that must not fill the store passes it by where the store does not answer,
-/// with all of its cookies.
+/// with all of its cookies. So does one on condition that a form is current, which what is fetched would not have yet.
 pub fn for_client(ask: &mut Ask, found: Found) -> Found {
+    let found = match found {
+        Found::Forward(_) if coding::is_on_form(ask) => Found::Bypass(Bypassed::Condition),
+        found => found,
+    };
     if !ask.stores_nothing {
         return found;
     }
@@ -408,10 +412,13 @@ pub fn answers(ask: &Ask, stored: &Stored) -> bool {
     !matches!(stored.body, Body::Filling(_)) && matches!(body_for(ask, stored), Held::Enough(None))
 }
 
-/// The one span a request wants of `stored`, a representation of `length` bytes, if it wants just one.
+/// The one span a request wants of `stored`, a representation of `length` bytes, if it wants just one and may have it without the
+/// rest.
 pub fn wanted_part(ask: &Ask, stored: &Stored, length: u64) -> Option<range::Span> {
     let field = ask.range()?;
-    if !precondition::if_range_holds(&ask.fields, &shape::representation(stored), ask.now) {
+    if coding::is_of_another(ask, &stored.fields.unpack(0), Some(length))
+        || !precondition::if_range_holds(&ask.fields, &shape::representation(stored), ask.now)
+    {
         return None;
     }
     match range::resolve(field, length) {

@@ -189,6 +189,8 @@ pub enum Sent {
     AsAsked,
     /// The same for every request of one key: part of the key, set by the site, or taken away.
     Same,
+    /// The same for every request of one key, in so far as codings are settled here.
+    Settled,
     /// Written anew, with what differs from client to client.
     ByClient,
 }
@@ -203,7 +205,7 @@ pub fn sent_as(ask: &Ask, name: &HeaderName) -> Sent {
     let keyed = |keyed| if keyed { Sent::Same } else { Sent::ByClient };
     match name.as_str() {
         _ if edited => Sent::Same,
-        _ if coding::settles(ask, name) => Sent::Same,
+        _ if coding::settles(ask, name) => Sent::Settled,
         "host" => keyed(policy.key.host || policy.host.is_some()),
         "x-forwarded-host" if !is_passed(ask, name) => keyed(policy.key.host),
         "x-forwarded-proto" => keyed(policy.key.scheme),

@@ -71,10 +71,15 @@ pub fn receive(
         for_another,
     };
     match read(&site, parts, connection, interim, &mut beside, now()) {
-        Ok(ask) if ask.policy().redirect_https && ask.scheme == "http" => Received::Redirect(ask),
+        Ok(ask) if is_redirected(&ask) => Received::Redirect(ask),
         Ok(ask) => Received::Request(ask, content),
         Err(failure) => Received::Refused(Refusal { failure, site }),
     }
+}
+
+/// Whether its route sends the request to HTTPS.
+pub fn is_redirected(ask: &Ask) -> bool {
+    ask.policy().redirect_https && ask.scheme == "http"
 }
 
 /// What is known of a request beside its head.
