@@ -23,6 +23,8 @@ pub enum Content {
     /// Nothing.
     #[default]
     Empty,
+    /// What is not there after all: the answer breaks off.
+    Missing,
     /// One buffer: the common hit.
     Whole(Bytes),
     /// Several buffers, or what is read from disk.
@@ -93,6 +95,7 @@ impl Content {
     pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Error>>> {
         match self {
             Self::Empty => Poll::Ready(None),
+            Self::Missing => Poll::Ready(Some(Err("content is missing".into()))),
             Self::Whole(bytes) => {
                 let bytes = std::mem::take(bytes);
                 *self = Self::Empty;
@@ -136,7 +139,7 @@ impl Content {
                 .left
                 .map_or_else(SizeHint::default, SizeHint::with_exact),
             Self::Origin(body) => body.size_hint(),
-            Self::Composed(_) | Self::Recoded(_) => SizeHint::default(),
+            Self::Missing | Self::Composed(_) | Self::Recoded(_) => SizeHint::default(),
         }
     }
 }
@@ -275,7 +278,7 @@ impl Body for ReplyBody {
             Content::Pieces(pieces) | Content::Spliced(pieces, _) => pieces.left() == 0,
             Content::Following(following) => following.left == Some(0),
             Content::Origin(body) => body.is_end_stream(),
-            Content::Composed(_) => false,
+            Content::Missing | Content::Composed(_) => false,
             Content::Recoded(recoded) => recoded.is_ended(),
         }
     }

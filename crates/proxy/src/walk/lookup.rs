@@ -61,8 +61,8 @@ pub enum Bypassed {
     Site(Bypass),
     /// The method is not answered from the store.
     Method,
-    /// The client's `If-Match` or `If-Unmodified-Since` does not hold for what is stored. A cache must not answer such a
-    /// condition (RFC 9111 section 4.3.2): the origin does.
+    /// The client's `If-Match` or `If-Unmodified-Since` does not hold for what is stored, or nothing is that could answer. A cache
+    /// must not judge such a condition (RFC 9111 section 4.3.2): the origin does.
     Condition,
 }
 
@@ -99,7 +99,7 @@ pub fn lookup(worker: &Worker, ask: &mut Ask) -> Looked {
 }
 
 /// Sets those cookies aside that nothing stored may depend on, where the route says so.
-fn keep_cookies_from_store(ask: &mut Ask) {
+pub fn keep_cookies_from_store(ask: &mut Ask) {
     let policy = &ask.site.routes[ask.route].policy;
     let stores_nothing = stores_nothing(&policy.bypass, &ask.fields);
     if stores_nothing || policy.key.drop_cookies {
@@ -114,8 +114,12 @@ pub fn stores_nothing(bypass: &policy::Bypass, fields: &HeaderMap) -> bool {
 }
 
 /// What was found, for the one who asked: a request that must not fill the store passes it by where the store does not answer,
-/// with all of its cookies.
+/// with all of its cookies. So does one on condition that a form is current, which what is fetched would not have yet.
 pub fn for_client(ask: &mut Ask, found: Found) -> Found {
+    let found = match found {
+        Found::Forward(_) if coding::is_on_form(ask) => Found::Bypass(Bypassed::Condition),
+        found => found,
+    };
     if !ask.stores_nothing {
         return found;
     }
@@ -134,6 +138,7 @@ pub fn for_client(ask: &mut Ask, found: Found) -> Found {
 
 /// As [`lookup`], for a request that is known not to bypass, at `now`.
 pub fn find(worker: &Worker, ask: &Ask, now: Time) -> Looked {
+    worker.cache.memory.log().wake(now);
     let found = match worker.cache.memory.find(ask.key.as_bytes()) {
         Some(variants) => among(worker, ask, now, &variants),
         None => Found::Forward(Need::miss(Forward::UriMiss)),
@@ -356,11 +361,15 @@ pub fn stale_ttl(stored: &Stored, now: Time) -> i64 {
     -(stored.facts.staleness(now).as_millis().div_ceil(1000) as i64)
 }
 
+/// Whether the request carries a condition that only an origin may judge.
+pub fn has_condition_for_origin(ask: &Ask) -> bool {
+    ask.fields.contains_key(header::IF_MATCH)
+        || ask.fields.contains_key(header::IF_UNMODIFIED_SINCE)
+}
+
 /// Whether the request carries a condition for the origin that what is stored does not meet.
 fn condition_is_the_origins(ask: &Ask, stored: &Stored) -> bool {
-    let carries = ask.fields.contains_key(header::IF_MATCH)
-        || ask.fields.contains_key(header::IF_UNMODIFIED_SINCE);
-    carries && stored.status == StatusCode::OK && {
+    has_condition_for_origin(ask) && stored.status == StatusCode::OK && {
         let representation = shape::representation(stored);
         let judged = precondition::judge(&ask.method, &ask.fields, &representation, ask.now);
         judged == precondition::Outcome::Failed
@@ -403,10 +412,13 @@ pub fn answers(ask: &Ask, stored: &Stored) -> bool {
     !matches!(stored.body, Body::Filling(_)) && matches!(body_for(ask, stored), Held::Enough(None))
 }
 
-/// The one span a request wants of `stored`, a representation of `length` bytes, if it wants just one.
+/// The one span a request wants of `stored`, a representation of `length` bytes, if it wants just one and may have it without the
+/// rest.
 pub fn wanted_part(ask: &Ask, stored: &Stored, length: u64) -> Option<range::Span> {
     let field = ask.range()?;
-    if !precondition::if_range_holds(&ask.fields, &shape::representation(stored), ask.now) {
+    if coding::is_of_another(ask, &stored.fields.unpack(0), Some(length))
+        || !precondition::if_range_holds(&ask.fields, &shape::representation(stored), ask.now)
+    {
         return None;
     }
     match range::resolve(field, length) {

@@ -48,6 +48,8 @@ pub(super) struct Device {
     pub queue: Queue,
     pub health: Health,
     pub bucket: Bucket,
+    /// The same for what memory evicts.
+    pub demotions: Bucket,
     pub counts: Counts,
     /// The file system knows no reads that do not wait.
     pub always_waits: AtomicBool,

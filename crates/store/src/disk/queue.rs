@@ -6,6 +6,7 @@ use std::{
     collections::{HashMap, VecDeque, hash_map::Entry},
     fs::File,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc::SyncSender},
+    time::Duration,
 };
 
 /// At most so many bytes of bodies wait to be written: they are memory that no budget counts.
@@ -101,6 +102,17 @@ pub(super) enum Task {
     Flush(SyncSender<()>),
 }
 
+/// What comes next.
+#[derive(Debug)]
+pub(super) enum Next {
+    /// This is to be done.
+    Task(Task),
+    /// Nothing came for as long as it was waited for.
+    Quiet,
+    /// The queue is closed, and nothing is left.
+    Closed,
+}
+
 #[derive(Debug, Default)]
 struct Tasks {
     list: VecDeque<Task>,
@@ -165,21 +177,32 @@ impl Queue {
         }
     }
 
-    /// The next thing to do; waits for it. `None`: the queue is closed and nothing is left.
-    pub fn next(&self) -> Option<Task> {
+    /// The next thing to do; waits for it, for as long as it has `patience`.
+    pub fn next(&self, patience: Option<Duration>) -> Next {
         let mut tasks = self.lock();
         while tasks.list.is_empty() && !tasks.is_closed {
-            tasks = self
-                .more
-                .wait(tasks)
-                .unwrap_or_else(PoisonError::into_inner);
+            let Some(patience) = patience else {
+                tasks = self
+                    .more
+                    .wait(tasks)
+                    .unwrap_or_else(PoisonError::into_inner);
+                continue;
+            };
+            let waited = self.more.wait_timeout(tasks, patience);
+            let (held, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+            tasks = held;
+            if timeout.timed_out() && tasks.list.is_empty() && !tasks.is_closed {
+                return Next::Quiet;
+            }
         }
-        let task = tasks.list.pop_front()?;
+        let Some(task) = tasks.list.pop_front() else {
+            return Next::Closed;
+        };
         if let Task::Store(offer) = &task {
             tasks.offers -= 1;
             tasks.bytes -= offer.bytes();
         }
-        Some(task)
+        Next::Task(task)
     }
 
     /// `offer` waits for its large file.

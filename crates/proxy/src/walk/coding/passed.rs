@@ -136,6 +136,17 @@ pub fn ask_origin(worker: &Worker, ask: &Ask, fields: &mut HeaderMap) {
     }
 }
 
+/// Whether an answer with these fields can be given to clients whatever they accept: it is not coded, or can be decoded here.
+pub fn is_settled(ask: &Ask, fields: &HeaderMap) -> bool {
+    let lines = || {
+        let lines = fields.iter();
+        lines.map(|(name, value)| (name.as_str().as_bytes(), value.as_bytes()))
+    };
+    let types = ask.policy().compress.as_ref();
+    let types = types.map_or(&[][..], |compress| &compress.types);
+    !coding::is_coded(lines()) || coding::decodable(lines(), types).is_some()
+}
+
 /// Whether requests for one key may differ in `name` without a difference to the origin: codings are settled here, unless the origin
 /// has them ready.
 pub fn settles(ask: &Ask, name: &HeaderName) -> bool {

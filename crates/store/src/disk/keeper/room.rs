@@ -12,15 +12,7 @@ use crate::{
     },
     purge::Standing,
 };
-use std::{
-    fs,
-    io::Error,
-    sync::atomic::Ordering::Relaxed,
-    time::{Duration, Instant},
-};
-
-/// A segment that made room stays open for so long: who has found a response whose body lies there begins to read it by then.
-const LEAVING: Duration = Duration::from_secs(2);
+use std::{fs, io::Error, sync::atomic::Ordering::Relaxed, time::Instant};
 
 /// A record of what goes, to be written again.
 type Again = (Box<[u8]>, Stored);
@@ -138,17 +130,11 @@ impl Keeper {
     fn remove_segment(&mut self, segment: &Segment) {
         if let Some(segment) = self.shared.segments_mut().remove(&segment.id) {
             segment.leave();
-            self.leaving.push_back((Instant::now(), segment));
+            self.leaving.push((Instant::now(), segment));
         }
         // A file that somebody else removed is gone as well.
         let _ = fs::remove_file(self.shared.device.segment_path(segment.id));
         self.total = self.total.saturating_sub(segment.bytes.load(Relaxed));
-    }
-
-    /// Closes what nobody can be about to begin to read.
-    pub fn close_left(&mut self) {
-        let is_over = |(left, _): &mut (Instant, _)| left.elapsed() >= LEAVING;
-        while self.leaving.pop_front_if(is_over).is_some() {}
     }
 
     pub(super) fn unname(&mut self, place: Place) {
