@@ -1,9 +1,15 @@
 //! The body of an answer.
 
-use crate::{compress::Recoded, listen::Splices, outcome::Ending, walk::esi::Composer};
+use crate::{
+    compress::{Counts, Recoded},
+    listen::Splices,
+    outcome::Ending,
+    walk::esi::Composer,
+};
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use origin::ResponseBody;
+use rules::coding::Coding;
 use std::{
     pin::Pin,
     sync::Arc,
@@ -182,6 +188,28 @@ impl ReplyBody {
     /// Tells `ending` of the bytes sent, when the body ends or is dropped.
     pub fn watched(&mut self, ending: Ending) {
         self.ending = Some(Box::new(ending));
+    }
+
+    /// Its content, which is in `coding`, without it.
+    /// Nobody reads it. Where it is on its way into the store, and its length is known, it is read to its end nevertheless.
+    pub fn leave(self) {
+        if let Content::Following(Following {
+            reader,
+            left: Some(_),
+        }) = &self.content
+        {
+            reader.keep();
+        }
+    }
+
+    /// Its content, which is in `coding`, without it.
+    #[must_use]
+    pub fn decoded(mut self, coding: Coding, counts: &Arc<Counts>) -> Self {
+        self.content = match self.content {
+            Content::Empty => Content::Empty,
+            content => Content::Recoded(Box::new(Recoded::decoded(content, coding, counts))),
+        };
+        self
     }
 
     /// Sends through `splices` what can be sent so. For what leaves for the client as it is, and for nothing that is still to be

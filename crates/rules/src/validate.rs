@@ -170,6 +170,11 @@ pub fn freshen(stored: &mut HeaderMap, update: &HeaderMap) {
     let mut update = update.clone();
     let (directives, _) = directives::response(&update, &[]);
     fields::remove_unstorable(&mut update, &directives);
+    freshen_for_one(stored, update);
+}
+
+/// As [`freshen`], for the client whose request brought the update: what cannot be stored is among its fields.
+pub fn freshen_for_one(stored: &mut HeaderMap, mut update: HeaderMap) {
     fields::remove_hop_by_hop(&mut update);
     for name in &DEPENDED_UPON {
         update.remove(name);

@@ -46,6 +46,10 @@ pub async fn bypass(
     content: RequestBody,
     why: Bypassed,
 ) -> Response<ReplyBody> {
+    if ask.directives.only_if_cached && ask.method.is_safe() {
+        // The store has no say here, so nothing stored can be had (RFC 9111 section 5.2.1.7).
+        return deliver::failure(&worker, &ask, &Failure::OnlyIfCached);
+    }
     let upgrade = ask.upgrade.take();
     let ask = Rc::new(ask);
     match pass(&worker, &ask, content, why, upgrade).await {
@@ -123,7 +127,6 @@ async fn pass(
         .await?;
     }
     let origin_time = began.elapsed();
-    worker.counters.count_origin(origin_time);
     let times = Times {
         request: request_time,
         response: receive::now(),
@@ -165,6 +168,7 @@ async fn exchange(
     fields: HeaderMap,
     body: origin::RequestBody,
 ) -> Result<Response<ResponseBody>, Failure> {
+    let room = body.size_hint().exact().is_none().then(|| room(worker));
     let request = outbound::as_it_came(ask, fields, body)?;
     let interim = ask.interim.clone();
     let context = origin::Context {
@@ -174,6 +178,7 @@ async fn exchange(
         visitor: outbound::visitor(ask),
         host: ask.host().to_owned(),
         personal: is_personal(ask, why),
+        room,
     };
     let answer = ask.policy().origin.fetch(request, context).await;
     answer.map_err(|error| {
@@ -309,6 +314,17 @@ fn request_body(ask: &Ask, content: RequestBody) -> Result<origin::RequestBody, 
     Ok(Limited::new(content, usize::try_from(most).unwrap_or(usize::MAX)).boxed_unsync())
 }
 
+/// What an origin takes of memory for content that it cannot pass on as it comes.
+fn room(worker: &Worker) -> origin::Room {
+    let memory = worker.cache.memory.clone();
+    let mut held = memory.budget().reservation();
+    Box::new(move |bytes| {
+        let fits = held.grow(bytes);
+        memory.make_room();
+        fits
+    })
+}
+
 /// Whether the request's content turned out longer than the site allows while it was sent on.
 fn outgrew_limit(error: &origin::Error) -> bool {
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
@@ -378,6 +394,7 @@ fn head_says(worker: &Worker, ask: &Ask, head: &response::Parts, times: Times) {
         HeadSays::Disqualify => below::forget(worker, ask.key.as_bytes(), stored),
         HeadSays::Freshen => {
             validate::freshen(&mut fields, &head.headers);
+            admit::keep_language(stored, &mut fields);
             if let Ok(storable) = admit::judge(ask, &Method::GET, times, stored.status, &fields) {
                 let kept = admit::stored_fields(
                     ask,

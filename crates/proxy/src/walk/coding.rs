@@ -220,6 +220,18 @@ fn missing(
     }
 }
 
+/// Whether the client gets `stored`, which is in identity, in a coding where one can be made of it.
+pub fn is_wanted(ask: &Ask, stored: &Stored) -> bool {
+    let Some(compress) = &ask.policy().compress else {
+        return false;
+    };
+    let length = stored.body.length();
+    let (types, least) = (&compress.types, compress.least);
+    ask.fields.contains_key(header::ACCEPT_ENCODING)
+        && Accepted::read(&ask.fields).takes_any()
+        && coding::judge(stored.status, stored.fields.iter(), length, types, least).is_none()
+}
+
 /// Does what was chosen to the content of a whole answer, and to its fields.
 pub fn apply(
     worker: &Worker,

@@ -134,7 +134,6 @@ impl Fetch<'_> {
             answer = self.exchange(&plan, false).await;
         }
         let origin_time = self.began.elapsed();
-        self.worker.counters.count_origin(origin_time);
         self.times.response = receive::now();
         let origin_status = answer
             .as_ref()
@@ -249,6 +248,7 @@ impl Fetch<'_> {
             visitor: outbound::visitor(self.ask),
             host: self.ask.host().to_owned(),
             personal: self.ask.fields.contains_key(header::AUTHORIZATION),
+            room: None,
         };
         self.ask
             .policy()
@@ -386,7 +386,7 @@ pub fn client_condition(ask: &Ask, head: &response::Parts) -> precondition::Outc
     let representation = Representation {
         etag: bytes(header::ETAG),
         last_modified: bytes(header::LAST_MODIFIED),
-        date: ask.now,
+        date: None,
     };
     precondition::judge(&ask.method, &ask.fields, &representation, ask.now)
 }

@@ -88,9 +88,10 @@ fn announced(fields: &HeaderMap) -> Option<u64> {
     value.to_str().ok()?.parse().ok()
 }
 
-/// Whether an answer that is not stored is one user's.
+/// Whether an answer that is not stored is one user's. The fragments of a page know cookies that were kept from the page.
 fn is_personal(ask: &Ask, fields: &HeaderMap) -> bool {
     ask.fields.contains_key(header::COOKIE)
+        || (ask.composed.get() && !ask.cookies.is_empty())
         || ask.fields.contains_key(header::AUTHORIZATION)
         || fields.contains_key(header::SET_COOKIE)
 }
