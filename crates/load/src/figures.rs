@@ -10,7 +10,9 @@ pub use target::{
     Tool, Unanswered,
 };
 
-use crate::{assertion::Verdict, compare::Comparison, run::Ended, shape::Shape, warning::Warning};
+use crate::{
+    assertion::Verdict, compare::Comparison, process, run::Ended, shape::Shape, warning::Warning,
+};
 use serde::Serialize;
 
 /// The version of the result's form.
@@ -81,7 +83,7 @@ impl Machine {
         let kilobytes = after(&read("/proc/meminfo"), "MemTotal")
             .and_then(|text| text.strip_suffix(" kB")?.parse::<u64>().ok());
         Self {
-            cores: std::thread::available_parallelism().map_or(1, usize::from),
+            cores: process::machine_cores(),
             processor: after(&read("/proc/cpuinfo"), "model name").unwrap_or_default(),
             kernel: read("/proc/sys/kernel/osrelease").trim().to_owned(),
             memory_bytes: kilobytes.unwrap_or(0) * 1024,

@@ -16,7 +16,7 @@ use std::{
     io,
     rc::Rc,
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicBool, AtomicU64, Ordering},
         mpsc::Sender,
     },
@@ -45,6 +45,8 @@ pub(crate) struct Common {
     pub begun: AtomicU64,
     /// Requests that were chosen from a list of several.
     pub chosen: AtomicU64,
+    /// What the first TLS handshake agreed on.
+    pub agreed: OnceLock<String>,
     /// Set to end the run early.
     pub stop: Arc<AtomicBool>,
 }
@@ -71,6 +73,8 @@ pub(crate) struct Slice {
 pub(crate) struct Left {
     /// Requests under way, and due ones that were not sent.
     pub requests: u64,
+    /// Those that were not sent.
+    pub unsent: u64,
     /// How long the oldest had waited.
     pub oldest: Duration,
 }
@@ -114,7 +118,7 @@ pub(crate) fn run(common: Arc<Common>, index: usize, to: &Sender<Slice>) -> io::
         }
     };
     #[allow(clippy::cast_precision_loss)]
-    let share = 1.0 / workers as f64;
+    let (share, turn) = (1.0 / workers as f64, index as f64 / workers as f64);
     let rate = common.plan.most_rate.map(|rate| rate * share);
     let worker = Rc::new(Worker {
         index,
@@ -125,7 +129,8 @@ pub(crate) fn run(common: Arc<Common>, index: usize, to: &Sender<Slice>) -> io::
         askers: Cell::new(askers),
         users: Cell::new(0),
         random: RefCell::new(Rng::with_seed(common.plan.seed ^ (index as u64) << 32)),
-        pace: rate.and_then(|rate| Pace::new(rate, common.begin)),
+        // Workers take turns, so that together they keep the bound from the first request on.
+        pace: rate.and_then(|rate| Pace::new(rate, common.begin, turn)),
         queue: Queue::default(),
         common,
     });
@@ -197,6 +202,8 @@ impl Worker {
         let under_way = self.flights.iter().filter_map(Cell::get);
         let mut left = Left::default();
         self.queue.each(|due| left.count(due, now));
+        left.requests += self.queue.turned_away();
+        left.unsent = left.requests;
         under_way.for_each(|began| left.count(began, now));
         left
     }

@@ -139,6 +139,68 @@ fn an_old_result_stays_until_the_new_one_is_whole() {
 }
 
 #[test]
+fn a_name_that_is_no_text_costs_no_result() {
+    use std::{ffi::OsString, os::unix::ffi::OsStringExt as _};
+    let origin = origin();
+    let path = scratch_dir().join(OsString::from_vec(b"\xff.json".to_vec()));
+    let finished = bench(&[&origin.url(), "-n", "5", "-o"]).args([&path]).run();
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    assert!(fs::metadata(path).is_ok());
+}
+
+#[test]
+fn a_result_that_is_passed_on_tells_no_secret() {
+    let origin = origin();
+    let path = scratch_dir().join("r.html").display().to_string();
+    let flags = [
+        "-n",
+        "5",
+        "--json",
+        "-H",
+        "Authorization: Bearer s3cret",
+        "--header=X-Api-Key: s3cret",
+        "-Hcookie:  id=s3cret ",
+        "--body=password=s3cret",
+        "-H",
+        "Accept-Language: en",
+        "-o",
+        &path,
+    ];
+    let finished = bench(&[&[origin.url().as_str()], &flags[..]].concat()).run();
+    assert_eq!(origin.last("/").header("cookie"), Some("id=s3cret"));
+    let html = fs::read_to_string(&path).expect("a page");
+    for text in [&finished.stdout, &html] {
+        assert!(!text.contains("s3cret"), "{text}");
+        assert!(text.contains("Authorization: …") && text.contains("--body=…"));
+        assert!(text.contains("Accept-Language: en"), "what is no secret");
+    }
+}
+
+#[test]
+fn files_are_written_although_nobody_reads_the_output() {
+    let origin = Origin::start();
+    let gate = testkit::Gate::new();
+    let held = gate.clone();
+    origin.otherwise(move |_| {
+        held.pass();
+        Reply::ok()
+    });
+    let path = scratch_dir().join("r.json");
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_larder"))
+        .args(["bench", &origin.url(), "-n", "5", "-q", "-o"])
+        .arg(&path)
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .expect("a process");
+    drop(child.stdout.take());
+    gate.open();
+    child.wait().expect("its end");
+    let json = fs::read_to_string(path).expect("the result");
+    assert!(json.contains("\"requests\""));
+}
+
+#[test]
 fn plain_lines_where_there_is_no_terminal() {
     let origin = origin();
     let finished = Command::new(env!("CARGO_BIN_EXE_larder"))

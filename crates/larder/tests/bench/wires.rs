@@ -142,3 +142,15 @@ fn cpu_and_memory_of_a_process() {
         finished.stdout
     );
 }
+
+#[test]
+fn what_tls_agreed_on_is_each_target_s_own() {
+    let (_origin, larder, authority) = larder();
+    let targets = [url(&larder, false), url(&larder, true)];
+    let flags = ["--compare", "--rounds", "2", "-n", "10", "--ca", &authority];
+    let finished = bench(&flags).args(targets).args(["--json"]).run();
+    let result = json(&finished);
+    assert!(result["targets"][0]["tls"].is_null(), "{result}");
+    let agreed = result["targets"][1]["tls"].as_str();
+    assert!(agreed.is_some_and(|agreed| agreed.starts_with("TLSv1_3")));
+}

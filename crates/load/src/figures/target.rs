@@ -1,9 +1,14 @@
 //! The figures of one target.
 
 use super::PERCENTILES;
-use crate::{cached::Cached, fault::Fault, run::Measured, tally::Tally, timeline, times::Times};
+use crate::{
+    cached::Cached, fault::Fault, process, run::Measured, tally::Tally, timeline, times::Times,
+};
 use serde::Serialize;
 use std::{collections::BTreeMap, time::Duration};
+
+/// From which share of the bound on the rate on it is the bound that is measured.
+const NEAR_BOUND: f64 = 0.95;
 
 /// What one target did.
 #[derive(Clone, Debug, Serialize)]
@@ -20,6 +25,8 @@ pub struct Target {
     pub tls: Option<String>,
     /// Whether connections were used again.
     pub keep_alive: bool,
+    /// The most requests a second that the tool would send: its own bound, not the server's.
+    pub most_rate: Option<f64>,
     /// How long it was measured.
     pub seconds: f64,
     /// Requests that were over: good ones and errors.
@@ -50,8 +57,11 @@ pub struct Target {
     pub unanswered: Unanswered,
     /// What caches said.
     pub cache: Cache,
-    /// What the watched processes used.
+    /// What the watched processes used; none where there was no such process.
     pub process: Option<Process>,
+    /// The processes that were to be watched, and were not there.
+    #[serde(skip)]
+    pub missing: Option<String>,
     /// What the tool itself used, and how far its own clock was off.
     pub tool: Tool,
     /// The machine's cores.
@@ -116,6 +126,8 @@ pub struct Connections {
 pub struct Unanswered {
     /// How many requests.
     pub requests: u64,
+    /// Those of them that were due in an open loop, and not even sent.
+    pub unsent: u64,
     /// How long the oldest had waited, in milliseconds.
     pub oldest_ms: f64,
 }
@@ -245,6 +257,8 @@ pub struct About {
     pub http: &'static str,
     /// Whether connections are used again.
     pub keep_alive: bool,
+    /// The most requests a second that were allowed, where that could hold the run back.
+    pub most_rate: Option<f64>,
     /// Which processes were watched.
     pub watched: Option<String>,
 }
@@ -255,7 +269,12 @@ impl Target {
         let tally = &measured.tally;
         let seconds = measured.took.as_secs_f64();
         let requests = tally.requests();
-        let process = measured.used.map(|used| Process {
+        let seen = measured.used.filter(|used| used.processes > 0);
+        let missing = match (measured.used, seen) {
+            (Some(_), None) => about.watched.clone(),
+            _ => None,
+        };
+        let process = seen.map(|used| Process {
             name: about.watched.unwrap_or_default(),
             processes: used.processes,
             cpu_seconds: used.cpu.as_secs_f64(),
@@ -270,6 +289,7 @@ impl Target {
             http: about.http,
             tls: measured.agreed.clone(),
             keep_alive: about.keep_alive,
+            most_rate: about.most_rate,
             seconds,
             requests,
             good: tally.good.count(),
@@ -292,16 +312,24 @@ impl Target {
             },
             unanswered: Unanswered {
                 requests: measured.unanswered,
+                unsent: measured.unsent,
                 oldest_ms: millis(measured.oldest),
             },
             cache: Cache::of(tally),
             process,
+            missing,
             tool: Tool::of(measured),
             machine_cpu: MachineCpu::of(measured),
             points: measured.timeline.points().iter().map(Point::of).collect(),
             curve: curve(&tally.good),
             rounds,
         }
+    }
+
+    /// The tool's own bound on the rate, where it is what the rate shows.
+    pub fn held_back(&self) -> Option<f64> {
+        let rate = per(float(self.requests), self.seconds);
+        self.most_rate.filter(|most| rate >= most * NEAR_BOUND)
     }
 
     /// A percentile of the latency by its name, in milliseconds.
@@ -325,8 +353,18 @@ impl Round {
             rate: per(float(tally.good.count()), seconds),
             p50_ms: at(50.0),
             p99_ms: at(99.0),
-            cpu_us_per_request: measured.used.and_then(|used| each(used.cpu, requests)),
+            cpu_us_per_request: measured
+                .used
+                .filter(|used| used.processes > 0)
+                .and_then(|used| each(used.cpu, requests)),
         }
+    }
+}
+
+impl Round {
+    /// Good answers.
+    pub(crate) fn answers(&self) -> u64 {
+        self.requests.saturating_sub(self.errors)
     }
 }
 
@@ -390,8 +428,7 @@ impl Tool {
 
 impl MachineCpu {
     fn of(measured: &Measured) -> Option<Self> {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let cores = float(cores as u64);
+        let cores = float(process::machine_cores() as u64);
         let all = measured.took.as_secs_f64() * cores;
         Some(Self {
             cores,

@@ -135,6 +135,31 @@ fn what_a_cache_says() {
         ("X-Cache-Hits: 3", Unsaid),
         ("X-Cache: MISS\r\nX-Cache-Status: HIT", Hit),
         ("X-Cache: MISS\r\nCache-Status: a; hit", Hit),
+        ("Cache-Status: a; fwd=uri-miss\r\nX-Cache: HIT", Miss),
+        ("Cache-Status: x; hit; key=\"/a,b\"", Hit),
+        ("Cache-Status: x; fwd=miss; detail=\"x; hit\"", Miss),
+        ("Cache-Status: x; detail=\"a\\\"; fwd=miss\"; hit", Hit),
+        ("Cache-Status: x; hit=?0", Miss),
+        (
+            "Cache-Status: outer; hit\r\nCache-Status: inner; fwd=miss",
+            Miss,
+        ),
+        // Only what says how the answer was made, and only by its words.
+        ("X-Cache-Key: http://a/white-paper", Unsaid),
+        ("X-Cache-Tags: architecture", Unsaid),
+        ("X-Cache-Key: /passwords", Unsaid),
+        ("X-Cache: white", Unsaid),
+        ("X-Cache: MISS from white.example", Miss),
+        ("X-Cache: MISS from hit.example, MISS from b", Miss),
+        (
+            "X-Cache-Lookup: HIT from a:3128\r\nX-Cache: MISS from a",
+            Miss,
+        ),
+        ("X-Cache: TCP_MEM_HIT", Hit),
+        ("X-Cache: TCP_MISS from a.example (x)", Miss),
+        ("X-Cache: RefreshHit from cloudfront", Hit),
+        ("x-proxy-cache: hit", Hit),
+        ("CF-Cache-Status: DYNAMIC", Miss),
     ] {
         let text = format!("HTTP/1.1 200 OK\r\n{field}\r\nContent-Length: 0\r\n\r\n");
         assert_eq!(whole(&text).cached, said, "{field}");

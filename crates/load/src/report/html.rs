@@ -186,9 +186,9 @@ fn side_by_side(page: &mut String, figures: &Figures, comparison: &Comparison) {
     }
     let _ = writeln!(
         page,
-        "<p class=\"soft\">Ratios to {}: the median of {} rounds, and from the smallest to the largest.</p>\n<div class=\"charts\">",
+        "<p class=\"soft\">Ratios to {}: {}.</p>\n<div class=\"charts\">",
         escape(&comparison.base),
-        comparison.rounds
+        comparison.spread()
     );
     for row in &ROWS {
         let values: Vec<_> = figures.targets.iter().map(row.of).collect();

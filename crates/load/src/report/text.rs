@@ -187,11 +187,7 @@ fn tool(target: &Target) -> String {
 }
 
 fn compared(text: &mut String, comparison: &crate::compare::Comparison) {
-    let _ = writeln!(
-        text,
-        "against {}, {} rounds: median, and from the smallest to the largest",
-        comparison.base, comparison.rounds
-    );
+    let _ = writeln!(text, "against {}: {}", comparison.base, comparison.spread());
     for ratios in &comparison.ratios {
         let rows = [
             ("requests/s", ratios.rate),

@@ -118,7 +118,7 @@ pub fn read(
         query: parts.uri.query(),
         method: &parts.method,
         fields: &parts.headers,
-        client: connection.peer.map(|peer| peer.ip()),
+        client: client(connection, site),
     };
     let route = routing::choose(&site.routes, &subject);
     let Some(chosen_route) = site.routes.get(route) else {
@@ -137,6 +137,7 @@ pub fn read(
         version: parts.version,
         fields: parts.headers,
         cookies: Vec::new(),
+        stores_nothing: false,
         content: Content::default(),
         directives,
         key,
@@ -206,6 +207,14 @@ pub fn is_trusted(site: &Site, peer: IpAddr) -> bool {
     site.trusted
         .iter()
         .any(|net| net.contains(&peer.to_canonical()))
+}
+
+/// Who asks over a connection to this site.
+pub fn client<'a>(connection: &Connection, site: &'a Site) -> routing::Client<'a> {
+    routing::Client {
+        peer: connection.peer.map(|peer| peer.ip()),
+        trusted: &site.trusted,
+    }
 }
 
 /// The scheme the client used: ours, or the one a trusted peer tells of.

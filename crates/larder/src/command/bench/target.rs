@@ -4,6 +4,7 @@ use super::{
     Refusal,
     flags::{Bench, List, Request},
 };
+use bytes::Bytes;
 use http::Method;
 use load::{
     fetch::fetch,
@@ -16,13 +17,22 @@ use load::{
     tls::Tls,
     url::{Base, Url},
 };
-use std::{fs, io::Read as _, path::Path, time::Duration};
+use std::{
+    fs::{self, File},
+    io::{self, Read as _},
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 /// The most servers that one run asks.
 const MOST_ORIGINS: usize = 64;
 
 /// The most sitemaps that an index may name.
 const MOST_SITEMAPS: usize = 100;
+
+/// The largest sitemap, as the protocol has it, in bytes.
+const LARGEST_SITEMAP: u64 = 50 << 20;
 
 /// How many bad lines of a file are told.
 const MOST_TOLD: usize = 20;
@@ -32,7 +42,7 @@ const MOST_TOLD: usize = 20;
 pub(super) struct Target {
     pub(super) name: String,
     pub(super) url: String,
-    pub(super) site: Site,
+    pub(super) site: Arc<Site>,
 }
 
 /// A URL of the command line with the name it was given.
@@ -202,14 +212,16 @@ fn from_sitemap(
 
 /// Where sitemaps come from.
 enum Source {
-    Files,
+    /// The first one's folder.
+    Files(PathBuf),
     Server(Origin),
 }
 
 impl Source {
     fn new(place: &str, allowed: &[String]) -> Result<Self, Refusal> {
         if !place.contains("://") {
-            return Ok(Self::Files);
+            let folder = Path::new(place).parent().unwrap_or(Path::new(""));
+            return Ok(Self::Files(folder.to_owned()));
         }
         let url = Url::parse(place).map_err(|what| Refusal::Use(format!("{place}: {what}")))?;
         let origin = Origin::resolve(url.base);
@@ -219,14 +231,39 @@ impl Source {
 
     fn text(&self, name: &str, tls: &Tls, within: Duration) -> Result<String, String> {
         match self {
-            // A public URL in a file's index leads to a file of that name beside it, or nowhere.
-            Self::Files => fs::read_to_string(name).map_err(|error| error.to_string()),
+            Self::Files(folder) => {
+                let read = beside(folder, name).and_then(|path| read_bounded(&path));
+                read.map_err(|error| error.to_string())
+            }
             Self::Server(origin) => {
                 let url = Url::parse(name)?;
                 fetch(origin, &url.target, tls, within)
             }
         }
     }
+}
+
+/// The file that a name in an index leads to: the one of that name in the folder of the first, however its URL begins.
+fn beside(folder: &Path, name: &str) -> io::Result<PathBuf> {
+    let last = name.rsplit('/').next().unwrap_or_default();
+    let path = folder.join(last);
+    // A folder, a device or a pipe is none.
+    if fs::metadata(&path)?.is_file() {
+        Ok(path)
+    } else {
+        Err(io::Error::other("not a file"))
+    }
+}
+
+fn read_bounded(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    File::open(path)?
+        .take(LARGEST_SITEMAP + 1)
+        .read_to_string(&mut text)?;
+    if text.len() as u64 > LARGEST_SITEMAP {
+        return Err(io::Error::other("larger than 50 MiB"));
+    }
+    Ok(text)
 }
 
 fn allow(origin: &Origin, allowed: &[String]) -> Result<(), Refusal> {
@@ -250,6 +287,7 @@ fn target(
     let style = Style {
         keep_alive: !flags.wire.no_keep_alive,
         cookies: flags.request.cookies,
+        version: flags.wire.version(),
     };
     let content = content(&flags.request)?;
     let mut requests = Vec::with_capacity(lines.len());
@@ -272,7 +310,7 @@ fn target(
                 origins.len() - 1
             }
         };
-        let parts = parts(&flags.request, line, origin, content.as_deref());
+        let parts = parts(&flags.request, line, origin, content.as_ref());
         let request = site::Request::new(parts, base, style);
         requests.push(request.map_err(Refusal::Refused)?);
     }
@@ -285,29 +323,30 @@ fn target(
     Ok(Target {
         name: name.unwrap_or_else(|| base.to_string()),
         url,
-        site: Site {
+        site: Arc::new(Site {
             origins,
             choice: choice(&flags.list, lines)?,
             requests,
-        },
+        }),
     })
 }
 
-fn content(request: &Request) -> Result<Option<Vec<u8>>, Refusal> {
+fn content(request: &Request) -> Result<Option<Bytes>, Refusal> {
     let Some(body) = &request.body else {
         return Ok(None);
     };
     match body.strip_prefix('@') {
-        None => Ok(Some(body.clone().into_bytes())),
+        None => Ok(Some(body.clone().into())),
         Some(path) => fs::read(path)
-            .map(Some)
+            .map(|content| Some(content.into()))
             .map_err(|error| Refusal::Refused(format!("{path}: {error}"))),
     }
 }
 
-fn parts(request: &Request, line: &Line, origin: usize, content: Option<&[u8]>) -> Parts {
-    let own = line.body.as_deref().map(str::as_bytes);
-    let body = own.or(content).unwrap_or_default().to_vec();
+fn parts(request: &Request, line: &Line, origin: usize, content: Option<&Bytes>) -> Parts {
+    let own = line.body.clone().map(Bytes::from);
+    // Content that all have in common is kept once.
+    let body = own.or_else(|| content.cloned()).unwrap_or_default();
     let usual = if body.is_empty() {
         Method::GET
     } else {
@@ -319,7 +358,7 @@ fn parts(request: &Request, line: &Line, origin: usize, content: Option<&[u8]>) 
         method: method.unwrap_or(usual),
         target: line.place.target().to_owned(),
         fields: request.fields.clone(),
-        body: body.into(),
+        body,
     }
 }
 
