@@ -4,10 +4,12 @@
 //! each.
 
 mod target;
+mod used;
+
+pub use used::{MachineCpu, Process, Tool};
 
 pub use target::{
-    About, Bytes, Cache, Connections, Latency, MachineCpu, Point, Process, Round, Statuses, Target,
-    Tool, Unanswered,
+    About, Bytes, Cache, Connections, Latency, Point, Round, Statuses, Target, Unanswered,
 };
 
 use crate::{

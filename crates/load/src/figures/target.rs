@@ -1,9 +1,7 @@
 //! The figures of one target.
 
-use super::PERCENTILES;
-use crate::{
-    cached::Cached, fault::Fault, process, run::Measured, tally::Tally, timeline, times::Times,
-};
+use super::{MachineCpu, PERCENTILES, Process, Tool};
+use crate::{cached::Cached, fault::Fault, run::Measured, tally::Tally, timeline, times::Times};
 use serde::Serialize;
 use std::{collections::BTreeMap, time::Duration};
 
@@ -149,51 +147,6 @@ pub struct Cache {
     pub stale_percent: Option<f64>,
 }
 
-/// What the watched processes used.
-#[derive(Clone, Debug, Serialize)]
-pub struct Process {
-    /// As it was asked for.
-    pub name: String,
-    /// The most processes at once.
-    pub processes: usize,
-    /// CPU time.
-    pub cpu_seconds: f64,
-    /// CPU time for each request that was over.
-    pub cpu_us_per_request: Option<f64>,
-    /// CPU time over time: how many cores were busy.
-    pub cores: f64,
-    /// The most resident memory.
-    pub memory_bytes: u64,
-}
-
-/// What the tool itself used, and how far its own clock was off.
-#[derive(Clone, Debug, Serialize)]
-pub struct Tool {
-    /// CPU time.
-    pub cpu_seconds: f64,
-    /// CPU time for each request that was over.
-    pub cpu_us_per_request: Option<f64>,
-    /// Which share of its core the busiest worker used, in percent.
-    pub busiest_worker_percent: f64,
-    /// How late its own loops went round: what it may add to a latency.
-    pub lag_ms: Option<Latency>,
-    /// In an open loop: how late requests were sent although a connection was free.
-    pub late_ms: Option<Latency>,
-    /// In an open loop: requests that were due while every connection was busy.
-    pub queued: u64,
-}
-
-/// The machine's cores.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct MachineCpu {
-    /// How many there are.
-    pub cores: f64,
-    /// How busy they were, in percent of all.
-    pub busy_percent: f64,
-    /// What this tool took, in percent of all.
-    pub tool_percent: f64,
-}
-
 /// A span of the run.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Point {
@@ -274,14 +227,8 @@ impl Target {
             (Some(_), None) => about.watched.clone(),
             _ => None,
         };
-        let process = seen.map(|used| Process {
-            name: about.watched.unwrap_or_default(),
-            processes: used.processes,
-            cpu_seconds: used.cpu.as_secs_f64(),
-            cpu_us_per_request: each(used.cpu, requests),
-            cores: per(used.cpu.as_secs_f64(), seconds),
-            memory_bytes: used.memory,
-        });
+        let name = about.watched.unwrap_or_default();
+        let process = seen.map(|used| Process::of(name, used, seconds, requests));
         Self {
             name: about.name,
             url: about.url,
@@ -369,7 +316,7 @@ impl Round {
 }
 
 impl Latency {
-    fn of(times: &Times) -> Option<Self> {
+    pub(super) fn of(times: &Times) -> Option<Self> {
         let (mean, stddev) = times.mean()?;
         let named = PERCENTILES.iter();
         let named =
@@ -409,32 +356,6 @@ impl Cache {
             hits_percent: percent(hit + stale, said),
             stale_percent: percent(stale, said),
         }
-    }
-}
-
-impl Tool {
-    fn of(measured: &Measured) -> Self {
-        let tally = &measured.tally;
-        Self {
-            cpu_seconds: measured.tool_cpu.as_secs_f64(),
-            cpu_us_per_request: each(measured.tool_cpu, tally.requests()),
-            busiest_worker_percent: measured.busiest * 100.0,
-            lag_ms: Latency::of(&tally.lag),
-            late_ms: Latency::of(&tally.late),
-            queued: tally.queued,
-        }
-    }
-}
-
-impl MachineCpu {
-    fn of(measured: &Measured) -> Option<Self> {
-        let cores = float(process::machine_cores() as u64);
-        let all = measured.took.as_secs_f64() * cores;
-        Some(Self {
-            cores,
-            busy_percent: measured.machine? * 100.0,
-            tool_percent: per(measured.tool_cpu.as_secs_f64(), all) * 100.0,
-        })
     }
 }
 
@@ -491,11 +412,11 @@ fn millis(time: Duration) -> f64 {
     (time.as_secs_f64() * 1e7).round() / 1e4
 }
 
-fn each(cpu: Duration, requests: u64) -> Option<f64> {
+pub(super) fn each(cpu: Duration, requests: u64) -> Option<f64> {
     (requests > 0).then(|| cpu.as_secs_f64() * 1e6 / float(requests))
 }
 
-fn per(what: f64, seconds: f64) -> f64 {
+pub(super) fn per(what: f64, seconds: f64) -> f64 {
     if seconds > 0.0 { what / seconds } else { 0.0 }
 }
 
@@ -505,6 +426,6 @@ fn percent(part: u64, of: u64) -> Option<f64> {
 
 /// Counts of a run are far below what a float holds exactly.
 #[allow(clippy::cast_precision_loss)]
-fn float(count: u64) -> f64 {
+pub(super) fn float(count: u64) -> f64 {
     count as f64
 }
