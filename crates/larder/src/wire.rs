@@ -8,6 +8,7 @@
 
 mod control;
 mod listeners;
+mod outage;
 mod tiers;
 mod worker;
 

@@ -20,7 +20,8 @@ use std::{
     time::Duration,
 };
 use store::{
-    Busy, Memory, PurgeAnswer, PurgeError, Purger, disk::Disk, purge::Purge, shared::Shared,
+    Busiest, Busy, Memory, PurgeAnswer, PurgeError, Purger, disk::Disk, purge::Purge,
+    shared::Shared,
 };
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
@@ -115,8 +116,8 @@ impl Cache {
         wait: Option<Duration>,
     ) -> Result<PurgeAnswer, PurgeError> {
         let now = receive::now();
-        let answer = self.purger.purge(purges, now, wait, self.busiest());
-        Ok(self.purged(answer.await?))
+        let door = &self.purger;
+        door.purge(purges, now, wait, self.busiest()).await
     }
 
     /// As [`purge`](Self::purge), on this node alone: for what another node has sent on.
@@ -125,19 +126,16 @@ impl Cache {
     /// See [`Purger::purge_here`].
     pub async fn purge_here(&self, purges: Vec<Purge>) -> Result<PurgeAnswer, PurgeError> {
         let now = receive::now();
-        let answer = self.purger.purge_here(purges, now, self.busiest());
-        Ok(self.purged(answer.await?))
+        self.purger.purge_here(purges, now, self.busiest()).await
     }
 
-    fn busiest(&self) -> usize {
-        self.site.load().refetch.map_or(0, |refetch| refetch.most)
-    }
-
-    fn purged(&self, answer: PurgeAnswer) -> PurgeAnswer {
-        if !answer.busiest.is_empty() {
-            let _ = self.refetch.try_send(answer.busiest.clone());
-        }
-        answer
+    /// Who fetches again what soft purges touched, where the site wants that.
+    fn busiest(&self) -> Option<Busiest> {
+        let refetch = self.site.load().refetch?;
+        Some(Busiest {
+            most: refetch.most,
+            to: self.refetch.clone(),
+        })
     }
 
     /// What is to be fetched again, for the one worker that does it ([`refetch`](crate::refetch)).

@@ -75,6 +75,10 @@ pub use statistics::Statistics;
 /// Threads that wait for the device on behalf of readers.
 const READERS: usize = 4;
 
+/// Bytes a second that memory may hand down where no other limit is set: what is asked for once and pushes the rest of memory out is
+/// not to decide what the device is worn out by.
+const DEMOTION_RATE: u64 = 64 << 20;
+
 /// How the disk tier is set up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
@@ -82,7 +86,8 @@ pub struct Config {
     pub path: PathBuf,
     /// Bytes that all files together may take: a hard limit.
     pub size: u64,
-    /// Bytes that may be written a second, so that a scan does not wear the device out; `None`: no limit.
+    /// Bytes that may be written a second, so that a scan does not wear the device out; `None`: no limit, but for 64 MiB of what
+    /// memory evicts.
     pub write_rate: Option<u64>,
 }
 
@@ -186,8 +191,13 @@ impl Disk {
             queue: Queue::default(),
             health: Health::new(),
             bucket: Bucket::new(write_rate, Instant::now()),
+            demotions: Bucket::new(
+                write_rate.is_none().then_some(DEMOTION_RATE),
+                Instant::now(),
+            ),
             counts: Counts::default(),
             always_waits: AtomicBool::new(false),
+            began: Instant::now(),
         };
         let shared = Arc::new(Shared::new(size, device, log, &listing));
         let mut keeper = Keeper::new(shared.clone());
@@ -288,6 +298,15 @@ impl Disk {
     /// Queues `stored` to be written. False where it is not taken: queue full, write rate used up (neither counts for what takes
     /// the place of another), tier out of order.
     pub fn offer(&self, key: &[u8], stored: &Arc<Stored>) -> bool {
+        self.take(key, stored, None)
+    }
+
+    /// As [`offer`](Self::offer), of what memory has evicted, at a bounded rate.
+    pub fn demote(&self, key: &[u8], stored: &Arc<Stored>) -> bool {
+        self.take(key, stored, Some(&self.shared.device.demotions))
+    }
+
+    fn take(&self, key: &[u8], stored: &Arc<Stored>, of: Option<&Bucket>) -> bool {
         let device = &self.shared.device;
         let bytes = match &stored.body {
             Body::Filling(_) => return false,
@@ -297,12 +316,14 @@ impl Disk {
         let size = bytes + (key.len() + stored.fields.len()) as u64;
         let hash = self.shared.hash(key);
         let replaces = device.queue.knows(hash) || self.shared.index.knows(hash);
+        let buckets = || of.into_iter().chain([&device.bucket]);
         if replaces {
-            device.bucket.spend(size);
+            buckets().for_each(|bucket| bucket.spend(size));
         }
+        let has_leave = || buckets().all(|bucket| bucket.take(size, Instant::now()));
         let takes = bytes <= self.shared.most_large
             && device.health.may(Doing::Writing)
-            && (replaces || device.bucket.take(size, Instant::now()))
+            && (replaces || has_leave())
             && device.queue.offer(key, hash, stored, replaces);
         if !takes {
             count(&device.counts.refused);

@@ -36,4 +36,4 @@ pub use purger::{
 };
 pub use slot::Variants;
 pub use stored::{Derived, Stored, Variant};
-pub use sweep::{Busy, Horizon, Sweeper, Touched};
+pub use sweep::{Busiest, Busy, Horizon, Sweeper};

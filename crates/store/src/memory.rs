@@ -376,7 +376,7 @@ impl Lifecycle<Key, Variants> for Evictions {
         };
         for stored in variants.as_slice() {
             if stored.uses() > 0 && !stored.is_below() {
-                disk.offer(key, stored);
+                disk.demote(key, stored);
             }
         }
     }

@@ -3,7 +3,7 @@
 use crate::{
     Memory, Purged,
     purge::{Position, Purge, TooMany},
-    sweep::{Busy, Sweeper, Touched},
+    sweep::{Busiest, Sweeper},
 };
 use rules::time::Time;
 use std::{
@@ -77,8 +77,6 @@ pub struct Answer {
     pub touched: u64,
     /// Nodes that had not applied it when the wait was over; `None` if nobody waited.
     pub behind: Option<Vec<String>>,
-    /// What soft purges touched and was asked for most, the busiest first.
-    pub busiest: Vec<Busy>,
 }
 
 /// Takes purges. Shared by the admin API and all workers.
@@ -112,7 +110,7 @@ impl Purger {
     }
 
     /// Purges, all of them or on an error none. When this is ready no lookup that begins later, on this node, finds what is
-    /// covered; `wait`: on no node, for as long as that may take. `busiest`: how much is told of what soft purges touched.
+    /// covered; `wait`: on no node, for as long as that may take. `busiest` is told later what soft purges touched.
     ///
     /// # Errors
     /// See [`PurgeError`].
@@ -121,7 +119,7 @@ impl Purger {
         purges: Vec<Purge>,
         at: Time,
         wait: Option<Duration>,
-        busiest: usize,
+        busiest: Option<Busiest>,
     ) -> Result<Answer, PurgeError> {
         self.memory.log().admits(&purges)?;
         let (done, position) = match self.shared.get() {
@@ -139,13 +137,12 @@ impl Purger {
             (Some(_), ..) => Some(Vec::new()),
             (None, ..) => None,
         };
-        let Touched { count, busiest } = self.sweeper.touched(&purges, &done, busiest).await;
-        self.memory.log().count_touched(count);
+        let touched = self.sweeper.touched(&purges, &done, busiest).await;
+        self.memory.log().count_touched(touched);
         Ok(Answer {
             sequence,
-            touched: count,
+            touched,
             behind,
-            busiest,
         })
     }
 
@@ -157,18 +154,17 @@ impl Purger {
         &self,
         purges: Vec<Purge>,
         at: Time,
-        busiest: usize,
+        busiest: Option<Busiest>,
     ) -> Result<Answer, PurgeError> {
         self.memory.log().admits(&purges)?;
         let done = self.apply(&purges, at);
         let sequence = self.lasting(&done).await?;
-        let Touched { count, busiest } = self.sweeper.touched(&purges, &done, busiest).await;
-        self.memory.log().count_touched(count);
+        let touched = self.sweeper.touched(&purges, &done, busiest).await;
+        self.memory.log().count_touched(touched);
         Ok(Answer {
             sequence,
-            touched: count,
+            touched,
             behind: None,
-            busiest,
         })
     }
 

@@ -22,6 +22,8 @@ mod record;
 mod redis;
 pub mod remote;
 pub mod stream;
+#[cfg(test)]
+mod tests;
 
 use crate::{Stored, purge::Log};
 use guard::Guard;
@@ -41,7 +43,8 @@ pub use lease::Lease;
 pub struct Config {
     /// `redis://`, `rediss://`, `redis+unix://`, `redis-sentinel://`, `redis-cluster://` or `memcached://a,b,c`.
     pub url: String,
-    /// Nothing on a request's path waits longer for the tier.
+    /// Nothing on a request's path waits longer to learn what the tier has; a body that lies in pieces may take as long again for
+    /// every two megabytes.
     pub timeout: Duration,
     /// Longest a response is kept there.
     pub max_ttl: Duration,
@@ -117,7 +120,8 @@ impl Shared {
     /// What was found under `key` must be validated or fetched again: takes the lease for that, or where another holds it,
     /// waits for what that brings. `than`: when the newest of what was found was received.
     pub async fn renew(&self, key: &[u8], than: Time) -> Found {
-        self.0.lead(key, &self.0.name(key), than).await
+        let until = self.0.guard.deadline();
+        self.0.lead(key, &self.0.name(key), than, until).await
     }
 
     /// Keeps `stored` under `key` beside its other variants; in the background, on the worker's runtime. Then the lease is

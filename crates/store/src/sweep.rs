@@ -29,20 +29,13 @@ const REST: Duration = Duration::from_millis(1);
 /// Whoever purges URLs is told what is known after so long: they already hold, and often come by the hundred.
 const COUNT_WITHIN: Duration = Duration::from_millis(100);
 
-/// What purges touched.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Touched {
-    /// Stored responses.
-    pub count: u64,
-    /// Those that soft purges touched and that were asked for most, the busiest first.
-    pub busiest: Vec<Busy>,
-}
-
-impl Touched {
-    fn keep(&mut self, busiest: usize) {
-        self.busiest.sort_by_key(|busy| Reverse(busy.uses));
-        self.busiest.truncate(busiest);
-    }
+/// Who is to be told what soft purges touched and is asked for most.
+#[derive(Clone, Debug)]
+pub struct Busiest {
+    /// Stored responses told of, at most.
+    pub most: usize,
+    /// Where to, the busiest first, once everything was looked at; where that is full, nobody is told.
+    pub to: tokio::sync::mpsc::Sender<Vec<Busy>>,
 }
 
 /// A stored response that is asked for often.
@@ -60,9 +53,24 @@ pub struct Busy {
 #[derive(Debug)]
 struct Question {
     purges: Vec<(Purge, Wanted)>,
-    /// Busy responses that are to be told of, at most.
-    busiest: usize,
-    answer: oneshot::Sender<Touched>,
+    /// Who is told of busy responses.
+    busiest: Option<Busiest>,
+    /// Who is told how many stored responses were touched that were not counted yet.
+    answer: oneshot::Sender<u64>,
+}
+
+/// What a scan has found for one question.
+#[derive(Debug, Default)]
+struct Touched {
+    count: u64,
+    busiest: Vec<Busy>,
+}
+
+impl Touched {
+    fn keep(&mut self, most: usize) {
+        self.busiest.sort_by_key(|busy| Reverse(busy.uses));
+        self.busiest.truncate(most);
+    }
 }
 
 /// What a scan is to find out of a purge.
@@ -116,55 +124,50 @@ impl Sweeper {
         Ok(Self { questions })
     }
 
-    /// What `purges` touched, which came to `done`, and at most `busiest` that soft ones touched and that are busy. Looks at
-    /// everything where that cannot be known otherwise; where only URLs were purged it does not wait long for that, and the
-    /// count may be of plain keys only, those without header, cookie or route.
+    /// How many stored responses `purges` touched, which came to `done`. Looks at everything where that cannot be known
+    /// otherwise; where only URLs were purged it does not wait long for that, and the count may be of plain keys only, those
+    /// without header, cookie or route. Nobody waits for `busiest` to be told.
     pub(crate) async fn touched(
         &self,
         purges: &[Purge],
         done: &[Purged],
-        busiest: usize,
-    ) -> Touched {
-        let mut touched = Touched {
-            count: done.iter().map(|purged| purged.touched).sum(),
-            busiest: Vec::new(),
-        };
+        busiest: Option<Busiest>,
+    ) -> u64 {
+        let known = done.iter().map(|purged| purged.touched).sum();
         let pairs = purges.iter().zip(done);
         let open: Vec<_> = pairs
             .map(|(purge, purged)| {
                 let wanted = Wanted {
                     count: purged.open,
-                    busiest: purge.soft && busiest > 0,
+                    busiest: purge.soft && busiest.is_some(),
                 };
                 (purge.clone(), wanted)
             })
             .filter(|(_, wanted)| wanted.count || wanted.busiest)
             .collect();
         if open.is_empty() {
-            return touched;
+            return known;
         }
-        let is_brief = open
-            .iter()
-            .all(|(purge, wanted)| matches!(purge.what, What::Url(_)) && !wanted.busiest);
+        let counted = open.iter().filter(|(_, wanted)| wanted.count);
+        let waits = counted.clone().next().is_some();
+        let is_brief = counted
+            .map(|(purge, _)| purge)
+            .all(|purge| matches!(purge.what, What::Url(_)));
         let (answer, told) = oneshot::channel();
         let question = Question {
             purges: open,
             busiest,
             answer,
         };
-        if self.questions.send(question).is_err() {
-            return touched;
+        if self.questions.send(question).is_err() || !waits {
+            return known;
         }
         let told = if is_brief {
             timeout(COUNT_WITHIN, told).await.ok()
         } else {
             Some(told.await)
         };
-        if let Some(Ok(scanned)) = told {
-            touched.count += scanned.count;
-            touched.busiest = scanned.busiest;
-        }
-        touched
+        known + told.and_then(Result::ok).unwrap_or_default()
     }
 }
 
@@ -203,7 +206,7 @@ impl Sweep {
     /// One round over everything, for all questions at once.
     fn sweep(&mut self, questions: Vec<Question>) {
         let head = self.memory.log().head();
-        let mut found = vec![Touched::default(); questions.len()];
+        let mut found: Vec<_> = questions.iter().map(|_| Touched::default()).collect();
         let look = |key: &[u8], stored: &Stored, standing: Standing| {
             if standing != Standing::Good {
                 for (question, found) in questions.iter().zip(&mut found) {
@@ -218,9 +221,14 @@ impl Sweep {
             (self.pause * 2).min(EVERY.1)
         };
         for (question, mut found) in questions.into_iter().zip(found) {
-            found.keep(question.busiest);
             // Whoever asked may have left.
-            let _ = question.answer.send(found);
+            let _ = question.answer.send(found.count);
+            if let Some(Busiest { most, to }) = question.busiest
+                && !found.busiest.is_empty()
+            {
+                found.keep(most);
+                let _ = to.try_send(found.busiest);
+            }
         }
         self.swept = head;
         if !self.memory.log().is_unsure() {
@@ -262,8 +270,9 @@ impl Question {
             counted |= wanted.count && !(plain && matches!(purge.what, What::Url(_)));
         }
         found.count += u64::from(counted);
-        if found.busiest.len() > self.busiest * 4 {
-            found.keep(self.busiest);
+        let most = self.busiest.as_ref().map_or(0, |busiest| busiest.most);
+        if found.busiest.len() > most * 4 {
+            found.keep(most);
         }
         if busy && stored.uses() > 0 {
             found.busiest.push(Busy {
@@ -279,17 +288,36 @@ impl Question {
 mod tests {
     use super::*;
 
+    fn sweeper_that_never_answers() -> (Sweeper, Receiver<Question>) {
+        let (questions, never_answered) = channel();
+        (Sweeper { questions }, never_answered)
+    }
+
     #[tokio::test(start_paused = true)]
     async fn who_purges_urls_does_not_wait_long_for_the_count() {
-        let (questions, _never_answered) = channel();
-        let sweeper = Sweeper { questions };
+        let (sweeper, _never_answered) = sweeper_that_never_answers();
         let url = Purge::hard(What::Url(vec!["//a.example/".to_owned()]));
         let purged = Purged {
             sequence: 1,
             touched: 2,
             open: true,
         };
-        let touched = sweeper.touched(&[url], &[purged], 0).await;
-        assert_eq!(touched.count, 2);
+        assert_eq!(sweeper.touched(&[url], &[purged], None).await, 2);
+    }
+
+    #[tokio::test]
+    async fn nobody_waits_for_what_is_busy() {
+        let (sweeper, asked) = sweeper_that_never_answers();
+        let (to, _told) = tokio::sync::mpsc::channel(1);
+        let tags = Purge::soft(What::Tags(vec!["news".to_owned()]));
+        let purged = Purged {
+            sequence: 1,
+            touched: 1_000_000,
+            open: false,
+        };
+        let busiest = Some(Busiest { most: 5, to });
+        let touched = sweeper.touched(&[tags], &[purged], busiest).await;
+        assert_eq!(touched, 1_000_000);
+        assert!(asked.try_recv().is_ok(), "the sweep is asked all the same");
     }
 }

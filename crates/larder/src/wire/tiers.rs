@@ -2,18 +2,21 @@
 //!
 //! A tier that cannot be used is told of, once and clearly, and the cache goes on without it.
 
-use super::StartError;
+use super::{
+    StartError,
+    outage::{Outage, Part},
+};
 use crate::{admin::peers::Peers, config::meant::Config};
 use proxy::Tiers;
 use rules::time::Time;
 use std::{
     fs,
-    path::{Path, PathBuf},
+    path::Path,
     sync::Arc,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 use store::{
-    Horizon, Memory, Purger, Sweeper,
+    Boxed, Durable, Horizon, Memory, NotDurable, Purger, Sweeper,
     disk::Disk,
     purge::{
         FileJournal, Log, Remembered,
@@ -41,20 +44,32 @@ pub struct Store {
     pub peers: Option<Arc<Peers>>,
 }
 
+/// Stands for a log of purges that was to be kept and cannot be: no purge is acknowledged. What lies in the directory is found
+/// again when that can be used, and nobody could tell it then what was purged meanwhile.
+#[derive(Debug)]
+struct Lost(NotDurable);
+
+impl Durable for Lost {
+    fn durable(&self, _sequence: u64) -> Boxed<Result<(), NotDurable>> {
+        Box::pin(std::future::ready(Err(self.0.clone())))
+    }
+}
+
 /// Opens the tiers that `config` names.
 pub fn open(config: &Config) -> Result<Store, StartError> {
     let log = Arc::new(Log::default());
     let memory = Arc::new(Memory::new(config.memory, log.clone()));
-    let journal = journal(config, &log);
+    let (journal, durable) = journal(config, &log);
     // Without one, what is purged could come back from disk.
     let disk = journal
         .as_ref()
         .and(config.disk.as_ref())
         .and_then(|config| disk(config, log.clone()));
+    let outage = Arc::new(Outage::default());
     let shared = config
         .shared
         .as_ref()
-        .and_then(|config| self::shared(config, log));
+        .and_then(|config| self::shared(config, log, outage.clone()));
     // What other nodes keep in the shared tier may be as old as its longest lifetime.
     let remember = config
         .shared
@@ -63,14 +78,14 @@ pub fn open(config: &Config) -> Result<Store, StartError> {
     let sweeper = Sweeper::start(memory.clone(), horizon(disk.clone()), remember)
         .map_err(StartError::Thread)?;
     let purger = Purger::new(memory.clone(), sweeper);
-    if let Some(journal) = journal.clone() {
-        purger.last_by(Arc::new(journal));
+    if let Some(durable) = durable {
+        purger.last_by(durable);
     }
     let peers =
         (!config.purge.peers.is_empty()).then(|| Peers::new(&config.purge.peers, memory.clone()));
     match (&config.shared, &peers) {
         (Some(config), _) if !config.url.starts_with("memcached:") => {
-            purger.share_by(Stream::start(config, memory.clone(), Box::new(tell))?);
+            purger.share_by(Stream::start(config, memory.clone(), tell(outage))?);
         }
         (_, Some(peers)) => purger.share_by(peers.clone()),
         (_, None) => {}
@@ -91,10 +106,12 @@ pub fn open(config: &Config) -> Result<Store, StartError> {
     })
 }
 
-/// The log of purges on disk, where there is a place for it.
-fn journal(config: &Config, log: &Log) -> Option<FileJournal> {
+/// The log of purges on disk, where there is a place for it, and what says that a purge lasts.
+fn journal(config: &Config, log: &Log) -> (Option<FileJournal>, Option<Arc<dyn Durable>>) {
     let of_disk = || config.disk.as_ref().map(|disk| disk.path.clone());
-    let directory: PathBuf = config.purge.log.clone().or_else(of_disk)?;
+    let Some(directory) = config.purge.log.clone().or_else(of_disk) else {
+        return (None, None);
+    };
     let lasting = if config.purge.durable {
         Lasting::Synced
     } else {
@@ -107,7 +124,7 @@ fn journal(config: &Config, log: &Log) -> Option<FileJournal> {
             }
             log.restore(remembered);
             log.keep_in(Box::new(journal.clone()));
-            Some(journal)
+            (Some(journal.clone()), Some(Arc::new(journal)))
         }
         Err(error) => {
             let lost = match config.disk {
@@ -115,7 +132,7 @@ fn journal(config: &Config, log: &Log) -> Option<FileJournal> {
                 None => "purges will not survive a restart",
             };
             tracing::error!("{lost}: {error}");
-            None
+            (None, Some(Arc::new(Lost(NotDurable(error.to_string())))))
         }
     }
 }
@@ -137,14 +154,15 @@ fn now() -> Time {
 }
 
 /// What happens to the log that nodes share, for the program's own.
-fn tell(event: &stream::Event) {
-    match event {
-        stream::Event::Following => tracing::info!("{event}"),
-        stream::Event::Lost(_) | stream::Event::Distrusted => tracing::warn!("{event}"),
+fn tell(outage: Arc<Outage>) -> stream::Hook {
+    Box::new(move |event| match event {
+        stream::Event::Following => outage.ends(Part::Log, event),
+        stream::Event::Lost(_) => outage.begins(Part::Log, event),
+        stream::Event::Distrusted => tracing::warn!("{event}"),
         stream::Event::Forgot(_) | stream::Event::Unreadable(_) | stream::Event::Overflow => {
             tracing::error!("{event}");
         }
-    }
+    })
 }
 
 fn disk(config: &store::disk::Config, log: Arc<Log>) -> Option<Arc<Disk>> {
@@ -157,15 +175,16 @@ fn disk(config: &store::disk::Config, log: Arc<Log>) -> Option<Arc<Disk>> {
     }
 }
 
-fn shared(config: &shared::Config, log: Arc<Log>) -> Option<Arc<Shared>> {
+fn shared(config: &shared::Config, log: Arc<Log>, outage: Arc<Outage>) -> Option<Arc<Shared>> {
     match Shared::new(config.clone(), log) {
         Ok(shared) => {
-            shared.tell(Box::new(|event| match event {
-                shared::Event::Up => tracing::info!("the shared tier answers again"),
+            shared.tell(Box::new(move |event| match event {
+                shared::Event::Up => outage.ends(Part::Tier, &"the shared tier answers again"),
                 shared::Event::TakesWrites => tracing::info!("the shared tier takes writes again"),
-                shared::Event::Down(error) => {
-                    tracing::warn!("the shared tier is not asked for a while: {error}");
-                }
+                shared::Event::Down(error) => outage.begins(
+                    Part::Tier,
+                    &format_args!("the shared tier is not asked for a while: {error}"),
+                ),
                 shared::Event::TakesNoWrites(error) => {
                     tracing::warn!("the shared tier takes no writes: {error}");
                 }

@@ -221,3 +221,17 @@ fn the_access_log_tells_every_request() {
         );
     }
 }
+
+#[test]
+fn explain_takes_the_route_that_a_request_takes() {
+    let (origin, larder) = start_with(
+        "[[origin]]\nservers = \"{origin}\"\n[[route]]\npath = \"/private/*\"\ncache = false\n",
+    );
+    origin.otherwise(|_| Reply::ok().cache("max-age=60").body("x"));
+    for path in ["/private/a", "/%70rivate/a"] {
+        larder.get(path).send();
+        assert!(!larder.get(path).send().hit());
+        let said = explain(&larder, &format!("http://example.test{path}"));
+        assert!(said.contains("the route does not cache"), "{path}: {said}");
+    }
+}

@@ -6,22 +6,27 @@ use crate::common::{Said, counted};
 use crate::disk::{LARGE, Site, content, keep, same};
 use serde_json::{Value, json};
 use std::fs;
-use testkit::{Client, Gate, Larder, Reply};
+use testkit::{Client, Gate, Larder, Reply, Response};
 
 /// Purges what this says, on the admin API, and gives the answer.
 pub(crate) fn purge(larder: &Larder, what: &Value) -> Value {
-    let answer = Client::connect(larder.admin())
-        .ask("POST", "/purge")
-        .header("Host", "localhost")
-        .header("Content-Type", "application/json")
-        .body(what.to_string())
-        .send();
+    let answer = ask_purge(larder, what);
     assert_eq!(answer.status, 200, "{what}: {}", answer.text());
     serde_json::from_slice(&answer.body).expect("JSON")
 }
 
+/// Asks the admin API for this purge.
+pub(crate) fn ask_purge(larder: &Larder, what: &Value) -> Response {
+    Client::connect(larder.admin())
+        .ask("POST", "/purge")
+        .header("Host", "localhost")
+        .header("Content-Type", "application/json")
+        .body(what.to_string())
+        .send()
+}
+
 /// Whether a GET is answered from the store as fresh.
-fn kept(larder: &Larder, target: &str) -> bool {
+pub(crate) fn kept(larder: &Larder, target: &str) -> bool {
     let answer = larder
         .get(target)
         .header("Cache-Control", "only-if-cached, max-stale=0")

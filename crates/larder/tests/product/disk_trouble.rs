@@ -8,16 +8,17 @@
 use crate::{
     common::{Said, counted, sample},
     disk::{LARGE, Site, content, keep, same},
+    disk_purge::{ask_purge, kept},
 };
+use serde_json::json;
 use std::{
     fs,
     path::Path,
-    process::Command as Process,
     sync::atomic::{AtomicBool, AtomicU64, Ordering},
     thread,
     time::Instant,
 };
-use testkit::{Command, Larder, Origin, Reply, scratch_dir, wait_until};
+use testkit::{Command, Larder, Origin, Reply, SmallDisk, scratch_dir, wait_until};
 
 /// Starts a larder whose disk tier has this directory.
 fn over(path: &Path, origin: &Origin) -> Larder {
@@ -32,7 +33,7 @@ fn over(path: &Path, origin: &Origin) -> Larder {
 }
 
 /// What it told of errors and warnings.
-fn told(larder: &Larder) -> Vec<String> {
+pub(crate) fn told(larder: &Larder) -> Vec<String> {
     let output = larder.output();
     let lines = output.lines();
     lines
@@ -120,6 +121,35 @@ fn a_second_process_over_the_same_directory_goes_on_without() {
     );
 }
 
+/// The directory comes back with what was stored before, and could not be told of the purge.
+#[test]
+fn a_purge_is_not_acknowledged_while_its_directory_is_missing() {
+    let site = Site::with(|request| counted(request).cache("max-age=600"));
+    let larder = site.start();
+    keep(&larder, &["/"]);
+    let larder = site.restart(larder);
+    assert!(kept(&larder, "/"));
+    larder.stop();
+    let (parent, away) = (site.path().parent().unwrap(), scratch_dir().join("away"));
+    fs::rename(parent, &away).unwrap();
+    let larder = site.start_at_once();
+    larder.get("/").send();
+    let answer = ask_purge(&larder, &json!({ "url": "http://example.test/" }));
+    assert_eq!(answer.status, 500, "{}", answer.text());
+    assert!(answer.text().contains("No such file"), "{}", answer.text());
+    assert!(!kept(&larder, "/"), "it holds on this node all the same");
+    let answer = larder.ask("PURGE", "/").send();
+    assert_eq!(answer.status, 500, "{}", answer.text());
+    larder.stop();
+    fs::rename(&away, parent).unwrap();
+    let larder = site.start();
+    assert!(kept(&larder, "/"), "nobody could tell the directory");
+    let answer = ask_purge(&larder, &json!({ "url": "http://example.test/" }));
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    let larder = site.crash(larder);
+    assert!(!kept(&larder, "/"));
+}
+
 #[test]
 fn a_directory_that_is_removed_while_it_runs_is_made_again() {
     let site = Site::with(|request| {
@@ -163,7 +193,7 @@ fn a_directory_that_is_removed_while_it_runs_is_made_again() {
 
 #[test]
 fn a_directory_that_cannot_be_written_any_more_is_told_of_and_serving_goes_on() {
-    let small = Mounted::new("4m");
+    let small = SmallDisk::new("4m");
     let site = Site::with(|request| {
         let size = if request.path().starts_with("/large") {
             LARGE
@@ -176,7 +206,7 @@ fn a_directory_that_cannot_be_written_any_more_is_told_of_and_serving_goes_on() 
     });
     let config = site.config().replace(
         &*site.path().to_string_lossy(),
-        &small.0.join("disk").to_string_lossy(),
+        &small.path().join("disk").to_string_lossy(),
     );
     let start = || {
         Command::serve(env!("CARGO_BIN_EXE_larder"))
@@ -224,35 +254,6 @@ fn a_directory_that_cannot_be_written_any_more_is_told_of_and_serving_goes_on() 
             &content(&format!("/{number}"), 100_000),
             "after a restart",
         );
-    }
-}
-
-/// A small file system in memory, for as long as this lives.
-struct Mounted(std::path::PathBuf);
-
-impl Mounted {
-    /// There is no other full device that behaves like one: without the right to mount, the test fails and says so.
-    fn new(size: &str) -> Self {
-        let path = scratch_dir();
-        let options = format!("size={size}");
-        let mount = Process::new("mount")
-            .args(["-t", "tmpfs", "-o", &options, "tmpfs"])
-            .arg(&path)
-            .output();
-        let mount = mount.expect("mount, of the package of that name");
-        assert!(
-            mount.status.success(),
-            "this test fills a small file system, and may not mount one; run it as root, or under `unshare --map-root-user --mount`: {}",
-            String::from_utf8_lossy(&mount.stderr).trim()
-        );
-        Self(path)
-    }
-}
-
-impl Drop for Mounted {
-    fn drop(&mut self) {
-        // Lazily: a larder that a failed test leaves behind may still have it open.
-        let _ = Process::new("umount").arg("-l").arg(&self.0).status();
     }
 }
 

@@ -191,6 +191,11 @@ fn who_may_not_is_refused_and_the_origin_never_asked() {
         "REFRESH /a HTTP/1.1\nHost: site.test\n",
         "GET /purge/a HTTP/1.1\nHost: site.test\n",
         "PURGE /souin/flush HTTP/1.1\nHost: c\n",
+        "POST /service/abc/purge HTTP/1.1\nHost: s\nFastly-Key: k\n\n{\"surrogate_keys\":[\"home\"]}",
+        "POST /service/abc/purge/home HTTP/1.1\nHost: s\nFastly-Key: k\n",
+        "POST /service/abc/purge_all HTTP/1.1\nHost: s\nFastly-Key: k\n",
+        "POST /client/v4/zones/z/purge_cache HTTP/1.1\nHost: s\nAuthorization: Bearer t\n\n{\"purge_everything\":true}",
+        "POST /client/v4/zones/z/purge_cache HTTP/1.1\nHost: s\nX-Auth-Key: t\n\n{\"purge_everything\":true}",
     ] {
         let answer = say(&larder, message);
         assert_eq!(answer.status, 405, "{message}");
@@ -201,7 +206,7 @@ fn who_may_not_is_refused_and_the_origin_never_asked() {
     }
     assert_eq!(gone(&larder, SITE), NONE);
     assert_eq!(origin.all().len(), asked);
-    assert_eq!(sample(&larder, "larder_client_purges_denied_total"), 10);
+    assert_eq!(sample(&larder, "larder_client_purges_denied_total"), 15);
 
     for (message, status) in [
         (
@@ -258,12 +263,14 @@ fn a_proxy_on_this_machine_asks_for_somebody_else() {
 }
 
 #[test]
-fn what_carries_no_mark_or_may_not_purge_is_the_applications() {
+fn what_carries_no_mark_is_the_applications() {
     let (origin, larder) = tagged("purge.allow = []");
     origin.otherwise(|request| Reply::status(201).body(request.body.clone()));
     for message in [
-        "POST /service/abc/purge HTTP/1.1\nHost: s\nFastly-Key: k\n\n{\"surrogate_keys\":[\"a\"]}",
-        "POST /client/v4/zones/z/purge_cache HTTP/1.1\nHost: s\nAuthorization: Bearer t\n\n{}",
+        "POST /service/abc/purge HTTP/1.1\nHost: s\n\n{\"surrogate_keys\":[\"a\"]}",
+        "POST /service/abc/order HTTP/1.1\nHost: s\nFastly-Key: k\n\n{}",
+        "POST /client/v4/zones/z/purge_cache HTTP/1.1\nHost: s\n\n{}",
+        "POST /client/v4/zones/z/settings HTTP/1.1\nHost: s\nAuthorization: Bearer t\n\n{}",
         "GET /purge/a HTTP/1.1\nHost: s\n",
         "GET /purgeall HTTP/1.1\nHost: s\n",
     ] {

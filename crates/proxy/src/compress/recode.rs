@@ -12,8 +12,6 @@ use std::{
     sync::{Arc, atomic::Ordering::Relaxed},
     task::{Context, Poll},
 };
-use store::Level;
-
 /// Bytes that are taken in one turn: a worker has others to serve.
 const TURN: usize = 64 << 10;
 
@@ -57,7 +55,7 @@ impl Recoded {
     pub fn encoded(content: Content, coding: Coding, counts: &Arc<Counts>) -> Self {
         counts.pass(coding);
         let length = content.length();
-        let encoder = Encoder::new(coding, Level::Fast, length);
+        let encoder = Encoder::for_one(coding, length);
         let work = Work::Encode {
             encoder,
             coding,

@@ -1,7 +1,7 @@
 //! The purging APIs of Fastly, Cloudflare and Souin, as far as clients use them.
 //!
-//! Their paths are the application's as well, so a request is taken for a purge only where its client may purge and it carries
-//! the key that these services ask for. Whose key it is does not matter: who may purge is the site's to say.
+//! Their paths could be the application's as well, so a request is taken for a purge only where it carries the key that these
+//! services ask for. Whose key it is does not matter: who may purge is the site's to say, and anybody else is refused.
 
 use super::{Command, Dialect, Head, Malformed, Spoken, Wish};
 use crate::policy::PurgePolicy;
@@ -61,10 +61,10 @@ pub fn post(policy: &PurgePolicy, head: Head<'_>) -> Spoken {
         }
         _ => return Spoken::Nothing,
     };
-    if policy.admits(head.peer, head.fields) {
+    if spoken == Spoken::Nothing || policy.admits(head.peer, head.fields) {
         spoken
     } else {
-        Spoken::Nothing
+        Spoken::Denied
     }
 }
 

@@ -366,13 +366,8 @@ fn what_is_the_applications_is_left_to_it() {
     ] {
         assert_eq!(read(&policy(), head), Spoken::Nothing, "{head}");
     }
-    for head in [
-        "POST /service/id/purge_all HTTP/1.1\nHost: s\nFastly-Key: k",
-        "POST /client/v4/zones/z/purge_cache HTTP/1.1\nHost: s\nAuthorization: Bearer t",
-        "GET /a HTTP/1.1\nHost: s\nX-Refresh: 1",
-    ] {
-        assert_eq!(read_from(&policy(), head, far), Spoken::Nothing, "{head}");
-    }
+    let refresh = "GET /a HTTP/1.1\nHost: s\nX-Refresh: 1";
+    assert_eq!(read_from(&policy(), refresh, far), Spoken::Nothing);
     let off = PurgePolicy::default();
     assert_eq!(
         read(&off, "GET /purge/a HTTP/1.1\nHost: s"),
@@ -391,6 +386,8 @@ fn who_may_not_is_denied() {
         "REFRESH /a HTTP/1.1\nHost: s",
         "GET /purge/a HTTP/1.1\nHost: s",
         "PURGE /souin-api/souin/flush HTTP/1.1\nHost: s",
+        "POST /service/id/purge_all HTTP/1.1\nHost: s\nFastly-Key: k",
+        "POST /client/v4/zones/z/purge_cache HTTP/1.1\nHost: s\nAuthorization: Bearer t",
     ] {
         assert_eq!(read_from(&policy(), head, far), Spoken::Denied, "{head}");
     }

@@ -170,8 +170,14 @@ fn a_fault_hides_no_prohibition_behind_it() {
     let odd = of("no-store=1, must-revalidate=\"x\", proxy-revalidate=, no-transform=0");
     assert!(odd.no_store && odd.must_revalidate && odd.proxy_revalidate && odd.no_transform);
     // What allows does not hold with an argument it must not have (RFC 9111 section 5.2).
-    let odd = of("public=1, immutable=\"\", must-understand=x");
+    let odd = of("public=1, must-understand=x");
     assert_eq!(odd, ResponseDirectives::default());
+    for line in ["immutable=\"\"", "immutable=1", "immutable=\"x, y\""] {
+        assert!(
+            of(line).immutable,
+            "8246 section 2: arguments MUST be ignored: {line}"
+        );
+    }
 }
 
 #[test]

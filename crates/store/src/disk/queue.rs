@@ -6,6 +6,7 @@ use std::{
     collections::{HashMap, VecDeque, hash_map::Entry},
     fs::File,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc::SyncSender},
+    time::Duration,
 };
 
 /// At most so many bytes of bodies wait to be written: they are memory that no budget counts.
@@ -81,6 +82,8 @@ pub(super) enum Task {
     Damaged(u64, Place),
     /// All of the body of the record of this key at this place was verified.
     Sound(u64, Place),
+    /// The record of this key at this place was asked for.
+    Used(u64, Place),
     /// This large file holds damaged bytes.
     LargeDamaged(u64),
     /// The record at this place, which names a file, is not found any more.
@@ -97,6 +100,17 @@ pub(super) enum Task {
     Unnamed(u64),
     /// Everything that came before is done.
     Flush(SyncSender<()>),
+}
+
+/// What comes next.
+#[derive(Debug)]
+pub(super) enum Next {
+    /// This is to be done.
+    Task(Task),
+    /// Nothing came for as long as it was waited for.
+    Quiet,
+    /// The queue is closed, and nothing is left.
+    Closed,
 }
 
 #[derive(Debug, Default)]
@@ -163,21 +177,32 @@ impl Queue {
         }
     }
 
-    /// The next thing to do; waits for it. `None`: the queue is closed and nothing is left.
-    pub fn next(&self) -> Option<Task> {
+    /// The next thing to do; waits for it, for as long as it has `patience`.
+    pub fn next(&self, patience: Option<Duration>) -> Next {
         let mut tasks = self.lock();
         while tasks.list.is_empty() && !tasks.is_closed {
-            tasks = self
-                .more
-                .wait(tasks)
-                .unwrap_or_else(PoisonError::into_inner);
+            let Some(patience) = patience else {
+                tasks = self
+                    .more
+                    .wait(tasks)
+                    .unwrap_or_else(PoisonError::into_inner);
+                continue;
+            };
+            let waited = self.more.wait_timeout(tasks, patience);
+            let (held, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+            tasks = held;
+            if timeout.timed_out() && tasks.list.is_empty() && !tasks.is_closed {
+                return Next::Quiet;
+            }
         }
-        let task = tasks.list.pop_front()?;
+        let Some(task) = tasks.list.pop_front() else {
+            return Next::Closed;
+        };
         if let Task::Store(offer) = &task {
             tasks.offers -= 1;
             tasks.bytes -= offer.bytes();
         }
-        Some(task)
+        Next::Task(task)
     }
 
     /// `offer` waits for its large file.

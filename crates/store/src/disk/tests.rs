@@ -395,6 +395,32 @@ fn a_log_that_was_lost_is_believed_from_where_it_stands() {
 }
 
 #[test]
+fn what_memory_evicts_is_written_at_a_bounded_rate_of_its_own() {
+    let dir = Dir::new();
+    let disk = dir.open();
+    assert!(disk.demote(&key(0), &response(0, 1000)));
+    disk.flush();
+    // For longer than any test takes.
+    disk.shared.device.demotions.spend(1 << 50);
+    assert!(!disk.demote(&key(1), &response(1, 1000)));
+    assert_eq!(disk.statistics().refused_writes, 1);
+    put(&disk, 2, 1000);
+    assert!(
+        disk.demote(&key(0), &response(3, 1000)),
+        "the old one would be found in its place"
+    );
+    disk.flush();
+    let found = find(&disk, &key(0));
+    assert_eq!(
+        found
+            .iter()
+            .map(|stored| number(stored))
+            .collect::<Vec<_>>(),
+        [3]
+    );
+}
+
+#[test]
 fn the_write_rate_refuses_a_scan() {
     let dir = Dir::new();
     let config = Config {

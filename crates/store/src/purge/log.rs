@@ -77,7 +77,7 @@ pub enum Standing {
 }
 
 /// The log. Shared by all workers and tiers.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Log {
     /// The number of the last purge; written with each purge.
     head: AtomicU64,
@@ -86,6 +86,8 @@ pub struct Log {
     bar: AtomicU64,
     /// Whether purges elsewhere may have been missed.
     unsure: AtomicBool,
+    /// From then on purges elsewhere may have been missed, in milliseconds since the Unix epoch. Read on each hit.
+    trusted_until: AtomicU64,
     table: RwLock<Table>,
     positions: Mutex<Positions>,
     tags: Tags,
@@ -115,6 +117,25 @@ struct Ahead {
     before: u64,
     /// The number of the last.
     newest: u64,
+}
+
+impl Default for Log {
+    fn default() -> Self {
+        Self {
+            head: AtomicU64::default(),
+            bar: AtomicU64::default(),
+            unsure: AtomicBool::default(),
+            // Where nodes share no log, nothing can be missed.
+            trusted_until: AtomicU64::new(u64::MAX),
+            table: RwLock::default(),
+            positions: Mutex::default(),
+            tags: Tags::default(),
+            counts: Counts::default(),
+            recent: Recent::default(),
+            journal: OnceLock::default(),
+            clocked: AtomicBool::default(),
+        }
+    }
 }
 
 impl Log {
@@ -247,6 +268,19 @@ impl Log {
         self.unsure.store(true, Release);
         self.advance(self.head());
         drop(table);
+    }
+
+    /// All purges elsewhere are known that were acknowledged before `until`, by the clock of the wall.
+    pub fn trust_until(&self, until: Time) {
+        self.trusted_until.store(until.as_millis(), Release);
+    }
+
+    /// To be called before anything kept is used at `now`. A process that was stopped, or a machine that was suspended, has
+    /// heard of nothing meanwhile, and what would [say so](Self::distrust) has slept as well.
+    pub fn wake(&self, now: Time) {
+        if now.as_millis() >= self.trusted_until.load(Acquire) && !self.is_unsure() {
+            self.distrust();
+        }
     }
 
     /// All purges elsewhere are known again.

@@ -4,7 +4,7 @@ use super::{Address, Marks, On, Pattern, Purge, What};
 use rules::time::Time;
 use std::{
     cell::OnceCell,
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeMap, HashMap},
 };
 use xxhash_rust::xxh3::Xxh3;
 
@@ -114,8 +114,8 @@ pub(super) struct Table {
     /// What was checked up to less than this is gone: what was purged before is forgotten.
     pub floor: u64,
     names: HashMap<u64, Mark>,
-    /// Lengths of the prefixes among `names`.
-    lengths: BTreeSet<usize>,
+    /// Lengths of the prefixes among `names`, and the last purge of each.
+    lengths: BTreeMap<usize, u64>,
     patterns: Vec<(Mark, Pattern)>,
     everything: Mark,
 }
@@ -128,7 +128,8 @@ impl Table {
         }
         let soft = purge.soft;
         if let What::Prefix { path, .. } = &purge.what {
-            self.lengths.insert(path.len());
+            let last = self.lengths.entry(path.len()).or_default();
+            *last = (*last).max(sequence);
         }
         match &purge.what {
             What::Pattern(pattern) => {
@@ -190,7 +191,10 @@ impl Table {
         for tag in subject.marks.into_iter().flat_map(Marks::names) {
             look(tag);
         }
-        for length in &self.lengths {
+        for (length, last) in &self.lengths {
+            if *last <= since {
+                continue;
+            }
             let Some(path) = target.get(..*length) else {
                 // Longer than the target, or within a character of it, where no text that was given can end.
                 continue;
@@ -222,9 +226,7 @@ impl Table {
         self.floor = self.floor.max(sequence);
         self.names.retain(|_, mark| mark.last() > sequence);
         self.patterns.retain(|(mark, _)| mark.last() > sequence);
-        if self.names.is_empty() {
-            self.lengths.clear();
-        }
+        self.lengths.retain(|_, last| *last > sequence);
         if self.names.capacity() > 4 * self.names.len() + 1024 {
             self.names.shrink_to_fit();
         }
@@ -315,4 +317,37 @@ fn name(kind: Kind, parts: &[&str]) -> u64 {
         hash.update(part.as_bytes());
     }
     hash.digest()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each length is one more look for every response that was not checked since.
+    #[test]
+    fn lengths_go_with_the_last_prefix_of_that_length() {
+        let mut table = Table::default();
+        let prefix = |path: &str| {
+            Purge::hard(What::Prefix {
+                host: None,
+                path: path.to_owned(),
+            })
+        };
+        let paths = ["/news/", "/shop/", "/n", "/shop/"];
+        for (sequence, path) in (1..).zip(paths) {
+            table.add(&prefix(path), sequence, Time::from_secs(1));
+        }
+        table.add(
+            &Purge::hard(What::Host("a.example".to_owned())),
+            5,
+            Time::from_secs(1),
+        );
+        let lengths = |table: &Table| table.lengths.keys().copied().collect::<Vec<_>>();
+        assert_eq!(lengths(&table), [2, 6]);
+        table.retire(3);
+        assert_eq!(lengths(&table), [6]);
+        table.retire(4);
+        assert!(lengths(&table).is_empty());
+        assert_eq!(table.names(), 2, "the host's own are still there");
+    }
 }

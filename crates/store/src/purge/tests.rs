@@ -219,6 +219,28 @@ fn without_news_from_elsewhere_nothing_is_trusted() {
 }
 
 #[test]
+fn who_was_stopped_or_suspended_trusts_nothing_when_he_wakes() {
+    let log = Log::default();
+    let page = stored(&log, &[]);
+    log.wake(at(1_000_000));
+    assert_eq!(
+        log.standing(KEY, &page),
+        Standing::Good,
+        "nodes share no log"
+    );
+    log.trust_until(at(20));
+    log.trust();
+    log.wake(at(19));
+    assert_eq!(log.standing(KEY, &page), Standing::Good);
+    log.wake(at(20));
+    assert_eq!(log.standing(KEY, &page), Standing::Unsure);
+    log.trust_until(at(30));
+    log.trust();
+    log.wake(at(29));
+    assert_eq!(log.standing(KEY, &page), Standing::Good);
+}
+
+#[test]
 fn positions_of_the_shared_log_become_numbers_here() {
     let log = Log::default();
     assert_eq!(

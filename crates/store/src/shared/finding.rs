@@ -41,8 +41,8 @@ enum Unused {
 impl Inner {
     pub(super) async fn find(self: &Arc<Self>, key: &[u8], lead: bool) -> Found {
         let counts = &self.guard.counts;
-        let name = self.name(key);
-        match self.look(key, &name).await {
+        let (name, until) = (self.name(key), self.guard.deadline());
+        match self.look(key, &name, until).await {
             Ok(found) if !found.is_empty() => {
                 counts.hits.up();
                 return Found::Here(found);
@@ -53,19 +53,26 @@ impl Inner {
         if !lead {
             return Found::Nothing;
         }
-        self.lead(key, &name, Time::default()).await
+        self.lead(key, &name, Time::default(), until).await
     }
 
     /// Takes the lease, or waits for what its holder brings: for responses that were received after `than`.
-    pub(super) async fn lead(self: &Arc<Self>, key: &[u8], name: &str, than: Time) -> Found {
+    /// What is asked is answered `until` then, or counts as not answered; that wait comes on top.
+    pub(super) async fn lead(
+        self: &Arc<Self>,
+        key: &[u8],
+        name: &str,
+        than: Time,
+        until: Instant,
+    ) -> Found {
         let counts = &self.guard.counts;
-        let lease = match Lease::take(self, name).await {
+        let lease = match Lease::take(self, name, until).await {
             Ok(Some(lease)) => lease,
             Ok(None) => return self.wait(key, name, than).await,
             Err(Failed) => return Found::Nothing,
         };
         // Its last holder may have brought something since we looked.
-        match self.look(key, name).await {
+        match self.look(key, name, until).await {
             Ok(found) if has_newer(&found, than) => {
                 counts.hits.up();
                 Found::Here(found)
@@ -78,8 +85,13 @@ impl Inner {
         }
     }
 
-    async fn look(&self, key: &[u8], name: &str) -> Result<Vec<Arc<Stored>>, Failed> {
-        match self.guard.get(name, Read::Any).await? {
+    async fn look(
+        &self,
+        key: &[u8],
+        name: &str,
+        until: Instant,
+    ) -> Result<Vec<Arc<Stored>>, Failed> {
+        match self.guard.get(name, Read::Any, until).await? {
             None => Ok(Vec::new()),
             Some(value) => self.usable(key, name, value, Read::Any).await,
         }
@@ -97,14 +109,18 @@ impl Inner {
         while is_leased && Instant::now() < end {
             sleep(pause).await;
             pause = (pause * 3 / 2).min(LONGEST_PAUSE);
-            let Ok(mut values) = self.guard.get_many(&names, Read::Latest).await else {
+            let asked = self
+                .guard
+                .get_many(&names, Read::Latest, self.guard.deadline());
+            let Ok(mut values) = asked.await else {
                 break;
             };
             is_leased = values.pop().flatten().is_some();
             let mut value = values.pop().flatten();
             if value.is_none() && !is_leased {
                 // Where the two lie on different servers, it may have come in between.
-                value = self.guard.get(name, Read::Latest).await.unwrap_or_default();
+                let asked = self.guard.get(name, Read::Latest, self.guard.deadline());
+                value = asked.await.unwrap_or_default();
             }
             let Some(value) = value else { continue };
             match self.usable(key, name, value, Read::Latest).await {
@@ -201,7 +217,9 @@ impl Inner {
             let names: Vec<_> = (first..next)
                 .map(|index| name::chunk(name, set, index))
                 .collect();
-            let values = self.guard.get_many(&names, read).await?;
+            // Each has its own time: a large body over a slow network is worth more than a fetch.
+            let until = self.guard.deadline();
+            let values = self.guard.get_many(&names, read, until).await?;
             for (index, value) in (first..next).zip(values) {
                 let value = value.ok_or(Unused::Nothing)?;
                 let bytes = Chunk::unseal(value, set, index)?.open()?;

@@ -14,7 +14,7 @@ use std::{
     },
     time::Duration,
 };
-use tokio::time;
+use tokio::time::{self, Instant};
 
 /// The server did not answer, for whatever reason; it has been counted and told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,16 +56,27 @@ impl Guard {
         self.breaker.is_open()
     }
 
-    pub(super) async fn get(&self, name: &str, read: Read) -> Result<Option<Bytes>, Failed> {
-        self.ask(|remote| remote.get(name, read)).await
+    /// When a question that is asked now has waited long enough. Several that one request asks one after another share it.
+    pub(super) fn deadline(&self) -> Instant {
+        Instant::now() + self.timeout
+    }
+
+    pub(super) async fn get(
+        &self,
+        name: &str,
+        read: Read,
+        until: Instant,
+    ) -> Result<Option<Bytes>, Failed> {
+        self.ask(until, |remote| remote.get(name, read)).await
     }
 
     pub(super) async fn get_many(
         &self,
         names: &[String],
         read: Read,
+        until: Instant,
     ) -> Result<Vec<Option<Bytes>>, Failed> {
-        self.ask(|remote| remote.get_many(names, read)).await
+        self.ask(until, |remote| remote.get_many(names, read)).await
     }
 
     pub(super) async fn set(
@@ -74,7 +85,9 @@ impl Guard {
         value: &[u8],
         expiry: Duration,
     ) -> Result<(), Failed> {
-        self.ask(|remote| remote.set(name, value, expiry)).await?;
+        let until = self.deadline();
+        let set = self.ask(until, |remote| remote.set(name, value, expiry));
+        set.await?;
         self.took_a_write();
         Ok(())
     }
@@ -84,8 +97,10 @@ impl Guard {
         name: &str,
         value: &[u8],
         expiry: Duration,
+        until: Instant,
     ) -> Result<bool, Failed> {
-        let added = self.ask(|remote| remote.add(name, value, expiry)).await?;
+        let add = self.ask(until, |remote| remote.add(name, value, expiry));
+        let added = add.await?;
         if added {
             self.took_a_write();
         }
@@ -93,11 +108,14 @@ impl Guard {
     }
 
     pub(super) async fn delete_if(&self, name: &str, value: &[u8]) -> Result<bool, Failed> {
-        self.ask(|remote| remote.delete_if(name, value)).await
+        let until = self.deadline();
+        self.ask(until, |remote| remote.delete_if(name, value))
+            .await
     }
 
     async fn ask<'a, T>(
         &'a self,
+        until: Instant,
         ask: impl FnOnce(&'a dyn Remote) -> Asked<'a, T>,
     ) -> Result<T, Failed> {
         let leave = self.breaker.leave();
@@ -105,7 +123,7 @@ impl Guard {
             self.counts.not_asked.up();
             return Err(Failed);
         }
-        let asked = time::timeout(self.timeout, ask(self.remote())).await;
+        let asked = time::timeout_at(until, ask(self.remote())).await;
         let answer = asked.unwrap_or_else(|_| {
             let detail = format!("no answer within {:?}", self.timeout);
             Err(Error::new(Kind::Timeout, detail))

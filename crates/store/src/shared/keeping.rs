@@ -115,7 +115,8 @@ impl Inner {
 
     /// The variants that are there; those of another key that has the same name go.
     async fn others(&self, keep: &Keep) -> Result<Vec<Entry>, Passed> {
-        let Some(value) = self.guard.get(&keep.name, Read::Latest).await? else {
+        let until = self.guard.deadline();
+        let Some(value) = self.guard.get(&keep.name, Read::Latest, until).await? else {
             return Ok(Vec::new());
         };
         let mut entries = record::read(value).unwrap_or_default();

@@ -9,7 +9,7 @@ use std::{
     },
     time::{SystemTime, UNIX_EPOCH},
 };
-use tokio::runtime::Handle;
+use tokio::{runtime::Handle, time::Instant};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// The right to fetch for all nodes. Dropped, it is given back; where its holder dies, the server lets it expire.
@@ -21,8 +21,12 @@ pub struct Lease {
 }
 
 impl Lease {
-    /// Takes the lease on what has this name; `None`: another holds it.
-    pub(super) async fn take(shared: &Arc<Inner>, name: &str) -> Result<Option<Self>, Failed> {
+    /// Takes the lease on what has this name, waiting `until` then at most; `None`: another holds it.
+    pub(super) async fn take(
+        shared: &Arc<Inner>,
+        name: &str,
+        until: Instant,
+    ) -> Result<Option<Self>, Failed> {
         // Made before it is taken: where the answer does not come, or whoever waits for it goes, it is given back all the same.
         let mut lease = Self {
             shared: Arc::clone(shared),
@@ -33,7 +37,7 @@ impl Lease {
         let guard = &shared.guard;
         let expiry = shared.config.lease;
         lease.held = guard
-            .add(&lease.name, lease.token.as_bytes(), expiry)
+            .add(&lease.name, lease.token.as_bytes(), expiry, until)
             .await?;
         Ok(lease.held.then_some(lease))
     }

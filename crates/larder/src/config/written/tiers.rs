@@ -15,7 +15,8 @@ pub struct Disk {
     /// Bytes that all files together may take. A hard limit; at least 64 MiB.
     #[schemars(extend("default" = "10GiB"))]
     pub size: Option<Text<Size>>,
-    /// Bytes that may be written a second, so that a scan does not wear the device out. No limit where nothing is said.
+    /// Bytes that may be written a second, so that a scan does not wear the device out. Where nothing is said there is no
+    /// limit, but for 64 MiB of what memory has no more room for.
     #[schemars(extend("examples" = ["50MiB"]))]
     pub write_rate: Option<Text<Size>>,
 }
@@ -27,7 +28,7 @@ pub struct Shared {
     /// Where it is: `redis://`, `rediss://` (TLS), `redis+unix://`, `redis-sentinel://`, `redis-cluster://` or
     /// `memcached://a,b,c`.
     pub url: Option<Text<SharedUrl>>,
-    /// Nothing on the way of a request waits longer for it.
+    /// Nothing on the way of a request waits longer to learn what is there. A large body may take as long again for every 2 MiB.
     #[schemars(extend("default" = "50ms"))]
     pub timeout: Option<Text<Duration>>,
     /// Longest time that a response is kept there.

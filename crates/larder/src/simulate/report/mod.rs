@@ -12,14 +12,15 @@ pub mod text;
 mod words;
 
 use super::{
-    counts::Group,
+    counts::{Group, Sum, Totals},
     log::Bad,
     plan::{Eviction, Plan},
     reader::{Assumptions, Reader},
     run,
-    tally::{Setting, Simulation},
+    tally::{Setting, Simulation, Tally, Unfilled},
     urls::{ByHash, Cost, Urls},
 };
+use proxy::outcome::Bypass;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -78,7 +79,7 @@ pub struct Seen {
     pub broken: Vec<String>,
     /// Lines more than a minute older than one before them.
     pub out_of_order: u64,
-    /// Answers that a cache gave itself; they are left out.
+    /// Answers that a cache gave itself, and redirects to HTTPS that Larder would give; they are left out.
     pub own: u64,
 }
 
@@ -195,7 +196,7 @@ pub struct Costly {
 /// What was estimated from a part.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Sample {
-    /// One URL in so many was followed; 1: all of them.
+    /// One URL, or variant, in so many was followed; 1: all of them.
     pub one_in: u64,
     /// URLs that were followed.
     pub urls: u64,
@@ -251,11 +252,11 @@ pub(super) fn build(
             .map(|lifetime| one(Setting { lifetime, ..base }))
             .collect(),
         refused: reasons(&totals.refused),
-        bypassed: reasons(&totals.bypassed),
+        bypassed: bypassed(totals, &tally_of(&simulations, base)),
         unstored: reasons(&totals.unstored),
         urls: costly(&reader.urls, &by_url.unwrap_or_default(), tells_time),
         sample: Sample {
-            one_in: reader.urls.one_in(),
+            one_in: reader.urls.sampled().one_in(),
             urls: reader.urls.all.len() as u64,
         },
         assumed: assumed::list(plan, assumptions, reader),
@@ -287,16 +288,13 @@ impl Maker<'_> {
     }
 
     fn outcome(&self, simulations: &[Simulation], wanted: Setting) -> Outcome {
-        let found = simulations
-            .iter()
-            .find(|simulation| simulation.setting == wanted);
-        let tally = found.map(|simulation| simulation.tally).unwrap_or_default();
+        let tally = tally_of(simulations, wanted);
         let totals = &self.reader.totals;
         // Where a part of the URLs was followed, what they missed is an estimate; the requests are counted.
-        let missed = tally.forwarded + tally.collapsed + tally.unanswered;
-        let hits = totals.asked.saturating_sub(missed);
-        let bytes = totals.asked_sent.saturating_sub(tally.forwarded_bytes);
-        let mut origin = at_most(tally.origin, totals.asked + tally.stale);
+        let missed = missed(totals, &tally, wanted.lifetime);
+        let hits = totals.asked.saturating_sub(missed.requests);
+        let bytes = totals.asked_sent.saturating_sub(missed.sent);
+        let mut origin = at_most(missed.origin, totals.asked + tally.stale);
         for group in totals.bypassed.values() {
             origin.fetches += group.requests;
             origin.bytes += group.bytes;
@@ -322,6 +320,38 @@ impl Maker<'_> {
             too_large: tally.too_large,
         }
     }
+}
+
+fn tally_of(simulations: &[Simulation], wanted: Setting) -> Tally {
+    let mut all = simulations.iter();
+    let found = all.find(|simulation| simulation.setting == wanted);
+    found.map(|simulation| simulation.tally).unwrap_or_default()
+}
+
+/// What the store did not answer, under the lifetime of this index.
+fn missed(totals: &Totals, tally: &Tally, lifetime: usize) -> Sum {
+    let unfilled = totals.unfilled.get(lifetime).copied().unwrap_or_default();
+    let of_all = |some: &Unfilled, all| some.missed.of_all(&some.asked, all);
+    tally
+        .missed
+        .and(&of_all(&tally.unfilled, &unfilled))
+        .and(&of_all(&tally.apart, &totals.apart))
+}
+
+/// Requests that pass the store by: at once, or where it has no answer and they must not fill it.
+fn bypassed(totals: &Totals, tally: &Tally) -> Vec<Reason> {
+    let mut groups = totals.bypassed.clone();
+    let missed = tally.apart.missed.of_all(&tally.apart.asked, &totals.apart);
+    if missed.requests > 0 {
+        let group = groups.entry(Bypass::Cookie.token()).or_default();
+        if group.requests == 0 {
+            group.example.clone_from(&totals.apart_example);
+        }
+        group.requests += missed.requests;
+        group.bytes += missed.origin.bytes;
+        group.micros += missed.origin.micros;
+    }
+    reasons(&groups)
 }
 
 /// An estimate from a part of the URLs may come to more fetches than there were requests: it is scaled down to these.

@@ -74,7 +74,7 @@ metrics! {
     ORIGIN_ERRORS = Counter "larder_origin_errors"
         [] "Fetches that brought no usable answer: refused, timed out, broken";
     ORIGIN_LATENCY = Histogram "larder_origin_latency_seconds"
-        [] "Time from a request to the final head of the origin's answer";
+        ["origin"] "Time from a request to the final head of the origin's answer, or to its failure";
     EVICTIONS = Counter "larder_evictions"
         [] "Cache keys evicted from memory for room";
     CACHE_KEYS = Gauge "larder_cache_keys"
@@ -192,7 +192,7 @@ metrics! {
     SENT_BYTES = Counter "larder_sent_bytes"
         [] "Bytes of HTTP written to clients";
     PANICS = Counter "larder_panics"
-        [] "Requests ended by a fault in Larder itself: please report it";
+        [] "Faults in Larder itself, each of which ended a request, a fetch or a task behind them: please report it";
     ORIGIN_ACTIVE = Gauge "larder_origin_active" ["origin"]
         "Fetches under way";
     ORIGIN_QUEUED = Gauge "larder_origin_queued" ["origin"]

@@ -61,6 +61,7 @@ pub fn encode(
             (key, Begun::Mine(claim, writer, reader)) => {
                 let source = compress::Source {
                     content,
+                    rest: bytes::Bytes::new(),
                     key,
                     memory: memory.clone(),
                     counts: compressor.counts.clone(),

@@ -72,9 +72,10 @@ fn announced(fields: &HeaderMap) -> Option<u64> {
     value.to_str().ok()?.parse().ok()
 }
 
-/// Whether an answer that is not stored is one user's.
+/// Whether an answer that is not stored is one user's. The fragments of a page know cookies that were kept from the page.
 fn is_personal(ask: &Ask, fields: &HeaderMap) -> bool {
     ask.fields.contains_key(header::COOKIE)
+        || (ask.composed.get() && !ask.cookies.is_empty())
         || ask.fields.contains_key(header::AUTHORIZATION)
         || fields.contains_key(header::SET_COOKIE)
 }
@@ -133,6 +134,17 @@ pub fn ask_origin(worker: &Worker, ask: &Ask, fields: &mut HeaderMap) {
     if settles(ask, &name) && !is_edited && !is_hopeless {
         fields.insert(name, HeaderValue::from_static("identity"));
     }
+}
+
+/// Whether an answer with these fields can be given to clients whatever they accept: it is not coded, or can be decoded here.
+pub fn is_settled(ask: &Ask, fields: &HeaderMap) -> bool {
+    let lines = || {
+        let lines = fields.iter();
+        lines.map(|(name, value)| (name.as_str().as_bytes(), value.as_bytes()))
+    };
+    let types = ask.policy().compress.as_ref();
+    let types = types.map_or(&[][..], |compress| &compress.types);
+    !coding::is_coded(lines()) || coding::decodable(lines(), types).is_some()
 }
 
 /// Whether requests for one key may differ in `name` without a difference to the origin: codings are settled here, unless the origin

@@ -81,3 +81,22 @@ fn a_large_body_that_is_asked_for_stays() {
     assert_eq!(disk.statistics().large_files, 0);
     assert!(dir.files("large-").is_empty());
 }
+
+/// Whoever closes a deleted file last waits until its blocks are given back.
+#[test]
+fn a_segment_that_goes_while_it_is_read_is_closed_by_the_keeper() {
+    let dir = Dir::new();
+    let disk = dir.open_with(1 << 20);
+    put(&disk, 0, 1000);
+    let reading = disk.shared.segments().values().next().cloned();
+    let reading = reading.expect("a segment");
+    let mut number = 1;
+    while disk.shared.segments().contains_key(&reading.id) {
+        put(&disk, number, 1000);
+        number += 1;
+    }
+    assert_eq!(Arc::strong_count(&reading), 2, "the keeper holds it too");
+    let file = Arc::downgrade(&reading);
+    drop(reading);
+    testkit::wait_until("the keeper lets go of it", || file.strong_count() == 0);
+}

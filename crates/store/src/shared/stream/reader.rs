@@ -98,7 +98,7 @@ impl Reader {
         let mut line = Line::connect(&common.servers, common.patience()).await?;
         let mut clock = None;
         loop {
-            let asked = Instant::now();
+            let asked = (Instant::now(), now());
             let step = self.step(&mut line).await?;
             if let Some(position) = self.position {
                 nodes::report(&common, &mut line, position, &mut clock).await?;
@@ -219,10 +219,13 @@ impl Reader {
         last
     }
 
-    fn caught_up(&mut self, asked: Instant) {
-        *lock(&self.common.heard) = asked;
+    /// The stream was read to where it ended when it was asked for, at `asked` by both clocks: that of the wall goes on while the
+    /// machine is suspended, and the other is never set back.
+    fn caught_up(&mut self, asked: (Instant, Time)) {
+        *lock(&self.common.heard) = asked.0;
         self.retry = RETRIES.0;
         let log = self.common.memory.log();
+        log.trust_until(asked.1.plus(self.common.trust));
         if log.is_unsure() {
             log.trust();
         }

@@ -254,7 +254,7 @@ async fn the_purger_waits_for_all_nodes() {
     let pages = [&b, &c].map(|node| node.keep(KEY));
     let now = Time::from_secs(1);
     let answer = purger
-        .purge(vec![of("page"), of("two")], now, Some(BROKEN), 0)
+        .purge(vec![of("page"), of("two")], now, Some(BROKEN), None)
         .await;
     let PurgeAnswer {
         behind, touched, ..

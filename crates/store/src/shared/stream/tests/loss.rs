@@ -52,6 +52,24 @@ async fn a_node_that_is_cut_off_catches_up_before_it_uses_what_it_keeps() {
     assert!(near.stream.everywhere(position, BROKEN).await.is_empty());
 }
 
+/// What a stopped process or a suspended machine finds when it goes on: the clock of the wall is further than its own.
+#[tokio::test]
+async fn a_node_that_slept_trusts_nothing_until_it_has_read_on() {
+    let redis = Redis::start().await;
+    let mut node = Node::start(&redis.url(), "node", TRUST);
+    node.following().await;
+    let log = node.memory.log();
+    let awakes = async {
+        while !log.is_unsure() {
+            log.wake(Time::from_millis(u64::MAX - 1));
+        }
+        while log.is_unsure() {
+            tokio::task::yield_now().await;
+        }
+    };
+    timeout(BROKEN, awakes).await.expect("it reads on");
+}
+
 #[tokio::test]
 async fn what_was_trimmed_before_it_was_read_may_have_purged_anything() {
     let redis = Redis::start().await;

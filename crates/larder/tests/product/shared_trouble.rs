@@ -1,0 +1,198 @@
+//! Whatever befalls Redis or memcached: requests go on, one line says so, the metrics show it, and it is found again.
+
+use crate::{
+    common::{Said, counted, sample},
+    disk_trouble::told,
+};
+use testkit::{Command, Larder, Memcached, Origin, Redis, wait_until};
+
+/// As [`start`], and it knows what was purged elsewhere.
+fn node(origin: &Origin, url: &str) -> Larder {
+    let node = start(origin, url);
+    wait_until("it knew what was purged elsewhere", || {
+        sample(&node, "larder_purges_unsure") == 0
+    });
+    node
+}
+
+/// A node with one worker, so that its breaker has seen what a test has asked. It trusts what it keeps for as long as the test takes.
+fn start(origin: &Origin, url: &str) -> Larder {
+    origin.otherwise(|request| counted(request).cache("max-age=600"));
+    Command::serve(env!("CARGO_BIN_EXE_larder"))
+        .config(&format!(
+            "workers = 1\n[[origin]]\nservers = {:?}\n[shared]\nurl = {url:?}\ntimeout = \"100ms\"\ntrust = \"1h\"\n",
+            origin.url()
+        ))
+        .start()
+}
+
+fn errors(node: &Larder, kind: &str) -> u64 {
+    sample(
+        node,
+        &format!("larder_shared_errors_total{{kind=\"{kind}\"}}"),
+    )
+}
+
+fn is_open(node: &Larder) -> bool {
+    sample(node, "larder_shared_breaker_open") == 1
+}
+
+/// Pages nobody has asked for come from the origin, and are kept here.
+fn goes_on(node: &Larder, round: &str) {
+    for number in 0..20 {
+        let path = format!("/{round}/{number}");
+        let answer = node.get(&path).send();
+        assert_eq!(
+            (answer.status, answer.text().as_str()),
+            (200, "1"),
+            "{path}"
+        );
+        assert!(node.get(&path).send().hit(), "{path}");
+    }
+}
+
+/// The server is asked again, and pages are shared again.
+fn is_found_again(node: &Larder) {
+    let before = sample(node, "larder_shared_stored_total");
+    let mut number = 0;
+    wait_until("a page was shared again", || {
+        number += 1;
+        node.get(&format!("/{before}/{number}")).send();
+        !is_open(node) && sample(node, "larder_shared_stored_total") > before
+    });
+}
+
+#[test]
+fn a_redis_that_hangs_is_left_alone_and_told_of_once() {
+    let (origin, redis) = (Origin::start(), Redis::start());
+    let node = node(&origin, &redis.url());
+    goes_on(&node, "before");
+    redis.pause();
+    goes_on(&node, "meanwhile");
+    assert!(errors(&node, "timeout") >= 3);
+    assert!(is_open(&node));
+    assert!(sample(&node, "larder_shared_not_asked_total") > 0);
+    redis.resume();
+    is_found_again(&node);
+    assert_eq!(told(&node).len(), 1, "{:#?}", told(&node));
+    assert!(told(&node)[0].contains("does not answer in time"));
+}
+
+#[test]
+fn a_redis_that_dies_is_left_alone_and_told_of_once() {
+    let (origin, mut redis) = (Origin::start(), Redis::start());
+    let node = node(&origin, &redis.url());
+    goes_on(&node, "before");
+    redis.kill();
+    goes_on(&node, "meanwhile");
+    assert!(errors(&node, "unreachable") >= 3);
+    assert!(is_open(&node));
+    let warnings = told(&node);
+    assert_eq!(warnings.len(), 1, "{warnings:#?}");
+    redis.restart();
+    is_found_again(&node);
+    // It has come back empty: that is worth another one.
+    node.wait_output("everything kept counts as purged");
+    assert_eq!(told(&node).len(), 2, "{:#?}", told(&node));
+}
+
+#[test]
+fn a_redis_that_refuses_the_password_is_told_of_once() {
+    let origin = Origin::start();
+    let redis = Redis::with(&["--requirepass", "secret"]);
+    let url = redis.url().replace("redis://", "redis://:wrong@");
+    let node = start(&origin, &url);
+    goes_on_unsure(&node);
+    assert!(errors(&node, "refused") >= 3);
+    assert!(is_open(&node));
+    assert_eq!(told(&node).len(), 1, "{:#?}", told(&node));
+}
+
+/// Nothing was ever read of other nodes' purges: what is kept is not used without the origin.
+fn goes_on_unsure(node: &Larder) {
+    for number in 0..20 {
+        let answer = node.get(&format!("/unsure/{number}")).send();
+        assert_eq!((answer.status, answer.text().as_str()), (200, "1"));
+        let answer = node.get(&format!("/unsure/{number}")).send();
+        assert_eq!((answer.status, answer.text().as_str()), (200, "2"));
+        assert_eq!(
+            answer.parameter("detail").as_deref(),
+            Some("purges-unknown")
+        );
+    }
+}
+
+#[test]
+fn a_redis_that_is_full_is_read_and_told_of_once() {
+    let (origin, redis) = (Origin::start(), Redis::start());
+    let node = node(&origin, &redis.url());
+    node.get("/there").send();
+    wait_until("it was shared", || {
+        sample(&node, "larder_shared_stored_total") == 1
+    });
+    redis.ask(&["CONFIG", "SET", "maxmemory", "1"]);
+    goes_on(&node, "meanwhile");
+    wait_until("writes were refused", || errors(&node, "full") > 0);
+    assert!(!is_open(&node), "it answers, after all");
+    let full = |line: &&String| line.contains("takes no writes");
+    let lines = told(&node);
+    assert_eq!(lines.iter().filter(full).count(), 1, "{lines:#?}");
+    redis.ask(&["CONFIG", "SET", "maxmemory", "0"]);
+    is_found_again(&node);
+}
+
+#[test]
+fn something_else_under_our_key_is_a_miss() {
+    let (origin, redis) = (Origin::start(), Redis::start());
+    let node = node(&origin, &redis.url());
+    node.get("/page").header("Host", "site.example").send();
+    let name = |page: &str| format!("larder:http://site.example/{page}");
+    wait_until("it was shared", || redis.keys().contains(&name("page")));
+    redis.ask(&["LPUSH", &name("other"), "x"]);
+    let answer = node.get("/other").header("Host", "site.example").send();
+    assert_eq!(answer.status, 200);
+    assert!(errors(&node, "wrong-type") > 0);
+    assert!(!is_open(&node));
+    goes_on(&node, "meanwhile");
+    assert_eq!(told(&node), Vec::<String>::new());
+}
+
+#[test]
+fn a_redis_that_is_flushed_costs_what_was_kept() {
+    let (origin, redis) = (Origin::start(), Redis::start());
+    let node = node(&origin, &redis.url());
+    goes_on(&node, "before");
+    redis.ask(&["FLUSHALL"]);
+    node.wait_output("everything kept counts as purged");
+    wait_until("it followed again", || {
+        sample(&node, "larder_purges_unsure") == 0
+    });
+    assert_eq!(node.get("/before/0").send().text(), "2");
+    goes_on(&node, "after");
+    assert_eq!(told(&node).len(), 1, "{:#?}", told(&node));
+    assert_eq!(sample(&node, "larder_shared_breaker_openings_total"), 0);
+}
+
+#[test]
+fn a_memcached_that_hangs_dies_or_is_flushed_is_found_again() {
+    let (origin, mut memcached) = (Origin::start(), Memcached::start());
+    let node = node(&origin, &memcached.url());
+    goes_on(&node, "before");
+    memcached.pause();
+    goes_on(&node, "hangs");
+    assert!(errors(&node, "timeout") >= 3);
+    assert!(is_open(&node));
+    assert_eq!(told(&node).len(), 1, "{:#?}", told(&node));
+    memcached.resume();
+    is_found_again(&node);
+    memcached.kill();
+    goes_on(&node, "dead");
+    assert!(errors(&node, "unreachable") > 0);
+    assert!(is_open(&node));
+    assert_eq!(told(&node).len(), 2, "{:#?}", told(&node));
+    memcached.restart();
+    is_found_again(&node);
+    memcached.ask("flush_all");
+    goes_on(&node, "flushed");
+    assert_eq!(told(&node).len(), 2, "{:#?}", told(&node));
+}
