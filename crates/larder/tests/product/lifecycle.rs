@@ -1,7 +1,11 @@
 //! Starting, reloading, stopping.
 
 use crate::common::{Said, command, counted, serve, start, start_with};
-use std::{net::TcpListener, os::unix::net::UnixDatagram};
+use std::{
+    net::TcpListener,
+    os::unix::net::{UnixDatagram, UnixStream},
+    path::Path,
+};
 use testkit::{Address, Client, Command, Gate, Origin, Reply, scratch_dir, wait_until};
 
 #[test]
@@ -54,7 +58,8 @@ fn a_stop_is_bounded() {
     origin.reply("/", Reply::ok().hang());
     let _client = larder.get("/").begin();
     origin.wait_requests("/", 1);
-    larder.stop();
+    let finished = larder.stop();
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
 }
 
 #[test]
@@ -408,4 +413,39 @@ fn a_reload_that_is_refused_does_not_even_change_how_long_a_stop_takes() {
     assert_eq!(finished.code, Some(0));
     let said = finished.stdout + &finished.stderr;
     assert!(said.contains("within=70ms"), "all or nothing: {said}");
+}
+
+#[test]
+fn a_reload_opens_new_listeners_and_drains_those_that_are_gone() {
+    let origin = Origin::start();
+    let gate = Gate::new();
+    origin.reply("/slow", Reply::ok().hold_head(&gate).body("slow"));
+    origin.reply("/", Reply::ok().body("x"));
+    let directory = scratch_dir();
+    let (old, new) = (directory.join("old.sock"), directory.join("new.sock"));
+    let config = |path: &Path, more: &str| {
+        format!(
+            "admin = \"off\"\n[[origin]]\nservers = {:?}\n[[listen]]\naddress = \"unix:{}\"\n{more}",
+            origin.url(),
+            path.display()
+        )
+    };
+    let is_open = |path: &Path| UnixStream::connect(path).is_ok();
+    let larder = command().args(["serve"]).config(&config(&old, "")).start();
+    let mut slow = Client::connect(old.as_path());
+    slow.get("/slow").begin();
+    gate.wait_reached();
+    larder.rewrite_config(&config(&new, ""));
+    larder.reload();
+    wait_until("the new one is open", || is_open(&new));
+    wait_until("the old one is closed", || !is_open(&old));
+    assert_eq!(Client::connect(new.as_path()).get("/").send().text(), "x");
+    gate.open();
+    assert_eq!(slow.read().text(), "slow", "what was under way is finished");
+    let no_certificate = "[[listen.tls]]\ncertificate = \"/nowhere.pem\"\nkey = \"/nowhere.key\"\n";
+    larder.rewrite_config(&config(&old, no_certificate));
+    larder.reload();
+    larder.wait_output("configuration not taken");
+    assert!(!is_open(&old), "all or nothing");
+    assert_eq!(Client::connect(new.as_path()).get("/").send().text(), "x");
 }
