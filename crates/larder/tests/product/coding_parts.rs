@@ -155,6 +155,32 @@ fn a_date_says_nothing_of_codings_wherever_the_answer_comes_from() {
     assert_eq!(origin.requests("/"), 1);
 }
 
+/// A cache below must not take a part for one of another coding.
+#[test]
+fn a_part_says_that_it_depends_on_what_the_client_accepts() {
+    for cache in ["max-age=60", "no-store", "no-cache"] {
+        let (origin, larder) = start();
+        let body = text("vary", LENGTH);
+        origin.on("/", move |request| {
+            let fields = [("Cache-Control", cache), ("ETag", "\"v1\"")];
+            dated(request, &fields, body.as_bytes())
+        });
+        for accepts in ["gzip", "identity"] {
+            let fields = [("Range", "bytes=100-199"), ("Accept-Encoding", accepts)];
+            let answer = ask(&larder, "GET", &fields);
+            assert_eq!(answer.status, 206, "{cache} {accepts}");
+            assert_eq!(answer.header("vary"), Some("Accept-Encoding"), "{cache}");
+        }
+        let held = [
+            ("Accept-Encoding", "gzip"),
+            ("If-None-Match", "W/\"v1-larder-gzip\""),
+        ];
+        let answer = ask(&larder, "GET", &held);
+        assert_eq!(answer.status, 304, "{cache}");
+        assert_eq!(answer.header("vary"), Some("Accept-Encoding"), "{cache}");
+    }
+}
+
 /// RFC 9110 section 13.1.1: what follows is about the form that is named.
 #[test]
 fn a_part_on_condition_that_a_form_is_current_is_none_of_another() {

@@ -378,3 +378,22 @@ fn combined_parts_keep_the_fields_that_only_the_older_has() {
     let other = larder.get("/").header("X-Kind", "other").send();
     assert!(!other.hit(), "9111 section 4.1: {}", other.said());
 }
+
+#[test]
+fn the_tag_of_a_part_is_not_offered_for_more_than_it_holds() {
+    let (origin, larder) = start();
+    origin.on("/", |request| match request.nth {
+        1 => ranged(request, CONTENT, "\"a\"").header("Age", "100"),
+        _ => ranged(request, CONTENT, "\"a\""),
+    });
+    range(&larder, "bytes=0-4");
+    let whole = larder.get("/").send();
+    assert_eq!((whole.status, whole.text().as_str()), (200, CONTENT));
+    for asked in &origin.recorded("/")[1..] {
+        assert_eq!(
+            asked.header("if-none-match"),
+            None,
+            "9111 section 4.3.2: MUST NOT include its entity tag"
+        );
+    }
+}

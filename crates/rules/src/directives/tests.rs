@@ -356,6 +356,32 @@ proptest! {
     }
 
     #[test]
+    fn any_targeted_line_is_read(line in proptest::collection::vec(0x20_u8..=0xff, 0..60)) {
+        if let Ok(value) = HeaderValue::from_bytes(&line) {
+            let mut fields = fields(&[(http::header::CACHE_CONTROL, "max-age=7")]);
+            fields.insert(CDN, value);
+            let (directives, source) = response(&fields, &[CDN]);
+            if source == Source::CacheControl {
+                prop_assert_eq!(directives, of("max-age=7"), "as if it were not there");
+            }
+        }
+    }
+
+    #[test]
+    fn a_well_formed_targeted_lifetime_is_read(
+        max_age in 0_u32..MOST_SECONDS,
+        other in "[a-z][a-z0-9-]{0,8}",
+        forbids in any::<bool>(),
+    ) {
+        prop_assume!(of(&other) == ResponseDirectives::default() && other != "max-age");
+        let forbidding = if forbids { ", no-store" } else { "" };
+        let line = format!("{other}, max-age={max_age}{forbidding}");
+        let (directives, source) = response(&fields(&[(CDN, line.as_str())]), &[CDN]);
+        prop_assert_eq!(source, Source::Targeted(CDN));
+        prop_assert_eq!((directives.max_age, directives.no_store), (Some(max_age), forbids), "{}", line);
+    }
+
+    #[test]
     fn a_prohibition_is_found_in_any_list(
         before in "[a-z=,\" 0-9]{0,20}",
         after in "(,[a-z=,\" 0-9]{0,20})?",
