@@ -13,6 +13,7 @@
 //!   been reached, does what it wants to do meanwhile, and opens it. No test sleeps.
 //! - [`Redis`] is the real `redis-server`, which can be paused, killed and started again.
 //! - [`Memcached`] is the real `memcached`, likewise.
+//! - [`Link`] is a way to any of them that can be cut.
 //! - [`FastCgi`] is a FastCGI server that writes whatever bytes a test likes.
 //! - [`PhpFpm`] is the real `php-fpm`.
 //! - [`Larder`] starts the program on port 0, learns its addresses from what it prints, and stops it when dropped.
@@ -45,6 +46,7 @@ mod client;
 pub mod fastcgi;
 mod gate;
 mod larder;
+mod link;
 mod memcached;
 mod origin;
 mod php;
@@ -57,6 +59,7 @@ pub use client::{Ask, Client, Response};
 pub use fastcgi::FastCgi;
 pub use gate::{Gate, wait_until};
 pub use larder::{Command, Finished, Larder, scratch_dir};
+pub use link::Link;
 pub use memcached::Memcached;
 pub use origin::Origin;
 pub use php::PhpFpm;

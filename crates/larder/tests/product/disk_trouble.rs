@@ -245,7 +245,6 @@ fn a_directory_that_cannot_be_written_any_more_is_told_of_and_serving_goes_on() 
     }
     let told = told(&larder);
     assert!(told.len() <= 4, "not a message for each: {told:#?}");
-    // A purge that cannot be remembered is not acknowledged, or it is and holds.
     larder.stop();
     let larder = start();
     for number in 0..60 {
@@ -259,11 +258,11 @@ fn a_directory_that_cannot_be_written_any_more_is_told_of_and_serving_goes_on() 
 }
 
 /// A small file system in memory, for as long as this lives.
-struct Mounted(std::path::PathBuf);
+pub(crate) struct Mounted(pub std::path::PathBuf);
 
 impl Mounted {
     /// There is no other full device that behaves like one: without the right to mount, the test fails and says so.
-    fn new(size: &str) -> Self {
+    pub fn new(size: &str) -> Self {
         let path = scratch_dir();
         let options = format!("size={size}");
         let mount = Process::new("mount")
