@@ -13,7 +13,7 @@ from .experiments import ALL
 from .limits import raise_open_files
 from .load import LoadFailed
 from .process import StartFailed
-from .settings import FULL, FULL_BELOW, QUICK, QUICK_BELOW, Settings
+from .settings import FULL, FULL_BELOW, FULL_LOG, QUICK, QUICK_BELOW, QUICK_LOG, Settings
 from .stage import BENCH
 
 SERVERS = ("larder", "nginx", "varnish", "bare")
@@ -82,15 +82,16 @@ def _parse(arguments):
 
 
 def _settings(asked):
-    quick, full = (2, 1, QUICK, QUICK_BELOW), (5, 3, FULL, FULL_BELOW)
-    rounds, seconds, million, below = quick if asked.quick else full
+    quick = (2, 1, QUICK, QUICK_BELOW, QUICK_LOG)
+    full = (5, 3, FULL, FULL_BELOW, FULL_LOG)
+    rounds, seconds, million, below, log_bytes = quick if asked.quick else full
     servers = asked.servers.split(",")
     for name, command in tools.not_built().items():
         if name in servers:
             servers.remove(name)
             _say(f"left out: {name} is not built ({command})")
     return Settings(tuple(servers), asked.rounds or rounds, asked.seconds or seconds, million,
-                    below, asked.disk, _say)
+                    below, asked.disk, log_bytes, _say)
 
 
 def _tools_present(may_install):

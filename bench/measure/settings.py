@@ -14,6 +14,8 @@ class Settings:
     below: "Below"
     # Directory of a file system that has a device.
     disk: str
+    # Bytes of access log that are simulated.
+    log_bytes: int
     say: callable
 
 
@@ -48,3 +50,4 @@ FULL = Fullness(1_000_000, 2048, 1_000_000, 512, 20_000)
 QUICK = Fullness(50_000, 160, 100_000, 32, 1_000)
 FULL_BELOW = Below(320, 16, 60, 100)
 QUICK_BELOW = Below(80, 4, 10, 20)
+FULL_LOG, QUICK_LOG = 1_000_000_000, 20_000_000

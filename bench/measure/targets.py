@@ -53,3 +53,5 @@ LOAD = Target(0.9, most=False)
 INDEX_SECONDS, INDEX_BYTES = Target(2), Target(64)
 # From the acknowledgement on one node to the last old answer on another, 99th percentile, milliseconds.
 NODES_MS = Target(20)
+# A simulation of a gigabyte of log: seconds, and memory at its peak, MiB. The demand names no figure for memory; this one is ours.
+SIMULATE_SECONDS, SIMULATE_MIB = Target(60), Target(512)

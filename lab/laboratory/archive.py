@@ -1,48 +1,98 @@
-"""The folder of results: raw data, a table and a picture for each article, and the page that is made from them."""
+"""The folders of results: raw data, a table and a picture for each article, and the page that is made from the newest of each."""
 
 import json
 import os
+from dataclasses import dataclass
 
 from . import place, report
 
 
-def write(folder, run, results):
-    """Writes what was measured now, keeps what was measured before on that day, and makes the page from all of it."""
-    folder.mkdir(parents=True, exist_ok=True)
-    _json(folder / "run.json", run)
-    for result in results:
-        base = folder / _name(result)
-        _json(base.with_suffix(".json"), result)
+@dataclass(frozen=True)
+class Entry:
+    """An article as it was measured last: its result, the run's machine and versions, and its folder as seen from the page."""
+
+    result: dict
+    run: dict
+    folder: str
+
+
+@dataclass(frozen=True)
+class Failure:
+    """An experiment that failed after it was last measured, if ever it was."""
+
+    title: str
+    date: str
+    text: str
+
+
+class Archive:
+    """A run's results, each written as soon as it is there: what fails later takes nothing with it."""
+
+    def __init__(self, folder, run, page, folders):
+        """`page` is made from the `folders` and from this one."""
+        folder.mkdir(parents=True, exist_ok=True)
+        self.folder, self._page = folder, page
+        self._folders = sorted({*folders, folder})
+        # What failed before on this day has failed still, until it is measured.
+        before = _read(folder / "run.json") if (folder / "run.json").exists() else {}
+        self._run = run | {"failed": before.get("failed", {})}
+        self._written()
+
+    def measured(self, result, seconds):
+        """An experiment has ended well."""
+        self._run["failed"].pop(result["title"], None)
+        result["run"] = {name: self._run[name] for name in ("date", "call", "quick")} | {"seconds": seconds}
+        base = self.folder / _name(result)
+        _write(base.with_suffix(".json"), result)
         base.with_suffix(".md").write_text(report.table_of(result) + "\n")
         base.with_suffix(".svg").write_text(report.picture_of(result))
-    page = folder / "lab.md" if run["quick"] else place.PAGE
-    make_page(folder, page)
-    return page
+        self._written()
+
+    def failed(self, title, text):
+        """An experiment has not."""
+        self._run["failed"][title] = place.plain(text)
+        self._written()
+
+    def _written(self):
+        _write(self.folder / "run.json", self._run)
+        make_page(self._folders, self._page)
 
 
-def make_page(folder, page):
-    """Makes the page from the raw data in a folder; without a folder, one that says so."""
-    run, results = read(folder) if folder else (None, [])
-    pictures = os.path.relpath(folder, page.parent) if folder else ""
+def make_page(folders, page):
+    """Makes the page from the raw data in these folders; from none, one that says so."""
     page.parent.mkdir(parents=True, exist_ok=True)
-    page.write_text(report.page(run, results, pictures))
+    page.write_text(report.page(*read(folders, page)))
 
 
-def read(folder):
-    """What was measured: the run, and the articles in their order."""
-    run = json.loads((folder / "run.json").read_text())
-    return run, [json.loads(path.read_text()) for path in sorted(folder.glob("[0-9]-*.json"))]
+def read(folders, page):
+    """The newest result of each article, in their order, and what has failed since."""
+    entries, failures = {}, {}
+    for folder in sorted(folders):
+        run = _read(folder / "run.json")
+        seen = os.path.relpath(folder, page.parent)
+        for path in sorted(folder.glob("[0-9]-*.json")):
+            result = _read(path)
+            entries[result["number"]] = Entry(result, run, seen)
+            failures.pop(result["title"], None)
+        failures.update({title: Failure(title, run["date"], text) for title, text in run["failed"].items()})
+    return [entries[number] for number in sorted(entries)], list(failures.values())
 
 
-def newest():
-    """The folder of the newest results, or None."""
-    folders = [path.parent for path in place.RESULTS.glob("*/run.json")]
-    return max(folders, default=None)
+def folders():
+    """The folders of results that are kept."""
+    return [path.parent for path in place.RESULTS.glob("*/run.json")]
 
 
 def _name(result):
     return f"{result['number']}-{result['name'].replace('_', '-')}"
 
 
-def _json(path, values):
-    path.write_text(json.dumps(values, indent=1, ensure_ascii=False) + "\n")
+def _read(path):
+    return json.loads(path.read_text())
+
+
+def _write(path, values):
+    # Whole or not at all: a run may be ended at any moment.
+    beside = path.with_suffix(".new")
+    beside.write_text(json.dumps(values, indent=1, ensure_ascii=False) + "\n")
+    beside.replace(path)

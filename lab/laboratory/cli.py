@@ -7,6 +7,7 @@ import shlex
 import signal
 import sys
 import time
+import traceback
 
 from measure import machine
 from measure.admin import AdminFailed
@@ -24,7 +25,7 @@ def main(arguments):
     """Runs what was asked for; 0 done, 1 something failed or is missing, 130 interrupted."""
     asked = _parse(arguments)
     if asked.page:
-        archive.make_page(archive.newest(), place.PAGE)
+        archive.make_page(archive.folders(), place.PAGE)
         return 0
     # Ending by signal leaves the stage as Ctrl-C does: every server is ended.
     for sign in (signal.SIGTERM, signal.SIGHUP):
@@ -42,32 +43,48 @@ def main(arguments):
 
 
 def _measure(asked, experiments, call):
-    chosen = settings.quick(_say) if asked.quick else settings.full(_say)
-    install.everything(experiments, _say)
+    missing = install.everything(experiments, _say)
     facts, warnings = machine.describe() | install.versions(), machine.warnings()
     for warning in warnings:
         _say(f"warning: {warning}")
     # This program belongs to the load. What is installed and built above may use every core.
     os.sched_setaffinity(0, {LOAD_CORE})
-    results, status, begin = [], 0, time.monotonic()
+    date = facts.pop("date")
+    kept = archive.folders() if not asked.quick and not asked.out else []
+    folder = asked.out or (place.TRIED if asked.quick else place.RESULTS) / date
+    page = folder / "lab.md" if asked.quick or asked.out else place.PAGE
+    results = archive.Archive(folder, {"date": date, "call": call, "quick": asked.quick, "machine": facts, "warnings": warnings},
+                              page, kept)
+    chosen = (settings.quick if asked.quick else settings.full)(_say, folder / "raw")
+    begin, measured = time.monotonic(), []
     for experiment in experiments:
         _say(f"{experiment.TITLE} …")
-        try:
-            results.append(experiment.run(chosen).as_json())
-        except (StartFailed, LoadFailed, AdminFailed, OSError) as fault:
-            _say(f"{experiment.TITLE} failed: {fault}")
-            status = 1
-            continue
-        print(f"\n{report.table_of(results[-1])}\n", flush=True)
-    if not results:
-        return 1
-    folder = asked.out or (place.TRIED if asked.quick else place.RESULTS) / facts["date"]
-    run = {"date": facts.pop("date"), "call": call, "quick": asked.quick, "machine": facts, "warnings": warnings,
-           "seconds": round(time.monotonic() - begin)}
-    page = archive.write(folder, run, results)
-    print(report.summary(results))
-    _say(f"written: {folder} and {page}, in {run['seconds']} s")
-    return status
+        result = _one(experiment, chosen, results, missing)
+        if result:
+            measured.append(result)
+            print(f"\n{report.table_of(result)}\n", flush=True)
+    print(report.summary(measured))
+    _say(f"written: {folder} and {page}, in {time.monotonic() - begin:.0f} s")
+    return 0 if len(measured) == len(experiments) else 1
+
+
+def _one(experiment, chosen, results, missing):
+    """One experiment, written down as soon as it has ended, however it does; its result if there is one."""
+    begin = time.monotonic()
+    try:
+        for need in filter(missing.get, experiment.NEEDS):
+            raise install.Missing(missing[need])
+        result = experiment.run(chosen).as_json()
+    except (install.Missing, StartFailed, LoadFailed, AdminFailed, OSError) as fault:
+        _say(f"{experiment.TITLE} failed: {fault}")
+        results.failed(experiment.TITLE, str(fault))
+        return None
+    except Exception as fault:  # pylint: disable=broad-except  (the other experiments are worth having)
+        _say(traceback.format_exc())
+        results.failed(experiment.TITLE, f"a fault of the laboratory: {type(fault).__name__}: {fault}")
+        return None
+    results.measured(result, round(time.monotonic() - begin))
+    return result
 
 
 def _parse(arguments):
@@ -76,7 +93,7 @@ def _parse(arguments):
                         help=f"of {', '.join(EXPERIMENTS)}; all of them when none is named")
     parser.add_argument("--quick", action="store_true",
                         help="small counts, results in target/lab; to try it, not to quote")
-    parser.add_argument("--out", type=place.Path, help="folder of the results (lab/results/DATE)")
+    parser.add_argument("--out", type=place.Path, help="folder of the results, and of a page from them alone (lab/results/DATE)")
     parser.add_argument("--page", action="store_true",
                         help="only make docs/lab.md again from the newest results")
     asked = parser.parse_args(arguments)

@@ -1,8 +1,12 @@
 """What the experiments need: programs from Debian, the rest from PyPI, Go's proxy and Maven's repository into `target/lab`."""
 
+import importlib.util
 import os
+import re
 import subprocess
 import venv
+from contextlib import contextmanager
+from pathlib import Path
 
 from measure import php
 from measure.stage import find
@@ -23,9 +27,11 @@ PACKAGES = {
     "javac": "default-jdk-headless",
     "mvn": "maven",
 }
-# Exact versions, so that two runs measure the same.
-PYTHON_PACKAGES = ("flask==3.1.3", "flask-caching==2.3.1", "redis==6.4.0", "requests==2.32.5", "gunicorn==23.0.0",
-                   "django==5.2.8")
+# Exact versions of everything from PyPI.
+PINNED = place.LAB / "requirements.txt"
+# While this file says no, Debian's packages start no service (policy-rc.d, Debian Policy 9.3.3.1).
+SERVICES = Path("/usr/sbin/policy-rc.d")
+OURS = "# Of Larder's laboratory: what it installs is not started."
 
 
 class Missing(Exception):
@@ -33,26 +39,44 @@ class Missing(Exception):
 
 
 def everything(experiments, say):
-    """Installs and builds what these experiments need and is not there."""
+    """Installs and builds what these experiments need and is not there.
+
+    Returns what could not be built, by the name that is in an experiment's NEEDS, and why: the other experiments can do without.
+    """
     if not place.LARDER.exists():
         raise Missing(f"{place.LARDER} is not built: cargo build --release --locked -p larder")
     _debian(say)
+    found = {}
     needs = {need for experiment in experiments for need in experiment.NEEDS}
     for need, install in (("python", _python), ("go", _go), ("java", _java)):
         if need in needs:
-            install(say)
+            try:
+                install(say)
+            except Missing as fault:
+                say(str(fault))
+                found[need] = str(fault)
+    return found
 
 
 def versions():
-    """What was installed beside Debian's packages, by name."""
-    found = dict(package.split("==") for package in PYTHON_PACKAGES)
-    for name, argv in {"go": ["go", "version"], "java": ["java", "-version"], "siege": ["siege", "--version"]}.items():
-        found[name] = _first_line(argv)
+    """Versions of what the experiments use beside the servers that `measure.machine` names, by name."""
+    told = {"rustc": ["rustc", "--version"], "go": ["go", "version"], "java": ["java", "-version"], "maven": ["mvn", "--version"],
+            "siege": ["siege", "--version"]}
+    found = {name: _first_line(argv) for name, argv in told.items()}
+    found["from PyPI"] = _from_pypi()
     program = php.program()
     found["php-fpm"] = _first_line([program, "-v"]) if program else "not installed"
     for name, text in {"fiber": "go.mod", "tomcat, h2": "pom.xml"}.items():
         found[name] = ", ".join(_pinned(text))
     return found
+
+
+def _from_pypi():
+    """What is installed, not what should be."""
+    pip = place.PYTHON / "pip"
+    if not pip.exists():
+        return "not installed"
+    return ", ".join(_run([pip, "freeze", "--disable-pip-version-check"]).split())
 
 
 def _pinned(name):
@@ -67,23 +91,49 @@ def _pinned(name):
 def _debian(say):
     missing = [package for program, package in PACKAGES.items() if not find(program)]
     missing += [] if php.program() else ["php-fpm"]
+    # Debian's Python comes without what a virtual environment needs.
+    missing += [] if importlib.util.find_spec("ensurepip") else ["python3-venv"]
     if not missing:
         return
     say(f"installing {' '.join(missing)} with apt-get")
-    become_root = [] if os.geteuid() == 0 else ["sudo"]
-    _run([*become_root, "apt-get", "update", "-qq"])
-    _run([*become_root, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "-y", "-qq",
-          "--no-install-recommends", *missing])
+    with _no_services():
+        _run([*_root(), "apt-get", "update", "-qq"])
+        _run([*_root(), "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "-y", "-qq",
+              "--no-install-recommends", *missing])
+
+
+@contextmanager
+def _no_services():
+    """Meanwhile nothing that is installed is started: it would run beside what is measured, and after it."""
+    if SERVICES.exists() and OURS not in SERVICES.read_text(errors="replace"):
+        # Somebody else has said what may start.
+        yield
+        return
+    _run([*_root(), "sh", "-c", 'printf "#!/bin/sh\\n%s\\nexit 101\\n" "$2" > "$1" && chmod 755 "$1"', "sh", SERVICES, OURS])
+    try:
+        yield
+    finally:
+        _run([*_root(), "rm", "-f", SERVICES])
+
+
+def _root():
+    return [] if os.geteuid() == 0 else ["sudo"]
 
 
 def _python(say):
     folder = place.PYTHON.parent
-    if _stamp_holds(folder, "\n".join(PYTHON_PACKAGES)):
+    wanted = PINNED.read_text()
+    if _stamp_holds(folder, wanted):
         return
-    say(f"installing {' '.join(PYTHON_PACKAGES)} into {folder}")
-    venv.create(folder, clear=True, with_pip=True)
-    _run([place.PYTHON / "pip", "install", "-q", "--disable-pip-version-check", *PYTHON_PACKAGES])
-    _stamp(folder, "\n".join(PYTHON_PACKAGES))
+    say(f"installing what {PINNED.name} names into {folder}")
+    try:
+        venv.create(folder, clear=True, with_pip=True)
+    except (OSError, subprocess.CalledProcessError) as fault:
+        raise Missing(f"no virtual environment in {folder}: {fault}") from None
+    # Nothing but what is named, so that no version is left to the day.
+    _run([place.PYTHON / "pip", "install", "-q", "--disable-pip-version-check", "--no-deps", "-r", PINNED])
+    _run([place.PYTHON / "pip", "check", "--disable-pip-version-check"])
+    _stamp(folder, wanted)
 
 
 def _go(say):
@@ -121,6 +171,7 @@ def _run(argv, folder=None, own=None):
         raise Missing(f"{' '.join(argv)}: {fault}") from None
     if done.returncode:
         raise Missing(f"{' '.join(argv)}\n{done.stdout[-1500:]}")
+    return done.stdout
 
 
 def _sources(folder):
@@ -142,5 +193,6 @@ def _first_line(argv):
     if not program:
         return "not installed"
     done = subprocess.run([program, *argv[1:]], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-    lines = [line for line in done.stdout.splitlines() if line.strip()]
+    # Maven writes in bold even where nobody sees it.
+    lines = [line for line in re.sub(r"\x1b\[[\d;]*m", "", done.stdout).splitlines() if line.strip()]
     return lines[0].strip() if lines else "unknown"

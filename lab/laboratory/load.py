@@ -11,8 +11,10 @@ from measure.stage import LOAD_CORE, find
 from . import place
 from .result import Case, Row
 
-# A tool that hangs is ended this long after its time.
+# A tool that hangs is ended this long after its time; the other tools sooner, since only a cross-check is lost with them.
 GRACE_SECONDS = 90
+CHECK_GRACE_SECONDS = 15
+MILLISECONDS = {"us": 0.001, "ms": 1.0, "s": 1000.0, "m": 60000.0}
 
 
 def compare(stage, settings, case, flags, contenders, seconds, rounds=None, tls=False):
@@ -33,13 +35,12 @@ def compare(stage, settings, case, flags, contenders, seconds, rounds=None, tls=
             f"{settings.warm_up}s", "--quiet", "--json"]
     before = [_cpu(contender.application) for contender in contenders]
     limit = (seconds + settings.warm_up) * len(targets) * rounds
-    said = _bench(argv, limit, stage)
+    said = _bench(argv, limit, stage, case)
     for index, contender in enumerate(contenders):
         target = said["targets"][index]
         used = _cpu(contender.application) - before[index]
-        # That both cores are busy is how it is meant to be here.
         doubts = [{"kind": warning["kind"], "text": warning["text"]} for warning in said["warnings"]
-                  if warning["target"] == str(index) and warning["kind"] != "machine-at-limit"]
+                  if warning["target"] == str(index)]
         case.rows.append(_row(contender, target, used, doubts))
     return case
 
@@ -52,17 +53,17 @@ def new_case(name, asks, flags, offered=False):
 def wrk(stage, settings, case, contenders, connections):
     """Asks again with wrk, and notes what it saw beside what `larder bench` saw."""
     for contender in contenders:
-        output = _run(["wrk", "-t", 1, "-c", connections, "-d", f"{settings.check}s", "--latency", contender.url],
-                      settings.check, stage)
+        argv = ["wrk", "-t", 1, "-c", connections, "-d", f"{settings.check}s", "--latency", contender.url]
+        output = _said(argv, settings.check, stage, case, contender)
         rate = re.search(r"Requests/sec:\s+([\d.]+)", output)
-        slowest = re.search(r"^\s+99%\s+([\d.]+)(us|ms|s)\s*$", output, re.MULTILINE)
+        slowest = re.search(r"^\s+99%\s+([\d.]+)(us|ms|s|m)\s*$", output, re.MULTILINE)
         if rate:
-            p99 = float(slowest[1]) * {"us": 0.001, "ms": 1.0, "s": 1000.0}[slowest[2]] if slowest else None
+            p99 = float(slowest[1]) * MILLISECONDS[slowest[2]] if slowest else None
             _check(case, contender, {"tool": "wrk", "rate": float(rate[1]), "p99_ms": p99})
 
 
-def siege(stage, settings, case, contenders, users, pause, urls=None):
-    """Asks again with siege: users with random pauses, over these paths or one."""
+def siege(stage, case, contenders, users, pause, seconds, urls=None):
+    """Asks again with siege: users over these paths or one, who rest up to `pause` seconds and open a connection for each request."""
     home = stage.new_directory("siege")
     (home / "siege.conf").write_text("verbose = false\nquiet = true\nlogging = false\nprotocol = HTTP/1.1\nconnection = close\n"
                                      "parser = false\ngmethod = GET\nlimit = 10000\njson_output = true\n"
@@ -70,8 +71,9 @@ def siege(stage, settings, case, contenders, users, pause, urls=None):
     for contender in contenders:
         paths = urls or [urllib.parse.urlsplit(contender.url).path]
         (home / "urls").write_text("".join(f"{_server(contender.url)}{path}\n" for path in paths))
-        output = _run(["env", f"HOME={home}", "siege", "-R", home / "siege.conf", "-c", users, f"-d{pause}",
-                       f"-t{settings.check}s", "-i", "-f", home / "urls"], settings.check, stage, may_fail=True)
+        argv = ["env", f"HOME={home}", "siege", "-R", home / "siege.conf", "-c", users, f"-d{pause}", f"-t{seconds}s", "-i", "-f",
+                home / "urls"]
+        output = _said(argv, seconds, stage, case, contender)
         found = dict(re.findall(r'"(\w+)":\s*([\d.]+)', output))
         if "transaction_rate" in found:
             _check(case, contender, {"tool": "siege", "rate": float(found["transaction_rate"]),
@@ -134,25 +136,43 @@ def _cpu(processes):
     return sum(process.cpu_seconds() for process in processes)
 
 
-def _bench(argv, seconds, stage):
+def _bench(argv, seconds, stage, case):
     """What `larder bench` says; that a server gave no good answer is a result, not a fault."""
-    output = _run(argv, seconds, stage, may_fail=True)
+    output = _run(argv, seconds, stage, GRACE_SECONDS, may_fail=True)
+    stage.keep(f"{_slug(case.name)}.json", output)
     try:
         return json.loads(output)
     except ValueError:
         raise LoadFailed(f"{' '.join(map(str, argv))}\n{output[-800:]}") from None
 
 
-def _run(argv, seconds, stage, may_fail=False):
+def _said(argv, seconds, stage, case, contender):
+    """What another tool says; a cross-check that fails is noted, and takes nothing else with it."""
+    tool = next(name for name in ("wrk", "siege") if name in argv)
+    try:
+        # siege fails where any request does.
+        output = _run(argv, seconds, stage, CHECK_GRACE_SECONDS, may_fail=tool == "siege")
+    except LoadFailed as fault:
+        case.notes.append(f"No cross-check of {contender.name}: {tool}: {place.plain(str(fault)).splitlines()[0]}")
+        return ""
+    stage.keep(f"{_slug(case.name)}-{_slug(contender.name)}-{tool}.txt", f"$ {' '.join(map(str, argv))}\n{output}")
+    return output
+
+
+def _slug(name):
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+
+
+def _run(argv, seconds, stage, grace, may_fail=False):
     argv = ["taskset", "-c", str(LOAD_CORE), find(str(argv[0])) or argv[0], *argv[1:]]
     command = [str(part) for part in argv]
     log = stage.directory / "load-errors"
     with log.open("wb") as errors:
         tool = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors)
         try:
-            output, _ = tool.communicate(timeout=seconds + GRACE_SECONDS)
+            output, _ = tool.communicate(timeout=seconds + grace)
         except subprocess.TimeoutExpired:
-            raise LoadFailed(f"no end after {seconds + GRACE_SECONDS:.0f} s: {' '.join(command)}") from None
+            raise LoadFailed(f"no end after {seconds + grace:.0f} s: {' '.join(command)}") from None
         finally:
             # On Ctrl-C too: no tool outlives the laboratory.
             tool.kill()

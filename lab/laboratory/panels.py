@@ -1,6 +1,14 @@
 """What is drawn: panels as plain values, made from cases."""
 
+import math
+import statistics
+
 from .result import median
+
+# More points than this make a line of users unreadable: neighbours become one.
+MOST_POINTS = 30
+# What becomes of neighbours: of failures the sum, of CPU the mean; of anything else the median.
+TOGETHER = {"errors": sum, "process_cores": statistics.mean}
 
 
 def bars(case, figure, title, unit):
@@ -20,14 +28,26 @@ def three(case, title):
 
 def over_users(case, figure, title, unit, log=False):
     """A line a contender, against the number of users of a ramp."""
-    return _lines(case, lambda point: point["users"], figure, title, unit, "users", log)
+    lines = {row.contender: _thinned([(point["users"], point[figure]) for point in row.points], figure) for row in case.rows}
+    return _lines(lines, title, unit, "users", log)
 
 
 def over_time(case, figure, title, unit, log=False):
     """A line a contender, against time."""
-    return _lines(case, lambda point: point["at"], figure, title, unit, "seconds", log)
+    lines = {row.contender: [(point["at"], point[figure]) for point in row.points] for row in case.rows}
+    return _lines(lines, title, unit, "seconds", log)
 
 
-def _lines(case, across, figure, title, unit, name, log):
-    lines = {row.contender: [(across(point), point[figure]) for point in row.points] for row in case.rows}
+def _thinned(line, figure):
+    """As many points as can be told apart, each at the last of those that it stands for."""
+    each = max(1, math.ceil(len(line) / MOST_POINTS))
+    found = []
+    for first in range(0, len(line), each):
+        part = line[first:first + each]
+        values = [value for _, value in part if value is not None]
+        found.append((part[-1][0], TOGETHER.get(figure, statistics.median)(values) if values else None))
+    return found
+
+
+def _lines(lines, title, unit, name, log):
     return {"kind": "lines", "title": title, "unit": unit, "across": name, "log": log, "lines": lines}

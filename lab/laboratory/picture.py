@@ -4,8 +4,8 @@ import math
 from html import escape
 
 PANEL_WIDTH, PANEL_HEIGHT, COLUMNS, GAP = 520, 320, 2, 20
-LEFT, RIGHT, TOP, BOTTOM = 62, 16, 46, 44
-BAR_LEFT = 290
+LEFT, RIGHT, TOP, BOTTOM = 62, 28, 58, 44
+BAR_LEFT, BAR_TOP = 290, 46
 # Told apart by people who see colours differently too (Okabe and Ito); Larder's is the first.
 LARDER_COLOURS = ("#d55e00", "#cc79a7", "#e69f00", "#7a3b00")
 OTHER_COLOURS = ("#0072b2", "#56b4e9", "#009e73", "#555555", "#999999", "#332288", "#88ccee")
@@ -19,11 +19,13 @@ def colours(names, larders):
 
 def picture(title, panels, larders):
     """The whole picture as text. A panel is a table with `kind`, `title`, `unit` and `values` or `lines`."""
-    names = list(dict.fromkeys(name for panel in panels for name in _names(panel)))
-    palette = colours(names, larders)
+    names = list(dict.fromkeys(name for panel in panels if panel["kind"] == "lines" for name in panel["lines"]))
+    # A bar has its name beside it: whose it is is enough, unless a line has the name too.
+    bars = {name: LARDER_COLOURS[0] if name in larders else OTHER_COLOURS[0] for panel in panels for name in panel.get("values", ())}
+    palette = bars | colours(names, larders)
     rows = math.ceil(len(panels) / COLUMNS)
     width = COLUMNS * PANEL_WIDTH + (COLUMNS + 1) * GAP
-    legend = _legend(names, palette, width) if any(panel["kind"] == "lines" for panel in panels) else ([], 0)
+    legend = _legend(names, palette, width) if names else ([], 0)
     height = 40 + legend[1] + rows * (PANEL_HEIGHT + GAP)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
@@ -38,10 +40,6 @@ def picture(title, panels, larders):
         draw = _bars if panel["kind"] == "bars" else _lines
         parts += [f'<g transform="translate({x} {y})">', *_frame(panel), *draw(panel, palette), "</g>"]
     return "\n".join([*parts, "</svg>"]) + "\n"
-
-
-def _names(panel):
-    return panel["values"] if panel["kind"] == "bars" else panel["lines"]
 
 
 def _frame(panel):
@@ -65,18 +63,19 @@ def _bars(panel, palette):
     if not present:
         return [_text(LEFT, PANEL_HEIGHT / 2, "nothing was measured")]
     most = max(present.values()) or 1
-    step = (PANEL_HEIGHT - TOP - 12) / len(panel["values"])
+    step = (PANEL_HEIGHT - BAR_TOP - 12) / len(panel["values"])
     room = PANEL_WIDTH - BAR_LEFT - 70
+    thick = min(step * 0.7, 26)
     parts = []
     for index, (name, value) in enumerate(panel["values"].items()):
-        y = TOP + index * step
+        y = BAR_TOP + index * step
         parts.append(_text(BAR_LEFT - 8, y + step / 2 + 4, _short(name), anchor="end", size=11))
         if value is None:
             parts.append(_text(BAR_LEFT, y + step / 2 + 4, "not measured", size=11, colour="#555555"))
             continue
         length = max(1.0, room * value / most)
         parts += [
-            f'<rect x="{BAR_LEFT}" y="{y + step * 0.15:.1f}" width="{length:.1f}" height="{step * 0.7:.1f}" '
+            f'<rect x="{BAR_LEFT}" y="{y + (step - thick) / 2:.1f}" width="{length:.1f}" height="{thick:.1f}" '
             f'fill="{palette[name]}"/>',
             _text(BAR_LEFT + length + 6, y + step / 2 + 4, number(value), size=11),
         ]
@@ -112,7 +111,7 @@ def _lines(panel, palette):
     for name, line in panel["lines"].items():
         drawn = " ".join(f"{place_x(x):.1f},{place_y(y):.1f}" for x, y in line if y is not None)
         if drawn:
-            parts.append(f'<polyline points="{drawn}" fill="none" stroke="{palette[name]}" stroke-width="1.8"/>')
+            parts.append(f'<polyline points="{drawn}" fill="none" stroke="{palette[name]}" stroke-width="1.8" stroke-linejoin="round"/>')
     return parts
 
 

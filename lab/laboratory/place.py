@@ -1,6 +1,7 @@
 """Where things are: this repository, what is built, and what is installed for the laboratory alone."""
 
 import os
+import re
 from pathlib import Path
 
 LAB = Path(__file__).resolve().parent.parent
@@ -16,3 +17,10 @@ JAVA = INSTALLED / "java"
 RESULTS = LAB / "results"
 TRIED = INSTALLED / "results"
 PAGE = WORKSPACE / "docs" / "lab.md"
+
+
+def plain(text):
+    """What was said, without where this machine keeps things."""
+    text = text.replace(f"{INSTALLED}/", "target/lab/").replace(f"{TARGET}/release/", "").replace(f"{WORKSPACE}/", "")
+    text = re.sub(r"/[\w./-]*/larder-bench-\w+/([a-z]+)-\w+", r"DIR/\1", text)
+    return re.sub(r"/[\w./-]*/larder-bench-\w+", "DIR", text)

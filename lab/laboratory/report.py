@@ -1,18 +1,26 @@
 """Tables and the page, made from the raw data alone."""
 
+from .findings import conclusions, findings, gain
 from .picture import number, picture
 from .result import LARDER, median
-from .verdict import FIGURES, verdicts
+from .verdict import FIGURES, STEADY, falls, verdicts
 
 NAMES = dict(FIGURES)
+# Two load tools that differ by more than this share disagree.
+AGREE = 0.1
+# How much of a failure stands on the page; all of it is in run.json.
+SHORT = 200
 
 
 def table_of(result):
     """One article's part of a page, from its raw data."""
-    parts = [f"## {result['number']}. {result['title']}", result["said"], _differs(result)]
+    parts = [f"## {result['number']}. {result['title']}", result["said"], "### What was found", _list(findings(result)),
+             "### What is wrong in the article", _list(result["wrong"]),
+             "### What is otherwise here", _list(result["differs"])]
     for case in result["cases"]:
         parts += [f"### {case['name']}", case["asks"], f"`larder bench … {case['load']}`", _rows(case)]
-        parts += [text for text in (_extra(case), _verdicts(case), _list(case["notes"] + _doubts(case))) if text]
+        parts += [text for text in (_extra(case), _verdicts(case), _list(case["notes"] + _disagreements(case) + _doubts(case)))
+                  if text]
     if result["notes"]:
         parts.append(_list(result["notes"]))
     return "\n\n".join(parts)
@@ -24,20 +32,24 @@ def picture_of(result):
     return picture(f"{result['number']}. {result['title']}", result["panels"], larders)
 
 
-def page(run, results, pictures):
-    """`docs/lab.md`; `pictures` is the path from there to the folder of the results."""
+def page(entries, failures):
+    """`docs/lab.md`, from the newest result of each article and what has failed since."""
     head = ["# Five articles done again", INTRODUCTION]
-    if not results:
+    if failures:
+        head.append("**Not everything could be measured:**\n\n" + _list([_failure(failure, entries) for failure in failures]))
+    if not entries:
         return "\n\n".join([*head, "There are no results yet: nobody has run it on a quiet machine."]) + "\n"
-    head += [f"`{run['call']}`, on {run['date']}. Raw data: [{run['date']}]({pictures}).", summary(results)]
-    if run["quick"]:
+    results = [entry.result for entry in entries]
+    head += [summary(results), _in_short(results)]
+    if any(result["run"]["quick"] for result in results):
         head.append("**Tried, not measured:** with `--quick` the counts are too small to quote.")
-    if run["warnings"]:
-        head.append("Doubtful, because:\n" + _list(run["warnings"]))
+    warnings = dict.fromkeys(f"{entry.run['date']}: {text}" for entry in entries for text in entry.run["warnings"])
+    if warnings:
+        head.append("Doubtful, because:\n\n" + _list(warnings))
     parts = []
-    for result in results:
-        parts += [table_of(result), f"![{result['title']}]({pictures}/{result['number']}-{result['name'].replace('_', '-')}.svg)"]
-    return "\n\n".join([*head, *parts, _machine(run), _started(results)]) + "\n"
+    for entry in entries:
+        parts += [table_of(entry.result), f"![{entry.result['title']}]({entry.folder}/{_name(entry.result)}.svg)", _measured(entry)]
+    return "\n\n".join([*head, *parts, *_machines(entries), _started(results)]) + "\n"
 
 
 INTRODUCTION = """<!-- Made by `make lab` from lab/results; change lab/laboratory/report.py or an experiment instead. -->
@@ -49,7 +61,7 @@ set-up, the same set-up as its experts would have it today, and Larder in its pl
 A server has one core to itself, with everything that belongs to it: its application, Redis, memcached. The load has the other
 core. *CPU* is what the server, without the application behind it, used for each request. Where the load tool is slower than
 the server, requests a second and the 99th percentile are the tool's as much as the server's; CPU is not. Each figure
-is the median of the rounds."""
+is the median of the rounds. Two figures within 10 % of one another are alike."""
 
 
 def summary(results):
@@ -58,22 +70,50 @@ def summary(results):
     behind = [(result, verdict) for result, verdict in found if verdict.behind()]
     lines = [f"**Larder is ahead of the peer in {len(found) - len(behind)} of {len(found)} comparisons** "
              "(requests a second, 99th percentile and CPU for each request; all three)."]
-    if behind:
-        lines.append("It is not ahead here:")
-        lines.append(_list([f"{result['number']}, {verdict.case}: {verdict.larder} against {verdict.peer}, in "
-                            f"{' and '.join(verdict.behind())} ({_ratios(verdict)})" for result, verdict in behind]))
+    said = [f"{result['number']}, {verdict.case}: {verdict.larder} against {verdict.peer}, in "
+            f"{' and '.join(verdict.behind())} ({_ratios(verdict)})" for result, verdict in behind]
+    fallen = [f"{result['number']}, with many URLs in place of one: {fall.contender} keeps "
+              f"{'nothing that was measured' if fall.share is None else f'{fall.share:.0%}'} of its requests/s, less than {STEADY:.0%}"
+              for result in results for fall in falls(result) if fall.role == LARDER and not fall.holds()]
+    if said or fallen:
+        lines += ["It is not ahead here:", _list(said + fallen)]
     return "\n\n".join(lines)
 
 
-def _differs(result):
-    return "What is otherwise than in the article:\n\n" + _list(result["differs"])
+def _in_short(results):
+    lines = []
+    for result in results:
+        count, holding, unknown = conclusions(result)
+        said = f"{result['number']}. {result['title']}: of the article's {count} conclusions {holding} hold here"
+        said += f", {unknown} could not be judged" if unknown else ""
+        lines.append(f"{said}. {gain(result)}".strip())
+    return "What becomes of the articles' conclusions, and what a cache gains:\n\n" + _list(lines)
+
+
+def _failure(failure, entries):
+    before = next((entry.run["date"] for entry in entries if entry.result["title"] == failure.title), None)
+    older = f" What stands below is of {before}." if before else ""
+    lines = failure.text.strip().splitlines() or ["no reason given"]
+    return f"{failure.title} failed on {failure.date}: {lines[0][:SHORT]}.{older}"
+
+
+def _measured(entry):
+    run = entry.result["run"]
+    return (f"Measured on {run['date']} in {run['seconds']} s with `{run['call']}`. Raw data: "
+            f"[figures]({entry.folder}/{_name(entry.result)}.json), [what the tools said]({entry.folder}/raw/{entry.result['name']}).")
+
+
+def _name(result):
+    return f"{result['number']}-{result['name'].replace('_', '-')}"
 
 
 def _rows(case):
     check = any(row["check"] for row in case["rows"])
+    slowest = any((row["check"] or {}).get("p99_ms") is not None for row in case["rows"])
     behind = any(row["application_us"] is not None for row in case["rows"])
     headings = ["", "requests/s", "p50 ms", "p99 ms", "longest ms", "CPU µs a request"]
-    headings += ["application's CPU µs"] * behind + ["from cache", "errors"] + ["cross-check, requests/s"] * check
+    headings += ["application's CPU µs"] * behind + ["from cache", "errors"]
+    headings += ["cross-check, requests/s"] * check + ["cross-check, p99 ms"] * slowest
     lines = []
     for row in case["rows"]:
         name = f"**{row['contender']}**" if row["role"] == LARDER else row["contender"]
@@ -81,7 +121,8 @@ def _rows(case):
                  _spread(row["cpu_us"])]
         cells += [number(row["application_us"])] * behind
         cells += ["" if row["cached"] is None else f"{row['cached']:.4g} %", _errors(row)]
-        lines.append(cells + [_check(row["check"])] * check)
+        cells += [_check(row, "rate")] * check + [_check(row, "p99_ms")] * slowest
+        lines.append(cells)
     return _table(headings, lines)
 
 
@@ -115,7 +156,23 @@ def _doubts(case):
         for warning in row["warnings"]:
             names, _ = found.setdefault(warning["kind"], ({}, warning["text"]))
             names[row["contender"]] = None
-    return [f"{'; '.join(names)}: {text}" for names, text in found.values()]
+    return [f"Warning for {'all' if len(names) == len(case['rows']) > 1 else '; '.join(names)}: {text}"
+            for names, text in found.values()]
+
+
+def _disagreements(case):
+    """Where the other tool saw something else."""
+    found = [NAMES[figure] for figure in ("rate", "p99_ms") for row in case["rows"] if _disagrees(row, figure)]
+    if not found:
+        return []
+    checked = [row["check"]["tool"] for row in case["rows"] if row["check"]]
+    said = " and ".join(f"{name} of {found.count(name)}" for name in dict.fromkeys(found))
+    return [f"≠: {checked[0]}, in one run after the others, and `larder bench` differ by more than {AGREE:.0%}: {said} of {len(checked)}"]
+
+
+def _disagrees(row, figure):
+    theirs, ours = (row["check"] or {}).get(figure), median(row[figure])
+    return theirs is not None and ours is not None and abs(theirs - ours) > AGREE * ours
 
 
 def _errors(row):
@@ -125,11 +182,12 @@ def _errors(row):
     return f"{row['errors']:,} ({kinds})"
 
 
-def _check(check):
-    if not check:
+def _check(row, figure):
+    check = row["check"] or {}
+    if check.get(figure) is None:
         return ""
-    failed = f", {check['failed']} failed" if check.get("failed") else ""
-    return f"{check['tool']} {number(check['rate'])}{failed}"
+    failed = f", {check['failed']:,} failed" if figure == "rate" and check.get("failed") else ""
+    return f"{check['tool']} {number(check[figure])}{failed}{' ≠' if _disagrees(row, figure) else ''}"
 
 
 def _spread(values):
@@ -143,8 +201,15 @@ def _cell(value):
     return value if isinstance(value, str) else number(value)
 
 
-def _machine(run):
-    return "## The machine\n\n" + _list([f"{name}: {value}" for name, value in run["machine"].items()])
+def _machines(entries):
+    """The machine and the versions; of each day apart where they differ."""
+    found = {}
+    for entry in entries:
+        lines = tuple(f"{name}: {value}" for name, value in entry.run["machine"].items())
+        found.setdefault(lines, []).append(str(entry.result["number"]))
+    if len(found) == 1:
+        return ["## The machine", _list(next(iter(found)))]
+    return ["## The machine", *(text for lines, numbers in found.items() for text in (f"Of {', '.join(numbers)}:", _list(lines)))]
 
 
 def _started(results):

@@ -3,6 +3,8 @@
 import statistics
 from dataclasses import asdict, dataclass, field
 
+# A further column: how many users there were when the first request was sent that failed.
+FIRST_ERROR = "users at the first error"
 # What a contender is.
 APPLICATION, PEER, LARDER = "application", "peer", "larder"
 
@@ -26,7 +28,7 @@ class Row:
     cached: float | None
     # CPU of the application behind the cache, for each request that the contender answered.
     application_us: float | None = None
-    # Requests a second that the other load tool saw.
+    # What the other load tool saw: `tool`, `rate`, and where it says so `p99_ms` and `failed`.
     check: dict | None = None
     points: list = field(default_factory=list)
     curve: list = field(default_factory=list)
@@ -50,6 +52,21 @@ class Case:
 
 
 @dataclass
+class Claim:
+    """What an article concludes, and which figures decide whether it holds here.
+
+    A side is the place of a case among the article's and a contender in it. `expect` says what the first side's figure has to be
+    against the other's: more, less or alike; without another side, whether requests fail: none or some.
+    """
+
+    says: str
+    figure: str
+    one: tuple
+    other: tuple | None
+    expect: str
+
+
+@dataclass
 class Result:
     """One article."""
 
@@ -58,7 +75,16 @@ class Result:
     title: str
     article: str
     said: str
+    # What is wrong in the article, as far as its own figures or its readers show it.
+    wrong: list
     differs: list
+    claims: list = field(default_factory=list)
+    # The contenders that are the article's own set-up.
+    own: list = field(default_factory=list)
+    # Two cases, by their places: in the second, Larder may not answer fewer requests than in the first.
+    steady: list = field(default_factory=list)
+    # The same of the cases in which users rise, whose further columns say how many there were at the first error.
+    rising: list = field(default_factory=list)
     cases: list = field(default_factory=list)
     panels: list = field(default_factory=list)
     notes: list = field(default_factory=list)
@@ -66,8 +92,11 @@ class Result:
     started: list = field(default_factory=list)
 
     def as_json(self):
-        """As plain values."""
-        return asdict(self)
+        """As plain values. Time lines and curves are in what the tools said, and drawn as panels: they are left out."""
+        values = asdict(self)
+        for row in (row for case in values["cases"] for row in case["rows"]):
+            del row["points"], row["curve"]
+        return values
 
 
 def median(values):

@@ -1,6 +1,7 @@
 """The stage of an experiment, and how each kind of server is started on it."""
 
 import re
+import shutil
 import urllib.parse
 from dataclasses import dataclass, field
 
@@ -34,9 +35,12 @@ class LabStage(Stage):
     """A stage whose configurations lie in the experiment's folder. Everything of a contender, its application too, is on
     the server's core: what is compared is what one machine with one core can do."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, raw):
+        """What the load tools say is kept below `raw`, in place of what they said before."""
         super().__init__("/var/tmp")
-        self.folder = folder
+        self.folder, self._raw, self._kept = folder, raw / folder.name, 0
+        shutil.rmtree(self._raw, ignore_errors=True)
+        self._raw.mkdir(parents=True)
 
     def fill(self, template, directory, **values):
         """Fills a template, where names stand between `@`, and returns the file's path."""
@@ -44,6 +48,11 @@ class LabStage(Stage):
         target = directory / template
         target.write_text(re.sub(r"@([A-Z0-9_]+)@", lambda found: str(values[found[1].lower()]), text))
         return target
+
+    def keep(self, name, text):
+        """Keeps what a load tool said, word for word but for the machine's own paths; `name` has the ending."""
+        self._kept += 1
+        (self._raw / f"{self._kept:02}-{name}").write_text(place.plain(text))
 
     def started(self):
         """How each process was started, without this run's ports and directories."""
@@ -69,18 +78,30 @@ def python(stage, name, module, **environment):
 
 
 def nginx(stage, template, cache_on_disk=False, **values):
-    """nginx with this configuration: its port, the port after it for TLS, and its process."""
+    """nginx with this configuration: its port, the port for TLS (or for a second server), and its process."""
     directory = stage.new_directory("nginx")
     cache = stage.new_disk_directory("nginx") if cache_on_disk else directory / "cache"
-    certificate, key = stage.certificate()
     port, tls_port = free_port(), free_port()
-    configuration = stage.fill(template, directory, dir=directory, cache=cache, port=port, tls_port=tls_port,
-                               certificate=certificate, key=key, common=COMMON.format(dir=directory, **connection_limits()),
-                               folders=FOLDERS.format(dir=directory), expert=EXPERT, **values)
+    configuration = nginx_configuration(stage, template, directory, cache=cache, port=port, tls_port=tls_port, **values)
     process = start(stage, "nginx", [find("nginx"), "-p", directory, "-c", configuration], port)
     return port, tls_port, process
 
 
+def nginx_configuration(stage, template, directory, **values):
+    """The file that this nginx is started with."""
+    certificate, key = stage.certificate()
+    return stage.fill(template, directory, dir=directory, certificate=certificate, key=key, expert=EXPERT,
+                      common=COMMON.format(dir=directory, **_limits()), folders=FOLDERS.format(dir=directory), **values)
+
+
+def _limits():
+    """As many connections as nginx has descriptors for: it is not to end at a bound that is ours. The caches keep few files open."""
+    files = connection_limits()["files"]
+    return {"files": files, "connections": max(files - OPEN_FILES, files // 2)}
+
+
+# What nginx needs descriptors for beside connections, by far enough here.
+OPEN_FILES = 500
 # What every nginx here has in common: the machine, not the experiment.
 COMMON = """daemon off;
 worker_processes 1;
@@ -96,7 +117,7 @@ FOLDERS = """access_log off;
 EXPERT = """sendfile on;
     tcp_nopush on;
     tcp_nodelay on;
-    open_file_cache max=10000 inactive=1h;
+    open_file_cache max=400 inactive=1h;
     open_file_cache_valid 1h;
     open_file_cache_min_uses 1;
     keepalive_timeout 1h;
@@ -156,10 +177,8 @@ def application(name, port, serving, path="/"):
 
 
 def _plain(command):
-    command = command.replace(f"{place.INSTALLED}/", "target/lab/").replace(f"{place.TARGET}/release/", "")
-    command = command.replace(f"{place.WORKSPACE}/", "")
+    command = place.plain(command)
     command = re.sub(r"(lab\.Blog )\d+", r"\1PORT", command)
-    command = re.sub(r"/\S*/larder-bench-\w+/([a-z]+)-\w+", r"DIR/\1", command)
     command = re.sub(r"(127\.0\.0\.1:)[1-9]\d*", r"\1PORT", command)
     command = re.sub(r"((?:--port|-p) )[1-9]\d{3,}", r"\1PORT", command)
     return re.sub(r"/usr/s?bin/", "", command)

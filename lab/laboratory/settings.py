@@ -1,19 +1,27 @@
 """How long and how much, chosen on the command line."""
 
+import resource
 from dataclasses import dataclass
+from pathlib import Path
+
+# The most users of `larder bench` without being told that more are meant.
+MOST_USERS = 20_000
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Times are in seconds. `say` prints a line of progress."""
+    """Times are in seconds. `say` prints a line of progress; `raw` is where the load tools' own words are kept."""
 
     quick: bool
     # Rounds that a median is taken of, the length of one, and of the load before it that does not count.
     rounds: int
     seconds: int
     warm_up: int
-    # Length of a ramp, of a look at pages that expire, and of a run of the other load tool.
+    # Length of a ramp, of a ramp to the most users, of a number of users as siege has them, of a look at pages that expire, and
+    # of a run of the other load tool.
     ramp: int
+    climb: int
+    stay: int
     expiry: int
     check: int
     # Requests to a server that is asked for a fixed number: stored, and where each takes 200 ms.
@@ -26,13 +34,20 @@ class Settings:
     # Pages made before anything is measured, so that Java has compiled what it runs.
     priming: int
     say: callable
+    raw: Path
 
 
-def full(say):
-    """What is worth quoting: about half an hour in all."""
-    return Settings(False, 3, 5, 1, 40, 16, 5, 10_000, 100_000, 5_000, 5_000, 2_000, 60, say)
+def full(say, raw):
+    """What is worth quoting: under forty minutes in all."""
+    return Settings(False, 3, 5, 1, 60, 30, 15, 16, 3, 10_000, 100_000, 5_000, _most_users(), 2_000, 60, say, raw)
 
 
-def quick(say):
+def quick(say, raw):
     """To see that everything works."""
-    return Settings(True, 1, 1, 1, 4, 7, 1, 1_000, 5_000, 1_000, 500, 200, 10, say)
+    return Settings(True, 1, 1, 1, 4, 4, 3, 7, 1, 1_000, 5_000, 1_000, 500, 200, 10, say, raw)
+
+
+def _most_users():
+    """As many as have an open file each, with some to spare for everything else."""
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return min(MOST_USERS, files * 3 // 4)

@@ -1,19 +1,23 @@
 """Tests of what is made from the figures: no server is started."""
 
 import json
+import subprocess
 import sys
+import tempfile
 import unittest
 import xml.etree.ElementTree
 from pathlib import Path
+from unittest import mock
 
 sys.dont_write_bytecode = True
 LAB = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(LAB), str(LAB.parent / "bench")]
 
 # The paths above come first.
-from laboratory import archive, install, load, panels, picture, place, report, servers  # noqa: E402
-from laboratory.result import APPLICATION, LARDER, PEER, Case, Result, Row  # noqa: E402
+from laboratory import archive, cli, findings, install, load, panels, picture, place, report, servers  # noqa: E402
+from laboratory.result import APPLICATION, FIRST_ERROR, LARDER, PEER, Case, Result, Row  # noqa: E402
 from laboratory.verdict import verdicts  # noqa: E402
+from measure import machine  # noqa: E402
 
 
 def row(name, role, rate, p99_ms, cpu_us, **more):
@@ -25,7 +29,22 @@ def result(*rows, offered=False):
     """An article with one case."""
     case = Case("A case", "What is asked.", "--connections 1", offered, list(rows))
     drawn = panels.three(case, "One") + [panels.over_users(case, "p99_ms", "By users", "ms", log=True)]
-    return Result("an_article", 1, "An article", "an-article", "It said so.", ["nothing"], [case], drawn).as_json()
+    said = Result("an_article", 1, "An article", "an-article", "It said so.", ["a figure"], ["nothing"], cases=[case], panels=drawn)
+    return said.as_json() | {"run": {"date": "2000-01-01", "call": "lab/run", "quick": True, "seconds": 7}}
+
+
+def claimed(figure, one, other, expect, *rows):
+    """What is said of an article's only conclusion, and whether it holds."""
+    found = result(*rows)
+    found["claims"] = [{"says": "it is so.", "figure": figure, "one": (0, one), "other": other and (0, other), "expect": expect}]
+    return findings.findings(found)[0], findings.conclusions(found)
+
+
+def growing(*shares):
+    """An article in which Larder answers 100 requests a second of one URL, and with many URLs such a share of it."""
+    rows = [row("Larder", LARDER, [100 * share], [1.0], [1.0]) for share in (1.0, *shares)]
+    cases = [Case(name, "", "", False, [one]) for name, one in zip("ab", rows)]
+    return Result("many", 5, "Many", "many", "", [], [], cases=cases, steady=[0, 1]).as_json()
 
 
 PLAIN = (row("app", APPLICATION, [10], [90.0], [900.0]), row("nginx", PEER, [100, 110, 90], [2.0, 3.0, 1.0], [10.0, 10.0, 10.0]))
@@ -61,6 +80,147 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(list(found.ratios), ["p99_ms", "cpu_us"])
 
 
+class Findings(unittest.TestCase):
+    """Sentences follow from the figures."""
+
+    def test_a_conclusion_holds_or_not(self):
+        rows = (*PLAIN, AHEAD)
+        for figure, one, other, expect, judged, said in (
+                ("rate", "Larder", "nginx", "more", True, "requests/s 200 (Larder) against 100 (nginx), × 2. **It holds.**"),
+                ("rate", "nginx", "Larder", "more", False, "× 0.5. **It does not hold here.**"),
+                ("p99_ms", "Larder", "nginx", "less", True, "p99 1 ms (Larder) against 2 ms (nginx), × 0.5. **It holds.**"),
+                ("p99_ms", "Larder", "Larder", "alike", True, "× 1. **It holds.**"),
+                ("cpu_us", "app", "nginx", "alike", False, "× 90. **It does not hold here.**"),
+                ("errors", "nginx", None, "none", True, "nginx: 0 of 100 requests failed. **It holds.**"),
+                ("errors", "nginx", None, "some", False, "**It does not hold here.**"),
+                ("rate", "nobody", "nginx", "more", None, "requests/s nothing (nobody) against 100 (nginx). **Not measured.**"),
+                ("errors", "nobody", None, "none", None, "nothing. **Not measured.**")):
+            with self.subTest(figure=figure, one=one, expect=expect):
+                text, counts = claimed(figure, one, other, expect, *rows)
+                self.assertTrue(text.endswith(said), text)
+                self.assertEqual(counts, (1, int(judged is True), int(judged is None)))
+
+    def test_what_is_within_ten_percent_is_alike(self):
+        for rate, expect in ((109, "alike"), (111, "more"), (92, "alike"), (90, "less")):
+            text, _ = claimed("rate", "Larder", "nginx", expect, *PLAIN, row("Larder", LARDER, [rate], [1.0], [1.0]))
+            self.assertIn("It holds", text, rate)
+
+    def test_which_to_use_and_what_it_gains(self):
+        found = result(*PLAIN, AHEAD)
+        found["own"] = ["nginx"]
+        (text,) = findings.findings(found)
+        for said in ("best is by requests/s Larder (200), by p99 Larder (1 ms), by CPU Larder (4 µs).",
+                     "Gained over app (10 requests/s): nginx requests/s × 10, median × 1; Larder requests/s × 20, median × 1.",
+                     "Larder against the article's own set-up, nginx: requests/s × 2, p99 × 0.5, CPU a request × 0.4."):
+            self.assertIn(said, text)
+
+    def test_who_fails_is_not_the_best(self):
+        failing = row("Larder", LARDER, [200], [1.0], [4.0])
+        failing.errors = 1
+        (text,) = findings.findings(result(*PLAIN, failing))
+        self.assertIn("best is of those without an error, by requests/s nginx (100)", text)
+
+    def test_a_fall_is_judged(self):
+        for share, judged in ((1.2, "does not fall"), (0.95, "does not fall"), (0.94, "falls: Larder")):
+            found = growing(share)
+            self.assertIn(f"**Larder {judged}**", findings.findings(found)[-1])
+            self.assertEqual("It is not ahead here" in report.summary([found]), share < 0.95)
+        found["cases"][0]["extra"], found["cases"][1]["extra"] = {"Larder": {FIRST_ERROR: "2,000"}}, {"Larder": {FIRST_ERROR: "50"}}
+        found["rising"] = [0, 1]
+        self.assertIn("with one URL and with the many: Larder 2,000, then 50.", findings.findings(found)[-1])
+
+
+class Archives(unittest.TestCase):
+    """What was measured stays, whatever comes after it."""
+
+    RUN = {"date": "2000-01-01", "call": "lab/run", "quick": False, "machine": {"cores": "2"}, "warnings": []}
+
+    def setUp(self):
+        home = tempfile.TemporaryDirectory()
+        self.addCleanup(home.cleanup)
+        self.home = Path(home.name)
+        self.page = self.home / "lab.md"
+
+    def archive(self, date):
+        """An archive of a day, and a page of all days."""
+        folders = [path.parent for path in self.home.glob("*/run.json")]
+        return archive.Archive(self.home / date, self.RUN | {"date": date}, self.page, folders)
+
+    def article(self, number, title):
+        """An article that was measured."""
+        return result(*PLAIN, AHEAD) | {"number": number, "name": f"a_{number}", "title": title}
+
+    def test_everything_of_an_article_is_written(self):
+        self.archive("2000-01-01").measured(self.article(1, "One"), 3)
+        self.assertEqual(sorted(path.name for path in (self.home / "2000-01-01").iterdir()),
+                         ["1-a-1.json", "1-a-1.md", "1-a-1.svg", "run.json"])
+        self.assertIn("[what the tools said](2000-01-01/raw/a_1)", self.page.read_text())
+
+    def test_a_failure_takes_nothing_with_it(self):
+        run = self.archive("2000-01-01")
+        run.measured(self.article(1, "One"), 3)
+        run.failed("Two", "no port 80 in 20 s\nand more")
+        text = self.page.read_text()
+        self.assertIn("## 1. One", text)
+        self.assertIn("- Two failed on 2000-01-01: no port 80 in 20 s.", text)
+        self.assertNotIn("and more", text)
+
+    def test_the_page_is_of_the_newest_of_each(self):
+        first = self.archive("2000-01-01")
+        first.measured(self.article(1, "One"), 3)
+        first.measured(self.article(2, "Two"), 3)
+        second = self.archive("2000-01-02")
+        second.measured(self.article(2, "Two"), 3)
+        second.failed("One", "it broke")
+        text = self.page.read_text()
+        for said in ("(2000-01-01/1-a-1.svg)", "(2000-01-02/2-a-2.svg)", "One failed on 2000-01-02: it broke. What stands below is of 2000-01-01."):
+            self.assertIn(said, text)
+        # Measured again on the same day, it has not failed any more.
+        self.archive("2000-01-02").measured(self.article(1, "One"), 3)
+        self.assertNotIn("failed", self.page.read_text())
+
+    def test_an_experiment_that_fails_is_written_down(self):
+        for fault, said in ((load.LoadFailed("wrk: no"), "wrk: no"), (KeyError("rate"), "a fault of the laboratory: KeyError: 'rate'")):
+            run = self.archive("2000-01-01")
+            experiment = mock.Mock(TITLE="One", NEEDS=("go",), run=mock.Mock(side_effect=fault))
+            with mock.patch.object(cli, "_say"):
+                self.assertIsNone(cli._one(experiment, None, run, {"java": "no Maven"}))
+            self.assertIn(f"One failed on 2000-01-01: {said}", self.page.read_text())
+
+    def test_what_cannot_be_built_is_missing_where_it_is_needed(self):
+        run = self.archive("2000-01-01")
+        experiment = mock.Mock(TITLE="One", NEEDS=("java",))
+        with mock.patch.object(cli, "_say"):
+            self.assertIsNone(cli._one(experiment, None, run, {"java": "no Maven"}))
+        experiment.run.assert_not_called()
+        self.assertIn("One failed on 2000-01-01: no Maven", self.page.read_text())
+
+
+class Loads(unittest.TestCase):
+    """What the other tools say."""
+
+    WRK = "  Latency Distribution\n     50%    1.20ms\n     99%    0.90s \nRequests/sec:   1234.50\n"
+
+    def checked(self, said):
+        """A case that is checked with wrk, whose run is or raises this, and what was kept of it."""
+        case = Case("A case", "", "", False, [row("nginx", PEER, [1], [1.0], [1.0])])
+        contender, stage = mock.Mock(url="http://127.0.0.1:1/"), mock.Mock()
+        contender.name = "nginx"
+        with mock.patch.object(load, "_run", side_effect=[said]):
+            load.wrk(stage, mock.Mock(check=1), case, [contender], 10)
+        return case, stage.keep.call_args
+
+    def test_what_wrk_says(self):
+        case, kept = self.checked(self.WRK)
+        self.assertEqual(case.rows[0].check, {"tool": "wrk", "rate": 1234.5, "p99_ms": 900.0})
+        self.assertEqual(kept.args[0], "a-case-nginx-wrk.txt")
+        self.assertTrue(kept.args[1].startswith("$ wrk -t 1 -c 10"))
+
+    def test_a_cross_check_that_fails_takes_nothing_with_it(self):
+        case, kept = self.checked(load.LoadFailed("no end after 16 s: wrk\nmore"))
+        self.assertEqual((case.notes, case.rows[0].check, kept), (["No cross-check of nginx: wrk: no end after 16 s: wrk"], None, None))
+
+
 class Pages(unittest.TestCase):
     """What readers see."""
 
@@ -70,23 +230,28 @@ class Pages(unittest.TestCase):
         self.assertIn("1, A case: Larder against nginx, in p99 and CPU (requests/s × 2, p99 × 2.5, CPU × 1)", text)
 
     def test_a_table_has_errors_checks_and_warnings(self):
-        failing = row("nginx", PEER, [1.0], [1.0], [1.0], check={"tool": "wrk", "rate": 1234.0}, warnings=[{"kind": "late-sends", "text": "sent late"}])
+        failing = row("nginx", PEER, [1.0], [1.0], [1.0], check={"tool": "wrk", "rate": 1234.0, "p99_ms": 1.05},
+                      warnings=[{"kind": "late-sends", "text": "sent late"}])
         failing.errors, failing.faults = 12, {"timeout": 11, "status 502": 1, "reset": 0}
         text = report.table_of(result(failing, AHEAD))
-        self.assertIn("| 12 (timeout 11, status 502 1) | wrk 1,234 |", text)
-        self.assertIn("- nginx: sent late", text)
+        # Where the tools disagree there is a mark.
+        self.assertIn("| 12 (timeout 11, status 502 1) | wrk 1,234 ≠ | wrk 1.05 |", text)
+        self.assertIn("- ≠: wrk, in one run after the others, and `larder bench` differ by more than 10%: requests/s of 1 of 1", text)
+        self.assertIn("- Warning for nginx: sent late", text)
+        self.assertIn("### What is wrong in the article\n\n- a figure", text)
 
     def test_the_page_follows_from_the_raw_data(self):
-        run = {"date": "2000-01-01", "call": "lab/run", "quick": True, "warnings": ["busy"], "machine": {"cores": "2"}}
-        page = report.page(run, json.loads(json.dumps([result(*PLAIN, AHEAD)])), "results/2000-01-01")
-        for said in ("](results/2000-01-01/1-an-article.svg)", "too small to quote", "- busy", "- cores: 2"):
+        run = {"date": "2000-01-01", "warnings": ["busy"], "machine": {"cores": "2"}}
+        entry = archive.Entry(json.loads(json.dumps(result(*PLAIN, AHEAD))), run, "results/2000-01-01")
+        page = report.page([entry], [])
+        for said in ("](results/2000-01-01/1-an-article.svg)", "too small to quote", "- 2000-01-01: busy", "- cores: 2",
+                     "Measured on 2000-01-01 in 7 s with `lab/run`",
+                     "- 1. An article: of the article's 0 conclusions 0 hold here. Gained over app (10 requests/s): nginx"):
             self.assertIn(said, page)
 
     def test_the_page_in_docs_is_made_from_the_newest_results(self):
-        newest = archive.newest()
-        run, results = archive.read(newest) if newest else (None, [])
-        pictures = f"../lab/results/{newest.name}" if newest else ""
-        self.assertEqual(place.PAGE.read_text(), report.page(run, results, pictures), "run lab/run --page")
+        made = report.page(*archive.read(archive.folders(), place.PAGE))
+        self.assertEqual(place.PAGE.read_text(), made, "run lab/run --page")
 
 
 class Pictures(unittest.TestCase):
@@ -105,6 +270,14 @@ class Pictures(unittest.TestCase):
         tree = self.drawn(row("nginx", PEER, [None], [None], [None]))
         words = "".join(tree.itertext())
         self.assertIn("nothing was measured", words)
+
+    def test_neighbours_become_one_point(self):
+        points = [{"users": users, "p99_ms": 1.0, "errors": 1, "process_cores": users % 2} for users in range(100)]
+        case = Case("a", "", "", True, [row("nginx", PEER, [1.0], [1.0], [1.0], points=points)])
+        drawn = {figure: panels.over_users(case, figure, "", "")["lines"]["nginx"] for figure in ("p99_ms", "errors", "process_cores")}
+        self.assertEqual(drawn["p99_ms"][0], (3, 1.0))
+        self.assertEqual(sum(count for _, count in drawn["errors"]), 100, "no failure is lost")
+        self.assertEqual(drawn["process_cores"][0], (3, 0.5))
 
     def test_zero_everywhere(self):
         self.drawn(row("nginx", PEER, [0], [0.0], [0.0], points=[{"users": 0, "p99_ms": 0.0}]))
@@ -129,10 +302,31 @@ class Small(unittest.TestCase):
     def test_commands_as_one_would_type_them(self):
         said = servers._plain("taskset -c 0 /usr/sbin/nginx -p /dev/shm/larder-bench-ab/nginx-cd -c 127.0.0.1:1234 --port 6379")
         self.assertEqual(said, "taskset -c 0 nginx -p DIR/nginx -c 127.0.0.1:PORT --port PORT")
+        self.assertEqual(place.plain(f"{place.LARDER} --file /dev/shm/larder-bench-ab_1/paths"), "larder --file DIR/paths")
 
     def test_versions_are_pinned(self):
         self.assertRegex(install._pinned("go.mod")[0], r"^v2\.")
         self.assertEqual(len(install._pinned("pom.xml")), 2)
+        lines = [line for line in install.PINNED.read_text().splitlines() if line and not line.startswith("#")]
+        for line in lines:
+            self.assertRegex(line, r"^[a-z0-9-]+==[\d.]+$")
+        self.assertIn("werkzeug", [line.split("==")[0] for line in lines], "what is measured is pinned")
+
+    def test_no_version_hides_another(self):
+        self.assertEqual(set(machine.describe()) & set(install.versions()), set())
+
+    def test_what_is_installed_is_not_started(self):
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(install, "_root", lambda: []):
+            said = Path(folder) / "policy-rc.d"
+            with mock.patch.object(install, "SERVICES", said):
+                with self.assertRaises(KeyboardInterrupt), install._no_services():
+                    self.assertEqual(subprocess.run([said, "nginx", "start"], check=False).returncode, 101)
+                    raise KeyboardInterrupt
+                self.assertFalse(said.exists())
+                said.write_text("somebody else's")
+                with install._no_services():
+                    pass
+                self.assertEqual(said.read_text(), "somebody else's")
 
 
 if __name__ == "__main__":

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from .result import LARDER, PEER, median
 
+# With more URLs Larder answers at least this share of what it did with one.
+STEADY = 0.95
 FIGURES = (("rate", "requests/s"), ("p99_ms", "p99"), ("cpu_us", "CPU"))
 
 
@@ -32,6 +34,32 @@ def verdicts(case):
         for its in rows if its["role"] == PEER
         for mine in rows if mine["role"] == LARDER
     ]
+
+
+@dataclass(frozen=True)
+class Fall:
+    """What becomes of a contender from one case to another: its rate there over its rate here, None where one is missing."""
+
+    contender: str
+    role: str
+    share: float | None
+
+    def holds(self):
+        """Whether it does not fall."""
+        return self.share is not None and self.share >= STEADY
+
+
+def falls(result):
+    """Everybody's, of an article in which the number of URLs is raised."""
+    if not result["steady"]:
+        return []
+    few, many = (result["cases"][place]["rows"] for place in result["steady"])
+    after = {row["contender"]: median(row["rate"]) for row in many}
+    return [Fall(row["contender"], row["role"], _share(median(row["rate"]), after.get(row["contender"]))) for row in few]
+
+
+def _share(before, after):
+    return after / before if before and after is not None else None
 
 
 def _failed(row):

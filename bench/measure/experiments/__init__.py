@@ -1,6 +1,6 @@
 """The experiments by name, in the order in which they run."""
 
-from . import coding, connections, disk, esi, fastcgi, hits, load, million, misses, nodes, purge, purges, restart, shared, tls
+from . import coding, connections, disk, esi, fastcgi, hits, load, million, misses, nodes, purge, purges, restart, shared, simulate, tls
 
 ALL = {
     "hits": hits.run,
@@ -19,4 +19,5 @@ ALL = {
     "purges": purges.run,
     "restart": restart.run,
     "nodes": nodes.run,
+    "simulate": simulate.run,
 }

@@ -86,7 +86,9 @@ impl Node {
                 !value.is_empty() && value != "false"
             }
             Self::Compare(left, operator, right) => {
-                operator.compare(&left.value(request), &right.value(request))
+                let (left, right) = (left.value(request), right.value(request));
+                // ESI 1.0 section 5.1: nothing is neither like nor unlike anything.
+                !left.is_empty() && !right.is_empty() && operator.compare(&left, &right)
             }
         }
     }

@@ -48,8 +48,8 @@ enum Mode {
     Text,
     /// Text in which nothing counts, up to this.
     Verbatim(&'static [u8]),
-    /// Left out, up to the end of this element.
-    Removed(Element),
+    /// Left out, up to the end of this element, of which so many more are open.
+    Removed(Element, usize),
 }
 
 /// An element whose content is not markup.
@@ -103,19 +103,19 @@ impl Element {
         known.map(|(_, element)| *element)
     }
 
-    /// What begins its end.
-    const fn end(self) -> &'static [u8] {
+    /// The name as tags have it.
+    const fn name(self) -> &'static [u8] {
         match self {
-            Self::Remove => b"</esi:remove",
-            Self::Vars => b"</esi:vars",
-            Self::Choose => b"</esi:choose",
-            Self::When => b"</esi:when",
-            Self::Otherwise => b"</esi:otherwise",
-            Self::Try => b"</esi:try",
-            Self::Attempt => b"</esi:attempt",
-            Self::Except => b"</esi:except",
-            Self::Comment => b"</esi:comment",
-            Self::Include => b"</esi:include",
+            Self::Remove => b"esi:remove",
+            Self::Vars => b"esi:vars",
+            Self::Choose => b"esi:choose",
+            Self::When => b"esi:when",
+            Self::Otherwise => b"esi:otherwise",
+            Self::Try => b"esi:try",
+            Self::Attempt => b"esi:attempt",
+            Self::Except => b"esi:except",
+            Self::Comment => b"esi:comment",
+            Self::Include => b"esi:include",
         }
     }
 }
@@ -193,7 +193,7 @@ impl Parser {
             let read = match self.mode {
                 Mode::Text => self.text(),
                 Mode::Verbatim(end) => self.verbatim(end),
-                Mode::Removed(element) => self.removed(element),
+                Mode::Removed(element, within) => self.removed(element, within),
             };
             match read {
                 Read::On(length) => self.at += length,
@@ -362,33 +362,48 @@ impl Parser {
         Read::On(length)
     }
 
-    /// Bytes that are left out.
-    fn removed(&mut self, element: Element) -> Read {
-        let end = element.end();
+    /// Bytes that are left out. Elements of the same name lie within one another, but for `remove`: that is for those who do not
+    /// read ESI, and what it holds is no markup.
+    fn removed(&mut self, element: Element, within: usize) -> Read {
+        let name = element.name();
         let rest = self.rest();
-        let length = match memmem::find(rest, end) {
-            Some(at) => {
-                let tag = rest.get(at..).unwrap_or_default();
-                match (
-                    extent(tag.get(..MOST_TAG).unwrap_or(tag)),
-                    tag.get(end.len()),
-                ) {
-                    // The end of another whose name is longer.
-                    (_, Some(next)) if is_name(*next) => at + end.len(),
-                    (Extent::Ends(length), _) => {
-                        self.mode = Mode::Text;
-                        at + length
-                    }
-                    (Extent::Open, _) if tag.len() < MOST_TAG && !self.ended => at,
-                    (Extent::Open | Extent::Never, _) => at + end.len(),
-                }
-            }
-            None if self.ended => rest.len(),
-            None => rest.len().saturating_sub(end.len() - 1),
+        let Some(at) = memmem::find(rest, name) else {
+            // The name may be there in part, and what comes before it.
+            let kept = if self.ended { 0 } else { name.len() + 1 };
+            return on(rest.len().saturating_sub(kept));
         };
-        if length == 0 {
-            return Read::Wait;
+        let (before, after) = (rest.get(..at).unwrap_or_default(), at + name.len());
+        let (from, is_end) = match (before.strip_suffix(b"</"), before.strip_suffix(b"<")) {
+            (Some(before), _) => (before.len(), true),
+            (None, Some(before)) => (before.len(), false),
+            (None, None) => return on(after),
+        };
+        if rest.get(after).is_some_and(|next| is_name(*next)) {
+            // Another, whose name is longer.
+            return on(after);
         }
+        let tag = rest.get(from..).unwrap_or_default();
+        let length = match extent(tag.get(..MOST_TAG).unwrap_or(tag)) {
+            Extent::Ends(length) => length,
+            Extent::Open if tag.len() < MOST_TAG && !self.ended => return on(from),
+            Extent::Open | Extent::Never => return on(after),
+        };
+        let opens =
+            element != Element::Remove && !tag.get(..length).unwrap_or_default().ends_with(b"/>");
+        self.mode = match (is_end, within) {
+            (true, 0) => Mode::Text,
+            (true, within) => Mode::Removed(element, within - 1),
+            (false, within) => Mode::Removed(element, within + usize::from(opens)),
+        };
+        on(from + length)
+    }
+}
+
+/// So many bytes, if any.
+fn on(length: usize) -> Read {
+    if length == 0 {
+        Read::Wait
+    } else {
         Read::On(length)
     }
 }

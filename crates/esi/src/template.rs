@@ -4,6 +4,7 @@ use crate::{
     escape,
     variable::{Request, Variable},
 };
+use std::ops::Range;
 
 /// Text with variables in it.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,24 +43,36 @@ impl Template {
         Self(parts.into())
     }
 
-    /// As an address: values are percent-encoded. `None` where a value makes a path lead upwards.
+    /// As an address: values are percent-encoded, but for the host. `None` where a value makes a path lead upwards.
     pub(crate) fn address(&self, request: &dyn Request) -> Option<String> {
         if let [Part::Text(only)] = &*self.0 {
             return Some(only.as_ref().to_owned());
         }
         let mut whole = String::new();
+        let mut values: Vec<Range<usize>> = Vec::new();
         for part in &self.0 {
-            match part {
-                Part::Text(text) => whole.push_str(text),
-                Part::Variable(variable) => match variable.sent(request) {
-                    Some(value) => escape::address(&value, &mut whole),
-                    None => whole.push_str(variable.default()),
-                },
+            let variable = match part {
+                Part::Text(text) => {
+                    whole.push_str(text);
+                    continue;
+                }
+                Part::Variable(variable) => variable,
+            };
+            let start = whole.len();
+            match variable.sent(request) {
+                Some(host) if variable.is_host() => whole.push_str(&host),
+                Some(value) => {
+                    let in_path = !whole.contains(['?', '#']);
+                    if in_path && value.split(['/', '\\']).any(|segment| segment == "..") {
+                        return None;
+                    }
+                    escape::address(&value, &mut whole);
+                }
+                None => whole.push_str(variable.default()),
             }
+            values.push(start..whole.len());
         }
-        let path = whole.split(['?', '#']).next().unwrap_or_default();
-        let upwards = path.split('/').any(|segment| matches!(segment, "." | ".."));
-        (!upwards).then_some(whole)
+        (!leads_upwards(&whole, &values)).then_some(whole)
     }
 
     /// Bytes of memory it takes beyond its own size.
@@ -70,4 +83,18 @@ impl Template {
         });
         size_of_val(&*self.0) + parts.sum::<usize>()
     }
+}
+
+/// Whether one of `values`, which lie in `address` there, makes a segment of its path one that leads upwards.
+fn leads_upwards(address: &str, values: &[Range<usize>]) -> bool {
+    let path = address.split(['?', '#']).next().unwrap_or_default();
+    let mut start = 0;
+    path.split('/').any(|segment| {
+        let end = start + segment.len();
+        let made = values
+            .iter()
+            .any(|value| value.start <= end && start <= value.end);
+        start = end + 1;
+        made && matches!(segment, "." | "..")
+    })
 }

@@ -1,5 +1,7 @@
 //! Variables: what a page may know of the request it is sent to.
 
+mod agent;
+
 use std::borrow::Cow;
 
 /// The request that a page is sent to.
@@ -115,6 +117,11 @@ impl Variable {
         self.name != Name::Other
     }
 
+    /// Whether it is the authority, which was checked before the request was taken.
+    pub(crate) fn is_host(&self) -> bool {
+        self.name == Name::Host
+    }
+
     /// What the client sent; `None` where that is nothing.
     pub(crate) fn sent<'a>(&self, request: &'a dyn Request) -> Option<Cow<'a, str>> {
         let value = match (self.name, self.key.as_deref()) {
@@ -126,6 +133,7 @@ impl Variable {
             (Name::Path, None) => Some(Cow::Borrowed(request.path())),
             (Name::Referer, None) => request.field("referer"),
             (Name::UserAgent, None) => request.field("user-agent"),
+            (Name::UserAgent, Some(key)) => agent::entry(request.field("user-agent")?, key),
             (Name::AcceptLanguage, Some(key)) => {
                 let listed = request
                     .field("accept-language")
@@ -133,8 +141,7 @@ impl Variable {
                 Some(Cow::Borrowed(if listed { "true" } else { "false" }))
             }
             (Name::AcceptLanguage, None) => request.field("accept-language"),
-            (Name::Host | Name::Path | Name::Referer | Name::UserAgent, Some(_))
-            | (Name::Other, _) => None,
+            (Name::Host | Name::Path | Name::Referer, Some(_)) | (Name::Other, _) => None,
         };
         value.filter(|value| !value.is_empty())
     }

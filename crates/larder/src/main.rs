@@ -4,6 +4,7 @@ use clap::Parser;
 use larder::{
     cli::{Cli, Command, Ending},
     command,
+    telemetry::panics,
 };
 use std::{
     io::{self, Write},
@@ -15,6 +16,7 @@ use std::{
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
+    panics::watch();
     match run(Cli::parse().command) {
         Ok(ending) => ending.into(),
         // The reader went away, as `head` does.

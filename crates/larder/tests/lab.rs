@@ -1,5 +1,5 @@
-//! The laboratory (`lab/`) is in order without being run: its pages and pictures are made as they should be, and Larder accepts the
-//! configurations that it is started with.
+//! The laboratory (`lab/`) is in order without an experiment being run: its pages and pictures are made as they should be, its servers
+//! end with it, and they and Larder accept the configurations that they are started with.
 
 #![allow(
     clippy::expect_used,
@@ -20,7 +20,16 @@ fn lab() -> PathBuf {
 
 #[test]
 fn pages_and_pictures_are_made_from_raw_data() {
-    let tests = lab().join("laboratory/tests.py");
+    succeeds("tests.py");
+}
+
+#[test]
+fn servers_are_started_and_ended_and_their_configurations_are_right() {
+    succeeds("stage_tests.py");
+}
+
+fn succeeds(tests: &str) {
+    let tests = lab().join("laboratory").join(tests);
     let done = Command::new("python3")
         .arg(tests)
         .output()

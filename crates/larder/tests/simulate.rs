@@ -17,7 +17,8 @@ use serde_json::Value;
 use std::{
     fmt::Write as _,
     fs,
-    io::Write as _,
+    io::{ErrorKind, Write as _},
+    net::TcpListener,
     path::{Path, PathBuf},
     process::Stdio,
 };
@@ -430,6 +431,220 @@ fn the_configuration_is_what_the_server_would_do() {
     );
 }
 
+/// Cookies that no stored response may depend on choose no variant, and whoever has one that keeps answers from being stored
+/// is answered from the store, or by the origin.
+#[test]
+fn cookies_are_kept_from_the_store_as_the_server_does() {
+    let line = |second: u64, cookie: &str| {
+        format!(
+            r#"{{"time":{},"method":"GET","host":"h","uri":"/p","status":200,"bytes":10,"http_cookie":"{cookie}","sent_http_vary":"Cookie"}}"#,
+            BEGIN + second
+        )
+    };
+    let log: Vec<_> = (0..10)
+        .map(|second| line(second, &format!("sid={second}")))
+        .collect();
+    let log = file("access.log", log.join("\n"));
+    let mixed: Vec<_> = ["s=1", "s=2", "a=1", "s=3", "a=2"]
+        .iter()
+        .zip(0..)
+        .map(|(cookie, second)| line(second, cookie))
+        .collect();
+    let mixed = file("mixed.log", mixed.join("\n"));
+    for (name, log, defaults, hits, origin, by_cookie) in [
+        ("variants", &log, "", 0, 10, None),
+        ("dropped", &log, "key = { drop_cookies = true }", 9, 1, None),
+        (
+            "never stored",
+            &log,
+            r#"bypass = { misses_with = "sid" }"#,
+            0,
+            10,
+            Some(10),
+        ),
+        // The first two find nothing, the third brings it, and all others find that.
+        (
+            "stored by others",
+            &mixed,
+            "bypass = { misses_with = \"s\" }\nkey = { drop_cookies = true }",
+            2,
+            3,
+            Some(2),
+        ),
+    ] {
+        let config =
+            format!("[[origin]]\nservers = \":9\"\n[defaults]\nttl = \"1h\"\n{defaults}\n");
+        let config = file("larder.toml", config);
+        let report = report(&[text(log), "--config", text(&config)]);
+        assert_eq!(report["base"]["hits"], hits, "{name}");
+        assert_eq!(report["base"]["origin"]["requests"], origin, "{name}");
+        let bypassed = &report["bypassed"][0];
+        assert_eq!(
+            bypassed["requests"].as_u64(),
+            by_cookie,
+            "{name}: {bypassed}"
+        );
+        if by_cookie.is_some() {
+            assert_eq!(
+                (&bypassed["reason"], &bypassed["example"]),
+                (&"cookie".into(), &"https://h/p".into()),
+                "{name}"
+            );
+            assert_eq!(report["urls"][0]["reason"], "cookie", "{name}");
+        }
+    }
+}
+
+/// The same requests with the same cookies, before a real Larder and in a log: as many hits, and of the same requests to the origin.
+#[test]
+fn agrees_with_a_real_larder_about_cookies() {
+    let origin = Origin::start();
+    origin.otherwise(|_| Reply::ok().header("Vary", "Cookie").body("x"));
+    let config = format!(
+        "listen = \"127.0.0.1:0\"\nadmin = \"127.0.0.1:0\"\nworkers = 1\n[[origin]]\nservers = \"{}\"\n[defaults]\nttl = \"1h\"\n\
+         key = {{ drop_cookies = true, cookies = \"language\" }}\nbypass = {{ cookies = \"admin\", misses_with = \"session\" }}\n",
+        origin.url()
+    );
+    let config = file("larder.toml", config);
+    let larder = Command::new(BINARY)
+        .args(["serve", "--config", text(&config)])
+        .start();
+    let cookies = [
+        "session=1",
+        "a=1",
+        "session=2",
+        "a=2",
+        "language=de",
+        "language=en",
+        "language=de; a=3",
+        "admin=1",
+        "",
+        "session=3; language=fr",
+        "language=fr",
+        "session=3; language=fr",
+    ];
+    let (mut client, mut hits, mut log) = (larder.client(), 0_u64, String::new());
+    for (cookie, second) in cookies.iter().zip(0..) {
+        let answer = client.get("/p").header("Cookie", cookie).send();
+        hits += u64::from(answer.joined("cache-status").contains("; hit"));
+        let time = BEGIN + second;
+        writeln!(
+            log,
+            r#"{{"time":{time},"scheme":"http","method":"GET","host":"example.test","request_uri":"/p","status":200,"bytes":1,"http_cookie":"{cookie}","sent_http_vary":"Cookie"}}"#
+        )
+        .expect("a string");
+    }
+    drop(client);
+    larder.stop();
+    let report = report(&[text(&file("access.log", log)), "--config", text(&config)]);
+    assert_eq!(report["base"]["hits"], hits, "{report}");
+    assert_eq!(report["base"]["origin"]["requests"], origin.requests("/p"));
+    assert_eq!(hits, 5);
+}
+
+/// Requests that the server itself sends to HTTPS ask nobody.
+#[test]
+fn redirects_to_https_are_left_out() {
+    let config = file(
+        "larder.toml",
+        "[[origin]]\nservers = \":9\"\n[defaults]\nredirect_https = true\nttl = \"1h\"\n",
+    );
+    let log = "a.example:80 192.0.2.7 - - [21/Nov/2025:02:36:00 +0000] \"GET / HTTP/1.1\" 301 5\n\
+               a.example:443 192.0.2.7 - - [21/Nov/2025:02:36:01 +0000] \"GET / HTTP/1.1\" 200 5\n";
+    let report = report(&[text(&file("access.log", log)), "--config", text(&config)]);
+    assert_eq!(
+        (&report["requests"], &report["log"]["own"]),
+        (&1.into(), &1.into())
+    );
+}
+
+/// Of a hit the log tells how long the cache took, under whatever name.
+#[test]
+fn how_long_a_hit_took_is_not_the_origins_time() {
+    let line = |second: u64, hitmiss: &str, took: &str| {
+        let clock = clock(second);
+        format!(
+            "192.0.2.7 - - [21/Nov/2025:{clock} +0000] \"GET http://h/p HTTP/1.1\" 200 10 {hitmiss} {took}\n"
+        )
+    };
+    let log = line(0, "miss", "0.200000") + &line(1, "hit", "0.000020");
+    let report = report(&[
+        text(&file("access.log", log)),
+        "--format",
+        r#"%h %l %u %t "%r" %s %b %{Varnish:hitmiss}x %{Varnish:time_firstbyte}x"#,
+    ]);
+    assert_eq!(report["without"]["busy"], 0.4);
+}
+
+/// It asks nobody and writes nothing, whatever the configuration names.
+#[test]
+fn nothing_is_touched() {
+    let folder = scratch_dir();
+    let listeners: Vec<_> = (0..3)
+        .map(|_| TcpListener::bind("127.0.0.1:0").expect("a port"))
+        .collect();
+    let address = |number: usize| listeners[number].local_addr().expect("an address");
+    let config = format!(
+        "listen = \"{}\"\n[log]\naccess = \"{}\"\n[disk]\npath = \"{}\"\nsize = \"64MiB\"\n[shared]\nurl = \"redis://{}\"\n\
+         [[origin]]\nservers = \"{}\"\n",
+        address(0),
+        folder.join("access-of-the-server.log").display(),
+        folder.join("pages").display(),
+        address(1),
+        address(2),
+    );
+    fs::write(folder.join("larder.toml"), config).expect("a configuration");
+    fs::write(folder.join("access.log"), combined(&REQUESTS)).expect("a log");
+    let (log, config) = (folder.join("access.log"), folder.join("larder.toml"));
+    let report = report(&[text(&log), "--config", text(&config), "--ttl", "60s"]);
+    assert_eq!(report["base"]["hits"], 2);
+    let mut left: Vec<_> = fs::read_dir(&folder)
+        .expect("a folder")
+        .map(|entry| entry.expect("a file").file_name())
+        .collect();
+    left.sort();
+    assert_eq!(left, ["access.log", "larder.toml"]);
+    for listener in listeners {
+        listener.set_nonblocking(true).expect("set");
+        let nobody = listener.accept().map_err(|error| error.kind());
+        assert!(matches!(nobody, Err(ErrorKind::WouldBlock)), "{nobody:?}");
+    }
+}
+
+#[test]
+fn urls_are_told_by_what_they_cost() {
+    let line = |path: &str, bytes: u64, took: &str| {
+        let request = format!(r#""request":{{"method":"GET","host":"h","uri":"{path}"}}"#);
+        format!(r#"{{"ts":{BEGIN},{request},"size":{bytes},"status":200{took}}}"#)
+    };
+    let slow = [
+        line("/cheap", 900, r#","duration":0.1"#),
+        line("/slow", 10, r#","duration":0.5"#),
+        line("/twice", 10, r#","duration":0.3"#),
+        line("/twice", 10, r#","duration":0.3"#),
+    ];
+    let large = [
+        line("/small", 10, ""),
+        line("/large", 900, ""),
+        line("/middle", 300, ""),
+    ];
+    for (log, wanted) in [
+        (slow.join("\n"), ["/twice", "/slow", "/cheap"]),
+        (large.join("\n"), ["/large", "/middle", "/small"]),
+    ] {
+        let config = file(
+            "larder.toml",
+            "[[origin]]\nservers = \":9\"\n[defaults]\ncache = false\n",
+        );
+        let report = report(&[text(&file("access.log", log)), "--config", text(&config)]);
+        let urls = report["urls"].as_array().expect("a list").iter();
+        let urls: Vec<_> = urls
+            .map(|url| url["url"].as_str().expect("a URL"))
+            .collect();
+        assert_eq!(urls, wanted.map(|path| format!("https://h{path}")));
+    }
+}
+
 fn zipped(text: &str) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
     encoder.write_all(text.as_bytes()).expect("memory");
@@ -446,6 +661,18 @@ fn logs_that_were_rotated_and_compressed_are_put_in_order() {
     assert_eq!(report["log"]["out_of_order"], 0);
     let first = report["log"]["files"][0]["name"].as_str().expect("a name");
     assert!(first.ends_with("access.log.1.gz"), "{first}");
+}
+
+/// Just after rotation.
+#[test]
+fn an_empty_log_leaves_the_others_in_order() {
+    let (older, newer) = REQUESTS.split_at(3);
+    let old = file("access.log.2", combined(older));
+    let new = file("access.log.1", combined(newer));
+    let empty = file("access.log", "");
+    let report = report(&[text(&empty), text(&new), text(&old), "--ttl", "60s"]);
+    assert_eq!(report["base"]["hits"], 2);
+    assert_eq!(report["log"]["out_of_order"], 0);
 }
 
 #[test]
@@ -563,6 +790,35 @@ fn what_is_no_log_is_no_crash() {
     }
 }
 
+/// The lines behind it are whole, though they were read together with its end.
+#[test]
+fn lines_behind_one_that_is_too_long_are_read() {
+    for long in [300 << 10, 1000 << 10, 1500 << 10] {
+        let behind = combined(&REQUESTS).repeat(500);
+        for end in ["", &behind] {
+            let log = format!("{}{}\n{behind}{end}", combined(&REQUESTS), "x".repeat(long));
+            let report = report(&[text(&file("access.log", &log)), "--ttl", "60s"]);
+            let lines = log.lines().count() as u64 - 1;
+            assert_eq!(report["log"]["lines"], lines, "{long}");
+            assert_eq!(report["log"]["bad"], 1, "{long}");
+        }
+    }
+}
+
+/// The last moment that can be written, and times behind it.
+#[test]
+fn the_end_of_time_is_no_crash() {
+    let log = "192.0.2.7 - - [31/Dec/9999:23:59:60 +0000] \"GET /a HTTP/1.1\" 200 1\n\
+               192.0.2.7 - - [31/Dec/9999:23:59:59 -0001] \"GET /a HTTP/1.1\" 200 1\n";
+    let finished = simulate(&[text(&file("access.log", log))]);
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    assert!(
+        finished.stdout.contains("9999-12-31T23:59:59Z"),
+        "{}",
+        finished.stdout
+    );
+}
+
 #[test]
 fn times_out_of_order_are_counted() {
     let requests = [
@@ -667,6 +923,40 @@ fn a_narrow_terminal_gets_narrow_tables() {
         .take(7);
     let widest = table.map(|line| line.trim_end().chars().count()).max();
     assert!(widest.is_some_and(|widest| widest <= 40), "{text}");
+}
+
+/// A terminal shows how far it is, and nothing of that stays.
+#[test]
+fn a_terminal_has_a_bar_that_is_cleared() {
+    let log = file("access.log", combined(&REQUESTS));
+    let seen = |flags: &str| {
+        let line = format!(
+            "stty cols 100 rows 24; exec '{BINARY}' simulate '{}' {flags}",
+            log.display()
+        );
+        let output = std::process::Command::new("script")
+            .args(["-qec", &line, "/dev/null"])
+            .env("TERM", "xterm")
+            .stdin(Stdio::null())
+            .output()
+            .expect("script of bsdutils");
+        assert!(output.status.success());
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let drawn = seen("");
+    let size = fs::metadata(&log).expect("a log").len();
+    let (bar, rest) = drawn.split_once(" left").expect("a bar");
+    assert!(bar.contains(&format!("0 B of {size} B")), "{drawn:?}");
+    let (_, report) = rest.rsplit_once("\u{1b}[2K").expect("cleared");
+    assert!(
+        report.contains("7 requests in") && !report.contains(" left"),
+        "{drawn:?}"
+    );
+    let quiet = seen("--quiet");
+    assert!(
+        quiet.contains("7 requests in") && !quiet.contains(" left"),
+        "{quiet:?}"
+    );
 }
 
 /// Requests to the real one.

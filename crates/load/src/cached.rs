@@ -17,60 +17,106 @@ pub enum Cached {
     Miss,
 }
 
-/// Takes a field of the answer into account. `Cache-Status` outweighs the others, and of the others a hit a miss: where
-/// several caches say something, one of them had it.
-pub(crate) fn see(cached: &mut Cached, name: &str, value: &[u8]) {
-    let begins = |prefix: &str| {
-        name.get(..prefix.len())
-            .is_some_and(|begin| begin.eq_ignore_ascii_case(prefix))
-    };
-    if name.eq_ignore_ascii_case("cache-status") {
-        *cached = standard(value);
-    } else if begins("x-cache") || begins("x-proxy-cache") || begins("cf-cache-status") {
-        let said = older(value);
-        if *cached == Cached::Unsaid || (*cached == Cached::Miss && said != Cached::Unsaid) {
-            *cached = said;
+/// What the fields of one answer say, in whatever order they come.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Said {
+    cached: Cached,
+    /// `Cache-Status` said it: older fields no longer count.
+    by_standard: bool,
+}
+
+/// The older fields that say how an answer was made. `X-Cache-Hits` and keys do not; Squid's `X-Cache-Lookup` says what was found,
+/// not what was sent.
+const OLDER: [&str; 5] = [
+    "x-cache",
+    "x-cache-status",
+    "x-cache-result",
+    "x-proxy-cache",
+    "cf-cache-status",
+];
+
+impl Said {
+    /// Takes a field of the answer into account. `Cache-Status` outweighs the others, and of the others a hit a miss: where
+    /// several caches say something, one of them had it.
+    pub(crate) fn see(&mut self, name: &str, value: &[u8]) {
+        if name.eq_ignore_ascii_case("cache-status") {
+            // Of several lines the last one has the nearest cache.
+            self.cached = standard(value);
+            self.by_standard = true;
+        } else if !self.by_standard && OLDER.iter().any(|one| name.eq_ignore_ascii_case(one)) {
+            let said = older(value);
+            if self.cached == Cached::Unsaid
+                || (self.cached == Cached::Miss && said != Cached::Unsaid)
+            {
+                self.cached = said;
+            }
         }
+    }
+
+    pub(crate) fn cached(self) -> Cached {
+        self.cached
     }
 }
 
-/// The last member is the cache that is nearest to us. It has either `hit` or `fwd`; a negative `ttl` is stale.
+/// The last member is the cache that is nearest to us. It has either `hit` or `fwd` (RFC 9211 section 2); a negative `ttl` is
+/// stale.
 fn standard(value: &[u8]) -> Cached {
-    let nearest = value
-        .rsplit(|byte| *byte == b',')
-        .next()
-        .unwrap_or_default();
-    let mut cached = Cached::Miss;
-    let parameters = nearest.split(|byte| *byte == b';').skip(1);
-    for parameter in parameters.map(<[u8]>::trim_ascii) {
-        if parameter == b"hit" && cached != Cached::Stale {
-            cached = Cached::Hit;
-        } else if parameter.starts_with(b"fwd") {
-            return Cached::Miss;
-        } else if parameter.starts_with(b"ttl=-") {
-            cached = Cached::Stale;
+    let nearest = unquoted(value, b',').last().unwrap_or_default();
+    let (mut hit, mut stale) = (false, false);
+    for parameter in unquoted(nearest, b';').skip(1).map(<[u8]>::trim_ascii) {
+        match parameter {
+            b"hit" | b"hit=?1" => hit = true,
+            b"fwd" => return Cached::Miss,
+            other if other.starts_with(b"fwd=") => return Cached::Miss,
+            other if other.starts_with(b"ttl=-") => stale = true,
+            _ => (),
         }
     }
-    cached
+    match (hit, stale) {
+        (true, true) => Cached::Stale,
+        (true, false) => Cached::Hit,
+        (false, _) => Cached::Miss,
+    }
 }
 
-/// The words that nginx, Varnish configurations and delivery networks use; a number (`X-Cache-Hits`, a key) says nothing.
+/// The parts between separators, but for those in quoted strings (RFC 9651 section 3.3.3).
+fn unquoted(value: &[u8], separator: u8) -> impl Iterator<Item = &[u8]> {
+    let (mut quoted, mut escaped) = (false, false);
+    value.split(move |byte| {
+        let literal = std::mem::take(&mut escaped);
+        match *byte {
+            b'\\' if quoted && !literal => escaped = true,
+            b'"' if !literal => quoted = !quoted,
+            _ => (),
+        }
+        *byte == separator && !quoted
+    })
+}
+
+/// The words that nginx, Varnish configurations, Squid and delivery networks use: the first of each member counts (`MISS from
+/// white.example`), and each of its parts (`TCP_MEM_HIT`).
 fn older(value: &[u8]) -> Cached {
-    let says = |word: &[u8]| {
-        value
-            .windows(word.len())
-            .any(|window| window.eq_ignore_ascii_case(word))
-    };
-    if says(b"stale") || says(b"updating") {
-        Cached::Stale
-    } else if says(b"hit") || says(b"revalidated") {
-        Cached::Hit
-    } else if [&b"miss"[..], b"bypass", b"expired", b"pass", b"dynamic"]
-        .iter()
-        .any(|word| says(word))
-    {
-        Cached::Miss
-    } else {
-        Cached::Unsaid
+    let mut said = Cached::Unsaid;
+    for member in value.split(|byte| *byte == b',') {
+        let word = member.trim_ascii();
+        let word = word.split(u8::is_ascii_whitespace).next();
+        let parts = word.unwrap_or_default();
+        for part in parts.split(|byte| !byte.is_ascii_alphanumeric()) {
+            let is_one_of = |words: &[&str]| {
+                let mut words = words.iter();
+                words.any(|word| part.eq_ignore_ascii_case(word.as_bytes()))
+            };
+            if is_one_of(&["stale", "updating"]) {
+                return Cached::Stale;
+            }
+            if is_one_of(&["hit", "revalidated", "refreshhit"]) {
+                said = Cached::Hit;
+            } else if said == Cached::Unsaid
+                && is_one_of(&["miss", "bypass", "expired", "pass", "dynamic"])
+            {
+                said = Cached::Miss;
+            }
+        }
     }
+    said
 }

@@ -21,7 +21,7 @@ pub struct Comparison {
 pub struct Ratios {
     /// The target's name.
     pub target: String,
-    /// Good answers a second.
+    /// Good answers a second; none where the tool's own bound held one of the two back.
     pub rate: Option<Ratio>,
     /// Median latency.
     pub p50: Option<Ratio>,
@@ -40,6 +40,19 @@ pub struct Ratio {
     pub min: f64,
     /// The largest.
     pub max: f64,
+}
+
+impl Comparison {
+    /// What a ratio is, given how many rounds there were.
+    pub(crate) fn spread(&self) -> String {
+        match self.rounds {
+            0 => "no round is whole".to_owned(),
+            1 => "1 round".to_owned(),
+            rounds => {
+                format!("the median of {rounds} rounds, and from the smallest to the largest")
+            }
+        }
+    }
 }
 
 impl Ratio {
@@ -69,7 +82,12 @@ pub fn compare(targets: &[Target]) -> Option<Comparison> {
     let ratios: Vec<_> = others.iter().map(|other| against(base, other)).collect();
     Some(Comparison {
         base: base.name.clone(),
-        rounds: base.rounds.len(),
+        // Of a comparison that was stopped, the last round may lack some targets.
+        rounds: targets
+            .iter()
+            .map(|one| one.rounds.len())
+            .min()
+            .unwrap_or(0),
         sentences: ratios.iter().map(|one| sentence(&base.name, one)).collect(),
         ratios,
     })
@@ -83,9 +101,11 @@ fn against(base: &Target, other: &Target) -> Ratios {
             Some(figure(theirs)? / ours)
         }))
     };
+    // Two that were held back say nothing of each other, and one of them no more than that it can do as much.
+    let is_bound = base.held_back().is_some() || other.held_back().is_some();
     Ratios {
         target: other.name.clone(),
-        rate: ratio(|round| Some(round.rate)),
+        rate: ratio(|round| Some(round.rate)).filter(|_| !is_bound),
         p50: ratio(|round| round.p50_ms),
         p99: ratio(|round| round.p99_ms),
         cpu_per_request: ratio(|round| round.cpu_us_per_request),

@@ -3,14 +3,17 @@
 //! Names and meanings stay as they are; a change that a reader would stumble over raises [`FORMAT`]. `docs/bench.md` explains
 //! each.
 
+mod course;
 mod target;
+mod used;
 
-pub use target::{
-    About, Bytes, Cache, Connections, Latency, MachineCpu, Point, Process, Round, Statuses, Target,
-    Tool, Unanswered,
+pub use course::{Point, Round};
+pub use target::{About, Bytes, Cache, Connections, Latency, Statuses, Target, Unanswered};
+pub use used::{MachineCpu, Process, Tool};
+
+use crate::{
+    assertion::Verdict, compare::Comparison, process, run::Ended, shape::Shape, warning::Warning,
 };
-
-use crate::{assertion::Verdict, compare::Comparison, run::Ended, shape::Shape, warning::Warning};
 use serde::Serialize;
 
 /// The version of the result's form.
@@ -81,7 +84,7 @@ impl Machine {
         let kilobytes = after(&read("/proc/meminfo"), "MemTotal")
             .and_then(|text| text.strip_suffix(" kB")?.parse::<u64>().ok());
         Self {
-            cores: std::thread::available_parallelism().map_or(1, usize::from),
+            cores: process::machine_cores(),
             processor: after(&read("/proc/cpuinfo"), "model name").unwrap_or_default(),
             kernel: read("/proc/sys/kernel/osrelease").trim().to_owned(),
             memory_bytes: kilobytes.unwrap_or(0) * 1024,

@@ -1,10 +1,10 @@
 //! HTTP/2, through hyper: requests of several streams on one connection.
 
 use crate::{
-    cached::{self, Cached},
+    cached::Said,
     fault::Fault,
     http1::Answer,
-    site::Request,
+    site::{Request, Two},
     stream::{ForHyper, Stream},
 };
 use bytes::Bytes;
@@ -105,14 +105,14 @@ pub(crate) async fn exchange(
         status: head.status.as_u16(),
         ..Answer::default()
     };
-    let mut said = Cached::Unsaid;
+    let mut said = Said::default();
     for (name, value) in &head.headers {
-        cached::see(&mut said, name.as_str(), value.as_bytes());
+        said.see(name.as_str(), value.as_bytes());
         if with_cookies && name == header::SET_COOKIE {
             answer.cookies.push(value.as_bytes().to_vec());
         }
     }
-    answer.cached = said;
+    answer.cached = said.cached();
     let reading = read(&mut body, &mut answer.body);
     timeout_at(deadline, reading)
         .await
@@ -131,12 +131,13 @@ async fn read(body: &mut Incoming, count: &mut u64) -> Result<(), Fault> {
 /// The request in hyper's terms, with the fields that are the user's own.
 pub(crate) fn message(
     request: &Request,
+    two: &Two,
     own: &[(header::HeaderName, String)],
 ) -> http::Request<Full<Bytes>> {
-    let mut message = http::Request::new(Full::new(request.body.clone()));
+    let mut message = http::Request::new(Full::new(two.body.clone()));
     *message.method_mut() = request.method.clone();
-    *message.uri_mut() = request.uri.clone();
-    *message.headers_mut() = request.fields.clone();
+    *message.uri_mut() = two.uri.clone();
+    *message.headers_mut() = two.fields.clone();
     for (name, value) in own {
         if let Ok(value) = http::HeaderValue::from_str(value) {
             message.headers_mut().append(name.clone(), value);

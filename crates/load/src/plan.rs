@@ -22,7 +22,7 @@ pub enum Version {
 #[derive(Debug)]
 pub struct Plan {
     /// What is asked for.
-    pub site: Site,
+    pub site: Arc<Site>,
     /// How many ask, and when.
     pub shape: Shape,
     /// When it ends.

@@ -70,11 +70,6 @@ impl Watched {
         let asked = text.to_owned();
         Ok(Self { asked, who })
     }
-
-    /// Whether any such process runs now.
-    pub fn runs(&self) -> bool {
-        !found(self, &all()).is_empty()
-    }
 }
 
 impl Watch {
@@ -188,6 +183,24 @@ pub(crate) fn own_cpu() -> Duration {
     Duration::try_from(time).unwrap_or_default()
 }
 
+/// How many cores the machine has, whichever of them this process may use: those whose time [`machine_cpu`] is.
+pub(crate) fn machine_cores() -> usize {
+    let counted = fs::read_to_string("/proc/stat").map(|text| cores(&text));
+    let usable = || std::thread::available_parallelism().map_or(1, usize::from);
+    counted
+        .ok()
+        .filter(|cores| *cores > 0)
+        .unwrap_or_else(usable)
+}
+
+/// The lines `cpu0` and so on of `/proc/stat` (`proc_stat(5)`).
+fn cores(stat: &str) -> usize {
+    let numbers = stat.lines().filter_map(|line| line.strip_prefix("cpu"));
+    numbers
+        .filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+        .count()
+}
+
 /// CPU time of all cores since the machine started: busy, and in all.
 pub(crate) fn machine_cpu() -> Option<(u64, u64)> {
     let text = fs::read_to_string("/proc/stat").ok()?;
@@ -246,11 +259,17 @@ mod tests {
         let mut other = std::process::Command::new("cat");
         let mut other = other.stdin(std::process::Stdio::piped()).spawn().unwrap();
         let watched = Watched::parse(&other.id().to_string()).unwrap();
-        assert!(watched.runs());
         let used = Watch::begin(&watched).look();
         assert!(used.memory > 0 && used.processes == 1);
         drop(other.stdin.take());
         other.wait().unwrap();
-        assert!(!watched.runs());
+        assert_eq!(Watch::begin(&watched).look().processes, 0);
+    }
+
+    #[test]
+    fn cores_of_the_machine() {
+        let stat = "cpu  9 0 9 9 0 0 0 0 0 0\ncpu0 1 0 1 1\ncpu1 1 0 1 1\ncpu10 1 0 1 1\nintr 5\ncpufreq 3\n";
+        assert_eq!(cores(stat), 3);
+        assert!(machine_cores() >= std::thread::available_parallelism().unwrap().get());
     }
 }

@@ -4,15 +4,16 @@ use crate::{
     fault::Fault,
     plan::Plan,
     process::{self, Use, Watch},
+    shape::Shape,
     tally::Tally,
     timeline::{Point, Timeline},
-    worker::{self, Common, Slice},
+    worker::{self, Common, Engine, Slice},
 };
 use serde::Serialize;
 use std::{
     io,
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicBool, AtomicU64, Ordering},
         mpsc::{Receiver, channel},
     },
@@ -88,6 +89,8 @@ pub struct Measured {
     pub timeline: Timeline,
     /// Requests that had no answer at the end.
     pub unanswered: u64,
+    /// In an open loop: those of them that were due and not even sent.
+    pub unsent: u64,
     /// How long the oldest of them had waited.
     pub oldest: Duration,
     /// The most users that were there at once.
@@ -121,6 +124,7 @@ impl Measured {
         self.ended = later.ended;
         self.timeline.append(&later.timeline);
         self.unanswered += later.unanswered;
+        self.unsent += later.unsent;
         self.oldest = self.oldest.max(later.oldest);
         self.peak = self.peak.max(later.peak);
         self.tool_cpu += later.tool_cpu;
@@ -144,19 +148,22 @@ pub fn run(plan: &Arc<Plan>, stop: &Stop, live: &mut dyn FnMut(Live<'_>)) -> io:
     if plan.site.origins.iter().any(|one| one.addresses.is_empty()) {
         return Ok(nowhere());
     }
+    let engines = (0..plan.threads()).map(|_| Engine::new(plan.shape));
+    let engines = engines.collect::<io::Result<Vec<_>>>()?;
     let common = Arc::new(Common {
         plan: Arc::clone(plan),
         begin: Instant::now(),
         begun: AtomicU64::new(0),
         chosen: AtomicU64::new(0),
+        agreed: OnceLock::new(),
         stop: Arc::clone(&stop.0),
     });
     let (sender, slices) = channel();
     let mut gatherer = Gatherer::new(&common);
-    let workers = (0..plan.threads()).map(|index| {
+    let workers = engines.into_iter().enumerate().map(|(index, engine)| {
         let (common, sender) = (Arc::clone(&common), sender.clone());
         let name = format!("load-{index}");
-        let body = move || worker::run(common, index, &sender);
+        let body = move || worker::run(common, index, engine, &sender);
         thread::Builder::new().name(name).spawn(body)
     });
     let workers: Vec<_> = workers.collect();
@@ -249,6 +256,7 @@ impl Gatherer {
         }
         if let Some(left) = slice.left {
             self.measured.unanswered += left.requests;
+            self.measured.unsent += left.unsent;
             self.measured.oldest = self.measured.oldest.max(left.oldest);
         }
     }
@@ -269,7 +277,9 @@ impl Gatherer {
         self.own_cpu = own;
         if let Some(watch) = &mut self.watch {
             let used = watch.look();
-            point.used(used, self.used.cpu);
+            if used.processes > 0 {
+                point.used(used, self.used.cpu);
+            }
             self.used = Use {
                 cpu: used.cpu,
                 memory: self.used.memory.max(used.memory),
@@ -299,15 +309,17 @@ impl Gatherer {
             Ended::Time
         };
         // A worker notices the end up to a pulse late.
-        measured.took = match measured.ended {
-            Ended::Requests => measured.tally.last,
+        measured.took = match (measured.ended, plan.shape) {
+            (Ended::Requests, _) => measured.tally.last,
+            // After the last request that was due there was nothing to do, which is part of the schedule.
+            (Ended::Time, Shape::Open { .. }) => plan.end.after.max(measured.tally.last),
             _ => took.min(plan.end.after).max(measured.tally.last),
         };
         measured.tool_cpu = process::own_cpu().saturating_sub(self.own_begin);
         let most = self.workers.iter().max().copied().unwrap_or_default();
         measured.busiest = most.as_secs_f64() / took.as_secs_f64().max(f64::MIN_POSITIVE);
         measured.machine = busy(self.machine, process::machine_cpu());
-        measured.agreed = plan.tls.agreed().map(str::to_owned);
+        measured.agreed = self.common.agreed.get().cloned();
         measured.used = self.watch.is_some().then_some(Used {
             cpu: self.used.cpu,
             memory: self.used.memory,

@@ -7,14 +7,14 @@ pub mod sitemap;
 #[cfg(test)]
 mod tests;
 
-use crate::url::Base;
+use crate::{plan::Version, url::Base};
 use bytes::Bytes;
 use choice::Choice;
 use http::{HeaderName, HeaderValue, Method, header};
 use rustls::pki_types::ServerName;
 use std::{
     io::Write,
-    net::{IpAddr, SocketAddr, ToSocketAddrs, UdpSocket},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket},
 };
 
 /// What is asked for.
@@ -52,14 +52,28 @@ impl Origin {
         }
     }
 
-    /// Whether each of its addresses is one of this machine's: a socket can be bound to it.
+    /// Whether each of its addresses is one of this machine's.
     pub fn is_here(&self) -> bool {
-        let here = |address: &SocketAddr| -> bool {
-            let ip: IpAddr = address.ip();
-            ip.is_loopback() || UdpSocket::bind((ip, 0)).is_ok()
-        };
-        self.addresses.iter().all(here)
+        self.addresses.iter().all(is_here)
     }
+}
+
+/// Whether what is sent to this address goes out from it: the kernel answers that without sending anything. Whether a socket can be
+/// bound to it says less (`net.ipv4.ip_nonlocal_bind`).
+fn is_here(address: &SocketAddr) -> bool {
+    let ip = address.ip().to_canonical();
+    if ip.is_loopback() || ip.is_unspecified() {
+        return true;
+    }
+    let any: IpAddr = match address {
+        SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    let from = UdpSocket::bind((any, 0)).and_then(|socket| {
+        socket.connect(address)?;
+        socket.local_addr()
+    });
+    from.is_ok_and(|from| from.ip() == address.ip())
 }
 
 /// What stands for the user's number in a header field's value.
@@ -85,17 +99,39 @@ pub struct Parts {
 pub struct Request {
     pub(crate) origin: usize,
     pub(crate) method: Method,
-    /// On HTTP/1.1, whole; without the fields that are each user's own.
-    pub(crate) whole: Bytes,
-    /// How much of it comes before those fields.
-    pub(crate) common: usize,
-    /// On HTTP/2, likewise.
-    pub(crate) fields: http::HeaderMap,
-    pub(crate) uri: http::Uri,
-    pub(crate) body: Bytes,
+    pub(crate) form: Form,
     /// Fields that differ from user to user, before [`USER`] is filled in.
     pub(crate) own: Vec<(HeaderName, String)>,
 }
+
+/// How a request is written, without the fields that are each user's own.
+#[derive(Clone, Debug)]
+pub(crate) enum Form {
+    /// In HTTP/1.1.
+    One(One),
+    /// In HTTP/2.
+    Two(Box<Two>),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct One {
+    /// The head, and the content where it is small.
+    pub(crate) head: Bytes,
+    /// How much of it comes before those fields.
+    pub(crate) common: usize,
+    /// Content that is not in `head`.
+    pub(crate) rest: Bytes,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Two {
+    pub(crate) fields: http::HeaderMap,
+    pub(crate) uri: http::Uri,
+    pub(crate) body: Bytes,
+}
+
+/// Content up to this length is copied behind each head that it belongs to, so that both leave at once.
+const SMALL: usize = 4096;
 
 /// What is the same for all requests of a run.
 #[derive(Clone, Copy, Debug)]
@@ -104,6 +140,8 @@ pub struct Style {
     pub keep_alive: bool,
     /// Whether users keep the cookies that they are given, so that `Cookie` is each user's own.
     pub cookies: bool,
+    /// Which HTTP.
+    pub version: Version,
 }
 
 impl Request {
@@ -135,18 +173,36 @@ impl Request {
             .build()
             .map_err(|error| wrong(&error))?;
         complete(&mut fields, &parts);
-        let (mut whole, common) = head(&parts, &authority, &fields, style.keep_alive);
-        whole.extend_from_slice(&parts.body);
+        let form = match style.version {
+            Version::One => Form::One(One::new(&parts, &authority, &fields, style.keep_alive)),
+            Version::Two => Form::Two(Box::new(Two {
+                fields,
+                uri,
+                body: parts.body,
+            })),
+        };
         Ok(Self {
             origin: parts.origin,
             method: parts.method,
-            whole: whole.into(),
-            common,
-            fields,
-            uri,
-            body: parts.body,
+            form,
             own,
         })
+    }
+}
+
+impl One {
+    fn new(parts: &Parts, authority: &str, fields: &http::HeaderMap, keep_alive: bool) -> Self {
+        let (mut head, common) = head(parts, authority, fields, keep_alive);
+        let mut rest = parts.body.clone();
+        if rest.len() <= SMALL {
+            head.extend_from_slice(&rest);
+            rest = Bytes::new();
+        }
+        Self {
+            head: head.into(),
+            common,
+            rest,
+        }
     }
 }
 

@@ -113,8 +113,22 @@ impl Stream {
             Fault::Reset => Fault::Reset,
             _ => Fault::Tls,
         })?;
-        tls.note(&stream);
         Ok(Self::Tls(Box::new(stream)))
+    }
+}
+
+impl Stream {
+    /// Protocol and cipher suite, where it speaks TLS.
+    pub(crate) fn agreed(&self) -> Option<String> {
+        let Self::Tls(stream) = self else {
+            return None;
+        };
+        let (_, session) = stream.get_ref();
+        let version = session.protocol_version();
+        let version = version.and_then(|one| one.as_str()).unwrap_or("TLS");
+        let suite = session.negotiated_cipher_suite();
+        let suite = suite.and_then(|suite| suite.suite().as_str());
+        Some(format!("{version} {}", suite.unwrap_or_default()))
     }
 }
 

@@ -11,9 +11,9 @@ use rustls::{
 };
 use std::{
     path::{Path, PathBuf},
-    sync::{Arc, OnceLock},
+    sync::Arc,
 };
-use tokio_rustls::{TlsConnector, client::TlsStream};
+use tokio_rustls::TlsConnector;
 
 /// Whom to trust.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,7 +30,6 @@ pub enum Trust {
 /// TLS settings, ready for handshakes.
 pub struct Tls {
     connector: TlsConnector,
-    agreed: OnceLock<String>,
 }
 
 impl std::fmt::Debug for Tls {
@@ -66,31 +65,11 @@ impl Tls {
         config.resumption = Resumption::disabled();
         Ok(Self {
             connector: TlsConnector::from(Arc::new(config)),
-            agreed: OnceLock::new(),
         })
     }
 
     pub(crate) fn connector(&self) -> &TlsConnector {
         &self.connector
-    }
-
-    /// Remembers what the first handshake agreed on.
-    pub(crate) fn note<S>(&self, stream: &TlsStream<S>) {
-        self.agreed.get_or_init(|| {
-            let (_, session) = stream.get_ref();
-            let version = session.protocol_version();
-            let suite = session.negotiated_cipher_suite();
-            let version = version
-                .and_then(|version| version.as_str())
-                .unwrap_or("TLS");
-            let suite = suite.and_then(|suite| suite.suite().as_str());
-            format!("{version} {}", suite.unwrap_or_default())
-        });
-    }
-
-    /// Protocol and cipher suite, once a handshake has succeeded.
-    pub(crate) fn agreed(&self) -> Option<&str> {
-        self.agreed.get().map(String::as_str)
     }
 }
 

@@ -1,7 +1,10 @@
 //! What makes figures doubtful, said rather than hidden.
 
-use crate::figures::Target;
+use crate::figures::{Round, Target};
 use serde::Serialize;
+
+#[cfg(test)]
+mod tests;
 
 /// What makes figures doubtful.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -40,6 +43,8 @@ pub enum Kind {
     Local,
     /// The processes to watch were not there.
     NoProcess,
+    /// The tool's own bound on the rate held it back.
+    RateBound,
 }
 
 /// From which share of its core on a worker has no time left, in percent.
@@ -54,12 +59,17 @@ const LATE_MS: f64 = 5.0;
 /// How many requests must lie beyond a percentile for it to mean something.
 const BEYOND: f64 = 10.0;
 
+/// How many requests at the end are a heap and no chance, and how many times as many as usual.
+const HEAP: u64 = 10;
+const HEAPED: f64 = 2.5;
+
 /// What may be found, and how.
 type Check = (Kind, fn(&Target) -> Option<String>);
 
 /// What there is to say of a target; `asked` are the percentiles that somebody relies on, in percent.
 pub fn warnings(target: &Target, asked: &[f64]) -> Vec<Warning> {
-    let checks: [Check; 9] = [
+    let checks: [Check; 10] = [
+        (Kind::RateBound, rate_bound),
         (Kind::ToolAtLimit, tool_at_limit),
         (Kind::MachineAtLimit, machine_at_limit),
         (Kind::Lag, lag),
@@ -132,13 +142,22 @@ fn late_sends(target: &Target) -> Option<String> {
     })
 }
 
+fn rate_bound(target: &Target) -> Option<String> {
+    let most = target.held_back()?;
+    Some(format!(
+        "the rate is the tool's own bound of {most} requests a second, not what the server can do: --max-rate raises it"
+    ))
+}
+
 fn backlog(target: &Target) -> Option<String> {
-    #[allow(clippy::cast_precision_loss)]
-    let share = target.tool.queued as f64 * 100.0 / (target.requests.max(1)) as f64;
+    let tool = &target.tool;
+    // Each that was due found a connection free, and counts among the late ones, or had to wait.
+    let free = tool.late_ms.as_ref().map_or(0, |late| late.count);
+    let share = percent(tool.queued, free + tool.queued);
     (share >= 1.0).then(|| {
         format!(
-            "{share:.0} % of the requests were due while every connection was busy; \
-             their waiting is in the latency. More --connections would show the server's own queue"
+            "{share:.0} % of the requests were due while every connection was busy; the waiting of those that were answered is in \
+             the latency. More --connections would show the server's own queue"
         )
     })
 }
@@ -163,12 +182,41 @@ fn only_errors(target: &Target) -> Option<String> {
 fn unanswered(target: &Target) -> Option<String> {
     let left = target.unanswered;
     let p99 = target.percentile("p99").unwrap_or(0.0);
-    (left.requests > 0 && left.oldest_ms > (p99 * 2.0).max(1.0)).then(|| {
+    let waited = left.requests > 0 && left.oldest_ms > (p99 * 2.0).max(1.0);
+    (waited || is_behind(target)).then(|| {
+        let unsent = match left.unsent {
+            0 => String::new(),
+            unsent => format!(" ({unsent} were not even sent)"),
+        };
         format!(
-            "{} requests had no answer at the end, the oldest after {:.0} ms: the percentiles do not have them",
+            "{} requests had no answer at the end{unsent}, the oldest after {:.0} ms: the percentiles do not have them, \
+             and would be higher with them",
             left.requests, left.oldest_ms
         )
     })
+}
+
+/// Whether a share of what was due in an open loop is in no percentile since the server fell behind: requests that were not even
+/// sent, or far more under way at the end than there were on average (Little's law: answers a second times their latency). In a
+/// closed loop nobody is ever behind by more than the request that is under way.
+fn is_behind(target: &Target) -> bool {
+    let left = target.unanswered;
+    let due = target.requests + left.requests;
+    let mean = target.latency_ms.as_ref().map_or(0.0, |one| one.mean);
+    let usual = float(target.requests) / target.seconds.max(f64::MIN_POSITIVE) * mean / 1000.0;
+    let is_open = target.tool.late_ms.is_some() || target.tool.queued > 0;
+    let heaped = is_open && left.requests >= HEAP && float(left.requests) > usual * HEAPED;
+    percent(left.unsent, due) >= 1.0 || (heaped && percent(left.requests, due) >= 1.0)
+}
+
+fn percent(part: u64, of: u64) -> f64 {
+    float(part) * 100.0 / float(of.max(1))
+}
+
+/// Counts of a run are far below what a float holds exactly.
+#[allow(clippy::cast_precision_loss)]
+fn float(count: u64) -> f64 {
+    count as f64
 }
 
 fn local(target: &Target) -> Option<String> {
@@ -180,25 +228,25 @@ fn local(target: &Target) -> Option<String> {
 
 fn too_short(target: &Target, asked: &[f64]) -> Option<String> {
     let count = target.latency_ms.as_ref()?.count;
-    // Counts of a run are far below what a float holds exactly.
-    #[allow(clippy::cast_precision_loss)]
-    let beyond = |percent: f64| count as f64 * (100.0 - percent) / 100.0;
+    // What is compared are the rounds, each by itself; the shortest says how much that means.
+    let rounds = target.rounds.iter().map(Round::answers);
+    let least = rounds.min().filter(|_| target.rounds.len() > 1);
+    let answers = least.unwrap_or(count);
+    let beyond = |percent: f64| float(answers) * (100.0 - percent) / 100.0;
     let worst = asked.iter().copied().filter(|one| beyond(*one) < BEYOND);
     let worst = worst.fold(None, |worst: Option<f64>, one| {
         Some(worst.map_or(one, |worst| worst.min(one)))
     })?;
+    let place = if least.is_some() { " in a round" } else { "" };
     Some(format!(
-        "p{worst} of {count} answers rests on {:.0} of them: measure longer for it to mean something",
+        "p{worst} of {answers} answers{place} rests on {:.0} of them: measure longer for it to mean something",
         beyond(worst).max(1.0).floor()
     ))
 }
 
 fn no_process(target: &Target) -> Option<String> {
-    let process = target.process.as_ref()?;
-    (process.processes == 0).then(|| {
-        format!(
-            "no process '{}' on this machine: no CPU and memory of it",
-            process.name
-        )
-    })
+    let missing = target.missing.as_ref()?;
+    Some(format!(
+        "no process '{missing}' on this machine: no CPU and memory of it"
+    ))
 }

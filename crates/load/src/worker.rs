@@ -16,13 +16,13 @@ use std::{
     io,
     rc::Rc,
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicBool, AtomicU64, Ordering},
         mpsc::Sender,
     },
     time::{Duration, Instant},
 };
-use tokio::task::LocalSet;
+use tokio::{runtime::Runtime, task::LocalSet};
 
 /// How often a worker looks at the clock, and measures how late it comes to it.
 const PULSE: Duration = Duration::from_millis(10);
@@ -45,6 +45,8 @@ pub(crate) struct Common {
     pub begun: AtomicU64,
     /// Requests that were chosen from a list of several.
     pub chosen: AtomicU64,
+    /// What the first TLS handshake agreed on.
+    pub agreed: OnceLock<String>,
     /// Set to end the run early.
     pub stop: Arc<AtomicBool>,
 }
@@ -71,6 +73,8 @@ pub(crate) struct Slice {
 pub(crate) struct Left {
     /// Requests under way, and due ones that were not sent.
     pub requests: u64,
+    /// Those that were not sent.
+    pub unsent: u64,
     /// How long the oldest had waited.
     pub oldest: Duration,
 }
@@ -94,14 +98,52 @@ pub(crate) struct Worker {
     queue: Queue,
 }
 
+/// What a worker runs on. All are there before the first connection is opened, so that connections cannot take the last descriptors
+/// from them.
+#[derive(Debug)]
+pub(crate) struct Engine {
+    runtime: Runtime,
+    pulse: Timer,
+    /// In an open loop: when requests are due.
+    due: Option<Timer>,
+}
+
+impl Engine {
+    /// # Errors
+    /// The machine has no room for a runtime.
+    pub(crate) fn new(shape: Shape) -> io::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        let (pulse, due) = {
+            let _inside = runtime.enter();
+            let is_open = matches!(shape, Shape::Open { .. });
+            let due = is_open.then(Timer::new).transpose()?;
+            (Timer::new()?, due)
+        };
+        Ok(Self {
+            runtime,
+            pulse,
+            due,
+        })
+    }
+}
+
 /// Runs a worker to its end; counts go to `to`.
 ///
 /// # Errors
-/// The machine has no room for a runtime.
-pub(crate) fn run(common: Arc<Common>, index: usize, to: &Sender<Slice>) -> io::Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
+/// The machine's timers fail.
+pub(crate) fn run(
+    common: Arc<Common>,
+    index: usize,
+    engine: Engine,
+    to: &Sender<Slice>,
+) -> io::Result<()> {
+    let Engine {
+        runtime,
+        pulse,
+        due,
+    } = engine;
     let local = LocalSet::new();
     let workers = common.plan.threads();
     let askers = (index..common.plan.askers()).step_by(workers).count();
@@ -114,7 +156,7 @@ pub(crate) fn run(common: Arc<Common>, index: usize, to: &Sender<Slice>) -> io::
         }
     };
     #[allow(clippy::cast_precision_loss)]
-    let share = 1.0 / workers as f64;
+    let (share, turn) = (1.0 / workers as f64, index as f64 / workers as f64);
     let rate = common.plan.most_rate.map(|rate| rate * share);
     let worker = Rc::new(Worker {
         index,
@@ -125,22 +167,26 @@ pub(crate) fn run(common: Arc<Common>, index: usize, to: &Sender<Slice>) -> io::
         askers: Cell::new(askers),
         users: Cell::new(0),
         random: RefCell::new(Rng::with_seed(common.plan.seed ^ (index as u64) << 32)),
-        pace: rate.and_then(|rate| Pace::new(rate, common.begin)),
+        // Workers take turns, so that together they keep the bound from the first request on.
+        pace: rate.and_then(|rate| Pace::new(rate, common.begin, turn)),
         queue: Queue::default(),
         common,
     });
-    local.block_on(&runtime, worker.pulse(to))
+    local.block_on(&runtime, worker.pulse(pulse, due, to))
 }
 
 impl Worker {
     /// Starts the askers, and looks after the clock until all is over.
-    async fn pulse(self: Rc<Self>, to: &Sender<Slice>) -> io::Result<()> {
+    async fn pulse(
+        self: Rc<Self>,
+        mut timer: Timer,
+        due: Option<Timer>,
+        to: &Sender<Slice>,
+    ) -> io::Result<()> {
         user::start_all(&self);
-        if let Shape::Open { .. } = self.common.plan.shape {
-            let dispatcher = queue::dispatch(Rc::clone(&self), Timer::new()?);
-            tokio::task::spawn_local(dispatcher);
+        if let Some(due) = due {
+            tokio::task::spawn_local(queue::dispatch(Rc::clone(&self), due));
         }
-        let mut timer = Timer::new()?;
         let mut hand = Hand::new(self.common.begin);
         for pulse in 1_u32.. {
             let due = self.common.begin + PULSE * pulse;
@@ -197,6 +243,9 @@ impl Worker {
         let under_way = self.flights.iter().filter_map(Cell::get);
         let mut left = Left::default();
         self.queue.each(|due| left.count(due, now));
+        queue::missed(self, now, |due| left.count(due, now));
+        left.requests += self.queue.turned_away();
+        left.unsent = left.requests;
         under_way.for_each(|began| left.count(began, now));
         left
     }

@@ -5,6 +5,7 @@ use crate::{
     gate::Pass,
     link::{Alarm, Http1, Http2},
     message::Afterwards,
+    pace::{self, Pace},
     peer::Serving,
     pool::{self, Key, Single},
 };
@@ -73,8 +74,7 @@ pub(crate) struct UnderWay {
     pub(crate) serving: Serving,
     /// Held for its drop.
     pub(crate) _pass: Pass,
-    /// When the whole exchange must have ended.
-    pub(crate) until: Option<Instant>,
+    pub(crate) pace: Pace,
 }
 
 impl ResponseBody {
@@ -177,44 +177,31 @@ impl HttpBody {
         }
     }
 
-    /// The body broke: the connection closes, the server is blamed.
+    /// The body broke: the connection closes, the server is blamed where it is at fault.
     fn fail(&mut self, error: Error) -> Error {
         let Some(under_way) = self.under_way.take() else {
             return error;
         };
         let peer = under_way.serving.peer();
-        let rule = under_way.origin.config.passive;
-        peer.health.failed(under_way.origin.now(), rule);
+        if pace::is_the_servers(error.kind()) {
+            let rule = under_way.origin.config.passive;
+            peer.health.failed(under_way.origin.now(), rule);
+        }
         error.at(&peer.label)
     }
 
-    /// Nothing has come: looks whether a limit ran out. The alarm is set again only if something came since it was.
+    /// Nothing has come: looks whether a limit ran out.
     fn poll_alarm(&mut self, cx: &mut Context<'_>) -> Poll<Error> {
         let Some(under_way) = &mut self.under_way else {
             return Poll::Pending;
         };
-        let until = under_way.until;
-        let pause = under_way.origin.config.timeouts.between_bytes;
         let alarm = match &mut under_way.carrier {
             Carrier::Http1 { link, .. } => &mut link.alarm,
             Carrier::Http2 { alarm, .. } => alarm,
             Carrier::Upgraded => return Poll::Pending,
         };
-        if std::mem::take(&mut self.moved) {
-            let ring = Instant::now() + pause;
-            alarm
-                .as_mut()
-                .reset(until.map_or(ring, |until| ring.min(until)));
-        }
-        if alarm.as_mut().poll(cx).is_pending() {
-            return Poll::Pending;
-        }
-        let whole = until.is_some_and(|until| Instant::now() >= until);
-        Poll::Ready(Error::new(if whole {
-            Kind::WholeTimeout
-        } else {
-            Kind::BetweenBytesTimeout
-        }))
+        let moved = std::mem::take(&mut self.moved);
+        under_way.pace.poll(alarm, moved, cx)
     }
 }
 
@@ -227,14 +214,16 @@ impl Body for HttpBody {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
         let this = self.get_mut();
-        if this.under_way.is_none() {
+        let Some(pace) = this.under_way.as_ref().map(|under_way| under_way.pace) else {
             return Poll::Ready(None);
-        }
+        };
         match Pin::new(&mut this.incoming).poll_frame(cx) {
             Poll::Ready(Some(Ok(frame))) => {
                 this.moved = true;
                 if this.incoming.is_end_stream() {
                     this.finish();
+                } else if let Err(late) = pace.check() {
+                    return Poll::Ready(Some(Err(this.fail(late))));
                 }
                 Poll::Ready(Some(Ok(frame)))
             }

@@ -138,6 +138,8 @@ pub enum Kind {
     Script,
     /// The request's own body could not be read: the client's fault.
     RequestBody,
+    /// A request's body of unknown length can be kept nowhere until it is whole: our own host's fault.
+    Spool,
     /// The folder is gone, or the device does not give what lies there.
     Unreadable,
     /// The configuration cannot work: no server, unreadable authorities, impossible name.
@@ -164,6 +166,7 @@ impl Kind {
             Self::NoHealthyServer => "no-healthy-server",
             Self::Script => "script",
             Self::RequestBody => "request-body",
+            Self::Spool => "spool",
             Self::Unreadable => "unreadable",
             Self::Configuration => "configuration",
         }
@@ -197,7 +200,7 @@ impl Kind {
 
     /// Whether the server that was asked is to blame, so that others may do better.
     pub(crate) fn is_the_servers(self) -> bool {
-        !matches!(self, Self::RequestBody | Self::Script)
+        !matches!(self, Self::RequestBody | Self::Spool | Self::Script)
     }
 
     /// The same request may well succeed if sent again later.
@@ -226,6 +229,7 @@ impl Kind {
             Self::NoHealthyServer => "no server of this origin is healthy",
             Self::Script => "the script broke off",
             Self::RequestBody => "the request's body could not be read",
+            Self::Spool => "the request's body cannot be kept until it is whole",
             Self::Unreadable => "what lies in the folder cannot be read",
             Self::Configuration => "the origin's configuration cannot work",
         }

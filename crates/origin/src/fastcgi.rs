@@ -3,13 +3,14 @@
 //!
 //! One fetch goes `place` (what the path stands for) → `call` with `params` (the request, encoded once) → `fetch` and
 //! `exchange`, as any other origin's → [`exchange`](self::exchange) with `wait` (the head, in time), `record` and `head` (what
-//! comes) → `body`. `complaints` is what scripts write to standard error.
+//! comes) → `body`. `gather` is for request bodies of unknown length; `complaints` is what scripts write to standard error.
 
 mod body;
 mod call;
 mod complaints;
 pub(crate) mod config;
 mod exchange;
+mod gather;
 pub mod head;
 mod link;
 mod params;

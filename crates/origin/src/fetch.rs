@@ -7,6 +7,7 @@ use crate::{
     exchange::{Answer, Attempt, Failure},
     fastcgi,
     message::{self, Asked},
+    pace::Pace,
     peer::{Peer, Serving},
     pool,
     upload::Outgoing,
@@ -53,15 +54,15 @@ struct Passing {
     left: u32,
 }
 
+/// `until`: when all of it must have ended.
 pub(crate) async fn fetch(
     origin: &Arc<Servers>,
     request: Request<RequestBody>,
     context: Context,
     call: Option<Arc<fastcgi::Call>>,
+    until: Option<Instant>,
 ) -> Result<Response<ResponseBody>, Error> {
-    let whole = origin.config.timeouts.whole;
-    let until = whole.map(|whole| Instant::now() + whole);
-    let pass = origin.gate.enter(whole).await?;
+    let pass = origin.gate.enter(until).await?;
     origin.budget.note(origin.now());
     // Extensions are the listener's; none of them is meant for hyper's client.
     let (parts, body) = request.into_parts();
@@ -82,14 +83,15 @@ pub(crate) async fn fetch(
         retried: 0,
     };
     let (answer, serving) = fetch.run(request).await?;
+    let pace = Pace::new(&origin.config.timeouts, until);
     let (response, carrier) = match answer {
         Answer::Http { response, carrier } => (response, carrier),
         Answer::FastCgi(arrived, exchange) => {
             let held = fastcgi::Held {
                 origin: Arc::clone(origin),
                 serving,
+                pace,
                 _pass: pass,
-                until,
             };
             return fastcgi::answered(arrived, *exchange, held);
         }
@@ -99,8 +101,8 @@ pub(crate) async fn fetch(
             carrier,
             origin: Arc::clone(origin),
             serving,
+            pace,
             _pass: pass,
-            until,
         };
         ResponseBody::new(incoming, under_way)
     }))

@@ -8,7 +8,10 @@ use std::{
     },
     time::Duration,
 };
-use tokio::sync::Notify;
+use tokio::{
+    sync::Notify,
+    time::{Instant, timeout_at},
+};
 
 /// Counts fetches under way; those beyond the limit wait for a turn.
 ///
@@ -67,9 +70,9 @@ impl Gate {
         self.waiting.load(SeqCst)
     }
 
-    /// Waits for leave, at most `whole` where that is less than the queue's own limit. Fails with `Kind::QueueFull` at
+    /// Waits for leave, at most `until` where that is before the queue's own limit. Fails with `Kind::QueueFull` at
     /// once or `Kind::QueueTimeout` later.
-    pub(crate) async fn enter(self: &Arc<Self>, whole: Option<Duration>) -> Result<Pass, Error> {
+    pub(crate) async fn enter(self: &Arc<Self>, until: Option<Instant>) -> Result<Pass, Error> {
         // Who waits goes first: a newcomer does not slip past the queue.
         if self.waiting() == 0
             && let Some(pass) = self.try_enter()
@@ -81,8 +84,9 @@ impl Gate {
             return Err(Error::new(Kind::QueueFull));
         }
         let _place = Place(&self.waiting);
-        let patience = whole.map_or(self.patience, |whole| whole.min(self.patience));
-        tokio::time::timeout(patience, self.wait())
+        let patience = Instant::now() + self.patience;
+        let patience = until.map_or(patience, |until| until.min(patience));
+        timeout_at(patience, self.wait())
             .await
             .map_err(|_| Error::new(Kind::QueueTimeout))
     }

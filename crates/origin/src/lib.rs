@@ -17,9 +17,11 @@ mod fetch;
 pub mod files;
 mod gate;
 mod health;
+mod latency;
 mod lifetime;
 mod link;
 mod message;
+mod pace;
 pub mod pages;
 mod peer;
 mod pool;
@@ -35,6 +37,7 @@ mod watch;
 pub use body::{RequestBody, ResponseBody};
 pub use config::OriginConfig;
 pub use error::{Error, Kind};
+pub use latency::{BOUNDS_MS, Latency};
 pub use lifetime::Lifetime;
 
 use files::{Files, Found, Turn, respond};
@@ -46,6 +49,7 @@ use std::{
     fmt,
     net::{IpAddr, SocketAddr},
     sync::Arc,
+    time::Instant,
 };
 
 /// Where answers come from. Shared by all workers (`Send + Sync`); made once per configuration.
@@ -53,6 +57,7 @@ use std::{
 pub struct Origin {
     name: String,
     source: Source,
+    latency: latency::Counts,
 }
 
 /// What stands behind an origin.
@@ -72,6 +77,10 @@ enum Source {
 /// HTTP/2 origins' are not reported by hyper and pass unseen.
 pub type Interim = Box<dyn FnMut(StatusCode, &HeaderMap) + Send>;
 
+/// Takes so many bytes more of what the caller has to spare in memory; false, and nothing taken, where there are not so many left.
+/// Dropped, it gives back all.
+pub type Room = Box<dyn FnMut(u64) -> bool + Send>;
+
 /// What the caller knows of a request beyond its message.
 #[derive(Default)]
 pub struct Context {
@@ -88,6 +97,8 @@ pub struct Context {
     /// The site wants the application itself to answer: pages that were made for everybody will not do, unless there is nobody
     /// else to ask.
     pub personal: bool,
+    /// Room for a body that must be gathered before it is sent on (FastCGI, without a length). `None`: nobody counts.
+    pub room: Option<Room>,
 }
 
 /// Who asks, and where, as scripts are told (RFC 3875 section 4.1).
@@ -112,6 +123,7 @@ impl fmt::Debug for Context {
             .field("visitor", &self.visitor)
             .field("host", &self.host)
             .field("personal", &self.personal)
+            .field("room", &self.room.is_some())
             .finish()
     }
 }
@@ -148,7 +160,11 @@ impl Origin {
     }
 
     fn of(name: String, source: Source) -> Arc<Self> {
-        Arc::new(Self { name, source })
+        Arc::new(Self {
+            name,
+            source,
+            latency: latency::Counts::default(),
+        })
     }
 
     /// The name from the configuration; of several in turn, all names.
@@ -185,7 +201,19 @@ impl Origin {
             }
             origin = last;
         }
-        match &origin.source {
+        let began = Instant::now();
+        let answer = origin.ask(request, context).await;
+        origin.latency.count(began.elapsed());
+        answer
+    }
+
+    /// What this origin alone says.
+    async fn ask(
+        &self,
+        request: Request<RequestBody>,
+        context: Context,
+    ) -> Result<Response<ResponseBody>, Error> {
+        match &self.source {
             Source::Servers(servers) => servers.fetch(request, context).await,
             Source::Files(files) => {
                 let found = files.answer(&request, &context, Turn::Last).await?;
@@ -245,7 +273,7 @@ impl Origin {
 
     /// A snapshot for metrics and the admin API.
     pub fn report(&self) -> Report {
-        match &self.source {
+        let report = match &self.source {
             Source::Servers(servers) => servers.report(),
             Source::Files(files) => files.report(),
             Source::Pages(pages) => pages.report(),
@@ -253,6 +281,10 @@ impl Origin {
                 name: self.name.clone(),
                 ..Report::default()
             },
+        };
+        Report {
+            latency: self.latency.read(),
+            ..report
         }
     }
 }
@@ -268,8 +300,11 @@ async fn first(
         return None;
     }
     for origin in origins {
-        if let Some(found) = origin.try_fetch(request, context).await {
-            return Some(found);
+        let began = Instant::now();
+        let found = origin.try_fetch(request, context).await;
+        origin.latency.count(began.elapsed());
+        if found.is_some() {
+            return found;
         }
     }
     None
@@ -284,6 +319,8 @@ pub struct Report {
     pub active: usize,
     /// Fetches waiting in the queue.
     pub queued: usize,
+    /// How long it took to answer.
+    pub latency: Latency,
     /// In the configuration's order.
     pub servers: Vec<ServerReport>,
     /// Of a page store.

@@ -271,13 +271,13 @@ impl Pages {
             name: self.config.name.clone(),
             active: self.gate.active(),
             queued: self.gate.waiting(),
-            servers: Vec::new(),
             pages: Some(PagesReport {
                 found: read(&self.counts.found),
                 absent: read(&self.counts.absent),
                 bad: read(&self.counts.bad),
                 failed: read(&self.counts.failed),
             }),
+            ..Report::default()
         }
     }
 }

@@ -186,6 +186,29 @@ mod tests {
     }
 
     #[test]
+    fn a_name_that_changed_is_followed() {
+        let addresses = Addresses::new("localhost", 80);
+        let gone = SocketAddr::from(([127, 0, 0, 9], 80));
+        addresses.known.store(Arc::new(Known {
+            addresses: vec![gone],
+            epoch: 1,
+        }));
+        addresses.prefer(3);
+        run(addresses.refresh()).unwrap();
+        let known = run(addresses.get(0)).unwrap();
+        assert!(!known.addresses.contains(&gone), "{known:?}");
+        assert!(
+            known
+                .addresses
+                .iter()
+                .all(|address| address.ip().is_loopback())
+        );
+        assert_eq!((addresses.epoch(), addresses.favourite()), (2, 0));
+        run(addresses.refresh()).unwrap();
+        assert_eq!(addresses.epoch(), 2, "nothing changed");
+    }
+
+    #[test]
     fn a_change_is_told_from_a_rotation() {
         let [one, two, three] = [1, 2, 3].map(|n| SocketAddr::from(([10, 0, 0, n], 80)));
         for (before, after, same) in [

@@ -2,7 +2,8 @@
 
 use crate::{
     Context, Error, Kind, OriginConfig, Report, RequestBody, ResponseBody, budget,
-    config::Protocol, fastcgi, fetch, files, files::Files, gate, health, peer, pool, tls, watch,
+    config::Protocol, fastcgi, fetch, files, files::Files, gate, health, peer, pool,
+    seldom::Seldom, tls, watch,
 };
 use http::{Request, Response};
 use std::sync::{
@@ -25,6 +26,8 @@ pub(crate) struct Servers {
     pub(crate) files: Option<Files>,
     /// What scripts wrote to standard error, for the log.
     pub(crate) complaints: Arc<fastcgi::Complaints>,
+    /// That request bodies cannot be gathered.
+    pub(crate) unkept: Seldom,
     /// Health and budget count milliseconds from here.
     born: Instant,
 }
@@ -68,6 +71,7 @@ impl Servers {
             identity: Arc::new(identity),
             files,
             complaints: Arc::default(),
+            unkept: Seldom::default(),
             born: Instant::now(),
             config,
         }))
@@ -86,7 +90,7 @@ impl Servers {
     ) -> Result<Response<ResponseBody>, Error> {
         match &self.config.protocol {
             Protocol::FastCgi(cgi) => fastcgi::fetch(self, cgi, request, context).await,
-            _ => fetch::fetch(self, request, context, None).await,
+            _ => fetch::fetch(self, request, context, None, self.until()).await,
         }
     }
 
@@ -111,8 +115,14 @@ impl Servers {
                 .iter()
                 .map(|peer| peer.report(healthy(peer)))
                 .collect(),
-            pages: None,
+            ..Report::default()
         }
+    }
+
+    /// When a fetch that begins now must have ended.
+    pub(crate) fn until(&self) -> Option<Instant> {
+        let whole = self.config.timeouts.whole;
+        whole.map(|whole| Instant::now() + whole)
     }
 
     /// Milliseconds since the origin was made.

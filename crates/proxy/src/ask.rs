@@ -27,8 +27,10 @@ pub struct Ask {
     pub version: Version,
     /// The client's fields as they came, but for cookies that are kept from what may be stored ([`set_cookies_aside`]).
     pub fields: HeaderMap,
-    /// `Cookie` as it came, where it was set aside for the store alone: it goes to the origin if nothing is stored.
+    /// `Cookie` as it came, where it was set aside. The includes of a page get it.
     pub cookies: Vec<HeaderValue>,
+    /// Whether what was set aside goes to the origin if nothing is stored.
+    pub stores_nothing: bool,
     /// What it brings that is part of the key.
     pub content: Content,
     pub directives: RequestDirectives,

@@ -1,9 +1,15 @@
 //! The body of an answer.
 
-use crate::{compress::Recoded, listen::Splices, outcome::Ending, walk::esi::Composer};
+use crate::{
+    compress::{Counts, Recoded},
+    listen::Splices,
+    outcome::Ending,
+    walk::esi::Composer,
+};
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use origin::ResponseBody;
+use rules::coding::Coding;
 use std::{
     pin::Pin,
     sync::Arc,
@@ -17,6 +23,8 @@ pub enum Content {
     /// Nothing.
     #[default]
     Empty,
+    /// What is not there after all: the answer breaks off.
+    Missing,
     /// One buffer: the common hit.
     Whole(Bytes),
     /// Several buffers, or what is read from disk.
@@ -87,6 +95,7 @@ impl Content {
     pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Error>>> {
         match self {
             Self::Empty => Poll::Ready(None),
+            Self::Missing => Poll::Ready(Some(Err("content is missing".into()))),
             Self::Whole(bytes) => {
                 let bytes = std::mem::take(bytes);
                 *self = Self::Empty;
@@ -130,7 +139,7 @@ impl Content {
                 .left
                 .map_or_else(SizeHint::default, SizeHint::with_exact),
             Self::Origin(body) => body.size_hint(),
-            Self::Composed(_) | Self::Recoded(_) => SizeHint::default(),
+            Self::Missing | Self::Composed(_) | Self::Recoded(_) => SizeHint::default(),
         }
     }
 }
@@ -179,6 +188,28 @@ impl ReplyBody {
     /// Tells `ending` of the bytes sent, when the body ends or is dropped.
     pub fn watched(&mut self, ending: Ending) {
         self.ending = Some(Box::new(ending));
+    }
+
+    /// Its content, which is in `coding`, without it.
+    /// Nobody reads it. Where it is on its way into the store, and its length is known, it is read to its end nevertheless.
+    pub fn leave(self) {
+        if let Content::Following(Following {
+            reader,
+            left: Some(_),
+        }) = &self.content
+        {
+            reader.keep();
+        }
+    }
+
+    /// Its content, which is in `coding`, without it.
+    #[must_use]
+    pub fn decoded(mut self, coding: Coding, counts: &Arc<Counts>) -> Self {
+        self.content = match self.content {
+            Content::Empty => Content::Empty,
+            content => Content::Recoded(Box::new(Recoded::decoded(content, coding, counts))),
+        };
+        self
     }
 
     /// Sends through `splices` what can be sent so. For what leaves for the client as it is, and for nothing that is still to be
@@ -247,7 +278,7 @@ impl Body for ReplyBody {
             Content::Pieces(pieces) | Content::Spliced(pieces, _) => pieces.left() == 0,
             Content::Following(following) => following.left == Some(0),
             Content::Origin(body) => body.is_end_stream(),
-            Content::Composed(_) => false,
+            Content::Missing | Content::Composed(_) => false,
             Content::Recoded(recoded) => recoded.is_ended(),
         }
     }

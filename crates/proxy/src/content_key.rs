@@ -2,7 +2,8 @@
 //!
 //! Content is read before lookup, bounded and counted against the budget, and what it means stands in the key: JSON in a
 //! canonical form ([`json`]), anything else byte for byte. It is sent on as it came. What is not understood, is too large, or is
-//! no query ([`operation`]) passes the store by. Other requests never come here.
+//! no query ([`operation`]) passes the store by. Other requests never come here. What a GraphQL service is asked is judged alike,
+//! whichever method asks: `QUERY` says that nothing changes, and a document may say otherwise.
 
 pub mod json;
 pub mod operation;
@@ -147,7 +148,7 @@ fn head_allows(ask: &Ask) -> Result<(), Unkeyed> {
     let is_plain_json = essence(media).eq_ignore_ascii_case("application/json")
         && is_in_utf8(media)
         && !ask.fields.contains_key(header::CONTENT_ENCODING);
-    (is_query(&ask.method) || is_plain_json)
+    (ask.policy().graphql.is_none() || is_plain_json)
         .then_some(())
         .ok_or(Unkeyed::Type)
 }
@@ -164,23 +165,11 @@ fn is_in_utf8(media: &str) -> bool {
 
 /// Puts the content's meaning into the key.
 fn key(ask: &mut Ask, bytes: &[u8]) -> Result<(), Unkeyed> {
+    if ask.policy().graphql.is_some() {
+        return key_graphql(ask, bytes);
+    }
     let plain = !ask.fields.contains_key(header::CONTENT_ENCODING);
     let media = media_type(&ask.fields).ok_or(Unkeyed::Type)?.to_owned();
-    if ask.method == Method::POST {
-        if !matches!(
-            operation::of_query(ask.uri.query().unwrap_or_default()),
-            Ok(None)
-        ) {
-            // Some services prefer it to what the content asks for.
-            return Err(Unkeyed::Malformed);
-        }
-        let text = std::str::from_utf8(bytes).map_err(|_| Unkeyed::Malformed)?;
-        let selected = operation::of_json(text)?;
-        let canonical = json::canonical(text).ok_or(Unkeyed::Malformed)?;
-        take(ask, selected)?;
-        ask.key.content("POST", &[&digest(canonical.as_bytes())]);
-        return Ok(());
-    }
     let canonical = std::str::from_utf8(bytes)
         .ok()
         .filter(|_| plain && is_json(essence(&media)))
@@ -203,6 +192,28 @@ fn key(ask: &mut Ask, bytes: &[u8]) -> Result<(), Unkeyed> {
     );
     ask.key
         .content("QUERY", &[&media, &coding, &language, form, &sum]);
+    Ok(())
+}
+
+/// As [`key`], of what a GraphQL service is asked, where it is a query that the site stores.
+fn key_graphql(ask: &mut Ask, bytes: &[u8]) -> Result<(), Unkeyed> {
+    if !matches!(
+        operation::of_query(ask.uri.query().unwrap_or_default()),
+        Ok(None)
+    ) {
+        // Some services prefer it to what the content asks for.
+        return Err(Unkeyed::Malformed);
+    }
+    let text = std::str::from_utf8(bytes).map_err(|_| Unkeyed::Malformed)?;
+    let selected = operation::of_json(text)?;
+    let canonical = json::canonical(text).ok_or(Unkeyed::Malformed)?;
+    take(ask, selected)?;
+    let method = if is_query(&ask.method) {
+        "QUERY"
+    } else {
+        "POST"
+    };
+    ask.key.content(method, &[&digest(canonical.as_bytes())]);
     Ok(())
 }
 

@@ -79,7 +79,7 @@ fn origin_status(kind: origin::Kind) -> StatusCode {
         | Kind::FirstByteTimeout
         | Kind::BetweenBytesTimeout
         | Kind::WholeTimeout => StatusCode::GATEWAY_TIMEOUT,
-        Kind::QueueFull | Kind::QueueTimeout | Kind::NoHealthyServer => {
+        Kind::QueueFull | Kind::QueueTimeout | Kind::NoHealthyServer | Kind::Spool => {
             StatusCode::SERVICE_UNAVAILABLE
         }
         Kind::RequestBody => StatusCode::BAD_REQUEST,

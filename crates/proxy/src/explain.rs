@@ -92,21 +92,24 @@ pub async fn explain(cache: &Cache, uri: &str, fields: &HeaderMap) -> Option<Exp
         Some((path, query)) => (path, Some(query)),
         None => (&rest[at..], None),
     };
-    let path = if path.is_empty() { "/" } else { path };
+    let path = match path {
+        "" => Cow::Borrowed("/"),
+        path => key::normalize(path),
+    };
     let subject = Subject {
         host: routing::without_port(&host),
-        path,
+        path: &path,
         query,
         method: &Method::GET,
         fields,
-        client: None,
+        client: routing::Client::default(),
     };
     let route = site.routes.get(routing::choose(&site.routes, &subject))?;
     let mut key = ask::key_of(uri, &route.policy)?;
     key.extend(route, fields);
     let now = receive::now();
     let normal = query.map(key::normalize);
-    let bypass = bypass(&route.policy, path, normal.as_deref(), fields);
+    let bypass = bypass(&route.policy, &path, normal.as_deref(), fields);
     let mut fields = fields.clone();
     if route.policy.key.drop_cookies || lookup::stores_nothing(&route.policy.bypass, &fields) {
         ask::set_cookies_aside(&mut fields, &route.policy.key);

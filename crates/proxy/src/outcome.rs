@@ -8,7 +8,7 @@ use rules::{
     storable::NotStorable,
 };
 use std::{
-    net::SocketAddr,
+    net::IpAddr,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering::Relaxed},
@@ -166,7 +166,9 @@ impl Outcome {
     pub fn nginx_word(&self) -> &'static str {
         match (self.handled, &self.detail) {
             (Handled::Hit, Some(Detail::Stale(StaleReason::WhileRevalidate))) => "UPDATING",
-            (Handled::Hit, Some(Detail::Stale(_) | Detail::StaleOnFailure(_))) => "STALE",
+            (Handled::Hit, Some(Detail::Stale(_))) | (_, Some(Detail::StaleOnFailure(_))) => {
+                "STALE"
+            }
             (Handled::Hit, _) => "HIT",
             (
                 Handled::Forwarded {
@@ -183,10 +185,6 @@ impl Outcome {
         }
     }
 }
-
-/// Upper bounds of the histogram of origin times, in milliseconds; the last bucket is open.
-pub const ORIGIN_TIME_BOUNDS_MS: [u64; 12] =
-    [1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 10_000];
 
 /// Kinds of hits counted apart.
 pub const HIT_KINDS: [&str; 3] = ["fresh", "stale", "stale-on-failure"];
@@ -238,10 +236,6 @@ pub struct Counters {
     pub origin_errors: AtomicU64,
     /// By status class, 1xx to 5xx.
     pub statuses: [AtomicU64; 5],
-    /// By [`ORIGIN_TIME_BOUNDS_MS`], and beyond.
-    pub origin_times: [AtomicU64; 13],
-    /// All of them together, in microseconds.
-    pub origin_time_sum_us: AtomicU64,
     /// Access log records that were lost because the writer did not keep up.
     pub log_lost: AtomicU64,
 }
@@ -255,6 +249,12 @@ impl Counters {
     /// Counts an answer.
     pub fn count(&self, outcome: &Outcome, status: StatusCode) {
         match outcome.handled {
+            // It went forward in vain: the store answered.
+            Handled::Forwarded { .. }
+                if matches!(outcome.detail, Some(Detail::StaleOnFailure(_))) =>
+            {
+                bump(&self.hits[hit_kind(outcome)]);
+            }
             Handled::Hit => bump(&self.hits[hit_kind(outcome)]),
             Handled::Own => bump(&self.own),
             Handled::Forwarded {
@@ -284,17 +284,6 @@ impl Counters {
             bump(class);
         }
     }
-
-    /// Counts the time an origin took to its final head.
-    pub fn count_origin(&self, took: Duration) {
-        let millis = took.as_millis() as u64;
-        let bucket = ORIGIN_TIME_BOUNDS_MS
-            .iter()
-            .position(|bound| millis <= *bound);
-        bump(&self.origin_times[bucket.unwrap_or(ORIGIN_TIME_BOUNDS_MS.len())]);
-        let sum = &self.origin_time_sum_us;
-        sum.store(sum.load(Relaxed) + took.as_micros() as u64, Relaxed);
-    }
 }
 
 fn hit_kind(outcome: &Outcome) -> usize {
@@ -308,8 +297,8 @@ fn hit_kind(outcome: &Outcome) -> usize {
 /// One line of the access log, before it is text.
 #[derive(Debug)]
 pub struct Record {
-    /// The peer, after the PROXY protocol; `None` on a Unix socket.
-    pub client: Option<SocketAddr>,
+    /// The peer, after the PROXY protocol, or whom it speaks for where it is trusted; `None` where nobody said so on a Unix socket.
+    pub client: Option<IpAddr>,
     /// The request's method.
     pub method: Method,
     /// Path and query as they are keyed and sent to the origin.

@@ -78,7 +78,7 @@ pub(crate) fn keys(site: &Site, uri: &str) -> Vec<Key> {
         query,
         method: &Method::GET,
         fields: &fields,
-        client: None,
+        client: routing::Client::default(),
     };
     let routes = site.routes.iter();
     routes

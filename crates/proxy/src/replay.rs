@@ -35,9 +35,27 @@ pub struct Replay {
     interim: InterimSink,
 }
 
-/// A request as the walk has received it.
+/// A request as the walk has received it and put to the store.
 #[derive(Debug)]
-pub struct Asked(Ask);
+pub struct Asked {
+    ask: Ask,
+    bypass: Option<Bypass>,
+}
+
+/// What becomes of a request before anything is decided about the store.
+#[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "it is taken apart at once, and mostly a request"
+)]
+pub enum Received {
+    /// It goes on.
+    Asked(Asked),
+    /// It came by HTTP and is sent to HTTPS: the origin is not asked.
+    Redirected,
+    /// It is refused; why, as `Cache-Status` says it.
+    Refused(&'static str),
+}
 
 impl Replay {
     /// Replays requests to `site`.
@@ -48,22 +66,24 @@ impl Replay {
         }
     }
 
-    /// Receives a request without content that came at `at`.
-    ///
-    /// # Errors
-    /// Why it would have been refused, as `Cache-Status` says it.
-    pub fn receive(
-        &self,
-        request: Request<()>,
-        connection: &Rc<Connection>,
-        at: Time,
-    ) -> Result<Asked, &'static str> {
+    /// Receives a request without content that came at `at`, and sets those cookies aside that the store must not see.
+    pub fn receive(&self, request: Request<()>, connection: &Rc<Connection>, at: Time) -> Received {
         let (parts, ()) = request.into_parts();
         let (site, interim) = (&self.site, self.interim.clone());
         let mut beside = Beside::default();
-        receive::read(site, parts, connection, interim, &mut beside, at)
-            .map(Asked)
-            .map_err(|failure| failure.detail())
+        let mut ask = match receive::read(site, parts, connection, interim, &mut beside, at) {
+            Ok(ask) if receive::is_redirected(&ask) => return Received::Redirected,
+            Ok(ask) => ask,
+            Err(failure) => return Received::Refused(failure.detail()),
+        };
+        let bypass = lookup::bypassed(&ask).map(|why| match why {
+            Bypassed::Site(why) => why,
+            Bypassed::Method | Bypassed::Condition => Bypass::Method,
+        });
+        if bypass.is_none() {
+            lookup::keep_cookies_from_store(&mut ask);
+        }
+        Received::Asked(Asked { ask, bypass })
     }
 
     /// Whether the answer to `asked` would be stored. This site may differ from the one that received it in lifetimes alone:
@@ -78,63 +98,65 @@ impl Replay {
         fields: &HeaderMap,
         took: Duration,
     ) -> Result<Storable, NotStorable> {
-        if !Rc::ptr_eq(&asked.0.site, &self.site) {
-            asked.0.site = self.site.clone();
+        if !Rc::ptr_eq(&asked.ask.site, &self.site) {
+            asked.ask.site = self.site.clone();
         }
-        let now = asked.0.now;
+        let now = asked.ask.now;
         let times = Times {
             request: now,
             response: now.plus(took),
             lifetime: None,
         };
         // HEAD goes out as GET.
-        admit::judge(&asked.0, &Method::GET, times, status, fields)
+        admit::judge(&asked.ask, &Method::GET, times, status, fields)
     }
 }
 
 impl Asked {
     /// The cache key.
     pub fn key(&self) -> &[u8] {
-        self.0.key.as_bytes()
+        self.ask.key.as_bytes()
     }
 
     /// The target URI (RFC 9110 section 7.1).
     pub fn uri(&self) -> String {
-        self.0.uri()
+        self.ask.uri()
     }
 
     /// What the request says of caching.
     pub fn directives(&self) -> &RequestDirectives {
-        &self.0.directives
+        &self.ask.directives
     }
 
     /// Why the store would have been passed by, if it would.
     pub fn bypass(&self) -> Option<Bypass> {
-        lookup::bypassed(&self.0).map(|why| match why {
-            Bypassed::Site(why) => why,
-            Bypassed::Method | Bypassed::Condition => Bypass::Method,
-        })
+        self.bypass
+    }
+
+    /// Whether it may be answered from the store and must not fill it: where the store has no answer it passes it by.
+    pub fn stores_nothing(&self) -> bool {
+        !self.ask.cookies.is_empty()
     }
 
     /// The site's say on reuse for this request.
     pub fn reuse(&self) -> reuse::Site {
-        lookup::reuse_site_for(&self.0)
+        lookup::reuse_site_for(&self.ask)
     }
 
     /// What would select an answer with these fields among its key's variants; `None` when any request does.
     pub fn variant(&self, fields: &HeaderMap) -> Option<Box<Variant>> {
-        admit::variant(&self.0, fields)
+        admit::variant(&self.ask, fields)
     }
 
     /// The largest body that the route stores, in bytes.
     pub fn largest_body(&self) -> u64 {
-        self.0.policy().largest_body
+        self.ask.policy().largest_body
     }
 
     /// The keys under which an answer of `status` would make something invalid, without the parts that depend on request
     /// fields (RFC 9111 section 4.4). Empty where it would not.
     pub fn invalidated(&self, status: StatusCode, fields: &HeaderMap) -> Vec<Vec<u8>> {
-        let ask = &self.0;
+        let ask = &self.ask;
         if !invalidate::invalidates(&ask.method, status) {
             return Vec::new();
         }
@@ -168,6 +190,18 @@ mod tests {
         uri: &'static str,
         lines: &[(&'static str, &str)],
     ) -> Asked {
+        match receive(replay, method, uri, lines) {
+            Received::Asked(asked) => asked,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn receive(
+        replay: &Replay,
+        method: &Method,
+        uri: &'static str,
+        lines: &[(&'static str, &str)],
+    ) -> Received {
         let mut request = Request::new(());
         *request.method_mut() = method.clone();
         *request.uri_mut() = Uri::from_static(uri);
@@ -180,7 +214,7 @@ mod tests {
             splices: None,
         });
         let at = Time::from_secs(1_000_000);
-        replay.receive(request, &connection, at).expect("received")
+        replay.receive(request, &connection, at)
     }
 
     #[test]
@@ -211,5 +245,30 @@ mod tests {
             post.invalidated(StatusCode::NOT_FOUND, &HeaderMap::new())
                 .is_empty()
         );
+    }
+
+    #[test]
+    fn cookies_are_kept_from_the_store() {
+        let host = ("host", "shop.example");
+        let variant = |drop_cookies, cookie| {
+            let mut spec = key_spec();
+            spec.drop_cookies = drop_cookies;
+            let replay = Replay::new(Arc::new(site(policy(spec))));
+            let asked = ask(&replay, &Method::GET, "/p", &[host, ("cookie", cookie)]);
+            assert!(!asked.stores_nothing());
+            let variant = asked.variant(&fields(&[("vary", "cookie")]));
+            variant.expect("a variant").key
+        };
+        assert_ne!(variant(false, "sid=1"), variant(false, "sid=2"));
+        assert_eq!(variant(true, "sid=1"), variant(true, "sid=2"));
+    }
+
+    #[test]
+    fn a_route_for_https_alone_sends_others_there() {
+        let mut policy = policy(key_spec());
+        policy.redirect_https = true;
+        let replay = Replay::new(Arc::new(site(policy)));
+        let received = receive(&replay, &Method::GET, "/p", &[("host", "shop.example")]);
+        assert!(matches!(received, Received::Redirected), "{received:?}");
     }
 }

@@ -4,6 +4,7 @@ use crate::policy::{
     FieldPattern, HostPattern, Matcher, NamePattern, PathPattern, Route, TextPattern,
 };
 use http::{HeaderMap, Method, header};
+use ipnet::IpNet;
 use std::net::IpAddr;
 
 /// What routes are matched against, after normalisation.
@@ -19,8 +20,42 @@ pub struct Subject<'a> {
     pub method: &'a Method,
     /// The client's header fields.
     pub fields: &'a HeaderMap,
-    /// The peer's address; `None` on a Unix socket.
-    pub client: Option<IpAddr>,
+    /// Who asks.
+    pub client: Client<'a>,
+}
+
+/// Who asks: the peer, or whom proxies that the site trusts speak for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Client<'a> {
+    /// The peer's address; `None` on a Unix socket, whose peer is trusted.
+    pub peer: Option<IpAddr>,
+    /// The networks of those proxies.
+    pub trusted: &'a [IpNet],
+}
+
+impl Client<'_> {
+    /// Its address, as far as it is known: the last one in the request's `X-Forwarded-For` that no trusted proxy has. What stands
+    /// before a stranger's is the stranger's own.
+    pub fn address(&self, fields: &HeaderMap) -> Option<IpAddr> {
+        let believed = |address: IpAddr| {
+            let address = address.to_canonical();
+            self.trusted.iter().any(|net| net.contains(&address))
+        };
+        let mut client = self.peer;
+        if !client.is_none_or(believed) {
+            return client;
+        }
+        let lines = fields.get_all("x-forwarded-for").iter();
+        let lines = lines.map(|line| line.to_str().unwrap_or_default());
+        let mut chain: Vec<_> = lines.flat_map(|line| line.split(',')).collect();
+        while client.is_none_or(believed) {
+            match chain.pop().map(|word| word.trim().parse()) {
+                Some(Ok(address)) => client = Some(address),
+                Some(Err(_)) | None => break,
+            }
+        }
+        client
+    }
 }
 
 /// The index of the first route that matches; the last route where none does (it matches everything by construction).
@@ -52,9 +87,15 @@ impl Matcher {
             && any(&self.query, |parameter| {
                 query_matches(parameter, subject.query)
             })
-            && any(&self.clients, |net| {
-                subject.client.is_some_and(|client| net.contains(&client))
-            })
+            && self.allows(subject)
+    }
+
+    /// Whether it is for this client. Who that is matters to few routes only.
+    fn allows(&self, subject: &Subject<'_>) -> bool {
+        self.clients.is_empty() || {
+            let client = subject.client.address(subject.fields);
+            client.is_some_and(|client| self.clients.iter().any(|net| net.contains(&client)))
+        }
     }
 }
 

@@ -111,6 +111,7 @@ pub(crate) fn ask(site: Site, peer: Option<SocketAddr>, fields: HeaderMap) -> As
         directives: directives::request(&fields),
         fields,
         cookies: Vec::new(),
+        stores_nothing: false,
         content: crate::content_key::Content::default(),
         key: Key::build(&spec, "http", "shop.example", "/p", None),
         scheme: "http",

@@ -11,10 +11,10 @@
 //! | | `Hit` | [`deliver`] |
 //! | | `StaleHit` | [`refresh`] in the background, [`deliver`] |
 //! | | `Bypass` | [`bypass`]: the store is neither asked nor filled; an unsafe method's success [`invalidate`]s |
-//! | | `Forward` | [`forward`] |
+//! | | `Forward` | [`forward`]; [`bypass`] where the request has a condition that only an origin may judge |
 //! | [`forward`] | the shared tier has it ([`below`]) | [`deliver`] |
 //! | | only-if-cached | our own error (504) |
-//! | | follows a leader | looks up again; fails with it; or fetches alone |
+//! | | follows a leader | looks up again; fails with it; fetches its own variant with those who want it too; or fetches alone |
 //! | | leads, or goes alone | [`fetch`] |
 //! | [`fetch`] | `Stored` | [`deliver`] while [`admit`]'s pump fills the body |
 //! | | `Stale` | [`deliver`]: the origin failed and what is stored may be sent |
@@ -55,7 +55,7 @@ use crate::{
 };
 use esi::Within;
 use http::{Request, Response};
-use lookup::{Found, Looked};
+use lookup::{Bypassed, Found, Looked};
 use receive::Received;
 use std::{pin::Pin, rc::Rc};
 
@@ -162,6 +162,10 @@ fn go_on(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody, found: Found) 
             Answer::Now(deliver::stored(worker, &ask, hit))
         }
         Found::Bypass(why) => {
+            Answer::Later(Box::pin(bypass::bypass(worker.clone(), ask, content, why)))
+        }
+        Found::Forward(_) if lookup::has_condition_for_origin(&ask) => {
+            let why = Bypassed::Condition;
             Answer::Later(Box::pin(bypass::bypass(worker.clone(), ask, content, why)))
         }
         Found::Forward(need) => Answer::Later(Box::pin(forward::forward(

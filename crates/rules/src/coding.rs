@@ -10,9 +10,9 @@ mod untouched;
 
 pub use accept::{Accepted, Choice, choose};
 pub use form::{Made, describe, vary_by_coding};
-pub use tag::{for_origin, is_dated_range, range_form, understood};
+pub use tag::{for_origin, is_dated_range, matches_form, range_form, understood};
 pub use untouched::{
-    DEFAULT_TYPES, TypePattern, Untouched, forbids, forbids_transform, is_meant, judge,
+    DEFAULT_TYPES, TypePattern, Untouched, decodable, forbids, is_coded, is_meant, judge, to_decode,
 };
 
 use std::fmt;

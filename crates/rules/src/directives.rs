@@ -179,7 +179,8 @@ impl ResponseDirectives {
             b"must-revalidate" => self.must_revalidate = true,
             b"proxy-revalidate" => self.proxy_revalidate = true,
             b"must-understand" => self.must_understand |= argument.is_absent(),
-            b"immutable" => self.immutable |= argument.is_absent(),
+            // Arguments have no meaning (RFC 8246 section 2).
+            b"immutable" => self.immutable = true,
             b"no-transform" => self.no_transform = true,
             b"max-age" => least(&mut self.max_age, argument.seconds().or(Some(0))),
             b"s-maxage" => least(&mut self.s_maxage, argument.seconds().or(Some(0))),

@@ -4,7 +4,7 @@ use crate::{
     etag::EntityTag,
     range::{self, Span, Written},
 };
-use http::{HeaderMap, HeaderValue};
+use http::{HeaderMap, HeaderValue, header::CONTENT_ENCODING};
 
 /// Which spans of a representation are held: sorted, not touching.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -70,8 +70,16 @@ impl Spans {
     }
 }
 
-/// Whether two responses' parts may be combined: the same strong `ETag` (RFC 9111 section 3.4).
+/// Whether two responses' parts may be combined: the same strong `ETag` (RFC 9111 section 3.4), and the same coding, for there are
+/// origins that give one tag to all of theirs.
 pub fn combinable(stored: &HeaderMap, new: &HeaderMap) -> bool {
+    let codings = |fields: &HeaderMap| -> Vec<HeaderValue> {
+        let all = fields.get_all(CONTENT_ENCODING).iter();
+        all.cloned().collect()
+    };
+    if codings(stored) != codings(new) {
+        return false;
+    }
     match (EntityTag::of(stored), EntityTag::of(new)) {
         (Some(stored), Some(new)) => stored.strong_eq(new),
         _ => false,

@@ -20,8 +20,9 @@ pub struct Representation<'a> {
     pub etag: Option<&'a [u8]>,
     /// The value of `Last-Modified`.
     pub last_modified: Option<&'a [u8]>,
-    /// The value of `Date`, or the time of receipt.
-    pub date: Time,
+    /// What stands in for `Last-Modified` where there is none: of what is stored, its `Date` or the time of receipt (RFC 9111
+    /// section 4.3.2); of an answer that just came from its origin, nothing (RFC 9110 section 13.1.3).
+    pub date: Option<Time>,
 }
 
 impl Representation<'_> {
@@ -65,7 +66,7 @@ pub fn any(request: &HeaderMap) -> bool {
 /// `If-Match`. Other methods proceed: their conditions are the origin's to judge.
 ///
 /// To be asked only of a response that would otherwise go out with a 2xx status (section 13.2.1). Where the
-/// representation has no `Last-Modified`, `If-Modified-Since` is compared with its `Date` (RFC 9111 section 4.3.2).
+/// representation has no `Last-Modified`, `If-Modified-Since` is compared with [`Representation::date`].
 pub fn judge(
     method: &Method,
     request: &HeaderMap,
@@ -113,7 +114,9 @@ fn has_current_copy(request: &HeaderMap, representation: &Representation<'_>, no
     let modified = match representation.last_modified {
         Some(_) => representation.modified(now),
         // A date has whole seconds.
-        None => Some(Time::from_secs(representation.date.as_secs())),
+        None => representation
+            .date
+            .map(|date| Time::from_secs(date.as_secs())),
     };
     modified.is_some_and(|modified| modified <= since)
 }
@@ -139,7 +142,9 @@ pub fn if_range_holds(request: &HeaderMap, representation: &Representation<'_>, 
     };
     if let Some(date) = Time::parse(value, now) {
         return representation.modified(now).is_some_and(|modified| {
-            modified == date && representation.date >= modified.plus(Duration::from_secs(1))
+            let known_since = representation.date;
+            let settled = modified.plus(Duration::from_secs(1));
+            modified == date && known_since.is_some_and(|date| date >= settled)
         });
     }
     match (EntityTag::parse(value), representation.tag()) {

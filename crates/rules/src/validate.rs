@@ -170,6 +170,11 @@ pub fn freshen(stored: &mut HeaderMap, update: &HeaderMap) {
     let mut update = update.clone();
     let (directives, _) = directives::response(&update, &[]);
     fields::remove_unstorable(&mut update, &directives);
+    freshen_for_one(stored, update);
+}
+
+/// As [`freshen`], for the client whose request brought the update: what cannot be stored is among its fields.
+pub fn freshen_for_one(stored: &mut HeaderMap, mut update: HeaderMap) {
     fields::remove_hop_by_hop(&mut update);
     for name in &DEPENDED_UPON {
         update.remove(name);
@@ -189,8 +194,8 @@ pub enum HeadSays {
     Freshen,
     /// It describes another one: the stored response is stale from now on.
     Disqualify,
-    /// It is no 200, or carries nothing to compare: the stored response stays as it is. Freshening it on no evidence would
-    /// keep a page that may have changed for as long as somebody sends HEAD requests.
+    /// It is no 200, is of another coding, or carries nothing to compare: the stored response stays as it is. Freshening it on
+    /// no evidence would keep a page that may have changed for as long as somebody sends HEAD requests.
     Nothing,
 }
 
@@ -202,7 +207,11 @@ pub fn head_says(
     stored: &HeaderMap,
     stored_length: Option<u64>,
 ) -> HeadSays {
-    if status != StatusCode::OK {
+    let codings = |fields: &HeaderMap| -> Vec<HeaderValue> {
+        let all = fields.get_all(CONTENT_ENCODING).iter();
+        all.cloned().collect()
+    };
+    if status != StatusCode::OK || codings(head) != codings(stored) {
         return HeadSays::Nothing;
     }
     let tag = head.contains_key(ETAG).then(|| {

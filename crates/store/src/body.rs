@@ -72,6 +72,15 @@ impl Body {
         }
     }
 
+    /// Whether any of it lay in a segment that has [made room](OnDisk::is_gone) for others.
+    pub fn is_gone(&self) -> bool {
+        match self {
+            Self::Disk(bytes) => bytes.is_gone(),
+            Self::Parts(parts) => parts.is_gone(),
+            Self::Whole(_) | Self::Chunks(_) | Self::Filling(_) => false,
+        }
+    }
+
     /// Whether every byte is held, for good, as far as is known.
     pub fn is_complete(&self) -> bool {
         match self {

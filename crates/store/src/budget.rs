@@ -1,4 +1,5 @@
-//! The hard budget: stored responses, fills in flight and transit share one number of bytes.
+//! The hard budget: stored responses, fills and parts in flight share one number of bytes. What passes unstored is not counted here:
+//! it is held a piece at a time, so that the limits on connections and on one connection's buffers bound it.
 //!
 //! What is in flight takes room from what is stored: [`Memory::make_room`](crate::Memory::make_room) lowers the tier's own
 //! capacity by what is reserved here, rounded up to a step, so that the sum stays within the limit.

@@ -197,6 +197,7 @@ impl Disk {
             ),
             counts: Counts::default(),
             always_waits: AtomicBool::new(false),
+            began: Instant::now(),
         };
         let shared = Arc::new(Shared::new(size, device, log, &listing));
         let mut keeper = Keeper::new(shared.clone());

@@ -52,12 +52,14 @@ impl Variants {
         Self::from_vec(all)
     }
 
-    /// Whether what `new` would take the place of is newer, or on its way.
+    /// Whether what `new` would take the place of is newer, or as new and no farther away, or on its way.
     pub fn has_newer(&self, new: &Stored) -> bool {
         self.as_slice().iter().any(|held| {
             covers(new, held)
                 && (matches!(held.body, Body::Filling(_))
-                    || held.facts.response_time >= new.facts.response_time)
+                    || held.facts.response_time > new.facts.response_time
+                    || (held.facts.response_time == new.facts.response_time
+                        && !is_nearer(&new.body, &held.body)))
         })
     }
 
@@ -106,6 +108,11 @@ impl Variants {
             .iter()
             .any(|stored| matches!(stored.body, Body::Filling(_)))
     }
+}
+
+/// Whether `new` is in memory and `held` is not, or `held` is not there any more.
+fn is_nearer(new: &Body, held: &Body) -> bool {
+    held.is_on_disk() && (!new.is_on_disk() || held.is_gone())
 }
 
 /// Whether `new` answers every request that `old` answers, so that `old` would never be chosen again.

@@ -2,7 +2,7 @@
 
 use crate::{Body, Fields, Forms, body::allocated, purge::Marks};
 use http::{HeaderMap, HeaderName, StatusCode, header};
-use rules::{freshness::Facts, surrogate, time::Time, vary};
+use rules::{coding, freshness::Facts, surrogate, time::Time, vary};
 use std::{
     any::Any,
     fmt::Debug,
@@ -88,7 +88,7 @@ impl Stored {
             surrogate: fields.get_bytes(&surrogate::CONTROL).is_some(),
             derived: None,
             status,
-            is_coded: fields.get_bytes(&header::CONTENT_ENCODING).is_some(),
+            is_coded: is_coded(&fields),
             fields,
             facts,
             variant,
@@ -240,6 +240,12 @@ impl Stored {
             + self.marks.as_ref().map_or(0, |marks| marks.weight())
             + self.derived.as_ref().map_or(0, |derived| derived.weight())
     }
+}
+
+/// Most have no such field at all.
+fn is_coded(fields: &Fields) -> bool {
+    let is_named = fields.get_bytes(&header::CONTENT_ENCODING).is_some();
+    is_named && coding::is_coded(fields.iter())
 }
 
 /// Bytes of memory a head with so many bytes of fields takes.

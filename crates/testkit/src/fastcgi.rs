@@ -16,6 +16,8 @@ use std::{
 pub mod kind {
     /// `FCGI_END_REQUEST`.
     pub const END: u8 = 3;
+    /// `FCGI_STDIN`.
+    pub const IN: u8 = 5;
     /// `FCGI_STDOUT`.
     pub const OUT: u8 = 6;
     /// `FCGI_STDERR`.
@@ -83,14 +85,16 @@ impl Line {
         Some((kind, content))
     }
 
-    fn call(&mut self) -> Option<Call> {
+    /// The next request: all of it, or its parameters where its body is left to the script.
+    fn call(&mut self, early: bool) -> Option<Call> {
         const PARAMS: u8 = 4;
-        const IN: u8 = 5;
+        use kind::IN;
         let mut call = Call::default();
         let mut params = Vec::new();
         loop {
             let (kind, content) = self.read()?;
             match kind {
+                PARAMS if content.is_empty() && early => break,
                 PARAMS => params.extend(content),
                 IN if content.is_empty() => break,
                 IN => call.body.extend(content),
@@ -146,6 +150,8 @@ pub struct FastCgi {
 
 struct State {
     script: Mutex<Arc<Script>>,
+    /// Scripts are called before the request's body is read.
+    early: bool,
     connections: AtomicUsize,
     requests: AtomicUsize,
 }
@@ -161,10 +167,23 @@ impl fmt::Debug for FastCgi {
 impl FastCgi {
     /// Listens on a free port of 127.0.0.1, with this script.
     pub fn start(script: impl Fn(&Call, &mut Line) -> Next + Send + Sync + 'static) -> Self {
+        Self::serving(script, false)
+    }
+
+    /// One whose script is called as soon as the parameters are there, and reads the request's body itself ([`Line::read`]).
+    pub fn start_early(script: impl Fn(&Call, &mut Line) -> Next + Send + Sync + 'static) -> Self {
+        Self::serving(script, true)
+    }
+
+    fn serving(
+        script: impl Fn(&Call, &mut Line) -> Next + Send + Sync + 'static,
+        early: bool,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("an address");
         let state = Arc::new(State {
             script: Mutex::new(Arc::new(script)),
+            early,
             connections: AtomicUsize::new(0),
             requests: AtomicUsize::new(0),
         });
@@ -217,7 +236,7 @@ impl FastCgi {
 impl State {
     fn serve(&self, stream: TcpStream) {
         let mut line = Line(stream);
-        while let Some(mut call) = line.call() {
+        while let Some(mut call) = line.call(self.early) {
             call.nth = self.requests.fetch_add(1, SeqCst) + 1;
             let script = Arc::clone(&self.script.lock().unwrap_or_else(PoisonError::into_inner));
             if script(&call, &mut line) == Next::Close {

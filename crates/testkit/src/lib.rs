@@ -16,6 +16,7 @@
 //! - [`Link`] is a way to any of them that can be cut.
 //! - [`FastCgi`] is a FastCGI server that writes whatever bytes a test likes.
 //! - [`PhpFpm`] is the real `php-fpm`.
+//! - [`SmallDisk`] is a file system that is soon full.
 //! - [`Larder`] starts the program on port 0, learns its addresses from what it prints, and stops it when dropped.
 //! - [`wait_until`] is for what can only be seen from outside, such as a counter; everything else has a gate.
 //!
@@ -43,6 +44,7 @@
 )]
 
 mod client;
+mod disk;
 pub mod fastcgi;
 mod gate;
 mod larder;
@@ -56,6 +58,7 @@ mod stream;
 mod wire;
 
 pub use client::{Ask, Client, Response};
+pub use disk::SmallDisk;
 pub use fastcgi::FastCgi;
 pub use gate::{Gate, wait_until};
 pub use larder::{Command, Finished, Larder, scratch_dir};

@@ -17,7 +17,12 @@ fn expressions_hold_as_written() {
         ("$(HTTP_COOKIE{none})", false),
         ("!$(HTTP_COOKIE{none})", true),
         ("$(HTTP_COOKIE{admin})", false),
-        ("$(HTTP_COOKIE{none})==''", true),
+        // Nothing is compared with what is not there.
+        ("$(HTTP_COOKIE{none})==''", false),
+        ("$(HTTP_COOKIE{none})!='Basic'", false),
+        ("$(HTTP_COOKIE{none}) < 18", false),
+        ("$(HTTP_COOKIE{none}|99) < 18", false),
+        ("$(HTTP_COOKIE{group}) has ''", false),
         ("$(HTTP_COOKIE{none}|'Advanced')=='Advanced'", true),
         // Numbers are compared as numbers, anything else as text.
         ("$(QUERY_STRING{n}) > 9", true),

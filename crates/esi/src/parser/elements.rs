@@ -18,7 +18,7 @@ impl Parser {
             Element::Vars => self.start_vars(tag),
             _ if tag.is_empty => {}
             Element::Comment => {}
-            Element::Remove => self.mode = Mode::Removed(element),
+            Element::Remove => self.mode = Mode::Removed(element, 0),
             Element::Choose => self.enter(element, Open::Choose, Token::Choose),
             Element::Try => self.enter(element, Open::Try, Token::Try),
             Element::When => {
@@ -36,20 +36,21 @@ impl Parser {
 
     fn start_vars(&mut self, tag: &Tag<'_>) {
         let named = tag.get("name");
-        let variable = named.and_then(|name| Some(Variable::read(name.trim())?.0));
-        if let Some(variable) = variable {
+        let Some(name) = named else {
+            self.vars += usize::from(!tag.is_empty);
+            return;
+        };
+        // With a name it is the value and nothing else, however it is closed.
+        if let Some((variable, _)) = Variable::read(name.trim()) {
             let value = Token::Value(Box::new(variable), self.standing());
             self.found.push_back(value);
-        }
-        if !tag.is_empty {
-            self.vars += 1;
         }
     }
 
     /// Opens an element, unless there are too many.
     fn enter(&mut self, element: Element, open: Open, token: Token) {
         if self.open.len() >= MOST_OPEN {
-            self.mode = Mode::Removed(element);
+            self.mode = Mode::Removed(element, 0);
             return;
         }
         self.open.push(open);

@@ -154,6 +154,11 @@ const PAGES: &[(&str, &str)] = &[
         "{a:A}e:B}}C",
     ),
     ("<esi:try><esi:attempt>A", "{a:A}}"),
+    // With a name it is a value, and opens nothing.
+    (
+        "<esi:vars name=\"$(HTTP_HOST)\">b$(HTTP_HOST)",
+        "example.comb$(HTTP_HOST)",
+    ),
     // Others.
     ("a<esi:inline name=\"x\">b</esi:inline>c", "abc"),
     ("a</esi:remove>b</esi:vars>c</esi:try>d", "abcd"),
@@ -244,6 +249,34 @@ fn a_tag_that_is_too_long_is_text_and_holds_nothing_up() {
         ));
         while parser.next().is_some() {}
         assert!(parser.rest().len() <= MOST_TAG);
+    }
+}
+
+#[test]
+fn what_lies_too_deep_is_left_out_with_all_that_lies_in_it() {
+    let inner = "<esi:choose/><esi:when test='1'/><esi:choose ><esi:when test='1'>B</esi:when></esi:choose>";
+    for (whole, branch) in [
+        ("choose", "when test='1'"),
+        ("choose", "when test='0'"),
+        ("try", "attempt"),
+    ] {
+        let name = branch.split(' ').next().unwrap_or_default();
+        let open = "<esi:choose><esi:when test='1'>".repeat(MOST_OPEN / 2);
+        let shut = "</esi:when></esi:choose>".repeat(MOST_OPEN / 2);
+        let inner = if whole == "try" {
+            inner
+                .replace("choose", "try")
+                .replace("when test='1'", "attempt")
+        } else {
+            inner.to_owned()
+        };
+        let inner = inner.replace("</esi:when>", &format!("</esi:{name}>"));
+        let page = format!(
+            "{open}a<esi:{whole}><esi:{branch}>A{inner}SECRET</esi:{name}></esi:{whole}>b{shut}c"
+        );
+        for pieces in [&[][..], &[1], &[7]] {
+            assert_eq!(sent(page.as_bytes(), pieces), "abc", "{page}");
+        }
     }
 }
 

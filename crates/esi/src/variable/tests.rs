@@ -50,7 +50,9 @@ fn variables_have_the_values_of_the_request() {
         ("$(REQUEST_PATH)", "/a/b"),
         ("$(HTTP_REFERER)", "http://r/"),
         ("$(HTTP_USER_AGENT)", "Agent/1"),
-        ("$(HTTP_USER_AGENT{browser}|?)", "?"),
+        ("$(HTTP_USER_AGENT{browser}|?)", "OTHER"),
+        ("$(HTTP_USER_AGENT{version})", "1"),
+        ("$(HTTP_USER_AGENT{engine}|?)", "?"),
         ("$(HTTP_ACCEPT_LANGUAGE)", "de-AT, en;q=0.5, fr;q=0.0"),
         ("$(HTTP_ACCEPT_LANGUAGE{de})", "true"),
         ("$(HTTP_ACCEPT_LANGUAGE{en})", "true"),
@@ -64,6 +66,40 @@ fn variables_have_the_values_of_the_request() {
         let value = variable.sent(&request);
         let value = value.as_deref().unwrap_or(variable.default());
         assert_eq!(value, expected, "{text}");
+    }
+}
+
+#[test]
+fn agents_are_told_by_kind() {
+    let chrome = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/120.0.0.0 Safari/537.36";
+    for (agent, browser, version, os) in [
+        (chrome, "MOZILLA", "5.0", "UNIX"),
+        (
+            "Mozilla/4.0 (compatible; MSIE 6.0; Windows NT 5.1)",
+            "MSIE",
+            "6.0",
+            "WIN",
+        ),
+        (
+            "Mozilla/5.0 (Windows NT 6.1; Trident/7.0; rv:11.0) like Gecko",
+            "MSIE",
+            "11.0",
+            "WIN",
+        ),
+        (
+            "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7)",
+            "MOZILLA",
+            "5.0",
+            "MAC",
+        ),
+        ("curl/8.5.0", "OTHER", "8.5.0", "OTHER"),
+        ("é", "OTHER", "", "OTHER"),
+        ("MSIE ", "MSIE", "", "OTHER"),
+    ] {
+        let entry = |key| agent::entry(Cow::Borrowed(agent), key);
+        let told = ["browser", "version", "os"].map(|key| entry(key).unwrap_or_default());
+        assert_eq!(told, [browser, version, os], "{agent}");
+        assert_eq!(entry("Browser"), None);
     }
 }
 
@@ -120,6 +156,16 @@ fn in_an_address_values_are_encoded_and_never_lead_upwards() {
         ("/f/$(QUERY_STRING{v}).", "v=.", None),
         ("/f?v=$(QUERY_STRING{v})", "v=..", Some("/f?v=..")),
         ("../up", "", Some("../up")),
+        // What the page itself says of its place stays.
+        ("../f?x=$(QUERY_STRING{v})", "v=1", Some("../f?x=1")),
+        ("./f/$(QUERY_STRING{v})", "v=1", Some("./f/1")),
+        ("../$(QUERY_STRING{v})/..", "v=.a", Some("../.a/..")),
+        ("/f/.$(QUERY_STRING{v})/s", "", None),
+        // Some servers decode before they look.
+        ("/f/$(QUERY_STRING{v})/s", "v=../a", None),
+        ("/f/$(QUERY_STRING{v})/s", "v=a%5C..", None),
+        ("/f?$(QUERY_STRING{v})", "v=../a", Some("/f?..%2Fa")),
+        ("http://$(HTTP_HOST)/x", "", Some("http://example.com/x")),
     ];
     for (text, query, expected) in table {
         let address = Template::read(text).address(&request(query));

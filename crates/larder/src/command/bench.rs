@@ -4,19 +4,17 @@
 mod flags;
 mod output;
 mod plan;
+mod result;
 mod show;
+mod sitemap;
 mod target;
 
 pub use flags::Bench;
 
 use crate::cli::Ending;
 use load::{
-    Measured, Stop,
-    compare::compare,
-    figures::{About, FORMAT, Figures, Machine, Round, Target as Targeted},
-    report,
+    Ended, Measured, Stop, report,
     tls::{Tls, Trust},
-    warning::warnings,
 };
 use output::Output;
 use show::Show;
@@ -59,25 +57,28 @@ pub fn run(bench: &Bench, out: &mut impl Write, err: &mut impl Write) -> io::Res
     let stop = Stop::default();
     obey_signals(&stop)?;
     let began = load::run::date();
-    let rounds = measure(bench, &prepared, &stop)?;
-    let figures = figures(bench, &prepared, rounds, began);
-    if bench.result.json {
-        writeln!(out, "{}", report::json(&figures))?;
+    let run = measure(bench, &prepared, &stop)?;
+    let figures = result::figures(bench, &prepared, run, began);
+    // The files first: whoever stops reading the output, or closes it, takes nothing from them.
+    let written = prepared.outputs.into_iter();
+    let mut wrong: Vec<_> = written
+        .filter_map(|output| output.write(&figures).err())
+        .collect();
+    wrong.extend(result::failures(&figures));
+    let printed = if bench.result.json {
+        writeln!(out, "{}", report::json(&figures))
     } else {
-        write!(out, "{}", report::text::page(&figures))?;
-    }
-    let mut ending = Ending::Done;
-    for output in prepared.outputs {
-        if let Err(what) = output.write(&figures) {
-            writeln!(err, "larder: {what}")?;
-            ending = Ending::Refused;
-        }
-    }
-    for what in failures(&figures) {
+        write!(out, "{}", report::text::page(&figures))
+    };
+    for what in &wrong {
         writeln!(err, "larder: {what}")?;
-        ending = Ending::Refused;
     }
-    Ok(ending)
+    printed?;
+    Ok(if wrong.is_empty() {
+        Ending::Done
+    } else {
+        Ending::Refused
+    })
 }
 
 /// Everything that a run needs; from here on only the servers can fail.
@@ -110,6 +111,12 @@ fn prepare(bench: &Bench) -> Result<Prepared, Refusal> {
         let what = format!("{watched} --process for {} targets", targets.len());
         return Err(Refusal::Use(what));
     }
+    let needing = bench.result.assertions.iter();
+    let mut needing = needing.filter(|one| one.needs_process() && watched == 0);
+    if let Some(assertion) = needing.next() {
+        let what = format!("--assert '{}' needs --process", assertion.text);
+        return Err(Refusal::Use(what));
+    }
     let bounds = plan::bounds(bench, &targets)?;
     Ok(Prepared {
         targets,
@@ -119,44 +126,53 @@ fn prepare(bench: &Bench) -> Result<Prepared, Refusal> {
     })
 }
 
-/// Runs the targets in turn, round by round; for each, what its rounds came to.
-fn measure(bench: &Bench, prepared: &Prepared, stop: &Stop) -> io::Result<Vec<Vec<Measured>>> {
+/// What came of all rounds.
+struct Run {
+    /// For each target, its rounds.
+    measured: Vec<Vec<Measured>>,
+    ended: Ended,
+}
+
+/// Runs the targets in turn, round by round.
+fn measure(bench: &Bench, prepared: &Prepared, stop: &Stop) -> io::Result<Run> {
     let targets = &prepared.targets;
-    let rounds = if bench.compare {
-        bench.rounds.unwrap_or(3)
-    } else {
-        1
-    };
+    let rounds = plan::rounds(bench);
     let (length, warm_up) = (
         prepared.bounds.end.after,
         bench.shape.warm_up.unwrap_or_default(),
     );
-    let count = targets.len() as u32;
-    let whole = length * count * rounds as u32 + warm_up * count;
+    let whole = plan::whole(length, warm_up, rounds, targets.len());
     let mut show = Show::new(bench.result.quiet, whole);
+    let mut ended = Ended::default();
     let mut measured: Vec<Vec<Measured>> = targets.iter().map(|_| Vec::new()).collect();
     'rounds: for round in 0..rounds {
         for (index, target) in targets.iter().enumerate() {
-            let plan = |after| plan::plan(bench, prepared, target, index, after);
+            let plan = |turn| plan::plan(bench, prepared, target, index, turn);
             if round == 0 && !warm_up.is_zero() {
                 show.begin(format!("{}: warming up", target.name));
-                load::run(&plan(warm_up), stop, &mut |live| show.live(&live))?;
+                load::run(&plan(plan::Turn::WarmUp), stop, &mut |live| {
+                    show.live(&live);
+                })?;
                 show.end(warm_up);
             }
             // What was stopped before it began would be an empty round.
             if stop.asked() && round + index > 0 {
+                ended = Ended::Stopped;
                 break 'rounds;
             }
             show.begin(title(bench, target, round, rounds));
-            let run = load::run(&plan(length), stop, &mut |live| show.live(&live))?;
+            let run = load::run(&plan(plan::Turn::Measured), stop, &mut |live| {
+                show.live(&live);
+            })?;
             show.end(length);
+            ended = run.ended;
             if let Some(rounds) = measured.get_mut(index) {
                 rounds.push(run);
             }
         }
     }
     show.finish();
-    Ok(measured)
+    Ok(Run { measured, ended })
 }
 
 fn title(bench: &Bench, target: &Target, round: usize, rounds: usize) -> String {
@@ -165,102 +181,6 @@ fn title(bench: &Bench, target: &Target, round: usize, rounds: usize) -> String 
     } else {
         target.name.clone()
     }
-}
-
-fn figures(
-    bench: &Bench,
-    prepared: &Prepared,
-    measured: Vec<Vec<Measured>>,
-    began: String,
-) -> Figures {
-    let mut targets = Vec::new();
-    let mut ended = load::Ended::default();
-    for (index, (target, rounds)) in prepared.targets.iter().zip(measured).enumerate() {
-        let each = rounds.iter().map(Round::of).collect();
-        let sum = rounds.into_iter().reduce(|mut sum, round| {
-            sum.add(&round);
-            sum
-        });
-        let sum = sum.unwrap_or_default();
-        ended = sum.ended;
-        let about = About {
-            name: target.name.clone(),
-            url: target.url.clone(),
-            urls: target.site.requests.len(),
-            http: if bench.wire.http2 { "2" } else { "1.1" },
-            keep_alive: !bench.wire.no_keep_alive,
-            watched: plan::watched(bench, index).map(|watched| watched.asked.clone()),
-        };
-        targets.push(Targeted::new(about, &sum, each));
-    }
-    let asserted = &bench.result.assertions;
-    let judge = |target| asserted.iter().map(move |one| one.judge(target));
-    let relied = relied(bench);
-    Figures {
-        format: FORMAT,
-        program: concat!("larder ", env!("CARGO_PKG_VERSION")).to_owned(),
-        began,
-        command: std::env::args().collect(),
-        machine: Machine::this(),
-        shape: prepared.bounds.shape,
-        workers: prepared
-            .bounds
-            .workers
-            .get()
-            .min(prepared.bounds.shape.most()),
-        ended,
-        comparison: compare(&targets),
-        // Of a comparison, what is asserted is asserted of the last: the one that is to be better.
-        assertions: targets.last().into_iter().flat_map(judge).collect(),
-        warnings: targets
-            .iter()
-            .flat_map(|one| warnings(one, &relied))
-            .collect(),
-        targets,
-    }
-}
-
-/// The percentiles that somebody relies on: those that are asserted, or the 99th, which everybody looks at.
-fn relied(bench: &Bench) -> Vec<f64> {
-    let asserted: Vec<_> = bench
-        .result
-        .assertions
-        .iter()
-        .filter_map(load::assertion::Assertion::percentile)
-        .collect();
-    if asserted.is_empty() {
-        vec![99.0]
-    } else {
-        asserted
-    }
-}
-
-/// Why the result is a refusal.
-fn failures(figures: &Figures) -> Vec<String> {
-    let silent = figures.targets.iter().filter(|target| target.good == 0);
-    let silent = silent.map(|target| {
-        let kinds = target
-            .faults
-            .iter()
-            .map(|(kind, count)| format!("{kind} {count}"));
-        let codes = target
-            .statuses
-            .codes
-            .iter()
-            .map(|(code, count)| format!("status {code} {count}"));
-        let seen: Vec<_> = kinds.chain(codes).collect();
-        format!(
-            "no good answer from {}: {}",
-            target.name,
-            if seen.is_empty() {
-                "none came".to_owned()
-            } else {
-                seen.join(", ")
-            }
-        )
-    });
-    let broken = figures.assertions.iter().filter(|verdict| !verdict.holds);
-    silent.chain(broken.map(ToString::to_string)).collect()
 }
 
 /// The first signal ends the run, which still reports; the second ends the program.

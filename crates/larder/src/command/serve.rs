@@ -139,8 +139,11 @@ fn reload(running: &mut Running, flags: &Flags, drain_time: &mut Duration) {
     match config::load(flags) {
         Ok(config) => {
             let new_drain_time = config.limits.drain_time;
-            report(running.reload(config));
-            *drain_time = new_drain_time;
+            let reloaded = running.reload(config);
+            if reloaded.is_ok() {
+                *drain_time = new_drain_time;
+            }
+            report(reloaded);
         }
         Err(faults) => tracing::error!("configuration not taken:\n{faults}"),
     }

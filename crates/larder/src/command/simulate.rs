@@ -182,6 +182,7 @@ fn watched(
     let read = Arc::new(AtomicU64::new(0));
     let sizes: Option<Vec<_>> = sources.iter().map(|source| source.size).collect();
     let bar = bar(told.quiet, sizes.map(|sizes| sizes.iter().sum()));
+    bar.tick();
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
         let look = || {

@@ -48,6 +48,9 @@ impl Show {
     pub fn at(&self, done: usize, known: usize, last: &str) {
         match &self.how {
             How::Bar(bar) => {
+                if bar.is_finished() {
+                    bar.reset();
+                }
                 bar.set_length(known as u64);
                 bar.set_position(done as u64);
                 bar.set_message(
@@ -62,6 +65,13 @@ impl Show {
                 let _ = writeln!(io::stderr(), "larder: {done} of {known} so far");
             }
             How::Lines(_) | How::Nothing => {}
+        }
+    }
+
+    /// The run is over, or rests until the next round: the terminal is free for what it came to.
+    pub fn rest(&self) {
+        if let How::Bar(bar) = &self.how {
+            bar.finish_and_clear();
         }
     }
 
@@ -92,8 +102,6 @@ impl Show {
 
 impl Drop for Show {
     fn drop(&mut self) {
-        if let How::Bar(bar) = &self.how {
-            bar.finish_and_clear();
-        }
+        self.rest();
     }
 }

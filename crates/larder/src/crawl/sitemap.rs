@@ -1,8 +1,13 @@
 //! Sitemaps and their indexes (sitemaps.org, protocol 0.9).
 
+use flate2::read::MultiGzDecoder;
 use quick_xml::{Reader, events::Event};
+use std::io::Read;
 
-/// The largest that is read, in bytes; the protocol's own limit.
+/// How a file in gzip begins.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
+/// The largest that is read, in bytes, packed and unpacked; the protocol's own limit.
 pub const LARGEST: usize = 50 << 20;
 
 /// The most addresses of one; the protocol's own limit.
@@ -23,6 +28,12 @@ pub enum Bad {
     /// Not XML.
     #[error("not XML: {0}")]
     Xml(String),
+    /// It begins as gzip does and is cut off or damaged.
+    #[error("not gzip: {0}")]
+    Gzip(String),
+    /// Unpacked, larger than the protocol allows.
+    #[error("unpacked, it is larger than {LARGEST} bytes")]
+    Large,
     /// Some other document.
     #[error("neither a sitemap nor an index of sitemaps")]
     Other,
@@ -40,11 +51,30 @@ enum Of {
     Else,
 }
 
-/// Reads a sitemap. Entities of its own are not expanded.
+/// Reads a sitemap, or one in gzip (RFC 1952), as the protocol allows. Entities of its own are not expanded.
 ///
 /// # Errors
 /// See [`Bad`].
-pub fn read(xml: &[u8]) -> Result<Sitemap, Bad> {
+pub fn read(bytes: &[u8]) -> Result<Sitemap, Bad> {
+    if bytes.starts_with(&GZIP) {
+        return parse(&unpacked(bytes, LARGEST)?);
+    }
+    parse(bytes)
+}
+
+fn unpacked(packed: &[u8], most: usize) -> Result<Vec<u8>, Bad> {
+    let mut plain = Vec::new();
+    let read = MultiGzDecoder::new(packed)
+        .take(most as u64 + 1)
+        .read_to_end(&mut plain);
+    read.map_err(|error| Bad::Gzip(error.to_string()))?;
+    if plain.len() > most {
+        return Err(Bad::Large);
+    }
+    Ok(plain)
+}
+
+fn parse(xml: &[u8]) -> Result<Sitemap, Bad> {
     let mut reader = Reader::from_reader(xml);
     let (mut pages, mut sitemaps) = (Vec::new(), Vec::new());
     let mut root = false;
@@ -142,6 +172,7 @@ fn add(text: &mut Option<String>, piece: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use flate2::{Compression, read::GzEncoder};
     use proptest::prelude::*;
 
     #[test]
@@ -173,6 +204,35 @@ mod tests {
             Err(Bad::Xml(_))
         ));
         assert!(matches!(read(b"<urlset></url>"), Err(Bad::Xml(_))));
+    }
+
+    fn packed(plain: &[u8]) -> Vec<u8> {
+        let mut packed = Vec::new();
+        GzEncoder::new(plain, Compression::fast())
+            .read_to_end(&mut packed)
+            .unwrap();
+        packed
+    }
+
+    #[test]
+    fn gzip_is_unpacked_and_bounded() {
+        let plain = b"<urlset><url><loc>/a</loc></url></urlset>";
+        let whole = packed(plain);
+        assert_eq!(read(&whole), read(plain));
+        let (first, rest) = plain.split_at(20);
+        assert_eq!(read(&[packed(first), packed(rest)].concat()), read(plain));
+        for end in [2, 10, 20, whole.len() - 1] {
+            assert!(matches!(read(&whole[..end]), Err(Bad::Gzip(_))), "{end}");
+        }
+        let mut damaged = whole.clone();
+        damaged[15] ^= 0xff;
+        assert!(matches!(read(&damaged), Err(Bad::Gzip(_))));
+        let blanks = packed(&[b' '; 1 << 14]);
+        assert_eq!(
+            unpacked(&blanks, 1 << 14).map(|plain| plain.len()),
+            Ok(1 << 14)
+        );
+        assert_eq!(unpacked(&blanks, (1 << 14) - 1), Err(Bad::Large));
     }
 
     #[test]

@@ -24,14 +24,82 @@ pub(super) struct Totals {
     /// Requests that the store is asked for.
     pub asked: u64,
     pub asked_sent: u64,
+    /// Of these, for each lifetime, those whose answers are not stored.
+    pub unfilled: Vec<Sum>,
+    /// And those that the site does not let fill the store (`misses_with`).
+    pub apart: Sum,
+    pub apart_example: String,
     pub first: Option<Time>,
     pub last: Option<Time>,
     pub out_of_order: u64,
     pub notes: Notes,
 }
 
+impl Totals {
+    /// Nothing yet, of so many lifetimes.
+    pub(super) fn new(lifetimes: usize) -> Self {
+        Self {
+            unfilled: vec![Sum::default(); lifetimes],
+            ..Self::default()
+        }
+    }
+}
+
+/// Some requests, and what an origin does for them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sum {
+    pub requests: u64,
+    /// Bytes that clients got.
+    pub sent: u64,
+    pub origin: Cost,
+}
+
+impl Sum {
+    /// One request more that the origin answers.
+    pub(super) fn add(&mut self, sent: u64, body: u64, took: u64) {
+        self.send(sent, 1);
+        self.origin.add(body, took, 1);
+    }
+
+    /// So many requests more, whoever answers them.
+    pub(super) fn send(&mut self, sent: u64, times: u64) {
+        self.requests += times;
+        self.sent = self.sent.saturating_add(sent.saturating_mul(times));
+    }
+
+    /// What this part of `some` would be of `all`. Where there are none of them, it is all.
+    pub(super) fn of_all(&self, some: &Self, all: &Self) -> Self {
+        let scaled = |part: u64, some: u64, all: u64| match some {
+            0 => all,
+            some => {
+                let scaled = u128::from(part) * u128::from(all) / u128::from(some);
+                u64::try_from(scaled).unwrap_or(u64::MAX)
+            }
+        };
+        let (mine, its, whole) = (&self.origin, &some.origin, &all.origin);
+        Self {
+            requests: scaled(self.requests, some.requests, all.requests),
+            sent: scaled(self.sent, some.sent, all.sent),
+            origin: Cost {
+                fetches: scaled(mine.fetches, its.fetches, whole.fetches),
+                bytes: scaled(mine.bytes, its.bytes, whole.bytes),
+                micros: scaled(mine.micros, its.micros, whole.micros),
+            },
+        }
+    }
+
+    /// These and those.
+    pub(super) fn and(self, other: &Self) -> Self {
+        Self {
+            requests: self.requests.saturating_add(other.requests),
+            sent: self.sent.saturating_add(other.sent),
+            origin: self.origin.and(&other.origin),
+        }
+    }
+}
+
 /// Some requests with something in common.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Group {
     pub requests: u64,
     pub bytes: u64,

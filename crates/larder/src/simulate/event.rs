@@ -1,5 +1,6 @@
 //! What is left of a line once the walk's functions have been asked.
 
+use super::urls::Sampled;
 use rules::{directives::RequestDirectives, freshness::Facts, reuse, time::Time};
 use std::sync::Arc;
 
@@ -23,6 +24,8 @@ pub(super) struct Event {
     pub site: reuse::Site,
     /// The origin failed, in a way that something stored may hide.
     pub failed: bool,
+    /// Its answer may be stored, as far as the site goes.
+    pub fills: bool,
 }
 
 /// What would become of the answer, under one lifetime.
@@ -58,8 +61,8 @@ pub(super) struct Kept {
 pub(super) struct Batch {
     pub events: Vec<Event>,
     pub judged: Vec<Judged>,
-    /// Each event stands for so many.
-    pub one_in: u64,
+    /// Which part of all they are.
+    pub sampled: Sampled,
 }
 
 impl Batch {

@@ -59,9 +59,9 @@ impl Keep {
     }
 
     /// Goes on with one key in `one_in`, those that `stays` names.
-    pub(super) fn thin(&mut self, one_in: u64, stays: impl Fn(&Held) -> bool) {
+    pub(super) fn thin(&mut self, one_in: u64, stays: impl Fn(u64, &Held) -> bool) {
         match self {
-            Self::Larder(model) => model.thin(one_in, |_, held| stays(held)),
+            Self::Larder(model) => model.thin(one_in, stays),
             Self::Row(row) => row.thin(one_in, stays),
         }
     }
@@ -125,11 +125,11 @@ impl Row {
         }
     }
 
-    fn thin(&mut self, one_in: u64, stays: impl Fn(&Held) -> bool) {
+    fn thin(&mut self, one_in: u64, stays: impl Fn(u64, &Held) -> bool) {
         let gone = self
             .entries
             .iter()
-            .filter(|(_, held)| !stays(held))
+            .filter(|(key, held)| !stays(**key, held))
             .map(|(key, _)| *key);
         for key in gone.collect::<Vec<_>>() {
             self.remove(key);

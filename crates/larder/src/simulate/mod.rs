@@ -9,10 +9,13 @@
 //! would be stored, for how long. What is left of a line is an [`Event`](event::Event), which every simulation judges with
 //! `rules::reuse` against what it keeps. What it keeps follows the store's own rule of eviction (`store::model`).
 //!
-//! Memory is bounded: at most [`urls::MOST`] URLs are followed. Where a log has more, one in two, four, … of them is, chosen by
-//! a hash of the URL, with memory sizes scaled accordingly (SHARDS: Waldspurger and others, FAST 2015); only the number of
-//! misses is estimated so, everything else is counted in full.
+//! Memory is bounded: at most [`urls::MOST`] URLs are followed, and as many variants of them. Where a log has more, one in two,
+//! four, … of them is, chosen by a hash, with memory sizes scaled accordingly (SHARDS: Waldspurger and others, FAST 2015). Only
+//! the number of misses is estimated so, everything else is counted in full; of requests whose answers are not stored, which
+//! may be for a single URL, the share that missed is estimated, over their full number.
 
+mod answer;
+mod clock;
 mod counts;
 mod event;
 mod keep;

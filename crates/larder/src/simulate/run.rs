@@ -115,6 +115,10 @@ impl Pass<'_> {
             let (line, after) = rest.split_at(end);
             rest = after.get(1..).unwrap_or_default();
             self.line += 1;
+            if line.len() > source::LONGEST_LINE {
+                self.bad(Bad::TooLong, b"");
+                continue;
+            }
             match self.current.read(line) {
                 Read::Line(parsed) => {
                     self.seen.lines += 1;

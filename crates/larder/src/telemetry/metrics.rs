@@ -45,8 +45,12 @@ pub struct Sources<'a> {
 
 /// All metrics now.
 pub fn render(sources: &Sources<'_>) -> String {
+    written(Sums::of(sources))
+}
+
+fn written(sums: Sums) -> String {
     let mut registry = Registry::default();
-    registry.register_collector(Box::new(Sums::of(sources)));
+    registry.register_collector(Box::new(sums));
     let mut text = String::new();
     // Writing to a string does not fail.
     let _ = text::encode(&mut text, &registry);

@@ -124,6 +124,7 @@ impl Warmer {
             self.show.at(done, all, &address.target);
             round.summary.add(answered);
         }
+        self.show.rest();
         round.is_wrong |= round.summary.is_wrong();
         round
     }

@@ -7,7 +7,9 @@
 )]
 
 mod browser;
+mod compare;
 mod faults;
+mod honest;
 mod independent;
 mod requests;
 mod results;

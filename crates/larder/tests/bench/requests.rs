@@ -208,6 +208,50 @@ const REFUSED: &[Row] = &[
         1,
         "--max-rate",
     ),
+    (
+        &["http://127.0.0.1/", "--rate", "500", "--max-rate", "50"],
+        2,
+        "--max-rate 50",
+    ),
+    (
+        &[
+            "http://192.0.2.7/",
+            "--allow-remote",
+            "192.0.2.7",
+            "--max-rate",
+            "100",
+            "--rate",
+            "0..50000",
+        ],
+        2,
+        "--max-rate 100",
+    ),
+    (
+        &["http://127.0.0.1/", "-n", "5", "--warm-up", "2h"],
+        1,
+        "--unbounded",
+    ),
+    (
+        &[
+            "http://127.0.0.1/a",
+            "http://127.0.0.1/b",
+            "--compare",
+            "-d",
+            "20m",
+        ],
+        1,
+        "--unbounded",
+    ),
+    (
+        &["http://127.0.0.1/", "-H", "Host: {user}.example"],
+        2,
+        "{user}",
+    ),
+    (
+        &["http://127.0.0.1/", "--assert", "memory<1GiB"],
+        2,
+        "--process",
+    ),
 ];
 
 #[test]
@@ -226,4 +270,55 @@ fn what_is_wrong_use_and_what_is_not_allowed() {
             finished.stderr
         );
     }
+}
+
+#[test]
+fn a_sitemap_in_a_file_leads_to_files_beside_it_only() {
+    let origin = origin();
+    let index = |location: &str| {
+        format!("<sitemapindex><sitemap><loc>{location}</loc></sitemap></sitemapindex>")
+    };
+    let map = file(
+        "sitemap.xml",
+        &index("https://www.example.com/maps/one.xml"),
+    );
+    let one = "<urlset><url><loc>https://www.example.com/p</loc></url></urlset>";
+    std::fs::write(map.with_file_name("one.xml"), one).expect("a file");
+    let path = map.display().to_string();
+    figures(&[&origin.url(), "-n", "4", "--sitemap", &path]);
+    assert_eq!(origin.requests("/p"), 4);
+    for elsewhere in ["/dev/zero", "../sitemap.xml", "/etc/passwd", ".."] {
+        let map = file("index.xml", &index(elsewhere));
+        let path = map.display().to_string();
+        let finished = bench(&[&origin.url(), "-n", "4", "--sitemap", &path]).run();
+        assert_eq!(finished.code, Some(1), "{elsewhere}");
+        assert!(finished.stderr.contains("larder: "), "{}", finished.stderr);
+    }
+    assert_eq!(origin.requests("/p"), 4, "nothing else was sent");
+}
+
+#[test]
+fn a_body_comes_from_a_file_and_a_list_from_standard_input() {
+    let origin = origin();
+    let large = "x".repeat(300_000);
+    let body = file("body", &large);
+    let body = format!("@{}", body.display());
+    figures(&[&origin.url(), "-n", "6", "-c", "2", "--body", &body]);
+    assert_eq!(origin.requests("/"), 6);
+    for request in origin.recorded("/") {
+        assert_eq!(request.method, "POST");
+        assert_eq!(request.body, large.as_bytes());
+    }
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_larder"))
+        .args(["bench", &origin.url(), "-n", "4", "-q", "--file", "-"])
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .expect("a process");
+    let mut input = child.stdin.take().expect("a pipe");
+    std::io::Write::write_all(&mut input, b"/in\nPUT /put body=1\n").expect("it reads");
+    drop(input);
+    assert!(child.wait().expect("its end").success());
+    assert_eq!((origin.requests("/in"), origin.requests("/put")), (2, 2));
+    assert_eq!(origin.last("/put").method, "PUT");
 }

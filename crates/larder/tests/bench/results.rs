@@ -139,38 +139,125 @@ fn an_old_result_stays_until_the_new_one_is_whole() {
 }
 
 #[test]
+fn a_name_that_is_no_text_costs_no_result() {
+    use std::{ffi::OsString, os::unix::ffi::OsStringExt as _};
+    let origin = origin();
+    let path = scratch_dir().join(OsString::from_vec(b"\xff.json".to_vec()));
+    let finished = bench(&[&origin.url(), "-n", "5", "-o"]).args([&path]).run();
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    assert!(fs::metadata(path).is_ok());
+}
+
+#[test]
+fn a_result_that_is_passed_on_tells_no_secret() {
+    let origin = origin();
+    let path = scratch_dir().join("r.html").display().to_string();
+    let flags = [
+        "-n",
+        "5",
+        "--json",
+        "-H",
+        "Authorization: Bearer s3cret",
+        "--header=X-Api-Key: s3cret",
+        "-Hcookie:  id=s3cret ",
+        "--body=password=s3cret",
+        "-H",
+        "Accept-Language: en",
+        "-o",
+        &path,
+    ];
+    let finished = bench(&[&[origin.url().as_str()], &flags[..]].concat()).run();
+    assert_eq!(origin.last("/").header("cookie"), Some("id=s3cret"));
+    let html = fs::read_to_string(&path).expect("a page");
+    for text in [&finished.stdout, &html] {
+        assert!(!text.contains("s3cret"), "{text}");
+        assert!(text.contains("Authorization: …") && text.contains("--body=…"));
+        assert!(text.contains("Accept-Language: en"), "what is no secret");
+    }
+}
+
+#[test]
+fn files_are_written_although_nobody_reads_the_output() {
+    let origin = Origin::start();
+    let gate = testkit::Gate::new();
+    let held = gate.clone();
+    origin.otherwise(move |_| {
+        held.pass();
+        Reply::ok()
+    });
+    let path = scratch_dir().join("r.json");
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_larder"))
+        .args(["bench", &origin.url(), "-n", "5", "-q", "-o"])
+        .arg(&path)
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .expect("a process");
+    drop(child.stdout.take());
+    gate.open();
+    child.wait().expect("its end");
+    let json = fs::read_to_string(path).expect("the result");
+    assert!(json.contains("\"requests\""));
+}
+
+#[test]
 fn plain_lines_where_there_is_no_terminal() {
     let origin = origin();
     let finished = Command::new(env!("CARGO_BIN_EXE_larder"))
-        .args(["bench", &origin.url(), "-n", "20"])
+        .args(["bench", &origin.url(), "-d", "3s", "-c", "2"])
         .run();
-    assert!(
-        finished.stderr.starts_with(&origin.url()),
-        "{}",
-        finished.stderr
+    let said = &finished.stderr;
+    let mut lines = said.lines();
+    assert_eq!(lines.next(), Some(origin.url().as_str()), "{said}");
+    // One every two seconds: the time, and how it goes.
+    let line = lines.next().expect("a line").trim();
+    let (seconds, rest) = line.split_once(" s  ").expect("a time");
+    assert!(seconds.parse::<f64>().is_ok_and(|one| one >= 2.0), "{said}");
+    for part in ["/s · p50 ", " · p99 ", " · 2 users"] {
+        assert!(rest.contains(part), "{said}");
+    }
+    assert!(!said.contains('\u{1b}') && !said.contains('\r'));
+}
+
+/// What a terminal of this width gets.
+fn on_a_terminal(columns: &str, flags: &str) -> String {
+    let origin = origin();
+    // `script` is a terminal for the program; its size is set inside.
+    let inside = format!(
+        "stty cols {columns} rows 24; exec {} bench {} -d 1s -c 2 {flags}",
+        env!("CARGO_BIN_EXE_larder"),
+        origin.url()
     );
-    assert!(!finished.stderr.contains('\u{1b}') && !finished.stderr.contains('\r'));
+    let output = std::process::Command::new("script")
+        .args(["-qec", &inside, "/dev/null"])
+        .stdin(std::process::Stdio::null())
+        .output()
+        .expect("script");
+    let seen = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{columns}: {seen}");
+    assert!(seen.contains("errors      0"), "{columns}: {seen}");
+    seen
 }
 
 #[test]
 fn a_terminal_however_narrow_has_a_bar_that_is_cleared() {
-    let origin = origin();
-    for columns in ["100", "20", "1"] {
-        let binary = env!("CARGO_BIN_EXE_larder");
-        // `script` is a terminal for the program; its size is set inside.
-        let inside = format!(
-            "stty cols {columns} rows 24; exec {binary} bench {} -d 1s -c 2",
-            origin.url()
-        );
-        let output = std::process::Command::new("script")
-            .args(["-qec", &inside, "/dev/null"])
-            .stdin(std::process::Stdio::null())
-            .output()
-            .expect("script");
-        let seen = String::from_utf8_lossy(&output.stdout);
-        assert!(output.status.success(), "{columns}: {seen}");
-        assert!(seen.contains("errors      0"), "{columns}: {seen}");
+    let wide = on_a_terminal("100", "");
+    let (before, _) = wide
+        .split_once("HTTP/1.1, 2 connections")
+        .expect("a result");
+    for part in ["%", "─", "/s · p50 "] {
+        assert!(before.contains(part), "{part}: {before:?}");
     }
+    let last = before.rfind("/s · p50 ").expect("live figures");
+    assert!(before[last..].contains("\u{1b}[2K"), "cleared: {before:?}");
+    for columns in ["20", "1"] {
+        on_a_terminal(columns, "");
+    }
+    let quiet = on_a_terminal("100", "--quiet");
+    assert!(
+        !quiet.contains('\u{1b}') && !quiet.contains("/s · p50"),
+        "{quiet:?}"
+    );
 }
 
 #[test]

@@ -91,6 +91,17 @@ fn every_request_is_counted_once_by_what_became_of_it() {
         larder.ask("POST", "/post").send();
     }
     larder.get("/").header("Cache-Control", "no-cache").send();
+    origin.on("/tagged", |request| match request.header("if-none-match") {
+        Some(_) => Reply::status(304).header("ETag", "\"a\""),
+        None => Reply::ok()
+            .cache("no-cache")
+            .header("ETag", "\"a\"")
+            .body("x"),
+    });
+    for _ in 0..2 {
+        larder.get("/tagged").send();
+    }
+    larder.ask("POST", "/tagged").send();
     larder
         .get("/none")
         .header("Cache-Control", "only-if-cached")
@@ -98,11 +109,15 @@ fn every_request_is_counted_once_by_what_became_of_it() {
     for (name, expected) in [
         ("larder_hits_total{kind=\"fresh\"}", 3),
         ("larder_hits_total{kind=\"stale\"}", 1),
-        ("larder_forwarded_total{reason=\"uri-miss\"}", 2),
-        ("larder_forwarded_total{reason=\"method\"}", 2),
+        ("larder_forwarded_total{reason=\"uri-miss\"}", 3),
+        ("larder_forwarded_total{reason=\"method\"}", 3),
+        ("larder_forwarded_total{reason=\"stale\"}", 1),
+        ("larder_validated_total", 1),
+        ("larder_collapsed_total", 0),
+        ("larder_invalidations_total", 1),
         ("larder_forwarded_total{reason=\"request\"}", 1),
         ("larder_own_answers_total", 1),
-        ("larder_responses_total{class=\"2xx\"}", 7),
+        ("larder_responses_total{class=\"2xx\"}", 10),
         ("larder_responses_total{class=\"4xx\"}", 2),
         ("larder_responses_total{class=\"5xx\"}", 1),
         ("larder_panics_total", 0),
@@ -135,7 +150,6 @@ fn explain_tells_a_hit_a_miss_and_a_refusal_apart() {
     origin.reply("/refused", Reply::ok().cache("no-store").body("x"));
     larder.get("/stored").send();
     larder.get("/refused").send();
-    let before = origin.all().len();
     let stored = explain(&larder, "http://example.test/stored");
     let refused = explain(&larder, "http://example.test/refused");
     let unknown = explain(&larder, "http://example.test/unknown");
@@ -145,6 +159,24 @@ fn explain_tells_a_hit_a_miss_and_a_refusal_apart() {
         "{refused}"
     );
     assert!(unknown != stored && unknown != refused, "{unknown}");
+    let said = |path: &str| explain(&larder, &format!("http://example.test{path}"));
+    let reply = Reply::ok().cache("max-age=60");
+    origin.reply("/stale", reply.header("Age", "70").body("x"));
+    let reply = Reply::ok().cache("max-age=60").header("Vary", "Foo");
+    origin.reply("/varied", reply.body("x"));
+    larder.get("/stale").send();
+    larder.get("/varied").header("Foo", "1").send();
+    let before = origin.all().len();
+    assert!(
+        said("/stale").contains("past its lifetime"),
+        "{}",
+        said("/stale")
+    );
+    let varied = said("/varied");
+    assert!(
+        varied.contains("no stored response fits this request"),
+        "{varied}"
+    );
     assert_eq!(
         origin.all().len(),
         before,
@@ -220,7 +252,12 @@ fn the_access_log_tells_every_request() {
         for line in text.lines() {
             assert!(line.contains(expected), "{line}");
             if format == "json" {
-                assert!(line.starts_with('{') && line.ends_with('}'), "{line}");
+                let line: serde_json::Value = serde_json::from_str(line).expect("JSON");
+                let is_hit = line["cache"] == "HIT";
+                assert_eq!(line["bytes"], 1, "{line}");
+                assert_eq!(line["client"], "127.0.0.1", "{line}");
+                assert_eq!(line["origin_ms"].is_null(), is_hit, "{line}");
+                assert!(line["took_ms"].is_number(), "{line}");
             }
         }
         assert!(
@@ -229,5 +266,19 @@ fn the_access_log_tells_every_request() {
                 .is_some_and(|line| line.to_lowercase().contains("hit")),
             "{text}"
         );
+    }
+}
+
+#[test]
+fn explain_takes_the_route_that_a_request_takes() {
+    let (origin, larder) = start_with(
+        "[[origin]]\nservers = \"{origin}\"\n[[route]]\npath = \"/private/*\"\ncache = false\n",
+    );
+    origin.otherwise(|_| Reply::ok().cache("max-age=60").body("x"));
+    for path in ["/private/a", "/%70rivate/a"] {
+        larder.get(path).send();
+        assert!(!larder.get(path).send().hit());
+        let said = explain(&larder, &format!("http://example.test{path}"));
+        assert!(said.contains("the route does not cache"), "{path}: {said}");
     }
 }

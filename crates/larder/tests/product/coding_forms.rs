@@ -138,6 +138,55 @@ fn what_is_asked_for_often_is_made_better() {
 }
 
 #[test]
+fn the_high_level_is_no_workers_business() {
+    let (origin, larder) = start();
+    origin.reply("/", page(&text("aside", 60_000)));
+    larder.get("/").send();
+    for _ in 0..20 {
+        get(&larder, "/", "br");
+    }
+    wait_until("the high level is there", || {
+        made(&larder, "br", "high") == 1
+    });
+    let threads = threads(larder.id());
+    let high = threads
+        .iter()
+        .find(|thread| thread.name == "larder-code-hig");
+    let high = high.unwrap_or_else(|| panic!("{threads:?}"));
+    assert_eq!(high.nice, 15, "workers go first");
+    let is_worker = |name: &str| name.trim_start_matches("larder-").parse::<u8>().is_ok();
+    let workers = threads.iter().filter(|thread| is_worker(&thread.name));
+    let ticks: Vec<u64> = workers.map(|thread| thread.ticks).collect();
+    assert!(!ticks.is_empty(), "{threads:?}");
+    assert!(high.ticks > ticks.iter().sum(), "{threads:?}");
+}
+
+#[derive(Debug)]
+struct Thread {
+    name: String,
+    /// Time on a core.
+    ticks: u64,
+    nice: i32,
+}
+
+/// The threads of a process, as proc(5) tells of them.
+fn threads(process: u32) -> Vec<Thread> {
+    let tasks = std::fs::read_dir(format!("/proc/{process}/task")).expect("a process");
+    let read = |task: std::io::Result<std::fs::DirEntry>| {
+        let stat = std::fs::read_to_string(task.ok()?.path().join("stat")).ok()?;
+        let (name, rest) = stat.split_once('(')?.1.rsplit_once(") ")?;
+        let fields: Vec<&str> = rest.split(' ').collect();
+        let ticks = |at: usize| fields[at].parse::<u64>().expect("a number");
+        Some(Thread {
+            name: name.to_owned(),
+            ticks: ticks(11) + ticks(12),
+            nice: fields[16].parse().expect("a number"),
+        })
+    };
+    tasks.filter_map(read).collect()
+}
+
+#[test]
 fn one_that_is_stored_answers_until_the_better_one_is_made() {
     let (origin, larder) = start();
     let body = text("instead", 20_000);
@@ -215,10 +264,8 @@ fn disk_keeps_the_content_and_forms_are_made_again() {
     let body = text("disk", 20_000);
     origin.reply("/", page(&body).cache("max-age=3600"));
     let start = || {
-        crate::common::command()
-            .args(["serve"])
-            .config(&config)
-            .start()
+        let larder = testkit::Command::serve(env!("CARGO_BIN_EXE_larder"));
+        larder.config(&config).start()
     };
     {
         let larder = start();
@@ -243,6 +290,44 @@ fn disk_keeps_the_content_and_forms_are_made_again() {
     );
 }
 
+/// On plain connections larger bodies stay on disk, and are coded for each client: in what costs least.
+#[test]
+fn what_stays_on_disk_is_coded_in_what_costs_least() {
+    let folder = testkit::scratch_dir();
+    let origin = Origin::start();
+    let config = format!(
+        "[[origin]]\nservers = \"{}\"\n[disk]\npath = \"{}\"\nsize = \"64MiB\"\n",
+        origin.url(),
+        folder.display()
+    );
+    let body = text("cheap", 100_000);
+    origin.reply("/", page(&body).cache("max-age=3600"));
+    let start = || testkit::Command::serve(env!("CARGO_BIN_EXE_larder")).config(&config);
+    {
+        let larder = start().start();
+        for _ in 0..4 {
+            larder.get("/").send();
+        }
+        larder.stop();
+    }
+    let larder = start().start();
+    for (accepts, expected) in [
+        (BROWSER, "zstd"),
+        ("gzip, br", "gzip"),
+        ("gzip;q=0.5, br", "br"),
+    ] {
+        let answer = get(&larder, "/", accepts);
+        assert_eq!(answer.header("content-encoding"), Some(expected));
+        assert_eq!(decoded(&answer), body);
+        assert!(answer.hit());
+    }
+    assert_eq!(origin.requests("/"), 1);
+}
+
+fn is_weak(tag: &str) -> bool {
+    tag.starts_with("W/")
+}
+
 /// The shared tier has the content alone: each node makes what its clients ask for, and all come out the same.
 #[test]
 fn nodes_share_the_content_and_make_their_own_forms() {
@@ -261,6 +346,9 @@ fn nodes_share_the_content_and_make_their_own_forms() {
     };
     let (one, two) = (node("one"), node("two"));
     one.get("/").send();
+    // What is asked for while the page is still being taken in is streamed, with a weak tag.
+    let is_kept = |answer: &testkit::Response| !answer.header("etag").is_some_and(is_weak);
+    wait_until("its form is kept", || is_kept(&get(&one, "/", "gzip")));
     let first = get(&one, "/", "gzip");
     wait_until("it is shared", || {
         let answer = get(&two, "/", "gzip");

@@ -157,3 +157,36 @@ fn an_origin_that_codes_when_asked_is_not_asked() {
     }
     assert_eq!(origin.requests("/"), 1);
 }
+
+/// An origin is asked in the client's own words where its answer is hardly kept; what is kept all the same, and cannot be decoded
+/// here, is a variant.
+#[test]
+fn a_coding_that_cannot_be_taken_off_is_for_who_accepts_it() {
+    for (kind, coded, control) in [
+        ("application/pdf", "br", "public, max-age=60"),
+        ("text/html", "br", "public, max-age=60, no-transform"),
+        ("text/html", "deflate", "public, max-age=60"),
+    ] {
+        let (origin, larder) = start();
+        origin.on("/", move |request| {
+            let asks = request.header("accept-encoding").unwrap_or_default();
+            let reply = Reply::ok()
+                .cache(control)
+                .header("Content-Type", kind)
+                .header("Vary", "Accept-Encoding");
+            if asks.contains(coded) {
+                let reply = reply.header("Content-Encoding", coded);
+                return reply.body("bytes in a coding");
+            }
+            reply.body("as it is")
+        });
+        let ask = larder.get("/").header("Authorization", "Basic YTpi");
+        let first = ask.header("Accept-Encoding", coded).send();
+        assert_eq!(coding(&first), coded, "{kind} {control}");
+        for accepts in ["identity", "gzip"] {
+            let answer = get(&larder, "/", accepts);
+            assert_eq!(coding(&answer), "identity", "{kind} {coded} {accepts}");
+            assert_eq!(answer.text(), "as it is", "{kind} {coded} {accepts}");
+        }
+    }
+}

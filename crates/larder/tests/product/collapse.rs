@@ -80,9 +80,22 @@ fn requests_that_wait_for_the_head_share_one_fetch() {
     gate.wait_reached();
     let followers = ask(&larder, "/", 10);
     gate.open();
-    for mut client in leader.into_iter().chain(followers) {
-        assert_eq!(client.read().text(), "content");
+    let (mut collapsed, mut hits) = (0, 0);
+    for (number, mut client) in leader.into_iter().chain(followers).enumerate() {
+        let answer = client.read();
+        assert_eq!(answer.text(), "content");
+        let (is_follower, is_hit) = (answer.says("collapsed"), answer.hit());
+        assert_eq!(
+            is_follower || is_hit,
+            number > 0,
+            "9211 section 2.6: {}",
+            answer.said()
+        );
+        collapsed += u64::from(is_follower);
+        hits += u64::from(is_hit);
     }
+    assert_eq!(collapsed + hits, 10);
+    assert_eq!(sample(&larder, "larder_collapsed_total"), collapsed);
     assert_eq!(origin.requests("/"), 1);
 }
 
@@ -465,4 +478,37 @@ fn whatever_happens_nobody_is_stranded_and_nothing_is_left_behind() {
         wait_until(&format!("{name} was 0"), || sample(larder, name) == 0);
     }
     assert_eq!(sample(larder, "larder_panics_total"), 0);
+}
+
+#[test]
+fn followers_who_want_another_variant_share_a_second_fetch() {
+    let (origin, larder) = start();
+    let (first, second) = (Gate::new(), Gate::new());
+    let gates = (first.clone(), second.clone());
+    origin.on("/", move |request| {
+        let kind = request.header("foo").unwrap_or_default().to_owned();
+        let gate = if kind == "0" { &gates.0 } else { &gates.1 };
+        let reply = Reply::ok().cache("max-age=60").header("Vary", "Foo");
+        reply.hold_head(gate).body(kind)
+    });
+    let crowd = |kind: &str, count: usize| -> Vec<Client> {
+        let ask = |_| larder.get("/").header("Foo", kind).begin();
+        (0..count).map(ask).collect()
+    };
+    let leader = crowd("0", 1);
+    first.wait_reached();
+    let others = [crowd("1", 8), crowd("2", 8)];
+    first.open();
+    origin.wait_requests("/", 3);
+    let late = crowd("1", 4);
+    second.open();
+    for (kind, clients) in ["0", "1", "2", "1"]
+        .iter()
+        .zip([leader].into_iter().chain(others).chain([late]))
+    {
+        for mut client in clients {
+            assert_eq!(client.read().text(), *kind);
+        }
+    }
+    assert_eq!(origin.requests("/"), 3, "one fetch for each variant");
 }

@@ -365,3 +365,52 @@ fn what_is_not_stored_is_judged_by_its_status_too() {
 fn ask_at(larder: &Larder, path: &str, tag: &str) -> Response {
     larder.get(path).header("If-None-Match", tag).send()
 }
+
+#[test]
+fn a_condition_for_the_origin_goes_there_where_nothing_stored_answers() {
+    let (origin, larder) = start();
+    let judges = |request: &testkit::Request| {
+        let holds = request.header("if-match").is_none_or(|tag| tag == "\"a\"")
+            && request.header("if-unmodified-since").is_none();
+        match (holds, request.nth) {
+            (false, _) => Reply::status(412),
+            (true, 1) => Reply::ok()
+                .cache("max-age=60")
+                .header("Age", "70")
+                .header("ETag", "\"a\"")
+                .body("content"),
+            (true, _) => Reply::ok().cache("max-age=60").body("new"),
+        }
+    };
+    origin.on("/missing", judges);
+    origin.on("/stale", judges);
+    larder.get("/stale").send();
+    for path in ["/missing", "/stale"] {
+        for (name, value) in [
+            ("If-Match", "\"b\""),
+            ("If-Unmodified-Since", "Sat, 29 Oct 1994 19:43:31 GMT"),
+        ] {
+            let answer = larder.get(path).header(name, value).send();
+            assert_eq!(answer.status, 412, "the origin's own word: {path} {name}");
+            assert_eq!(
+                origin.last(path).header(name),
+                Some(value),
+                "9111 section 4.3.2: MUST NOT evaluate: {path}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_date_is_not_compared_where_there_is_none() {
+    let (origin, larder) = start();
+    origin.reply("/", Reply::ok().cache("no-store").body("content"));
+    for seconds in [-1000, 0, 1000] {
+        let answer = ask(&larder, &[("If-Modified-Since", &format!("{{{seconds}}}"))]);
+        assert_eq!(
+            (answer.status, answer.text().as_str()),
+            (200, "content"),
+            "9110 section 13.1.3: MUST ignore without a modification date: {seconds}"
+        );
+    }
+}

@@ -4,15 +4,15 @@ use crate::{
     common::{counted, sample},
     disk::{LARGE, Site, content, keep, same},
     disk_purge::{ask_purge, kept},
-    disk_trouble::{Mounted, told},
+    disk_trouble::told,
 };
 use serde_json::json;
 use std::{fs, io::Write as _};
-use testkit::{Command, Larder, Reply};
+use testkit::{Command, Larder, Reply, SmallDisk};
 
 #[test]
 fn a_purge_that_cannot_be_remembered_is_not_acknowledged() {
-    let small = Mounted::new("4m");
+    let small = SmallDisk::new("4m");
     let site = Site::with(|request| {
         counted(request)
             .cache("max-age=600")
@@ -20,7 +20,7 @@ fn a_purge_that_cannot_be_remembered_is_not_acknowledged() {
     });
     let config = site.config().replace(
         &*site.path().to_string_lossy(),
-        &small.0.join("disk").to_string_lossy(),
+        &small.path().join("disk").to_string_lossy(),
     );
     let start = || {
         let larder = Command::serve(env!("CARGO_BIN_EXE_larder"))
@@ -34,7 +34,7 @@ fn a_purge_that_cannot_be_remembered_is_not_acknowledged() {
     larder.stop();
     let larder = start();
     assert!(kept(&larder, "/"), "it lies on disk");
-    let filler = small.0.join("filler");
+    let filler = small.path().join("filler");
     let mut file = fs::File::create(&filler).expect("a file");
     while file.write_all(&[1; 4096]).is_ok() {}
     // More than there is room for behind the end of the log.

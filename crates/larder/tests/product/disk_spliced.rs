@@ -4,7 +4,7 @@
 #![allow(clippy::similar_names, reason = "a site and the size of its pages")]
 
 use crate::{
-    common::Said,
+    common::{Said, sample},
     disk::{LARGE, MIDDLE, Site, content, ending, keep, same},
 };
 use std::{process, thread};
@@ -52,6 +52,64 @@ fn it_is_the_same_each_time() {
     for (path, _) in SIZES {
         assert!(site.origin.requests(path) <= 2, "{path}");
     }
+}
+
+#[test]
+fn the_head_of_a_busy_page_is_held_in_memory() {
+    let (_site, larder) = on_disk();
+    let ask = |times: usize| {
+        let mut client = larder.client();
+        for _ in 0..times {
+            same(&client.get("/c").send().body, &content("/c", MIDDLE), "/c");
+        }
+        sample(&larder, "larder_disk_hits_total")
+    };
+    let before = ask(40);
+    assert_eq!(
+        ask(40),
+        before,
+        "the disk is asked for nothing but the body"
+    );
+}
+
+#[test]
+fn a_text_that_lies_on_disk_is_made_in_a_coding_once() {
+    let site = Site::with(|_| {
+        let text = "a text that is worth it ".repeat(MIDDLE / 24);
+        let reply = Reply::ok().cache("max-age=600");
+        reply.header("Content-Type", "text/html").body(text)
+    });
+    let larder = site.start();
+    keep(&larder, &["/c"]);
+    site.wait_holds("a text that is worth it a text that is worth it");
+    let larder = site.restart(larder);
+    let made = |larder: &Larder| {
+        let gzip = ["fast", "high"].map(|level| {
+            let name = format!("larder_codings_made_total{{coding=\"gzip\",level=\"{level}\"}}");
+            sample(larder, &name)
+        });
+        gzip.iter().sum::<u64>()
+    };
+    // Its head is in memory first, for clients that take it as it is.
+    for _ in 0..20 {
+        assert!(larder.get("/c").send().hit());
+    }
+    for _ in 0..40 {
+        let answer = larder.get("/c").header("Accept-Encoding", "gzip").send();
+        assert!(answer.hit() && answer.complete);
+    }
+    assert!(made(&larder) >= 1);
+    let passed = "larder_codings_passed_total{coding=\"gzip\"}";
+    let before = sample(&larder, passed);
+    for _ in 0..40 {
+        let answer = larder.get("/c").header("Accept-Encoding", "gzip").send();
+        assert_eq!(answer.header("content-encoding"), Some("gzip"));
+    }
+    assert_eq!(
+        sample(&larder, passed),
+        before,
+        "none is coded for one client alone"
+    );
 }
 
 #[test]

@@ -14,12 +14,11 @@ use serde_json::json;
 use std::{
     fs,
     path::Path,
-    process::Command as Process,
     sync::atomic::{AtomicBool, AtomicU64, Ordering},
     thread,
     time::Instant,
 };
-use testkit::{Command, Larder, Origin, Reply, scratch_dir, wait_until};
+use testkit::{Command, Larder, Origin, Reply, SmallDisk, scratch_dir, wait_until};
 
 /// Starts a larder whose disk tier has this directory.
 fn over(path: &Path, origin: &Origin) -> Larder {
@@ -194,7 +193,7 @@ fn a_directory_that_is_removed_while_it_runs_is_made_again() {
 
 #[test]
 fn a_directory_that_cannot_be_written_any_more_is_told_of_and_serving_goes_on() {
-    let small = Mounted::new("4m");
+    let small = SmallDisk::new("4m");
     let site = Site::with(|request| {
         let size = if request.path().starts_with("/large") {
             LARGE
@@ -207,7 +206,7 @@ fn a_directory_that_cannot_be_written_any_more_is_told_of_and_serving_goes_on() 
     });
     let config = site.config().replace(
         &*site.path().to_string_lossy(),
-        &small.0.join("disk").to_string_lossy(),
+        &small.path().join("disk").to_string_lossy(),
     );
     let start = || {
         Command::serve(env!("CARGO_BIN_EXE_larder"))
@@ -254,35 +253,6 @@ fn a_directory_that_cannot_be_written_any_more_is_told_of_and_serving_goes_on() 
             &content(&format!("/{number}"), 100_000),
             "after a restart",
         );
-    }
-}
-
-/// A small file system in memory, for as long as this lives.
-pub(crate) struct Mounted(pub std::path::PathBuf);
-
-impl Mounted {
-    /// There is no other full device that behaves like one: without the right to mount, the test fails and says so.
-    pub fn new(size: &str) -> Self {
-        let path = scratch_dir();
-        let options = format!("size={size}");
-        let mount = Process::new("mount")
-            .args(["-t", "tmpfs", "-o", &options, "tmpfs"])
-            .arg(&path)
-            .output();
-        let mount = mount.expect("mount, of the package of that name");
-        assert!(
-            mount.status.success(),
-            "this test fills a small file system, and may not mount one; run it as root, or under `unshare --map-root-user --mount`: {}",
-            String::from_utf8_lossy(&mount.stderr).trim()
-        );
-        Self(path)
-    }
-}
-
-impl Drop for Mounted {
-    fn drop(&mut self) {
-        // Lazily: a larder that a failed test leaves behind may still have it open.
-        let _ = Process::new("umount").arg("-l").arg(&self.0).status();
     }
 }
 

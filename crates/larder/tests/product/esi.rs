@@ -1,6 +1,9 @@
 //! Pages composed of fragments: each include is a request of its own.
 
-use crate::common::{Said, counted, start, start_with};
+use crate::{
+    collapse::reading,
+    common::{Said, counted, sample, start, start_with},
+};
 use testkit::{Gate, Larder, Origin, Reply, Request};
 
 /// ESI by route.
@@ -134,6 +137,7 @@ fn by_route_only_markup_is_composed() {
         ("text/plain", false),
         ("text/javascript", false),
         ("image/png", false),
+        ("image/svg+xml", false),
         ("", false),
     ]
     .into_iter()
@@ -166,6 +170,8 @@ fn a_composed_answer_is_neither_kept_nor_validated_nor_cut_into_parts() {
         .header("Last-Modified", "Sat, 01 Jan 2022 00:00:00 GMT")
         .header("Expires", "Sat, 01 Jan 2050 00:00:00 GMT")
         .header("CDN-Cache-Control", "max-age=86400")
+        .header("X-Accel-Expires", "3600")
+        .header("Edge-Control", "max-age=3600")
         .header("Accept-Ranges", "bytes");
     origin.reply("/", reply);
     origin.on("/f", counted_fragment("no-store"));
@@ -184,6 +190,8 @@ fn a_composed_answer_is_neither_kept_nor_validated_nor_cut_into_parts() {
             "expires",
             "accept-ranges",
             "cdn-cache-control",
+            "x-accel-expires",
+            "edge-control",
             "content-range",
         ] {
             assert_eq!(answer.head.header(field), None, "{field}");
@@ -205,6 +213,38 @@ fn a_composed_answer_is_neither_kept_nor_validated_nor_cut_into_parts() {
     assert_eq!(head.head.header("etag"), None);
     assert_eq!(origin.requests("/f"), 3, "a HEAD needs no fragments");
     assert_eq!(origin.requests("/"), 1);
+}
+
+#[test]
+fn what_a_page_forbids_beyond_that_stays_forbidden() {
+    let (origin, larder) = start_with(ON);
+    for (number, (said, told)) in [
+        ("max-age=60", "private, no-cache"),
+        ("no-store", "private, no-store"),
+        ("private, No-Store", "private, no-store"),
+        (
+            "max-age=60, no-transform",
+            "private, no-cache, no-transform",
+        ),
+        ("no-store,no-transform", "private, no-store, no-transform"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        for (kind, body) in [("with", "a<esi:include src=\"/f\"/>"), ("without", "ab")] {
+            let target = format!("/{number}{kind}");
+            origin.reply(&target, html(said, body.repeat(2000)));
+            origin.reply("/f", Reply::ok().cache("max-age=60").body("b"));
+            for _ in 0..2 {
+                let answer = larder.get(&target).header("Accept-Encoding", "gzip").send();
+                let cache = answer.joined("cache-control");
+                let plain = kind == "without" && answer.hit();
+                assert!(cache == told || (plain && cache == said), "{said}: {cache}");
+                let coded = answer.header("content-encoding").is_some();
+                assert_eq!(coded, !told.contains("no-transform"), "{said}");
+            }
+        }
+    }
 }
 
 #[test]
@@ -380,16 +420,21 @@ fn fragments_collapse_vary_and_are_purged_like_anything_else() {
 
     let gate = Gate::new();
     let held = gate.clone();
-    origin.reply("/two", page("<esi:include src=\"/g\"/>"));
+    origin.reply("/two", page("begun <esi:include src=\"/g\"/>"));
     origin.on("/g", move |request| {
         counted(request).cache("max-age=60").hold_head(&held)
     });
-    let mut clients: Vec<_> = (0..4).map(|_| larder.get("/two").begin()).collect();
+    // What each has been sent of its page was sent after its fragment was asked for.
+    let mut clients = [(); 4].map(|()| reading(&larder, "/two", "begun "));
     gate.wait_reached();
+    let before = sample(&larder, "larder_collapsed_total");
     gate.open();
-    for client in &mut clients {
-        assert_eq!(client.read().text(), "1");
+    for (client, answer) in &mut clients {
+        client.read_content(answer);
+        assert_eq!(answer.text(), "begun 1");
     }
+    assert_eq!(origin.requests("/g"), 1);
+    assert_eq!(sample(&larder, "larder_collapsed_total"), before + 3);
 }
 
 #[test]
@@ -587,6 +632,28 @@ fn a_page_stays_one_when_it_is_freshened_and_when_it_comes_from_disk() {
     assert_eq!(site.origin.requests("/"), 2);
 }
 
+/// The answer to a HEAD that went to the origin freshens the page, and says nothing of the language it is written in.
+#[test]
+fn a_page_stays_one_when_a_head_freshens_it() {
+    let (origin, larder) = start_with(&ON.replace("esi = true", "cache = true"));
+    origin.on("/", |request| {
+        let reply = page("").header("ETag", "\"a\"");
+        match request.method.as_str() {
+            "HEAD" => reply
+                .header("Surrogate-Control", "max-age=60")
+                .header("Content-Length", "27"),
+            _ => reply
+                .header("Surrogate-Control", "content=\"ESI/1.0\"")
+                .body("<esi:remove>a</esi:remove>b"),
+        }
+    });
+    assert_eq!(text(&larder, "/"), "b");
+    let head = larder.ask("HEAD", "/").header("If-Match", "\"x\"").send();
+    assert_eq!(origin.last("/").method, "HEAD", "{:?}", head.head);
+    let again = larder.get("/").send();
+    assert!(again.hit() && again.text() == "b", "{}", again.text());
+}
+
 #[test]
 fn a_part_of_a_page_is_asked_for_as_a_whole() {
     let whole = "a<esi:include src=\"/f\"/>b";
@@ -618,6 +685,34 @@ fn a_part_of_a_page_is_asked_for_as_a_whole() {
                 (200, "aFb"),
                 "{route}"
             );
+        }
+    }
+}
+
+/// Several parts have a type of their own, and a part that a client says it continues may have none.
+#[test]
+fn parts_that_do_not_tell_their_type_are_no_way_to_a_pages_source() {
+    for kind in ["multipart/byteranges; boundary=x", ""] {
+        for route in ["esi = true\ncache = false", "esi = true"] {
+            let (origin, larder) = start_with(&ON.replace("esi = true", route));
+            origin.on("/", move |request| {
+                if request.header("range").is_none() {
+                    return page("a<esi:include src=\"/f\"/>b");
+                }
+                let reply = Reply::status(206).header("Content-Range", "bytes 0-3/26");
+                let reply = match kind {
+                    "" => reply,
+                    kind => reply.header("Content-Type", kind),
+                };
+                reply.cache("no-store").body("a<esi:remove>b")
+            });
+            origin.reply("/f", Reply::ok().cache("max-age=60").body("F"));
+            for range in ["bytes=0-3", "bytes=0-0,2-3"] {
+                let ask = larder.get("/").header("Range", range);
+                let answer = ask.header("If-Range", "\"1\"").send();
+                let got = (answer.status, answer.text());
+                assert_eq!(got, (200, "aFb".to_owned()), "{route} {kind}");
+            }
         }
     }
 }

@@ -3,8 +3,8 @@
 use crate::{
     coding::{BROWSER, coding, decoded, get, text},
     coding_origin::gzipped,
-    common::{Said, start_with},
-    esi::{ON, page},
+    common::{Said, sample, start_with},
+    esi::{ON, html, page},
 };
 use testkit::Reply;
 
@@ -36,6 +36,99 @@ fn a_page_and_its_fragments_may_come_coded() {
         assert_eq!(plain.text(), format!("{long}[g]."), "{round}");
     }
     assert_eq!(origin.requests("/"), 1);
+}
+
+/// However a fragment comes to the page: stored or not, passed by, and where nothing is coded here.
+#[test]
+fn a_fragment_that_came_coded_is_decoded_wherever_it_came_from() {
+    const ROUTES: &str = "[[origin]]\nservers = \"{origin}\"\n[defaults]\nesi = true\n\
+        bypass.paths = \"/passed*\"\n[[route]]\npath = \"/plain*\"\ncompress = false\n";
+    let (origin, larder) = start_with(ROUTES);
+    origin.otherwise(|request| {
+        // On these routes HTML is a page, and read as one.
+        let kind = match request.target.rsplit('-').next() {
+            Some("html") => "text/html",
+            Some("image") => "image/x-unheard-of",
+            _ => "text/plain",
+        };
+        let reply = Reply::ok().header("Content-Type", kind);
+        let kept = request.target.contains("kept");
+        let reply = reply.cache(if kept { "max-age=60" } else { "no-store" });
+        coded(reply, &format!("[{}]", request.nth))
+    });
+    for path in [
+        "/never",
+        "/never-html",
+        "/kept",
+        "/kept-image",
+        "/passed",
+        "/passed-kept",
+        "/plain",
+        "/plain-kept",
+        "/plain-kept-html",
+    ] {
+        let whole = format!("a<esi:include src=\"{path}\" alt=\"/none\"/>b");
+        origin.reply("/", page(whole).cache("no-store"));
+        for round in 1..3 {
+            let kept = path.contains("kept") && !path.contains("passed");
+            let nth = if kept { 1 } else { round };
+            let answer = get(&larder, "/", "gzip");
+            assert_eq!(decoded(&answer), format!("a[{nth}]b"), "{path}");
+        }
+    }
+    assert_eq!(sample(&larder, "larder_fragments_failed_total"), 0);
+}
+
+/// What nobody here can read, and what breaks off within its coding.
+#[test]
+fn what_cannot_be_decoded_fails() {
+    let (origin, larder) = start_with(ON);
+    origin.reply("/alt", page("alt"));
+    for coding in ["deflate", "gzip, br", "x-unheard-of"] {
+        for cache in ["max-age=60", "no-store"] {
+            let reply =
+                html(cache, "<esi:include src=\"/alt\"/>").header("Content-Encoding", coding);
+            origin.reply("/", reply.clone());
+            origin.reply("/f", reply);
+            larder.ask("PURGE", "/f").send();
+            let whole = larder.get("/").send();
+            assert_eq!(
+                (whole.text().as_str(), whole.header("content-encoding")),
+                ("<esi:include src=\"/alt\"/>", Some(coding)),
+                "a page nobody can read passes as it is"
+            );
+            larder.ask("PURGE", "/").send();
+            for (more, expected) in [("alt=\"/alt\"", "alt"), ("", "")] {
+                origin.reply(
+                    "/",
+                    html(
+                        "no-store",
+                        format!("({more}<esi:include src=\"/f\" {more}/>)"),
+                    ),
+                );
+                assert_eq!(
+                    larder.get("/").send().text(),
+                    format!("({more}{expected})"),
+                    "{coding}"
+                );
+            }
+        }
+    }
+    let mut cut = gzipped(&text("cut", 5000));
+    cut.truncate(cut.len() / 2);
+    for (onerror, whole) in [("", false), ("onerror=\"continue\"", true)] {
+        origin.reply(
+            "/",
+            html("no-store", format!("(<esi:include src=\"/f\" {onerror}/>)")),
+        );
+        let reply = html("no-store", "")
+            .header("Content-Encoding", "gzip")
+            .body(&cut);
+        origin.reply("/f", reply);
+        let mut client = larder.get("/").begin();
+        let answer = client.read();
+        assert_eq!(answer.complete, whole, "{onerror}");
+    }
 }
 
 #[test]

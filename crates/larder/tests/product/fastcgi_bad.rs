@@ -4,11 +4,16 @@ use crate::{
     common::Said,
     fastcgi::{Site, own_root},
 };
-use std::{fs, path::PathBuf};
+use socket2::{Domain, SockAddr, Socket, Type};
+use std::{
+    fs,
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
 use testkit::{
     Command, FastCgi, Gate, Larder, PhpFpm, Response,
     fastcgi::{Next, end, kind, output, record},
-    scratch_dir,
+    scratch_dir, wait_until,
 };
 
 /// A folder with a script, which nobody reads.
@@ -18,7 +23,7 @@ fn root() -> PathBuf {
     root
 }
 
-fn serve(server: &FastCgi, more: &str) -> Larder {
+pub(crate) fn serve(server: &FastCgi, more: &str) -> Larder {
     let config = format!(
         "[[origin]]\nfastcgi = {:?}\nroot = {:?}\n{more}\n",
         server.url(),
@@ -536,6 +541,35 @@ fn limits_of_time_hold() {
 }
 
 #[test]
+fn the_whole_has_a_limit_too() {
+    let gate = Gate::new();
+    let held = gate.clone();
+    let server = FastCgi::start(move |call, line| {
+        if call.params["REQUEST_URI"] == "/head" {
+            held.pass();
+            return Next::Close;
+        }
+        line.send(page("drip"));
+        // Until the connection is closed; no two pieces are far apart.
+        while line.try_send(record(kind::OUT, "drip")) {}
+        Next::Close
+    });
+    let larder = serve(
+        &server,
+        "retry.attempts = 0\npassive.failures = 0\ntimeouts.whole = \"100ms\"",
+    );
+    let answer = larder.get("/head").send();
+    assert_eq!(answer.status, 504);
+    assert_eq!(answer.parameter("detail").as_deref(), Some("whole-timeout"));
+    gate.open();
+    for _ in 0..2 {
+        let answer = larder.get("/drip").send();
+        assert!(!answer.hit() && !answer.complete || answer.status == 504);
+    }
+    assert_eq!(server.requests(), 3, "nothing of it was stored");
+}
+
+#[test]
 fn what_a_visitor_has_logged_breaks_nothing() {
     let server = FastCgi::start(|_, line| {
         line.send(all(&[
@@ -635,9 +669,10 @@ fn php_fpm_stopped_and_back() {
 #[test]
 fn all_children_busy() {
     let site = Site::before(PhpFpm::start(1));
+    // A connection that is kept keeps the child, and another process of Larder's knows nothing of that.
     let larder = site.serve(
         "",
-        "passive.failures = 0\nretry.attempts = 0\ntimeouts.first_byte = \"200ms\"",
+        "passive.failures = 0\nretry.attempts = 0\nidle_connections = 0\ntimeouts.first_byte = \"200ms\"",
     );
     let old = larder.get("/probe/cached.php?age=0").send();
     let patient = site.serve("", "");
@@ -658,6 +693,51 @@ fn all_children_busy() {
     let (mut busy, mut waiting) = (busy, waiting);
     assert_eq!(busy.read().text(), "let go");
     assert_eq!(waiting.read().status, 200);
+}
+
+/// Connects to the socket until its queue takes no more; nobody there says anything.
+fn fill_queue(socket: &Path) -> Vec<Socket> {
+    let address = SockAddr::unix(socket).unwrap();
+    let mut waiting = Vec::new();
+    loop {
+        let one = Socket::new(Domain::UNIX, Type::STREAM, None).unwrap();
+        one.set_nonblocking(true).unwrap();
+        match one.connect(&address) {
+            Ok(()) => waiting.push(one),
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::WouldBlock);
+                return waiting;
+            }
+        }
+    }
+}
+
+#[test]
+fn all_children_busy_and_the_queue_full() {
+    let site = Site::before(PhpFpm::with_settings(1, "listen.backlog = 1"));
+    let larder = site.serve(
+        "",
+        "passive.failures = 0\nretry.attempts = 0\nidle_connections = 0\ntimeouts.connect = \"200ms\"",
+    );
+    let old = larder.get("/probe/cached.php?age=0").send();
+    let mut busy = larder.get("/probe/wait.php?name=busy").begin();
+    site.wait_for("busy.begun");
+    let queue = fill_queue(&site.php.socket());
+    let answer = larder.get("/wp-login.php").send();
+    assert_eq!(answer.status, 504, "{:?}", answer.head);
+    assert_eq!(
+        answer.parameter("detail").as_deref(),
+        Some("connect-timeout")
+    );
+    let stale = larder.get("/probe/cached.php?age=0").send();
+    assert_eq!((stale.status, stale.text()), (200, old.text()));
+    drop(queue);
+    site.let_go("busy");
+    assert_eq!(busy.read().text(), "let go");
+    // The child takes those who left from the queue first.
+    wait_until("there was room in the queue", || {
+        larder.get("/wp-login.php").send().status == 200
+    });
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! GraphQL: queries are answered from the store by what they mean, by `GET` and by `POST`; what changes something never is, and
-//! what is not understood passes.
+//! GraphQL: queries are answered from the store by what they mean, by `GET`, by `POST` and by `QUERY`; what changes something
+//! never is, and what is not understood passes.
 
 use crate::common::{Said, start_with};
 use testkit::{Larder, Origin, Reply, Response};
@@ -34,9 +34,16 @@ fn service(graphql: &str) -> (Origin, Larder) {
     (origin, larder)
 }
 
+/// The methods that ask with content.
+const ASKING: [&str; 2] = ["POST", "QUERY"];
+
 fn post(larder: &Larder, body: &str, fields: &[(&str, &str)]) -> Response {
+    by("POST", larder, body, fields)
+}
+
+fn by(method: &str, larder: &Larder, body: &str, fields: &[(&str, &str)]) -> Response {
     let ask = larder
-        .ask("POST", "/graphql")
+        .ask(method, "/graphql")
         .header("Host", "a.test")
         .body(body);
     let typed = fields.iter().any(|(name, _)| *name == "Content-Type");
@@ -53,24 +60,26 @@ fn post(larder: &Larder, body: &str, fields: &[(&str, &str)]) -> Response {
 
 #[test]
 fn one_query_in_many_spellings_is_fetched_once_and_sent_on_as_it_came() {
-    let (origin, larder) = service("");
-    let first = post(&larder, QUERY, &[]);
-    assert!(first.says("stored"), "{}", first.said());
-    assert_eq!(origin.last("/graphql").body, QUERY.as_bytes());
-    assert_eq!(origin.last("/graphql").method, "POST");
-    for same in [
-        QUERY,
-        r#" { "variables" : { "q" : "\u00e9", "n" : 1 } , "operationName":"Products",
-           "query":"query Products($n: Int) { products(first: $n) { name } }"}"#,
-    ] {
-        let answer = post(&larder, same, &[]);
-        assert!(
-            answer.hit() && answer.text() == first.text(),
-            "{same}: {}",
-            answer.said()
-        );
+    for method in ASKING {
+        let (origin, larder) = service("");
+        let first = by(method, &larder, QUERY, &[]);
+        assert!(first.says("stored"), "{}", first.said());
+        assert_eq!(origin.last("/graphql").body, QUERY.as_bytes());
+        assert_eq!(origin.last("/graphql").method, method);
+        for same in [
+            QUERY,
+            r#" { "variables" : { "q" : "\u00e9", "n" : 1 } , "operationName":"Products",
+               "query":"query Products($n: Int) { products(first: $n) { name } }"}"#,
+        ] {
+            let answer = by(method, &larder, same, &[]);
+            assert!(
+                answer.hit() && answer.text() == first.text(),
+                "{same}: {}",
+                answer.said()
+            );
+        }
+        assert_eq!(origin.requests("/graphql"), 1);
     }
-    assert_eq!(origin.requests("/graphql"), 1);
 }
 
 #[test]
@@ -100,13 +109,15 @@ fn bodies_that_only_look_the_same_never_share_an_answer() {
         r#"{"query":"{ a }","extensions":{"tenant":1}}"#.to_owned(),
         r#"{"query":"{ a }","tenant":1}"#.to_owned(),
     ];
-    for body in &bodies {
-        assert!(!post(&larder, body, &[]).hit(), "{body}");
+    for method in ASKING {
+        for body in &bodies {
+            assert!(!by(method, &larder, body, &[]).hit(), "{method} {body}");
+        }
+        for body in &bodies {
+            assert!(by(method, &larder, body, &[]).hit(), "{method} {body}");
+        }
     }
-    for body in &bodies {
-        assert!(post(&larder, body, &[]).hit(), "{body}");
-    }
-    assert_eq!(origin.requests("/graphql"), bodies.len());
+    assert_eq!(origin.requests("/graphql"), ASKING.len() * bodies.len());
     let get = larder.get("/graphql").header("Host", "a.test").send();
     assert!(!get.hit(), "no content is another request: {}", get.said());
 }
@@ -157,13 +168,13 @@ fn what_is_no_query_passes_and_is_sent_on_unchanged() {
         ),
         (long.as_str(), json, "content-too-large"),
     ] {
-        for _ in 0..2 {
+        for method in [ASKING, ASKING].concat() {
             let before = origin.requests("/graphql");
-            let answer = post(&larder, body, &[("Content-Type", media)]);
+            let answer = by(method, &larder, body, &[("Content-Type", media)]);
             assert_eq!(
                 answer.parameter("detail").as_deref(),
                 Some(why),
-                "{body:.60}: {}",
+                "{method} {body:.60}: {}",
                 answer.said()
             );
             assert_eq!(origin.requests("/graphql"), before + 1, "{body:.60}");
@@ -174,8 +185,12 @@ fn what_is_no_query_passes_and_is_sent_on_unchanged() {
         }
     }
     // Some services prefer the query of the URL to the content.
-    for target in ["/graphql?query=mutation%7Ba%7D", "/graphql?query=%7Bb%7D"] {
-        let ask = larder.ask("POST", target).header("Host", "a.test");
+    for (method, target) in [
+        ("POST", "/graphql?query=mutation%7Ba%7D"),
+        ("POST", "/graphql?query=%7Bb%7D"),
+        ("QUERY", "/graphql?query=%7Bb%7D"),
+    ] {
+        let ask = larder.ask(method, target).header("Host", "a.test");
         let answer = ask.header("Content-Type", json).body(QUERY).send();
         let why = answer.parameter("detail");
         assert_eq!(why.as_deref(), Some("malformed"), "{}", answer.said());
@@ -185,47 +200,42 @@ fn what_is_no_query_passes_and_is_sent_on_unchanged() {
         ("Range", "bytes=0-1", "condition"),
         ("If-None-Match", "\"a\"", "condition"),
     ] {
-        let answer = post(&larder, QUERY, &[(name, value)]);
-        assert_eq!(
-            answer.parameter("detail").as_deref(),
-            Some(why),
-            "{name}: {}",
-            answer.said()
-        );
+        for method in ASKING {
+            let answer = by(method, &larder, QUERY, &[(name, value)]);
+            assert_eq!(
+                answer.parameter("detail").as_deref(),
+                Some(why),
+                "{method} {name}: {}",
+                answer.said()
+            );
+        }
     }
 }
 
 #[test]
 fn one_users_answer_goes_to_nobody_else() {
-    let (_origin, larder) = service("");
-    let authorized = [("Authorization", "Bearer alice")];
-    assert!(post(&larder, QUERY, &authorized).text().contains("alice"));
-    assert!(
-        post(&larder, QUERY, &[("Authorization", "Bearer bob")])
-            .text()
-            .contains("bob"),
-        "9111 section 3.5"
-    );
-    assert!(post(&larder, QUERY, &[]).text().contains("nobody"));
-    for say in ["private", "no-store"] {
+    for method in ASKING {
         let (_origin, larder) = service("");
-        let alice = post(&larder, QUERY, &[("Cookie", "s=alice"), ("X-Say", say)]);
-        assert!(alice.text().contains("alice"), "{say}");
-        assert!(
-            post(&larder, QUERY, &[("Cookie", "s=bob"), ("X-Say", say)])
-                .text()
-                .contains("bob"),
-            "{say}"
-        );
+        let ask = |fields: &[(&str, &str)]| by(method, &larder, QUERY, fields);
+        let alice = ask(&[("Authorization", "Bearer alice")]);
+        assert!(alice.text().contains("alice"));
+        let bob = ask(&[("Authorization", "Bearer bob")]);
+        assert!(bob.text().contains("bob"), "9111 section 3.5");
+        assert!(ask(&[]).text().contains("nobody"));
+        for say in ["private", "no-store"] {
+            let (_origin, larder) = service("");
+            for who in ["alice", "bob"] {
+                let cookie = format!("s={who}");
+                let fields = [("Cookie", cookie.as_str()), ("X-Say", say)];
+                let answer = by(method, &larder, QUERY, &fields);
+                assert!(answer.text().contains(who), "{method} {say}");
+            }
+        }
+        let (_origin, larder) = service("");
+        let answer = by(method, &larder, QUERY, &[("X-Set", "s=alice")]);
+        assert_eq!(answer.parameter("detail").as_deref(), Some("set-cookie"));
+        assert!(!by(method, &larder, QUERY, &[]).hit());
     }
-    let (_origin, larder) = service("");
-    assert!(
-        post(&larder, QUERY, &[("X-Set", "s=alice")])
-            .parameter("detail")
-            .as_deref()
-            == Some("set-cookie")
-    );
-    assert!(!post(&larder, QUERY, &[]).hit());
 }
 
 #[test]
@@ -240,23 +250,23 @@ fn cookies_that_bypass_do_so_here_too_and_a_query_invalidates_nothing() {
             .header("Content-Type", "application/json")
             .body(format!("{{\"data\":\"{who}\"}}"))
     });
-    post(&larder, QUERY, &[]);
-    for who in ["alice", "bob"] {
-        let answer = post(&larder, QUERY, &[("Cookie", &format!("session={who}"))]);
-        assert!(answer.text().contains(who), "{}", answer.text());
-        assert_eq!(answer.parameter("detail").as_deref(), Some("cookie"));
-        let own = post(
-            &larder,
-            r#"{"query":"query Own { me }"}"#,
-            &[("Cookie", &format!("c={who}"))],
+    for method in ASKING {
+        by(method, &larder, QUERY, &[]);
+        for who in ["alice", "bob"] {
+            let session = format!("session={who}");
+            let answer = by(method, &larder, QUERY, &[("Cookie", &session)]);
+            assert!(answer.text().contains(who), "{}", answer.text());
+            assert_eq!(answer.parameter("detail").as_deref(), Some("cookie"));
+            let own = r#"{"query":"query Own { me }"}"#;
+            let own = by(method, &larder, own, &[("Cookie", &format!("c={who}"))]);
+            assert!(own.text().contains(who), "{method}: {}", own.text());
+            assert_eq!(own.parameter("detail").as_deref(), Some("operation"));
+        }
+        assert!(
+            by(method, &larder, QUERY, &[]).hit(),
+            "what is known to be a query leaves what is stored"
         );
-        assert!(own.text().contains(who), "{}", own.text());
-        assert_eq!(own.parameter("detail").as_deref(), Some("operation"));
     }
-    assert!(
-        post(&larder, QUERY, &[]).hit(),
-        "what is known to be a query leaves what is stored"
-    );
 }
 
 #[test]
@@ -313,12 +323,18 @@ fn answers_are_purged_by_url_with_all_contents_and_by_their_operations_tags() {
         (r#"{"prefix": "http://a.test/gra"}"#, false, false),
         (r#"{"url": "http://b.test/graphql"}"#, true, true),
     ] {
-        post(&larder, QUERY, &[]);
-        post(&larder, orders, &[]);
-        assert!(post(&larder, QUERY, &[]).hit() && post(&larder, orders, &[]).hit());
+        let hits = |method, body| by(method, &larder, body, &[]).hit();
+        for method in ASKING {
+            for body in [QUERY, orders] {
+                hits(method, body);
+                assert!(hits(method, body), "{method} {body}");
+            }
+        }
         purge(&larder, what);
-        assert_eq!(post(&larder, QUERY, &[]).hit(), products_stay, "{what}");
-        assert_eq!(post(&larder, orders, &[]).hit(), orders_stay, "{what}");
+        for method in ASKING {
+            assert_eq!(hits(method, QUERY), products_stay, "{method} {what}");
+            assert_eq!(hits(method, orders), orders_stay, "{method} {what}");
+        }
     }
 }
 
@@ -334,20 +350,20 @@ fn operations_have_lifetimes_of_their_own() {
             .and_then(|ttl| ttl.parse::<u32>().ok())
             .unwrap_or_default()
     };
-    assert!(left(post(&larder, QUERY, &[])) > 3000);
-    let other = left(post(&larder, r#"{"query":"query Other { a }"}"#, &[]));
-    assert!((1..=600).contains(&other), "the route's: {other}");
-    let said = left(post(
-        &larder,
-        QUERY,
-        &[("X-Say", "max-age=5"), ("Cache-Control", "no-cache")],
-    ));
-    assert!(
-        (1..=5).contains(&said),
-        "what the service says goes first: {said}"
-    );
-    let viewer = post(&larder, r#"{"query":"query Viewer { me }"}"#, &[]);
-    assert_eq!(viewer.parameter("detail").as_deref(), Some("operation"));
+    for method in ASKING {
+        let ask = |body: &str, fields: &[(&str, &str)]| by(method, &larder, body, fields);
+        assert!(left(ask(QUERY, &[])) > 3000, "{method}");
+        let other = left(ask(r#"{"query":"query Other { a }"}"#, &[]));
+        assert!((1..=600).contains(&other), "{method}, the route's: {other}");
+        let said = [("X-Say", "max-age=5"), ("Cache-Control", "no-cache")];
+        let said = left(ask(QUERY, &said));
+        assert!(
+            (1..=5).contains(&said),
+            "{method}, what the service says goes first: {said}"
+        );
+        let viewer = ask(r#"{"query":"query Viewer { me }"}"#, &[]);
+        assert_eq!(viewer.parameter("detail").as_deref(), Some("operation"));
+    }
     let by_get = larder.get("/graphql?query=query%20Viewer%7Bme%7D").send();
     assert_eq!(by_get.parameter("detail").as_deref(), Some("operation"));
 }
@@ -364,7 +380,10 @@ fn answers_with_errors_are_stored_where_that_is_asked_for() {
             .map(str::to_owned);
         // What is to be looked into must be readable; what is compressed here is asked for plain anyway.
         assert_eq!(plain.as_deref(), Some("identity"), "{plain:?}");
-        let again = || post(&larder, QUERY, &errors).hit();
+        let again = || {
+            let hits = ASKING.map(|method| by(method, &larder, QUERY, &errors).hit());
+            hits == [kept; 2]
+        };
         let by_get = || {
             larder
                 .get("/graphql?query=%7Ba%7D")
@@ -374,9 +393,7 @@ fn answers_with_errors_are_stored_where_that_is_asked_for() {
         };
         by_get();
         // The body has come whole; the store hears of it a moment later.
-        testkit::wait_until("it is stored or forgotten", || {
-            again() == kept && by_get() == kept
-        });
+        testkit::wait_until("it is stored or forgotten", || again() && by_get() == kept);
     }
 }
 

@@ -345,3 +345,28 @@ fn framing_is_our_own() {
         "9112 section 6.2"
     );
 }
+
+#[test]
+fn interim_responses_are_relieved_of_what_concerns_the_connection() {
+    let (origin, larder) = start();
+    origin.reply(
+        "/",
+        Reply::ok()
+            .interim(
+                103,
+                &[
+                    ("Connection", "X-Hop, close"),
+                    ("X-Hop", "1"),
+                    ("Keep-Alive", "timeout=5"),
+                    ("Link", "</a.css>"),
+                ],
+            )
+            .body("content"),
+    );
+    let mut client = larder.client();
+    client.get("/").begin();
+    let hints = client.read_interim();
+    let names: Vec<_> = hints.fields.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["link"], "9110 section 7.6.1");
+    assert_eq!(client.read().text(), "content");
+}

@@ -380,3 +380,32 @@ fn a_signal_is_obeyed_from_the_moment_it_is_ready() {
         assert_eq!(finished.code, Some(0), "{}", finished.stderr);
     }
 }
+
+#[test]
+fn a_reload_that_is_refused_does_not_even_change_how_long_a_stop_takes() {
+    let origin = Origin::start();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let path = scratch_dir().join("larder.sock");
+    let config = |drain_time: &str, more: &str| {
+        format!(
+            "admin = \"off\"\n[limits]\ndrain_time = {drain_time:?}\n[[origin]]\nservers = {:?}\n[[listen]]\naddress = \"unix:{}\"\n{more}",
+            origin.url(),
+            path.display()
+        )
+    };
+    let larder = command()
+        .args(["serve"])
+        .config(&config("70ms", ""))
+        .start();
+    let address = taken.local_addr().expect("an address");
+    larder.rewrite_config(&config(
+        "1h",
+        &format!("[[listen]]\naddress = \"{address}\"\n"),
+    ));
+    larder.reload();
+    larder.wait_output("configuration not taken");
+    let finished = larder.stop();
+    assert_eq!(finished.code, Some(0));
+    let said = finished.stdout + &finished.stderr;
+    assert!(said.contains("within=70ms"), "all or nothing: {said}");
+}

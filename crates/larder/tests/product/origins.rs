@@ -133,3 +133,73 @@ fn an_origin_on_a_unix_socket_works() {
     assert!(larder.get("/").send().hit());
     assert_eq!(origin.last("/").header("host"), Some("example.test"));
 }
+
+/// A larder before two servers that say their number, with these lines in the origin's table.
+fn two_servers(lines: &str) -> ([Origin; 2], testkit::Larder) {
+    let servers = [Origin::start(), Origin::start()];
+    for (number, server) in servers.iter().enumerate() {
+        server.otherwise(move |_| Reply::ok().cache("no-store").body(number.to_string()));
+    }
+    let config = format!(
+        "workers = 1\n[[origin]]\nservers = [{:?}, {:?}]\n{lines}\n",
+        servers[0].url(),
+        servers[1].url()
+    );
+    let larder = Command::serve(env!("CARGO_BIN_EXE_larder"))
+        .config(&config)
+        .start();
+    (servers, larder)
+}
+
+#[test]
+fn a_url_stays_with_its_server_where_that_is_asked_for() {
+    let (_servers, larder) = two_servers("balance = \"consistent-hash\"");
+    let mut seen = std::collections::BTreeSet::new();
+    for number in 0..20 {
+        let path = format!("/{number}");
+        let first = larder.get(&path).send().text();
+        for _ in 0..2 {
+            assert_eq!(larder.get(&path).send().text(), first, "{path}");
+        }
+        seen.insert(first);
+    }
+    assert_eq!(seen.len(), 2, "both have their URLs");
+}
+
+#[test]
+fn the_server_with_the_fewest_fetches_is_asked_where_that_is_asked_for() {
+    let (servers, larder) = two_servers("balance = \"least-connections\"");
+    let gate = testkit::Gate::new();
+    for (number, server) in servers.iter().enumerate() {
+        let reply = Reply::ok().cache("no-store").hold_head(&gate);
+        server.reply("/slow", reply.body(number.to_string()));
+    }
+    let mut slow = larder.get("/slow").begin();
+    gate.wait_reached();
+    let busy = usize::from(servers[1].requests("/slow") == 1);
+    for _ in 0..5 {
+        let text = larder.get("/").send().text();
+        assert_eq!(text, (1 - busy).to_string(), "the other one is idle");
+    }
+    gate.open();
+    assert_eq!(slow.read().text(), busy.to_string());
+}
+
+#[test]
+fn a_fetch_that_broke_is_tried_on_another_server_where_that_is_safe() {
+    let (servers, larder) = two_servers("balance = \"consistent-hash\"");
+    for server in &servers {
+        server.on("/", |request| match request.nth {
+            1 => Reply::close(),
+            _ => Reply::ok().cache("no-store").body("well"),
+        });
+    }
+    // The first attempt breaks, and so does the only further one that is allowed: nothing is tried for ever.
+    assert_eq!(larder.get("/").send().status, 502);
+    assert_eq!(
+        servers[0].requests("/") + servers[1].requests("/"),
+        2,
+        "one further attempt, on the other server"
+    );
+    assert_eq!(larder.get("/").send().text(), "well");
+}

@@ -3,7 +3,8 @@
 use crate::common::{Said, sample, start_with};
 use std::{
     io::{BufRead, BufReader, Read, Write},
-    net::TcpStream,
+    net::{TcpListener, TcpStream},
+    thread,
 };
 use testkit::{Larder, Memcached, Origin, Redis, Reply, wait_until};
 
@@ -188,6 +189,88 @@ fn connections_are_kept() {
     assert!(after.1 - before.1 >= 50, "{before:?} {after:?}");
     // Our own question, and at most one for each other worker.
     assert!(after.0 - before.0 < 20, "{before:?} {after:?}");
+}
+
+#[test]
+fn connections_to_redis_are_kept() {
+    let server = Redis::start();
+    server.ask(&["SET", "/", "page"]);
+    let (_origin, larder) = start(&of_redis(&server, "$uri", ""), "ttl = \"0s\"");
+    let count = || {
+        let text = server.ask(&["INFO", "stats"]);
+        let value = |name: &str| {
+            let line = text.lines().find_map(|line| line.strip_prefix(name));
+            line.and_then(|line| line.strip_prefix(':')?.trim().parse::<u64>().ok())
+                .expect("a figure")
+        };
+        (value("total_connections_received"), value("keyspace_hits"))
+    };
+    let ask = || {
+        let answer = larder.get("/").header("Cache-Control", "no-cache").send();
+        assert_eq!(answer.text(), "page");
+    };
+    ask();
+    let before = count();
+    for _ in 0..50 {
+        ask();
+    }
+    let after = count();
+    assert!(after.1 - before.1 >= 50, "{before:?} {after:?}");
+    // Our own question, and at most one for each other worker.
+    assert!(after.0 - before.0 < 20, "{before:?} {after:?}");
+}
+
+#[test]
+fn pages_are_of_the_type_that_the_site_says() {
+    let server = Memcached::start();
+    put(&server, "/api", b"[]");
+    put(&server, "/page.html", b"{}");
+    let json = "content_type = \"application/json\"";
+    let (_origin, larder) = start(&of_memcached(&server, "$uri", json), "");
+    for path in ["/api", "/page.html"] {
+        let answer = larder.get(path).send();
+        let media = answer.header("content-type");
+        assert_eq!(media, Some("application/json"), "{path}");
+    }
+    // A page's own word comes first.
+    let headers = format!("{json}\nformat = \"headers\"");
+    let (_origin, larder) = start(&of_memcached(&server, "$uri", &headers), "");
+    put(&server, "/own", b"Content-Type: text/csv\n\na,b");
+    put(&server, "/none", b"X-Made-By: app\n\n[]");
+    for (path, media) in [("/own", "text/csv"), ("/none", "application/json")] {
+        let answer = larder.get(path).send();
+        assert_eq!(answer.header("content-type"), Some(media), "{path}");
+    }
+}
+
+/// A memcached that dies in the middle of what it says, as often as it is asked.
+#[test]
+fn a_value_that_is_cut_on_its_way_is_no_page() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("an address");
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let mut asked = BufReader::new(&stream);
+            let mut line = String::new();
+            if asked.read_line(&mut line).is_ok_and(|read| read > 0) {
+                // Whoever asked may have left.
+                let _ = (&stream).write_all(b"VALUE /cut 0 10\r\nhalf");
+            }
+        }
+    });
+    let store = format!("memcached = \"{address}\"\nkey = \"$uri\"");
+    let (origin, larder) = start(&store, "");
+    origin.otherwise(|request| {
+        Reply::ok()
+            .header("Cache-Control", "no-store")
+            .body(format!("app {}", request.nth))
+    });
+    for nth in 1..3 {
+        let answer = larder.get("/cut").send();
+        assert_eq!(answer.text(), format!("app {nth}"), "{}", answer.said());
+        assert!(!answer.hit());
+    }
+    assert!(outcome(&larder, "failed") > 0);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::ranges::{CONTENT, partial, range, ranged};
 use crate::common::{Said, start};
-use testkit::Reply;
+use testkit::{Reply, date};
 
 #[test]
 fn a_partial_response_is_stored_and_answers_what_it_holds() {
@@ -345,4 +345,55 @@ fn a_completion_that_breaks_off_is_not_kept() {
         (whole.status, whole.text().as_str(), whole.complete),
         (200, CONTENT, true)
     );
+}
+
+#[test]
+fn combined_parts_keep_the_fields_that_only_the_older_has() {
+    let (origin, larder) = start();
+    origin.on("/", |request| match request.nth {
+        1 => ranged(request, CONTENT, "\"a\"")
+            .header("Content-Type", "text/css")
+            .header("Last-Modified", date(-1000))
+            .header("Vary", "X-Kind")
+            .header("X-Version", "1"),
+        // 9110 section 15.3.7: an answer to `If-Range` leaves out what its client has.
+        _ => ranged(request, CONTENT, "\"a\"").header("X-Version", "2"),
+    });
+    range(&larder, "bytes=0-9");
+    for made in ["completed", "stored"] {
+        let whole = larder.get("/").send();
+        assert_eq!((whole.status, whole.text().as_str()), (200, CONTENT));
+        assert_eq!(whole.header("content-type"), Some("text/css"), "{made}");
+        assert!(
+            whole.header("last-modified").is_some(),
+            "9111 section 3.4: {made}"
+        );
+        assert_eq!(
+            whole.header("x-version"),
+            Some("2"),
+            "9111 section 3.2: {made}"
+        );
+        assert_eq!(whole.hit(), made == "stored", "{}", whole.said());
+    }
+    let other = larder.get("/").header("X-Kind", "other").send();
+    assert!(!other.hit(), "9111 section 4.1: {}", other.said());
+}
+
+#[test]
+fn the_tag_of_a_part_is_not_offered_for_more_than_it_holds() {
+    let (origin, larder) = start();
+    origin.on("/", |request| match request.nth {
+        1 => ranged(request, CONTENT, "\"a\"").header("Age", "100"),
+        _ => ranged(request, CONTENT, "\"a\""),
+    });
+    range(&larder, "bytes=0-4");
+    let whole = larder.get("/").send();
+    assert_eq!((whole.status, whole.text().as_str()), (200, CONTENT));
+    for asked in &origin.recorded("/")[1..] {
+        assert_eq!(
+            asked.header("if-none-match"),
+            None,
+            "9111 section 4.3.2: MUST NOT include its entity tag"
+        );
+    }
 }

@@ -508,6 +508,76 @@ fn those_with_a_magento_session_are_answered_from_the_store_and_never_fill_it() 
     assert_eq!(origin.last("/shoes.html").header("cookie"), None);
 }
 
+/// Each application tags its pages and purges by tag in its own words; the preset stands in the way of neither.
+#[test]
+fn what_an_application_tags_it_purges_in_its_own_words() {
+    const BY_API: &str = "larder purge --tag";
+    for (preset, field, tags, purge) in [
+        (
+            "magento",
+            "X-Magento-Tags",
+            ["cat_p,cat_p_12,store", "cat_p,cat_p_123,store"],
+            "PURGE / HTTP/1.1\r\nHost: 127.0.0.1:8080\r\nX-Magento-Tags-Pattern: ((^|,)cat_p_12(,|$))\r\n\r\n",
+        ),
+        (
+            "drupal",
+            "Cache-Tags",
+            [
+                "config:system.site node:12 node_view",
+                "config:system.site node:123 node_view",
+            ],
+            "BAN / HTTP/1.1\r\nHost: s.test\r\nCache-Tags: node:12|node:7\r\n\r\n",
+        ),
+        (
+            "wordpress",
+            "X-Cache-Tags",
+            ["p-12,home", "p-123,home"],
+            "PURGE / HTTP/1.1\r\nHost: s.test\r\nX-Purge-Method: tags\r\nX-Cache-Tags-Pattern: p-12\r\n\r\n",
+        ),
+        (
+            "woocommerce",
+            "Surrogate-Key",
+            ["post-12 single", "post-123 single"],
+            "PURGE / HTTP/1.1\r\nHost: s.test\r\nSurrogate-Key: post-12\r\n\r\n",
+        ),
+        (
+            "django",
+            "Cache-Tag",
+            ["article-12,articles", "article-123,articles"],
+            BY_API,
+        ),
+    ] {
+        let (origin, larder) = with_preset(preset);
+        let targets = ["/one.html", "/two.html"];
+        for (target, tags) in targets.into_iter().zip(tags) {
+            origin.on(target, move |_| {
+                let reply = Reply::ok().cache("public, max-age=86400, s-maxage=86400");
+                reply.header(field, tags).body("page")
+            });
+        }
+        let get = |target: &str| larder.get(target).header("Host", "s.test").send();
+        for target in targets {
+            get(target);
+            let stored = get(target);
+            assert!(stored.hit(), "{preset} {target}: {}", stored.said());
+            assert_eq!(stored.header(field), None, "{preset}: tags are for caches");
+        }
+        let answer = if purge == BY_API {
+            let mut admin = Client::connect(larder.admin());
+            let ask = admin.ask("POST", "/purge").header("Host", "localhost");
+            let json = ask.header("Content-Type", "application/json");
+            json.body(r#"{"tag": "article-12"}"#).send()
+        } else {
+            let mut client = larder.client();
+            client.send(purge);
+            client.read()
+        };
+        assert_eq!(answer.status, 200, "{preset}: {}", answer.text());
+        let hits = targets.map(|target| get(target).hit());
+        assert_eq!(hits, [false, true], "{preset}");
+    }
+}
+
 #[test]
 fn those_who_chose_alike_share_pages() {
     for (preset, cookie) in [

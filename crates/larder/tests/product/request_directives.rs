@@ -212,3 +212,20 @@ fn malformed_request_directives_do_no_harm() {
         );
     }
 }
+
+#[test]
+fn only_if_cached_is_a_504_where_the_store_is_passed_by_too() {
+    let (origin, larder) = crate::common::start_with(
+        "[[origin]]\nservers = \"{origin}\"\n[[route]]\npath = \"/never/*\"\ncache = false\n",
+    );
+    origin.otherwise(|_| Reply::ok().body("x"));
+    for method in ["GET", "HEAD", "OPTIONS"] {
+        let asked = larder.ask(method, "/never/a");
+        let answer = asked.header("Cache-Control", "only-if-cached").send();
+        assert_eq!(answer.status, 504, "9111 section 5.2.1.7: {method}");
+    }
+    assert_eq!(origin.requests("/never/a"), 0);
+    let asked = larder.ask("POST", "/never/a");
+    let answer = asked.header("Cache-Control", "only-if-cached").send();
+    assert_eq!(answer.status, 200, "9111 section 4: MUST write through");
+}

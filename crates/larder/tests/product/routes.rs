@@ -104,6 +104,8 @@ fn the_first_route_that_matches_wins() {
             &[("/?pages=1", ""), ("/", "")],
         ),
         ("client = \"127.0.0.0/8\"", &[("/", "")], &[]),
+        ("method = [\"GET\", \"HEAD\"]", &[("/", "")], &[]),
+        ("method = \"HEAD\"", &[], &[("/", "")]),
         (
             "client = \"10.0.0.0/8\"",
             &[],
@@ -398,4 +400,22 @@ fn answers_say_nothing_of_it_by_default_but_cache_status() {
     }
     let (_origin, larder) = site(NOTHING, "[report]\ncache_status = false\n");
     assert_eq!(larder.get("/").send().header("cache-status"), None);
+}
+
+#[test]
+fn behind_a_trusted_proxy_a_route_is_for_whom_it_speaks_for() {
+    for (trusted, expected) in [("127.0.0.0/8", true), ("10.0.0.0/8", false)] {
+        let (origin, larder) = start_with(&format!(
+            "trusted = {trusted:?}\n[[origin]]\nservers = \"{{origin}}\"\n[[route]]\nclient = \"192.0.2.0/24\"\nttl = \"60s\"\n"
+        ));
+        origin.otherwise(counted);
+        let named = &[("X-Forwarded-For", "6.6.6.6, 192.0.2.7")];
+        assert_eq!(hit(&larder, "/a", named), expected, "{trusted}");
+        let other = &[("X-Forwarded-For", "192.0.2.7, 6.6.6.6")];
+        assert!(
+            !hit(&larder, "/b", other),
+            "what comes before is a stranger's word"
+        );
+        assert!(!hit(&larder, "/c", &[]), "{trusted}");
+    }
 }

@@ -66,3 +66,30 @@ fn a_validation_that_sets_a_cookie_gives_it_to_one_only() {
         "the cookie of one client's validation reached another"
     );
 }
+
+#[test]
+fn fields_that_only_one_client_may_have_reach_him_from_a_validation_too() {
+    let (origin, larder) = start();
+    origin.on("/", |request| {
+        let reply = if request.header("if-none-match").is_none() {
+            counted(request).cache("max-age=60").header("Age", "100")
+        } else {
+            testkit::Reply::status(304)
+                .cache("max-age=60, private=\"X-User\", no-cache=\"X-Token\"")
+        };
+        reply
+            .header("ETag", "\"a\"")
+            .header("X-User", format!("user {}", request.nth))
+            .header("X-Token", format!("token {}", request.nth))
+    });
+    larder.get("/").send();
+    let second = larder.get("/").send();
+    assert_eq!((second.status, second.text().as_str()), (200, "1"));
+    assert_eq!(second.header("x-user"), Some("user 2"), "it is his");
+    assert_eq!(second.header("x-token"), Some("token 2"), "it is his");
+    assert!(second.header("etag").is_some() && second.header("content-length") == Some("1"));
+    let third = larder.get("/").send();
+    assert!(third.hit(), "{}", third.said());
+    assert_eq!(third.header("x-user"), None, "9111 section 5.2.2.7");
+    assert_eq!(third.header("x-token"), None, "9111 section 5.2.2.4");
+}

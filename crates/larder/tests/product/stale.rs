@@ -1,6 +1,6 @@
 //! Stale answers: while revalidating, on errors, when the origin cannot be reached (RFC 5861, RFC 9111 section 4.2.4).
 
-use crate::common::{Said, start};
+use crate::common::{Said, sample, start, start_with};
 use testkit::{Gate, Larder, Origin, Reply, wait_until};
 
 /// The first answer has these directives beside `max-age=60`, and an age of 70; what comes after, `then` says.
@@ -284,4 +284,33 @@ fn many_clients_of_a_dead_origin_all_get_the_stale_answer() {
     for client in &mut clients {
         assert_eq!(client.read().text(), "old");
     }
+}
+
+#[test]
+fn a_stale_answer_that_covers_a_failure_tells_its_age_and_is_counted_as_such() {
+    let (origin, larder) =
+        start_with("[report]\nx_cache = \"X-Cache-Status\"\n[[origin]]\nservers = \"{origin}\"\n");
+    origin.on("/", |request| match request.nth {
+        1 => Reply::ok()
+            .cache("max-age=0, stale-if-error=60")
+            .body("old"),
+        _ => Reply::status(503).body("broken"),
+    });
+    larder.get("/").send();
+    let answer = larder.get("/").send();
+    assert_eq!((answer.status, answer.text().as_str()), (200, "old"));
+    assert!(
+        answer.header("age").is_some(),
+        "9111 section 4: MUST generate an Age field where it was not validated: {:?}",
+        answer.head
+    );
+    assert_eq!(answer.header("x-cache-status"), Some("STALE"));
+    assert_eq!(
+        sample(&larder, "larder_hits_total{kind=\"stale-on-failure\"}"),
+        1
+    );
+    assert_eq!(
+        sample(&larder, "larder_forwarded_total{reason=\"stale\"}"),
+        0
+    );
 }

@@ -239,6 +239,49 @@ fn of_several_that_match_the_newest_answers() {
 }
 
 #[test]
+fn the_newest_is_the_one_with_the_latest_date_and_not_the_last_that_came() {
+    let (origin, larder) = start();
+    origin.on("/", |request| match request.header("foo") {
+        Some("1") => Reply::ok()
+            .cache("max-age=60")
+            .header("Vary", "Foo")
+            .body("newer"),
+        _ => Reply::ok()
+            .cache("max-age=60")
+            .undated()
+            .header("Date", date(-20))
+            .header("Vary", "Bar")
+            .body("older"),
+    });
+    assert_eq!(larder.get("/").header("Foo", "1").send().text(), "newer");
+    assert_eq!(larder.get("/").header("Foo", "2").send().text(), "older");
+    let both = larder.get("/").header("Foo", "1").send();
+    assert_eq!(
+        (both.hit(), both.text().as_str()),
+        (true, "newer"),
+        "9111 section 4: MUST use the most recent one (by Date)"
+    );
+}
+
+#[test]
+fn as_many_variants_are_kept_as_the_site_says() {
+    let (origin, larder) =
+        start_with("[limits]\nvariants = 3\n[[origin]]\nservers = \"{origin}\"\n");
+    origin.on("/", |request| {
+        counted(request).cache("max-age=60").header("Vary", "Foo")
+    });
+    for number in 0..10 {
+        larder.get("/").header("Foo", number.to_string()).send();
+    }
+    let only = |number: &u32| {
+        let ask = larder.get("/").header("Foo", number.to_string());
+        ask.header("Cache-Control", "only-if-cached").send().hit()
+    };
+    let kept: Vec<u32> = (0..10).filter(only).collect();
+    assert_eq!(kept, [7, 8, 9], "the last three");
+}
+
+#[test]
 fn variants_do_not_grow_without_bound() {
     let (origin, larder) = varying("Foo");
     let mut client = larder.client();

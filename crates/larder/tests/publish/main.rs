@@ -10,8 +10,10 @@
 mod common;
 mod crash;
 mod follow;
+mod larder;
 mod names;
 mod nginx;
+mod paced;
 mod purges;
 mod site;
 mod trouble;

@@ -66,7 +66,7 @@ impl Drop for Nginx {
     }
 }
 
-const PAGES: [&str; 12] = [
+pub(crate) const PAGES: [&str; 12] = [
     "/news",
     "/news/",
     "/news/1",

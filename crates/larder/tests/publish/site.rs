@@ -1,7 +1,13 @@
 //! A site becomes files, and stays as it is where nothing changed.
 
 use crate::common::{Site, html, page};
-use std::{fs, io::Write, process::Stdio};
+use flate2::{Compression, read::GzEncoder};
+use std::{
+    fs,
+    io::{Read, Write},
+    process::Stdio,
+    sync::atomic::{AtomicBool, Ordering::SeqCst},
+};
 use testkit::Reply;
 
 #[test]
@@ -325,6 +331,62 @@ fn starting_points_come_from_the_command_line_sitemaps_and_standard_input() {
         site.files(),
         ["a.html", "b.html", "c.html", "d.html", "linked.html"]
     );
+}
+
+#[test]
+fn sitemaps_may_be_in_gzip() {
+    let packed = |plain: &[u8]| {
+        let mut packed = Vec::new();
+        GzEncoder::new(plain, Compression::fast())
+            .read_to_end(&mut packed)
+            .expect("memory");
+        packed
+    };
+    let gzip = |bytes: Vec<u8>| {
+        Reply::ok()
+            .header("Content-Type", "application/gzip")
+            .body(bytes)
+    };
+    let site = Site::new(&[("/a", &[]), ("/b", &[])]);
+    let index = b"<sitemapindex><sitemap><loc>/one.xml.gz</loc></sitemap><sitemap><loc>/bomb.xml.gz</loc></sitemap></sitemapindex>";
+    site.origin.reply("/sitemap.xml.gz", gzip(packed(index)));
+    let one = b"<urlset><url><loc>/a</loc></url><url><loc>/b</loc></url></urlset>";
+    site.origin.reply("/one.xml.gz", gzip(packed(one)));
+    let bomb = packed(&vec![b' '; 1 << 20]).repeat(51);
+    assert!(bomb.len() < 1 << 20);
+    site.origin.reply("/bomb.xml.gz", gzip(bomb));
+    let done = site.publish(&["--sitemap", "/sitemap.xml.gz"]);
+    assert_eq!(site.files(), ["a.html", "b.html"], "{}", done.stderr);
+    let refused = "the sitemap /bomb.xml.gz: unpacked, it is larger than 52428800 bytes";
+    assert!(done.stderr.contains(refused), "{}", done.stderr);
+    assert_eq!(done.code, Some(1));
+}
+
+#[test]
+fn a_reader_sees_the_old_page_or_the_new_one() {
+    let site = Site::new(&[]);
+    let [old, new] = ["a", "b"].map(|letter| letter.repeat(8 << 20));
+    site.origin.reply("/", html(&old));
+    site.published(&[]);
+    let (done, file) = (AtomicBool::new(false), site.folder.join("index.html"));
+    std::thread::scope(|scope| {
+        let reader = scope.spawn(|| {
+            let mut last = Vec::new();
+            while !done.load(SeqCst) {
+                last = fs::read(&file).expect("the page");
+                let is_whole = last == old.as_bytes() || last == new.as_bytes();
+                assert!(is_whole, "{} bytes of something else", last.len());
+            }
+            last
+        });
+        for text in [&new, &old, &new] {
+            site.origin.reply("/", html(text));
+            assert_eq!(site.published(&[]), "0 new, 1 changed, 0 unchanged\n");
+        }
+        done.store(true, SeqCst);
+        reader.join().expect("whole pages");
+    });
+    assert!(site.text("index.html") == new);
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! `larder warm`: what is asked for later is stored already.
 
 use crate::common::{BINARY, tcp};
-use std::fs;
+use flate2::{Compression, read::GzEncoder};
+use std::{fs, io::Read};
 use testkit::{Command, Finished, Gate, Larder, Origin, Reply, scratch_dir, wait_until};
 
 fn cached() -> (Origin, Larder) {
@@ -116,14 +117,18 @@ fn urls_come_from_sitemaps_and_files() {
     let (origin, larder) = cached();
     origin.otherwise(|request| fresh(request.path()));
     let listed = "<urlset><url><loc>http://a.example/1</loc></url><url><loc>http://a.example/2</loc></url></urlset>";
-    origin.reply("/sitemap.xml", Reply::ok().body(listed));
+    let mut packed = Vec::new();
+    GzEncoder::new(listed.as_bytes(), Compression::fast())
+        .read_to_end(&mut packed)
+        .expect("memory");
+    origin.reply("/sitemap.xml.gz", Reply::ok().body(packed));
     let file = scratch_dir().join("urls");
     fs::write(&file, "# often read\n\nhttp://a.example/3\n").expect("a file");
     let done = warm(
         &larder,
         &[
             "--sitemap",
-            "http://a.example/sitemap.xml",
+            "http://a.example/sitemap.xml.gz",
             "--file",
             &file.display().to_string(),
         ],

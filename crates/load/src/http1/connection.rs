@@ -27,9 +27,20 @@ pub(crate) struct Connection {
 
 /// How far an exchange is.
 struct Exchange<'a> {
-    request: &'a [u8],
+    /// What is sent, one part after the other.
+    request: [&'a [u8]; 2],
     written: usize,
     deadline: Instant,
+}
+
+impl<'a> Exchange<'a> {
+    /// What is to be sent next; none where all is.
+    fn rest(&self) -> Option<&'a [u8]> {
+        let [head, content] = self.request;
+        let of = |part: &'a [u8], from: usize| part.get(from..).filter(|rest| !rest.is_empty());
+        let in_content = || of(content, self.written.saturating_sub(head.len()));
+        of(head, self.written).or_else(in_content)
+    }
 }
 
 impl Connection {
@@ -49,7 +60,7 @@ impl Connection {
     /// Sends `request` and reads the whole answer.
     pub(crate) async fn exchange(
         &mut self,
-        request: &[u8],
+        request: [&[u8]; 2],
         to_head: bool,
         deadline: Instant,
         scratch: &Scratch,
@@ -63,7 +74,7 @@ impl Connection {
         std::future::poll_fn(|cx| self.poll_exchange(cx, &mut exchange, scratch)).await?;
         let mut answer = self.reader.take();
         // Answered before it was read: the rest of the request would be taken for the next one.
-        answer.closes |= exchange.written < request.len();
+        answer.closes |= exchange.rest().is_some();
         Ok(answer)
     }
 
@@ -113,9 +124,7 @@ impl Connection {
         exchange: &mut Exchange<'_>,
     ) -> Poll<io::Result<()>> {
         let mut stream = pin!(&mut self.stream);
-        while let Some(rest) = exchange.request.get(exchange.written..)
-            && !rest.is_empty()
-        {
+        while let Some(rest) = exchange.rest() {
             let written = ready!(stream.as_mut().poll_write(cx, rest))?;
             if written == 0 {
                 return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));

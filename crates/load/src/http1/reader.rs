@@ -1,7 +1,7 @@
 //! An answer, read from pieces as they come (RFC 9112 section 6): where it ends, and what is reported of it.
 
 use super::chunked::Chunked;
-use crate::cached::{self, Cached};
+use crate::cached::{Cached, Said};
 use httparse::{Header, ParserConfig, Status};
 use std::mem::MaybeUninit;
 
@@ -186,6 +186,7 @@ impl Reader {
 
     fn fields(&mut self, fields: &[Header<'_>], keeps: bool) -> Result<Framing, Broken> {
         let mut framing = Framing::None;
+        let mut said = Said::default();
         self.answer.closes = !keeps;
         for Header { name, value } in fields {
             // Few names are looked at, and their lengths differ from most others'.
@@ -211,9 +212,10 @@ impl Reader {
                     }
                     framing = Framing::Chunked;
                 }
-                _ => cached::see(&mut self.answer.cached, name, value),
+                _ => said.see(name, value),
             }
         }
+        self.answer.cached = said.cached();
         Ok(framing)
     }
 

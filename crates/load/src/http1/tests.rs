@@ -135,6 +135,31 @@ fn what_a_cache_says() {
         ("X-Cache-Hits: 3", Unsaid),
         ("X-Cache: MISS\r\nX-Cache-Status: HIT", Hit),
         ("X-Cache: MISS\r\nCache-Status: a; hit", Hit),
+        ("Cache-Status: a; fwd=uri-miss\r\nX-Cache: HIT", Miss),
+        ("Cache-Status: x; hit; key=\"/a,b\"", Hit),
+        ("Cache-Status: x; fwd=miss; detail=\"x; hit\"", Miss),
+        ("Cache-Status: x; detail=\"a\\\"; fwd=miss\"; hit", Hit),
+        ("Cache-Status: x; hit=?0", Miss),
+        (
+            "Cache-Status: outer; hit\r\nCache-Status: inner; fwd=miss",
+            Miss,
+        ),
+        // Only what says how the answer was made, and only by its words.
+        ("X-Cache-Key: http://a/white-paper", Unsaid),
+        ("X-Cache-Tags: architecture", Unsaid),
+        ("X-Cache-Key: /passwords", Unsaid),
+        ("X-Cache: white", Unsaid),
+        ("X-Cache: MISS from white.example", Miss),
+        ("X-Cache: MISS from hit.example, MISS from b", Miss),
+        (
+            "X-Cache-Lookup: HIT from a:3128\r\nX-Cache: MISS from a",
+            Miss,
+        ),
+        ("X-Cache: TCP_MEM_HIT", Hit),
+        ("X-Cache: TCP_MISS from a.example (x)", Miss),
+        ("X-Cache: RefreshHit from cloudfront", Hit),
+        ("x-proxy-cache: hit", Hit),
+        ("CF-Cache-Status: DYNAMIC", Miss),
     ] {
         let text = format!("HTTP/1.1 200 OK\r\n{field}\r\nContent-Length: 0\r\n\r\n");
         assert_eq!(whole(&text).cached, said, "{field}");
@@ -167,6 +192,21 @@ fn answers() -> impl Strategy<Value = (String, u64)> {
 }
 
 proptest! {
+    #[test]
+    fn what_a_cache_names_is_no_word_of_it(name in "[ -!#-+.-\\[\\]-~]{0,20}") {
+        let said = |field: String| whole(&format!("HTTP/1.1 200 OK\r\n{field}\r\nContent-Length: 0\r\n\r\n")).cached;
+        prop_assert_eq!(said(format!("X-Cache: MISS from {name}")), Cached::Miss);
+        prop_assert_eq!(said(format!("X-Cache-Key: {name}")), Cached::Unsaid);
+        prop_assert_eq!(said(format!("Cache-Status: a; hit; detail=\"{name},;\\\"\"")), Cached::Hit);
+        prop_assert_eq!(said(format!("Cache-Status: a; key=\"{name}, b; hit\"; fwd=miss")), Cached::Miss);
+    }
+
+    #[test]
+    fn any_word_of_a_cache_is_read(name in "(cache-status|x-cache|cf-cache-status)", value in "[ -~]{0,40}") {
+        let text = format!("HTTP/1.1 200 OK\r\n{name}: {value}\r\nContent-Length: 0\r\n\r\n");
+        prop_assert_eq!(whole(&text).body, 0);
+    }
+
     #[test]
     fn pieces_change_nothing((text, length) in answers(), mut cuts in proptest::collection::vec(0..200_usize, 0..8)) {
         cuts.sort_unstable();

@@ -1,12 +1,12 @@
 //! URLs, lists, sitemaps, choices, and requests as they are written.
 
 use super::{
-    Parts, Request, Style,
+    Form, Origin, Parts, Request, Style,
     choice::Choice,
     list::{self, Line, Place},
     sitemap,
 };
-use crate::url::Url;
+use crate::{plan::Version, url::Url};
 use fastrand::Rng;
 use http::{Method, header};
 use proptest::prelude::*;
@@ -36,6 +36,34 @@ fn urls() {
         "http://a b/",
     ] {
         assert!(Url::parse(text).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn which_addresses_are_this_machine_s() {
+    let at = |address: &str| Origin {
+        url: Url::parse("http://a/").unwrap().base,
+        addresses: vec![address.parse().unwrap()],
+        server_name: None,
+    };
+    for (address, here) in [
+        ("127.0.0.1:80", true),
+        ("127.9.9.9:80", true),
+        ("0.0.0.0:80", true),
+        ("[::1]:80", true),
+        ("[::ffff:127.0.0.1]:80", true),
+        // Kept for documentation (RFC 5737, RFC 3849): nobody's.
+        ("192.0.2.7:80", false),
+        ("[2001:db8::7]:80", false),
+        ("[::ffff:192.0.2.7]:80", false),
+        ("255.255.255.255:80", false),
+    ] {
+        assert_eq!(at(address).is_here(), here, "{address}");
+    }
+    // The address that this machine has towards others, where there is a way to them.
+    let socket = std::net::UdpSocket::bind("0.0.0.0:0").unwrap();
+    if socket.connect("192.0.2.7:9").is_ok() {
+        assert!(at(&socket.local_addr().unwrap().to_string()).is_here());
     }
 }
 
@@ -149,6 +177,7 @@ fn request(fields: &[(header::HeaderName, &str)], keep_alive: bool, cookies: boo
         Style {
             keep_alive,
             cookies,
+            version: Version::One,
         },
     )
     .unwrap()
@@ -162,7 +191,10 @@ fn a_request_is_written_once() {
         (header::COOKIE, "s={user}"),
     ];
     let written = request(&fields, false, false);
-    let text = std::str::from_utf8(&written.whole).unwrap();
+    let Form::One(one) = &written.form else {
+        panic!("HTTP/1.1");
+    };
+    let text = std::str::from_utf8(&one.head).unwrap();
     let agent = concat!("larder-bench/", env!("CARGO_PKG_VERSION"));
     assert_eq!(
         text,
@@ -171,7 +203,7 @@ fn a_request_is_written_once() {
              content-length: 3\r\nConnection: close\r\n\r\nxyz"
         )
     );
-    assert!(text[written.common..].starts_with("\r\nxyz"));
+    assert!(text[one.common..].starts_with("\r\nxyz"));
     assert_eq!(written.own, [(header::COOKIE, "s={user}".to_owned())]);
     let plain = request(&[(header::COOKIE, "s=1")], true, false);
     assert!(plain.own.is_empty());

@@ -13,10 +13,10 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// So many moments a second; `None` where that is no rate.
-    pub(super) fn new(rate: f64, begin: Instant) -> Option<Self> {
+    /// So many moments a second, the first after this share of a step; `None` where that is no rate.
+    pub(super) fn new(rate: f64, begin: Instant, share: f64) -> Option<Self> {
         let step = Duration::try_from_secs_f64(1.0 / rate).ok()?;
-        let next = Cell::new(begin);
+        let next = Cell::new(begin.checked_add(step.mul_f64(share))?);
         Some(Self { step, next })
     }
 

@@ -14,7 +14,7 @@ use std::{
 };
 use tokio::sync::Notify;
 
-/// The most requests that wait, on one worker. Beyond, the server is so far behind that the run ends.
+/// The most requests that wait, on one worker. Those that become due beyond are counted as unanswered, and never sent.
 const LONGEST: usize = 1_000_000;
 
 /// Requests that are due and not sent.
@@ -23,22 +23,24 @@ pub(super) struct Queue {
     due: RefCell<VecDeque<Instant>>,
     free: Cell<usize>,
     more: Notify,
+    /// The number of the next request that becomes due, once there is one.
+    number: Cell<u64>,
+    /// Requests that found no place.
+    turned_away: Cell<u64>,
     /// No more will become due.
     ended: Cell<bool>,
 }
 
 impl Queue {
-    /// The next request that is due, and whether a connection was free for it; none when there will be no more.
-    pub(super) async fn next(&self) -> Option<(Instant, bool)> {
-        let mut waited = false;
+    /// The next request that is due; none when there will be no more.
+    pub(super) async fn next(&self) -> Option<Instant> {
         loop {
             if let Some(due) = self.due.borrow_mut().pop_front() {
-                return Some((due, waited));
+                return Some(due);
             }
             if self.ended.get() {
                 return None;
             }
-            waited = true;
             self.free.set(self.free.get() + 1);
             // Whoever came last is woken first: no more connections are opened than are needed.
             self.more.notified().await;
@@ -47,7 +49,12 @@ impl Queue {
     }
 
     fn push(&self, due: Instant) {
-        self.due.borrow_mut().push_back(due);
+        let mut waiting = self.due.borrow_mut();
+        if waiting.len() >= LONGEST {
+            self.turned_away.set(self.turned_away.get() + 1);
+            return;
+        }
+        waiting.push_back(due);
         self.more.notify_last();
     }
 
@@ -56,7 +63,12 @@ impl Queue {
         self.more.notify_waiters();
     }
 
-    /// Looks at all that are due and not sent.
+    /// How many found no place.
+    pub(super) fn turned_away(&self) -> u64 {
+        self.turned_away.get()
+    }
+
+    /// Looks at all that are due and not sent, but for those that found no place.
     pub(super) fn each(&self, look: impl FnMut(Instant)) {
         self.due.borrow().iter().copied().for_each(look);
     }
@@ -70,6 +82,8 @@ pub(super) async fn dispatch(worker: Rc<Worker>, mut timer: Timer) {
     };
     let (workers, over) = (common.plan.threads() as u64, common.plan.end.after);
     let mut number = worker.index as u64;
+    let mut given = 0_u64;
+    worker.queue.number.set(number);
     while let Some(after) = due(number, from, to, over)
         && after < over
     {
@@ -87,15 +101,33 @@ pub(super) async fn dispatch(worker: Rc<Worker>, mut timer: Timer) {
         } else {
             worker.tally.borrow_mut().queued += 1;
         }
-        if worker.queue.due.borrow().len() >= LONGEST {
-            break;
-        }
         worker.queue.push(due);
         number += workers;
+        given += 1;
+        worker.queue.number.set(number);
         // A backlog of the clock's must not keep the connections from being served.
-        if number.is_multiple_of(64) {
+        if given.is_multiple_of(64) {
             tokio::task::yield_now().await;
         }
     }
     worker.queue.end();
+}
+
+/// Looks at all that were due at `now` and that the dispatcher, being late itself, has not put into the queue.
+pub(super) fn missed(worker: &Worker, now: Instant, mut look: impl FnMut(Instant)) {
+    let common = &worker.common;
+    let Shape::Open { from, to, .. } = common.plan.shape else {
+        return;
+    };
+    let (workers, over) = (common.plan.threads() as u64, common.plan.end.after);
+    let mut number = worker.queue.number.get();
+    while !worker.queue.ended.get()
+        && let Some(after) = due(number, from, to, over)
+        && after < over
+        && common.begin + after <= now
+        && worker.permit()
+    {
+        look(common.begin + after);
+        number += workers;
+    }
 }

@@ -7,7 +7,7 @@ use crate::{
     http2,
     plan::{Plan, Version},
     shape::Shape,
-    site::{Request, USER},
+    site::{Form, One, Request, Two, USER},
     stream::Stream,
 };
 use bytes::Bytes;
@@ -16,7 +16,10 @@ use std::{
     rc::Rc,
     time::{Duration, Instant},
 };
-use tokio::{task::spawn_local, time::sleep_until};
+use tokio::{
+    task::spawn_local,
+    time::{sleep_until, timeout_at},
+};
 
 /// Who was refused does not ask again before this time has gone by since it last asked: a loop of refusals measures nothing.
 const REST: Duration = Duration::from_millis(50);
@@ -111,7 +114,7 @@ impl User {
     /// Asks what is due.
     async fn open(&mut self) {
         let worker = Rc::clone(&self.worker);
-        while let Some((due, _)) = worker.queue.next().await {
+        while let Some(due) = worker.queue.next().await {
             self.ask(due).await;
         }
     }
@@ -187,13 +190,12 @@ impl User {
     async fn exchange(&mut self, request: &Request) -> Result<Answer, Fault> {
         let worker = Rc::clone(&self.worker);
         let plan = &worker.common.plan;
-        match self.lanes.get_mut(request.origin) {
-            None => Err(Fault::UnknownHost),
-            Some(Lane::Two(lane)) => {
+        match (self.lanes.get_mut(request.origin), &request.form) {
+            (Some(Lane::Two(lane)), Form::Two(two)) => {
                 let lane = Rc::clone(lane);
-                self.exchange_two(&lane, request, plan).await
+                self.exchange_two(&lane, request, two, plan).await
             }
-            Some(Lane::One(kept)) => {
+            (Some(Lane::One(kept)), Form::One(one)) => {
                 let mut kept = kept.take();
                 if let Some(connection) = &mut kept
                     && connection.is_stale(&worker.scratch).await
@@ -206,10 +208,11 @@ impl User {
                     let opened = self.connect(request.origin).await?;
                     Connection::new(opened, plan.cookies)
                 };
-                let bytes = self.bytes(request);
+                let head = self.head(request, one);
                 let to_head = request.method == Method::HEAD;
                 let deadline = (Instant::now() + plan.timeout).into();
-                let exchange = connection.exchange(&bytes, to_head, deadline, &worker.scratch);
+                let exchange =
+                    connection.exchange([&head, &one.rest], to_head, deadline, &worker.scratch);
                 let answer = exchange.await?;
                 if plan.keep_alive
                     && !answer.closes
@@ -219,6 +222,8 @@ impl User {
                 }
                 Ok(answer)
             }
+            // A lane and its requests are made for one version; there is no server without a lane.
+            _ => Err(Fault::UnknownHost),
         }
     }
 
@@ -226,10 +231,11 @@ impl User {
         &mut self,
         lane: &http2::Lane,
         request: &Request,
+        two: &Two,
         plan: &Plan,
     ) -> Result<Answer, Fault> {
         let sender = self.sender(lane, request.origin).await?;
-        let message = http2::message(request, &self.own(request));
+        let message = http2::message(request, two, &self.own(request));
         let deadline = (Instant::now() + plan.timeout).into();
         let answer = http2::exchange(sender, message, plan.cookies, deadline).await;
         if !plan.keep_alive {
@@ -247,12 +253,15 @@ impl User {
         if let Some(sender) = lane.sender() {
             return Ok(sender);
         }
-        let _turn = lane.turn().await;
+        // Those who wait for one that fails to open it must not wait for each other as well.
+        let deadline = Instant::now() + self.worker.common.plan.timeout;
+        let turn = timeout_at(deadline.into(), lane.turn()).await;
+        let _turn = turn.map_err(|_| Fault::ConnectTimeout)?;
         if let Some(sender) = lane.sender() {
             return Ok(sender);
         }
-        let deadline = Instant::now() + self.worker.common.plan.timeout;
-        let stream = self.connect(origin).await?;
+        let stream = timeout_at(deadline.into(), self.connect(origin)).await;
+        let stream = stream.map_err(|_| Fault::ConnectTimeout)??;
         lane.begin(stream, deadline.into()).await
     }
 
@@ -265,19 +274,23 @@ impl User {
         let mut tally = worker.tally.borrow_mut();
         tally.opened += 1;
         tally.connecting.record(began.elapsed());
+        let agreed = &worker.common.agreed;
+        if agreed.get().is_none()
+            && let Some(found) = stream.agreed()
+        {
+            // Another worker may have been faster: one word is as good as the other.
+            let _ = agreed.set(found);
+        }
         Ok(stream)
     }
 
-    /// The request as bytes, with the fields that are this user's own.
-    fn bytes(&self, request: &Request) -> Bytes {
+    /// The head as bytes, with the fields that are this user's own, and what is written with it.
+    fn head(&self, request: &Request, one: &One) -> Bytes {
         let own = self.own(request);
         if own.is_empty() {
-            return request.whole.clone();
+            return one.head.clone();
         }
-        let (common, rest) = request
-            .whole
-            .split_at_checked(request.common)
-            .unwrap_or_default();
+        let (common, rest) = one.head.split_at_checked(one.common).unwrap_or_default();
         let mut bytes = common.to_vec();
         for (name, value) in own {
             bytes.extend_from_slice(name.as_str().as_bytes());

@@ -125,3 +125,32 @@ fn backups_wait_and_the_resting_come_last() {
     assert!(chosen(&[first]).is_some());
     assert_eq!(chosen(&[0, 2]), None);
 }
+
+#[test]
+fn who_comes_back_works_up_to_its_share() {
+    for by_checks in [true, false] {
+        let peers = peers(&[1, 1]);
+        let back = if by_checks {
+            peers[0].health.mark_down();
+            peers[0].health.mark_up(1_000);
+            1_000
+        } else {
+            rest(&peers[0]);
+            11_000
+        };
+        for (since, expected) in [(0, 10), (1_000, 10), (5_000, 37), (10_000, 55)] {
+            let mut turns = vec![0; 2];
+            let choice = Choice {
+                now: back + since,
+                slow_start: Duration::from_secs(10),
+                ..choice(&peers, &[], Balance::RoundRobin, 0)
+            };
+            let chosen = (0..110).filter(|_| choice.make(&mut turns).unwrap().index == 0);
+            let count = chosen.count();
+            assert!(
+                count.abs_diff(expected) <= 1,
+                "{count} of 110 after {since} ms, by checks: {by_checks}"
+            );
+        }
+    }
+}

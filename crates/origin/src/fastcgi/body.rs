@@ -7,7 +7,7 @@ use super::{
 use crate::{
     Error, Kind, Servers,
     gate::Pass,
-    link::has_rung,
+    pace::{self, Pace},
     peer::Serving,
     pool::{self, Key, Single},
 };
@@ -42,8 +42,7 @@ pub(crate) struct Held {
     pub(crate) serving: Serving,
     /// Held for its drop.
     pub(crate) _pass: Pass,
-    /// When the whole exchange must have ended.
-    pub(crate) until: Option<Instant>,
+    pub(crate) pace: Pace,
 }
 
 impl Output {
@@ -132,7 +131,7 @@ impl Output {
             return error;
         };
         let peer = held.serving.peer();
-        if error.kind().is_the_servers() {
+        if pace::is_the_servers(error.kind()) {
             let rule = held.origin.config.passive;
             peer.health.failed(held.origin.now(), rule);
         }
@@ -149,6 +148,11 @@ impl Output {
                     *left = rest.ok_or_else(|| Error::new(Kind::Malformed).because(more))?;
                 }
                 self.settle();
+                if let Some(held) = &self.held
+                    && !self.is_complete()
+                {
+                    held.pace.check()?;
+                }
                 Ok(Some(piece))
             }
             Event::End(ended) => {
@@ -160,26 +164,13 @@ impl Output {
         }
     }
 
-    /// Nothing has come: looks whether a limit ran out. The alarm is set again only if something moved since it was.
+    /// Nothing has come: looks whether a limit ran out.
     fn poll_alarm(&mut self, cx: &mut Context<'_>) -> Poll<Error> {
         let (Some(held), Some((alarm, moved))) = (&self.held, self.exchange.alarm()) else {
             return Poll::Pending;
         };
-        let until = held.until;
-        if self.moved.replace(moved) != Some(moved) {
-            let ring = Instant::now() + held.origin.config.timeouts.between_bytes;
-            let ring = until.map_or(ring, |until| ring.min(until));
-            alarm.as_mut().reset(ring);
-        }
-        if !has_rung(alarm, cx) {
-            return Poll::Pending;
-        }
-        let whole = until.is_some_and(|until| Instant::now() >= until);
-        Poll::Ready(Error::new(if whole {
-            Kind::WholeTimeout
-        } else {
-            Kind::BetweenBytesTimeout
-        }))
+        let moved = self.moved.replace(moved) != Some(moved);
+        held.pace.poll(alarm, moved, cx)
     }
 
     /// All that the script promised is here; whatever happens until the request's end harms nobody.

@@ -204,7 +204,11 @@ impl Exchange {
                     record::stdin(&mut self.out, &data);
                 }
                 Poll::Ready(Some(Err(cause))) => {
-                    return Err(Error::new(Kind::RequestBody).because(cause));
+                    // What lay in a file of ours is not the client's fault.
+                    return Err(cause.downcast::<Error>().map_or_else(
+                        |cause| Error::new(Kind::RequestBody).because(cause),
+                        |error| *error,
+                    ));
                 }
                 Poll::Ready(None) => {
                     record::end_of_stdin(&mut self.out);

@@ -5,10 +5,11 @@ use super::{
     call::{self, Call},
     config::FastCgi,
     exchange::{Arrived, Exchange},
+    gather,
     place::{self, Found, Script},
 };
 use crate::{
-    Context, Error, Kind, RequestBody, ResponseBody, Servers, Visitor, fetch as attempts,
+    Context, Error, Kind, RequestBody, ResponseBody, Room, Servers, Visitor, fetch as attempts,
     files::Turn, upload::Outgoing,
 };
 use bytes::Bytes;
@@ -17,13 +18,10 @@ use http::{
     header::{ALLOW, CONTENT_LENGTH, CONTENT_TYPE, LOCATION},
     request::Parts,
 };
-use http_body::Body as _;
-use http_body_util::{BodyExt, Empty, Full, LengthLimitError, Limited};
+use http_body_util::{BodyExt, Empty, Full};
 use std::sync::Arc;
+use tokio::time::{Instant, timeout_at};
 
-/// Scripts are told how long a request's body is before it comes. One that does not say is gathered first, up to so
-/// many bytes; a longer one is refused.
-const LARGEST_UNMEASURED: usize = 256 * 1024;
 /// Local redirects in a row (RFC 3875 section 6.2.2); more are a loop.
 const MOST_REDIRECTS: usize = 5;
 
@@ -39,9 +37,8 @@ pub(crate) async fn fetch(
     context: Context,
 ) -> Result<Response<ResponseBody>, Error> {
     let (mut head, body) = request.into_parts();
-    let Some((mut body, mut length)) = measured(body).await? else {
-        return Ok(own(StatusCode::LENGTH_REQUIRED, "Length Required\n"));
-    };
+    let until = origin.until();
+    let mut sent = Some((body, context.room));
     let mut repeatable = context.repeatable;
     for _ in 0..=MOST_REDIRECTS {
         let script = match look(cgi, head.uri.path()).await? {
@@ -51,6 +48,10 @@ pub(crate) async fn fetch(
             Found::Refused => return Ok(own(StatusCode::FORBIDDEN, "Forbidden\n")),
             Found::Nothing => return Ok(own(StatusCode::NOT_FOUND, "Not Found\n")),
         };
+        let (body, length) = match sent.take() {
+            Some((body, room)) => measured(origin, body, room, until).await?,
+            None => (empty(), None),
+        };
         let call = call(origin, cgi, &script, &head, length, &context.visitor);
         let mut request = Request::new(body);
         *request.method_mut() = head.method.clone();
@@ -59,12 +60,12 @@ pub(crate) async fn fetch(
             repeatable,
             ..Context::default()
         };
-        let mut response = attempts::fetch(origin, request, context, Some(call)).await?;
+        let mut response = attempts::fetch(origin, request, context, Some(call), until).await?;
         let Some(Elsewhere(target)) = response.extensions_mut().remove() else {
             return Ok(response);
         };
         redirect(&mut head, &target)?;
-        (body, length, repeatable) = (empty(), None, true);
+        repeatable = true;
     }
     Err(Error::new(Kind::Malformed).because("a script's local redirects lead in a circle"))
 }
@@ -122,24 +123,25 @@ fn call(
     Arc::new(Call::new(cgi, script, &request, visitor, keeps))
 }
 
-/// A body whose length is known, and that length where there is one to tell. `None`: it is too large to find out.
-async fn measured(body: RequestBody) -> Result<Option<(RequestBody, Option<u64>)>, Error> {
-    if body.is_end_stream() {
-        return Ok(Some((body, None)));
-    }
-    if let Some(length) = body.size_hint().exact() {
-        return Ok(Some((body, Some(length))));
-    }
-    match Limited::new(body, LARGEST_UNMEASURED).collect().await {
-        Ok(all) => {
-            let all = all.to_bytes();
-            let length = all.len() as u64;
-            let body = Full::new(all).map_err(|never| match never {});
-            Ok(Some((RequestBody::new(body), Some(length))))
+/// The body with its length, gathered if need be (`gather`), and until then at most.
+async fn measured(
+    origin: &Servers,
+    body: RequestBody,
+    room: Option<Room>,
+    until: Option<Instant>,
+) -> Result<(RequestBody, Option<u64>), Error> {
+    let gathering = gather::measured(body, room);
+    let measured = match until {
+        Some(until) => timeout_at(until, gathering)
+            .await
+            .map_err(|_| Error::new(Kind::WholeTimeout))?,
+        None => gathering.await,
+    };
+    measured.inspect_err(|error| {
+        if error.kind() == Kind::Spool && origin.unkept.now() {
+            tracing::error!(origin = origin.name(), %error, "a request is refused");
         }
-        Err(error) if error.is::<LengthLimitError>() => Ok(None),
-        Err(error) => Err(Error::new(Kind::RequestBody).because(error)),
-    }
+    })
 }
 
 fn empty() -> RequestBody {

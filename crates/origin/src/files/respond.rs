@@ -114,7 +114,7 @@ fn judged(method: &Method, request: &HeaderMap, fields: &HeaderMap, now: Time) -
     let representation = Representation {
         etag: fields.get(header::ETAG).map(HeaderValue::as_bytes),
         last_modified: modified.map(HeaderValue::as_bytes),
-        date: now,
+        date: Some(now),
     };
     let whole = !precondition::if_range_holds(&request, &representation, now);
     (

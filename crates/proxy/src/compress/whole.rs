@@ -23,6 +23,9 @@ const SLOW_READER: Duration = Duration::from_secs(30);
 /// Saving less than a sixteenth is not worth the memory, nor the client's time.
 const LEAST_GAIN: u64 = 16;
 
+/// Bytes that are worked on at once.
+const PART: usize = 64 << 10;
+
 /// Encodes `pieces` of together `length` bytes into `give`.
 pub fn encode(
     pieces: &[Bytes],
@@ -31,8 +34,6 @@ pub fn encode(
     level: Level,
     mut give: impl FnMut(BytesMut),
 ) -> io::Result<()> {
-    /// What is given out at once.
-    const PART: usize = 64 << 10;
     let mut encoder = Encoder::new(coding, level, Some(length));
     let mut out = BytesMut::new();
     for part in pieces.iter().flat_map(|piece| piece.chunks(PART)) {
@@ -110,6 +111,8 @@ fn hash(body: &Body) -> u64 {
 pub struct Source {
     /// Follows the content.
     pub content: Content,
+    /// What has come of it and is still to be worked on.
+    pub rest: Bytes,
     /// Its key.
     pub key: Box<[u8]>,
     /// Where it is kept.
@@ -152,8 +155,11 @@ pub async fn follow(mut source: Source, claim: Claim, mut writer: Writer) {
         if tokio::time::timeout(SLOW_READER, room).await.is_err() {
             writer.cut_off_slow();
         }
-        if matches!(next, Next::End) {
-            break;
+        match next {
+            Next::End => break,
+            // However fast the content comes, a worker has others to serve.
+            Next::Data(_) => tokio::task::yield_now().await,
+            Next::Pause | Next::Broken => {}
         }
     }
     if let Some(body) = writer.finish() {
@@ -182,12 +188,19 @@ impl Source {
         if writer.fill().poll_abandoned(cx).is_ready() {
             return Poll::Ready(Next::Broken);
         }
-        match self.content.poll(cx) {
-            Poll::Ready(Some(Ok(data))) => Poll::Ready(Next::Data(data)),
-            Poll::Ready(Some(Err(_))) => Poll::Ready(Next::Broken),
-            Poll::Ready(None) => Poll::Ready(Next::End),
-            Poll::Pending if held => Poll::Ready(Next::Pause),
-            Poll::Pending => Poll::Pending,
+        if self.rest.is_empty() {
+            match self.content.poll(cx) {
+                Poll::Ready(Some(Ok(data))) => self.rest = data,
+                Poll::Ready(Some(Err(_))) => return Poll::Ready(Next::Broken),
+                Poll::Ready(None) => return Poll::Ready(Next::End),
+                Poll::Pending if held => return Poll::Ready(Next::Pause),
+                Poll::Pending => return Poll::Pending,
+            }
         }
+        let part = self.rest.len().min(PART);
+        Poll::Ready(Next::Data(self.rest.split_to(part)))
     }
 }
+
+#[cfg(test)]
+mod tests;

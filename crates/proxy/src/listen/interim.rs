@@ -107,23 +107,17 @@ impl Outbox {
 }
 
 /// RFC 9112 section 4 and 5. Neither `Content-Length` nor `Transfer-Encoding` may stand in a 1xx response (RFC 9110 section 8.6,
-/// RFC 9112 section 6.1), nor does what concerns the connection to the origin.
+/// RFC 9112 section 6.1), nor does what concerns the connection to the origin (RFC 9110 section 7.6.1).
 fn write_head(into: &mut Vec<u8>, status: StatusCode, fields: &HeaderMap) {
     into.extend_from_slice(b"HTTP/1.1 ");
     into.extend_from_slice(status.as_str().as_bytes());
     into.push(b' ');
     into.extend_from_slice(status.canonical_reason().unwrap_or_default().as_bytes());
     into.extend_from_slice(b"\r\n");
-    for (name, value) in fields {
-        let framing = [
-            header::CONTENT_LENGTH,
-            header::TRANSFER_ENCODING,
-            header::CONNECTION,
-            header::UPGRADE,
-        ];
-        if framing.contains(name) {
-            continue;
-        }
+    let mut fields = fields.clone();
+    rules::fields::remove_hop_by_hop(&mut fields);
+    fields.remove(header::CONTENT_LENGTH);
+    for (name, value) in &fields {
         into.extend_from_slice(name.as_str().as_bytes());
         into.extend_from_slice(b": ");
         into.extend_from_slice(value.as_bytes());

@@ -152,7 +152,7 @@ proptest! {
             query: query.strip_prefix('?'),
             method: &Method::GET,
             fields: &fields,
-            client: None,
+            client: routing::Client::default(),
         };
         let route = &site.routes[routing::choose(&site.routes, &subject)];
         let query = ask::chosen(&route.policy, query.strip_prefix('?'));

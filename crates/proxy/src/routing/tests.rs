@@ -134,7 +134,10 @@ fn each_list_must_hold_and_one_of_its_entries_is_enough() {
             query: None,
             method: &method,
             fields: &none,
-            client: client.map(IpAddr::from),
+            client: Client {
+                peer: client.map(IpAddr::from),
+                trusted: &[],
+            },
         };
         assert_eq!(matcher.matches(&subject), expected, "{subject:?}");
         assert_eq!(could_match(&matcher, &subject), path != "/c", "{subject:?}");
@@ -202,10 +205,52 @@ proptest! {
             query: query.as_deref(),
             method: &Method::GET,
             fields: &fields,
-            client: None,
+            client: Client::default(),
         };
         let taken = choose(&routes, &subject);
         prop_assert!(routes[taken].matcher.matches(&subject));
         prop_assert!(routes[..taken].iter().all(|route| !route.matcher.matches(&subject)));
     }
+}
+
+#[test]
+fn a_client_is_whom_trusted_proxies_speak_for() {
+    let trusted: Vec<IpNet> = ["10.0.0.0/8", "2001:db8::/32"]
+        .iter()
+        .map(|net| net.parse().expect("a network"))
+        .collect();
+    for (peer, lines, expected) in [
+        ("192.0.2.1", &["198.51.100.7"][..], "192.0.2.1"),
+        ("10.0.0.1", &["198.51.100.7"], "198.51.100.7"),
+        (
+            "10.0.0.1",
+            &["6.6.6.6, 198.51.100.7, 10.0.0.2"],
+            "198.51.100.7",
+        ),
+        ("10.0.0.1", &["6.6.6.6", "198.51.100.7"], "198.51.100.7"),
+        ("::ffff:10.0.0.1", &["198.51.100.7"], "198.51.100.7"),
+        (
+            "2001:db8::1",
+            &["2001:db8:1::7, 2001:db9::7"],
+            "2001:db9::7",
+        ),
+        ("10.0.0.1", &["198.51.100.7, unknown"], "10.0.0.1"),
+        ("10.0.0.1", &["198.51.100.7:80"], "10.0.0.1"),
+        ("10.0.0.1", &[""], "10.0.0.1"),
+        ("10.0.0.1", &[], "10.0.0.1"),
+        ("10.0.0.1", &["10.0.0.3, 10.0.0.2"], "10.0.0.3"),
+    ] {
+        let mut fields = HeaderMap::new();
+        for line in lines {
+            fields.append("x-forwarded-for", HeaderValue::from_static(line));
+        }
+        let client = Client {
+            peer: Some(peer.parse().expect("an address")),
+            trusted: &trusted,
+        };
+        let told = client.address(&fields).map(|address| address.to_string());
+        assert_eq!(told.as_deref(), Some(expected), "{peer} {lines:?}");
+    }
+    let fields = HeaderMap::new();
+    assert_eq!(Client::default().address(&fields), None, "a Unix socket");
 }

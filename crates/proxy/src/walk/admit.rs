@@ -17,6 +17,7 @@ use rules::{
     storable::{self, Exchange, NotStorable, Storable},
     surrogate,
     time::Time,
+    validate,
     vary::{self, Nominated},
 };
 use std::{sync::Arc, time::Duration};
@@ -160,18 +161,48 @@ pub fn stored_fields(
 /// The fields for the request's own client, where storing takes some away that only later requests must not get: those
 /// that `no-cache` or `private` names (RFC 9111 sections 5.2.2.4 and 5.2.2.7).
 pub fn own_fields(ask: &Ask, head: &response::Parts, storable: Storable) -> Option<Box<HeaderMap>> {
-    let (directives, _) = directives::response(&head.headers, &ask.site.targets);
-    if directives.no_cache.names().is_empty() && directives.private.names().is_empty() {
-        return None;
-    }
-    let mut own = head.headers.clone();
+    let same = (head.status, head.version);
+    names_fields(ask, &head.headers)
+        .then(|| all_fields(ask, same, storable, head.headers.clone()))
+        .map(Box::new)
+}
+
+/// As [`own_fields`], where `update` (a 304, or another part) made the fields `old` into `new`.
+pub fn own_updated(
+    ask: &Ask,
+    (status, version): (StatusCode, Version),
+    storable: Storable,
+    (old, new): (&Fields, &HeaderMap),
+    update: &HeaderMap,
+) -> Option<Box<HeaderMap>> {
+    names_fields(ask, new).then(|| {
+        let mut all = old.unpack(8);
+        validate::freshen_for_one(&mut all, update.clone());
+        Box::new(all_fields(ask, (status, version), storable, all))
+    })
+}
+
+/// Whether a response that is stored names fields that are not.
+fn names_fields(ask: &Ask, response: &HeaderMap) -> bool {
+    let (directives, _) = directives::response(response, &ask.site.targets);
+    !directives.no_cache.names().is_empty() || !directives.private.names().is_empty()
+}
+
+/// All fields that a client may have.
+fn all_fields(
+    ask: &Ask,
+    (status, version): (StatusCode, Version),
+    storable: Storable,
+    mut own: HeaderMap,
+) -> HeaderMap {
     fields::remove_hop_by_hop(&mut own);
+    own.remove(header::AGE);
     if storable.strip_set_cookie {
         own.remove(header::SET_COOKIE);
     }
-    complete(ask, head.version, &mut own, receive::now());
-    coding::vary(ask, head.status, &mut own);
-    Some(Box::new(own))
+    complete(ask, version, &mut own, receive::now());
+    coding::vary(ask, status, &mut own);
+    own
 }
 
 /// `Via`, and `Date` where the origin gave none (RFC 9110 sections 6.6.1 and 7.6.3); what is said to us alone goes.
@@ -192,6 +223,13 @@ pub fn complete(ask: &Ask, version: Version, fields: &mut HeaderMap, at: Time) {
     rules::fields::append_via(fields, version, &ask.site.name);
 }
 
+/// Freshened `fields` of what is stored as a page of fragments say so still: the body is the same, and so is what it is written in.
+pub fn keep_language(stored: &Stored, fields: &mut HeaderMap) {
+    if stored.has_surrogate_control() && !surrogate::wants_esi(fields) {
+        fields.append(surrogate::CONTROL, surrogate::CONTENT_ESI);
+    }
+}
+
 /// What selects the response among its key's variants; `None` when any request does.
 pub fn variant(ask: &Ask, response: &HeaderMap) -> Option<Box<Variant>> {
     match nominated(ask, response) {
@@ -207,7 +245,8 @@ pub fn variant(ask: &Ask, response: &HeaderMap) -> Option<Box<Variant>> {
 }
 
 /// The nominated fields in which requests for this key can differ as the *origin* sees them: those that are the same for all
-/// of them are left out, and one that we write anew for each client selects by what nobody later can know.
+/// of them are left out, `Accept-Encoding` unless the answer is in a coding that not everybody can be given, and one that we write
+/// anew for each client selects by what nobody later can know.
 fn nominated(ask: &Ask, response: &HeaderMap) -> Nominated {
     let Nominated::Fields(fields) = vary::nominated(response) else {
         return vary::nominated(response);
@@ -216,7 +255,8 @@ fn nominated(ask: &Ask, response: &HeaderMap) -> Nominated {
     for name in fields {
         match outbound::sent_as(ask, &name) {
             Sent::Same => {}
-            Sent::AsAsked => kept.push(name),
+            Sent::Settled if coding::is_settled(ask, response) => {}
+            Sent::Settled | Sent::AsAsked => kept.push(name),
             Sent::ByClient => return Nominated::Everything,
         }
     }

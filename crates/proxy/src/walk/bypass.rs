@@ -46,6 +46,10 @@ pub async fn bypass(
     content: RequestBody,
     why: Bypassed,
 ) -> Response<ReplyBody> {
+    if ask.directives.only_if_cached && ask.method.is_safe() {
+        // The store has no say here, so nothing stored can be had (RFC 9111 section 5.2.1.7).
+        return deliver::failure(&worker, &ask, &Failure::OnlyIfCached);
+    }
     let upgrade = ask.upgrade.take();
     let ask = Rc::new(ask);
     match pass(&worker, &ask, content, why, upgrade).await {
@@ -111,9 +115,8 @@ async fn pass(
     if let Some(whole) = whole
         && response.status() == StatusCode::PARTIAL_CONTENT
         && !ask.has_content
-        && esi::is_part_of_page(ask, response.headers())
+        && only_whole_is_right(ask, response.headers())
     {
-        // Only the whole can be composed.
         response = exchange(
             worker,
             ask,
@@ -124,7 +127,6 @@ async fn pass(
         .await?;
     }
     let origin_time = began.elapsed();
-    worker.counters.count_origin(origin_time);
     let times = Times {
         request: request_time,
         response: receive::now(),
@@ -152,6 +154,12 @@ async fn pass(
     Ok(response)
 }
 
+/// Whether a part with these fields is of no use: only the whole can be composed, and the client may hold it in another coding.
+fn only_whole_is_right(ask: &Ask, fields: &HeaderMap) -> bool {
+    esi::is_part_of_page(ask, fields)
+        || (ask.method == Method::GET && coding::is_of_another(ask, fields, None))
+}
+
 /// The request and its answer, both as they are.
 async fn exchange(
     worker: &Rc<Worker>,
@@ -160,6 +168,7 @@ async fn exchange(
     fields: HeaderMap,
     body: origin::RequestBody,
 ) -> Result<Response<ResponseBody>, Failure> {
+    let room = body.size_hint().exact().is_none().then(|| room(worker));
     let request = outbound::as_it_came(ask, fields, body)?;
     let interim = ask.interim.clone();
     let context = origin::Context {
@@ -169,6 +178,7 @@ async fn exchange(
         visitor: outbound::visitor(ask),
         host: ask.host().to_owned(),
         personal: is_personal(ask, why),
+        room,
     };
     let answer = ask.policy().origin.fetch(request, context).await;
     answer.map_err(|error| {
@@ -252,6 +262,7 @@ fn pass_on(
         && let Some(tag) = coding::held_of(ask, &fields)
     {
         fields.insert(header::ETAG, tag);
+        rules::coding::vary_by_coding(&mut fields);
     }
     let content = if is_page {
         esi::raw(worker, ask, status, &mut fields, content).content
@@ -301,6 +312,17 @@ fn request_body(ask: &Ask, content: RequestBody) -> Result<origin::RequestBody, 
         return Err(Failure::BodyTooLarge);
     }
     Ok(Limited::new(content, usize::try_from(most).unwrap_or(usize::MAX)).boxed_unsync())
+}
+
+/// What an origin takes of memory for content that it cannot pass on as it comes.
+fn room(worker: &Worker) -> origin::Room {
+    let memory = worker.cache.memory.clone();
+    let mut held = memory.budget().reservation();
+    Box::new(move |bytes| {
+        let fits = held.grow(bytes);
+        memory.make_room();
+        fits
+    })
 }
 
 /// Whether the request's content turned out longer than the site allows while it was sent on.
@@ -372,6 +394,7 @@ fn head_says(worker: &Worker, ask: &Ask, head: &response::Parts, times: Times) {
         HeadSays::Disqualify => below::forget(worker, ask.key.as_bytes(), stored),
         HeadSays::Freshen => {
             validate::freshen(&mut fields, &head.headers);
+            admit::keep_language(stored, &mut fields);
             if let Ok(storable) = admit::judge(ask, &Method::GET, times, stored.status, &fields) {
                 let kept = admit::stored_fields(
                     ask,

@@ -6,13 +6,16 @@
 //! | identity, with the form | accepts it | the form, a stored response like any other |
 //! | identity, small | accepts a coding | the form, made here and now |
 //! | identity, large or on its way | accepts a coding | the form while it is made, by the pool or as it comes |
-//! | a coding of the origin's own | accepts it, or asks for a part of it | that |
-//! | a coding of the origin's own | does not | decoded on its way |
+//! | a coding of the origin's own | accepts it | that |
+//! | a coding of the origin's own | does not | decoded on its way, all of it |
+//! | parts | wants what they hold | those |
 
 mod make;
+mod part;
 pub mod passed;
 
-pub use passed::{ask_origin, held_of, passed, settles, vary};
+pub use part::{is_of_another, may_be_parted};
+pub use passed::{ask_origin, held_of, is_settled, passed, settles, vary};
 
 use crate::{
     ask::Ask,
@@ -23,6 +26,7 @@ use crate::{
 };
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use make::{encode, made_at_once};
+use part::{is_partial, wants_part};
 use rules::coding::{self, Accepted, Choice, Coding, Made};
 use std::sync::Arc;
 use store::{Body, Level, Stored, fill::Reader};
@@ -58,7 +62,7 @@ pub fn choose(worker: &Worker, ask: &Ask, stored: Arc<Stored>, reader: Option<Re
         None => true,
         Some(_) => !stored.is_coded && !ask.fields.contains_key(header::ACCEPT_ENCODING),
     };
-    if as_it_is || ask.directives.no_transform {
+    if as_it_is || ask.directives.no_transform || is_partial(ask, &stored) {
         return Chosen::as_it_is(stored, reader);
     }
     negotiate(worker, ask, stored, reader)
@@ -90,7 +94,8 @@ fn negotiate(worker: &Worker, ask: &Ask, stored: Arc<Stored>, reader: Option<Rea
         };
     }
     if stored.is_coded {
-        let then = decode(ask, compress, accepted, &stored);
+        let to_decode = coding::to_decode(stored.fields.iter(), &compress.types, accepted);
+        let then = to_decode.map_or(Then::Nothing, Then::Decode);
         return Chosen {
             stored,
             reader,
@@ -110,7 +115,14 @@ fn negotiate(worker: &Worker, ask: &Ask, stored: Arc<Stored>, reader: Option<Rea
         return Chosen::as_it_is(form, None);
     }
     let is_made = |coding| stored.forms.get(coding).is_some();
-    match coding::choose(accepted, &compress.codings, is_made) {
+    let cheapest;
+    let offered = if is_coded_for_each(&stored) {
+        cheapest = passed::cheapest(compress);
+        &cheapest
+    } else {
+        &compress.codings
+    };
+    match coding::choose(accepted, offered, is_made) {
         Choice::Identity => Chosen::as_it_is(stored, reader),
         Choice::Coding(coding) if is_made(coding) => {
             form(worker, ask, stored, reader, coding, coding)
@@ -123,30 +135,23 @@ fn negotiate(worker: &Worker, ask: &Ask, stored: Arc<Stored>, reader: Option<Rea
     }
 }
 
-/// The tag in `If-None-Match` that names what has the tag `origin`, or a form of it that the client accepts.
+/// The tag in `If-None-Match` that names what has the tag `origin`, or a form of it that the client accepts. Only who reads can
+/// be told that nothing has changed (RFC 9110 section 13.1.2).
 fn held(ask: &Ask, origin: Option<&[u8]>, accepted: Accepted) -> Option<HeaderValue> {
+    if ask.method != Method::GET && ask.method != Method::HEAD {
+        return None;
+    }
     coding::understood(&ask.fields, origin?, accepted)
 }
 
-/// Whether the client wants a part of the content without coding. A part on condition of a date is none: all forms have the same
-/// `Last-Modified`, and nobody knows of which one the client holds the rest.
-fn wants_part(ask: &Ask, accepted: Accepted) -> bool {
-    ask.method == Method::GET
-        && ask.range().is_some()
-        && accepted.takes(None)
-        && !coding::is_dated_range(&ask.fields, ask.now)
-        && coding::range_form(&ask.fields).is_none()
+/// Whether no form is kept of it: its content is not in memory.
+fn is_coded_for_each(stored: &Stored) -> bool {
+    matches!(stored.body, Body::Disk(_) | Body::Parts(_))
 }
 
-/// Whether ranges of `stored`, as chosen, may be sent; see [`wants_part`].
-pub fn may_be_parted(ask: &Ask, then: &Then, stored: &Stored) -> bool {
-    match then {
-        Then::Encode(_) | Then::Decode(_) => false,
-        Then::Nothing | Then::Held(_) => {
-            let is_form = ask.policy().compress.is_some() && stored.is_coded;
-            !is_form || !coding::is_dated_range(&ask.fields, ask.now)
-        }
-    }
+/// Whether the request is on condition that a form is current.
+pub fn is_on_form(ask: &Ask) -> bool {
+    ask.policy().compress.is_some() && coding::matches_form(&ask.fields)
 }
 
 /// The form in `coding`, which is there. What is sent often is made better: this one, or `better` where that is another.
@@ -215,20 +220,16 @@ fn missing(
     }
 }
 
-/// What becomes of the origin's own coding.
-fn decode(ask: &Ask, compress: &Compress, accepted: Accepted, stored: &Stored) -> Then {
-    let field = stored.fields.get_bytes(&header::CONTENT_ENCODING);
-    let Some(coding) = field.and_then(Coding::parse) else {
-        return Then::Nothing;
+/// Whether the client gets `stored`, which is in identity, in a coding where one can be made of it.
+pub fn is_wanted(ask: &Ask, stored: &Stored) -> bool {
+    let Some(compress) = &ask.policy().compress else {
+        return false;
     };
-    let kind = stored.fields.get_bytes(&header::CONTENT_TYPE);
-    let is_meant = coding::is_meant(kind.unwrap_or_default(), &compress.types)
-        && !coding::forbids_transform(stored.fields.iter());
-    let is_fit = stored.status != StatusCode::PARTIAL_CONTENT && ask.range().is_none();
-    if accepted.takes(Some(coding)) || !accepted.takes(None) || !is_meant || !is_fit {
-        return Then::Nothing;
-    }
-    Then::Decode(coding)
+    let length = stored.body.length();
+    let (types, least) = (&compress.types, compress.least);
+    ask.fields.contains_key(header::ACCEPT_ENCODING)
+        && Accepted::read(&ask.fields).takes_any()
+        && coding::judge(stored.status, stored.fields.iter(), length, types, least).is_none()
 }
 
 /// Does what was chosen to the content of a whole answer, and to its fields.

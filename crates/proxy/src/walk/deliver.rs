@@ -59,7 +59,11 @@ pub fn stored(worker: &Rc<Worker>, ask: &Ask, hit: Hit) -> Response<ReplyBody> {
     let age = stored
         .facts
         .age(if waited { receive::now() } else { ask.now });
-    if collapsed || outcome.handled == Handled::Hit || age.as_secs() > 0 {
+    // Whatever no origin has just confirmed says how old it is, be it no second (RFC 9111 section 4).
+    let unconfirmed = collapsed
+        || outcome.handled == Handled::Hit
+        || matches!(outcome.detail, Some(Detail::StaleOnFailure(_)));
+    if unconfirmed || age.as_secs() > 0 {
         fields.insert(header::AGE, HeaderValue::from(age.as_secs()));
     } else {
         heads::clear_unset(&mut fields, &header::AGE);
@@ -135,11 +139,11 @@ pub fn raw(
     admit::complete(ask, version, &mut fields, receive::now());
     let named = coding::held_of(ask, &fields).filter(|_| status.is_success() && !is_page);
     let condition = match named {
-        Some(tag) if !matches!(condition, precondition::Outcome::Failed) => {
+        Some(tag) => {
             fields.insert(header::ETAG, tag);
             precondition::Outcome::NotModified
         }
-        _ => condition,
+        None => condition,
     };
     let (status, content) = match condition {
         _ if is_page => {
@@ -147,7 +151,7 @@ pub fn raw(
             let content = coding::passed(worker, ask, status, &mut fields, content);
             (status, content)
         }
-        precondition::Outcome::Proceed => {
+        precondition::Outcome::Proceed | precondition::Outcome::Failed => {
             let content = match ask.method {
                 Method::HEAD => Content::Empty,
                 _ => content,
@@ -156,12 +160,9 @@ pub fn raw(
             (status, content)
         }
         precondition::Outcome::NotModified => {
+            coding::vary(ask, status, &mut fields);
             precondition::trim_not_modified(&mut fields);
             (StatusCode::NOT_MODIFIED, Content::Empty)
-        }
-        precondition::Outcome::Failed => {
-            shape::without_content(&mut fields);
-            (StatusCode::PRECONDITION_FAILED, Content::Empty)
         }
     };
     finish(
@@ -376,7 +377,7 @@ fn told(handled: Handled, sent: StatusCode) -> Handled {
 
 fn record(ask: &Ask, status: StatusCode, outcome: &Outcome) -> Record {
     Record {
-        client: ask.connection.peer,
+        client: receive::client(&ask.connection, &ask.site).address(&ask.fields),
         method: ask.method.clone(),
         target: ask.key.path_and_query().to_owned(),
         host: ask.host().to_owned(),

@@ -29,9 +29,6 @@ use store::{Body, Stored, fill::Reader};
 /// The largest body that is read at once and kept read, in bytes.
 const MOST_KEPT: usize = 1 << 20;
 
-/// What clients are told of a composed answer's lifetime.
-const UNKEPT: HeaderValue = HeaderValue::from_static("private, no-cache");
-
 /// Whether a stored response may be a page. On the path of a hit: two comparisons.
 #[inline]
 pub fn concerns(ask: &Ask, stored: &Stored) -> bool {
@@ -81,9 +78,17 @@ pub fn is_raw_page(ask: &Ask, status: StatusCode, fields: &HeaderMap) -> bool {
     is_page(ask, status, fields, surrogate::wants_esi(fields))
 }
 
-/// Whether a 206 with these fields is a part of a page, of which only the whole can be composed.
+/// Whether a 206 with these fields is a part of a page, of which only the whole can be composed. On a route of pages also where
+/// they do not tell: several parts have a type of their own, and one may have none (RFC 9110 section 15.3.7).
 pub fn is_part_of_page(ask: &Ask, fields: &HeaderMap) -> bool {
-    is_page(ask, StatusCode::OK, fields, surrogate::wants_esi(fields))
+    let kind = fields.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
+    let tells = kind.is_some_and(|kind| {
+        let multipart = b"multipart/";
+        let start = kind.get(..multipart.len()).unwrap_or_default();
+        !start.eq_ignore_ascii_case(multipart)
+    });
+    (ask.policy().esi == Esi::On && !tells)
+        || is_page(ask, StatusCode::OK, fields, surrogate::wants_esi(fields))
 }
 
 /// Composes an answer that is not stored.
@@ -135,13 +140,14 @@ fn is_page(ask: &Ask, status: StatusCode, fields: &HeaderMap, says_so: bool) -> 
     wanted && whole && (is_identity(fields) || coding_of(fields).is_some())
 }
 
-/// HTML or XML.
+/// HTML or XML, but for pictures, which visitors bring.
 fn is_markup(fields: &HeaderMap) -> bool {
     let kind = fields.get(header::CONTENT_TYPE);
     let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim();
     let kind = kind.to_ascii_lowercase();
-    matches!(kind.as_str(), "text/html" | "text/xml" | "application/xml") || kind.ends_with("+xml")
+    matches!(kind.as_str(), "text/html" | "text/xml" | "application/xml")
+        || (kind.ends_with("+xml") && !kind.starts_with("image/"))
 }
 
 /// Whether the content is not coded.
@@ -181,7 +187,7 @@ fn compose(worker: &Rc<Worker>, ask: &Ask, source: Source, fields: &mut HeaderMa
 
 /// The head of a composed answer.
 fn composed(ask: &Ask, status: StatusCode, fields: &mut HeaderMap, content: Content) -> Shaped {
-    const OF_THE_PAGE_ALONE: [HeaderName; 12] = [
+    const OF_THE_PAGE_ALONE: [HeaderName; 14] = [
         header::ETAG,
         header::LAST_MODIFIED,
         header::ACCEPT_RANGES,
@@ -194,6 +200,9 @@ fn composed(ask: &Ask, status: StatusCode, fields: &mut HeaderMap, content: Cont
         HeaderName::from_static("signature"),
         HeaderName::from_static("signature-input"),
         header::TRAILER,
+        // Lifetimes that nginx and Akamai heed before `Cache-Control`.
+        HeaderName::from_static("x-accel-expires"),
+        HeaderName::from_static("edge-control"),
     ];
     ask.composed.set(true);
     for name in OF_THE_PAGE_ALONE {
@@ -212,8 +221,24 @@ fn composed(ask: &Ask, status: StatusCode, fields: &mut HeaderMap, content: Cont
     for name in targeted {
         fields.remove(name);
     }
-    fields.insert(header::CACHE_CONTROL, UNKEPT);
+    fields.insert(header::CACHE_CONTROL, unkept(fields));
     Shaped { status, content }
+}
+
+/// What clients are told of a composed answer's lifetime: as much as [`self`] says, and what the page forbids beyond that.
+fn unkept(fields: &HeaderMap) -> HeaderValue {
+    let lines = fields.get_all(header::CACHE_CONTROL).iter();
+    let lines: Vec<_> = lines.filter_map(|line| line.to_str().ok()).collect();
+    let says = |word: &str| {
+        let mut words = lines.iter().flat_map(|line| line.split(','));
+        words.any(|said| said.trim().eq_ignore_ascii_case(word))
+    };
+    HeaderValue::from_static(match (says("no-store"), says("no-transform")) {
+        (false, false) => "private, no-cache",
+        (false, true) => "private, no-cache, no-transform",
+        (true, false) => "private, no-store",
+        (true, true) => "private, no-store, no-transform",
+    })
 }
 
 #[cfg(test)]

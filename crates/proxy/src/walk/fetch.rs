@@ -134,7 +134,6 @@ impl Fetch<'_> {
             answer = self.exchange(&plan, false).await;
         }
         let origin_time = self.began.elapsed();
-        self.worker.counters.count_origin(origin_time);
         self.times.response = receive::now();
         let origin_status = answer
             .as_ref()
@@ -203,7 +202,11 @@ impl Fetch<'_> {
             StatusCode::NOT_MODIFIED => self.freshened(response.headers()).is_empty(),
             StatusCode::PARTIAL_CONTENT => match plan {
                 Plan::Whole => true,
-                Plan::Part => esi::is_part_of_page(self.ask, response.headers()),
+                Plan::Part => {
+                    let fields = response.headers();
+                    esi::is_part_of_page(self.ask, fields)
+                        || coding::is_of_another(self.ask, fields, None)
+                }
                 Plan::Missing(span) => !self.fits(*span, response.headers()),
             },
             StatusCode::RANGE_NOT_SATISFIABLE => matches!(plan, Plan::Missing(_)),
@@ -245,6 +248,7 @@ impl Fetch<'_> {
             visitor: outbound::visitor(self.ask),
             host: self.ask.host().to_owned(),
             personal: self.ask.fields.contains_key(header::AUTHORIZATION),
+            room: None,
         };
         self.ask
             .policy()
@@ -382,7 +386,7 @@ pub fn client_condition(ask: &Ask, head: &response::Parts) -> precondition::Outc
     let representation = Representation {
         etag: bytes(header::ETAG),
         last_modified: bytes(header::LAST_MODIFIED),
-        date: ask.now,
+        date: None,
     };
     precondition::judge(&ask.method, &ask.fields, &representation, ask.now)
 }

@@ -21,6 +21,7 @@ use http::{Method, Response, header};
 use rules::{
     reuse,
     status::{Forward, Handled},
+    vary,
 };
 use std::{future::poll_fn, rc::Rc, sync::Arc};
 use store::fill::{Fill, Writer};
@@ -31,17 +32,42 @@ pub fn begin_fill(worker: &Worker) -> (Arc<Fill>, Writer) {
     Fill::begin(worker.cache.memory.budget().reservation())
 }
 
+/// What a follower is left with when the flight has landed.
+enum Left {
+    /// What landed is another variant: those who want this one fetch it together, now that the nominated fields are known.
+    Variant(Need),
+    /// Nothing that another flight could help with.
+    Alone(Need),
+}
+
 /// Answers a request that needs an origin.
 pub async fn forward(worker: Rc<Worker>, ask: Rc<Ask>, need: Need) -> Response<ReplyBody> {
-    if ask.directives.only_if_cached || goes_alone(&worker, &ask) {
-        return alone(worker, ask, need).await;
+    let left = match together(&worker, &ask, need).await {
+        Err(Left::Variant(need)) => together(&worker, &ask, need).await,
+        ended => ended,
+    };
+    match left {
+        Ok(response) => response,
+        Err(Left::Variant(need) | Left::Alone(need)) => alone(worker, ask, need).await,
     }
-    let (fill, writer) = begin_fill(&worker);
+}
+
+/// Leads a flight or follows one, where that may help.
+async fn together(
+    worker: &Rc<Worker>,
+    ask: &Rc<Ask>,
+    need: Need,
+) -> Result<Response<ReplyBody>, Left> {
+    if ask.directives.only_if_cached || goes_alone(worker, ask) {
+        return Err(Left::Alone(need));
+    }
+    let (fill, writer) = begin_fill(worker);
     let interest = fill.interest();
+    let key = flight_key(worker, ask, &need);
     match worker
         .cache
         .flights
-        .join(&flight_key(&worker, &ask), worker.cache.memory.log(), fill)
+        .join(&key, worker.cache.memory.log(), fill)
     {
         Seat::Lead(flight) => {
             let (to, from) = oneshot::channel();
@@ -56,15 +82,15 @@ pub async fn forward(worker: Rc<Worker>, ask: Rc<Ask>, need: Need) -> Response<R
             tokio::task::spawn_local(leader.fly());
             let fetched = from.await;
             let response = match fetched {
-                Ok(fetched) => answer(&worker, &ask, &need, fetched),
+                Ok(fetched) => answer(worker, ask, &need, fetched),
                 // The task ended without a word: it panicked.
-                Err(_) => deliver::failure(&worker, &ask, &Failure::Internal),
+                Err(_) => deliver::failure(worker, ask, &Failure::Internal),
             };
             if !deliver::reads_fill(&response) {
                 // The client has all it wants; the fill goes on for those to come.
                 interest.keep();
             }
-            response
+            Ok(response)
         }
         Seat::Follow(follower) => {
             drop((interest, writer));
@@ -80,9 +106,19 @@ fn goes_alone(worker: &Worker, ask: &Ask) -> bool {
         || worker.cache.hit_for_miss.knows(ask.key.as_bytes(), ask.now)
 }
 
-/// Requests for a part fly apart from those for the whole, unless the whole is on its way already.
-fn flight_key(worker: &Worker, ask: &Ask) -> Vec<u8> {
+/// Requests for a variant that is not stored fly apart from those for others. Requests for a part fly apart from those for the
+/// whole, unless the whole is on its way already.
+fn flight_key(worker: &Worker, ask: &Ask, need: &Need) -> Vec<u8> {
     let mut key = ask.key.as_bytes().to_vec();
+    let known = need.others.iter().find_map(|other| other.variant.as_ref());
+    if let Some(variant) = known
+        && need.why == Forward::VaryMiss
+    {
+        let mut own = Vec::new();
+        vary::variant_key(&variant.nominated, &ask.fields, &mut own);
+        key.extend_from_slice(b"\nvariant:");
+        key.append(&mut own);
+    }
     if let Some(range) = ask.range()
         && ask.method == Method::GET
         && !worker.cache.flights.flying(&key, worker.cache.memory.log())
@@ -94,14 +130,14 @@ fn flight_key(worker: &Worker, ask: &Ask) -> Vec<u8> {
 }
 
 async fn follow(
-    worker: Rc<Worker>,
-    ask: Rc<Ask>,
+    worker: &Rc<Worker>,
+    ask: &Rc<Ask>,
     need: Need,
     follower: Follower,
-) -> Response<ReplyBody> {
+) -> Result<Response<ReplyBody>, Left> {
     let landed = tokio::time::timeout(ask.policy().collapse_wait, follower.landed()).await;
-    match landed {
-        Ok(Landed::Stored) => match below::find(&worker, &ask, receive::now()).await {
+    let response = match landed {
+        Ok(Landed::Stored) => match below::find(worker, ask, receive::now()).await {
             Found::Hit(mut hit) | Found::StaleHit(mut hit) => {
                 let handled = Handled::Forwarded {
                     why: need.why,
@@ -110,28 +146,32 @@ async fn follow(
                     collapsed: true,
                 };
                 hit.outcome.handled = handled;
-                deliver::stored(&worker, &ask, hit)
+                deliver::stored(worker, ask, hit)
             }
-            Found::Forward(need) => alone(worker, ask, need).await,
-            Found::Bypass(_) => alone(worker, ask, need).await,
+            Found::Forward(need) if need.why == Forward::VaryMiss => {
+                return Err(Left::Variant(need));
+            }
+            Found::Forward(need) => return Err(Left::Alone(need)),
+            Found::Bypass(_) => return Err(Left::Alone(need)),
         },
-        Ok(Landed::Found) => match below::find(&worker, &ask, receive::now()).await {
-            Found::Hit(hit) | Found::StaleHit(hit) => deliver::stored(&worker, &ask, hit),
-            Found::Forward(need) => alone(worker, ask, need).await,
-            Found::Bypass(_) => alone(worker, ask, need).await,
+        Ok(Landed::Found) => match below::find(worker, ask, receive::now()).await {
+            Found::Hit(hit) | Found::StaleHit(hit) => deliver::stored(worker, ask, hit),
+            Found::Forward(need) => return Err(Left::Alone(need)),
+            Found::Bypass(_) => return Err(Left::Alone(need)),
         },
         Ok(Landed::Failed(error)) => {
             let why = error.kind().detail();
             let failed = Landing::Failed(Failure::Origin(error));
-            let landing = stale(&ask, &need, reuse::Failure::Unreachable, why).unwrap_or(failed);
-            answer(&worker, &ask, &need, not_fetched(&ask, landing))
+            let landing = stale(ask, &need, reuse::Failure::Unreachable, why).unwrap_or(failed);
+            answer(worker, ask, &need, not_fetched(ask, landing))
         }
-        Ok(Landed::Stale(failure, why)) => match stale(&ask, &need, failure, why) {
-            Some(landing) => answer(&worker, &ask, &need, not_fetched(&ask, landing)),
-            None => alone(worker, ask, need).await,
+        Ok(Landed::Stale(failure, why)) => match stale(ask, &need, failure, why) {
+            Some(landing) => answer(worker, ask, &need, not_fetched(ask, landing)),
+            None => return Err(Left::Alone(need)),
         },
-        Ok(Landed::Released | Landed::Flying) | Err(_) => alone(worker, ask, need).await,
-    }
+        Ok(Landed::Released | Landed::Flying) | Err(_) => return Err(Left::Alone(need)),
+    };
+    Ok(response)
 }
 
 /// What is stored, for a follower whose leader found the origin failing.

@@ -54,14 +54,14 @@ impl Fetch<'_> {
             answer.get_or_insert(fresh);
         }
         match answer {
-            Some((stored, kept)) => {
+            Some((stored, kept, own)) => {
                 let reader = reader_of(&stored);
                 Landing::Stored {
                     stored,
                     reader,
                     pump: None,
                     kept,
-                    own: None,
+                    own,
                 }
             }
             // A 304 that fits nothing was asked again without conditions: an origin that repeats it is broken.
@@ -74,36 +74,32 @@ impl Fetch<'_> {
         }
     }
 
-    /// `stored` with the fields of the 304 `head`: what answers this request, and whether others get it from now on.
+    /// `stored` with the fields of the 304 `head`: what answers this request, whether others get it from now on, and the fields
+    /// that they do not get.
     fn freshened_one(
         &self,
         stored: &Arc<Stored>,
         head: &response::Parts,
-    ) -> (Arc<Stored>, Result<(), Detail>) {
+    ) -> (Arc<Stored>, Result<(), Detail>, Option<Box<HeaderMap>>) {
         let mut fields = stored.fields.unpack(8);
         validate::freshen(&mut fields, &head.headers);
-        if stored.has_surrogate_control() && !surrogate::wants_esi(&fields) {
-            // The body is the same, and so is what it is written in.
-            fields.append(surrogate::CONTROL, surrogate::CONTENT_ESI);
-        }
+        admit::keep_language(stored, &mut fields);
         let judged = admit::judge(self.ask, &Method::GET, self.times, stored.status, &fields);
         let storable = match judged {
             Ok(storable) => storable,
             Err(why) => {
                 return (
-                    self.for_this_only(stored, head, fields, why),
+                    self.for_this_only(stored, head, why),
                     Err(Detail::NotStored(why)),
+                    None,
                 );
             }
         };
         let at = self.times.response;
-        let kept = admit::stored_fields(
-            self.ask,
-            (stored.status, head.version),
-            storable,
-            &fields,
-            at,
-        );
+        let first_line = (stored.status, head.version);
+        let kept = admit::stored_fields(self.ask, first_line, storable, &fields, at);
+        let updated = (&stored.fields, &fields);
+        let own = admit::own_updated(self.ask, first_line, storable, updated, &head.headers);
         let fresh = |variant| {
             let fresh = Stored::new(
                 self.ticket.began,
@@ -139,7 +135,7 @@ impl Fetch<'_> {
         }
         self.remember_uncollapsible(&for_this);
         below::keep_freshened(self.worker, key, stored, &for_this, self.lease.take());
-        (for_this, Ok(()))
+        (for_this, Ok(()), own)
     }
 
     /// A 304 whose fields may not be stored: its client gets them, nobody else does. What is stored goes where the response
@@ -148,14 +144,14 @@ impl Fetch<'_> {
         &self,
         stored: &Arc<Stored>,
         head: &response::Parts,
-        mut fields: HeaderMap,
         why: NotStorable,
     ) -> Arc<Stored> {
         if !why.is_of_this_request() {
             below::forget(self.worker, self.ask.key.as_bytes(), stored);
         }
         let at = self.times.response;
-        rules::fields::remove_hop_by_hop(&mut fields);
+        let mut fields = stored.fields.unpack(8);
+        validate::freshen_for_one(&mut fields, head.headers.clone());
         fields.remove(header::AGE);
         admit::complete(self.ask, head.version, &mut fields, at);
         if stored.has_surrogate_control() {

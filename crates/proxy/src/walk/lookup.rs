@@ -6,7 +6,7 @@ use crate::{
     outcome::{Bypass, Detail, Outcome},
     policy::{self, Policy},
     routing,
-    walk::{purge, shape},
+    walk::{coding, esi, purge, shape},
 };
 use http::{HeaderMap, Method, StatusCode, header};
 use rules::{
@@ -18,7 +18,7 @@ use rules::{
 use std::sync::Arc;
 use store::{
     Body, Stored, Variants,
-    disk::{self, Bodies, Finding},
+    disk::{self, Bodies, Disk, Finding},
     fill::Reader,
     purge::Standing,
 };
@@ -61,8 +61,8 @@ pub enum Bypassed {
     Site(Bypass),
     /// The method is not answered from the store.
     Method,
-    /// The client's `If-Match` or `If-Unmodified-Since` does not hold for what is stored. A cache must not answer such a
-    /// condition (RFC 9111 section 4.3.2): the origin does.
+    /// The client's `If-Match` or `If-Unmodified-Since` does not hold for what is stored, or nothing is that could answer. A cache
+    /// must not judge such a condition (RFC 9111 section 4.3.2): the origin does.
     Condition,
 }
 
@@ -99,14 +99,12 @@ pub fn lookup(worker: &Worker, ask: &mut Ask) -> Looked {
 }
 
 /// Sets those cookies aside that nothing stored may depend on, where the route says so.
-fn keep_cookies_from_store(ask: &mut Ask) {
+pub fn keep_cookies_from_store(ask: &mut Ask) {
     let policy = &ask.site.routes[ask.route].policy;
     let stores_nothing = stores_nothing(&policy.bypass, &ask.fields);
     if stores_nothing || policy.key.drop_cookies {
-        let cookies = ask::set_cookies_aside(&mut ask.fields, &policy.key);
-        if stores_nothing {
-            ask.cookies = cookies;
-        }
+        ask.cookies = ask::set_cookies_aside(&mut ask.fields, &policy.key);
+        ask.stores_nothing = stores_nothing;
     }
 }
 
@@ -116,9 +114,13 @@ pub fn stores_nothing(bypass: &policy::Bypass, fields: &HeaderMap) -> bool {
 }
 
 /// What was found, for the one who asked: a request that must not fill the store passes it by where the store does not answer,
-/// with all of its cookies.
+/// with all of its cookies. So does one on condition that a form is current, which what is fetched would not have yet.
 pub fn for_client(ask: &mut Ask, found: Found) -> Found {
-    if ask.cookies.is_empty() {
+    let found = match found {
+        Found::Forward(_) if coding::is_on_form(ask) => Found::Bypass(Bypassed::Condition),
+        found => found,
+    };
+    if !ask.stores_nothing {
         return found;
     }
     let found = match found {
@@ -151,20 +153,44 @@ pub fn find(worker: &Worker, ask: &Ask, now: Time) -> Looked {
             match disk.find(ask.key.as_bytes(), bodies) {
                 disk::Found::Nothing => Looked::Found(found),
                 disk::Found::Here(list) => {
-                    let promotes = worker.promotes() && !list.iter().any(|stored| is_left(stored));
-                    let take = if promotes { from_disk } else { unpromoted };
+                    let take = if worker.promotes() {
+                        from_disk
+                    } else {
+                        unpromoted
+                    };
                     Looked::Found(take(worker, ask, now, list))
                 }
                 disk::Found::Wait(finding) => Looked::Wait(finding),
             }
         }
+        (Found::Hit(hit), Some(disk)) if is_left(&hit.stored) => {
+            Looked::Found(match drawn(worker, ask, &hit.stored, disk) {
+                Some(list) => from_disk(worker, ask, now, list),
+                None => found,
+            })
+        }
         _ => Looked::Found(found),
     }
 }
 
-/// Whether the body was left in its segment: sent from there it costs no more than from memory.
+/// Whether the body was left in its segment: sent from there as it is, it costs no more than from memory.
 fn is_left(stored: &Stored) -> bool {
     matches!(&stored.body, Body::Disk(bytes) if bytes.is_in_segment())
+}
+
+/// What memory holds without its body is read whole, now and then, for a client that gets more than the bytes in the file: in TLS,
+/// in a coding, or composed. What is made of it is kept with what is in memory.
+fn drawn(worker: &Worker, ask: &Ask, left: &Stored, disk: &Disk) -> Option<Vec<Arc<Stored>>> {
+    let as_it_is = ask.connection.splices.is_some()
+        && !coding::is_wanted(ask, left)
+        && !esi::concerns(ask, left);
+    if as_it_is || !worker.promotes() {
+        return None;
+    }
+    match disk.find(ask.key.as_bytes(), Bodies::Read) {
+        disk::Found::Here(list) => Some(list),
+        disk::Found::Nothing | disk::Found::Wait(_) => None,
+    }
 }
 
 /// What a request finds after a lower tier has brought something.
@@ -251,6 +277,10 @@ impl Kept {
 /// Holds a stored response against the log of purges. One comparison where nothing was purged since the last look.
 fn kept(worker: &Worker, ask: &Ask, stored: &Arc<Stored>) -> Kept {
     let (memory, key) = (&worker.cache.memory, ask.key.as_bytes());
+    if stored.body.is_gone() {
+        // The disk may have it elsewhere by now.
+        return Kept::Gone;
+    }
     match memory.log().standing(key, stored) {
         Standing::Good => Kept::Good(stored.clone()),
         Standing::Stale { since, checked } => {
@@ -331,11 +361,15 @@ pub fn stale_ttl(stored: &Stored, now: Time) -> i64 {
     -(stored.facts.staleness(now).as_millis().div_ceil(1000) as i64)
 }
 
+/// Whether the request carries a condition that only an origin may judge.
+pub fn has_condition_for_origin(ask: &Ask) -> bool {
+    ask.fields.contains_key(header::IF_MATCH)
+        || ask.fields.contains_key(header::IF_UNMODIFIED_SINCE)
+}
+
 /// Whether the request carries a condition for the origin that what is stored does not meet.
 fn condition_is_the_origins(ask: &Ask, stored: &Stored) -> bool {
-    let carries = ask.fields.contains_key(header::IF_MATCH)
-        || ask.fields.contains_key(header::IF_UNMODIFIED_SINCE);
-    carries && stored.status == StatusCode::OK && {
+    has_condition_for_origin(ask) && stored.status == StatusCode::OK && {
         let representation = shape::representation(stored);
         let judged = precondition::judge(&ask.method, &ask.fields, &representation, ask.now);
         judged == precondition::Outcome::Failed
@@ -378,10 +412,13 @@ pub fn answers(ask: &Ask, stored: &Stored) -> bool {
     !matches!(stored.body, Body::Filling(_)) && matches!(body_for(ask, stored), Held::Enough(None))
 }
 
-/// The one span a request wants of `stored`, a representation of `length` bytes, if it wants just one.
+/// The one span a request wants of `stored`, a representation of `length` bytes, if it wants just one and may have it without the
+/// rest.
 pub fn wanted_part(ask: &Ask, stored: &Stored, length: u64) -> Option<range::Span> {
     let field = ask.range()?;
-    if !precondition::if_range_holds(&ask.fields, &shape::representation(stored), ask.now) {
+    if coding::is_of_another(ask, &stored.fields.unpack(0), Some(length))
+        || !precondition::if_range_holds(&ask.fields, &shape::representation(stored), ask.now)
+    {
         return None;
     }
     match range::resolve(field, length) {

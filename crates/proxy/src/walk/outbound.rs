@@ -11,7 +11,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri, header};
 use http_body_util::{BodyExt, Empty, Full};
 use origin::{RequestBody, Visitor};
 use rules::fields;
-use std::{fmt::Write, net::IpAddr};
+use std::fmt::Write;
 
 /// Fields with which a client could make an origin answer for another URI, host or method than the one that is keyed.
 /// Passed on only where the route says so or keys on them.
@@ -36,6 +36,33 @@ static POISONOUS: [HeaderName; 19] = [
     HeaderName::from_static("front-end-https"),
     HeaderName::from_static("forwarded"),
 ];
+
+/// Those of [`POISONOUS`] that name a path or a method: said of a page, they are wrong of what it includes.
+const OF_ONE_TARGET: [&str; 6] = [
+    "x-forwarded-path",
+    "x-original-url",
+    "x-rewrite-url",
+    "x-http-method-override",
+    "x-http-method",
+    "x-method-override",
+];
+
+/// Takes away what says something of a page's target, and not of that of its includes.
+pub fn strip_target(fields: &mut HeaderMap) {
+    for name in OF_ONE_TARGET {
+        fields.remove(name);
+    }
+}
+
+/// Takes away what says something of a page's host, and what its visitor showed there alone, for an include from another.
+pub fn strip_host(fields: &mut HeaderMap) {
+    for name in POISONOUS
+        .iter()
+        .chain([&header::COOKIE, &header::AUTHORIZATION])
+    {
+        fields.remove(name);
+    }
+}
 
 /// How often a request may have passed a cache of our name before it is taken for a loop.
 const MOST_PASSES: usize = 8;
@@ -146,22 +173,7 @@ fn forwarding(fields: &mut HeaderMap, ask: &Ask) {
 /// Who asks, for origins that want it beside the message: the client itself, or whom trusted proxies speak for.
 pub fn visitor(ask: &Ask) -> Visitor {
     let peer = ask.connection.peer;
-    let believed = |address: IpAddr| receive::is_trusted(&ask.site, address);
-    // A peer on a Unix socket has no address, and is trusted.
-    let mut client = peer.map(|peer| peer.ip());
-    let mut chain = Vec::new();
-    if client.is_none_or(believed) {
-        let lines = ask.fields.get_all("x-forwarded-for").iter();
-        let lines = lines.map(|line| line.to_str().unwrap_or_default());
-        chain.extend(lines.flat_map(|line| line.split(',')).map(str::trim));
-    }
-    // The last proxy wrote the last word; what stands before the first stranger's is the stranger's own.
-    while client.is_none_or(believed) {
-        match chain.pop().map(str::parse) {
-            Some(Ok(address)) => client = Some(address),
-            Some(Err(_)) | None => break,
-        }
-    }
+    let client = receive::client(&ask.connection, &ask.site).address(&ask.fields);
     let itself = peer.filter(|peer| Some(peer.ip()) == client);
     Visitor {
         client,
@@ -178,6 +190,8 @@ pub enum Sent {
     AsAsked,
     /// The same for every request of one key: part of the key, set by the site, or taken away.
     Same,
+    /// The same for every request of one key, in so far as codings are settled here.
+    Settled,
     /// Written anew, with what differs from client to client.
     ByClient,
 }
@@ -192,7 +206,7 @@ pub fn sent_as(ask: &Ask, name: &HeaderName) -> Sent {
     let keyed = |keyed| if keyed { Sent::Same } else { Sent::ByClient };
     match name.as_str() {
         _ if edited => Sent::Same,
-        _ if coding::settles(ask, name) => Sent::Same,
+        _ if coding::settles(ask, name) => Sent::Settled,
         "host" => keyed(policy.key.host || policy.host.is_some()),
         "x-forwarded-host" if !is_passed(ask, name) => keyed(policy.key.host),
         "x-forwarded-proto" => keyed(policy.key.scheme),

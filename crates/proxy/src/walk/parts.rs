@@ -14,12 +14,20 @@ use crate::{
         pump::{Destination, Pump, Room},
     },
 };
-use http::{Method, Response, StatusCode, header, response};
+use http::{HeaderMap, Method, Response, StatusCode, header, response};
 use http_body::Body as _;
 use origin::ResponseBody;
-use rules::{partial, range, storable::NotStorable};
-use std::sync::Arc;
-use store::{Body, Parts, Refused, Stored, Ticket, fill::Writer, purge::Standing};
+use rules::{
+    partial, range,
+    storable::{NotStorable, Storable},
+    validate,
+};
+use std::{rc::Rc, sync::Arc};
+use store::{
+    Body, Fields, Parts, Refused, Stored, Ticket,
+    fill::Writer,
+    purge::{Marks, Standing},
+};
 
 impl Fetch<'_> {
     /// A 206 for which nothing is stored to combine it with: it passes, and is stored as a part on the way.
@@ -53,8 +61,7 @@ impl Fetch<'_> {
         let Some(reader) = writer.fill().reader() else {
             return Landing::Failed(Failure::NoRoom);
         };
-        let (ask, ticket, times) = (self.ask.clone(), self.ticket, self.times);
-        let kept_head = clone_head(&head);
+        let arrived = self.arrived(&head, storable);
         let destination = Destination::Then(Box::new(move |worker, body| {
             // Unless it is as long as `Content-Range` says, nobody knows which bytes these are.
             let piece = body
@@ -64,8 +71,8 @@ impl Fetch<'_> {
                 return;
             };
             let parts = Parts::new(length, span.first, piece);
-            let stored = part_stored(worker, &ask, ticket, &kept_head, storable, parts, times);
-            let _ = keep_part(worker, &ask, ticket, stored);
+            let stored = arrived.stored(worker, parts);
+            let _ = arrived.keep(worker, stored);
         }));
         let pump = Pump::new(self.worker, body, writer, destination, room);
         Landing::Raw {
@@ -107,103 +114,143 @@ impl Fetch<'_> {
                 Ok(_) => return self.failed(Failure::BadPart),
                 Err(failure) => return self.failed(failure),
             };
-        let parts = Parts::new(length, span.first, bytes);
-        let new = part_stored(
-            self.worker,
-            self.ask,
-            self.ticket,
-            &head,
-            storable,
-            parts,
-            self.times,
-        );
+        let arrived = self.arrived(&head, storable);
+        let new = arrived.stored(self.worker, Parts::new(length, span.first, bytes));
         // Together with what was there when the request came, whatever has become of that in the store meanwhile.
         let selected = self.need.selected.as_deref();
-        let answer = selected.and_then(|old| combined(self.worker, self.ticket, old, &new));
+        let answer = selected.and_then(|old| arrived.combined(self.worker, old, &new));
+        let own = selected.and_then(|old| arrived.own_with(old));
         let answer = answer.unwrap_or(new);
         let stored = Arc::new(answer.clone());
-        let kept = keep_part(self.worker, self.ask, self.ticket, answer);
+        let kept = arrived.keep(self.worker, answer);
         let kept = kept.map_err(|Refused| Detail::Unkept(Unkept::Invalidated));
         Landing::Stored {
             stored,
             reader: None,
             pump: None,
             kept,
-            own: None,
+            own,
+        }
+    }
+
+    fn arrived(&self, head: &response::Parts, storable: Storable) -> Arrived {
+        Arrived {
+            ask: self.ask.clone(),
+            ticket: self.ticket,
+            times: self.times,
+            head: clone_head(head),
+            storable,
         }
     }
 }
 
-/// Parts as a stored response.
-fn part_stored(
-    worker: &Worker,
-    ask: &Ask,
+/// A 206 that may be stored: its head, and what asked for it.
+struct Arrived {
+    ask: Rc<Ask>,
     ticket: Ticket,
-    head: &response::Parts,
-    storable: rules::storable::Storable,
-    parts: Parts,
     times: Times,
-) -> Stored {
-    let mut head = clone_head(head);
-    // What is kept is the representation, as far as it is known.
-    head.status = StatusCode::OK;
-    head.headers.remove(header::CONTENT_RANGE);
-    head.headers.remove(header::CONTENT_LENGTH);
-    admit::new_stored(
-        worker,
-        ask,
-        ticket,
-        &head,
-        storable,
-        Body::Parts(Arc::new(parts)),
-        times.response,
-    )
+    head: response::Parts,
+    storable: Storable,
 }
 
-/// Stores parts beside, or combined with, what is there of the same representation.
-fn keep_part(worker: &Worker, ask: &Ask, ticket: Ticket, new: Stored) -> Result<(), Refused> {
-    let (memory, key) = (&worker.cache.memory, ask.key.as_bytes());
-    let mut scratch = Vec::new();
-    let (marks, most) = (new.marks.clone(), ask.site.most_variants);
-    let kept = memory.combine(key, ticket, marks.as_deref(), most, |variants| {
-        let old = variants.and_then(|variants| variants.select(&ask.fields, &mut scratch));
-        // What was purged and not swept yet would be new again.
-        let old = old.filter(|old| memory.log().standing(key, old) == Standing::Good);
-        let combined = old.and_then(|old| combined(worker, ticket, old, &new));
-        Arc::new(combined.unwrap_or(new))
-    });
-    kept.map(|kept| below::keep(worker, key, &kept, None))
-}
-
-/// `new` over the bytes of `old`, where both are parts of one representation; a complete one becomes an ordinary 200. It is
-/// purged by what either was tagged with.
-fn combined(worker: &Worker, ticket: Ticket, old: &Stored, new: &Stored) -> Option<Stored> {
-    if !partial::combinable(&old.fields.unpack(0), &new.fields.unpack(0)) {
-        return None;
+impl Arrived {
+    /// Its parts as a stored response.
+    fn stored(&self, worker: &Worker, parts: Parts) -> Stored {
+        let mut head = clone_head(&self.head);
+        // What is kept is the representation, as far as it is known.
+        head.status = StatusCode::OK;
+        head.headers.remove(header::CONTENT_RANGE);
+        head.headers.remove(header::CONTENT_LENGTH);
+        admit::new_stored(
+            worker,
+            &self.ask,
+            self.ticket,
+            &head,
+            self.storable,
+            Body::Parts(Arc::new(parts)),
+            self.times.response,
+        )
     }
-    let Body::Parts(newer) = &new.body else {
-        return None;
-    };
-    let parts = match &old.body {
-        Body::Parts(older) => older.combined(newer),
-        // The whole is there already.
-        Body::Whole(_) | Body::Chunks(_) | Body::Disk(_) => return Some(old.clone()),
-        Body::Filling(_) => return None,
-    };
-    let body = parts
-        .whole()
-        .unwrap_or_else(|| Body::Parts(Arc::new(parts)));
-    let both = [old, new].into_iter();
-    let mut tags: Vec<_> = both
-        .filter_map(|stored| stored.marks.as_ref())
-        .flat_map(|marks| marks.texts())
-        .collect();
-    tags.sort_unstable();
-    tags.dedup();
-    let marks = worker.cache.memory.log().tags().marks(tags, ticket.began);
-    let mut all = new.with_body(body);
-    all.marks = marks;
-    Some(all)
+
+    /// Stores parts beside, or combined with, what is there of the same representation.
+    fn keep(&self, worker: &Worker, new: Stored) -> Result<(), Refused> {
+        let (memory, key) = (&worker.cache.memory, self.ask.key.as_bytes());
+        let mut scratch = Vec::new();
+        let (marks, most) = (new.marks.clone(), self.ask.site.most_variants);
+        let kept = memory.combine(key, self.ticket, marks.as_deref(), most, |variants| {
+            let old = variants.and_then(|variants| variants.select(&self.ask.fields, &mut scratch));
+            // What was purged and not swept yet would be new again.
+            let old = old.filter(|old| memory.log().standing(key, old) == Standing::Good);
+            let combined = old.and_then(|old| self.combined(worker, old, &new));
+            Arc::new(combined.unwrap_or(new))
+        });
+        kept.map(|kept| below::keep(worker, key, &kept, None))
+    }
+
+    /// `new` over the bytes and fields of `old`, where both are parts of one representation: a complete one becomes an ordinary
+    /// 200. Fields that the 206 does not carry stay (RFC 9111 section 3.4): an answer to `If-Range` leaves most of them out
+    /// (RFC 9110 section 15.3.7). It is purged by what either was tagged with.
+    fn combined(&self, worker: &Worker, old: &Stored, new: &Stored) -> Option<Stored> {
+        let mut fields = old.fields.unpack(8);
+        if !partial::combinable(&fields, &new.fields.unpack(0)) {
+            return None;
+        }
+        let Body::Parts(newer) = &new.body else {
+            return None;
+        };
+        let body = match &old.body {
+            Body::Parts(older) => {
+                let parts = older.combined(newer);
+                parts
+                    .whole()
+                    .unwrap_or_else(|| Body::Parts(Arc::new(parts)))
+            }
+            // The whole is there already.
+            Body::Whole(_) | Body::Chunks(_) | Body::Disk(_) => old.body.clone(),
+            Body::Filling(_) => return None,
+        };
+        validate::freshen(&mut fields, &self.head.headers);
+        let judged = admit::judge(&self.ask, &Method::GET, self.times, old.status, &fields);
+        let storable = judged.unwrap_or(self.storable);
+        let kept = admit::stored_fields(
+            &self.ask,
+            (old.status, self.head.version),
+            storable,
+            &fields,
+            self.times.response,
+        );
+        let all = Stored::new(
+            self.ticket.began,
+            old.status,
+            Fields::pack(&kept),
+            storable.facts,
+            admit::variant(&self.ask, &fields),
+            self.marks_of_both(worker, old, new),
+            body,
+        );
+        Some(all.after(old).with_forms_of(old))
+    }
+
+    /// The fields for the client whose request completed `old`, where they are more than what is stored.
+    fn own_with(&self, old: &Stored) -> Option<Box<HeaderMap>> {
+        let (first_line, update) = ((old.status, self.head.version), &self.head.headers);
+        let mut fields = old.fields.unpack(8);
+        validate::freshen(&mut fields, update);
+        let updated = (&old.fields, &fields);
+        admit::own_updated(&self.ask, first_line, self.storable, updated, update)
+    }
+
+    fn marks_of_both(&self, worker: &Worker, old: &Stored, new: &Stored) -> Option<Arc<Marks>> {
+        let both = [old, new].into_iter();
+        let mut tags: Vec<_> = both
+            .filter_map(|stored| stored.marks.as_ref())
+            .flat_map(|marks| marks.texts())
+            .collect();
+        tags.sort_unstable();
+        tags.dedup();
+        let log = worker.cache.memory.log();
+        log.tags().marks(tags, self.ticket.began)
+    }
 }
 
 /// Reads a whole body into memory, within the budget and `largest`.

@@ -71,10 +71,15 @@ pub fn receive(
         for_another,
     };
     match read(&site, parts, connection, interim, &mut beside, now()) {
-        Ok(ask) if ask.policy().redirect_https && ask.scheme == "http" => Received::Redirect(ask),
+        Ok(ask) if is_redirected(&ask) => Received::Redirect(ask),
         Ok(ask) => Received::Request(ask, content),
         Err(failure) => Received::Refused(Refusal { failure, site }),
     }
+}
+
+/// Whether its route sends the request to HTTPS.
+pub fn is_redirected(ask: &Ask) -> bool {
+    ask.policy().redirect_https && ask.scheme == "http"
 }
 
 /// What is known of a request beside its head.
@@ -113,7 +118,7 @@ pub fn read(
         query: parts.uri.query(),
         method: &parts.method,
         fields: &parts.headers,
-        client: connection.peer.map(|peer| peer.ip()),
+        client: client(connection, site),
     };
     let route = routing::choose(&site.routes, &subject);
     let Some(chosen_route) = site.routes.get(route) else {
@@ -132,6 +137,7 @@ pub fn read(
         version: parts.version,
         fields: parts.headers,
         cookies: Vec::new(),
+        stores_nothing: false,
         content: Content::default(),
         directives,
         key,
@@ -201,6 +207,14 @@ pub fn is_trusted(site: &Site, peer: IpAddr) -> bool {
     site.trusted
         .iter()
         .any(|net| net.contains(&peer.to_canonical()))
+}
+
+/// Who asks over a connection to this site.
+pub fn client<'a>(connection: &Connection, site: &'a Site) -> routing::Client<'a> {
+    routing::Client {
+        peer: connection.peer.map(|peer| peer.ip()),
+        trusted: &site.trusted,
+    }
 }
 
 /// The scheme the client used: ours, or the one a trusted peer tells of.

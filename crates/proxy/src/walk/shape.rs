@@ -34,11 +34,8 @@ pub fn shape(
         stored.status
     };
     if status == StatusCode::OK {
-        if let Then::Held(tag) = then {
-            fields.insert(header::ETAG, tag.clone());
-            return not_modified(reader.as_ref(), fields);
-        }
-        if let Some(conditional) = conditions(ask, stored, reader.as_ref(), fields) {
+        let conditional = conditions(ask, stored, then, reader.as_ref(), fields);
+        if let Some(conditional) = conditional {
             return conditional;
         }
         if ask.method == Method::GET
@@ -64,7 +61,7 @@ pub fn representation(stored: &Stored) -> Representation<'_> {
     Representation {
         etag: stored.fields.get_bytes(&header::ETAG),
         last_modified: stored.fields.get_bytes(&header::LAST_MODIFIED),
-        date: stored.facts.date,
+        date: Some(stored.facts.date),
     }
 }
 
@@ -72,6 +69,7 @@ pub fn representation(stored: &Stored) -> Representation<'_> {
 fn conditions(
     ask: &Ask,
     stored: &Stored,
+    then: &Then,
     reader: Option<&Reader>,
     fields: &mut HeaderMap,
 ) -> Option<Shaped> {
@@ -79,13 +77,15 @@ fn conditions(
         return None;
     }
     match precondition::judge(&ask.method, &ask.fields, &representation(stored), ask.now) {
-        precondition::Outcome::Proceed => None,
-        precondition::Outcome::NotModified => Some(not_modified(reader, fields)),
-        precondition::Outcome::Failed => {
-            without_content(fields);
-            Some(empty(StatusCode::PRECONDITION_FAILED, reader))
-        }
+        precondition::Outcome::NotModified => {}
+        precondition::Outcome::Proceed if matches!(then, Then::Held(_)) => {}
+        // That no condition for the origin fails was made sure before (`Bypassed::Condition`); it is not ours to judge.
+        precondition::Outcome::Proceed | precondition::Outcome::Failed => return None,
     }
+    if let Then::Held(tag) = then {
+        fields.insert(header::ETAG, tag.clone());
+    }
+    Some(not_modified(reader, fields))
 }
 
 fn not_modified(reader: Option<&Reader>, fields: &mut HeaderMap) -> Shaped {
@@ -105,7 +105,7 @@ fn empty(status: StatusCode, reader: Option<&Reader>) -> Shaped {
 }
 
 /// Takes away what describes content that is not sent.
-pub fn without_content(fields: &mut HeaderMap) {
+fn without_content(fields: &mut HeaderMap) {
     for name in [
         header::CONTENT_LENGTH,
         header::CONTENT_TYPE,
@@ -170,7 +170,7 @@ fn part(
             let Some(content) = one_part(stored, reader, span) else {
                 return Shaped {
                     status,
-                    content: Content::Empty,
+                    content: Content::Missing,
                 };
             };
             fields.insert(header::CONTENT_RANGE, range::content_range(span, length));
@@ -214,10 +214,14 @@ fn fallback(stored: &Stored, reader: Option<Reader>, status: StatusCode, length:
     Shaped { status, content }
 }
 
+/// A body of which something is missing breaks off: it must not look empty, nor whole.
 fn all_of(body: &Body) -> Content {
-    let last = body.length().and_then(|length| length.checked_sub(1));
+    let last = match body.length() {
+        Some(0) => return Content::Empty,
+        length => length.and_then(|length| length.checked_sub(1)),
+    };
     let pieces = last.and_then(|last| body.slice(Span { first: 0, last }));
-    pieces.map_or(Content::Empty, Content::pieces)
+    pieces.map_or(Content::Missing, Content::pieces)
 }
 
 /// `multipart/byteranges` (RFC 9110 section 15.3.7.2).
@@ -244,4 +248,20 @@ fn several(
     fields.insert(header::CONTENT_TYPE, kind);
     fields.insert(header::CONTENT_LENGTH, HeaderValue::from(sum));
     Some(Content::pieces(pieces))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use store::Parts;
+
+    #[test]
+    fn what_is_not_all_there_is_not_empty() {
+        let parts = |length| Body::Parts(Arc::new(Parts::new(length, 0, Bytes::from("abc"))));
+        assert!(matches!(all_of(&parts(4)), Content::Missing));
+        assert!(matches!(all_of(&parts(3)), Content::Whole(all) if all == "abc"));
+        let nothing = Body::Whole(Bytes::new());
+        assert!(matches!(all_of(&nothing), Content::Empty));
+    }
 }

@@ -126,17 +126,25 @@ pub fn is_dated_range(request: &HeaderMap, now: Time) -> bool {
 }
 
 /// Puts the origin's own tags into conditions that name forms, for a request that goes to it as it came: the origin does not know
-/// ours. A range on condition of a form goes: the origin has no bytes of it.
+/// ours. A range on condition of a form goes, by `If-Range` or `If-Match`: the origin has no bytes of it.
 pub fn for_origin(request: &mut HeaderMap) {
+    let is_of_form = matches_form(request)
+        || (request.get(IF_RANGE).is_some_and(mentions) && range_form(request).is_some());
     for name in [IF_NONE_MATCH, IF_MATCH] {
         if request.get_all(&name).iter().any(mentions) {
             translate(request, &name);
         }
     }
-    if request.get(IF_RANGE).is_some_and(mentions) && range_form(request).is_some() {
+    if is_of_form {
         request.remove(IF_RANGE);
         request.remove(RANGE);
     }
+}
+
+/// Whether the client's `If-Match` names a form.
+pub fn matches_form(request: &HeaderMap) -> bool {
+    let lines = || request.get_all(IF_MATCH);
+    lines().iter().any(mentions) && Listed::read(lines()).contains(|tag| Form::read(tag).is_some())
 }
 
 fn mentions(value: &HeaderValue) -> bool {

@@ -101,11 +101,13 @@ fn identity_is_unacceptable_only_where_it_is_said() {
     }
 }
 
+fn default_types() -> Vec<TypePattern> {
+    let all = DEFAULT_TYPES.iter();
+    all.map(|text| TypePattern::parse(text).unwrap()).collect()
+}
+
 fn untouched(status: u16, fields: &[(&str, &str)], length: Option<u64>) -> Option<Untouched> {
-    let types: Vec<_> = DEFAULT_TYPES
-        .iter()
-        .map(|text| TypePattern::parse(text).unwrap())
-        .collect();
+    let types = default_types();
     let fields = fields
         .iter()
         .map(|(name, value)| (name.as_bytes(), value.as_bytes()));
@@ -369,6 +371,52 @@ fn the_origin_gets_its_own_tags_back() {
     assert_eq!(range_form(&fields), Some(Some(Coding::Brotli)));
     for_origin(&mut fields);
     assert!(fields.is_empty(), "an origin has no bytes of a form");
+    for (listed, is_form) in [
+        ("\"v1-larder-br-0123456789abcdef\"", true),
+        ("\"v0\", \"v1-larder-br-0123456789abcdef\"", true),
+        ("\"v1\"", false),
+        ("\"v1-larder-\"", false),
+    ] {
+        let mut fields = with(header::IF_MATCH, listed);
+        fields.insert(header::RANGE, HeaderValue::from_static("bytes=0-5"));
+        assert_eq!(matches_form(&fields), is_form, "{listed}");
+        for_origin(&mut fields);
+        assert_eq!(fields.contains_key(header::RANGE), !is_form, "{listed}");
+    }
+}
+
+#[test]
+fn what_can_be_decoded() {
+    let gzip = ("content-encoding", "gzip");
+    let html = ("content-type", "text/html; charset=utf-8");
+    for (fields, expected) in [
+        (&[gzip, html][..], Some(Coding::Gzip)),
+        (&[html, gzip], Some(Coding::Gzip)),
+        (
+            &[html, gzip, ("content-encoding", "identity")],
+            Some(Coding::Gzip),
+        ),
+        (&[html, gzip, ("content-encoding", "br")], None),
+        (&[html, ("content-encoding", "gzip, br")], None),
+        (&[html, ("content-encoding", "deflate")], None),
+        (&[html, gzip, ("cache-control", "no-transform")], None),
+        (&[gzip, ("content-type", "application/pdf")], None),
+        (&[gzip], None),
+        (&[html], None),
+    ] {
+        let lines = || {
+            let lines = fields.iter();
+            lines.map(|(name, value)| (name.as_bytes(), value.as_bytes()))
+        };
+        let types = default_types();
+        assert_eq!(decodable(lines(), &types), expected, "{fields:?}");
+        for (accepts, decodes) in [("gzip", false), ("br", true), ("br, identity;q=0", false)] {
+            let accepted = Accepted::read(&request(&[accepts]));
+            let expected = expected.filter(|_| decodes);
+            let found = to_decode(lines(), &types, accepted);
+            assert_eq!(found, expected, "{fields:?} {accepts}");
+        }
+    }
 }
 
 proptest! {

@@ -1,5 +1,6 @@
 //! What is sent as it is.
 
+use super::{Accepted, Coding};
 use http::StatusCode;
 
 /// Why a response is not coded here.
@@ -146,10 +147,43 @@ pub fn forbids<'a>(fields: impl Iterator<Item = (&'a [u8], &'a [u8])>) -> bool {
     })
 }
 
-/// Whether these fields, names in lower case with values, say `no-transform`.
-pub fn forbids_transform<'a>(fields: impl Iterator<Item = (&'a [u8], &'a [u8])>) -> bool {
+/// The coding to be taken off content with these fields, names in lower case with values, for a client that cannot read it: the only
+/// one it has, known here, where its type is meant and nothing forbids to transform it. `None`: it goes out as it is.
+pub fn to_decode<'a>(
+    fields: impl Iterator<Item = (&'a [u8], &'a [u8])>,
+    types: &[TypePattern],
+    accepted: Accepted,
+) -> Option<Coding> {
+    let coding = decodable(fields, types)?;
+    (accepted.takes(None) && !accepted.takes(Some(coding))).then_some(coding)
+}
+
+/// The coding that can be taken off content with these fields for any client; see [`to_decode`].
+pub fn decodable<'a>(
+    fields: impl Iterator<Item = (&'a [u8], &'a [u8])>,
+    types: &[TypePattern],
+) -> Option<Coding> {
+    let (mut only, mut kind) = (None, None);
+    for (name, value) in fields {
+        match name {
+            b"content-encoding" if value.eq_ignore_ascii_case(b"identity") => {}
+            // Two lie over one another.
+            b"content-encoding" if only.is_some() => return None,
+            b"content-encoding" => only = Some(Coding::parse(value)?),
+            b"cache-control" if says_no_transform(value) => return None,
+            b"content-type" => kind = Some(value),
+            _ => {}
+        }
+    }
+    only.filter(|_| is_meant(kind.unwrap_or_default(), types))
+}
+
+/// Whether these fields, names in lower case with values, name a coding other than `identity`.
+pub fn is_coded<'a>(fields: impl Iterator<Item = (&'a [u8], &'a [u8])>) -> bool {
     let mut fields = fields;
-    fields.any(|(name, value)| name == b"cache-control" && says_no_transform(value))
+    fields.any(|(name, value)| {
+        name == b"content-encoding" && !value.eq_ignore_ascii_case(b"identity")
+    })
 }
 
 fn says_no_transform(value: &[u8]) -> bool {

@@ -40,7 +40,8 @@ fn add(directives: &mut ResponseDirectives, name: &str, value: &BareItem) {
         "must-revalidate" => directives.must_revalidate = is_true(value),
         "proxy-revalidate" => directives.proxy_revalidate = is_true(value),
         "must-understand" => directives.must_understand = is_true(value),
-        "immutable" => directives.immutable = is_true(value),
+        // An argument has no meaning (RFC 8246 section 2); `?0` is the dictionary's way to say that a member is not meant.
+        "immutable" => directives.immutable = !matches!(value, BareItem::Boolean(false)),
         "no-transform" => directives.no_transform = is_true(value),
         "max-age" => directives.max_age = lifetime(value),
         "s-maxage" => directives.s_maxage = lifetime(value),

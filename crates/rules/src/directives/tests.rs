@@ -170,8 +170,14 @@ fn a_fault_hides_no_prohibition_behind_it() {
     let odd = of("no-store=1, must-revalidate=\"x\", proxy-revalidate=, no-transform=0");
     assert!(odd.no_store && odd.must_revalidate && odd.proxy_revalidate && odd.no_transform);
     // What allows does not hold with an argument it must not have (RFC 9111 section 5.2).
-    let odd = of("public=1, immutable=\"\", must-understand=x");
+    let odd = of("public=1, must-understand=x");
     assert_eq!(odd, ResponseDirectives::default());
+    for line in ["immutable=\"\"", "immutable=1", "immutable=\"x, y\""] {
+        assert!(
+            of(line).immutable,
+            "8246 section 2: arguments MUST be ignored: {line}"
+        );
+    }
 }
 
 #[test]
@@ -347,6 +353,32 @@ proptest! {
     fn any_bytes_are_read_without_panic(line in proptest::collection::vec(any::<u8>(), 0..60)) {
         let count = list::directives(&line).count();
         prop_assert!(count <= line.len());
+    }
+
+    #[test]
+    fn any_targeted_line_is_read(line in proptest::collection::vec(0x20_u8..=0xff, 0..60)) {
+        if let Ok(value) = HeaderValue::from_bytes(&line) {
+            let mut fields = fields(&[(http::header::CACHE_CONTROL, "max-age=7")]);
+            fields.insert(CDN, value);
+            let (directives, source) = response(&fields, &[CDN]);
+            if source == Source::CacheControl {
+                prop_assert_eq!(directives, of("max-age=7"), "as if it were not there");
+            }
+        }
+    }
+
+    #[test]
+    fn a_well_formed_targeted_lifetime_is_read(
+        max_age in 0_u32..MOST_SECONDS,
+        other in "[a-z][a-z0-9-]{0,8}",
+        forbids in any::<bool>(),
+    ) {
+        prop_assume!(of(&other) == ResponseDirectives::default() && other != "max-age");
+        let forbidding = if forbids { ", no-store" } else { "" };
+        let line = format!("{other}, max-age={max_age}{forbidding}");
+        let (directives, source) = response(&fields(&[(CDN, line.as_str())]), &[CDN]);
+        prop_assert_eq!(source, Source::Targeted(CDN));
+        prop_assert_eq!((directives.max_age, directives.no_store), (Some(max_age), forbids), "{}", line);
     }
 
     #[test]

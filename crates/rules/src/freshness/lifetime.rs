@@ -10,8 +10,6 @@ use std::time::Duration;
 
 /// The heuristic takes a tenth of the time since the last modification: "a typical setting" (RFC 9111 section 4.2.2).
 const HEURISTIC_PART: u32 = 10;
-/// The heuristic gives no more than a day: an answer that says nothing should not outlive a deployment by weeks.
-const HEURISTIC_MOST: Duration = Duration::from_hours(24);
 
 /// What a lifetime is computed from.
 pub(super) struct Given<'a> {
@@ -81,7 +79,7 @@ fn heuristic(given: &Given<'_>) -> Option<Duration> {
     let modified = given.fields.get(LAST_MODIFIED)?;
     let modified = Time::parse(modified.as_bytes(), given.now)?;
     let lifetime = given.date.since(modified) / HEURISTIC_PART;
-    (!lifetime.is_zero()).then(|| lifetime.min(HEURISTIC_MOST))
+    (!lifetime.is_zero()).then_some(lifetime)
 }
 
 /// Whether the origin says explicitly how long the response is fresh, be it for no time at all (RFC 9111 section 4.2.1).

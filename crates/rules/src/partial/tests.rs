@@ -93,6 +93,15 @@ fn only_parts_with_the_same_strong_tag_are_combined() {
             "{stored} {new}"
         );
     }
+    let coded = |coding: &str| {
+        let mut fields = with("\"a\"");
+        let value = http::HeaderValue::from_str(coding).expect("a value");
+        fields.insert(http::header::CONTENT_ENCODING, value);
+        fields
+    };
+    assert!(combinable(&coded("gzip"), &coded("gzip")));
+    assert!(!combinable(&coded("gzip"), &coded("br")));
+    assert!(!combinable(&with("\"a\""), &coded("br")));
 }
 
 #[test]

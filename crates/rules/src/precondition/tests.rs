@@ -16,7 +16,7 @@ fn representation() -> Representation<'static> {
     Representation {
         etag: Some(br#""x""#),
         last_modified: Some(MODIFIED.as_bytes()),
-        date: modified().plus(Duration::from_hours(24)),
+        date: Some(modified().plus(Duration::from_hours(24))),
     }
 }
 
@@ -138,7 +138,7 @@ fn a_representation_without_validators() {
     let bare = Representation {
         etag: None,
         last_modified: None,
-        date: modified().plus(Duration::from_millis(999)),
+        date: Some(modified().plus(Duration::from_millis(999))),
     };
     for (name, value, expected) in [
         (IF_NONE_MATCH, r#""x""#, Proceed),
@@ -190,7 +190,7 @@ fn tags_of_the_origin_that_are_no_tags() {
 fn if_range() {
     let strong = representation();
     let same_second = Representation {
-        date: modified().plus(Duration::from_millis(999)),
+        date: Some(modified().plus(Duration::from_millis(999))),
         ..strong
     };
     let weak = Representation {

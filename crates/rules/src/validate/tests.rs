@@ -208,6 +208,7 @@ fn what_a_head_says() {
     const TAG: (&str, &str) = ("etag", "\"a\"");
     const DATED: (&str, &str) = ("last-modified", EARLY);
     const FIVE: (&str, &str) = ("content-length", "5");
+    const GZIP: (&str, &str) = ("content-encoding", "gzip");
     let (full, bare) = (&[TAG, DATED][..], &[][..]);
     for (head, stored, length, expected) in [
         (&[TAG][..], full, None, Freshen),
@@ -222,6 +223,8 @@ fn what_a_head_says() {
         (&[DATED], bare, None, Disqualify),
         (&[], full, Some(5), Nothing),
         (&[FIVE], full, None, Nothing),
+        (&[TAG, GZIP], full, None, Nothing),
+        (&[("etag", "W/\"a\""), GZIP], full, None, Nothing),
     ] {
         let says = |status| head_says(status, &fields(head), &fields(stored), length);
         assert_eq!(says(StatusCode::OK), expected, "{head:?}");

@@ -47,8 +47,6 @@ pub(crate) enum Why {
     MissingArgument,
     /// RFC 8246 gives no lifetime; theirs gives `immutable` a day. Its section 2.1 lets a reload have the stored response.
     Immutable,
-    /// Section 4.2.2 leaves the heuristic to us: a day at most; theirs has no bound.
-    HeuristicBound,
     /// Section 4.2.1: `Expires` lines that differ: the first, or stale. We take the latter.
     RepeatedExpires,
     /// Section 4.2.3: the delay and `Date` count as age; theirs takes `Age` alone.
@@ -75,7 +73,7 @@ pub(crate) enum Why {
 
 impl Why {
     /// All of them, to be sure that each is met.
-    pub(crate) const ALL: [Self; 29] = [
+    pub(crate) const ALL: [Self; 28] = [
         Self::AnyFinalStatus,
         Self::QualifiedPrivate,
         Self::MustUnderstand,
@@ -94,7 +92,6 @@ impl Why {
         Self::PlusSign,
         Self::MissingArgument,
         Self::Immutable,
-        Self::HeuristicBound,
         Self::RepeatedExpires,
         Self::DelayAndDate,
         Self::AgeList,
@@ -215,10 +212,6 @@ pub(crate) fn lifetime(case: &Case, lifetime: Pair<u64>) -> Option<Why> {
         (Why::Repeated, has_repeated(response)),
         (Why::Immutable, has(response, "immutable") && !has_lifetime),
         (Why::Case, has_case(response)),
-        (
-            Why::HeuristicBound,
-            !has_lifetime && lifetime.ours == 86_400_000,
-        ),
         (Why::RepeatedExpires, !has_lifetime && expires.count() > 1),
     ])
 }

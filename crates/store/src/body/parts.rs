@@ -65,6 +65,12 @@ impl Parts {
         pieces.any(|(_, piece)| matches!(piece, Piece::Disk(_)))
     }
 
+    /// Whether any of them lay in a segment that has [made room](crate::disk::OnDisk::is_gone) for others.
+    pub fn is_gone(&self) -> bool {
+        let mut pieces = self.parts.iter();
+        pieces.any(|(_, piece)| matches!(piece, Piece::Disk(bytes) if bytes.is_gone()))
+    }
+
     /// Whether nothing is missing.
     pub fn is_complete(&self) -> bool {
         self.all().is_none_or(|all| self.spans().contains(all))

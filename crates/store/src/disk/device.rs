@@ -14,6 +14,7 @@ use std::{
     os::unix::fs::FileExt,
     path::{Path, PathBuf},
     sync::atomic::{AtomicBool, Ordering::Relaxed},
+    time::Instant,
 };
 
 /// How a read may be done.
@@ -52,6 +53,7 @@ pub(super) struct Device {
     pub counts: Counts,
     /// The file system knows no reads that do not wait.
     pub always_waits: AtomicBool,
+    pub began: Instant,
 }
 
 impl Device {
@@ -105,6 +107,12 @@ impl Device {
             }
             Err(error) => Ok(Err(error.into())),
         }
+    }
+
+    /// Seconds since the tier was opened, and one.
+    pub fn seconds(&self) -> u32 {
+        let seconds = self.began.elapsed().as_secs().saturating_add(1);
+        u32::try_from(seconds).unwrap_or(u32::MAX)
     }
 
     /// Whether the byte at `offset` lies in the page cache.

@@ -144,6 +144,17 @@ impl Index {
         });
     }
 
+    /// The record at `place` was asked for.
+    pub fn mark_used(&self, key: u64, place: Place) {
+        self.with(key, |table| {
+            table.each(key, |spot| {
+                if spot.place == place {
+                    spot.bits |= USED;
+                }
+            });
+        });
+    }
+
     /// Adds a record, unless a later one covers it. Returns those that are not found any more, in whatever order they came.
     pub fn insert(&self, new: Spot) -> Vec<Spot> {
         self.with(new.key, |table| {

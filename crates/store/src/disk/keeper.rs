@@ -21,15 +21,15 @@ use std::{
     io::{self, Error, ErrorKind},
     os::unix::fs::FileExt,
     sync::{Arc, atomic::Ordering::Relaxed},
-    time::Duration,
+    time::{Duration, Instant},
 };
 use xxhash_rust::xxh3::Xxh3;
 
 /// A segment holds no more records than this: their index is kept until it is sealed.
 const MOST_RECORDS: usize = 1 << 16;
 
-/// How often it is looked whether removed segments are still read.
-const LEAVING: Duration = Duration::from_secs(1);
+/// Removed segments stay open for so long, and are looked at so often: who has found a response there begins to read it by then.
+const LEAVING: Duration = Duration::from_secs(2);
 
 /// The segment that records are appended to.
 struct Open {
@@ -48,9 +48,10 @@ pub(super) struct Keeper {
     /// Bytes of all files.
     pub total: u64,
     pub ledger: Ledger,
-    /// Segments that were removed and may still be read. Whoever lets go of a file last gives its blocks back, which takes a
-    /// while: that is to be this thread and no worker.
-    leaving: Vec<Arc<Segment>>,
+    /// Segments that were removed, each with when that was: they may still be read, also by who has found a response there and has
+    /// not begun. Whoever lets go of a file last gives its blocks back, which takes a while: that is to be this thread and no
+    /// worker.
+    leaving: Vec<(Instant, Arc<Segment>)>,
 }
 
 /// What a record is to hold.
@@ -103,8 +104,9 @@ impl Keeper {
                 Next::Quiet => {}
                 Next::Closed => break,
             }
-            self.leaving
-                .retain(|segment| Arc::strong_count(segment) > 1);
+            self.leaving.retain(|(left, segment)| {
+                left.elapsed() < LEAVING || Arc::strong_count(segment) > 1
+            });
             self.shared.total.store(self.total, Relaxed);
             self.shared.large.store(self.ledger.count(), Relaxed);
         }
@@ -121,6 +123,7 @@ impl Keeper {
                 }
             }
             Task::Sound(key, place) => self.shared.index.mark_sound(key, place),
+            Task::Used(key, place) => self.shared.index.mark_used(key, place),
             Task::LargeDamaged(id) => {
                 self.shared.open_files.remove(id);
                 for (place, key) in self.ledger.naming(id) {

@@ -7,6 +7,7 @@ use super::{
     large::Large,
     layout,
     record::Inline,
+    segment::Segment,
     span::{FileSpan, MOST_SPAN},
 };
 use crate::Part;
@@ -42,11 +43,15 @@ impl Source {
         }
     }
 
-    /// The file; `None` where a large one is not made yet.
-    pub fn file(&self) -> Option<&File> {
-        match self {
-            Self::Large(large) => large.file(),
-            Self::Inline(inline) => Some(inline.file()),
+    /// For who reads: the file stays open meanwhile.
+    fn open(&self) -> Open {
+        let segment = match self {
+            Self::Large(_) => None,
+            Self::Inline(inline) => inline.segment(),
+        };
+        Open {
+            source: self.clone(),
+            segment,
         }
     }
 
@@ -80,6 +85,17 @@ impl Source {
         }
     }
 
+    /// Whether all of it was seen to lie in the page cache a moment ago.
+    fn was_at_hand(&self) -> bool {
+        matches!(self, Self::Inline(inline) if inline.was_at_hand())
+    }
+
+    fn see_at_hand(&self) {
+        if let Self::Inline(inline) = self {
+            inline.see_at_hand();
+        }
+    }
+
     /// Where the byte at `at` of the body lies in the file.
     fn offset(&self, at: u64) -> u64 {
         let number = at / CHUNK as u64;
@@ -100,7 +116,31 @@ impl Source {
     }
 }
 
-/// Bytes on disk: a body, or a span of one. Cheap to clone; keeps its file open.
+/// A source with its file.
+#[derive(Clone, Debug)]
+pub(super) struct Open {
+    pub source: Source,
+    segment: Option<Arc<Segment>>,
+}
+
+impl Open {
+    /// The file; `None` where a large one is not made yet, or a segment is gone.
+    pub fn file(&self) -> Option<&File> {
+        match &self.source {
+            Source::Large(large) => large.file(),
+            Source::Inline(_) => self.segment.as_ref().map(|segment| &segment.file),
+        }
+    }
+
+    fn is_at_hand(&self, at: u64) -> bool {
+        let source = &self.source;
+        let file = self.file();
+        file.is_some_and(|file| source.device().is_at_hand(file, source.offset(at)))
+    }
+}
+
+/// Bytes on disk: a body, or a span of one. Cheap to clone. Keeps a file of its own open, and of a segment nothing: who holds
+/// these bytes for long asks [`is_gone`](Self::is_gone) before a use.
 #[derive(Clone, Debug)]
 pub struct OnDisk {
     source: Source,
@@ -160,10 +200,20 @@ impl OnDisk {
         self.length == 0
     }
 
-    /// Whether it turned out to be damaged or could not be read, or the device is out of order now: nothing of it is to be
-    /// promised to anybody. Bytes that nobody has read may still turn out to be bad.
+    /// Whether it is gone, turned out to be damaged or could not be read, or the device is out of order now: nothing of it is to
+    /// be promised to anybody. Bytes that nobody has read may still turn out to be bad.
     pub fn is_broken(&self) -> bool {
-        self.source.is_failed() || !self.source.device().health.may(Doing::Reading)
+        self.source.is_failed()
+            || self.is_gone()
+            || !self.source.device().health.may(Doing::Reading)
+    }
+
+    /// Whether its segment has made room for others: the tier may have the bytes in another.
+    pub fn is_gone(&self) -> bool {
+        match &self.source {
+            Source::Large(_) => false,
+            Source::Inline(inline) => inline.is_gone(),
+        }
     }
 
     /// The part in `span`, relative to these bytes; `None` where it does not lie within them.
@@ -182,7 +232,8 @@ impl OnDisk {
         Reader {
             at: self.first,
             end: self.first + self.length,
-            bytes: self.clone(),
+            open: self.source.open(),
+            whole: self.whole,
             waiting: None,
             given: VecDeque::new(),
         }
@@ -197,10 +248,11 @@ impl OnDisk {
         {
             return Err(Failed);
         }
+        let open = self.source.open();
         while at < end {
             let number = at / CHUNK as u64;
-            let chunk = self.chunk(number, Vec::new(), Manner::Waiting);
-            let piece = self.cut(number, &chunk.map_err(|_| Failed)?, at, end);
+            let chunk = open.chunk(number, self.whole, Vec::new(), Manner::Waiting);
+            let piece = cut(number, &chunk.map_err(|_| Failed)?, at, end);
             if piece.is_empty() {
                 return Err(Failed);
             }
@@ -209,39 +261,47 @@ impl OnDisk {
         }
         Ok(())
     }
+}
 
-    /// Reads chunk `number` and verifies it, into `buffer`.
-    fn chunk(&self, number: u64, mut buffer: Vec<u8>, manner: Manner) -> Result<Bytes, Missed> {
-        let length = self.chunk_end(number).saturating_sub(begin(number)) as usize;
+impl Open {
+    /// Reads chunk `number` of the `whole` bytes and verifies it, into `buffer`.
+    fn chunk(
+        &self,
+        number: u64,
+        whole: u64,
+        mut buffer: Vec<u8>,
+        manner: Manner,
+    ) -> Result<Bytes, Missed> {
+        let length = chunk_end(number, whole).saturating_sub(begin(number)) as usize;
         buffer.resize(length, 0);
         match &self.source {
             Source::Large(large) => {
                 large.read(number, &mut buffer, manner)?;
                 if large.is_whole() {
-                    large.sound.mark(number, self.whole);
+                    large.sound.mark(number, whole);
                 }
             }
             Source::Inline(inline) => {
-                inline.read(number, &mut buffer, manner)?;
-                inline.mark(number, self.whole);
+                let file = self.file().ok_or(Missed::Failed)?;
+                inline.read(file, number, &mut buffer, manner)?;
+                inline.mark(number, whole);
             }
         }
         Ok(buffer.into())
     }
+}
 
-    /// Where chunk `number` ends.
-    fn chunk_end(&self, number: u64) -> u64 {
-        begin(number.saturating_add(1)).min(self.whole)
-    }
+/// What of chunk `number` lies in `at..end`.
+fn cut(number: u64, chunk: &Bytes, at: u64, end: u64) -> Bytes {
+    let first = begin(number);
+    let to = (end.saturating_sub(first) as usize).min(chunk.len());
+    let from = at.saturating_sub(first) as usize;
+    chunk.slice(from.min(to)..to)
+}
 
-    /// What of chunk `number` lies in `at..end`.
-    fn cut(&self, number: u64, chunk: &Bytes, at: u64, end: u64) -> Bytes {
-        let first = begin(number);
-        let to = end.min(self.chunk_end(number)).saturating_sub(first) as usize;
-        let from = at.saturating_sub(first) as usize;
-        let to = to.min(chunk.len());
-        chunk.slice(from.min(to)..to)
-    }
+/// Where chunk `number` of `whole` bytes ends.
+fn chunk_end(number: u64, whole: u64) -> u64 {
+    begin(number.saturating_add(1)).min(whole)
 }
 
 /// Where chunk `number` begins.
@@ -254,7 +314,9 @@ type Waiting = oneshot::Receiver<Result<Bytes, Failed>>;
 /// Reads bytes from disk, chunk by chunk, each verified before any of it is given out.
 #[derive(Debug)]
 pub struct Reader {
-    bytes: OnDisk,
+    open: Open,
+    /// Bytes of the whole source.
+    whole: u64,
     at: u64,
     end: u64,
     /// The chunk that a thread of the tier reads.
@@ -270,9 +332,7 @@ impl Reader {
             return Poll::Ready(None);
         };
         let piece = chunk.map(|chunk| {
-            let piece = self
-                .bytes
-                .cut(self.at / CHUNK as u64, &chunk, self.at, self.end);
+            let piece = cut(self.at / CHUNK as u64, &chunk, self.at, self.end);
             self.given.push_back(chunk);
             piece
         });
@@ -287,7 +347,7 @@ impl Reader {
     /// not read again.
     pub fn poll_part(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Part, Failed>>> {
         if self.waiting.is_none()
-            && !self.bytes.is_broken()
+            && !self.is_broken()
             && let Some(span) = self.span()
         {
             self.at += span.len();
@@ -297,30 +357,31 @@ impl Reader {
         Poll::Ready(next.map(|bytes| bytes.map(Part::from)))
     }
 
+    fn is_broken(&self) -> bool {
+        let source = &self.open.source;
+        source.is_failed() || !source.device().health.may(Doing::Reading)
+    }
+
     /// What can be sent from the file as it lies there, from here on.
     fn span(&self) -> Option<FileSpan> {
         let most = self.end.min(self.at.saturating_add(MOST_SPAN));
+        let was_at_hand = self.open.source.was_at_hand();
         let mut end = self.at;
         while end < most {
-            let chunk_end = self.bytes.chunk_end(end / CHUNK as u64).min(most);
-            if !self.is_ready(end, chunk_end) {
+            let chunk_end = chunk_end(end / CHUNK as u64, self.whole).min(most);
+            let is_sound = self.open.source.is_sound(end / CHUNK as u64);
+            if !is_sound || !(was_at_hand || self.open.is_at_hand(chunk_end - 1)) {
                 break;
             }
             end = chunk_end;
         }
-        let is_some = end > self.at && self.is_at_hand(self.at);
-        is_some.then(|| FileSpan::new(self.bytes.source.clone(), self.at, end))
-    }
-
-    /// Whether `from..to`, which lie in one chunk, were verified and lie in the page cache, as far as their last byte shows.
-    fn is_ready(&self, from: u64, to: u64) -> bool {
-        self.bytes.source.is_sound(from / CHUNK as u64) && self.is_at_hand(to - 1)
-    }
-
-    fn is_at_hand(&self, at: u64) -> bool {
-        let source = &self.bytes.source;
-        let file = source.file();
-        file.is_some_and(|file| source.device().is_at_hand(file, source.offset(at)))
+        if end == self.at || !(was_at_hand || self.open.is_at_hand(self.at)) {
+            return None;
+        }
+        if !was_at_hand && self.at == 0 && end == self.whole {
+            self.open.source.see_at_hand();
+        }
+        Some(FileSpan::new(self.open.clone(), self.at, end))
     }
 
     fn poll_chunk(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Failed>>> {
@@ -329,14 +390,14 @@ impl Reader {
                 return Poll::Ready(None);
             }
             let number = self.at / CHUNK as u64;
-            if let Source::Large(large) = &self.bytes.source
+            if let Source::Large(large) = &self.open.source
                 && let Err(failed) =
-                    ready!(large.poll_readable(self.bytes.chunk_end(number), context))
+                    ready!(large.poll_readable(chunk_end(number, self.whole), context))
             {
                 return Poll::Ready(Some(Err(failed)));
             }
             let spare = self.spare();
-            match self.bytes.chunk(number, spare, Manner::AtOnce) {
+            match self.open.chunk(number, self.whole, spare, Manner::AtOnce) {
                 Ok(chunk) => return Poll::Ready(Some(Ok(chunk))),
                 Err(Missed::Waits) => self.waiting = self.send(number),
                 Err(Missed::Damaged | Missed::Failed) => return Poll::Ready(Some(Err(Failed))),
@@ -354,13 +415,13 @@ impl Reader {
     /// sent: a reader has one job at most, and so there are no more than readers.
     fn send(&self, number: u64) -> Option<Waiting> {
         let (answer, waiting) = oneshot::channel();
-        let bytes = self.bytes.clone();
+        let (open, whole) = (self.open.clone(), self.whole);
         let read = move || {
-            let chunk = bytes.chunk(number, Vec::new(), Manner::Waiting);
+            let chunk = open.chunk(number, whole, Vec::new(), Manner::Waiting);
             // Who asked may have gone.
             let _ = answer.send(chunk.map_err(|_| Failed));
         };
-        self.bytes
+        self.open
             .source
             .device()
             .readers

@@ -82,6 +82,8 @@ pub(super) enum Task {
     Damaged(u64, Place),
     /// All of the body of the record of this key at this place was verified.
     Sound(u64, Place),
+    /// The record of this key at this place was asked for.
+    Used(u64, Place),
     /// This large file holds damaged bytes.
     LargeDamaged(u64),
     /// The record at this place, which names a file, is not found any more.

@@ -21,8 +21,8 @@ use std::{
     fs::File,
     path::PathBuf,
     sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering::Relaxed},
+        Arc, Weak,
+        atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
     },
 };
 
@@ -33,11 +33,15 @@ const SMALL: usize = (16 << 10) + 4096;
 /// What is read of a record to have its head; where that is longer, it is read again.
 const GUESS: usize = 4096;
 
+/// What lay in the page cache and was read is taken to be there for so many seconds: it is what would go last.
+const AT_HAND_SECONDS: u32 = 2;
+
 /// The body of a record that is not read with its head.
 #[derive(Debug)]
 pub(super) struct Inline {
     pub device: Arc<Device>,
-    segment: Arc<Segment>,
+    /// What memory holds keeps no file open that has made room for others.
+    segment: Weak<Segment>,
     key: u64,
     place: Place,
     /// Where the body begins.
@@ -51,6 +55,8 @@ pub(super) struct Inline {
     sound: Sound,
     /// It could not be read.
     is_failed: AtomicBool,
+    /// When all of it lay in the page cache, by [`Device::seconds`]; 0: not looked at.
+    seen: AtomicU32,
 }
 
 /// What becomes of bodies of middle size.
@@ -73,12 +79,32 @@ impl Inline {
         self.is_failed.store(true, Relaxed);
     }
 
-    pub fn file(&self) -> &File {
-        &self.segment.file
+    /// The segment, for who reads: its file stays open as long as this is held.
+    pub fn segment(&self) -> Option<Arc<Segment>> {
+        self.segment.upgrade()
+    }
+
+    /// Whether its segment has made room for others. Who began to read before goes on.
+    pub fn is_gone(&self) -> bool {
+        self.segment().is_none_or(|segment| segment.is_gone())
     }
 
     pub fn path(&self) -> PathBuf {
-        self.device.segment_path(self.segment.id)
+        self.device.segment_path(self.place.segment())
+    }
+
+    /// Whether all of it lay in the page cache a moment ago, when it was read last.
+    pub fn was_at_hand(&self) -> bool {
+        let seen = self.seen.load(Relaxed);
+        seen != 0 && self.device.seconds().saturating_sub(seen) < AT_HAND_SECONDS
+    }
+
+    /// All of it lies in the page cache, and is about to be read. Where that was so before, the index is told of the use: it has
+    /// not been asked since.
+    pub fn see_at_hand(&self) {
+        if self.seen.swap(self.device.seconds(), Relaxed) != 0 {
+            self.device.tell_keeper(Task::Used(self.key, self.place));
+        }
     }
 
     /// Where chunk `number` begins in the file.
@@ -101,8 +127,14 @@ impl Inline {
 
     /// Reads chunk `number` into `into`, which it fills. Where that fails, the record is forgotten, unless it is the device
     /// that is out of order.
-    pub fn read(&self, number: u64, into: &mut [u8], manner: Manner) -> Result<(), Missed> {
-        let read = self.read_sound(number, into, manner);
+    pub fn read(
+        &self,
+        file: &File,
+        number: u64,
+        into: &mut [u8],
+        manner: Manner,
+    ) -> Result<(), Missed> {
+        let read = self.read_sound(file, number, into, manner);
         if matches!(read, Err(Missed::Damaged | Missed::Failed)) {
             self.fail();
             if self.device.health.may(Doing::Reading) {
@@ -112,10 +144,16 @@ impl Inline {
         read
     }
 
-    fn read_sound(&self, number: u64, into: &mut [u8], manner: Manner) -> Result<(), Missed> {
+    fn read_sound(
+        &self,
+        file: &File,
+        number: u64,
+        into: &mut [u8],
+        manner: Manner,
+    ) -> Result<(), Missed> {
         let offset = self.offset(number);
         self.device
-            .read(self.file(), into, offset, manner, || self.path())?;
+            .read(file, into, offset, manner, || self.path())?;
         if is_chunk_sound(into, &self.sums, number as usize, self.own) {
             return Ok(());
         }
@@ -260,7 +298,7 @@ impl Shared {
         if record.bytes.len() < end {
             let inline = Inline {
                 device: self.device.clone(),
-                segment: record.segment.clone(),
+                segment: Arc::downgrade(&record.segment),
                 key: head.key,
                 place: record.spot.place,
                 body: offset + head.meta() as u64,
@@ -269,6 +307,7 @@ impl Shared {
                 is_sound: record.spot.is_sound(),
                 sound: Sound::default(),
                 is_failed: AtomicBool::new(false),
+                seen: AtomicU32::new(0),
             };
             return Ok(OnDisk::inline(Arc::new(inline), head.body).into());
         }

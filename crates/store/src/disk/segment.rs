@@ -9,7 +9,7 @@ use std::{
     io,
     os::unix::fs::FileExt,
     path::Path,
-    sync::atomic::{AtomicU64, Ordering::Relaxed},
+    sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
 };
 
 /// A segment: written by one thread, read by all.
@@ -22,6 +22,8 @@ pub(super) struct Segment {
     pub bytes: AtomicU64,
     /// The smallest number of the log that a record was checked up to.
     pub checked: AtomicU64,
+    /// It made room: its file has no name any more, and lasts for those who read it.
+    is_gone: AtomicBool,
 }
 
 /// What a file turned out to be.
@@ -51,6 +53,7 @@ impl Segment {
             nonce: head.nonce,
             bytes: AtomicU64::new(FILE_HEAD as u64),
             checked: AtomicU64::new(u64::MAX),
+            is_gone: AtomicBool::new(false),
         })
     }
 
@@ -77,6 +80,7 @@ impl Segment {
             nonce: head.nonce,
             bytes: AtomicU64::new(length),
             checked: AtomicU64::new(u64::MAX),
+            is_gone: AtomicBool::new(false),
         }))
     }
 
@@ -106,6 +110,16 @@ impl Segment {
         self.file.write_all_at(&trailer, end)?;
         self.file.sync_data()?;
         Ok(end + trailer.len() as u64)
+    }
+
+    /// It made room for others.
+    pub fn leave(&self) {
+        self.is_gone.store(true, Relaxed);
+    }
+
+    /// Whether it made room for others: nobody is to begin to read it.
+    pub fn is_gone(&self) -> bool {
+        self.is_gone.load(Relaxed)
     }
 
     /// Notes that a record was checked up to `checked`.

@@ -1,6 +1,6 @@
 //! Bytes of a file that go to a socket without passing through memory of ours.
 
-use super::{health::Doing, ondisk::Source};
+use super::{health::Doing, ondisk::Open};
 use rustix::{fs::sendfile, io::Errno};
 use std::{io, os::fd::AsFd};
 
@@ -10,15 +10,15 @@ pub const MOST_SPAN: u64 = 1 << 20;
 /// Bytes of a body in a file, verified before, and in the page cache a moment ago. Keeps the file open.
 #[derive(Debug)]
 pub struct FileSpan {
-    source: Source,
+    open: Open,
     /// Counted from the first byte of the body.
     at: u64,
     end: u64,
 }
 
 impl FileSpan {
-    pub(super) fn new(source: Source, at: u64, end: u64) -> Self {
-        Self { source, at, end }
+    pub(super) fn new(open: Open, at: u64, end: u64) -> Self {
+        Self { open, at, end }
     }
 
     /// Bytes still to be sent.
@@ -55,12 +55,13 @@ impl FileSpan {
 
     /// Sends what lies together in the file; how much of how much.
     fn send_run(&mut self, socket: impl AsFd) -> io::Result<(usize, usize)> {
-        let (mut offset, length) = self.source.run(self.at, self.end);
+        let source = &self.open.source;
+        let (mut offset, length) = source.run(self.at, self.end);
         let wanted = usize::try_from(length).unwrap_or(usize::MAX);
-        let file = self.source.file().ok_or(io::ErrorKind::NotFound)?;
+        let file = self.open.file().ok_or(io::ErrorKind::NotFound)?;
         match sendfile(socket, file, Some(&mut offset), wanted) {
             Ok(0) => {
-                self.source.fail();
+                source.fail();
                 Err(io::ErrorKind::UnexpectedEof.into())
             }
             Ok(sent) => {
@@ -69,9 +70,9 @@ impl FileSpan {
             }
             Err(Errno::IO) => {
                 let error = Errno::IO.into();
-                let device = self.source.device();
-                device.failed(Doing::Reading, &self.source.path(), &error);
-                self.source.fail();
+                let device = source.device();
+                device.failed(Doing::Reading, &source.path(), &error);
+                source.fail();
                 Err(error)
             }
             Err(error) => Err(error.into()),

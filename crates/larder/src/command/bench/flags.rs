@@ -3,7 +3,12 @@
 use crate::config::value::{Word, Wrong};
 use clap::Args;
 use http::{HeaderName, Method};
-use load::{assertion::Assertion, process::Watched, site::list};
+use load::{
+    Version,
+    assertion::Assertion,
+    process::Watched,
+    site::{USER, list},
+};
 use std::{num::NonZeroUsize, path::PathBuf, time::Duration};
 
 /// What `larder bench` is told.
@@ -138,6 +143,16 @@ pub(super) struct Wire {
     pub(super) insecure: bool,
 }
 
+impl Wire {
+    pub(super) fn version(&self) -> Version {
+        if self.http2 {
+            Version::Two
+        } else {
+            Version::One
+        }
+    }
+}
+
 /// What comes of it.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Result")]
@@ -212,6 +227,11 @@ fn field(text: &str) -> Result<(HeaderName, String), String> {
         return Err(format!("{name} is written by the tool itself"));
     }
     let value = value.trim().to_owned();
+    if name == http::header::HOST && value.contains(USER) {
+        return Err(format!(
+            "{USER} has no place in Host: it is one server that is asked"
+        ));
+    }
     http::HeaderValue::from_str(&value).map_err(|_| "a value that HTTP does not allow")?;
     Ok((name, value))
 }

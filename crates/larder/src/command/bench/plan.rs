@@ -1,8 +1,14 @@
 //! From flags to a run: its shape, its end, and the bounds on both.
 
-use super::{Prepared, Refusal, Target, flags::Bench};
+#[cfg(test)]
+mod tests;
+
+use super::{
+    Prepared, Refusal, Target,
+    flags::{Bench, Shape as Shaped},
+};
 use load::{
-    Plan, Version,
+    Plan,
     process::Watched,
     shape::{End, Shape},
 };
@@ -14,8 +20,11 @@ const USUAL: Duration = Duration::from_secs(10);
 /// How long a run takes at most that ends with a number of requests, where nobody said.
 const PATIENCE: Duration = Duration::from_mins(10);
 
-/// The longest run.
+/// The longest run, with all its rounds and warm-ups.
 const LONGEST: Duration = Duration::from_hours(1);
+
+/// The most rounds.
+const MOST_ROUNDS: usize = 100;
 
 /// The most requests.
 const MOST_REQUESTS: u64 = 100_000_000;
@@ -53,40 +62,13 @@ pub(super) fn bounds(bench: &Bench, targets: &[Target]) -> Result<Bounds, Refusa
     if after.is_zero() || flags.requests == Some(0) {
         return Err(Refusal::Use("a run of no length".to_owned()));
     }
-    let streams = bench.wire.streams.get();
-    let due = flags.rate.map_or(0.0, |rate| rate.from.max(rate.to));
-    let beyond = |what: String| Err(Refusal::Refused(format!("{what}; --unbounded allows it")));
     if !flags.unbounded {
-        if after > LONGEST {
-            return beyond(format!(
-                "longer than {}",
-                humantime::format_duration(LONGEST)
-            ));
-        }
-        if shape.most().saturating_mul(streams) > MOST_USERS {
-            return beyond(format!(
-                "more than {MOST_USERS} users, connections or streams"
-            ));
-        }
-        if due > MOST_RATE {
-            return beyond(format!("more than {MOST_RATE} requests a second"));
-        }
-        if flags
-            .requests
-            .is_some_and(|requests| requests > MOST_REQUESTS)
-        {
-            return beyond(format!("more than {MOST_REQUESTS} requests"));
-        }
+        bounded(bench, shape, after, targets.len())?;
     }
     let usual_most = (!flags.unbounded).then_some(MOST_REQUESTS);
     let mut origins = targets.iter().flat_map(|target| &target.site.origins);
     let remote = origins.any(|origin| !origin.is_here());
-    let remote_rate = remote.then_some(REMOTE_RATE);
-    if flags.max_rate.is_none() && remote_rate.is_some_and(|most| due > most) {
-        return Err(Refusal::Refused(format!(
-            "more than {REMOTE_RATE} requests a second towards another machine; --max-rate allows it"
-        )));
-    }
+    let most_rate = most_rate(flags, remote)?;
     let cores = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     Ok(Bounds {
         shape,
@@ -95,8 +77,72 @@ pub(super) fn bounds(bench: &Bench, targets: &[Target]) -> Result<Bounds, Refusa
             requests: flags.requests.or(usual_most),
         },
         workers: flags.workers.and_then(NonZeroUsize::new).unwrap_or(cores),
-        most_rate: flags.max_rate.or(remote_rate),
+        most_rate,
     })
+}
+
+/// Refuses what only `--unbounded` allows.
+fn bounded(bench: &Bench, shape: Shape, after: Duration, targets: usize) -> Result<(), Refusal> {
+    let flags = &bench.shape;
+    let warm_up = flags.warm_up.unwrap_or_default();
+    // How long a number of requests takes is not known, so that bound is only one of patience.
+    let length = match (flags.duration, flags.requests) {
+        (None, Some(_)) => Duration::ZERO,
+        _ => after,
+    };
+    let most = shape.most().saturating_mul(bench.wire.streams.get());
+    let due = flags.rate.map_or(0.0, |rate| rate.from.max(rate.to));
+    let longest = humantime::format_duration(LONGEST);
+    let beyond = if whole(length, warm_up, rounds(bench), targets) > LONGEST {
+        format!("longer than {longest}, with all rounds and warm-ups")
+    } else if rounds(bench) > MOST_ROUNDS {
+        format!("more than {MOST_ROUNDS} rounds")
+    } else if most > MOST_USERS {
+        format!("more than {MOST_USERS} users, connections or streams")
+    } else if due > MOST_RATE {
+        format!("more than {MOST_RATE} requests a second")
+    } else if flags.requests.is_some_and(|one| one > MOST_REQUESTS) {
+        format!("more than {MOST_REQUESTS} requests")
+    } else {
+        return Ok(());
+    };
+    Err(Refusal::Refused(format!("{beyond}; --unbounded allows it")))
+}
+
+/// The bound on the rate. What is due at fixed times is not held back by it, which would falsify when it was due, but refused.
+fn most_rate(flags: &Shaped, remote: bool) -> Result<Option<f64>, Refusal> {
+    let due = flags.rate.map_or(0.0, |rate| rate.from.max(rate.to));
+    match flags.max_rate {
+        Some(most) if due > most => Err(Refusal::Use(format!(
+            "--rate asks for {due} requests a second, more than --max-rate {most}"
+        ))),
+        None if remote && due > REMOTE_RATE => Err(Refusal::Refused(format!(
+            "more than {REMOTE_RATE} requests a second towards another machine; --max-rate allows it"
+        ))),
+        Some(most) => Ok(Some(most)),
+        None => Ok(remote.then_some(REMOTE_RATE)),
+    }
+}
+
+/// How many rounds there are.
+pub(super) fn rounds(bench: &Bench) -> usize {
+    if bench.compare {
+        bench.rounds.unwrap_or(3)
+    } else {
+        1
+    }
+}
+
+/// How long everything takes: a warm-up and the rounds, for each target.
+pub(super) fn whole(
+    length: Duration,
+    warm_up: Duration,
+    rounds: usize,
+    targets: usize,
+) -> Duration {
+    let times = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+    let one = length.saturating_mul(times(rounds)).saturating_add(warm_up);
+    one.saturating_mul(times(targets))
 }
 
 fn shape(bench: &Bench) -> Shape {
@@ -129,30 +175,38 @@ pub(super) fn watched(bench: &Bench, target: usize) -> Option<&Watched> {
     }
 }
 
-/// A run of a target that ends `after` this time.
+/// What a run of a target is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// Nothing of it is counted.
+    WarmUp,
+    /// It is what is measured.
+    Measured,
+}
+
+/// A run of a target.
 pub(super) fn plan(
     bench: &Bench,
     prepared: &Prepared,
     target: &Target,
     index: usize,
-    after: Duration,
+    turn: Turn,
 ) -> Arc<Plan> {
     let Prepared { bounds, tls, .. } = prepared;
-    let warming_up = after != bounds.end.after;
+    let end = match turn {
+        Turn::Measured => bounds.end,
+        // It has its own length, whatever the number of requests; but the bound on all runs is its bound too.
+        Turn::WarmUp => End {
+            after: bench.shape.warm_up.unwrap_or_default(),
+            requests: (!bench.shape.unbounded).then_some(MOST_REQUESTS),
+        },
+    };
     Arc::new(Plan {
-        site: target.site.clone(),
+        site: Arc::clone(&target.site),
         shape: bounds.shape,
-        end: End {
-            after,
-            // A warm-up has its own length.
-            requests: bounds.end.requests.filter(|_| !warming_up),
-        },
+        end,
         most_rate: bounds.most_rate,
-        version: if bench.wire.http2 {
-            Version::Two
-        } else {
-            Version::One
-        },
+        version: bench.wire.version(),
         keep_alive: !bench.wire.no_keep_alive,
         streams: bench.wire.streams,
         tls: Arc::clone(tls),

@@ -3,26 +3,23 @@
 use super::{
     Refusal,
     flags::{Bench, List, Request},
+    sitemap,
 };
+use bytes::Bytes;
 use http::Method;
 use load::{
-    fetch::fetch,
     site::{
         self, Origin, Parts, Site, Style,
         choice::Choice,
         list::{self, Line, Place},
-        sitemap,
     },
     tls::Tls,
     url::{Base, Url},
 };
-use std::{fs, io::Read as _, path::Path, time::Duration};
+use std::{fs, io::Read as _, path::Path, sync::Arc, time::Duration};
 
 /// The most servers that one run asks.
 const MOST_ORIGINS: usize = 64;
-
-/// The most sitemaps that an index may name.
-const MOST_SITEMAPS: usize = 100;
 
 /// How many bad lines of a file are told.
 const MOST_TOLD: usize = 20;
@@ -32,7 +29,7 @@ const MOST_TOLD: usize = 20;
 pub(super) struct Target {
     pub(super) name: String,
     pub(super) url: String,
-    pub(super) site: Site,
+    pub(super) site: Arc<Site>,
 }
 
 /// A URL of the command line with the name it was given.
@@ -91,7 +88,8 @@ pub(super) fn targets(flags: &Bench, tls: &Tls) -> Result<Vec<Target>, Refusal> 
     Ok(vec![target(flags, name, &lines, &base, allowed)?])
 }
 
-fn plain(place: Place) -> Line {
+/// A line that only says what is asked for.
+pub(super) fn plain(place: Place) -> Line {
     Line {
         method: None,
         place,
@@ -136,7 +134,7 @@ fn lines(
     let lines = if let Some(path) = &list.file {
         from_file(path)?
     } else if let Some(place) = &list.sitemap {
-        from_sitemap(place, base, allowed, tls, within)?
+        sitemap::pages(place, base, allowed, tls, within)?
     } else {
         return Ok(None);
     };
@@ -169,67 +167,8 @@ fn read_file(path: &Path) -> std::io::Result<String> {
     Ok(text)
 }
 
-/// The pages of a sitemap, at the server that is measured (or at their own, where none was named). Sitemaps that it names are
-/// taken from where it was taken from.
-fn from_sitemap(
-    place: &str,
-    base: Option<&Base>,
-    allowed: &[String],
-    tls: &Tls,
-    within: Duration,
-) -> Result<Vec<Line>, Refusal> {
-    let source = Source::new(place, allowed)?;
-    let mut open = vec![place.to_owned()];
-    let (mut read, mut lines) = (0, Vec::new());
-    while let Some(name) = open.pop() {
-        let failed = |what: String| Refusal::Refused(format!("{name}: {what}"));
-        read += 1;
-        if read > MOST_SITEMAPS || lines.len() > list::MOST {
-            return Err(failed(format!("more than {MOST_SITEMAPS} sitemaps")));
-        }
-        let text = source.text(&name, tls, within).map_err(failed)?;
-        let found = sitemap::parse(&text).map_err(failed)?;
-        open.extend(found.sitemaps);
-        for page in found.pages {
-            let url = Url::parse(&page).map_err(|what| failed(format!("{page}: {what}")))?;
-            let base = base.unwrap_or(&url.base).clone();
-            let target = url.target;
-            lines.push(plain(Place::Url(Url { base, target })));
-        }
-    }
-    Ok(lines)
-}
-
-/// Where sitemaps come from.
-enum Source {
-    Files,
-    Server(Origin),
-}
-
-impl Source {
-    fn new(place: &str, allowed: &[String]) -> Result<Self, Refusal> {
-        if !place.contains("://") {
-            return Ok(Self::Files);
-        }
-        let url = Url::parse(place).map_err(|what| Refusal::Use(format!("{place}: {what}")))?;
-        let origin = Origin::resolve(url.base);
-        allow(&origin, allowed)?;
-        Ok(Self::Server(origin))
-    }
-
-    fn text(&self, name: &str, tls: &Tls, within: Duration) -> Result<String, String> {
-        match self {
-            // A public URL in a file's index leads to a file of that name beside it, or nowhere.
-            Self::Files => fs::read_to_string(name).map_err(|error| error.to_string()),
-            Self::Server(origin) => {
-                let url = Url::parse(name)?;
-                fetch(origin, &url.target, tls, within)
-            }
-        }
-    }
-}
-
-fn allow(origin: &Origin, allowed: &[String]) -> Result<(), Refusal> {
+/// Refuses a server that is another machine and was not allowed.
+pub(super) fn allow(origin: &Origin, allowed: &[String]) -> Result<(), Refusal> {
     let host = &origin.url.host;
     if origin.is_here() || allowed.iter().any(|one| one.eq_ignore_ascii_case(host)) {
         return Ok(());
@@ -250,6 +189,7 @@ fn target(
     let style = Style {
         keep_alive: !flags.wire.no_keep_alive,
         cookies: flags.request.cookies,
+        version: flags.wire.version(),
     };
     let content = content(&flags.request)?;
     let mut requests = Vec::with_capacity(lines.len());
@@ -272,7 +212,7 @@ fn target(
                 origins.len() - 1
             }
         };
-        let parts = parts(&flags.request, line, origin, content.as_deref());
+        let parts = parts(&flags.request, line, origin, content.as_ref());
         let request = site::Request::new(parts, base, style);
         requests.push(request.map_err(Refusal::Refused)?);
     }
@@ -285,29 +225,30 @@ fn target(
     Ok(Target {
         name: name.unwrap_or_else(|| base.to_string()),
         url,
-        site: Site {
+        site: Arc::new(Site {
             origins,
             choice: choice(&flags.list, lines)?,
             requests,
-        },
+        }),
     })
 }
 
-fn content(request: &Request) -> Result<Option<Vec<u8>>, Refusal> {
+fn content(request: &Request) -> Result<Option<Bytes>, Refusal> {
     let Some(body) = &request.body else {
         return Ok(None);
     };
     match body.strip_prefix('@') {
-        None => Ok(Some(body.clone().into_bytes())),
+        None => Ok(Some(body.clone().into())),
         Some(path) => fs::read(path)
-            .map(Some)
+            .map(|content| Some(content.into()))
             .map_err(|error| Refusal::Refused(format!("{path}: {error}"))),
     }
 }
 
-fn parts(request: &Request, line: &Line, origin: usize, content: Option<&[u8]>) -> Parts {
-    let own = line.body.as_deref().map(str::as_bytes);
-    let body = own.or(content).unwrap_or_default().to_vec();
+fn parts(request: &Request, line: &Line, origin: usize, content: Option<&Bytes>) -> Parts {
+    let own = line.body.clone().map(Bytes::from);
+    // Content that all have in common is kept once.
+    let body = own.or_else(|| content.cloned()).unwrap_or_default();
     let usual = if body.is_empty() {
         Method::GET
     } else {
@@ -319,7 +260,7 @@ fn parts(request: &Request, line: &Line, origin: usize, content: Option<&[u8]>) 
         method: method.unwrap_or(usual),
         target: line.place.target().to_owned(),
         fields: request.fields.clone(),
-        body: body.into(),
+        body,
     }
 }
 

@@ -54,7 +54,7 @@ pub struct Limits {
     /// HTTP/2 requests that a client may cancel on one connection while it cancels more than it lets finish.
     #[schemars(extend("default" = 100))]
     pub http2_resets: Option<At<Count>>,
-    /// Size of a request's body; 413 beyond. No limit where nothing is said.
+    /// Size of a request's body; 413 beyond. No limit where nothing is said, but 64 MiB where FastCGI must be told a length that the client does not say.
     #[schemars(extend("examples" = ["10MiB"]))]
     pub request_body: Option<Text<Size>>,
     /// Variants (`Vary`) kept for one cache key.

@@ -154,7 +154,7 @@ with_policy! {
         cookie: Many<Text<NamePattern>>,
         /// Parameters of the query, written like cookies.
         query: Many<Text<NamePattern>>,
-        /// Addresses and networks of clients.
+        /// Addresses and networks of clients; behind a proxy in `trusted`, of those it speaks for.
         client: Many<Text<IpNet>>,
     }
 }

@@ -20,11 +20,13 @@ pub(super) fn nginx(variable: &str) -> Option<Slot> {
         "time_local" | "time_iso8601" | "msec" => Slot::Time,
         "request" => Slot::Request,
         "request_method" => Slot::Method,
-        // The last two may be rewritten, which is better than nothing.
-        "request_uri" | "uri" | "document_uri" => Slot::Target,
+        "request_uri" => Slot::Target,
+        // `/index.php` for every page of many an application.
+        "uri" | "document_uri" => Slot::Path,
         "args" | "query_string" => Slot::Query,
         "scheme" | "https" | "ssl_protocol" => Slot::Tls,
-        "host" | "server_name" => Slot::Host,
+        "host" => Slot::Host,
+        "server_name" => Slot::ServerName,
         "status" => Slot::Status,
         "body_bytes_sent" => Slot::Bytes,
         "bytes_sent" => Slot::AllBytes,
@@ -50,7 +52,7 @@ pub(super) fn ncsa(letter: char, argument: &str) -> Option<Slot> {
         ('t', "" | "sec" | "msec" | "usec") => Slot::Time,
         ('r', _) => Slot::Request,
         ('m', _) => Slot::Method,
-        ('U', _) => Slot::Target,
+        ('U', _) => Slot::Path,
         ('q', _) => Slot::Query,
         ('s', _) => Slot::Status,
         ('b' | 'B', _) => Slot::Bytes,
@@ -58,7 +60,8 @@ pub(super) fn ncsa(letter: char, argument: &str) -> Option<Slot> {
         ('D', _) | ('T', "us") => Slot::Took(Unit::Micros),
         ('T', "ms") => Slot::Took(Unit::Millis),
         ('T', _) => Slot::Took(Unit::Seconds),
-        ('v' | 'V', _) | ('i', "host" | "Host") => Slot::Host,
+        ('v' | 'V', _) => Slot::ServerName,
+        ('i', name) if name.eq_ignore_ascii_case("host") => Slot::Host,
         ('i', name) if name.eq_ignore_ascii_case("x-forwarded-proto") => Slot::Tls,
         ('i', name) => Slot::RequestField(named(name)?),
         ('o', name) => Slot::ResponseField(named(name)?),
@@ -69,7 +72,7 @@ pub(super) fn ncsa(letter: char, argument: &str) -> Option<Slot> {
 }
 
 /// What a key of a JSON log or a column of a W3C log means. Keys of nested objects are joined by dots. Of several that mean the
-/// same a line holds one, or they agree.
+/// same a line holds one, or they agree, or [`Line::put`](super::Line) knows which one is the better.
 pub(super) fn key(name: &str) -> Option<Slot> {
     Some(match name {
         "time" | "ts" | "timestamp" | "@timestamp" | "time_iso8601" | "time_local" | "msec"
@@ -80,18 +83,18 @@ pub(super) fn key(name: &str) -> Option<Slot> {
         "user" | "remote_user" | "cs-username" | "user_id" => Slot::User,
         "scheme" | "cs-protocol" | "request.tls.version" | "https" | "ssl_protocol" => Slot::Tls,
         "method" | "request_method" | "cs-method" | "request.method" => Slot::Method,
-        "host" | "x-host-header" | "http_host" | "server_name" | "vhost" | "request.host" => {
-            Slot::Host
-        }
-        "target" | "uri" | "request_uri" | "url" | "path" | "cs-uri" | "cs-uri-stem"
-        | "request.uri" => Slot::Target,
+        "host" | "x-host-header" | "cs-host" | "http_host" | "request.host" => Slot::Host,
+        "server_name" | "vhost" => Slot::ServerName,
+        "target" | "request_uri" | "cs-uri" | "request.uri" => Slot::Target,
+        "uri" | "document_uri" | "url" | "path" | "cs-uri-stem" => Slot::Path,
         "query" | "args" | "query_string" | "cs-uri-query" => Slot::Query,
         "request" => Slot::Request,
         "status" | "sc-status" | "response_code" => Slot::Status,
         "bytes" | "size" | "body_bytes_sent" | "sc-content-len" | "response_size" => Slot::Bytes,
         "bytes_sent" | "sc-bytes" => Slot::AllBytes,
         "took_ms" | "duration_ms" | "request_time_ms" => Slot::Took(Unit::Millis),
-        "request_time" | "time-taken" | "duration" => Slot::Took(Unit::Seconds),
+        "request_time" | "duration" => Slot::Took(Unit::Seconds),
+        "time-taken" => Slot::Took(Unit::ByPoint),
         "origin_ms" => Slot::OriginTime(Unit::Millis),
         "upstream_response_time" | "origin-lbl" => Slot::OriginTime(Unit::Seconds),
         "cache" | "upstream_cache_status" | "cache_status" | "x-edge-response-result-type" => {
@@ -122,7 +125,7 @@ fn described(name: &str) -> Option<Slot> {
         // CloudFront writes the name of its own distribution here, and the host in `x-host-header`.
         let is_host = name.eq_ignore_ascii_case("host");
         return if is_host {
-            Some(Slot::Skip)
+            Some(Slot::ServerName)
         } else {
             field_of(name).map(Slot::RequestField)
         };

@@ -40,6 +40,8 @@ pub struct Line<'a> {
     pub request: HeaderMap,
     /// Response fields.
     pub response: HeaderMap,
+    path: Option<Cow<'a, [u8]>>,
+    server_name: Option<Cow<'a, [u8]>>,
     date: Option<Cow<'a, [u8]>>,
     clock: Option<Cow<'a, [u8]>>,
 }
@@ -115,8 +117,15 @@ pub(super) enum Slot {
     User,
     Tls,
     Method,
+    /// The host as the client wrote it.
     Host,
+    /// What the server calls itself: for where the former is not told.
+    ServerName,
+    /// Path and query, or the whole URI, as the client wrote it.
     Target,
+    /// The path, which may have been rewritten: for where the former is not told.
+    Path,
+    /// What belongs to the path.
     Query,
     /// `GET /path HTTP/1.1`.
     Request,
@@ -138,6 +147,8 @@ pub(super) enum Unit {
     Seconds,
     Millis,
     Micros,
+    /// Seconds where there is a decimal point (`CloudFront`), milliseconds where there is none (IIS).
+    ByPoint,
 }
 
 impl<'a> Line<'a> {
@@ -149,7 +160,7 @@ impl<'a> Line<'a> {
         match slot {
             // `02:36:00` beside a date of its own.
             Slot::Time if text.get(2) == Some(&b':') => self.clock = Some(text),
-            Slot::Time => self.time = Some(stamp::read(&text).ok_or(Bad::Time)?),
+            Slot::Time => self.put_time(stamp::read(&text).ok_or(Bad::Time)?),
             Slot::Date => self.date = Some(text),
             Slot::Client => self.client = client(&text),
             // Nobody has a name without having given credentials.
@@ -157,7 +168,11 @@ impl<'a> Line<'a> {
             Slot::Tls => self.tls = tls(&text),
             Slot::Method => self.method = Some(text),
             Slot::Host => self.host = Some(text),
+            // The name of a server for any host.
+            Slot::ServerName if *text == *b"_" => {}
+            Slot::ServerName => self.server_name = Some(text),
             Slot::Target => self.target = Some(text),
+            Slot::Path => self.path = Some(text),
             Slot::Query => self.query = Some(text),
             Slot::Request => self.put_request(text)?,
             Slot::Status => self.status = Some(status(&text).ok_or(Bad::Status)?),
@@ -176,6 +191,17 @@ impl<'a> Line<'a> {
             Slot::RequestField(_) | Slot::ResponseField(_) | Slot::Skip => {}
         }
         Ok(())
+    }
+
+    /// Of several times the more exact one stays.
+    fn put_time(&mut self, time: Time) {
+        let is_exact = |time: Time| !time.as_millis().is_multiple_of(1000);
+        if self
+            .time
+            .is_none_or(|before| is_exact(time) || !is_exact(before))
+        {
+            self.time = Some(time);
+        }
     }
 
     /// `GET /path HTTP/1.1`; without a version it is HTTP/0.9, which scanners send.
@@ -210,6 +236,13 @@ impl<'a> Line<'a> {
         if self.time.is_none() {
             return Err(Bad::Time);
         }
+        if self.target.is_none() {
+            self.target = self.path.take();
+        } else {
+            // It may be that of a rewritten path, and the target has its own.
+            self.query = None;
+        }
+        self.host = self.host.or(self.server_name.take());
         if self.method.as_deref().is_none_or(<[u8]>::is_empty)
             || self.target.as_deref().is_none_or(<[u8]>::is_empty)
         {
@@ -234,7 +267,7 @@ fn text(bytes: &[u8]) -> Option<&str> {
 }
 
 /// An address, with a port or without.
-fn client(bytes: &[u8]) -> Option<IpAddr> {
+pub(super) fn client(bytes: &[u8]) -> Option<IpAddr> {
     let text = text(bytes)?;
     let with_port = || {
         text.parse::<std::net::SocketAddr>()
@@ -273,6 +306,11 @@ fn duration(bytes: &[u8], unit: Unit) -> Option<Duration> {
             sum = Some(sum.unwrap_or(0.0) + number);
         }
     }
+    let unit = match unit {
+        Unit::ByPoint if bytes.contains(&b'.') => Unit::Seconds,
+        Unit::ByPoint => Unit::Millis,
+        unit => unit,
+    };
     let seconds = sum? / unit.in_a_second();
     Duration::try_from_secs_f64(seconds)
         .ok()
@@ -283,7 +321,7 @@ impl Unit {
     const fn in_a_second(self) -> f64 {
         match self {
             Self::Seconds => 1.0,
-            Self::Millis => 1e3,
+            Self::Millis | Self::ByPoint => 1e3,
             Self::Micros => 1e6,
         }
     }

@@ -102,19 +102,13 @@ impl Source {
     }
 }
 
-/// Puts logs in the order of time, as shells do not (`access.log`, `access.log.1`): by their first lines. Those that tell no time
-/// stay where they are, and so do all where any is no file.
-pub fn in_order(sources: Vec<Source>, parser: &Parser) -> Vec<Source> {
-    let begins: Vec<_> = sources
-        .iter()
-        .map(|source| source.begins(parser.clone()))
-        .collect();
-    if begins.iter().any(Option::is_none) {
-        return sources;
+/// Puts logs in the order of time, as shells do not (`access.log`, `access.log.1`): by their first lines. Those that tell no time,
+/// as an empty one, come first. Where any is no file all stay where they are.
+pub fn in_order(mut sources: Vec<Source>, parser: &Parser) -> Vec<Source> {
+    if sources.iter().all(|source| source.size.is_some()) {
+        sources.sort_by_cached_key(|source| source.begins(parser.clone()));
     }
-    let mut both: Vec<_> = begins.into_iter().zip(sources).collect();
-    both.sort_by_key(|(begins, _)| *begins);
-    both.into_iter().map(|(_, source)| source).collect()
+    sources
 }
 
 /// Reads the logs on a thread of its own, one after the other. `read` counts bytes as they lie in the files.
@@ -195,28 +189,26 @@ enum Filled {
 
 impl Lines {
     fn fill(&mut self, from: &mut dyn Read) -> io::Result<Filled> {
-        while !self.ended {
-            let had = self.rest.len();
-            self.ended = from.take(BLOCK as u64).read_to_end(&mut self.rest)? == 0;
+        // So much of the rest is known to end no line.
+        let mut looked = 0;
+        loop {
             if self.skipping {
-                match memchr::memchr(b'\n', &self.rest) {
-                    Some(end) => {
-                        self.rest.drain(..=end);
-                        self.skipping = false;
-                    }
-                    None => self.rest.clear(),
-                }
-                continue;
+                self.skip();
             }
-            let new = self.rest.get(had..).unwrap_or_default();
+            let new = self.rest.get(looked..).unwrap_or_default();
             if let Some(end) = memchr::memrchr(b'\n', new) {
-                let after = self.rest.split_off(had + end + 1);
+                let after = self.rest.split_off(looked + end + 1);
                 return Ok(Filled::Block(std::mem::replace(&mut self.rest, after)));
             }
             if self.rest.len() > LONGEST_LINE {
                 (self.skipping, self.rest) = (true, Vec::new());
                 return Ok(Filled::TooLong);
             }
+            if self.ended {
+                break;
+            }
+            looked = self.rest.len();
+            self.ended = from.take(BLOCK as u64).read_to_end(&mut self.rest)? == 0;
         }
         let rest = std::mem::take(&mut self.rest);
         Ok(if rest.is_empty() {
@@ -224,6 +216,17 @@ impl Lines {
         } else {
             Filled::Block(rest)
         })
+    }
+
+    /// Leaves out what belongs to the line that is passed over.
+    fn skip(&mut self) {
+        match memchr::memchr(b'\n', &self.rest) {
+            Some(end) => {
+                self.rest.drain(..=end);
+                self.skipping = false;
+            }
+            None => self.rest.clear(),
+        }
     }
 }
 

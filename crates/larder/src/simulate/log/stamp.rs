@@ -72,7 +72,7 @@ pub(super) fn epoch(number: f64) -> Option<Time> {
         nanos => nanos / 1e6,
     };
     #[expect(clippy::cast_sign_loss, reason = "it is not negative")]
-    Some(Time::from_millis(millis.round() as u64))
+    before_the_end(millis.round() as u64)
 }
 
 /// `02:36:00`, a fraction, a zone: seconds of the day, milliseconds, seconds that the zone is ahead.
@@ -92,7 +92,8 @@ fn clock(text: &[u8]) -> Option<(i64, i64, i64)> {
         [b'.' | b',', rest @ ..] => fraction(rest),
         _ => (0, rest),
     };
-    let seconds = (hour * 3600 + minute * 60 + second).cast_signed();
+    // A leap second is the last one again.
+    let seconds = (hour * 3600 + minute * 60 + second.min(59)).cast_signed();
     Some((seconds, millis, zone(rest.trim_ascii())?))
 }
 
@@ -118,6 +119,9 @@ fn zone(text: &[u8]) -> Option<i64> {
         }
         _ => return None,
     };
+    if hour > 23 || minute > 59 {
+        return None;
+    }
     let ahead = (hour * 3600 + minute * 60).cast_signed();
     match sign {
         b'+' => Some(ahead),
@@ -128,7 +132,13 @@ fn zone(text: &[u8]) -> Option<i64> {
 
 fn moment(days: i64, seconds: i64, millis: i64, zone: i64) -> Option<Time> {
     let millis = (days * 86_400 + seconds - zone) * 1000 + millis;
-    u64::try_from(millis).ok().map(Time::from_millis)
+    u64::try_from(millis).ok().and_then(before_the_end)
+}
+
+/// Times of which the year has four digits: what is later is no time of a request, and cannot be written.
+fn before_the_end(millis: u64) -> Option<Time> {
+    const END: u64 = 253_402_300_800_000;
+    (millis < END).then(|| Time::from_millis(millis))
 }
 
 /// Days since the epoch in the Gregorian calendar: years begin in March, so that the odd day is the last of one.
@@ -178,6 +188,8 @@ mod tests {
             ("1763692560250000000", at + 250),
             ("1970-01-01", 0),
             ("29/Feb/2000:23:59:59 +0000", 951_868_799_000),
+            ("31/Dec/2016:23:59:60 +0000", 1_483_228_799_000),
+            ("31/Dec/9999:23:59:60 +0000", 253_402_300_799_000),
         ] {
             assert_eq!(
                 read(text.as_bytes()),
@@ -199,6 +211,10 @@ mod tests {
             "inf",
             "21/Nov/2025:02:36:00 *0000",
             "1960-01-01T00:00:00Z",
+            "31/Dec/9999:23:59:59 -0001",
+            "21/Nov/2025:02:36:00 +2400",
+            "21/Nov/2025:02:36:00 +0060",
+            "99999999999999999999",
         ] {
             assert_eq!(read(bad.as_bytes()), None, "{bad}");
         }

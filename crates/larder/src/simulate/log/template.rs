@@ -84,7 +84,7 @@ impl Template {
         if !has(&[Slot::Time]) {
             return Err(Unusable::Without("the time"));
         }
-        let in_parts = has(&[Slot::Method]) && has(&[Slot::Target]);
+        let in_parts = has(&[Slot::Method]) && has(&[Slot::Target, Slot::Path]);
         if !has(&[Slot::Request]) && !in_parts {
             return Err(Unusable::Without("the request"));
         }

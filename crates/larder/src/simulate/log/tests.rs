@@ -80,6 +80,28 @@ fn combined_and_common() {
             r#"www.example.com - Jane Doe [21/Nov/2025:02:36:00 +0000] "POST /form HTTP/1.1" 302 0 "-" "-""#,
             "- POST /form 302 bytes=0 >authorization: Basic",
         ),
+        // Apache's `vhost_combined`.
+        (
+            r#"www.example.com:80 192.0.2.7 - - [21/Nov/2025:02:36:00 +0000] "GET / HTTP/1.1" 200 5 "-" "-""#,
+            "192.0.2.7 GET http www.example.com/ 200 bytes=5",
+        ),
+        (
+            r#"www.example.com:443 2001:db8::1 - Jane Doe [21/Nov/2025:02:36:00 +0000] "GET / HTTP/1.1" 200 5"#,
+            "2001:db8::1 GET https www.example.com/ 200 bytes=5 >authorization: Basic",
+        ),
+        // `X-Forwarded-For` in place of the address, or behind it.
+        (
+            r#"192.0.2.7, 10.0.0.1, 10.0.0.2 - - [21/Nov/2025:02:36:00 +0000] "GET / HTTP/1.1" 200 5"#,
+            "192.0.2.7 GET / 200 bytes=5",
+        ),
+        (
+            r#"a.example 192.0.2.7, 10.0.0.1 - - [21/Nov/2025:02:36:00 +0000] "GET / HTTP/1.1" 200 5"#,
+            "192.0.2.7 GET a.example/ 200 bytes=5",
+        ),
+        (
+            r#"10.0.0.1 192.0.2.7 - - [21/Nov/2025:02:36:00 +0000] "GET / HTTP/1.1" 200 5"#,
+            "10.0.0.1 GET / 200 bytes=5",
+        ),
         // Larder's own.
         (
             r#"192.0.2.7 - - [21/Nov/2025:02:36:00 +0000] "GET /page HTTP/1.1" 200 5120 "-" "curl/8.5.0" "MISS" "no-store" 0.201 0.202"#,
@@ -125,6 +147,19 @@ fn json_of_larder_caddy_and_nginx() {
             r#"{"time_iso8601":"2025-11-21T03:36:00+01:00","remote_addr":"192.0.2.7","request":"GET /p\u0022 HTTP/1.1","status":"200","body_bytes_sent":"10","request_time":"0.010","upstream_response_time":"0.004, 0.005","http_user_agent":"a","host":"h","scheme":"https","upstream_cache_status":"HIT","sent_http_cache_control":"no-store"}"#,
             "192.0.2.7 GET https h/p\" 200 bytes=10 origin=9ms took=10ms FromStore >user-agent: a <cache-control: no-store",
         ),
+        // What the client wrote goes before what the server made of it, and a time with a fraction before one without.
+        (
+            r#"{"request_uri":"/a?x=1","uri":"/index.php","args":"p=7","http_host":"a.example","server_name":"_","msec":"1763692560.000","method":"GET","status":200}"#,
+            "- GET a.example/a?x=1 200",
+        ),
+        (
+            r#"{"server_name":"www.example.com","uri":"/p","args":"x=1","method":"GET","status":200,"ts":1763692560}"#,
+            "- GET www.example.com/p?x=1 200",
+        ),
+        (
+            r#"{"uri":"/index.php","request_uri":"/a","args":"p=7","server_name":"a","host":"b","time_iso8601":"2025-11-21T02:36:00Z","method":"GET","status":200}"#,
+            "- GET b/a 200",
+        ),
         // CloudFront's, as JSON.
         (
             r#"{"date":"2025-11-21","time":"02:36:00","c-ip":"192.0.2.7","cs-method":"GET","cs-uri-stem":"/p","cs-uri-query":"x=1","sc-status":"200","sc-bytes":"900"}"#,
@@ -154,6 +189,13 @@ fn columns_of_cloudfront_and_others() {
             format!("{AT} 192.0.2.7 GET http www.example.com/gone 0 all=0 took=1ms"),
         ]
     );
+    // IIS tells milliseconds.
+    let iis = "#Fields: date time cs-method cs-uri-stem cs-uri-query sc-status time-taken cs-host\n\
+        2025-11-21 02:36:00 GET /p a=1 200 250 www.example.com";
+    assert_eq!(
+        read("auto", iis),
+        [format!("{AT} - GET www.example.com/p?a=1 200 took=250ms")]
+    );
     let blanks = "#Fields: date time cs-method cs-uri-stem sc-status\n2025-11-21 02:36:00 GET /p 200\n2025-11-21 02:36:00 GET";
     assert_eq!(
         read("w3c", blanks),
@@ -171,6 +213,14 @@ fn format_strings() {
             "{AT} 192.0.2.7 GET a.example/p 200 bytes=10 origin=9ms took=10ms FromOrigin >cookie: a=1; b=2 <cache-control: max-age=60"
         )]
     );
+    let rewritten = r#"$msec "$request" $uri $status $time_iso8601"#;
+    assert_eq!(
+        read(
+            rewritten,
+            r#"1763692560.250 "GET /p?x=1 HTTP/1.1" /index.php 200 2025-11-21T02:36:00+00:00"#
+        ),
+        ["1763692560250 - GET /p?x=1 200"]
+    );
     let json = r#"{"t":"$msec","r":"$request","s":$status}"#;
     assert_eq!(
         read(
@@ -185,6 +235,15 @@ fn format_strings() {
         read(varnish, line),
         [format!(
             "{AT} 192.0.2.7 GET http://a.example/p 200 bytes=10 origin=250ms took=260ms FromOrigin <vary: Accept"
+        )]
+    );
+    // What Debian's Apache calls combined.
+    let apache = r#"%h %l %u %t "%r" %>s %O "%{Referer}i" "%{User-Agent}i""#;
+    let line = r#"192.0.2.7 - - [21/Nov/2025:02:36:00 +0000] "GET /p HTTP/1.1" 200 310 "-" "curl""#;
+    assert_eq!(
+        read(apache, line),
+        [format!(
+            "{AT} 192.0.2.7 GET /p 200 all=310 >user-agent: curl"
         )]
     );
     for (format, why) in [
@@ -228,6 +287,11 @@ fn what_is_wrong_with_a_line() {
         ),
         (
             r#"192.0.2.7 - - [21/Nov/2025:02:36:00 +0000] "GET / HT"#,
+            Bad::Form,
+        ),
+        // A word too many.
+        (
+            r#"www.example.com client.example - - [21/Nov/2025:02:36:00 +0000] "GET / HTTP/1.1" 200 5"#,
             Bad::Form,
         ),
     ] {

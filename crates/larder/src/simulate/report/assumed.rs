@@ -1,6 +1,6 @@
 //! What was taken for granted, in sentences.
 
-use super::words::count;
+use super::words::{count, memory};
 use crate::simulate::{
     counts::Notes,
     plan::Plan,
@@ -32,16 +32,36 @@ pub(super) fn list(plan: &Plan, assumptions: &Assumptions, reader: &Reader) -> V
                 .to_owned(),
         );
     }
-    let one_in = reader.urls.one_in();
-    if one_in > 1 {
-        all.push(format!(
-            "More than {} URLs: one in {one_in} was followed, chosen by its hash, in memory scaled alike. Misses are estimated from \
-             them, and the list of URLs names only these.",
-            count(plan.most_urls as u64)
-        ));
-    }
+    sample(plan, reader, &mut all);
     all.push("The store in memory alone, on one node, empty at first; no purges.".to_owned());
     all
+}
+
+/// What is estimated, and how well.
+fn sample(plan: &Plan, reader: &Reader, all: &mut Vec<String>) {
+    /// Fewer bodies than this say nothing about many.
+    const BODIES: u64 = 8;
+    let one_in = reader.urls.sampled().one_in();
+    if one_in == 1 {
+        return;
+    }
+    all.push(format!(
+        "More than {} URLs or variants: one in {one_in} was followed, chosen by its hash, in memory scaled alike. Misses are \
+         estimated from them, and the list of URLs names only these.",
+        count(plan.most_urls as u64)
+    ));
+    let bodies = reader.urls.all.values().filter_map(|url| url.body);
+    let least = bodies
+        .max()
+        .unwrap_or_default()
+        .saturating_mul(BODIES)
+        .saturating_mul(one_in);
+    if plan.sizes.iter().any(|size| *size < least) {
+        let (bodies, least) = (count(BODIES), memory(Some(least)));
+        all.push(format!(
+            "Memory below {least}, scaled, is too little for {bodies} of the largest answers followed: figures for it are rough."
+        ));
+    }
 }
 
 fn lifetimes(plan: &Plan, notes: &Notes, all: &mut Vec<String>) {

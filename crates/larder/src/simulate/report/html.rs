@@ -59,7 +59,7 @@ fn log(report: &Report, out: &mut impl Write) -> io::Result<()> {
     )];
     if seen.own > 0 {
         told.push(format!(
-            "{} answers that a cache gave itself left out",
+            "{} answers that a cache gives itself left out",
             count(seen.own)
         ));
     }

@@ -55,7 +55,7 @@ fn log(report: &Report, width: usize, out: &mut impl Write) -> io::Result<()> {
     if seen.own > 0 {
         writeln!(
             out,
-            "{} answers that a cache gave itself are left out",
+            "{} answers that a cache gives itself are left out",
             count(seen.own)
         )?;
     }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::config::value::Size;
 use crate::simulate::{Wanted, log::Format, log::Heed, urls};
-use std::{fmt::Write as _, fs};
+use std::{fmt::Write as _, fs, sync::atomic::Ordering};
 
 /// A log of 60,000 requests for some 10,000 URLs, some asked for often and most seldom.
 fn log() -> String {
@@ -26,7 +26,13 @@ fn log() -> String {
     text
 }
 
-fn simulated(path: &std::path::Path, most_urls: usize) -> Report {
+/// The report on a log, as a pass that follows so many URLs at most makes it.
+fn simulated(log: &str, most_urls: usize) -> Report {
+    static LOGS: AtomicU64 = AtomicU64::new(0);
+    let number = LOGS.fetch_add(1, Ordering::Relaxed);
+    let name = format!("larder-sample-{}-{number}.log", std::process::id());
+    let path = std::env::temp_dir().join(name);
+    fs::write(&path, log).unwrap();
     let wanted = Wanted {
         memory: vec![Size(8 << 20), Size(32 << 20)],
         ..Wanted::default()
@@ -36,45 +42,102 @@ fn simulated(path: &std::path::Path, most_urls: usize) -> Report {
         ..Plan::new(&wanted).unwrap()
     };
     let parser = Parser::new(Format::Auto, Heed::All);
-    let sources = vec![Source::open(path).unwrap()];
+    let sources = vec![Source::open(&path).unwrap()];
     let host = "localhost".to_owned();
-    simulate(
-        &plan,
-        &parser,
-        sources,
-        &Assumptions { host },
-        Arc::default(),
-    )
-    .unwrap()
+    let assumptions = Assumptions { host };
+    let report = simulate(&plan, &parser, sources, &assumptions, Arc::default()).unwrap();
+    fs::remove_file(&path).unwrap();
+    report
 }
 
-#[test]
-fn a_part_of_the_urls_tells_of_all() {
-    let path = std::env::temp_dir().join(format!("larder-sample-{}.log", std::process::id()));
-    fs::write(&path, log()).unwrap();
-    let (all, part) = (simulated(&path, urls::MOST), simulated(&path, 2000));
-    fs::remove_file(&path).unwrap();
+/// Holds the estimates of a part against what all of them come to.
+fn compare(all: &Report, part: &Report) {
     assert_eq!(all.sample.one_in, 1);
-    assert!(
-        part.sample.one_in > 2 && part.sample.urls <= 2000,
-        "{:?}",
-        part.sample
-    );
     assert_eq!(
         (all.requests, all.bytes),
         (part.requests, part.bytes),
         "counted in full"
     );
-    let pairs = all
-        .memory
-        .iter()
-        .chain(&all.lifetimes)
-        .zip(part.memory.iter().chain(&part.lifetimes));
-    for (all, part) in pairs {
-        let (exact, estimated) = (all.hit_ratio, part.hit_ratio);
-        assert!(
-            (exact - estimated).abs() < 0.05,
-            "{exact} estimated as {estimated}: {all:?}"
-        );
+    let both = all.memory.iter().chain(&all.lifetimes);
+    for (all, part) in both.zip(part.memory.iter().chain(&part.lifetimes)) {
+        for (exact, estimated) in [
+            (all.hit_ratio, part.hit_ratio),
+            (all.byte_hit_ratio, part.byte_hit_ratio),
+        ] {
+            assert!(
+                (exact - estimated).abs() < 0.05,
+                "{exact} estimated as {estimated}: {all:?}"
+            );
+        }
     }
+}
+
+#[test]
+fn a_part_of_the_urls_tells_of_all() {
+    let log = log();
+    let (all, part) = (simulated(&log, urls::MOST), simulated(&log, 2000));
+    assert!(
+        part.sample.one_in > 2 && part.sample.urls <= 2000,
+        "{:?}",
+        part.sample
+    );
+    compare(&all, &part);
+}
+
+/// One URL as often as all others together, whose answer is never stored: whether it is followed is chance.
+#[test]
+fn what_is_not_stored_is_counted_in_full() {
+    let lines = log();
+    let lines: Vec<_> = lines.lines().take(6000).collect();
+    for hot in ["/hot", "/warm", "/a"] {
+        let mut log = String::new();
+        for line in &lines {
+            let (clock, _) = line.split_once('"').unwrap();
+            writeln!(log, "{line}\n{clock}\"GET {hot} HTTP/1.1\" 404 500").unwrap();
+        }
+        let part = simulated(&log, 800);
+        assert!(part.sample.one_in > 2, "{:?}", part.sample);
+        compare(&simulated(&log, urls::MOST), &part);
+    }
+}
+
+#[test]
+fn urls_that_are_never_asked_of_the_store_are_followed_no_more_than_others() {
+    let mut log = String::new();
+    for number in 0..10_000 {
+        let text = "x".repeat(number % 2000);
+        writeln!(
+            log,
+            "192.0.2.7 - - [21/Nov/2025:02:36:00 +0000] \"POST /{number}/{text} HTTP/1.1\" 200 1"
+        )
+        .unwrap();
+    }
+    let report = simulated(&log, 2000);
+    assert!(report.sample.urls <= 2000, "{:?}", report.sample);
+    assert_eq!(report.bypassed[0].requests, 10_000);
+    assert!(report.urls.iter().all(|url| url.url.len() <= 512));
+}
+
+/// Each visitor has a variant, and comes twice.
+#[test]
+fn a_part_of_the_variants_tells_of_all() {
+    let mut log = String::new();
+    for number in 0..20_000 {
+        let visitor = number / 40 * 20 + number % 20;
+        writeln!(
+            log,
+            r#"{{"ts":{},"method":"GET","host":"h","uri":"/p","status":200,"bytes":100,"http_cookie":"{visitor}","sent_http_vary":"Cookie"}}"#,
+            1_763_692_560 + number / 1000
+        )
+        .unwrap();
+    }
+    let (all, part) = (simulated(&log, urls::MOST), simulated(&log, 1000));
+    assert!(part.sample.one_in >= 8, "{:?}", part.sample);
+    assert_eq!((all.base.hits, all.urls[0].fetches), (10_000, 10_000));
+    assert!(
+        part.urls[0].fetches.abs_diff(10_000) < 1000,
+        "{:?}",
+        part.urls
+    );
+    compare(&all, &part);
 }

@@ -27,7 +27,7 @@ pub(super) fn write(
 /// `client - - [time] "request" status bytes "referer" "agent" "cache" "reason" origin-time whole-time`, times in seconds.
 fn combined(record: &Record, stamp: &mut Stamp, out: &mut impl Write) -> io::Result<()> {
     match record.client {
-        Some(client) => write!(out, "{}", client.ip())?,
+        Some(client) => write!(out, "{client}")?,
         None => out.write_all(b"-")?,
     }
     write!(out, " - - [{}] \"", stamp.common(record.at_ms))?;
@@ -95,7 +95,7 @@ struct Line<'a> {
 fn json(record: &Record, stamp: &mut Stamp, out: &mut impl Write) -> io::Result<()> {
     let line = Line {
         time: stamp.rfc3339(record.at_ms),
-        client: record.client.map(|client| client.ip().to_string()),
+        client: record.client.map(|client| client.to_string()),
         method: record.method.as_str(),
         host: &record.host,
         target: &record.target,

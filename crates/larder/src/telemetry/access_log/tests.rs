@@ -16,7 +16,7 @@ use testkit::{scratch_dir, wait_until};
 
 fn record() -> Record {
     Record {
-        client: Some(([192, 0, 2, 7], 50_000).into()),
+        client: Some([192, 0, 2, 7].into()),
         method: Method::GET,
         target: "/page?a=b".to_owned(),
         host: "www.example.com".to_owned(),

@@ -4,7 +4,8 @@ use super::{
     names::{self, Kind, Metric},
     sums::Sums,
 };
-use origin::{Report, ServerReport};
+use crate::telemetry::panics;
+use origin::{BOUNDS_MS, Latency, Report, ServerReport};
 use prometheus_client::{
     collector::Collector,
     encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet},
@@ -12,7 +13,7 @@ use prometheus_client::{
 };
 use proxy::{
     compress::LEVELS,
-    outcome::{FORWARDS, HIT_KINDS, ORIGIN_TIME_BOUNDS_MS},
+    outcome::{FORWARDS, HIT_KINDS},
 };
 use rules::coding::Coding;
 use std::{fmt, time::Duration};
@@ -63,20 +64,25 @@ impl Sums {
         ] {
             page.one(metric, value)?;
         }
-        self.origin_latency(page)
+        Ok(())
     }
 
     fn origin_latency(&self, page: &mut Page<'_>) -> fmt::Result {
-        // The encoder adds the buckets up itself; it writes infinity as `+Inf`.
-        let bounds = ORIGIN_TIME_BOUNDS_MS
-            .iter()
-            .map(|bound| Duration::from_millis(*bound).as_secs_f64());
-        let bounds = bounds.chain([f64::INFINITY]);
-        let buckets: Vec<(f64, u64)> = bounds.zip(self.origin_times).collect();
-        let sum = Duration::from_micros(self.origin_time_sum_us).as_secs_f64();
-        let count = self.origin_times.iter().sum();
-        page.metric(&names::ORIGIN_LATENCY)?
-            .encode_histogram::<NoLabelSet>(sum, count, &buckets, None)
+        let mut encoder = page.metric(&names::ORIGIN_LATENCY)?;
+        for origin in &self.origins {
+            // The encoder adds the buckets up itself; it writes infinity as `+Inf`.
+            let bounds = BOUNDS_MS
+                .iter()
+                .map(|bound| Duration::from_millis(*bound).as_secs_f64());
+            let bounds = bounds.chain([f64::INFINITY]);
+            let Latency { buckets, sum } = origin.latency;
+            let count = buckets.iter().sum();
+            let buckets: Vec<(f64, u64)> = bounds.zip(buckets).collect();
+            encoder
+                .encode_family(&pairs(&names::ORIGIN_LATENCY, &[&origin.name]))?
+                .encode_histogram::<NoLabelSet>(sum.as_secs_f64(), count, &buckets, None)?;
+        }
+        Ok(())
     }
 
     fn store(&self, page: &mut Page<'_>) -> fmt::Result {
@@ -196,7 +202,7 @@ impl Sums {
             (&names::PROTOCOL_ERRORS, seen.protocol_errors),
             (&names::RECEIVED_BYTES, seen.bytes_in),
             (&names::SENT_BYTES, seen.bytes_out),
-            (&names::PANICS, seen.panics),
+            (&names::PANICS, panics::seen()),
         ] {
             page.one(metric, value)?;
         }
@@ -204,6 +210,7 @@ impl Sums {
     }
 
     fn origins(&self, page: &mut Page<'_>) -> fmt::Result {
+        self.origin_latency(page)?;
         let figures: [(&Metric, Figure<Report>); 2] = [
             (&names::ORIGIN_ACTIVE, |origin| origin.active as u64),
             (&names::ORIGIN_QUEUED, |origin| origin.queued as u64),

@@ -74,7 +74,7 @@ metrics! {
     ORIGIN_ERRORS = Counter "larder_origin_errors"
         [] "Fetches that brought no usable answer: refused, timed out, broken";
     ORIGIN_LATENCY = Histogram "larder_origin_latency_seconds"
-        [] "Time from a request to the final head of the origin's answer";
+        ["origin"] "Time from a request to the final head of the origin's answer, or to its failure";
     EVICTIONS = Counter "larder_evictions"
         [] "Cache keys evicted from memory for room";
     CACHE_KEYS = Gauge "larder_cache_keys"
@@ -98,7 +98,7 @@ metrics! {
     CODINGS_DECODED = Counter "larder_codings_decoded"
         [] "Bodies that their origin had coded and that were decoded for clients that do not accept it";
     CODINGS_REFUSED = Counter "larder_codings_refused"
-        [] "Bodies that went out as they are since too many waited to be coded";
+        [] "Bodies that went out as they are since too much waited to be coded, or memory had no room for it";
     PURGES_APPLIED = Counter "larder_purges" ["kind"]
         "Purges that took effect on this node, by what they name; invalidations by applications and purges of other nodes among them";
     PURGES_SOFT = Counter "larder_purges_soft"
@@ -192,7 +192,7 @@ metrics! {
     SENT_BYTES = Counter "larder_sent_bytes"
         [] "Bytes of HTTP written to clients";
     PANICS = Counter "larder_panics"
-        [] "Requests ended by a fault in Larder itself: please report it";
+        [] "Faults in Larder itself, each of which ended a request, a fetch or a task behind them: please report it";
     ORIGIN_ACTIVE = Gauge "larder_origin_active" ["origin"]
         "Fetches under way";
     ORIGIN_QUEUED = Gauge "larder_origin_queued" ["origin"]

@@ -4,7 +4,7 @@ use super::Sources;
 use origin::Report;
 use proxy::{
     listen::Snapshot,
-    outcome::{Counters, FORWARDS, HIT_KINDS, ORIGIN_TIME_BOUNDS_MS},
+    outcome::{Counters, FORWARDS, HIT_KINDS},
 };
 use std::{
     sync::atomic::{AtomicU64, Ordering::Relaxed},
@@ -30,9 +30,6 @@ pub(super) struct Sums {
     pub(super) purges: u64,
     pub(super) purges_denied: u64,
     pub(super) origin_errors: u64,
-    /// One a bound, and one beyond.
-    pub(super) origin_times: [u64; ORIGIN_TIME_BOUNDS_MS.len() + 1],
-    pub(super) origin_time_sum_us: u64,
     pub(super) log_lost: u64,
     pub(super) store: store::Statistics,
     pub(super) purges_applied: store::purge::Statistics,
@@ -75,7 +72,6 @@ impl Sums {
         add_each(&mut self.hits, &counters.hits);
         add_each(&mut self.forwarded, &counters.forwarded);
         add_each(&mut self.statuses, &counters.statuses);
-        add_each(&mut self.origin_times, &counters.origin_times);
         for (sum, counter) in [
             (&mut self.own, &counters.own),
             (&mut self.stored, &counters.stored),
@@ -90,7 +86,6 @@ impl Sums {
             (&mut self.purges, &counters.purges),
             (&mut self.purges_denied, &counters.purges_denied),
             (&mut self.origin_errors, &counters.origin_errors),
-            (&mut self.origin_time_sum_us, &counters.origin_time_sum_us),
             (&mut self.log_lost, &counters.log_lost),
         ] {
             *sum += counter.load(Relaxed);

@@ -1,11 +1,12 @@
 use super::{
-    Sources,
+    Sources, Sums,
     names::{ALL, Kind},
-    reference, render,
+    reference, render, written,
 };
+use origin::{BOUNDS_MS, Latency, Report};
 use proxy::{
     listen,
-    outcome::{Counters, HIT_KINDS, ORIGIN_TIME_BOUNDS_MS},
+    outcome::{Counters, HIT_KINDS},
 };
 use std::{
     collections::{BTreeMap, HashSet},
@@ -83,9 +84,6 @@ fn workers() -> Vec<Arc<Counters>> {
         counters.forwarded[2].store(3, Relaxed);
         counters.statuses[1].store(7, Relaxed);
         counters.log_lost.store(1, Relaxed);
-        counters.count_origin(Duration::from_millis(3));
-        counters.count_origin(Duration::from_millis(700));
-        counters.count_origin(Duration::from_mins(1));
     }
     workers.to_vec()
 }
@@ -155,7 +153,21 @@ fn workers_are_added_up() {
 
 #[test]
 fn the_histogram_is_cumulative_and_in_seconds() {
-    let samples = parse(&rendered());
+    let mut buckets = [0; BOUNDS_MS.len() + 1];
+    (buckets[2], buckets[9], buckets[12]) = (2, 2, 2);
+    let sum = Duration::from_millis(121_406);
+    let report = |name: &str, latency| Report {
+        name: name.to_owned(),
+        latency,
+        ..Report::default()
+    };
+    let samples = parse(&written(Sums {
+        origins: vec![
+            report("app", Latency { buckets, sum }),
+            report("idle", Latency::default()),
+        ],
+        ..Sums::default()
+    }));
     for (bound, count) in [
         ("0.002", 0.0),
         ("0.005", 2.0),
@@ -164,14 +176,15 @@ fn the_histogram_is_cumulative_and_in_seconds() {
         ("10.0", 4.0),
         ("+Inf", 6.0),
     ] {
-        let bucket = format!("larder_origin_latency_seconds_bucket{{le=\"{bound}\"}}");
+        let bucket =
+            format!("larder_origin_latency_seconds_bucket{{le=\"{bound}\",origin=\"app\"}}");
         assert_eq!(samples.get(&bucket), Some(&count), "{bound}");
     }
-    let count = samples.get("larder_origin_latency_seconds_count");
+    let count = samples.get("larder_origin_latency_seconds_count{origin=\"app\"}");
     assert_eq!(count, Some(&6.0));
-    assert!((samples["larder_origin_latency_seconds_sum"] - 121.406).abs() < 1e-9);
+    assert!((samples["larder_origin_latency_seconds_sum{origin=\"app\"}"] - 121.406).abs() < 1e-9);
     let buckets = samples.keys().filter(|id| id.contains("_bucket"));
-    assert_eq!(buckets.count(), ORIGIN_TIME_BOUNDS_MS.len() + 1);
+    assert_eq!(buckets.count(), 2 * (BOUNDS_MS.len() + 1));
 }
 
 #[test]

@@ -113,15 +113,15 @@ fn latency(figures: &Figures) -> Chart {
 fn throughput(figures: &Figures) -> Chart {
     let mut series = series(figures, &[("good answers", |point| Some(point.rate))]);
     if figures.targets.iter().any(|target| target.errors > 0) {
-        for target in &figures.targets {
-            let several = figures.targets.len() > 1;
-            // The grey and the red are nobody's colour.
+        let several = figures.targets.len() > 1;
+        for (index, target) in figures.targets.iter().enumerate() {
             #[allow(clippy::cast_precision_loss)]
             let each = |point: &Point| point.errors as f64 / point.seconds.max(f64::MIN_POSITIVE);
             series.push(Series {
                 name: named(several, target, "errors"),
-                colour: "bad",
-                dash: "",
+                // Red is nobody's colour; of several targets each keeps its own.
+                colour: if several { colour(index) } else { "bad" },
+                dash: if several { "1 4" } else { "" },
                 points: target
                     .points
                     .iter()

@@ -94,10 +94,43 @@ fn what_is_cut_off_is_no_body() {
     for coding in Coding::ALL {
         let whole = encoded(coding, Level::Fast, &[text.as_bytes()], false);
         assert!(decoded(coding, &[&whole]).is_ok());
-        for end in 0..whole.len() {
+        for end in 1..whole.len() {
             assert!(decoded(coding, &[&whole[..end]]).is_err(), "{coding} {end}");
         }
     }
+}
+
+#[test]
+fn nothing_at_all_is_an_empty_body_and_what_follows_the_end_is_passed_over() {
+    for coding in Coding::ALL {
+        assert_eq!(decoded(coding, &[]).unwrap(), b"", "{coding}");
+        let whole = encoded(coding, Level::Fast, &[b"text"], false);
+        for tail in [&b"\n"[..], &[0; 512], b"</html>"] {
+            let padded = [&whole, tail].concat();
+            assert_eq!(decoded(coding, &[&padded]).unwrap(), b"text", "{coding}");
+            assert_eq!(decoded(coding, &[&whole, tail]).unwrap(), b"text");
+        }
+    }
+}
+
+/// Who sends coded content decides of the window that whoever reads it must keep.
+#[test]
+fn a_window_that_no_sender_may_use_is_an_error() {
+    let text = "text ".repeat(100);
+    let zstd = |bits| {
+        let params = [CParameter::window_log(bits)];
+        let mut encoder = Encoder(Box::new(ZstdEncoder::new_with_params(1, &params)));
+        let mut out = BytesMut::new();
+        encoder.push(text.as_bytes(), &mut out).unwrap();
+        encoder.flush(&mut out).unwrap();
+        encoder.finish(&mut out).unwrap();
+        out.to_vec()
+    };
+    assert!(decoded(Coding::Zstd, &[&zstd(WINDOW_OF_OTHERS)]).is_ok());
+    assert!(decoded(Coding::Zstd, &[&zstd(27)]).is_err());
+    // An empty stream with a window of 2^28, and one with 2^24, the largest of RFC 7932.
+    assert!(decoded(Coding::Brotli, &[&[0x11, 0xdc]]).is_err());
+    assert!(decoded(Coding::Brotli, &[&[0x3f]]).is_ok());
 }
 
 #[test]

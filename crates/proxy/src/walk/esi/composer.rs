@@ -3,7 +3,7 @@
 use super::{
     context::Context,
     fragment::Fate,
-    segment::{Held, Segment, Segments, Side, Try, forward},
+    segment::{Held, Segment, Segments, Side, Try, Turn, forward},
     source::Source,
 };
 use crate::body::{Content, Error};
@@ -210,9 +210,15 @@ impl Composer {
 
     fn forward(&mut self, task: &mut task::Context<'_>) {
         let mut most = SIDE_BY_SIDE;
-        forward(&mut self.queue, &self.context, task, &mut most, true);
+        forward(&mut self.queue, &self.context, task, &mut most, Turn::Next);
         for both in &mut self.open {
-            forward(&mut both.attempt, &self.context, task, &mut most, false);
+            forward(
+                &mut both.attempt,
+                &self.context,
+                task,
+                &mut most,
+                Turn::Later,
+            );
         }
     }
 

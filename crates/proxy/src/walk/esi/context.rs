@@ -7,7 +7,7 @@ use crate::{
     listen::{Connection, RequestBody},
     policy::{HostPattern, Site},
     routing,
-    walk::{self, Answer},
+    walk::{self, Answer, outbound},
 };
 use http::{HeaderMap, HeaderValue, Method, Request, Uri, header, uri};
 use rules::{fields, key, validate};
@@ -36,16 +36,19 @@ pub struct Context {
 impl Context {
     pub fn new(worker: &Rc<Worker>, ask: &Ask) -> Rc<Self> {
         let policy = ask.policy();
+        // What a form is answered with may show what it changed, under the same address.
+        let is_read = ask.method == Method::GET || ask.method == Method::HEAD;
+        let key = if is_read { ask.key.as_bytes() } else { &[] };
         Rc::new(Self {
             worker: worker.clone(),
             site: ask.site.clone(),
             connection: ask.connection.clone(),
-            within: Within::new(ask.key.as_bytes(), ask.within.clone(), ask.for_another),
+            within: Within::new(key, ask.within.clone(), ask.for_another),
             scheme: ask.scheme,
             host: ask.host().into(),
             target: ask.key.path_and_query().into(),
             query: ask.uri.query().map(Into::into),
-            fields: include_fields(&ask.fields),
+            fields: include_fields(ask),
             wait: policy.fragment_wait,
             largest: policy.largest_body,
         })
@@ -65,6 +68,10 @@ impl Context {
         *request.method_mut() = Method::GET;
         *request.headers_mut() = self.fields.clone();
         let host = uri.authority().map(uri::Authority::as_str)?;
+        let scheme = uri.scheme_str().unwrap_or(self.scheme);
+        if key::normalize_host(host, scheme).as_deref() != Some(&*self.host) {
+            outbound::strip_host(request.headers_mut());
+        }
         request
             .headers_mut()
             .insert(header::HOST, HeaderValue::from_str(host).ok()?);
@@ -94,11 +101,18 @@ fn is_named(site: &Site, host: &str) -> bool {
 }
 
 /// The client's fields without what concerns the page alone: conditions, parts, content, the connection. Fragments must be
-/// readable side by side, so none is coded.
-fn include_fields(client: &HeaderMap) -> HeaderMap {
-    let mut fields = client.clone();
+/// readable side by side, so none is coded. Cookies are those the client sent: what the page must not depend on, its includes may.
+fn include_fields(ask: &Ask) -> HeaderMap {
+    let mut fields = ask.fields.clone();
+    if !ask.cookies.is_empty() {
+        fields.remove(header::COOKIE);
+        for line in &ask.cookies {
+            fields.append(header::COOKIE, line.clone());
+        }
+    }
     fields::remove_hop_by_hop(&mut fields);
     validate::remove_conditions(&mut fields);
+    outbound::strip_target(&mut fields);
     for name in [
         header::CONTENT_LENGTH,
         header::CONTENT_TYPE,

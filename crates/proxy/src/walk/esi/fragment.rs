@@ -14,9 +14,10 @@ use std::{
     fmt,
     pin::Pin,
     rc::Rc,
-    task::{self, Poll, ready},
+    task::{self, Poll, Waker, ready},
     time::Duration,
 };
+use tokio::task::JoinHandle;
 
 /// One include.
 pub struct Fragment {
@@ -28,11 +29,20 @@ enum State {
     /// Not asked for.
     Idle,
     /// Asked for; its head is not there.
-    Waiting(Pin<Box<dyn Future<Output = Option<ReplyBody>>>>),
+    Waiting(Task),
     /// Its head said that it is good; its content, and how many bytes of it may come.
     Good(ReplyBody, u64),
     /// It came to nothing.
     Missing,
+}
+
+/// The wait for a fragment's head, which ends with whoever waits.
+struct Task(JoinHandle<Option<ReplyBody>>);
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
 }
 
 /// What is known of an include.
@@ -67,6 +77,11 @@ impl Fragment {
         }
     }
 
+    /// Whether its head is still to come.
+    pub fn is_waiting(&self) -> bool {
+        matches!(self.state, State::Waiting(_))
+    }
+
     /// Whether it is asked for and not at hand: it holds a connection or waits for one.
     pub fn is_under_way(&self) -> bool {
         match &self.state {
@@ -92,10 +107,7 @@ impl Fragment {
                 Some(body) => State::good(body, context),
                 None => State::instead(context, alt, wait),
             },
-            Some(Answer::Later(answer)) => {
-                let context = context.clone();
-                State::Waiting(Box::pin(later(context, answer, alt, wait)))
-            }
+            Some(Answer::Later(answer)) => State::begun(context, answer, alt, wait),
             None => State::instead(context, alt, wait),
         };
         self.count(context);
@@ -104,8 +116,9 @@ impl Fragment {
     /// Waits for its head.
     pub fn poll_head(&mut self, context: &Rc<Context>, task: &mut task::Context<'_>) {
         if let State::Waiting(answer) = &mut self.state
-            && let Poll::Ready(body) = answer.as_mut().poll(task)
+            && let Poll::Ready(done) = Pin::new(&mut answer.0).poll(task)
         {
+            let body = done.ok().flatten();
             self.state = body.map_or(State::Missing, |body| State::good(body, context));
             self.count(context);
         }
@@ -182,10 +195,21 @@ impl State {
             Some(Answer::Now(response)) => {
                 good(context, response).map_or(Self::Missing, |body| Self::good(body, context))
             }
-            Some(Answer::Later(answer)) => {
-                Self::Waiting(Box::pin(later(context.clone(), answer, None, wait)))
-            }
+            Some(Answer::Later(answer)) => Self::begun(context, answer, None, wait),
             None => Self::Missing,
+        }
+    }
+
+    /// Waits for what does not come at once. A task does: whoever reads the page does so as slowly as they like, and what is being
+    /// asked for has time limits of its own.
+    fn begun(context: &Rc<Context>, answer: Waiting, alt: Option<String>, wait: Duration) -> Self {
+        let mut answer = Box::pin(later(context.clone(), answer, alt, wait));
+        let begun = answer
+            .as_mut()
+            .poll(&mut task::Context::from_waker(Waker::noop()));
+        match begun {
+            Poll::Ready(body) => body.map_or(Self::Missing, |body| Self::good(body, context)),
+            Poll::Pending => Self::Waiting(Task(tokio::task::spawn_local(answer))),
         }
     }
 }
@@ -209,13 +233,22 @@ async fn later(
     good(&context, response)
 }
 
-/// The content of an answer that may stand in a page.
+/// The content of an answer that may stand in a page, decoded where it came coded although nobody asked.
 fn good(context: &Context, response: Response<ReplyBody>) -> Option<ReplyBody> {
     let status = response.status();
     let fits = response.body().size_hint().lower() <= context.largest;
-    let is_good = status.is_success()
-        && status != StatusCode::PARTIAL_CONTENT
-        && super::is_identity(response.headers())
-        && fits;
-    is_good.then(|| response.into_body())
+    if !fits {
+        return None;
+    }
+    if !status.is_success() || status == StatusCode::PARTIAL_CONTENT {
+        // Others may be answered with it.
+        response.into_body().leave();
+        return None;
+    }
+    if super::is_identity(response.headers()) {
+        return Some(response.into_body());
+    }
+    let coding = super::coding_of(response.headers())?;
+    let counts = &context.worker().cache.compressor.counts;
+    Some(response.into_body().decoded(coding, counts))
 }

@@ -94,17 +94,28 @@ impl Try {
     }
 }
 
-/// Asks for includes in their order as long as `most` allows, and looks after those that are asked for. `first`: whether what
-/// comes first is asked for in any case, since everything waits for it.
+/// What of a page is looked after.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// What is sent from its beginning: a fragment counts until it is at hand.
+    Next,
+    /// What comes after that.
+    Later,
+    /// An attempt on which everything waits: a fragment counts until its head is there, since no content is read before all are.
+    Attempt,
+}
+
+/// Asks for includes in their order as long as `most` allows, and looks after those that are asked for. What everything waits for
+/// is asked for in any case.
 pub fn forward(
     segments: &mut Segments,
     context: &Rc<Context>,
     task: &mut task::Context<'_>,
     most: &mut usize,
-    first: bool,
+    turn: Turn,
 ) {
     for (index, segment) in segments.iter_mut().enumerate() {
-        let in_any_case = first && index == 0;
+        let in_any_case = turn == Turn::Next && index == 0;
         match segment {
             Segment::Text(_) => {}
             Segment::Include(fragment) => {
@@ -112,15 +123,20 @@ pub fn forward(
                     fragment.begin(context);
                 }
                 fragment.poll_head(context, task);
-                if fragment.is_under_way() {
-                    *most = most.saturating_sub(1);
-                }
+                let counts = match turn {
+                    Turn::Attempt => fragment.is_waiting(),
+                    Turn::Next | Turn::Later => fragment.is_under_way(),
+                };
+                *most = most.saturating_sub(usize::from(counts));
             }
-            Segment::Try(both) if in_any_case => {
-                let mut all = usize::MAX;
-                forward(&mut both.attempt, context, task, &mut all, true);
+            Segment::Try(both) => {
+                let turn = match turn {
+                    Turn::Next if in_any_case => Turn::Attempt,
+                    Turn::Attempt => Turn::Attempt,
+                    Turn::Next | Turn::Later => Turn::Later,
+                };
+                forward(&mut both.attempt, context, task, most, turn);
             }
-            Segment::Try(both) => forward(&mut both.attempt, context, task, most, false),
         }
     }
 }

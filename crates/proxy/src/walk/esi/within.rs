@@ -21,7 +21,7 @@ pub struct Within {
 }
 
 impl Within {
-    /// The page under `key`, itself within `outer`.
+    /// The page under `key`, itself within `outer`. No include has an empty key.
     pub fn new(key: &[u8], outer: Option<Rc<Self>>, for_another: bool) -> Rc<Self> {
         let depth = outer.as_ref().map_or(1, |outer| outer.depth + 1);
         let left = outer.as_ref().map(|outer| outer.left.clone());

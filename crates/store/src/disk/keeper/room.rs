@@ -12,7 +12,7 @@ use crate::{
     },
     purge::Standing,
 };
-use std::{fs, io::Error, sync::atomic::Ordering::Relaxed};
+use std::{fs, io::Error, sync::atomic::Ordering::Relaxed, time::Instant};
 
 /// A record of what goes, to be written again.
 type Again = (Box<[u8]>, Stored);
@@ -128,8 +128,10 @@ impl Keeper {
     }
 
     fn remove_segment(&mut self, segment: &Segment) {
-        let removed = self.shared.segments_mut().remove(&segment.id);
-        self.leaving.extend(removed);
+        if let Some(segment) = self.shared.segments_mut().remove(&segment.id) {
+            segment.leave();
+            self.leaving.push((Instant::now(), segment));
+        }
         // A file that somebody else removed is gone as well.
         let _ = fs::remove_file(self.shared.device.segment_path(segment.id));
         self.total = self.total.saturating_sub(segment.bytes.load(Relaxed));

@@ -145,3 +145,28 @@ fn a_file_that_ends_early_is_an_error_and_not_the_end() {
     assert_eq!(end.kind(), io::ErrorKind::UnexpectedEof);
     assert!(bytes.is_broken());
 }
+
+/// What memory holds without its body does not keep a segment that has made room.
+#[test]
+fn what_makes_room_is_read_to_its_end_by_who_began_and_by_nobody_else() {
+    const LENGTH: usize = 40_000;
+    let dir = Dir::new();
+    let disk = dir.open_with(8 << 20);
+    put(&disk, 0, LENGTH);
+    let bytes = left(&disk, 0);
+    let mut begun = bytes.reader();
+    assert!(!bytes.is_gone() && !bytes.is_broken());
+    let mut next = 1;
+    while !bytes.is_gone() {
+        put(&disk, next, LENGTH);
+        next += 1;
+    }
+    assert!(bytes.is_broken() && Body::Disk(bytes).is_gone());
+    let mut all = Vec::new();
+    while let Some(piece) = wait(|context| begun.poll_next(context)) {
+        all.extend_from_slice(&piece.expect("its file is open"));
+    }
+    assert!(all == noise(0, LENGTH));
+    // It was asked for, and so it was written again.
+    assert!(!left(&disk, 0).is_gone());
+}

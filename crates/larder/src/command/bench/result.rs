@@ -1,0 +1,161 @@
+//! From what was measured to the result: figures, verdicts, and why it is a refusal.
+
+use super::{Bench, Prepared, Run, plan};
+use load::{
+    Ended,
+    compare::compare,
+    figures::{About, FORMAT, Figures, Machine, Round, Target},
+    shape::Shape,
+    warning::warnings,
+};
+
+/// What stands in the result for what is nobody's business.
+const MASK: &str = "…";
+
+/// The result, as figures.
+pub(super) fn figures(bench: &Bench, prepared: &Prepared, run: Run, began: String) -> Figures {
+    let targets = prepared.targets.iter().zip(run.measured).enumerate();
+    let targets: Vec<_> = targets
+        .map(|(index, (target, rounds))| {
+            // A round that was cut off is no match for a whole one.
+            let whole = rounds.iter().filter(|one| one.ended != Ended::Stopped);
+            let each = whole.map(Round::of).collect();
+            let sum = rounds.iter().cloned().reduce(|mut sum, round| {
+                sum.add(&round);
+                sum
+            });
+            let about = about(bench, prepared, target, index);
+            Target::new(about, &sum.unwrap_or_default(), each)
+        })
+        .collect();
+    let asserted = &bench.result.assertions;
+    let judge = |target| asserted.iter().map(move |one| one.judge(target));
+    let relied = relied(bench);
+    let shape = prepared.bounds.shape;
+    Figures {
+        format: FORMAT,
+        program: concat!("larder ", env!("CARGO_PKG_VERSION")).to_owned(),
+        began,
+        command: command(bench),
+        machine: Machine::this(),
+        shape,
+        workers: prepared.bounds.workers.get().min(shape.most()),
+        ended: run.ended,
+        comparison: compare(&targets),
+        // Of a comparison, what is asserted is asserted of the last: the one that is to be better.
+        assertions: targets.last().into_iter().flat_map(judge).collect(),
+        warnings: targets
+            .iter()
+            .flat_map(|one| warnings(one, &relied))
+            .collect(),
+        targets,
+    }
+}
+
+fn about(
+    bench: &Bench,
+    prepared: &Prepared,
+    target: &super::target::Target,
+    index: usize,
+) -> About {
+    let bounds = &prepared.bounds;
+    // An open loop has its rate from whoever asked for it, below the bound.
+    let held = !matches!(bounds.shape, Shape::Open { .. });
+    About {
+        name: target.name.clone(),
+        url: target.url.clone(),
+        urls: target.site.requests.len(),
+        http: if bench.wire.http2 { "2" } else { "1.1" },
+        keep_alive: !bench.wire.no_keep_alive,
+        most_rate: bounds.most_rate.filter(|_| held),
+        watched: plan::watched(bench, index).map(|watched| watched.asked.clone()),
+    }
+}
+
+/// The command as it was called. A result is made to be passed on, so what is sent to log in is left out of it, and the content.
+fn command(bench: &Bench) -> Vec<String> {
+    let words = std::env::args_os();
+    // A name of a file may be no text.
+    let words = words.map(|word| word.to_string_lossy().into_owned());
+    words.map(|word| masked(bench, word)).collect()
+}
+
+fn masked(bench: &Bench, word: String) -> String {
+    for (name, value) in &bench.request.fields {
+        let named = word
+            .to_ascii_lowercase()
+            .contains(&format!("{}:", name.as_str()));
+        if named
+            && is_secret(name.as_str())
+            && let Some(begin) = word.trim_end().strip_suffix(value.as_str())
+        {
+            return format!("{begin}{MASK}");
+        }
+    }
+    match &bench.request.body {
+        Some(body) if !body.starts_with('@') && !body.is_empty() => {
+            if word == *body {
+                return MASK.to_owned();
+            }
+            if word.strip_prefix("--body=") == Some(body) {
+                return format!("--body={MASK}");
+            }
+            word
+        }
+        _ => word,
+    }
+}
+
+/// Whether a field of this name, which is in small letters, may let somebody in.
+fn is_secret(name: &str) -> bool {
+    [
+        "auth", "cookie", "key", "token", "secret", "session", "pass",
+    ]
+    .iter()
+    .any(|part| name.contains(part))
+}
+
+/// The percentiles that somebody relies on: those that are asserted, or the 99th, which everybody looks at.
+fn relied(bench: &Bench) -> Vec<f64> {
+    let asserted: Vec<_> = bench
+        .result
+        .assertions
+        .iter()
+        .filter_map(load::assertion::Assertion::percentile)
+        .collect();
+    if asserted.is_empty() {
+        vec![99.0]
+    } else {
+        asserted
+    }
+}
+
+/// Why the result is a refusal.
+pub(super) fn failures(figures: &Figures) -> Vec<String> {
+    // Who was not asked before the run was stopped has not failed.
+    let asked = |target: &&Target| figures.ended != Ended::Stopped || target.seconds > 0.0;
+    let silent = figures.targets.iter().filter(|target| target.good == 0);
+    let silent = silent.filter(asked).map(|target| {
+        let kinds = target
+            .faults
+            .iter()
+            .map(|(kind, count)| format!("{kind} {count}"));
+        let codes = target
+            .statuses
+            .codes
+            .iter()
+            .map(|(code, count)| format!("status {code} {count}"));
+        let seen: Vec<_> = kinds.chain(codes).collect();
+        format!(
+            "no good answer from {}: {}",
+            target.name,
+            if seen.is_empty() {
+                "none came".to_owned()
+            } else {
+                seen.join(", ")
+            }
+        )
+    });
+    let broken = figures.assertions.iter().filter(|verdict| !verdict.holds);
+    silent.chain(broken.map(ToString::to_string)).collect()
+}

@@ -1,0 +1,113 @@
+//! What a line says of an answer, as the walk wants it.
+
+use super::{
+    counts::Notes,
+    log::{Answered, Line},
+};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use proxy::replay;
+use rules::storable::NotStorable;
+use std::time::Duration;
+
+/// Bytes of fields that a stored response is taken to have, beyond those that the log tells.
+pub(super) const FIELDS: usize = 400;
+
+/// An answer, as far as its line tells of it.
+pub(super) struct Answer {
+    pub status: StatusCode,
+    pub fields: HeaderMap,
+    pub sent: u64,
+    /// The length of the body, where the line tells it.
+    pub body: Option<u64>,
+    /// How long the origin took, where the line tells it.
+    pub took: Option<Duration>,
+    pub is_get: bool,
+}
+
+impl Answer {
+    /// The answer as far as the line tells of it.
+    pub(super) fn of(line: &mut Line<'_>, notes: &mut Notes) -> Self {
+        let mut fields = std::mem::take(&mut line.response);
+        notes.with_directives += u64::from(
+            fields.contains_key(header::CACHE_CONTROL) || fields.contains_key(header::EXPIRES),
+        );
+        if let Some(reason) = &line.reason {
+            notes.with_reasons += u64::from(explain(reason, &mut fields, &mut line.request));
+        }
+        let told = line.status.unwrap_or_default();
+        let sent = line
+            .bytes
+            .or_else(|| Some(line.all_bytes?.saturating_sub(FIELDS as u64)));
+        let (is_get, is_head) = match line.method.as_deref() {
+            Some(method) => (method == b"GET", method == b"HEAD"),
+            None => (false, false),
+        };
+        let (status, body) = match told {
+            // The client's condition stays with us: the origin would have been asked for the whole.
+            304 => {
+                notes.not_modified += 1;
+                (200, None)
+            }
+            206 => {
+                notes.parts += 1;
+                // Which part it was the log does not say.
+                fields.remove(header::CONTENT_RANGE);
+                (206, sent)
+            }
+            // The client left; what the answer would have been is not known.
+            0 | 499 => {
+                notes.unfinished += 1;
+                (499, None)
+            }
+            status => (status, sent.filter(|_| !is_head)),
+        };
+        let from_origin = line.answered != Some(Answered::FromStore);
+        // How long a hit took is no time of the origin, whatever it is called.
+        let took = line.origin_time.or(line.took).filter(|_| from_origin);
+        Self {
+            status: StatusCode::from_u16(status).unwrap_or(StatusCode::OK),
+            fields,
+            sent: sent.unwrap_or_default(),
+            body,
+            took,
+            is_get,
+        }
+    }
+}
+
+/// Whether an answer that is not stored takes away what is. A part says nothing of what is kept of the whole.
+pub(super) fn withdraws(status: StatusCode, why: NotStorable) -> bool {
+    let is_part = status == StatusCode::PARTIAL_CONTENT && why == NotStorable::Status;
+    replay::withdraws(status, why) && !is_part
+}
+
+pub(super) fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}
+
+/// Makes up what Larder's log says in one word why an answer was not stored. Whether it was a word for something that can be
+/// made up.
+fn explain(reason: &[u8], response: &mut HeaderMap, request: &mut HeaderMap) -> bool {
+    let is = |why: NotStorable| why.token().as_bytes() == reason;
+    let set = |fields: &mut HeaderMap, name: HeaderName, value| {
+        fields
+            .entry(name)
+            .or_insert(HeaderValue::from_static(value));
+    };
+    if is(NotStorable::NoStore) {
+        set(response, header::CACHE_CONTROL, "no-store");
+    } else if is(NotStorable::Private) {
+        set(response, header::CACHE_CONTROL, "private");
+    } else if is(NotStorable::SetCookie) {
+        set(response, header::SET_COOKIE, "told=1");
+    } else if is(NotStorable::VaryStar) {
+        set(response, header::VARY, "*");
+    } else if is(NotStorable::Authorization) {
+        set(request, header::AUTHORIZATION, "Basic");
+    } else if is(NotStorable::NoStoreRequest) {
+        set(request, header::CACHE_CONTROL, "no-store");
+    } else {
+        return false;
+    }
+    true
+}

@@ -1,0 +1,75 @@
+//! The time of a simulation, told by lines.
+
+use super::counts::Totals;
+use rules::time::Time;
+use std::time::Duration;
+
+/// How far back a line's time may lie before it counts as out of order: servers write a line when the answer has ended.
+const OUT_OF_ORDER: Duration = Duration::from_mins(1);
+
+/// How far ahead of the last one a line's time may lie without another line that says the same.
+const JUMP: Duration = Duration::from_hours(24);
+
+/// Goes forward with the lines, and never back: a line that is late counts as now.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Clock {
+    pub now: Time,
+    /// What the last line said, if that was far ahead.
+    ahead: Option<Time>,
+}
+
+impl Clock {
+    /// When a line counts, by what it tells. One that is far ahead alone does not move the clock.
+    pub(super) fn at(&mut self, told: Time, totals: &mut Totals) -> Time {
+        let jumps = totals.first.is_some() && told.since(self.now) > JUMP;
+        let before = self.ahead.take();
+        let is_confirmed = before.is_some_and(|before| before.since(told) <= OUT_OF_ORDER);
+        let was_alone = before.is_some() && !is_confirmed;
+        let is_late = self.now.since(told) > OUT_OF_ORDER;
+        totals.out_of_order += u64::from(was_alone) + u64::from(is_late);
+        if jumps {
+            self.ahead = Some(told);
+        }
+        if !jumps || is_confirmed {
+            self.now = self.now.max(told);
+        }
+        totals.first.get_or_insert(told);
+        totals.last = Some(self.now);
+        totals.notes.with_fractions |= !told.as_millis().is_multiple_of(1000);
+        self.now
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_line_alone_does_not_move_it() {
+        let day = 86_400;
+        for (told, wanted, out_of_order) in [
+            (&[5, 6, 4, 7][..], &[5, 6, 6, 7][..], 0),
+            (&[100, 10, 101], &[100, 100, 101], 1),
+            (&[0, 9 * day, 1], &[0, 0, 1], 1),
+            // The log goes on after a pause.
+            (
+                &[0, 9 * day, 9 * day - 1, 9 * day + 1],
+                &[0, 0, 9 * day - 1, 9 * day + 1],
+                0,
+            ),
+            (
+                &[0, 2 * day, 4 * day, 6 * day],
+                &[0, 0, 4 * day, 6 * day],
+                0,
+            ),
+            (&[0, 9 * day, 5 * day, 1], &[0, 0, 0, 1], 2),
+        ] {
+            let (mut clock, mut totals) = (Clock::default(), Totals::default());
+            let at = told
+                .iter()
+                .map(|told| clock.at(Time::from_secs(*told), &mut totals).as_secs());
+            assert_eq!(at.collect::<Vec<_>>(), wanted, "{told:?}");
+            assert_eq!(totals.out_of_order, out_of_order, "{told:?}");
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Each doubt comes from its own figures, and from no others.
+
+use super::{Kind, warnings};
+use crate::{
+    fault::Fault,
+    figures::{About, Round, Target},
+    http1::Answer,
+    run::{Measured, Used},
+};
+use std::time::Duration;
+
+fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+/// Two thousand answers of 20 ms in ten seconds, on an idle machine.
+fn healthy() -> Measured {
+    let mut measured = Measured {
+        took: Duration::from_secs(10),
+        busiest: 0.3,
+        machine: Some(0.5),
+        tool_cpu: Duration::from_secs(1),
+        used: Some(Used {
+            cpu: Duration::from_secs(1),
+            memory: 1 << 20,
+            processes: 1,
+        }),
+        ..Measured::default()
+    };
+    for _ in 0..2000 {
+        answer(&mut measured, 200, 20);
+    }
+    measured
+}
+
+fn answer(measured: &mut Measured, status: u16, took: u64) {
+    let answer = Answer {
+        status,
+        ..Answer::default()
+    };
+    measured.tally.answer(&answer, ms(took));
+}
+
+fn told(measured: &Measured, most_rate: Option<f64>, rounds: Vec<Round>) -> Vec<Kind> {
+    let about = About {
+        name: "it".to_owned(),
+        url: "http://it/".to_owned(),
+        urls: 1,
+        http: "1.1",
+        keep_alive: true,
+        most_rate,
+        watched: Some("server".to_owned()),
+    };
+    let target = Target::new(about, measured, rounds);
+    let found = warnings(&target, &[99.0]);
+    found.into_iter().map(|one| one.kind).collect()
+}
+
+#[test]
+fn each_doubt_by_itself() {
+    type Change = fn(&mut Measured);
+    let rows: [(Option<Kind>, Change); 18] = [
+        (None, |_| ()),
+        (Some(Kind::ToolAtLimit), |one| one.busiest = 0.99),
+        (Some(Kind::MachineAtLimit), |one| {
+            one.machine = Some(0.99);
+            // A twentieth of all cores at least, however many there are.
+            one.tool_cpu = one.took.saturating_mul(10_000);
+        }),
+        (Some(Kind::Lag), |one| {
+            (0..100).for_each(|_| one.tally.lag.record(ms(40)));
+        }),
+        (None, |one| {
+            (0..100).for_each(|_| one.tally.lag.record(ms(4)));
+        }),
+        (Some(Kind::LateSends), |one| {
+            (0..100).for_each(|_| one.tally.late.record(ms(10)));
+        }),
+        (Some(Kind::Backlog), |one| {
+            (0..100).for_each(|_| one.tally.late.record(Duration::ZERO));
+            one.tally.queued = 5;
+        }),
+        (Some(Kind::FastErrors), |one| {
+            (0..40).for_each(|_| answer(one, 503, 1));
+        }),
+        (None, |one| (0..40).for_each(|_| answer(one, 503, 30))),
+        (None, |one| (0..10).for_each(|_| answer(one, 503, 1))),
+        (Some(Kind::Unanswered), |one| {
+            (one.unanswered, one.oldest) = (1, ms(2000));
+        }),
+        (None, |one| (one.unanswered, one.oldest) = (4, ms(20))),
+        // A server that falls behind: what waits is as old as the slowest answer, and is in no percentile.
+        (Some(Kind::Unanswered), |one| {
+            (one.unanswered, one.unsent, one.oldest) = (900, 900, ms(20));
+        }),
+        (Some(Kind::Unanswered), |one| {
+            one.tally.late.record(Duration::ZERO);
+            (one.unanswered, one.oldest) = (900, ms(20));
+        }),
+        // As many users in a closed loop.
+        (None, |one| (one.unanswered, one.oldest) = (900, ms(20))),
+        (Some(Kind::Local), |one| one.tally.fault(Fault::Local)),
+        (Some(Kind::NoProcess), |one| {
+            one.used = Some(Used::default());
+        }),
+        (None, |one| one.used = None),
+    ];
+    for (row, (wanted, change)) in rows.into_iter().enumerate() {
+        let mut measured = healthy();
+        change(&mut measured);
+        let found = told(&measured, None, Vec::new());
+        assert_eq!(found, wanted.into_iter().collect::<Vec<_>>(), "row {row}");
+    }
+}
+
+#[test]
+fn nothing_but_errors() {
+    let mut measured = Measured {
+        took: Duration::from_secs(1),
+        ..Measured::default()
+    };
+    measured.tally.fault(Fault::Refused);
+    assert_eq!(told(&measured, None, Vec::new()), [Kind::OnlyErrors]);
+}
+
+#[test]
+fn a_bound_that_was_reached_and_one_that_was_not() {
+    // 200 a second.
+    let measured = healthy();
+    for (most, wanted) in [(200.0, true), (205.0, true), (1000.0, false)] {
+        let found = told(&measured, Some(most), Vec::new());
+        assert_eq!(found == [Kind::RateBound], wanted, "{most}: {found:?}");
+    }
+}
+
+#[test]
+fn what_is_compared_are_rounds() {
+    let measured = healthy();
+    let round = |requests| Round {
+        requests,
+        ..Round::of(&measured)
+    };
+    assert_eq!(told(&measured, None, vec![round(2000), round(1500)]), []);
+    let short = vec![round(2000), round(350)];
+    assert_eq!(told(&measured, None, short), [Kind::TooShort]);
+}

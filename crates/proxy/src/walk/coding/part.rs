@@ -1,0 +1,68 @@
+//! Parts: whether a part of what is stored, or of what an origin sends, continues what the client holds.
+
+use crate::{ask::Ask, walk::coding::Then};
+use http::{HeaderMap, Method, StatusCode, header};
+use rules::coding::{self, Accepted, Untouched};
+use store::{Body, Stored};
+
+/// Whether the client wants a part of the content without coding. A part on condition of a date is none: all forms have the same
+/// `Last-Modified`, and nobody knows of which one the client holds the rest.
+pub fn wants_part(ask: &Ask, accepted: Accepted) -> bool {
+    ask.method == Method::GET
+        && ask.range().is_some()
+        && accepted.takes(None)
+        && !coding::is_dated_range(&ask.fields, ask.now)
+        && coding::range_form(&ask.fields).is_none()
+}
+
+/// Whether ranges of `stored`, as chosen, may be sent; see [`wants_part`].
+pub fn may_be_parted(ask: &Ask, then: &Then, stored: &Stored) -> bool {
+    match then {
+        Then::Encode(_) | Then::Decode(_) => false,
+        Then::Nothing | Then::Held(_) => {
+            let is_form = ask.policy().compress.is_some() && stored.is_coded;
+            !is_form || !coding::is_dated_range(&ask.fields, ask.now)
+        }
+    }
+}
+
+/// Whether only parts of `stored` are there and are what the client wants: nothing is made of them.
+pub fn is_partial(ask: &Ask, stored: &Stored) -> bool {
+    let parts = match &stored.body {
+        Body::Parts(parts) if ask.method == Method::GET => parts,
+        _ => return false,
+    };
+    !parts.is_complete()
+}
+
+/// Whether a part of what has these `fields`, and `length` bytes in all, may continue nothing that the client holds: by a date it may
+/// hold any form, and what it cannot read it holds decoded. Only the whole is right then.
+pub fn is_of_another(ask: &Ask, fields: &HeaderMap, length: Option<u64>) -> bool {
+    let Some(compress) = &ask.policy().compress else {
+        return false;
+    };
+    if ask.range().is_none() || ask.directives.no_transform {
+        return false;
+    }
+    let lines = || {
+        let lines = fields.iter();
+        let lines = lines.filter(|(name, _)| *name != header::CONTENT_RANGE);
+        lines.map(|(name, value)| (name.as_str().as_bytes(), value.as_bytes()))
+    };
+    let accepted = Accepted::read(&ask.fields);
+    let is_dated = coding::is_dated_range(&ask.fields, ask.now);
+    let why = coding::judge(
+        StatusCode::OK,
+        lines(),
+        length,
+        &compress.types,
+        compress.least,
+    );
+    match why {
+        None => is_dated && accepted.takes_any(),
+        Some(Untouched::Coded) => {
+            is_dated || coding::to_decode(lines(), &compress.types, accepted).is_some()
+        }
+        Some(_) => false,
+    }
+}

@@ -1,0 +1,154 @@
+"""What was found, in sentences that are made of the figures: whether the article's conclusions hold, which to use, what it gains."""
+
+from .picture import number
+from .result import APPLICATION, FIRST_ERROR, LARDER, PEER, median
+from .verdict import FIGURES, STEADY, falls
+
+# Figures that are closer than this are alike.
+ALIKE = 1.1
+NAMES = {"rate": "requests/s", "p50_ms": "median", "p99_ms": "p99", "max_ms": "longest answer", "cpu_us": "CPU a request",
+         "application_us": "the application's CPU for each answer"}
+UNITS = {"rate": "", "cpu_us": " µs", "application_us": " µs"}
+BEST = {"rate": "requests/s", "p99_ms": "p99", "cpu_us": "CPU"}
+# Of which figure more is better; of the others less is.
+MORE = {"rate"}
+
+
+def findings(result):
+    """An article's sentences, from its raw data."""
+    lines = [_claim(result, claim) for claim in result["claims"]]
+    for case in result["cases"]:
+        said = [sentence for sentence in (_best(case), _gain(case), _own(result, case)) if sentence]
+        lines += [f"**{case['name']}:** {' '.join(said)}"] if said else []
+    return lines + _steady(result)
+
+
+def conclusions(result):
+    """Of an article's conclusions: how many there are, how many hold, and how many cannot be judged."""
+    found = [_holds(result, claim) for claim in result["claims"]]
+    return len(found), found.count(True), found.count(None)
+
+
+def gain(result):
+    """What a cache gains, of the article's first case that tells; empty where none does."""
+    return next((said for said in map(_gain, result["cases"]) if said), "")
+
+
+def _claim(result, claim):
+    holds = _holds(result, claim)
+    judged = {True: "**It holds.**", False: "**It does not hold here.**", None: "**Not measured.**"}[holds]
+    return f"The article: {claim['says']} Here: {_shown(result, claim)}. {judged}"
+
+
+def _shown(result, claim):
+    one = _row(result, claim["one"])
+    if claim["figure"] == "errors":
+        return "nothing" if one is None else f"{claim['one'][1]}: {one['errors']:,} of {one['requests']:,} requests failed"
+    apart = claim["one"][0] != claim["other"][0]
+    shown = [_value(result, claim["figure"], side, apart) for side in (claim["one"], claim["other"])]
+    ratio = _claimed(result, claim)
+    over = f", × {number(ratio)}" if ratio is not None else ""
+    return f"{NAMES[claim['figure']]} {' against '.join(shown)}{over}"
+
+
+def _holds(result, claim):
+    """Whether it does; None where it was not measured."""
+    if claim["figure"] == "errors":
+        row = _row(result, claim["one"])
+        return None if row is None or not row["requests"] else (row["errors"] > 0) == (claim["expect"] == "some")
+    ratio = _claimed(result, claim)
+    if ratio is None:
+        return None
+    return claim["expect"] == ("more" if ratio > ALIKE else "less" if ratio < 1 / ALIKE else "alike")
+
+
+def _claimed(result, claim):
+    one, other = (_figure(_row(result, side), claim["figure"]) for side in (claim["one"], claim["other"]))
+    return one / other if one is not None and other else None
+
+
+def _value(result, figure, side, with_case):
+    place, contender = side
+    shown = number(_figure(_row(result, side), figure))
+    shown = f"{shown}{UNITS.get(figure, ' ms')}" if shown else "nothing"
+    return f"{shown} ({contender}{'; ' + result['cases'][place]['name'] if with_case else ''})"
+
+
+def _row(result, side):
+    place, contender = side
+    return next((row for row in result["cases"][place]["rows"] if row["contender"] == contender), None)
+
+
+def _best(case):
+    """Which to use, by each figure: of those who do not fail, where there are such."""
+    cached = [row for row in case["rows"] if row["role"] != APPLICATION]
+    whole = [row for row in cached if not row["errors"]] or cached
+    said = []
+    for figure, name in BEST.items():
+        if figure == "rate" and case["offered"]:
+            continue
+        known = [row for row in whole if _figure(row, figure) is not None]
+        if known:
+            first = (max if figure in MORE else min)(known, key=lambda row: _figure(row, figure))
+            said.append(f"{name} {first['contender']} ({number(_figure(first, figure))}{UNITS.get(figure, ' ms')})")
+    without = " of those without an error," if len(whole) < len(cached) else ""
+    return f"best is{without} by {', by '.join(said)}." if len(cached) > 1 and said else ""
+
+
+def _gain(case):
+    """What a cache gains over the application itself: the best of the peers, and of Larder's."""
+    direct = next((row for row in case["rows"] if row["role"] == APPLICATION), None)
+    if case["offered"] or direct is None or not median(direct["rate"]):
+        return ""
+    said = [f"{row['contender']} {_times(row, direct, ('rate', 'p50_ms'))}"
+            for row in (_first(case, role) for role in (PEER, LARDER)) if row]
+    return f"Gained over {direct['contender']} ({number(median(direct['rate']))} requests/s): {'; '.join(said)}." if said else ""
+
+
+def _own(result, case):
+    """Larder's best against the article's own set-up."""
+    larder = _first(case, LARDER)
+    figures = [figure for figure, _ in FIGURES if figure != "rate" or not case["offered"]]
+    said = [f"{row['contender']}: {_times(larder, row, figures)}"
+            for row in case["rows"] if larder and row["contender"] in result["own"]]
+    return f"{larder['contender']} against the article's own set-up, {'; '.join(said)}." if said else ""
+
+
+def _steady(result):
+    """Whether Larder falls with the number of URLs, and what becomes of the others."""
+    found = falls(result)
+    if not found:
+        return []
+    said = "; ".join(f"{fall.contender} {'not measured' if fall.share is None else f'{fall.share:.0%}'}" for fall in found)
+    fallen = [fall.contender for fall in found if fall.role == LARDER and not fall.holds()]
+    judged = f"**Larder falls: {'; '.join(fallen)}**" if fallen else "**Larder does not fall**"
+    lines = [f"Requests/s with the many URLs, of those with one: {said}. {judged} (less than {STEADY:.0%} is a fall)."]
+    if result["rising"]:
+        few, many = (result["cases"][place]["extra"] for place in result["rising"])
+        said = "; ".join(f"{name} {values.get(FIRST_ERROR)}, then {many.get(name, {}).get(FIRST_ERROR)}" for name, values in few.items())
+        lines.append(f"Users at the first error, with one URL and with the many: {said}.")
+    return lines
+
+
+def _first(case, role):
+    """The best row of a role: by rate where the servers set it, by p99 where the users do."""
+    rows = [row for row in case["rows"] if row["role"] == role and not _silent(row)]
+    if case["offered"]:
+        return min(rows, key=lambda row: (row["errors"], median(row["p99_ms"])), default=None)
+    return max(rows, key=lambda row: median(row["rate"]), default=None)
+
+
+def _silent(row):
+    return not median(row["rate"]) or median(row["p99_ms"]) is None
+
+
+def _times(row, other, figures):
+    pairs = [(figure, _figure(row, figure), _figure(other, figure)) for figure in figures]
+    return ", ".join(f"{NAMES[figure]} × {number(mine / its)}" for figure, mine, its in pairs if mine is not None and its)
+
+
+def _figure(row, figure):
+    if row is None:
+        return None
+    value = row[figure]
+    return median(value) if isinstance(value, list) else value
