@@ -204,3 +204,39 @@ impl Purger {
         Ok(sequence)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::purge::{Log, What};
+    use std::{future::poll_fn, sync::Mutex, task::Poll};
+    use tokio::sync::oneshot;
+
+    /// A device that is done when it is told to.
+    #[derive(Debug)]
+    struct Device(Mutex<Option<oneshot::Receiver<Result<(), NotDurable>>>>);
+
+    impl Durable for Device {
+        fn durable(&self, _: u64) -> Boxed<Result<(), NotDurable>> {
+            let done = self.0.lock().ok().and_then(|mut done| done.take());
+            Box::pin(async move { done.expect("asked once").await.expect("told") })
+        }
+    }
+
+    #[tokio::test]
+    async fn a_purge_is_acknowledged_when_it_lasts_and_holds_before() {
+        let log = Arc::new(Log::default());
+        let memory = Arc::new(Memory::new(1 << 20, log.clone()));
+        let sweeper = Sweeper::start(memory.clone(), Box::new(|| None), Duration::from_mins(1));
+        let purger = Purger::new(memory, sweeper.expect("starts"));
+        let (tell, done) = oneshot::channel();
+        purger.last_by(Arc::new(Device(Mutex::new(Some(done)))));
+        let tags = Purge::hard(What::Tags(vec!["news".to_owned()]));
+        let mut purge = std::pin::pin!(purger.purge(vec![tags], Time::from_secs(1), None, None));
+        let waits = poll_fn(|context| Poll::Ready(purge.as_mut().poll(context).is_pending()));
+        assert!(waits.await);
+        assert_eq!(log.head(), 1, "it holds at once");
+        tell.send(Ok(())).expect("waited for");
+        assert_eq!(purge.await.expect("it lasts").sequence, 1);
+    }
+}

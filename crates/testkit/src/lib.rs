@@ -13,6 +13,7 @@
 //!   been reached, does what it wants to do meanwhile, and opens it. No test sleeps.
 //! - [`Redis`] is the real `redis-server`, which can be paused, killed and started again.
 //! - [`Memcached`] is the real `memcached`, likewise.
+//! - [`Link`] is a way to any of them that can be cut.
 //! - [`FastCgi`] is a FastCGI server that writes whatever bytes a test likes.
 //! - [`PhpFpm`] is the real `php-fpm`.
 //! - [`SmallDisk`] is a file system that is soon full.
@@ -47,6 +48,7 @@ mod disk;
 pub mod fastcgi;
 mod gate;
 mod larder;
+mod link;
 mod memcached;
 mod origin;
 mod php;
@@ -60,6 +62,7 @@ pub use disk::SmallDisk;
 pub use fastcgi::FastCgi;
 pub use gate::{Gate, wait_until};
 pub use larder::{Command, Finished, Larder, scratch_dir};
+pub use link::Link;
 pub use memcached::Memcached;
 pub use origin::Origin;
 pub use php::PhpFpm;

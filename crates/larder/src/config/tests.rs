@@ -52,6 +52,14 @@ fn faults_are_told_all_at_once() {
 }
 
 #[test]
+fn purges_survive_a_power_loss_unless_somebody_says_otherwise() {
+    let disk = "[disk]\npath = \"/var/cache/larder\"\n";
+    assert!(good(&format!("{disk}{ORIGIN}")).purge.durable);
+    let not = format!("{disk}{ORIGIN}[purge]\ndurable = false\n");
+    assert!(!good(&not).purge.durable);
+}
+
+#[test]
 fn an_address_that_is_refused_is_a_fault_like_the_others() {
     let text =
         format!("listen = [\":80\", \":81\"]\nworker = 1\nadmin = \"192.0.2.1:9\"\n{ORIGIN}");

@@ -24,6 +24,16 @@ fn health_and_readiness_are_told() {
 }
 
 #[test]
+fn the_admin_api_describes_itself() {
+    let (_origin, larder) = start();
+    let answer = larder.admin_get("/openapi.json").send();
+    assert_eq!(answer.status, 200);
+    assert_eq!(answer.header("content-type"), Some("application/json"));
+    let document: serde_json::Value = serde_json::from_slice(&answer.body).expect("JSON");
+    assert!(document["paths"]["/purge"]["post"].is_object());
+}
+
+#[test]
 fn it_is_not_ready_while_it_stops() {
     let (origin, larder) = start();
     let gate = testkit::Gate::new();

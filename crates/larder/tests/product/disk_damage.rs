@@ -6,7 +6,7 @@
 )]
 
 use crate::{
-    common::{Said, next},
+    common::{Said, command, next},
     disk::{LARGE, MIDDLE, Site, content, same},
 };
 use std::{
@@ -16,7 +16,7 @@ use std::{
     path::Path,
     thread,
 };
-use testkit::{Address, Ask, Client, Larder, Reply, Response, wait_until};
+use testkit::{Address, Ask, Client, Larder, Reply, Response, scratch_dir, wait_until};
 
 /// Paths with the sizes of their bodies; some of each.
 const PAGES: [(&str, usize); 8] = [
@@ -48,6 +48,41 @@ fn stopped() -> Site {
     fill(&larder);
     larder.stop();
     site
+}
+
+#[test]
+fn the_command_names_what_is_damaged() {
+    let site = stopped();
+    let verify = |args: &[&str]| {
+        command()
+            .args(["disk", "verify"])
+            .args(args.iter().copied())
+            .run()
+    };
+    let path = site.path().to_string_lossy().into_owned();
+    let sound = verify(&[&path]);
+    assert_eq!(sound.code, Some(0), "{sound:?}");
+    let file = site.large_files().remove(0);
+    let mut bytes = fs::read(&file).expect("read");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&file, bytes).expect("written");
+    let config = scratch_dir().join("larder.toml");
+    fs::write(&config, site.config()).expect("written");
+    let config = config.to_string_lossy().into_owned();
+    for args in [vec![path.as_str()], vec!["--config", &config]] {
+        let damaged = verify(&args);
+        assert_eq!(damaged.code, Some(1), "{damaged:?}");
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        assert!(damaged.stderr.contains(&*name), "{damaged:?}");
+        assert!(damaged.stdout.contains("damaged: 1"), "{damaged:?}");
+    }
+    let about = "larder disk tier\nformat 4000\nseed 0123456789abcdef\n";
+    fs::write(site.path().join("about"), about).expect("written");
+    let newer = verify(&[&path]);
+    assert_eq!(newer.code, Some(1), "{newer:?}");
+    assert!(newer.stderr.contains("newer version"), "{newer:?}");
+    assert_eq!(newer.stderr.lines().count(), 1, "{newer:?}");
 }
 
 /// Every page is asked for until it is whole in the store. What is damaged may be found so by one reader.

@@ -10,7 +10,7 @@ use crate::{
     disk::{LARGE, MIDDLE, Site, content, ending, keep, same},
 };
 use std::{fs, thread};
-use testkit::{Gate, Larder, Reply, Request, Response, wait_until};
+use testkit::{Command, Gate, Larder, Reply, Request, Response, wait_until};
 
 const HALF: usize = LARGE / 2;
 
@@ -460,4 +460,60 @@ fn parts_on_disk_are_never_combined_with_those_of_another_representation() {
         }
         larder = site.restart(larder);
     }
+}
+
+/// Of a film, say: only what was asked for, and at its place.
+#[test]
+fn ranges_beyond_four_gigabytes_are_kept_at_their_place() {
+    const WHOLE: u64 = 5_000_000_000;
+    let site = Site::new("[defaults]\nlargest_body = \"8GiB\"\n");
+    let bytes =
+        |first: u64, last: u64| -> Vec<u8> { (first..=last).map(|at| (at % 251) as u8).collect() };
+    site.origin.on("/film", move |request| {
+        let range = request.header("range").expect("a range");
+        let (first, last) = range["bytes=".len()..].split_once('-').expect("two ends");
+        let (first, last) = (first.parse().expect("first"), last.parse().expect("last"));
+        Reply::status(206)
+            .cache("max-age=600")
+            .header("ETag", "\"a\"")
+            .header("Content-Range", format!("bytes {first}-{last}/{WHOLE}"))
+            .body(bytes(first, last))
+    });
+    let spans = [
+        (4_500_000_000, 4_500_099_999),
+        // Over the end of what 32 bits can say.
+        (4_294_967_290, 4_294_967_305),
+        (WHOLE - 70_000, WHOLE - 1),
+    ];
+    let ask = |larder: &Larder, (first, last): (u64, u64)| {
+        let range = format!("bytes={first}-{last}");
+        let answer = larder.get("/film").header("Range", range).send();
+        assert_eq!(answer.status, 206, "{:?}", answer.head);
+        let place = format!("bytes {first}-{last}/{WHOLE}");
+        assert_eq!(answer.header("content-range"), Some(place.as_str()));
+        same(&answer.body, &bytes(first, last), &place);
+        answer
+    };
+    let config = site.config().replace("64MiB", "20GiB");
+    let start = || {
+        let larder = Command::serve(env!("CARGO_BIN_EXE_larder"))
+            .config(&config)
+            .start();
+        larder.wait_output("disk tier loaded");
+        larder
+    };
+    let larder = start();
+    for span in spans {
+        for _ in 0..2 {
+            ask(&larder, span);
+        }
+    }
+    assert_eq!(larder.stop().code, Some(0));
+    let larder = start();
+    let asked = site.origin.requests("/film");
+    for span in spans {
+        let answer = ask(&larder, span);
+        assert!(answer.hit(), "{span:?}: {}", answer.said());
+    }
+    assert_eq!(site.origin.requests("/film"), asked);
 }

@@ -244,7 +244,6 @@ fn a_directory_that_cannot_be_written_any_more_is_told_of_and_serving_goes_on() 
     }
     let told = told(&larder);
     assert!(told.len() <= 4, "not a message for each: {told:#?}");
-    // A purge that cannot be remembered is not acknowledged, or it is and holds.
     larder.stop();
     let larder = start();
     for number in 0..60 {

@@ -14,17 +14,17 @@ use std::{
 };
 use testkit::{Address, Client, Command, Finished, Gate, Larder, Origin, Redis, Reply, wait_until};
 
-const NODES: usize = 3;
+pub(crate) const NODES: usize = 3;
 
 /// Three nodes, what they share, and what they stand before.
-struct Site {
-    nodes: Vec<Larder>,
-    redis: Redis,
-    origin: Origin,
+pub(crate) struct Site {
+    pub nodes: Vec<Larder>,
+    pub redis: Redis,
+    pub origin: Origin,
 }
 
 impl Site {
-    fn start() -> Self {
+    pub fn start() -> Self {
         Self::with("")
     }
 
@@ -45,23 +45,34 @@ impl Site {
     }
 
     /// Purges on one node, and waits for all of them.
-    fn purge(&self, on: usize, what: &str) -> Finished {
+    pub fn purge(&self, on: usize, what: &str) -> Finished {
         purge(&self.nodes[on], &["--wait", what])
     }
 }
 
 /// One node, by its number.
-fn node(origin: &Origin, redis: &Redis, number: usize, more: &str) -> Larder {
-    let (origin, redis) = (origin.url(), redis.url());
+pub(crate) fn node(origin: &Origin, redis: &Redis, number: usize, more: &str) -> Larder {
+    node_at(origin, &redis.url(), number, more, "")
+}
+
+/// The same, with the address of Redis; `shared`: what is added to that table.
+pub(crate) fn node_at(
+    origin: &Origin,
+    redis: &str,
+    number: usize,
+    more: &str,
+    shared: &str,
+) -> Larder {
+    let origin = origin.url();
     Command::serve(env!("CARGO_BIN_EXE_larder"))
         .config(&format!(
             "{more}\n[[origin]]\nservers = {origin:?}\n\n\
-             [shared]\nurl = {redis:?}\nnode = \"node-{number}\"\ntimeout = \"2s\"\nlease = \"1m\"\n"
+             [shared]\nurl = {redis:?}\nnode = \"node-{number}\"\ntimeout = \"2s\"\nlease = \"1m\"\n{shared}\n"
         ))
         .start()
 }
 
-fn purge(node: &Larder, args: &[&str]) -> Finished {
+pub(crate) fn purge(node: &Larder, args: &[&str]) -> Finished {
     let Address::Tcp(admin) = node.admin() else {
         panic!("an admin address");
     };
@@ -71,12 +82,12 @@ fn purge(node: &Larder, args: &[&str]) -> Finished {
         .run()
 }
 
-fn is_unsure(node: &Larder) -> bool {
+pub(crate) fn is_unsure(node: &Larder) -> bool {
     sample(node, "larder_purges_unsure") == 1
 }
 
 /// Waits until this node has read the stream to its end.
-fn wait_follows(node: &Larder) {
+pub(crate) fn wait_follows(node: &Larder) {
     wait_until("a node followed the stream of purges", || !is_unsure(node));
 }
 
@@ -112,7 +123,7 @@ fn wait_asks(node: &Larder) {
 }
 
 /// `http://host/path` as this node's clients ask for it: `Host` is the same for all nodes.
-fn get(node: &Larder, target: &str) -> testkit::Response {
+pub(crate) fn get(node: &Larder, target: &str) -> testkit::Response {
     node.get(target).header("Host", "site.example").send()
 }
 

@@ -888,3 +888,36 @@ fn what_was_purged_does_not_come_back_from_disk() {
         );
     }
 }
+
+/// Whatever field an application names its pages in.
+#[test]
+fn each_field_with_tags_is_obeyed_and_passed_on_only_when_asked_for() {
+    for (field, tags) in [
+        ("Surrogate-Key", "one two"),
+        ("Cache-Tag", "one,two"),
+        ("Edge-Cache-Tag", "one,two"),
+        ("Cache-Tags", "one,two"),
+        ("X-Cache-Tags", "one,two"),
+        ("xkey", "one two"),
+        ("X-Magento-Tags", "one,two"),
+    ] {
+        for passed in [false, true] {
+            let pass = if passed {
+                format!("[purge]\npass_tags = [{field:?}]\n")
+            } else {
+                String::new()
+            };
+            let (origin, larder) =
+                start_with(&format!("[[origin]]\nservers = \"{{origin}}\"\n{pass}"));
+            origin.otherwise(move |request| {
+                counted(request).cache("max-age=600").header(field, tags)
+            });
+            let answer = larder.get("/").header("Host", HOSTS[0]).send();
+            assert_eq!(answer.header(field).is_some(), passed, "{field}");
+            assert!(kept(&larder, HOSTS[0], "/"), "{field}");
+            let told = purge(&larder, &json!({ "tag": "two" }));
+            assert_eq!(told["touched"], 1, "{field}");
+            assert!(!kept(&larder, HOSTS[0], "/"), "{field}");
+        }
+    }
+}

@@ -3,7 +3,7 @@
 
 use crate::{
     common::{counted, sample, start_with},
-    purge_clients_rows::{NONE, ROWS, Row},
+    purge_clients_rows::{ALL, NONE, ROWS, Row},
 };
 use testkit::{Gate, Larder, Origin, Reply, Response, wait_until};
 
@@ -107,6 +107,50 @@ fn each_client_works_unmodified() {
         sample(&larder, "larder_client_purges_total"),
         ROWS.len() as u64
     );
+}
+
+/// The paths of other caches' APIs on the listener: Souin answers 204 and nothing else.
+#[test]
+fn the_apis_of_souin_and_fastly_work_unmodified() {
+    let (origin, larder) = tagged("purge.souin = \"/souin-api/souin\"");
+    for (message, status, covered) in [
+        (
+            "PURGE /souin-api/souin/GET-http-site.test-/a HTTP/1.1\nHost: c\n",
+            204,
+            vec!["/a"],
+        ),
+        (
+            "PURGE /souin-api/souin HTTP/1.1\nHost: c\nSurrogate-Key: home\n",
+            204,
+            vec!["/"],
+        ),
+        (
+            "PURGE /souin-api/souin/flush HTTP/1.1\nHost: c\n",
+            204,
+            ALL.to_vec(),
+        ),
+        (
+            "POST /service/abc/purge/home HTTP/1.1\nHost: s\nFastly-Key: k\n",
+            200,
+            vec!["/"],
+        ),
+        (
+            "POST /service/abc/purge HTTP/1.1\nHost: s\nFastly-Key: k\nSurrogate-Key: home\n",
+            200,
+            vec!["/"],
+        ),
+        (
+            "POST /service/abc/purge_all HTTP/1.1\nHost: s\nFastly-Key: k\n",
+            200,
+            ALL.to_vec(),
+        ),
+    ] {
+        warm(&larder);
+        let answer = say(&larder, message);
+        assert_eq!(answer.status, status, "{message}: {}", answer.text());
+        assert_eq!(gone(&larder, SITE), covered, "{message}");
+    }
+    assert_eq!(leaked(&origin), NONE);
 }
 
 #[test]

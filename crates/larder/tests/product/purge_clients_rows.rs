@@ -13,7 +13,7 @@ pub(crate) struct Row {
 }
 
 /// Every page of a host.
-const ALL: &[&str] = &["/", "/a", "/a?q=1", "/img/x.png"];
+pub(crate) const ALL: &[&str] = &["/", "/a", "/a?q=1", "/img/x.png"];
 /// Nothing.
 pub(crate) const NONE: &[&str] = &[];
 

@@ -1,6 +1,7 @@
 //! After a soft purge the busiest of what it touched is fetched again before anybody asks.
 
 use crate::common::{Said, start_with};
+use std::time::{Duration, Instant};
 use testkit::{Client, Larder, Reply, wait_until};
 
 fn soft_purge(larder: &Larder, what: &str) {
@@ -79,4 +80,34 @@ fn variants_are_fetched_as_their_clients_ask_and_personal_ones_are_not() {
         Some("gzip")
     );
     assert_eq!(origin.requests("/mine"), 1, "nobody's cookie is sent again");
+}
+
+/// So that a purge of a whole site is no storm on the application.
+#[test]
+fn no_more_is_fetched_again_in_a_second_than_asked_for() {
+    let (origin, larder) = start_with(
+        "[[origin]]\nservers = \"{origin}\"\n[purge]\nrefresh = { most = 10, rate = 4 }\n",
+    );
+    origin.otherwise(|request| {
+        Reply::ok()
+            .cache("max-age=600")
+            .body(request.nth.to_string())
+    });
+    let paths: Vec<_> = (0..6).map(|number| format!("/{number}")).collect();
+    for path in &paths {
+        for _ in 0..2 {
+            larder.get(path).header("Host", "busy.test").send();
+        }
+    }
+    let begun = Instant::now();
+    soft_purge(&larder, "\"everything\": true");
+    let again = || {
+        let asked = paths.iter().map(|path| origin.requests(path));
+        asked.sum::<usize>() - paths.len()
+    };
+    wait_until("all were fetched again", || again() == paths.len());
+    let rests = u32::try_from(paths.len() - 1).expect("few");
+    // A machine that is busy makes it later, never earlier.
+    assert!(begun.elapsed() >= Duration::from_millis(250) * rests);
+    assert_eq!(origin.last("/0").header("host"), Some("busy.test"));
 }

@@ -68,6 +68,8 @@ pub async fn shared(worker: &Rc<Worker>, ask: &Rc<Ask>, need: Need, lead: bool) 
         };
         let newest = here.iter().map(|stored| stored.facts.response_time).max();
         need = match lookup::adopted(worker, ask, receive::now(), here) {
+            // What is to be refreshed has been answered with already: the same again refreshes nothing.
+            Found::StaleHit(hit) if !is_newer(&hit.stored, &need) => need,
             Found::Hit(hit) | Found::StaleHit(hit) => return Shared::Hit(hit),
             Found::Forward(need) => need,
             // Conditions that are the origin's to judge: as if nothing had been found.
@@ -79,6 +81,12 @@ pub async fn shared(worker: &Rc<Worker>, ask: &Rc<Ask>, need: Need, lead: bool) 
         renewed = true;
         found = tier.renew(key, newest.unwrap_or_default()).await;
     }
+}
+
+/// Whether `found` was received after what is selected already, if anything is.
+fn is_newer(found: &Stored, need: &Need) -> bool {
+    let selected = need.selected.as_ref();
+    selected.is_none_or(|old| old.facts.response_time < found.facts.response_time)
 }
 
 /// Whether each use of it has to be confirmed by the origin, so that a lower tier saves nothing but the body.

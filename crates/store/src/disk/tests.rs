@@ -185,8 +185,13 @@ fn put(disk: &Disk, number: u64, length: usize) {
 /// What is kept under the key of `number` is that response or nothing. Whether it is there.
 fn holds(disk: &Disk, wanted: u64, length: usize) -> bool {
     let found = find(disk, &key(wanted));
+    let put = response(wanted, length);
     for stored in &found {
         assert_eq!(number(stored), wanted);
+        assert_eq!(stored.status, put.status);
+        assert_eq!(stored.facts, put.facts);
+        assert_eq!(stored.variant, put.variant);
+        assert_eq!(stored.fields.unpack(0), put.fields.unpack(0));
         if let Ok(content) = content(stored) {
             assert!(content == noise(wanted, length), "a wrong byte");
         } else {

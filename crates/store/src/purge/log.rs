@@ -4,6 +4,7 @@ use super::{
     Address, Marks, Purge, Remembered, Statistics, Tags, TooMany, What,
     counts::Counts,
     recent::{Cursor, Recent, Since},
+    standing::{Applied, Standing, TrustedUntil},
     table::{self, Subject, Table},
 };
 use crate::Stored;
@@ -49,35 +50,8 @@ pub trait Journal: fmt::Debug + Send + Sync {
     fn retire(&self, sequence: u64);
 }
 
-/// A purge that has taken effect.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Applied {
-    /// Its number.
-    pub sequence: u64,
-    /// How many stored responses carried the tags; of other purges a scan tells.
-    pub carried: u64,
-}
-
-/// What purges say of a stored response.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
-    /// Nothing.
-    Good,
-    /// It was purged softly.
-    Stale {
-        /// Stale from then on.
-        since: Time,
-        /// The number up to which this holds.
-        checked: u64,
-    },
-    /// It was purged.
-    Gone,
-    /// This node has not heard of purges elsewhere for too long: the origin must say.
-    Unsure,
-}
-
 /// The log. Shared by all workers and tiers.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Log {
     /// The number of the last purge; written with each purge.
     head: AtomicU64,
@@ -86,8 +60,8 @@ pub struct Log {
     bar: AtomicU64,
     /// Whether purges elsewhere may have been missed.
     unsure: AtomicBool,
-    /// From then on purges elsewhere may have been missed, in milliseconds since the Unix epoch. Read on each hit.
-    trusted_until: AtomicU64,
+    /// From then on purges elsewhere may have been missed. Read on each hit.
+    trusted_until: TrustedUntil,
     table: RwLock<Table>,
     positions: Mutex<Positions>,
     tags: Tags,
@@ -117,25 +91,6 @@ struct Ahead {
     before: u64,
     /// The number of the last.
     newest: u64,
-}
-
-impl Default for Log {
-    fn default() -> Self {
-        Self {
-            head: AtomicU64::default(),
-            bar: AtomicU64::default(),
-            unsure: AtomicBool::default(),
-            // Where nodes share no log, nothing can be missed.
-            trusted_until: AtomicU64::new(u64::MAX),
-            table: RwLock::default(),
-            positions: Mutex::default(),
-            tags: Tags::default(),
-            counts: Counts::default(),
-            recent: Recent::default(),
-            journal: OnceLock::default(),
-            clocked: AtomicBool::default(),
-        }
-    }
 }
 
 impl Log {
@@ -272,13 +227,13 @@ impl Log {
 
     /// All purges elsewhere are known that were acknowledged before `until`, by the clock of the wall.
     pub fn trust_until(&self, until: Time) {
-        self.trusted_until.store(until.as_millis(), Release);
+        self.trusted_until.set(until);
     }
 
     /// To be called before anything kept is used at `now`. A process that was stopped, or a machine that was suspended, has
     /// heard of nothing meanwhile, and what would [say so](Self::distrust) has slept as well.
     pub fn wake(&self, now: Time) {
-        if now.as_millis() >= self.trusted_until.load(Acquire) && !self.is_unsure() {
+        if self.trusted_until.is_over(now) && !self.is_unsure() {
             self.distrust();
         }
     }

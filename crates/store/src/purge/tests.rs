@@ -206,6 +206,30 @@ fn expressions_are_bounded_and_the_same_one_counts_once() {
     assert_eq!(log.standing(KEY, &held), Standing::Gone);
 }
 
+/// A million names, give or take one purge's, and no more: what was not checked since the older ones counts as purged.
+#[test]
+fn names_are_bounded_and_forgetting_errs_towards_fetching() {
+    const BATCH: usize = 1000;
+    const MOST: usize = 1 << 20;
+    let log = Log::default();
+    let early = stored(&log, &["a"]);
+    let mut late = early.clone();
+    for batch in 0..MOST / BATCH + 3 {
+        if batch == MOST / BATCH {
+            late = stored(&log, &["a"]);
+        }
+        let tags = (0..BATCH).map(|number| format!("{batch}-{number}"));
+        apply(&log, What::Tags(tags.collect()));
+        assert!(log.remembered().0 <= MOST + BATCH);
+    }
+    assert!(
+        log.remembered().0 <= MOST / 2 + 3 * BATCH,
+        "the older half went"
+    );
+    assert_eq!(log.standing(KEY, &early), Standing::Gone);
+    assert_eq!(log.standing(KEY, &late), Standing::Good);
+}
+
 #[test]
 fn without_news_from_elsewhere_nothing_is_trusted() {
     let log = Log::default();

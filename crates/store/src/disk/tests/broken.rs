@@ -29,6 +29,8 @@ fn no_flip_and_no_cut_gives_a_wrong_byte() {
     let all = small(&dir);
     let path = dir.files("segment-").remove(0);
     let whole = fs::read(&path).expect("read");
+    // What follows is made out again where it is damaged.
+    let index = whole.len() - all.len() * format::ENTRY - format::TRAILER;
     for at in 0..whole.len() {
         // Loading may mend or remove the segment, and so each begins anew.
         let _ = dir.files("segment-").iter().map(fs::remove_file).count();
@@ -36,7 +38,9 @@ fn no_flip_and_no_cut_gives_a_wrong_byte() {
         bytes[at] ^= 1 << (at % 8);
         fs::write(&path, &bytes).expect("written");
         let found = survivors(&dir, &all);
-        assert!(found < all.len() || at < whole.len(), "flip at {at}");
+        // Zeros may be what fills up the last unit of a record.
+        let counts = at < index && whole[at] != 0;
+        assert!(found < all.len() || !counts, "flip at {at}");
         fs::write(&path, &whole[..at]).expect("written");
         survivors(&dir, &all);
     }
@@ -60,6 +64,39 @@ proptest! {
         file.write_all_at(&run, at.index(length) as u64).expect("written");
         for (number, length) in all {
             holds(&disk, number, length);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    /// After a power loss pages of a file that was not synced are there or are zeros, in no order.
+    #[test]
+    fn pages_that_were_never_written_give_no_wrong_byte(lost in prop::collection::vec(any::<bool>(), 64), sealed: bool) {
+        const PAGE: usize = 4096;
+        let (dir, copy) = (Dir::new(), Dir::new());
+        let disk = dir.open();
+        for number in 0..40 {
+            put(&disk, number, 3000);
+        }
+        let disk = (!sealed).then_some(disk);
+        fs::create_dir(&copy.0).expect("made");
+        for path in [dir.files("segment-"), dir.files("about")].concat() {
+            fs::copy(&path, copy.0.join(path.file_name().expect("a name"))).expect("copied");
+        }
+        drop(disk);
+        let path = copy.files("segment-").remove(0);
+        let mut bytes = fs::read(&path).expect("read");
+        for (page, lost) in bytes.chunks_mut(PAGE).zip(lost) {
+            if lost {
+                page.fill(0);
+            }
+        }
+        fs::write(&path, &bytes).expect("written");
+        let crashed = copy.open();
+        for number in 0..40 {
+            holds(&crashed, number, 3000);
         }
     }
 }

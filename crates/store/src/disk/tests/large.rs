@@ -229,6 +229,46 @@ fn a_body_under_way_is_never_refused() {
 }
 
 #[test]
+fn no_head_is_waited_for_either() {
+    let dir = Dir::new();
+    let disk = dir.open();
+    let sizes = [(1, 100), (2, 60_000), (3, 2_000_000)];
+    for (number, length) in sizes {
+        put(&disk, number, length);
+    }
+    drop(disk);
+    let disk = dir.open();
+    let device = &disk.shared.device;
+    let barrier = Arc::new(std::sync::Barrier::new(READERS + 1));
+    for _ in 0..READERS {
+        let barrier = barrier.clone();
+        assert!(device.readers.run_soon(move || _ = barrier.wait()));
+    }
+    device.always_waits.store(true, Relaxed);
+    let mut context = Context::from_waker(Waker::noop());
+    let findings = sizes.map(|(number, _)| match disk.find(&key(number), Bodies::Left) {
+        Found::Wait(mut finding) => {
+            assert!(Pin::new(&mut finding).poll(&mut context).is_pending());
+            finding
+        }
+        Found::Here(_) => panic!("{number}: it was read"),
+        Found::Nothing => panic!("{number}: it is there"),
+    });
+    barrier.wait();
+    for ((wanted, length), mut finding) in sizes.into_iter().zip(findings) {
+        let found = wait(|context| Pin::new(&mut finding).poll(context));
+        assert_eq!(
+            found
+                .iter()
+                .map(|stored| number(stored))
+                .collect::<Vec<_>>(),
+            [wanted]
+        );
+        assert!(content(&found[0]).expect("read") == noise(wanted, length));
+    }
+}
+
+#[test]
 fn no_more_room_is_taken_than_the_file_needs() {
     let dir = Dir::new();
     let disk = dir.open();

@@ -18,7 +18,8 @@ fn one_process_has_the_directory() {
     flock(&other, FlockOperation::LockExclusive).expect("locks");
     let second = Disk::open(dir.config(1 << 20), Arc::default());
     assert!(matches!(second, Err(OpenError::InUse(_))));
-    drop(other);
+    // A process that is being started at this moment has the file open, too: closing it is not enough.
+    flock(&other, FlockOperation::Unlock).expect("unlocks");
     drop(dir.open());
 }
 

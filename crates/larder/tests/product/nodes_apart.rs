@@ -1,0 +1,147 @@
+//! Several nodes: one that is cut off or dies, and what the others find of what it fetched and purged.
+
+use crate::{
+    common::{Said, counted, sample},
+    nodes::{NODES, Site, get, is_unsure, node, node_at, purge, wait_follows},
+};
+use testkit::{Link, Reply, wait_until};
+
+/// Pages whose body is how often the application was asked for them.
+fn site() -> Site {
+    let site = Site::start();
+    site.origin
+        .otherwise(|request| counted(request).cache("max-age=3600"));
+    site
+}
+
+/// Waits until what this node has fetched is there for the others.
+fn wait_shared(node: &testkit::Larder, count: u64) {
+    wait_until("it was shared", || {
+        sample(node, "larder_shared_stored_total") >= count
+    });
+}
+
+#[test]
+fn a_node_that_is_cut_off_asks_the_application_and_catches_up() {
+    let mut site = site();
+    let link = Link::to(&site.redis.address());
+    let url = format!("redis://{}", link.address());
+    site.nodes[2] = node_at(&site.origin, &url, 2, "", "trust = \"500ms\"");
+    wait_follows(&site.nodes[2]);
+    for path in ["/page", "/other"] {
+        assert_eq!(get(&site.nodes[2], path).text(), "1");
+        assert!(get(&site.nodes[2], path).hit());
+    }
+    link.cut();
+    wait_until("it knew that it was cut off", || is_unsure(&site.nodes[2]));
+    let purged = purge(&site.nodes[0], &["--wait=1ms", "http://site.example/page"]);
+    assert!(
+        purged.code == Some(0) || purged.stderr.contains("node-2"),
+        "{purged:?}"
+    );
+    let answer = get(&site.nodes[2], "/page");
+    assert_eq!(answer.text(), "2");
+    assert_eq!(
+        answer.parameter("detail").as_deref(),
+        Some("purges-unknown")
+    );
+    site.origin.stop();
+    for path in ["/page", "/other"] {
+        let answer = get(&site.nodes[2], path);
+        assert!(answer.status >= 500, "{path}: {:?}", answer.head);
+    }
+    link.mend();
+    wait_follows(&site.nodes[2]);
+    let page = get(&site.nodes[2], "/page");
+    assert_ne!(page.text(), "1", "{:?}", page.head);
+    let other = get(&site.nodes[2], "/other");
+    assert!(other.hit() && other.text() == "1", "{:?}", other.head);
+}
+
+#[test]
+fn a_node_that_dies_when_it_has_acknowledged_has_purged_on_all() {
+    let mut site = site();
+    for node in &site.nodes {
+        assert_eq!(get(node, "/page").text(), "1");
+    }
+    let purged = purge(&site.nodes[0], &["http://site.example/page"]);
+    assert_eq!(purged.code, Some(0), "{purged:?}");
+    site.nodes.remove(0).kill();
+    for node in &site.nodes {
+        wait_until("the purge came", || get(node, "/page").text() == "2");
+    }
+    let back = node(&site.origin, &site.redis, 0, "");
+    assert_ne!(get(&back, "/page").text(), "1");
+    wait_follows(&back);
+    assert_ne!(get(&back, "/page").text(), "1");
+}
+
+#[test]
+fn what_was_purged_softly_is_stale_wherever_it_is_found() {
+    let site = Site::start();
+    site.origin.on("/page", |request| {
+        counted(request).cache("max-age=3600, stale-while-revalidate=3600")
+    });
+    assert_eq!(get(&site.nodes[0], "/page").text(), "1");
+    wait_shared(&site.nodes[0], 1);
+    let purged = purge(
+        &site.nodes[1],
+        &["--wait", "--soft", "http://site.example/page"],
+    );
+    assert_eq!(purged.code, Some(0), "{purged:?}");
+    let found = get(&site.nodes[2], "/page");
+    assert_eq!(found.text(), "1", "{:?}", found.head);
+    assert_eq!(
+        found.parameter("detail").as_deref(),
+        Some("stale-while-revalidate"),
+        "{:?}",
+        found.head
+    );
+    for node in &site.nodes {
+        wait_until("the new one is found", || get(node, "/page").text() == "2");
+    }
+    assert_eq!(site.origin.requests("/page"), 2);
+}
+
+#[test]
+fn the_memory_of_a_node_stays_in_front() {
+    let site = site();
+    assert_eq!(get(&site.nodes[0], "/page").text(), "1");
+    wait_shared(&site.nodes[0], 1);
+    for _ in 0..3 {
+        assert_eq!(get(&site.nodes[1], "/page").text(), "1");
+    }
+    let count = |name| sample(&site.nodes[1], name);
+    assert_eq!(count("larder_shared_hits_total"), 1);
+    assert_eq!(count("larder_shared_misses_total"), 0);
+    assert_eq!(site.origin.requests("/page"), 1);
+    assert_eq!(site.nodes.len(), NODES);
+}
+
+/// Redis as a cluster carries pages, leases and purges.
+#[test]
+fn a_cluster_is_as_good_as_one_server() {
+    let cluster = testkit::Redis::cluster();
+    let origin = testkit::Origin::start();
+    origin.otherwise(|request: &testkit::Request| {
+        Reply::ok()
+            .cache("max-age=3600")
+            .body(request.nth.to_string())
+    });
+    let url = format!("redis-cluster://{}", cluster[0].address());
+    let nodes = [0, 1, 2].map(|number| node_at(&origin, &url, number, "", ""));
+    nodes.iter().for_each(wait_follows);
+    for round in 1..=3_usize {
+        for path in ["/a", "/b", "/c", "/d"] {
+            for (number, node) in nodes.iter().enumerate() {
+                assert_eq!(get(node, path).text(), round.to_string(), "{path}");
+                if number == 0 {
+                    wait_shared(node, 1);
+                }
+            }
+            let page = format!("http://site.example{path}");
+            let purged = purge(&nodes[round % 3], &["--wait", &page]);
+            assert_eq!(purged.code, Some(0), "{purged:?}");
+        }
+    }
+}

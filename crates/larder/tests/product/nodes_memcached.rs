@@ -1,0 +1,196 @@
+//! Several nodes over memcached, which keeps no log: purges go from node to node, over links that can be cut.
+
+use crate::{
+    common::{Said, counted, sample},
+    nodes::{get, purge},
+};
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::SeqCst},
+    },
+    thread,
+};
+use testkit::{
+    Address, Command, Gate, Larder, Link, Memcached, Origin, Reply, scratch_dir, wait_until,
+};
+
+const NODES: usize = 3;
+
+/// Nodes whose application answers with the number of its version.
+struct Site {
+    nodes: Vec<Larder>,
+    /// The ways to the admin addresses of the nodes.
+    links: Vec<Link>,
+    /// Where each remembers purges.
+    logs: Vec<PathBuf>,
+    memcached: Memcached,
+    origin: Origin,
+    version: Arc<AtomicU64>,
+    lease: &'static str,
+}
+
+impl Site {
+    fn start() -> Self {
+        Self::leasing("1m")
+    }
+
+    /// A node may fetch for so long while the others wait, also where it has died.
+    fn leasing(lease: &'static str) -> Self {
+        let mut site = Self {
+            nodes: Vec::new(),
+            links: (0..NODES).map(|_| Link::start()).collect(),
+            logs: (0..NODES).map(|_| scratch_dir()).collect(),
+            memcached: Memcached::start(),
+            origin: Origin::start(),
+            version: Arc::new(AtomicU64::new(1)),
+            lease,
+        };
+        let version = site.version.clone();
+        site.origin.otherwise(move |_| {
+            let version = version.load(SeqCst).to_string();
+            Reply::ok().cache("max-age=3600").body(version)
+        });
+        for number in 0..NODES {
+            let node = site.node(number);
+            site.nodes.push(node);
+        }
+        site.wait_shares();
+        site
+    }
+
+    /// What was fetched within a second of a start is not shared: clocks may differ by as much.
+    fn wait_shares(&self) {
+        let mut number = 0;
+        wait_until("what one fetched was found by the others", || {
+            number += 1;
+            let page = format!("/shares/{number}");
+            for node in &self.nodes {
+                get(node, &page);
+            }
+            self.origin.requests(&page) == 1
+        });
+    }
+
+    /// The application has something new. Its version.
+    fn change(&self) -> String {
+        (self.version.fetch_add(1, SeqCst) + 1).to_string()
+    }
+
+    fn node(&self, number: usize) -> Larder {
+        let others = (0..NODES).filter(|other| *other != number);
+        let peers: Vec<_> = others
+            .map(|other| format!("http://{}", self.links[other].address()))
+            .collect();
+        let config = format!(
+            "[[origin]]\nservers = {:?}\n[shared]\nurl = {:?}\nnode = \"node-{number}\"\ntimeout = \"2s\"\nlease = {:?}\n[purge]\npeers = {peers:?}\nlog = \"{}\"\n",
+            self.origin.url(),
+            self.memcached.url(),
+            self.lease,
+            self.logs[number].display(),
+        );
+        let node = Command::serve(env!("CARGO_BIN_EXE_larder"))
+            .config(&config)
+            .start();
+        let Address::Tcp(admin) = node.admin() else {
+            panic!("an admin address");
+        };
+        self.links[number].lead_to(&admin.to_string());
+        node
+    }
+}
+
+#[test]
+fn one_fetch_for_a_burst_on_all_nodes() {
+    let site = Site::start();
+    let gate = Gate::new();
+    let closed = gate.clone();
+    site.origin.on("/page", move |request| {
+        closed.pass();
+        counted(request).cache("max-age=3600")
+    });
+    let asked: Vec<_> = (0..NODES * 8)
+        .map(|number| {
+            let ask = site.nodes[number % NODES]
+                .get("/page")
+                .header("Host", "site.example");
+            thread::spawn(move || ask.send())
+        })
+        .collect();
+    gate.wait_reached();
+    wait_until("the other nodes waited", || {
+        let waits = |node| sample(node, "larder_shared_waits_total");
+        site.nodes.iter().map(waits).sum::<u64>() >= 2
+    });
+    gate.open();
+    for answer in asked {
+        assert_eq!(answer.join().expect("an answer").text(), "1");
+    }
+    assert_eq!(site.origin.requests("/page"), 1);
+}
+
+#[test]
+fn a_purge_on_one_holds_on_all_when_all_have_it() {
+    let site = Site::start();
+    let mut version = "1".to_owned();
+    for round in 0..4 {
+        for node in &site.nodes {
+            let answer = get(node, "/page");
+            assert_eq!(answer.text(), version, "{:?}", answer.head);
+            assert!(get(node, "/page").hit());
+        }
+        version = site.change();
+        let page = "http://site.example/page";
+        let purged = purge(&site.nodes[round % NODES], &["--wait", page]);
+        assert_eq!(purged.code, Some(0), "{purged:?}");
+    }
+}
+
+#[test]
+fn a_node_that_cannot_be_reached_is_named_and_gets_the_purge_later() {
+    let mut site = Site::leasing("1s");
+    for node in &site.nodes {
+        assert_eq!(get(node, "/page").text(), "1");
+    }
+    let version = site.change();
+    site.links[2].cut();
+    let args = ["--wait=200ms", "http://site.example/page"];
+    let purged = purge(&site.nodes[0], &args);
+    assert_eq!(purged.code, Some(1), "{purged:?}");
+    assert!(
+        purged.stderr.contains(&site.links[2].address()),
+        "{purged:?}"
+    );
+    for node in &site.nodes[..2] {
+        wait_until("who can be reached has it", || {
+            get(node, "/page").text() == version
+        });
+    }
+    assert_eq!(get(&site.nodes[2], "/page").text(), "1", "nobody told it");
+    site.links[2].mend();
+    wait_until("the retry came", || {
+        get(&site.nodes[2], "/page").text() == version
+    });
+    // One that is down gets it when it is back, for what lies in memcached, too.
+    let version = site.change();
+    site.nodes.pop().expect("a node").kill();
+    let purged = purge(&site.nodes[0], &args);
+    assert_eq!(purged.code, Some(1), "{purged:?}");
+    let back = site.node(2);
+    wait_until("the retry came", || get(&back, "/page").text() == version);
+}
+
+/// What it acknowledged outlasts it, also for what lies in memcached.
+#[test]
+fn a_node_that_dies_when_it_has_acknowledged_remembers() {
+    let mut site = Site::leasing("1s");
+    assert_eq!(get(&site.nodes[0], "/page").text(), "1");
+    wait_until("it was shared", || get(&site.nodes[1], "/page").hit());
+    let version = site.change();
+    let purged = purge(&site.nodes[0], &["http://site.example/page"]);
+    assert_eq!(purged.code, Some(0), "{purged:?}");
+    site.nodes.remove(0).kill();
+    let back = site.node(0);
+    assert_eq!(get(&back, "/page").text(), version);
+}

@@ -1,0 +1,117 @@
+//! A way to a server that can be cut without either end noticing.
+
+use std::{
+    io::{Read, Write},
+    net::{Shutdown, SocketAddr, TcpListener, TcpStream},
+    sync::{Arc, Condvar, Mutex, PoisonError},
+    thread,
+};
+
+/// A port of 127.0.0.1 that passes bytes on to a server, and holds them back while it is cut: connections stay open, new ones are
+/// taken, nothing gets through. Where it leads may be said later, and changed.
+#[derive(Debug)]
+pub struct Link {
+    address: SocketAddr,
+    state: Arc<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    way: Mutex<Way>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Way {
+    to: Option<String>,
+    is_cut: bool,
+}
+
+impl State {
+    fn change(&self, change: impl FnOnce(&mut Way)) {
+        change(&mut self.way.lock().unwrap_or_else(PoisonError::into_inner));
+        self.changed.notify_all();
+    }
+
+    /// Waits until it leads somewhere and is not cut; where to.
+    fn open(&self) -> String {
+        let mut way = self.way.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            match &way.to {
+                Some(to) if !way.is_cut => return to.clone(),
+                _ => {}
+            }
+            way = self
+                .changed
+                .wait(way)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+impl Link {
+    /// One that leads nowhere yet: whoever connects waits.
+    pub fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let address = listener.local_addr().expect("an address");
+        let state = Arc::new(State::default());
+        let shared = Arc::clone(&state);
+        thread::spawn(move || {
+            for near in listener.incoming().map_while(Result::ok) {
+                let state = Arc::clone(&shared);
+                thread::spawn(move || connect(near, &state));
+            }
+        });
+        Self { address, state }
+    }
+
+    /// One that leads to the server at this address.
+    pub fn to(server: &str) -> Self {
+        let link = Self::start();
+        link.lead_to(server);
+        link
+    }
+
+    /// New connections go there.
+    pub fn lead_to(&self, server: &str) {
+        self.state.change(|way| way.to = Some(server.to_owned()));
+    }
+
+    /// From now on nothing gets through, in either direction.
+    pub fn cut(&self) {
+        self.state.change(|way| way.is_cut = true);
+    }
+
+    /// What was held back gets through.
+    pub fn mend(&self) {
+        self.state.change(|way| way.is_cut = false);
+    }
+
+    /// `127.0.0.1:port`.
+    pub fn address(&self) -> String {
+        self.address.to_string()
+    }
+}
+
+fn connect(near: TcpStream, state: &Arc<State>) {
+    let Ok(far) = TcpStream::connect(state.open()) else {
+        return;
+    };
+    let (Ok(from), Ok(to)) = (near.try_clone(), far.try_clone()) else {
+        return;
+    };
+    let back = Arc::clone(state);
+    thread::spawn(move || pass(far, near, &back));
+    pass(from, to, state);
+}
+
+fn pass(mut from: TcpStream, mut to: TcpStream, state: &State) {
+    let mut bytes = [0; 4096];
+    while let Ok(count @ 1..) = from.read(&mut bytes) {
+        state.open();
+        if to.write_all(&bytes[..count]).is_err() {
+            break;
+        }
+    }
+    let _ = to.shutdown(Shutdown::Write);
+}
