@@ -6,8 +6,9 @@ from .verdict import FIGURES, STEADY, falls
 
 # Figures that are closer than this are alike.
 ALIKE = 1.1
-NAMES = {"rate": "requests/s", "p50_ms": "median", "p99_ms": "p99", "max_ms": "longest answer", "cpu_us": "CPU a request"}
-UNITS = {"rate": "", "cpu_us": " µs"}
+NAMES = {"rate": "requests/s", "p50_ms": "median", "p99_ms": "p99", "max_ms": "longest answer", "cpu_us": "CPU a request",
+         "application_us": "the application's CPU for each answer"}
+UNITS = {"rate": "", "cpu_us": " µs", "application_us": " µs"}
 BEST = {"rate": "requests/s", "p99_ms": "p99", "cpu_us": "CPU"}
 # Of which figure more is better; of the others less is.
 MORE = {"rate"}

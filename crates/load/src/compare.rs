@@ -47,7 +47,7 @@ impl Comparison {
     pub(crate) fn spread(&self) -> String {
         match self.rounds {
             0 => "no round is whole".to_owned(),
-            1 => "of 1 round".to_owned(),
+            1 => "1 round".to_owned(),
             rounds => {
                 format!("the median of {rounds} rounds, and from the smallest to the largest")
             }

@@ -3,12 +3,13 @@
 //! Names and meanings stay as they are; a change that a reader would stumble over raises [`FORMAT`]. `docs/bench.md` explains
 //! each.
 
+mod course;
 mod target;
+mod used;
 
-pub use target::{
-    About, Bytes, Cache, Connections, Latency, MachineCpu, Point, Process, Round, Statuses, Target,
-    Tool, Unanswered,
-};
+pub use course::{Point, Round};
+pub use target::{About, Bytes, Cache, Connections, Latency, Statuses, Target, Unanswered};
+pub use used::{MachineCpu, Process, Tool};
 
 use crate::{
     assertion::Verdict, compare::Comparison, process, run::Ended, shape::Shape, warning::Warning,

@@ -7,7 +7,7 @@ use crate::{
     shape::Shape,
     tally::Tally,
     timeline::{Point, Timeline},
-    worker::{self, Common, Slice},
+    worker::{self, Common, Engine, Slice},
 };
 use serde::Serialize;
 use std::{
@@ -148,6 +148,8 @@ pub fn run(plan: &Arc<Plan>, stop: &Stop, live: &mut dyn FnMut(Live<'_>)) -> io:
     if plan.site.origins.iter().any(|one| one.addresses.is_empty()) {
         return Ok(nowhere());
     }
+    let engines = (0..plan.threads()).map(|_| Engine::new(plan.shape));
+    let engines = engines.collect::<io::Result<Vec<_>>>()?;
     let common = Arc::new(Common {
         plan: Arc::clone(plan),
         begin: Instant::now(),
@@ -158,10 +160,10 @@ pub fn run(plan: &Arc<Plan>, stop: &Stop, live: &mut dyn FnMut(Live<'_>)) -> io:
     });
     let (sender, slices) = channel();
     let mut gatherer = Gatherer::new(&common);
-    let workers = (0..plan.threads()).map(|index| {
+    let workers = engines.into_iter().enumerate().map(|(index, engine)| {
         let (common, sender) = (Arc::clone(&common), sender.clone());
         let name = format!("load-{index}");
-        let body = move || worker::run(common, index, &sender);
+        let body = move || worker::run(common, index, engine, &sender);
         thread::Builder::new().name(name).spawn(body)
     });
     let workers: Vec<_> = workers.collect();

@@ -196,14 +196,16 @@ fn unanswered(target: &Target) -> Option<String> {
     })
 }
 
-/// Whether a share of what was due is in no percentile since the server fell behind: requests that were not even sent, or far more
-/// under way at the end than there were on average (Little's law: answers a second times their latency).
+/// Whether a share of what was due in an open loop is in no percentile since the server fell behind: requests that were not even
+/// sent, or far more under way at the end than there were on average (Little's law: answers a second times their latency). In a
+/// closed loop nobody is ever behind by more than the request that is under way.
 fn is_behind(target: &Target) -> bool {
     let left = target.unanswered;
     let due = target.requests + left.requests;
     let mean = target.latency_ms.as_ref().map_or(0.0, |one| one.mean);
-    let usual = target.rate * mean / 1000.0;
-    let heaped = left.requests >= HEAP && float(left.requests) > usual * HEAPED;
+    let usual = float(target.requests) / target.seconds.max(f64::MIN_POSITIVE) * mean / 1000.0;
+    let is_open = target.tool.late_ms.is_some() || target.tool.queued > 0;
+    let heaped = is_open && left.requests >= HEAP && float(left.requests) > usual * HEAPED;
     percent(left.unsent, due) >= 1.0 || (heaped && percent(left.requests, due) >= 1.0)
 }
 

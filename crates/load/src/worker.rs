@@ -22,7 +22,7 @@ use std::{
     },
     time::{Duration, Instant},
 };
-use tokio::task::LocalSet;
+use tokio::{runtime::Runtime, task::LocalSet};
 
 /// How often a worker looks at the clock, and measures how late it comes to it.
 const PULSE: Duration = Duration::from_millis(10);
@@ -98,14 +98,52 @@ pub(crate) struct Worker {
     queue: Queue,
 }
 
+/// What a worker runs on. All are there before the first connection is opened, so that connections cannot take the last descriptors
+/// from them.
+#[derive(Debug)]
+pub(crate) struct Engine {
+    runtime: Runtime,
+    pulse: Timer,
+    /// In an open loop: when requests are due.
+    due: Option<Timer>,
+}
+
+impl Engine {
+    /// # Errors
+    /// The machine has no room for a runtime.
+    pub(crate) fn new(shape: Shape) -> io::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        let (pulse, due) = {
+            let _inside = runtime.enter();
+            let is_open = matches!(shape, Shape::Open { .. });
+            let due = is_open.then(Timer::new).transpose()?;
+            (Timer::new()?, due)
+        };
+        Ok(Self {
+            runtime,
+            pulse,
+            due,
+        })
+    }
+}
+
 /// Runs a worker to its end; counts go to `to`.
 ///
 /// # Errors
-/// The machine has no room for a runtime.
-pub(crate) fn run(common: Arc<Common>, index: usize, to: &Sender<Slice>) -> io::Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
+/// The machine's timers fail.
+pub(crate) fn run(
+    common: Arc<Common>,
+    index: usize,
+    engine: Engine,
+    to: &Sender<Slice>,
+) -> io::Result<()> {
+    let Engine {
+        runtime,
+        pulse,
+        due,
+    } = engine;
     let local = LocalSet::new();
     let workers = common.plan.threads();
     let askers = (index..common.plan.askers()).step_by(workers).count();
@@ -134,18 +172,21 @@ pub(crate) fn run(common: Arc<Common>, index: usize, to: &Sender<Slice>) -> io::
         queue: Queue::default(),
         common,
     });
-    local.block_on(&runtime, worker.pulse(to))
+    local.block_on(&runtime, worker.pulse(pulse, due, to))
 }
 
 impl Worker {
     /// Starts the askers, and looks after the clock until all is over.
-    async fn pulse(self: Rc<Self>, to: &Sender<Slice>) -> io::Result<()> {
+    async fn pulse(
+        self: Rc<Self>,
+        mut timer: Timer,
+        due: Option<Timer>,
+        to: &Sender<Slice>,
+    ) -> io::Result<()> {
         user::start_all(&self);
-        if let Shape::Open { .. } = self.common.plan.shape {
-            let dispatcher = queue::dispatch(Rc::clone(&self), Timer::new()?);
-            tokio::task::spawn_local(dispatcher);
+        if let Some(due) = due {
+            tokio::task::spawn_local(queue::dispatch(Rc::clone(&self), due));
         }
-        let mut timer = Timer::new()?;
         let mut hand = Hand::new(self.common.begin);
         for pulse in 1_u32.. {
             let due = self.common.begin + PULSE * pulse;
@@ -202,6 +243,7 @@ impl Worker {
         let under_way = self.flights.iter().filter_map(Cell::get);
         let mut left = Left::default();
         self.queue.each(|due| left.count(due, now));
+        queue::missed(self, now, |due| left.count(due, now));
         left.requests += self.queue.turned_away();
         left.unsent = left.requests;
         under_way.for_each(|began| left.count(began, now));

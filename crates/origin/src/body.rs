@@ -5,7 +5,7 @@ use crate::{
     gate::Pass,
     link::{Alarm, Http1, Http2},
     message::Afterwards,
-    pace::Pace,
+    pace::{self, Pace},
     peer::Serving,
     pool::{self, Key, Single},
 };
@@ -177,14 +177,16 @@ impl HttpBody {
         }
     }
 
-    /// The body broke: the connection closes, the server is blamed.
+    /// The body broke: the connection closes, the server is blamed where it is at fault.
     fn fail(&mut self, error: Error) -> Error {
         let Some(under_way) = self.under_way.take() else {
             return error;
         };
         let peer = under_way.serving.peer();
-        let rule = under_way.origin.config.passive;
-        peer.health.failed(under_way.origin.now(), rule);
+        if pace::is_the_servers(error.kind()) {
+            let rule = under_way.origin.config.passive;
+            peer.health.failed(under_way.origin.now(), rule);
+        }
         error.at(&peer.label)
     }
 

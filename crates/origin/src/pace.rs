@@ -11,6 +11,11 @@ use std::{
 };
 use tokio::time::Instant;
 
+/// Whether the server is to blame for a body that broke. Where all of it takes too long, that may as well be whoever reads it.
+pub(crate) fn is_the_servers(kind: Kind) -> bool {
+    kind.is_the_servers() && kind != Kind::WholeTimeout
+}
+
 /// How long a body may take.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pace {

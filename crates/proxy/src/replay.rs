@@ -135,7 +135,7 @@ impl Asked {
 
     /// Whether it may be answered from the store and must not fill it: where the store has no answer it passes it by.
     pub fn stores_nothing(&self) -> bool {
-        !self.ask.cookies.is_empty()
+        self.ask.stores_nothing
     }
 
     /// The site's say on reuse for this request.

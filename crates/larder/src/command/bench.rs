@@ -6,6 +6,7 @@ mod output;
 mod plan;
 mod result;
 mod show;
+mod sitemap;
 mod target;
 
 pub use flags::Bench;

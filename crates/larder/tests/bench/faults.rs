@@ -154,3 +154,119 @@ fn a_connection_that_was_closed_between_requests_is_opened_again() {
     assert_eq!(result["targets"][0]["good"], 20);
     assert_eq!(result["targets"][0]["connections"]["opened"], 20);
 }
+
+#[test]
+fn an_answer_that_goes_on_for_ever() {
+    let origin = answering(|| Reply::ok().until_close().endless([b'x'; 4096]));
+    all_fail(&origin.url(), &["--timeout", "200ms"], "endless");
+}
+
+#[test]
+fn a_server_that_resets() {
+    let server = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}", server.local_addr().expect("an address"));
+    std::thread::spawn(move || {
+        for stream in server.incoming().flatten() {
+            // What was sent and not read makes a reset of the close.
+            let _ = stream.peek(&mut [0]);
+        }
+    });
+    all_fail(&url, &[], "reset");
+}
+
+#[test]
+fn there_is_no_way_to_it() {
+    // Nobody can connect to all of a network at once; nothing leaves this machine.
+    let all = "255.255.255.255";
+    let url = format!("http://{all}/");
+    all_fail(&url, &["--allow-remote", all], "unreachable");
+}
+
+#[test]
+fn this_machine_has_no_descriptor_left() {
+    let origin = answering(Reply::ok);
+    let command = format!(
+        "ulimit -n 48; exec {} bench {} -n 400 -c 200 --workers 2 --quiet --json",
+        env!("CARGO_BIN_EXE_larder"),
+        origin.url()
+    );
+    let output = std::process::Command::new("sh")
+        .args(["-c", &command])
+        .output();
+    let output = output.expect("sh");
+    let result: serde_json::Value = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {output:?}"));
+    let target = &result["targets"][0];
+    let (local, good) = (&target["faults"]["local"], &target["good"]);
+    assert!(
+        local.as_u64() > Some(0) && good.as_u64() > Some(0),
+        "{target}"
+    );
+    assert_eq!(
+        target["faults"].as_object().map(serde_json::Map::len),
+        Some(1)
+    );
+    let warnings = result["warnings"].as_array().expect("warnings");
+    assert!(warnings.iter().any(|one| one["kind"] == "local"));
+}
+
+/// Larder before an origin: a server that speaks HTTP/2.
+fn speaking_http2(origin: &Origin) -> testkit::Larder {
+    testkit::Command::serve(env!("CARGO_BIN_EXE_larder"))
+        .args([origin.url()])
+        .start()
+}
+
+#[test]
+fn answers_that_fail_on_http2() {
+    let gate = Gate::new();
+    let held = gate.clone();
+    let origin = Origin::start();
+    let body = gate.clone();
+    origin.on("/hangs", move |_| {
+        held.pass();
+        Reply::ok()
+    });
+    origin.on("/stalls", move |_| {
+        Reply::ok()
+            .cache("no-store")
+            .length(9)
+            .body("abc")
+            .hold(&body)
+    });
+    origin.on("/breaks", |_| {
+        Reply::ok().cache("no-store").length(9).body("abc").cut()
+    });
+    let larder = speaking_http2(&origin);
+    for (path, within, kind) in [
+        ("/hangs", "100ms", "timeout"),
+        ("/stalls", "200ms", "endless"),
+        ("/breaks", "10s", "http2"),
+    ] {
+        let url = format!("{}{path}", larder.listeners()[0]);
+        all_fail(&url, &["--http2", "--timeout", within], kind);
+    }
+    gate.open();
+}
+
+#[test]
+fn streams_do_not_wait_for_one_another_s_connection() {
+    let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("https://{}", silent.local_addr().expect("an address"));
+    let flags = [
+        "--http2",
+        "--insecure",
+        "--streams",
+        "20",
+        "-c",
+        "1",
+        "-n",
+        "20",
+    ];
+    let flags = [&flags[..], &["--timeout", "300ms"]].concat();
+    let result = figures(&[&[url.as_str()], &flags[..]].concat());
+    let target = &result["targets"][0];
+    assert_eq!(target["faults"], json!({ "connect-timeout": 20 }));
+    // One after the other they would take six.
+    assert!(target["seconds"].as_f64() < Some(4.0), "{target}");
+}

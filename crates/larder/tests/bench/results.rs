@@ -204,35 +204,60 @@ fn files_are_written_although_nobody_reads_the_output() {
 fn plain_lines_where_there_is_no_terminal() {
     let origin = origin();
     let finished = Command::new(env!("CARGO_BIN_EXE_larder"))
-        .args(["bench", &origin.url(), "-n", "20"])
+        .args(["bench", &origin.url(), "-d", "3s", "-c", "2"])
         .run();
-    assert!(
-        finished.stderr.starts_with(&origin.url()),
-        "{}",
-        finished.stderr
+    let said = &finished.stderr;
+    let mut lines = said.lines();
+    assert_eq!(lines.next(), Some(origin.url().as_str()), "{said}");
+    // One every two seconds: the time, and how it goes.
+    let line = lines.next().expect("a line").trim();
+    let (seconds, rest) = line.split_once(" s  ").expect("a time");
+    assert!(seconds.parse::<f64>().is_ok_and(|one| one >= 2.0), "{said}");
+    for part in ["/s · p50 ", " · p99 ", " · 2 users"] {
+        assert!(rest.contains(part), "{said}");
+    }
+    assert!(!said.contains('\u{1b}') && !said.contains('\r'));
+}
+
+/// What a terminal of this width gets.
+fn on_a_terminal(columns: &str, flags: &str) -> String {
+    let origin = origin();
+    // `script` is a terminal for the program; its size is set inside.
+    let inside = format!(
+        "stty cols {columns} rows 24; exec {} bench {} -d 1s -c 2 {flags}",
+        env!("CARGO_BIN_EXE_larder"),
+        origin.url()
     );
-    assert!(!finished.stderr.contains('\u{1b}') && !finished.stderr.contains('\r'));
+    let output = std::process::Command::new("script")
+        .args(["-qec", &inside, "/dev/null"])
+        .stdin(std::process::Stdio::null())
+        .output()
+        .expect("script");
+    let seen = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{columns}: {seen}");
+    assert!(seen.contains("errors      0"), "{columns}: {seen}");
+    seen
 }
 
 #[test]
 fn a_terminal_however_narrow_has_a_bar_that_is_cleared() {
-    let origin = origin();
-    for columns in ["100", "20", "1"] {
-        let binary = env!("CARGO_BIN_EXE_larder");
-        // `script` is a terminal for the program; its size is set inside.
-        let inside = format!(
-            "stty cols {columns} rows 24; exec {binary} bench {} -d 1s -c 2",
-            origin.url()
-        );
-        let output = std::process::Command::new("script")
-            .args(["-qec", &inside, "/dev/null"])
-            .stdin(std::process::Stdio::null())
-            .output()
-            .expect("script");
-        let seen = String::from_utf8_lossy(&output.stdout);
-        assert!(output.status.success(), "{columns}: {seen}");
-        assert!(seen.contains("errors      0"), "{columns}: {seen}");
+    let wide = on_a_terminal("100", "");
+    let (before, _) = wide
+        .split_once("HTTP/1.1, 2 connections")
+        .expect("a result");
+    for part in ["%", "─", "/s · p50 "] {
+        assert!(before.contains(part), "{part}: {before:?}");
     }
+    let last = before.rfind("/s · p50 ").expect("live figures");
+    assert!(before[last..].contains("\u{1b}[2K"), "cleared: {before:?}");
+    for columns in ["20", "1"] {
+        on_a_terminal(columns, "");
+    }
+    let quiet = on_a_terminal("100", "--quiet");
+    assert!(
+        !quiet.contains('\u{1b}') && !quiet.contains("/s · p50"),
+        "{quiet:?}"
+    );
 }
 
 #[test]

@@ -54,8 +54,8 @@ fn a_closed_loop_asks_again_only_when_it_is_answered() {
     assert_eq!(running.join().expect("a result")["targets"][0]["good"], 9);
 }
 
-#[test]
-fn an_open_loop_asks_on_time_and_counts_from_when_it_was_due() {
+/// Twenty requests on two connections, with these flags, before a server that answers nobody for a while.
+fn stalled(flags: &[&str]) -> serde_json::Value {
     let origin = Origin::start();
     let gate = Gate::new();
     let held = gate.clone();
@@ -64,18 +64,38 @@ fn an_open_loop_asks_on_time_and_counts_from_when_it_was_due() {
         Reply::ok()
     });
     let url = origin.url();
-    // One connection for each of the two workers: the others wait, and their waiting counts.
+    let flags: Vec<_> = flags.iter().map(|flag| (*flag).to_owned()).collect();
     let running = std::thread::spawn(move || {
-        let flags = ["--rate", "100", "-n", "20", "-c", "2", "-d", "60s"];
-        figures(&[&[url.as_str()], &flags[..]].concat())
+        let flags: Vec<_> = flags.iter().map(String::as_str).collect();
+        let all = ["-n", "20", "-c", "2", "-d", "60s"];
+        figures(&[&[url.as_str()], &all[..], &flags].concat())
     });
     gate.wait_reached_by(2);
+    std::thread::sleep(std::time::Duration::from_millis(450));
     gate.open();
-    let result = running.join().expect("a result");
+    running.join().expect("a result")
+}
+
+#[test]
+fn an_open_loop_counts_from_when_a_request_was_due() {
+    // The last is due 190 ms after the first, so even that one waits for 260.
+    let result = stalled(&["--rate", "100"]);
+    assert_eq!(result["shape"]["kind"], "open");
     let target = &result["targets"][0];
     assert_eq!(target["good"], 20);
-    assert_eq!(result["shape"]["kind"], "open");
-    assert!(target["tool"]["late_ms"]["count"].as_u64().is_some());
+    let latency = |name: &str| target["latency_ms"][name].as_f64().expect("a latency");
+    assert!(latency("min") >= 250.0, "{target}");
+    assert!(latency("p50") >= 300.0, "{target}");
+    assert!(latency("max") >= 440.0, "{target}");
+    // One connection for each of the two workers: all but their first ones had to wait.
+    assert_eq!(target["tool"]["queued"], 18);
+    assert_eq!(target["tool"]["late_ms"]["count"], 2);
+
+    // In a closed loop the stall counts once for each connection.
+    let target = &stalled(&[])["targets"][0];
+    let latency = |name: &str| target["latency_ms"][name].as_f64().expect("a latency");
+    assert!(latency("max") >= 440.0, "{target}");
+    assert!(latency("p50") < latency("max") / 2.0, "{target}");
 }
 
 #[test]
@@ -101,6 +121,54 @@ fn users_come_one_after_another() {
     assert!(users.first() < users.last(), "{users:?}");
     assert_eq!(result["shape"]["ramp_seconds"], 1.0);
     assert_eq!(result["shape"]["users"], 40);
+}
+
+#[test]
+fn users_rest_at_random_up_to_a_bound() {
+    use std::{sync::Mutex, time::Instant};
+    let times = std::sync::Arc::new(Mutex::new(Vec::new()));
+    let noted = std::sync::Arc::clone(&times);
+    let origin = Origin::start();
+    origin.otherwise(move |_| {
+        noted.lock().expect("a list").push(Instant::now());
+        Reply::ok()
+    });
+    figures(&[
+        &origin.url(),
+        "--users",
+        "1",
+        "--pause",
+        "300ms",
+        "-n",
+        "12",
+    ]);
+    let times = times.lock().expect("a list");
+    let mut gaps: Vec<_> = times
+        .windows(2)
+        .map(|pair| (pair[1] - pair[0]).as_millis())
+        .collect();
+    gaps.sort_unstable();
+    assert_eq!(gaps.len(), 11);
+    // Even is what is drawn: half of the rests lie above half of the bound, and nearly all below it.
+    assert!(gaps[5] < 300, "{gaps:?}");
+    assert!(gaps[10] > 150 && gaps[10] - gaps[0] > 100, "{gaps:?}");
+}
+
+#[test]
+fn a_bound_on_the_rate_holds_from_the_first_request() {
+    let origin = origin();
+    // Each of two workers has one a second, and they take turns.
+    figures(&[&origin.url(), "-c", "8", "-d", "200ms", "--max-rate", "2"]);
+    assert_eq!(origin.requests("/"), 1);
+}
+
+#[test]
+fn a_warm_up_has_its_own_length() {
+    let origin = origin();
+    let flags = ["-n", "10", "-d", "300ms", "--warm-up", "300ms", "-c", "1"];
+    let result = figures(&[&[origin.url().as_str()], &flags[..]].concat());
+    assert_eq!(result["targets"][0]["requests"], 10);
+    assert!(origin.requests("/") > 20, "as many as there is time for");
 }
 
 #[test]

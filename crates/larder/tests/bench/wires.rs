@@ -154,3 +154,76 @@ fn what_tls_agreed_on_is_each_target_s_own() {
     let agreed = result["targets"][1]["tls"].as_str();
     assert!(agreed.is_some_and(|agreed| agreed.starts_with("TLSv1_3")));
 }
+
+#[test]
+fn bytes_are_those_on_the_wire() {
+    let origin = Origin::start();
+    let answer = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+    origin.otherwise(move |_| Reply::raw(answer));
+    let url = origin.url();
+    let result = figures(&[&url, "-n", "30", "-c", "2", "--no-keep-alive"]);
+    let bytes = &result["targets"][0]["bytes"];
+    assert_eq!(bytes["received"], 30 * answer.len());
+    assert_eq!(bytes["content"], 150);
+    let request = format!(
+        "GET / HTTP/1.1\r\nhost: {}\r\nuser-agent: larder-bench/{}\r\naccept: */*\r\nconnection: close\r\n\r\n",
+        url.trim_start_matches("http://"),
+        env!("CARGO_PKG_VERSION")
+    );
+    assert_eq!(bytes["sent"], 30 * request.len());
+}
+
+#[test]
+fn stale_answers_are_counted_among_the_hits() {
+    let origin = Origin::start();
+    origin.otherwise(|request| {
+        let said = match request.nth % 4 {
+            0 => "Larder; fwd=uri-miss",
+            1 => "Larder; hit; ttl=-3",
+            _ => "Larder; hit; ttl=30",
+        };
+        Reply::ok().header("Cache-Status", said)
+    });
+    let flags = [
+        "-n",
+        "40",
+        "-c",
+        "1",
+        "--assert",
+        "stale>=25%",
+        "--assert",
+        "hits<=75%",
+    ];
+    let result = figures(&[&[origin.url().as_str()], &flags[..]].concat());
+    let cache = &result["targets"][0]["cache"];
+    assert_eq!(
+        (&cache["hit"], &cache["stale"], &cache["miss"]),
+        (&20.into(), &10.into(), &10.into())
+    );
+    assert_eq!(cache["hits_percent"], 75.0);
+    assert_eq!(cache["stale_percent"], 25.0);
+    for verdict in result["assertions"].as_array().expect("verdicts") {
+        assert_eq!(verdict["holds"], true, "{verdict}");
+    }
+}
+
+#[test]
+fn a_process_is_found_by_its_name() {
+    let origin = Origin::start();
+    origin.otherwise(|_| Reply::ok());
+    // Longer than the kernel keeps of a name, and nobody else's.
+    let name = format!("watched-by-bench-{}", std::process::id());
+    let program = scratch_dir().join(&name);
+    fs::copy("/bin/cat", &program).expect("a program");
+    let mut child = std::process::Command::new(&program)
+        .stdin(std::process::Stdio::piped())
+        .spawn()
+        .expect("a process");
+    let result = figures(&[&origin.url(), "-n", "20", "--process", &name]);
+    let process = &result["targets"][0]["process"];
+    assert_eq!(process["processes"], 1, "{process}");
+    assert_eq!(process["name"], name.as_str());
+    assert!(process["memory_bytes"].as_u64() > Some(0));
+    drop(child.stdin.take());
+    child.wait().expect("its end");
+}

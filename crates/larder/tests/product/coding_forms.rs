@@ -264,10 +264,8 @@ fn disk_keeps_the_content_and_forms_are_made_again() {
     let body = text("disk", 20_000);
     origin.reply("/", page(&body).cache("max-age=3600"));
     let start = || {
-        crate::common::command()
-            .args(["serve"])
-            .config(&config)
-            .start()
+        let larder = testkit::Command::serve(env!("CARGO_BIN_EXE_larder"));
+        larder.config(&config).start()
     };
     {
         let larder = start();
@@ -290,6 +288,40 @@ fn disk_keeps_the_content_and_forms_are_made_again() {
         1,
         "once it is in memory again"
     );
+}
+
+/// On plain connections larger bodies stay on disk, and are coded for each client: in what costs least.
+#[test]
+fn what_stays_on_disk_is_coded_in_what_costs_least() {
+    let folder = testkit::scratch_dir();
+    let origin = Origin::start();
+    let config = format!(
+        "[[origin]]\nservers = \"{}\"\n[disk]\npath = \"{}\"\nsize = \"64MiB\"\n",
+        origin.url(),
+        folder.display()
+    );
+    let body = text("cheap", 100_000);
+    origin.reply("/", page(&body).cache("max-age=3600"));
+    let start = || testkit::Command::serve(env!("CARGO_BIN_EXE_larder")).config(&config);
+    {
+        let larder = start().start();
+        for _ in 0..4 {
+            larder.get("/").send();
+        }
+        larder.stop();
+    }
+    let larder = start().start();
+    for (accepts, expected) in [
+        (BROWSER, "zstd"),
+        ("gzip, br", "gzip"),
+        ("gzip;q=0.5, br", "br"),
+    ] {
+        let answer = get(&larder, "/", accepts);
+        assert_eq!(answer.header("content-encoding"), Some(expected));
+        assert_eq!(decoded(&answer), body);
+        assert!(answer.hit());
+    }
+    assert_eq!(origin.requests("/"), 1);
 }
 
 fn is_weak(tag: &str) -> bool {

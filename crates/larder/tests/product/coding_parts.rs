@@ -155,6 +155,32 @@ fn a_date_says_nothing_of_codings_wherever_the_answer_comes_from() {
     assert_eq!(origin.requests("/"), 1);
 }
 
+/// A cache below must not take a part for one of another coding.
+#[test]
+fn a_part_says_that_it_depends_on_what_the_client_accepts() {
+    for cache in ["max-age=60", "no-store", "no-cache"] {
+        let (origin, larder) = start();
+        let body = text("vary", LENGTH);
+        origin.on("/", move |request| {
+            let fields = [("Cache-Control", cache), ("ETag", "\"v1\"")];
+            dated(request, &fields, body.as_bytes())
+        });
+        for accepts in ["gzip", "identity"] {
+            let fields = [("Range", "bytes=100-199"), ("Accept-Encoding", accepts)];
+            let answer = ask(&larder, "GET", &fields);
+            assert_eq!(answer.status, 206, "{cache} {accepts}");
+            assert_eq!(answer.header("vary"), Some("Accept-Encoding"), "{cache}");
+        }
+        let held = [
+            ("Accept-Encoding", "gzip"),
+            ("If-None-Match", "W/\"v1-larder-gzip\""),
+        ];
+        let answer = ask(&larder, "GET", &held);
+        assert_eq!(answer.status, 304, "{cache}");
+        assert_eq!(answer.header("vary"), Some("Accept-Encoding"), "{cache}");
+    }
+}
+
 /// RFC 9110 section 13.1.1: what follows is about the form that is named.
 #[test]
 fn a_part_on_condition_that_a_form_is_current_is_none_of_another() {
@@ -267,9 +293,9 @@ fn only_reading_can_be_answered_with_not_modified() {
     }
 }
 
-/// RFC 9110 section 13.2.2: `If-Match` comes first.
+/// RFC 9110 section 13.2.2: `If-Match` comes first, and whether it holds is the origin's to say.
 #[test]
-fn a_failed_condition_goes_before_one_that_is_met() {
+fn a_condition_that_is_met_does_not_hide_one_that_fails() {
     let (origin, larder) = start();
     let body = text("order", LENGTH);
     origin.on("/", move |request| match request.header("if-match") {

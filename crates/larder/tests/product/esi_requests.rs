@@ -139,9 +139,8 @@ fn a_fragment_is_asked_for_however_slowly_the_page_is_read() {
 fn an_attempt_holds_few_connections_while_it_waits() {
     let (origin, larder) = start_with(ON);
     let gate = Gate::new();
-    let includes: String = (0..40)
-        .map(|number| format!("<esi:include src=\"/f{number}\"/>,"))
-        .collect();
+    let each = |text: &dyn Fn(usize) -> String| (0..40).map(text).collect::<Vec<_>>().concat();
+    let includes = each(&|number| format!("<esi:include src=\"/f{number}\"/>,"));
     origin.reply(
         "/",
         page(format!(
@@ -158,7 +157,7 @@ fn an_attempt_holds_few_connections_while_it_waits() {
     let begun = sample(&larder, "larder_fragments_total");
     assert_eq!(begun, 8, "the others wait for their turn");
     gate.open();
-    let expected: String = (0..40).map(|number| format!("{number},")).collect();
+    let expected = each(&|number| format!("{number},"));
     assert_eq!(client.read().text(), expected);
 }
 

@@ -1,7 +1,11 @@
 //! Request bodies on their way to scripts: as they come where their length is known, gathered first where it is not.
 
 use crate::{common::Said, fastcgi::Site, fastcgi_bad::serve};
-use std::fs;
+use std::{
+    fs,
+    io::Write,
+    process::{self, Stdio},
+};
 use testkit::{
     Client, Command, FastCgi, Gate, Larder, SmallDisk,
     fastcgi::{Next, kind, output},
@@ -107,7 +111,32 @@ fn a_body_of_unknown_length_arrives_whole() {
         (&told["CONTENT_LENGTH"], &told["body"]),
         (&"8".into(), &"the body".into())
     );
+    // What no script is asked for is not gathered: the answer is there before the body.
+    let mut early = begin(&larder, "/wp-content/themes/style.css");
+    assert_eq!(early.read().status, 405);
     assert_eq!(nameless_files(&larder), 0);
+}
+
+#[test]
+fn over_http2_too() {
+    let site = Site::new();
+    let larder = site.start();
+    let body = text(1_000_000);
+    let wanted = upload(&larder, "/probe/upload.php", &body, 100_000).text();
+    // From a pipe, curl cannot say how much will come.
+    let mut curl = process::Command::new("curl")
+        .args(["-sS", "--max-time", "20", "--http2-prior-knowledge"])
+        .args(["-X", "POST", "-T", "-"])
+        .arg(format!("{}/probe/upload.php", larder.listeners()[0]))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("curl");
+    let mut pipe = curl.stdin.take().unwrap();
+    pipe.write_all(&body).unwrap();
+    drop(pipe);
+    let done = curl.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&done.stdout), wanted);
 }
 
 #[test]

@@ -526,7 +526,7 @@ fn what_an_application_tags_it_purges_in_its_own_words() {
                 "config:system.site node:12 node_view",
                 "config:system.site node:123 node_view",
             ],
-            "BAN / HTTP/1.1\r\nHost: s.test\r\nCache-Tags: node:12\r\n\r\n",
+            "BAN / HTTP/1.1\r\nHost: s.test\r\nCache-Tags: node:12|node:7\r\n\r\n",
         ),
         (
             "wordpress",

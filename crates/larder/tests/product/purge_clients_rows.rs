@@ -246,6 +246,13 @@ pub(crate) const ROWS: &[Row] = &[
         "",
     ),
     row(
+        "Drupal: tags as an expression",
+        "BAN / HTTP/1.1\nHost: 127.0.0.1\nCache-Tags: p-1|home\n",
+        [&["/", "/a"], &["/", "/a"]],
+        "tags; count=4",
+        "",
+    ),
+    row(
         "Drupal: a beginning",
         "BAN /img/* HTTP/1.1\nHost: site.test\n",
         [&["/img/x.png"], NONE],

@@ -1,9 +1,7 @@
 //! The figures of one target.
 
-use super::PERCENTILES;
-use crate::{
-    cached::Cached, fault::Fault, process, run::Measured, tally::Tally, timeline, times::Times,
-};
+use super::{MachineCpu, PERCENTILES, Point, Process, Round, Tool};
+use crate::{cached::Cached, fault::Fault, run::Measured, tally::Tally, times::Times};
 use serde::Serialize;
 use std::{collections::BTreeMap, time::Duration};
 
@@ -149,101 +147,6 @@ pub struct Cache {
     pub stale_percent: Option<f64>,
 }
 
-/// What the watched processes used.
-#[derive(Clone, Debug, Serialize)]
-pub struct Process {
-    /// As it was asked for.
-    pub name: String,
-    /// The most processes at once.
-    pub processes: usize,
-    /// CPU time.
-    pub cpu_seconds: f64,
-    /// CPU time for each request that was over.
-    pub cpu_us_per_request: Option<f64>,
-    /// CPU time over time: how many cores were busy.
-    pub cores: f64,
-    /// The most resident memory.
-    pub memory_bytes: u64,
-}
-
-/// What the tool itself used, and how far its own clock was off.
-#[derive(Clone, Debug, Serialize)]
-pub struct Tool {
-    /// CPU time.
-    pub cpu_seconds: f64,
-    /// CPU time for each request that was over.
-    pub cpu_us_per_request: Option<f64>,
-    /// Which share of its core the busiest worker used, in percent.
-    pub busiest_worker_percent: f64,
-    /// How late its own loops went round: what it may add to a latency.
-    pub lag_ms: Option<Latency>,
-    /// In an open loop: how late requests were sent although a connection was free.
-    pub late_ms: Option<Latency>,
-    /// In an open loop: requests that were due while every connection was busy.
-    pub queued: u64,
-}
-
-/// The machine's cores.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct MachineCpu {
-    /// How many there are.
-    pub cores: f64,
-    /// How busy they were, in percent of all.
-    pub busy_percent: f64,
-    /// What this tool took, in percent of all.
-    pub tool_percent: f64,
-}
-
-/// A span of the run.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct Point {
-    /// Its begin, in seconds since the begin of the run.
-    pub at: f64,
-    /// Its length.
-    pub seconds: f64,
-    /// Users that were there at its end.
-    pub users: usize,
-    /// Requests that were over.
-    pub requests: u64,
-    /// Errors among them.
-    pub errors: u64,
-    /// Good answers a second.
-    pub rate: f64,
-    /// Latencies of good answers, in milliseconds.
-    pub p50_ms: Option<f64>,
-    /// 90th percentile.
-    pub p90_ms: Option<f64>,
-    /// 99th percentile.
-    pub p99_ms: Option<f64>,
-    /// The longest.
-    pub max_ms: Option<f64>,
-    /// Cores that the watched processes kept busy.
-    pub process_cores: Option<f64>,
-    /// Their resident memory at its end.
-    pub process_memory_bytes: Option<u64>,
-    /// Cores that this tool kept busy.
-    pub tool_cores: f64,
-}
-
-/// One round of a comparison.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct Round {
-    /// How long it was.
-    pub seconds: f64,
-    /// Requests that were over.
-    pub requests: u64,
-    /// Errors among them.
-    pub errors: u64,
-    /// Good answers a second.
-    pub rate: f64,
-    /// Latencies, in milliseconds.
-    pub p50_ms: Option<f64>,
-    /// 99th percentile.
-    pub p99_ms: Option<f64>,
-    /// CPU time of the watched processes for each request.
-    pub cpu_us_per_request: Option<f64>,
-}
-
 /// What of a target is not measured, but known.
 #[derive(Clone, Debug)]
 pub struct About {
@@ -274,14 +177,8 @@ impl Target {
             (Some(_), None) => about.watched.clone(),
             _ => None,
         };
-        let process = seen.map(|used| Process {
-            name: about.watched.unwrap_or_default(),
-            processes: used.processes,
-            cpu_seconds: used.cpu.as_secs_f64(),
-            cpu_us_per_request: each(used.cpu, requests),
-            cores: per(used.cpu.as_secs_f64(), seconds),
-            memory_bytes: used.memory,
-        });
+        let name = about.watched.unwrap_or_default();
+        let process = seen.map(|used| Process::of(name, used, seconds, requests));
         Self {
             name: about.name,
             url: about.url,
@@ -339,37 +236,8 @@ impl Target {
     }
 }
 
-impl Round {
-    /// A round.
-    pub fn of(measured: &Measured) -> Self {
-        let tally = &measured.tally;
-        let at = |percent| tally.good.percentile(percent).map(millis);
-        let seconds = measured.took.as_secs_f64();
-        let requests = tally.requests();
-        Self {
-            seconds,
-            requests,
-            errors: tally.errors(),
-            rate: per(float(tally.good.count()), seconds),
-            p50_ms: at(50.0),
-            p99_ms: at(99.0),
-            cpu_us_per_request: measured
-                .used
-                .filter(|used| used.processes > 0)
-                .and_then(|used| each(used.cpu, requests)),
-        }
-    }
-}
-
-impl Round {
-    /// Good answers.
-    pub(crate) fn answers(&self) -> u64 {
-        self.requests.saturating_sub(self.errors)
-    }
-}
-
 impl Latency {
-    fn of(times: &Times) -> Option<Self> {
+    pub(super) fn of(times: &Times) -> Option<Self> {
         let (mean, stddev) = times.mean()?;
         let named = PERCENTILES.iter();
         let named =
@@ -412,54 +280,6 @@ impl Cache {
     }
 }
 
-impl Tool {
-    fn of(measured: &Measured) -> Self {
-        let tally = &measured.tally;
-        Self {
-            cpu_seconds: measured.tool_cpu.as_secs_f64(),
-            cpu_us_per_request: each(measured.tool_cpu, tally.requests()),
-            busiest_worker_percent: measured.busiest * 100.0,
-            lag_ms: Latency::of(&tally.lag),
-            late_ms: Latency::of(&tally.late),
-            queued: tally.queued,
-        }
-    }
-}
-
-impl MachineCpu {
-    fn of(measured: &Measured) -> Option<Self> {
-        let cores = float(process::machine_cores() as u64);
-        let all = measured.took.as_secs_f64() * cores;
-        Some(Self {
-            cores,
-            busy_percent: measured.machine? * 100.0,
-            tool_percent: per(measured.tool_cpu.as_secs_f64(), all) * 100.0,
-        })
-    }
-}
-
-impl Point {
-    fn of(point: &timeline::Point) -> Self {
-        let seconds = point.seconds();
-        let at = |percent| Some(millis(point.times.as_ref()?.percentile(percent)?));
-        Self {
-            at: point.from.as_secs_f64(),
-            seconds,
-            users: point.users,
-            requests: point.requests,
-            errors: point.errors,
-            rate: per(float(point.good()), seconds),
-            p50_ms: at(50.0),
-            p90_ms: at(90.0),
-            p99_ms: at(99.0),
-            max_ms: at(100.0),
-            process_cores: point.process_cpu.map(|cpu| per(cpu.as_secs_f64(), seconds)),
-            process_memory_bytes: point.memory,
-            tool_cores: per(point.tool_cpu.as_secs_f64(), seconds),
-        }
-    }
-}
-
 fn faults(tally: &Tally) -> BTreeMap<&'static str, u64> {
     let named = Fault::ALL.iter().zip(tally.faults);
     let happened = named.filter(|(_, count)| *count > 0);
@@ -486,16 +306,16 @@ fn curve(times: &Times) -> Vec<(f64, f64)> {
     curve
 }
 
-fn millis(time: Duration) -> f64 {
+pub(super) fn millis(time: Duration) -> f64 {
     // Hundred nanoseconds are the finest that is told apart.
     (time.as_secs_f64() * 1e7).round() / 1e4
 }
 
-fn each(cpu: Duration, requests: u64) -> Option<f64> {
+pub(super) fn each(cpu: Duration, requests: u64) -> Option<f64> {
     (requests > 0).then(|| cpu.as_secs_f64() * 1e6 / float(requests))
 }
 
-fn per(what: f64, seconds: f64) -> f64 {
+pub(super) fn per(what: f64, seconds: f64) -> f64 {
     if seconds > 0.0 { what / seconds } else { 0.0 }
 }
 
@@ -505,6 +325,6 @@ fn percent(part: u64, of: u64) -> Option<f64> {
 
 /// Counts of a run are far below what a float holds exactly.
 #[allow(clippy::cast_precision_loss)]
-fn float(count: u64) -> f64 {
+pub(super) fn float(count: u64) -> f64 {
     count as f64
 }

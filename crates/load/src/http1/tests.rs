@@ -193,6 +193,21 @@ fn answers() -> impl Strategy<Value = (String, u64)> {
 
 proptest! {
     #[test]
+    fn what_a_cache_names_is_no_word_of_it(name in "[ -!#-+.-\\[\\]-~]{0,20}") {
+        let said = |field: String| whole(&format!("HTTP/1.1 200 OK\r\n{field}\r\nContent-Length: 0\r\n\r\n")).cached;
+        prop_assert_eq!(said(format!("X-Cache: MISS from {name}")), Cached::Miss);
+        prop_assert_eq!(said(format!("X-Cache-Key: {name}")), Cached::Unsaid);
+        prop_assert_eq!(said(format!("Cache-Status: a; hit; detail=\"{name},;\\\"\"")), Cached::Hit);
+        prop_assert_eq!(said(format!("Cache-Status: a; key=\"{name}, b; hit\"; fwd=miss")), Cached::Miss);
+    }
+
+    #[test]
+    fn any_word_of_a_cache_is_read(name in "(cache-status|x-cache|cf-cache-status)", value in "[ -~]{0,40}") {
+        let text = format!("HTTP/1.1 200 OK\r\n{name}: {value}\r\nContent-Length: 0\r\n\r\n");
+        prop_assert_eq!(whole(&text).body, 0);
+    }
+
+    #[test]
     fn pieces_change_nothing((text, length) in answers(), mut cuts in proptest::collection::vec(0..200_usize, 0..8)) {
         cuts.sort_unstable();
         let (answer, used) = read(text.as_bytes(), false, &cuts).unwrap().unwrap();

@@ -206,10 +206,11 @@ fn side_by_side(page: &mut String, figures: &Figures, comparison: &Comparison) {
                 .checked_sub(1)
                 .and_then(|other| comparison.ratios.get(other));
             let ratio = ratios.and_then(row.ratio).map_or(String::new(), |ratio| {
-                format!(
-                    " <span class=\"soft\">× {:.2} ({:.2}–{:.2})</span>",
-                    ratio.median, ratio.min, ratio.max
-                )
+                let spread = match comparison.rounds {
+                    ..2 => String::new(),
+                    _ => format!(" ({:.2}–{:.2})", ratio.min, ratio.max),
+                };
+                format!(" <span class=\"soft\">× {:.2}{spread}</span>", ratio.median)
             });
             let width = value.unwrap_or(0.0) / most * 100.0;
             let words = value.map_or("–".to_owned(), row.words);

@@ -197,11 +197,12 @@ fn compared(text: &mut String, comparison: &crate::compare::Comparison) {
         ];
         for (what, ratio) in rows {
             if let Some(ratio) = ratio {
-                let _ = writeln!(
-                    text,
-                    "  {:24} {what:12} × {:.3}  ({:.3} to {:.3})",
-                    ratios.target, ratio.median, ratio.min, ratio.max
-                );
+                let spread = match comparison.rounds {
+                    ..2 => String::new(),
+                    _ => format!("  ({:.3} to {:.3})", ratio.min, ratio.max),
+                };
+                let (target, median) = (&ratios.target, ratio.median);
+                let _ = writeln!(text, "  {target:24} {what:12} × {median:.3}{spread}");
             }
         }
     }

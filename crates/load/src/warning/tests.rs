@@ -59,7 +59,7 @@ fn told(measured: &Measured, most_rate: Option<f64>, rounds: Vec<Round>) -> Vec<
 #[test]
 fn each_doubt_by_itself() {
     type Change = fn(&mut Measured);
-    let rows: [(Option<Kind>, Change); 17] = [
+    let rows: [(Option<Kind>, Change); 18] = [
         (None, |_| ()),
         (Some(Kind::ToolAtLimit), |one| one.busiest = 0.99),
         (Some(Kind::MachineAtLimit), |one| {
@@ -94,8 +94,11 @@ fn each_doubt_by_itself() {
             (one.unanswered, one.unsent, one.oldest) = (900, 900, ms(20));
         }),
         (Some(Kind::Unanswered), |one| {
+            one.tally.late.record(Duration::ZERO);
             (one.unanswered, one.oldest) = (900, ms(20));
         }),
+        // As many users in a closed loop.
+        (None, |one| (one.unanswered, one.oldest) = (900, ms(20))),
         (Some(Kind::Local), |one| one.tally.fault(Fault::Local)),
         (Some(Kind::NoProcess), |one| {
             one.used = Some(Used::default());

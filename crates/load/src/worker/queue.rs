@@ -23,6 +23,8 @@ pub(super) struct Queue {
     due: RefCell<VecDeque<Instant>>,
     free: Cell<usize>,
     more: Notify,
+    /// The number of the next request that becomes due, once there is one.
+    number: Cell<u64>,
     /// Requests that found no place.
     turned_away: Cell<u64>,
     /// No more will become due.
@@ -81,6 +83,7 @@ pub(super) async fn dispatch(worker: Rc<Worker>, mut timer: Timer) {
     let (workers, over) = (common.plan.threads() as u64, common.plan.end.after);
     let mut number = worker.index as u64;
     let mut given = 0_u64;
+    worker.queue.number.set(number);
     while let Some(after) = due(number, from, to, over)
         && after < over
     {
@@ -101,10 +104,30 @@ pub(super) async fn dispatch(worker: Rc<Worker>, mut timer: Timer) {
         worker.queue.push(due);
         number += workers;
         given += 1;
+        worker.queue.number.set(number);
         // A backlog of the clock's must not keep the connections from being served.
         if given.is_multiple_of(64) {
             tokio::task::yield_now().await;
         }
     }
     worker.queue.end();
+}
+
+/// Looks at all that were due at `now` and that the dispatcher, being late itself, has not put into the queue.
+pub(super) fn missed(worker: &Worker, now: Instant, mut look: impl FnMut(Instant)) {
+    let common = &worker.common;
+    let Shape::Open { from, to, .. } = common.plan.shape else {
+        return;
+    };
+    let (workers, over) = (common.plan.threads() as u64, common.plan.end.after);
+    let mut number = worker.queue.number.get();
+    while !worker.queue.ended.get()
+        && let Some(after) = due(number, from, to, over)
+        && after < over
+        && common.begin + after <= now
+        && worker.permit()
+    {
+        look(common.begin + after);
+        number += workers;
+    }
 }

@@ -7,7 +7,7 @@ use super::{
 use crate::{
     Error, Kind, Servers,
     gate::Pass,
-    pace::Pace,
+    pace::{self, Pace},
     peer::Serving,
     pool::{self, Key, Single},
 };
@@ -131,7 +131,7 @@ impl Output {
             return error;
         };
         let peer = held.serving.peer();
-        if error.kind().is_the_servers() {
+        if pace::is_the_servers(error.kind()) {
             let rule = held.origin.config.passive;
             peer.health.failed(held.origin.now(), rule);
         }

@@ -38,7 +38,7 @@ pub(crate) async fn fetch(
 ) -> Result<Response<ResponseBody>, Error> {
     let (mut head, body) = request.into_parts();
     let until = origin.until();
-    let (mut body, mut length) = measured(origin, body, context.room, until).await?;
+    let mut sent = Some((body, context.room));
     let mut repeatable = context.repeatable;
     for _ in 0..=MOST_REDIRECTS {
         let script = match look(cgi, head.uri.path()).await? {
@@ -47,6 +47,10 @@ pub(crate) async fn fetch(
             Found::Folder(path) => return Ok(folder(&head, &path)),
             Found::Refused => return Ok(own(StatusCode::FORBIDDEN, "Forbidden\n")),
             Found::Nothing => return Ok(own(StatusCode::NOT_FOUND, "Not Found\n")),
+        };
+        let (body, length) = match sent.take() {
+            Some((body, room)) => measured(origin, body, room, until).await?,
+            None => (empty(), None),
         };
         let call = call(origin, cgi, &script, &head, length, &context.visitor);
         let mut request = Request::new(body);
@@ -61,7 +65,7 @@ pub(crate) async fn fetch(
             return Ok(response);
         };
         redirect(&mut head, &target)?;
-        (body, length, repeatable) = (empty(), None, true);
+        repeatable = true;
     }
     Err(Error::new(Kind::Malformed).because("a script's local redirects lead in a circle"))
 }

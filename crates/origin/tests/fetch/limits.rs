@@ -2,6 +2,7 @@
 
 use crate::support::*;
 use http::Method;
+use http_body_util::BodyExt;
 use origin::{Context, Kind, Origin};
 use std::{net::TcpListener, time::Duration};
 use testkit::{Gate, Reply};
@@ -85,6 +86,35 @@ fn the_whole_has_a_limit_before_and_after_the_head() {
     work(async {
         assert_eq!(kind(get(&origin, "/head").await), Kind::WholeTimeout);
         assert_eq!(kind(get(&origin, "/body").await), Kind::WholeTimeout);
+    });
+}
+
+/// A server that always has more to send, and a reader who takes his time: the limit holds, and the server is not to blame.
+#[test]
+fn the_whole_has_a_limit_for_slow_readers_too() {
+    let server = testkit::Origin::start();
+    server.reply("/", Reply::ok().length(1 << 40).endless("more and more"));
+    let mut config = config([tcp(server.address())]);
+    config.timeouts.whole = Some(SHORT);
+    config.passive.failures = 1;
+    let origin = Origin::new(config).unwrap();
+    work(async {
+        let asked = request(Method::GET, "/", empty());
+        let mut body = match origin.fetch(asked, Context::default()).await {
+            Ok(response) => response.into_body(),
+            // On a machine under load.
+            Err(late) => return assert_eq!(late.kind(), Kind::WholeTimeout),
+        };
+        tokio::time::sleep(SHORT).await;
+        let late = loop {
+            if let Err(late) = body.frame().await.unwrap() {
+                break late;
+            }
+        };
+        assert_eq!(late.kind(), Kind::WholeTimeout);
+        assert!(body.frame().await.is_none());
+        let report = origin.report();
+        assert!(report.servers[0].healthy, "{report:?}");
     });
 }
 

@@ -50,12 +50,16 @@ impl Encoder {
         Self::within(WINDOW_FOR_ONE, coding, Level::Fast, length)
     }
 
+    /// About the bytes of memory that an encoder [for one client](Self::for_one) takes: its window, what it holds of input and
+    /// output, and its tables.
+    pub fn weight_for_one(length: Option<u64>) -> u64 {
+        /// Tables at the fast levels.
+        const TABLES: u64 = 256 << 10;
+        3 * (1 << window(length).min(WINDOW_FOR_ONE)) + TABLES
+    }
+
     fn within(largest: u32, coding: Coding, level: Level, length: Option<u64>) -> Self {
-        let window = length.map_or(WINDOW_OF_UNKNOWN, |length| {
-            let bits = u64::BITS - length.leading_zeros();
-            bits.max(LEAST_WINDOW)
-        });
-        let window = window.min(largest);
+        let window = window(length).min(largest);
         let thorough = length.is_some_and(|length| length <= THOROUGH);
         let quality = quality(coding, level, thorough);
         Self(match coding {
@@ -107,6 +111,13 @@ impl Encoder {
         while !step(out, |out| self.0.finish(out))? {}
         Ok(())
     }
+}
+
+fn window(length: Option<u64>) -> u32 {
+    length.map_or(WINDOW_OF_UNKNOWN, |length| {
+        let bits = u64::BITS - length.leading_zeros();
+        bits.max(LEAST_WINDOW)
+    })
 }
 
 /// The codings' own words for our levels: the fast ones cost about as much as gzip's first, the high ones what is bearable once.

@@ -25,7 +25,7 @@ pub struct Counts {
     pub time_us: [AtomicU64; 3],
     /// Bodies decoded for clients that do not accept their coding.
     pub decoded: AtomicU64,
-    /// Forms that were worth making and were not, since too many waited already: the content went out as it is.
+    /// Forms that were worth making and were not, since too much waited already or memory had no room: the content went out as it is.
     pub refused: AtomicU64,
 }
 

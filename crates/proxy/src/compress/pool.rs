@@ -4,18 +4,22 @@ use super::{Claim, Counts, high, whole};
 use bytes::{Bytes, BytesMut};
 use rules::coding::Coding;
 use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc, OnceLock,
-        atomic::{AtomicUsize, Ordering::Relaxed},
+        atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
         mpsc::{Receiver, SyncSender, sync_channel},
     },
     thread,
     time::Instant,
 };
-use store::{Level, Memory, fill::Writer};
+use store::{Level, Memory, Reservation, fill::Writer};
 
 /// Bodies that clients wait for and that wait themselves; beyond it the content goes out as it is.
 const WAITING: usize = 16;
+
+/// Bytes that wait before a body, at most: its client has the head already. About a fifth of a second's work.
+const BEFORE: u64 = 16 << 20;
 
 /// Forms that wait to be made better; beyond it they stay as they are, until they are asked for twice as often.
 const BETTER: usize = 256;
@@ -29,7 +33,7 @@ pub struct Pool {
     memory: Arc<Memory>,
     counts: Arc<Counts>,
     fast: OnceLock<Option<SyncSender<Job>>>,
-    waiting: Arc<AtomicUsize>,
+    waiting: Arc<Waiting>,
     high: OnceLock<Option<SyncSender<Better>>>,
 }
 
@@ -47,13 +51,25 @@ pub struct Job {
     pub place: Place,
 }
 
-/// One of the places for bodies that clients wait for.
+/// What waits, or is worked on.
+#[derive(Debug, Default)]
+struct Waiting {
+    bodies: AtomicUsize,
+    bytes: AtomicU64,
+}
+
+/// One of the places for bodies that clients wait for, and room for what is made.
 #[derive(Debug)]
-pub struct Place(Arc<AtomicUsize>);
+pub struct Place {
+    waiting: Arc<Waiting>,
+    bytes: u64,
+    room: Reservation,
+}
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Relaxed);
+        self.waiting.bodies.fetch_sub(1, Relaxed);
+        self.waiting.bytes.fetch_sub(self.bytes, Relaxed);
     }
 }
 
@@ -80,32 +96,36 @@ impl Pool {
         }
     }
 
-    /// A place for a body that clients will wait for; `None` where too many wait already.
-    pub fn place(&self) -> Option<Place> {
-        let waiting = self.waiting.fetch_add(1, Relaxed);
-        let place = Place(self.waiting.clone());
-        if waiting < WAITING && self.fast().is_some() {
+    /// A place for a body of so many bytes that clients will wait for; `None` where too much waits already, or the budget has no
+    /// room for a form of it: one that outgrew it would be held for its slowest reader.
+    pub fn place(&self, bytes: u64) -> Option<Place> {
+        let bodies = self.waiting.bodies.fetch_add(1, Relaxed);
+        let before = self.waiting.bytes.fetch_add(bytes, Relaxed);
+        let mut place = Place {
+            waiting: self.waiting.clone(),
+            bytes,
+            room: self.memory.budget().reservation(),
+        };
+        let may_wait = bodies < WAITING && before <= BEFORE;
+        if may_wait && place.room.grow(bytes) && self.fast().is_some() {
             return Some(place);
         }
         self.counts.refused.fetch_add(1, Relaxed);
         None
     }
 
-    /// Makes a form while clients follow it.
-    pub fn make(&self, job: Job) {
-        // There is room for as many as there are places.
-        if let Some(sender) = self.fast() {
-            let _ = sender.try_send(job);
-        }
+    /// Makes a form while clients follow it. False where nobody is there to make it; there is room for as many as there are places.
+    #[must_use]
+    pub fn make(&self, job: Job) -> bool {
+        self.fast()
+            .is_some_and(|sender| sender.try_send(job).is_ok())
     }
 
     fn fast(&self) -> Option<&SyncSender<Job>> {
         let (memory, counts) = (self.memory.clone(), self.counts.clone());
         let sender = self.fast.get_or_init(|| {
             let run = move |jobs: &Receiver<Job>| {
-                while let Ok(job) = jobs.recv() {
-                    make(&memory, &counts, job);
-                }
+                work_off(jobs, |job| make(&memory, &counts, job));
             };
             start("larder-code", WAITING, run)
         });
@@ -119,9 +139,7 @@ impl Pool {
             let run = move |jobs: &Receiver<Better>| {
                 // Nobody waits for these. On Linux this is the thread's own; where it is refused, it works as the others do.
                 let _ = rustix::process::nice(NICE);
-                while let Ok(better) = jobs.recv() {
-                    high::make(&memory, &counts, &better);
-                }
+                work_off(jobs, |better| high::make(&memory, &counts, &better));
             };
             start("larder-code-high", BETTER, run)
         });
@@ -141,17 +159,29 @@ fn start<T: Send + 'static>(
     started.ok().map(|_| sender)
 }
 
+/// Works until nobody can bring any more. A panic in an encoder costs the body that it happened to, which breaks off, and not all
+/// that come later.
+fn work_off<T>(jobs: &Receiver<T>, work: impl Fn(T)) {
+    while let Ok(job) = jobs.recv() {
+        let _ = catch_unwind(AssertUnwindSafe(|| work(job)));
+    }
+}
+
 fn make(memory: &Memory, counts: &Counts, job: Job) {
     let Job {
         pieces,
         key,
         claim,
         mut writer,
-        place,
+        mut place,
     } = job;
     let began = Instant::now();
     let length = pieces.iter().map(|piece| piece.len() as u64).sum();
+    let mut left: u64 = length;
     let give = |out: BytesMut| {
+        // What was reserved becomes the writer's.
+        left = left.saturating_sub(out.len() as u64);
+        place.room.shrink_to(left);
         writer.push(&out);
         memory.make_room();
     };
@@ -161,5 +191,50 @@ fn make(memory: &Memory, counts: &Counts, job: Job) {
     if let Some(body) = writer.finish() {
         whole::keep(memory, counts, &key, &claim, length, body, began.elapsed());
     }
-    drop(place);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Mutex;
+
+    /// Its client has the head already: what would come late goes as it is, at once.
+    #[test]
+    fn nothing_waits_behind_too_much() {
+        let counts = Arc::<Counts>::default();
+        let pool = |memory| {
+            Pool::new(
+                Arc::new(Memory::new(memory, Arc::default())),
+                counts.clone(),
+            )
+        };
+        let roomy = pool(1 << 30);
+        let large = roomy.place(BEFORE + 1).expect("nothing waits");
+        assert!(roomy.place(1).is_none(), "too many bytes before it");
+        drop(large);
+        let all: Vec<_> = (0..WAITING).map_while(|_| roomy.place(1)).collect();
+        assert_eq!(all.len(), WAITING);
+        assert!(roomy.place(1).is_none(), "too many bodies before it");
+        drop(all);
+        assert!(roomy.place(1).is_some());
+        let small = pool(2 << 20);
+        assert!(small.place(2 << 20).is_none(), "no room for the form");
+        assert!(small.place(1 << 19).is_some());
+        assert_eq!(counts.figures().refused, 3);
+    }
+
+    #[test]
+    fn a_panic_costs_one_body() {
+        let (sender, jobs) = sync_channel(3);
+        for number in 0..3 {
+            sender.send(number).unwrap();
+        }
+        drop(sender);
+        let done = Mutex::new(Vec::new());
+        work_off(&jobs, |number| {
+            assert_ne!(number, 1, "an encoder breaks");
+            done.lock().unwrap().push(number);
+        });
+        assert_eq!(done.into_inner().unwrap(), [0, 2]);
+    }
 }

@@ -12,6 +12,7 @@ use std::{
     sync::{Arc, atomic::Ordering::Relaxed},
     task::{Context, Poll},
 };
+use store::{Memory, Reservation};
 /// Bytes that are taken in one turn: a worker has others to serve.
 const TURN: usize = 64 << 10;
 
@@ -27,6 +28,8 @@ pub struct Recoded {
     rest: Bytes,
     ended: bool,
     counts: Arc<Counts>,
+    /// What the encoder takes of the budget.
+    room: Option<Reservation>,
 }
 
 #[derive(Debug)]
@@ -51,10 +54,22 @@ enum Step {
 }
 
 impl Recoded {
-    /// `content` in `coding`, at the fast level, for one client.
-    pub fn encoded(content: Content, coding: Coding, counts: &Arc<Counts>) -> Self {
-        counts.pass(coding);
+    /// `content` in `coding`, at the fast level, for one client. An error where the budget has no room for another encoder: it is
+    /// to go out as it is.
+    pub fn encoded(
+        content: Content,
+        coding: Coding,
+        counts: &Arc<Counts>,
+        memory: &Memory,
+    ) -> Result<Content, Content> {
         let length = content.length();
+        let mut room = memory.budget().reservation();
+        if !room.grow(Encoder::weight_for_one(length)) {
+            counts.refused.fetch_add(1, Relaxed);
+            return Err(content);
+        }
+        memory.make_room();
+        counts.pass(coding);
         let encoder = Encoder::for_one(coding, length);
         let work = Work::Encode {
             encoder,
@@ -62,7 +77,9 @@ impl Recoded {
             held: false,
             sizes: (0, 0),
         };
-        Self::new(content, work, counts)
+        let mut recoded = Self::new(content, work, counts);
+        recoded.room = Some(room);
+        Ok(Content::Recoded(Box::new(recoded)))
     }
 
     /// `content`, which is in `coding`, without it.
@@ -78,6 +95,7 @@ impl Recoded {
             rest: Bytes::new(),
             ended: false,
             counts: counts.clone(),
+            room: None,
         }
     }
 
@@ -115,6 +133,7 @@ impl Recoded {
                 Poll::Ready(Some(Err(error))) => return self.fail(error),
                 Poll::Ready(None) => {
                     self.ended = true;
+                    self.room = None;
                     self.work.finish()
                 }
                 Poll::Pending => self.work.pause(),
@@ -215,3 +234,6 @@ impl Drop for Recoded {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -201,3 +201,6 @@ impl Source {
         Poll::Ready(Next::Data(self.rest.split_to(part)))
     }
 }
+
+#[cfg(test)]
+mod tests;

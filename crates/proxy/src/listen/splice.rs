@@ -50,7 +50,13 @@ impl Splices {
             .front_mut()
             .filter(|span| span.len() == slice.len() as u64);
         let span = next.ok_or(io::ErrorKind::InvalidData)?;
-        let sent = span.send_to(socket)?;
+        let sent = loop {
+            match span.send_to(&socket) {
+                // A signal came before the first byte.
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                sent => break sent?,
+            }
+        };
         if span.is_empty() {
             spans.pop_front();
         }

@@ -44,6 +44,12 @@ pub fn command(policy: &PurgePolicy, head: Head<'_>) -> Result<Command, Malforme
     {
         return Ok(command(on_tags(&text)));
     }
+    if method == "BAN"
+        && let Some(text) = head.text("cache-tags").filter(|text| text.contains('|'))
+    {
+        // Drupal's purger, set to send several in one: in Varnish the field is an expression.
+        return Ok(command(on_tags(&text)));
+    }
     let tags = tags(head);
     if !tags.is_empty() {
         return Ok(command(Wish::Tags(tags)));

@@ -262,6 +262,7 @@ fn pass_on(
         && let Some(tag) = coding::held_of(ask, &fields)
     {
         fields.insert(header::ETAG, tag);
+        rules::coding::vary_by_coding(&mut fields);
     }
     let content = if is_page {
         esi::raw(worker, ask, status, &mut fields, content).content

@@ -115,7 +115,14 @@ fn negotiate(worker: &Worker, ask: &Ask, stored: Arc<Stored>, reader: Option<Rea
         return Chosen::as_it_is(form, None);
     }
     let is_made = |coding| stored.forms.get(coding).is_some();
-    match coding::choose(accepted, &compress.codings, is_made) {
+    let cheapest;
+    let offered = if is_coded_for_each(&stored) {
+        cheapest = passed::cheapest(compress);
+        &cheapest
+    } else {
+        &compress.codings
+    };
+    match coding::choose(accepted, offered, is_made) {
         Choice::Identity => Chosen::as_it_is(stored, reader),
         Choice::Coding(coding) if is_made(coding) => {
             form(worker, ask, stored, reader, coding, coding)
@@ -135,6 +142,11 @@ fn held(ask: &Ask, origin: Option<&[u8]>, accepted: Accepted) -> Option<HeaderVa
         return None;
     }
     coding::understood(&ask.fields, origin?, accepted)
+}
+
+/// Whether no form is kept of it: its content is not in memory.
+fn is_coded_for_each(stored: &Stored) -> bool {
+    matches!(stored.body, Body::Disk(_) | Body::Parts(_))
 }
 
 /// Whether the request is on condition that a form is current.

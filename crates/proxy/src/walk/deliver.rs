@@ -160,6 +160,7 @@ pub fn raw(
             (status, content)
         }
         precondition::Outcome::NotModified => {
+            coding::vary(ask, status, &mut fields);
             precondition::trim_not_modified(&mut fields);
             (StatusCode::NOT_MODIFIED, Content::Empty)
         }

@@ -47,19 +47,20 @@ const OF_ONE_TARGET: [&str; 6] = [
     "x-method-override",
 ];
 
-/// Takes away what says something of a page's target, and not of that of its include: on another host all that describes the
-/// page's, and what its visitor showed there alone.
-pub fn strip_target(fields: &mut HeaderMap, same_host: bool) {
+/// Takes away what says something of a page's target, and not of that of its includes.
+pub fn strip_target(fields: &mut HeaderMap) {
     for name in OF_ONE_TARGET {
         fields.remove(name);
     }
-    if !same_host {
-        for name in &POISONOUS {
-            fields.remove(name);
-        }
-        for name in [header::COOKIE, header::AUTHORIZATION] {
-            fields.remove(name);
-        }
+}
+
+/// Takes away what says something of a page's host, and what its visitor showed there alone, for an include from another.
+pub fn strip_host(fields: &mut HeaderMap) {
+    for name in POISONOUS
+        .iter()
+        .chain([&header::COOKIE, &header::AUTHORIZATION])
+    {
+        fields.remove(name);
     }
 }
 

@@ -1,5 +1,8 @@
 //! From flags to a run: its shape, its end, and the bounds on both.
 
+#[cfg(test)]
+mod tests;
+
 use super::{
     Prepared, Refusal, Target,
     flags::{Bench, Shape as Shaped},

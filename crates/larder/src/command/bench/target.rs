@@ -3,36 +3,23 @@
 use super::{
     Refusal,
     flags::{Bench, List, Request},
+    sitemap,
 };
 use bytes::Bytes;
 use http::Method;
 use load::{
-    fetch::fetch,
     site::{
         self, Origin, Parts, Site, Style,
         choice::Choice,
         list::{self, Line, Place},
-        sitemap,
     },
     tls::Tls,
     url::{Base, Url},
 };
-use std::{
-    fs::{self, File},
-    io::{self, Read as _},
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::Duration,
-};
+use std::{fs, io::Read as _, path::Path, sync::Arc, time::Duration};
 
 /// The most servers that one run asks.
 const MOST_ORIGINS: usize = 64;
-
-/// The most sitemaps that an index may name.
-const MOST_SITEMAPS: usize = 100;
-
-/// The largest sitemap, as the protocol has it, in bytes.
-const LARGEST_SITEMAP: u64 = 50 << 20;
 
 /// How many bad lines of a file are told.
 const MOST_TOLD: usize = 20;
@@ -101,7 +88,8 @@ pub(super) fn targets(flags: &Bench, tls: &Tls) -> Result<Vec<Target>, Refusal> 
     Ok(vec![target(flags, name, &lines, &base, allowed)?])
 }
 
-fn plain(place: Place) -> Line {
+/// A line that only says what is asked for.
+pub(super) fn plain(place: Place) -> Line {
     Line {
         method: None,
         place,
@@ -146,7 +134,7 @@ fn lines(
     let lines = if let Some(path) = &list.file {
         from_file(path)?
     } else if let Some(place) = &list.sitemap {
-        from_sitemap(place, base, allowed, tls, within)?
+        sitemap::pages(place, base, allowed, tls, within)?
     } else {
         return Ok(None);
     };
@@ -179,94 +167,8 @@ fn read_file(path: &Path) -> std::io::Result<String> {
     Ok(text)
 }
 
-/// The pages of a sitemap, at the server that is measured (or at their own, where none was named). Sitemaps that it names are
-/// taken from where it was taken from.
-fn from_sitemap(
-    place: &str,
-    base: Option<&Base>,
-    allowed: &[String],
-    tls: &Tls,
-    within: Duration,
-) -> Result<Vec<Line>, Refusal> {
-    let source = Source::new(place, allowed)?;
-    let mut open = vec![place.to_owned()];
-    let (mut read, mut lines) = (0, Vec::new());
-    while let Some(name) = open.pop() {
-        let failed = |what: String| Refusal::Refused(format!("{name}: {what}"));
-        read += 1;
-        if read > MOST_SITEMAPS || lines.len() > list::MOST {
-            return Err(failed(format!("more than {MOST_SITEMAPS} sitemaps")));
-        }
-        let text = source.text(&name, tls, within).map_err(failed)?;
-        let found = sitemap::parse(&text).map_err(failed)?;
-        open.extend(found.sitemaps);
-        for page in found.pages {
-            let url = Url::parse(&page).map_err(|what| failed(format!("{page}: {what}")))?;
-            let base = base.unwrap_or(&url.base).clone();
-            let target = url.target;
-            lines.push(plain(Place::Url(Url { base, target })));
-        }
-    }
-    Ok(lines)
-}
-
-/// Where sitemaps come from.
-enum Source {
-    /// The first one's folder.
-    Files(PathBuf),
-    Server(Origin),
-}
-
-impl Source {
-    fn new(place: &str, allowed: &[String]) -> Result<Self, Refusal> {
-        if !place.contains("://") {
-            let folder = Path::new(place).parent().unwrap_or(Path::new(""));
-            return Ok(Self::Files(folder.to_owned()));
-        }
-        let url = Url::parse(place).map_err(|what| Refusal::Use(format!("{place}: {what}")))?;
-        let origin = Origin::resolve(url.base);
-        allow(&origin, allowed)?;
-        Ok(Self::Server(origin))
-    }
-
-    fn text(&self, name: &str, tls: &Tls, within: Duration) -> Result<String, String> {
-        match self {
-            Self::Files(folder) => {
-                let read = beside(folder, name).and_then(|path| read_bounded(&path));
-                read.map_err(|error| error.to_string())
-            }
-            Self::Server(origin) => {
-                let url = Url::parse(name)?;
-                fetch(origin, &url.target, tls, within)
-            }
-        }
-    }
-}
-
-/// The file that a name in an index leads to: the one of that name in the folder of the first, however its URL begins.
-fn beside(folder: &Path, name: &str) -> io::Result<PathBuf> {
-    let last = name.rsplit('/').next().unwrap_or_default();
-    let path = folder.join(last);
-    // A folder, a device or a pipe is none.
-    if fs::metadata(&path)?.is_file() {
-        Ok(path)
-    } else {
-        Err(io::Error::other("not a file"))
-    }
-}
-
-fn read_bounded(path: &Path) -> io::Result<String> {
-    let mut text = String::new();
-    File::open(path)?
-        .take(LARGEST_SITEMAP + 1)
-        .read_to_string(&mut text)?;
-    if text.len() as u64 > LARGEST_SITEMAP {
-        return Err(io::Error::other("larger than 50 MiB"));
-    }
-    Ok(text)
-}
-
-fn allow(origin: &Origin, allowed: &[String]) -> Result<(), Refusal> {
+/// Refuses a server that is another machine and was not allowed.
+pub(super) fn allow(origin: &Origin, allowed: &[String]) -> Result<(), Refusal> {
     let host = &origin.url.host;
     if origin.is_here() || allowed.iter().any(|one| one.eq_ignore_ascii_case(host)) {
         return Ok(());

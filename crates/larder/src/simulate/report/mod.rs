@@ -6,26 +6,21 @@
 )]
 
 mod assumed;
+mod figures;
 pub mod html;
 mod svg;
 pub mod text;
 mod words;
 
 use super::{
-    counts::{Group, Sum, Totals},
     log::Bad,
     plan::{Eviction, Plan},
     reader::{Assumptions, Reader},
     run,
-    tally::{Setting, Simulation, Tally, Unfilled},
-    urls::{ByHash, Cost, Urls},
+    tally::{Setting, Simulation},
 };
-use proxy::outcome::Bypass;
+use figures::{Maker, bypassed, costly, reasons, tally_of};
 use serde::Serialize;
-use std::collections::BTreeMap;
-
-/// URLs that are told, at most.
-const URLS: usize = 20;
 
 /// Everything that a simulation found out. Shares are between 0 and 1, times are in seconds, sizes in bytes.
 #[derive(Clone, Debug, Serialize)]
@@ -266,166 +261,4 @@ pub(super) fn build(
             ..seen
         },
     }
-}
-
-/// Makes figures of counts.
-struct Maker<'a> {
-    plan: &'a Plan,
-    reader: &'a Reader,
-    seconds: f64,
-    tells_time: bool,
-}
-
-impl Maker<'_> {
-    fn load(&self, cost: Cost) -> Load {
-        Load {
-            requests: cost.fetches,
-            rate: cost.fetches as f64 / self.seconds,
-            bytes: cost.bytes,
-            bandwidth: cost.bytes as f64 / self.seconds,
-            busy: self.tells_time.then(|| cost.micros as f64 / 1e6),
-        }
-    }
-
-    fn outcome(&self, simulations: &[Simulation], wanted: Setting) -> Outcome {
-        let tally = tally_of(simulations, wanted);
-        let totals = &self.reader.totals;
-        // Where a part of the URLs was followed, what they missed is an estimate; the requests are counted.
-        let missed = missed(totals, &tally, wanted.lifetime);
-        let hits = totals.asked.saturating_sub(missed.requests);
-        let bytes = totals.asked_sent.saturating_sub(missed.sent);
-        let mut origin = at_most(missed.origin, totals.asked + tally.stale);
-        for group in totals.bypassed.values() {
-            origin.fetches += group.requests;
-            origin.bytes += group.bytes;
-            origin.micros += group.micros;
-        }
-        let name = self
-            .plan
-            .lifetimes
-            .get(wanted.lifetime)
-            .map(|lifetime| lifetime.name.clone());
-        Outcome {
-            memory: wanted.memory,
-            lifetime: name.unwrap_or_default(),
-            eviction: wanted.eviction,
-            hit_ratio: share(hits, totals.requests),
-            byte_hit_ratio: share(bytes, totals.sent),
-            hits,
-            stale: tally.stale,
-            collapsed: tally.collapsed,
-            origin: self.load(origin),
-            evictions: tally.evictions,
-            peak: tally.peak,
-            too_large: tally.too_large,
-        }
-    }
-}
-
-fn tally_of(simulations: &[Simulation], wanted: Setting) -> Tally {
-    let mut all = simulations.iter();
-    let found = all.find(|simulation| simulation.setting == wanted);
-    found.map(|simulation| simulation.tally).unwrap_or_default()
-}
-
-/// What the store did not answer, under the lifetime of this index.
-fn missed(totals: &Totals, tally: &Tally, lifetime: usize) -> Sum {
-    let unfilled = totals.unfilled.get(lifetime).copied().unwrap_or_default();
-    let of_all = |some: &Unfilled, all| some.missed.of_all(&some.asked, all);
-    tally
-        .missed
-        .and(&of_all(&tally.unfilled, &unfilled))
-        .and(&of_all(&tally.apart, &totals.apart))
-}
-
-/// Requests that pass the store by: at once, or where it has no answer and they must not fill it.
-fn bypassed(totals: &Totals, tally: &Tally) -> Vec<Reason> {
-    let mut groups = totals.bypassed.clone();
-    let missed = tally.apart.missed.of_all(&tally.apart.asked, &totals.apart);
-    if missed.requests > 0 {
-        let group = groups.entry(Bypass::Cookie.token()).or_default();
-        if group.requests == 0 {
-            group.example.clone_from(&totals.apart_example);
-        }
-        group.requests += missed.requests;
-        group.bytes += missed.origin.bytes;
-        group.micros += missed.origin.micros;
-    }
-    reasons(&groups)
-}
-
-/// An estimate from a part of the URLs may come to more fetches than there were requests: it is scaled down to these.
-fn at_most(cost: Cost, fetches: u64) -> Cost {
-    if cost.fetches <= fetches {
-        return cost;
-    }
-    let scaled = |number: u64| (number as f64 * share(fetches, cost.fetches)) as u64;
-    Cost {
-        fetches,
-        bytes: scaled(cost.bytes),
-        micros: scaled(cost.micros),
-    }
-}
-
-fn share(part: u64, of: u64) -> f64 {
-    if of == 0 {
-        0.0
-    } else {
-        part as f64 / of as f64
-    }
-}
-
-fn reasons(groups: &BTreeMap<&'static str, Group>) -> Vec<Reason> {
-    let mut all: Vec<_> = groups
-        .iter()
-        .map(|(reason, group)| Reason {
-            reason,
-            requests: group.requests,
-            bytes: group.bytes,
-            busy: group.micros as f64 / 1e6,
-            example: group.example.clone(),
-        })
-        .collect();
-    all.sort_by_key(|reason| std::cmp::Reverse(reason.requests));
-    all
-}
-
-/// The URLs that the origin works for most; by bytes where the log does not tell how long it works.
-fn costly(urls: &Urls, by_url: &ByHash<Cost>, tells_time: bool) -> Vec<Costly> {
-    let cost = |hash: &u64, passed: Cost| {
-        let mut cost = by_url.get(hash).copied().unwrap_or_default();
-        cost.add(0, 0, passed.fetches);
-        cost.bytes += passed.bytes;
-        cost.micros += passed.micros;
-        cost
-    };
-    let mut all: Vec<_> = urls
-        .all
-        .iter()
-        .map(|(hash, url)| (cost(hash, url.passed), url))
-        .collect();
-    all.retain(|(cost, _)| cost.fetches > 0);
-    let weight = |cost: &Cost| {
-        if tells_time {
-            (cost.micros, cost.bytes)
-        } else {
-            (cost.bytes, cost.fetches)
-        }
-    };
-    all.sort_by(|(one, a), (other, b)| {
-        weight(other)
-            .cmp(&weight(one))
-            .then_with(|| a.text.cmp(&b.text))
-    });
-    all.truncate(URLS);
-    all.into_iter()
-        .map(|(cost, url)| Costly {
-            url: url.text.to_string(),
-            requests: url.requests,
-            fetches: cost.fetches,
-            bytes: cost.bytes,
-            busy: cost.micros as f64 / 1e6,
-            reason: url.unstored,
-        })
-        .collect()
 }

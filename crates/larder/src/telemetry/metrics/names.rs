@@ -98,7 +98,7 @@ metrics! {
     CODINGS_DECODED = Counter "larder_codings_decoded"
         [] "Bodies that their origin had coded and that were decoded for clients that do not accept it";
     CODINGS_REFUSED = Counter "larder_codings_refused"
-        [] "Bodies that went out as they are since too many waited to be coded";
+        [] "Bodies that went out as they are since too much waited to be coded, or memory had no room for it";
     PURGES_APPLIED = Counter "larder_purges" ["kind"]
         "Purges that took effect on this node, by what they name; invalidations by applications and purges of other nodes among them";
     PURGES_SOFT = Counter "larder_purges_soft"

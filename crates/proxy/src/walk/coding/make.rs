@@ -52,10 +52,7 @@ pub fn encode(
         let begun = compressor.making.begin(memory, key, stored.id(), coding);
         (Box::<[u8]>::from(key), begun)
     };
-    let alone = |content| {
-        let recoded = Recoded::encoded(content, coding, &compressor.counts);
-        Ok(Content::Recoded(Box::new(recoded)))
-    };
+    let alone = |content| Recoded::encoded(content, coding, &compressor.counts, memory);
     if let Content::Following(_) = &content {
         return match begin() {
             (key, Begun::Mine(claim, writer, reader)) => {
@@ -76,7 +73,8 @@ pub fn encode(
     let Some(pieces) = compress::pieces(&stored.body) else {
         return alone(content);
     };
-    let Some(place) = compressor.pool.place() else {
+    let length = pieces.iter().map(|piece| piece.len() as u64).sum();
+    let Some(place) = compressor.pool.place(length) else {
         return Err(content);
     };
     match begin() {
@@ -88,8 +86,11 @@ pub fn encode(
                 writer,
                 place,
             };
-            compressor.pool.make(job);
-            Ok(Content::following(reader, None))
+            if compressor.pool.make(job) {
+                Ok(Content::following(reader, None))
+            } else {
+                Err(content)
+            }
         }
         (_, Begun::Theirs(reader)) => Ok(Content::following(reader, None)),
         (_, Begun::Made(_) | Begun::Unkept) => alone(content),

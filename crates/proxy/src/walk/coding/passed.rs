@@ -23,6 +23,9 @@ pub fn passed(
     fields: &mut HeaderMap,
     content: Content,
 ) -> Content {
+    if status == StatusCode::PARTIAL_CONTENT {
+        vary(ask, status, fields);
+    }
     let compress = ask.policy().compress.as_ref();
     if is_personal(ask, fields) && !compress.is_some_and(|compress| compress.personal) {
         return content;
@@ -52,18 +55,31 @@ pub fn on_its_way(
     }
     coding::vary_by_coding(fields);
     let accepted = Accepted::read(&ask.fields);
-    let mut offered = CHEAPEST;
-    offered.sort_by_key(|coding| !compress.codings.contains(coding));
-    let offered = offered.get(..compress.codings.len()).unwrap_or_default();
-    let Choice::Coding(coding) = coding::choose(accepted, offered, |_| false) else {
+    let offered = cheapest(compress);
+    let Choice::Coding(coding) = coding::choose(accepted, &offered, |_| false) else {
         return content;
     };
-    coding::describe(fields, Some(coding), Made::Streamed);
-    if ask.method == Method::HEAD || matches!(content, Content::Empty) {
-        return content;
+    let is_empty = ask.method == Method::HEAD || matches!(content, Content::Empty);
+    let (counts, memory) = (&worker.cache.compressor.counts, &worker.cache.memory);
+    let coded = if is_empty {
+        Ok(content)
+    } else {
+        Recoded::encoded(content, coding, counts, memory)
+    };
+    match coded {
+        Ok(content) => {
+            coding::describe(fields, Some(coding), Made::Streamed);
+            content
+        }
+        Err(content) => content,
     }
-    let counts = &worker.cache.compressor.counts;
-    Content::Recoded(Box::new(Recoded::encoded(content, coding, counts)))
+}
+
+/// The route's codings for content that is coded for one client.
+pub fn cheapest(compress: &Compress) -> Vec<Coding> {
+    let all = CHEAPEST.into_iter();
+    all.filter(|coding| compress.codings.contains(coding))
+        .collect()
 }
 
 /// The length that `Content-Length` tells.
@@ -92,13 +108,19 @@ fn untouched(
     coding::judge(status, lines, length, &compress.types, compress.least)
 }
 
-/// Says in `Vary` that the answer depends on `Accept-Encoding`, where it does: in every form, identity too.
+/// Says in `Vary` that the answer depends on `Accept-Encoding`, where it does: in every form, identity too, and in a part of one.
 pub fn vary(ask: &Ask, status: StatusCode, fields: &mut HeaderMap) {
     let Some(compress) = &ask.policy().compress else {
         return;
     };
-    let length = announced(fields);
-    let depends = match untouched(status, fields, length, compress) {
+    let (status, length) = match status {
+        StatusCode::PARTIAL_CONTENT => (StatusCode::OK, None),
+        status => (status, announced(fields)),
+    };
+    let lines = fields.iter();
+    let lines = lines.filter(|(name, _)| *name != header::CONTENT_RANGE);
+    let lines = lines.map(|(name, value)| (name.as_str().as_bytes(), value.as_bytes()));
+    let depends = match coding::judge(status, lines, length, &compress.types, compress.least) {
         None => true,
         Some(Untouched::Coded) => {
             let kind = fields.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);

@@ -68,8 +68,10 @@ impl Context {
         *request.method_mut() = Method::GET;
         *request.headers_mut() = self.fields.clone();
         let host = uri.authority().map(uri::Authority::as_str)?;
-        let same_host = key::normalize_host(host, self.scheme).as_deref() == Some(&*self.host);
-        outbound::strip_target(request.headers_mut(), same_host);
+        let scheme = uri.scheme_str().unwrap_or(self.scheme);
+        if key::normalize_host(host, scheme).as_deref() != Some(&*self.host) {
+            outbound::strip_host(request.headers_mut());
+        }
         request
             .headers_mut()
             .insert(header::HOST, HeaderValue::from_str(host).ok()?);
@@ -110,6 +112,7 @@ fn include_fields(ask: &Ask) -> HeaderMap {
     }
     fields::remove_hop_by_hop(&mut fields);
     validate::remove_conditions(&mut fields);
+    outbound::strip_target(&mut fields);
     for name in [
         header::CONTENT_LENGTH,
         header::CONTENT_TYPE,

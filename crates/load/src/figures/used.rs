@@ -1,0 +1,95 @@
+//! What a run used: the server's processes, the tool itself, the machine.
+
+use super::{
+    Latency,
+    target::{each, float, per},
+};
+use crate::{
+    process,
+    run::{Measured, Used},
+};
+use serde::Serialize;
+
+/// What the watched processes used.
+#[derive(Clone, Debug, Serialize)]
+pub struct Process {
+    /// As it was asked for.
+    pub name: String,
+    /// The most processes at once.
+    pub processes: usize,
+    /// CPU time.
+    pub cpu_seconds: f64,
+    /// CPU time for each request that was over.
+    pub cpu_us_per_request: Option<f64>,
+    /// CPU time over time: how many cores were busy.
+    pub cores: f64,
+    /// The most resident memory.
+    pub memory_bytes: u64,
+}
+
+/// What the tool itself used, and how far its own clock was off.
+#[derive(Clone, Debug, Serialize)]
+pub struct Tool {
+    /// CPU time.
+    pub cpu_seconds: f64,
+    /// CPU time for each request that was over.
+    pub cpu_us_per_request: Option<f64>,
+    /// Which share of its core the busiest worker used, in percent.
+    pub busiest_worker_percent: f64,
+    /// How late its own loops went round: what it may add to a latency.
+    pub lag_ms: Option<Latency>,
+    /// In an open loop: how late requests were sent although a connection was free.
+    pub late_ms: Option<Latency>,
+    /// In an open loop: requests that were due while every connection was busy.
+    pub queued: u64,
+}
+
+/// The machine's cores.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct MachineCpu {
+    /// How many there are.
+    pub cores: f64,
+    /// How busy they were, in percent of all.
+    pub busy_percent: f64,
+    /// What this tool took, in percent of all.
+    pub tool_percent: f64,
+}
+
+impl Process {
+    pub(super) fn of(name: String, used: Used, seconds: f64, requests: u64) -> Self {
+        Self {
+            name,
+            processes: used.processes,
+            cpu_seconds: used.cpu.as_secs_f64(),
+            cpu_us_per_request: each(used.cpu, requests),
+            cores: per(used.cpu.as_secs_f64(), seconds),
+            memory_bytes: used.memory,
+        }
+    }
+}
+
+impl Tool {
+    pub(super) fn of(measured: &Measured) -> Self {
+        let tally = &measured.tally;
+        Self {
+            cpu_seconds: measured.tool_cpu.as_secs_f64(),
+            cpu_us_per_request: each(measured.tool_cpu, tally.requests()),
+            busiest_worker_percent: measured.busiest * 100.0,
+            lag_ms: Latency::of(&tally.lag),
+            late_ms: Latency::of(&tally.late),
+            queued: tally.queued,
+        }
+    }
+}
+
+impl MachineCpu {
+    pub(super) fn of(measured: &Measured) -> Option<Self> {
+        let cores = float(process::machine_cores() as u64);
+        let all = measured.took.as_secs_f64() * cores;
+        Some(Self {
+            cores,
+            busy_percent: measured.machine? * 100.0,
+            tool_percent: per(measured.tool_cpu.as_secs_f64(), all) * 100.0,
+        })
+    }
+}
