@@ -39,7 +39,7 @@ class Settings:
 
 def full(say, raw):
     """What is worth quoting: under forty minutes in all."""
-    return Settings(False, 3, 5, 1, 60, 30, 15, 16, 3, 10_000, 100_000, 5_000, _most_users(), 2_000, 60, say, raw)
+    return Settings(False, 3, 5, 1, 30, 30, 15, 16, 3, 10_000, 100_000, 5_000, _most_users(), 2_000, 60, say, raw)
 
 
 def quick(say, raw):

@@ -36,7 +36,8 @@ WRONG = [
 DIFFERS = [
     "The page is PHP's alone: 150 ms of sleep in place of the database, and 30 KB of HTML. WordPress itself is not here.",
     "blitz.io's users open a connection for each request and rest in between: here a new connection each time, and up to two seconds "
-    "of rest. Of the ramps there is no cross-check: neither wrk nor siege makes one.",
+    "of rest. The article's 60 seconds are 30. Of the ramps there is no cross-check: neither wrk nor siege makes one.",
+    "Each cache has a php-fpm of its own, since a kept connection keeps one of its processes.",
     "As a comment says, files on disk lie in the page cache: expect disk and tmpfs to be alike.",
     "Varnish has threads enough beforehand, and all users get the same encoding: comments suspect both of the article's Varnish.",
     "Before Varnish, HTTPS is nginx's, as on the article's own site. Its CPU counts for both.",
@@ -85,14 +86,19 @@ def run(settings):
 
 
 def _servers(stage):
-    php_process, socket = _php(stage)
     root, params = stage.folder / "site", stage.folder / "fastcgi_params"
-    told = {"socket": socket, "root": root, "params": params}
-    disk, disk_tls, on_disk = servers.nginx(stage, "nginx-fastcgi.conf", True, **told)
-    memory, memory_tls, in_memory = servers.nginx(stage, "nginx-fastcgi.conf", **told)
-    behind, _, nginx = servers.nginx(stage, "nginx-behind.conf", **told)
+
+    def before_php(name, *how):
+        """nginx before a php-fpm of its own: what one keeps of connections, and with them of processes, the others do without."""
+        process, socket = _php(stage)
+        return process, servers.nginx(stage, name, *how, socket=socket, root=root, params=params)
+
+    _, (disk, disk_tls, on_disk) = before_php("nginx-fastcgi.conf", True)
+    _, (memory, memory_tls, in_memory) = before_php("nginx-fastcgi.conf")
+    php_process, (behind, _, nginx) = before_php("nginx-behind.conf")
     varnish_port, varnish = servers.varnish(stage, "varnish.vcl", nginx=behind)
     _, front_tls, front = servers.nginx(stage, "nginx-tls.conf", varnish=varnish_port)
+    _, socket = _php(stage)
     larder = servers.larder(stage, "Larder before php-fpm", "larder.toml", socket=socket, root=root)
     base, larder.url, larder.tls_url = larder.url, larder.url + PATH, larder.tls_url + PATH
     contenders = [
