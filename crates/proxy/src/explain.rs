@@ -5,11 +5,7 @@ use crate::{
     cache::Cache,
     policy::Policy,
     routing::{self, Subject},
-    walk::{
-        below,
-        lookup::{self, reuse_site},
-        receive,
-    },
+    walk::{below, bypass::rule, lookup::reuse_site, receive},
 };
 use http::{HeaderMap, HeaderName, Method, StatusCode};
 use rules::{
@@ -111,7 +107,7 @@ pub async fn explain(cache: &Cache, uri: &str, fields: &HeaderMap) -> Option<Exp
     let normal = query.map(key::normalize);
     let bypass = bypass(&route.policy, &path, normal.as_deref(), fields);
     let mut fields = fields.clone();
-    if route.policy.key.drop_cookies || lookup::stores_nothing(&route.policy.bypass, &fields) {
+    if route.policy.key.drop_cookies || rule::stores_nothing(&route.policy.bypass, &fields) {
         ask::set_cookies_aside(&mut fields, &route.policy.key);
     }
     let judge = Judge {
@@ -146,7 +142,7 @@ fn bypass(
     if !policy.cache {
         return Some(crate::outcome::Bypass::Route.token());
     }
-    lookup::site_bypass(&policy.bypass, &Method::GET, path, query, fields)
+    rule::site_bypass(&policy.bypass, &Method::GET, path, query, fields)
         .map(crate::outcome::Bypass::token)
 }
 

@@ -13,6 +13,7 @@ use crate::{
     purging,
     walk::{
         admit::{self, Times},
+        bypass::rule,
         land,
         lookup::{self, Bypassed},
         receive::{self, Beside},
@@ -76,7 +77,7 @@ impl Replay {
             Ok(ask) => ask,
             Err(failure) => return Received::Refused(failure.detail()),
         };
-        let bypass = lookup::bypassed(&ask).map(|why| match why {
+        let bypass = rule::bypassed(&ask).map(|why| match why {
             Bypassed::Site(why) => why,
             Bypassed::Method | Bypassed::Condition => Bypass::Method,
         });

@@ -1,5 +1,7 @@
 //! Bypass: the request goes to the origin as it is and its answer comes back as it is; the store is not asked.
 
+pub mod rule;
+
 use crate::{
     ask::{Ask, Upgrade},
     body::{Content, ReplyBody},
@@ -12,7 +14,7 @@ use crate::{
         below, coding, deliver, esi, fetch,
         forward::begin_fill,
         invalidate,
-        lookup::{self, Bypassed},
+        lookup::Bypassed,
         outbound,
         pump::{Destination, Pump, Room},
         receive,
@@ -211,7 +213,7 @@ fn land(
     if ask.method == Method::HEAD && !matches!(why, Bypassed::Site(_)) {
         head_says(worker, ask, &head, when.1);
     }
-    let content = if ask.method == Method::POST && undisturbed && lookup::may_fill(ask) {
+    let content = if ask.method == Method::POST && undisturbed && rule::may_fill(ask) {
         match store_post(worker, ask, &head, body, when.1) {
             Post::Stored(content) => {
                 outcome.handled = with_status(outcome.handled, status, true);

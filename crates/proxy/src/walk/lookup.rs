@@ -4,13 +4,12 @@ use crate::{
     ask::{self, Ask},
     cache::Worker,
     outcome::{Bypass, Detail, Outcome},
-    policy::{self, Policy},
-    routing,
-    walk::{coding, esi, purge, shape},
+    policy::Policy,
+    walk::{bypass::rule, coding, esi, purge, shape},
 };
 use http::{HeaderMap, Method, StatusCode, header};
 use rules::{
-    key, precondition, range,
+    precondition, range,
     reuse::{self, StaleReason, Verdict},
     status::Forward,
     time::Time,
@@ -91,7 +90,7 @@ impl Need {
 
 /// Looks up a request. On the path of a hit.
 pub fn lookup(worker: &Worker, ask: &mut Ask) -> Looked {
-    if let Some(why) = bypassed(ask) {
+    if let Some(why) = rule::bypassed(ask) {
         return Looked::Found(Found::Bypass(why));
     }
     keep_cookies_from_store(ask);
@@ -101,16 +100,11 @@ pub fn lookup(worker: &Worker, ask: &mut Ask) -> Looked {
 /// Sets those cookies aside that nothing stored may depend on, where the route says so.
 pub fn keep_cookies_from_store(ask: &mut Ask) {
     let policy = &ask.site.routes[ask.route].policy;
-    let stores_nothing = stores_nothing(&policy.bypass, &ask.fields);
+    let stores_nothing = rule::stores_nothing(&policy.bypass, &ask.fields);
     if stores_nothing || policy.key.drop_cookies {
         ask.cookies = ask::set_cookies_aside(&mut ask.fields, &policy.key);
         ask.stores_nothing = stores_nothing;
     }
-}
-
-/// Whether the request may be answered from the store and must not fill it.
-pub fn stores_nothing(bypass: &policy::Bypass, fields: &HeaderMap) -> bool {
-    routing::any_cookie_matches(&bypass.misses_with, fields)
 }
 
 /// What was found, for the one who asked: a request that must not fill the store passes it by where the store does not answer,
@@ -445,73 +439,4 @@ pub fn reuse_site_for(ask: &Ask) -> reuse::Site {
 /// Whole seconds, at most what the rules count with.
 pub fn seconds(duration: std::time::Duration) -> u32 {
     u32::try_from(duration.as_secs()).unwrap_or(u32::MAX)
-}
-
-/// Why a request passes the store by, if it does.
-pub fn bypassed(ask: &Ask) -> Option<Bypassed> {
-    let policy = ask.policy();
-    if !policy.cache {
-        return Some(Bypassed::Site(Bypass::Route));
-    }
-    if let Some(why) = ask.content.unkeyed {
-        return Some(Bypassed::Site(Bypass::Unkeyed(why)));
-    }
-    let keyed = ask.content.keyed.is_some();
-    if !keyed && ask.method != Method::GET && ask.method != Method::HEAD {
-        return Some(Bypassed::Method);
-    }
-    if ask.upgrade.is_some() {
-        return Some(Bypassed::Site(Bypass::Upgrade));
-    }
-    if !keyed && ask.has_content {
-        // Its meaning is the origin's alone (RFC 9110 section 9.3.1).
-        return Some(Bypassed::Site(Bypass::Content));
-    }
-    by_rule(ask).map(Bypassed::Site)
-}
-
-/// Which of the site's rules passes the store by for this request, if any.
-fn by_rule(ask: &Ask) -> Option<Bypass> {
-    // One spelling of each name, as the key has it, and all of them: what is dropped counts here.
-    let query = ask.uri.query().map(key::normalize);
-    let (path, query) = (ask.key.path(), query.as_deref());
-    site_bypass(&ask.policy().bypass, &ask.method, path, query, &ask.fields)
-}
-
-/// Whether the answer to a request whose method is not looked up, with all of its cookies, may be stored as far as the site's own
-/// rules go.
-pub fn may_fill(ask: &Ask) -> bool {
-    let policy = ask.policy();
-    let by_cookie = policy.key.drop_cookies && ask.fields.contains_key(header::COOKIE);
-    policy.cache
-        && !by_cookie
-        && !stores_nothing(&policy.bypass, &ask.fields)
-        && by_rule(ask).is_none()
-}
-
-/// Which of the site's rules passes the store by, if any. `path` and `query` are normalised.
-pub fn site_bypass(
-    bypass: &policy::Bypass,
-    method: &Method,
-    path: &str,
-    query: Option<&str>,
-    fields: &HeaderMap,
-) -> Option<Bypass> {
-    if routing::any_cookie_matches(&bypass.cookies, fields) {
-        Some(Bypass::Cookie)
-    } else if bypass.headers.iter().any(|pattern| pattern.matches(fields)) {
-        Some(Bypass::Header)
-    } else if bypass.paths.matches(path) {
-        Some(Bypass::Path)
-    } else if bypass.methods.contains(method) {
-        Some(Bypass::Method)
-    } else if bypass
-        .query
-        .iter()
-        .any(|pattern| routing::query_matches(pattern, query))
-    {
-        Some(Bypass::Query)
-    } else {
-        None
-    }
 }
