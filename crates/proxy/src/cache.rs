@@ -72,7 +72,7 @@ pub struct Cache {
 }
 
 /// Seconds for which a key counts as not reusable.
-const HIT_FOR_MISS: u64 = 10;
+const HIT_FOR_MISS: u64 = 120;
 
 /// Seconds within which something must be fetched again to be worth writing to disk.
 const FETCHED: u64 = 3600;

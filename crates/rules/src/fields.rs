@@ -61,8 +61,15 @@ pub fn remove_hop_by_hop(fields: &mut HeaderMap) {
     for name in nominated(fields) {
         fields.remove(name);
     }
-    for name in &HOP_BY_HOP {
-        fields.remove(name);
+    remove_all(fields, &HOP_BY_HOP);
+}
+
+/// Removes the fields `names`. Most messages have none of them, which one look through their own few tells.
+pub fn remove_all(fields: &mut HeaderMap, names: &[HeaderName]) {
+    if fields.keys().any(|name| names.contains(name)) {
+        for name in names {
+            fields.remove(name);
+        }
     }
 }
 

@@ -38,17 +38,17 @@ impl<'a> Validators<'a> {
 /// Removes fields that a client may have sent and that must not reach the origin in our own fetch: the conditionals and
 /// `Range`.
 pub fn remove_conditions(request: &mut HeaderMap) {
-    for name in [
-        IF_MATCH,
-        IF_NONE_MATCH,
-        IF_MODIFIED_SINCE,
-        IF_UNMODIFIED_SINCE,
-        IF_RANGE,
-        RANGE,
-    ] {
-        request.remove(name);
-    }
+    fields::remove_all(request, &CONDITIONS);
 }
+
+static CONDITIONS: [HeaderName; 6] = [
+    IF_MATCH,
+    IF_NONE_MATCH,
+    IF_MODIFIED_SINCE,
+    IF_UNMODIFIED_SINCE,
+    IF_RANGE,
+    RANGE,
+];
 
 /// The list of tags grows no longer than this many bytes, lest the origin refuse the request: common limits on a field are
 /// 4 and 8 KiB. The chosen response's tag is always sent.
@@ -176,9 +176,7 @@ pub fn freshen(stored: &mut HeaderMap, update: &HeaderMap) {
 /// As [`freshen`], for the client whose request brought the update: what cannot be stored is among its fields.
 pub fn freshen_for_one(stored: &mut HeaderMap, mut update: HeaderMap) {
     fields::remove_hop_by_hop(&mut update);
-    for name in &DEPENDED_UPON {
-        update.remove(name);
-    }
+    fields::remove_all(&mut update, &DEPENDED_UPON);
     for name in OF_ONE_MESSAGE.iter().chain(update.keys()) {
         stored.remove(name);
     }

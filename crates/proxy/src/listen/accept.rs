@@ -39,7 +39,7 @@ pub async fn accept_loop<S: Serve>(
     shared: Arc<Shared>,
     mut drain: Drain,
 ) -> io::Result<()> {
-    let mut listener = Some(Listener::new(bound.socket)?);
+    let mut listener = Some(Listener::new(bound.socket, bound.local)?);
     let mut clock = clock(&shared.limits());
     let worker = Worker::new(shared.enlist());
     let place = Rc::new(Place {
@@ -103,7 +103,7 @@ fn must_rest(error: &io::Error) -> bool {
 }
 
 enum Listener {
-    Tcp(TcpListener),
+    Tcp(TcpListener, Option<SocketAddr>),
     Unix(UnixListener),
 }
 
@@ -115,18 +115,18 @@ pub(super) struct Accepted {
 }
 
 impl Listener {
-    fn new(socket: Listening) -> io::Result<Self> {
+    fn new(socket: Listening, bound: Option<SocketAddr>) -> io::Result<Self> {
         Ok(match socket {
-            Listening::Tcp(listener) => Self::Tcp(TcpListener::from_std(listener)?),
+            Listening::Tcp(listener) => Self::Tcp(TcpListener::from_std(listener)?, bound),
             Listening::Unix(listener) => Self::Unix(UnixListener::from_std(listener)?),
         })
     }
 
     fn poll_accept(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Accepted>> {
         match self {
-            Self::Tcp(listener) => listener
+            Self::Tcp(listener, bound) => listener
                 .poll_accept(cx)
-                .map_ok(|(stream, peer)| Accepted::tcp(stream, peer)),
+                .map_ok(|(stream, peer)| Accepted::tcp(stream, peer, *bound)),
             Self::Unix(listener) => listener
                 .poll_accept(cx)
                 .map_ok(|(stream, _)| Accepted::unix(stream)),
@@ -137,11 +137,11 @@ impl Listener {
     fn into_rest(self) -> io::Result<Vec<Accepted>> {
         let mut rest = Vec::new();
         match self {
-            Self::Tcp(listener) => {
+            Self::Tcp(listener, bound) => {
                 let listener = listener.into_std()?;
                 while let Ok((stream, peer)) = listener.accept() {
                     stream.set_nonblocking(true)?;
-                    rest.push(Accepted::tcp(TcpStream::from_std(stream)?, peer));
+                    rest.push(Accepted::tcp(TcpStream::from_std(stream)?, peer, bound));
                 }
             }
             Self::Unix(listener) => {
@@ -157,11 +157,11 @@ impl Listener {
 }
 
 impl Accepted {
-    fn tcp(stream: TcpStream, peer: SocketAddr) -> Self {
-        // Answers are written whole; waiting for more to join a packet only delays their tail.
-        let _ = stream.set_nodelay(true);
+    /// `bound` is where the listener listens: the socket's own address, unless that stands for all of the machine's.
+    fn tcp(stream: TcpStream, peer: SocketAddr, bound: Option<SocketAddr>) -> Self {
+        let known = bound.filter(|bound| !bound.ip().is_unspecified());
         Self {
-            local: stream.local_addr().ok(),
+            local: known.or_else(|| stream.local_addr().ok()),
             socket: Socket::Tcp(stream),
             peer: Some(canonical(peer)),
         }
@@ -213,11 +213,12 @@ impl<S: Serve> Place<S> {
         let watch = Watch::new(Arc::clone(&self.worker));
         let leave = self.open.enter(&watch);
         let place = Rc::clone(self);
-        spawn_local(async move {
+        // Boxed: the runtime moves what it is given several times.
+        spawn_local(Box::pin(async move {
             // Dropped last: whoever waits for it finds the connection closed.
             let _leave = leave;
             task::run(place, accepted, slot, watch, limits).await;
-        });
+        }));
     }
 
     /// Says 503 where that is possible without waiting. Unread bytes may make the kernel reset the connection before the client

@@ -1,7 +1,7 @@
 //! Opens listening sockets: one for each worker where the kernel can spread connections, else one shared by all.
 
 use super::config::{Address, ListenConfig};
-use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+use socket2::{Domain, Protocol, SockAddr, SockRef, Socket, Type};
 use std::{
     fs, io,
     net::SocketAddr,
@@ -18,7 +18,7 @@ use std::{
 pub struct Bound {
     pub(super) socket: Listening,
     pub(super) config: Arc<ListenConfig>,
-    local: Option<SocketAddr>,
+    pub(super) local: Option<SocketAddr>,
 }
 
 /// The socket, not yet with a runtime: `Bound` crosses threads before its worker takes it.
@@ -120,6 +120,9 @@ fn prepare(socket: &Listening) -> io::Result<Option<SocketAddr>> {
     match socket {
         Listening::Tcp(listener) => {
             listener.set_nonblocking(true)?;
+            // For the connections accepted here, which inherit it: answers are written whole, and waiting for more to join a packet
+            // only delays their tail.
+            SockRef::from(listener).set_tcp_nodelay(true)?;
             listener.local_addr().map(Some)
         }
         Listening::Unix(listener) => listener.set_nonblocking(true).map(|()| None),

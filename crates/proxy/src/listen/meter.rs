@@ -5,7 +5,7 @@ use super::{
     counters::add,
     shared::Slot,
     stream::Stream,
-    watch::{Order, Reading, Watch},
+    watch::{Order, Reading, Stage, Watch},
 };
 use std::{
     io::{self, IoSlice},
@@ -210,6 +210,11 @@ impl AsyncWrite for Meter {
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().stream).poll_shutdown(cx)
+        let meter = self.get_mut();
+        if meter.watch.stage() == Stage::Http1 && matches!(meter.stream, Stream::Plain(_)) {
+            // What comes after `hyper` reads on where it must, and then says so itself; else it closes, which says the same.
+            return Poll::Ready(Ok(()));
+        }
+        Pin::new(&mut meter.stream).poll_shutdown(cx)
     }
 }

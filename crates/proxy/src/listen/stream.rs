@@ -15,6 +15,9 @@ use tokio::{
     net::{TcpStream, UnixStream},
 };
 
+/// Bytes that are looked for at once at the beginning of a connection: most requests' heads are shorter.
+const AHEAD: usize = 4 << 10;
+
 /// A span of a file longer than this, in bytes, is sent in full packets: it is sent in several runs.
 const LONG: usize = 128 << 10;
 
@@ -125,6 +128,7 @@ impl Wire {
         mut decide: impl FnMut(&[u8]) -> io::Result<Option<(T, usize)>>,
     ) -> io::Result<T> {
         let mut seen = Vec::from(std::mem::take(&mut self.ahead));
+        seen.reserve(AHEAD);
         loop {
             if !seen.is_empty()
                 && let Some((found, used)) = decide(&seen)?
@@ -204,6 +208,10 @@ impl AsyncRead for Wire {
         }
         let n = wire.ahead.len().min(buf.remaining());
         buf.put_slice(&wire.ahead.split_to(n));
+        if wire.ahead.is_empty() {
+            // An empty rest would hold the memory as long as the connection is open.
+            wire.ahead = Bytes::new();
+        }
         Poll::Ready(Ok(()))
     }
 }

@@ -262,6 +262,9 @@ async fn finish_http1(mut meter: Meter, end: End, may_answer: bool, more: bool, 
         }
         End::Told(_) | End::Over(Err(_)) => return,
     };
+    if last_word.is_none() && !linger {
+        return;
+    }
     watch.enter(Stage::Linger);
     watch.outbox.close();
     let farewell = async {
@@ -272,11 +275,10 @@ async fn finish_http1(mut meter: Meter, end: End, may_answer: bool, more: bool, 
             if meter.write_all(fault.wire().as_bytes()).await.is_err() {
                 return;
             }
-            linger = true;
         }
         let _ = meter.shutdown().await;
         let mut waste = [0; 1024];
-        while linger && !meter.is_ended() {
+        while !meter.is_ended() {
             if meter.read(&mut waste).await.is_err() {
                 return;
             }
@@ -292,9 +294,10 @@ struct Local;
 
 impl<F: Future + 'static> Executor<F> for Local {
     fn execute(&self, future: F) {
-        tokio::task::spawn_local(async move {
+        // Boxed: the runtime moves what it is given several times.
+        tokio::task::spawn_local(Box::pin(async move {
             future.await;
-        });
+        }));
     }
 }
 

@@ -213,12 +213,14 @@ pub fn complete(ask: &Ask, version: Version, fields: &mut HeaderMap, at: Time) {
         fields.insert(header::DATE, date);
     }
     fields.remove(surrogate::CONTROL);
-    let passed = &ask.site.purge.pass_tags;
-    for name in surrogate::FIELDS
-        .iter()
-        .filter(|name| !passed.contains(name))
-    {
-        fields.remove(name);
+    if fields.keys().any(|name| surrogate::FIELDS.contains(name)) {
+        let passed = &ask.site.purge.pass_tags;
+        for name in surrogate::FIELDS
+            .iter()
+            .filter(|name| !passed.contains(name))
+        {
+            fields.remove(name);
+        }
     }
     rules::fields::append_via(fields, version, &ask.site.name);
 }

@@ -261,7 +261,8 @@ impl Fetch<'_> {
             &why,
             Detail::NotStored(NotStorable::Authorization | NotStorable::NoStoreRequest)
         );
-        if !private_reason {
+        // A failure says nothing about the page: once it comes again, one request is to fetch it for all.
+        if !private_reason && !head.status.is_server_error() {
             self.worker
                 .cache
                 .hit_for_miss

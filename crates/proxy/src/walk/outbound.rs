@@ -7,11 +7,13 @@ use crate::{
     walk::{coding, receive},
 };
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri, header};
+use http::{
+    HeaderMap, HeaderName, HeaderValue, Method, Request, Uri,
+    header::{self, FORWARDED},
+};
 use http_body_util::{BodyExt, Empty, Full};
 use origin::{RequestBody, Visitor};
 use rules::fields;
-use std::fmt::Write;
 
 /// Fields with which a client could make an origin answer for another URI, host or method than the one that is keyed.
 /// Passed on only where the route says so or keys on them.
@@ -64,6 +66,17 @@ pub fn strip_host(fields: &mut HeaderMap) {
     }
 }
 
+/// What trusted proxies say of the client's address.
+static OF_ADDRESS: [HeaderName; 2] = [
+    HeaderName::from_static("x-forwarded-for"),
+    HeaderName::from_static("x-real-ip"),
+];
+
+static X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+static X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+static X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
+static SURROGATE_CAPABILITY: HeaderName = HeaderName::from_static("surrogate-capability");
+
 /// How often a request may have passed a cache of our name before it is taken for a loop.
 const MOST_PASSES: usize = 8;
 
@@ -93,22 +106,16 @@ pub fn fields(ask: &Ask) -> Result<HeaderMap, Failure> {
     fields::append_via(&mut fields, ask.version, &ask.site.name);
     if !trusts_client(ask) {
         // An application believes it, and writes what only that client's surrogate could read into what is stored for all.
-        fields.remove("surrogate-capability");
+        fields.remove(&SURROGATE_CAPABILITY);
     }
-    fields.append(HeaderName::from_static("surrogate-capability"), CAPABILITY);
+    fields.append(&SURROGATE_CAPABILITY, CAPABILITY);
     match ask.policy().esi {
         Esi::Off => {}
         Esi::Told => {
-            fields.append(
-                HeaderName::from_static("surrogate-capability"),
-                ESI_CAPABILITY,
-            );
+            fields.append(&SURROGATE_CAPABILITY, ESI_CAPABILITY);
         }
         Esi::On => {
-            fields.append(
-                HeaderName::from_static("surrogate-capability"),
-                ESI_CAPABILITY,
-            );
+            fields.append(&SURROGATE_CAPABILITY, ESI_CAPABILITY);
             // Pages are read here; what is sent compressed would have to be taken apart first.
             fields.insert(
                 header::ACCEPT_ENCODING,
@@ -142,31 +149,34 @@ fn forwarding(fields: &mut HeaderMap, ask: &Ask) {
         }
     }
     if !trusts_client(ask) {
-        fields.remove("x-forwarded-for");
-        fields.remove("x-real-ip");
+        fields::remove_all(fields, &OF_ADDRESS);
     }
     if let Some(peer) = ask.connection.peer {
         let address = peer.ip().to_canonical();
-        let mut chain = joined(fields, "x-forwarded-for");
-        let _ = write!(chain, "{address}");
-        set(fields, "x-forwarded-for", &chain);
-        let mut element = joined(fields, "forwarded");
-        let node = if address.is_ipv6() {
-            format!("\"[{address}]\"")
+        let text = address.to_string();
+        let chain = joined(fields, &X_FORWARDED_FOR, &[&text]);
+        set(fields, &X_FORWARDED_FOR, &chain);
+        let (open, close) = if address.is_ipv6() {
+            ("\"[", "]\"")
         } else {
-            address.to_string()
+            ("", "")
         };
-        let _ = write!(
-            element,
-            "for={node};host=\"{}\";proto={}",
+        let element = [
+            "for=",
+            open,
+            &text,
+            close,
+            ";host=\"",
             ask.host(),
-            ask.scheme
-        );
-        set(fields, "forwarded", &element);
+            "\";proto=",
+            ask.scheme,
+        ];
+        let elements = joined(fields, &FORWARDED, &element);
+        set(fields, &FORWARDED, &elements);
     }
-    set(fields, "x-forwarded-proto", ask.scheme);
-    if !fields.contains_key("x-forwarded-host") {
-        set(fields, "x-forwarded-host", ask.host());
+    set(fields, &X_FORWARDED_PROTO, ask.scheme);
+    if !fields.contains_key(&X_FORWARDED_HOST) {
+        set(fields, &X_FORWARDED_HOST, ask.host());
     }
 }
 
@@ -232,21 +242,20 @@ fn is_passed(ask: &Ask, name: &HeaderName) -> bool {
     trusts_client(ask) || policy.pass_fields.contains(name) || policy.key.headers.contains(name)
 }
 
-/// The lines of a list field as one, ready to be added to.
-fn joined(fields: &HeaderMap, name: &'static str) -> String {
-    let mut all = String::new();
-    for line in fields.get_all(name) {
-        if let Ok(line) = line.to_str() {
-            all.push_str(line);
-            all.push_str(", ");
-        }
+/// The lines of a list field as one, with one more member: `last`, in pieces.
+fn joined(fields: &HeaderMap, name: &HeaderName, last: &[&str]) -> String {
+    let lines = fields.get_all(name).iter();
+    let before: Vec<&str> = lines.filter_map(|line| line.to_str().ok()).collect();
+    let mut all = before.join(", ");
+    if !before.is_empty() {
+        all.push_str(", ");
     }
-    all
+    all + &last.concat()
 }
 
-fn set(fields: &mut HeaderMap, name: &'static str, value: &str) {
+fn set(fields: &mut HeaderMap, name: &'static HeaderName, value: &str) {
     if let Ok(value) = HeaderValue::from_str(value) {
-        fields.insert(HeaderName::from_static(name), value);
+        fields.insert(name, value);
     }
 }
 
