@@ -151,6 +151,29 @@ fn it_is_remembered_that_a_key_is_not_storable() {
 }
 
 #[test]
+fn a_failure_says_nothing_of_whether_a_key_is_storable() {
+    let (origin, larder) = start();
+    let gate = Gate::new();
+    let held = gate.clone();
+    origin.on("/", move |request| {
+        if request.nth == 1 {
+            Reply::status(500)
+        } else {
+            counted(request).cache("max-age=60").hold_head(&held)
+        }
+    });
+    assert_eq!(larder.get("/").send().status, 500);
+    let leader = ask(&larder, "/", 1);
+    gate.wait_reached();
+    let followers = ask(&larder, "/", 4);
+    gate.open();
+    for mut client in leader.into_iter().chain(followers) {
+        assert_eq!(client.read().text(), "2");
+    }
+    assert_eq!(origin.requests("/"), 2);
+}
+
+#[test]
 fn what_becomes_storable_is_stored() {
     let (origin, larder) = start();
     origin.on("/", |request| {
