@@ -94,12 +94,11 @@ impl Listeners {
             sockets: Vec::new(),
         };
         for listener in &config.listeners {
-            if let Some(index) = self
-                .open
-                .iter()
-                .position(|open| open.listener.address == listener.address)
+            let mut open = self.open.iter().enumerate();
+            if let Some((index, open)) =
+                open.find(|(_, open)| open.listener.address == listener.address)
             {
-                self.check_same_kind(index, listener)?;
+                check_same_kind(&open.listener, listener)?;
                 read_certificates(listener)?;
                 change.stay.push((index, listener.clone()));
             } else {
@@ -109,19 +108,6 @@ impl Listeners {
             }
         }
         Ok(change)
-    }
-
-    fn check_same_kind(&self, index: usize, new: &Listener) -> Result<(), StartError> {
-        let old = &self.open[index].listener;
-        let same = old.certificates.is_empty() == new.certificates.is_empty()
-            && old.proxy_protocol == new.proxy_protocol
-            && old.redirect_https == new.redirect_https
-            && old.mode == new.mode;
-        if same {
-            Ok(())
-        } else {
-            Err(StartError::Listener(new.address.to_string()))
-        }
     }
 
     /// Applies a prepared change: new listeners serve, those that are no longer wanted drain.
@@ -152,6 +138,19 @@ impl Listeners {
         for open in self.open {
             open.clear();
         }
+    }
+}
+
+/// What a reload cannot change of a listener that stays.
+fn check_same_kind(old: &Listener, new: &Listener) -> Result<(), StartError> {
+    let same = old.certificates.is_empty() == new.certificates.is_empty()
+        && old.proxy_protocol == new.proxy_protocol
+        && old.redirect_https == new.redirect_https
+        && old.mode == new.mode;
+    if same {
+        Ok(())
+    } else {
+        Err(StartError::Listener(new.address.to_string()))
     }
 }
 
