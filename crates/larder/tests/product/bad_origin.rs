@@ -1,7 +1,7 @@
 //! Origins that send what they should not, or nothing.
 
-use crate::common::{Said, command, damaged, next, sample, start};
-use testkit::{Command, Larder, Origin, Reply};
+use crate::common::{Said, command, damaged, next, sample, start, start_with};
+use testkit::{Client, Command, Gate, Larder, Origin, Reply};
 
 /// An honest answer after a dishonest one: the next request finds nothing stored and gets this.
 fn dishonest_first(reply: Reply) -> (Origin, Larder) {
@@ -167,6 +167,80 @@ fn half_an_answer_is_never_whole_and_never_stored() {
             ("honest", false),
             "{sentence}"
         );
+    }
+}
+
+#[test]
+fn whoever_follows_a_dishonest_answer_is_told_or_fetches_for_itself() {
+    const OK: &str = "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\n";
+    let raw = |rest: &str| Reply::raw(format!("{OK}{rest}"));
+    for (what, reply, headless) in [
+        ("nothing", Reply::close(), true),
+        ("garbage", Reply::raw("this is not HTTP\r\n\r\n"), true),
+        ("half a head", raw("X: "), true),
+        (
+            "an endless head",
+            raw("").endless("X-Y: zzzzzzzzzzzzzzzzzzzz\r\n"),
+            true,
+        ),
+        (
+            "two lengths",
+            raw("Content-Length: 4\r\nContent-Length: 8\r\n\r\nhalfhalf"),
+            true,
+        ),
+        (
+            "a length that is none",
+            raw("Content-Length: 4x\r\n\r\nhalf"),
+            true,
+        ),
+        (
+            "less than its length",
+            raw("Content-Length: 8\r\n\r\nhalf"),
+            false,
+        ),
+        (
+            "no last chunk",
+            raw("Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n"),
+            false,
+        ),
+        (
+            "a bad chunk",
+            raw("Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\nzz\r\nhalf\r\n0\r\n\r\n"),
+            false,
+        ),
+    ] {
+        let (origin, larder) = start_with(
+            "[[origin]]\nservers = \"{origin}\"\nretry.attempts = 0\npassive.failures = 0\n",
+        );
+        let gate = Gate::new();
+        let reply = reply.hold_head(&gate);
+        origin.on("/", move |request| match request.nth {
+            1 => reply.clone(),
+            _ => Reply::ok().cache("max-age=60").body("honest"),
+        });
+        let leader = larder.get("/").begin();
+        gate.wait_reached();
+        let followers: Vec<Client> = (0..4).map(|_| larder.get("/").begin()).collect();
+        gate.open();
+        for (number, mut client) in [leader].into_iter().chain(followers).enumerate() {
+            // A connection that is closed in place of an answer is honest too.
+            let Some(mut answer) = client.try_read_head() else {
+                assert!(!headless, "{what}: no answer");
+                continue;
+            };
+            client.read_content(&mut answer);
+            let told = answer.status == 502 && answer.says("detail");
+            let own = number > 0 && answer.complete && answer.text() == "honest";
+            let cut = !headless && !answer.complete;
+            assert!(
+                told || own || cut,
+                "{what}: {number}: {:?} {:?}",
+                answer.head,
+                answer.text()
+            );
+        }
+        let after = larder.get("/").send();
+        assert_eq!(after.text(), "honest", "{what}: {}", after.said());
     }
 }
 

@@ -3,7 +3,10 @@
 use crate::common::{Said, command, counted, serve, start, start_with};
 use std::{
     net::TcpListener,
-    os::unix::net::{UnixDatagram, UnixStream},
+    os::unix::{
+        fs::{MetadataExt, PermissionsExt},
+        net::{UnixDatagram, UnixStream},
+    },
     path::Path,
 };
 use testkit::{Address, Client, Command, Gate, Origin, Reply, scratch_dir, wait_until};
@@ -177,6 +180,36 @@ fn a_port_in_use_is_one_clear_line() {
         );
         assert!(!finished.stdout.contains("ready"));
     }
+}
+
+#[test]
+fn no_permission_is_one_clear_line() {
+    let folder = scratch_dir().join("of-others");
+    std::fs::create_dir(&folder).expect("a folder");
+    let read_only = std::fs::Permissions::from_mode(0o500);
+    std::fs::set_permissions(&folder, read_only).expect("its mode");
+    let socket = folder.join("larder.sock");
+    let origin = Origin::start();
+    // Also where root runs the tests: without the capability that makes modes mean nothing to it.
+    let is_root = std::fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0);
+    let command = if is_root {
+        let binary = env!("CARGO_BIN_EXE_larder");
+        Command::new("setpriv").args(["--bounding-set", "-dac_override", binary])
+    } else {
+        command()
+    };
+    let finished = command
+        .args(["serve", &origin.url(), "--admin", "off", "--listen"])
+        .args([format!("unix:{}", socket.display())])
+        .run();
+    assert_eq!(finished.code, Some(1), "{}", finished.stderr);
+    let said = finished.stderr.trim();
+    assert!(
+        said.contains("no permission") && said.contains(&socket.display().to_string()),
+        "{said}"
+    );
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(!finished.stdout.contains("ready"));
 }
 
 #[test]
