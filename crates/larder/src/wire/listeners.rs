@@ -64,10 +64,16 @@ pub struct Change {
 impl Listeners {
     /// Opens what the configuration says; nobody serves them yet.
     pub fn open(config: &Config, inherited: &mut ListenFd) -> Result<(Self, Sockets), StartError> {
+        let (handed, listeners) = (inherited.len(), config.listeners.len());
+        if handed > listeners {
+            // Clients of the rest would wait for ever.
+            return Err(StartError::TooManyHanded { handed, listeners });
+        }
         let mut open = Vec::new();
         let mut sockets = Vec::new();
         for (index, listener) in config.listeners.iter().enumerate() {
-            let (one, bound) = open_one(listener, inherited_at(inherited, index), config.workers)?;
+            let inherited = inherited_at(inherited, index)?;
+            let (one, bound) = open_one(listener, inherited, config.workers)?;
             open.push(one);
             sockets.push(bound);
         }
@@ -223,11 +229,13 @@ fn open_one(
     ))
 }
 
-/// The inherited socket at `index`, which takes the place of the configured address.
-fn inherited_at(inherited: &mut ListenFd, index: usize) -> Option<Address> {
-    if let Ok(Some(tcp)) = inherited.take_tcp_listener(index) {
-        return Some(Address::InheritedTcp(tcp));
+/// The inherited socket at `index`, which takes the place of the configured address; `None` if there is none.
+fn inherited_at(inherited: &mut ListenFd, index: usize) -> Result<Option<Address>, StartError> {
+    if let Ok(tcp) = inherited.take_tcp_listener(index) {
+        return Ok(tcp.map(Address::InheritedTcp));
     }
-    let unix = inherited.take_unix_listener(index).ok().flatten();
-    unix.map(Address::InheritedUnix)
+    match inherited.take_unix_listener(index) {
+        Ok(unix) => Ok(unix.map(Address::InheritedUnix)),
+        Err(_) => Err(StartError::NotASocket(index + 1)),
+    }
 }

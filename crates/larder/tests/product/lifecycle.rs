@@ -287,6 +287,25 @@ fn systemd_hands_over_its_sockets() {
 }
 
 #[test]
+fn what_systemd_hands_over_is_served_or_refused() {
+    let origin = Origin::start();
+    for (sockets, said) in [
+        ("1", "socket 1 is no TCP or Unix stream socket"),
+        ("2", "2 sockets were handed over"),
+    ] {
+        let hand_over = r#"exec 3</dev/null 4</dev/null; LISTEN_FDS=$0 LISTEN_PID=$$ exec "$@""#;
+        let finished = Command::new("sh")
+            .args(["-c", hand_over, sockets, env!("CARGO_BIN_EXE_larder")])
+            .args(["serve", &origin.url(), "--listen", "127.0.0.1:0"])
+            .args(["--admin", "off"])
+            .run();
+        assert_eq!(finished.code, Some(1), "{}", finished.stderr);
+        assert!(finished.stderr.contains(said), "{}", finished.stderr);
+        assert_eq!(finished.stderr.trim().lines().count(), 1);
+    }
+}
+
+#[test]
 fn systemd_is_told_when_it_is_ready_and_when_it_stops() {
     let path = scratch_dir().join("notify");
     let socket = UnixDatagram::bind(&path).expect("a socket");
