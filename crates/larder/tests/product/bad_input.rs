@@ -309,6 +309,29 @@ fn an_error_of_our_own_says_who_made_it() {
 }
 
 #[test]
+fn content_whose_framing_never_ends_is_refused() {
+    let (origin, larder) = start_counting();
+    for (what, endless) in [
+        ("9112 7.1.1: a chunk extension", "4;zzzzzzzzzzzzzz"),
+        ("9112 7.1.2: trailers", "0\r\nX-Y: zzzzzzzzzzzz"),
+    ] {
+        let mut client = larder.client();
+        client.send("POST /endless HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n");
+        client.send(endless);
+        client.send(
+            endless
+                .chars()
+                .last()
+                .expect("one")
+                .to_string()
+                .repeat(1 << 20),
+        );
+        assert_eq!(client.read_head().status, 400, "{what}");
+    }
+    assert_eq!(origin.requests("/endless"), 0);
+}
+
+#[test]
 fn a_fragment_is_refused_or_dropped() {
     let (origin, larder) = start_counting();
     let answer = status(&larder, b"GET /a#b HTTP/1.1\r\nHost: a\r\n\r\n");

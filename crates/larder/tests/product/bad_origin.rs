@@ -1,7 +1,7 @@
 //! Origins that send what they should not, or nothing.
 
 use crate::common::{Said, command, damaged, next, sample, start, start_with};
-use testkit::{Client, Command, Gate, Larder, Origin, Reply};
+use testkit::{Client, Command, Gate, Larder, Origin, Reply, wait_until};
 
 /// An honest answer after a dishonest one: the next request finds nothing stored and gets this.
 fn dishonest_first(reply: Reply) -> (Origin, Larder) {
@@ -141,6 +141,20 @@ fn half_an_answer_is_never_whole_and_never_stored() {
             Reply::raw(
                 "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\nfffffffffffffffff\r\nmore",
             ),
+        ),
+        (
+            "9112 7.1.1: an endless chunk extension",
+            Reply::raw(
+                "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n4;",
+            )
+            .endless("zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz"),
+        ),
+        (
+            "9112 7.1.2: an endless trailer section",
+            Reply::raw(
+                "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n0\r\n",
+            )
+            .endless("X-Y: zzzzzzzzzzzzzzzzzzzzzzzzzzzzzz\r\n"),
         ),
         (
             "a part that lacks its own end",
@@ -358,6 +372,22 @@ fn a_part_with_a_false_range_is_not_kept() {
 }
 
 #[test]
+fn interim_responses_without_end_are_no_answer() {
+    let (origin, larder) = start_with(
+        "[[origin]]\nservers = \"{origin}\"\ntimeouts.first_byte = \"300ms\"\nretry.attempts = 0\n",
+    );
+    let hint = "HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n";
+    origin.reply("/", Reply::raw(hint).endless(hint));
+    let answer = larder.get("/").send();
+    assert_eq!(answer.status, 504, "{:?}", answer.head);
+    assert!(answer.says("detail"), "{}", answer.said());
+    assert!(answer.interim.len() <= 100, "{}", answer.interim.len());
+    wait_until("the origin is let go", || origin.abandoned("/") > 0);
+    origin.reply("/", Reply::ok().cache("max-age=60").body("honest"));
+    assert_eq!(larder.get("/").send().text(), "honest");
+}
+
+#[test]
 fn a_refused_connection_is_502() {
     let (origin, larder) = start();
     origin.stop();
@@ -366,7 +396,7 @@ fn a_refused_connection_is_502() {
     assert!(answer.says("detail"), "{}", answer.said());
     origin.reply("/", Reply::ok().cache("max-age=60").body("back"));
     origin.start_again();
-    testkit::wait_until("the origin is asked again", || {
+    wait_until("the origin is asked again", || {
         larder.get("/").send().text() == "back"
     });
 }
@@ -492,7 +522,7 @@ fn damaged_answers_harm_nobody() {
         client.read_content(&mut answer);
     }
     assert_eq!(sample(&larder, "larder_panics_total"), 0);
-    testkit::wait_until("nothing is left behind", || {
+    wait_until("nothing is left behind", || {
         sample(&larder, "larder_in_flight_bytes") == 0
     });
 }
