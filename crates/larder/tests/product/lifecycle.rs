@@ -192,24 +192,41 @@ fn no_permission_is_one_clear_line() {
     let origin = Origin::start();
     // Also where root runs the tests: without the capability that makes modes mean nothing to it.
     let is_root = std::fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0);
-    let command = if is_root {
-        let binary = env!("CARGO_BIN_EXE_larder");
-        Command::new("setpriv").args(["--bounding-set", "-dac_override", binary])
-    } else {
-        command()
+    let command = || {
+        if is_root {
+            let binary = env!("CARGO_BIN_EXE_larder");
+            Command::new("setpriv").args(["--bounding-set", "-dac_override", binary])
+        } else {
+            command()
+        }
     };
-    let finished = command
-        .args(["serve", &origin.url(), "--admin", "off", "--listen"])
-        .args([format!("unix:{}", socket.display())])
-        .run();
-    assert_eq!(finished.code, Some(1), "{}", finished.stderr);
-    let said = finished.stderr.trim();
-    assert!(
-        said.contains("no permission") && said.contains(&socket.display().to_string()),
-        "{said}"
-    );
-    assert_eq!(said.lines().count(), 1, "{said}");
-    assert!(!finished.stdout.contains("ready"));
+    let log = folder.join("access.log");
+    let unix = format!("unix:{}", socket.display());
+    for (place, flags) in [
+        (&socket, ["--listen", &unix, "--access-log", "off"]),
+        (
+            &log,
+            [
+                "--listen",
+                "127.0.0.1:0",
+                "--access-log",
+                &log.display().to_string(),
+            ],
+        ),
+    ] {
+        let finished = command()
+            .args(["serve", &origin.url(), "--admin", "off"])
+            .args(flags)
+            .run();
+        assert_eq!(finished.code, Some(1), "{}", finished.stderr);
+        let said = finished.stderr.trim();
+        assert!(
+            said.to_lowercase().contains("permission") && said.contains(&*place.to_string_lossy()),
+            "{said}"
+        );
+        assert_eq!(said.lines().count(), 1, "{said}");
+        assert!(!finished.stdout.contains("ready"));
+    }
 }
 
 #[test]

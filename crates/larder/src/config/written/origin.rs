@@ -219,7 +219,7 @@ pub struct Retry {
     /// Further attempts after the first.
     #[schemars(extend("default" = 1))]
     pub attempts: Option<At<Count>>,
-    /// Retries of the last ten seconds at most, in percent of the requests.
+    /// Retries of the last ten seconds at most, in percent of the requests; ten in any case.
     #[schemars(range(max = 100), extend("default" = 20))]
     pub percent: Option<At<Count>>,
 }
