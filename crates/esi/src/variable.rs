@@ -237,9 +237,11 @@ fn lists(list: &str, language: &str) -> bool {
             .is_some_and(|weight| weight.trim_end_matches(['0', '.']).is_empty());
         let range = range.trim();
         let same = range.eq_ignore_ascii_case(language);
-        let kind = range.get(..language.len()).is_some_and(|start| {
-            start.eq_ignore_ascii_case(language) && range[language.len()..].starts_with('-')
-        });
+        let kind = range
+            .split_at_checked(language.len())
+            .is_some_and(|(start, rest)| {
+                start.eq_ignore_ascii_case(language) && rest.starts_with('-')
+            });
         !refused && !language.is_empty() && (same || kind)
     })
 }

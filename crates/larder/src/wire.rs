@@ -46,6 +46,19 @@ pub enum StartError {
     /// A listener cannot be opened.
     #[error(transparent)]
     Bind(#[from] BindError),
+    /// More sockets than there are listeners for.
+    #[error(
+        "{handed} sockets were handed over, and the configuration has listeners for {listeners}: nobody would answer on the rest"
+    )]
+    TooManyHanded {
+        /// How many sockets.
+        handed: usize,
+        /// How many listeners.
+        listeners: usize,
+    },
+    /// What was handed over is no stream socket.
+    #[error("what was handed over as socket {0} is no TCP or Unix stream socket")]
+    NotASocket(usize),
     /// Certificates cannot be used.
     #[error(transparent)]
     Tls(#[from] TlsError),

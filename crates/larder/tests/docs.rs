@@ -12,6 +12,7 @@
 #![allow(
     clippy::expect_used,
     clippy::panic,
+    clippy::string_slice,
     reason = "a panic is how a test fails, in its helpers too"
 )]
 

@@ -195,6 +195,10 @@ impl Ask {
     }
 
     /// The route taken.
+    #[allow(
+        clippy::indexing_slicing,
+        reason = "the number comes from routing within this site, which never changes"
+    )]
     pub fn route(&self) -> &Route {
         &self.site.routes[self.route]
     }

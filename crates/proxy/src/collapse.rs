@@ -131,6 +131,10 @@ impl Flights {
             .remove(key);
     }
 
+    #[allow(
+        clippy::indexing_slicing,
+        reason = "the index is a remainder of the length"
+    )]
     fn shard(&self, key: &[u8]) -> &Shard {
         &self.shards[self.hasher.hash_one(key) as usize % self.shards.len()]
     }

@@ -82,11 +82,11 @@ pub struct StoredExplanation {
 pub async fn explain(cache: &Cache, uri: &str, fields: &HeaderMap) -> Option<Explanation> {
     let site = cache.site.load_full();
     let (scheme, rest) = uri.split_once("://")?;
-    let at = rest.find(['/', '?']).unwrap_or(rest.len());
-    let host = key::normalize_host(&rest[..at], scheme)?;
-    let (path, query) = match rest[at..].split_once('?') {
+    let (host, target) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+    let host = key::normalize_host(host, scheme)?;
+    let (path, query) = match target.split_once('?') {
         Some((path, query)) => (path, Some(query)),
-        None => (&rest[at..], None),
+        None => (target, None),
     };
     let path = match path {
         "" => Cow::Borrowed("/"),

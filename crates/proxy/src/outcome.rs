@@ -253,9 +253,9 @@ impl Counters {
             Handled::Forwarded { .. }
                 if matches!(outcome.detail, Some(Detail::StaleOnFailure(_))) =>
             {
-                bump(&self.hits[hit_kind(outcome)]);
+                self.hit(outcome);
             }
-            Handled::Hit => bump(&self.hits[hit_kind(outcome)]),
+            Handled::Hit => self.hit(outcome),
             Handled::Own => bump(&self.own),
             Handled::Forwarded {
                 why,
@@ -263,8 +263,9 @@ impl Counters {
                 collapsed,
                 status,
             } => {
-                if let Some(index) = FORWARDS.iter().position(|forward| *forward == why) {
-                    bump(&self.forwarded[index]);
+                let mut kinds = FORWARDS.iter().zip(&self.forwarded);
+                if let Some((_, counter)) = kinds.find(|(forward, _)| **forward == why) {
+                    bump(counter);
                 }
                 for (is, counter) in [
                     (stored, &self.stored),
@@ -284,13 +285,14 @@ impl Counters {
             bump(class);
         }
     }
-}
 
-fn hit_kind(outcome: &Outcome) -> usize {
-    match outcome.detail {
-        Some(Detail::Stale(_)) => 1,
-        Some(Detail::StaleOnFailure(_)) => 2,
-        _ => 0,
+    fn hit(&self, outcome: &Outcome) {
+        let [fresh, stale, on_failure] = &self.hits;
+        bump(match outcome.detail {
+            Some(Detail::Stale(_)) => stale,
+            Some(Detail::StaleOnFailure(_)) => on_failure,
+            _ => fresh,
+        });
     }
 }
 

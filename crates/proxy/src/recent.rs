@@ -58,6 +58,10 @@ impl RecentKeys {
             && (held & u64::from(u32::MAX)) > now.as_secs() & u64::from(u32::MAX)
     }
 
+    #[allow(
+        clippy::indexing_slicing,
+        reason = "the index is a remainder of the length"
+    )]
     fn place(&self, key: &[u8]) -> (&AtomicU64, u64) {
         let hash = self.hasher.hash_one(key);
         (

@@ -288,6 +288,10 @@ impl Memory {
         }
     }
 
+    #[allow(
+        clippy::indexing_slicing,
+        reason = "there are as many stripes as the index is a remainder of"
+    )]
     fn hold(&self, key: &[u8]) -> MutexGuard<'_, ()> {
         let index = self.hasher.hash_one(key) as usize % STRIPES;
         self.stripes[index]

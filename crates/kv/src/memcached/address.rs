@@ -56,11 +56,11 @@ pub fn parse(url: &str) -> Result<Vec<Address>, BadUrl> {
 }
 
 fn tcp(text: &str) -> Option<Address> {
-    let colon = text
-        .rfind(':')
-        .filter(|colon| !text[*colon..].contains(']'));
-    let (host, port) = match colon {
-        Some(colon) => (&text[..colon], text[colon + 1..].parse().ok()?),
+    let parts = text
+        .rsplit_once(':')
+        .filter(|(_, after)| !after.contains(']'));
+    let (host, port) = match parts {
+        Some((host, port)) => (host, port.parse().ok()?),
         None => (text, PORT),
     };
     let bracketed = host.starts_with('[') && host.ends_with(']');

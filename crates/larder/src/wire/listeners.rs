@@ -64,10 +64,16 @@ pub struct Change {
 impl Listeners {
     /// Opens what the configuration says; nobody serves them yet.
     pub fn open(config: &Config, inherited: &mut ListenFd) -> Result<(Self, Sockets), StartError> {
+        let (handed, listeners) = (inherited.len(), config.listeners.len());
+        if handed > listeners {
+            // Clients of the rest would wait for ever.
+            return Err(StartError::TooManyHanded { handed, listeners });
+        }
         let mut open = Vec::new();
         let mut sockets = Vec::new();
         for (index, listener) in config.listeners.iter().enumerate() {
-            let (one, bound) = open_one(listener, inherited_at(inherited, index), config.workers)?;
+            let inherited = inherited_at(inherited, index)?;
+            let (one, bound) = open_one(listener, inherited, config.workers)?;
             open.push(one);
             sockets.push(bound);
         }
@@ -94,12 +100,11 @@ impl Listeners {
             sockets: Vec::new(),
         };
         for listener in &config.listeners {
-            if let Some(index) = self
-                .open
-                .iter()
-                .position(|open| open.listener.address == listener.address)
+            let mut open = self.open.iter().enumerate();
+            if let Some((index, open)) =
+                open.find(|(_, open)| open.listener.address == listener.address)
             {
-                self.check_same_kind(index, listener)?;
+                check_same_kind(&open.listener, listener)?;
                 read_certificates(listener)?;
                 change.stay.push((index, listener.clone()));
             } else {
@@ -109,19 +114,6 @@ impl Listeners {
             }
         }
         Ok(change)
-    }
-
-    fn check_same_kind(&self, index: usize, new: &Listener) -> Result<(), StartError> {
-        let old = &self.open[index].listener;
-        let same = old.certificates.is_empty() == new.certificates.is_empty()
-            && old.proxy_protocol == new.proxy_protocol
-            && old.redirect_https == new.redirect_https
-            && old.mode == new.mode;
-        if same {
-            Ok(())
-        } else {
-            Err(StartError::Listener(new.address.to_string()))
-        }
     }
 
     /// Applies a prepared change: new listeners serve, those that are no longer wanted drain.
@@ -152,6 +144,19 @@ impl Listeners {
         for open in self.open {
             open.clear();
         }
+    }
+}
+
+/// What a reload cannot change of a listener that stays.
+fn check_same_kind(old: &Listener, new: &Listener) -> Result<(), StartError> {
+    let same = old.certificates.is_empty() == new.certificates.is_empty()
+        && old.proxy_protocol == new.proxy_protocol
+        && old.redirect_https == new.redirect_https
+        && old.mode == new.mode;
+    if same {
+        Ok(())
+    } else {
+        Err(StartError::Listener(new.address.to_string()))
     }
 }
 
@@ -224,11 +229,13 @@ fn open_one(
     ))
 }
 
-/// The inherited socket at `index`, which takes the place of the configured address.
-fn inherited_at(inherited: &mut ListenFd, index: usize) -> Option<Address> {
-    if let Ok(Some(tcp)) = inherited.take_tcp_listener(index) {
-        return Some(Address::InheritedTcp(tcp));
+/// The inherited socket at `index`, which takes the place of the configured address; `None` if there is none.
+fn inherited_at(inherited: &mut ListenFd, index: usize) -> Result<Option<Address>, StartError> {
+    if let Ok(tcp) = inherited.take_tcp_listener(index) {
+        return Ok(tcp.map(Address::InheritedTcp));
     }
-    let unix = inherited.take_unix_listener(index).ok().flatten();
-    unix.map(Address::InheritedUnix)
+    match inherited.take_unix_listener(index) {
+        Ok(unix) => Ok(unix.map(Address::InheritedUnix)),
+        Err(_) => Err(StartError::NotASocket(index + 1)),
+    }
 }

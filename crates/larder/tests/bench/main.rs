@@ -2,7 +2,9 @@
 
 #![allow(
     clippy::expect_used,
+    clippy::indexing_slicing,
     clippy::panic,
+    clippy::string_slice,
     reason = "a panic is how a test fails, in its helpers too"
 )]
 

@@ -2,6 +2,7 @@
 
 #![allow(
     clippy::expect_used,
+    clippy::indexing_slicing,
     clippy::panic,
     reason = "a panic is how a test fails, in its helpers too"
 )]

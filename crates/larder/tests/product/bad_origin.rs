@@ -1,7 +1,7 @@
 //! Origins that send what they should not, or nothing.
 
-use crate::common::{Said, command, damaged, next, sample, start};
-use testkit::{Command, Larder, Origin, Reply};
+use crate::common::{Said, command, damaged, next, sample, start, start_with};
+use testkit::{Client, Command, Gate, Larder, Origin, Reply, wait_until};
 
 /// An honest answer after a dishonest one: the next request finds nothing stored and gets this.
 fn dishonest_first(reply: Reply) -> (Origin, Larder) {
@@ -143,6 +143,20 @@ fn half_an_answer_is_never_whole_and_never_stored() {
             ),
         ),
         (
+            "9112 7.1.1: an endless chunk extension",
+            Reply::raw(
+                "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n4;",
+            )
+            .endless("zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz"),
+        ),
+        (
+            "9112 7.1.2: an endless trailer section",
+            Reply::raw(
+                "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n0\r\n",
+            )
+            .endless("X-Y: zzzzzzzzzzzzzzzzzzzzzzzzzzzzzz\r\n"),
+        ),
+        (
             "a part that lacks its own end",
             Reply::status(206)
                 .cache("max-age=60")
@@ -167,6 +181,80 @@ fn half_an_answer_is_never_whole_and_never_stored() {
             ("honest", false),
             "{sentence}"
         );
+    }
+}
+
+#[test]
+fn whoever_follows_a_dishonest_answer_is_told_or_fetches_for_itself() {
+    const OK: &str = "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\n";
+    let raw = |rest: &str| Reply::raw(format!("{OK}{rest}"));
+    for (what, reply, headless) in [
+        ("nothing", Reply::close(), true),
+        ("garbage", Reply::raw("this is not HTTP\r\n\r\n"), true),
+        ("half a head", raw("X: "), true),
+        (
+            "an endless head",
+            raw("").endless("X-Y: zzzzzzzzzzzzzzzzzzzz\r\n"),
+            true,
+        ),
+        (
+            "two lengths",
+            raw("Content-Length: 4\r\nContent-Length: 8\r\n\r\nhalfhalf"),
+            true,
+        ),
+        (
+            "a length that is none",
+            raw("Content-Length: 4x\r\n\r\nhalf"),
+            true,
+        ),
+        (
+            "less than its length",
+            raw("Content-Length: 8\r\n\r\nhalf"),
+            false,
+        ),
+        (
+            "no last chunk",
+            raw("Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n"),
+            false,
+        ),
+        (
+            "a bad chunk",
+            raw("Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\nzz\r\nhalf\r\n0\r\n\r\n"),
+            false,
+        ),
+    ] {
+        let (origin, larder) = start_with(
+            "[[origin]]\nservers = \"{origin}\"\nretry.attempts = 0\npassive.failures = 0\n",
+        );
+        let gate = Gate::new();
+        let reply = reply.hold_head(&gate);
+        origin.on("/", move |request| match request.nth {
+            1 => reply.clone(),
+            _ => Reply::ok().cache("max-age=60").body("honest"),
+        });
+        let leader = larder.get("/").begin();
+        gate.wait_reached();
+        let followers: Vec<Client> = (0..4).map(|_| larder.get("/").begin()).collect();
+        gate.open();
+        for (number, mut client) in [leader].into_iter().chain(followers).enumerate() {
+            // A connection that is closed in place of an answer is honest too.
+            let Some(mut answer) = client.try_read_head() else {
+                assert!(!headless, "{what}: no answer");
+                continue;
+            };
+            client.read_content(&mut answer);
+            let told = answer.status == 502 && answer.says("detail");
+            let own = number > 0 && answer.complete && answer.text() == "honest";
+            let cut = !headless && !answer.complete;
+            assert!(
+                told || own || cut,
+                "{what}: {number}: {:?} {:?}",
+                answer.head,
+                answer.text()
+            );
+        }
+        let after = larder.get("/").send();
+        assert_eq!(after.text(), "honest", "{what}: {}", after.said());
     }
 }
 
@@ -284,6 +372,22 @@ fn a_part_with_a_false_range_is_not_kept() {
 }
 
 #[test]
+fn interim_responses_without_end_are_no_answer() {
+    let (origin, larder) = start_with(
+        "[[origin]]\nservers = \"{origin}\"\ntimeouts.first_byte = \"300ms\"\nretry.attempts = 0\n",
+    );
+    let hint = "HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n";
+    origin.reply("/", Reply::raw(hint).endless(hint));
+    let answer = larder.get("/").send();
+    assert_eq!(answer.status, 504, "{:?}", answer.head);
+    assert!(answer.says("detail"), "{}", answer.said());
+    assert!(answer.interim.len() <= 100, "{}", answer.interim.len());
+    wait_until("the origin is let go", || origin.abandoned("/") > 0);
+    origin.reply("/", Reply::ok().cache("max-age=60").body("honest"));
+    assert_eq!(larder.get("/").send().text(), "honest");
+}
+
+#[test]
 fn a_refused_connection_is_502() {
     let (origin, larder) = start();
     origin.stop();
@@ -292,7 +396,7 @@ fn a_refused_connection_is_502() {
     assert!(answer.says("detail"), "{}", answer.said());
     origin.reply("/", Reply::ok().cache("max-age=60").body("back"));
     origin.start_again();
-    testkit::wait_until("the origin is asked again", || {
+    wait_until("the origin is asked again", || {
         larder.get("/").send().text() == "back"
     });
 }
@@ -418,7 +522,7 @@ fn damaged_answers_harm_nobody() {
         client.read_content(&mut answer);
     }
     assert_eq!(sample(&larder, "larder_panics_total"), 0);
-    testkit::wait_until("nothing is left behind", || {
+    wait_until("nothing is left behind", || {
         sample(&larder, "larder_in_flight_bytes") == 0
     });
 }

@@ -385,11 +385,33 @@ fn head_and_conditions_and_ranges_as_before_any_origin() {
 fn connections_are_kept_and_given_up_when_somebody_waits() {
     // One process, and more workers than that: whoever kept a connection would keep the process.
     let site = Site::before(PhpFpm::start(1));
-    let larder = site.serve("workers = 4", "idle_time = \"1m\"");
+    let larder = site.serve("workers = 4", "idle_connections = 4\nidle_time = \"1m\"");
     for round in 0..20 {
         let answer = larder.get(&format!("/probe/env.php?{round}")).send();
         assert_eq!(answer.status, 200);
     }
+}
+
+#[test]
+fn a_small_pool_has_room_for_others_who_ask_it() {
+    let impatient = "passive.failures = 0\nretry.attempts = 0\ntimeouts.first_byte = \"2s\"";
+    let site = Site::before(PhpFpm::start(1));
+    // Nobody knows of the other: each must let the one process go by itself.
+    let nodes = [site.serve("", impatient), site.serve("", impatient)];
+    for round in 0..3 {
+        for node in &nodes {
+            let answer = node.get(&format!("/probe/env.php?{round}")).send();
+            assert_eq!(answer.status, 200, "{round}: {:?}", answer.head);
+        }
+    }
+}
+
+#[test]
+fn what_is_idle_for_long_is_let_go() {
+    let site = Site::before(PhpFpm::start(1));
+    let keeps = site.serve("", "idle_connections = 4\nidle_time = \"50ms\"");
+    assert_eq!(keeps.get("/probe/env.php").send().status, 200);
+    assert_eq!(site.start().get("/probe/env.php").send().status, 200);
 }
 
 #[test]

@@ -330,7 +330,7 @@ fn what_is_stale_is_sent_while_the_server_fails() {
 #[test]
 fn a_connection_is_used_again_only_where_all_is_well() {
     let server = FastCgi::with_output("Cache-Control: no-store\r\n\r\nwell");
-    let larder = serve(&server, "");
+    let larder = serve(&server, "idle_connections = 2");
     let mut client = larder.client();
     for _ in 0..5 {
         assert_eq!(client.get("/").send().text(), "well");
@@ -357,7 +357,7 @@ fn a_connection_that_was_closing_costs_nothing() {
         line.send(output("Cache-Control: no-store\r\n\r\nwell"));
         Next::Close
     });
-    let larder = serve(&server, "retry.attempts = 0");
+    let larder = serve(&server, "idle_connections = 2\nretry.attempts = 0");
     let mut client = larder.client();
     for _ in 0..20 {
         assert_eq!(client.get("/").send().text(), "well");
@@ -424,7 +424,7 @@ fn an_answer_without_content_has_none_whatever_a_script_writes() {
         )));
         Next::Keep
     });
-    let larder = serve(&server, "[defaults]\ncache = false");
+    let larder = serve(&server, "idle_connections = 2\n[defaults]\ncache = false");
     let mut client = larder.client();
     for (method, target, status) in [
         ("HEAD", "/200", 200),
@@ -669,10 +669,9 @@ fn php_fpm_stopped_and_back() {
 #[test]
 fn all_children_busy() {
     let site = Site::before(PhpFpm::start(1));
-    // A connection that is kept keeps the child, and another process of Larder's knows nothing of that.
     let larder = site.serve(
         "",
-        "passive.failures = 0\nretry.attempts = 0\nidle_connections = 0\ntimeouts.first_byte = \"200ms\"",
+        "passive.failures = 0\nretry.attempts = 0\ntimeouts.first_byte = \"200ms\"",
     );
     let old = larder.get("/probe/cached.php?age=0").send();
     let patient = site.serve("", "");
@@ -717,7 +716,7 @@ fn all_children_busy_and_the_queue_full() {
     let site = Site::before(PhpFpm::with_settings(1, "listen.backlog = 1"));
     let larder = site.serve(
         "",
-        "passive.failures = 0\nretry.attempts = 0\nidle_connections = 0\ntimeouts.connect = \"200ms\"",
+        "passive.failures = 0\nretry.attempts = 0\ntimeouts.connect = \"200ms\"",
     );
     let old = larder.get("/probe/cached.php?age=0").send();
     let mut busy = larder.get("/probe/wait.php?name=busy").begin();

@@ -3,7 +3,10 @@
 use crate::common::{Said, command, counted, serve, start, start_with};
 use std::{
     net::TcpListener,
-    os::unix::net::{UnixDatagram, UnixStream},
+    os::unix::{
+        fs::{MetadataExt, PermissionsExt},
+        net::{UnixDatagram, UnixStream},
+    },
     path::Path,
 };
 use testkit::{Address, Client, Command, Gate, Origin, Reply, scratch_dir, wait_until};
@@ -180,6 +183,53 @@ fn a_port_in_use_is_one_clear_line() {
 }
 
 #[test]
+fn no_permission_is_one_clear_line() {
+    let folder = scratch_dir().join("of-others");
+    std::fs::create_dir(&folder).expect("a folder");
+    let read_only = std::fs::Permissions::from_mode(0o500);
+    std::fs::set_permissions(&folder, read_only).expect("its mode");
+    let socket = folder.join("larder.sock");
+    let origin = Origin::start();
+    // Also where root runs the tests: without the capability that makes modes mean nothing to it.
+    let is_root = std::fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0);
+    let command = || {
+        if is_root {
+            let binary = env!("CARGO_BIN_EXE_larder");
+            Command::new("setpriv").args(["--bounding-set", "-dac_override", binary])
+        } else {
+            command()
+        }
+    };
+    let log = folder.join("access.log");
+    let unix = format!("unix:{}", socket.display());
+    for (place, flags) in [
+        (&socket, ["--listen", &unix, "--access-log", "off"]),
+        (
+            &log,
+            [
+                "--listen",
+                "127.0.0.1:0",
+                "--access-log",
+                &log.display().to_string(),
+            ],
+        ),
+    ] {
+        let finished = command()
+            .args(["serve", &origin.url(), "--admin", "off"])
+            .args(flags)
+            .run();
+        assert_eq!(finished.code, Some(1), "{}", finished.stderr);
+        let said = finished.stderr.trim();
+        assert!(
+            said.to_lowercase().contains("permission") && said.contains(&*place.to_string_lossy()),
+            "{said}"
+        );
+        assert_eq!(said.lines().count(), 1, "{said}");
+        assert!(!finished.stdout.contains("ready"));
+    }
+}
+
+#[test]
 fn a_faulty_configuration_is_told_and_nothing_starts() {
     let finished = Command::serve(env!("CARGO_BIN_EXE_larder"))
         .config("workerz = 2\n[[origin]]\nservers = \"ftp://x\"\n")
@@ -251,6 +301,25 @@ fn systemd_hands_over_its_sockets() {
         .start();
     assert_eq!(larder.listeners(), [format!("http://{address}")]);
     assert_eq!(Client::connect(address).get("/").send().text(), "through");
+}
+
+#[test]
+fn what_systemd_hands_over_is_served_or_refused() {
+    let origin = Origin::start();
+    for (sockets, said) in [
+        ("1", "socket 1 is no TCP or Unix stream socket"),
+        ("2", "2 sockets were handed over"),
+    ] {
+        let hand_over = r#"exec 3</dev/null 4</dev/null; LISTEN_FDS=$0 LISTEN_PID=$$ exec "$@""#;
+        let finished = Command::new("sh")
+            .args(["-c", hand_over, sockets, env!("CARGO_BIN_EXE_larder")])
+            .args(["serve", &origin.url(), "--listen", "127.0.0.1:0"])
+            .args(["--admin", "off"])
+            .run();
+        assert_eq!(finished.code, Some(1), "{}", finished.stderr);
+        assert!(finished.stderr.contains(said), "{}", finished.stderr);
+        assert_eq!(finished.stderr.trim().lines().count(), 1);
+    }
 }
 
 #[test]

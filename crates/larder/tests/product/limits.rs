@@ -21,15 +21,14 @@ fn a_header_that_does_not_come_in_time_gets_408() {
 }
 
 #[test]
-fn a_body_that_does_not_come_in_time_gets_408_or_ends() {
+fn a_body_that_does_not_come_in_time_gets_408() {
     let (origin, larder) = limited("[limits]\nbody_time = \"100ms\"\n");
     let mut client = larder.client();
     client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc");
-    if let Some(answer) = client.try_read_head() {
-        assert_eq!(answer.status, 408);
-    }
+    assert_eq!(client.read_head().status, 408, "9110 section 15.5.9");
     client.read_to_end();
     assert_eq!(origin.requests("/"), 0);
+    assert_eq!(larder.get("/alive").send().status, 200);
 }
 
 #[test]
@@ -82,6 +81,30 @@ fn the_content_of_a_request_is_limited() {
         "found out while reading"
     );
     assert_eq!(origin.requests("/chunked"), 0);
+}
+
+#[test]
+fn connections_in_all_are_limited() {
+    let (origin, larder) = limited("[limits]\nconnections = 2\n");
+    let (mut first, mut second) = (larder.client(), larder.client());
+    assert_eq!(
+        (first.get("/").send().status, second.get("/").send().status),
+        (200, 200)
+    );
+    let mut third = larder.client();
+    third.get("/third").begin();
+    let answer = third.read_head();
+    assert_eq!(answer.status, 503);
+    assert_eq!(
+        answer.parameter("detail").as_deref(),
+        Some("too-many-connections")
+    );
+    assert_eq!(origin.requests("/third"), 0);
+    drop(first);
+    wait_until("there is room again", || {
+        larder.get("/").send().status == 200
+    });
+    assert_eq!(second.get("/").send().status, 200);
 }
 
 #[test]

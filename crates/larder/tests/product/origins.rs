@@ -1,8 +1,8 @@
 //! Which origin answers, and what it is told.
 
 use super::routes::site;
-use crate::common::{Said, counted, start_with};
-use testkit::{Command, Origin, Reply};
+use crate::common::{Said, counted, sample, start_with};
+use testkit::{Command, Origin, Reply, wait_until};
 
 #[test]
 fn routes_are_tried_in_order_and_choose_the_origin() {
@@ -118,6 +118,25 @@ fn several_servers_take_turns_and_one_that_is_down_is_left_out() {
         !seen.concat().contains('1') && seen.iter().all(|text| text == "0" || text == "2"),
         "{seen:?}"
     );
+}
+
+#[test]
+fn a_server_whose_check_fails_is_left_out_until_it_is_well() {
+    let (servers, larder) = two_servers(
+        "health = { path = \"/health\", every = \"10ms\", healthy_after = 1, unhealthy_after = 1 }",
+    );
+    let ask = || larder.get("/").send().text();
+    servers[0].reply("/health", Reply::status(503).body("sick"));
+    let named = format!(
+        "larder_server_healthy{{origin=\"origin\",server=\"{}\"}}",
+        servers[0].url().trim_start_matches("http://")
+    );
+    wait_until("the sick one is left out", || sample(&larder, &named) == 0);
+    for _ in 0..6 {
+        assert_eq!(ask(), "1", "it answers, but its check says that it is sick");
+    }
+    servers[0].reply("/health", Reply::ok().body("well"));
+    wait_until("it is asked again", || ask() == "0");
 }
 
 #[test]

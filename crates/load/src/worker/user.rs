@@ -176,7 +176,9 @@ impl User {
             Some(Lane::One(None)) => {
                 if let Ok(opened) = self.connect(0).await {
                     let connection = Connection::new(opened, plan.cookies);
-                    self.lanes[0] = Lane::One(Some(connection));
+                    if let Some(lane) = self.lanes.first_mut() {
+                        *lane = Lane::One(Some(connection));
+                    }
                 }
             }
             Some(Lane::Two(lane)) => {

@@ -67,8 +67,9 @@ impl Counts {
     /// A form was made.
     pub(crate) fn made(&self, coding: Coding, level: Level, sizes: (u64, u64), took: Duration) {
         let level = usize::from(level == Level::High);
-        if let Some(made) = self.made.get(coding.index()) {
-            made[level].fetch_add(1, Relaxed);
+        let levels = self.made.get(coding.index());
+        if let Some(made) = levels.and_then(|levels| levels.get(level)) {
+            made.fetch_add(1, Relaxed);
         }
         add(&self.time_us, coding, took.as_micros() as u64);
         self.coded(coding, sizes);

@@ -63,10 +63,13 @@ fn same(host: &HeaderValue, authority: &Authority) -> bool {
 /// and the place of the port go.
 fn is_authority(value: &[u8]) -> bool {
     let (host, port) = match value {
-        [b'[', rest @ ..] => match memchr::memchr(b']', rest) {
-            Some(end) => (&rest[..end], &rest[end + 1..]),
-            None => return false,
-        },
+        [b'[', rest @ ..] => {
+            let end = memchr::memchr(b']', rest).unwrap_or(rest.len());
+            match rest.split_at(end) {
+                (host, [b']', port @ ..]) => (host, port),
+                _ => return false,
+            }
+        }
         _ => value.split_at(memchr::memchr(b':', value).unwrap_or(value.len())),
     };
     let bracketed = value.first() == Some(&b'[');

@@ -78,9 +78,10 @@ impl Meter {
             head.clear();
         }
         let room = self.head.saturating_sub(head.len());
-        head.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        head.extend_from_slice(bytes.get(..room).unwrap_or(bytes));
         // 32 bytes are for the method and white space; a complete request line is judged exactly once it is parsed.
-        head.len() <= self.target + 32 || memchr::memchr(b'\n', &head[2..]).is_some()
+        let line = head.get(2..).unwrap_or_default();
+        head.len() <= self.target + 32 || memchr::memchr(b'\n', line).is_some()
     }
 
     /// Writes the interim response under way to its end.

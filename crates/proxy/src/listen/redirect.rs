@@ -23,11 +23,11 @@ fn host_of(parts: &Parts) -> Option<&str> {
         Some(authority) => authority.as_str(),
         None => parts.headers.get(header::HOST)?.to_str().ok()?,
     };
-    let after_bracket = named.rfind(']').unwrap_or(0);
-    let end = named[after_bracket..]
-        .find(':')
-        .map_or(named.len(), |colon| after_bracket + colon);
-    named.get(..end).filter(|host| !host.is_empty())
+    let host = match named.rsplit_once(':') {
+        Some((host, port)) if !port.contains(']') => host,
+        _ => named,
+    };
+    Some(host).filter(|host| !host.is_empty())
 }
 
 fn location(host: &str, port: u16, parts: &Parts) -> Option<HeaderValue> {

@@ -99,7 +99,10 @@ pub fn lookup(worker: &Worker, ask: &mut Ask) -> Looked {
 
 /// Sets those cookies aside that nothing stored may depend on, where the route says so.
 pub fn keep_cookies_from_store(ask: &mut Ask) {
-    let policy = &ask.site.routes[ask.route].policy;
+    let Some(route) = ask.site.routes.get(ask.route) else {
+        return;
+    };
+    let policy = &route.policy;
     let stores_nothing = rule::stores_nothing(&policy.bypass, &ask.fields);
     if stores_nothing || policy.key.drop_cookies {
         ask.cookies = ask::set_cookies_aside(&mut ask.fields, &policy.key);

@@ -1,5 +1,11 @@
 //! The listener through the door clients use: raw bytes in, raw bytes out.
-#![allow(missing_docs, unreachable_pub, clippy::unwrap_used, reason = "tests")]
+#![allow(
+    missing_docs,
+    unreachable_pub,
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    reason = "tests"
+)]
 #![allow(clippy::panic, reason = "the scripted service panics when asked to")]
 
 mod bad_input;

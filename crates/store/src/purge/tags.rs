@@ -159,6 +159,10 @@ impl Tags {
         tag
     }
 
+    #[allow(
+        clippy::indexing_slicing,
+        reason = "the index is a remainder of the length"
+    )]
     fn shard(&self, name: u64) -> std::sync::MutexGuard<'_, Shard> {
         let index = self.hasher.hash_one(name) as usize % self.shards.len();
         self.shards[index]

@@ -40,7 +40,7 @@ fn every_reference_leads_somewhere() {
 /// The keywords that the request's schema uses (JSON Schema 2020-12), and no others.
 fn holds(schema: &Value, value: &Value, document: &Value) -> bool {
     let schema = match schema.get("$ref").and_then(Value::as_str) {
-        Some(reference) => document.pointer(&reference[1..]).unwrap(),
+        Some(reference) => document.pointer(reference.trim_start_matches('#')).unwrap(),
         None => schema,
     };
     let is = |name: &str| match name {

@@ -59,8 +59,8 @@ pub(super) fn from_file(
     }
     let addresses = servers.list.iter().map(|server| server.value.0.clone());
     config.servers = addresses.map(Server::new).collect();
-    // An idle connection holds a process of the server.
-    config.idle_connections = 4;
+    // An idle connection holds a process of the server, whoever else wants it.
+    config.idle_connections = 0;
     config.idle_time = Duration::from_secs(10);
     config.protocol = Protocol::FastCgi(Arc::new(scripts(table, sink)?));
     Some(())

@@ -61,7 +61,7 @@ impl Word for SocketAddr {
                 .instead(format!(":{port}")));
         }
         let (host, port) = split_port(text).ok_or_else(|| {
-            Wrong::new(format!("`{text}` is not an address with a port")).instead(Self::EXAMPLES[0])
+            Wrong::new(format!("`{text}` is not an address with a port")).as_in(Self::EXAMPLES)
         })?;
         match host {
             "" | "*" => Ok(Self::new(Ipv4Addr::UNSPECIFIED.into(), port)),

@@ -99,7 +99,7 @@ impl Word for TypePattern {
 
     fn parse(text: &str) -> Result<Self, Wrong> {
         Self::parse(text).ok_or_else(|| {
-            Wrong::new(format!("`{text}` is not a media type")).instead(Self::EXAMPLES[0])
+            Wrong::new(format!("`{text}` is not a media type")).as_in(Self::EXAMPLES)
         })
     }
 }

@@ -20,8 +20,10 @@ impl Word for Duration {
             Err(humantime::DurationError::UnknownUnit { unit, .. }) if unit.is_empty() => {
                 Err(without_unit(text))
             }
-            Err(error) => Err(Wrong::new(format!("`{text}` is not a duration: {error}"))
-                .instead(Self::EXAMPLES[0])),
+            Err(error) => {
+                Err(Wrong::new(format!("`{text}` is not a duration: {error}"))
+                    .as_in(Self::EXAMPLES))
+            }
         }
     }
 

@@ -3,14 +3,16 @@
 use super::{Word, Wrong, address::absolute, server::host_and_port};
 use origin::config::Address;
 
+/// Where php-fpm listens if it is not a socket.
+const TCP: &str = "tcp://127.0.0.1:9000";
+
 /// One FastCGI server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FastCgiUrl(pub Address);
 
 impl Word for FastCgiUrl {
     const WHAT: &'static str = "the address of a FastCGI server";
-    const EXAMPLES: &'static [&'static str] =
-        &["unix:/run/php/php-fpm.sock", "tcp://127.0.0.1:9000"];
+    const EXAMPLES: &'static [&'static str] = &["unix:/run/php/php-fpm.sock", TCP];
 
     fn parse(text: &str) -> Result<Self, Wrong> {
         if let Some(path) = text.strip_prefix("unix:") {
@@ -32,11 +34,14 @@ impl Word for FastCgiUrl {
             return Err(Wrong::new("the folder of the scripts is `root`")
                 .instead(format!("tcp://{authority}")));
         }
-        let (host, port) = host_and_port(authority, None)
-            .map_err(|wrong| Wrong::new(wrong.what).instead(Self::EXAMPLES[1]))?;
+        let (host, port) =
+            host_and_port(authority, None).map_err(|wrong| Wrong::new(wrong.what).instead(TCP))?;
         Ok(Self(Address::Tcp { host, port }))
     }
 }
+
+/// The name that most sites have.
+const INDEX: &str = "index.php";
 
 /// A name within a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,19 +49,17 @@ pub struct FileName(pub String);
 
 impl Word for FileName {
     const WHAT: &'static str = "the name of a file";
-    const EXAMPLES: &'static [&'static str] = &["index.php", "index.html"];
+    const EXAMPLES: &'static [&'static str] = &[INDEX, "index.html"];
 
     fn parse(text: &str) -> Result<Self, Wrong> {
         let last = text.trim_end_matches('/').rsplit('/').next();
-        let last = last
-            .filter(|last| !last.is_empty())
-            .unwrap_or(Self::EXAMPLES[0]);
+        let last = last.filter(|last| !last.is_empty()).unwrap_or(INDEX);
         if text.is_empty() || text.contains('/') || text.contains('\0') {
             return Err(Wrong::new("a name without a folder is needed").instead(last));
         }
         if text.starts_with('.') {
             return Err(
-                Wrong::new("names that begin with a dot are never used").instead(Self::EXAMPLES[0])
+                Wrong::new("names that begin with a dot are never used").as_in(Self::EXAMPLES)
             );
         }
         Ok(Self(text.to_owned()))
@@ -102,7 +105,7 @@ impl Word for Param {
         if name.is_empty() || !name.bytes().all(plain) {
             return Err(
                 Wrong::new(format!("`{name}` is not the name of a parameter"))
-                    .instead(Self::EXAMPLES[0]),
+                    .as_in(Self::EXAMPLES),
             );
         }
         if name == "HTTP_PROXY" {

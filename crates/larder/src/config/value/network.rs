@@ -14,7 +14,7 @@ impl Word for IpNet {
         }
         let network = text.parse::<Self>().map_err(|_| {
             Wrong::new(format!("`{text}` is neither an address nor a network"))
-                .instead(Self::EXAMPLES[0])
+                .as_in(Self::EXAMPLES)
         })?;
         if network.trunc() != network {
             return Err(Wrong::new(format!(

@@ -29,7 +29,7 @@ impl Word for HostPattern {
         }
         let valid = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:[]".contains(&byte);
         if name.is_empty() || !name.bytes().all(valid) {
-            return Err(Wrong::new(format!("`{text}` is not a host")).instead(Self::EXAMPLES[0]));
+            return Err(Wrong::new(format!("`{text}` is not a host")).as_in(Self::EXAMPLES));
         }
         Ok(if suffix {
             Self::Suffix(name.to_owned())

@@ -30,7 +30,7 @@ impl Word for TagField {
                 "tags are not read from `{text}`, only from {}",
                 TAG_FIELDS.join(", ")
             );
-            return Err(Wrong::new(what).instead(TAG_FIELDS[0]));
+            return Err(Wrong::new(what).as_in(TAG_FIELDS));
         }
         Ok(Self(name))
     }

@@ -64,8 +64,7 @@ impl std::str::FromStr for ServerUrl {
 /// `host:port`, `:port` (this machine) or, where the scheme has a usual port, `host`.
 pub(super) fn host_and_port(authority: &str, usual: Option<u16>) -> Result<(String, u16), Wrong> {
     let bad = || {
-        Wrong::new(format!("`{authority}` is not a host with a port"))
-            .instead(ServerUrl::EXAMPLES[0])
+        Wrong::new(format!("`{authority}` is not a host with a port")).as_in(ServerUrl::EXAMPLES)
     };
     let (host, port) = match (split_port(authority), usual) {
         (Some(split), _) => split,

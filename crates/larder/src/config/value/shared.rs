@@ -62,14 +62,14 @@ impl Word for SharedUrl {
                 "memcache" => "memcached",
                 _ => {
                     let what = format!("the scheme `{scheme}` is not known");
-                    return Err(Wrong::new(what).instead(Self::EXAMPLES[0]));
+                    return Err(Wrong::new(what).as_in(Self::EXAMPLES));
                 }
             };
             let what = format!("the scheme `{scheme}` is written `{same}`");
             return Err(Wrong::new(what).instead(format!("{same}://{rest}")));
         }
         if rest.is_empty() {
-            return Err(Wrong::new("the address names no server").instead(Self::EXAMPLES[0]));
+            return Err(Wrong::new("the address names no server").as_in(Self::EXAMPLES));
         }
         Ok(Self(text.to_owned()))
     }
@@ -89,8 +89,7 @@ impl Word for PeerUrl {
     const EXAMPLES: &'static [&'static str] = &["http://10.0.0.2:9180"];
 
     fn parse(text: &str) -> Result<Self, Wrong> {
-        let bad =
-            || Wrong::new(format!("`{text}` is not {}", Self::WHAT)).instead(Self::EXAMPLES[0]);
+        let bad = || Wrong::new(format!("`{text}` is not {}", Self::WHAT)).as_in(Self::EXAMPLES);
         let authority = match text.split_once("://") {
             Some(("http", rest)) => rest.strip_suffix('/').unwrap_or(rest),
             Some((_, rest)) => {

@@ -18,7 +18,7 @@ impl Word for Size {
         }
         match text.parse::<ByteSize>() {
             Ok(size) => Ok(Self(size.as_u64())),
-            Err(_) => Err(Wrong::new(format!("`{text}` is not a size")).instead(Self::EXAMPLES[0])),
+            Err(_) => Err(Wrong::new(format!("`{text}` is not a size")).as_in(Self::EXAMPLES)),
         }
     }
 

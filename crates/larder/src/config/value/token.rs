@@ -123,7 +123,7 @@ impl Word for Token {
         Err(Wrong::new(format!(
             "`{text}` does not begin with a letter or has other than letters, digits, `-`, `_` and `.`"
         ))
-        .instead(Self::EXAMPLES[0]))
+        .as_in(Self::EXAMPLES))
     }
 }
 

@@ -29,6 +29,15 @@ impl Wrong {
         self
     }
 
+    /// Adds the first of these as the value that was probably meant.
+    #[must_use]
+    pub fn as_in(self, examples: &[&str]) -> Self {
+        match examples.first() {
+            Some(example) => self.instead(example),
+            None => self,
+        }
+    }
+
     /// Reads back what [`fmt::Display`] wrote.
     pub fn from_message(message: &str) -> Self {
         match message.split_once('\n') {

@@ -73,10 +73,10 @@ pub struct Origin {
     pub tls: Option<At<ServerTls>>,
     /// Time limits of a fetch.
     pub timeouts: Option<Timeouts>,
-    /// Idle connections that each worker keeps to each server. With `fastcgi` 4, since each holds a process of the server.
+    /// Idle connections that each worker keeps to each server. With `fastcgi` none, since each holds a process of the server.
     #[schemars(extend("default" = 256))]
     pub idle_connections: Option<At<Count>>,
-    /// Time that an idle connection is kept. Less than what the servers allow.
+    /// Time that an idle connection is kept. Less than what the servers allow. With `fastcgi` ten seconds.
     #[schemars(extend("default" = "1m"))]
     pub idle_time: Option<Text<Duration>>,
     /// Fetches at the same time in all.
@@ -219,7 +219,7 @@ pub struct Retry {
     /// Further attempts after the first.
     #[schemars(extend("default" = 1))]
     pub attempts: Option<At<Count>>,
-    /// Retries of the last ten seconds at most, in percent of the requests.
+    /// Retries of the last ten seconds at most, in percent of the requests; ten in any case.
     #[schemars(range(max = 100), extend("default" = 20))]
     pub percent: Option<At<Count>>,
 }

@@ -32,7 +32,13 @@ impl Target {
         match self {
             // Not `io::stdout()` itself, which writes line by line and under a lock that others hold.
             Self::Stdout => Ok(File::from(io::stdout().as_fd().try_clone_to_owned()?)),
-            Self::File(path) => OpenOptions::new().append(true).create(true).open(path),
+            Self::File(path) => OpenOptions::new()
+                .append(true)
+                .create(true)
+                .open(path)
+                .map_err(|error| {
+                    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+                }),
         }
     }
 }

@@ -72,7 +72,7 @@ fn parse_labels(mut text: &str) {
             escaped = c == '\\' && !escaped;
             ends
         });
-        let rest = &rest[end.expect(rest) + 1..];
+        let rest = rest.get(end.expect(rest) + 1..).expect(rest);
         text = rest.strip_prefix(',').unwrap_or(rest);
     }
 }
