@@ -59,6 +59,7 @@ mod methods;
 mod nodes;
 mod nodes_apart;
 mod nodes_memcached;
+mod nodes_purge;
 mod origins;
 mod page_store;
 mod page_store_clients;
