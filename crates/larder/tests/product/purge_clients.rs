@@ -233,6 +233,8 @@ fn who_may_not_is_refused_and_the_origin_never_asked() {
         "PURGEKEYS / HTTP/1.1\nHost: c\nxkey-purge: home\n",
         "PURGETAGS / HTTP/1.1\nHost: c\nX-Cache-Tags: home\n",
         "REFRESH /a HTTP/1.1\nHost: site.test\n",
+        "GET /a HTTP/1.1\nHost: site.test\nX-Refresh: 1\n",
+        "GET /nowhere HTTP/1.1\nHost: site.test\nX-Refresh: 1\n",
         "GET /purge/a HTTP/1.1\nHost: site.test\n",
         "PURGE /souin/flush HTTP/1.1\nHost: c\n",
         "POST /service/abc/purge HTTP/1.1\nHost: s\nFastly-Key: k\n\n{\"surrogate_keys\":[\"home\"]}",
@@ -245,12 +247,12 @@ fn who_may_not_is_refused_and_the_origin_never_asked() {
         assert_eq!(answer.status, 405, "{message}");
         assert!(answer.header("allow").is_some(), "{message}");
         assert!(answer.header("cache-purge-result").is_none(), "{message}");
-        let refreshed = "GET /a HTTP/1.1\nHost: site.test\nX-Refresh: 1\n";
-        assert_eq!(say(&larder, refreshed).status, 200);
+        let page = "GET /a HTTP/1.1\nHost: site.test\nX-Refresh: 1\nSec-Fetch-Site: same-origin\n";
+        assert_eq!(say(&larder, page).status, 200, "a browser's");
     }
     assert_eq!(gone(&larder, SITE), NONE);
     assert_eq!(origin.all().len(), asked);
-    assert_eq!(sample(&larder, "larder_client_purges_denied_total"), 15);
+    assert_eq!(sample(&larder, "larder_client_purges_denied_total"), 17);
 
     for (message, status) in [
         (
