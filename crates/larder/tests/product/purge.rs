@@ -826,7 +826,9 @@ fn purges_are_counted() {
     ] {
         assert_eq!(sample(&larder, name), expected, "{name}");
     }
-    assert!(sample(&larder, "larder_purge_touched_total") >= 8);
+    // Of the tags 4 and 2; of the host 3 and of the expression 1 more, and what of the former is not swept yet.
+    let touched = sample(&larder, "larder_purge_touched_total");
+    assert!((10..=15).contains(&touched), "{touched}");
     testkit::wait_until("what was purged is swept", || {
         sample(&larder, "larder_purge_swept_total") > 0
     });
@@ -897,7 +899,9 @@ fn each_field_with_tags_is_obeyed_and_passed_on_only_when_asked_for() {
         ("Cache-Tag", "one,two"),
         ("Edge-Cache-Tag", "one,two"),
         ("Cache-Tags", "one,two"),
+        ("Cache-Tags", "one two"),
         ("X-Cache-Tags", "one,two"),
+        ("X-Cache-Tags", "one, two"),
         ("xkey", "one two"),
         ("X-Magento-Tags", "one,two"),
     ] {
