@@ -2,7 +2,7 @@
 
 use crate::{
     common::{Said, counted, sample},
-    nodes::{NODES, Site, get, losses, node_at, nothing_stale_on, purge, wait_follows},
+    nodes::{NODES, Site, get, is_unsure, losses, node_at, nothing_stale_on, purge, wait_follows},
 };
 use testkit::{Gate, Larder, Link, Origin, Redis, Reply, scratch_dir, wait_until};
 
@@ -90,6 +90,31 @@ fn a_failover_to_a_replica_that_was_behind_costs_all_that_was_kept() {
             assert_ne!(get(node, path).text(), "1", "{path}");
         }
     }
+}
+
+/// One that is cut off from its replicas may not be the primary any more: what others purge may never reach it.
+#[test]
+fn a_primary_that_takes_no_writes_is_not_trusted() {
+    let primary = Redis::with(&[
+        "--min-replicas-to-write",
+        "1",
+        "--min-replicas-max-lag",
+        "1",
+    ]);
+    let mut replica = Redis::replica(&primary);
+    let origin = Origin::start();
+    origin.otherwise(|request| counted(request).cache("max-age=3600"));
+    let node = node_at(&origin, &primary.url(), 0, "", "trust = \"1s\"");
+    wait_follows(&node);
+    assert_eq!(get(&node, "/page").text(), "1");
+    assert!(get(&node, "/page").hit());
+    replica.kill();
+    wait_until("it did not trust what it keeps", || is_unsure(&node));
+    assert_eq!(get(&node, "/page").text(), "2");
+    let refused = purge(&node, &["http://site.example/page"]);
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+    replica.restart();
+    wait_follows(&node);
 }
 
 /// Before the head has come, and before the body is whole.
