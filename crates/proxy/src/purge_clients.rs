@@ -218,11 +218,17 @@ fn get(policy: &PurgePolicy, head: Head<'_>) -> Spoken {
         let host = head.authority().into_owned();
         return Spoken::Command(Ok(Command::plain(Wish::Url { host, target })));
     }
-    let wanted = head.text("x-refresh").is_some_and(|value| value == "1");
-    if wanted && policy.admits(head.peer, head.fields) {
-        return Spoken::Refresh;
+    if head.text("x-refresh").is_none_or(|value| value != "1") {
+        return Spoken::Nothing;
     }
-    Spoken::Nothing
+    if policy.admits(head.peer, head.fields) {
+        Spoken::Refresh
+    } else if PurgePolicy::is_for_another(head.fields) || !policy.admits_anybody() {
+        // A site may have its visitors' browsers say so to the application.
+        Spoken::Nothing
+    } else {
+        Spoken::Denied
+    }
 }
 
 /// The target behind the prefix that means purging, with its query.

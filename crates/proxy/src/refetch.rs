@@ -3,7 +3,10 @@
 use crate::{
     cache::Worker,
     listen::{Connection, InterimSink, RequestBody},
-    walk::{self, Answer},
+    walk::{
+        self, Answer,
+        receive::{self, Beside},
+    },
 };
 use http::{Request, header};
 use http_body_util::BodyExt;
@@ -41,14 +44,38 @@ fn request(busy: &Busy) -> Option<Request<RequestBody>> {
     Some(request)
 }
 
-async fn walk_through(worker: &Rc<Worker>, request: Request<RequestBody>) {
-    let connection = Rc::new(Connection {
+/// A client's connection, over TLS or not.
+fn connection(tls: bool) -> Rc<Connection> {
+    Rc::new(Connection {
         peer_asks: true,
         peer: None,
         local: None,
-        tls: request.uri().scheme_str() == Some("https"),
+        tls,
         splices: None,
-    });
+    })
+}
+
+/// Whether clients must ask for it over TLS. The key does not tell where it holds no scheme.
+fn wants_tls(worker: &Worker, request: &Request<RequestBody>) -> bool {
+    if request.uri().scheme_str() == Some("https") {
+        return true;
+    }
+    let mut plain = Request::new(());
+    *plain.uri_mut() = request.uri().clone();
+    *plain.headers_mut() = request.headers().clone();
+    let asked = receive::read(
+        &worker.site(),
+        plain.into_parts().0,
+        &connection(false),
+        InterimSink::deaf(),
+        &mut Beside::default(),
+        receive::now(),
+    );
+    asked.is_ok_and(|ask| receive::is_redirected(&ask))
+}
+
+async fn walk_through(worker: &Rc<Worker>, request: Request<RequestBody>) {
+    let connection = connection(wants_tls(worker, &request));
     let answer = match walk::walk(worker, request, &connection, InterimSink::deaf()) {
         Answer::Now(response) => response,
         Answer::Later(response) => response.await,

@@ -12,6 +12,7 @@ pub mod journal;
 mod log;
 mod pattern;
 mod position;
+mod positions;
 mod recent;
 mod standing;
 mod table;

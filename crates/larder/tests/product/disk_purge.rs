@@ -71,6 +71,24 @@ fn site() -> (Site, Larder) {
     (site, larder)
 }
 
+/// What lies on disk alone is no miss to a client that wants to know; what was purged there is.
+#[test]
+fn a_client_is_not_told_of_a_miss_where_the_disk_has_it() {
+    let site = Site::new("[purge]\nmiss_status = 404\n");
+    site.origin
+        .otherwise(|request| counted(request).cache("max-age=600"));
+    let larder = site.start();
+    keep(&larder, &["/page"]);
+    let larder = site.restart(larder);
+    let purge = || larder.ask("PURGE", "/page").send();
+    for (status, result) in [(200, "exact; count=1"), (404, "exact; count=0")] {
+        let answer = purge();
+        assert_eq!(answer.status, status);
+        assert_eq!(answer.header("cache-purge-result"), Some(result));
+    }
+    assert!(!kept(&larder, "/page"));
+}
+
 /// Each kind of purge, and what it covers.
 fn kinds() -> Vec<(Value, Vec<&'static str>)> {
     vec![

@@ -30,10 +30,16 @@ impl Site {
 
     /// With more at the top of each node's configuration.
     fn with(more: &str) -> Self {
-        let origin = Origin::start();
         let redis = Redis::start();
+        let url = redis.url();
+        Self::at(redis, &url, more)
+    }
+
+    /// With this Redis, whose address is written so.
+    pub fn at(redis: Redis, url: &str, more: &str) -> Self {
+        let origin = Origin::start();
         let nodes = (0..NODES)
-            .map(|number| node(&origin, &redis, number, more))
+            .map(|number| node_at(&origin, url, number, more, ""))
             .collect();
         let site = Self {
             nodes,
@@ -92,7 +98,7 @@ pub(crate) fn wait_follows(node: &Larder) {
 }
 
 /// How often this node has lost the stream for good.
-fn losses(node: &Larder) -> usize {
+pub(crate) fn losses(node: &Larder) -> usize {
     node.output()
         .matches("everything kept counts as purged")
         .count()
@@ -313,7 +319,14 @@ impl Page {
 
 /// Readers on all nodes, while `disturb` does what it likes with the site and calls back to change the page.
 fn nothing_stale(disturb: impl FnOnce(&mut Site, &dyn Fn(&Site, usize))) {
-    let mut site = Site::start();
+    nothing_stale_on(Site::start(), disturb);
+}
+
+/// The same on this site.
+pub(crate) fn nothing_stale_on(
+    mut site: Site,
+    disturb: impl FnOnce(&mut Site, &dyn Fn(&Site, usize)),
+) {
     let page = Arc::new(Page::default());
     let current = Arc::clone(&page);
     site.origin.on("/page", move |_| {

@@ -4,7 +4,7 @@ use crate::{
     common::{Said, counted, sample},
     nodes::{NODES, Site, get, is_unsure, node, node_at, purge, wait_follows},
 };
-use testkit::{Link, Reply, wait_until};
+use testkit::{Link, Redis, Reply, wait_until};
 
 /// Pages whose body is how often the application was asked for them.
 fn site() -> Site {
@@ -121,7 +121,7 @@ fn the_memory_of_a_node_stays_in_front() {
 /// Redis as a cluster carries pages, leases and purges.
 #[test]
 fn a_cluster_is_as_good_as_one_server() {
-    let cluster = testkit::Redis::cluster();
+    let cluster = Redis::cluster();
     let origin = testkit::Origin::start();
     origin.otherwise(|request: &testkit::Request| {
         Reply::ok()
@@ -144,4 +144,55 @@ fn a_cluster_is_as_good_as_one_server() {
             assert_eq!(purged.code, Some(0), "{purged:?}");
         }
     }
+}
+
+/// Replicas answer reads. One that has stopped copying still has the page from before the purge.
+#[test]
+fn a_replica_that_is_behind_brings_nothing_back() {
+    let primary = Redis::start();
+    let replica = Redis::replica(&primary);
+    let url = format!("{}?replicas={}", primary.url(), replica.address());
+    let site = Site::at(primary, &url, "");
+    site.origin
+        .otherwise(|request| counted(request).cache("max-age=3600"));
+    assert_eq!(get(&site.nodes[0], "/page").text(), "1");
+    wait_until("the replica had it", || {
+        let name = "larder:http://site.example/page".to_owned();
+        replica.keys().contains(&name)
+    });
+    assert!(get(&site.nodes[1], "/page").hit(), "it comes from there");
+    assert_eq!(replica.ask(&["REPLICAOF", "NO", "ONE"]), "OK");
+    let purged = site.purge(0, "http://site.example/page");
+    assert_eq!(purged.code, Some(0), "{purged:?}");
+    for (version, node) in ["2", "3", "4"].iter().zip(&site.nodes) {
+        assert_eq!(&get(node, "/page").text(), version);
+        assert!(get(node, "/page").hit());
+    }
+}
+
+/// What lies in Redis goes without us, under a name that people can read.
+#[test]
+fn what_is_shared_expires_and_is_small_and_can_be_listed() {
+    let site = Site::start();
+    let text = "All work and no play. ".repeat(10_000);
+    let length = text.len();
+    site.origin.on("/page", move |_| {
+        Reply::ok()
+            .cache("max-age=600")
+            .header("Content-Type", "text/plain")
+            .body(text.as_str())
+    });
+    get(&site.nodes[0], "/page");
+    wait_shared(&site.nodes[0], 1);
+    let name = "larder:http://site.example/page";
+    let is_page = |key: &String| key.contains("site.example");
+    let keys: Vec<_> = site.redis.keys().into_iter().filter(is_page).collect();
+    assert_eq!(keys, [name]);
+    let number = |command: &[&str]| -> usize { site.redis.ask(command).parse().expect("a number") };
+    let left = number(&["PTTL", name]);
+    assert!((1..=600_000).contains(&left), "{left} ms");
+    let stored = number(&["STRLEN", name]);
+    assert!(stored < length / 10, "{stored} bytes of {length}");
+    let found = get(&site.nodes[1], "/page");
+    assert!(found.hit() && found.body.len() == length);
 }

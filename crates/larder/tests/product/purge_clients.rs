@@ -7,7 +7,7 @@ use crate::{
 };
 use testkit::{Gate, Larder, Origin, Reply, Response, wait_until};
 
-const SITE: &str = "site.test";
+pub(crate) const SITE: &str = "site.test";
 const OTHER: &str = "other.test";
 
 /// The pages that each row finds stored, on both hosts: target, media type, and the tags it carries in every dialect's field.
@@ -19,7 +19,7 @@ const PAGES: [(&str, &str, [&str; 2]); 4] = [
 ];
 
 /// A larder before an origin whose pages stay fresh and carry tags.
-fn tagged(config: &str) -> (Origin, Larder) {
+pub(crate) fn tagged(config: &str) -> (Origin, Larder) {
     let config = format!("{config}\n[[origin]]\nservers = \"{{origin}}\"\n");
     let (origin, larder) = start_with(&config);
     origin.otherwise(|request| {
@@ -36,7 +36,7 @@ fn tagged(config: &str) -> (Origin, Larder) {
     (origin, larder)
 }
 
-fn warm(larder: &Larder) {
+pub(crate) fn warm(larder: &Larder) {
     for host in [SITE, OTHER] {
         for (target, ..) in PAGES {
             let answer = larder.get(target).header("Host", host).send();
@@ -46,7 +46,7 @@ fn warm(larder: &Larder) {
 }
 
 /// The pages of a host that are not answered from the store any more.
-fn gone(larder: &Larder, host: &str) -> Vec<&'static str> {
+pub(crate) fn gone(larder: &Larder, host: &str) -> Vec<&'static str> {
     let held = |target| {
         let ask = larder.get(target).header("Host", host);
         ask.header("Cache-Control", "only-if-cached, max-stale=0")
@@ -59,7 +59,7 @@ fn gone(larder: &Larder, host: &str) -> Vec<&'static str> {
 }
 
 /// Sends a head as it is written in a table, with bare line feeds, and reads the answer.
-fn say(larder: &Larder, message: &str) -> Response {
+pub(crate) fn say(larder: &Larder, message: &str) -> Response {
     let (head, content) = message.split_once("\n\n").unwrap_or((message, ""));
     let mut client = larder.client();
     let length = match content {
@@ -72,7 +72,7 @@ fn say(larder: &Larder, message: &str) -> Response {
 }
 
 /// What the origin was asked besides pages.
-fn leaked(origin: &Origin) -> Vec<String> {
+pub(crate) fn leaked(origin: &Origin) -> Vec<String> {
     let all = origin.all().into_iter();
     let odd = all.filter(|request| request.method != "GET" || request.target.contains("purge"));
     odd.map(|request| format!("{} {}", request.method, request.target))
@@ -215,201 +215,6 @@ fn a_refresh_fetches_anew_what_is_stored() {
             "what was fetched is stored: {message}"
         );
     }
-}
-
-#[test]
-fn who_may_not_is_refused_and_the_origin_never_asked() {
-    let (origin, larder) = tagged(
-        "[purge]\nallow = \"192.0.2.1\"\nget_prefix = \"/purge\"\nsouin = \"/souin\"\nsecret = { header = \"X-Purge-Key\", value = \"correct horse\" }",
-    );
-    warm(&larder);
-    let asked = origin.all().len();
-    for message in [
-        "PURGE /a HTTP/1.1\nHost: site.test\n",
-        "PURGE /a HTTP/1.1\nHost: site.test\nX-Forwarded-For: 192.0.2.1\nForwarded: for=192.0.2.1\n",
-        "PURGE /a HTTP/1.1\nHost: site.test\nX-Purge-Key: correct hors\n",
-        "PURGE http://site.test/a HTTP/1.1\nHost: site.test\n",
-        "BAN / HTTP/1.1\nHost: c\n",
-        "PURGEKEYS / HTTP/1.1\nHost: c\nxkey-purge: home\n",
-        "PURGETAGS / HTTP/1.1\nHost: c\nX-Cache-Tags: home\n",
-        "REFRESH /a HTTP/1.1\nHost: site.test\n",
-        "GET /purge/a HTTP/1.1\nHost: site.test\n",
-        "PURGE /souin/flush HTTP/1.1\nHost: c\n",
-        "POST /service/abc/purge HTTP/1.1\nHost: s\nFastly-Key: k\n\n{\"surrogate_keys\":[\"home\"]}",
-        "POST /service/abc/purge/home HTTP/1.1\nHost: s\nFastly-Key: k\n",
-        "POST /service/abc/purge_all HTTP/1.1\nHost: s\nFastly-Key: k\n",
-        "POST /client/v4/zones/z/purge_cache HTTP/1.1\nHost: s\nAuthorization: Bearer t\n\n{\"purge_everything\":true}",
-        "POST /client/v4/zones/z/purge_cache HTTP/1.1\nHost: s\nX-Auth-Key: t\n\n{\"purge_everything\":true}",
-    ] {
-        let answer = say(&larder, message);
-        assert_eq!(answer.status, 405, "{message}");
-        assert!(answer.header("allow").is_some(), "{message}");
-        assert!(answer.header("cache-purge-result").is_none(), "{message}");
-        let refreshed = "GET /a HTTP/1.1\nHost: site.test\nX-Refresh: 1\n";
-        assert_eq!(say(&larder, refreshed).status, 200);
-    }
-    assert_eq!(gone(&larder, SITE), NONE);
-    assert_eq!(origin.all().len(), asked);
-    assert_eq!(sample(&larder, "larder_client_purges_denied_total"), 15);
-
-    for (message, status) in [
-        (
-            "PURGE /a HTTP/1.1\nHost: site.test\nX-Purge-Key: correct horse\n",
-            200,
-        ),
-        (
-            "PURGE /souin/flush HTTP/1.1\nHost: c\nX-Purge-Key: correct horse\n",
-            204,
-        ),
-    ] {
-        warm(&larder);
-        assert_eq!(say(&larder, message).status, status, "{message}");
-        assert!(!gone(&larder, SITE).is_empty(), "{message}");
-    }
-    larder
-        .get("/secret")
-        .header("X-Purge-Key", "correct horse")
-        .send();
-    assert!(
-        origin.last("/secret").header("x-purge-key").is_none(),
-        "the secret stays here"
-    );
-}
-
-#[test]
-fn a_proxy_on_this_machine_asks_for_somebody_else() {
-    let (origin, larder) = tagged("defaults.client_may_force = false");
-    warm(&larder);
-    for field in [
-        "X-Forwarded-For: 192.0.2.9",
-        "Forwarded: for=192.0.2.9",
-        "Via: 1.1 edge",
-        "X-Real-IP: 192.0.2.9",
-        "X-Forwarded-Proto: https",
-        "Origin: http://evil.example",
-        "Sec-Fetch-Site: same-origin",
-        "X-Forwarded-For: 192.0.2.9\nConnection: X-Forwarded-For",
-    ] {
-        let answer = say(
-            &larder,
-            &format!("PURGE /a HTTP/1.1\nHost: site.test\n{field}\n"),
-        );
-        assert_eq!(answer.status, 405, "{field}");
-    }
-    assert_eq!(gone(&larder, SITE), NONE);
-    let asked = origin.requests("/a");
-    say(
-        &larder,
-        "GET /a HTTP/1.1\nHost: site.test\nCache-Control: no-cache\nX-Forwarded-For: 192.0.2.9\nConnection: X-Forwarded-For\n",
-    );
-    assert_eq!(origin.requests("/a"), asked, "nor does it force a fetch");
-    assert_eq!(leaked(&origin), NONE);
-}
-
-#[test]
-fn what_carries_no_mark_is_the_applications() {
-    let (origin, larder) = tagged("purge.allow = []");
-    origin.otherwise(|request| Reply::status(201).body(request.body.clone()));
-    for message in [
-        "POST /service/abc/purge HTTP/1.1\nHost: s\n\n{\"surrogate_keys\":[\"a\"]}",
-        "POST /service/abc/order HTTP/1.1\nHost: s\nFastly-Key: k\n\n{}",
-        "POST /client/v4/zones/z/purge_cache HTTP/1.1\nHost: s\n\n{}",
-        "POST /client/v4/zones/z/settings HTTP/1.1\nHost: s\nAuthorization: Bearer t\n\n{}",
-        "GET /purge/a HTTP/1.1\nHost: s\n",
-        "GET /purgeall HTTP/1.1\nHost: s\n",
-    ] {
-        let answer = say(&larder, message);
-        let content = message
-            .split_once("\n\n")
-            .map_or("", |(_, content)| content);
-        assert_eq!(
-            (answer.status, answer.text().as_str()),
-            (201, content),
-            "{message}"
-        );
-    }
-    assert_eq!(say(&larder, "PURGE /a HTTP/1.1\nHost: s\n").status, 405);
-}
-
-#[test]
-fn bad_purges_are_told_so_and_nothing_is_purged_in_half() {
-    let (origin, larder) = tagged("purge.souin = \"/souin\"");
-    warm(&larder);
-    let large = format!(
-        "POST /client/v4/zones/z/purge_cache HTTP/1.1\nHost: s\nAuthorization: Bearer t\n\n{{\"tags\":[\"home\",\"{}\"]}}",
-        "x".repeat(300 << 10)
-    );
-    for (message, status, reason) in [
-        (
-            "PURGE / HTTP/1.1\nHost: c\nX-Magento-Tags-Pattern: p-1(\n",
-            400,
-            "regular expression",
-        ),
-        (
-            "PURGE / HTTP/1.1\nHost: c\nX-Magento-Tags-Pattern: (?!p-1).*\n",
-            400,
-            "look-around",
-        ),
-        (
-            "PURGE / HTTP/1.1\nHost: c\nX-Magento-Tags-Pattern: (p{1000}){1000}\n",
-            400,
-            "regular expression",
-        ),
-        (
-            "PURGE / HTTP/1.1\nHost: c\nX-Magento-Tags-Pattern: \n",
-            400,
-            "empty",
-        ),
-        (
-            "BAN / HTTP/1.1\nHost: c\nCache-Tags: \n",
-            400,
-            "list of tags is empty",
-        ),
-        (
-            "BAN / HTTP/1.1\nHost: c\nX-Cache-Tags: \n",
-            400,
-            "list of tags is empty",
-        ),
-        (
-            "PURGE /a HTTP/1.1\nHost: site.test\nxkey: \n",
-            400,
-            "list of tags is empty",
-        ),
-        ("PURGE / HTTP/1.1\nHost: c\nX-Pool: a\n", 400, "X-Pool"),
-        ("PURGEKEYS / HTTP/1.1\nHost: c\n", 400, "xkey-purge"),
-        ("PURGETAGS / HTTP/1.1\nHost: c\n", 400, "X-Cache-Tags"),
-        ("PURGE /a HTTP/1.0\n", 400, "Host"),
-        ("PURGE /souin HTTP/1.1\nHost: c\n", 400, "Surrogate-Key"),
-        (
-            "POST /service/abc/purge HTTP/1.1\nHost: s\nFastly-Key: k\n\nnot JSON",
-            400,
-            "not what this API takes",
-        ),
-        (
-            "POST /service/abc/purge HTTP/1.1\nHost: s\nFastly-Key: k\n",
-            400,
-            "not what this API takes",
-        ),
-        (
-            "POST /client/v4/zones/z/purge_cache HTTP/1.1\nHost: s\nAuthorization: Bearer t\n\n{\"tags\":[\"home\"],\"files\":[\"/a\"]}",
-            400,
-            "\"success\":false",
-        ),
-        (
-            "POST /client/v4/zones/z/purge_cache HTTP/1.1\nHost: s\nAuthorization: Bearer t\n\n{\"tags\":[\"home\"],\"files\":[\"http://a b/\"]}",
-            400,
-            "\"success\":false",
-        ),
-        (&large, 413, "\"success\":false"),
-    ] {
-        let answer = say(&larder, message);
-        let start = message.get(..90).unwrap_or(message);
-        assert_eq!(answer.status, status, "{start}: {}", answer.text());
-        assert!(answer.text().contains(reason), "{start}: {}", answer.text());
-        assert!(answer.header("cache-purge-result").is_none(), "{start}");
-    }
-    assert_eq!(gone(&larder, SITE), NONE);
-    assert_eq!(leaked(&origin), NONE);
 }
 
 #[test]

@@ -82,6 +82,34 @@ fn variants_are_fetched_as_their_clients_ask_and_personal_ones_are_not() {
     assert_eq!(origin.requests("/mine"), 1, "nobody's cookie is sent again");
 }
 
+/// What is kept for both schemes and is sent to HTTPS in plain is asked for as clients do that get an answer.
+#[test]
+fn what_is_redirected_to_https_is_fetched_again_all_the_same() {
+    let (origin, larder) = start_with(
+        "trusted = \"127.0.0.1\"\n[[origin]]\nservers = \"{origin}\"\n[purge]\nrefresh = { most = 2, rate = 100 }\n\
+         [defaults]\nredirect_https = true\nkey = { scheme = false }\n",
+    );
+    origin.on("/page", |request| {
+        Reply::ok()
+            .cache("max-age=60")
+            .body(request.nth.to_string())
+    });
+    let get = || {
+        larder
+            .get("/page")
+            .header("X-Forwarded-Proto", "https")
+            .send()
+    };
+    for _ in 0..3 {
+        assert_eq!(get().text(), "1");
+    }
+    soft_purge(&larder, "\"everything\": true");
+    wait_until("it is fetched again", || origin.requests("/page") == 2);
+    let asked = origin.last("/page");
+    assert_eq!(asked.header("x-forwarded-proto"), Some("https"));
+    wait_until("it is fresh", || get().hit());
+}
+
 /// So that a purge of a whole site is no storm on the application.
 #[test]
 fn no_more_is_fetched_again_in_a_second_than_asked_for() {

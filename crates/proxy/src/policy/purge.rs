@@ -69,6 +69,11 @@ impl PurgePolicy {
         (near && !Self::is_for_another(fields)) || self.knows_secret(fields)
     }
 
+    /// Whether there is anybody who may purge.
+    pub fn admits_anybody(&self) -> bool {
+        !self.allow.is_empty() || self.secret.is_some()
+    }
+
     /// Whether a request with these fields is made for somebody else than its peer.
     pub(crate) fn is_for_another(fields: &HeaderMap) -> bool {
         let mut names = NOT_THE_PEERS_OWN.iter();
@@ -194,5 +199,6 @@ mod tests {
         };
         let peer = Some(Ipv4Addr::LOCALHOST.into());
         assert!(!policy.admits(peer, &HeaderMap::new()));
+        assert!(!policy.admits_anybody());
     }
 }

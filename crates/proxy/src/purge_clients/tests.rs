@@ -367,7 +367,15 @@ fn what_is_the_applications_is_left_to_it() {
         assert_eq!(read(&policy(), head), Spoken::Nothing, "{head}");
     }
     let refresh = "GET /a HTTP/1.1\nHost: s\nX-Refresh: 1";
-    assert_eq!(read_from(&policy(), refresh, far), Spoken::Nothing);
+    let nobody = PurgePolicy {
+        allow: Vec::new(),
+        ..PurgePolicy::default()
+    };
+    assert_eq!(read_from(&nobody, refresh, far), Spoken::Nothing);
+    for field in ["X-Forwarded-For: 192.0.2.9", "Sec-Fetch-Site: same-origin"] {
+        let another = format!("{refresh}\n{field}");
+        assert_eq!(read_from(&policy(), &another, far), Spoken::Nothing);
+    }
     let off = PurgePolicy::default();
     assert_eq!(
         read(&off, "GET /purge/a HTTP/1.1\nHost: s"),
@@ -384,6 +392,7 @@ fn who_may_not_is_denied() {
         "PURGEKEYS / HTTP/1.1\nHost: s",
         "PURGETAGS / HTTP/1.1\nHost: s",
         "REFRESH /a HTTP/1.1\nHost: s",
+        "GET /a HTTP/1.1\nHost: s\nX-Refresh: 1",
         "GET /purge/a HTTP/1.1\nHost: s",
         "PURGE /souin-api/souin/flush HTTP/1.1\nHost: s",
         "POST /service/id/purge_all HTTP/1.1\nHost: s\nFastly-Key: k",

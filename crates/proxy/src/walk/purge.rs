@@ -19,10 +19,11 @@ use crate::{
         receive::{self, Received},
     },
 };
-use http::{HeaderValue, Method, Request, Response, header};
+use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use rules::status::Handled;
 use std::{rc::Rc, time::Duration};
+use store::purge::{Purge, What};
 
 /// What a request wants of the cache itself.
 pub enum Wanted {
@@ -144,10 +145,36 @@ async fn carry_out(
     command: Command,
 ) -> Result<(Own, Operation), Unpurged> {
     let purges = resolve(&ask.site, &command)?;
+    let policy = &ask.site.purge;
+    let tells_misses = policy.missed != StatusCode::OK && command.operation() == Operation::Exact;
+    let below = if tells_misses {
+        on_disk(worker, &purges).await
+    } else {
+        0
+    };
     let done = worker.cache.purge(purges, None).await?;
     bump(&worker.counters.purges);
-    let own = answer::done(&ask.site.purge, &command, done.touched);
+    let own = answer::done(policy, &command, done.touched.max(below));
     Ok((own, command.operation()))
+}
+
+/// How many stored responses of these URLs lie on disk: what memory does not hold is no miss yet.
+async fn on_disk(worker: &Worker, purges: &[Purge]) -> u64 {
+    let Some(disk) = &worker.cache.disk else {
+        return 0;
+    };
+    let urls = purges.iter().flat_map(|purge| match &purge.what {
+        What::Url(urls) => urls.as_slice(),
+        _ => &[],
+    });
+    let mut found = 0;
+    for url in urls {
+        for scheme in ["http:", "https:", ""] {
+            let key = format!("{scheme}{url}");
+            found += disk.peek(key.as_bytes()).await.len() as u64;
+        }
+    }
+    found
 }
 
 fn told(

@@ -53,6 +53,15 @@ impl Memory {
         self.give_back(&what, soft, applied)
     }
 
+    /// As [`apply`](Self::apply), for the copy of what was applied ahead as `sequence`
+    /// ([`Log::apply_copy`](crate::purge::Log::apply_copy)).
+    pub fn apply_copy(&self, purge: Purge, at: Time, position: Position, sequence: u64) {
+        let (what, soft) = (purge.what.clone(), purge.soft);
+        if let Some(applied) = self.log.apply_copy(purge, at, position, sequence) {
+            self.give_back(&what, soft, applied);
+        }
+    }
+
     /// What can be found at once of what was purged is forgotten.
     fn give_back(&self, what: &What, soft: bool, applied: Applied) -> Purged {
         let Applied { sequence, carried } = applied;

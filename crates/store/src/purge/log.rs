@@ -3,6 +3,7 @@
 use super::{
     Address, Marks, Purge, Remembered, Statistics, Tags, TooMany, What,
     counts::Counts,
+    positions::Positions,
     recent::{Cursor, Recent, Since},
     standing::{Applied, Standing, TrustedUntil},
     table::{self, Subject, Table},
@@ -11,7 +12,6 @@ use crate::Stored;
 use http::header;
 use rules::time::Time;
 use std::{
-    collections::VecDeque,
     fmt,
     sync::{
         Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard,
@@ -21,9 +21,6 @@ use std::{
         },
     },
 };
-
-/// At most this many positions of shared entries are remembered; what was stored before the oldest is not known to be good.
-const MOST_POSITIONS: usize = 1 << 18;
 
 /// Where an entry stands in the log that nodes share; totally ordered, the same on every node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,33 +61,14 @@ pub struct Log {
     trusted_until: TrustedUntil,
     table: RwLock<Table>,
     positions: Mutex<Positions>,
+    /// See [`take_unsent`](Log::take_unsent).
+    unsent: Mutex<Vec<(u64, Purge)>>,
     tags: Tags,
     counts: Counts,
     recent: Recent,
     journal: OnceLock<Box<dyn Journal>>,
     /// Whether entries stand where the clock says.
     clocked: AtomicBool,
-}
-
-/// Entries of the shared log, and the numbers they have here.
-#[derive(Debug, Default)]
-struct Positions {
-    /// All entries after this position are known, and it was known here when the log stood at this number; `None`: nothing
-    /// was read yet.
-    base: Option<(Position, u64)>,
-    /// Ascending in both.
-    list: VecDeque<(Position, u64)>,
-    /// What took effect here before it stands in the shared log.
-    ahead: Option<Ahead>,
-}
-
-/// Entries of this node whose copies have not come back from the shared log.
-#[derive(Clone, Copy, Debug)]
-struct Ahead {
-    /// The copies of all up to this number have.
-    before: u64,
-    /// The number of the last.
-    newest: u64,
 }
 
 impl Log {
@@ -111,6 +89,7 @@ impl Log {
 
     /// Takes back what a journal kept; before anything else is appended.
     pub fn restore(&self, remembered: Remembered) {
+        *self.unsent() = remembered.unsent();
         let Remembered {
             entries,
             floor,
@@ -120,17 +99,28 @@ impl Log {
         let mut table = self.write();
         table.floor = floor;
         if let Some(position) = position {
-            self.positions().base = Some((position, floor));
+            self.positions().begin(position, floor);
         }
         self.recent.kept(floor, self.head().max(head));
         for entry in entries {
             table.add(&entry.purge, entry.sequence, entry.at);
             self.recent.add(entry.sequence, &entry.purge);
             if let Some(position) = entry.position {
-                self.note(position, entry.sequence);
+                self.positions().note(position, entry.sequence);
             }
         }
         self.advance(self.head().max(head));
+    }
+
+    /// What took effect here before a restart and may not stand in the shared log, with its numbers: to be sent now. Until
+    /// [copies](Self::apply_copy) have come back it is as if it had been [applied ahead](Self::apply_ahead). Asked once.
+    pub fn take_unsent(&self) -> Vec<(u64, Purge)> {
+        let unsent = std::mem::take(&mut *self.unsent());
+        let mut positions = self.positions();
+        for (sequence, _) in &unsent {
+            positions.go_ahead(*sequence);
+        }
+        unsent
     }
 
     /// Whether `purges` can be taken now, all of them.
@@ -148,21 +138,36 @@ impl Log {
     }
 
     /// As [`apply`](Self::apply), for what takes effect here before it stands in the shared log. Until its copy has
-    /// [come back](Self::came_back), no position of the shared log is taken for later: other nodes may not know of it.
+    /// [come back](Self::apply_copy), no position of the shared log is taken for later: other nodes may not know of it.
     pub fn apply_ahead(&self, purge: Purge, at: Time) -> Applied {
         self.enter(purge, at, None, true)
     }
 
-    /// The copies of all entries up to `sequence` that were [applied ahead](Self::apply_ahead) have been applied.
-    pub fn came_back(&self, sequence: u64) {
-        let mut positions = self.positions();
-        positions.ahead = positions
-            .ahead
-            .filter(|ahead| ahead.newest > sequence)
-            .map(|ahead| Ahead {
-                before: ahead.before.max(sequence),
-                ..ahead
-            });
+    /// As [`apply`](Self::apply), for the copy of what was [applied ahead](Self::apply_ahead) as `sequence`. `None` where it
+    /// says nothing new: what was fetched since stays.
+    pub fn apply_copy(
+        &self,
+        purge: Purge,
+        at: Time,
+        position: Position,
+        sequence: u64,
+    ) -> Option<Applied> {
+        // What stands for too many invalidations is more than was applied.
+        let is_copy = purge.what != What::Everything;
+        let applied = if is_copy && self.positions().is_next(sequence) {
+            let table = self.write();
+            let number = self.head.load(Relaxed) + 1;
+            self.positions().note(position, sequence);
+            // With its position, so that a restart reads on from there.
+            self.keep(number, at, Some(position), purge);
+            self.advance(number);
+            drop(table);
+            None
+        } else {
+            Some(self.apply(purge, at, Some(position)))
+        };
+        self.positions().come_back(sequence);
+        applied
     }
 
     /// What purges say of `stored`, kept under `key`. One comparison where nothing was purged since the last look.
@@ -269,10 +274,10 @@ impl Log {
     pub fn begin_at(&self, position: Position) {
         let table = self.write();
         let mut positions = self.positions();
-        if positions.base.is_none() {
+        if !positions.have_begun() {
             // A number of its own: a fetch that began before this moment may have missed entries before `position`.
             let head = self.head() + 1;
-            positions.base = Some((position, head));
+            positions.begin(position, head);
             self.advance(head);
         }
         drop(table);
@@ -291,57 +296,26 @@ impl Log {
 
     /// The position of the last entry applied from the shared log, or where reading begins.
     pub fn position(&self) -> Option<Position> {
-        let positions = self.positions();
-        let last = positions.list.back().map(|(position, _)| *position);
-        last.or(positions.base.map(|(position, _)| position))
+        self.positions().last().map(|(position, _)| position)
     }
 
     /// The last position of the shared log that was known on this node when its own log stood at `sequence`; the reverse of
     /// [`sequence_at`](Self::sequence_at). `None`: too long ago to know, or before the shared log was read.
     pub fn position_at(&self, sequence: u64) -> Option<Position> {
-        let positions = self.positions();
-        let after = positions
-            .list
-            .partition_point(|(_, known)| *known <= sequence);
-        let last = after
-            .checked_sub(1)
-            .and_then(|last| positions.list.get(last));
-        let last = last.copied().or(positions.base)?;
-        (last.1 <= sequence).then_some(last.0)
+        self.positions().at(sequence)
     }
 
     /// The number on this node that corresponds to `position`: whoever knew the shared log up to there knew every purge up to
     /// this number. `None`: too long ago to know.
     pub fn sequence_at(&self, position: Position) -> Option<u64> {
-        let positions = self.positions();
-        if positions.base.is_none_or(|(base, _)| position < base) {
-            return None;
-        }
-        let after = positions
-            .list
-            .partition_point(|(known, _)| *known <= position);
-        // Not up to the next one: entries of this node alone may lie between, of which others do not know.
-        let last = after
-            .checked_sub(1)
-            .and_then(|last| positions.list.get(last));
-        let (_, number) = last.copied().or(positions.base)?;
-        Some(
-            positions
-                .ahead
-                .map_or(number, |ahead| number.min(ahead.before)),
-        )
+        self.positions().number(position)
     }
 
     /// Forgets purges up to `sequence`: everything kept has been checked beyond it, and what was not counts as purged. The last
     /// entry of the shared log stays, so that a restart knows where to read on, and so does what was
     /// [applied ahead](Self::apply_ahead): it is held against what comes from elsewhere.
     pub fn retire(&self, sequence: u64) {
-        let positions = self.positions();
-        let last = positions.list.back();
-        let last = last.map_or(sequence, |(_, last)| last.saturating_sub(1));
-        let ahead = positions.ahead.map_or(sequence, |ahead| ahead.before);
-        drop(positions);
-        let sequence = sequence.min(last).min(ahead);
+        let sequence = self.positions().spare(sequence);
         self.write().retire(sequence);
         if let Some(journal) = self.journal.get() {
             journal.retire(sequence);
@@ -407,11 +381,18 @@ impl Log {
             _ => 0,
         };
         if let Some(position) = position {
-            self.note(position, sequence);
+            self.positions().note(position, sequence);
         } else if ahead {
-            self.note_ahead(sequence);
+            self.positions().go_ahead(sequence);
         }
         self.recent.add(sequence, &purge);
+        self.keep(sequence, at, position, purge);
+        self.advance(sequence);
+        Applied { sequence, carried }
+    }
+
+    /// Gives an entry to the journal.
+    fn keep(&self, sequence: u64, at: Time, position: Option<Position>, purge: Purge) {
         if let Some(journal) = self.journal.get() {
             journal.append(&Entry {
                 sequence,
@@ -420,8 +401,6 @@ impl Log {
                 purge,
             });
         }
-        self.advance(sequence);
-        Applied { sequence, carried }
     }
 
     /// Under the table's lock. Lookups may ask for a look too early, never too late.
@@ -441,30 +420,14 @@ impl Log {
         })
     }
 
-    fn note(&self, position: Position, sequence: u64) {
-        let mut positions = self.positions();
-        positions.base.get_or_insert((position, sequence));
-        if positions.list.len() >= MOST_POSITIONS
-            && let Some(oldest) = positions.list.pop_front()
-        {
-            positions.base = Some(oldest);
-        }
-        positions.list.push_back((position, sequence));
-    }
-
-    fn note_ahead(&self, sequence: u64) {
-        let ahead = &mut self.positions().ahead;
-        let before = ahead.map_or(sequence.saturating_sub(1), |ahead| ahead.before);
-        *ahead = Some(Ahead {
-            before,
-            newest: sequence,
-        });
-    }
-
     fn positions(&self) -> MutexGuard<'_, Positions> {
         self.positions
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn unsent(&self) -> MutexGuard<'_, Vec<(u64, Purge)>> {
+        self.unsent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Table> {

@@ -323,13 +323,11 @@ fn no_position_is_later_than_what_has_not_come_back() {
         "who knew of the other node's need not know of ours"
     );
     let two = log.apply_ahead(everything(), at(1)).sequence;
-    log.apply(everything(), at(1), Some(Position(12, 0)));
-    log.came_back(one);
+    log.apply_copy(everything(), at(1), Position(12, 0), one);
     assert_eq!(known(12), Some(one), "the second is still on its way");
     assert_eq!(known(10), Some(1));
-    let back = log.apply(everything(), at(1), Some(Position(13, 0)));
-    log.came_back(two);
-    assert_eq!(known(13), Some(back.sequence));
+    log.apply_copy(everything(), at(1), Position(13, 0), two);
+    assert_eq!(known(13), Some(log.head()));
     assert_eq!(known(11), Some(elsewhere.sequence));
 }
 
@@ -348,7 +346,7 @@ fn what_has_not_come_back_is_not_forgotten() {
     };
     log.retire(last);
     assert_eq!(standing(), Standing::Good);
-    log.came_back(one);
+    log.apply_copy(host(), at(1), Position(13, 0), one);
     log.retire(last);
     assert_eq!(standing(), Standing::Gone, "not known to be good");
 }
@@ -374,6 +372,50 @@ fn a_restored_log_goes_on_where_it_was() {
         log.apply(Purge::hard(What::Everything), at(1), None)
             .sequence,
         10
+    );
+}
+
+#[test]
+fn what_no_later_entry_of_the_shared_log_purges_is_unsent() {
+    let entry = |sequence, name: &str, position: Option<u64>| Entry {
+        sequence,
+        at: at(1),
+        position: position.map(|position| Position(position, 0)),
+        purge: Purge::hard(What::Tags(vec![name.to_owned()])),
+    };
+    let remembered = |entries, position| Remembered {
+        entries,
+        position,
+        ..Remembered::default()
+    };
+    let entries = vec![
+        entry(1, "a", None),
+        entry(2, "b", None),
+        entry(3, "c", Some(5)),
+        entry(4, "c", None),
+        entry(5, "a", Some(6)),
+        entry(6, "d", None),
+        entry(7, "d", None),
+    ];
+    let numbers = |remembered: &Remembered| -> Vec<u64> {
+        let unsent = remembered.unsent().into_iter();
+        unsent.map(|(sequence, _)| sequence).collect()
+    };
+    let shared = remembered(entries, None);
+    assert_eq!(numbers(&shared), [2, 4, 7]);
+    let alone = vec![entry(1, "a", None)];
+    assert_eq!(numbers(&remembered(alone.clone(), None)), [0; 0]);
+    let read_before = remembered(alone, Some(Position(3, 0)));
+    assert_eq!(numbers(&read_before), [1]);
+
+    let log = Log::default();
+    log.restore(shared);
+    assert_eq!(log.take_unsent().len(), 3);
+    assert_eq!(log.take_unsent(), [], "asked once");
+    assert_eq!(
+        log.sequence_at(Position(6, 0)),
+        Some(1),
+        "others may not know of the first"
     );
 }
 

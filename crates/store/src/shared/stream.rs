@@ -184,6 +184,7 @@ impl Stream {
         memory.log().distrust();
         let servers = Redis::primary(&config.url, config.timeout)?;
         let told = Arc::new(Told::default());
+        told.push_unsent(&memory);
         let common = Common {
             servers,
             purges: format!("{}:purges", config.prefix),

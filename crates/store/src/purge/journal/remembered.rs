@@ -6,7 +6,7 @@ use super::{
 };
 use crate::purge::{Entry, Position, Purge};
 use rules::time::Time;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// A frame of a rewritten file is closed when it has come to this many bytes.
 const FRAME: usize = 1 << 20;
@@ -25,6 +25,31 @@ pub struct Remembered {
     pub head: u64,
     /// The position of the last entry of the shared log that is not in `entries` any more.
     pub position: Option<Position>,
+}
+
+impl Remembered {
+    /// Of a log that was shared, what took effect on this node and may not have reached the others: no entry of the shared log
+    /// that was read later purges the same.
+    pub fn unsent(&self) -> Vec<(u64, Purge)> {
+        let positions = self.entries.iter().filter_map(|entry| entry.position);
+        if positions.chain(self.position).next().is_none() {
+            return Vec::new();
+        }
+        let mut unsent: HashMap<String, &Entry> = HashMap::new();
+        for entry in &self.entries {
+            if entry.position.is_none() {
+                unsent.insert(entry.purge.to_text(), entry);
+            } else if !unsent.is_empty() {
+                unsent.remove(&entry.purge.to_text());
+            }
+        }
+        let mut unsent: Vec<_> = unsent
+            .into_values()
+            .map(|entry| (entry.sequence, entry.purge.clone()))
+            .collect();
+        unsent.sort_unstable_by_key(|(sequence, _)| *sequence);
+        unsent
+    }
 }
 
 /// The items of a file, without those that are retired.

@@ -208,11 +208,16 @@ impl Reader {
             });
             // By the server's clock, so that nodes agree; but nothing becomes stale in the future.
             let at = now().min(Time::from_millis(position.0));
-            let purged = common.memory.apply(purge, at, Some(position));
-            if let Some(by) = by.filter(|by| by.author == common.author) {
-                match by.part {
-                    Part::Of(number) => common.applied(number, purged, position),
-                    Part::Copy(sequence) => common.memory.log().came_back(sequence),
+            match by.filter(|by| by.author == common.author).map(|by| by.part) {
+                Some(Part::Copy(sequence)) => {
+                    common.memory.apply_copy(purge, at, position, sequence);
+                }
+                Some(Part::Of(number)) => {
+                    let purged = common.memory.apply(purge, at, Some(position));
+                    common.applied(number, purged, position);
+                }
+                None => {
+                    common.memory.apply(purge, at, Some(position));
                 }
             }
         }

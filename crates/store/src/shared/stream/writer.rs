@@ -56,16 +56,17 @@ impl Told {
         // Both under the lock: the copies come back in the order of the entries.
         let mut waiting = lock(&self.waiting);
         let sequence = memory.apply_ahead(purge.clone(), at).sequence;
-        if waiting.purges.len() >= MOST_TOLD {
-            waiting.purges.clear();
-            let everything = Purge::hard(What::Everything);
-            waiting.purges.push_back((sequence, everything));
-            waiting.overflowed = true;
-        } else {
-            waiting.purges.push_back((sequence, purge));
-        }
+        waiting.push(sequence, purge);
         drop(waiting);
         self.more.notify_one();
+    }
+
+    /// Queues what took effect before a restart and may not have reached the others; before anything else.
+    pub fn push_unsent(&self, memory: &Memory) {
+        let mut waiting = lock(&self.waiting);
+        for (sequence, purge) in memory.log().take_unsent() {
+            waiting.push(sequence, purge);
+        }
     }
 
     /// The first to send, and whether there have been too many.
@@ -74,6 +75,17 @@ impl Told {
         let count = waiting.purges.len().min(TOLD_AT_ONCE);
         let first = waiting.purges.drain(..count).collect();
         (first, mem::take(&mut waiting.overflowed))
+    }
+}
+
+impl Waiting {
+    fn push(&mut self, sequence: u64, mut purge: Purge) {
+        if self.purges.len() >= MOST_TOLD {
+            self.purges.clear();
+            purge = Purge::hard(What::Everything);
+            self.overflowed = true;
+        }
+        self.purges.push_back((sequence, purge));
     }
 }
 

@@ -1,0 +1,215 @@
+//! Purges in the words of clients that may not purge, or that are none: told so, and nothing reaches the origin or is purged in
+//! half.
+
+use crate::{
+    common::sample,
+    purge_clients::{SITE, gone, leaked, say, tagged, warm},
+    purge_clients_rows::NONE,
+};
+use testkit::Reply;
+
+#[test]
+fn who_may_not_is_refused_and_the_origin_never_asked() {
+    let (origin, larder) = tagged(
+        "[purge]\nallow = \"192.0.2.1\"\nget_prefix = \"/purge\"\nsouin = \"/souin\"\nsecret = { header = \"X-Purge-Key\", value = \"correct horse\" }",
+    );
+    warm(&larder);
+    let asked = origin.all().len();
+    for message in [
+        "PURGE /a HTTP/1.1\nHost: site.test\n",
+        "PURGE /a HTTP/1.1\nHost: site.test\nX-Forwarded-For: 192.0.2.1\nForwarded: for=192.0.2.1\n",
+        "PURGE /a HTTP/1.1\nHost: site.test\nX-Purge-Key: correct hors\n",
+        "PURGE http://site.test/a HTTP/1.1\nHost: site.test\n",
+        "BAN / HTTP/1.1\nHost: c\n",
+        "PURGEKEYS / HTTP/1.1\nHost: c\nxkey-purge: home\n",
+        "PURGETAGS / HTTP/1.1\nHost: c\nX-Cache-Tags: home\n",
+        "REFRESH /a HTTP/1.1\nHost: site.test\n",
+        "GET /a HTTP/1.1\nHost: site.test\nX-Refresh: 1\n",
+        "GET /nowhere HTTP/1.1\nHost: site.test\nX-Refresh: 1\n",
+        "GET /purge/a HTTP/1.1\nHost: site.test\n",
+        "PURGE /souin/flush HTTP/1.1\nHost: c\n",
+        "POST /service/abc/purge HTTP/1.1\nHost: s\nFastly-Key: k\n\n{\"surrogate_keys\":[\"home\"]}",
+        "POST /service/abc/purge/home HTTP/1.1\nHost: s\nFastly-Key: k\n",
+        "POST /service/abc/purge_all HTTP/1.1\nHost: s\nFastly-Key: k\n",
+        "POST /client/v4/zones/z/purge_cache HTTP/1.1\nHost: s\nAuthorization: Bearer t\n\n{\"purge_everything\":true}",
+        "POST /client/v4/zones/z/purge_cache HTTP/1.1\nHost: s\nX-Auth-Key: t\n\n{\"purge_everything\":true}",
+    ] {
+        let answer = say(&larder, message);
+        assert_eq!(answer.status, 405, "{message}");
+        assert!(answer.header("allow").is_some(), "{message}");
+        assert!(answer.header("cache-purge-result").is_none(), "{message}");
+        let page = "GET /a HTTP/1.1\nHost: site.test\nX-Refresh: 1\nSec-Fetch-Site: same-origin\n";
+        assert_eq!(say(&larder, page).status, 200, "a browser's");
+    }
+    assert_eq!(gone(&larder, SITE), NONE);
+    assert_eq!(origin.all().len(), asked);
+    assert_eq!(sample(&larder, "larder_client_purges_denied_total"), 17);
+
+    for (message, status) in [
+        (
+            "PURGE /a HTTP/1.1\nHost: site.test\nX-Purge-Key: correct horse\n",
+            200,
+        ),
+        (
+            "PURGE /souin/flush HTTP/1.1\nHost: c\nX-Purge-Key: correct horse\n",
+            204,
+        ),
+    ] {
+        warm(&larder);
+        assert_eq!(say(&larder, message).status, status, "{message}");
+        assert!(!gone(&larder, SITE).is_empty(), "{message}");
+    }
+    larder
+        .get("/secret")
+        .header("X-Purge-Key", "correct horse")
+        .send();
+    assert!(
+        origin.last("/secret").header("x-purge-key").is_none(),
+        "the secret stays here"
+    );
+}
+
+#[test]
+fn a_proxy_on_this_machine_asks_for_somebody_else() {
+    let (origin, larder) = tagged("defaults.client_may_force = false");
+    warm(&larder);
+    for field in [
+        "X-Forwarded-For: 192.0.2.9",
+        "Forwarded: for=192.0.2.9",
+        "Via: 1.1 edge",
+        "X-Real-IP: 192.0.2.9",
+        "X-Forwarded-Proto: https",
+        "Origin: http://evil.example",
+        "Sec-Fetch-Site: same-origin",
+        "X-Forwarded-For: 192.0.2.9\nConnection: X-Forwarded-For",
+    ] {
+        let answer = say(
+            &larder,
+            &format!("PURGE /a HTTP/1.1\nHost: site.test\n{field}\n"),
+        );
+        assert_eq!(answer.status, 405, "{field}");
+    }
+    assert_eq!(gone(&larder, SITE), NONE);
+    let asked = origin.requests("/a");
+    say(
+        &larder,
+        "GET /a HTTP/1.1\nHost: site.test\nCache-Control: no-cache\nX-Forwarded-For: 192.0.2.9\nConnection: X-Forwarded-For\n",
+    );
+    assert_eq!(origin.requests("/a"), asked, "nor does it force a fetch");
+    assert_eq!(leaked(&origin), NONE);
+}
+
+#[test]
+fn what_carries_no_mark_is_the_applications() {
+    let (origin, larder) = tagged("purge.allow = []");
+    origin.otherwise(|request| Reply::status(201).body(request.body.clone()));
+    for message in [
+        "POST /service/abc/purge HTTP/1.1\nHost: s\n\n{\"surrogate_keys\":[\"a\"]}",
+        "POST /service/abc/order HTTP/1.1\nHost: s\nFastly-Key: k\n\n{}",
+        "POST /client/v4/zones/z/purge_cache HTTP/1.1\nHost: s\n\n{}",
+        "POST /client/v4/zones/z/settings HTTP/1.1\nHost: s\nAuthorization: Bearer t\n\n{}",
+        "GET /purge/a HTTP/1.1\nHost: s\n",
+        "GET /purgeall HTTP/1.1\nHost: s\n",
+    ] {
+        let answer = say(&larder, message);
+        let content = message
+            .split_once("\n\n")
+            .map_or("", |(_, content)| content);
+        assert_eq!(
+            (answer.status, answer.text().as_str()),
+            (201, content),
+            "{message}"
+        );
+    }
+    assert_eq!(say(&larder, "PURGE /a HTTP/1.1\nHost: s\n").status, 405);
+}
+
+#[test]
+fn bad_purges_are_told_so_and_nothing_is_purged_in_half() {
+    let (origin, larder) = tagged("purge.souin = \"/souin\"");
+    warm(&larder);
+    let large = format!(
+        "POST /client/v4/zones/z/purge_cache HTTP/1.1\nHost: s\nAuthorization: Bearer t\n\n{{\"tags\":[\"home\",\"{}\"]}}",
+        "x".repeat(300 << 10)
+    );
+    let files: Vec<_> = (0..1001)
+        .map(|number| format!("\"http://site.test/{number}\""))
+        .chain(["\"http://site.test/a\"".to_owned()])
+        .collect();
+    let many = format!(
+        "POST /client/v4/zones/z/purge_cache HTTP/1.1\nHost: s\nAuthorization: Bearer t\n\n{{\"files\":[{}]}}",
+        files.join(",")
+    );
+    for (message, status, reason) in [
+        (
+            "PURGE / HTTP/1.1\nHost: c\nX-Magento-Tags-Pattern: p-1(\n",
+            400,
+            "regular expression",
+        ),
+        (
+            "PURGE / HTTP/1.1\nHost: c\nX-Magento-Tags-Pattern: (?!p-1).*\n",
+            400,
+            "look-around",
+        ),
+        (
+            "PURGE / HTTP/1.1\nHost: c\nX-Magento-Tags-Pattern: (p{1000}){1000}\n",
+            400,
+            "regular expression",
+        ),
+        (
+            "PURGE / HTTP/1.1\nHost: c\nX-Magento-Tags-Pattern: \n",
+            400,
+            "empty",
+        ),
+        (
+            "BAN / HTTP/1.1\nHost: c\nCache-Tags: \n",
+            400,
+            "list of tags is empty",
+        ),
+        (
+            "BAN / HTTP/1.1\nHost: c\nX-Cache-Tags: \n",
+            400,
+            "list of tags is empty",
+        ),
+        (
+            "PURGE /a HTTP/1.1\nHost: site.test\nxkey: \n",
+            400,
+            "list of tags is empty",
+        ),
+        ("PURGE / HTTP/1.1\nHost: c\nX-Pool: a\n", 400, "X-Pool"),
+        ("PURGEKEYS / HTTP/1.1\nHost: c\n", 400, "xkey-purge"),
+        ("PURGETAGS / HTTP/1.1\nHost: c\n", 400, "X-Cache-Tags"),
+        ("PURGE /a HTTP/1.0\n", 400, "Host"),
+        ("PURGE /souin HTTP/1.1\nHost: c\n", 400, "Surrogate-Key"),
+        (
+            "POST /service/abc/purge HTTP/1.1\nHost: s\nFastly-Key: k\n\nnot JSON",
+            400,
+            "not what this API takes",
+        ),
+        (
+            "POST /service/abc/purge HTTP/1.1\nHost: s\nFastly-Key: k\n",
+            400,
+            "not what this API takes",
+        ),
+        (
+            "POST /client/v4/zones/z/purge_cache HTTP/1.1\nHost: s\nAuthorization: Bearer t\n\n{\"tags\":[\"home\"],\"files\":[\"/a\"]}",
+            400,
+            "\"success\":false",
+        ),
+        (
+            "POST /client/v4/zones/z/purge_cache HTTP/1.1\nHost: s\nAuthorization: Bearer t\n\n{\"tags\":[\"home\"],\"files\":[\"http://a b/\"]}",
+            400,
+            "\"success\":false",
+        ),
+        (&large, 413, "\"success\":false"),
+        (&many, 400, "more than 1000 URLs"),
+    ] {
+        let answer = say(&larder, message);
+        let start = message.get(..90).unwrap_or(message);
+        assert_eq!(answer.status, status, "{start}: {}", answer.text());
+        assert!(answer.text().contains(reason), "{start}: {}", answer.text());
+        assert!(answer.header("cache-purge-result").is_none(), "{start}");
+    }
+    assert_eq!(gone(&larder, SITE), NONE);
+    assert_eq!(leaked(&origin), NONE);
+}

@@ -1,0 +1,241 @@
+//! What was purged does not come back: from what was under way, in parts, by other methods, or from disk.
+
+use crate::{
+    common::{Said, command, counted, sample, start, start_with},
+    purge::purge,
+};
+use serde_json::{Value, json};
+use testkit::{Command, Gate, Origin, Reply};
+
+/// What covers `/page` of `example.test` with the tag `t`.
+pub(crate) fn covering() -> Vec<Value> {
+    vec![
+        json!({ "url": "http://example.test/page" }),
+        json!({ "tag": "t" }),
+        json!({ "prefix": "/pa" }),
+        json!({ "host": "example.test" }),
+        json!({ "regex": "page$" }),
+        json!({ "everything": true }),
+    ]
+}
+
+#[test]
+fn a_fill_in_flight_is_not_used_after_the_purge() {
+    for what in covering() {
+        for soft in [false, true] {
+            let (head, body) = (Gate::new(), Gate::new());
+            let old = || Reply::ok().cache("max-age=60").header("xkey", "t");
+            for (gate, reply) in [
+                (&head, old().hold_head(&head).body("before")),
+                (&body, old().length(6).body("bef").hold(&body).body("ore")),
+            ] {
+                let (origin, larder) = start_with(
+                    "[defaults]\ncollapse_wait = \"50ms\"\n[[origin]]\nservers = \"{origin}\"\n",
+                );
+                origin.on("/page", move |request| match request.header("x-second") {
+                    None => reply.clone(),
+                    Some(_) => Reply::ok()
+                        .cache("max-age=60")
+                        .header("xkey", "t")
+                        .body("after"),
+                });
+                let mut slow = larder.get("/page").begin();
+                gate.wait_reached();
+                let mut what = what.clone();
+                what["soft"] = soft.into();
+                purge(&larder, &what);
+                let second = || larder.get("/page").header("X-Second", "1").send();
+                let answer = second();
+                assert_eq!(answer.text(), "after", "{what}: {}", answer.said());
+                gate.open();
+                assert_eq!(
+                    slow.read().text(),
+                    "before",
+                    "{what}: who asked before may get it"
+                );
+                for _ in 0..3 {
+                    assert_eq!(second().text(), "after", "{what}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn who_waits_for_a_fetch_that_is_then_purged_gets_a_whole_answer() {
+    for what in covering() {
+        let (origin, larder) = start();
+        let gate = Gate::new();
+        let held = gate.clone();
+        origin.on("/page", move |request| {
+            let reply = Reply::ok().cache("max-age=60").header("xkey", "t");
+            match request.nth {
+                1 => reply.hold_head(&held).body("before"),
+                _ => reply.body("after"),
+            }
+        });
+        let mut leader = larder.get("/page").begin();
+        gate.wait_reached();
+        let mut followers: Vec<_> = (0..3).map(|_| larder.get("/page").begin()).collect();
+        purge(&larder, &what);
+        gate.open();
+        assert_eq!(leader.read().text(), "before", "{what}");
+        for follower in &mut followers {
+            let answer = follower.read();
+            assert!(
+                matches!(answer.text().as_str(), "before" | "after"),
+                "{what}"
+            );
+        }
+        assert_eq!(larder.get("/page").send().text(), "after", "{what}");
+    }
+}
+
+#[test]
+fn a_validation_under_way_does_not_bring_back_what_was_purged() {
+    for what in covering() {
+        let (origin, larder) = start();
+        let gate = Gate::new();
+        let held = gate.clone();
+        origin.on("/page", move |request| {
+            let reply = |status| {
+                Reply::status(status)
+                    .cache("max-age=60")
+                    .header("xkey", "t")
+            };
+            match (request.nth, request.header("if-none-match")) {
+                (1, _) => reply(200)
+                    .header("Age", "100")
+                    .header("ETag", "\"a\"")
+                    .body("before"),
+                (2, Some(_)) => reply(304).header("ETag", "\"a\"").hold_head(&held),
+                _ => reply(200).header("ETag", "\"b\"").body("after"),
+            }
+        });
+        larder.get("/page").send();
+        let mut validating = larder.get("/page").begin();
+        gate.wait_reached();
+        purge(&larder, &what);
+        gate.open();
+        assert_eq!(validating.read().status, 200, "{what}");
+        for _ in 0..2 {
+            assert_eq!(larder.get("/page").send().text(), "after", "{what}");
+        }
+    }
+}
+
+#[test]
+fn no_method_and_no_part_is_answered_from_what_was_purged() {
+    let (origin, larder) = start();
+    let page = |request: &testkit::Request| {
+        Reply::ok()
+            .cache("max-age=60")
+            .header("ETag", format!("\"{}\"", request.nth))
+            .body(format!("page {}", request.nth))
+    };
+    origin.on("/page", page);
+    larder.get("/page").send();
+    for (method, field, value) in [
+        ("HEAD", "X-Nothing", ""),
+        ("GET", "Range", "bytes=0-3"),
+        ("GET", "If-None-Match", "\"1\""),
+        ("GET", "If-Range", "\"1\""),
+    ] {
+        let ask = || larder.ask(method, "/page").header(field, value).send();
+        assert!(ask().hit(), "{method} {field}");
+        purge(&larder, &json!({ "url": "http://example.test/page" }));
+        let answer = ask();
+        assert!(!answer.hit(), "{method} {field}: {}", answer.said());
+        assert_ne!(answer.header("etag"), Some("\"1\""), "{method} {field}");
+    }
+}
+
+#[test]
+fn parts_go_too() {
+    let (origin, larder) = start();
+    origin.on("/page", |request| {
+        let (from, to) = match request.header("range") {
+            Some("bytes=0-3") => (0, 4),
+            Some("bytes=4-7") => (4, 8),
+            other => panic!("{other:?}"),
+        };
+        let whole = if request.nth < 3 {
+            "beforeXX"
+        } else {
+            "afterXXX"
+        };
+        Reply::status(206)
+            .cache("max-age=60")
+            .header("ETag", if request.nth < 3 { "\"b\"" } else { "\"a\"" })
+            .header("Content-Range", format!("bytes {from}-{}/8", to - 1))
+            .body(&whole[from..to])
+    });
+    let part = |range: &str| larder.get("/page").header("Range", range).send();
+    part("bytes=0-3");
+    assert!(part("bytes=0-3").hit());
+    part("bytes=4-7");
+    purge(&larder, &json!({ "prefix": "/page" }));
+    assert_eq!(part("bytes=0-3").text(), "afte");
+    assert_eq!(part("bytes=4-7").text(), "rXXX");
+    assert!(
+        part("bytes=0-7").hit(),
+        "what came after the purge is put together"
+    );
+}
+
+#[test]
+fn what_was_purged_does_not_come_back_from_disk() {
+    for (what, first) in [
+        (json!({ "url": "http://example.test/page" }), "2"),
+        (json!({ "tag": "t" }), "2"),
+        (json!({ "regex": "page" }), "2"),
+        (json!({ "everything": true }), "2"),
+        (json!({ "url": "http://example.test/other" }), "1"),
+    ] {
+        let directory = testkit::scratch_dir().join("cache");
+        let origin = Origin::start();
+        origin.otherwise(|request| counted(request).cache("max-age=600").header("xkey", "t"));
+        let config = format!(
+            "disk = {{ path = {:?}, size = \"64MiB\" }}\n[[origin]]\nservers = {:?}\n",
+            directory.display().to_string(),
+            origin.url()
+        );
+        let serve = || {
+            Command::serve(env!("CARGO_BIN_EXE_larder"))
+                .config(&config)
+                .start()
+        };
+        let larder = serve();
+        for _ in 0..3 {
+            assert_eq!(larder.get("/page").send().text(), "1");
+        }
+        testkit::wait_until("it is on disk", || {
+            sample(&larder, "larder_disk_writes_total") > 0
+        });
+        purge(&larder, &what);
+        drop(larder);
+        let larder = serve();
+        testkit::wait_until("what is on disk is known", || {
+            sample(&larder, "larder_disk_index_whole") == 1
+        });
+        assert_eq!(larder.get("/page").send().text(), first, "{what}");
+        let path = directory.display().to_string();
+        let stat = command().args(["disk", "stat", &path]).run();
+        assert_eq!(stat.code, Some(0), "{}", stat.stderr);
+        assert!(stat.stdout.contains(": in use"), "{}", stat.stdout);
+        larder.stop();
+        let verified = command().args(["disk", "verify", &path]).run();
+        assert_eq!(
+            verified.code,
+            Some(0),
+            "{}{}",
+            verified.stdout,
+            verified.stderr
+        );
+        assert!(
+            verified.stdout.contains("nothing is damaged"),
+            "{}",
+            verified.stdout
+        );
+    }
+}

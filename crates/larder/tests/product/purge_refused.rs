@@ -1,0 +1,168 @@
+//! What is no purge, or comes from who must not purge: a clear answer, and nothing is purged in half.
+
+use crate::{
+    common::command,
+    purge::{HOSTS, PAGES, kept, post, run, site},
+};
+use serde_json::{Value, json};
+use testkit::{Client, Reply};
+
+#[test]
+fn a_command_that_cannot_be_obeyed_says_why() {
+    let (_origin, larder) = site("max-age=600");
+    for (arguments, code, told) in [
+        (&["--regex", "("][..], 1, "not a regular expression"),
+        (&["ftp://a.test/"], 1, "write it whole"),
+        (&["http://a b/"], 1, "write it whole"),
+        (&["--host", "http://a.test"], 1, "is not a host"),
+        (&["--tag", ""], 1, "is not a tag"),
+        (&["--all", "--wait=1h"], 1, "five minutes"),
+        (&[], 2, "Usage"),
+        (&["a.test", "--all"], 2, "cannot be used with"),
+        (&["--tag", "a", "--host", "b"], 2, "cannot be used with"),
+        (&["--all", "--wait=3"], 2, "no unit"),
+    ] {
+        let finished = run(&larder, arguments);
+        assert_eq!(
+            finished.code,
+            Some(code),
+            "{arguments:?}: {}",
+            finished.stdout
+        );
+        assert!(
+            finished.stderr.contains(told),
+            "{arguments:?}: {}",
+            finished.stderr
+        );
+    }
+    assert!(kept(&larder, "a.test", "/"), "nothing was purged");
+    let nobody = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = nobody.local_addr().expect("an address").to_string();
+    drop(nobody);
+    let finished = command()
+        .args(["purge", "--all", "--admin", &address])
+        .run();
+    assert_eq!(finished.code, Some(1));
+    assert!(
+        finished.stderr.contains("no running Larder"),
+        "{}",
+        finished.stderr
+    );
+}
+
+#[test]
+fn what_is_no_purge_is_refused_and_purges_nothing() {
+    let (_origin, larder) = site("max-age=600");
+    let long = format!("{{\"tag\":\"{}\"}}", "x".repeat(2 << 20));
+    let pattern = json!({ "regex": "(a{1000}){1000}" }).to_string();
+    for (body, status, told) in [
+        ("", 400, "not a purge in JSON"),
+        ("everything", 400, "not a purge in JSON"),
+        ("{\"everything\":true", 400, "not a purge in JSON"),
+        ("[true]", 400, "not a purge in JSON"),
+        ("\u{feff}{\"everything\":true}", 400, "not a purge in JSON"),
+        ("{}", 400, "nothing is named"),
+        (r#"{"all":true}"#, 400, "unknown field `all`"),
+        (
+            r#"{"everything":true,"host":"a.test"}"#,
+            400,
+            "host and everything",
+        ),
+        (r#"{"url":"a.test/"}"#, 400, "write it whole"),
+        (r#"{"url":"http://a.test:x/"}"#, 400, "write it whole"),
+        (r#"{"regex":"["}"#, 400, "not a regular expression"),
+        (pattern.as_str(), 400, "not a regular expression"),
+        (r#"{"tags":["news",""]}"#, 400, "is not a tag"),
+        (
+            r#"{"purges":[{"everything":true},{"tags":[]}]}"#,
+            400,
+            "a purge names one thing",
+        ),
+        (long.as_str(), 413, "several requests"),
+    ] {
+        let answer = post(&larder, body);
+        let shown: String = body.chars().take(60).collect();
+        assert_eq!(answer.status, status, "{shown}: {}", answer.text());
+        let error: Value = serde_json::from_slice(&answer.body).expect("JSON");
+        let error = error["error"].as_str().expect("an error").to_owned();
+        assert!(error.contains(told), "{shown}: {error}");
+    }
+    for host in HOSTS {
+        for (target, _) in PAGES {
+            assert!(kept(&larder, host, target), "{host}{target}");
+        }
+    }
+}
+
+#[test]
+fn a_page_in_a_browser_cannot_purge() {
+    let (_origin, larder) = site("max-age=600");
+    let all = r#"{"everything":true}"#;
+    for (method, fields, status) in [
+        ("POST", &[("Content-Type", "text/plain")][..], 415),
+        (
+            "POST",
+            &[("Content-Type", "application/x-www-form-urlencoded")],
+            415,
+        ),
+        ("POST", &[], 415),
+        (
+            "POST",
+            &[("Content-Type", "application/json"), ("Host", "evil.test")],
+            403,
+        ),
+        (
+            "OPTIONS",
+            &[
+                ("Origin", "http://evil.test"),
+                ("Access-Control-Request-Method", "POST"),
+            ],
+            405,
+        ),
+        ("GET", &[("Content-Type", "application/json")], 405),
+        ("PUT", &[("Content-Type", "application/json")], 405),
+    ] {
+        let mut admin = Client::connect(larder.admin());
+        let named = fields.iter().any(|(name, _)| *name == "Host");
+        let mut ask = admin.ask(method, "/purge");
+        if !named {
+            ask = ask.header("Host", "localhost");
+        }
+        for (name, value) in fields {
+            ask = ask.header(name, value);
+        }
+        let answer = ask.body(all).send();
+        assert_eq!(answer.status, status, "{method} {fields:?}");
+        assert_eq!(answer.header("access-control-allow-origin"), None);
+        if status == 405 {
+            assert_eq!(answer.header("allow"), Some("POST"), "{method}");
+        }
+    }
+    assert!(kept(&larder, "a.test", "/"));
+}
+
+#[test]
+fn a_body_that_does_not_come_purges_nothing() {
+    let (_origin, larder) = site("max-age=600");
+    let head = "POST /purge HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 19\r\n\r\n";
+    let mut admin = Client::connect(larder.admin());
+    admin.send(format!("{head}{{\"everything\":tr"));
+    admin.end();
+    drop(admin);
+    let mut admin = Client::connect(larder.admin());
+    admin.send(format!("{head}{{\"everything\":true}}"));
+    assert_eq!(admin.read().status, 200, "another one is served");
+}
+
+#[test]
+fn purges_are_not_taken_where_the_admin_api_is_off() {
+    let (origin, larder) = site("max-age=600");
+    origin.on("/purge", |_| Reply::status(404));
+    let answer = larder
+        .ask("POST", "/purge")
+        .header("Content-Type", "application/json")
+        .body(r#"{"everything":true}"#)
+        .send();
+    assert_eq!(answer.status, 404, "on a listener it is the application's");
+    assert!(kept(&larder, "a.test", "/"));
+}
