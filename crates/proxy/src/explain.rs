@@ -171,8 +171,8 @@ impl Judge<'_> {
             return (all, selected);
         }
         if let Some(disk) = &self.cache.disk {
-            let below = disk.peek(self.key.as_bytes()).await;
-            for stored in &below {
+            let below = Variants::from_vec(disk.peek(self.key.as_bytes()).await);
+            for stored in below.as_ref().map_or(&[][..], Variants::as_slice) {
                 if here.as_ref().is_none_or(|here| !here.has_newer(stored)) {
                     all.push(self.judge(stored, Tier::Disk));
                 }
