@@ -133,6 +133,26 @@ fn a_post_that_says_what_it_is_answers_get() {
 }
 
 #[test]
+fn a_post_without_content_never_answers_get() {
+    for status in [204, 205] {
+        let (origin, larder) = start();
+        origin.on("/form", move |request| match request.method.as_str() {
+            "POST" => Reply::status(status)
+                .cache("max-age=60")
+                .header("Content-Location", "/form"),
+            _ => Reply::ok().cache("max-age=60").body("the page"),
+        });
+        larder.ask("POST", "/form").body("a=b").send();
+        let get = larder.get("/form").send();
+        assert_eq!(
+            (get.status, get.text().as_str(), get.hit()),
+            (200, "the page", false),
+            "9110 section 9.3.3: {status} is no representation of the target"
+        );
+    }
+}
+
+#[test]
 fn unknown_methods_are_forwarded_with_their_content() {
     let (origin, larder) = start();
     origin.reply("/", Reply::ok().body("done"));
