@@ -188,7 +188,7 @@ impl Fetch<'_> {
         let written = self.ask.range().and_then(range::parse);
         let single = written.is_some_and(|ranges| ranges.len() == 1);
         let parted = selected.is_none_or(|stored| matches!(stored.body, Body::Parts(_)));
-        if parted && single && self.ask.method == Method::GET {
+        if parted && single {
             Plan::Part
         } else {
             Plan::Whole
@@ -231,7 +231,11 @@ impl Fetch<'_> {
         );
         judged.is_ok()
             && partial::combinable(&stored.fields.unpack(0), fields)
-            && range.is_some_and(|range| range.span == span && range.length == stored.body.length())
+            && range.is_some_and(|range| {
+                // One strong validator, one length: the origin need not tell it again.
+                range.span == span
+                    && (range.length.is_none() || range.length == stored.body.length())
+            })
     }
 
     pub async fn exchange(

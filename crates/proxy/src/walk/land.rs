@@ -9,7 +9,7 @@ use crate::{
         admit, below,
         fetch::{Fetch, Landing, Plan, reader_of},
         forward::begin_fill,
-        lookup::{Need, reuse_site},
+        lookup::{Need, answers, reuse_site},
         pump::{Destination, Pump, Room},
         receive,
     },
@@ -328,7 +328,6 @@ pub fn withdraws(status: StatusCode, why: NotStorable) -> bool {
 pub fn usable_on_failure(ask: &Ask, need: &Need, failure: reuse::Failure) -> Option<Arc<Stored>> {
     let stored = need.selected.as_ref()?;
     let site = reuse_site(ask.policy());
-    let complete = stored.body.is_complete();
     let usable = reuse::on_failure(
         &stored.facts,
         &ask.directives,
@@ -336,5 +335,5 @@ pub fn usable_on_failure(ask: &Ask, need: &Need, failure: reuse::Failure) -> Opt
         failure,
         receive::now(),
     );
-    (complete && usable).then(|| stored.clone())
+    (usable && answers(ask, stored)).then(|| stored.clone())
 }

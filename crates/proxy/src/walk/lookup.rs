@@ -381,17 +381,18 @@ fn body_for(ask: &Ask, stored: &Stored) -> Held {
         Body::Whole(_) | Body::Chunks(_) => true,
         // What turned out to be damaged is fetched anew.
         Body::Disk(bytes) if !bytes.is_broken() => true,
+        // Parts answer requests for what they hold and no other, not even those for the head (RFC 9111 section 3.3).
+        Body::Parts(parts) => {
+            parts.is_complete()
+                || wanted_part(ask, stored, parts.length)
+                    .is_some_and(|span| parts.spans().contains(span))
+        }
         _ if ask.method == Method::HEAD => true,
         Body::Disk(_) => false,
         Body::Filling(fill) => {
             return fill
                 .reader()
                 .map_or(Held::TooLittle, |reader| Held::Enough(Some(reader)));
-        }
-        Body::Parts(parts) => {
-            parts.is_complete()
-                || wanted_part(ask, stored, parts.length)
-                    .is_some_and(|span| parts.spans().contains(span))
         }
     };
     if enough {
