@@ -301,6 +301,76 @@ fn a_forwarded_head_refreshes_or_disqualifies_the_stored_get() {
     }
 }
 
+/// Two stored responses that vary by different fields: a request may match both, and the older answers some that the newer does
+/// not.
+fn varying_apart(head: fn(Reply) -> Reply) -> (testkit::Origin, testkit::Larder) {
+    let (origin, larder) = start();
+    origin.on("/", move |request| {
+        if request.method == "HEAD" {
+            return head(Reply::ok().cache("max-age=60").header("X-Version", "2"));
+        }
+        let (vary, date) = match request.header("x-other") {
+            None => ("X-Kind", testkit::date(-10)),
+            Some(_) => ("X-Other", testkit::date(0)),
+        };
+        Reply::ok()
+            .cache("max-age=60")
+            .undated()
+            .header("Date", date)
+            .header("ETag", "\"a\"")
+            .header("Vary", vary)
+            .header("X-Version", "1")
+            .body("content")
+    });
+    larder.get("/").header("X-Kind", "1").send();
+    larder.get("/").header("X-Kind", "2").send();
+    let newer = larder.get("/").header("X-Kind", "3").header("X-Other", "1");
+    assert!(!newer.send().hit());
+    let both = larder.ask("HEAD", "/").header("X-Kind", "1");
+    let both = both.header("X-Other", "1").header("If-Match", "\"x\"");
+    both.send();
+    assert_eq!(origin.last("/").method, "HEAD");
+    (origin, larder)
+}
+
+#[test]
+fn a_forwarded_head_speaks_of_all_that_could_have_been_chosen() {
+    let (_origin, larder) = varying_apart(|reply| reply.header("ETag", "\"a\""));
+    for (kind, other, version) in [("3", "1", "2"), ("1", "2", "2"), ("2", "2", "1")] {
+        let get = larder.get("/").header("X-Kind", kind);
+        let get = get.header("X-Other", other).send();
+        assert!(get.hit(), "{kind} {other}: {}", get.said());
+        assert_eq!(
+            get.header("x-version"),
+            Some(version),
+            "9111 section 4.3.5: each that could have been chosen, and no other: {kind} {other}"
+        );
+    }
+    let (_origin, larder) = varying_apart(|reply| reply.header("ETag", "\"b\""));
+    for (kind, other, kept) in [("2", "2", true), ("3", "1", false), ("1", "2", false)] {
+        let get = larder.get("/").header("X-Kind", kind);
+        let get = get.header("X-Other", other).send();
+        assert_eq!(
+            get.hit(),
+            kept,
+            "9111 section 4.3.5: {kind} {other}: {}",
+            get.said()
+        );
+    }
+}
+
+#[test]
+fn a_forwarded_head_that_forbids_storing_is_obeyed() {
+    let (_origin, larder) = varying_apart(|reply| {
+        reply
+            .header("ETag", "\"a\"")
+            .header("Cache-Control", "no-store")
+    });
+    let get = larder.get("/").header("X-Kind", "3");
+    let get = get.header("X-Other", "1").send();
+    assert!(!get.hit(), "9111 section 5.2.2.5: {}", get.said());
+}
+
 #[test]
 fn the_answer_to_a_post_is_not_stored_where_the_site_passes_the_store_by() {
     let rules = [
