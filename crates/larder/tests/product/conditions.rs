@@ -385,7 +385,7 @@ fn a_condition_for_the_origin_goes_there_where_nothing_stored_answers() {
     origin.on("/missing", judges);
     origin.on("/stale", judges);
     larder.get("/stale").send();
-    for path in ["/missing", "/stale"] {
+    for (path, why) in [("/missing", "uri-miss"), ("/stale", "stale")] {
         for (name, value) in [
             ("If-Match", "\"b\""),
             ("If-Unmodified-Since", "Sat, 29 Oct 1994 19:43:31 GMT"),
@@ -396,6 +396,11 @@ fn a_condition_for_the_origin_goes_there_where_nothing_stored_answers() {
                 origin.last(path).header(name),
                 Some(value),
                 "9111 section 4.3.2: MUST NOT evaluate: {path}"
+            );
+            assert_eq!(
+                answer.parameter("fwd").as_deref(),
+                Some(why),
+                "9211 section 2.2: {path}"
             );
         }
     }

@@ -74,7 +74,7 @@ fn forward(why: Bypassed) -> Forward {
     match why {
         Bypassed::Site(_) => Forward::Bypass,
         Bypassed::Method => Forward::Method,
-        Bypassed::Condition => Forward::Request,
+        Bypassed::Condition(why) => why,
     }
 }
 

@@ -60,9 +60,9 @@ pub enum Bypassed {
     Site(Bypass),
     /// The method is not answered from the store.
     Method,
-    /// The client's `If-Match` or `If-Unmodified-Since` does not hold for what is stored, or nothing is that could answer. A cache
-    /// must not judge such a condition (RFC 9111 section 4.3.2): the origin does.
-    Condition,
+    /// The client's `If-Match` or `If-Unmodified-Since` does not hold for what is stored, or nothing is that could answer, for this
+    /// reason. A cache must not judge such a condition (RFC 9111 section 4.3.2): the origin does.
+    Condition(Forward),
 }
 
 /// What the origin must be asked for.
@@ -111,7 +111,9 @@ pub fn keep_cookies_from_store(ask: &mut Ask) {
 /// with all of its cookies. So does one on condition that a form is current, which what is fetched would not have yet.
 pub fn for_client(ask: &mut Ask, found: Found) -> Found {
     let found = match found {
-        Found::Forward(_) if coding::is_on_form(ask) => Found::Bypass(Bypassed::Condition),
+        Found::Forward(need) if coding::is_on_form(ask) => {
+            Found::Bypass(Bypassed::Condition(need.why))
+        }
         found => found,
     };
     if !ask.stores_nothing {
@@ -332,7 +334,7 @@ fn judge(
                 Some(Detail::Stale(StaleReason::WhileRevalidate))
             );
             if condition_is_the_origins(ask, &stored) {
-                return Found::Bypass(Bypassed::Condition);
+                return Found::Bypass(Bypassed::Condition(Forward::Request));
             }
             let hit = Hit {
                 stored,
