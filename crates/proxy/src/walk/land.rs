@@ -17,7 +17,12 @@ use crate::{
 use http::{HeaderMap, Method, Response, StatusCode, header, response};
 use http_body::Body as _;
 use origin::ResponseBody;
-use rules::{freshness::Facts, reuse, storable::NotStorable, surrogate, validate};
+use rules::{
+    freshness::{self, Facts},
+    reuse,
+    storable::NotStorable,
+    surrogate, validate,
+};
 use std::sync::Arc;
 use store::{Body, Fields, Stored, fill::Writer};
 
@@ -159,7 +164,7 @@ impl Fetch<'_> {
         }
         let facts = Facts {
             response_time: at,
-            initial_age_ms: 0,
+            initial_age_ms: freshness::initial_age_ms(&head.headers, self.times.request, at),
             ..stored.facts
         };
         let body = stored.body.clone();
