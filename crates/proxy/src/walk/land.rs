@@ -4,6 +4,7 @@ use crate::{
     ask::Ask,
     body::Content,
     error::Failure,
+    hit_for_miss::Unshared,
     outcome::{Detail, Unkept},
     walk::{
         admit, below,
@@ -262,17 +263,14 @@ impl Fetch<'_> {
     }
 
     pub fn raw(&self, head: response::Parts, body: ResponseBody, why: Detail) -> Landing {
-        let private_reason = matches!(
-            &why,
-            Detail::NotStored(NotStorable::Authorization | NotStorable::NoStoreRequest)
-        );
-        // A failure says nothing about the page: once it comes again, one request is to fetch it for all.
-        if !private_reason && !head.status.is_server_error() {
-            self.worker
-                .cache
-                .hit_for_miss
-                .remember(self.ask.key.as_bytes(), self.times.response);
-        }
+        let (table, key) = (&self.worker.cache.hit_for_miss, self.ask.key.as_bytes());
+        let unshared = match &why {
+            _ if head.status.is_server_error() => Unshared::Failed,
+            Detail::NotStored(why) => Unshared::NotStored(*why),
+            Detail::Unkept(Unkept::TooLarge) => Unshared::TooLarge,
+            _ => Unshared::Failed,
+        };
+        table.remember(key, unshared, self.times.response);
         let withdrawn = match &why {
             Detail::NotStored(why) => withdraws(head.status, *why),
             _ => head.status.is_success(),
@@ -299,7 +297,7 @@ impl Fetch<'_> {
         if reusable || stored.facts.stale_while_revalidate.is_some() {
             table.forget(key);
         } else {
-            table.remember(key, self.times.response);
+            table.remember(key, Unshared::Validated, self.times.response);
         }
     }
 }
