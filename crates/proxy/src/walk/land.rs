@@ -70,7 +70,8 @@ impl Fetch<'_> {
                     own,
                 }
             }
-            // A 304 that fits nothing was asked again without conditions: an origin that repeats it is broken.
+            // The client's own condition went along, and this is its answer. Any other 304 that fits nothing was asked again
+            // without conditions: an origin that repeats it is broken.
             None => Landing::Raw {
                 head,
                 content: Content::Empty,

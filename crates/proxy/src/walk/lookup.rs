@@ -7,7 +7,7 @@ use crate::{
     policy::Policy,
     walk::{bypass::rule, coding, esi, purge, shape},
 };
-use http::{HeaderMap, Method, StatusCode, header};
+use http::{HeaderMap, Method, header};
 use rules::{
     precondition, range,
     reuse::{self, StaleReason, Verdict},
@@ -365,7 +365,7 @@ pub fn has_condition_for_origin(ask: &Ask) -> bool {
 
 /// Whether the request carries a condition for the origin that what is stored does not meet.
 fn condition_is_the_origins(ask: &Ask, stored: &Stored) -> bool {
-    has_condition_for_origin(ask) && stored.status == StatusCode::OK && {
+    has_condition_for_origin(ask) && stored.status.is_success() && {
         let representation = shape::representation(stored);
         let judged = precondition::judge(&ask.method, &ask.fields, &representation, ask.now);
         judged == precondition::Outcome::Failed
