@@ -66,7 +66,8 @@ impl Unshared {
     const fn is_of_this_answer(self) -> bool {
         matches!(
             self,
-            Self::NotStored(NotStorable::Authorization | NotStorable::NoStoreRequest) | Self::Failed
+            Self::NotStored(NotStorable::Authorization | NotStorable::NoStoreRequest)
+                | Self::Failed
         )
     }
 }
