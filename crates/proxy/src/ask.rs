@@ -218,8 +218,12 @@ impl Ask {
         )
     }
 
-    /// The `Range` field; several lines of it are none (RFC 9110 section 5.3: it is no list).
+    /// The `Range` field of a `GET`: with no other method it means anything (RFC 9110 section 14.2). Several lines of it are none
+    /// (section 5.3: it is no list).
     pub fn range(&self) -> Option<&HeaderValue> {
+        if self.method != Method::GET {
+            return None;
+        }
         let mut lines = self.fields.get_all(header::RANGE).iter();
         let first = lines.next()?;
         lines.next().is_none().then_some(first)

@@ -5,6 +5,7 @@ use crate::{
     collapse::Flights,
     compress::Compressor,
     heads::Heads,
+    hit_for_miss::HitForMiss,
     listen::{Connection, InterimSink, RequestBody, Serve},
     outcome::{Counters, Record},
     policy::Site,
@@ -63,16 +64,12 @@ pub struct Cache {
     /// The site's say; swapped whole on reload.
     pub site: Arc<ArcSwap<Site>>,
     pub(crate) flights: Arc<Flights>,
-    /// Keys whose answers were lately not reusable.
-    pub(crate) hit_for_miss: RecentKeys,
+    pub(crate) hit_for_miss: HitForMiss,
     /// Keys that were fetched lately: what is fetched again is worth writing to disk, although memory did not keep it.
     pub(crate) fetched: RecentKeys,
     refetch: Sender<Vec<Busy>>,
     refetched: Mutex<Option<Receiver<Vec<Busy>>>>,
 }
-
-/// Seconds for which a key counts as not reusable.
-const HIT_FOR_MISS: u64 = 120;
 
 /// Seconds within which something must be fetched again to be worth writing to disk.
 const FETCHED: u64 = 3600;
@@ -99,7 +96,7 @@ impl Cache {
             purger,
             site: Arc::new(ArcSwap::from_pointee(site)),
             flights: Arc::default(),
-            hit_for_miss: RecentKeys::lasting(HIT_FOR_MISS, 1 << 16),
+            hit_for_miss: HitForMiss::default(),
             fetched: RecentKeys::lasting(FETCHED, fetched),
             refetch,
             refetched: Mutex::new(Some(refetched)),

@@ -3,6 +3,7 @@
 use crate::{
     ask::{self, Key},
     cache::Cache,
+    hit_for_miss::Unshared,
     policy::Policy,
     routing::{self, Subject},
     walk::{below, bypass::rule, lookup::reuse_site, receive},
@@ -28,6 +29,8 @@ pub struct Explanation {
     pub bypass: Option<&'static str>,
     /// Whether answers for this key were lately not reusable.
     pub hit_for_miss: bool,
+    /// Why the last answer for this key was of no use to others, as far as that is remembered.
+    pub unshared: Option<Unshared>,
     /// What is stored under the key: newest first, memory before disk. What lies on disk is there where memory does not decide.
     pub stored: Vec<StoredExplanation>,
     /// Which of `stored` the request selects.
@@ -127,6 +130,7 @@ pub async fn explain(cache: &Cache, uri: &str, fields: &HeaderMap) -> Option<Exp
         shared: cache.shared.is_some() && bypass.is_none() && !hit_for_miss && replaceable,
         bypass,
         hit_for_miss,
+        unshared: cache.hit_for_miss.why(key.as_bytes()),
         stored,
         selected,
         key: key.text(),
@@ -171,8 +175,8 @@ impl Judge<'_> {
             return (all, selected);
         }
         if let Some(disk) = &self.cache.disk {
-            let below = disk.peek(self.key.as_bytes()).await;
-            for stored in &below {
+            let below = Variants::from_vec(disk.peek(self.key.as_bytes()).await);
+            for stored in below.as_ref().map_or(&[][..], Variants::as_slice) {
                 if here.as_ref().is_none_or(|here| !here.has_newer(stored)) {
                     all.push(self.judge(stored, Tier::Disk));
                 }

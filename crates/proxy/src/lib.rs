@@ -11,6 +11,7 @@ pub mod content_key;
 pub mod error;
 pub mod explain;
 mod heads;
+pub mod hit_for_miss;
 pub mod listen;
 pub mod outcome;
 pub mod policy;

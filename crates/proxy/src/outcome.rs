@@ -172,10 +172,12 @@ impl Outcome {
             (Handled::Hit, _) => "HIT",
             (
                 Handled::Forwarded {
-                    status: Some(304), ..
+                    why,
+                    status: Some(304),
+                    ..
                 },
                 _,
-            ) => "REVALIDATED",
+            ) if may_validate(why) => "REVALIDATED",
             (Handled::Forwarded { why, .. }, _) => match why {
                 Forward::Bypass | Forward::Method => "BYPASS",
                 Forward::Stale | Forward::Request => "EXPIRED",
@@ -270,7 +272,7 @@ impl Counters {
                 for (is, counter) in [
                     (stored, &self.stored),
                     (collapsed, &self.collapsed),
-                    (status == Some(304), &self.validated),
+                    (status == Some(304) && may_validate(why), &self.validated),
                 ] {
                     if is {
                         bump(counter);
@@ -294,6 +296,15 @@ impl Counters {
             _ => fresh,
         });
     }
+}
+
+/// Whether a 304 to a request forwarded for this reason confirms something stored. Where nothing is, it answers the client's own
+/// condition.
+const fn may_validate(why: Forward) -> bool {
+    matches!(
+        why,
+        Forward::VaryMiss | Forward::Request | Forward::Stale | Forward::Partial
+    )
 }
 
 /// One line of the access log, before it is text.

@@ -1,8 +1,8 @@
-//! Keys of which something was lately learnt: hit-for-miss (their answers were not reusable, so that requests for them do not
-//! queue behind each other), and what was fetched once and may be worth a place on disk.
+//! Keys of which something was lately learnt: hit-for-miss (their answers were not reusable), and what was fetched once and may be
+//! worth a place on disk.
 //!
-//! A fixed table without locks. A slot holds the upper bits of a key's hash and the second until which it counts. Keys
-//! that fall on one slot replace each other: forgetting only costs a collapse that was in vain.
+//! A fixed table without locks. A slot holds the upper bits of a key's hash, a note, and the second until which the key counts.
+//! Keys that fall on one slot replace each other: forgetting only costs a collapse that was in vain.
 
 use rules::time::Time;
 use std::{
@@ -12,6 +12,9 @@ use std::{
 
 /// Bits of a slot that hold the second.
 const TIME_BITS: u32 = 32;
+
+/// Bits of a slot below those of the hash: the second and the note.
+const LOW_BITS: u32 = TIME_BITS + 8;
 
 /// The table. Shared by all workers.
 #[derive(Debug)]
@@ -32,20 +35,21 @@ impl RecentKeys {
         }
     }
 
-    /// Remembers `key` for a while.
-    pub fn remember(&self, key: &[u8], now: Time) {
-        let (slot, mark) = self.place(key);
-        slot.store(
-            mark | (now.as_secs() + self.seconds) & u64::from(u32::MAX),
-            Relaxed,
-        );
+    /// Remembers `key` for a while, with a note.
+    pub fn remember(&self, key: &[u8], note: u8, now: Time) {
+        let until = (now.as_secs() + self.seconds) & u64::from(u32::MAX);
+        self.put(key, note, until);
+    }
+
+    /// Keeps a note of `key`, which does not count as known.
+    pub fn note(&self, key: &[u8], note: u8) {
+        self.put(key, note, 0);
     }
 
     /// Forgets `key`.
     pub fn forget(&self, key: &[u8]) {
         let (slot, mark) = self.place(key);
-        let held = slot.load(Relaxed);
-        if held >> TIME_BITS == mark >> TIME_BITS {
+        if slot.load(Relaxed) >> LOW_BITS == mark {
             slot.store(0, Relaxed);
         }
     }
@@ -54,10 +58,24 @@ impl RecentKeys {
     pub fn knows(&self, key: &[u8], now: Time) -> bool {
         let (slot, mark) = self.place(key);
         let held = slot.load(Relaxed);
-        held >> TIME_BITS == mark >> TIME_BITS
+        held >> LOW_BITS == mark
             && (held & u64::from(u32::MAX)) > now.as_secs() & u64::from(u32::MAX)
     }
 
+    /// The last note of `key`, however old.
+    pub fn noted(&self, key: &[u8]) -> Option<u8> {
+        let (slot, mark) = self.place(key);
+        let held = slot.load(Relaxed);
+        (held >> LOW_BITS == mark).then_some((held >> TIME_BITS) as u8)
+    }
+
+    fn put(&self, key: &[u8], note: u8, until: u64) {
+        let (slot, mark) = self.place(key);
+        let note = u64::from(note) << TIME_BITS;
+        slot.store(mark << LOW_BITS | note | until, Relaxed);
+    }
+
+    /// The slot of `key`, and the bits of its hash that tell it from others there.
     #[allow(
         clippy::indexing_slicing,
         reason = "the index is a remainder of the length"
@@ -66,7 +84,7 @@ impl RecentKeys {
         let hash = self.hasher.hash_one(key);
         (
             &self.slots[hash as usize % self.slots.len()],
-            hash >> TIME_BITS << TIME_BITS,
+            hash >> LOW_BITS,
         )
     }
 }
@@ -81,14 +99,28 @@ mod tests {
     fn a_key_is_known_for_a_while_and_no_longer() {
         let table = RecentKeys::lasting(SECONDS, 1 << 16);
         let now = Time::from_secs(1_000_000);
-        table.remember(b"k", now);
+        table.remember(b"k", 1, now);
         assert!(table.knows(b"k", Time::from_secs(1_000_000 + SECONDS - 1)));
         assert!(!table.knows(b"k", Time::from_secs(1_000_000 + SECONDS)));
         assert!(!table.knows(b"other", now));
-        table.remember(b"k", Time::from_secs(1_000_005));
+        table.remember(b"k", 1, Time::from_secs(1_000_005));
         assert!(table.knows(b"k", Time::from_secs(1_000_005 + SECONDS - 1)));
         table.forget(b"k");
         assert!(!table.knows(b"k", now));
+    }
+
+    #[test]
+    fn a_note_outlasts_what_is_known() {
+        let table = RecentKeys::lasting(SECONDS, 1 << 16);
+        let now = Time::from_secs(1_000_000);
+        assert_eq!(table.noted(b"k"), None);
+        table.remember(b"k", 255, now);
+        assert_eq!(table.noted(b"k"), Some(255));
+        table.note(b"k", 7);
+        assert_eq!(table.noted(b"k"), Some(7));
+        assert!(!table.knows(b"k", now));
+        table.forget(b"k");
+        assert_eq!(table.noted(b"k"), None);
     }
 
     #[test]
@@ -100,11 +132,11 @@ mod tests {
             .map(u64::to_be_bytes)
             .find(|key| slot(key) == slot(b"k") && table.place(key).1 != table.place(b"k").1)
             .expect("every slot is met sooner or later");
-        table.remember(b"k", now);
+        table.remember(b"k", 1, now);
         assert!(!table.knows(&other, now));
         table.forget(&other);
         assert!(table.knows(b"k", now), "another key was forgotten");
-        table.remember(&other, now);
+        table.remember(&other, 1, now);
         assert!(table.knows(&other, now));
         assert!(!table.knows(b"k", now));
     }

@@ -79,7 +79,7 @@ impl Replay {
         };
         let bypass = rule::bypassed(&ask).map(|why| match why {
             Bypassed::Site(why) => why,
-            Bypassed::Method | Bypassed::Condition => Bypass::Method,
+            Bypassed::Method | Bypassed::Condition(_) => Bypass::Method,
         });
         if bypass.is_none() {
             lookup::keep_cookies_from_store(&mut ask);

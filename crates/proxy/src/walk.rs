@@ -164,8 +164,8 @@ fn go_on(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody, found: Found) 
         Found::Bypass(why) => {
             Answer::Later(Box::pin(bypass::bypass(worker.clone(), ask, content, why)))
         }
-        Found::Forward(_) if lookup::has_condition_for_origin(&ask) => {
-            let why = Bypassed::Condition;
+        Found::Forward(need) if lookup::has_condition_for_origin(&ask) => {
+            let why = Bypassed::Condition(need.why);
             Answer::Later(Box::pin(bypass::bypass(worker.clone(), ask, content, why)))
         }
         Found::Forward(need) => Answer::Later(Box::pin(forward::forward(

@@ -164,6 +164,13 @@ pub fn facts(
     }
 }
 
+/// Corrected initial age (RFC 9111 section 4.2.3), in milliseconds, of a response with these fields, received at `response_time` for
+/// a request sent at `request_time`.
+pub fn initial_age_ms(fields: &HeaderMap, request_time: Time, response_time: Time) -> u64 {
+    let date = age::date(fields, response_time);
+    age::initial_ms(fields, date, request_time, response_time)
+}
+
 /// Whether the directives forbid stale answers (RFC 9111 sections 5.2.2.2, 5.2.2.8, 5.2.2.10).
 fn forbids_stale(directives: &ResponseDirectives) -> bool {
     let opens = |window: Option<u32>| window.is_some_and(|seconds| seconds > 0);

@@ -2,7 +2,7 @@
 
 use crate::{Body, Stored};
 use http::HeaderMap;
-use std::sync::Arc;
+use std::{cmp::Reverse, sync::Arc};
 
 /// The variants of one cache key, the most recent first. Cheap to clone; never empty.
 #[derive(Clone, Debug)]
@@ -29,12 +29,15 @@ impl Variants {
             .find(|stored| stored.matches(request, scratch))
     }
 
-    /// These, as they are sorted; `None` where there are none.
+    /// These, the newest first; `None` where there are none.
     pub fn from_vec(mut stored: Vec<Arc<Stored>>) -> Option<Self> {
         match stored.len() {
             0 => None,
             1 => stored.pop().map(Self::One),
-            _ => Some(Self::Many(stored.into())),
+            _ => {
+                stored.sort_by_key(|stored| Reverse(stored.facts.date));
+                Some(Self::Many(stored.into()))
+            }
         }
     }
 
@@ -82,7 +85,7 @@ impl Variants {
         Self::from_vec(all)
     }
 
-    /// With `new` in the place of the one of identity `id`; `None` if that one is not here.
+    /// With `new` instead of the one of identity `id`; `None` if that one is not here. What was freshened may be the newest now.
     pub(crate) fn replaced(&self, id: u64, new: &Arc<Stored>) -> Option<Self> {
         let mut all = self.as_slice().to_vec();
         let place = all.iter_mut().find(|stored| stored.id() == id)?;
@@ -192,7 +195,7 @@ mod tests {
         let held = Variants::Many([second.clone(), first.clone()].into());
         let new = Arc::new(accepting("a", 30));
         let replaced = held.replaced(first.id(), &new).expect("held");
-        assert_eq!(dates(&replaced), [20, 30]);
+        assert_eq!(dates(&replaced), [30, 20], "the newest is first");
         assert!(replaced.replaced(first.id(), &new).is_none(), "it is gone");
         let left = held.without(second.id()).expect("one is left");
         assert_eq!(dates(&left), [10]);

@@ -1,6 +1,9 @@
 //! What `/explain` answers: an explanation of the cache, as JSON that `larder explain` reads again.
 
-use proxy::explain::{Explanation, StoredExplanation, Tier};
+use proxy::{
+    explain::{Explanation, StoredExplanation, Tier},
+    hit_for_miss::Unshared,
+};
 use rules::{
     freshness::Source,
     reuse::{ValidateReason, Verdict},
@@ -25,8 +28,11 @@ pub struct Answer {
     pub why: String,
     /// More on `why`, where there is more.
     pub detail: Option<String>,
-    /// Answers for this key were lately not storable, so that requests for it do not wait for each other.
+    /// Answers for this key were lately of no use to others, so that requests for it do not wait for each other.
     pub hit_for_miss: bool,
+    /// Why the last answer for this key was not stored, where it was not and that is remembered: a token of `Cache-Status`, or
+    /// `failed`.
+    pub not_stored: Option<String>,
     /// There is a shared tier, which would be asked before the origin. It was not asked for this.
     pub shared_not_asked: bool,
     /// What is stored under the key: the newest first, memory before disk. What lies on disk is listed where memory has nothing
@@ -92,6 +98,10 @@ pub(super) fn answer(url: String, explanation: Explanation) -> Answer {
         why: why.to_owned(),
         detail: detail.map(str::to_owned),
         hit_for_miss: explanation.hit_for_miss,
+        not_stored: explanation
+            .unshared
+            .and_then(Unshared::token)
+            .map(str::to_owned),
         shared_not_asked: from == From::Origin && explanation.shared,
         stored: stored
             .map(|(index, stored)| judged(stored, selected == Some(index)))

@@ -188,6 +188,54 @@ fn explain_tells_a_hit_a_miss_and_a_refusal_apart() {
 }
 
 #[test]
+fn explain_says_why_the_last_answer_was_not_stored() {
+    let (origin, larder) = start();
+    for (path, authorization, directives, cookie, words) in [
+        ("/a", "", "no-store", "", "it says no-store"),
+        (
+            "/b",
+            "",
+            "no-transform",
+            "",
+            "it has neither a lifetime nor a validator",
+        ),
+        ("/c", "", "max-age=60", "a=b", "it sets a cookie"),
+        (
+            "/d",
+            "Basic x",
+            "max-age=60",
+            "",
+            "its request has Authorization",
+        ),
+    ] {
+        origin.on(path, move |request| {
+            let reply = Reply::ok().body("x");
+            match (request.nth, cookie) {
+                (2, _) => reply.cache("max-age=60"),
+                (_, "") => reply.cache(directives),
+                (_, cookie) => reply.cache(directives).header("Set-Cookie", cookie),
+            }
+        });
+        let url = format!("http://example.test{path}");
+        let before = explain(&larder, &url);
+        assert!(!before.contains("was not stored"), "{before}");
+        let first = larder.get(path);
+        match authorization {
+            "" => first.send(),
+            value => first.header("Authorization", value).send(),
+        };
+        let said = explain(&larder, &url);
+        assert!(
+            said.contains(&format!("The last answer for it was not stored: {words}")),
+            "{path}: {said}"
+        );
+        larder.get(path).send();
+        let after = explain(&larder, &url);
+        assert!(!after.contains("was not stored"), "{path}: {after}");
+    }
+}
+
+#[test]
 fn explain_says_that_the_shared_tier_was_not_asked() {
     let config =
         "[shared]\nurl = \"memcached://127.0.0.1:1\"\n[[origin]]\nservers = \"{origin}\"\n";

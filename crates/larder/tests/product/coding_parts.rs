@@ -181,6 +181,37 @@ fn a_part_says_that_it_depends_on_what_the_client_accepts() {
     }
 }
 
+/// The condition goes to the origin in its own words, and its answer comes back in the client's.
+#[test]
+fn a_form_is_confirmed_by_the_origin_where_nothing_is_stored() {
+    let (origin, larder) = start();
+    origin.on("/", |request| {
+        let reply = match request.header("if-none-match") {
+            Some("W/\"v1\"") => Reply::status(304),
+            _ => Reply::ok()
+                .header("Content-Type", "text/html")
+                .body(text("held", LENGTH)),
+        };
+        reply.cache("no-store").header("ETag", "\"v1\"")
+    });
+    larder.get("/").send();
+    let held = [
+        ("Accept-Encoding", "gzip"),
+        ("If-None-Match", "W/\"v1-larder-gzip\""),
+    ];
+    let answer = ask(&larder, "GET", &held);
+    assert_eq!(
+        (answer.status, answer.header("etag")),
+        (304, Some("W/\"v1-larder-gzip\""))
+    );
+    assert_eq!(answer.header("vary"), Some("Accept-Encoding"));
+    assert_eq!(
+        origin.last("/").header("if-none-match"),
+        Some("W/\"v1\""),
+        "the origin's own word"
+    );
+}
+
 /// RFC 9110 section 13.1.1: what follows is about the form that is named.
 #[test]
 fn a_part_on_condition_that_a_form_is_current_is_none_of_another() {

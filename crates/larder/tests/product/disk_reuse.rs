@@ -65,6 +65,34 @@ fn variants_come_back_side_by_side() {
     }
 }
 
+/// RFC 9111 section 4: "a cache MUST use the most recent one (as determined by the Date header field)", whichever was written last.
+#[test]
+fn of_several_that_match_the_newest_comes_back() {
+    let site = Site::with(|request| match request.header("foo") {
+        Some("1") => Reply::ok()
+            .cache("max-age=600")
+            .header("Vary", "Foo")
+            .body("newer"),
+        _ => Reply::ok()
+            .cache("max-age=600")
+            .undated()
+            .header("Date", date(-20))
+            .header("Vary", "Bar")
+            .body("older"),
+    });
+    let larder = site.start();
+    for foo in ["1", "1", "2", "2"] {
+        ask(&larder, "/", &[("Foo", foo)]);
+    }
+    let larder = site.restart(larder);
+    for _ in 0..3 {
+        let both = ask(&larder, "/", &[("Foo", "1")]);
+        assert_eq!((both.hit(), both.text().as_str()), (true, "newer"));
+    }
+    let other = ask(&larder, "/", &[("Foo", "2")]);
+    assert_eq!((other.hit(), other.text().as_str()), (true, "older"));
+}
+
 #[test]
 fn what_varies_on_everything_is_not_kept_and_no_client_gets_anothers_variant() {
     let site = Site::with(|request| {

@@ -133,6 +133,26 @@ fn a_post_that_says_what_it_is_answers_get() {
 }
 
 #[test]
+fn a_post_without_content_never_answers_get() {
+    for status in [204, 205] {
+        let (origin, larder) = start();
+        origin.on("/form", move |request| match request.method.as_str() {
+            "POST" => Reply::status(status)
+                .cache("max-age=60")
+                .header("Content-Location", "/form"),
+            _ => Reply::ok().cache("max-age=60").body("the page"),
+        });
+        larder.ask("POST", "/form").body("a=b").send();
+        let get = larder.get("/form").send();
+        assert_eq!(
+            (get.status, get.text().as_str(), get.hit()),
+            (200, "the page", false),
+            "9110 section 9.3.3: {status} is no representation of the target"
+        );
+    }
+}
+
+#[test]
 fn unknown_methods_are_forwarded_with_their_content() {
     let (origin, larder) = start();
     origin.reply("/", Reply::ok().body("done"));
@@ -279,6 +299,76 @@ fn a_forwarded_head_refreshes_or_disqualifies_the_stored_get() {
             );
         }
     }
+}
+
+/// Two stored responses that vary by different fields: a request may match both, and the older answers some that the newer does
+/// not.
+fn varying_apart(head: fn(Reply) -> Reply) -> (testkit::Origin, testkit::Larder) {
+    let (origin, larder) = start();
+    origin.on("/", move |request| {
+        if request.method == "HEAD" {
+            return head(Reply::ok().cache("max-age=60").header("X-Version", "2"));
+        }
+        let (vary, date) = match request.header("x-other") {
+            None => ("X-Kind", testkit::date(-10)),
+            Some(_) => ("X-Other", testkit::date(0)),
+        };
+        Reply::ok()
+            .cache("max-age=60")
+            .undated()
+            .header("Date", date)
+            .header("ETag", "\"a\"")
+            .header("Vary", vary)
+            .header("X-Version", "1")
+            .body("content")
+    });
+    larder.get("/").header("X-Kind", "1").send();
+    larder.get("/").header("X-Kind", "2").send();
+    let newer = larder.get("/").header("X-Kind", "3").header("X-Other", "1");
+    assert!(!newer.send().hit());
+    let both = larder.ask("HEAD", "/").header("X-Kind", "1");
+    let both = both.header("X-Other", "1").header("If-Match", "\"x\"");
+    both.send();
+    assert_eq!(origin.last("/").method, "HEAD");
+    (origin, larder)
+}
+
+#[test]
+fn a_forwarded_head_speaks_of_all_that_could_have_been_chosen() {
+    let (_origin, larder) = varying_apart(|reply| reply.header("ETag", "\"a\""));
+    for (kind, other, version) in [("3", "1", "2"), ("1", "2", "2"), ("2", "2", "1")] {
+        let get = larder.get("/").header("X-Kind", kind);
+        let get = get.header("X-Other", other).send();
+        assert!(get.hit(), "{kind} {other}: {}", get.said());
+        assert_eq!(
+            get.header("x-version"),
+            Some(version),
+            "9111 section 4.3.5: each that could have been chosen, and no other: {kind} {other}"
+        );
+    }
+    let (_origin, larder) = varying_apart(|reply| reply.header("ETag", "\"b\""));
+    for (kind, other, kept) in [("2", "2", true), ("3", "1", false), ("1", "2", false)] {
+        let get = larder.get("/").header("X-Kind", kind);
+        let get = get.header("X-Other", other).send();
+        assert_eq!(
+            get.hit(),
+            kept,
+            "9111 section 4.3.5: {kind} {other}: {}",
+            get.said()
+        );
+    }
+}
+
+#[test]
+fn a_forwarded_head_that_forbids_storing_is_obeyed() {
+    let (_origin, larder) = varying_apart(|reply| {
+        reply
+            .header("ETag", "\"a\"")
+            .header("Cache-Control", "no-store")
+    });
+    let get = larder.get("/").header("X-Kind", "3");
+    let get = get.header("X-Other", "1").send();
+    assert!(!get.hit(), "9111 section 5.2.2.5: {}", get.said());
 }
 
 #[test]

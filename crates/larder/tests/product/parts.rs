@@ -248,6 +248,76 @@ fn conditions_and_head_see_the_whole_behind_a_part() {
 }
 
 #[test]
+fn a_head_is_not_answered_from_a_part() {
+    let (origin, larder) = partial();
+    range(&larder, "bytes=0-4");
+    let head = larder.ask("HEAD", "/").header("Range", "bytes=0-4").send();
+    assert!(
+        !head.hit(),
+        "9111 section 3.3: MUST NOT use an incomplete response unless the request is for a range of it: {}",
+        head.said()
+    );
+    assert_eq!(
+        (head.status, head.header("content-length")),
+        (200, Some("20"))
+    );
+    let asked = origin.last("/");
+    assert_eq!(
+        (asked.method.as_str(), asked.header("range")),
+        ("GET", Some("bytes=5-19")),
+        "one fetch completes it"
+    );
+    let whole = larder.get("/").send();
+    assert!(
+        whole.hit() && whole.text() == CONTENT,
+        "it answers both from now on: {}",
+        whole.said()
+    );
+}
+
+#[test]
+fn a_completion_of_unknown_length_completes_what_is_known() {
+    let (origin, larder) = start();
+    origin.on("/", |request| match request.header("range") {
+        Some("bytes=10-19") => Reply::status(206)
+            .cache("max-age=60")
+            .header("ETag", "\"a\"")
+            .header("Content-Range", "bytes 10-19/*")
+            .body(&CONTENT[10..]),
+        _ => ranged(request, CONTENT, "\"a\""),
+    });
+    range(&larder, "bytes=0-9");
+    let whole = larder.get("/").send();
+    assert_eq!((whole.status, whole.text().as_str()), (200, CONTENT));
+    assert_eq!(
+        origin.requests("/"),
+        2,
+        "9111 section 3.4: one strong validator, one representation, one length"
+    );
+    assert!(larder.get("/").send().hit());
+}
+
+#[test]
+fn a_first_part_of_unknown_length_passes_and_is_not_stored() {
+    let (origin, larder) = start();
+    origin.on("/", |request| match request.header("range") {
+        Some(_) => Reply::status(206)
+            .cache("max-age=60")
+            .header("ETag", "\"a\"")
+            .header("Content-Range", "bytes 0-4/*")
+            .body(&CONTENT[..5]),
+        None => ranged(request, CONTENT, "\"a\""),
+    });
+    for _ in 0..2 {
+        let part = range(&larder, "bytes=0-4");
+        assert_eq!((part.status, part.text().as_str()), (206, "01234"));
+        assert_eq!(part.header("content-range"), Some("bytes 0-4/*"));
+        assert!(!part.hit(), "{}", part.said());
+    }
+    assert_eq!(larder.get("/").send().text(), CONTENT);
+}
+
+#[test]
 fn a_stale_part_is_validated_before_it_answers() {
     let (origin, larder) = start();
     origin.on("/", |request| {
@@ -283,7 +353,8 @@ fn a_completion_that_cannot_be_combined_is_never_sent_for_the_whole() {
     for (told, directives, tag) in [
         ("bytes 10-19/20", "no-store", "\"a\""),
         ("bytes 10-19/20", "private", "\"a\""),
-        ("bytes 10-19/*", "max-age=60", "\"a\""),
+        ("bytes 10-19/*", "max-age=60", "\"b\""),
+        ("bytes 11-19/*", "max-age=60", "\"a\""),
         ("bytes 10-19/30", "max-age=60", "\"a\""),
         ("bytes 10-19/20", "max-age=60", "\"b\""),
         ("bytes 10-19/20", "max-age=60", ""),
@@ -377,6 +448,30 @@ fn combined_parts_keep_the_fields_that_only_the_older_has() {
     }
     let other = larder.get("/").header("X-Kind", "other").send();
     assert!(!other.hit(), "9111 section 4.1: {}", other.said());
+}
+
+#[test]
+fn a_stale_part_answers_for_what_it_holds_when_the_origin_fails() {
+    let (origin, larder) = start();
+    origin.on("/", |request| match request.nth {
+        1 => ranged(request, CONTENT, "\"a\"")
+            .header("Cache-Control", "stale-if-error=600")
+            .header("Age", "100"),
+        _ => Reply::status(503).body("sorry"),
+    });
+    range(&larder, "bytes=0-4");
+    let within = range(&larder, "bytes=1-3");
+    assert_eq!(
+        (within.status, within.text().as_str()),
+        (206, "123"),
+        "RFC 5861 section 4: {}",
+        within.said()
+    );
+    assert_eq!(within.header("content-range"), Some("bytes 1-3/20"));
+    let beyond = range(&larder, "bytes=3-7");
+    assert_eq!((beyond.status, beyond.text().as_str()), (503, "sorry"));
+    let whole = larder.get("/").send();
+    assert_eq!((whole.status, whole.text().as_str()), (503, "sorry"));
 }
 
 #[test]

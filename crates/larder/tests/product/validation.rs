@@ -450,3 +450,25 @@ fn a_304_may_change_what_a_response_varies_by() {
         other.said()
     );
 }
+
+#[test]
+fn a_304_from_another_cache_brings_its_age() {
+    let (origin, larder) = start();
+    origin.on("/", |request| match request.nth {
+        1 => stale().header("ETag", "\"a\"").body("content"),
+        _ => Reply::status(304)
+            .cache("max-age=600")
+            .header("ETag", "\"a\"")
+            .header("Age", "50"),
+    });
+    larder.get("/").send();
+    for directives in ["no-store", "max-age=1000"] {
+        let answer = larder.get("/").header("Cache-Control", directives).send();
+        assert_eq!((answer.status, answer.text().as_str()), (200, "content"));
+        let age = answer.header("age").and_then(|age| age.parse::<u64>().ok());
+        assert!(
+            age.is_some_and(|age| age >= 50),
+            "9111 section 4.2.3: {directives}: {age:?}"
+        );
+    }
+}

@@ -264,6 +264,42 @@ fn the_newest_is_the_one_with_the_latest_date_and_not_the_last_that_came() {
 }
 
 #[test]
+fn what_was_just_confirmed_is_the_newest() {
+    let (origin, larder) = start();
+    origin.on("/", |request| {
+        let reply = Reply::ok().undated();
+        match request.nth {
+            1 => reply
+                .cache("max-age=60")
+                .header("Date", date(-100))
+                .header("ETag", "\"a\"")
+                .header("Vary", "Foo")
+                .body("confirmed"),
+            2 => reply
+                .cache("max-age=600")
+                .header("Date", date(-50))
+                .header("Vary", "Bar")
+                .body("other"),
+            _ => Reply::status(304)
+                .cache("max-age=600")
+                .header("ETag", "\"a\""),
+        }
+    });
+    larder.get("/").header("Foo", "1").send();
+    larder.get("/").header("Foo", "2").header("Bar", "1").send();
+    let confirmed = larder.get("/").header("Foo", "1").send();
+    assert_eq!(confirmed.text(), "confirmed");
+    let both = larder.get("/").header("Foo", "1").header("Bar", "1").send();
+    assert_eq!(
+        (both.hit(), both.text().as_str()),
+        (true, "confirmed"),
+        "9111 section 4: MUST use the most recent one (by Date)"
+    );
+    let other = larder.get("/").header("Foo", "2").header("Bar", "1").send();
+    assert_eq!((other.hit(), other.text().as_str()), (true, "other"));
+}
+
+#[test]
 fn as_many_variants_are_kept_as_the_site_says() {
     let (origin, larder) =
         start_with("[limits]\nvariants = 3\n[[origin]]\nservers = \"{origin}\"\n");

@@ -139,7 +139,7 @@ fn keep_on_disk(worker: &Worker, key: &[u8], stored: &Arc<Stored>) {
     let knows = disk.knows(key);
     let now = receive::now();
     let again = worker.cache.fetched.knows(key, now);
-    worker.cache.fetched.remember(key, now);
+    worker.cache.fetched.remember(key, 0, now);
     let wanted = stored.body.is_on_disk() || knows || again;
     if wanted && lasts(stored) && disk.offer(key, stored) {
         stored.set_below();

@@ -1,5 +1,6 @@
 //! Bypass: the request goes to the origin as it is and its answer comes back as it is; the store is not asked.
 
+mod head;
 pub mod rule;
 
 use crate::{
@@ -11,7 +12,7 @@ use crate::{
     outcome::{Bypass, Detail, Outcome, Unkept, bump},
     walk::{
         admit::{self, Times},
-        below, coding, deliver, esi, fetch,
+        coding, deliver, esi, fetch,
         forward::begin_fill,
         invalidate,
         lookup::Bypassed,
@@ -30,14 +31,13 @@ use rules::{
     fields,
     status::{Forward, Handled},
     storable::NotStorable,
-    validate::{self, HeadSays},
 };
 use std::{
     rc::Rc,
     sync::Arc,
     time::{Duration, Instant},
 };
-use store::{Fields, Stored, Ticket};
+use store::Ticket;
 
 const MAX_FORWARDS: HeaderName = HeaderName::from_static("max-forwards");
 
@@ -74,7 +74,7 @@ fn forward(why: Bypassed) -> Forward {
     match why {
         Bypassed::Site(_) => Forward::Bypass,
         Bypassed::Method => Forward::Method,
-        Bypassed::Condition => Forward::Request,
+        Bypassed::Condition(why) => why,
     }
 }
 
@@ -211,7 +211,7 @@ fn land(
     let (head, body) = response.into_parts();
     // What the site passes the store by for may be one user's, and says nothing of what is stored.
     if ask.method == Method::HEAD && !matches!(why, Bypassed::Site(_)) {
-        head_says(worker, ask, &head, when.1);
+        head::says(worker, ask, &head, when.1);
     }
     let content = if ask.method == Method::POST && undisturbed && rule::may_fill(ask) {
         match store_post(worker, ask, &head, body, when.1) {
@@ -375,50 +375,6 @@ fn switch(
         outcome,
         Duration::ZERO,
     )
-}
-
-/// A HEAD's answer freshens the stored GET, or shows it to be out of date (RFC 9111 section 4.3.5).
-fn head_says(worker: &Worker, ask: &Ask, head: &response::Parts, times: Times) {
-    let memory = &worker.cache.memory;
-    let Some(variants) = memory.peek(ask.key.as_bytes()) else {
-        return;
-    };
-    let Some(stored) = variants.select(&ask.fields, &mut Vec::new()) else {
-        return;
-    };
-    if matches!(stored.body, store::Body::Filling(_)) {
-        // Whoever fills it must find it again.
-        return;
-    }
-    let mut fields = stored.fields.unpack(4);
-    match validate::head_says(head.status, &head.headers, &fields, stored.body.length()) {
-        HeadSays::Nothing => {}
-        HeadSays::Disqualify => below::forget(worker, ask.key.as_bytes(), stored),
-        HeadSays::Freshen => {
-            validate::freshen(&mut fields, &head.headers);
-            admit::keep_language(stored, &mut fields);
-            if let Ok(storable) = admit::judge(ask, &Method::GET, times, stored.status, &fields) {
-                let kept = admit::stored_fields(
-                    ask,
-                    (stored.status, head.version),
-                    storable,
-                    &fields,
-                    times.response,
-                );
-                let fresh = Stored::new(
-                    stored.checked(),
-                    stored.status,
-                    Fields::pack(&kept),
-                    storable.facts,
-                    stored.variant.clone(),
-                    stored.marks.clone(),
-                    stored.body.clone(),
-                );
-                let fresh = Arc::new(fresh.with_forms_of(stored));
-                memory.replace(ask.key.as_bytes(), stored.id(), &fresh);
-            }
-        }
-    }
 }
 
 /// What becomes of the answer to a POST.

@@ -137,10 +137,12 @@ pub fn raw(
         fields.remove(header::SET_COOKIE);
     }
     admit::complete(ask, version, &mut fields, receive::now());
-    let named = coding::held_of(ask, &fields).filter(|_| status.is_success() && !is_page);
+    let is_of_content = status.is_success() || status == StatusCode::NOT_MODIFIED;
+    let named = coding::held_of(ask, &fields).filter(|_| is_of_content && !is_page);
     let condition = match named {
         Some(tag) => {
             fields.insert(header::ETAG, tag);
+            rules::coding::vary_by_coding(&mut fields);
             precondition::Outcome::NotModified
         }
         None => condition,

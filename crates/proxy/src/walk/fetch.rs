@@ -5,6 +5,7 @@ use crate::{
     body::Content,
     cache::Worker,
     error::Failure,
+    hit_for_miss::Unshared,
     outcome::{Detail, bump},
     walk::{
         admit::{self, Times},
@@ -92,6 +93,9 @@ pub struct Fetch<'a> {
     pub ticket: Ticket,
     pub began: Instant,
     pub times: Times,
+    /// Whether the client's own condition goes along: nothing is stored, and what comes will not be either, so that the origin alone
+    /// can spare anybody the content.
+    pub passes_condition: bool,
     /// The right to fetch for all nodes, until what was fetched is with them.
     pub lease: Cell<Option<Lease>>,
 }
@@ -117,9 +121,23 @@ pub async fn fetch(
             response: now,
             lifetime: None,
         },
+        passes_condition: passes_condition(worker, ask, need),
         lease: Cell::new(lease),
     };
     fetch.run(writer).await
+}
+
+/// See [`Fetch::passes_condition`]. The next answer for a key whose last one may not be stored most likely is not stored either.
+fn passes_condition(worker: &Worker, ask: &Ask, need: &Need) -> bool {
+    let has = |name| ask.fields.contains_key(name);
+    let reads = ask.method == Method::GET || ask.method == Method::HEAD;
+    let on_condition = has(header::IF_NONE_MATCH) || has(header::IF_MODIFIED_SINCE);
+    let holds_nothing = need.selected.is_none() && need.others.is_empty();
+    reads && on_condition && holds_nothing && {
+        let (table, key) = (&worker.cache.hit_for_miss, ask.key.as_bytes());
+        let is_lasting = || table.why(key).is_some_and(Unshared::is_lasting);
+        ask.directives.no_store || (table.knows(key, ask.now) && is_lasting())
+    }
 }
 
 impl Fetch<'_> {
@@ -188,7 +206,7 @@ impl Fetch<'_> {
         let written = self.ask.range().and_then(range::parse);
         let single = written.is_some_and(|ranges| ranges.len() == 1);
         let parted = selected.is_none_or(|stored| matches!(stored.body, Body::Parts(_)));
-        if parted && single && self.ask.method == Method::GET {
+        if parted && single {
             Plan::Part
         } else {
             Plan::Whole
@@ -199,7 +217,9 @@ impl Fetch<'_> {
     /// without conditions.
     pub fn is_useless(&self, plan: &Plan, response: &Response<ResponseBody>) -> bool {
         match response.status() {
-            StatusCode::NOT_MODIFIED => self.freshened(response.headers()).is_empty(),
+            StatusCode::NOT_MODIFIED => {
+                !self.passes_condition && self.freshened(response.headers()).is_empty()
+            }
             StatusCode::PARTIAL_CONTENT => match plan {
                 Plan::Whole => true,
                 Plan::Part => {
@@ -231,7 +251,11 @@ impl Fetch<'_> {
         );
         judged.is_ok()
             && partial::combinable(&stored.fields.unpack(0), fields)
-            && range.is_some_and(|range| range.span == span && range.length == stored.body.length())
+            && range.is_some_and(|range| {
+                // One strong validator, one length: the origin need not tell it again.
+                range.span == span
+                    && (range.length.is_none() || range.length == stored.body.length())
+            })
     }
 
     pub async fn exchange(
@@ -269,6 +293,14 @@ impl Fetch<'_> {
         validate::remove_conditions(&mut fields);
         coding::ask_origin(self.worker, self.ask, &mut fields);
         match plan {
+            Plan::Whole if conditional && self.passes_condition => {
+                for name in [header::IF_NONE_MATCH, header::IF_MODIFIED_SINCE] {
+                    for line in self.ask.fields.get_all(&name) {
+                        fields.append(&name, line.clone());
+                    }
+                }
+                rules::coding::for_origin(&mut fields);
+            }
             Plan::Whole if conditional && self.ask.content.keyed.is_none() => {
                 self.condition(&mut fields);
             }

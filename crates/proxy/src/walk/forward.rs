@@ -17,7 +17,7 @@ use crate::{
         receive,
     },
 };
-use http::{Method, Response, header};
+use http::{Response, header};
 use rules::{
     reuse,
     status::{Forward, Handled},
@@ -120,7 +120,6 @@ fn flight_key(worker: &Worker, ask: &Ask, need: &Need) -> Vec<u8> {
         key.append(&mut own);
     }
     if let Some(range) = ask.range()
-        && ask.method == Method::GET
         && !worker.cache.flights.flying(&key, worker.cache.memory.log())
     {
         key.extend_from_slice(b"\nrange:");

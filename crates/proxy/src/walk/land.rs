@@ -4,12 +4,13 @@ use crate::{
     ask::Ask,
     body::Content,
     error::Failure,
+    hit_for_miss::Unshared,
     outcome::{Detail, Unkept},
     walk::{
         admit, below,
         fetch::{Fetch, Landing, Plan, reader_of},
         forward::begin_fill,
-        lookup::{Need, reuse_site},
+        lookup::{Need, answers, reuse_site},
         pump::{Destination, Pump, Room},
         receive,
     },
@@ -17,7 +18,12 @@ use crate::{
 use http::{HeaderMap, Method, Response, StatusCode, header, response};
 use http_body::Body as _;
 use origin::ResponseBody;
-use rules::{freshness::Facts, reuse, storable::NotStorable, surrogate, validate};
+use rules::{
+    freshness::{self, Facts},
+    reuse,
+    storable::NotStorable,
+    surrogate, validate,
+};
 use std::sync::Arc;
 use store::{Body, Fields, Stored, fill::Writer};
 
@@ -64,7 +70,8 @@ impl Fetch<'_> {
                     own,
                 }
             }
-            // A 304 that fits nothing was asked again without conditions: an origin that repeats it is broken.
+            // The client's own condition went along, and this is its answer. Any other 304 that fits nothing was asked again
+            // without conditions: an origin that repeats it is broken.
             None => Landing::Raw {
                 head,
                 content: Content::Empty,
@@ -159,7 +166,7 @@ impl Fetch<'_> {
         }
         let facts = Facts {
             response_time: at,
-            initial_age_ms: 0,
+            initial_age_ms: freshness::initial_age_ms(&head.headers, self.times.request, at),
             ..stored.facts
         };
         let body = stored.body.clone();
@@ -257,17 +264,14 @@ impl Fetch<'_> {
     }
 
     pub fn raw(&self, head: response::Parts, body: ResponseBody, why: Detail) -> Landing {
-        let private_reason = matches!(
-            &why,
-            Detail::NotStored(NotStorable::Authorization | NotStorable::NoStoreRequest)
-        );
-        // A failure says nothing about the page: once it comes again, one request is to fetch it for all.
-        if !private_reason && !head.status.is_server_error() {
-            self.worker
-                .cache
-                .hit_for_miss
-                .remember(self.ask.key.as_bytes(), self.times.response);
-        }
+        let (table, key) = (&self.worker.cache.hit_for_miss, self.ask.key.as_bytes());
+        let unshared = match &why {
+            _ if head.status.is_server_error() => Unshared::Failed,
+            Detail::NotStored(why) => Unshared::NotStored(*why),
+            Detail::Unkept(Unkept::TooLarge) => Unshared::TooLarge,
+            _ => Unshared::Failed,
+        };
+        table.remember(key, unshared, self.times.response);
         let withdrawn = match &why {
             Detail::NotStored(why) => withdraws(head.status, *why),
             _ => head.status.is_success(),
@@ -294,7 +298,7 @@ impl Fetch<'_> {
         if reusable || stored.facts.stale_while_revalidate.is_some() {
             table.forget(key);
         } else {
-            table.remember(key, self.times.response);
+            table.remember(key, Unshared::Validated, self.times.response);
         }
     }
 }
@@ -328,7 +332,6 @@ pub fn withdraws(status: StatusCode, why: NotStorable) -> bool {
 pub fn usable_on_failure(ask: &Ask, need: &Need, failure: reuse::Failure) -> Option<Arc<Stored>> {
     let stored = need.selected.as_ref()?;
     let site = reuse_site(ask.policy());
-    let complete = stored.body.is_complete();
     let usable = reuse::on_failure(
         &stored.facts,
         &ask.directives,
@@ -336,5 +339,5 @@ pub fn usable_on_failure(ask: &Ask, need: &Need, failure: reuse::Failure) -> Opt
         failure,
         receive::now(),
     );
-    (complete && usable).then(|| stored.clone())
+    (usable && answers(ask, stored)).then(|| stored.clone())
 }

@@ -7,7 +7,7 @@ use crate::{
     policy::Policy,
     walk::{bypass::rule, coding, esi, purge, shape},
 };
-use http::{HeaderMap, Method, StatusCode, header};
+use http::{HeaderMap, Method, header};
 use rules::{
     precondition, range,
     reuse::{self, StaleReason, Verdict},
@@ -60,9 +60,9 @@ pub enum Bypassed {
     Site(Bypass),
     /// The method is not answered from the store.
     Method,
-    /// The client's `If-Match` or `If-Unmodified-Since` does not hold for what is stored, or nothing is that could answer. A cache
-    /// must not judge such a condition (RFC 9111 section 4.3.2): the origin does.
-    Condition,
+    /// The client's `If-Match` or `If-Unmodified-Since` does not hold for what is stored, or nothing is that could answer, for this
+    /// reason. A cache must not judge such a condition (RFC 9111 section 4.3.2): the origin does.
+    Condition(Forward),
 }
 
 /// What the origin must be asked for.
@@ -114,7 +114,9 @@ pub fn keep_cookies_from_store(ask: &mut Ask) {
 /// with all of its cookies. So does one on condition that a form is current, which what is fetched would not have yet.
 pub fn for_client(ask: &mut Ask, found: Found) -> Found {
     let found = match found {
-        Found::Forward(_) if coding::is_on_form(ask) => Found::Bypass(Bypassed::Condition),
+        Found::Forward(need) if coding::is_on_form(ask) => {
+            Found::Bypass(Bypassed::Condition(need.why))
+        }
         found => found,
     };
     if !ask.stores_nothing {
@@ -335,7 +337,7 @@ fn judge(
                 Some(Detail::Stale(StaleReason::WhileRevalidate))
             );
             if condition_is_the_origins(ask, &stored) {
-                return Found::Bypass(Bypassed::Condition);
+                return Found::Bypass(Bypassed::Condition(Forward::Request));
             }
             let hit = Hit {
                 stored,
@@ -366,7 +368,7 @@ pub fn has_condition_for_origin(ask: &Ask) -> bool {
 
 /// Whether the request carries a condition for the origin that what is stored does not meet.
 fn condition_is_the_origins(ask: &Ask, stored: &Stored) -> bool {
-    has_condition_for_origin(ask) && stored.status == StatusCode::OK && {
+    has_condition_for_origin(ask) && stored.status.is_success() && {
         let representation = shape::representation(stored);
         let judged = precondition::judge(&ask.method, &ask.fields, &representation, ask.now);
         judged == precondition::Outcome::Failed
@@ -384,17 +386,18 @@ fn body_for(ask: &Ask, stored: &Stored) -> Held {
         Body::Whole(_) | Body::Chunks(_) => true,
         // What turned out to be damaged is fetched anew.
         Body::Disk(bytes) if !bytes.is_broken() => true,
+        // Parts answer requests for what they hold and no other, not even those for the head (RFC 9111 section 3.3).
+        Body::Parts(parts) => {
+            parts.is_complete()
+                || wanted_part(ask, stored, parts.length)
+                    .is_some_and(|span| parts.spans().contains(span))
+        }
         _ if ask.method == Method::HEAD => true,
         Body::Disk(_) => false,
         Body::Filling(fill) => {
             return fill
                 .reader()
                 .map_or(Held::TooLittle, |reader| Held::Enough(Some(reader)));
-        }
-        Body::Parts(parts) => {
-            parts.is_complete()
-                || wanted_part(ask, stored, parts.length)
-                    .is_some_and(|span| parts.spans().contains(span))
         }
     };
     if enough {

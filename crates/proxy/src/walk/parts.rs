@@ -97,16 +97,15 @@ impl Fetch<'_> {
             head.status,
             &head.headers,
         );
+        let known = self.need.selected.as_ref();
+        let known = known.and_then(|stored| stored.body.length());
         let (storable, span, length) = match (judged, range) {
-            (
-                Ok(storable),
-                Some(range::ContentRange {
-                    span,
-                    length: Some(length),
-                }),
-            ) => (storable, span, length),
+            (Ok(storable), Some(range)) => match range.length.or(known) {
+                Some(length) => (storable, range.span, length),
+                None => return self.raw(head, body, Detail::NotStored(NotStorable::Status)),
+            },
             (Err(why), _) => return self.raw(head, body, Detail::NotStored(why)),
-            _ => return self.raw(head, body, Detail::NotStored(NotStorable::Status)),
+            (_, None) => return self.raw(head, body, Detail::NotStored(NotStorable::Status)),
         };
         let bytes =
             match collect(self.worker, body, Room::of(self.worker, self.ask).in_memory).await {

@@ -98,7 +98,7 @@ impl Overflow for ToDisk {
     fn begin(&self, length: Option<u64>) -> Option<Box<dyn Backing>> {
         let disk = self.cache.disk.as_ref()?;
         let again = self.cache.fetched.knows(&self.key, self.now) || disk.knows(&self.key);
-        self.cache.fetched.remember(&self.key, self.now);
+        self.cache.fetched.remember(&self.key, 0, self.now);
         if !again {
             return None;
         }

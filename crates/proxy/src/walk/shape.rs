@@ -33,26 +33,25 @@ pub fn shape(
     } else {
         stored.status
     };
-    if status == StatusCode::OK {
-        let conditional = conditions(ask, stored, then, reader.as_ref(), fields);
-        if let Some(conditional) = conditional {
-            return conditional;
-        }
-        if ask.method == Method::GET
-            && let Some(range) = ask.range()
-            && coding::may_be_parted(ask, then, stored)
-            && precondition::if_range_holds(&ask.fields, &representation(stored), ask.now)
-            && let Some(length) = stored.body.length()
-        {
-            return part(
-                stored,
-                reader,
-                fields,
-                range::resolve(range, length),
-                length,
-                status,
-            );
-        }
+    if status.is_success()
+        && let Some(conditional) = conditions(ask, stored, then, reader.as_ref(), fields)
+    {
+        return conditional;
+    }
+    if status == StatusCode::OK
+        && let Some(range) = ask.range()
+        && coding::may_be_parted(ask, then, stored)
+        && precondition::if_range_holds(&ask.fields, &representation(stored), ask.now)
+        && let Some(length) = stored.body.length()
+    {
+        return part(
+            stored,
+            reader,
+            fields,
+            range::resolve(range, length),
+            length,
+            status,
+        );
     }
     whole(ask, stored, reader, fields, status)
 }
@@ -65,7 +64,7 @@ pub fn representation(stored: &Stored) -> Representation<'_> {
     }
 }
 
-/// The client's own conditions (RFC 9110 section 13.2.2).
+/// The client's own conditions on an answer with a 2xx status (RFC 9110 sections 13.2.1 and 13.2.2).
 fn conditions(
     ask: &Ask,
     stored: &Stored,

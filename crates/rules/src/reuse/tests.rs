@@ -42,6 +42,13 @@ const NO_CACHE: Facts = Facts {
     ..PLAIN
 };
 
+/// Without a lifetime: kept to be validated, and may be one user's.
+const NEVER: Facts = Facts {
+    lifetime_ms: 0,
+    source: Source::None,
+    ..PLAIN
+};
+
 fn asks(line: &'static str) -> RequestDirectives {
     let mut fields = HeaderMap::new();
     if !line.is_empty() {
@@ -104,6 +111,10 @@ fn verdicts() {
         // Section 4.2.4: MUST NOT if it is prohibited by an explicit in-protocol directive.
         (STRICT, "", 59, fresh(1)),
         (STRICT, "max-stale", 60, EXPIRED),
+        // Not the client's to allow: nobody but the origin opens a window for what was never fresh.
+        (NEVER, "", 0, EXPIRED),
+        (NEVER, "max-stale", 1, EXPIRED),
+        (NEVER, "max-stale=10", 1, EXPIRED),
         // RFC 5861 section 3.
         (WINDOWS, "", 59, fresh(1)),
         (WINDOWS, "", 60, WHILE),
@@ -168,6 +179,20 @@ fn failures() {
         (PLAIN, "", 110, Unreachable, true),
         (PLAIN, "", 111, Unreachable, false),
         (PLAIN, "", 110, Status, false),
+        // What was never fresh: the origin's own window alone.
+        (NEVER, "", 1, Unreachable, false),
+        (NEVER, "stale-if-error=30", 1, Unreachable, false),
+        (NEVER, "stale-if-error=30", 1, Status, false),
+        (
+            Facts {
+                stale_if_error: Some(5),
+                ..NEVER
+            },
+            "",
+            5,
+            Status,
+            true,
+        ),
         // Never against must-revalidate or no-cache.
         (STRICT, "stale-if-error=30", 61, Unreachable, false),
         (STRICT, "", 61, Unreachable, false),

@@ -4,15 +4,20 @@ use super::Exchange;
 use crate::{directives::ResponseDirectives, freshness};
 use http::{StatusCode, header::CONTENT_LOCATION};
 
-/// Whether the response to a `POST` may answer a later `GET`: it succeeded, says explicitly how long it is fresh, and its
-/// `Content-Location` is the target itself.
+/// Whether the response to a `POST` may answer a later `GET`: it succeeded, its content is a representation of the target
+/// (`Content-Location` is the target itself), and it says explicitly how long it is fresh. A 204 or 205 has no content, which
+/// does not mean that the target has none (RFC 9110 sections 15.3.5 and 15.3.6).
 pub(super) fn is_storable(
     exchange: &Exchange<'_>,
     directives: &ResponseDirectives,
     targeted: bool,
 ) -> bool {
-    exchange.status.is_success()
-        && exchange.status != StatusCode::PARTIAL_CONTENT
+    let is_whole = !matches!(
+        exchange.status,
+        StatusCode::NO_CONTENT | StatusCode::RESET_CONTENT | StatusCode::PARTIAL_CONTENT
+    );
+    is_whole
+        && exchange.status.is_success()
         && freshness::has_explicit(exchange.response, directives, targeted)
         && is_located_at_target(exchange)
 }

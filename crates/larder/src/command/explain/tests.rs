@@ -80,6 +80,7 @@ fn answer(from: From, why: &str, detail: Option<&str>, stored: Vec<Judged>) -> A
         why: why.to_owned(),
         detail: detail.map(str::to_owned),
         hit_for_miss: false,
+        not_stored: None,
         shared_not_asked: false,
         stored,
     }
@@ -157,8 +158,10 @@ fn reasons_not_to_answer_from_the_store() {
         assert!(told.contains(said), "{told}");
     }
     let mut refused = answer(From::Origin, "uri-miss", None, Vec::new());
+    refused.not_stored = Some("no-store".to_owned());
+    assert!(told(&refused).contains("The last answer for it was not stored: it says no-store."));
     refused.hit_for_miss = true;
-    assert!(told(&refused).contains("was not stored"));
+    assert!(told(&refused).contains("do not wait for each other"));
     let mut shared = answer(From::Origin, "uri-miss", None, Vec::new());
     shared.shared_not_asked = true;
     assert!(told(&shared).contains("unless the shared tier has it (which was not asked)"));
@@ -184,6 +187,17 @@ fn no_reason_is_left_as_a_token() {
         assert!(
             !told(&answer(From::Origin, token, None, Vec::new())).contains(&format!(": {token}.")),
             "{token}"
+        );
+    }
+    for why in proxy::hit_for_miss::Unshared::ALL {
+        let mut refused = answer(From::Origin, "uri-miss", None, Vec::new());
+        refused.not_stored = why.token().map(str::to_owned);
+        let told = told(&refused);
+        assert_eq!(told.contains("was not stored"), why.token().is_some());
+        assert!(
+            why.token()
+                .is_none_or(|token| !told.contains(&format!(": {token}."))),
+            "{why:?}"
         );
     }
     for bypass in [

@@ -22,10 +22,17 @@ pub(super) fn write(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
         From::Origin => "from the origin",
     };
     writeln!(out, "A GET now is answered {from}: {}.", why(answer))?;
+    if let Some(why) = &answer.not_stored {
+        writeln!(
+            out,
+            "The last answer for it was not stored: {}.",
+            token(why)
+        )?;
+    }
     if answer.hit_for_miss {
         writeln!(
             out,
-            "Its last answer was not stored, because the application or the configuration forbids it; requests for it do not wait for each other."
+            "Requests for it do not wait for each other: what one gets was lately of no use to the next."
         )?;
     }
     if answer.stored.is_empty() {
@@ -153,6 +160,19 @@ fn token(token: &str) -> &str {
         "request-age" => "the request wants a younger one",
         "invalidated" => "the one that matches was invalidated",
         "parts" => "the rest has to be fetched",
+        "failed" => "it was an error of the application",
+        "no-store" => "it says no-store",
+        "private" => "it says private",
+        "no-freshness" => "it has neither a lifetime nor a validator",
+        "set-cookie" => "it sets a cookie",
+        "authorization" => "its request has Authorization, and it does not allow sharing",
+        "vary-star" => "no other request will ever match its Vary",
+        "no-store-request" => "its request says no-store",
+        "must-understand" => "it says must-understand, and its status is not known here",
+        "method" => "answers to its request's method are not stored",
+        "status" => "answers with its status are not stored",
+        "too-many-tags" => "it has more tags than are read",
+        "too-large" => "it is larger than what is kept",
         other => other,
     }
 }

@@ -8,8 +8,7 @@ use store::{Body, Stored};
 /// Whether the client wants a part of the content without coding. A part on condition of a date is none: all forms have the same
 /// `Last-Modified`, and nobody knows of which one the client holds the rest.
 pub fn wants_part(ask: &Ask, accepted: Accepted) -> bool {
-    ask.method == Method::GET
-        && ask.range().is_some()
+    ask.range().is_some()
         && accepted.takes(None)
         && !coding::is_dated_range(&ask.fields, ask.now)
         && coding::range_form(&ask.fields).is_none()

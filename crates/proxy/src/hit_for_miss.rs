@@ -1,0 +1,147 @@
+//! Hit-for-miss: keys whose last answer was of no use to others, so that requests for them do not queue behind each other; and why,
+//! which is told for as long as the table has room for it.
+
+use crate::{
+    outcome::{Detail, Unkept},
+    recent::RecentKeys,
+};
+use rules::{storable::NotStorable, time::Time};
+
+/// Seconds for which a key counts as not reusable.
+const SECONDS: u64 = 120;
+
+/// Why an answer was of no use to anybody but its client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unshared {
+    /// It may not be stored.
+    NotStored(NotStorable),
+    /// It is larger than what is kept.
+    TooLarge,
+    /// The origin failed, which says nothing of its next answer.
+    Failed,
+    /// It is stored, and each use has to be validated.
+    Validated,
+}
+
+impl Unshared {
+    /// All of them. A note in the table is a place in this list, counted from one.
+    pub const ALL: [Self; 14] = [
+        Self::NotStored(NotStorable::Method),
+        Self::NotStored(NotStorable::Status),
+        Self::NotStored(NotStorable::NoStoreRequest),
+        Self::NotStored(NotStorable::NoStore),
+        Self::NotStored(NotStorable::Private),
+        Self::NotStored(NotStorable::Authorization),
+        Self::NotStored(NotStorable::MustUnderstand),
+        Self::NotStored(NotStorable::SetCookie),
+        Self::NotStored(NotStorable::VaryStar),
+        Self::NotStored(NotStorable::TooManyTags),
+        Self::NotStored(NotStorable::NoFreshness),
+        Self::TooLarge,
+        Self::Failed,
+        Self::Validated,
+    ];
+
+    /// Why it was not stored, as `detail` of `Cache-Status` spells it, and `failed`; `None` where it was.
+    pub fn token(self) -> Option<&'static str> {
+        match self {
+            Self::NotStored(why) => Some(why.token()),
+            Self::TooLarge => Some(Detail::Unkept(Unkept::TooLarge).token()),
+            Self::Failed => Some("failed"),
+            Self::Validated => None,
+        }
+    }
+
+    /// Whether the next answer, whoever asks, will most likely not be stored either.
+    pub const fn is_lasting(self) -> bool {
+        match self {
+            Self::NotStored(why) => !why.is_of_this_request(),
+            Self::TooLarge => true,
+            Self::Failed | Self::Validated => false,
+        }
+    }
+
+    /// Whether it says nothing of other requests, which may well be answered together: the request alone is the reason, or a failure.
+    /// Once the page comes again, one request is to fetch it for all.
+    const fn is_of_this_answer(self) -> bool {
+        matches!(
+            self,
+            Self::NotStored(NotStorable::Authorization | NotStorable::NoStoreRequest)
+                | Self::Failed
+        )
+    }
+}
+
+/// The table. Shared by all workers; half a megabyte.
+#[derive(Debug)]
+pub struct HitForMiss(RecentKeys);
+
+impl Default for HitForMiss {
+    fn default() -> Self {
+        Self(RecentKeys::lasting(SECONDS, 1 << 16))
+    }
+}
+
+impl HitForMiss {
+    /// The answer for `key` was of no use to others. Where that says nothing of other requests, the key does not count as known.
+    pub fn remember(&self, key: &[u8], why: Unshared, now: Time) {
+        let place = Unshared::ALL.iter().position(|one| *one == why);
+        let note = place.map_or(0, |place| place as u8 + 1);
+        if !why.is_of_this_answer() {
+            self.0.remember(key, note, now);
+        } else if !self.0.knows(key, now) {
+            self.0.note(key, note);
+        }
+    }
+
+    /// The answer for `key` is of use to others.
+    pub fn forget(&self, key: &[u8]) {
+        self.0.forget(key);
+    }
+
+    /// Whether the last answer for `key` was lately of no use to others.
+    pub fn knows(&self, key: &[u8], now: Time) -> bool {
+        self.0.knows(key, now)
+    }
+
+    /// Why the last answer for `key` was of no use to others, however long ago that was.
+    pub fn why(&self, key: &[u8]) -> Option<Unshared> {
+        let place = usize::from(self.0.noted(key)?).checked_sub(1)?;
+        Unshared::ALL.get(place).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reason_comes_back() {
+        let table = HitForMiss::default();
+        let now = Time::from_secs(1_000_000);
+        for why in Unshared::ALL {
+            table.forget(b"k");
+            table.remember(b"k", why, now);
+            assert_eq!(table.why(b"k"), Some(why));
+            assert_eq!(table.knows(b"k", now), !why.is_of_this_answer(), "{why:?}");
+        }
+        assert_eq!(table.why(b"other"), None);
+    }
+
+    #[test]
+    fn what_says_nothing_of_others_does_not_hide_what_does() {
+        let table = HitForMiss::default();
+        let now = Time::from_secs(1_000_000);
+        let private = Unshared::NotStored(NotStorable::Private);
+        let authorized = Unshared::NotStored(NotStorable::Authorization);
+        table.remember(b"k", private, now);
+        table.remember(b"k", authorized, now);
+        assert_eq!(table.why(b"k"), Some(private));
+        assert!(table.knows(b"k", now));
+        let later = Time::from_secs(1_000_000 + SECONDS);
+        assert_eq!(table.why(b"k"), Some(private), "however long ago");
+        table.remember(b"k", authorized, later);
+        assert_eq!(table.why(b"k"), Some(authorized));
+        assert!(!table.knows(b"k", later));
+    }
+}

@@ -1,0 +1,61 @@
+//! What a HEAD's answer means for the stored GETs (RFC 9111 section 4.3.5).
+
+use crate::{
+    ask::Ask,
+    cache::Worker,
+    walk::{
+        admit::{self, Times},
+        below,
+    },
+};
+use http::{Method, response};
+use rules::validate::{self, HeadSays};
+use std::sync::Arc;
+use store::{Body, Fields, Stored, Variants};
+
+/// A HEAD's answer speaks of each stored response that could have been chosen for it, not of the newest alone (RFC 9111 section
+/// 4.3.5).
+pub fn says(worker: &Worker, ask: &Ask, head: &response::Parts, times: Times) {
+    let variants = worker.cache.memory.peek(ask.key.as_bytes());
+    let all = variants.as_ref().map_or(&[][..], Variants::as_slice);
+    let mut scratch = Vec::new();
+    for stored in all {
+        // Whoever fills a body must find its response again.
+        let is_filling = matches!(stored.body, Body::Filling(_));
+        if !is_filling && stored.matches(&ask.fields, &mut scratch) {
+            says_of(worker, ask, stored, head, times);
+        }
+    }
+}
+
+/// It freshens this one, or shows it to be out of date.
+fn says_of(worker: &Worker, ask: &Ask, stored: &Arc<Stored>, head: &response::Parts, times: Times) {
+    let key = ask.key.as_bytes();
+    let mut fields = stored.fields.unpack(4);
+    match validate::head_says(head.status, &head.headers, &fields, stored.body.length()) {
+        HeadSays::Nothing => return,
+        HeadSays::Disqualify => return below::forget(worker, key, stored),
+        HeadSays::Freshen => {}
+    }
+    validate::freshen(&mut fields, &head.headers);
+    admit::keep_language(stored, &mut fields);
+    let first_line = (stored.status, head.version);
+    match admit::judge(ask, &Method::GET, times, stored.status, &fields) {
+        Err(why) if why.is_of_this_request() => {}
+        Err(_) => below::forget(worker, key, stored),
+        Ok(storable) => {
+            let kept = admit::stored_fields(ask, first_line, storable, &fields, times.response);
+            let fresh = Stored::new(
+                stored.checked(),
+                stored.status,
+                Fields::pack(&kept),
+                storable.facts,
+                admit::variant(ask, &fields),
+                stored.marks.clone(),
+                stored.body.clone(),
+            );
+            let fresh = Arc::new(fresh.with_forms_of(stored));
+            worker.cache.memory.replace(key, stored.id(), &fresh);
+        }
+    }
+}
