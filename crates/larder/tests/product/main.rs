@@ -39,6 +39,7 @@ mod esi_answers;
 mod esi_bad_input;
 mod esi_coding;
 mod esi_includes;
+mod esi_kept;
 mod esi_leaks;
 mod esi_requests;
 mod examples;

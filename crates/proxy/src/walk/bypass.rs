@@ -414,7 +414,7 @@ fn head_says(worker: &Worker, ask: &Ask, head: &response::Parts, times: Times) {
                     stored.marks.clone(),
                     stored.body.clone(),
                 );
-                let fresh = Arc::new(fresh.with_forms_of(stored));
+                let fresh = Arc::new(fresh.with_made_of(stored));
                 memory.replace(ask.key.as_bytes(), stored.id(), &fresh);
             }
         }
