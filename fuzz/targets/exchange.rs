@@ -156,7 +156,7 @@ fn check_answer(stored: &HeaderMap, facts: &Facts, story: &Story) {
     let representation = Representation {
         etag: value(header::ETAG),
         last_modified: value(header::LAST_MODIFIED),
-        date: facts.date,
+        date: Some(facts.date),
     };
     let conditional = precondition::any(&story.request);
     let outcome = precondition::judge(&story.method, &story.request, &representation, story.now);
@@ -188,7 +188,7 @@ fn check_validation(mut stored: HeaderMap, story: &Story) {
     let same = Representation {
         etag: validators.etag.map(http::HeaderValue::as_bytes),
         last_modified: validators.last_modified.map(http::HeaderValue::as_bytes),
-        date: story.received,
+        date: Some(story.received),
     };
     let outcome = precondition::judge(&Method::GET, &own, &same, story.now);
     assert_eq!(

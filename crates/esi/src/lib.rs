@@ -33,7 +33,7 @@ mod variable;
 pub use escape::Place;
 pub use expression::Expression;
 pub use include::{Address, Include};
-pub use page::Page;
+pub use page::{Page, Tokens};
 pub use parser::{MOST_OPEN, MOST_TAG, Parser};
 pub use run::{Run, Step};
 pub use template::Template;

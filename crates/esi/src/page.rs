@@ -13,16 +13,11 @@ impl Page {
         let mut parser = Parser::new();
         parser.push(body.clone());
         parser.finish();
-        let mut tokens: Vec<Token> = Vec::new();
+        let mut tokens = Tokens::default();
         while let Some(token) = parser.next() {
-            match (&token, tokens.last_mut()) {
-                (Token::Text(next), Some(Token::Text(last))) if last.end == next.start => {
-                    last.end = next.end;
-                }
-                _ => tokens.push(token),
-            }
+            tokens.push(token);
         }
-        Self(tokens.into())
+        tokens.into()
     }
 
     /// The tokens, in order.
@@ -41,12 +36,50 @@ impl Page {
 
     /// Bytes of memory it takes.
     pub fn weight(&self) -> u64 {
-        let beyond = self.0.iter().map(|token| match token {
-            Token::Value(variable, _) => size_of_val(&**variable) + variable.weight(),
-            Token::Include(include) => include.weight(),
-            Token::When(expression) => expression.weight(),
-            _ => 0,
-        });
-        (size_of::<Self>() + size_of_val(&*self.0) + beyond.sum::<usize>()) as u64
+        let beyond: usize = self.0.iter().map(beyond).sum();
+        (size_of::<Self>() + size_of_val(&*self.0) + beyond) as u64
+    }
+}
+
+/// A body's tokens as they are read.
+#[derive(Debug, Default)]
+pub struct Tokens {
+    tokens: Vec<Token>,
+    beyond: usize,
+}
+
+impl Tokens {
+    /// The next token. Text that goes on is one.
+    pub fn push(&mut self, token: Token) {
+        match (&token, self.tokens.last_mut()) {
+            (Token::Text(next), Some(Token::Text(last))) if last.end == next.start => {
+                last.end = next.end;
+            }
+            _ => {
+                self.beyond += beyond(&token);
+                self.tokens.push(token);
+            }
+        }
+    }
+
+    /// Bytes of memory they take.
+    pub fn weight(&self) -> u64 {
+        (self.tokens.capacity() * size_of::<Token>() + self.beyond) as u64
+    }
+}
+
+impl From<Tokens> for Page {
+    fn from(tokens: Tokens) -> Self {
+        Self(tokens.tokens.into())
+    }
+}
+
+/// Bytes that a token takes beyond itself.
+fn beyond(token: &Token) -> usize {
+    match token {
+        Token::Value(variable, _) => size_of_val(&**variable) + variable.weight(),
+        Token::Include(include) => include.weight(),
+        Token::When(expression) => expression.weight(),
+        _ => 0,
     }
 }

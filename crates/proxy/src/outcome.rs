@@ -220,6 +220,8 @@ pub struct Counters {
     pub validated: AtomicU64,
     /// Background fetches for what was sent stale.
     pub refreshes: AtomicU64,
+    /// Pages that were read for what they include.
+    pub pages_read: AtomicU64,
     /// Includes of composed pages.
     pub fragments: AtomicU64,
     /// Includes that came to nothing.

@@ -24,7 +24,7 @@ pub struct Coded {
     pub coding: Coding,
     /// How it was made.
     pub level: Level,
-    /// Its bytes; `None` where it came out no smaller than the content, which is then sent as it is.
+    /// Its bytes; `None` where it came out no smaller than the content, or too large to be kept: the content is then sent as it is.
     pub body: Option<Body>,
     /// Differs where the bytes differ.
     pub hash: u64,
@@ -37,7 +37,7 @@ pub struct Form {
     pub coding: Coding,
     /// How it was made.
     pub level: Level,
-    /// What is sent; `None` where the coding saves nothing.
+    /// What is sent; `None` where the coding saves nothing, or its result cannot be kept.
     pub stored: Option<Arc<Stored>>,
     hash: u64,
 }
@@ -93,16 +93,18 @@ impl Stored {
         with
     }
 
-    /// The same response with the forms of `old`, which has the same content and other fields. None where the new fields forbid
-    /// to transform it.
+    /// The same response with all that was made of the content of `old`, which is the same under other fields. No forms where the new
+    /// fields forbid to transform it.
     #[must_use]
-    pub fn with_forms_of(self, old: &Self) -> Self {
-        if coding::forbids(self.fields.iter()) {
-            return self;
+    pub fn with_made_of(self, old: &Self) -> Self {
+        let mut with = self;
+        with.derived.clone_from(&old.derived);
+        if coding::forbids(with.fields.iter()) {
+            return with;
         }
         let again = old.forms.as_slice().iter().map(|form| {
             let body = form.stored.as_ref().map(|stored| stored.body.clone());
-            self.form(Coded {
+            with.form(Coded {
                 coding: form.coding,
                 level: form.level,
                 body,
@@ -110,7 +112,6 @@ impl Stored {
             })
         });
         let all: Vec<_> = again.collect();
-        let mut with = self;
         with.forms = Forms((!all.is_empty()).then(|| Arc::new(all)));
         with
     }
@@ -239,8 +240,7 @@ mod tests {
         fields.insert(header::ETAG, HeaderValue::from_static("\"2\""));
         let fresh = |fields: &HeaderMap| {
             let (status, facts, body) = (old.status, old.facts, old.body.clone());
-            Stored::new(0, status, Fields::pack(fields), facts, None, None, body)
-                .with_forms_of(&old)
+            Stored::new(0, status, Fields::pack(fields), facts, None, None, body).with_made_of(&old)
         };
         let form = fresh(&fields).forms.get(Coding::Gzip).cloned();
         let form = form.and_then(|form| form.stored).expect("kept");

@@ -1,7 +1,7 @@
 //! The memory tier: cache key → variants, weighed in bytes, evicted by what is asked for often.
 
 use crate::{
-    Budget, Coded, Stored, Variants,
+    Budget, Coded, Derived, Stored, Variants,
     body::allocated,
     disk::Disk,
     purge::{Log, Marks},
@@ -182,6 +182,18 @@ impl Memory {
             let new = held.with_form(coded);
             (new.weight() <= most).then_some(new)
         })
+    }
+
+    /// Keeps what was made of the body of the response of identity `id` beside it. False if that is gone, has such a thing already, or
+    /// would be too large with it.
+    pub fn add_derived<T: Derived>(&self, key: &[u8], id: u64, derived: Arc<T>) -> bool {
+        let most = self.largest_body().saturating_mul(2);
+        let amended = self.amend(key, id, |held| {
+            let is_new = held.derived::<T>().is_none();
+            let new = is_new.then(|| held.with_derived(derived))?;
+            (new.weight() <= most).then_some(new)
+        });
+        amended.is_some()
     }
 
     /// Forgets the response of identity `id`.

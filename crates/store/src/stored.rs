@@ -50,7 +50,7 @@ pub struct Stored {
     uses: Mark,
     below: Mark,
     surrogate: bool,
-    derived: Option<Arc<dyn Derived>>,
+    pub(crate) derived: Option<Arc<dyn Derived>>,
     /// The status to answer with.
     pub status: StatusCode,
     /// The fields to answer with, ready but for `Age`.
@@ -201,7 +201,7 @@ impl Stored {
         }
     }
 
-    /// The same response with its body in another form. A small body moves beside the head.
+    /// The same response with the same content in another form. A small body moves beside the head.
     #[must_use]
     pub fn with_body(&self, body: Body) -> Self {
         let (fields, body) = match body {
@@ -214,7 +214,6 @@ impl Stored {
         Self {
             fields,
             body,
-            derived: None,
             ..self.clone()
         }
     }
@@ -303,7 +302,9 @@ mod tests {
         assert_eq!(with.derived::<Made>().map(|made| made.0), Some(1000));
         let stale = with.stale_since(Time::from_secs(1), 1);
         assert!(stale.derived::<Made>().is_some(), "the body is the same");
-        let other = with.with_body(Body::Whole("other".into()));
-        assert!(other.derived::<Made>().is_none(), "the body is another");
+        let whole = with.with_body(Body::Whole("the same".into()));
+        assert!(whole.derived::<Made>().is_some(), "so is the content");
+        let fresh = sample::any_request(10).with_made_of(&with);
+        assert!(fresh.derived::<Made>().is_some(), "it was confirmed");
     }
 }

@@ -153,11 +153,12 @@ fn the_high_level_is_no_workers_business() {
         .iter()
         .find(|thread| thread.name == "larder-code-hig");
     let high = high.unwrap_or_else(|| panic!("{threads:?}"));
-    assert_eq!(high.nice, 15, "workers go first");
     let is_worker = |name: &str| name.trim_start_matches("larder-").parse::<u8>().is_ok();
     let workers = threads.iter().filter(|thread| is_worker(&thread.name));
-    let ticks: Vec<u64> = workers.map(|thread| thread.ticks).collect();
-    assert!(!ticks.is_empty(), "{threads:?}");
+    let (ticks, nice): (Vec<u64>, Vec<_>) = workers.map(|one| (one.ticks, one.nice)).unzip();
+    let nice = nice.first().unwrap_or_else(|| panic!("{threads:?}"));
+    // 19 is the last there is, where the tests themselves stand back.
+    assert_eq!(high.nice, (nice + 15).min(19), "workers go first");
     assert!(high.ticks > ticks.iter().sum(), "{threads:?}");
 }
 
@@ -290,38 +291,77 @@ fn disk_keeps_the_content_and_forms_are_made_again() {
     );
 }
 
-/// On plain connections larger bodies stay on disk, and are coded for each client: in what costs least.
+/// What lies on disk as a file of its own stays there. Its forms are made while it is read, in what costs least, once.
 #[test]
-fn what_stays_on_disk_is_coded_in_what_costs_least() {
-    let folder = testkit::scratch_dir();
-    let origin = Origin::start();
-    let config = format!(
-        "[[origin]]\nservers = \"{}\"\n[disk]\npath = \"{}\"\nsize = \"64MiB\"\n",
-        origin.url(),
-        folder.display()
-    );
-    let body = text("cheap", 100_000);
-    origin.reply("/", page(&body).cache("max-age=3600"));
-    let start = || testkit::Command::serve(env!("CARGO_BIN_EXE_larder")).config(&config);
-    {
-        let larder = start().start();
-        for _ in 0..4 {
-            larder.get("/").send();
-        }
-        larder.stop();
-    }
-    let larder = start().start();
+fn what_stays_on_disk_is_coded_once_in_what_costs_least() {
+    let (origin, body) = (Origin::start(), text("cheap", 3_000_000));
+    let larder = with_a_file(&origin, &body, "64MiB");
     for (accepts, expected) in [
         (BROWSER, "zstd"),
         ("gzip, br", "gzip"),
         ("gzip;q=0.5, br", "br"),
     ] {
-        let answer = get(&larder, "/", accepts);
-        assert_eq!(answer.header("content-encoding"), Some(expected));
-        assert_eq!(decoded(&answer), body);
-        assert!(answer.hit());
+        for round in 0..3 {
+            let answer = get(&larder, "/", accepts);
+            assert_eq!(answer.header("content-encoding"), Some(expected));
+            assert!(decoded(&answer) == body, "{expected} {round}");
+            assert!(answer.hit());
+        }
+        assert_eq!(made(&larder, expected, "fast"), 1);
+        let passed = format!("larder_codings_passed_total{{coding=\"{expected}\"}}");
+        assert_eq!(sample(&larder, &passed), 0);
     }
     assert_eq!(origin.requests("/"), 1);
+    // A form goes with what it was made of.
+    let new = text("new", 3_000_000);
+    origin.reply("/", page(&new).cache("max-age=3600"));
+    larder.ask("PURGE", "/").send();
+    for accepts in [BROWSER, "gzip", "br"] {
+        assert!(decoded(&get(&larder, "/", accepts)) == new, "{accepts}");
+    }
+}
+
+/// One whose form is more than memory keeps is not coded for each client: the first gets what is made, all others the content.
+#[test]
+fn what_is_too_large_in_any_form_is_sent_as_it_is() {
+    let (origin, body) = (Origin::start(), text("huge", 12_000_000));
+    let larder = with_a_file(&origin, &body, "4MiB");
+    let first = get(&larder, "/", "gzip");
+    assert_eq!(first.header("content-encoding"), Some("gzip"));
+    assert!(first.body.len() > 1 << 20 && decoded(&first) == body);
+    for _ in 0..3 {
+        let answer = get(&larder, "/", "gzip");
+        assert_eq!(answer.header("content-encoding"), None);
+        let length = body.len().to_string();
+        assert_eq!(answer.header("content-length"), Some(length.as_str()));
+        assert!(answer.hit() && answer.text() == body);
+    }
+    assert_eq!(made(&larder, "gzip", "fast"), 0);
+    let passed = "larder_codings_passed_total{coding=\"gzip\"}";
+    assert_eq!(sample(&larder, passed), 1);
+    assert!(sample(&larder, "larder_stored_bytes") <= 4 << 20);
+    assert_eq!(sample(&larder, "larder_in_flight_bytes"), 0);
+}
+
+/// A larder that has found this body on disk at its start, and nothing in memory.
+fn with_a_file(origin: &Origin, body: &str, memory: &str) -> testkit::Larder {
+    let folder = testkit::scratch_dir();
+    let config = format!(
+        "[[origin]]\nservers = \"{}\"\n[memory]\nsize = \"{memory}\"\n[disk]\npath = \"{}\"\nsize = \"64MiB\"\n",
+        origin.url(),
+        folder.display()
+    );
+    origin.reply("/", page(body).cache("max-age=3600"));
+    let start = || testkit::Command::serve(env!("CARGO_BIN_EXE_larder")).config(&config);
+    let before = start().start();
+    wait_until("it is on disk", || {
+        before.get("/").send();
+        sample(&before, "larder_disk_large_files") > 0
+    });
+    before.stop();
+    let larder = start().start();
+    larder.wait_output("disk tier loaded");
+    larder
 }
 
 fn is_weak(tag: &str) -> bool {

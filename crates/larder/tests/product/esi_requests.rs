@@ -198,3 +198,29 @@ fn the_host_keeps_its_port_in_an_address() {
         assert_eq!(answer.text(), "F", "{host}");
     }
 }
+
+/// An HTTP/1.0 client need not say which host it means: its page's fragments are asked for as the page was.
+#[test]
+fn a_page_without_a_host_has_fragments_too() {
+    let (origin, larder) = start_with(ON);
+    origin.reply(
+        "/deep/page",
+        page("[<esi:include src=\"/f?a=b\"/><esi:include src=\"../g\"/>] [<esi:include src=\"http://elsewhere.test/f\"/>]"),
+    );
+    origin.otherwise(|request| {
+        let host = request.header("host").unwrap_or_default();
+        let cookie = request.header("cookie").unwrap_or("nobody");
+        let body = format!("({} {host:?} {cookie})", request.target);
+        Reply::ok().cache("no-store").body(body)
+    });
+    for who in ["ann", "bob"] {
+        let mut client = larder.client();
+        client.send(&format!("GET /deep/page HTTP/1.0\r\nCookie: {who}\r\n\r\n"));
+        let answer = client.read();
+        let expected = format!("[(/f?a=b \"\" {who})(/g \"\" {who})] []");
+        assert_eq!(answer.text(), expected);
+    }
+    // One that is asked for with a host is another page, whose fragments have it.
+    let named = larder.get("/deep/page").header("Host", "none.invalid");
+    assert!(named.send().text().contains("(/g \"none.invalid\" nobody)"));
+}

@@ -121,12 +121,13 @@ pub struct Source {
     pub counts: Arc<Counts>,
 }
 
-/// Encodes content as it comes, for all who want it so; the form is kept in the end if nothing went wrong. Ends early where
-/// nobody reads it any more.
+/// Encodes content as it comes, for all who want it so; the form is kept in the end if nothing went wrong. One that outgrows what memory
+/// keeps of any is made for those who read it already, and never again. Ends early where nobody reads it any more.
 pub async fn follow(mut source: Source, claim: Claim, mut writer: Writer) {
     let length = source.content.length();
     let mut encoder = Encoder::new(claim.coding(), Level::Fast, length);
-    let (mut taken, mut held, mut worked) = (0, false, Duration::ZERO);
+    let (mut taken, mut given, mut held, mut worked) = (0, 0, false, Duration::ZERO);
+    let most = source.memory.largest_body();
     loop {
         let next = poll_fn(|cx| source.poll_next(&writer, held, cx)).await;
         let began = Instant::now();
@@ -148,6 +149,11 @@ pub async fn follow(mut source: Source, claim: Claim, mut writer: Writer) {
         if done.is_err() {
             return;
         }
+        given += out.len() as u64;
+        if given > most && !writer.is_spilled() {
+            source.give_up(&claim);
+            writer.spill();
+        }
         if !out.is_empty() && writer.push(&out) == Pushed::Kept {
             source.memory.make_room();
         }
@@ -162,15 +168,7 @@ pub async fn follow(mut source: Source, claim: Claim, mut writer: Writer) {
             Next::Pause | Next::Broken => {}
         }
     }
-    if let Some(body) = writer.finish() {
-        let Source {
-            key,
-            memory,
-            counts,
-            ..
-        } = source;
-        keep(&memory, &counts, &key, &claim, taken, body, worked);
-    }
+    source.end(&claim, writer.finish(), (taken, given), worked);
 }
 
 /// What comes next of the content.
@@ -184,6 +182,30 @@ enum Next {
 }
 
 impl Source {
+    /// The form has outgrown what memory keeps of any: whoever asks from now on gets the content as it is.
+    fn give_up(&self, claim: &Claim) {
+        let coding = claim.coding();
+        self.counts.pass(coding);
+        let unkept = Coded {
+            coding,
+            level: Level::Fast,
+            body: None,
+            hash: 0,
+        };
+        self.memory.add_form(&self.key, claim.id(), unkept);
+    }
+
+    /// All of it has been encoded: `taken` bytes into `given`.
+    fn end(self, claim: &Claim, body: Option<Body>, (taken, given): (u64, u64), worked: Duration) {
+        let (memory, counts) = (&self.memory, &self.counts);
+        match body {
+            Some(body) => {
+                keep(memory, counts, &self.key, claim, taken, body, worked);
+            }
+            None => counts.coded(claim.coding(), (taken, given)),
+        }
+    }
+
     fn poll_next(&mut self, writer: &Writer, held: bool, cx: &mut Context<'_>) -> Poll<Next> {
         if writer.fill().poll_abandoned(cx).is_ready() {
             return Poll::Ready(Next::Broken);

@@ -116,7 +116,7 @@ fn negotiate(worker: &Worker, ask: &Ask, stored: Arc<Stored>, reader: Option<Rea
     }
     let is_made = |coding| stored.forms.get(coding).is_some();
     let cheapest;
-    let offered = if is_coded_for_each(&stored) {
+    let offered = if is_coded_as_read(&stored) {
         cheapest = passed::cheapest(compress);
         &cheapest
     } else {
@@ -144,8 +144,8 @@ fn held(ask: &Ask, origin: Option<&[u8]>, accepted: Accepted) -> Option<HeaderVa
     coding::understood(&ask.fields, origin?, accepted)
 }
 
-/// Whether no form is kept of it: its content is not in memory.
-fn is_coded_for_each(stored: &Stored) -> bool {
+/// Whether it is coded on the worker's own time: its content is not in memory, and is coded while it is read.
+fn is_coded_as_read(stored: &Stored) -> bool {
     matches!(stored.body, Body::Disk(_) | Body::Parts(_))
 }
 

@@ -9,6 +9,7 @@
 mod composer;
 mod context;
 mod fragment;
+mod kept;
 mod segment;
 mod source;
 mod within;
@@ -17,22 +18,32 @@ pub use composer::Composer;
 pub use within::Within;
 
 use crate::{
-    ask::Ask, body::Content, cache::Worker, compress::Recoded, policy::Esi, walk::shape::Shaped,
+    ask::Ask, body::Content, cache::Worker, compress::Recoded, outcome::bump, policy::Esi,
+    walk::shape::Shaped,
 };
 use context::Context;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use kept::{Keeper, Kept};
 use rules::{coding::Coding, range::Span, surrogate};
-use source::{Kept, Source};
+use source::Source;
 use std::{rc::Rc, sync::Arc};
 use store::{Body, Stored, fill::Reader};
 
-/// The largest body that is read at once and kept read, in bytes.
-const MOST_KEPT: usize = 1 << 20;
+/// The largest body that is read at once, in bytes; a larger one is read while it is sent.
+const MOST_AT_ONCE: usize = 1 << 20;
 
 /// Whether a stored response may be a page. On the path of a hit: two comparisons.
 #[inline]
 pub fn concerns(ask: &Ask, stored: &Stored) -> bool {
     stored.has_surrogate_control() || ask.policy().esi == Esi::On
+}
+
+/// Whether a stored response is a page. Looks at its fields, as no hit in memory does.
+pub fn is_stored_page(ask: &Ask, stored: &Stored) -> bool {
+    concerns(ask, stored) && {
+        let says_so = stored.has_surrogate_control();
+        is_page(ask, stored.status, &stored.fields.unpack(0), says_so)
+    }
 }
 
 /// Shapes a stored response that may be a page; `None`, and the reader left, where it is none.
@@ -48,25 +59,43 @@ pub fn stored(
     if !is_page(ask, status, fields, stored.has_surrogate_control()) {
         return None;
     }
-    let source = match &stored.body {
-        Body::Whole(body) if body.len() <= MOST_KEPT && coding_of(fields).is_none() => {
-            let kept = kept(worker, ask, stored, body);
-            if kept.is_plain(body) {
-                return None;
-            }
+    let kept = kept(worker, ask, stored, fields);
+    if kept.as_ref().is_some_and(Kept::is_plain) {
+        return None;
+    }
+    if ask.method == Method::HEAD {
+        if let Some(reader) = reader {
+            reader.keep();
+        }
+        return Some(composed(ask, status, fields, Content::Empty));
+    }
+    let source = match (kept, &stored.body) {
+        (Some(kept), _) if kept.decoded.is_some() => {
+            fields.remove(header::CONTENT_ENCODING);
+            let body = kept.decoded.clone()?;
+            Source::kept(kept, body)
+        }
+        (Some(kept), Body::Whole(body)) if coding_of(fields).is_none() => {
             Source::kept(kept, body.clone())
         }
-        _ if ask.method == Method::HEAD => {
-            if let Some(reader) = reader {
-                reader.keep();
+        (kept, body) => {
+            let content = match body {
+                Body::Filling(_) => Content::following(reader.take()?, None),
+                body => {
+                    let last = body.length()?.checked_sub(1)?;
+                    Content::pieces(body.slice(Span { first: 0, last })?)
+                }
+            };
+            let coding = coding_of(fields);
+            let content = decoded(worker, fields, coding, content);
+            match kept {
+                Some(kept) => Source::known(kept, content),
+                None => {
+                    let key = ask.key.as_bytes();
+                    let keeper = Keeper::begin(worker, key, stored, coding.is_some());
+                    streamed(worker, content, keeper)
+                }
             }
-            return Some(composed(ask, status, fields, Content::Empty));
-        }
-        Body::Filling(_) => streamed(worker, fields, Content::following(reader.take()?, None)),
-        body => {
-            let last = body.length()?.checked_sub(1)?;
-            let content = Content::pieces(body.slice(Span { first: 0, last })?);
-            streamed(worker, fields, content)
         }
     };
     let content = compose(worker, ask, source, fields);
@@ -99,20 +128,32 @@ pub fn raw(
     fields: &mut HeaderMap,
     content: Content,
 ) -> Shaped {
-    let source = streamed(worker, fields, content);
+    let coding = coding_of(fields);
+    let content = decoded(worker, fields, coding, content);
+    let source = streamed(worker, content, None);
     let content = compose(worker, ask, source, fields);
     composed(ask, status, fields, content)
 }
 
-/// A page as it comes, decoded where it is coded.
-fn streamed(worker: &Worker, fields: &mut HeaderMap, content: Content) -> Source {
-    let Some(coding) = coding_of(fields) else {
-        return Source::streamed(content);
+/// A page's content, without its coding.
+fn decoded(
+    worker: &Worker,
+    fields: &mut HeaderMap,
+    coding: Option<Coding>,
+    content: Content,
+) -> Content {
+    let Some(coding) = coding else {
+        return content;
     };
     fields.remove(header::CONTENT_ENCODING);
     let counts = &worker.cache.compressor.counts;
-    let decoded = Recoded::decoded(content, coding, counts);
-    Source::streamed(Content::Recoded(Box::new(decoded)))
+    Content::Recoded(Box::new(Recoded::decoded(content, coding, counts)))
+}
+
+/// A page that is read as it comes.
+fn streamed(worker: &Worker, content: Content, keeper: Option<Keeper>) -> Source {
+    bump(&worker.counters.pages_read);
+    Source::streamed(content, keeper)
 }
 
 /// The coding in which a page is written; `None` where it is not coded, or in a way that cannot be read.
@@ -156,17 +197,22 @@ fn is_identity(fields: &HeaderMap) -> bool {
     codings.all(|coding| coding.as_bytes().eq_ignore_ascii_case(b"identity"))
 }
 
-/// What the page was read to be: kept beside it, or read now and kept from now on.
-fn kept(worker: &Worker, ask: &Ask, stored: &Arc<Stored>, body: &bytes::Bytes) -> Kept {
+/// What the page was read to be, if that is known: kept beside it, or read now and kept from now on.
+fn kept(worker: &Worker, ask: &Ask, stored: &Stored, fields: &HeaderMap) -> Option<Kept> {
     if let Some(known) = stored.derived::<Kept>() {
-        return known.clone();
+        return Some(known.clone());
     }
-    let read = Kept::read(body);
-    let with = Arc::new(stored.with_derived(Arc::new(read.clone())));
-    // Where it has been replaced or evicted since, whoever finds what is there now reads that.
-    let memory = &worker.cache.memory;
-    memory.exchange(ask.key.as_bytes(), stored, &with);
-    read
+    match &stored.body {
+        Body::Whole(body) if body.len() <= MOST_AT_ONCE && coding_of(fields).is_none() => {
+            bump(&worker.counters.pages_read);
+            let read = Kept::read(body);
+            // Where it has been replaced or evicted since, whoever finds what is there now reads that.
+            let (memory, key) = (&worker.cache.memory, ask.key.as_bytes());
+            memory.add_derived(key, stored.id(), Arc::new(read.clone()));
+            Some(read)
+        }
+        _ => None,
+    }
 }
 
 /// The content for this client: at once where everything is at hand, otherwise while it arrives.

@@ -123,7 +123,7 @@ impl Fetch<'_> {
                 ),
                 stored.body.clone(),
             );
-            Arc::new(fresh.after(stored).with_forms_of(stored))
+            Arc::new(fresh.after(stored).with_made_of(stored))
         };
         let for_this = fresh(admit::variant(self.ask, &fields));
         let is_another = !stored.matches(&self.ask.fields, &mut Vec::new());

@@ -142,34 +142,44 @@ pub fn find(worker: &Worker, ask: &Ask, now: Time) -> Looked {
         Some(variants) => among(worker, ask, now, &variants),
         None => Found::Forward(Need::miss(Forward::UriMiss)),
     };
-    match (&found, &worker.cache.disk) {
-        (Found::Forward(Need { selected: None, .. }), Some(disk)) => {
+    let Some(disk) = &worker.cache.disk else {
+        return Looked::Found(found);
+    };
+    let found = match found {
+        Found::Forward(Need { selected: None, .. }) => {
             let bodies = if ask.connection.splices.is_some() {
                 Bodies::Left
             } else {
                 Bodies::Read
             };
             match disk.find(ask.key.as_bytes(), bodies) {
-                disk::Found::Nothing => Looked::Found(found),
+                disk::Found::Nothing => found,
                 disk::Found::Here(list) => {
-                    let take = if worker.promotes() {
-                        from_disk
+                    let is_kept = list.iter().any(|stored| is_worked_on(ask, stored));
+                    if is_kept || worker.promotes() {
+                        from_disk(worker, ask, now, list)
                     } else {
-                        unpromoted
-                    };
-                    Looked::Found(take(worker, ask, now, list))
+                        unpromoted(worker, ask, now, list)
+                    }
                 }
-                disk::Found::Wait(finding) => Looked::Wait(finding),
+                disk::Found::Wait(finding) => return Looked::Wait(finding),
             }
         }
-        (Found::Hit(hit), Some(disk)) if is_left(&hit.stored) => {
-            Looked::Found(match drawn(worker, ask, &hit.stored, disk) {
-                Some(list) => from_disk(worker, ask, now, list),
-                None => found,
-            })
-        }
-        _ => Looked::Found(found),
-    }
+        found => found,
+    };
+    Looked::Found(match &found {
+        Found::Hit(hit) if is_left(&hit.stored) => match drawn(worker, ask, &hit.stored, disk) {
+            Some(list) => from_disk(worker, ask, now, list),
+            None => found,
+        },
+        _ => found,
+    })
+}
+
+/// Whether the client gets more than the stored bytes: in a coding that is made here, or composed. What is made is kept with what is in
+/// memory, so that it is made once.
+fn is_worked_on(ask: &Ask, stored: &Stored) -> bool {
+    coding::is_wanted(ask, stored) || esi::is_stored_page(ask, stored)
 }
 
 /// Whether the body was left in its segment: sent from there as it is, it costs no more than from memory.
@@ -177,13 +187,11 @@ fn is_left(stored: &Stored) -> bool {
     matches!(&stored.body, Body::Disk(bytes) if bytes.is_in_segment())
 }
 
-/// What memory holds without its body is read whole, now and then, for a client that gets more than the bytes in the file: in TLS,
-/// in a coding, or composed. What is made of it is kept with what is in memory.
+/// What memory holds without its body is read whole for a client that gets [more](is_worked_on) than the bytes in the file, and now and
+/// then for one that gets them in TLS.
 fn drawn(worker: &Worker, ask: &Ask, left: &Stored, disk: &Disk) -> Option<Vec<Arc<Stored>>> {
-    let as_it_is = ask.connection.splices.is_some()
-        && !coding::is_wanted(ask, left)
-        && !esi::concerns(ask, left);
-    if as_it_is || !worker.promotes() {
+    let in_tls = || ask.connection.splices.is_none() && worker.promotes();
+    if !is_worked_on(ask, left) && !in_tls() {
         return None;
     }
     match disk.find(ask.key.as_bytes(), Bodies::Read) {

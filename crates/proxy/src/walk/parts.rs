@@ -227,7 +227,7 @@ impl Arrived {
             self.marks_of_both(worker, old, new),
             body,
         );
-        Some(all.after(old).with_forms_of(old))
+        Some(all.after(old).with_made_of(old))
     }
 
     /// The fields for the client whose request completed `old`, where they are more than what is stored.

@@ -53,6 +53,7 @@ impl Sums {
             (&names::COLLAPSED, self.collapsed),
             (&names::VALIDATED, self.validated),
             (&names::REFRESHES, self.refreshes),
+            (&names::PAGES_READ, self.pages_read),
             (&names::FRAGMENTS, self.fragments),
             (&names::FRAGMENTS_FAILED, self.fragments_failed),
             (&names::FILLS, self.fills),

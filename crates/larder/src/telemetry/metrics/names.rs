@@ -57,6 +57,8 @@ metrics! {
         [] "Stored responses that the origin confirmed with 304";
     REFRESHES = Counter "larder_refreshes"
         [] "Background fetches for stored responses that were sent stale";
+    PAGES_READ = Counter "larder_pages_read"
+        [] "Pages in ESI that were read for what they include: a stored page once, one that is not stored each time";
     FRAGMENTS = Counter "larder_fragments"
         [] "Includes of composed pages (ESI). Each is counted as a request beside";
     FRAGMENTS_FAILED = Counter "larder_fragments_failed"

@@ -54,7 +54,7 @@ fn says_of(worker: &Worker, ask: &Ask, stored: &Arc<Stored>, head: &response::Pa
                 stored.marks.clone(),
                 stored.body.clone(),
             );
-            let fresh = Arc::new(fresh.with_forms_of(stored));
+            let fresh = Arc::new(fresh.with_made_of(stored));
             worker.cache.memory.replace(key, stored.id(), &fresh);
         }
     }

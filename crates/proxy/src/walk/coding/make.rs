@@ -53,7 +53,8 @@ pub fn encode(
         (Box::<[u8]>::from(key), begun)
     };
     let alone = |content| Recoded::encoded(content, coding, &compressor.counts, memory);
-    if let Content::Following(_) = &content {
+    let Some(pieces) = compress::pieces(&stored.body) else {
+        // It comes while it is coded: from the origin, or from disk.
         return match begin() {
             (key, Begun::Mine(claim, writer, reader)) => {
                 let source = compress::Source {
@@ -69,9 +70,6 @@ pub fn encode(
             (_, Begun::Theirs(reader)) => Ok(Content::following(reader, None)),
             (_, Begun::Made(_) | Begun::Unkept) => alone(content),
         };
-    }
-    let Some(pieces) = compress::pieces(&stored.body) else {
-        return alone(content);
     };
     let length = pieces.iter().map(|piece| piece.len() as u64).sum();
     let Some(place) = compressor.pool.place(length) else {

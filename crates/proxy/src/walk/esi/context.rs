@@ -9,9 +9,13 @@ use crate::{
     routing,
     walk::{self, Answer, outbound},
 };
-use http::{HeaderMap, HeaderValue, Method, Request, Uri, header, uri};
+use http::{HeaderMap, HeaderValue, Method, Request, Uri, Version, header, uri};
 use rules::{fields, key, validate};
 use std::{borrow::Cow, rc::Rc, time::Duration};
+
+/// Stands for the host of a page that an HTTP/1.0 client asked for without one, while addresses are resolved. No host has this name
+/// (RFC 2606 section 2).
+const NO_HOST: &str = "none.invalid";
 
 /// One request for a page, as its includes see it.
 pub struct Context {
@@ -69,13 +73,19 @@ impl Context {
         *request.headers_mut() = self.fields.clone();
         let host = uri.authority().map(uri::Authority::as_str)?;
         let scheme = uri.scheme_str().unwrap_or(self.scheme);
-        if key::normalize_host(host, scheme).as_deref() != Some(&*self.host) {
-            outbound::strip_host(request.headers_mut());
+        if self.host.is_empty() && host == NO_HOST {
+            // As the page was asked for.
+            *request.version_mut() = Version::HTTP_10;
+            *request.uri_mut() = Uri::from(uri.path_and_query()?.clone());
+        } else {
+            if key::normalize_host(host, scheme).as_deref() != Some(&*self.host) {
+                outbound::strip_host(request.headers_mut());
+            }
+            request
+                .headers_mut()
+                .insert(header::HOST, HeaderValue::from_str(host).ok()?);
+            *request.uri_mut() = uri;
         }
-        request
-            .headers_mut()
-            .insert(header::HOST, HeaderValue::from_str(host).ok()?);
-        *request.uri_mut() = uri;
         let (worker, within) = (&self.worker, self.within.clone());
         Some(walk::fragment(worker, request, &self.connection, within))
     }
@@ -83,14 +93,18 @@ impl Context {
     /// The address of an include. It never leaves this site: only routes answer it. The page's own host may be named, and any
     /// that a route names. How the client came here is how the include comes, whatever scheme it names.
     fn resolve(&self, reference: &str) -> Option<Uri> {
-        let base = format!("{}://{}{}", self.scheme, self.host, self.target);
+        let own = match &*self.host {
+            "" => NO_HOST,
+            host => host,
+        };
+        let base = format!("{}://{own}{}", self.scheme, self.target);
         let uri = Uri::try_from(rules::resolved(&base, reference)).ok()?;
         if !matches!(uri.scheme_str(), Some("http" | "https")) {
             return None;
         }
         let authority = uri.authority()?.as_str();
         let host = key::normalize_host(authority, uri.scheme_str()?)?;
-        (*host == *self.host || is_named(&self.site, routing::without_port(&host))).then_some(uri)
+        (host == own || is_named(&self.site, routing::without_port(&host))).then_some(uri)
     }
 }
 

@@ -1,0 +1,239 @@
+//! What a stored page of fragments was read to be is kept with it: a hit reads nothing again, wherever the page is stored.
+
+use crate::{
+    coding::{BROWSER, coding, decoded, get, text},
+    coding_origin::gzipped,
+    common::{Said, sample, start_with},
+    disk::{LARGE, MIDDLE, Site, keep},
+    esi::{ON, page},
+};
+use testkit::{Larder, Origin, Reply};
+
+const READ: &str = "larder_pages_read_total";
+
+/// A page with its visitor's name at both ends and in the middle, and something that is left out.
+fn written(length: usize, version: &str) -> String {
+    let include = "<esi:include src=\"/who\"/>";
+    let half = text(version, length / 2);
+    format!("{include}{half}<esi:remove>{half}</esi:remove>{include}{half}{include}")
+}
+
+fn composed(length: usize, version: &str, who: &str) -> String {
+    let half = text(version, length / 2);
+    format!("{who}{half}{who}{half}{who}")
+}
+
+fn who_asks(origin: &Origin) {
+    origin.on("/who", |request| {
+        let who = request.header("cookie").unwrap_or("nobody");
+        let reply = Reply::ok().header("Content-Type", "text/plain");
+        reply.cache("no-store").body(format!("({who})"))
+    });
+}
+
+fn coded(reply: Reply, body: &str) -> Reply {
+    reply.header("Content-Encoding", "gzip").body(gzipped(body))
+}
+
+/// Two users in turn, in a coding and without: each gets the page with their own name.
+fn ask(larder: &Larder, target: &str, length: usize, version: &str, times: usize) {
+    for number in 0..times {
+        for who in ["ann", "bob"] {
+            let ask = larder.get(target).header("Cookie", who);
+            let accepts = if number % 2 == 0 { "identity" } else { BROWSER };
+            let answer = ask.header("Accept-Encoding", accepts).send();
+            assert!(answer.complete, "{target} {number}");
+            let expected = composed(length, version, &format!("({who})"));
+            assert!(decoded(&answer) == expected, "{target} {number} {who}");
+        }
+    }
+}
+
+#[test]
+fn a_page_is_read_once_whatever_its_size_and_coding() {
+    let (origin, larder) = start_with(ON);
+    who_asks(&origin);
+    for length in [100, 20_000, 1_500_000] {
+        for (path, in_gzip) in [("/plain", false), ("/gzip", true)] {
+            let target = format!("{path}-{length}");
+            let body = written(length, "1");
+            let reply = page("").header("ETag", "\"1\"");
+            let reply = if in_gzip {
+                coded(reply, &body)
+            } else {
+                reply.body(body)
+            };
+            origin.reply(&target, reply);
+            let before = sample(&larder, READ);
+            ask(&larder, &target, length, "1", 4);
+            assert_eq!(sample(&larder, READ) - before, 1, "{target}");
+            assert_eq!(origin.requests(&target), 1, "{target}");
+        }
+    }
+}
+
+/// The decoded form is kept too, so that the page is put together at once and its length is known.
+#[test]
+fn a_page_that_came_coded_is_decoded_once() {
+    let (origin, larder) = start_with(ON);
+    origin.reply("/", coded(page(""), &written(20_000, "1")));
+    origin.reply("/who", Reply::ok().cache("max-age=60").body("(all)"));
+    larder.get("/").send();
+    let decodings = "larder_codings_decoded_total";
+    let before = sample(&larder, decodings);
+    for _ in 0..5 {
+        let answer = larder.get("/").send();
+        assert!(answer.text() == composed(20_000, "1", "(all)"));
+        let length = answer.body.len().to_string();
+        assert_eq!(answer.header("content-length"), Some(length.as_str()));
+    }
+    assert_eq!(sample(&larder, decodings), before);
+}
+
+#[test]
+fn a_page_that_was_confirmed_is_not_read_again() {
+    let (origin, larder) = start_with(ON);
+    who_asks(&origin);
+    for (target, in_gzip) in [("/plain", false), ("/gzip", true)] {
+        origin.on(target, move |request| {
+            let reply = page("").cache("no-cache").header("ETag", "\"1\"");
+            match (request.header("if-none-match"), in_gzip) {
+                (Some(_), _) => Reply::status(304).header("ETag", "\"1\""),
+                (None, true) => coded(reply, &written(5000, "1")),
+                (None, false) => reply.body(written(5000, "1")),
+            }
+        });
+        let before = sample(&larder, READ);
+        ask(&larder, target, 5000, "1", 3);
+        assert_eq!(origin.requests(target), 6, "each is confirmed");
+        assert_eq!(sample(&larder, READ) - before, 1, "{target}");
+    }
+}
+
+#[test]
+fn a_page_from_disk_is_read_once_since_the_start() {
+    let site = Site::new("[[route]]\nesi = true\n");
+    who_asks(&site.origin);
+    let pages = [
+        ("/middle", MIDDLE, false),
+        ("/large", LARGE, false),
+        ("/gzip", MIDDLE, true),
+    ];
+    for (target, length, in_gzip) in pages {
+        let reply = page("").header("ETag", "\"1\"");
+        let body = format!("{}<!--end of {target}-->", written(length, target));
+        site.origin.reply(
+            target,
+            if in_gzip {
+                coded(reply, &body)
+            } else {
+                reply.body(body)
+            },
+        );
+    }
+    let larder = site.start();
+    let targets = pages.map(|(target, ..)| target);
+    keep(&larder, &targets);
+    let larder = site.restart(larder);
+    for (target, length, _) in pages {
+        let before = sample(&larder, READ);
+        for number in 0..10 {
+            let who = ["ann", "bob"][number % 2];
+            let answer = larder.get(target).header("Cookie", who).send();
+            assert!(answer.hit(), "{target} {number}: {:?}", answer.head);
+            let expected = composed(length, target, &format!("({who})"));
+            let expected = format!("{expected}<!--end of {target}-->");
+            assert!(answer.text() == expected, "{target} {number}");
+        }
+        assert_eq!(sample(&larder, READ) - before, 1, "{target}");
+    }
+}
+
+/// A page in which there is nothing to do is one like any other, as soon as that is known.
+#[test]
+fn a_page_without_a_tag_is_sent_as_it_is_once_that_is_known() {
+    let (origin, larder) = start_with(ON);
+    let body = text("plain", 1_500_000);
+    origin.reply("/large", page(&body).header("ETag", "\"1\""));
+    origin.reply("/gzip", coded(page("").header("ETag", "\"2\""), &body));
+    for target in ["/large", "/gzip"] {
+        assert!(decoded(&get(&larder, target, "gzip")) == body);
+        let decodings = sample(&larder, "larder_codings_decoded_total");
+        let answer = get(&larder, target, "gzip");
+        assert!(answer.hit() && decoded(&answer) == body);
+        assert_eq!(coding(&answer), "gzip");
+        assert!(answer.header("etag").is_some(), "{target}");
+        let tag = answer.header("etag").unwrap_or_default().to_owned();
+        let again = larder.get(target).header("Accept-Encoding", "gzip");
+        assert_eq!(again.header("If-None-Match", &tag).send().status, 304);
+        assert_eq!(sample(&larder, "larder_codings_decoded_total"), decodings);
+        assert!(larder.get(target).send().text() == body, "{target}");
+    }
+    let part = larder.get("/large").header("Range", "bytes=3-12").send();
+    assert_eq!((part.status, part.text().as_str()), (206, &body[3..13]));
+}
+
+/// What is kept goes with the page it was made of: after a purge, for another variant, under another key.
+#[test]
+fn what_was_read_of_one_page_is_never_used_for_another() {
+    let (origin, larder) = start_with(ON);
+    who_asks(&origin);
+    for in_gzip in [false, true] {
+        let reply = move |version: &str| {
+            let reply = page("").header("Vary", "X-Version");
+            let body = written(3000 + version.len() * 500, version);
+            if in_gzip {
+                coded(reply, &body)
+            } else {
+                reply.body(body)
+            }
+        };
+        origin.on("/", move |request| {
+            let version = request.header("x-version").unwrap_or("none");
+            reply(&[version, &request.nth.to_string()].join("-"))
+        });
+        let first = origin.requests("/");
+        for round in 0..2 {
+            for _ in 0..3 {
+                for (number, version) in ["a", "bbb", "cccccc"].into_iter().enumerate() {
+                    let nth = first + 3 * round + number + 1;
+                    let version = (version, [version, &nth.to_string()].join("-"));
+                    let ask = larder.get("/").header("X-Version", version.0);
+                    let answer = ask.header("Cookie", "ann").send();
+                    let length = 3000 + version.1.len() * 500;
+                    assert!(
+                        answer.text() == composed(length, &version.1, "(ann)"),
+                        "{nth}"
+                    );
+                }
+            }
+            larder.ask("PURGE", "/").send();
+        }
+    }
+}
+
+#[test]
+fn what_was_read_counts_against_the_budget() {
+    let origin = Origin::start();
+    let config = format!(
+        "{}[memory]\nsize = \"4MiB\"\n",
+        ON.replace("{origin}", &origin.url())
+    );
+    let larder = testkit::Command::serve(env!("CARGO_BIN_EXE_larder"))
+        .config(&config)
+        .start();
+    origin.otherwise(|request| coded(page(""), &written(60_000, &request.target)));
+    who_asks(&origin);
+    let one = "/0";
+    ask(&larder, one, 60_000, one, 1);
+    assert!(
+        sample(&larder, "larder_stored_bytes") > 90_000,
+        "decoded, it is larger"
+    );
+    for number in 0..80 {
+        let target = format!("/{number}");
+        ask(&larder, &target, 60_000, &target, 1);
+    }
+    let stored = sample(&larder, "larder_stored_bytes");
+    assert!(stored <= 4 << 20, "{stored}");
+}

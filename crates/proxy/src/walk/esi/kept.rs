@@ -1,0 +1,134 @@
+//! What a stored page was read to be, kept beside it: whoever gets it next reads nothing.
+
+use crate::cache::{Cache, Worker};
+use bytes::Bytes;
+use esi::{Page, Token, Tokens};
+use std::{fmt, sync::Arc};
+use store::{Body, Derived, Reservation, Stored};
+
+/// The most that is kept of one page: bytes of memory that its tokens take, and bytes of content that came coded.
+const MOST: u64 = 1 << 20;
+
+/// Room is taken of the budget in steps of so many bytes.
+const STEP: u64 = 16 << 10;
+
+/// What a stored page was read to be.
+#[derive(Clone, Debug)]
+pub struct Kept {
+    pub(super) page: Arc<Page>,
+    /// The content, where it is stored in a coding.
+    pub(super) decoded: Option<Bytes>,
+    is_plain: bool,
+}
+
+impl Derived for Kept {
+    fn weight(&self) -> u64 {
+        self.page.weight() + self.decoded.as_ref().map_or(0, |all| all.len() as u64)
+    }
+}
+
+impl Kept {
+    /// Reads a body that is all there.
+    pub fn read(body: &Bytes) -> Self {
+        let page = Page::read(body);
+        Self {
+            is_plain: page.is_plain(body.len() as u64),
+            page: Arc::new(page),
+            decoded: None,
+        }
+    }
+
+    /// Whether the body, which it was read from, is sent as it is.
+    pub const fn is_plain(&self) -> bool {
+        self.is_plain
+    }
+}
+
+/// Keeps what a stored page is read to be while it is sent. What it holds counts as in flight.
+pub struct Keeper {
+    cache: Arc<Cache>,
+    key: Box<[u8]>,
+    id: u64,
+    tokens: Tokens,
+    decoded: Option<Vec<u8>>,
+    length: u64,
+    room: Reservation,
+    reserved: u64,
+}
+
+impl fmt::Debug for Keeper {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Keeper")
+            .field("id", &self.id)
+            .field("tokens", &self.tokens)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Keeper {
+    /// For `stored`, which lies under `key`; `None` where memory does not hold it. `decodes`: it is stored in a coding, and read
+    /// without.
+    pub fn begin(worker: &Worker, key: &[u8], stored: &Stored, decodes: bool) -> Option<Self> {
+        let cache = worker.cache.clone();
+        let held = cache.memory.peek(key)?;
+        let mut all = held.as_slice().iter();
+        all.find(|held| held.id() == stored.id())?;
+        let is_in_memory = !matches!(stored.body, Body::Disk(_) | Body::Parts(_));
+        Some(Self {
+            key: key.into(),
+            id: stored.id(),
+            tokens: Tokens::default(),
+            decoded: (decodes && is_in_memory).then(Vec::new),
+            length: 0,
+            room: cache.memory.budget().reservation(),
+            reserved: 0,
+            cache,
+        })
+    }
+
+    /// The next piece of the content. False where there is no room to keep anything.
+    pub fn piece(&mut self, piece: &[u8]) -> bool {
+        self.length += piece.len() as u64;
+        match &mut self.decoded {
+            Some(all) if (all.len() + piece.len()) as u64 <= MOST => all.extend_from_slice(piece),
+            // It is decoded again each time, but not read.
+            _ => self.decoded = None,
+        }
+        self.has_room()
+    }
+
+    /// The next token. False where there is no room to keep anything.
+    pub fn token(&mut self, token: &Token) -> bool {
+        self.tokens.push(token.clone());
+        self.has_room()
+    }
+
+    fn has_room(&mut self) -> bool {
+        let decoded = self.decoded.as_ref().map_or(0, Vec::capacity) as u64;
+        let more = (self.tokens.weight() + decoded).saturating_sub(self.reserved);
+        if more > 0 {
+            let more = more.max(STEP);
+            if self.tokens.weight() > MOST || !self.room.grow(more) {
+                return false;
+            }
+            self.reserved += more;
+            self.cache.memory.make_room();
+        }
+        true
+    }
+
+    /// All of it was read. Where it has been replaced or evicted since, whoever finds what is there now reads that.
+    pub fn keep(self) {
+        let page = Page::from(self.tokens);
+        let is_plain = page.is_plain(self.length);
+        let decoded = self.decoded.filter(|_| !is_plain);
+        let kept = Kept {
+            page: Arc::new(page),
+            decoded: decoded.map(|all| Bytes::from(all.into_boxed_slice())),
+            is_plain,
+        };
+        drop(self.room);
+        let memory = &self.cache.memory;
+        memory.add_derived(&self.key, self.id, Arc::new(kept));
+    }
+}
