@@ -125,7 +125,7 @@ fn a_fetch_under_way_on_another_node_does_not_bring_back_what_was_purged() {
             .cache("max-age=3600")
             .header("Surrogate-Key", "p-1")
             .length(2)
-            .body(version.to_owned())
+            .body(version)
     };
     for args in [
         ["--wait", "http://site.example/page"],
