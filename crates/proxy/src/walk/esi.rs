@@ -88,13 +88,12 @@ pub fn stored(
             };
             let coding = coding_of(fields);
             let content = decoded(worker, fields, coding, content);
-            match kept {
-                Some(kept) => Source::known(kept, content),
-                None => {
-                    let key = ask.key.as_bytes();
-                    let keeper = Keeper::begin(worker, key, stored, coding.is_some());
-                    streamed(worker, content, keeper)
-                }
+            if let Some(kept) = kept {
+                Source::known(kept, content)
+            } else {
+                let key = ask.key.as_bytes();
+                let keeper = Keeper::begin(worker, key, stored, coding.is_some());
+                streamed(worker, content, keeper)
             }
         }
     };
