@@ -6,6 +6,7 @@
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
+    clippy::string_slice,
     clippy::panic,
     clippy::unwrap_used,
     reason = "a panic is how a test fails, in its helpers too"

@@ -205,9 +205,21 @@ impl Queue {
         Next::Task(task)
     }
 
-    /// `offer` waits for its large file.
+    /// `offer`, which was taken out, waits for its large file; unless what takes its place was queued meanwhile, and would be written
+    /// before it.
     pub fn postpone(&self, offer: Offer) {
-        self.lock().postponed.push(offer);
+        let mut tasks = self.lock();
+        let is_replaced = tasks.list.iter().any(|task| match task {
+            Task::Store(new) => new.replaces(&offer),
+            _ => false,
+        });
+        if !is_replaced {
+            tasks.postponed.push(offer);
+            return;
+        }
+        drop(tasks);
+        // Not before: what it holds may have something to say here.
+        drop(offer);
     }
 
     /// Some large file is whole: what waits for one is looked at again, before anything else.
@@ -239,5 +251,36 @@ impl Queue {
 
     fn lock(&self) -> MutexGuard<'_, Tasks> {
         self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    fn next(queue: &Queue) -> Option<Arc<Stored>> {
+        match queue.next(Some(Duration::ZERO)) {
+            Next::Task(Task::Store(offer)) => Some(offer.stored),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn what_waits_for_its_file_never_comes_after_what_took_its_place() {
+        let queue = Queue::default();
+        let (old, new) = (
+            Arc::new(sample::any_request(1)),
+            Arc::new(sample::any_request(2)),
+        );
+        assert!(queue.offer(b"key", 1, &old, false));
+        let Next::Task(Task::Store(taken)) = queue.next(None) else {
+            panic!("it was queued");
+        };
+        assert!(queue.offer(b"key", 1, &new, true));
+        queue.postpone(taken);
+        queue.resume();
+        assert!(next(&queue).is_some_and(|next| Arc::ptr_eq(&next, &new)));
+        assert!(next(&queue).is_none(), "the old one is out of date");
     }
 }
