@@ -215,7 +215,7 @@ fn a_page_without_a_host_has_fragments_too() {
     });
     for who in ["ann", "bob"] {
         let mut client = larder.client();
-        client.send(&format!("GET /deep/page HTTP/1.0\r\nCookie: {who}\r\n\r\n"));
+        client.send(format!("GET /deep/page HTTP/1.0\r\nCookie: {who}\r\n\r\n"));
         let answer = client.read();
         let expected = format!("[(/f?a=b \"\" {who})(/g \"\" {who})] []");
         assert_eq!(answer.text(), expected);
