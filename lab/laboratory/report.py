@@ -61,7 +61,9 @@ set-up, the same set-up as its experts would have it today, and Larder in its pl
 A server has one core to itself, with everything that belongs to it: its application, Redis, memcached. The load has the other
 core. *CPU* is what the server, without the application behind it, used for each request. Where the load tool is slower than
 the server, requests a second and the 99th percentile are the tool's as much as the server's; CPU is not. Each figure
-is the median of the rounds. Two figures within 10 % of one another are alike."""
+is the median of the rounds; where no span stands beside it, there was one round. Where users rest between requests, they set
+the rate, and it is not compared. Two figures within 10 % of one another are alike, and who is ahead of the other by less
+is ahead in name only."""
 
 
 def summary(results):
@@ -69,7 +71,7 @@ def summary(results):
     found = [(result, verdict) for result in results for case in result["cases"] for verdict in verdicts(case)]
     behind = [(result, verdict) for result, verdict in found if verdict.behind()]
     lines = [f"**Larder is ahead of the peer in {len(found) - len(behind)} of {len(found)} comparisons** "
-             "(requests a second, 99th percentile and CPU for each request; all three)."]
+             "(requests a second where the load does not set them, 99th percentile and CPU for each request; all of them)."]
     said = [f"{result['number']}, {verdict.case}: {verdict.larder} against {verdict.peer}, in "
             f"{' and '.join(verdict.behind())} ({_ratios(verdict)})" for result, verdict in behind]
     fallen = [f"{result['number']}, with many URLs in place of one: {fall.contender} keeps "

@@ -26,7 +26,6 @@ pub fn run(
     out: &mut impl Write,
     err: &mut (impl Write + IsTerminal),
 ) -> io::Result<Ending> {
-    let color = err.is_terminal();
     let plain = fs::read_to_string(&file).ok().and_then(|text| plain(&text));
     match check(file) {
         Ok((file, config)) => {
@@ -38,7 +37,7 @@ pub fn run(
             Ok(Ending::Done)
         }
         Err(faults) => {
-            err.write_all(faults.render(color).as_bytes())?;
+            err.write_all(faults.render_for(err).as_bytes())?;
             Ok(Ending::Refused)
         }
     }

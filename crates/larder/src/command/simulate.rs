@@ -100,7 +100,7 @@ pub fn run(
     let plan = match Plan::new(&wanted) {
         Ok(plan) => plan,
         Err(faults) => {
-            write!(err, "{}", faults.render(err.is_terminal()))?;
+            write!(err, "{}", faults.render_for(err))?;
             return Ok(Ending::Refused);
         }
     };

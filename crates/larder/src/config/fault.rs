@@ -5,7 +5,10 @@ use miette::{
     SourceSpan,
 };
 use std::{
+    env,
+    ffi::OsString,
     fmt::{self, Write},
+    io::IsTerminal,
     ops::Range,
 };
 
@@ -69,6 +72,13 @@ impl Faults {
     /// The faults one by one, in the order of the file.
     pub fn list(&self) -> &[Fault] {
         &self.list
+    }
+
+    /// The faults as [`render`](Self::render) has them for who reads `to`: in colours on a terminal that shows them and may
+    /// (`NO_COLOR`, see no-color.org).
+    pub fn render_for(&self, to: &impl IsTerminal) -> String {
+        let color = to.is_terminal() && may_color(env::var_os("NO_COLOR"), env::var_os("TERM"));
+        self.render(color)
     }
 
     /// The faults for a person to read, each with its line and a caret; with `color`, in the terminal's colours.
@@ -141,5 +151,27 @@ impl Diagnostic for Shown<'_> {
         Some(Box::new(std::iter::once(LabeledSpan::new_with_span(
             None, span,
         ))))
+    }
+}
+
+fn may_color(no_color: Option<OsString>, terminal: Option<OsString>) -> bool {
+    no_color.is_none_or(|said| said.is_empty()) && terminal.is_none_or(|kind| kind != "dumb")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_are_for_those_who_want_and_can_show_them() {
+        for (no_color, terminal, may) in [
+            (None, Some("xterm"), true),
+            (Some(""), None, true),
+            (Some("1"), Some("xterm"), false),
+            (None, Some("dumb"), false),
+        ] {
+            let [no_color, terminal] = [no_color, terminal].map(|text| text.map(OsString::from));
+            assert_eq!(may_color(no_color, terminal), may);
+        }
     }
 }

@@ -51,6 +51,71 @@ fn those_with_a_magento_session_are_answered_from_the_store_and_never_fill_it() 
     assert_eq!(origin.last("/shoes.html").header("cookie"), None);
 }
 
+/// Where the path or the query alone tells that a page is one's own, it is passed on, whatever the application says of it.
+#[test]
+fn what_a_path_or_a_query_says_is_ones_own_is_never_stored() {
+    const WORDPRESS: [&str; 6] = [
+        "/wp-admin/",
+        "/wp-login.php",
+        "/wp-json/wp/v2/users/me",
+        "/account/",
+        "/?p=1&preview=true",
+        "/post/?unapproved=7",
+    ];
+    for (preset, targets) in [
+        ("wordpress", &WORDPRESS[..]),
+        ("woocommerce", &WORDPRESS[..]),
+        (
+            "woocommerce",
+            &[
+                "/cart/",
+                "/de/checkout/",
+                "/my-account/orders/",
+                "/?add-to-cart=7",
+            ],
+        ),
+        (
+            "magento",
+            &[
+                "/checkout/cart/",
+                "/customer/account/",
+                "/rest/V1/carts/mine",
+                "/page?preview=1",
+            ],
+        ),
+        (
+            "drupal",
+            &[
+                "/user/1",
+                "/cart",
+                "/node/1/preview",
+                "/system/files/a.pdf",
+                "/page?token=a",
+            ],
+        ),
+        (
+            "django",
+            &[
+                "/admin/",
+                "/accounts/profile/",
+                "/basket/",
+                "/checkout/",
+                "/page?preview=1",
+            ],
+        ),
+    ] {
+        let (origin, larder) = with_preset(preset);
+        origin.otherwise(|_| Reply::ok().cache("public, max-age=600").body("one's own"));
+        assert!(larder.get("/page").send().says("stored"), "{preset}");
+        for target in targets {
+            larder.get(target).send();
+            let again = larder.get(target).send();
+            let why = again.parameter("fwd");
+            assert_eq!(why.as_deref(), Some("bypass"), "{preset}: {target}");
+        }
+    }
+}
+
 /// Each application tags its pages and purges by tag in its own words; the preset stands in the way of neither.
 #[test]
 fn what_an_application_tags_it_purges_in_its_own_words() {

@@ -197,7 +197,8 @@ fn soft_purges_leave_what_is_stale_to_be_sent() {
 
 #[test]
 fn a_refresh_fetches_anew_what_is_stored() {
-    let (origin, larder) = tagged("");
+    // Who may purge may force, whoever else may not.
+    let (origin, larder) = tagged("defaults.client_may_force = false");
     for message in [
         "GET /a HTTP/1.1\nHost: site.test\nX-Refresh: 1\nConnection: Close\n",
         "GET /a HTTP/1.1\nHost: site.test\nCache-Control: no-cache\nConnection: Close\n",

@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 use store::{
-    Body, Coded, Level, Memory, Stored,
+    Body, Coded, Level, Memory, Reservation, Stored,
     fill::{Pushed, Writer},
 };
 use xxhash_rust::xxh3::Xxh3;
@@ -119,6 +119,8 @@ pub struct Source {
     pub memory: Arc<Memory>,
     /// Where it is counted.
     pub counts: Arc<Counts>,
+    /// What its encoder takes of the budget: see [`Encoder::weight`].
+    pub room: Reservation,
 }
 
 /// Encodes content as it comes, for all who want it so; the form is kept in the end if nothing went wrong. One that outgrows what memory
