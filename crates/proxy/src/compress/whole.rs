@@ -199,6 +199,8 @@ impl Source {
 
     /// All of it has been encoded: `taken` bytes into `given`.
     fn end(self, claim: &Claim, body: Option<Body>, (taken, given): (u64, u64), worked: Duration) {
+        // The encoder has ended, and what it made needs room now.
+        drop(self.room);
         let (memory, counts) = (&self.memory, &self.counts);
         match body {
             Some(body) => {
