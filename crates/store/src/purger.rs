@@ -129,21 +129,15 @@ impl Purger {
             }
             None => (self.apply(&purges, at), None),
         };
-        let settled = async {
-            let sequence = self.lasting(&done).await?;
-            let behind = match (wait, self.shared.get(), position) {
-                (Some(wait), Some(shared), Some(position)) => {
-                    Some(shared.everywhere(position, wait).await)
-                }
-                (Some(_), ..) => Some(Vec::new()),
-                (None, ..) => None,
-            };
-            Ok::<_, PurgeError>((sequence, behind))
+        let sequence = self.lasting(&done).await?;
+        let behind = match (wait, self.shared.get(), position) {
+            (Some(wait), Some(shared), Some(position)) => {
+                Some(shared.everywhere(position, wait).await)
+            }
+            (Some(_), ..) => Some(Vec::new()),
+            (None, ..) => None,
         };
-        // Counted at once: until all nodes have followed, the sweep would remove what is to be counted.
-        let touched = self.sweeper.touched(&purges, &done, busiest);
-        let (touched, settled) = tokio::join!(touched, settled);
-        let (sequence, behind) = settled?;
+        let touched = self.sweeper.touched(&purges, &done, busiest).await;
         self.memory.log().count_touched(touched);
         Ok(Answer {
             sequence,

@@ -50,21 +50,12 @@ impl Encoder {
         Self::within(WINDOW_FOR_ONE, coding, Level::Fast, length)
     }
 
-    /// About the bytes of memory that an encoder at the fast level takes: its window, what it holds of input and output, and its
-    /// tables.
-    pub fn weight(length: Option<u64>) -> u64 {
-        Self::weight_within(LARGEST_WINDOW, length)
-    }
-
-    /// The same of one [for one client](Self::for_one).
+    /// About the bytes of memory that an encoder [for one client](Self::for_one) takes: its window, what it holds of input and
+    /// output, and its tables.
     pub fn weight_for_one(length: Option<u64>) -> u64 {
-        Self::weight_within(WINDOW_FOR_ONE, length)
-    }
-
-    fn weight_within(largest: u32, length: Option<u64>) -> u64 {
         /// Tables at the fast levels.
         const TABLES: u64 = 256 << 10;
-        3 * (1 << window(length).min(largest)) + TABLES
+        3 * (1 << window(length).min(WINDOW_FOR_ONE)) + TABLES
     }
 
     fn within(largest: u32, coding: Coding, level: Level, length: Option<u64>) -> Self {

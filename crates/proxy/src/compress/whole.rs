@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 use store::{
-    Body, Coded, Level, Memory, Reservation, Stored,
+    Body, Coded, Level, Memory, Stored,
     fill::{Pushed, Writer},
 };
 use xxhash_rust::xxh3::Xxh3;
@@ -119,8 +119,6 @@ pub struct Source {
     pub memory: Arc<Memory>,
     /// Where it is counted.
     pub counts: Arc<Counts>,
-    /// What its encoder takes of the budget: see [`Encoder::weight`].
-    pub room: Reservation,
 }
 
 /// Encodes content as it comes, for all who want it so; the form is kept in the end if nothing went wrong. One that outgrows what memory
@@ -199,8 +197,6 @@ impl Source {
 
     /// All of it has been encoded: `taken` bytes into `given`.
     fn end(self, claim: &Claim, body: Option<Body>, (taken, given): (u64, u64), worked: Duration) {
-        // The encoder has ended, and what it made needs room now.
-        drop(self.room);
         let (memory, counts) = (&self.memory, &self.counts);
         match body {
             Some(body) => {

@@ -30,7 +30,6 @@ async fn content_that_comes_at_once_does_not_keep_the_worker() {
         content: Content::Whole(Bytes::from(vec![b'a'; parts * PART])),
         rest: Bytes::new(),
         key: (*b"key").into(),
-        room: memory.budget().reservation(),
         memory,
         counts: Arc::default(),
     };

@@ -4,7 +4,7 @@ use crate::{
     ask::Ask,
     body::Content,
     cache::Worker,
-    compress::{self, Begun, Encoder, Job, Recoded},
+    compress::{self, Begun, Job, Recoded},
 };
 use http::Method;
 use rules::coding::Coding;
@@ -55,11 +55,6 @@ pub fn encode(
     let alone = |content| Recoded::encoded(content, coding, &compressor.counts, memory);
     let Some(pieces) = compress::pieces(&stored.body) else {
         // It comes while it is coded: from the origin, or from disk.
-        let mut room = memory.budget().reservation();
-        if !room.grow(Encoder::weight(content.length())) {
-            return alone(content);
-        }
-        memory.make_room();
         return match begin() {
             (key, Begun::Mine(claim, writer, reader)) => {
                 let source = compress::Source {
@@ -68,16 +63,12 @@ pub fn encode(
                     key,
                     memory: memory.clone(),
                     counts: compressor.counts.clone(),
-                    room,
                 };
                 tokio::task::spawn_local(compress::follow(source, claim, writer));
                 Ok(Content::following(reader, None))
             }
             (_, Begun::Theirs(reader)) => Ok(Content::following(reader, None)),
-            (_, Begun::Made(_) | Begun::Unkept) => {
-                drop(room);
-                alone(content)
-            }
+            (_, Begun::Made(_) | Begun::Unkept) => alone(content),
         };
     };
     let length = pieces.iter().map(|piece| piece.len() as u64).sum();
