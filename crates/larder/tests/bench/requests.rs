@@ -1,7 +1,7 @@
 //! What requests are made of, and which comes next.
 
 use crate::{bench, figures, file};
-use testkit::{Origin, Reply};
+use testkit::{Gate, Origin, Reply};
 
 fn origin() -> Origin {
     let origin = Origin::start();
@@ -102,9 +102,13 @@ fn a_sitemap_is_asked_for_at_the_target() {
 #[test]
 fn users_have_numbers_and_cookies_of_their_own() {
     let origin = Origin::start();
-    origin.otherwise(|request| {
+    let gate = Gate::new();
+    let held = gate.clone();
+    origin.otherwise(move |request| {
         let user = request.header("x-user").unwrap_or_default().to_owned();
-        Reply::ok().header("Set-Cookie", format!("session=s{user}; Path=/"))
+        Reply::ok()
+            .header("Set-Cookie", format!("session=s{user}; Path=/"))
+            .hold_head(&held)
     });
     let flags = [
         "--users",
@@ -117,7 +121,14 @@ fn users_have_numbers_and_cookies_of_their_own() {
         "-H",
         "Cookie: lang=en",
     ];
-    figures(&[&[origin.url().as_str()], &flags[..]].concat());
+    std::thread::scope(|scope| {
+        // Nobody is answered before all have asked.
+        scope.spawn(|| {
+            gate.wait_reached_by(3);
+            gate.open();
+        });
+        figures(&[&[origin.url().as_str()], &flags[..]].concat());
+    });
     let mut users = std::collections::HashSet::new();
     for request in origin.recorded("/") {
         let user = request.header("x-user").expect("a number").to_owned();

@@ -2,11 +2,11 @@
 
 #![allow(clippy::similar_names, reason = "a site and the size of its pages")]
 
-use crate::common::{Said, counted};
+use crate::common::{Said, counted, sample};
 use crate::disk::{LARGE, Site, content, keep, same};
 use serde_json::{Value, json};
 use std::fs;
-use testkit::{Client, Gate, Larder, Reply, Response};
+use testkit::{Client, Gate, Larder, Reply, Response, wait_until};
 
 /// Purges what this says, on the admin API, and gives the answer.
 pub(crate) fn purge(larder: &Larder, what: &Value) -> Value {
@@ -67,6 +67,9 @@ fn site() -> (Site, Larder) {
     for (target, _) in PAGES {
         keep(&larder, &[target]);
     }
+    wait_until("all pages are on disk", || {
+        sample(&larder, "larder_disk_records") >= PAGES.len() as u64
+    });
     let larder = site.restart(larder);
     (site, larder)
 }
