@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, header};
 use http_body_util::Full;
 use proxy::listen::{
-    Address, Connection, InterimSink, Limits, ListenConfig, RequestBody, Serve, Shared,
+    Address, Connection, InterimSink, Limits, ListenConfig, RequestBody, Serve, Served, Shared,
     accept_loop, bind, drain,
 };
 use std::{env, error::Error, net::SocketAddr, rc::Rc};
@@ -36,10 +36,14 @@ impl Serve for Fixed {
         _request: Request<RequestBody>,
         _connection: &Rc<Connection>,
         _interim: InterimSink,
-    ) -> impl Future<Output = Response<Full<Bytes>>> + 'static {
+    ) -> Served<Full<Bytes>> {
         let mut response = Response::new(Full::new(self.body.clone()));
         *response.headers_mut() = self.fields.clone();
-        async move { response }
+        Served::Now(response)
+    }
+
+    fn is_at_hand(_: &Full<Bytes>) -> bool {
+        true
     }
 }
 

@@ -6,7 +6,7 @@ use crate::{
     compress::Compressor,
     heads::Heads,
     hit_for_miss::HitForMiss,
-    listen::{Connection, InterimSink, RequestBody, Serve},
+    listen::{Connection, InterimSink, RequestBody, Serve, Served},
     outcome::{Counters, Record},
     policy::Site,
     recent::RecentKeys,
@@ -225,18 +225,28 @@ impl Serve for Service {
         request: Request<RequestBody>,
         connection: &Rc<Connection>,
         interim: InterimSink,
-    ) -> impl Future<Output = Response<ReplyBody>> + 'static {
+    ) -> Served<ReplyBody> {
         let answer = walk::walk(&self.0, request, connection, interim);
-        let connection = connection.clone();
-        async move {
-            let mut response = match answer {
-                Answer::Now(response) => response,
-                Answer::Later(response) => response.await,
-            };
-            if let Some(splices) = &connection.splices {
-                response.body_mut().splice(splices);
+        match answer {
+            Answer::Now(response) => Served::Now(spliced(response, connection)),
+            Answer::Later(response) => {
+                let connection = connection.clone();
+                Served::Later(Box::pin(
+                    async move { spliced(response.await, &connection) },
+                ))
             }
-            response
         }
     }
+
+    fn is_at_hand(body: &ReplyBody) -> bool {
+        body.is_at_hand()
+    }
+}
+
+/// An answer as it leaves over `connection`.
+fn spliced(mut response: Response<ReplyBody>, connection: &Connection) -> Response<ReplyBody> {
+    if let Some(splices) = &connection.splices {
+        response.body_mut().splice(splices);
+    }
+    response
 }

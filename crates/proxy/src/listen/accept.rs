@@ -4,6 +4,7 @@ use super::{
     Serve,
     bind::{Bound, Listening},
     config::{Limits, ListenConfig},
+    direct::Desk,
     drain::Drain,
     fault::Fault,
     shared::{Shared, Slot},
@@ -47,6 +48,7 @@ pub async fn accept_loop<S: Serve>(
         service,
         shared,
         worker,
+        desk: Rc::default(),
         open: Open::default(),
     });
     let mut deadline = drain.now();
@@ -194,6 +196,7 @@ pub(super) struct Place<S> {
     pub(super) service: Rc<S>,
     pub(super) shared: Arc<Shared>,
     pub(super) worker: Arc<Worker>,
+    pub(super) desk: Rc<Desk>,
     open: Open,
 }
 

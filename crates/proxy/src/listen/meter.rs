@@ -7,8 +7,10 @@ use super::{
     stream::Stream,
     watch::{Order, Reading, Stage, Watch},
 };
+use bytes::Bytes;
 use std::{
     io::{self, IoSlice},
+    mem,
     pin::Pin,
     sync::{Arc, PoisonError},
     task::{Context, Poll, ready},
@@ -20,11 +22,11 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 pub(super) struct Meter {
     stream: Stream,
     watch: Arc<Watch>,
+    /// What was read already and is to be read again first.
+    ahead: Bytes,
     /// Most bytes of a request target and of a head.
     target: usize,
     head: usize,
-    /// Whether everything `hyper` wrote so far is out and it flushed: we stand between two messages.
-    clean: bool,
     /// An interim response under way, and how much of it is out.
     interim: Vec<u8>,
     interim_out: usize,
@@ -46,9 +48,9 @@ impl Meter {
         Self {
             stream,
             watch,
+            ahead: Bytes::new(),
             target,
             head,
-            clean: true,
             interim: Vec::new(),
             interim_out: 0,
             ended: false,
@@ -57,9 +59,23 @@ impl Meter {
         }
     }
 
+    /// Has `bytes`, which were read, read again first.
+    pub(super) fn put_back(&mut self, bytes: Bytes) {
+        self.ahead = if self.ahead.is_empty() {
+            bytes
+        } else {
+            Bytes::from([bytes, mem::take(&mut self.ahead)].concat())
+        };
+    }
+
+    /// Whether something was put back and not yet read again.
+    pub(super) fn has_ahead(&self) -> bool {
+        !self.ahead.is_empty()
+    }
+
     /// Whether an answer of our own could be written now without cutting into another.
     pub(super) fn is_clean(&self) -> bool {
-        self.clean && self.interim.is_empty()
+        self.watch.is_between() && self.interim.is_empty()
     }
 
     /// Whether the client has closed its side.
@@ -118,7 +134,7 @@ impl Meter {
     fn poll_before_write(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let outbox = &self.watch.outbox;
         if outbox.is_waiting() {
-            if self.clean && self.interim.is_empty() {
+            if self.is_clean() {
                 self.interim = outbox.take();
             } else if outbox.is_closed() {
                 outbox.take();
@@ -127,7 +143,7 @@ impl Meter {
         if !self.interim.is_empty() {
             ready!(self.poll_interim(cx))?;
         }
-        self.clean = false;
+        self.watch.message_begins();
         Poll::Ready(Ok(()))
     }
 }
@@ -139,6 +155,11 @@ impl AsyncRead for Meter {
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let meter = self.get_mut();
+        if !meter.ahead.is_empty() {
+            let n = meter.ahead.len().min(buf.remaining());
+            buf.put_slice(&meter.ahead.split_to(n));
+            return Poll::Ready(Ok(()));
+        }
         let before = buf.filled().len();
         if !meter.ended {
             ready!(Pin::new(&mut meter.stream).poll_read(cx, buf))?;
@@ -195,7 +216,7 @@ impl AsyncWrite for Meter {
         let meter = self.get_mut();
         ready!(Pin::new(&mut meter.stream).poll_flush(cx))?;
         // `hyper` flushes only when it holds nothing back itself.
-        meter.clean = true;
+        meter.watch.message_ends();
         let outbox = &meter.watch.outbox;
         if meter.interim.is_empty() && outbox.is_waiting() && !outbox.is_closed() {
             meter.interim = outbox.take();

@@ -10,8 +10,10 @@ mod bind;
 mod check;
 mod config;
 mod counters;
+mod direct;
 mod drain;
 mod fault;
+mod http1;
 mod interim;
 mod meter;
 mod proxy_protocol;
@@ -41,7 +43,7 @@ pub use tls::{CertificateFiles, TlsError, TlsStore};
 
 use bytes::Bytes;
 use http::{Request, Response};
-use std::{net::SocketAddr, rc::Rc, sync::Arc};
+use std::{net::SocketAddr, pin::Pin, rc::Rc, sync::Arc};
 
 /// What every request knows of the connection it came on. One per connection, shared by its requests.
 #[derive(Debug)]
@@ -58,7 +60,15 @@ pub struct Connection {
     pub splices: Option<Arc<Splices>>,
 }
 
-/// What a listener calls for each request. The future is not `Send`: it lives on its worker.
+/// An answer, or the wait for one. Nothing of it is `Send`: it lives on its worker.
+pub enum Served<B> {
+    /// Ready.
+    Now(Response<B>),
+    /// Still to come.
+    Later(Pin<Box<dyn Future<Output = Response<B>>>>),
+}
+
+/// What a listener calls for each request.
 pub trait Serve: 'static {
     /// The body of an answer.
     type Body: http_body::Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>>
@@ -69,5 +79,7 @@ pub trait Serve: 'static {
         request: Request<RequestBody>,
         connection: &Rc<Connection>,
         interim: InterimSink,
-    ) -> impl Future<Output = Response<Self::Body>> + 'static;
+    ) -> Served<Self::Body>;
+    /// Whether sending `body` waits for nobody but the client: its length is known, and it lies in memory or in files.
+    fn is_at_hand(body: &Self::Body) -> bool;
 }

@@ -1,19 +1,21 @@
 //! Between `hyper` and the walk: each request is counted, checked, served, and a panic in it ends it alone.
 
 use super::{
-    Connection, InterimSink, RequestBody, Serve,
+    Connection, InterimSink, RequestBody, Serve, Served,
     answer::AnswerBody,
     check::{check, check_framing},
     config::Limits,
     counters::add,
+    direct::Desk,
     fault::Fault,
     redirect,
     watch::Watch,
 };
 use bytes::Bytes;
-use http::{Request, Response, Version};
+use http::{Request, Response, Version, header, request::Parts};
 use hyper::body::{Body as _, Incoming};
 use std::{
+    cell::Cell,
     convert::Infallible,
     future::poll_fn,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -24,12 +26,21 @@ use std::{
 };
 
 /// What the requests of one connection share.
-pub(super) struct Session<S> {
+pub(super) struct Session<S: Serve> {
     pub(super) service: Rc<S>,
     pub(super) facts: Rc<Connection>,
     pub(super) watch: Arc<Watch>,
     pub(super) limits: Arc<Limits>,
     pub(super) redirect_https: Option<u16>,
+    /// What was begun for the request that `hyper` reads next.
+    pub(super) begun: Cell<Option<Begun<S::Body>>>,
+    pub(super) desk: Rc<Desk>,
+}
+
+/// A request that the service has been asked to answer, or was kept from.
+pub(super) struct Begun<B> {
+    pub(super) served: Result<Served<B>, Refusal>,
+    pub(super) in_flight: InFlight,
 }
 
 /// Counts a request as in flight; on drop no more.
@@ -78,28 +89,23 @@ impl Drop for InFlight {
     }
 }
 
-/// Answers one request.
+/// Answers one request that `hyper` has read.
 pub(super) fn answer<S: Serve>(
     session: &Session<S>,
     request: Request<Incoming>,
 ) -> impl Future<Output = Result<Response<AnswerBody<S::Body>>, Infallible>> + use<S> {
-    let watch = &session.watch;
-    let version = request.version();
-    let http1 = version != Version::HTTP_2;
-    let in_flight = InFlight::new(watch, (!http1).then_some(session.limits.http2_resets));
-    if http1 {
-        watch.outbox.open();
-    }
-    let sink = if version == Version::HTTP_11 {
-        InterimSink::new(watch)
-    } else {
-        InterimSink::deaf()
-    };
-    let checked = examine(session, request);
-    let (service, facts) = (Rc::clone(&session.service), Rc::clone(&session.facts));
+    let http1 = request.version() != Version::HTTP_2;
+    let begun = session.begun.take().unwrap_or_else(|| {
+        let (parts, body) = request.into_parts();
+        begin(session, parts, |session, parts| {
+            content(session, parts, body)
+        })
+    });
     async move {
-        let served = match checked {
-            Ok(request) => unpanicked(|| service.serve(request, &facts, sink)).await,
+        let Begun { served, in_flight } = begun;
+        let served = match served {
+            Ok(Served::Now(response)) => Ok(response),
+            Ok(Served::Later(response)) => unpanicked(response).await,
             Err(refusal) => Err(refusal),
         };
         in_flight.watch.outbox.close();
@@ -113,8 +119,32 @@ pub(super) fn answer<S: Serve>(
     }
 }
 
+/// Has the service begin with a request, unless that is refused. `content` gives what it brings.
+pub(super) fn begin<S: Serve>(
+    session: &Session<S>,
+    parts: Parts,
+    content: impl FnOnce(&Session<S>, &Parts) -> Result<RequestBody, Fault>,
+) -> Begun<S::Body> {
+    let watch = &session.watch;
+    let http1 = parts.version != Version::HTTP_2;
+    let in_flight = InFlight::new(watch, (!http1).then_some(session.limits.http2_resets));
+    if http1 {
+        watch.outbox.open();
+    }
+    let sink = if parts.version == Version::HTTP_11 {
+        InterimSink::new(watch)
+    } else {
+        InterimSink::deaf()
+    };
+    let served = examine(session, parts, content).and_then(|request| {
+        let serve = || session.service.serve(request, &session.facts, sink);
+        catch_unwind(AssertUnwindSafe(serve)).map_err(|_| Refusal::Fault(Fault::Panicked))
+    });
+    Begun { served, in_flight }
+}
+
 /// Why the service is not asked, or gave no answer.
-enum Refusal {
+pub(super) enum Refusal {
     Fault(Fault),
     Redirect(Box<Response<Bytes>>),
 }
@@ -136,39 +166,49 @@ impl Refusal {
     }
 }
 
-/// Runs what `make` makes; a panic in either ends here.
-async fn unpanicked<F: Future>(make: impl FnOnce() -> F) -> Result<F::Output, Refusal> {
-    let panicked = || Refusal::Fault(Fault::Panicked);
-    let future = catch_unwind(AssertUnwindSafe(make)).map_err(|_| panicked())?;
+/// Runs `future`; a panic in it ends here.
+async fn unpanicked<F: Future>(future: F) -> Result<F::Output, Refusal> {
     let mut future = pin!(future);
     poll_fn(
         |cx| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
             Ok(polled) => polled.map(Ok),
-            Err(_) => Poll::Ready(Err(panicked())),
+            Err(_) => Poll::Ready(Err(Refusal::Fault(Fault::Panicked))),
         },
     )
     .await
 }
 
 /// The request as the service gets it, unless it is refused.
-fn examine<S>(
+fn examine<S: Serve>(
     session: &Session<S>,
-    request: Request<Incoming>,
+    parts: Parts,
+    content: impl FnOnce(&Session<S>, &Parts) -> Result<RequestBody, Fault>,
 ) -> Result<Request<RequestBody>, Refusal> {
-    let (parts, body) = request.into_parts();
     check(&parts, &session.limits).map_err(Refusal::Fault)?;
-    let body = if body.is_end_stream() {
-        RequestBody::empty(body)
-    } else {
-        let head = &session.watch.head;
-        let raw = head.lock().unwrap_or_else(PoisonError::into_inner);
-        check_framing(&parts.headers, &raw).map_err(Refusal::Fault)?;
-        RequestBody::watched(body, Arc::clone(&session.watch))
-    };
+    let content = content(session, &parts).map_err(Refusal::Fault)?;
     match session.redirect_https {
         Some(port) => Err(Refusal::Redirect(Box::new(redirect::to_https(
             &parts, port,
         )))),
-        None => Ok(Request::from_parts(parts, body)),
+        None => Ok(Request::from_parts(parts, content)),
     }
+}
+
+/// What a request brings that `hyper` has read the head of.
+fn content<S: Serve>(
+    session: &Session<S>,
+    parts: &Parts,
+    body: Incoming,
+) -> Result<RequestBody, Fault> {
+    let watch = &session.watch;
+    if !body.is_end_stream() || parts.headers.contains_key(header::UPGRADE) {
+        watch.keep();
+    }
+    if body.is_end_stream() {
+        return Ok(RequestBody::empty(body));
+    }
+    let raw = watch.head.lock().unwrap_or_else(PoisonError::into_inner);
+    check_framing(&parts.headers, &raw)?;
+    drop(raw);
+    Ok(RequestBody::watched(body, Arc::clone(watch)))
 }

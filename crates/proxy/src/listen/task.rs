@@ -5,7 +5,7 @@ use super::{
     accept::{Accepted, Place, claim_address},
     config::{Limits, ListenConfig},
     counters::add,
-    fault::Fault,
+    http1,
     meter::Meter,
     proxy_protocol::{self, Header},
     service::{Session, answer},
@@ -15,22 +15,11 @@ use super::{
     tls::TlsStore,
     watch::{Order, Stage, Watch},
 };
-use hyper::{
-    rt::Executor,
-    server::conn::{http1, http2},
-    service::service_fn,
-};
+use hyper::{rt::Executor, server::conn::http2, service::service_fn};
 use hyper_util::rt::TokioIo;
 use std::{
-    future::poll_fn,
-    io,
-    net::SocketAddr,
-    pin::{Pin, pin},
-    rc::Rc,
-    sync::Arc,
-    task::Poll,
+    cell::Cell, future::poll_fn, io, net::SocketAddr, pin::pin, rc::Rc, sync::Arc, task::Poll,
 };
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio_rustls::TlsAcceptor;
 
 /// RFC 9113 section 3.4.
@@ -62,17 +51,23 @@ pub(super) async fn run<S: Serve>(
         watch: Arc::clone(&watch),
         limits: Arc::clone(&limits),
         redirect_https: place.config.redirect_https,
+        begun: Cell::default(),
+        desk: Rc::clone(&place.desk),
     };
     let bounds = (limits.target, limits.header_size);
     let meter = Meter::new(opened.stream, watch, bounds, opened.slot);
     match opened.protocol {
-        Protocol::Http1 => serve_http1(session, meter, &limits).await,
+        Protocol::Http1 => http1::serve(session, meter, &limits).await,
         Protocol::Http2 => serve_http2(session, meter, &limits).await,
     }
 }
 
 /// Polls `future`, and gives it up (`None`) when it is not ready and the order is at least `stop`.
-async fn unless_told<T>(watch: &Watch, stop: Order, future: impl Future<Output = T>) -> Option<T> {
+pub(super) async fn unless_told<T>(
+    watch: &Watch,
+    stop: Order,
+    future: impl Future<Output = T>,
+) -> Option<T> {
     let mut future = pin!(future);
     poll_fn(|cx| {
         watch.remember(cx.waker());
@@ -197,95 +192,6 @@ async fn detect(wire: &mut Wire) -> io::Result<Protocol> {
         })
     };
     wire.peel(PREFACE.len(), decide).await
-}
-
-/// How HTTP/1 ended.
-enum End {
-    Over(hyper::Result<()>),
-    Told(Order),
-}
-
-async fn serve_http1<S: Serve>(session: Session<S>, meter: Meter, limits: &Limits) {
-    let watch = Arc::clone(&session.watch);
-    watch.enter(Stage::Http1);
-    let mut builder = http1::Builder::new();
-    builder.max_header_size(limits.header_size.max(8192));
-    // Only where it differs: `hyper` keeps room for its own 100 on the stack.
-    if limits.headers != 100 {
-        builder.max_headers(limits.headers);
-    }
-    let service = service_fn(move |request| answer(&session, request));
-    let mut connection = builder
-        .serve_connection(TokioIo::new(meter), service)
-        .with_upgrades();
-    let mut draining = false;
-    let end = poll_fn(|cx| {
-        watch.remember(cx.waker());
-        if watch.order() > Order::Drain {
-            return Poll::Ready(End::Told(watch.order()));
-        }
-        let mut polled = Pin::new(&mut connection).poll(cx);
-        if polled.is_pending() && !draining && watch.order() == Order::Drain {
-            // After a poll, so that a request already here is served.
-            draining = true;
-            Pin::new(&mut connection).graceful_shutdown();
-            polled = Pin::new(&mut connection).poll(cx);
-        }
-        polled.map(End::Over)
-    })
-    .await;
-    let may_answer = watch.may_answer();
-    match connection.into_parts() {
-        Some(parts) => {
-            let more = !parts.read_buf.is_empty() || watch.has_unread();
-            finish_http1(parts.io.into_inner(), end, may_answer, more, &watch).await;
-        }
-        None => watch.enter(Stage::Tunnel),
-    }
-}
-
-/// Says the last word where one is due, and reads on for a moment where the client may still be sending: closing on unread bytes
-/// makes the kernel reset the connection and with it an answer the client has not read (RFC 9112 section 9.6).
-async fn finish_http1(mut meter: Meter, end: End, may_answer: bool, more: bool, watch: &Watch) {
-    let mut linger = more;
-    let last_word = match end {
-        End::Told(Order::Timeout) => Some(Fault::TimedOut),
-        End::Told(Order::TargetTooLong) => {
-            add(&watch.worker.counters.protocol_errors, 1);
-            Some(Fault::TargetTooLong)
-        }
-        End::Over(Ok(())) => None,
-        End::Over(Err(error)) if error.is_parse() => {
-            add(&watch.worker.counters.protocol_errors, 1);
-            linger = true;
-            None
-        }
-        End::Told(_) | End::Over(Err(_)) => return,
-    };
-    if last_word.is_none() && !linger {
-        return;
-    }
-    watch.enter(Stage::Linger);
-    watch.outbox.close();
-    let farewell = async {
-        if let Some(fault) = last_word {
-            if !may_answer || !meter.is_clean() {
-                return;
-            }
-            if meter.write_all(fault.wire().as_bytes()).await.is_err() {
-                return;
-            }
-        }
-        let _ = meter.shutdown().await;
-        let mut waste = [0; 1024];
-        while !meter.is_ended() {
-            if meter.read(&mut waste).await.is_err() {
-                return;
-            }
-        }
-    };
-    // Boxed: rare, and large for its buffer.
-    let _ = unless_told(watch, Order::Close, Box::pin(farewell)).await;
 }
 
 /// Runs HTTP/2 streams as tasks of this thread.

@@ -145,12 +145,18 @@ pub(super) struct Watch {
     written_at: AtomicU32,
     /// Whether the client's window is full.
     write_blocked: AtomicBool,
+    /// Whether everything that was written is out: we stand between two messages.
+    between: AtomicBool,
     /// Requests being answered.
     in_flight: AtomicU32,
     /// Request bodies somebody waits for.
     bodies_awaited: AtomicU32,
     /// Answers' bodies that have more to give than the client takes.
     bodies_owed: AtomicU32,
+    /// Whether a request was answered since `hyper` took its turn.
+    answered: AtomicBool,
+    /// Whether `hyper` keeps the connection: a request was more than its head.
+    kept: AtomicBool,
     /// Whether content of a request was left unread.
     unread: AtomicBool,
     /// HTTP/2 requests the client let finish, and those it cancelled.
@@ -175,9 +181,12 @@ impl Watch {
             ended_at: AtomicU32::new(0),
             written_at: AtomicU32::new(now),
             write_blocked: AtomicBool::new(false),
+            between: AtomicBool::new(true),
             in_flight: AtomicU32::new(0),
             bodies_awaited: AtomicU32::new(0),
             bodies_owed: AtomicU32::new(0),
+            answered: AtomicBool::new(false),
+            kept: AtomicBool::new(false),
             unread: AtomicBool::new(false),
             finished: AtomicU32::new(0),
             cancelled: AtomicU32::new(0),
@@ -269,6 +278,39 @@ impl Watch {
         self.write_blocked.store(true, Relaxed);
     }
 
+    /// An answer's bytes begin to be written.
+    pub(super) fn message_begins(&self) {
+        self.between.store(false, Relaxed);
+    }
+
+    /// All that was written is out.
+    pub(super) fn message_ends(&self) {
+        self.between.store(true, Relaxed);
+    }
+
+    /// Whether everything that was written is out.
+    pub(super) fn is_between(&self) -> bool {
+        self.between.load(Relaxed)
+    }
+
+    /// `hyper` is to keep the connection: where the present request ends, it alone knows.
+    pub(super) fn keep(&self) {
+        self.kept.store(true, Relaxed);
+    }
+
+    /// `hyper` takes its turn.
+    pub(super) fn turn(&self) {
+        self.answered.store(false, Relaxed);
+    }
+
+    /// Whether `hyper`'s turn is over: it has answered, all is out, and the requests ended with their heads.
+    pub(super) fn is_at_rest(&self) -> bool {
+        self.in_flight.load(Relaxed) == 0
+            && self.answered.load(Relaxed)
+            && self.is_between()
+            && !self.kept.load(Relaxed)
+    }
+
     pub(super) fn request_begins(&self) {
         self.head_since.store(0, Relaxed);
         self.in_flight
@@ -280,6 +322,7 @@ impl Watch {
         self.in_flight.store(left, Relaxed);
         if left == 0 {
             self.since.store(self.worker.now(), Relaxed);
+            self.answered.store(true, Relaxed);
         }
     }
 

@@ -7,7 +7,7 @@ use http_body_util::BodyExt;
 use hyper_util::rt::TokioIo;
 use proxy::listen::{
     Address, BindError, Bound, Connection, DrainSwitch, InterimSink, Limits, ListenConfig,
-    RequestBody, Serve, Shared, Snapshot, accept_loop, bind, drain,
+    RequestBody, Serve, Served, Shared, Snapshot, accept_loop, bind, drain,
 };
 use std::{
     net::SocketAddr,
@@ -193,11 +193,20 @@ impl Serve for Script {
         request: Request<RequestBody>,
         connection: &Rc<Connection>,
         interim: InterimSink,
-    ) -> impl Future<Output = Response<Scripted>> + 'static {
+    ) -> Served<Scripted> {
         let stage = Arc::clone(&self.stage);
         let connection = Rc::clone(connection);
         assert_ne!(request.uri().path(), "/panic-at-once", "as asked");
-        async move { play(&stage, request, &connection, &interim).await }
+        if let Some(response) = at_once(&request) {
+            return Served::Now(response);
+        }
+        Served::Later(Box::pin(async move {
+            play(&stage, request, &connection, &interim).await
+        }))
+    }
+
+    fn is_at_hand(body: &Scripted) -> bool {
+        body.is_at_hand()
     }
 }
 
@@ -209,6 +218,34 @@ fn hint() -> HeaderMap {
     );
     fields.insert(header::CONTENT_LENGTH, HeaderValue::from_static("7"));
     fields
+}
+
+/// What is answered without waiting: whatever has no part in the script.
+fn at_once(request: &Request<RequestBody>) -> Option<Response<Scripted>> {
+    let path = request.uri().path();
+    let scripted = [
+        "/panic",
+        "/who",
+        "/read",
+        "/unread",
+        "/wait",
+        "/hint",
+        "/hint-and-wait",
+        "/hint-from-elsewhere",
+        "/hint-then-stream",
+        "/endless",
+        "/upgrade",
+    ];
+    if scripted.contains(&path) {
+        return None;
+    }
+    let mut response = match path {
+        "/large" => reply(vec![b'x'; LARGE]),
+        _ => reply(format!("{} {}", request.method(), request.uri())),
+    };
+    let date = HeaderValue::from_static("Sun, 22 Nov 2026 08:00:00 GMT");
+    response.headers_mut().insert(header::DATE, date);
+    Some(response)
 }
 
 async fn play(
@@ -270,10 +307,9 @@ async fn play(
             interim.send(StatusCode::EARLY_HINTS, &hint());
             return Response::new(Scripted::Pieces(3, stage.clone(), Some(interim.clone())));
         }
-        "/large" => return reply(vec![b'x'; LARGE]),
         "/endless" => return Response::new(Scripted::Endless(Bytes::from(vec![b'x'; 65_536]))),
         "/upgrade" => return upgrade(request),
-        _ => format!("{} {}", request.method(), request.uri()),
+        other => unreachable!("{other} has no part"),
     };
     reply(text)
 }
@@ -306,6 +342,13 @@ pub enum Scripted {
     /// So many pieces; before each it tries to send an interim response, which must go nowhere.
     Pieces(usize, Arc<Stage>, Option<InterimSink>),
     Endless(Bytes),
+}
+
+impl Scripted {
+    /// See `Serve::is_at_hand`.
+    fn is_at_hand(&self) -> bool {
+        matches!(self, Self::Whole(_))
+    }
 }
 
 impl Body for Scripted {

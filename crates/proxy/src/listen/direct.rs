@@ -1,0 +1,170 @@
+//! Requests that are answered at once, without `hyper`.
+//!
+//! A `GET` or `HEAD` by HTTP/1 that brings no content and wants nothing of the connection but that it stays or goes ends
+//! where its head ends; where the service answers it at once with what is at hand, that is written as it is. This is the path of
+//! a hit over HTTP/1. `hyper` reads and writes all others: it gets the same bytes, and the answer where one was begun, and
+//! gives the connection back when it has sent its own. What is read here is read by the same parser and judged alike.
+
+mod head;
+mod reply;
+
+use super::{
+    Serve, Served,
+    meter::Meter,
+    request_body::RequestBody,
+    service::{Begun, Session, begin},
+    watch::Order,
+};
+use bytes::Bytes;
+use head::{Head, Parsed};
+use http::{HeaderMap, Method};
+use reply::{Asked, Sent};
+use std::{
+    cell::{Cell, RefCell},
+    future::poll_fn,
+    pin::Pin,
+    task::{Context, Poll},
+};
+use tokio::io::{AsyncRead, ReadBuf};
+
+/// Bytes of a head at most, together with what follows it already; longer ones are `hyper`'s.
+const LONGEST: usize = 16 << 10;
+
+/// Memory that the connections of one worker use in turn, so that none holds any while it waits.
+pub(super) struct Desk {
+    read: RefCell<Box<[u8]>>,
+    written: Cell<Vec<u8>>,
+    /// An empty map with room for a request's fields.
+    fields: Cell<HeaderMap>,
+}
+
+impl Default for Desk {
+    fn default() -> Self {
+        Self {
+            read: RefCell::new(vec![0; LONGEST].into()),
+            written: Cell::default(),
+            fields: Cell::default(),
+        }
+    }
+}
+
+/// What is left to do on a connection.
+pub(super) enum Rest {
+    /// Something for `hyper`.
+    Others,
+    /// Nothing. `more`: whether the client has sent more than it was answered.
+    Over { more: bool },
+    /// Nothing can be done: the connection broke.
+    Broken,
+}
+
+/// Answers requests until there is one that is not answered here.
+pub(super) async fn serve<S: Serve>(session: &Session<S>, meter: &mut Meter) -> Rest {
+    if session.redirect_https.is_some() {
+        return Rest::Others;
+    }
+    loop {
+        let head = match poll_fn(|cx| poll_head(cx, session, meter)).await {
+            Next::Head(head) => head,
+            Next::Ended => return Rest::Over { more: false },
+            Next::Others => return Rest::Others,
+            Next::Broken => return Rest::Broken,
+        };
+        let Head {
+            parts,
+            closes,
+            bytes,
+        } = head;
+        let asked = Asked {
+            is_head: parts.method == Method::HEAD,
+            version: parts.version,
+            closes,
+        };
+        let Begun { served, in_flight } = begin(session, parts, |_, _| Ok(RequestBody::none()));
+        let served = match served {
+            Ok(Served::Now(response)) if S::is_at_hand(response.body()) => {
+                session.watch.outbox.close();
+                match reply::send(session, meter, response, asked).await {
+                    Sent::Whole if closes => {
+                        return Rest::Over {
+                            more: meter.has_ahead(),
+                        };
+                    }
+                    Sent::Whole => continue,
+                    Sent::Broken => return Rest::Broken,
+                    Sent::Not(response) => Ok(Served::Now(response)),
+                }
+            }
+            served => served,
+        };
+        meter.put_back(bytes);
+        session.begun.set(Some(Begun { served, in_flight }));
+        return Rest::Others;
+    }
+}
+
+/// What a client sends next.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "on the path of a hit, which allocates nothing that it can do without"
+)]
+enum Next {
+    Head(Head),
+    /// It has closed its side, and asked nothing more.
+    Ended,
+    Others,
+    Broken,
+}
+
+/// Reads a head. Whatever was read beyond it, or before all of it has come, goes back to the `meter`.
+fn poll_head<S: Serve>(
+    cx: &mut Context<'_>,
+    session: &Session<S>,
+    meter: &mut Meter,
+) -> Poll<Next> {
+    session.watch.remember(cx.waker());
+    let mut desk = session.desk.read.borrow_mut();
+    let mut buffer = ReadBuf::new(&mut desk);
+    loop {
+        if session.watch.order() != Order::Serve {
+            return Poll::Ready(left(meter, &buffer, Next::Others));
+        }
+        let before = buffer.filled().len();
+        match Pin::new(&mut *meter).poll_read(cx, &mut buffer) {
+            Poll::Ready(Ok(())) => {}
+            Poll::Ready(Err(_)) => return Poll::Ready(Next::Broken),
+            // The order may have been given by what was read.
+            Poll::Pending if session.watch.order() != Order::Serve => continue,
+            Poll::Pending => {
+                left(meter, &buffer, Next::Ended);
+                return Poll::Pending;
+            }
+        }
+        let bytes = buffer.filled();
+        if bytes.is_empty() {
+            return Poll::Ready(Next::Ended);
+        }
+        let is_ended = bytes.len() == before;
+        match head::parse(bytes, &session.limits, &session.desk.fields) {
+            Parsed::Head(head) => {
+                let rest = bytes.get(head.bytes.len()..);
+                if let Some(rest) = rest.filter(|rest| !rest.is_empty()) {
+                    meter.put_back(Bytes::copy_from_slice(rest));
+                }
+                return Poll::Ready(Next::Head(head));
+            }
+            Parsed::Partial if !is_ended && buffer.remaining() > 0 => {}
+            Parsed::Partial | Parsed::Others => {
+                return Poll::Ready(left(meter, &buffer, Next::Others));
+            }
+        }
+    }
+}
+
+/// Gives back what was read.
+fn left(meter: &mut Meter, buffer: &ReadBuf<'_>, next: Next) -> Next {
+    if !buffer.filled().is_empty() {
+        meter.put_back(Bytes::copy_from_slice(buffer.filled()));
+    }
+    next
+}

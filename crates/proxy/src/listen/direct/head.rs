@@ -1,0 +1,146 @@
+//! Heads of requests that end where their head ends.
+
+use super::super::config::Limits;
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri, Version, header, request};
+use httparse::{EMPTY_HEADER, Header, Status};
+use std::cell::Cell;
+
+/// Field lines at most; more are `hyper`'s to judge.
+const MOST: usize = 64;
+
+/// A request without content.
+pub(super) struct Head {
+    pub(super) parts: request::Parts,
+    /// Whether the connection is closed after the answer (RFC 9112 section 9.3).
+    pub(super) closes: bool,
+    /// As it came.
+    pub(super) bytes: Bytes,
+}
+
+/// What bytes begin with.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "on the path of a hit, which allocates nothing that it can do without"
+)]
+pub(super) enum Parsed {
+    Head(Head),
+    /// A part of a head.
+    Partial,
+    /// Something else, or nothing that is well formed.
+    Others,
+}
+
+/// Reads the head that `bytes` begin with. `spare` may give a map for its fields.
+pub(super) fn parse(bytes: &[u8], limits: &Limits, spare: &Cell<HeaderMap>) -> Parsed {
+    let mut lines = [EMPTY_HEADER; MOST];
+    let mut request = httparse::Request::new(&mut lines);
+    let length = match request.parse(bytes) {
+        Ok(Status::Complete(length)) => length,
+        Ok(Status::Partial) => return Parsed::Partial,
+        Err(_) => return Parsed::Others,
+    };
+    let (Some((method, version)), Some(target)) = (kind(&request), request.path) else {
+        return Parsed::Others;
+    };
+    if length > limits.header_size
+        || target.len() > limits.target
+        || request.headers.len() > limits.headers
+    {
+        return Parsed::Others;
+    }
+    let copy = Copied {
+        from: bytes,
+        bytes: Bytes::copy_from_slice(bytes.get(..length).unwrap_or_default()),
+    };
+    let mut head = Request::new(());
+    *head.method_mut() = method;
+    *head.version_mut() = version;
+    *head.headers_mut() = spare.take();
+    let read = fields(&copy, request.headers, head.headers_mut());
+    let uri = Uri::from_maybe_shared(copy.of(target.as_bytes()));
+    let (Some(wish), Ok(uri)) = (read, uri) else {
+        return Parsed::Others;
+    };
+    let closes = match wish {
+        Wish::Close => true,
+        Wish::Stay => false,
+        Wish::None => version == Version::HTTP_10,
+    };
+    *head.uri_mut() = uri;
+    Parsed::Head(Head {
+        parts: head.into_parts().0,
+        closes,
+        bytes: copy.bytes,
+    })
+}
+
+/// A head in memory of its own.
+struct Copied<'a> {
+    from: &'a [u8],
+    bytes: Bytes,
+}
+
+impl Copied<'_> {
+    /// The same bytes as `part`, which is one of what was copied.
+    fn of(&self, part: &[u8]) -> Bytes {
+        let at = part.as_ptr().addr() - self.from.as_ptr().addr();
+        self.bytes.slice(at..at + part.len())
+    }
+}
+
+/// Method and version, where they are of those that are answered here.
+fn kind(request: &httparse::Request<'_, '_>) -> Option<(Method, Version)> {
+    let method = match request.method? {
+        "GET" => Method::GET,
+        "HEAD" => Method::HEAD,
+        _ => return None,
+    };
+    let version = match request.version? {
+        0 => Version::HTTP_10,
+        _ => Version::HTTP_11,
+    };
+    Some((method, version))
+}
+
+/// What a client wants of the connection after the answer.
+enum Wish {
+    None,
+    Stay,
+    Close,
+}
+
+/// Takes the fields over into `fields`. `None` where they announce content, or want more of the connection.
+fn fields(copy: &Copied<'_>, lines: &[Header<'_>], fields: &mut HeaderMap) -> Option<Wish> {
+    let mut wish = Wish::None;
+    fields.reserve(lines.len());
+    for line in lines {
+        let name = HeaderName::from_bytes(line.name.as_bytes()).ok()?;
+        match name {
+            header::CONTENT_LENGTH
+            | header::TRANSFER_ENCODING
+            | header::EXPECT
+            | header::UPGRADE
+            | header::TRAILER => return None,
+            header::CONNECTION => wish = wished(line.value, &wish)?,
+            _ => {}
+        }
+        let value = HeaderValue::from_maybe_shared(copy.of(line.value)).ok()?;
+        fields.append(name, value);
+    }
+    Some(wish)
+}
+
+/// What a `Connection` line wishes, after what others did: once closed is closed. `None` where that is something else.
+fn wished(line: &[u8], before: &Wish) -> Option<Wish> {
+    match (line, before) {
+        (line, _) if line.eq_ignore_ascii_case(b"close") => Some(Wish::Close),
+        (line, Wish::None | Wish::Stay) if line.eq_ignore_ascii_case(b"keep-alive") => {
+            Some(Wish::Stay)
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

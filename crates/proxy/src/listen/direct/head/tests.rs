@@ -1,0 +1,154 @@
+use super::*;
+use proptest::prelude::*;
+
+fn read(text: &str) -> Parsed {
+    parse(text.as_bytes(), &Limits::default(), &Cell::default())
+}
+
+fn head(text: &str) -> Head {
+    match read(text) {
+        Parsed::Head(head) => head,
+        Parsed::Partial => panic!("partial: {text}"),
+        Parsed::Others => panic!("others: {text}"),
+    }
+}
+
+#[test]
+fn a_head_is_read_as_it_came() {
+    let text = "GET /a?b=c HTTP/1.1\r\nHost: a.example\r\nAccept: x\r\naccept:  y \r\n\r\n";
+    let read = head(&format!("{text}GET /next"));
+    assert_eq!(read.bytes, text.as_bytes());
+    assert_eq!(read.parts.method, Method::GET);
+    assert_eq!(read.parts.version, Version::HTTP_11);
+    assert_eq!(read.parts.uri, "/a?b=c");
+    let fields: Vec<_> = read
+        .parts
+        .headers
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.to_str().unwrap()))
+        .collect();
+    assert_eq!(
+        fields,
+        [("host", "a.example"), ("accept", "x"), ("accept", "y")]
+    );
+}
+
+#[test]
+fn the_connection_stays_as_the_client_wishes() {
+    for (version, lines, closes) in [
+        ("1.1", "", false),
+        ("1.1", "Connection: keep-alive\r\n", false),
+        ("1.1", "Connection: Close\r\n", true),
+        ("1.0", "", true),
+        ("1.0", "Connection: Keep-Alive\r\n", false),
+        ("1.0", "Connection: close\r\n", true),
+    ] {
+        let text = format!("GET / HTTP/{version}\r\nHost: a\r\n{lines}\r\n");
+        assert_eq!(head(&text).closes, closes, "{text}");
+    }
+}
+
+#[test]
+fn what_is_more_than_a_head_is_left() {
+    for line in [
+        "Content-Length: 0",
+        "Content-Length: 5",
+        "Transfer-Encoding: chunked",
+        "Expect: 100-continue",
+        "Upgrade: websocket",
+        "Trailer: a",
+        "Connection: upgrade",
+        "Connection: keep-alive, X-A",
+        "Connection: close\r\nConnection: keep-alive",
+        " folded",
+        "Na me: a",
+        "Name : a",
+    ] {
+        let text = format!("GET / HTTP/1.1\r\nHost: a\r\n{line}\r\n\r\n");
+        assert!(matches!(read(&text), Parsed::Others), "{text}");
+    }
+    for line in [
+        "POST / HTTP/1.1",
+        "get / HTTP/1.1",
+        "QUERY / HTTP/1.1",
+        "GET / HTTP/2.0",
+        "GET  HTTP/1.1",
+        "PRI * HTTP/2.0",
+    ] {
+        let text = format!("{line}\r\nHost: a\r\n\r\n");
+        assert!(matches!(read(&text), Parsed::Others), "{text}");
+    }
+}
+
+#[test]
+fn what_is_beyond_a_limit_is_left() {
+    let limits = Limits {
+        headers: 2,
+        target: 10,
+        header_size: 100,
+        ..Limits::default()
+    };
+    let kept = |text: &str| {
+        matches!(
+            parse(text.as_bytes(), &limits, &Cell::default()),
+            Parsed::Head(_)
+        )
+    };
+    assert!(kept("GET /123456789 HTTP/1.1\r\na: 1\r\nb: 2\r\n\r\n"));
+    assert!(!kept("GET /1234567890 HTTP/1.1\r\n\r\n"));
+    assert!(!kept("GET / HTTP/1.1\r\na: 1\r\nb: 2\r\nc: 3\r\n\r\n"));
+    assert!(!kept(&format!(
+        "GET / HTTP/1.1\r\na: {}\r\n\r\n",
+        "x".repeat(100)
+    )));
+}
+
+/// Lines of heads, well formed and not.
+fn line() -> impl Strategy<Value = String> {
+    prop_oneof![
+        "[A-Za-z-]{1,12}: ?[ -~]{0,20}",
+        "(Connection|Content-Length|Host|Expect|Upgrade): ?(close|keep-alive|0|7|a|)",
+        "[ -~]{0,20}",
+    ]
+}
+
+proptest! {
+    /// Whatever is taken is one whole head and nothing that follows it, however much of that there is; and no part of it is taken
+    /// for the whole.
+    #[test]
+    fn a_head_ends_where_it_ends(
+        start in prop_oneof![Just("GET / HTTP/1.1".to_owned()), "[A-Z]{1,4} [!-~]{1,9} HTTP/1.[01]"],
+        lines in proptest::collection::vec(line(), 0..6),
+        after in "[ -~\r\n]{0,40}",
+    ) {
+        let text = format!("{start}\r\n{}\r\n", lines.iter().map(|line| format!("{line}\r\n")).collect::<String>());
+        if let Parsed::Head(read) = parse(format!("{text}{after}").as_bytes(), &Limits::default(), &Cell::default()) {
+            prop_assert_eq!(text.find("\r\n\r\n").map(|at| at + 4), Some(read.bytes.len()));
+            prop_assert_eq!(read.bytes.as_ref(), text.get(..read.bytes.len()).unwrap().as_bytes());
+            for name in [header::CONTENT_LENGTH, header::TRANSFER_ENCODING, header::UPGRADE, header::EXPECT] {
+                prop_assert!(!read.parts.headers.contains_key(name));
+            }
+            for cut in 0..read.bytes.len() {
+                prop_assert!(!matches!(parse(&text.as_bytes()[..cut], &Limits::default(), &Cell::default()), Parsed::Head(_)));
+            }
+        }
+    }
+
+    /// Any bytes are taken or left, without a panic.
+    #[test]
+    fn any_bytes(bytes: Vec<u8>) {
+        let _ = parse(&bytes, &Limits::default(), &Cell::default());
+    }
+
+    /// A map that was used before leaves nothing behind.
+    #[test]
+    fn maps_are_empty_when_they_are_used_again(lines in proptest::collection::vec(line(), 0..6)) {
+        let spare = Cell::default();
+        let text = format!("GET / HTTP/1.1\r\n{}\r\n", lines.iter().map(|line| format!("{line}\r\n")).collect::<String>());
+        let _ = parse(text.as_bytes(), &Limits::default(), &spare);
+        let Parsed::Head(second) = parse(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n", &Limits::default(), &spare) else {
+            panic!("a plain head was left");
+        };
+        prop_assert_eq!(second.parts.headers.len(), 1);
+    }
+}

@@ -1,0 +1,232 @@
+//! Answers that are at hand, written as they are.
+
+use super::super::{
+    Serve, meter::Meter, service::Session, splice::Splices, task::unless_told, watch::Order,
+};
+use bytes::{Buf, Bytes};
+use http::{Response, StatusCode, Version, header};
+use http_body::Body;
+use std::{
+    future::poll_fn,
+    io::{self, IoSlice, Write},
+    pin::{Pin, pin},
+    task::{Context, Poll, ready},
+};
+use tokio::io::{AsyncWrite, AsyncWriteExt};
+
+/// Content up to so many bytes is copied behind the head: that costs less than a second buffer does.
+const COPIED: usize = 2 << 10;
+
+/// How sending an answer ended.
+pub(super) enum Sent<B> {
+    Whole,
+    /// It is framed in a way that is not known here; nothing of it was sent.
+    Not(Response<B>),
+    /// A part of it at most is out.
+    Broken,
+}
+
+/// What an answer is for.
+#[derive(Clone, Copy)]
+pub(super) struct Asked {
+    pub(super) is_head: bool,
+    pub(super) version: Version,
+    /// Whether no other answer follows.
+    pub(super) closes: bool,
+}
+
+/// Sends an answer that is at hand.
+pub(super) async fn send<S: Serve>(
+    session: &Session<S>,
+    meter: &mut Meter,
+    response: Response<S::Body>,
+    asked: Asked,
+) -> Sent<S::Body> {
+    let Some(framing) = framing(&response, asked.is_head) else {
+        return Sent::Not(response);
+    };
+    let mut head = session.desk.written.take();
+    head.clear();
+    if write_head(&mut head, &response, framing, asked).is_none() {
+        return Sent::Not(response);
+    }
+    let (mut parts, body) = response.into_parts();
+    parts.headers.clear();
+    session.desk.fields.set(parts.headers);
+    let mut sending = Sending {
+        body: pin!(body),
+        left: framing.content(),
+    };
+    let begun = poll_fn(|cx| Poll::Ready(sending.begin(cx, meter, &mut head))).await;
+    session.desk.written.set(head);
+    let unsent = match begun {
+        Ok(None) => return Sent::Whole,
+        Ok(Some(unsent)) => unsent,
+        Err(_) => return Sent::Broken,
+    };
+    let rest = sending.go_on(meter, unsent);
+    match unless_told(&session.watch, Order::Timeout, rest).await {
+        Some(Ok(())) => Sent::Whole,
+        Some(Err(_)) | None => Sent::Broken,
+    }
+}
+
+/// How an answer's content is told apart from what follows (RFC 9112 section 6.3).
+#[derive(Clone, Copy)]
+enum Framing {
+    /// There never is any.
+    None,
+    /// So many bytes.
+    Length(u64),
+}
+
+impl Framing {
+    /// Bytes of content that are sent.
+    fn content(self) -> u64 {
+        match self {
+            Self::None => 0,
+            Self::Length(length) => length,
+        }
+    }
+}
+
+/// `None` where it is not for us to say.
+fn framing<B: Body>(response: &Response<B>, is_head: bool) -> Option<Framing> {
+    let (status, body) = (response.status(), response.body());
+    let never = is_head || matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
+    match (body.is_end_stream(), never) {
+        _ if status.is_informational() => None,
+        (true, true) => Some(Framing::None),
+        (false, true) => None,
+        (true, false) => Some(Framing::Length(0)),
+        (false, false) => body.size_hint().exact().map(Framing::Length),
+    }
+}
+
+/// Writes status line and fields. `None` where a field is about the connection or the framing, or has to be made up.
+fn write_head<B>(
+    into: &mut Vec<u8>,
+    response: &Response<B>,
+    framing: Framing,
+    asked: Asked,
+) -> Option<()> {
+    into.extend_from_slice(match asked.version {
+        Version::HTTP_10 => b"HTTP/1.0 ",
+        _ => b"HTTP/1.1 ",
+    });
+    into.extend_from_slice(response.status().as_str().as_bytes());
+    into.push(b' ');
+    into.extend_from_slice(response.status().canonical_reason()?.as_bytes());
+    into.extend_from_slice(b"\r\n");
+    let (mut dated, mut told) = (false, false);
+    for (name, value) in response.headers() {
+        match *name {
+            header::CONNECTION | header::TRANSFER_ENCODING | header::TRAILER | header::UPGRADE => {
+                return None;
+            }
+            header::DATE => dated = true,
+            header::CONTENT_LENGTH if told || !agrees(framing, value.as_bytes()) => return None,
+            header::CONTENT_LENGTH => told = true,
+            _ => {}
+        }
+        into.extend_from_slice(name.as_str().as_bytes());
+        into.extend_from_slice(b": ");
+        into.extend_from_slice(value.as_bytes());
+        into.extend_from_slice(b"\r\n");
+    }
+    if let (Framing::Length(length), false) = (framing, told) {
+        // Writing to memory does not fail.
+        let _ = write!(into, "content-length: {length}\r\n");
+    }
+    into.extend_from_slice(match (asked.version, asked.closes) {
+        (Version::HTTP_10, false) => b"connection: keep-alive\r\n\r\n",
+        (Version::HTTP_10, true) | (_, false) => b"\r\n",
+        (_, true) => b"connection: close\r\n\r\n",
+    });
+    dated.then_some(())
+}
+
+/// Whether `Content-Length` says what is sent.
+fn agrees(framing: Framing, told: &[u8]) -> bool {
+    match framing {
+        Framing::None => true,
+        Framing::Length(length) => {
+            std::str::from_utf8(told).is_ok_and(|told| told.parse() == Ok(length))
+        }
+    }
+}
+
+/// Content under way.
+struct Sending<'a, B> {
+    body: Pin<&'a mut B>,
+    /// Bytes of it that were not yet taken out.
+    left: u64,
+}
+
+/// What the socket did not take: of the head, and of the content behind it.
+type Unsent = bytes::buf::Chain<Bytes, Bytes>;
+
+impl<B> Sending<'_, B>
+where
+    B: Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
+{
+    /// Sends as much as the socket takes at once; what is left, unless that is nothing.
+    fn begin(
+        &mut self,
+        cx: &mut Context<'_>,
+        meter: &mut Meter,
+        head: &mut Vec<u8>,
+    ) -> io::Result<Option<Unsent>> {
+        let mut data = match self.poll_data(cx) {
+            Poll::Ready(data) => data?,
+            Poll::Pending => Bytes::new(),
+        };
+        if data.len() <= COPIED && !Splices::is_stand_in(&data) {
+            head.extend_from_slice(&data);
+            data = Bytes::new();
+        }
+        let out = match Pin::new(&mut *meter)
+            .poll_write_vectored(cx, &[IoSlice::new(head), IoSlice::new(&data)])
+        {
+            Poll::Ready(out) => out?,
+            Poll::Pending => 0,
+        };
+        let unsent = head.get(out..).unwrap_or_default();
+        let is_out = unsent.is_empty() && out == head.len() + data.len() && self.left == 0;
+        if is_out && Pin::new(meter).poll_flush(cx)?.is_ready() {
+            return Ok(None);
+        }
+        data.advance(out.saturating_sub(head.len()));
+        Ok(Some(Bytes::copy_from_slice(unsent).chain(data)))
+    }
+
+    /// Sends `unsent`, and then what is left.
+    async fn go_on(&mut self, meter: &mut Meter, mut unsent: Unsent) -> io::Result<()> {
+        meter.write_all_buf(&mut unsent).await?;
+        while self.left > 0 {
+            let mut data = poll_fn(|cx| self.poll_data(cx)).await?;
+            meter.write_all_buf(&mut data).await?;
+        }
+        meter.flush().await
+    }
+
+    /// The next bytes of the content; none where none are left.
+    fn poll_data(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Bytes>> {
+        while self.left > 0 {
+            let frame = match ready!(self.body.as_mut().poll_frame(cx)) {
+                Some(Ok(frame)) => frame,
+                Some(Err(_)) | None => {
+                    return Poll::Ready(Err(io::ErrorKind::UnexpectedEof.into()));
+                }
+            };
+            let Ok(data) = frame.into_data() else {
+                continue;
+            };
+            // More than was announced would be taken for the next answer.
+            let left = self.left.checked_sub(data.len() as u64);
+            self.left = left.ok_or(io::ErrorKind::InvalidData)?;
+            return Poll::Ready(Ok(data));
+        }
+        Poll::Ready(Ok(Bytes::new()))
+    }
+}

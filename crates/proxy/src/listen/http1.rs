@@ -1,0 +1,147 @@
+//! HTTP/1 on one connection: what can be is answered [directly](direct), the rest by `hyper`, in turn.
+
+use super::{
+    Serve,
+    config::Limits,
+    counters::add,
+    direct::{self, Rest},
+    fault::Fault,
+    meter::Meter,
+    service::{Session, answer},
+    task::unless_told,
+    watch::{Order, Stage, Watch},
+};
+use hyper::{server::conn::http1, service::service_fn};
+use hyper_util::rt::TokioIo;
+use std::{future::poll_fn, pin::Pin, task::Poll};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+/// Serves HTTP/1 until the connection ends, or is another protocol's.
+pub(super) async fn serve<S: Serve>(session: Session<S>, mut meter: Meter, limits: &Limits) {
+    let watch = &session.watch;
+    watch.enter(Stage::Http1);
+    loop {
+        match direct::serve(&session, &mut meter).await {
+            Rest::Others => {}
+            Rest::Over { more } => {
+                let over = End::Over(Ok(()));
+                // A word of farewell is TLS's; nothing hangs on it.
+                let _ = meter.shutdown().await;
+                return finish(meter, over, more, watch).await;
+            }
+            Rest::Broken => return,
+        }
+        // Boxed: large, and many connections never need it.
+        match Box::pin(by_hyper(&session, meter, limits)).await {
+            Left::Meter(given_back) => meter = given_back,
+            Left::Nothing => return,
+        }
+    }
+}
+
+/// How `hyper`'s turn ended.
+enum End {
+    Over(hyper::Result<()>),
+    Told(Order),
+    /// The client waits for nothing, and we for its next request.
+    AtRest,
+}
+
+/// What is left after `hyper`'s turn.
+enum Left {
+    /// The connection, at rest.
+    Meter(Meter),
+    Nothing,
+}
+
+/// Has `hyper` serve the connection until it is at rest.
+async fn by_hyper<S: Serve>(session: &Session<S>, meter: Meter, limits: &Limits) -> Left {
+    let watch = &session.watch;
+    watch.turn();
+    let mut builder = http1::Builder::new();
+    builder.max_header_size(limits.header_size.max(8192));
+    // Only where it differs: `hyper` keeps room for its own 100 on the stack.
+    if limits.headers != 100 {
+        builder.max_headers(limits.headers);
+    }
+    let service = service_fn(|request| answer(session, request));
+    let mut connection = builder
+        .serve_connection(TokioIo::new(meter), service)
+        .with_upgrades();
+    let mut draining = false;
+    let end = poll_fn(|cx| {
+        watch.remember(cx.waker());
+        if watch.order() > Order::Drain {
+            return Poll::Ready(End::Told(watch.order()));
+        }
+        let mut polled = Pin::new(&mut connection).poll(cx);
+        if polled.is_pending() && !draining && watch.order() == Order::Drain {
+            // After a poll, so that a request already here is served.
+            draining = true;
+            Pin::new(&mut connection).graceful_shutdown();
+            polled = Pin::new(&mut connection).poll(cx);
+        }
+        if polled.is_pending() && !draining && watch.is_at_rest() {
+            return Poll::Ready(End::AtRest);
+        }
+        polled.map(End::Over)
+    })
+    .await;
+    let Some(parts) = connection.into_parts() else {
+        watch.enter(Stage::Tunnel);
+        return Left::Nothing;
+    };
+    let mut meter = parts.io.into_inner();
+    if matches!(end, End::AtRest) {
+        meter.put_back(parts.read_buf);
+        return Left::Meter(meter);
+    }
+    let more = !parts.read_buf.is_empty() || watch.has_unread();
+    finish(meter, end, more, watch).await;
+    Left::Nothing
+}
+
+/// Says the last word where one is due, and reads on for a moment where the client may still be sending: closing on unread bytes
+/// makes the kernel reset the connection and with it an answer the client has not read (RFC 9112 section 9.6).
+async fn finish(mut meter: Meter, end: End, more: bool, watch: &Watch) {
+    let may_answer = watch.may_answer();
+    let mut linger = more;
+    let last_word = match end {
+        End::Told(Order::Timeout) => Some(Fault::TimedOut),
+        End::Told(Order::TargetTooLong) => {
+            add(&watch.worker.counters.protocol_errors, 1);
+            Some(Fault::TargetTooLong)
+        }
+        End::Over(Ok(())) | End::AtRest => None,
+        End::Over(Err(error)) if error.is_parse() => {
+            add(&watch.worker.counters.protocol_errors, 1);
+            linger = true;
+            None
+        }
+        End::Told(_) | End::Over(Err(_)) => return,
+    };
+    if last_word.is_none() && !linger {
+        return;
+    }
+    watch.enter(Stage::Linger);
+    watch.outbox.close();
+    let farewell = async {
+        if let Some(fault) = last_word {
+            if !may_answer || !meter.is_clean() {
+                return;
+            }
+            if meter.write_all(fault.wire().as_bytes()).await.is_err() {
+                return;
+            }
+        }
+        let _ = meter.shutdown().await;
+        let mut waste = [0; 1024];
+        while !meter.is_ended() {
+            if meter.read(&mut waste).await.is_err() {
+                return;
+            }
+        }
+    };
+    // Boxed: rare, and large for its buffer.
+    let _ = unless_told(watch, Order::Close, Box::pin(farewell)).await;
+}
