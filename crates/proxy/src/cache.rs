@@ -4,7 +4,7 @@ use crate::{
     body::ReplyBody,
     collapse::Flights,
     compress::Compressor,
-    heads::Heads,
+    heads::{Heads, Told},
     hit_for_miss::HitForMiss,
     listen::{Connection, InterimSink, RequestBody, Serve, Served},
     outcome::{Counters, Record},
@@ -156,6 +156,8 @@ pub struct Worker {
     pub(crate) scratch: Cell<Vec<u8>>,
     /// Heads this worker sends often.
     pub(crate) heads: RefCell<Heads>,
+    /// What it says with them.
+    pub(crate) told: RefCell<Told>,
     /// Counts what was read from disk at once.
     reads: Cell<u32>,
 }
@@ -190,6 +192,7 @@ impl Worker {
             site,
             scratch: Cell::default(),
             heads: RefCell::default(),
+            told: RefCell::default(),
             reads: Cell::default(),
         })
     }

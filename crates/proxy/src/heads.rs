@@ -68,6 +68,58 @@ fn own_copy(fields: &Fields) -> HeaderMap {
 /// Stands for a field that is not set yet. Never sent: [`add`] and [`clear_unset`] take its place.
 const UNSET: HeaderValue = HeaderValue::from_static("");
 
+/// What fresh hits say of themselves, one value for each number of seconds: a worker says the same ones over and over.
+#[derive(Debug, Default)]
+pub struct Told {
+    ages: Seconds,
+    hits: Seconds,
+    /// Whose word `hits` is.
+    name: String,
+}
+
+impl Told {
+    /// `Age` (RFC 9111 section 5.1).
+    pub fn age(&mut self, seconds: u64) -> HeaderValue {
+        self.ages.value(seconds, || HeaderValue::from(seconds))
+    }
+
+    /// `Cache-Status` of the cache `name` for a hit that is fresh for so many seconds (RFC 9211 section 2).
+    pub fn hit(
+        &mut self,
+        name: &str,
+        seconds: u64,
+        make: impl FnOnce() -> HeaderValue,
+    ) -> HeaderValue {
+        if self.name != name {
+            name.clone_into(&mut self.name);
+            self.hits = Seconds::default();
+        }
+        self.hits.value(seconds, make)
+    }
+}
+
+/// Values that were made of numbers, the last for each remainder.
+#[derive(Debug)]
+struct Seconds(Box<[Option<(u64, HeaderValue)>]>);
+
+impl Default for Seconds {
+    fn default() -> Self {
+        Self(vec![None; SLOTS].into())
+    }
+}
+
+impl Seconds {
+    fn value(&mut self, seconds: u64, make: impl FnOnce() -> HeaderValue) -> HeaderValue {
+        let Some(slot) = self.0.get_mut(seconds as usize % SLOTS) else {
+            return make();
+        };
+        match slot {
+            Some((of, value)) if *of == seconds => value.clone(),
+            _ => slot.insert((seconds, make())).1.clone(),
+        }
+    }
+}
+
 /// Adds a member to the list field `name`.
 pub fn add(head: &mut HeaderMap, name: HeaderName, value: HeaderValue) {
     match head.get_mut(&name) {

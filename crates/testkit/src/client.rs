@@ -110,6 +110,12 @@ impl Client {
         self.wire.stream.shutdown(Shutdown::Write);
     }
 
+    /// As [`read`](Self::read), of one answer among several that were asked for at once: to a HEAD or not.
+    pub fn read_one(&mut self, head_only: bool) -> Response {
+        self.head_only = head_only;
+        self.read()
+    }
+
     /// Reads one response: interim ones, the head, and the content.
     pub fn read(&mut self) -> Response {
         let mut response = self.read_head();

@@ -8,6 +8,8 @@
 mod head;
 mod reply;
 
+pub use head::request;
+
 use super::{
     Serve, Served,
     meter::Meter,
@@ -33,7 +35,7 @@ const LONGEST: usize = 16 << 10;
 /// Memory that the connections of one worker use in turn, so that none holds any while it waits.
 pub(super) struct Desk {
     read: RefCell<Box<[u8]>>,
-    written: Cell<Vec<u8>>,
+    written: Cell<Box<[u8]>>,
     /// An empty map with room for a request's fields.
     fields: Cell<HeaderMap>,
 }
@@ -42,7 +44,7 @@ impl Default for Desk {
     fn default() -> Self {
         Self {
             read: RefCell::new(vec![0; LONGEST].into()),
-            written: Cell::default(),
+            written: Cell::new(vec![0; LONGEST].into()),
             fields: Cell::default(),
         }
     }
@@ -127,7 +129,8 @@ fn poll_head<S: Serve>(
     let mut buffer = ReadBuf::new(&mut desk);
     loop {
         if session.watch.order() != Order::Serve {
-            return Poll::Ready(left(meter, &buffer, Next::Others));
+            put_back(meter, buffer.filled());
+            return Poll::Ready(Next::Others);
         }
         let before = buffer.filled().len();
         match Pin::new(&mut *meter).poll_read(cx, &mut buffer) {
@@ -136,7 +139,7 @@ fn poll_head<S: Serve>(
             // The order may have been given by what was read.
             Poll::Pending if session.watch.order() != Order::Serve => continue,
             Poll::Pending => {
-                left(meter, &buffer, Next::Ended);
+                put_back(meter, buffer.filled());
                 return Poll::Pending;
             }
         }
@@ -147,24 +150,21 @@ fn poll_head<S: Serve>(
         let is_ended = bytes.len() == before;
         match head::parse(bytes, &session.limits, &session.desk.fields) {
             Parsed::Head(head) => {
-                let rest = bytes.get(head.bytes.len()..);
-                if let Some(rest) = rest.filter(|rest| !rest.is_empty()) {
-                    meter.put_back(Bytes::copy_from_slice(rest));
-                }
+                put_back(meter, bytes.get(head.bytes.len()..).unwrap_or_default());
                 return Poll::Ready(Next::Head(head));
             }
             Parsed::Partial if !is_ended && buffer.remaining() > 0 => {}
             Parsed::Partial | Parsed::Others => {
-                return Poll::Ready(left(meter, &buffer, Next::Others));
+                put_back(meter, bytes);
+                return Poll::Ready(Next::Others);
             }
         }
     }
 }
 
 /// Gives back what was read.
-fn left(meter: &mut Meter, buffer: &ReadBuf<'_>, next: Next) -> Next {
-    if !buffer.filled().is_empty() {
-        meter.put_back(Bytes::copy_from_slice(buffer.filled()));
+fn put_back(meter: &mut Meter, bytes: &[u8]) {
+    if !bytes.is_empty() {
+        meter.put_back(Bytes::copy_from_slice(bytes));
     }
-    next
 }

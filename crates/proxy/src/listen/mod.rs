@@ -2,7 +2,7 @@
 //!
 //! `bind` opens one socket for each worker; each worker runs `accept_loop` on its own, on a current-thread runtime inside a
 //! `LocalSet`. A connection is one task (`task`); below `hyper` lies a `Meter`, which sees the bytes, and beside it a `Watch`,
-//! which knows what the connection is doing. One coarse clock for each loop judges all watches, so that no request sets a timer.
+//! which knows what the connection is doing. HTTP/1 requests without content that are answered at once go past `hyper` (`direct`). One coarse clock for each loop judges all watches, so that no request sets a timer.
 
 mod accept;
 mod answer;
@@ -31,6 +31,7 @@ pub use accept::accept_loop;
 pub use bind::{BindError, Bound, bind};
 pub use config::{Address, Limits, ListenConfig};
 pub use counters::Snapshot;
+pub use direct::request as parse_request;
 pub use drain::{Drain, DrainSwitch, drain};
 pub use interim::InterimSink;
 pub use proxy_protocol::{

@@ -64,7 +64,8 @@ pub fn stored(worker: &Rc<Worker>, ask: &Ask, hit: Hit) -> Response<ReplyBody> {
         || outcome.handled == Handled::Hit
         || matches!(outcome.detail, Some(Detail::StaleOnFailure(_)));
     if unconfirmed || age.as_secs() > 0 {
-        fields.insert(header::AGE, HeaderValue::from(age.as_secs()));
+        let told = worker.told.borrow_mut().age(age.as_secs());
+        fields.insert(header::AGE, told);
     } else {
         heads::clear_unset(&mut fields, &header::AGE);
     }
@@ -219,7 +220,7 @@ pub fn failed_forward(
 pub fn refusal(worker: &Worker, refusal: &Refusal) -> Response<ReplyBody> {
     let (status, mut fields, content) = error_page(&refusal.failure);
     let outcome = Outcome::failed(refusal.failure.clone());
-    report(&mut fields, &refusal.site, status, &outcome, None);
+    report(worker, &mut fields, &refusal.site, status, &outcome, None);
     worker.counters.count(&outcome, status);
     assemble(status, fields, content)
 }
@@ -302,7 +303,7 @@ pub fn finish(
             fields.remove(header::EXPIRES);
         }
     }
-    report(&mut fields, &ask.site, status, outcome, Some(ask));
+    report(worker, &mut fields, &ask.site, status, outcome, Some(ask));
     if !policy.response_edits.is_empty() {
         edit(&mut fields, &policy.response_edits);
     }
@@ -325,6 +326,7 @@ fn assemble(status: StatusCode, fields: HeaderMap, content: Content) -> Response
 
 /// `Cache-Status` and the site's other fields that say how the answer was made.
 fn report(
+    worker: &Worker,
     fields: &mut HeaderMap,
     site: &Site,
     status: StatusCode,
@@ -346,8 +348,21 @@ fn report(
             key: text.as_deref(),
             detail: outcome.detail.as_ref().map(Detail::token),
         };
+        let value = match member {
+            Member {
+                handled: Handled::Hit,
+                ttl: Some(ttl @ 0..),
+                key: None,
+                detail: None,
+                name,
+            } => {
+                let mut told = worker.told.borrow_mut();
+                told.hit(name, ttl.cast_unsigned(), || member.to_value())
+            }
+            _ => member.to_value(),
+        };
         // Caches append: the last member is the one nearest to the client (RFC 9211 section 2).
-        heads::add(fields, CACHE_STATUS, member.to_value());
+        heads::add(fields, CACHE_STATUS, value);
     } else {
         heads::clear_unset(fields, &CACHE_STATUS);
     }

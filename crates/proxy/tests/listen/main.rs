@@ -17,3 +17,4 @@ mod serving;
 mod site;
 mod sockets;
 mod tls;
+mod turns;

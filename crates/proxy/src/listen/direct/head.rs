@@ -75,6 +75,14 @@ pub(super) fn parse(bytes: &[u8], limits: &Limits, spare: &Cell<HeaderMap>) -> P
     })
 }
 
+/// The request that `bytes` begin with and the length of its head, where it is one that may be answered without `hyper`. For tests.
+pub fn request(bytes: &[u8], limits: &Limits) -> Option<(request::Parts, usize)> {
+    match parse(bytes, limits, &Cell::default()) {
+        Parsed::Head(head) => Some((head.parts, head.bytes.len())),
+        Parsed::Partial | Parsed::Others => None,
+    }
+}
+
 /// A head in memory of its own.
 struct Copied<'a> {
     from: &'a [u8],

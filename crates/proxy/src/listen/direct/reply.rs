@@ -8,7 +8,7 @@ use http::{Response, StatusCode, Version, header};
 use http_body::Body;
 use std::{
     future::poll_fn,
-    io::{self, IoSlice, Write},
+    io::{self, IoSlice},
     pin::{Pin, pin},
     task::{Context, Poll, ready},
 };
@@ -45,9 +45,9 @@ pub(super) async fn send<S: Serve>(
     let Some(framing) = framing(&response, asked.is_head) else {
         return Sent::Not(response);
     };
-    let mut head = session.desk.written.take();
-    head.clear();
-    if write_head(&mut head, &response, framing, asked).is_none() {
+    let mut page = Page::on(session.desk.written.take());
+    if write_head(&mut page, &response, framing, asked).is_none() {
+        session.desk.written.set(page.bytes);
         return Sent::Not(response);
     }
     let (mut parts, body) = response.into_parts();
@@ -57,8 +57,8 @@ pub(super) async fn send<S: Serve>(
         body: pin!(body),
         left: framing.content(),
     };
-    let begun = poll_fn(|cx| Poll::Ready(sending.begin(cx, meter, &mut head))).await;
-    session.desk.written.set(head);
+    let begun = poll_fn(|cx| Poll::Ready(sending.begin(cx, meter, &mut page))).await;
+    session.desk.written.set(page.bytes);
     let unsent = match begun {
         Ok(None) => return Sent::Whole,
         Ok(Some(unsent)) => unsent,
@@ -103,21 +103,47 @@ fn framing<B: Body>(response: &Response<B>, is_head: bool) -> Option<Framing> {
     }
 }
 
-/// Writes status line and fields. `None` where a field is about the connection or the framing, or has to be made up.
+/// A head being written, in memory that is used again and again.
+struct Page {
+    bytes: Box<[u8]>,
+    length: usize,
+}
+
+impl Page {
+    fn on(bytes: Box<[u8]>) -> Self {
+        Self { bytes, length: 0 }
+    }
+
+    /// Adds `text`; `None` where it does not fit.
+    #[inline]
+    fn put(&mut self, text: &[u8]) -> Option<()> {
+        let end = self.length + text.len();
+        self.bytes.get_mut(self.length..end)?.copy_from_slice(text);
+        self.length = end;
+        Some(())
+    }
+
+    fn written(&self) -> &[u8] {
+        self.bytes.get(..self.length).unwrap_or_default()
+    }
+}
+
+/// Writes status line and fields. `None` where a field is about the connection or the framing, or has to be made up, and where it is
+/// too long.
 fn write_head<B>(
-    into: &mut Vec<u8>,
+    page: &mut Page,
     response: &Response<B>,
     framing: Framing,
     asked: Asked,
 ) -> Option<()> {
-    into.extend_from_slice(match asked.version {
+    page.put(match asked.version {
         Version::HTTP_10 => b"HTTP/1.0 ",
         _ => b"HTTP/1.1 ",
-    });
-    into.extend_from_slice(response.status().as_str().as_bytes());
-    into.push(b' ');
-    into.extend_from_slice(response.status().canonical_reason()?.as_bytes());
-    into.extend_from_slice(b"\r\n");
+    })?;
+    page.put(response.status().as_str().as_bytes())?;
+    page.put(b" ")?;
+    page.put(response.status().canonical_reason()?.as_bytes())?;
+    page.put(b"\r\n")?;
     let (mut dated, mut told) = (false, false);
     for (name, value) in response.headers() {
         match *name {
@@ -129,20 +155,19 @@ fn write_head<B>(
             header::CONTENT_LENGTH => told = true,
             _ => {}
         }
-        into.extend_from_slice(name.as_str().as_bytes());
-        into.extend_from_slice(b": ");
-        into.extend_from_slice(value.as_bytes());
-        into.extend_from_slice(b"\r\n");
+        page.put(name.as_str().as_bytes())?;
+        page.put(b": ")?;
+        page.put(value.as_bytes())?;
+        page.put(b"\r\n")?;
     }
     if let (Framing::Length(length), false) = (framing, told) {
-        // Writing to memory does not fail.
-        let _ = write!(into, "content-length: {length}\r\n");
+        page.put(format!("content-length: {length}\r\n").as_bytes())?;
     }
-    into.extend_from_slice(match (asked.version, asked.closes) {
+    page.put(match (asked.version, asked.closes) {
         (Version::HTTP_10, false) => b"connection: keep-alive\r\n\r\n",
         (Version::HTTP_10, true) | (_, false) => b"\r\n",
         (_, true) => b"connection: close\r\n\r\n",
-    });
+    })?;
     dated.then_some(())
 }
 
@@ -170,34 +195,39 @@ impl<B> Sending<'_, B>
 where
     B: Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
 {
-    /// Sends as much as the socket takes at once; what is left, unless that is nothing.
+    /// Sends as much as the socket takes at once, after the head on `page`; what is left, unless that is nothing.
     fn begin(
         &mut self,
         cx: &mut Context<'_>,
         meter: &mut Meter,
-        head: &mut Vec<u8>,
+        page: &mut Page,
     ) -> io::Result<Option<Unsent>> {
         let mut data = match self.poll_data(cx) {
             Poll::Ready(data) => data?,
             Poll::Pending => Bytes::new(),
         };
-        if data.len() <= COPIED && !Splices::is_stand_in(&data) {
-            head.extend_from_slice(&data);
+        let is_short = data.len() <= COPIED && !Splices::is_stand_in(&data);
+        if is_short && page.put(&data).is_some() {
             data = Bytes::new();
         }
-        let out = match Pin::new(&mut *meter)
-            .poll_write_vectored(cx, &[IoSlice::new(head), IoSlice::new(&data)])
-        {
+        let head = page.written();
+        let socket = Pin::new(&mut *meter);
+        let written = if data.is_empty() {
+            socket.poll_write(cx, head)
+        } else {
+            socket.poll_write_vectored(cx, &[IoSlice::new(head), IoSlice::new(&data)])
+        };
+        let out = match written {
             Poll::Ready(out) => out?,
             Poll::Pending => 0,
         };
-        let unsent = head.get(out..).unwrap_or_default();
-        let is_out = unsent.is_empty() && out == head.len() + data.len() && self.left == 0;
+        let is_out = out == head.len() + data.len() && self.left == 0;
         if is_out && Pin::new(meter).poll_flush(cx)?.is_ready() {
             return Ok(None);
         }
         data.advance(out.saturating_sub(head.len()));
-        Ok(Some(Bytes::copy_from_slice(unsent).chain(data)))
+        let head = head.get(out..).unwrap_or_default();
+        Ok(Some(Bytes::copy_from_slice(head).chain(data)))
     }
 
     /// Sends `unsent`, and then what is left.
