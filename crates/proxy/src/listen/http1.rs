@@ -33,8 +33,8 @@ pub(super) async fn serve<S: Serve>(session: Session<S>, mut meter: Meter, limit
         }
         // Boxed: large, and many connections never need it.
         match Box::pin(by_hyper(&session, meter, limits)).await {
-            Left::Meter(given_back) => meter = given_back,
-            Left::Nothing => return,
+            Some(at_rest) => meter = at_rest,
+            None => return,
         }
     }
 }
@@ -47,15 +47,8 @@ enum End {
     AtRest,
 }
 
-/// What is left after `hyper`'s turn.
-enum Left {
-    /// The connection, at rest.
-    Meter(Meter),
-    Nothing,
-}
-
-/// Has `hyper` serve the connection until it is at rest.
-async fn by_hyper<S: Serve>(session: &Session<S>, meter: Meter, limits: &Limits) -> Left {
+/// Has `hyper` serve the connection until that is at rest; `None`: it has ended, or become a tunnel.
+async fn by_hyper<S: Serve>(session: &Session<S>, meter: Meter, limits: &Limits) -> Option<Meter> {
     let watch = &session.watch;
     watch.turn();
     let mut builder = http1::Builder::new();
@@ -89,16 +82,16 @@ async fn by_hyper<S: Serve>(session: &Session<S>, meter: Meter, limits: &Limits)
     .await;
     let Some(parts) = connection.into_parts() else {
         watch.enter(Stage::Tunnel);
-        return Left::Nothing;
+        return None;
     };
     let mut meter = parts.io.into_inner();
     if matches!(end, End::AtRest) {
         meter.put_back(parts.read_buf);
-        return Left::Meter(meter);
+        return Some(meter);
     }
     let more = !parts.read_buf.is_empty() || watch.has_unread();
     finish(meter, end, more, watch).await;
-    Left::Nothing
+    None
 }
 
 /// Says the last word where one is due, and reads on for a moment where the client may still be sending: closing on unread bytes

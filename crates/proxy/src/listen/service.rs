@@ -18,6 +18,7 @@ use std::{
     cell::Cell,
     convert::Infallible,
     future::poll_fn,
+    mem,
     panic::{AssertUnwindSafe, catch_unwind},
     pin::pin,
     rc::Rc,
@@ -207,8 +208,8 @@ fn content<S: Serve>(
     if body.is_end_stream() {
         return Ok(RequestBody::empty(body));
     }
-    let raw = watch.head.lock().unwrap_or_else(PoisonError::into_inner);
+    // Taken: a request that came in the same read finds none rather than that of another.
+    let raw = mem::take(&mut *watch.head.lock().unwrap_or_else(PoisonError::into_inner));
     check_framing(&parts.headers, &raw)?;
-    drop(raw);
     Ok(RequestBody::watched(body, Arc::clone(watch)))
 }

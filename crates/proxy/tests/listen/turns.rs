@@ -86,7 +86,7 @@ proptest! {
         ends.sort_unstable();
         let mut sent = 0;
         for end in ends {
-            client.send(&bytes[sent..end]);
+            client.send(&bytes.as_bytes()[sent..end]);
             sent = end;
         }
         for (number, kind) in numbered() {
@@ -148,4 +148,19 @@ fn a_head_tells_of_the_content_and_has_none() {
     client.send("HEAD /1 HTTP/1.1\r\nHost: a\r\n\r\nGET /2 HTTP/1.1\r\nHost: a\r\n\r\n");
     assert_eq!(client.read_one(true).header("content-length"), Some("7"));
     assert_eq!(client.read_one(false).text(), "GET /2");
+}
+
+#[test]
+fn requests_that_come_together_are_framed_each_by_itself() {
+    let site = Site::plain();
+    let mut client = site.client();
+    client.send(Kind::Length.request(0) + &Kind::Chunked.request(1));
+    for number in 0..2 {
+        let response = client.read();
+        assert_eq!(
+            (response.status, response.text().as_str()),
+            (200, INNER),
+            "{number}"
+        );
+    }
 }

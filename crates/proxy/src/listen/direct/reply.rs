@@ -243,11 +243,8 @@ where
     /// The next bytes of the content; none where none are left.
     fn poll_data(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Bytes>> {
         while self.left > 0 {
-            let frame = match ready!(self.body.as_mut().poll_frame(cx)) {
-                Some(Ok(frame)) => frame,
-                Some(Err(_)) | None => {
-                    return Poll::Ready(Err(io::ErrorKind::UnexpectedEof.into()));
-                }
+            let Some(Ok(frame)) = ready!(self.body.as_mut().poll_frame(cx)) else {
+                return Poll::Ready(Err(io::ErrorKind::UnexpectedEof.into()));
             };
             let Ok(data) = frame.into_data() else {
                 continue;

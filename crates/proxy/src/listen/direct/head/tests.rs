@@ -112,16 +112,21 @@ fn line() -> impl Strategy<Value = String> {
     ]
 }
 
+fn lines() -> impl Strategy<Value = String> {
+    proptest::collection::vec(line().prop_map(|line| line + "\r\n"), 0..6)
+        .prop_map(|lines| lines.concat())
+}
+
 proptest! {
     /// Whatever is taken is one whole head and nothing that follows it, however much of that there is; and no part of it is taken
     /// for the whole.
     #[test]
     fn a_head_ends_where_it_ends(
         start in prop_oneof![Just("GET / HTTP/1.1".to_owned()), "[A-Z]{1,4} [!-~]{1,9} HTTP/1.[01]"],
-        lines in proptest::collection::vec(line(), 0..6),
+        lines in lines(),
         after in "[ -~\r\n]{0,40}",
     ) {
-        let text = format!("{start}\r\n{}\r\n", lines.iter().map(|line| format!("{line}\r\n")).collect::<String>());
+        let text = format!("{start}\r\n{lines}\r\n");
         if let Parsed::Head(read) = parse(format!("{text}{after}").as_bytes(), &Limits::default(), &Cell::default()) {
             prop_assert_eq!(text.find("\r\n\r\n").map(|at| at + 4), Some(read.bytes.len()));
             prop_assert_eq!(read.bytes.as_ref(), text.get(..read.bytes.len()).unwrap().as_bytes());
@@ -142,9 +147,9 @@ proptest! {
 
     /// A map that was used before leaves nothing behind.
     #[test]
-    fn maps_are_empty_when_they_are_used_again(lines in proptest::collection::vec(line(), 0..6)) {
+    fn maps_are_empty_when_they_are_used_again(lines in lines()) {
         let spare = Cell::default();
-        let text = format!("GET / HTTP/1.1\r\n{}\r\n", lines.iter().map(|line| format!("{line}\r\n")).collect::<String>());
+        let text = format!("GET / HTTP/1.1\r\n{lines}\r\n");
         let _ = parse(text.as_bytes(), &Limits::default(), &spare);
         let Parsed::Head(second) = parse(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n", &Limits::default(), &spare) else {
             panic!("a plain head was left");
