@@ -63,6 +63,7 @@ pub(super) enum Rest {
 /// Answers requests until there is one that is not answered here.
 pub(super) async fn serve<S: Serve>(session: &Session<S>, meter: &mut Meter) -> Rest {
     if session.redirect_https.is_some() {
+        session.watch.keep();
         return Rest::Others;
     }
     loop {
