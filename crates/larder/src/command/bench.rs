@@ -64,7 +64,7 @@ pub fn run(bench: &Bench, out: &mut impl Write, err: &mut impl Write) -> io::Res
     let mut wrong: Vec<_> = written
         .filter_map(|output| output.write(&figures).err())
         .collect();
-    wrong.extend(result::failures(&figures));
+    wrong.extend(result::failures(&figures, &prepared.targets));
     let printed = if bench.result.json {
         writeln!(out, "{}", report::json(&figures))
     } else {

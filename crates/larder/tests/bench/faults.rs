@@ -1,6 +1,6 @@
 //! Servers that fail: counted by kind, never a crash or a hang.
 
-use crate::{bench, figures, json};
+use crate::{bench, figures, file, json};
 use serde_json::json;
 use std::{
     io::Write,
@@ -43,6 +43,22 @@ fn a_host_without_an_address() {
     let result = json(&finished);
     assert_eq!(result["targets"][0]["faults"], json!({ "unknown-host": 1 }));
     assert_eq!(result["ended"], "no-address");
+}
+
+#[test]
+fn one_host_of_a_list_without_an_address() {
+    let origin = answering(Reply::ok);
+    let known = format!("{}/known", origin.url());
+    let list = file("list", &format!("{known}\nhttp://no-such-host.invalid/\n"));
+    let list = list.to_str().expect("a path");
+    let finished = bench(&[&origin.url(), "-n", "4", "--json", "--file", list]).run();
+    assert_eq!(finished.code, Some(1));
+    let told = "no address for no-such-host.invalid";
+    assert!(finished.stderr.contains(told), "{}", finished.stderr);
+    let result = json(&finished);
+    assert_eq!(result["ended"], "no-address");
+    assert_eq!(result["targets"][0]["faults"], json!({ "unknown-host": 1 }));
+    assert_eq!(origin.connections(), 0, "nothing is sent to the others");
 }
 
 #[test]

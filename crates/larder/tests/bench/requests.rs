@@ -333,3 +333,45 @@ fn a_body_comes_from_a_file_and_a_list_from_standard_input() {
     assert_eq!((origin.requests("/in"), origin.requests("/put")), (2, 2));
     assert_eq!(origin.last("/put").method, "PUT");
 }
+
+#[test]
+fn another_machine_is_asked_for_from_no_list_and_no_sitemap_unless_it_is_allowed() {
+    let origin = origin();
+    let list = file("remote", "/here\nhttp://192.0.2.7/there\n");
+    let map = "<urlset><url><loc>http://192.0.2.7/there</loc></url></urlset>";
+    let map = file("remote.xml", map);
+    let index =
+        "<sitemapindex><sitemap><loc>http://192.0.2.7/other.xml</loc></sitemap></sitemapindex>";
+    origin.on("/index.xml", move |_| Reply::ok().body(index));
+    origin.on("/other.xml", |_| {
+        Reply::ok().body("<urlset><url><loc>http://192.0.2.7/page</loc></url></urlset>")
+    });
+    let (list, map) = (list.display().to_string(), map.display().to_string());
+    let url = origin.url();
+    for arguments in [
+        &[url.as_str(), "--file", &list][..],
+        // No server is named, so that pages would be asked for where they say.
+        &["--file", &list],
+        &["--sitemap", &map],
+        &[&url, "--sitemap", "http://192.0.2.7/sitemap.xml"],
+        // One that was allowed allows no other.
+        &[&url, "--file", &list, "--allow-remote", "192.0.2.8"],
+    ] {
+        let finished = bench(&[arguments, &["-n", "4"]].concat()).run();
+        assert_eq!(finished.code, Some(1), "{arguments:?}: {}", finished.stderr);
+        let told = "--allow-remote 192.0.2.7";
+        assert!(
+            finished.stderr.contains(told),
+            "{arguments:?}: {}",
+            finished.stderr
+        );
+    }
+    assert_eq!(origin.connections(), 0, "nothing was sent");
+    // What an index on this machine names is taken from this machine, and so are its pages.
+    let index = format!("{url}/index.xml");
+    figures(&[&url, "-n", "4", "--sitemap", &index]);
+    assert_eq!(
+        (origin.requests("/other.xml"), origin.requests("/page")),
+        (1, 4)
+    );
+}

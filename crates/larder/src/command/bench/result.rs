@@ -130,12 +130,27 @@ fn relied(bench: &Bench) -> Vec<f64> {
     }
 }
 
+/// The hosts of a target that have no address, if there are such: then nothing was sent, to the others neither.
+fn unknown(target: &super::Target) -> Option<String> {
+    let origins = target.site.origins.iter();
+    let unknown = origins.filter(|origin| origin.addresses.is_empty());
+    let hosts: Vec<_> = unknown.map(|origin| origin.url.host.as_str()).collect();
+    (!hosts.is_empty()).then(|| hosts.join(", "))
+}
+
 /// Why the result is a refusal.
-pub(super) fn failures(figures: &Figures) -> Vec<String> {
+pub(super) fn failures(figures: &Figures, targets: &[super::Target]) -> Vec<String> {
     // Who was not asked before the run was stopped has not failed.
-    let asked = |target: &&Target| figures.ended != Ended::Stopped || target.seconds > 0.0;
-    let silent = figures.targets.iter().filter(|target| target.good == 0);
-    let silent = silent.filter(asked).map(|target| {
+    let asked = |target: &Target| figures.ended != Ended::Stopped || target.seconds > 0.0;
+    let silent = figures.targets.iter().zip(targets);
+    let silent = silent.filter(|(target, _)| target.good == 0 && asked(target));
+    let silent = silent.map(|(target, sent)| {
+        if let Some(hosts) = unknown(sent) {
+            return format!(
+                "nothing was sent for {}: no address for {hosts}",
+                target.name
+            );
+        }
         let kinds = target
             .faults
             .iter()
