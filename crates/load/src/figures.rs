@@ -9,6 +9,7 @@ mod used;
 
 pub use course::{Point, Round};
 pub use target::{About, Bytes, Cache, Connections, Latency, Statuses, Target, Unanswered};
+pub(crate) use target::{BEYOND, beyond};
 pub use used::{MachineCpu, Process, Tool};
 
 use crate::{

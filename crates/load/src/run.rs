@@ -101,6 +101,8 @@ pub struct Measured {
     pub tool_cpu: Duration,
     /// Which share of its core the busiest worker used.
     pub busiest: f64,
+    /// Which share of the time it could have gone on as well, and had no core.
+    pub busiest_waited: f64,
     /// Which share of this machine's cores was in use.
     pub machine: Option<f64>,
     /// TLS protocol and cipher suite.
@@ -118,7 +120,9 @@ impl Measured {
             (Some(ours), Some(theirs)) => Some(share(ours, theirs)),
             (ours, theirs) => ours.or(theirs),
         };
-        self.busiest = self.busiest.max(later.busiest);
+        if self.busiest + self.busiest_waited < later.busiest + later.busiest_waited {
+            (self.busiest, self.busiest_waited) = (later.busiest, later.busiest_waited);
+        }
         self.tally.add(&later.tally);
         self.took += later.took;
         self.ended = later.ended;
@@ -188,6 +192,21 @@ fn nowhere() -> Measured {
     measured
 }
 
+/// How busy a worker was, from its slices: what it does after the last of them is no load.
+#[derive(Clone, Copy, Debug, Default)]
+struct Busy {
+    cpu: Duration,
+    waited: Duration,
+    end: Duration,
+}
+
+impl Busy {
+    /// Its share of so much of its time.
+    fn share(self, of: Duration) -> f64 {
+        of.as_secs_f64() / self.end.as_secs_f64().max(f64::MIN_POSITIVE)
+    }
+}
+
 struct Gatherer {
     common: Arc<Common>,
     measured: Measured,
@@ -202,8 +221,7 @@ struct Gatherer {
     own_cpu: Duration,
     own_begin: Duration,
     machine: Option<(u64, u64)>,
-    /// CPU time of each worker.
-    workers: Vec<Duration>,
+    workers: Vec<Busy>,
 }
 
 impl Gatherer {
@@ -222,7 +240,7 @@ impl Gatherer {
             own_cpu: own,
             own_begin: own,
             machine: process::machine_cpu(),
-            workers: vec![Duration::ZERO; workers],
+            workers: vec![Busy::default(); workers],
         }
     }
 
@@ -251,8 +269,10 @@ impl Gatherer {
         if let Some(users) = self.users.get_mut(slice.worker) {
             *users = slice.users;
         }
-        if let Some(cpu) = self.workers.get_mut(slice.worker) {
-            *cpu += slice.cpu;
+        if let Some(worker) = self.workers.get_mut(slice.worker) {
+            worker.cpu += slice.cpu;
+            worker.waited += slice.waited;
+            worker.end = slice.end;
         }
         if let Some(left) = slice.left {
             self.measured.unanswered += left.requests;
@@ -316,8 +336,11 @@ impl Gatherer {
             _ => took.min(plan.end.after).max(measured.tally.last),
         };
         measured.tool_cpu = process::own_cpu().saturating_sub(self.own_begin);
-        let most = self.workers.iter().max().copied().unwrap_or_default();
-        measured.busiest = most.as_secs_f64() / took.as_secs_f64().max(f64::MIN_POSITIVE);
+        let workers = self.workers.iter();
+        let busiest = workers.max_by_key(|worker| worker.cpu + worker.waited);
+        let busiest = busiest.copied().unwrap_or_default();
+        measured.busiest = busiest.share(busiest.cpu);
+        measured.busiest_waited = busiest.share(busiest.waited);
         measured.machine = busy(self.machine, process::machine_cpu());
         measured.agreed = self.common.agreed.get().cloned();
         measured.used = self.watch.is_some().then_some(Used {

@@ -1,6 +1,6 @@
 //! What makes figures doubtful, said rather than hidden.
 
-use crate::figures::{Round, Target};
+use crate::figures::{BEYOND, MachineCpu, Round, Target, beyond};
 use serde::Serialize;
 
 #[cfg(test)]
@@ -21,7 +21,7 @@ pub struct Warning {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// A worker had no CPU time left: the tool was the slower side.
+    /// A worker had no CPU time left: the tool was the slower side, or others had its core.
     ToolAtLimit,
     /// The machine had no CPU time left, and the tool took a share of it.
     MachineAtLimit,
@@ -47,7 +47,7 @@ pub enum Kind {
     RateBound,
 }
 
-/// From which share of its core on a worker has no time left, in percent.
+/// From which share of its core on a worker has no time left, in percent; what others took of it counts too.
 const FULL_WORKER: f64 = 95.0;
 
 /// From which share of all cores on the machine has no time left, in percent.
@@ -55,9 +55,6 @@ const FULL_MACHINE: f64 = 95.0;
 
 /// How late a loop or a request may be, in milliseconds, unless that is little beside the latency.
 const LATE_MS: f64 = 5.0;
-
-/// How many requests must lie beyond a percentile for it to mean something.
-const BEYOND: f64 = 10.0;
 
 /// How many requests at the end are a heap and no chance, and how many times as many as usual.
 const HEAP: u64 = 10;
@@ -95,18 +92,34 @@ pub fn warnings(target: &Target, asked: &[f64]) -> Vec<Warning> {
 }
 
 fn tool_at_limit(target: &Target) -> Option<String> {
-    let busy = target.tool.busiest_worker_percent;
-    (busy >= FULL_WORKER).then(|| {
-        format!(
+    let (busy, waited) = (
+        target.tool.busiest_worker_percent,
+        target.tool.busiest_worker_waited_percent,
+    );
+    if busy >= FULL_WORKER {
+        return Some(format!(
             "the tool was the slower side: a worker used {busy:.0} % of its core; \
+             the server may do more than this, and latencies include waiting for the tool"
+        ));
+    }
+    // On a machine that is full it had to wait as all do, which is said of the machine.
+    let kept = busy + waited >= FULL_WORKER && full(target).is_none();
+    kept.then(|| {
+        format!(
+            "the tool had too little of its core: a worker used {busy:.0} % of it and waited {waited:.0} % of the time for it; \
              the server may do more than this, and latencies include waiting for the tool"
         )
     })
 }
 
+/// The machine's cores, where none of them has time left and the tool has a share in that.
+fn full(target: &Target) -> Option<MachineCpu> {
+    let is_full = |cpu: &MachineCpu| cpu.busy_percent >= FULL_MACHINE && cpu.tool_percent >= 5.0;
+    target.machine_cpu.filter(is_full)
+}
+
 fn machine_at_limit(target: &Target) -> Option<String> {
-    let cpu = target.machine_cpu?;
-    let matters = cpu.busy_percent >= FULL_MACHINE && cpu.tool_percent >= 5.0;
+    let cpu = full(target)?;
     let share = |percent: f64| percent * 100.0 / cpu.busy_percent;
     // What the server takes is known where its process is watched.
     let rest = target.process.as_ref().map(|process| {
@@ -116,13 +129,11 @@ fn machine_at_limit(target: &Target) -> Option<String> {
     let rest = rest.map_or(String::new(), |rest| {
         format!(" and {rest:.0} % with neither it nor the server")
     });
-    matters.then(|| {
-        format!(
-            "this machine was {:.0} % busy, {:.0} % of it with the tool{rest}: a server that had it to itself would do more",
-            cpu.busy_percent,
-            share(cpu.tool_percent)
-        )
-    })
+    Some(format!(
+        "this machine was {:.0} % busy, {:.0} % of it with the tool{rest}: a server that had it to itself would do more",
+        cpu.busy_percent,
+        share(cpu.tool_percent)
+    ))
 }
 
 fn lag(target: &Target) -> Option<String> {
@@ -232,15 +243,15 @@ fn too_short(target: &Target, asked: &[f64]) -> Option<String> {
     let rounds = target.rounds.iter().map(Round::answers);
     let least = rounds.min().filter(|_| target.rounds.len() > 1);
     let answers = least.unwrap_or(count);
-    let beyond = |percent: f64| float(answers) * (100.0 - percent) / 100.0;
-    let worst = asked.iter().copied().filter(|one| beyond(*one) < BEYOND);
+    let worst = asked.iter().copied();
+    let worst = worst.filter(|one| beyond(answers, *one) < BEYOND);
     let worst = worst.fold(None, |worst: Option<f64>, one| {
         Some(worst.map_or(one, |worst| worst.min(one)))
     })?;
     let place = if least.is_some() { " in a round" } else { "" };
     Some(format!(
         "p{worst} of {answers} answers{place} rests on {:.0} of them: measure longer for it to mean something",
-        beyond(worst).max(1.0).floor()
+        beyond(answers, worst).max(1.0).floor()
     ))
 }
 

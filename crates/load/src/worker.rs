@@ -64,6 +64,8 @@ pub(crate) struct Slice {
     pub users: usize,
     /// CPU time of the worker's thread in it.
     pub cpu: Duration,
+    /// How long the thread could have run and had no core.
+    pub waited: Duration,
     /// With the last one: what was left.
     pub left: Option<Left>,
 }
@@ -216,7 +218,7 @@ impl Worker {
         let mut tally = self.tally.take();
         tally.received = self.traffic.received.take();
         tally.sent = self.traffic.sent.take();
-        let (span, cpu) = hand.turn(now);
+        let (span, cpu, waited) = hand.turn(now);
         Slice {
             worker: self.index,
             span,
@@ -224,6 +226,7 @@ impl Worker {
             tally,
             users: self.present(),
             cpu,
+            waited,
             left: over.then(|| self.left(now)),
         }
     }
@@ -283,6 +286,7 @@ struct Hand {
     begin: Instant,
     at: Instant,
     cpu: Duration,
+    waited: Duration,
     span: u32,
 }
 
@@ -292,23 +296,32 @@ impl Hand {
             begin,
             at: begin,
             cpu: thread_cpu(),
+            waited: thread_waited(),
             span: 0,
         }
     }
 
-    /// Ends a slice: which span of the run it was, and the thread's CPU time in it.
-    fn turn(&mut self, now: Instant) -> (u32, Duration) {
-        let (length, cpu) = (now - self.at, thread_cpu());
+    /// Ends a slice: which span of the run it was, the thread's CPU time in it, and how long it waited for a core.
+    fn turn(&mut self, now: Instant) -> (u32, Duration, Duration) {
+        let (length, cpu, waited) = (now - self.at, thread_cpu(), thread_waited());
         let used = cpu.saturating_sub(self.cpu);
-        (self.at, self.cpu) = (now, cpu);
+        let lost = waited.saturating_sub(self.waited);
+        (self.at, self.cpu, self.waited) = (now, cpu, waited);
         // The middle of the slice says which one it is, even where a pulse came late.
         let middle = (now - self.begin).saturating_sub(length / 2);
         let span = (middle.as_nanos() / SPAN.as_nanos()) as u32;
         self.span = span.max(self.span);
-        (self.span, used)
+        (self.span, used, lost)
     }
 }
 
 fn thread_cpu() -> Duration {
     Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default()
+}
+
+/// How long this thread could have run and had no core, since it began; nothing where the kernel does not count it.
+fn thread_waited() -> Duration {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let nanos = text.split(' ').nth(1).and_then(|nanos| nanos.parse().ok());
+    Duration::from_nanos(nanos.unwrap_or(0))
 }

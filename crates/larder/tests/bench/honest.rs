@@ -1,8 +1,14 @@
 //! What makes figures doubtful is said, and what is not the server's is not told as if it were.
 
 use crate::{bench, figures, json};
-use std::{thread, time::Duration};
-use testkit::{Command, Origin, Reply};
+use std::{
+    io::{Read as _, Write as _},
+    net::{TcpListener, TcpStream},
+    process::{Child, Stdio},
+    thread,
+    time::Duration,
+};
+use testkit::{Command, Origin, Reply, wait_until};
 
 fn origin() -> Origin {
     let origin = Origin::start();
@@ -162,4 +168,161 @@ fn nothing_is_asserted_of_a_process_that_is_not_there() {
         assert!(result["targets"][0]["process"].is_null());
         assert!(result["targets"][0]["rounds"][0]["cpu_us_per_request"].is_null());
     }
+}
+
+/// A server that answers whatever comes at once, and costs next to nothing; its URL.
+fn prompt() -> String {
+    let server = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}/", server.local_addr().expect("an address"));
+    thread::spawn(move || {
+        for stream in server.incoming().flatten() {
+            thread::spawn(move || answer_all(stream));
+        }
+    });
+    url
+}
+
+/// One read is one request: nobody pipelines, and a request is short.
+fn answer_all(mut stream: TcpStream) {
+    let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+    let mut scratch = [0; 4096];
+    while stream.read(&mut scratch).is_ok_and(|read| read > 0) && stream.write_all(answer).is_ok() {
+    }
+}
+
+/// Processes that take whatever nobody else wants, or as much as everybody; they end with it.
+struct Spinning(Vec<Child>);
+
+impl Spinning {
+    /// So many, that are started by these words.
+    fn start(count: usize, words: &[&str]) -> Self {
+        let one = |_| {
+            std::process::Command::new(words[0])
+                .args(&words[1..])
+                .args(["sh", "-c", "while :; do :; done"])
+                .spawn()
+                .expect("a process")
+        };
+        Self((0..count).map(one).collect())
+    }
+}
+
+impl Drop for Spinning {
+    fn drop(&mut self) {
+        for child in &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// More than anybody can send from one core, so that the tool never has time left.
+const TOO_MUCH: [&str; 8] = [
+    "--unbounded",
+    "--rate",
+    "200000",
+    "-c",
+    "20",
+    "-d",
+    "1s",
+    "--quiet",
+];
+
+#[test]
+fn a_tool_that_has_too_little_of_its_core_says_so() {
+    // Some core that this process may use; another process wants it as much.
+    let status = std::fs::read_to_string("/proc/self/status").expect("Linux");
+    let allowed = status
+        .lines()
+        .find(|line| line.starts_with("Cpus_allowed_list"));
+    let mut allowed = allowed.expect("cores").split(['\t', '-', ',']);
+    let core = allowed.next_back().expect("a core").to_owned();
+    let _other = Spinning::start(1, &["taskset", "-c", &core]);
+    let output = std::process::Command::new("taskset")
+        .args(["-c", &core, env!("CARGO_BIN_EXE_larder"), "bench"])
+        .args([&prompt(), "--json"])
+        .args(TOO_MUCH)
+        .output()
+        .expect("taskset");
+    let result: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let (kinds, target) = (kinds(&result), &result["targets"][0]);
+    // The machine's other cores may have been busy with something else.
+    let said = ["tool-at-limit", "machine-at-limit"];
+    assert!(said.iter().any(|one| kinds.contains(one)), "{result}");
+    let tool = |name: &str| target["tool"][name].as_f64().expect("a number");
+    let (busy, waited) = (
+        tool("busiest_worker_percent"),
+        tool("busiest_worker_waited_percent"),
+    );
+    assert!(busy + waited >= 95.0, "it never rests: {busy} + {waited}");
+    assert!(waited >= 5.0, "it shares its core: {busy} + {waited}");
+    // The worker is a part of the tool, whose CPU time is measured apart.
+    let seconds = target["seconds"].as_f64().expect("a number");
+    let share = busy / 100.0 * seconds / tool("cpu_seconds");
+    assert!(share > 0.0 && share < 1.1, "{share}: {target}");
+}
+
+#[test]
+fn a_machine_without_time_left_is_told_of() {
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    // They take only what the others leave, which is all that makes a machine busy.
+    let _rest = Spinning::start(cores, &["nice", "-n", "19"]);
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_larder"))
+        .args(["bench", &prompt(), "--json"])
+        .args(TOO_MUCH)
+        .output()
+        .expect("a process");
+    let result: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert!(kinds(&result).contains(&"machine-at-limit"), "{result}");
+}
+
+#[test]
+fn a_tool_that_stood_still_was_late_and_says_so() {
+    let origin = origin();
+    let child = std::process::Command::new(env!("CARGO_BIN_EXE_larder"))
+        .args(["bench", &origin.url(), "--rate", "200", "-c", "50"])
+        .args(["-d", "2s", "--quiet", "--json"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("a process");
+    let id = child.id();
+    wait_until("requests came", || origin.requests("/") > 10);
+    let signal = |name: &str| {
+        let kill = std::process::Command::new("kill")
+            .args([name, &id.to_string()])
+            .status();
+        assert!(kill.expect("kill").success());
+    };
+    signal("-STOP");
+    // So long it comes to nothing: what is measured, not what is waited for.
+    thread::sleep(Duration::from_millis(500));
+    signal("-CONT");
+    let output = child.wait_with_output().expect("its end");
+    let result: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    // What was due meanwhile found free connections, as many as there are.
+    for kind in ["lag", "late-sends"] {
+        assert!(kinds(&result).contains(&kind), "{result}");
+    }
+    let tool = &result["targets"][0]["tool"];
+    for late in [&tool["lag_ms"], &tool["late_ms"]] {
+        assert!(late["max"].as_f64() >= Some(400.0), "{tool}");
+    }
+}
+
+#[test]
+fn a_run_that_costs_nothing_is_in_no_doubt_of_the_tool() {
+    let origin = Origin::start();
+    // So slow that what else this machine does is little beside it.
+    origin.otherwise(|_| {
+        thread::sleep(Duration::from_secs(1));
+        Reply::ok()
+    });
+    let result = figures(&[&origin.url(), "-c", "2", "-n", "2"]);
+    let kinds = kinds(&result);
+    for kind in ["tool-at-limit", "machine-at-limit", "lag", "late-sends"] {
+        assert!(!kinds.contains(&kind), "{result}");
+    }
+    let tool = &result["targets"][0]["tool"];
+    let busy = tool["busiest_worker_percent"].as_f64();
+    assert!(busy.is_some_and(|busy| busy > 0.0 && busy < 50.0), "{tool}");
 }

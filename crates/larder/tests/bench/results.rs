@@ -1,7 +1,7 @@
 //! What comes out: text, files, exit codes, and what is seen meanwhile.
 
 use crate::{bench, figures};
-use std::{fs, os::unix::fs::PermissionsExt as _};
+use std::{collections::HashMap, fs, os::unix::fs::PermissionsExt as _};
 use testkit::{Command, Origin, Reply, scratch_dir};
 
 fn origin() -> Origin {
@@ -39,24 +39,106 @@ fn every_form() {
     let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
     assert_eq!(json["format"], 1);
     assert_eq!(json["targets"][0]["requests"], 200);
-    let mut rows = csv.split("\r\n");
-    let columns = rows.next().expect("a head").split(',').count();
-    let whole = rows.next().expect("a row");
-    assert!(
-        whole.contains(",all,") && whole.contains(",200,0,"),
-        "{whole}"
-    );
-    assert!(
-        csv.split("\r\n")
-            .filter(|row| !row.is_empty())
-            .all(|row| row.split(',').count() == columns)
-    );
+    let whole = &rows(&csv)[0];
+    assert_eq!((&*whole["at_s"], &*whole["requests"]), ("all", "200"));
     assert!(html.starts_with("<!doctype html>") && html.ends_with("</html>\n"));
     for elsewhere in ["src=", "href=\"http", "url(http", "@import", "<script"] {
         assert!(!html.contains(elsewhere), "{elsewhere}");
     }
     // Nothing but the four is left.
     assert_eq!(fs::read_dir(&folder).expect("a folder").count(), 4);
+}
+
+/// The rows of a CSV by their columns; none has more cells than there are columns, or fewer.
+fn rows(csv: &str) -> Vec<HashMap<String, String>> {
+    let mut lines = csv.split("\r\n").filter(|line| !line.is_empty());
+    let cells = |line: &str| line.split(',').map(str::to_owned).collect::<Vec<_>>();
+    let columns = cells(lines.next().expect("a head"));
+    let row = |line| {
+        let cells = cells(line);
+        assert_eq!(cells.len(), columns.len(), "{line}");
+        columns.iter().cloned().zip(cells).collect()
+    };
+    lines.map(row).collect()
+}
+
+#[test]
+fn a_table_has_classes_kinds_shares_and_the_process() {
+    let origin = Origin::start();
+    origin.otherwise(|request| match request.nth % 4 {
+        0 => Reply::close(),
+        1 => Reply::status(503),
+        2 => Reply::ok().header("Cache-Status", "it; hit; ttl=9"),
+        _ => Reply::status(204).header("Cache-Status", "it; hit; ttl=-9"),
+    });
+    let path = scratch_dir().join("r.csv");
+    let output = path.display().to_string();
+    let id = std::process::id().to_string();
+    let flags = ["-n", "80", "-c", "1", "--process", &id, "-o", &output];
+    let finished = bench(&[&[origin.url().as_str()], &flags[..]].concat()).run();
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    for part in ["2xx: 40  5xx: 20", "200: 20  204: 20  503: 20"] {
+        assert!(finished.stdout.contains(part), "{}", finished.stdout);
+    }
+    let rows = rows(&fs::read_to_string(path).expect("a file"));
+    let whole = &rows[0];
+    let counts = [
+        ("requests", "80"),
+        ("good", "40"),
+        ("errors", "40"),
+        ("status_2xx", "40"),
+        ("status_4xx", "0"),
+        ("status_5xx", "20"),
+        ("fault_closed", "20"),
+        ("fault_timeout", "0"),
+        ("hits", "40"),
+        ("stale", "20"),
+        ("hits_percent", "100"),
+        ("stale_percent", "50"),
+    ];
+    for (column, count) in counts {
+        assert_eq!(whole[column], count, "{column}: {whole:?}");
+    }
+    let number = |column: &str| whole[column].parse::<f64>().expect("a number");
+    assert!(number("process_memory_bytes") > 1e6, "{whole:?}");
+    let each = number("process_cpu_seconds") / 80.0 * 1e6;
+    assert!((number("process_cpu_us_per_request") - each).abs() < 1.0);
+    assert!(number("connections_opened") >= 20.0, "{whole:?}");
+    // Of its spans only what is known of them is told.
+    assert!(rows.len() > 1 && rows[1]["status_2xx"].is_empty());
+}
+
+#[test]
+fn a_percentile_of_too_few_is_marked() {
+    let origin = origin();
+    let folder = scratch_dir();
+    let [html, json] = ["r.html", "r.json"].map(|name| folder.join(name).display().to_string());
+    let url = origin.url();
+    let flags = [&url, "-n", "2000", "-c", "4", "-o", &html, "-o", &json];
+    let finished = bench(&flags).run();
+    let read = |path: &String| fs::read_to_string(path).expect("a file");
+    let figures: serde_json::Value = serde_json::from_str(&read(&json)).expect("JSON");
+    // Twenty lie beyond the 99th, and two beyond the 99.9th.
+    let latency = &figures["targets"][0]["latency_ms"];
+    assert_eq!(latency["doubtful"], serde_json::json!(["p99.9", "p99.99"]));
+    let latency = finished.stdout.lines().find(|line| line.contains("p99.9 "));
+    let cells: Vec<_> = latency.expect("a latency").split("  p").collect();
+    for (cell, is_doubtful) in cells[1..].iter().zip([false, false, false, true, true]) {
+        assert_eq!(cell.ends_with('?'), is_doubtful, "{cells:?}");
+    }
+    let note = "fewer than ten of 2 000 lie beyond p99.9";
+    assert!(finished.stdout.contains(note), "{}", finished.stdout);
+    let html = read(&html);
+    assert!(html.contains(note));
+    let cell = |name: &str| {
+        let (_, rest) = html
+            .split_once(&format!("<td>{name}</td><td>"))
+            .expect(name);
+        rest.split_once('<').expect("an end").0.to_owned()
+    };
+    assert!(!cell("p99").ends_with('?') && cell("p99.9").ends_with('?'));
+    let (tile, _) = html.split_once("</b><span>99.9th percentile").expect("it");
+    assert!(tile.ends_with('?'));
 }
 
 #[test]

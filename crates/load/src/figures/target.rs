@@ -8,6 +8,9 @@ use std::{collections::BTreeMap, time::Duration};
 /// From which share of the bound on the rate on it is the bound that is measured.
 const NEAR_BOUND: f64 = 0.95;
 
+/// How many answers must lie beyond a percentile for it to mean something.
+pub(crate) const BEYOND: f64 = 10.0;
+
 /// What one target did.
 #[derive(Clone, Debug, Serialize)]
 pub struct Target {
@@ -88,6 +91,8 @@ pub struct Latency {
     pub percentiles: BTreeMap<&'static str, f64>,
     /// The longest.
     pub max: f64,
+    /// The names of percentiles beyond which lie fewer than ten of these: chance rather than a measure.
+    pub doubtful: Vec<&'static str>,
 }
 
 /// Bytes.
@@ -242,6 +247,8 @@ impl Latency {
         let named = PERCENTILES.iter();
         let named =
             named.filter_map(|(name, percent)| Some((*name, millis(times.percentile(*percent)?))));
+        let doubted = PERCENTILES.iter();
+        let doubted = doubted.filter(|(_, percent)| beyond(times.count(), *percent) < BEYOND);
         Some(Self {
             count: times.count(),
             min: millis(times.min()?),
@@ -249,8 +256,14 @@ impl Latency {
             stddev: millis(stddev),
             percentiles: named.collect(),
             max: millis(times.max()?),
+            doubtful: doubted.map(|(name, _)| *name).collect(),
         })
     }
+}
+
+/// How many of so many lie beyond a percentile.
+pub(crate) fn beyond(count: u64, percent: f64) -> f64 {
+    float(count) * (100.0 - percent) / 100.0
 }
 
 impl Statuses {

@@ -36,6 +36,8 @@ pub struct Tool {
     pub cpu_us_per_request: Option<f64>,
     /// Which share of its core the busiest worker used, in percent.
     pub busiest_worker_percent: f64,
+    /// Which share of the time the same worker could have gone on as well, and had no core, in percent.
+    pub busiest_worker_waited_percent: f64,
     /// How late its own loops went round: what it may add to a latency.
     pub lag_ms: Option<Latency>,
     /// In an open loop: how late requests were sent although a connection was free.
@@ -75,6 +77,7 @@ impl Tool {
             cpu_seconds: measured.tool_cpu.as_secs_f64(),
             cpu_us_per_request: each(measured.tool_cpu, tally.requests()),
             busiest_worker_percent: measured.busiest * 100.0,
+            busiest_worker_waited_percent: measured.busiest_waited * 100.0,
             lag_ms: Latency::of(&tally.lag),
             late_ms: Latency::of(&tally.late),
             queued: tally.queued,

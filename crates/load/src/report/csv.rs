@@ -1,24 +1,59 @@
 //! The result as CSV (RFC 4180): a row for each target as a whole, and one for each span of its run.
 
-use crate::figures::{Figures, Point, Target};
+use crate::{
+    fault::Fault,
+    figures::{Figures, Point, Target},
+};
 use std::fmt::Write;
 
-/// The columns. A whole target has `all` for its span; what a span does not have is empty.
+/// The columns that spans have too. A whole target has `all` for its span; what a span does not have is empty.
 const COLUMNS: &str = "target,at_s,seconds,users,requests,errors,rate,p50_ms,p75_ms,p90_ms,p95_ms,p99_ms,p99.9_ms,p99.99_ms,\
 max_ms,bytes_received,hits,stale,process_cores,process_memory_bytes,tool_cores";
 
+/// The columns of a whole target alone; after them a column for each [`Fault`].
+const WHOLE: &str = "good,hits_percent,stale_percent,connections_opened,process_cpu_seconds,process_cpu_us_per_request";
+
+/// The classes of statuses, a column each.
+const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
+
 /// The result as CSV.
 pub fn rows(figures: &Figures) -> String {
-    let mut text = format!("{COLUMNS}\r\n");
+    let mut text = format!("{COLUMNS},{WHOLE}");
+    // Writing to a string does not fail.
+    for class in CLASSES {
+        let _ = write!(text, ",status_{class}");
+    }
+    for fault in Fault::ALL {
+        let _ = write!(text, ",fault_{}", fault.name());
+    }
+    text.push_str("\r\n");
+    let none = ",".repeat(WHOLE.split(',').count() + CLASSES.len() + Fault::ALL.len());
     for target in &figures.targets {
         let name = quoted(&target.name);
-        // Writing to a string does not fail.
-        let _ = write!(text, "{name},all,{}\r\n", whole(target));
+        let _ = write!(text, "{name},all,{},{}\r\n", whole(target), apart(target));
         for point in &target.points {
-            let _ = write!(text, "{name},{}\r\n", span(point));
+            let _ = write!(text, "{name},{}{none}\r\n", span(point));
         }
     }
     text
+}
+
+/// What only a whole target has.
+fn apart(target: &Target) -> String {
+    let process = target.process.as_ref();
+    let mut cells = vec![
+        target.good.to_string(),
+        number(target.cache.hits_percent),
+        number(target.cache.stale_percent),
+        target.connections.opened.to_string(),
+        number(process.map(|process| process.cpu_seconds)),
+        number(process.and_then(|process| process.cpu_us_per_request)),
+    ];
+    let classes = CLASSES.map(|class| target.statuses.classes.get(class));
+    let faults = Fault::ALL.map(|fault| target.faults.get(fault.name()));
+    let counts = classes.into_iter().chain(faults);
+    cells.extend(counts.map(|count| count.copied().unwrap_or(0).to_string()));
+    cells.join(",")
 }
 
 fn whole(target: &Target) -> String {

@@ -5,7 +5,7 @@ mod chart;
 mod charts;
 mod table;
 
-use super::text::{bytes, count, millis};
+use super::text::{bytes, count, doubt, millis, percentile};
 use crate::{
     compare::{Comparison, Ratio},
     figures::{Figures, Target},
@@ -99,7 +99,11 @@ fn tiles(page: &mut String, figures: &Figures, index: usize, target: &Target) {
             escape(&target.name)
         );
     }
-    let at = |name| target.percentile(name).map_or("–".to_owned(), millis);
+    let at = |name| {
+        let latency = target.latency_ms.as_ref();
+        let at = latency.and_then(|latency| percentile(latency, name));
+        at.unwrap_or("–".to_owned())
+    };
     let mut tiles = vec![
         (format!("{}/s", count(target.rate)), "good answers", false),
         (at("p50"), "median latency", false),
@@ -130,6 +134,9 @@ fn tiles(page: &mut String, figures: &Figures, index: usize, target: &Target) {
         );
     }
     page.push_str("</div>\n");
+    if let Some(note) = target.latency_ms.as_ref().and_then(doubt) {
+        let _ = writeln!(page, "<p class=\"soft\">{}.</p>", escape(&note));
+    }
 }
 
 fn short(percent: f64) -> String {

@@ -48,6 +48,12 @@ fn one(text: &mut String, figures: &Figures, target: &Target) {
     if !answers.is_empty() {
         line(text, "status", &answers.join("  "));
     }
+    // A class of one code says nothing new.
+    if target.statuses.classes.len() < answers.len() {
+        let classes = target.statuses.classes.iter();
+        let classes = classes.map(|(class, count)| format!("{class}: {}", whole(*count)));
+        line(text, "", &classes.collect::<Vec<_>>().join("  "));
+    }
     line(text, "received", &received(target));
     line(text, "connections", &connections(target));
     if let Some(hits) = target.cache.hits_percent {
@@ -129,7 +135,7 @@ fn latencies(text: &mut String, name: &str, latency: Option<&Latency>) {
         line(text, name, "–");
         return;
     };
-    let at = |name: &str| millis(latency.percentiles.get(name).copied().unwrap_or(0.0));
+    let at = |name: &str| percentile(latency, name).unwrap_or_default();
     let first = format!(
         "p50 {}  p90 {}  p99 {}  p99.9 {}  p99.99 {}",
         at("p50"),
@@ -139,6 +145,9 @@ fn latencies(text: &mut String, name: &str, latency: Option<&Latency>) {
         at("p99.99")
     );
     line(text, name, &first);
+    if let Some(note) = doubt(latency) {
+        line(text, "", &note);
+    }
     let second = format!(
         "mean {} ± {}  from {} to {}",
         millis(latency.mean),
@@ -147,6 +156,26 @@ fn latencies(text: &mut String, name: &str, latency: Option<&Latency>) {
         millis(latency.max)
     );
     line(text, "", &second);
+}
+
+/// A percentile, marked where it rests on too few.
+pub(super) fn percentile(latency: &Latency, name: &str) -> Option<String> {
+    let value = latency.percentiles.get(name)?;
+    let mark = if latency.doubtful.contains(&name) {
+        "?"
+    } else {
+        ""
+    };
+    Some(format!("{}{mark}", millis(*value)))
+}
+
+/// What the mark means, where there is one.
+pub(super) fn doubt(latency: &Latency) -> Option<String> {
+    let first = latency.doubtful.first()?;
+    Some(format!(
+        "? fewer than ten of {} lie beyond {first}: chance rather than a measure",
+        whole(latency.count)
+    ))
 }
 
 fn received(target: &Target) -> String {
@@ -176,6 +205,14 @@ fn tool(target: &Target) -> String {
         .cpu_us_per_request
         .map_or(String::new(), |each| format!("{each:.1} µs a request, "));
     let mut text = format!("{each}busiest worker {:.0} %", tool.busiest_worker_percent);
+    // Less than this is chance.
+    if tool.busiest_worker_waited_percent >= 1.0 {
+        let _ = write!(
+            text,
+            ", {:.0} % without its core",
+            tool.busiest_worker_waited_percent
+        );
+    }
     if let Some(lag) = tool
         .lag_ms
         .as_ref()

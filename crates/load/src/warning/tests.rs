@@ -59,9 +59,19 @@ fn told(measured: &Measured, most_rate: Option<f64>, rounds: Vec<Round>) -> Vec<
 #[test]
 fn each_doubt_by_itself() {
     type Change = fn(&mut Measured);
-    let rows: [(Option<Kind>, Change); 18] = [
+    let rows: [(Option<Kind>, Change); 21] = [
         (None, |_| ()),
         (Some(Kind::ToolAtLimit), |one| one.busiest = 0.99),
+        (Some(Kind::ToolAtLimit), |one| {
+            (one.busiest, one.busiest_waited) = (0.5, 0.49);
+        }),
+        (None, |one| (one.busiest, one.busiest_waited) = (0.5, 0.4)),
+        // All wait on a machine that is full, and so does the tool.
+        (Some(Kind::MachineAtLimit), |one| {
+            (one.busiest, one.busiest_waited) = (0.5, 0.49);
+            one.machine = Some(0.99);
+            one.tool_cpu = one.took.saturating_mul(10_000);
+        }),
         (Some(Kind::MachineAtLimit), |one| {
             one.machine = Some(0.99);
             // A twentieth of all cores at least, however many there are.

@@ -1,7 +1,7 @@
 //! The table of all figures.
 
 use super::{
-    super::text::{bytes, count, millis, whole},
+    super::text::{bytes, count, millis, percentile, whole},
     escape,
 };
 use crate::figures::{Figures, Latency, PERCENTILES, Target};
@@ -55,7 +55,7 @@ fn answers(table: &mut Table<'_>) {
     table.row("Errors", |target| Some(whole(target.errors)));
     table.row("Good answers a second", |target| Some(count(target.rate)));
     for (name, _) in PERCENTILES {
-        table.row(name, |target| target.percentile(name).map(millis));
+        table.row(name, |target| percentile(target.latency_ms.as_ref()?, name));
     }
     table.row("Longest", |target| {
         target.latency_ms.as_ref().map(|one| millis(one.max))
@@ -68,6 +68,9 @@ fn answers(table: &mut Table<'_>) {
         at(target.error_latency_ms.as_ref(), "p50")
     });
     table.row("Statuses", |target| pairs(target.statuses.codes.iter()));
+    table.row("Classes of statuses", |target| {
+        pairs(target.statuses.classes.iter())
+    });
     table.row("No whole answer", |target| pairs(target.faults.iter()));
     table.row("From a cache / stale", |target| {
         let (hits, stale) = (target.cache.hits_percent?, target.cache.stale_percent?);
@@ -109,6 +112,10 @@ fn machines(table: &mut Table<'_>) {
     });
     table.row("This tool: busiest worker", |target| {
         Some(format!("{:.0} %", target.tool.busiest_worker_percent))
+    });
+    table.row("This tool: that worker without its core", |target| {
+        let waited = target.tool.busiest_worker_waited_percent;
+        Some(format!("{waited:.0} % of the time"))
     });
     table.row("This tool: late to its clock, p99", |target| {
         at(target.tool.lag_ms.as_ref(), "p99")
