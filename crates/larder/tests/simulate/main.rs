@@ -2,6 +2,7 @@
 
 #![allow(
     clippy::expect_used,
+    clippy::indexing_slicing,
     clippy::panic,
     reason = "a panic is how a test fails, in its helpers too"
 )]
@@ -11,6 +12,8 @@
     clippy::cast_sign_loss,
     reason = "small numbers, none of them negative"
 )]
+
+mod steps;
 
 use flate2::{Compression, write::GzEncoder};
 use serde_json::Value;
@@ -180,6 +183,20 @@ fn lifetimes_are_compared() {
     // A second is over when the next request comes a second later.
     assert_eq!(hits, [Some(2), Some(2), Some(4), Some(0)]);
     assert_eq!(report["base"]["lifetime"], "2s");
+    // What is left to the origin of seven requests with 2407 bytes, in 64 seconds.
+    let left = [(5, 2207), (5, 2207), (3, 1107), (7, 2407)];
+    assert_eq!(loads(&report["lifetimes"]), left);
+    let rate = report["lifetimes"][2]["origin"]["rate"].as_f64();
+    assert_eq!(rate, Some(3.0 / 64.0));
+}
+
+/// What is left to the origin: requests and bytes, row by row.
+fn loads(outcomes: &Value) -> Vec<(u64, u64)> {
+    let rows = outcomes.as_array().expect("a list").iter();
+    let number = |value: &Value| value.as_u64().expect("a number");
+    rows.map(|row| &row["origin"])
+        .map(|origin| (number(&origin["requests"]), number(&origin["bytes"])))
+        .collect()
 }
 
 /// Four of these bodies fit into a mebibyte.
@@ -223,6 +240,8 @@ fn rules_of_eviction_are_compared() {
         ]
     );
     assert_eq!(report["unlimited"]["hits"], 2);
+    let left = [5, 5, 6, 5].map(|fetches| (fetches, fetches * 200_000));
+    assert_eq!(loads(&report["memory"]), left);
 }
 
 #[test]
