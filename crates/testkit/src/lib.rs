@@ -44,6 +44,7 @@
     reason = "this crate runs inside tests only, and a panic is how a test fails"
 )]
 
+mod browser;
 mod client;
 mod disk;
 pub mod fastcgi;
@@ -58,6 +59,7 @@ mod servers;
 mod stream;
 mod wire;
 
+pub use browser::Seen;
 pub use client::{Ask, Client, Response};
 pub use disk::SmallDisk;
 pub use fastcgi::FastCgi;

@@ -1,42 +1,8 @@
 //! The page of a result in Chromium: nothing in its console, and every chart where it can be seen.
 
 use crate::bench;
-use std::{fs, path::Path, process::Command};
-use testkit::{Origin, Reply, scratch_dir};
-
-/// What Chromium is when it is done with a page: the document as it is then, and its log.
-struct Seen {
-    document: String,
-    log: String,
-}
-
-fn open(page: &Path, width: u32) -> Seen {
-    let profile = scratch_dir();
-    let output = Command::new("chromium")
-        .args([
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--disable-dev-shm-usage",
-        ])
-        .args([
-            "--no-first-run",
-            "--disable-background-networking",
-            "--enable-logging=stderr",
-            "--dump-dom",
-        ])
-        .arg(format!("--user-data-dir={}", profile.display()))
-        .arg(format!("--window-size={width},1400"))
-        .arg(format!("file://{}", page.display()))
-        .output()
-        .expect("chromium, from Debian's packages");
-    assert!(output.status.success(), "{output:?}");
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    Seen {
-        document: text(&output.stdout),
-        log: text(&output.stderr),
-    }
-}
+use std::fs;
+use testkit::{Origin, Reply, Seen, scratch_dir};
 
 /// Says what cannot be seen: lines without an extent, text outside its chart, a page wider than its window.
 const LOOK: &str = r#"<script>
@@ -93,7 +59,7 @@ fn the_page_shows_its_charts_and_says_nothing_in_the_console() {
     let finished = bench(&flags).args(targets).run();
     assert_eq!(finished.code, Some(0), "{}", finished.stderr);
 
-    let seen = open(&page, 1300);
+    let seen = Seen::of(&page, 1300);
     assert!(!seen.log.contains("CONSOLE"), "{}", seen.log);
     let charts = seen.document.matches("svg class=\"chart\"").count();
     assert_eq!(charts, 5, "latency, throughput, percentiles, users, CPU");
@@ -112,17 +78,12 @@ fn the_page_shows_its_charts_and_says_nothing_in_the_console() {
     let looked_at = folder.join("looked-at.html");
     fs::write(&looked_at, html.replace("</body>", LOOK)).expect("a file");
     for width in [1300, 500] {
-        let seen = open(&looked_at, width);
+        let seen = Seen::of(&looked_at, width);
         assert!(
             seen.log.contains("CONSOLE"),
             "what is said would be seen: {}",
             seen.log
         );
-        let title = seen
-            .document
-            .split("<title>")
-            .nth(1)
-            .and_then(|rest| rest.split("</title>").next());
-        assert_eq!(title, Some("wrong: ."), "at {width} pixels");
+        assert_eq!(seen.title(), "wrong: .", "at {width} pixels");
     }
 }

@@ -4,6 +4,7 @@
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::panic,
+    clippy::string_slice,
     reason = "a panic is how a test fails, in its helpers too"
 )]
 #![allow(clippy::too_many_lines, reason = "a table is as long as it has rows")]
@@ -13,6 +14,7 @@
     reason = "small numbers, none of them negative"
 )]
 
+mod picture;
 mod steps;
 
 use flate2::{Compression, write::GzEncoder};

@@ -9,11 +9,11 @@ pub(super) struct Curve {
 }
 
 const WIDTH: f64 = 720.0;
-const HEIGHT: f64 = 300.0;
+const HEIGHT: f64 = 312.0;
 const LEFT: f64 = 52.0;
 const RIGHT: f64 = 16.0;
 const TOP: f64 = 14.0;
-const BOTTOM: f64 = 44.0;
+const BOTTOM: f64 = 56.0;
 
 /// The picture: shares from 0 to 100 %, and a level where there is one (what cannot be surpassed).
 pub(super) fn chart(
@@ -72,7 +72,9 @@ fn frame(places: &[String], svg: &mut String) {
             last if last + 1 == places.len() => "end",
             _ => "middle",
         };
-        let (x, y) = (across(index, places.len()), HEIGHT - BOTTOM + 18.0);
+        // Every other one a line lower, since some are long.
+        let row = if index.is_multiple_of(2) { 16.0 } else { 31.0 };
+        let (x, y) = (across(index, places.len()), HEIGHT - BOTTOM + row);
         let place = escaped(place);
         let _ = writeln!(
             svg,
