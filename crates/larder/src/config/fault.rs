@@ -1,5 +1,6 @@
 //! What is wrong with a configuration: each fault with its place and what to write instead.
 
+use console::Term;
 use miette::{
     Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode,
     SourceSpan,
@@ -11,6 +12,12 @@ use std::{
     io::IsTerminal,
     ops::Range,
 };
+
+/// How many columns a line of words has where nobody says how wide the terminal is, and at most.
+const PAGE: usize = 100;
+
+/// Fewer columns than this leave no room for words beside the frame.
+const NARROWEST: usize = 30;
 
 /// One fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,22 +81,31 @@ impl Faults {
         &self.list
     }
 
-    /// The faults as [`render`](Self::render) has them for who reads `to`: in colours on a terminal that shows them and may
-    /// (`NO_COLOR`, see no-color.org).
+    /// The faults as [`render`](Self::render) has them for who reads `to`, which is standard error: in colours on a terminal that
+    /// shows them and may (`NO_COLOR`, see no-color.org), and not wider than that.
     pub fn render_for(&self, to: &impl IsTerminal) -> String {
-        let color = to.is_terminal() && may_color(env::var_os("NO_COLOR"), env::var_os("TERM"));
-        self.render(color)
+        if !to.is_terminal() {
+            return self.render(false);
+        }
+        let color = may_color(env::var_os("NO_COLOR"), env::var_os("TERM"));
+        let columns = Term::stderr().size_checked();
+        let width = columns.map_or(PAGE, |(_, columns)| usize::from(columns));
+        self.rendered(color, width.clamp(NARROWEST, PAGE))
     }
 
     /// The faults for a person to read, each with its line and a caret; with `color`, in the terminal's colours.
     pub fn render(&self, color: bool) -> String {
+        self.rendered(color, PAGE)
+    }
+
+    fn rendered(&self, color: bool, width: usize) -> String {
         let theme = if color {
             GraphicalTheme::unicode()
         } else {
             GraphicalTheme::unicode_nocolor()
         };
         let handler = GraphicalReportHandler::new_themed(theme)
-            .with_width(100)
+            .with_width(width)
             .with_links(false);
         let source = NamedSource::new(&self.file, self.text.clone());
         // Writing into a string does not fail.

@@ -946,6 +946,48 @@ fn a_narrow_terminal_gets_narrow_tables() {
     assert!(widest.is_some_and(|widest| widest <= 40), "{text}");
 }
 
+/// A configuration with a fault, told on a terminal: in colours where they are wanted and shown, and no wider than it is.
+#[test]
+fn a_fault_is_told_as_the_terminal_can_show_it() {
+    let config = file(
+        "larder.toml",
+        "[[origin]]\nserver = \":9\"\n[defaults]\nttl = \"soon\"\n",
+    );
+    let log = file("access.log", combined(&REQUESTS));
+    let told = |columns: &str, no_color: &str, terminal: &str| {
+        let line = format!(
+            "stty cols {columns} rows 24; exec '{BINARY}' simulate '{}' --config '{}'",
+            log.display(),
+            config.display()
+        );
+        let output = std::process::Command::new("script")
+            .args(["-qec", &line, "/dev/null"])
+            .env("TERM", terminal)
+            .env("NO_COLOR", no_color)
+            .stdin(Stdio::null())
+            .output()
+            .expect("script of bsdutils");
+        assert_eq!(output.status.code(), Some(1));
+        let told = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(told.contains("2 faults in"), "{told}");
+        told
+    };
+    assert!(told("100", "", "xterm").contains("\u{1b}["));
+    for plain in [told("100", "1", "xterm"), told("100", "", "dumb")] {
+        assert!(!plain.contains('\u{1b}'), "{plain:?}");
+    }
+    // The name of the file is one word, however long.
+    let widest = |told: &str| {
+        let words = told.lines().filter(|line| !line.contains("larder.toml"));
+        words.map(|line| line.trim_end().chars().count()).max()
+    };
+    let (narrow, wide) = (told("40", "1", "xterm"), told("100", "1", "xterm"));
+    assert!(widest(&narrow) <= Some(40), "{narrow}");
+    assert!(widest(&wide) > Some(40), "{wide}");
+    // A terminal that is no wider than a letter is told all the same.
+    told("1", "1", "xterm");
+}
+
 /// A terminal shows how far it is, and nothing of that stays.
 #[test]
 fn a_terminal_has_a_bar_that_is_cleared() {
