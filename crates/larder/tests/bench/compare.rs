@@ -110,6 +110,40 @@ fn targets_come_in_turn_round_by_round() {
 }
 
 #[test]
+fn a_spread_stands_beside_each_ratio() {
+    let (one, other) = (origin(), origin());
+    let folder = testkit::scratch_dir();
+    let [html, json] = ["r.html", "r.json"].map(|name| folder.join(name).display().to_string());
+    let (first, second) = (
+        format!("one={}", one.url()),
+        format!("other={}", other.url()),
+    );
+    let flags = ["--compare", "--rounds", "3", "-n", "60", "-c", "2"];
+    let files = ["-o", &html, "-o", &json, &first, &second];
+    let finished = bench(&[&flags[..], &files].concat()).run();
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    let read = |path: &String| std::fs::read_to_string(path).expect("a file");
+    let result: serde_json::Value = serde_json::from_str(&read(&json)).expect("JSON");
+    let html = read(&html);
+    for (figure, name) in [("rate", "requests/s"), ("p50", "p50"), ("p99", "p99")] {
+        let ratio = &result["comparison"]["ratios"][0][figure];
+        let [median, min, max] = ["median", "min", "max"].map(|part| ratio[part].as_f64());
+        let (median, min, max) = (median.expect("it"), min.expect("it"), max.expect("it"));
+        let line = finished.stdout.lines().find(|line| {
+            let mut words = line.split_whitespace();
+            (words.next(), words.next()) == (Some("other"), Some(name))
+        });
+        let told = format!("× {median:.3}  ({min:.3} to {max:.3})");
+        assert!(
+            line.is_some_and(|line| line.ends_with(&told)),
+            "{told}: {line:?}"
+        );
+        let told = format!("× {median:.2} ({min:.2}–{max:.2})");
+        assert!(html.contains(&told), "{told}");
+    }
+}
+
+#[test]
 fn a_list_is_asked_for_at_each_target() {
     let (one, other) = (origin(), origin());
     let list = file("list", "/a\nhttp://192.0.2.7/b\n");
