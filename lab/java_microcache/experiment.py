@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from laboratory import load, panels, place, servers
-from laboratory.result import FIRST_ERROR, Claim, Result
+from laboratory.result import APPLICATION, FIRST_ERROR, Claim, Result, median
 from laboratory.servers import LabStage, application, peer
 from measure.process import free_port
 
@@ -46,11 +46,10 @@ WRONG = [
 DIFFERS = [
     "Plain servlets and JDBC in embedded Tomcat with H2 in memory, in place of Grails, Hibernate and a database of its own; the "
     "queries and the page are the article's.",
-    "The article tried numbers of users by hand, for 60 seconds each. Here its own numbers are asked for, for as long as the "
-    "tables say, by `larder bench` "
-    "and then by siege with the article's flags; and the users rise within one run, where the table says how many there were when "
-    "the first "
-    "request was sent that failed, or that none failed up to the most that were tried.",
+    "The article tried numbers of users by hand, with siege, for 60 seconds each. Here its own numbers are asked for, for as long as "
+    "the tables say, by `larder bench` and then by wrk, which can do the same; siege cannot: its users rest whole seconds, and ask "
+    "for more than that load is. And the users rise within one run, where the table says how many there were when the first "
+    "request was sent that failed, or that none failed up to the most that this machine can be.",
     "Rising users keep their connections; in the article's own numbers each request has a new one, as siege's have.",
     "Everybody is sent the same bytes, not compressed.",
     "A request without a whole answer after five seconds has failed.",
@@ -64,12 +63,13 @@ DIFFERS = [
 ARTICLE, TOMCAT = "nginx, 1 s, as in the article", "Tomcat"
 PURGED = "Larder, a day and purge on update"
 # The places of the cases.
-ONE_MOST, FIFTY_MOST, ALONE, ONE_POINT, FIFTY_POINT, ONE_RISING, FIFTY_RISING = range(7)
+ONE_MOST, FIFTY_MOST, ALONE, FIFTY_ALONE, ONE_POINT, FIFTY_POINT, ONE_RISING, FIFTY_RISING = range(8)
 # The article's numbers of users.
 HOLDS, BREAKS, WITH_ONE, WITH_FIFTY = 30, 35, 3000, 250
 CLAIMS = [
     Claim(f"Tomcat holds {HOLDS} users.", "errors", (ALONE, f"Tomcat, {HOLDS} users"), None, "none"),
     Claim(f"{BREAKS} users cause a lot of errors.", "errors", (ALONE, f"Tomcat, {BREAKS} users"), None, "some"),
+    Claim(f"with fifty URLs it holds {HOLDS} too.", "errors", (FIFTY_ALONE, f"Tomcat, {HOLDS} users"), None, "none"),
     Claim(f"nginx holds {WITH_ONE:,} users with one URL.", "errors", (ONE_POINT, ARTICLE), None, "none"),
     Claim(f"with fifty it holds {WITH_FIFTY}.", "errors", (FIFTY_POINT, ARTICLE), None, "none"),
     Claim("it answers much less with fifty URLs than with one.", "rate", (FIFTY_MOST, ARTICLE), (ONE_MOST, ARTICLE), "less"),
@@ -90,12 +90,14 @@ def run(settings):
             settings.say(f"{name}: as much as they can")
             result.cases.append(_most(stage, settings, everybody, paths, name))
         settings.say("the article's numbers of users")
-        result.cases.append(_alone(stage, settings, everybody))
+        for paths, name in ((None, "one URL"), (FIFTY, "fifty URLs")):
+            result.cases.append(_alone(stage, settings, everybody, paths, name))
         for paths, name, users in ((None, "one URL", WITH_ONE), (FIFTY, "fifty URLs", WITH_FIFTY)):
-            result.cases.append(_point(stage, settings, everybody.caches, paths, name, users))
+            result.cases.append(_point(stage, settings, everybody, paths, name, users))
         for paths, name in ((None, "one URL"), (FIFTY, "fifty URLs")):
             settings.say(f"{name}: users")
             result.cases.append(_users(stage, settings, everybody, paths, name))
+            result.cases[-1].notes += _end_of_the_machine(settings, result.cases[FIFTY_MOST if paths else ONE_MOST], result.cases[-1])
         result.started = stage.started()
     one, fifty, *_, users_one, users_fifty = result.cases
     result.panels = [
@@ -169,48 +171,56 @@ def _fill(caches, paths):
 
 def _most(stage, settings, everybody, paths, name):
     flags = ["--connections", CONNECTIONS, "--duration", f"{settings.seconds}s", *_file(stage, paths)]
-    case = load.new_case(f"As much as they can, {name}", f"{CONNECTIONS} connections, each asks again at once. siege, beside it, opens a new one for each request.",
+    case = load.new_case(f"As much as they can, {name}", f"{CONNECTIONS} connections that are kept, each asks again at once.",
                          _readable(flags))
     load.compare(stage, settings, case, flags, [everybody.direct], settings.seconds, 1)
     everybody.direct = _emptied(stage, settings, everybody.direct)
     _fill(everybody.caches, paths)
     load.compare(stage, settings, case, flags, everybody.caches, settings.seconds)
     _with_updates(stage, settings, case, flags, everybody, paths, settings.seconds, settings.rounds)
-    load.siege(stage, case, [*everybody.caches, everybody.purged, everybody.direct], CONNECTIONS, 0, settings.check, paths)
+    load.wrk(stage, settings, case, [*everybody.caches, everybody.purged, everybody.direct], CONNECTIONS, paths)
     return case
 
 
-def _alone(stage, settings, everybody):
+def _alone(stage, settings, everybody, paths, name):
     """Tomcat alone, with the users that it holds in the article and those that it does not."""
-    flags = _readable(_siege_flags(settings, HOLDS))
-    case = load.new_case(f"Tomcat alone, {HOLDS} and {BREAKS} users, one URL", _stays(settings), flags, offered=True)
+    def flags(users):
+        return _resting(settings, users) + _file(stage, paths)
+
+    case = load.new_case(f"Tomcat alone, {HOLDS} and {BREAKS} users, {name}", _stays(settings), _readable(flags(HOLDS)), offered=True)
     for users in (HOLDS, BREAKS):
         named = replace(everybody.direct, name=f"{TOMCAT}, {users} users")
-        load.compare(stage, settings, case, _siege_flags(settings, users), [named], settings.stay, 1)
-        load.siege(stage, case, [named], users, PAUSE_SECONDS, settings.stay)
+        load.compare(stage, settings, case, flags(users), [named], settings.stay, 1)
+        load.wrk_users(stage, case, [named], users, _rest(settings), settings.stay, paths)
     return case
 
 
-def _point(stage, settings, caches, paths, name, users):
+def _point(stage, settings, everybody, paths, name, users):
     """The article's number of users before the caches."""
-    flags = _siege_flags(settings, users) + _file(stage, paths)
+    flags = _resting(settings, users) + _file(stage, paths)
     case = load.new_case(f"{users:,} users, {name}", _stays(settings), _readable(flags), offered=True)
-    _fill(caches, paths)
-    load.compare(stage, settings, case, flags, caches, settings.stay, 1)
-    load.siege(stage, case, caches, users, PAUSE_SECONDS, settings.stay, paths)
+    _fill(everybody.caches, paths)
+    load.compare(stage, settings, case, flags, everybody.caches, settings.stay, 1)
+    _with_updates(stage, settings, case, flags, everybody, paths, settings.stay, 1)
+    load.wrk_users(stage, case, [*everybody.caches, everybody.purged], users, _rest(settings), settings.stay, paths)
     return case
 
 
-def _siege_flags(settings, users):
-    # siege's users rest before their first request too: they come within the longest rest.
-    come = min(PAUSE_SECONDS, settings.stay)
-    return ["--users", users, "--ramp", f"{come}s", "--duration", f"{settings.stay}s", "--pause", f"{PAUSE_SECONDS}s", "--timeout",
+def _resting(settings, users):
+    # Who comes at a random moment of the longest rest, and asks at once, is one who rested so long before the first request.
+    rest = _rest(settings)
+    return ["--users", users, "--ramp", f"{rest}s", "--duration", f"{settings.stay}s", "--pause", f"{rest}s", "--timeout",
             f"{TIMEOUT_SECONDS}s", "--no-keep-alive"]
 
 
+def _rest(settings):
+    """The longest rest between two requests, in seconds: the article's, unless all ends before."""
+    return min(PAUSE_SECONDS, settings.stay)
+
+
 def _stays(settings):
-    return (f"The article's own load: up to {PAUSE_SECONDS} s of rest between two requests of a user, a new connection for each. "
-            f"{settings.stay} s in place of 60; siege does the same afterwards.")
+    return (f"The article's own load: up to {_rest(settings)} s of rest between two requests of a user, a new connection for each. "
+            f"{settings.stay} s in place of 60; wrk does the same afterwards.")
 
 
 def _users(stage, settings, everybody, paths, name):
@@ -230,6 +240,20 @@ def _users(stage, settings, everybody, paths, name):
     for row in case.rows:
         case.extra.setdefault(row.contender, {}).update(_endures(row))
     return case
+
+
+def _end_of_the_machine(settings, most, rising):
+    """Where no cache failed: which end that is, and where theirs lies as far as it can be reckoned."""
+    caches = [row for row in rising.rows if row.role != APPLICATION]
+    rates = [median(row.rate) for row in most.rows if row.role != APPLICATION]
+    if settings.quick or not caches or not all(rates) or any(row.errors for row in caches):
+        return []
+    rest, slowest = PAUSE_SECONDS / 2, min(rates)
+    return [f"No cache failed, so where their errors begin was not found: the {settings.users:,} users are all that this machine can be, "
+            f"with an open file for each and some 28,000 ports for an address. With {rest:g} s of rest on average they ask for "
+            f"{settings.users / rest:,.0f} requests a second, where the slowest cache answers {slowest:,.0f} (\"{most.name}\"). "
+            f"A request fails after {TIMEOUT_SECONDS} s, so its errors would begin at about {slowest * (rest + TIMEOUT_SECONDS):,.0f} "
+            "users: reckoned, not measured."]
 
 
 def _with_updates(stage, settings, case, flags, everybody, paths, seconds, rounds):

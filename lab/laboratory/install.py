@@ -19,7 +19,6 @@ PACKAGES = {
     "redis-server": "redis-server",
     "memcached": "memcached",
     "wrk": "wrk",
-    "siege": "siege",
     "openssl": "openssl",
     "taskset": "util-linux",
     "go": "golang-go",
@@ -60,8 +59,7 @@ def everything(experiments, say):
 
 def versions():
     """Versions of what the experiments use beside the servers that `measure.machine` names, by name."""
-    told = {"rustc": ["rustc", "--version"], "go": ["go", "version"], "java": ["java", "-version"], "maven": ["mvn", "--version"],
-            "siege": ["siege", "--version"]}
+    told = {"rustc": ["rustc", "--version"], "go": ["go", "version"], "java": ["java", "-version"], "maven": ["mvn", "--version"]}
     found = {name: _first_line(argv) for name, argv in told.items()}
     found["from PyPI"] = _from_pypi()
     program = php.program()

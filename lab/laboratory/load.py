@@ -1,4 +1,4 @@
-"""The load: `larder bench` for every figure, wrk or siege beside it as a cross-check."""
+"""The load: `larder bench` for every figure, wrk beside it as a cross-check."""
 
 import json
 import re
@@ -50,34 +50,50 @@ def new_case(name, asks, flags, offered=False):
     return Case(name, asks, " ".join(str(flag) for flag in flags), offered)
 
 
-def wrk(stage, settings, case, contenders, connections):
-    """Asks again with wrk, and notes what it saw beside what `larder bench` saw."""
+def wrk(stage, settings, case, contenders, connections, paths=None):
+    """Asks again with wrk, for one page or for these in turn, and notes what it saw beside what `larder bench` saw."""
     for contender in contenders:
-        argv = ["wrk", "-t", 1, "-c", connections, "-d", f"{settings.check}s", "--latency", contender.url]
-        output = _said(argv, settings.check, stage, case, contender)
-        rate = re.search(r"Requests/sec:\s+([\d.]+)", output)
-        slowest = re.search(r"^\s+99%\s+([\d.]+)(us|ms|s|m)\s*$", output, re.MULTILINE)
-        if rate:
-            p99 = float(slowest[1]) * MILLISECONDS[slowest[2]] if slowest else None
-            _check(case, contender, {"tool": "wrk", "rate": float(rate[1]), "p99_ms": p99})
+        script = ["-s", _script(stage, paths)] if paths else []
+        said = _wrk(stage, case, contender, connections, settings.check, script)
+        slowest = re.search(r"^\s+99%\s+([\d.]+)(us|ms|s|m)\s*$", said, re.MULTILINE)
+        _wrk_saw(case, contender, said, float(slowest[1]) * MILLISECONDS[slowest[2]] if slowest else None)
 
 
-def siege(stage, case, contenders, users, pause, seconds, urls=None):
-    """Asks again with siege: users over these paths or one, who rest up to `pause` seconds and open a connection for each request."""
-    home = stage.new_directory("siege")
-    (home / "siege.conf").write_text("verbose = false\nquiet = true\nlogging = false\nprotocol = HTTP/1.1\nconnection = close\n"
-                                     "parser = false\ngmethod = GET\nlimit = 10000\njson_output = true\n"
-                                     "show-logfile = false\nlogfile = siege.log\nunique = false\n")
+def wrk_users(stage, case, contenders, users, pause, seconds, paths=None):
+    """Asks again with wrk, as users who rest up to `pause` seconds before each request and have a new connection for each.
+
+    Before the first request too: they begin as users do who come within the longest rest. A latency of wrk's has no connection in it,
+    so only rates are compared.
+    """
     for contender in contenders:
-        paths = urls or [urllib.parse.urlsplit(contender.url).path]
-        (home / "urls").write_text("".join(f"{_server(contender.url)}{path}\n" for path in paths))
-        argv = ["env", f"HOME={home}", "siege", "-R", home / "siege.conf", "-c", users, f"-d{pause}", f"-t{seconds}s", "-i", "-f",
-                home / "urls"]
-        output = _said(argv, seconds, stage, case, contender)
-        found = dict(re.findall(r'"(\w+)":\s*([\d.]+)', output))
-        if "transaction_rate" in found:
-            _check(case, contender, {"tool": "siege", "rate": float(found["transaction_rate"]),
-                                     "failed": int(float(found.get("failed_transactions", 0)))})
+        script = ["-s", _script(stage, paths or [_path(contender.url)], pause)]
+        _wrk_saw(case, contender, _wrk(stage, case, contender, users, seconds, script), None)
+
+
+def _script(stage, paths, pause=None):
+    """What wrk is told in Lua: which pages, and the rests."""
+    listed = ", ".join(f'"{path}"' for path in paths)
+    lines = [f"local paths, number = {{ {listed} }}, 0",
+             'function request() number = number % #paths + 1; return wrk.format("GET", paths[number]) end']
+    if pause:
+        lines += [f"function delay() return math.random(0, {pause * 1000}) end", 'wrk.headers["Connection"] = "close"']
+    script = stage.directory / "wrk.lua"
+    script.write_text("".join(f"{line}\n" for line in lines))
+    return script
+
+
+def _wrk(stage, case, contender, connections, seconds, more):
+    argv = ["wrk", "-t", 1, "-c", connections, "-d", f"{seconds}s", "--latency", *more, contender.url]
+    return _said(argv, seconds, stage, case, contender)
+
+
+def _wrk_saw(case, contender, said, p99_ms):
+    rate = re.search(r"Requests/sec:\s+([\d.]+)", said)
+    if rate:
+        errors = re.search(r"Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)", said)
+        refused = re.search(r"Non-2xx or 3xx responses: (\d+)", said)
+        failed = sum(map(int, errors.groups() if errors else ())) + int(refused[1] if refused else 0)
+        _check(case, contender, {"tool": "wrk", "rate": float(rate[1]), "p99_ms": p99_ms} | ({"failed": failed} if failed else {}))
 
 
 def slower_than(row, limit_ms):
@@ -148,14 +164,12 @@ def _bench(argv, seconds, stage, case):
 
 def _said(argv, seconds, stage, case, contender):
     """What another tool says; a cross-check that fails is noted, and takes nothing else with it."""
-    tool = next(name for name in ("wrk", "siege") if name in argv)
     try:
-        # siege fails where any request does.
-        output = _run(argv, seconds, stage, CHECK_GRACE_SECONDS, may_fail=tool == "siege")
+        output = _run(argv, seconds, stage, CHECK_GRACE_SECONDS)
     except LoadFailed as fault:
-        case.notes.append(f"No cross-check of {contender.name}: {tool}: {place.plain(str(fault)).splitlines()[0]}")
+        case.notes.append(f"No cross-check of {contender.name}: wrk: {place.plain(str(fault)).splitlines()[0]}")
         return ""
-    stage.keep(f"{_slug(case.name)}-{_slug(contender.name)}-{tool}.txt", f"$ {' '.join(map(str, argv))}\n{output}")
+    stage.keep(f"{_slug(case.name)}-{_slug(contender.name)}-wrk.txt", f"$ {' '.join(map(str, argv))}\n{output}")
     return output
 
 

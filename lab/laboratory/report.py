@@ -8,13 +8,15 @@ from .verdict import FIGURES, STEADY, falls, verdicts
 NAMES = dict(FIGURES)
 # Two load tools that differ by more than this share disagree.
 AGREE = 0.1
+# Where users rest at random, the rates of fewer requests than this differ by as much by chance.
+ENOUGH = 1000
 # How much of a failure stands on the page; all of it is in run.json.
 SHORT = 200
 
 
 def table_of(result):
     """One article's part of a page, from its raw data."""
-    parts = [f"## {result['number']}. {result['title']}", result["said"], "### What was found", _list(findings(result)),
+    parts = [f"## {result['number']}. {result['title']}", result["said"], "### What was found", _list(findings(result) + _ahead(result)),
              "### What is wrong in the article", _list(result["wrong"]),
              "### What is otherwise here", _list(result["differs"])]
     for case in result["cases"]:
@@ -82,6 +84,13 @@ def summary(results):
     return "\n\n".join(lines)
 
 
+def _ahead(result):
+    """How often Larder is ahead in this article."""
+    found = [verdict for case in result["cases"] for verdict in verdicts(case)]
+    ahead = sum(not verdict.behind() for verdict in found)
+    return [f"Larder is ahead of the peer in {ahead} of {len(found)} comparisons here."] if found else []
+
+
 def _in_short(results):
     lines = []
     for result in results:
@@ -123,7 +132,7 @@ def _rows(case):
                  _spread(row["cpu_us"])]
         cells += [number(row["application_us"])] * behind
         cells += ["" if row["cached"] is None else f"{row['cached']:.4g} %", _errors(row)]
-        cells += [_check(row, "rate")] * check + [_check(row, "p99_ms")] * slowest
+        cells += [_check(case, row, "rate")] * check + [_check(case, row, "p99_ms")] * slowest
         lines.append(cells)
     return _table(headings, lines)
 
@@ -164,7 +173,7 @@ def _doubts(case):
 
 def _disagreements(case):
     """Where the other tool saw something else."""
-    found = [NAMES[figure] for figure in ("rate", "p99_ms") for row in case["rows"] if _disagrees(row, figure)]
+    found = [NAMES[figure] for figure in ("rate", "p99_ms") for row in case["rows"] if _disagrees(case, row, figure)]
     if not found:
         return []
     checked = [row["check"]["tool"] for row in case["rows"] if row["check"]]
@@ -172,7 +181,9 @@ def _disagreements(case):
     return [f"≠: {checked[0]}, in one run after the others, and `larder bench` differ by more than {AGREE:.0%}: {said} of {len(checked)}"]
 
 
-def _disagrees(row, figure):
+def _disagrees(case, row, figure):
+    if case["offered"] and row["requests"] < ENOUGH:
+        return False
     theirs, ours = (row["check"] or {}).get(figure), median(row[figure])
     return theirs is not None and ours is not None and abs(theirs - ours) > AGREE * ours
 
@@ -184,12 +195,12 @@ def _errors(row):
     return f"{row['errors']:,} ({kinds})"
 
 
-def _check(row, figure):
+def _check(case, row, figure):
     check = row["check"] or {}
     if check.get(figure) is None:
         return ""
     failed = f", {check['failed']:,} failed" if figure == "rate" and check.get("failed") else ""
-    return f"{check['tool']} {number(check[figure])}{failed}{' ≠' if _disagrees(row, figure) else ''}"
+    return f"{check['tool']} {number(check[figure])}{failed}{' ≠' if _disagrees(case, row, figure) else ''}"
 
 
 def _spread(values):

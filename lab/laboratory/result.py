@@ -28,7 +28,7 @@ class Row:
     cached: float | None
     # CPU of the application behind the cache, for each request that the contender answered.
     application_us: float | None = None
-    # What the other load tool saw: `tool`, `rate`, and where it says so `p99_ms` and `failed`.
+    # What the other load tool saw: `tool`, `rate`, and where it can be compared `p99_ms`; `failed`, if any did.
     check: dict | None = None
     points: list = field(default_factory=list)
     curve: list = field(default_factory=list)

@@ -4,8 +4,10 @@ import resource
 from dataclasses import dataclass
 from pathlib import Path
 
-# The most users of `larder bench` without being told that more are meant.
+# The most users of `larder bench` without being told that more are meant. One address has ports for some 28,000.
 MOST_USERS = 20_000
+# Descriptors that the load tool, or a server, has beside one for each user, by far.
+OTHER_FILES = 1_000
 
 
 @dataclass(frozen=True)
@@ -17,7 +19,7 @@ class Settings:
     rounds: int
     seconds: int
     warm_up: int
-    # Length of a ramp, of a ramp to the most users, of a number of users as siege has them, of a look at pages that expire, and
+    # Length of a ramp, of a ramp to the most users, of a number of users who rest, of a look at pages that expire, and
     # of a run of the other load tool.
     ramp: int
     climb: int
@@ -50,4 +52,4 @@ def quick(say, raw):
 def _most_users():
     """As many as have an open file each, with some to spare for everything else."""
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return min(MOST_USERS, files * 3 // 4)
+    return min(MOST_USERS, max(files - OTHER_FILES, files // 2))

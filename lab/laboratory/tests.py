@@ -14,6 +14,7 @@ LAB = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(LAB), str(LAB.parent / "bench")]
 
 # The paths above come first.
+from java_microcache import experiment as java  # noqa: E402
 from laboratory import archive, cli, findings, install, load, panels, picture, place, report, servers  # noqa: E402
 from laboratory.result import APPLICATION, FIRST_ERROR, LARDER, PEER, Case, Result, Row  # noqa: E402
 from laboratory.verdict import verdicts  # noqa: E402
@@ -216,6 +217,24 @@ class Loads(unittest.TestCase):
         self.assertEqual(kept.args[0], "a-case-nginx-wrk.txt")
         self.assertTrue(kept.args[1].startswith("$ wrk -t 1 -c 10"))
 
+    def test_who_fails_with_wrk_is_counted(self):
+        said = self.WRK + "  Socket errors: connect 0, read 2, write 0, timeout 3\n  Non-2xx or 3xx responses: 4\n"
+        case, _ = self.checked(said)
+        self.assertEqual(case.rows[0].check["failed"], 9)
+
+    def test_users_who_rest_are_a_script_and_only_their_rate_counts(self):
+        case = Case("A case", "", "", True, [row("nginx", PEER, [1], [1.0], [1.0])])
+        with tempfile.TemporaryDirectory() as folder:
+            contender, stage = mock.Mock(url="http://127.0.0.1:1/read"), mock.Mock(directory=Path(folder))
+            contender.name = "nginx"
+            with mock.patch.object(load, "_run", side_effect=[self.WRK]) as run:
+                load.wrk_users(stage, case, [contender], 30, 10, 15, ["/a", "/b"])
+            script = (Path(folder) / "wrk.lua").read_text()
+        self.assertEqual(case.rows[0].check, {"tool": "wrk", "rate": 1234.5, "p99_ms": None})
+        self.assertEqual([str(part) for part in run.call_args.args[0]][:7], ["wrk", "-t", "1", "-c", "30", "-d", "15s"])
+        for said in ('{ "/a", "/b" }', "math.random(0, 10000)", '"Connection"] = "close"'):
+            self.assertIn(said, script)
+
     def test_a_cross_check_that_fails_takes_nothing_with_it(self):
         case, kept = self.checked(load.LoadFailed("no end after 16 s: wrk\nmore"))
         self.assertEqual((case.notes, case.rows[0].check, kept), (["No cross-check of nginx: wrk: no end after 16 s: wrk"], None, None))
@@ -239,6 +258,44 @@ class Pages(unittest.TestCase):
         self.assertIn("- ≠: wrk, in one run after the others, and `larder bench` differ by more than 10%: requests/s of 1 of 1", text)
         self.assertIn("- Warning for nginx: sent late", text)
         self.assertIn("### What is wrong in the article\n\n- a figure", text)
+
+    def test_what_chance_makes_differ_is_not_marked(self):
+        for requests, marked in ((999, False), (1000, True)):
+            few = row("nginx", PEER, [100.0], [1.0], [1.0], check={"tool": "wrk", "rate": 120.0, "p99_ms": None})
+            few.requests = requests
+            self.assertEqual("wrk 120 ≠" in report.table_of(result(few, AHEAD, offered=True)), marked)
+            self.assertIn("wrk 120 ≠", report.table_of(result(few, AHEAD)))
+
+    def test_every_comparison_that_was_measured_is_judged(self):
+        entries, _ = archive.read(archive.folders(), place.PAGE)
+        results = [entry.result for entry in entries]
+        self.assertTrue(results)
+        compared = 0
+        for one in results:
+            part = report.table_of(one)
+            for case in one["cases"]:
+                roles = [row["role"] for row in case["rows"]]
+                pairs = roles.count(LARDER) * roles.count(PEER)
+                self.assertEqual(len(verdicts(case)), pairs, case["name"])
+                compared += pairs
+                for verdict in verdicts(case):
+                    self.assertIn(f"| {verdict.larder} | {verdict.peer} |", part)
+        self.assertIn(f" of {compared} comparisons** ", report.summary(results))
+
+    def test_an_article_has_its_own_count(self):
+        self.assertIn("- Larder is ahead of the peer in 1 of 1 comparisons here.", report.table_of(result(*PLAIN, AHEAD)))
+        self.assertIn("- Larder is ahead of the peer in 0 of 1 comparisons here.", report.table_of(result(*PLAIN, MIXED)))
+        self.assertNotIn("comparisons here", report.table_of(result(PLAIN[0])))
+
+    def test_where_no_cache_fails_the_page_says_what_ended(self):
+        most, rising = (Case(name, "", "", False, [PLAIN[0], row("nginx", PEER, [rate], [1.0], [1.0])]) for name, rate in (("most", 50_000), ("rising", 1)))
+        settings = mock.Mock(users=19_000, quick=False)
+        (said,) = java._end_of_the_machine(settings, most, rising)
+        for part in ("the 19,000 users are all that this machine can be", "ask for 3,800 requests a second", "answers 50,000 (\"most\")",
+                     "at about 500,000 users: reckoned, not measured."):
+            self.assertIn(part, said)
+        rising.rows[1].errors = 1
+        self.assertEqual(java._end_of_the_machine(settings, most, rising), [])
 
     def test_the_page_follows_from_the_raw_data(self):
         run = {"date": "2000-01-01", "warnings": ["busy"], "machine": {"cores": "2"}}
