@@ -127,13 +127,13 @@ impl Attempt<'_> {
             });
         }
         if self.needs_http1() || !self.origin.may_share() {
-            return self.dial(now).await;
+            return Box::pin(self.dial(now)).await;
         }
         loop {
             match pool::shared(self.key(), now) {
                 Some(Sharing::Open(link)) => return Ok(Line::Http2(link)),
-                Some(Sharing::Make(_making)) => return self.dial(now).await,
-                None => return self.dial(now).await,
+                Some(Sharing::Make(_making)) => return Box::pin(self.dial(now)).await,
+                None => return Box::pin(self.dial(now)).await,
                 Some(Sharing::Wait(done)) => {
                     let wait = timeout(self.limit(now), done.notified());
                     wait.await.map_err(|_| Error::new(Kind::ConnectTimeout))?;
@@ -142,6 +142,7 @@ impl Attempt<'_> {
         }
     }
 
+    /// A new connection. Whoever awaits it boxes it: most fetches need none, and it is the largest part of an attempt.
     async fn dial(&self, now: Instant) -> Result<Line, Error> {
         let limit = self.limit(now);
         let only_http1 = self.needs_http1();

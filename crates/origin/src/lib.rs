@@ -47,7 +47,9 @@ use pages::{Pages, PagesReport};
 use servers::Servers;
 use std::{
     fmt,
+    future::ready,
     net::{IpAddr, SocketAddr},
+    pin::Pin,
     sync::Arc,
     time::Instant,
 };
@@ -80,6 +82,9 @@ pub type Interim = Box<dyn FnMut(StatusCode, &HeaderMap) + Send>;
 /// Takes so many bytes more of what the caller has to spare in memory; false, and nothing taken, where there are not so many left.
 /// Dropped, it gives back all.
 pub type Room = Box<dyn FnMut(u64) -> bool + Send>;
+
+/// A fetch under way. Boxed, since it is large: each caller that awaits a future moves all of it once more.
+type Fetching<'a> = Pin<Box<dyn Future<Output = Result<Response<ResponseBody>, Error>> + 'a>>;
 
 /// What the caller knows of a request beyond its message.
 #[derive(Default)]
@@ -196,7 +201,7 @@ impl Origin {
             let Some((last, others)) = all.split_last() else {
                 return Err(Error::new(Kind::Configuration).because("no origin to ask"));
             };
-            if let Some(found) = first(others, &request, &context).await {
+            if let Some(found) = Box::pin(first(others, &request, &context)).await {
                 return Ok(found);
             }
             origin = last;
@@ -208,23 +213,20 @@ impl Origin {
     }
 
     /// What this origin alone says.
-    async fn ask(
-        &self,
-        request: Request<RequestBody>,
-        context: Context,
-    ) -> Result<Response<ResponseBody>, Error> {
+    fn ask(&self, request: Request<RequestBody>, context: Context) -> Fetching<'_> {
         match &self.source {
-            Source::Servers(servers) => servers.fetch(request, context).await,
-            Source::Files(files) => {
+            Source::Servers(servers) => servers.fetch(request, context),
+            Source::Files(files) => Box::pin(async move {
                 let found = files.answer(&request, &context, Turn::Last).await?;
                 Ok(found.or_not_found(request.method()))
-            }
-            Source::Pages(pages) => {
+            }),
+            Source::Pages(pages) => Box::pin(async move {
                 let found = pages.answer(&request, &context, Turn::Last).await?;
                 Ok(found.unwrap_or_else(|_| respond::not_found(request.method())))
-            }
+            }),
             Source::FirstOf(_) => {
-                Err(Error::new(Kind::Configuration).because("origins in turn within others"))
+                let error = Error::new(Kind::Configuration);
+                Box::pin(ready(Err(error.because("origins in turn within others"))))
             }
         }
     }

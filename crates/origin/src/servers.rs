@@ -1,11 +1,10 @@
 //! An origin that is one or several servers.
 
 use crate::{
-    Context, Error, Kind, OriginConfig, Report, RequestBody, ResponseBody, budget,
-    config::Protocol, fastcgi, fetch, files, files::Files, gate, health, peer, pool,
-    seldom::Seldom, tls, watch,
+    Context, Error, Fetching, Kind, OriginConfig, Report, RequestBody, budget, config::Protocol,
+    fastcgi, fetch, files, files::Files, gate, health, peer, pool, seldom::Seldom, tls, watch,
 };
-use http::{Request, Response};
+use http::Request;
 use std::sync::{
     Arc,
     atomic::{AtomicU64, Ordering::Relaxed},
@@ -83,14 +82,14 @@ impl Servers {
     }
 
     /// See `Origin::fetch`.
-    pub(crate) async fn fetch(
+    pub(crate) fn fetch(
         self: &Arc<Self>,
         request: Request<RequestBody>,
         context: Context,
-    ) -> Result<Response<ResponseBody>, Error> {
+    ) -> Fetching<'_> {
         match &self.config.protocol {
-            Protocol::FastCgi(cgi) => fastcgi::fetch(self, cgi, request, context).await,
-            _ => fetch::fetch(self, request, context, None, self.until()).await,
+            Protocol::FastCgi(cgi) => Box::pin(fastcgi::fetch(self, cgi, request, context)),
+            _ => Box::pin(fetch::fetch(self, request, context, None, self.until())),
         }
     }
 
