@@ -47,9 +47,20 @@ pub enum Shared {
 /// Asks the shared tier for what memory and disk do not have, or have only to be validated. With `lead`, this node asks for
 /// the lease where nothing is there that answers.
 pub async fn shared(worker: &Rc<Worker>, ask: &Rc<Ask>, need: Need, lead: bool) -> Shared {
-    let Some(tier) = &worker.cache.shared else {
-        return Shared::Need(need, None);
-    };
+    match &worker.cache.shared {
+        // Boxed: most have no such tier, and what waits for it is large.
+        Some(tier) => Box::pin(in_tier(worker, ask, tier, need, lead)).await,
+        None => Shared::Need(need, None),
+    }
+}
+
+async fn in_tier(
+    worker: &Rc<Worker>,
+    ask: &Rc<Ask>,
+    tier: &shared::Shared,
+    need: Need,
+    lead: bool,
+) -> Shared {
     let is_unsure = matches!(need.detail, Some(Detail::Unsure));
     let selected = need.selected.as_deref().filter(|_| !is_unsure);
     if need.why == Forward::Request || selected.is_some_and(is_always_validated) {

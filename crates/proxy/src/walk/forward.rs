@@ -79,7 +79,8 @@ async fn together(
                 flight,
                 to: Some(to),
             };
-            tokio::task::spawn_local(leader.fly());
+            // Boxed: the runtime moves what it is given several times.
+            tokio::task::spawn_local(Box::pin(leader.fly()));
             let fetched = from.await;
             let response = match fetched {
                 Ok(fetched) => answer(worker, ask, &need, fetched),

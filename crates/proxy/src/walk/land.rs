@@ -43,7 +43,8 @@ impl Fetch<'_> {
         }
         if status == StatusCode::PARTIAL_CONTENT {
             return match plan {
-                Plan::Missing(_) => self.combine(response).await,
+                // Boxed: rare, and large.
+                Plan::Missing(_) => Box::pin(self.combine(response)).await,
                 Plan::Part | Plan::Whole => self.part(response, writer),
             };
         }

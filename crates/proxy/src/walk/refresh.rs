@@ -46,5 +46,6 @@ pub fn spawn(worker: &Rc<Worker>, ask: &Rc<Ask>, stored: &Arc<Stored>) {
         flight,
         to: None,
     };
-    tokio::task::spawn_local(leader.fly());
+    // Boxed: the runtime moves what it is given several times.
+    tokio::task::spawn_local(Box::pin(leader.fly()));
 }
