@@ -63,6 +63,8 @@ pub struct Flight {
     flights: Arc<Flights>,
     key: Box<[u8]>,
     landed: watch::Sender<Landed>,
+    /// Whether it is off the map and its followers know.
+    ended: bool,
 }
 
 /// A request that waits for a leader. While it is held, the leader's fetch goes on even if the leader's client leaves.
@@ -111,6 +113,7 @@ impl Flights {
             flights: self.clone(),
             key: key.into(),
             landed: sender,
+            ended: false,
         })
     }
 
@@ -142,9 +145,20 @@ impl Flights {
 
 impl Flight {
     /// Ends the flight: takes it off the map and tells the followers.
-    pub fn land(self, how: Landed) {
+    pub fn land(mut self, how: Landed) {
+        self.end(how);
+    }
+
+    /// Ends it once; later calls do nothing.
+    fn end(&mut self, how: Landed) {
+        if std::mem::replace(&mut self.ended, true) {
+            return;
+        }
         self.leave();
-        self.landed.send_replace(how);
+        // Nobody can join any more: most flights have nobody to tell.
+        if self.landed.receiver_count() > 0 {
+            self.landed.send_replace(how);
+        }
     }
 
     /// Off the map, if it is still this flight that stands there.
@@ -165,14 +179,7 @@ impl Flight {
 
 impl Drop for Flight {
     fn drop(&mut self) {
-        self.leave();
-        self.landed.send_if_modified(|landed| {
-            let lost = matches!(landed, Landed::Flying);
-            if lost {
-                *landed = Landed::Released;
-            }
-            lost
-        });
+        self.end(Landed::Released);
     }
 }
 
