@@ -210,12 +210,7 @@ impl Ask {
 
     /// The target URI (RFC 9110 section 7.1).
     pub fn uri(&self) -> String {
-        format!(
-            "{}://{}{}",
-            self.scheme,
-            self.host(),
-            self.key.path_and_query()
-        )
+        [self.scheme, "://", self.host(), self.key.path_and_query()].concat()
     }
 
     /// The `Range` field of a `GET`: with no other method it means anything (RFC 9110 section 14.2). Several lines of it are none

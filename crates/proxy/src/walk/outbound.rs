@@ -80,6 +80,9 @@ static SURROGATE_CAPABILITY: HeaderName = HeaderName::from_static("surrogate-cap
 /// How often a request may have passed a cache of our name before it is taken for a loop.
 const MOST_PASSES: usize = 8;
 
+/// How many fields a request mostly has more when it goes out: grown once, the map is not built anew with each of them.
+const MOST_ADDED: usize = 8;
+
 /// What we tell origins that we understand (Edge Architecture): targeted control of our own lifetime, and purging by tag.
 const CAPABILITY: HeaderValue = HeaderValue::from_static("larder=\"Surrogate/1.0 tags/1\"");
 
@@ -89,6 +92,7 @@ const ESI_CAPABILITY: HeaderValue = HeaderValue::from_static("larder-esi=\"ESI/1
 /// The client's fields made fit for the origin, conditions and ranges still among them.
 pub fn fields(ask: &Ask) -> Result<HeaderMap, Failure> {
     let mut fields = ask.fields.clone();
+    fields.reserve(MOST_ADDED);
     let passes = fields
         .get_all(header::VIA)
         .iter()
@@ -154,8 +158,7 @@ fn forwarding(fields: &mut HeaderMap, ask: &Ask) {
     if let Some(peer) = ask.connection.peer {
         let address = peer.ip().to_canonical();
         let text = address.to_string();
-        let chain = joined(fields, &X_FORWARDED_FOR, &[&text]);
-        set(fields, &X_FORWARDED_FOR, &chain);
+        add(fields, &X_FORWARDED_FOR, &[&text]);
         let (open, close) = if address.is_ipv6() {
             ("\"[", "]\"")
         } else {
@@ -171,8 +174,7 @@ fn forwarding(fields: &mut HeaderMap, ask: &Ask) {
             "\";proto=",
             ask.scheme,
         ];
-        let elements = joined(fields, &FORWARDED, &element);
-        set(fields, &FORWARDED, &elements);
+        add(fields, &FORWARDED, &element);
     }
     set(fields, &X_FORWARDED_PROTO, ask.scheme);
     if !fields.contains_key(&X_FORWARDED_HOST) {
@@ -242,15 +244,18 @@ fn is_passed(ask: &Ask, name: &HeaderName) -> bool {
     trusts_client(ask) || policy.pass_fields.contains(name) || policy.key.headers.contains(name)
 }
 
-/// The lines of a list field as one, with one more member: `last`, in pieces.
-fn joined(fields: &HeaderMap, name: &HeaderName, last: &[&str]) -> String {
-    let lines = fields.get_all(name).iter();
-    let before: Vec<&str> = lines.filter_map(|line| line.to_str().ok()).collect();
-    let mut all = before.join(", ");
-    if !before.is_empty() {
-        all.push_str(", ");
+/// Makes the lines of a list field one, with one more member: `last`, in pieces.
+fn add(fields: &mut HeaderMap, name: &'static HeaderName, last: &[&str]) {
+    let mut all = last.concat();
+    if fields.contains_key(name) {
+        let lines = fields.get_all(name).iter();
+        let before = lines.filter_map(|line| line.to_str().ok());
+        let before = before.flat_map(|line| [line, ", "]);
+        all = before.chain([all.as_str()]).collect();
     }
-    all + &last.concat()
+    if let Ok(value) = HeaderValue::try_from(all) {
+        fields.insert(name, value);
+    }
 }
 
 fn set(fields: &mut HeaderMap, name: &'static HeaderName, value: &str) {
