@@ -73,7 +73,8 @@ pub enum PurgeError {
 pub struct Answer {
     /// The number of its last entry in this node's log.
     pub sequence: u64,
-    /// Stored responses it touched in this node's memory.
+    /// Stored responses it touched in this node's memory: those that were still there when they were counted, from its taking
+    /// effect here on, so that at least as many were.
     pub touched: u64,
     /// Nodes that had not applied it when the wait was over; `None` if nobody waited.
     pub behind: Option<Vec<String>>,
@@ -129,16 +130,22 @@ impl Purger {
             }
             None => (self.apply(&purges, at), None),
         };
-        let sequence = self.lasting(&done).await?;
-        let behind = match (wait, self.shared.get(), position) {
-            (Some(wait), Some(shared), Some(position)) => {
-                Some(shared.everywhere(position, wait).await)
-            }
-            (Some(_), ..) => Some(Vec::new()),
-            (None, ..) => None,
+        let held = async {
+            let sequence = self.lasting(&done).await?;
+            let behind = match (wait, self.shared.get(), position) {
+                (Some(wait), Some(shared), Some(position)) => {
+                    Some(shared.everywhere(position, wait).await)
+                }
+                (Some(_), ..) => Some(Vec::new()),
+                (None, ..) => None,
+            };
+            Ok::<_, PurgeError>((sequence, behind))
         };
-        let touched = self.sweeper.touched(&purges, &done, busiest).await;
+        // Counted at once: what requests find gone meanwhile, nobody counts.
+        let counted = self.sweeper.touched(&purges, &done, busiest);
+        let (touched, held) = tokio::join!(counted, held);
         self.memory.log().count_touched(touched);
+        let (sequence, behind) = held?;
         Ok(Answer {
             sequence,
             touched,
@@ -158,9 +165,10 @@ impl Purger {
     ) -> Result<Answer, PurgeError> {
         self.memory.log().admits(&purges)?;
         let done = self.apply(&purges, at);
-        let sequence = self.lasting(&done).await?;
-        let touched = self.sweeper.touched(&purges, &done, busiest).await;
+        let counted = self.sweeper.touched(&purges, &done, busiest);
+        let (touched, sequence) = tokio::join!(counted, self.lasting(&done));
         self.memory.log().count_touched(touched);
+        let sequence = sequence?;
         Ok(Answer {
             sequence,
             touched,

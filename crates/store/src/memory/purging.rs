@@ -8,6 +8,13 @@ use crate::{
 use rules::time::Time;
 use std::sync::{Arc, atomic::Ordering::Relaxed};
 
+/// How much is done in one step of going through everything, counted in looks: about a tenth of a millisecond, since a worker on
+/// the same core waits for it.
+const STEP: u64 = 1024;
+
+/// What is changed costs as much as so many looks: locks are taken, the table is changed, memory is given back.
+const CHANGE: u64 = 32;
+
 /// A purge that has taken effect on this node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Purged {
@@ -19,7 +26,7 @@ pub struct Purged {
     pub open: bool,
 }
 
-/// What one step of a sweep did.
+/// What a sweep did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Swept {
     /// Stored responses looked at.
@@ -94,36 +101,62 @@ impl Memory {
         .sum()
     }
 
-    /// Looks at every stored response, in no order; what is gone is dropped. `look` sees those that are not yet checked up to
-    /// the head, with how they stand, and `pause` is called now and then.
-    pub fn sweep(
+    /// Shows `look` every stored response that purges cover and that is not yet checked up to the head, with how it stands, in no
+    /// order; changes nothing. `pause` is called after each step.
+    pub fn survey(&self, mut look: impl FnMut(&[u8], &Stored, Standing), pause: impl FnMut()) {
+        let show = |key: &[u8], stored: &Arc<Stored>, standing| {
+            look(key, stored, standing);
+            false
+        };
+        self.each_covered(show, pause);
+    }
+
+    /// Does to every stored response what purges say of it: what is gone is dropped. `pause` is called after each step, which
+    /// drops 32 at most.
+    pub fn sweep(&self, pause: impl FnMut()) -> Swept {
+        let mut gone = 0;
+        let settle = |key: &[u8], stored: &Arc<Stored>, standing| {
+            self.settle(key, stored, standing);
+            gone += u64::from(standing == Standing::Gone);
+            standing != Standing::Unsure
+        };
+        let seen = self.each_covered(settle, pause);
+        self.log.count_swept(gone);
+        Swept { seen, gone }
+    }
+
+    /// Calls `visit` for what purges cover, which says whether it changed anything, and `pause` after each step; how many stored
+    /// responses there were.
+    fn each_covered(
         &self,
-        mut look: impl FnMut(&[u8], &Stored, Standing),
+        mut visit: impl FnMut(&[u8], &Arc<Stored>, Standing) -> bool,
         mut pause: impl FnMut(),
-    ) -> Swept {
-        const BATCH: u64 = 2048;
-        let mut swept = Swept::default();
+    ) -> u64 {
+        let (mut seen, mut spent) = (0, 0);
         let head = self.log.head();
         for (key, variants) in self.entries.iter() {
             for stored in variants.as_slice() {
-                swept.seen += 1;
-                if swept.seen.is_multiple_of(BATCH) {
+                seen += 1;
+                spent += 1;
+                let standing = if stored.checked() < head {
+                    self.log.standing(&key, stored)
+                } else {
+                    Standing::Good
+                };
+                if standing != Standing::Good && visit(&key, stored, standing) {
+                    spent += CHANGE;
+                }
+                if spent >= STEP {
+                    spent = 0;
                     pause();
                 }
-                if stored.checked() >= head {
-                    continue;
-                }
-                let standing = self.log.standing(&key, stored);
-                look(&key, stored, standing);
-                swept.gone += u64::from(self.settle(&key, stored, standing));
             }
         }
-        self.log.count_swept(swept.gone);
-        swept
+        seen
     }
 
-    /// What purges say of `stored` is done to it; whether it went.
-    fn settle(&self, key: &[u8], stored: &Arc<Stored>, standing: Standing) -> bool {
+    /// What purges say of `stored` is done to it.
+    fn settle(&self, key: &[u8], stored: &Arc<Stored>, standing: Standing) {
         match standing {
             Standing::Gone => self.remove(key, stored.id()),
             Standing::Stale { since, checked } => {
@@ -132,6 +165,5 @@ impl Memory {
             }
             Standing::Good | Standing::Unsure => {}
         }
-        standing == Standing::Gone
     }
 }

@@ -226,3 +226,27 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_sweep_drops_few_at_a_time() {
+    let memory = Memory::new(LIMIT, Arc::default());
+    for number in 0..500 {
+        put(
+            &memory,
+            format!("http://a.example/{number}").as_bytes(),
+            any_request(1),
+        );
+    }
+    let keys = || memory.statistics().keys;
+    let mut before = keys();
+    assert_eq!(before, 500);
+    let all = Purge::hard(What::Everything);
+    memory.purge(all, Time::from_secs(1)).expect("room");
+    let mut most = 0;
+    let swept = memory.sweep(|| {
+        most = most.max(before - keys());
+        before = keys();
+    });
+    assert_eq!((swept.seen, swept.gone, keys()), (500, 500, 0));
+    assert_eq!(most, 32);
+}

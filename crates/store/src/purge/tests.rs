@@ -174,7 +174,7 @@ fn a_soft_purge_does_not_become_a_hard_one() {
     memory.insert(KEY, ticket, page, 8).expect("not purged");
     let purge = Purge::soft(What::Everything);
     memory.purge(purge, at(2_000_000)).expect("room");
-    assert_eq!(memory.sweep(|_, _, _| {}, || {}).gone, 0);
+    assert_eq!(memory.sweep(|| {}).gone, 0);
     memory.log().retire(memory.log().head());
     let held = memory.peek(KEY).expect("kept");
     let standing = memory.log().standing(KEY, &held.as_slice()[0]);

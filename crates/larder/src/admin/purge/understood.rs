@@ -13,7 +13,7 @@ pub struct Answer {
     /// Stale from now on instead of gone.
     pub soft: bool,
     /// Stored responses in this node's memory that it touched. What lies on disk or in the shared tier alone is purged too, and not
-    /// counted.
+    /// counted; nor is what requests found gone before the count came to it.
     pub touched: u64,
     /// Its number in this node's log of purges.
     pub sequence: u64,

@@ -1,0 +1,105 @@
+use super::*;
+use crate::{
+    Purger,
+    purge::Position,
+    purger::{Boxed, SharedLog, Unreachable},
+    sample,
+};
+use rules::time::Time;
+use std::{future::poll_fn, task::Poll};
+
+fn sweeper_that_never_answers() -> (Sweeper, Receiver<Question>) {
+    let (questions, never_answered) = channel();
+    (Sweeper { questions }, never_answered)
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_purges_urls_does_not_wait_long_for_the_count() {
+    let (sweeper, _never_answered) = sweeper_that_never_answers();
+    let url = Purge::hard(What::Url(vec!["//a.example/".to_owned()]));
+    let purged = Purged {
+        sequence: 1,
+        touched: 2,
+        open: true,
+    };
+    assert_eq!(sweeper.touched(&[url], &[purged], None).await, 2);
+}
+
+/// Other nodes that never say that they are done.
+#[derive(Debug)]
+struct Others;
+
+impl SharedLog for Others {
+    fn publish(&self, _: Vec<Purge>) -> Boxed<Result<(Vec<Purged>, Position), Unreachable>> {
+        let purged = Purged {
+            sequence: 1,
+            touched: 0,
+            open: true,
+        };
+        Box::pin(async move { Ok((vec![purged], Position(1, 0))) })
+    }
+
+    fn everywhere(&self, _: Position, _: Duration) -> Boxed<Vec<String>> {
+        Box::pin(std::future::pending())
+    }
+
+    fn tell(&self, _: Purge, _: Time) {}
+}
+
+#[tokio::test]
+async fn what_was_touched_is_counted_while_other_nodes_are_waited_for() {
+    let memory = Arc::new(Memory::new(1 << 20, Arc::default()));
+    let (sweeper, asked) = sweeper_that_never_answers();
+    let purger = Purger::new(memory, sweeper);
+    purger.share_by(Arc::new(Others));
+    let all = vec![Purge::hard(What::Everything)];
+    let wait = Some(Duration::from_secs(10));
+    let mut purge = std::pin::pin!(purger.purge(all, Time::from_secs(1), wait, None));
+    let waits = poll_fn(|context| Poll::Ready(purge.as_mut().poll(context).is_pending()));
+    assert!(waits.await);
+    assert!(asked.try_recv().is_ok());
+}
+
+#[test]
+fn a_count_does_not_wait_until_memory_is_given_back() {
+    let memory = Arc::new(Memory::new(1 << 20, Arc::default()));
+    for number in 0..500 {
+        let (key, page) = (format!("http://a.example/{number}"), sample::any_request(1));
+        let inserted = memory.insert(key.as_bytes(), memory.begin(), Arc::new(page), 8);
+        inserted.expect("not purged");
+    }
+    let all = Purge::hard(What::Everything);
+    memory.apply(all.clone(), Time::from_secs(1), None);
+    let (ask, asked) = channel();
+    let (answer, mut told) = oneshot::channel();
+    let wanted = Wanted {
+        count: true,
+        busiest: false,
+    };
+    let question = Question {
+        purges: vec![(all, wanted)],
+        busiest: None,
+        answer,
+    };
+    ask.send(question).expect("heard");
+    let mut sweep = Sweep::new(memory.clone(), Box::new(|| None), Duration::from_mins(1));
+    sweep.sweep(&asked);
+    assert_eq!(told.try_recv(), Ok(500 - 32), "all but the first step's");
+    assert_eq!(memory.statistics().keys, 0);
+}
+
+#[tokio::test]
+async fn nobody_waits_for_what_is_busy() {
+    let (sweeper, asked) = sweeper_that_never_answers();
+    let (to, _told) = tokio::sync::mpsc::channel(1);
+    let tags = Purge::soft(What::Tags(vec!["news".to_owned()]));
+    let purged = Purged {
+        sequence: 1,
+        touched: 1_000_000,
+        open: false,
+    };
+    let busiest = Some(Busiest { most: 5, to });
+    let touched = sweeper.touched(&[tags], &[purged], busiest).await;
+    assert_eq!(touched, 1_000_000);
+    assert!(asked.try_recv().is_ok(), "the sweep is asked all the same");
+}
