@@ -27,12 +27,14 @@ mod tests;
 
 use crate::{Stored, purge::Log};
 use guard::Guard;
+use http::HeaderMap;
 use remote::Remote;
 use rules::time::Time;
 use std::{
     sync::{Arc, atomic::AtomicUsize},
     time::Duration,
 };
+use tokio::time::Instant;
 
 pub use counts::{Event, Hook, Statistics};
 pub use kv::BadUrl;
@@ -43,8 +45,7 @@ pub use lease::Lease;
 pub struct Config {
     /// `redis://`, `rediss://`, `redis+unix://`, `redis-sentinel://`, `redis-cluster://` or `memcached://a,b,c`.
     pub url: String,
-    /// Nothing on a request's path waits longer to learn what the tier has; a body that lies in pieces may take as long again for
-    /// every two megabytes.
+    /// Nothing on a request's path waits longer for the tier, however many questions are asked and however large the body is.
     pub timeout: Duration,
     /// Longest a response is kept there.
     pub max_ttl: Duration,
@@ -73,10 +74,21 @@ struct Inner {
     keeping: AtomicUsize,
 }
 
+/// What one request asks the tier, however often: all of it has one time.
+#[derive(Debug)]
+pub struct Question<'a> {
+    key: &'a [u8],
+    /// By which a variant is chosen (RFC 9111 section 4.1).
+    request: &'a HeaderMap,
+    /// What is not answered by then counts as not answered.
+    until: Instant,
+}
+
 /// What the tier has under a key.
 #[derive(Debug)]
 pub enum Found {
-    /// These, the most recent first; none of them purged.
+    /// These, the most recent first; none of them purged. Of large ones only the one that answers the request: the others stay
+    /// where they are.
     Here(Vec<Arc<Stored>>),
     /// Nothing, and this node is to fetch it; what it brings is to be [kept](Shared::keep). Others wait while the lease lives.
     Lead(Lease),
@@ -111,17 +123,26 @@ impl Shared {
         })))
     }
 
-    /// What is kept under `key`. With `lead`, this node takes the lease where nothing is there; where another holds it, this
-    /// waits for what that brings, for as long as the lease lives at most.
-    pub async fn find(&self, key: &[u8], lead: bool) -> Found {
-        self.0.find(key, lead).await
+    /// A question for what is kept under `key`, on behalf of `request`. Its time begins now.
+    pub fn question<'a>(&self, key: &'a [u8], request: &'a HeaderMap) -> Question<'a> {
+        Question {
+            key,
+            request,
+            until: self.0.guard.deadline(),
+        }
     }
 
-    /// What was found under `key` must be validated or fetched again: takes the lease for that, or where another holds it,
-    /// waits for what that brings. `than`: when the newest of what was found was received.
-    pub async fn renew(&self, key: &[u8], than: Time) -> Found {
-        let until = self.0.guard.deadline();
-        self.0.lead(key, &self.0.name(key), than, until).await
+    /// What is kept under the key. With `lead`, this node takes the lease where nothing is there; where another holds it, this
+    /// waits for what that brings, for as long as the lease lives at most, and the question's time begins again.
+    pub async fn find(&self, question: &mut Question<'_>, lead: bool) -> Found {
+        self.0.find(question, lead).await
+    }
+
+    /// What was found must be validated or fetched again: takes the lease for that, or where another holds it, waits for what that
+    /// brings. `than`: when the newest of what was found was received.
+    pub async fn renew(&self, question: &mut Question<'_>, than: Time) -> Found {
+        let name = self.0.name(question.key);
+        self.0.lead(question, &name, than).await
     }
 
     /// Keeps `stored` under `key` beside its other variants; in the background, on the worker's runtime. Then the lease is

@@ -198,3 +198,42 @@ fn what_is_shared_expires_and_is_small_and_can_be_listed() {
     let found = get(&site.nodes[1], "/page");
     assert!(found.hit() && found.body.len() == length);
 }
+
+/// Each in its own language, and of what the others get not even the bytes travel.
+#[test]
+fn of_large_variants_a_node_reads_the_one_that_is_asked_for() {
+    let site = Site::start();
+    site.origin.on("/page", |request| {
+        let language = request.header("Accept-Language").unwrap_or_default();
+        Reply::ok()
+            .cache("max-age=600")
+            .header("Vary", "Accept-Language")
+            .body(language.repeat(300_000))
+    });
+    let ask = |node: usize, language: &str| {
+        let page = site.nodes[node].get("/page");
+        let page = page.header("Host", "site.example");
+        page.header("Accept-Language", language).send()
+    };
+    let languages = ["de", "en", "fr", "it"];
+    for (language, count) in languages.iter().zip(1..) {
+        assert_eq!(ask(0, language).text(), language.repeat(300_000));
+        wait_shared(&site.nodes[0], count);
+    }
+    for (language, count) in languages.iter().zip(1..) {
+        site.redis.ask(&["CONFIG", "RESETSTAT"]);
+        let answer = ask(1, language);
+        assert!(answer.hit(), "{:?}", answer.head);
+        assert_eq!(answer.text(), language.repeat(300_000));
+        assert_eq!(sample(&site.nodes[1], "larder_shared_hits_total"), count);
+        let asked = site.redis.ask(&["INFO", "commandstats"]);
+        let bodies = asked.lines().find(|line| line.starts_with("cmdstat_mget:"));
+        assert!(
+            bodies.is_some_and(|line| line.starts_with("cmdstat_mget:calls=1,")),
+            "{asked}"
+        );
+    }
+    assert_eq!(site.origin.requests("/page"), 4);
+    assert_eq!(ask(2, "pl").text(), "pl".repeat(300_000));
+    assert_eq!(site.origin.requests("/page"), 5, "nobody else's will do");
+}

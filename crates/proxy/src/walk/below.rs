@@ -67,9 +67,9 @@ async fn in_tier(
         // The origin's own word is wanted, by the client or by the origin.
         return Shared::Need(need, None);
     }
-    let key = ask.key.as_bytes();
+    let mut question = tier.question(ask.key.as_bytes(), &ask.fields);
     let mut need = need;
-    let mut found = tier.find(key, lead).await;
+    let mut found = tier.find(&mut question, lead).await;
     let mut renewed = false;
     loop {
         let here = match found {
@@ -90,7 +90,7 @@ async fn in_tier(
             return Shared::Need(need, None);
         }
         renewed = true;
-        found = tier.renew(key, newest.unwrap_or_default()).await;
+        found = tier.renew(&mut question, newest.unwrap_or_default()).await;
     }
 }
 

@@ -1,7 +1,7 @@
 //! What is found on the server, and waiting for what another node brings.
 
 use super::{
-    Found, Inner,
+    Found, Inner, Question,
     chunk::Chunk,
     guard::Failed,
     lease::Lease,
@@ -16,7 +16,7 @@ use crate::{
 };
 use bytes::Bytes;
 use rules::{range::Span, time::Time};
-use std::{sync::Arc, time::Duration};
+use std::{cmp::Reverse, sync::Arc, time::Duration};
 use tokio::time::{Instant, sleep};
 
 /// The first pause of a wait; each that follows is half as long again.
@@ -38,11 +38,19 @@ enum Unused {
     Failed,
 }
 
+/// A variant whose head was read.
+struct Variant {
+    /// Without its body.
+    stored: Stored,
+    layout: Layout,
+    place: Place,
+}
+
 impl Inner {
-    pub(super) async fn find(self: &Arc<Self>, key: &[u8], lead: bool) -> Found {
+    pub(super) async fn find(self: &Arc<Self>, question: &mut Question<'_>, lead: bool) -> Found {
         let counts = &self.guard.counts;
-        let (name, until) = (self.name(key), self.guard.deadline());
-        match self.look(key, &name, until).await {
+        let name = self.name(question.key);
+        match self.look(question, &name).await {
             Ok(found) if !found.is_empty() => {
                 counts.hits.up();
                 return Found::Here(found);
@@ -53,26 +61,25 @@ impl Inner {
         if !lead {
             return Found::Nothing;
         }
-        self.lead(key, &name, Time::default(), until).await
+        self.lead(question, &name, Time::default()).await
     }
 
-    /// Takes the lease, or waits for what its holder brings: for responses that were received after `than`.
-    /// What is asked is answered `until` then, or counts as not answered; that wait comes on top.
+    /// Takes the lease, or waits for what its holder brings: for responses that were received after `than`. That wait comes on top
+    /// of the question's own time.
     pub(super) async fn lead(
         self: &Arc<Self>,
-        key: &[u8],
+        question: &mut Question<'_>,
         name: &str,
         than: Time,
-        until: Instant,
     ) -> Found {
         let counts = &self.guard.counts;
-        let lease = match Lease::take(self, name, until).await {
+        let lease = match Lease::take(self, name, question.until).await {
             Ok(Some(lease)) => lease,
-            Ok(None) => return self.wait(key, name, than).await,
+            Ok(None) => return self.wait(question, name, than).await,
             Err(Failed) => return Found::Nothing,
         };
         // Its last holder may have brought something since we looked.
-        match self.look(key, name, until).await {
+        match self.look(question, name).await {
             Ok(found) if has_newer(&found, than) => {
                 counts.hits.up();
                 Found::Here(found)
@@ -85,21 +92,16 @@ impl Inner {
         }
     }
 
-    async fn look(
-        &self,
-        key: &[u8],
-        name: &str,
-        until: Instant,
-    ) -> Result<Vec<Arc<Stored>>, Failed> {
-        match self.guard.get(name, Read::Any, until).await? {
+    async fn look(&self, question: &Question<'_>, name: &str) -> Result<Vec<Arc<Stored>>, Failed> {
+        match self.guard.get(name, Read::Any, question.until).await? {
             None => Ok(Vec::new()),
-            Some(value) => self.usable(key, name, value, Read::Any).await,
+            Some(value) => self.usable(question, name, value, Read::Any).await,
         }
     }
 
     /// Another node fetches: waits for what it brings. Where its lease goes without anything being there, what it fetched is
-    /// not to be shared, or it has died: everybody goes alone.
-    async fn wait(&self, key: &[u8], name: &str, than: Time) -> Found {
+    /// not to be shared, or it has died: everybody goes alone. Each look has the time of a question, and so has what is asked next.
+    async fn wait(&self, question: &mut Question<'_>, name: &str, than: Time) -> Found {
         let counts = &self.guard.counts;
         counts.waits.up();
         let end = Instant::now() + self.config.lease;
@@ -109,21 +111,23 @@ impl Inner {
         while is_leased && Instant::now() < end {
             sleep(pause).await;
             pause = (pause * 3 / 2).min(LONGEST_PAUSE);
+            question.until = self.guard.deadline();
             let asked = self
                 .guard
-                .get_many(&names, Read::Latest, self.guard.deadline());
-            let Ok(mut values) = asked.await else {
+                .get_many(&names, Read::Latest, question.until)
+                .await;
+            let Ok(mut values) = asked else {
                 break;
             };
             is_leased = values.pop().flatten().is_some();
             let mut value = values.pop().flatten();
             if value.is_none() && !is_leased {
                 // Where the two lie on different servers, it may have come in between.
-                let asked = self.guard.get(name, Read::Latest, self.guard.deadline());
+                let asked = self.guard.get(name, Read::Latest, question.until);
                 value = asked.await.unwrap_or_default();
             }
             let Some(value) = value else { continue };
-            match self.usable(key, name, value, Read::Latest).await {
+            match self.usable(question, name, value, Read::Latest).await {
                 Ok(found) if has_newer(&found, than) => {
                     counts.hits.up();
                     return Found::Here(found);
@@ -136,10 +140,10 @@ impl Inner {
         Found::Nothing
     }
 
-    /// What of a record may be used.
+    /// What of a record may be used: what lies in it, and of what lies apart the most recent one that answers the request.
     async fn usable(
         &self,
-        key: &[u8],
+        question: &Question<'_>,
         name: &str,
         value: Bytes,
         read: Read,
@@ -150,60 +154,92 @@ impl Inner {
             return Ok(Vec::new());
         };
         let alone = entries.len() == 1;
-        let mut found = Vec::with_capacity(entries.len());
+        let mut variants = Vec::with_capacity(entries.len());
         for entry in entries {
-            match self.stored(key, name, entry, alone, read).await {
-                Ok(stored) => found.push(Arc::new(stored)),
+            match self.variant(question.key, entry) {
+                Ok(variant) => variants.push(variant),
+                Err(Unused::Malformed) => counts.malformed.up(),
+                Err(Unused::Nothing | Unused::Failed) => {}
+            }
+        }
+        // The most recent one answers (RFC 9111 section 4).
+        variants.sort_by_key(|variant| Reverse(variant.stored.facts.date));
+        let (mut found, mut scratch) = (Vec::with_capacity(variants.len()), Vec::new());
+        let mut is_answered = false;
+        for variant in variants {
+            let answers = !is_answered && variant.stored.matches(question.request, &mut scratch);
+            let is_apart = matches!(variant.place, Place::Apart { .. });
+            if is_apart && !answers {
+                continue;
+            }
+            match self.whole(question, name, variant, alone, read).await {
+                Ok(stored) => {
+                    is_answered |= answers;
+                    found.push(Arc::new(stored));
+                }
                 Err(Unused::Nothing) => {}
                 Err(Unused::Malformed) => counts.malformed.up(),
                 Err(Unused::Failed) => return Err(Failed),
             }
         }
-        // The most recent one answers (RFC 9111 section 4).
-        found.sort_by_key(|stored| std::cmp::Reverse(stored.facts.date));
         Ok(found)
     }
 
-    async fn stored(
-        &self,
-        key: &[u8],
-        name: &str,
-        entry: Entry,
-        alone: bool,
-        read: Read,
-    ) -> Result<Stored, Unused> {
+    /// Reads the head of a variant that may be used.
+    fn variant(&self, key: &[u8], entry: Entry) -> Result<Variant, Unused> {
         let remote = self.guard.remote();
         let checked = remote.sequence(&self.log, entry.position);
         let checked = checked.ok_or(Unused::Nothing)?;
         let head = Head::decode(&entry.head)?;
-        if *head.key != *key {
+        if *head.key != *key || head.layout.stored() > self.config.largest_body {
             return Err(Unused::Nothing);
         }
-        let length = head.layout.stored();
-        if length > self.config.largest_body {
-            return Err(Unused::Nothing);
-        }
-        let chunks = match entry.place {
-            // A slice of the record would keep all of it in memory for the sake of one of several bodies.
-            Place::Beside(chunk) if alone => vec![chunk.open()?],
-            Place::Beside(chunk) => vec![Bytes::copy_from_slice(&chunk.open()?)],
-            Place::Apart { set, chunks } => self.chunks(name, set, chunks, length, read).await?,
-        };
-        let body = body(chunks, &head.layout)?;
-        let stored = head.stored(body, Some(checked), self.log.tags());
+        let layout = head.layout.clone();
+        let nothing = Body::Whole(Bytes::new());
+        let stored = head.stored(nothing, Some(checked), self.log.tags());
         match self.log.standing(key, &stored) {
             Standing::Gone => Err(Unused::Nothing),
-            _ => Ok(stored),
+            _ => Ok(Variant {
+                stored,
+                layout,
+                place: entry.place,
+            }),
         }
     }
 
-    /// All chunks of a body of `length` bytes.
+    /// The variant with its body.
+    async fn whole(
+        &self,
+        question: &Question<'_>,
+        name: &str,
+        variant: Variant,
+        alone: bool,
+        read: Read,
+    ) -> Result<Stored, Unused> {
+        let Variant {
+            mut stored,
+            layout,
+            place,
+        } = variant;
+        let chunks = match place {
+            // A slice of the record would keep all of it in memory for the sake of one of several bodies.
+            Place::Beside(chunk) if alone => vec![chunk.open()?],
+            Place::Beside(chunk) => vec![Bytes::copy_from_slice(&chunk.open()?)],
+            Place::Apart { set, chunks } => {
+                let all = (set, chunks, layout.stored());
+                self.chunks(question, name, all, read).await?
+            }
+        };
+        stored.body = body(chunks, &layout)?;
+        Ok(stored)
+    }
+
+    /// All chunks of a body: `count` of `set`, `length` bytes together.
     async fn chunks(
         &self,
+        question: &Question<'_>,
         name: &str,
-        set: u64,
-        count: u32,
-        length: u64,
+        (set, count, length): (u64, u32, u64),
         read: Read,
     ) -> Result<Vec<Bytes>, Unused> {
         // Each holds a byte at least.
@@ -217,9 +253,7 @@ impl Inner {
             let names: Vec<_> = (first..next)
                 .map(|index| name::chunk(name, set, index))
                 .collect();
-            // Each has its own time: a large body over a slow network is worth more than a fetch.
-            let until = self.guard.deadline();
-            let values = self.guard.get_many(&names, read, until).await?;
+            let values = self.guard.get_many(&names, read, question.until).await?;
             for (index, value) in (first..next).zip(values) {
                 let value = value.ok_or(Unused::Nothing)?;
                 let bytes = Chunk::unseal(value, set, index)?.open()?;

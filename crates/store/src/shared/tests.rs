@@ -4,20 +4,33 @@ use super::{
     remote::{Asked, Limits, Read, Remote},
     *,
 };
-use crate::purge::Position;
+use crate::{Body, Fields, Variant, purge::Position};
 use bytes::Bytes;
-use tokio::time::{Instant, sleep};
+use http::{HeaderValue, StatusCode, header};
+use rules::{directives, freshness, vary};
+use std::{collections::HashMap, sync::Mutex};
+use tokio::time::sleep;
 
-/// An empty server that takes so long for each answer.
-#[derive(Debug)]
-struct Slow(Duration);
+const KEY: &[u8] = b"http://a.example/";
+
+/// A server that takes so long for each answer.
+#[derive(Debug, Default)]
+struct Slow {
+    each: Arc<Mutex<Duration>>,
+    values: Mutex<HashMap<String, Bytes>>,
+}
 
 impl Slow {
     fn answer<T: Send + 'static>(&self, answer: T) -> Asked<'_, T> {
+        let each = *self.each.lock().expect("whole");
         Box::pin(async move {
-            sleep(self.0).await;
+            sleep(each).await;
             Ok(answer)
         })
+    }
+
+    fn value(&self, key: &str) -> Option<Bytes> {
+        self.values.lock().expect("whole").get(key).cloned()
     }
 }
 
@@ -29,15 +42,17 @@ impl Remote for Slow {
         }
     }
 
-    fn get<'a>(&'a self, _: &'a str, _: Read) -> Asked<'a, Option<Bytes>> {
-        self.answer(None)
+    fn get<'a>(&'a self, key: &'a str, _: Read) -> Asked<'a, Option<Bytes>> {
+        self.answer(self.value(key))
     }
 
     fn get_many<'a>(&'a self, keys: &'a [String], _: Read) -> Asked<'a, Vec<Option<Bytes>>> {
-        self.answer(vec![None; keys.len()])
+        self.answer(keys.iter().map(|key| self.value(key)).collect())
     }
 
-    fn set<'a>(&'a self, _: &'a str, _: &'a [u8], _: Duration) -> Asked<'a, ()> {
+    fn set<'a>(&'a self, key: &'a str, value: &'a [u8], _: Duration) -> Asked<'a, ()> {
+        let mut values = self.values.lock().expect("whole");
+        values.insert(key.to_owned(), Bytes::copy_from_slice(value));
         self.answer(())
     }
 
@@ -52,34 +67,112 @@ impl Remote for Slow {
     fn hang_up(&self) {}
 }
 
+const LIMIT: Duration = Duration::from_millis(50);
+
+fn over(slow: Slow) -> Arc<Shared> {
+    let config = Config {
+        url: String::new(),
+        timeout: LIMIT,
+        max_ttl: Duration::from_hours(1),
+        largest_body: 8 << 20,
+        lease: Duration::from_secs(5),
+        prefix: "larder".to_owned(),
+        trust: Duration::from_secs(10),
+        node: "a".to_owned(),
+    };
+    let log = Arc::new(Log::default());
+    log.begin_at(Position(1, 0));
+    Shared::over(config, log, Box::new(slow))
+}
+
+fn slow(each: u64) -> Slow {
+    Slow {
+        each: Arc::new(Mutex::new(Duration::from_millis(each))),
+        values: Mutex::default(),
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn all_questions_of_a_request_share_one_limit() {
-    let limit = Duration::from_millis(50);
+    let request = HeaderMap::new();
     for (each, leads) in [(1, true), (16, true), (20, false), (45, false), (60, false)] {
-        let config = Config {
-            url: String::new(),
-            timeout: limit,
-            max_ttl: Duration::from_hours(1),
-            largest_body: 1 << 20,
-            lease: Duration::from_secs(5),
-            prefix: "larder".to_owned(),
-            trust: Duration::from_secs(10),
-            node: "a".to_owned(),
-        };
-        let log = Arc::new(Log::default());
-        log.begin_at(Position(1, 0));
-        let slow = Slow(Duration::from_millis(each));
-        let shared = Shared::over(config, log, Box::new(slow));
+        let shared = over(slow(each));
         for step in ["find", "renew"] {
             let begun = Instant::now();
+            let mut question = shared.question(KEY, &request);
             let found = match step {
-                "find" => shared.find(b"http://a.example/", true).await,
-                _ => shared.renew(b"http://a.example/", Time::default()).await,
+                "find" => shared.find(&mut question, true).await,
+                _ => shared.renew(&mut question, Time::default()).await,
             };
             let waited = begun.elapsed();
-            assert!(waited <= limit, "{step}, {each} ms each: {waited:?}");
+            assert!(waited <= LIMIT, "{step}, {each} ms each: {waited:?}");
             let led = matches!(found, Found::Lead(_));
             assert!(led || !leads, "{step}, {each} ms each: {found:?}");
+        }
+    }
+}
+
+fn in_language(language: &'static str) -> HeaderMap {
+    HeaderMap::from_iter([(header::ACCEPT_LANGUAGE, HeaderValue::from_static(language))])
+}
+
+/// A page in this language, fresh for a minute.
+fn page(language: &'static str, length: usize) -> Arc<Stored> {
+    let value = HeaderValue::from_static("max-age=60");
+    let fields = HeaderMap::from_iter([(header::CACHE_CONTROL, value)]);
+    let (directives, _) = directives::response(&fields, &[]);
+    let (site, now) = (freshness::Site::default(), keeping::now());
+    let facts = freshness::facts(StatusCode::OK, &fields, &directives, false, &site, now, now);
+    let nominated = [header::ACCEPT_LANGUAGE];
+    let mut key = Vec::new();
+    vary::variant_key(&nominated, &in_language(language), &mut key);
+    let variant = Variant {
+        nominated: nominated.into(),
+        key: key.into(),
+    };
+    let body = Body::Whole(language.repeat(length / language.len()).into());
+    let (fields, variant) = (Fields::pack(&fields), Some(Box::new(variant)));
+    Arc::new(Stored::new(
+        1,
+        StatusCode::OK,
+        fields,
+        facts,
+        variant,
+        None,
+        body,
+    ))
+}
+
+/// Reading the record is one answer, and each 2 MiB of a body another.
+#[tokio::test(start_paused = true)]
+async fn bodies_share_the_limit_and_only_the_one_that_answers_is_read() {
+    let slow = slow(0);
+    let each = Arc::clone(&slow.each);
+    let shared = over(slow);
+    for (length, at_most) in [(1 << 20, 24), (6 << 20, 12)] {
+        *each.lock().expect("whole") = Duration::ZERO;
+        for language in ["de", "en", "fr", "it"] {
+            let before = shared.statistics().stored;
+            shared.keep(KEY, &page(language, length), None);
+            while shared.statistics().stored == before {
+                tokio::task::yield_now().await;
+            }
+        }
+        let request = in_language("en");
+        for (millis, is_found) in [(at_most, true), (at_most + 2, false), (45, false)] {
+            *each.lock().expect("whole") = Duration::from_millis(millis);
+            let begun = Instant::now();
+            let mut question = shared.question(KEY, &request);
+            let found = shared.find(&mut question, false).await;
+            let waited = begun.elapsed();
+            assert!(waited <= LIMIT, "{millis} ms each: {waited:?}");
+            let Found::Here(found) = found else {
+                assert!(!is_found, "{millis} ms each");
+                continue;
+            };
+            assert!(is_found && found.len() == 1, "{millis} ms each");
+            let mut scratch = Vec::new();
+            assert!(found[0].matches(&request, &mut scratch));
         }
     }
 }

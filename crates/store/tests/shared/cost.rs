@@ -1,6 +1,7 @@
 //! What a hit costs us, apart from what it costs the server. Run with `--release -- --ignored --nocapture`.
 
 use crate::support::{KEY, Node, page};
+use http::HeaderMap;
 use std::{fs, sync::Arc};
 use testkit::Redis;
 use tokio::task::JoinSet;
@@ -39,7 +40,11 @@ async fn find(node: &Node, at_once: u32) {
     let mut finds = JoinSet::new();
     for _ in 0..at_once {
         let shared = Arc::clone(&node.shared);
-        finds.spawn(async move { drop(shared.find(KEY, false).await) });
+        finds.spawn(async move {
+            let request = HeaderMap::new();
+            let mut question = shared.question(KEY, &request);
+            drop(shared.find(&mut question, false).await);
+        });
     }
     finds.join_all().await;
 }

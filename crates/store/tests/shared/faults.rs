@@ -10,7 +10,7 @@ const NAME: &str = "larder:https://shop.example/shoes?page=2";
 /// Asks until the breaker has opened; nothing is found meanwhile.
 async fn asked_until_down(node: &Node) {
     while node.count().openings == 0 {
-        let found = node.shared.find(KEY, true).await;
+        let found = node.lead().await;
         assert!(matches!(found, Found::Nothing), "{found:?}");
     }
 }
@@ -53,7 +53,7 @@ async fn a_server_that_hangs_is_left_alone_and_found_again() {
     assert_eq!(errors(&node, Kind::Timeout), 3);
     let before = node.count();
     for _ in 0..1000 {
-        node.shared.find(KEY, true).await;
+        node.lead().await;
     }
     let after = node.count();
     assert!(after.not_asked - before.not_asked >= 990, "{after:?}");

@@ -1,8 +1,8 @@
 //! What is kept, how, and for how long.
 
-use crate::support::{KEY, Node, config, page};
+use crate::support::{KEY, Node, bytes, config, in_language, page};
 use bytes::Bytes;
-use http::header;
+use http::{HeaderMap, header};
 use std::{sync::Arc, time::Duration};
 use store::{Body, Parts, shared::Config};
 use testkit::Redis;
@@ -98,11 +98,17 @@ async fn variants_lie_beside_each_other() {
         .await;
     one.keep(KEY, page(&one, "hi").for_language("en").done())
         .await;
-    let mut bodies = other.bodies(KEY).await;
-    bodies.sort();
-    assert!(bodies == [b"bonjour".to_vec(), large, b"hi".to_vec()]);
-    let found = other.find(KEY).await;
-    assert!(found.iter().all(|stored| stored.variant.is_some()));
+    let bodies = async |language| {
+        let found = other.find_for(KEY, &in_language(language)).await;
+        assert!(found.iter().all(|stored| stored.variant.is_some()));
+        let mut bodies: Vec<_> = found.iter().map(|stored| bytes(&stored.body)).collect();
+        bodies.sort();
+        bodies
+    };
+    let small = [b"bonjour".to_vec(), b"hi".to_vec()];
+    assert!(bodies("en").await == small, "what lies in the record");
+    let all = [b"bonjour".to_vec(), large, b"hi".to_vec()];
+    assert!(bodies("de").await == all, "and what is asked for");
 
     one.keep(KEY, page(&one, "for all").done()).await;
     assert_eq!(
@@ -110,6 +116,32 @@ async fn variants_lie_beside_each_other() {
         [b"for all"],
         "it answers any request"
     );
+}
+
+#[tokio::test]
+async fn of_large_variants_only_the_one_that_answers_is_read() {
+    let server = Redis::start();
+    let (one, other) = (Node::new(&server.url()), Node::new(&server.url()));
+    let languages = ["de", "en", "fr", "it"];
+    for language in languages {
+        let stored = page(&one, language.repeat(500_000)).for_language(language);
+        one.keep(KEY, stored.done()).await;
+    }
+    for language in languages {
+        server.ask(&["CONFIG", "RESETSTAT"]);
+        let found = other.find_for(KEY, &in_language(language)).await;
+        let bodies: Vec<_> = found.iter().map(|stored| bytes(&stored.body)).collect();
+        assert!(bodies == [language.repeat(500_000).into_bytes()]);
+        let asked = server.ask(&["INFO", "commandstats"]);
+        let asked: Vec<_> = asked.lines().collect();
+        let is_once = |name: &str| {
+            let begins = format!("cmdstat_{name}:calls=1,");
+            asked.iter().any(|line| line.starts_with(&begins))
+        };
+        assert!(is_once("get") && is_once("mget"), "{asked:?}");
+    }
+    let found = other.find_for(KEY, &in_language("pl")).await;
+    assert!(found.is_empty(), "nobody's language");
 }
 
 #[tokio::test]
@@ -242,13 +274,13 @@ async fn a_node_whose_log_begins_later_does_not_use_what_it_cannot_judge() {
     let log = Arc::new(store::purge::Log::default());
     let shared =
         store::shared::Shared::new(config(&server.url()), Arc::clone(&log)).expect("an address");
-    assert!(
-        matches!(shared.find(KEY, false).await, store::shared::Found::Nothing),
-        "no log at all"
-    );
+    let request = HeaderMap::new();
+    let finds_nothing = async || {
+        let mut question = shared.question(KEY, &request);
+        let found = shared.find(&mut question, false).await;
+        matches!(found, store::shared::Found::Nothing)
+    };
+    assert!(finds_nothing().await, "no log at all");
     log.begin_at(store::purge::Position(9, 0));
-    assert!(
-        matches!(shared.find(KEY, false).await, store::shared::Found::Nothing),
-        "a log from later on"
-    );
+    assert!(finds_nothing().await, "a log from later on");
 }

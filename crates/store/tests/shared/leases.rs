@@ -6,7 +6,7 @@ use store::shared::{Config, Found, Lease};
 use testkit::Redis;
 
 async fn lead(node: &Node) -> Lease {
-    match node.shared.find(KEY, true).await {
+    match node.lead().await {
         Found::Lead(lease) => lease,
         other => panic!("{other:?}"),
     }
@@ -31,11 +31,7 @@ async fn one_leads_and_the_others_get_what_it_brings() {
         one.shared
             .keep(KEY, &Arc::new(page(&one, "hello").done()), Some(lease));
     };
-    let (found, found_too, ()) = tokio::join!(
-        other.shared.find(KEY, true),
-        third.shared.find(KEY, true),
-        bring
-    );
+    let (found, found_too, ()) = tokio::join!(other.lead(), third.lead(), bring);
     for found in [found, found_too] {
         let Found::Here(found) = found else {
             panic!("{found:?}")
@@ -56,7 +52,7 @@ async fn a_lease_that_is_dropped_frees_those_who_wait() {
         other.until("it waited", |now| now.waits == 1).await;
         drop(lease);
     };
-    let (found, ()) = tokio::join!(other.shared.find(KEY, true), give_back);
+    let (found, ()) = tokio::join!(other.lead(), give_back);
     assert!(matches!(found, Found::Nothing), "{found:?}");
     assert_eq!(other.count().waits_in_vain, 1);
     drop(lead(&other).await);
@@ -71,7 +67,7 @@ async fn a_lease_of_a_node_that_died_expires() {
     };
     let (one, other) = (Node::with(short.clone()), Node::with(short));
     std::mem::forget(lead(&one).await);
-    let found = other.shared.find(KEY, true).await;
+    let found = other.lead().await;
     assert!(matches!(found, Found::Nothing), "{found:?}");
     lead(&other).await;
 }
@@ -122,7 +118,7 @@ async fn one_validates_what_is_stale_and_the_others_get_what_it_brings() {
     let (one, other) = (Node::new(&server.url()), Node::new(&server.url()));
     one.keep(KEY, page(&one, "old").done()).await;
     let old = other.find(KEY).await[0].facts.response_time;
-    let Found::Lead(lease) = one.shared.renew(KEY, old).await else {
+    let Found::Lead(lease) = one.renew(old).await else {
         panic!("nobody else is at it");
     };
     let bring = async {
@@ -131,11 +127,11 @@ async fn one_validates_what_is_stale_and_the_others_get_what_it_brings() {
         new.facts.response_time = old.plus(Duration::from_secs(1));
         one.shared.keep(KEY, &Arc::new(new), Some(lease));
     };
-    let (found, ()) = tokio::join!(other.shared.renew(KEY, old), bring);
+    let (found, ()) = tokio::join!(other.renew(old), bring);
     let Found::Here(found) = found else {
         panic!("{found:?}")
     };
     assert_eq!(bytes(&found[0].body), b"new");
-    let found = other.shared.renew(KEY, old).await;
+    let found = other.renew(old).await;
     assert!(matches!(found, Found::Here(_)), "it is there already");
 }

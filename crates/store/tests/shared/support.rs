@@ -119,11 +119,31 @@ impl Node {
     }
 
     pub async fn find(&self, key: &[u8]) -> Vec<Arc<Stored>> {
-        match self.shared.find(key, false).await {
+        self.find_for(key, &HeaderMap::new()).await
+    }
+
+    /// What is found for a request with these fields.
+    pub async fn find_for(&self, key: &[u8], request: &HeaderMap) -> Vec<Arc<Stored>> {
+        let mut question = self.shared.question(key, request);
+        match self.shared.find(&mut question, false).await {
             Found::Here(found) => found,
             Found::Nothing => Vec::new(),
             Found::Lead(_) => panic!("nobody asked for a lease"),
         }
+    }
+
+    /// Asks for [`KEY`], or for the lease.
+    pub async fn lead(&self) -> Found {
+        let request = HeaderMap::new();
+        let mut question = self.shared.question(KEY, &request);
+        self.shared.find(&mut question, true).await
+    }
+
+    /// Asks for something newer under [`KEY`], or for the lease.
+    pub async fn renew(&self, than: Time) -> Found {
+        let request = HeaderMap::new();
+        let mut question = self.shared.question(KEY, &request);
+        self.shared.renew(&mut question, than).await
     }
 
     pub fn count(&self) -> Statistics {
@@ -205,6 +225,11 @@ fn answers(mut server: TcpStream, mut client: TcpStream, armed: &AtomicBool, gat
     let _ = client.shutdown(std::net::Shutdown::Both);
 }
 
+/// A request in this language.
+pub fn in_language(language: &'static str) -> HeaderMap {
+    HeaderMap::from_iter([(header::ACCEPT_LANGUAGE, HeaderValue::from_static(language))])
+}
+
 /// A response being put together.
 pub struct Page {
     pub fields: HeaderMap,
@@ -232,9 +257,8 @@ impl Page {
         self
     }
 
-    pub fn for_language(mut self, language: &str) -> Self {
-        let value = HeaderValue::from_str(language).expect("a value");
-        let request = HeaderMap::from_iter([(header::ACCEPT_LANGUAGE, value)]);
+    pub fn for_language(mut self, language: &'static str) -> Self {
+        let request = in_language(language);
         let nominated = [header::ACCEPT_LANGUAGE];
         let mut key = Vec::new();
         vary::variant_key(&nominated, &request, &mut key);

@@ -28,7 +28,7 @@ pub struct Shared {
     /// Where it is: `redis://`, `rediss://` (TLS), `redis+unix://`, `redis-sentinel://`, `redis-cluster://` or
     /// `memcached://a,b,c`.
     pub url: Option<Text<SharedUrl>>,
-    /// Nothing on the way of a request waits longer to learn what is there. A large body may take as long again for every 2 MiB.
+    /// Nothing on the way of a request waits longer for it, large bodies included.
     #[schemars(extend("default" = "50ms"))]
     pub timeout: Option<Text<Duration>>,
     /// Longest time that a response is kept there.
