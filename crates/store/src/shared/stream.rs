@@ -16,6 +16,7 @@ mod nodes;
 mod reader;
 #[cfg(test)]
 mod tests;
+mod trim;
 mod writer;
 
 use crate::{
@@ -153,6 +154,8 @@ struct Common {
     /// Tells this process's entries from others'.
     author: Author,
     published: AtomicU64,
+    /// Bytes of purges that were sent since the size of the stream was last looked at.
+    appended: AtomicU64,
     /// Own purges that were sent and are still to be read back.
     pending: Mutex<HashMap<u64, Pending>>,
     /// The connection that is not the reader's, made when it is first used.
@@ -196,6 +199,7 @@ impl Stream {
             told: Arc::clone(&told),
             author: Author::random(),
             published: AtomicU64::new(0),
+            appended: AtomicU64::new(0),
             pending: Mutex::default(),
             line: tokio::sync::Mutex::default(),
             heard: Mutex::new(Instant::now()),

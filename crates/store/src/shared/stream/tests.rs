@@ -195,6 +195,37 @@ async fn a_purge_on_one_holds_on_all() {
     }
 }
 
+/// Not only by entries: each of these is as large as a request to purge may be.
+#[tokio::test]
+async fn the_stream_takes_no_more_than_its_bytes() {
+    let redis = Redis::start().await;
+    let mut node = Node::start(&redis.url(), "a", TRUST);
+    node.following().await;
+    let name = |number: u64| format!("{number:08}").repeat((1 << 20) / 8);
+    let page = node.keep(KEY);
+    for number in 0..70 {
+        let tags = Purge::hard(What::Tags(vec![name(number)]));
+        node.publish(vec![tags]).await.expect("reachable");
+    }
+    let within = async {
+        loop {
+            let size = redis.ask(&["MEMORY", "USAGE", "test:purges", "SAMPLES", "0"]);
+            let size: u64 = size.await.trim().parse().expect("a number");
+            if size <= trim::MOST_BYTES {
+                break;
+            }
+        }
+    };
+    timeout(BROKEN, within).await.expect("it is trimmed");
+    let length = redis.ask(&["XLEN", "test:purges"]).await;
+    let length: u64 = length.trim().parse().expect("a number");
+    assert!((30..=64).contains(&length), "the newest stay: {length}");
+    let told = std::iter::from_fn(|| node.events.try_recv().ok());
+    let told: Vec<_> = told.collect();
+    assert_eq!(told, [], "who follows has read it");
+    assert_eq!(node.standing(KEY, &page), Standing::Good);
+}
+
 #[tokio::test]
 async fn purges_take_effect_in_one_order() {
     let redis = Redis::start().await;

@@ -3,7 +3,7 @@
 use super::{
     Common, Done, Event, MOST_ENTRIES, Pending,
     entry::{BY, By, NODE, PURGE, Part},
-    lock,
+    lock, trim,
 };
 use crate::{
     Memory,
@@ -113,6 +113,7 @@ pub async fn tell(common: Arc<Common>) {
         while append(&common, copies()).await.is_err() {
             sleep(RETRY).await;
         }
+        trim::appended(&common).await;
     }
 }
 
@@ -148,6 +149,7 @@ pub async fn publish(
     lock(&common.pending).remove(&number);
     // Whoever asked may have left.
     let _ = reply.send(outcome.unwrap_or(Err(Unreachable::Unknown)));
+    trim::appended(common).await;
 }
 
 /// Purges that nobody waits for.
@@ -185,6 +187,8 @@ pub async fn append<'a>(
 }
 
 fn entry(common: &Common, purge: &Purge, by: Option<By>) -> Cmd {
+    let text = purge.to_text();
+    common.appended.fetch_add(text.len() as u64, Relaxed);
     let mut add = cmd("XADD");
     add.arg(&common.purges)
         .arg("MAXLEN")
@@ -192,7 +196,7 @@ fn entry(common: &Common, purge: &Purge, by: Option<By>) -> Cmd {
         .arg(MOST_ENTRIES)
         .arg("*")
         .arg(PURGE)
-        .arg(purge.to_text())
+        .arg(text)
         .arg(NODE)
         .arg(&common.node);
     if let Some(by) = by {
