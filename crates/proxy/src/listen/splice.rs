@@ -12,6 +12,7 @@ use std::{
     io,
     os::fd::AsFd,
     sync::{Mutex, MutexGuard, PoisonError},
+    task::{Context, Poll},
 };
 use store::disk::{FileSpan, MOST_SPAN};
 
@@ -38,6 +39,17 @@ impl Splices {
     /// Whether everything was sent.
     pub(super) fn is_empty(&self) -> bool {
         self.spans().is_empty()
+    }
+
+    /// Ready when the span that is next can be sent without waiting for the disk.
+    ///
+    /// # Errors
+    /// As [`FileSpan::poll_at_hand`].
+    pub(super) fn poll_at_hand(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.spans().front_mut() {
+            Some(span) => span.poll_at_hand(context),
+            None => Poll::Ready(Ok(())),
+        }
     }
 
     /// Sends what `slice` stands for, as far as `socket` takes it; how much that was.

@@ -106,9 +106,13 @@ impl Wire {
         }
         let mut sent = 0;
         for buf in bufs.iter().take_while(|buf| Splices::is_stand_in(buf)) {
-            let now = self
-                .socket
-                .poll_send(cx, |socket| splices.send(buf, socket));
+            let now = match splices.poll_at_hand(cx) {
+                Poll::Ready(Ok(())) => self
+                    .socket
+                    .poll_send(cx, |socket| splices.send(buf, socket)),
+                Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
+                Poll::Pending => Poll::Pending,
+            };
             match now {
                 Poll::Ready(Ok(now)) if now < buf.len() => return Poll::Ready(Ok(sent + now)),
                 Poll::Ready(Ok(now)) => sent += now,

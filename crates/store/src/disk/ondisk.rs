@@ -289,6 +289,29 @@ impl Open {
         }
         Ok(buffer.into())
     }
+
+    /// The first chunk of those in `at..end`, of `whole` bytes, that does not lie in the page cache.
+    pub fn first_missing(&self, at: u64, end: u64, whole: u64) -> Option<u64> {
+        let mut chunks = at / CHUNK as u64..end.div_ceil(CHUNK as u64);
+        chunks.find(|number| {
+            let last = chunk_end(*number, whole).min(end).saturating_sub(1);
+            !(self.is_at_hand(begin(*number).max(at)) && self.is_at_hand(last))
+        })
+    }
+
+    /// Has chunk `number` of the `whole` bytes read by a thread of the tier; `None` where that is closed. It is never refused,
+    /// since the head may be sent: a reader has one job at most, and so there are no more than readers.
+    pub fn read_aside(&self, number: u64, whole: u64) -> Option<Waiting> {
+        let (answer, waiting) = oneshot::channel();
+        let open = self.clone();
+        let read = move || {
+            let chunk = open.chunk(number, whole, Vec::new(), Manner::Waiting);
+            // Who asked may have gone.
+            let _ = answer.send(chunk.map_err(|_| Failed));
+        };
+        let readers = &self.source.device().readers;
+        readers.run_always(read).then_some(waiting)
+    }
 }
 
 /// What of chunk `number` lies in `at..end`.
@@ -300,7 +323,7 @@ fn cut(number: u64, chunk: &Bytes, at: u64, end: u64) -> Bytes {
 }
 
 /// Where chunk `number` of `whole` bytes ends.
-fn chunk_end(number: u64, whole: u64) -> u64 {
+pub(super) fn chunk_end(number: u64, whole: u64) -> u64 {
     begin(number.saturating_add(1)).min(whole)
 }
 
@@ -309,7 +332,8 @@ fn begin(number: u64) -> u64 {
     number.saturating_mul(CHUNK as u64)
 }
 
-type Waiting = oneshot::Receiver<Result<Bytes, Failed>>;
+/// A chunk that a thread of the tier reads.
+pub(super) type Waiting = oneshot::Receiver<Result<Bytes, Failed>>;
 
 /// Reads bytes from disk, chunk by chunk, each verified before any of it is given out.
 #[derive(Debug)]
@@ -381,7 +405,7 @@ impl Reader {
         if !was_at_hand && self.at == 0 && end == self.whole {
             self.open.source.see_at_hand();
         }
-        Some(FileSpan::new(self.open.clone(), self.at, end))
+        Some(FileSpan::new(self.open.clone(), self.at, end, self.whole))
     }
 
     fn poll_chunk(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Failed>>> {
@@ -399,7 +423,7 @@ impl Reader {
             let spare = self.spare();
             match self.open.chunk(number, self.whole, spare, Manner::AtOnce) {
                 Ok(chunk) => return Poll::Ready(Some(Ok(chunk))),
-                Err(Missed::Waits) => self.waiting = self.send(number),
+                Err(Missed::Waits) => self.waiting = self.open.read_aside(number, self.whole),
                 Err(Missed::Damaged | Missed::Failed) => return Poll::Ready(Some(Err(Failed))),
             }
         }
@@ -409,24 +433,6 @@ impl Reader {
         let read = ready!(Pin::new(waiting).poll(context));
         self.waiting = None;
         Poll::Ready(Some(read.unwrap_or(Err(Failed))))
-    }
-
-    /// Has chunk `number` read by a thread of the tier; `None` where that is closed. It is never refused, since the head may be
-    /// sent: a reader has one job at most, and so there are no more than readers.
-    fn send(&self, number: u64) -> Option<Waiting> {
-        let (answer, waiting) = oneshot::channel();
-        let (open, whole) = (self.open.clone(), self.whole);
-        let read = move || {
-            let chunk = open.chunk(number, whole, Vec::new(), Manner::Waiting);
-            // Who asked may have gone.
-            let _ = answer.send(chunk.map_err(|_| Failed));
-        };
-        self.open
-            .source
-            .device()
-            .readers
-            .run_always(read)
-            .then_some(waiting)
     }
 
     /// A buffer that was given out and that nobody holds any more, or an empty one. A buffer that is filled again need not be

@@ -10,6 +10,7 @@ use super::{
     queue::Task,
     segment::Segment,
     sound::Sound,
+    span::AT_HAND_SECONDS,
 };
 use crate::{
     Body, Fields, Parts, Piece, Stored,
@@ -32,9 +33,6 @@ const WHOLE: usize = (256 << 10) + 4096;
 const SMALL: usize = (16 << 10) + 4096;
 /// What is read of a record to have its head; where that is longer, it is read again.
 const GUESS: usize = 4096;
-
-/// What lay in the page cache and was read is taken to be there for so many seconds: it is what would go last.
-const AT_HAND_SECONDS: u32 = 2;
 
 /// The body of a record that is not read with its head.
 #[derive(Debug)]

@@ -1,24 +1,89 @@
 //! Bytes of a file that go to a socket without passing through memory of ours.
 
-use super::{health::Doing, ondisk::Open};
+use super::{
+    health::Doing,
+    ondisk::{Open, Waiting, chunk_end},
+};
 use rustix::{fs::sendfile, io::Errno};
-use std::{io, os::fd::AsFd};
+use std::{
+    io,
+    os::fd::AsFd,
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
 
 /// At most so many bytes at a time.
 pub const MOST_SPAN: u64 = 1 << 20;
 
-/// Bytes of a body in a file, verified before, and in the page cache a moment ago. Keeps the file open.
+/// For so many seconds bytes that were seen to lie in the page cache are believed to be there still.
+pub(super) const AT_HAND_SECONDS: u32 = 2;
+
+/// Bytes of a body in a file, verified before. Keeps the file open.
 #[derive(Debug)]
 pub struct FileSpan {
     open: Open,
     /// Counted from the first byte of the body.
     at: u64,
     end: u64,
+    /// Bytes of the whole body.
+    whole: u64,
+    /// When it was last seen to lie in the page cache, in seconds of its device.
+    pub(super) seen: u32,
+    /// The number of the chunk that a thread of the tier reads.
+    waiting: Option<(u64, Waiting)>,
 }
 
 impl FileSpan {
-    pub(super) fn new(open: Open, at: u64, end: u64) -> Self {
-        Self { open, at, end }
+    /// What lies in the page cache at this moment.
+    pub(super) fn new(open: Open, at: u64, end: u64, whole: u64) -> Self {
+        let seen = open.source.device().seconds();
+        Self {
+            open,
+            at,
+            end,
+            whole,
+            seen,
+            waiting: None,
+        }
+    }
+
+    /// Ready when the bytes still to be sent lie in the page cache, as far as is known, so that sending them does not wait for the
+    /// device. A client may have taken minutes for those before: what has left the page cache meanwhile is read by a thread of the tier,
+    /// and verified.
+    ///
+    /// # Errors
+    /// They cannot be read, or are not what was written.
+    pub fn poll_at_hand(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let now = self.open.source.device().seconds();
+        let mut from = match &mut self.waiting {
+            None if now.abs_diff(self.seen) < AT_HAND_SECONDS => return Poll::Ready(Ok(())),
+            None => self.at,
+            Some(_) => ready!(self.poll_read(context))?,
+        };
+        while let Some(missing) = self.open.first_missing(from, self.end, self.whole) {
+            let read = self.open.read_aside(missing, self.whole);
+            // Not taken where the tier is closed.
+            let read = read.ok_or(io::ErrorKind::NotFound)?;
+            self.waiting = Some((missing, read));
+            from = ready!(self.poll_read(context))?;
+        }
+        self.seen = now;
+        Poll::Ready(Ok(()))
+    }
+
+    /// Where the chunk ends that was read.
+    fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<io::Result<u64>> {
+        let Some((number, read)) = &mut self.waiting else {
+            return Poll::Ready(Ok(self.at));
+        };
+        let is_good = matches!(ready!(Pin::new(read).poll(context)), Ok(Ok(_)));
+        let end = chunk_end(*number, self.whole);
+        self.waiting = None;
+        Poll::Ready(if is_good {
+            Ok(end)
+        } else {
+            Err(io::ErrorKind::InvalidData.into())
+        })
     }
 
     /// Bytes still to be sent.

@@ -4,6 +4,7 @@ use super::*;
 use std::{
     io::{self, Read as _},
     os::unix::net::UnixStream,
+    path::Path,
     thread,
 };
 
@@ -169,4 +170,55 @@ fn what_makes_room_is_read_to_its_end_by_who_began_and_by_nobody_else() {
     assert!(all == noise(0, LENGTH));
     // It was asked for, and so it was written again.
     assert!(!left(&disk, 0).is_gone());
+}
+
+/// What is there of a body, verified before, in its file.
+fn in_file(bytes: &OnDisk) -> FileSpan {
+    let mut reader = bytes.reader();
+    match wait(|context| reader.poll_part(context)) {
+        Some(Ok(Part::File(span))) => span,
+        other => panic!("verified: {other:?}"),
+    }
+}
+
+/// As when memory was short, or a client took long.
+fn leave_the_page_cache(path: &Path) {
+    let file = std::fs::File::open(path).expect("opened");
+    file.sync_all().expect("written");
+    rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).expect("left");
+}
+
+#[test]
+fn what_left_the_page_cache_is_read_aside_before_it_is_sent() {
+    let dir = Dir::new();
+    let disk = dir.open();
+    put(&disk, 1, 200_000);
+    read(&left(&disk, 1)).expect("good");
+    disk.flush();
+    let segment = dir.files("segment").pop().expect("a segment");
+    for (damages, is_good) in [(false, true), (true, false)] {
+        let mut span = in_file(&left(&disk, 1));
+        if damages {
+            let mut bytes = std::fs::read(&segment).expect("read");
+            let body = noise(1, 200_000);
+            let at = bytes
+                .windows(64)
+                .position(|piece| piece == &body[50_000..50_064]);
+            bytes[at.expect("there")] ^= 1;
+            std::fs::write(&segment, bytes).expect("written");
+        }
+        leave_the_page_cache(&segment);
+        let mut context = Context::from_waker(Waker::noop());
+        let now = span.poll_at_hand(&mut context);
+        assert!(matches!(now, Poll::Ready(Ok(()))), "it was seen just now");
+        span.seen = u32::MAX;
+        assert!(span.poll_at_hand(&mut context).is_pending());
+        let read = wait(|context| span.poll_at_hand(context));
+        assert_eq!(read.is_ok(), is_good, "{read:?}");
+        if is_good {
+            span.seen = u32::MAX;
+            let again = span.poll_at_hand(&mut context);
+            assert!(matches!(again, Poll::Ready(Ok(()))), "it is there");
+        }
+    }
 }
