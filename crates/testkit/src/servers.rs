@@ -11,9 +11,13 @@ use std::{
     time::Duration,
 };
 
-/// A `redis-server` on a free port of 127.0.0.1 and on a Unix socket, keeping everything in memory. Killed when dropped.
+/// Valkey, as `.ci/tools` installs it.
+const VALKEY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/valkey-server");
+
+/// A `redis-server`, or Valkey, on a free port of 127.0.0.1 and on a Unix socket, keeping everything in memory. Killed when dropped.
 #[derive(Debug)]
 pub struct Redis {
+    program: &'static str,
     directory: PathBuf,
     port: u16,
     options: Vec<String>,
@@ -43,9 +47,18 @@ impl Redis {
         redis
     }
 
+    /// Valkey instead.
+    pub fn valkey() -> Self {
+        let mut valkey = Self::at_free_port(Vec::new());
+        valkey.program = VALKEY;
+        valkey.restart();
+        valkey
+    }
+
     /// Not yet started.
     fn at_free_port(options: Vec<String>) -> Self {
         Self {
+            program: "redis-server",
             directory: scratch_dir(),
             port: free_port(),
             options,
@@ -106,6 +119,29 @@ impl Redis {
             })
         });
         nodes
+    }
+
+    /// One that copies the one at `of` in `cluster`, to take its place; ready when the whole cluster knows that.
+    pub fn stand_by(cluster: &[Self], of: usize) -> Self {
+        let bus = free_port().to_string();
+        let node = Self::with(&["--cluster-enabled", "yes", "--cluster-port", &bus]);
+        let primary = cluster[of].ask(&["CLUSTER", "MYID"]);
+        let meet = ["CLUSTER", "MEET", "127.0.0.1", &node.port.to_string(), &bus];
+        cluster[of].ask(&meet);
+        wait_until("it copied its primary", || {
+            node.ask(&["CLUSTER", "REPLICATE", &primary]) == "OK"
+        });
+        let own = node.ask(&["CLUSTER", "MYID"]);
+        wait_until("the cluster knew the replica", || {
+            let is_known = |member: &Self| {
+                let all = member.ask(&["CLUSTER", "NODES"]);
+                let mut lines = all.lines();
+                lines.any(|line| line.starts_with(&own) && line.contains(&primary))
+            };
+            let copies = node.ask(&["INFO", "replication"]);
+            copies.contains("master_link_status:up") && cluster.iter().all(is_known)
+        });
+        node
     }
 
     /// `127.0.0.1:port`.
@@ -180,7 +216,7 @@ impl Redis {
         self.process = None;
         let port = self.port.to_string();
         let socket = self.socket();
-        let mut command = Command::new("redis-server");
+        let mut command = Command::new(self.program);
         command
             .args(&self.options)
             .args(["--bind", "127.0.0.1", "--save", "", "--appendonly", "no"])
@@ -199,7 +235,7 @@ impl Redis {
                 .arg("--tls-key-file")
                 .arg(key),
         };
-        self.process = Some(Process::start(command, "redis-server"));
+        self.process = Some(Process::start(command, self.program));
         wait_until("redis-server answered", || {
             self.try_ask(&["PING"]).is_some()
         });

@@ -2,7 +2,7 @@
 
 use crate::{
     common::{Said, counted, sample},
-    nodes::{NODES, Site, get, is_unsure, node, node_at, purge, wait_follows},
+    nodes::{NODES, Site, get, is_unsure, losses, node, node_at, purge, wait_follows},
 };
 use testkit::{Link, Redis, Reply, wait_until};
 
@@ -56,6 +56,36 @@ fn a_node_that_is_cut_off_asks_the_application_and_catches_up() {
     assert_ne!(page.text(), "1", "{:?}", page.head);
     let other = get(&site.nodes[2], "/other");
     assert!(other.hit() && other.text() == "1", "{:?}", other.head);
+}
+
+/// What it keeps may have been purged elsewhere: the application says whether it still holds, and that costs no second copy.
+#[test]
+fn a_node_that_is_cut_off_uses_what_the_application_confirms() {
+    let mut site = Site::start();
+    site.origin.on("/page", |request| {
+        let reply = match request.header("If-None-Match") {
+            Some("\"a\"") => Reply::status(304),
+            _ => Reply::ok().body(request.nth.to_string()),
+        };
+        reply.cache("max-age=3600").header("ETag", "\"a\"")
+    });
+    let link = Link::to(&site.redis.address());
+    let url = format!("redis://{}", link.address());
+    site.nodes[2] = node_at(&site.origin, &url, 2, "", "trust = \"500ms\"");
+    wait_follows(&site.nodes[2]);
+    assert_eq!(get(&site.nodes[2], "/page").text(), "1");
+    link.cut();
+    wait_until("it knew that it was cut off", || is_unsure(&site.nodes[2]));
+    for requests in [2, 3] {
+        let answer = get(&site.nodes[2], "/page");
+        assert_eq!((answer.status, answer.text().as_str()), (200, "1"));
+        assert_eq!(site.origin.requests("/page"), requests, "each time");
+        let asked = site.origin.last("/page");
+        assert_eq!(asked.header("If-None-Match"), Some("\"a\""));
+    }
+    link.mend();
+    wait_follows(&site.nodes[2]);
+    assert!(get(&site.nodes[2], "/page").hit());
 }
 
 #[test]
@@ -143,6 +173,85 @@ fn a_cluster_is_as_good_as_one_server() {
             let purged = purge(&nodes[round % 3], &["--wait", &page]);
             assert_eq!(purged.code, Some(0), "{purged:?}");
         }
+    }
+}
+
+/// The shard that has the stream loses its primary.
+#[test]
+fn a_cluster_goes_on_with_a_replica() {
+    let mut cluster = Redis::cluster();
+    let slot = cluster[0].ask(&["CLUSTER", "KEYSLOT", "larder:purges"]);
+    let slot: u16 = slot.parse().expect("a number");
+    let ends = [5460, 10922, 16383];
+    let of = ends.iter().position(|end| slot <= *end).expect("a shard");
+    let replica = Redis::stand_by(&cluster, of);
+    for server in cluster.iter().chain([&replica]) {
+        server.ask(&["CONFIG", "SET", "cluster-node-timeout", "1000"]);
+    }
+    let origin = testkit::Origin::start();
+    origin.otherwise(|request: &testkit::Request| counted(request).cache("max-age=3600"));
+    let all: Vec<_> = cluster.iter().map(Redis::address).collect();
+    let url = format!("redis-cluster://{}", all.join(","));
+    let nodes = [0, 1, 2].map(|number| node_at(&origin, &url, number, "", ""));
+    nodes.iter().for_each(wait_follows);
+    let page = "http://site.example/page";
+    for (round, node) in nodes.iter().enumerate() {
+        assert_eq!(get(node, "/page").status, 200);
+        let purged = purge(&nodes[round], &["--wait", page]);
+        assert_eq!(purged.code, Some(0), "{purged:?}");
+    }
+    let length = cluster[of].ask(&["XLEN", "larder:purges"]);
+    let old: Vec<_> = nodes.iter().map(|node| get(node, "/page").text()).collect();
+    cluster[of].kill();
+    for node in &nodes {
+        assert_eq!(get(node, "/page").status, 200, "requests go on");
+        assert_eq!(get(node, "/other").status, 200, "requests go on");
+    }
+    wait_until("the replica took its place", || {
+        replica.ask(&["ROLE"]).starts_with("master")
+    });
+    wait_until("a purge held on all", || {
+        purge(&nodes[0], &["--wait", page]).code == Some(0)
+    });
+    for node in &nodes {
+        assert!(!old.contains(&get(node, "/page").text()), "purged");
+        wait_follows(node);
+    }
+    let went_on: usize = replica
+        .ask(&["XLEN", "larder:purges"])
+        .parse()
+        .expect("a number");
+    assert!(
+        went_on > length.parse().expect("a number"),
+        "it has all of them"
+    );
+}
+
+/// Valkey carries pages, leases and purges too.
+#[test]
+fn valkey_is_as_good_as_redis() {
+    let valkey = Redis::valkey();
+    let url = valkey.url();
+    let mut site = Site::at(valkey, &url, "");
+    site.origin
+        .otherwise(|request| counted(request).cache("max-age=3600"));
+    for round in 1..=3_u64 {
+        for (number, node) in site.nodes.iter().enumerate() {
+            assert_eq!(get(node, "/page").text(), round.to_string());
+            if number == 0 {
+                wait_shared(node, round);
+            }
+        }
+        let purged = site.purge(0, "http://site.example/page");
+        assert_eq!(purged.code, Some(0), "{purged:?}");
+    }
+    site.redis.kill();
+    assert_eq!(get(&site.nodes[0], "/page").text(), "4");
+    site.redis.restart();
+    for node in &site.nodes {
+        wait_until("it saw that the stream was gone", || losses(node) > 0);
+        wait_follows(node);
+        assert_ne!(get(node, "/page").text(), "3");
     }
 }
 

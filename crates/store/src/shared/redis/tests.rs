@@ -13,6 +13,12 @@ async fn one_server_keeps_the_contract() {
 }
 
 #[tokio::test]
+async fn valkey_keeps_the_contract() {
+    let server = Server::valkey();
+    contract::holds(&remote(&server.url())).await;
+}
+
+#[tokio::test]
 async fn a_unix_socket_a_password_and_a_database_are_used() {
     let server = Server::start();
     server.ask(&["ACL", "SETUSER", "cache", "on", ">p@ss/word", "~*", "+@all"]);
