@@ -134,7 +134,7 @@ fn a_redis_that_is_full_is_read_and_told_of_once() {
     goes_on(&node, "meanwhile");
     wait_until("writes were refused", || errors(&node, "full") > 0);
     assert!(!is_open(&node), "it answers, after all");
-    let full = |line: &&String| line.contains("takes no writes");
+    let full = |line: &&String| line.contains("the shared tier takes no writes");
     let lines = told(&node);
     assert_eq!(lines.iter().filter(full).count(), 1, "{lines:#?}");
     redis.ask(&["CONFIG", "SET", "maxmemory", "0"]);
