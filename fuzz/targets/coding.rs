@@ -9,7 +9,8 @@ use http::{HeaderMap, HeaderValue, header};
 use libfuzzer_sys::fuzz_target;
 use proxy::compress::{Decoder, Encoder};
 use rules::coding::{self, Accepted, Choice, Coding, Made};
-use store::Level;
+use std::sync::Arc;
+use store::{Level, Memory};
 
 fuzz_target!(|input: &[u8]| {
     let (fields, coded) = split(input);
@@ -69,9 +70,13 @@ fn conditions(tags: &[u8], accepted: Accepted) {
     }
 }
 
+fn memory() -> Arc<Memory> {
+    Arc::new(Memory::new(1 << 30, Arc::default()))
+}
+
 /// Whatever the bytes, there is an end, and no step gives more than its bound.
 fn decode(coding: Coding, coded: &[u8]) {
-    let mut decoder = Decoder::new(coding);
+    let mut decoder = Decoder::new(coding, coded, &memory()).expect("there is room");
     let mut input = Bytes::copy_from_slice(coded);
     let mut sum = 0;
     while let Ok(out) = decoder.step(&mut input) {
@@ -84,14 +89,17 @@ fn decode(coding: Coding, coded: &[u8]) {
 }
 
 fn there_and_back(coding: Coding, input: &[u8]) {
-    let mut encoder = Encoder::new(coding, Level::Fast, None);
+    let encoder = Encoder::shared(memory().budget(), coding, Level::Fast, None);
+    let mut encoder = encoder.expect("there is room");
     let mut out = BytesMut::new();
     let half = input.len() / 2;
     encoder.push(&input[..half], &mut out).expect("memory");
     encoder.flush(&mut out).expect("memory");
     encoder.push(&input[half..], &mut out).expect("memory");
     encoder.finish(&mut out).expect("memory");
-    let (mut decoder, mut coded, mut back) = (Decoder::new(coding), out.freeze(), Vec::new());
+    let decoder = Decoder::new(coding, &out, &memory());
+    let mut decoder = decoder.expect("there is room");
+    let (mut coded, mut back) = (out.freeze(), Vec::new());
     loop {
         let piece = decoder.step(&mut coded).expect("what we have coded");
         if piece.is_empty() {

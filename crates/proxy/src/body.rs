@@ -15,7 +15,7 @@ use std::{
     sync::Arc,
     task::{Context, Poll, ready},
 };
-use store::{Part, Piece, Pieces, disk, fill::Reader};
+use store::{Memory, Part, Piece, Pieces, disk, fill::Reader};
 
 /// Where an answer's content comes from.
 #[derive(Debug, Default)]
@@ -190,7 +190,6 @@ impl ReplyBody {
         self.ending = Some(Box::new(ending));
     }
 
-    /// Its content, which is in `coding`, without it.
     /// Nobody reads it. Where it is on its way into the store, and its length is known, it is read to its end nevertheless.
     pub fn leave(self) {
         if let Content::Following(Following {
@@ -202,14 +201,16 @@ impl ReplyBody {
         }
     }
 
-    /// Its content, which is in `coding`, without it.
-    #[must_use]
-    pub fn decoded(mut self, coding: Coding, counts: &Arc<Counts>) -> Self {
-        self.content = match self.content {
-            Content::Empty => Content::Empty,
-            content => Content::Recoded(Box::new(Recoded::decoded(content, coding, counts))),
-        };
-        self
+    /// Its content, which is in `coding`, without it. `None` where memory has no room for a decoder.
+    pub fn decoded(
+        mut self,
+        coding: Coding,
+        counts: &Arc<Counts>,
+        memory: &Arc<Memory>,
+    ) -> Option<Self> {
+        let content = std::mem::take(&mut self.content);
+        self.content = Recoded::decoded(content, coding, counts, memory)?;
+        Some(self)
     }
 
     /// Sends through `splices` what can be sent so. For what leaves for the client as it is, and for nothing that is still to be

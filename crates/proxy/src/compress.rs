@@ -2,7 +2,7 @@
 //! make those that would keep a worker too long.
 //!
 //! Which coding answers is decided in `walk::coding`; this is the machinery. A form is made once: whoever asks for it while it
-//! is made follows the one that makes it, as readers follow a fill.
+//! is made follows the one that makes it, as readers follow a fill. What encoders and decoders take counts as in flight (`room`).
 
 mod codec;
 mod counts;
@@ -10,15 +10,16 @@ mod high;
 mod making;
 mod pool;
 mod recode;
+mod room;
 mod whole;
 
 pub use codec::{Decoder, Encoder};
 pub use counts::{Counts, Figures, LEVELS};
 pub(crate) use high::pieces;
-pub(crate) use making::{Begun, Claim, Making};
+pub(crate) use making::{Begun, Claim, Instead, Making, Mine};
 pub(crate) use pool::{Better, Job, Pool};
 pub use recode::Recoded;
-pub(crate) use whole::{Source, at_once, follow};
+pub(crate) use whole::{Maker, Small, Source, at_once, follow};
 
 use std::sync::Arc;
 use store::Memory;

@@ -1,5 +1,6 @@
-//! The hard budget: stored responses, fills and parts in flight share one number of bytes. What passes unstored is not counted here:
-//! it is held a piece at a time, so that the limits on connections and on one connection's buffers bound it.
+//! The hard budget: stored responses, fills, parts in flight and what encoders and decoders work with share one number of bytes. What
+//! passes unstored is not counted here: it is held a piece at a time, so that the limits on connections and on one connection's
+//! buffers bound it.
 //!
 //! What is in flight takes room from what is stored: [`Memory::make_room`](crate::Memory::make_room) lowers the tier's own
 //! capacity by what is reserved here, rounded up to a step, so that the sum stays within the limit.
@@ -30,6 +31,11 @@ impl Budget {
         self.reserved.load(Relaxed)
     }
 
+    /// Bytes that may be reserved at any moment.
+    pub const fn limit(&self) -> u64 {
+        self.limit
+    }
+
     /// An empty reservation, to be grown.
     pub fn reservation(self: &Arc<Self>) -> Reservation {
         Reservation {
@@ -50,14 +56,29 @@ impl Reservation {
     /// Takes `bytes` more. False, and nothing taken, where the limit would be passed.
     #[must_use]
     pub fn grow(&mut self, bytes: u64) -> bool {
-        let limit = self.budget.limit;
+        self.grow_within(self.budget.limit, bytes)
+    }
+
+    /// As [`grow`](Self::grow), for what can be done without: a quarter of the limit is left to others.
+    #[must_use]
+    pub fn grow_sparing(&mut self, bytes: u64) -> bool {
+        self.grow_within(self.budget.limit - self.budget.limit / 4, bytes)
+    }
+
+    fn grow_within(&mut self, limit: u64, bytes: u64) -> bool {
         let taken = self.budget.reserved.fetch_update(Relaxed, Relaxed, |now| {
-            now.checked_add(bytes).filter(|sum| *sum <= limit)
+            now.checked_add(bytes)
+                .filter(|sum| *sum <= limit || bytes == 0)
         });
         if taken.is_ok() {
             self.bytes += bytes;
         }
         taken.is_ok()
+    }
+
+    /// Bytes it holds.
+    pub const fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     /// Gives back what is held beyond `bytes`.
@@ -97,5 +118,15 @@ mod tests {
         assert_eq!(budget.reserved(), 30);
         two.release();
         assert_eq!(budget.reserved(), 0);
+    }
+
+    #[test]
+    fn what_can_be_done_without_leaves_a_quarter() {
+        let budget = Budget::new(100);
+        let mut one = budget.reservation();
+        assert!(!one.grow_sparing(76) && one.grow_sparing(75));
+        let mut two = budget.reservation();
+        assert!(!two.grow_sparing(1) && two.grow_sparing(0) && two.grow(25));
+        assert_eq!((one.bytes(), two.bytes()), (75, 25));
     }
 }

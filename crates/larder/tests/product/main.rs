@@ -23,6 +23,7 @@ mod coding_leaks;
 mod coding_origin;
 mod coding_parts;
 mod coding_passed;
+mod coding_room;
 mod collapse;
 mod common;
 mod conditions;

@@ -1,5 +1,6 @@
 //! Encoders and decoders, each over all codings.
 
+use super::room::{self, LEAST_WINDOW, Window};
 use bytes::{Bytes, BytesMut};
 use compression_codecs::{
     BrotliDecoder, BrotliEncoder, DecodeV2, EncodeV2, GzipDecoder, GzipEncoder, ZstdDecoder,
@@ -12,26 +13,34 @@ use compression_codecs::{
     zstd::params::{CParameter, DParameter},
 };
 use rules::coding::Coding;
-use std::{fmt, io};
-use store::Level;
+use std::{fmt, io, sync::Arc};
+use store::{Budget, Level, Memory, Reservation};
 
 /// Bytes of output that are made at once: neither a decoder nor a stubborn input makes more in one step.
 const STEP: usize = 16 << 10;
 
-/// Windows as powers of two: what is looked back on, and so what encoder and decoder hold. RFC 9659 section 3 lets zstd have 23.
-const LEAST_WINDOW: u32 = 16;
+/// The largest windows, as powers of two, where one encoder serves all and where each client has its own.
 const LARGEST_WINDOW: u32 = 22;
-const WINDOW_OF_UNKNOWN: u32 = 19;
-/// Where each client has an encoder of its own.
 const WINDOW_FOR_ONE: u32 = 18;
-/// The largest that a decoder of zstd accepts: what RFC 9659 section 3 has a sender keep to.
-const WINDOW_OF_OTHERS: u32 = 23;
+const WINDOW_OF_UNKNOWN: u32 = 19;
 
 /// Up to this length the highest levels are worth their time, which grows faster than the length.
 const THOROUGH: u64 = 512 << 10;
 
-/// Encodes one body.
-pub struct Encoder(Box<dyn EncodeV2 + Send>);
+/// What an encoder is to do.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    pub coding: Coding,
+    pub level: Level,
+    /// Whether the body is so short that the highest of the high level is bearable.
+    pub thorough: bool,
+}
+
+/// Encodes one body. What it takes of memory is counted as in flight as long as it lives.
+pub struct Encoder {
+    codec: Box<dyn EncodeV2 + Send>,
+    _room: Reservation,
+}
 
 impl fmt::Debug for Encoder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -40,45 +49,64 @@ impl fmt::Debug for Encoder {
 }
 
 impl Encoder {
-    /// An encoder for a body of `length` bytes, where that is known.
-    pub fn new(coding: Coding, level: Level, length: Option<u64>) -> Self {
-        Self::within(LARGEST_WINDOW, coding, level, length)
+    /// An encoder for a body of `length` bytes, where that is known, for all who want it so. `None` where `budget` has no room for any.
+    /// [`make_room`](store::Memory::make_room) is to be called after it.
+    pub fn shared(
+        budget: &Arc<Budget>,
+        coding: Coding,
+        level: Level,
+        length: Option<u64>,
+    ) -> Option<Self> {
+        Self::beside(budget, coding, level, length, 0)
     }
 
-    /// As [`new`](Self::new), at the fast level, for one client: there may be as many as there are clients.
-    pub fn for_one(coding: Coding, length: Option<u64>) -> Self {
-        Self::within(WINDOW_FOR_ONE, coding, Level::Fast, length)
+    /// As [`shared`](Self::shared), where `held` bytes were taken for it before; with as many as [`least`](Self::least) says there is
+    /// always one.
+    pub fn beside(
+        budget: &Arc<Budget>,
+        coding: Coding,
+        level: Level,
+        length: Option<u64>,
+        held: u64,
+    ) -> Option<Self> {
+        let best = wanted(length).min(LARGEST_WINDOW);
+        Self::within(
+            budget,
+            best,
+            Effort::new(coding, level, length),
+            length,
+            held,
+        )
     }
 
-    /// About the bytes of memory that an encoder [for one client](Self::for_one) takes: its window, what it holds of input and
-    /// output, and its tables.
-    pub fn weight_for_one(length: Option<u64>) -> u64 {
-        /// Tables at the fast levels.
-        const TABLES: u64 = 256 << 10;
-        3 * (1 << window(length).min(WINDOW_FOR_ONE)) + TABLES
+    /// As [`shared`](Self::shared), at the fast level, for one client: there may be as many as there are clients.
+    pub fn for_one(budget: &Arc<Budget>, coding: Coding, length: Option<u64>) -> Option<Self> {
+        let best = wanted(length).min(WINDOW_FOR_ONE);
+        Self::within(
+            budget,
+            best,
+            Effort::new(coding, Level::Fast, length),
+            length,
+            0,
+        )
     }
 
-    fn within(largest: u32, coding: Coding, level: Level, length: Option<u64>) -> Self {
-        let window = window(length).min(largest);
-        let thorough = length.is_some_and(|length| length <= THOROUGH);
-        let quality = quality(coding, level, thorough);
-        Self(match coding {
-            Coding::Brotli => {
-                let params = EncoderParams::default()
-                    .quality(Quality::Precise(quality))
-                    .window_size(window.cast_signed());
-                let hint = length.and_then(|length| usize::try_from(length).ok());
-                let params = params.size_hint(hint.unwrap_or_default());
-                Box::new(BrotliEncoder::new(params))
-            }
-            Coding::Zstd => {
-                let window = CParameter::window_log(window);
-                Box::new(ZstdEncoder::new_with_params(quality, &[window]))
-            }
-            Coding::Gzip => {
-                let level = flate2::Compression::new(quality.unsigned_abs());
-                Box::new(GzipEncoder::new(level.into()))
-            }
+    /// Bytes of memory that the smallest encoder at the fast level takes.
+    pub fn least(coding: Coding) -> u64 {
+        room::of_encoder(Effort::new(coding, Level::Fast, None), LEAST_WINDOW)
+    }
+
+    fn within(
+        budget: &Arc<Budget>,
+        best: u32,
+        effort: Effort,
+        length: Option<u64>,
+        held: u64,
+    ) -> Option<Self> {
+        let (window, room) = room::take(budget, effort, best, held)?;
+        Some(Self {
+            codec: encoder(effort, window, length),
+            _room: room,
         })
     }
 
@@ -89,7 +117,7 @@ impl Encoder {
     pub fn push(&mut self, input: &[u8], out: &mut BytesMut) -> io::Result<()> {
         let mut input = PartialBuffer::new(input);
         while !input.unwritten().is_empty() {
-            step(out, |out| self.0.encode(&mut input, out))?;
+            step(out, |out| self.codec.encode(&mut input, out))?;
         }
         Ok(())
     }
@@ -99,7 +127,7 @@ impl Encoder {
     /// # Errors
     /// As [`push`](Self::push).
     pub fn flush(&mut self, out: &mut BytesMut) -> io::Result<()> {
-        while !step(out, |out| self.0.flush(out))? {}
+        while !step(out, |out| self.codec.flush(out))? {}
         Ok(())
     }
 
@@ -108,12 +136,55 @@ impl Encoder {
     /// # Errors
     /// As [`push`](Self::push).
     pub fn finish(&mut self, out: &mut BytesMut) -> io::Result<()> {
-        while !step(out, |out| self.0.finish(out))? {}
+        while !step(out, |out| self.codec.finish(out))? {}
         Ok(())
     }
 }
 
-fn window(length: Option<u64>) -> u32 {
+impl Effort {
+    fn new(coding: Coding, level: Level, length: Option<u64>) -> Self {
+        Self {
+            coding,
+            level,
+            thorough: length.is_some_and(|length| length <= THOROUGH),
+        }
+    }
+}
+
+fn encoder(effort: Effort, window: u32, length: Option<u64>) -> Box<dyn EncodeV2 + Send> {
+    let quality = quality(effort);
+    match effort.coding {
+        Coding::Brotli => {
+            let params = EncoderParams::default()
+                .quality(Quality::Precise(quality))
+                .window_size(window.cast_signed());
+            let hint = length.and_then(|length| usize::try_from(length).ok());
+            let params = params.size_hint(hint.unwrap_or_default());
+            Box::new(BrotliEncoder::new(params))
+        }
+        Coding::Zstd if effort.level == Level::High => {
+            // It is not told the length, and would have tables as for the largest body.
+            let tables = (window + 1).min(LARGEST_WINDOW);
+            let params = [
+                CParameter::window_log(window),
+                CParameter::hash_log(tables),
+                CParameter::chain_log(tables),
+            ];
+            Box::new(ZstdEncoder::new_with_params(quality, &params))
+        }
+        Coding::Zstd => {
+            let window = CParameter::window_log(window);
+            Box::new(ZstdEncoder::new_with_params(quality, &[window]))
+        }
+        Coding::Gzip => {
+            let level = flate2::Compression::new(quality.unsigned_abs());
+            Box::new(GzipEncoder::new(level.into()))
+        }
+    }
+}
+
+/// The window, as a power of two, in which all of a body has its place.
+fn wanted(length: Option<u64>) -> u32 {
     length.map_or(WINDOW_OF_UNKNOWN, |length| {
         let bits = u64::BITS - length.leading_zeros();
         bits.max(LEAST_WINDOW)
@@ -121,8 +192,8 @@ fn window(length: Option<u64>) -> u32 {
 }
 
 /// The codings' own words for our levels: the fast ones cost about as much as gzip's first, the high ones what is bearable once.
-const fn quality(coding: Coding, level: Level, thorough: bool) -> i32 {
-    match (coding, level, thorough) {
+const fn quality(effort: Effort) -> i32 {
+    match (effort.coding, effort.level, effort.thorough) {
         (Coding::Brotli | Coding::Zstd, Level::Fast, _) => 2,
         (Coding::Gzip, Level::Fast, _) => 3,
         (Coding::Brotli, Level::High, true) => 11,
@@ -145,11 +216,15 @@ fn step<T>(
     done
 }
 
-/// Decodes one body.
+/// Decodes one body. What it takes of memory is counted as in flight as long as it lives.
 pub struct Decoder {
     codec: Box<dyn DecodeV2 + Send>,
     coding: Coding,
     at: At,
+    /// The beginning of a stream, where it does not yet tell its window.
+    start: Bytes,
+    memory: Arc<Memory>,
+    room: Reservation,
     /// Whether the last step ended for want of room: there may be more without further input.
     full: bool,
 }
@@ -159,6 +234,8 @@ pub struct Decoder {
 enum At {
     /// Before the first byte.
     Start,
+    /// Within the first bytes of a stream, which do not yet tell its window.
+    Beginning,
     Within,
     /// A whole stream has been read; another may follow.
     End,
@@ -173,36 +250,56 @@ impl fmt::Debug for Decoder {
 }
 
 impl Decoder {
-    /// A decoder of `coding`.
-    pub fn new(coding: Coding) -> Self {
-        Self {
+    /// A decoder of `coding`, of content that begins with `start` as far as that is known. `None` where `memory` has no room for it.
+    pub fn new(coding: Coding, start: &[u8], memory: &Arc<Memory>) -> Option<Self> {
+        let mut decoder = Self {
             codec: match coding {
                 Coding::Brotli => Box::new(BrotliDecoder::new()),
                 Coding::Zstd => {
-                    let window = DParameter::window_log_max(WINDOW_OF_OTHERS);
+                    let window = DParameter::window_log_max(room::LARGEST_OF_ZSTD.ilog2());
                     Box::new(ZstdDecoder::new_with_params(&[window]))
                 }
                 Coding::Gzip => Box::new(GzipDecoder::new()),
             },
             coding,
             at: At::Start,
+            start: Bytes::new(),
+            room: memory.budget().reservation(),
+            memory: memory.clone(),
             full: false,
-        }
+        };
+        let window = match room::window(coding, start) {
+            Window::Of(window) => window,
+            Window::Open | Window::Bad => 0,
+        };
+        decoder.has_room(window).then_some(decoder)
+    }
+
+    /// Takes room for a window of so many bytes, where it has less. False where there is none.
+    fn has_room(&mut self, window: u64) -> bool {
+        let more = room::of_decoder(self.coding, window).saturating_sub(self.room.bytes());
+        let has_room = self.room.grow(more);
+        self.memory.make_room();
+        has_room
     }
 
     /// Decodes some of `input`, which is shortened by what was taken, into a bounded piece; empty: more input is needed.
     ///
     /// # Errors
-    /// The bytes are not of this coding, or ask for a larger window than a sender may use.
+    /// The bytes are not of this coding, ask for a larger window than a sender may use, or for one that memory has no room for.
     pub fn step(&mut self, input: &mut Bytes) -> io::Result<Bytes> {
         let mut out = BytesMut::new();
         while out.is_empty() && (self.full || !input.is_empty()) {
-            if let Some(first) = input.first() {
-                self.begin(*first)?;
+            if !input.is_empty() {
+                self.begin(input)?;
             }
-            if self.at == At::Padding {
-                input.clear();
-                break;
+            match self.at {
+                At::Padding => {
+                    input.clear();
+                    break;
+                }
+                At::Beginning => break,
+                At::Start | At::Within | At::End => {}
             }
             let mut part = PartialBuffer::new(&**input);
             let done = step(&mut out, |out| self.codec.decode(&mut part, out));
@@ -226,28 +323,40 @@ impl Decoder {
         Ok(out.freeze())
     }
 
-    /// What `first` begins, where a stream may begin.
-    fn begin(&mut self, first: u8) -> io::Result<()> {
+    /// What `input` begins, where a stream may begin. It is kept back until it tells its window.
+    fn begin(&mut self, input: &mut Bytes) -> io::Result<()> {
         match self.at {
             At::Within | At::Padding => return Ok(()),
-            At::End if !follows(self.coding, first) => {
+            At::End
+                if !input
+                    .first()
+                    .is_some_and(|first| follows(self.coding, *first)) =>
+            {
                 self.at = At::Padding;
                 return Ok(());
             }
             At::End => self.codec.reinit()?,
             At::Start => {}
+            At::Beginning => {
+                let start = std::mem::take(&mut self.start);
+                *input = [&*start, &**input].concat().into();
+            }
         }
-        // Seven bits that RFC 7932 section 9.1 forbids, and with which a window of up to a gigabyte begins.
-        if self.coding == Coding::Brotli && first & 0x7f == 0x11 {
-            return Err(io::ErrorKind::InvalidData.into());
+        match room::window(self.coding, input) {
+            Window::Of(window) if self.has_room(window) => self.at = At::Within,
+            Window::Of(_) => return Err(io::ErrorKind::OutOfMemory.into()),
+            Window::Open => {
+                self.start = std::mem::take(input);
+                self.at = At::Beginning;
+            }
+            Window::Bad => return Err(io::ErrorKind::InvalidData.into()),
         }
-        self.at = At::Within;
         Ok(())
     }
 
     /// Whether the body may end here. An empty one may: it is none of any coding, and holds nothing.
     pub fn is_whole(&self) -> bool {
-        self.at != At::Within
+        !matches!(self.at, At::Within | At::Beginning)
     }
 }
 

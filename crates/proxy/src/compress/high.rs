@@ -1,6 +1,6 @@
 //! Forms at the high level, in the place of those that were made fast.
 
-use super::{Counts, pool::Better, whole};
+use super::{Counts, Encoder, pool::Better, whole};
 use bytes::{Bytes, BytesMut};
 use std::{sync::Arc, time::Instant};
 use store::{Body, Coded, Level, Memory, Stored};
@@ -24,13 +24,15 @@ pub fn make(memory: &Memory, counts: &Counts, better: &Better) {
     }
     // No longer than the content, or it is not kept.
     let mut room = memory.budget().reservation();
-    if !room.grow(length) {
+    let encoder = Encoder::shared(memory.budget(), *coding, Level::High, Some(length));
+    let (Some(encoder), true) = (encoder, room.grow(length)) else {
         return;
-    }
+    };
+    memory.make_room();
     let began = Instant::now();
     let mut all = BytesMut::new();
     let give = |out: BytesMut| all.extend_from_slice(&out);
-    if whole::encode(&pieces, length, *coding, Level::High, give).is_err() {
+    if whole::encode(&pieces, encoder, give).is_err() {
         return;
     }
     let sizes = (length, all.len() as u64);

@@ -15,15 +15,35 @@ use store::{
 pub struct Making(Mutex<HashMap<(u64, Coding), Arc<Fill>>>);
 
 /// Whose it is to make a form.
-pub enum Begun {
+pub enum Begun<R> {
     /// The caller's.
-    Mine(Claim, Writer, Reader),
-    /// Another's, who can be followed.
+    Mine(Mine<R>),
+    /// Not the caller's.
+    Not(Instead),
+}
+
+/// Who makes a form that is not the caller's to make.
+pub enum Instead {
+    /// Another, who can be followed.
     Theirs(Reader),
-    /// Nobody's: it was made meanwhile.
+    /// Nobody: it was made meanwhile.
     Made(Form),
-    /// It cannot be kept: the response is not in memory, or the form that is being made has outgrown it.
+    /// Nobody, as it cannot be kept: the response is not in memory, or the form that is being made has outgrown it.
     Unkept,
+    /// Nobody, as there is no room to make it now.
+    NoRoom,
+}
+
+/// What whoever makes a form has.
+pub struct Mine<R> {
+    /// The right to make it.
+    pub claim: Claim,
+    /// Where it goes.
+    pub writer: Writer,
+    /// Follows it.
+    pub reader: Reader,
+    /// What the caller took for it.
+    pub room: R,
 }
 
 /// The right to make a form; given back when dropped.
@@ -35,12 +55,20 @@ pub struct Claim {
 }
 
 impl Making {
-    /// Who makes the form in `coding` of the response of identity `id`, kept under `key`.
-    pub fn begin(self: &Arc<Self>, memory: &Memory, key: &[u8], id: u64, coding: Coding) -> Begun {
+    /// Who makes the form in `coding` of the response of identity `id`, kept under `key`. `room` is asked for where it is the
+    /// caller, and before anybody can follow.
+    pub fn begin<R>(
+        self: &Arc<Self>,
+        memory: &Memory,
+        key: &[u8],
+        (id, coding): (u64, Coding),
+        room: impl FnOnce() -> Option<R>,
+    ) -> Begun<R> {
         let mut under_way = self.lock();
         let place = match under_way.entry((id, coding)) {
             Entry::Occupied(fill) => {
-                return fill.get().reader().map_or(Begun::Unkept, Begun::Theirs);
+                let reader = fill.get().reader();
+                return Begun::Not(reader.map_or(Instead::Unkept, Instead::Theirs));
             }
             Entry::Vacant(place) => place,
         };
@@ -51,18 +79,27 @@ impl Making {
             all.find(|stored| stored.id() == id)
         });
         let Some(held) = held else {
-            return Begun::Unkept;
+            return Begun::Not(Instead::Unkept);
         };
         if let Some(form) = held.forms.get(coding) {
-            return Begun::Made(form.clone());
+            return Begun::Not(Instead::Made(form.clone()));
         }
+        let Some(room) = room() else {
+            return Begun::Not(Instead::NoRoom);
+        };
         let (fill, writer) = Fill::begin(memory.budget().reservation());
         let Some(reader) = fill.reader() else {
-            return Begun::Unkept;
+            return Begun::Not(Instead::Unkept);
         };
         place.insert(fill);
         let making = self.clone();
-        Begun::Mine(Claim { making, id, coding }, writer, reader)
+        let claim = Claim { making, id, coding };
+        Begun::Mine(Mine {
+            claim,
+            writer,
+            reader,
+            room,
+        })
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<(u64, Coding), Arc<Fill>>> {

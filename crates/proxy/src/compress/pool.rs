@@ -1,13 +1,12 @@
 //! Threads for codings that would keep a worker too long: one for what clients wait for, one for the high level.
 
-use super::{Claim, Counts, high, whole};
+use super::{Claim, Counts, Encoder, high, whole};
 use bytes::{Bytes, BytesMut};
 use rules::coding::Coding;
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
-        Arc, OnceLock,
-        atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
         mpsc::{Receiver, SyncSender, sync_channel},
     },
     thread,
@@ -52,10 +51,21 @@ pub struct Job {
 }
 
 /// What waits, or is worked on.
-#[derive(Debug, Default)]
-struct Waiting {
-    bodies: AtomicUsize,
-    bytes: AtomicU64,
+#[derive(Debug)]
+struct Waiting(Mutex<State>);
+
+#[derive(Debug)]
+struct State {
+    bodies: usize,
+    bytes: u64,
+    /// Held as long as anything waits: one encoder is at work at a time, and the smallest one must not lack room when its turn comes.
+    encoder: Reservation,
+}
+
+impl Waiting {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// One of the places for bodies that clients wait for, and room for what is made.
@@ -68,8 +78,12 @@ pub struct Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.waiting.bodies.fetch_sub(1, Relaxed);
-        self.waiting.bytes.fetch_sub(self.bytes, Relaxed);
+        let mut waiting = self.waiting.lock();
+        waiting.bodies -= 1;
+        waiting.bytes -= self.bytes;
+        if waiting.bodies == 0 {
+            waiting.encoder.release();
+        }
     }
 }
 
@@ -88,30 +102,39 @@ impl Pool {
     /// No thread yet.
     pub fn new(memory: Arc<Memory>, counts: Arc<Counts>) -> Self {
         Self {
-            memory,
             counts,
             fast: OnceLock::new(),
-            waiting: Arc::default(),
+            waiting: Arc::new(Waiting(Mutex::new(State {
+                bodies: 0,
+                bytes: 0,
+                encoder: memory.budget().reservation(),
+            }))),
             high: OnceLock::new(),
+            memory,
         }
     }
 
     /// A place for a body of so many bytes that clients will wait for; `None` where too much waits already, or the budget has no
-    /// room for a form of it: one that outgrew it would be held for its slowest reader.
-    pub fn place(&self, bytes: u64) -> Option<Place> {
-        let bodies = self.waiting.bodies.fetch_add(1, Relaxed);
-        let before = self.waiting.bytes.fetch_add(bytes, Relaxed);
-        let mut place = Place {
+    /// room for its encoder or its form: one that outgrew it would be held for its slowest reader.
+    pub fn place(&self, bytes: u64, coding: Coding) -> Option<Place> {
+        self.fast()?;
+        let mut waiting = self.waiting.lock();
+        if waiting.bodies >= WAITING || waiting.bytes > BEFORE {
+            return None;
+        }
+        let mut room = self.memory.budget().reservation();
+        let held = waiting.encoder.bytes();
+        let more = Encoder::least(coding).saturating_sub(held);
+        if !room.grow(bytes) || !waiting.encoder.grow(more) {
+            return None;
+        }
+        waiting.bodies += 1;
+        waiting.bytes += bytes;
+        Some(Place {
             waiting: self.waiting.clone(),
             bytes,
-            room: self.memory.budget().reservation(),
-        };
-        let may_wait = bodies < WAITING && before <= BEFORE;
-        if may_wait && place.room.grow(bytes) && self.fast().is_some() {
-            return Some(place);
-        }
-        self.counts.refused.fetch_add(1, Relaxed);
-        None
+            room,
+        })
     }
 
     /// Makes a form while clients follow it. False where nobody is there to make it; there is room for as many as there are places.
@@ -177,6 +200,13 @@ fn make(memory: &Memory, counts: &Counts, job: Job) {
     } = job;
     let began = Instant::now();
     let length = pieces.iter().map(|piece| piece.len() as u64).sum();
+    let (budget, coding) = (memory.budget(), claim.coding());
+    let held = Encoder::least(coding);
+    let encoder = Encoder::beside(budget, coding, Level::Fast, Some(length), held);
+    let Some(encoder) = encoder else {
+        return;
+    };
+    memory.make_room();
     let mut left: u64 = length;
     let give = |out: BytesMut| {
         // What was reserved becomes the writer's.
@@ -185,7 +215,7 @@ fn make(memory: &Memory, counts: &Counts, job: Job) {
         writer.push(&out);
         memory.make_room();
     };
-    if whole::encode(&pieces, length, claim.coding(), Level::Fast, give).is_err() {
+    if whole::encode(&pieces, encoder, give).is_err() {
         return;
     }
     if let Some(body) = writer.finish() {
@@ -208,19 +238,39 @@ mod tests {
                 counts.clone(),
             )
         };
+        let place = |pool: &Pool, bytes| pool.place(bytes, Coding::Gzip);
         let roomy = pool(1 << 30);
-        let large = roomy.place(BEFORE + 1).expect("nothing waits");
-        assert!(roomy.place(1).is_none(), "too many bytes before it");
+        let large = place(&roomy, BEFORE + 1).expect("nothing waits");
+        assert!(place(&roomy, 1).is_none(), "too many bytes before it");
         drop(large);
-        let all: Vec<_> = (0..WAITING).map_while(|_| roomy.place(1)).collect();
+        let all: Vec<_> = (0..WAITING).map_while(|_| place(&roomy, 1)).collect();
         assert_eq!(all.len(), WAITING);
-        assert!(roomy.place(1).is_none(), "too many bodies before it");
+        assert!(place(&roomy, 1).is_none(), "too many bodies before it");
         drop(all);
-        assert!(roomy.place(1).is_some());
+        assert!(place(&roomy, 1).is_some());
         let small = pool(2 << 20);
-        assert!(small.place(2 << 20).is_none(), "no room for the form");
-        assert!(small.place(1 << 19).is_some());
-        assert_eq!(counts.figures().refused, 3);
+        assert!(place(&small, 2 << 20).is_none(), "no room for the form");
+        assert!(place(&small, 1 << 19).is_some());
+    }
+
+    /// One encoder is at work at a time: those that wait take no room for one of their own.
+    #[test]
+    fn what_waits_shares_one_encoder() {
+        let memory = Arc::new(Memory::new(4 << 20, Arc::default()));
+        let pool = Pool::new(memory.clone(), Arc::default());
+        let reserved = || memory.budget().reserved();
+        let least = Encoder::least;
+        let first = pool.place(1000, Coding::Gzip).expect("there is room");
+        assert_eq!(reserved(), 1000 + least(Coding::Gzip));
+        let all: Vec<_> = (0..10)
+            .map_while(|_| pool.place(1000, Coding::Brotli))
+            .collect();
+        assert_eq!(all.len(), 10);
+        assert_eq!(reserved(), 11_000 + least(Coding::Brotli));
+        drop(first);
+        assert_eq!(reserved(), 10_000 + least(Coding::Brotli));
+        drop(all);
+        assert_eq!(reserved(), 0);
     }
 
     #[test]

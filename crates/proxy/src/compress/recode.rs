@@ -12,7 +12,8 @@ use std::{
     sync::{Arc, atomic::Ordering::Relaxed},
     task::{Context, Poll},
 };
-use store::{Memory, Reservation};
+use store::Memory;
+
 /// Bytes that are taken in one turn: a worker has others to serve.
 const TURN: usize = 64 << 10;
 
@@ -28,8 +29,6 @@ pub struct Recoded {
     rest: Bytes,
     ended: bool,
     counts: Arc<Counts>,
-    /// What the encoder takes of the budget.
-    room: Option<Reservation>,
 }
 
 #[derive(Debug)]
@@ -42,6 +41,8 @@ enum Work {
         sizes: (u64, u64),
     },
     Decode(Decoder),
+    /// Nothing any more: what it took of memory is given back.
+    Done,
 }
 
 /// What one step came to.
@@ -63,40 +64,46 @@ impl Recoded {
         memory: &Memory,
     ) -> Result<Content, Content> {
         let length = content.length();
-        let mut room = memory.budget().reservation();
-        if !room.grow(Encoder::weight_for_one(length)) {
+        let Some(encoder) = Encoder::for_one(memory.budget(), coding, length) else {
             counts.refused.fetch_add(1, Relaxed);
             return Err(content);
-        }
+        };
         memory.make_room();
         counts.pass(coding);
-        let encoder = Encoder::for_one(coding, length);
         let work = Work::Encode {
             encoder,
             coding,
             held: false,
             sizes: (0, 0),
         };
-        let mut recoded = Self::new(content, work, counts);
-        recoded.room = Some(room);
-        Ok(Content::Recoded(Box::new(recoded)))
+        Ok(Self::boxed(content, work, counts))
     }
 
-    /// `content`, which is in `coding`, without it.
-    pub fn decoded(content: Content, coding: Coding, counts: &Arc<Counts>) -> Self {
+    /// `content`, which is in `coding`, without it. `None` where memory has no room for another decoder.
+    pub fn decoded(
+        content: Content,
+        coding: Coding,
+        counts: &Arc<Counts>,
+        memory: &Arc<Memory>,
+    ) -> Option<Content> {
+        let start = match &content {
+            Content::Empty => return Some(content),
+            Content::Whole(bytes) => &**bytes,
+            _ => &[],
+        };
+        let decoder = Decoder::new(coding, start, memory)?;
         counts.decoded.fetch_add(1, Relaxed);
-        Self::new(content, Work::Decode(Decoder::new(coding)), counts)
+        Some(Self::boxed(content, Work::Decode(decoder), counts))
     }
 
-    fn new(content: Content, work: Work, counts: &Arc<Counts>) -> Self {
-        Self {
+    fn boxed(content: Content, work: Work, counts: &Arc<Counts>) -> Content {
+        Content::Recoded(Box::new(Self {
             content,
             work,
             rest: Bytes::new(),
             ended: false,
             counts: counts.clone(),
-            room: None,
-        }
+        }))
     }
 
     /// Whether everything has been given out.
@@ -132,9 +139,9 @@ impl Recoded {
                 }
                 Poll::Ready(Some(Err(error))) => return self.fail(error),
                 Poll::Ready(None) => {
-                    self.ended = true;
-                    self.room = None;
-                    self.work.finish()
+                    let last = self.work.finish();
+                    self.end();
+                    last
                 }
                 Poll::Pending => self.work.pause(),
             };
@@ -148,8 +155,16 @@ impl Recoded {
     }
 
     fn fail(&mut self, error: Error) -> Poll<Option<Result<Bytes, Error>>> {
-        self.ended = true;
+        self.end();
         Poll::Ready(Some(Err(error)))
+    }
+
+    /// Nothing more is given out.
+    fn end(&mut self) {
+        self.ended = true;
+        if let Work::Encode { coding, sizes, .. } = std::mem::replace(&mut self.work, Work::Done) {
+            self.counts.coded(coding, sizes);
+        }
     }
 }
 
@@ -191,6 +206,7 @@ impl Work {
                     Step::Out(out)
                 })
             }
+            Self::Done => Ok(Step::More),
         }
     }
 
@@ -222,6 +238,7 @@ impl Work {
             Self::Decode(decoder) if decoder.is_whole() => {}
             // A body that breaks off must not look whole.
             Self::Decode(_) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Self::Done => {}
         }
         Ok(out.freeze())
     }
@@ -229,9 +246,7 @@ impl Work {
 
 impl Drop for Recoded {
     fn drop(&mut self) {
-        if let Work::Encode { coding, sizes, .. } = &self.work {
-            self.counts.coded(*coding, *sizes);
-        }
+        self.end();
     }
 }
 

@@ -1,6 +1,6 @@
 //! Makes forms: at once, while the content streams, or on the pool.
 
-use super::{Claim, Counts, Encoder};
+use super::{Claim, Counts, Encoder, Mine};
 use crate::body::Content;
 use bytes::{Bytes, BytesMut};
 use rules::coding::Coding;
@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 use store::{
-    Body, Coded, Level, Memory, Stored,
+    Body, Coded, Level, Memory, Reservation, Stored,
     fill::{Pushed, Writer},
 };
 use xxhash_rust::xxh3::Xxh3;
@@ -26,15 +26,12 @@ const LEAST_GAIN: u64 = 16;
 /// Bytes that are worked on at once.
 const PART: usize = 64 << 10;
 
-/// Encodes `pieces` of together `length` bytes into `give`.
+/// Encodes `pieces` into `give`.
 pub fn encode(
     pieces: &[Bytes],
-    length: u64,
-    coding: Coding,
-    level: Level,
+    mut encoder: Encoder,
     mut give: impl FnMut(BytesMut),
 ) -> io::Result<()> {
-    let mut encoder = Encoder::new(coding, level, Some(length));
     let mut out = BytesMut::new();
     for part in pieces.iter().flat_map(|piece| piece.chunks(PART)) {
         encoder.push(part, &mut out)?;
@@ -47,6 +44,19 @@ pub fn encode(
     Ok(())
 }
 
+/// What making a small body's form takes: its encoder, and room for what comes out.
+pub struct Small(Encoder, Reservation);
+
+impl Small {
+    /// For a body of `length` bytes. `None` where there is no room for it: it is not made then to be thrown away.
+    pub fn take(memory: &Memory, coding: Coding, length: u64) -> Option<Self> {
+        let budget = memory.budget();
+        let encoder = Encoder::shared(budget, coding, Level::Fast, Some(length))?;
+        let mut room = budget.reservation();
+        room.grow(length).then_some(Self(encoder, room))
+    }
+}
+
 /// Makes a form of a small body here and now. What the response has become with it; `None` where it went meanwhile, or the encoder
 /// failed.
 pub fn at_once(
@@ -54,16 +64,19 @@ pub fn at_once(
     counts: &Counts,
     key: &[u8],
     content: &Bytes,
-    (claim, mut writer): (Claim, Writer),
+    mine: Mine<Small>,
 ) -> Option<Arc<Stored>> {
     let began = Instant::now();
-    let length = content.len() as u64;
-    let pieces = std::slice::from_ref(content);
+    memory.make_room();
+    let (claim, mut writer) = (mine.claim, mine.writer);
+    let Small(encoder, mut room) = mine.room;
     let give = |out: BytesMut| {
+        // What was reserved becomes the writer's.
+        room.release();
         writer.push(&out);
     };
-    encode(pieces, length, claim.coding(), Level::Fast, give).ok()?;
-    let body = writer.finish()?;
+    encode(std::slice::from_ref(content), encoder, give).ok()?;
+    let (body, length) = (writer.finish()?, content.len() as u64);
     keep(memory, counts, key, &claim, length, body, began.elapsed())
 }
 
@@ -80,7 +93,20 @@ pub fn keep(
     let sizes = (taken, body.length().unwrap_or_default());
     counts.made(claim.coding(), Level::Fast, sizes, took);
     let coded = coded(claim.coding(), Level::Fast, taken, body);
-    memory.add_form(key, claim.id(), coded)
+    memory
+        .add_form(key, claim.id(), coded)
+        .or_else(|| give_up(memory, key, claim))
+}
+
+/// The form is more than memory keeps: whoever asks from now on gets the content as it is, and nobody makes it again.
+fn give_up(memory: &Memory, key: &[u8], claim: &Claim) -> Option<Arc<Stored>> {
+    let unkept = Coded {
+        coding: claim.coding(),
+        level: Level::Fast,
+        body: None,
+        hash: 0,
+    };
+    memory.add_form(key, claim.id(), unkept)
 }
 
 /// `body` as a form of content of `taken` bytes.
@@ -107,6 +133,16 @@ fn hash(body: &Body) -> u64 {
     hash.digest()
 }
 
+/// What makes a form while its content is on its way.
+pub struct Maker {
+    /// The right to make it.
+    pub claim: Claim,
+    /// Where clients follow it.
+    pub writer: Writer,
+    /// Makes it.
+    pub encoder: Encoder,
+}
+
 /// What a form is made from while it is on its way.
 pub struct Source {
     /// Follows the content.
@@ -123,9 +159,12 @@ pub struct Source {
 
 /// Encodes content as it comes, for all who want it so; the form is kept in the end if nothing went wrong. One that outgrows what memory
 /// keeps of any is made for those who read it already, and never again. Ends early where nobody reads it any more.
-pub async fn follow(mut source: Source, claim: Claim, mut writer: Writer) {
-    let length = source.content.length();
-    let mut encoder = Encoder::new(claim.coding(), Level::Fast, length);
+pub async fn follow(mut source: Source, maker: Maker) {
+    let Maker {
+        claim,
+        mut writer,
+        mut encoder,
+    } = maker;
     let (mut taken, mut given, mut held, mut worked) = (0, 0, false, Duration::ZERO);
     let most = source.memory.largest_body();
     loop {
@@ -151,7 +190,8 @@ pub async fn follow(mut source: Source, claim: Claim, mut writer: Writer) {
         }
         given += out.len() as u64;
         if given > most && !writer.is_spilled() {
-            source.give_up(&claim);
+            source.counts.pass(claim.coding());
+            give_up(&source.memory, &source.key, &claim);
             writer.spill();
         }
         if !out.is_empty() && writer.push(&out) == Pushed::Kept {
@@ -182,19 +222,6 @@ enum Next {
 }
 
 impl Source {
-    /// The form has outgrown what memory keeps of any: whoever asks from now on gets the content as it is.
-    fn give_up(&self, claim: &Claim) {
-        let coding = claim.coding();
-        self.counts.pass(coding);
-        let unkept = Coded {
-            coding,
-            level: Level::Fast,
-            body: None,
-            hash: 0,
-        };
-        self.memory.add_form(&self.key, claim.id(), unkept);
-    }
-
     /// All of it has been encoded: `taken` bytes into `given`.
     fn end(self, claim: &Claim, body: Option<Body>, (taken, given): (u64, u64), worked: Duration) {
         let (memory, counts) = (&self.memory, &self.counts);

@@ -8,6 +8,7 @@
 //! | identity, large or on its way | accepts a coding | the form while it is made, by the pool or as it comes |
 //! | a coding of the origin's own | accepts it | that |
 //! | a coding of the origin's own | does not | decoded on its way, all of it |
+//! | as the last five, and no room in memory for it | | identity; 503 where that would have to be decoded |
 //! | parts | wants what they hold | those |
 
 mod make;
@@ -22,6 +23,7 @@ use crate::{
     body::Content,
     cache::Worker,
     compress::{self, Recoded},
+    error::Failure,
     policy::Compress,
 };
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
@@ -233,6 +235,9 @@ pub fn is_wanted(ask: &Ask, stored: &Stored) -> bool {
 }
 
 /// Does what was chosen to the content of a whole answer, and to its fields.
+///
+/// # Errors
+/// Memory has no room for the decoder that this client needs.
 pub fn apply(
     worker: &Worker,
     ask: &Ask,
@@ -240,16 +245,13 @@ pub fn apply(
     then: &Then,
     fields: &mut HeaderMap,
     content: Content,
-) -> Content {
-    let counts = &worker.cache.compressor.counts;
-    match *then {
+) -> Result<Content, Failure> {
+    let (counts, memory) = (&worker.cache.compressor.counts, &worker.cache.memory);
+    Ok(match *then {
         Then::Nothing | Then::Held(_) => content,
         Then::Decode(coding) => {
             coding::describe(fields, None, Made::Streamed);
-            match content {
-                Content::Empty => content,
-                content => Content::Recoded(Box::new(Recoded::decoded(content, coding, counts))),
-            }
+            Recoded::decoded(content, coding, counts, memory).ok_or(Failure::NoRoom)?
         }
         Then::Encode(coding) => match encode(worker, ask, stored, coding, content) {
             Ok(content) => {
@@ -258,5 +260,5 @@ pub fn apply(
             }
             Err(content) => content,
         },
-    }
+    })
 }

@@ -45,7 +45,10 @@ pub fn stored(worker: &Rc<Worker>, ask: &Ask, hit: Hit) -> Response<ReplyBody> {
     };
     let (stored, mut fields, shaped) = match page {
         Some((fields, shaped)) => (stored, fields, shaped),
-        None => coded(worker, ask, stored, reader, own),
+        None => match coded(worker, ask, stored, reader, own) {
+            Ok(coded) => coded,
+            Err(why) => return failure(worker, ask, &why),
+        },
     };
     let Shaped { status, content } = shaped;
     let collapsed = matches!(
@@ -80,7 +83,7 @@ fn coded(
     stored: Arc<Stored>,
     reader: Option<Reader>,
     own: Option<Box<HeaderMap>>,
-) -> (Arc<Stored>, HeaderMap, Shaped) {
+) -> Result<(Arc<Stored>, HeaderMap, Shaped), Failure> {
     let coding::Chosen {
         stored,
         reader,
@@ -95,9 +98,9 @@ fn coded(
     }
     let mut shaped = shape::shape(ask, &stored, reader, &then, &mut fields);
     if shaped.status == stored.status {
-        shaped.content = coding::apply(worker, ask, &stored, &then, &mut fields, shaped.content);
+        shaped.content = coding::apply(worker, ask, &stored, &then, &mut fields, shaped.content)?;
     }
-    (stored, fields, shaped)
+    Ok((stored, fields, shaped))
 }
 
 /// A stored page of fragments, composed; `None`, and the reader left, where it is none.

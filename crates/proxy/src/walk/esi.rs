@@ -134,7 +134,7 @@ pub fn raw(
     composed(ask, status, fields, content)
 }
 
-/// A page's content, without its coding.
+/// A page's content, without its coding. Where memory has no room for a decoder, the answer breaks off.
 fn decoded(
     worker: &Worker,
     fields: &mut HeaderMap,
@@ -145,8 +145,8 @@ fn decoded(
         return content;
     };
     fields.remove(header::CONTENT_ENCODING);
-    let counts = &worker.cache.compressor.counts;
-    Content::Recoded(Box::new(Recoded::decoded(content, coding, counts)))
+    let (counts, memory) = (&worker.cache.compressor.counts, &worker.cache.memory);
+    Recoded::decoded(content, coding, counts, memory).unwrap_or(Content::Missing)
 }
 
 /// A page that is read as it comes.

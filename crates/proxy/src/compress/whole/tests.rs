@@ -1,5 +1,5 @@
 use super::*;
-use crate::compress::{Begun, Making};
+use crate::compress::{Begun, Instead, Making};
 use http::{HeaderMap, StatusCode};
 use rules::{directives, freshness, time::Time};
 use store::Fields;
@@ -17,14 +17,19 @@ fn stored() -> Stored {
 #[tokio::test]
 async fn content_that_comes_at_once_does_not_keep_the_worker() {
     let memory = Arc::new(Memory::new(64 << 20, Arc::default()));
-    let stored = Arc::new(stored());
-    let kept = memory.insert(b"key", memory.begin(), stored.clone(), 8);
-    assert!(kept.is_ok());
+    let stored = kept(&memory);
     let making = Arc::<Making>::default();
-    let begun = making.begin(&memory, b"key", stored.id(), Coding::Gzip);
-    let Begun::Mine(claim, writer, _reader) = begun else {
+    let what = (stored.id(), Coding::Gzip);
+    let encoder = || Encoder::shared(memory.budget(), Coding::Gzip, Level::Fast, None);
+    let Begun::Mine(mine) = making.begin(&memory, b"key", what, encoder) else {
         panic!("nobody else makes it");
     };
+    let maker = Maker {
+        claim: mine.claim,
+        writer: mine.writer,
+        encoder: mine.room,
+    };
+    let _reader = mine.reader;
     let parts = 20;
     let source = Source {
         content: Content::Whole(Bytes::from(vec![b'a'; parts * PART])),
@@ -33,7 +38,7 @@ async fn content_that_comes_at_once_does_not_keep_the_worker() {
         memory,
         counts: Arc::default(),
     };
-    let mut work = std::pin::pin!(follow(source, claim, writer));
+    let mut work = std::pin::pin!(follow(source, maker));
     let mut turns = 0;
     poll_fn(|context| {
         turns += 1;
@@ -41,4 +46,42 @@ async fn content_that_comes_at_once_does_not_keep_the_worker() {
     })
     .await;
     assert!(turns > parts, "{turns} turns");
+}
+
+fn kept(memory: &Memory) -> Arc<Stored> {
+    let stored = Arc::new(stored());
+    let kept = memory.insert(b"key", memory.begin(), stored.clone(), 8);
+    assert!(kept.is_ok());
+    stored
+}
+
+#[test]
+fn room_is_asked_for_by_who_makes_it_and_nobody_else() {
+    let memory = Memory::new(64 << 20, Arc::default());
+    let what = (kept(&memory).id(), Coding::Gzip);
+    let making = Arc::<Making>::default();
+    let refused = making.begin(&memory, b"key", what, || None::<()>);
+    assert!(matches!(refused, Begun::Not(Instead::NoRoom)));
+    let first = making.begin(&memory, b"key", what, || Some(()));
+    assert!(matches!(first, Begun::Mine(_)), "a refusal leaves nothing");
+    let not_asked = || -> Option<()> { panic!("another makes it") };
+    let second = making.begin(&memory, b"key", what, not_asked);
+    assert!(matches!(second, Begun::Not(Instead::Theirs(_))));
+    drop(first);
+    let gone = making.begin(&memory, b"other", what, not_asked);
+    assert!(matches!(gone, Begun::Not(Instead::Unkept)));
+}
+
+/// Every request would make it again.
+#[test]
+fn what_cannot_be_kept_is_not_made() {
+    let memory = Memory::new(4 << 20, Arc::default());
+    let take = || Small::take(&memory, Coding::Gzip, 20_000);
+    assert!(take().is_some());
+    let mut others = memory.budget().reservation();
+    assert!(others.grow((2 << 20) - 19_999));
+    assert!(take().is_none(), "no room for the form");
+    others.shrink_to(3 << 19);
+    assert!(take().is_none(), "the last quarter is for bodies");
+    assert_eq!(memory.budget().reserved(), 3 << 19);
 }

@@ -4,15 +4,15 @@ use crate::{
     ask::Ask,
     body::Content,
     cache::Worker,
-    compress::{self, Begun, Job, Recoded},
+    compress::{self, Begun, Encoder, Instead, Job, Maker, Recoded, Small, Source},
 };
 use http::Method;
 use rules::coding::Coding;
-use std::sync::Arc;
-use store::Stored;
+use std::sync::{Arc, atomic::Ordering::Relaxed};
+use store::{Level, Stored};
 
-/// What goes out of a small body, its form being made here and now: the form, or the content where it is of no use. `None` where another
-/// makes it, or it cannot be kept.
+/// What goes out of a small body, its form being made here and now: the form, or the content where it is of no use or there is no
+/// room to make it. `None` where another makes it, or it cannot be kept.
 pub fn made_at_once(
     worker: &Worker,
     ask: &Ask,
@@ -21,21 +21,26 @@ pub fn made_at_once(
     coding: Coding,
 ) -> Option<Arc<Stored>> {
     let (memory, compressor) = (&worker.cache.memory, &worker.cache.compressor);
-    let key = ask.key.as_bytes();
-    let form = match compressor.making.begin(memory, key, stored.id(), coding) {
-        Begun::Made(form) => form.stored,
-        Begun::Mine(claim, writer, _) => {
-            let counts = &compressor.counts;
-            let with = compress::at_once(memory, counts, key, content, (claim, writer))?;
-            with.forms.get(coding)?.stored.clone()
+    let (key, counts) = (ask.key.as_bytes(), &compressor.counts);
+    let room = || Small::take(memory, coding, content.len() as u64);
+    let what = (stored.id(), coding);
+    let form = match compressor.making.begin(memory, key, what, room) {
+        Begun::Mine(mine) => {
+            let with = compress::at_once(memory, counts, key, content, mine);
+            with.and_then(|with| with.forms.get(coding)?.stored.clone())
         }
-        Begun::Theirs(_) | Begun::Unkept => return None,
+        Begun::Not(Instead::Made(form)) => form.stored,
+        Begun::Not(Instead::NoRoom) => {
+            counts.refused.fetch_add(1, Relaxed);
+            None
+        }
+        Begun::Not(Instead::Theirs(_) | Instead::Unkept) => return None,
     };
     Some(form.unwrap_or_else(|| stored.clone()))
 }
 
-/// `content` in `coding`: as it is being made by another, or made from here on. An error where the pool has no room, and it
-/// goes out as it is.
+/// `content` in `coding`: as it is being made by another, or made from here on. An error where too much waits or there is no room,
+/// and it goes out as it is.
 pub fn encode(
     worker: &Worker,
     ask: &Ask,
@@ -46,51 +51,86 @@ pub fn encode(
     if ask.method == Method::HEAD {
         return Ok(content);
     }
+    let (key, what) = (ask.key.as_bytes(), (stored.id(), coding));
+    match compress::pieces(&stored.body) {
+        Some(pieces) => by_pool(worker, key, what, pieces, content),
+        None => as_it_comes(worker, key, what, content),
+    }
+}
+
+fn by_pool(
+    worker: &Worker,
+    key: &[u8],
+    what: (u64, Coding),
+    pieces: Vec<bytes::Bytes>,
+    content: Content,
+) -> Result<Content, Content> {
     let (memory, compressor) = (&worker.cache.memory, &worker.cache.compressor);
-    let begin = || {
-        let key = ask.key.as_bytes();
-        let begun = compressor.making.begin(memory, key, stored.id(), coding);
-        (Box::<[u8]>::from(key), begun)
-    };
-    let alone = |content| Recoded::encoded(content, coding, &compressor.counts, memory);
-    let Some(pieces) = compress::pieces(&stored.body) else {
-        // It comes while it is coded: from the origin, or from disk.
-        return match begin() {
-            (key, Begun::Mine(claim, writer, reader)) => {
-                let source = compress::Source {
-                    content,
-                    rest: bytes::Bytes::new(),
-                    key,
-                    memory: memory.clone(),
-                    counts: compressor.counts.clone(),
-                };
-                tokio::task::spawn_local(compress::follow(source, claim, writer));
-                Ok(Content::following(reader, None))
-            }
-            (_, Begun::Theirs(reader)) => Ok(Content::following(reader, None)),
-            (_, Begun::Made(_) | Begun::Unkept) => alone(content),
-        };
-    };
     let length = pieces.iter().map(|piece| piece.len() as u64).sum();
-    let Some(place) = compressor.pool.place(length) else {
-        return Err(content);
+    let place = || compressor.pool.place(length, what.1);
+    let mine = match compressor.making.begin(memory, key, what, place) {
+        Begun::Mine(mine) => mine,
+        Begun::Not(instead) => return otherwise(worker, what.1, instead, content),
     };
-    match begin() {
-        (key, Begun::Mine(claim, writer, reader)) => {
-            let job = Job {
-                pieces,
-                key,
-                claim,
-                writer,
-                place,
-            };
-            if compressor.pool.make(job) {
-                Ok(Content::following(reader, None))
-            } else {
-                Err(content)
-            }
+    memory.make_room();
+    let job = Job {
+        pieces,
+        key: key.into(),
+        claim: mine.claim,
+        writer: mine.writer,
+        place: mine.room,
+    };
+    if compressor.pool.make(job) {
+        Ok(Content::following(mine.reader, None))
+    } else {
+        Err(content)
+    }
+}
+
+/// It is coded while it comes: from the origin, or from disk.
+fn as_it_comes(
+    worker: &Worker,
+    key: &[u8],
+    what: (u64, Coding),
+    content: Content,
+) -> Result<Content, Content> {
+    let (memory, compressor) = (&worker.cache.memory, &worker.cache.compressor);
+    let length = content.length();
+    let encoder = || Encoder::shared(memory.budget(), what.1, Level::Fast, length);
+    let mine = match compressor.making.begin(memory, key, what, encoder) {
+        Begun::Mine(mine) => mine,
+        Begun::Not(instead) => return otherwise(worker, what.1, instead, content),
+    };
+    memory.make_room();
+    let source = Source {
+        content,
+        rest: bytes::Bytes::new(),
+        key: key.into(),
+        memory: memory.clone(),
+        counts: compressor.counts.clone(),
+    };
+    let maker = Maker {
+        claim: mine.claim,
+        writer: mine.writer,
+        encoder: mine.room,
+    };
+    tokio::task::spawn_local(compress::follow(source, maker));
+    Ok(Content::following(mine.reader, None))
+}
+
+fn otherwise(
+    worker: &Worker,
+    coding: Coding,
+    instead: Instead,
+    content: Content,
+) -> Result<Content, Content> {
+    let (memory, counts) = (&worker.cache.memory, &worker.cache.compressor.counts);
+    match instead {
+        Instead::Theirs(reader) => Ok(Content::following(reader, None)),
+        Instead::NoRoom => {
+            counts.refused.fetch_add(1, Relaxed);
+            Err(content)
         }
-        (_, Begun::Theirs(reader)) => Ok(Content::following(reader, None)),
-        (_, Begun::Made(_) | Begun::Unkept) => alone(content),
+        Instead::Made(_) | Instead::Unkept => Recoded::encoded(content, coding, counts, memory),
     }
 }

@@ -249,6 +249,7 @@ fn good(context: &Context, response: Response<ReplyBody>) -> Option<ReplyBody> {
         return Some(response.into_body());
     }
     let coding = super::coding_of(response.headers())?;
-    let counts = &context.worker().cache.compressor.counts;
-    Some(response.into_body().decoded(coding, counts))
+    let cache = &context.worker().cache;
+    let (counts, memory) = (&cache.compressor.counts, &cache.memory);
+    response.into_body().decoded(coding, counts, memory)
 }
