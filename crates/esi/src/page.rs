@@ -8,16 +8,19 @@ use bytes::Bytes;
 pub struct Page(Box<[Token]>);
 
 impl Page {
-    /// Reads a whole body.
-    pub fn read(body: &Bytes) -> Self {
+    /// Reads a whole body. `None` as soon as the tokens take so many bytes of memory that it no longer `fits`.
+    pub fn read(body: &Bytes, mut fits: impl FnMut(u64) -> bool) -> Option<Self> {
         let mut parser = Parser::new();
         parser.push(body.clone());
         parser.finish();
         let mut tokens = Tokens::default();
         while let Some(token) = parser.next() {
             tokens.push(token);
+            if !fits(tokens.weight()) {
+                return None;
+            }
         }
-        tokens.into()
+        Some(tokens.into())
     }
 
     /// The tokens, in order.

@@ -3,6 +3,7 @@
 use crate::{
     coding::{BROWSER, coding, decoded, get, text},
     coding_origin::gzipped,
+    coding_room::Full,
     common::{Said, sample, start_with},
     disk::{LARGE, MIDDLE, Site, keep},
     esi::{ON, page},
@@ -236,4 +237,59 @@ fn what_was_read_counts_against_the_budget() {
     }
     let stored = sample(&larder, "larder_stored_bytes");
     assert!(stored <= 4 << 20, "{stored}");
+}
+
+/// A page may be read to be much more than it is.
+#[test]
+fn a_page_in_which_too_much_was_found_is_composed_and_not_kept() {
+    let (origin, larder) = start_with(ON);
+    let one = "<esi:vars>$(HTTP_COOKIE{a}) </esi:vars>";
+    let times = 900_000 / one.len();
+    origin.reply("/", page(&one.repeat(times)));
+    larder.get("/").send();
+    let (before, stored) = (
+        sample(&larder, READ),
+        sample(&larder, "larder_stored_bytes"),
+    );
+    for (number, who) in ["ann", "bob"].into_iter().enumerate() {
+        let answer = larder.get("/").header("Cookie", &format!("a={who}")).send();
+        assert!(answer.hit() && answer.complete, "{}", answer.said());
+        assert!(answer.text() == format!("{who} ").repeat(times), "{who}");
+        assert_eq!(sample(&larder, READ) - before, number as u64 + 1);
+    }
+    assert_eq!(sample(&larder, "larder_stored_bytes"), stored);
+    assert!(stored < 1_000_000, "{stored}: the page alone");
+    assert_eq!(sample(&larder, "larder_in_flight_bytes"), 0);
+}
+
+#[test]
+fn a_page_is_composed_where_there_is_no_room_to_keep_what_was_read() {
+    let origin = Origin::start();
+    let config = format!(
+        "{}[memory]\nsize = \"4MiB\"\n",
+        ON.replace("{origin}", &origin.url())
+    );
+    let larder = testkit::Command::serve(env!("CARGO_BIN_EXE_larder"))
+        .config(&config)
+        .start();
+    let (vars, text) = ("<esi:vars>$(HTTP_COOKIE{a})</esi:vars>, ", "text, ");
+    let body = [vars, text].concat().repeat(200);
+    origin.reply("/", page(&body).header("ETag", "\"1\""));
+    // Stored, and not read: nothing is composed for a `HEAD`.
+    larder.ask("HEAD", "/").send();
+    let full = Full::begin(&origin, &larder);
+    let read = |who: &str| {
+        let before = sample(&larder, READ);
+        let answer = larder.get("/").header("Cookie", &format!("a={who}")).send();
+        assert!(answer.hit(), "{}", answer.said());
+        let expected = format!("{who}, {text}").repeat(200);
+        assert!(answer.complete && answer.text() == expected, "{who}");
+        sample(&larder, READ) - before
+    };
+    for who in ["ann", "bob", "cat"] {
+        assert_eq!(read(who), 1, "{who}");
+    }
+    full.end(&larder);
+    read("ann");
+    assert_eq!((read("ann"), read("bob")), (0, 0), "now it is kept");
 }

@@ -59,8 +59,8 @@ pub fn stored(
     if !is_page(ask, status, fields, stored.has_surrogate_control()) {
         return None;
     }
-    let kept = kept(worker, ask, stored, fields);
-    if kept.as_ref().is_some_and(Kept::is_plain) {
+    let known = known(worker, ask, stored, fields);
+    if matches!(&known, Known::Kept(kept) if kept.is_plain()) {
         return None;
     }
     if ask.method == Method::HEAD {
@@ -69,16 +69,16 @@ pub fn stored(
         }
         return Some(composed(ask, status, fields, Content::Empty));
     }
-    let source = match (kept, &stored.body) {
-        (Some(kept), _) if kept.decoded.is_some() => {
+    let source = match (known, &stored.body) {
+        (Known::Kept(kept), _) if kept.decoded.is_some() => {
             fields.remove(header::CONTENT_ENCODING);
             let body = kept.decoded.clone()?;
             Source::kept(kept, body)
         }
-        (Some(kept), Body::Whole(body)) if coding_of(fields).is_none() => {
+        (Known::Kept(kept), Body::Whole(body)) if coding_of(fields).is_none() => {
             Source::kept(kept, body.clone())
         }
-        (kept, body) => {
+        (known, body) => {
             let content = match body {
                 Body::Filling(_) => Content::following(reader.take()?, None),
                 body => {
@@ -88,12 +88,14 @@ pub fn stored(
             };
             let coding = coding_of(fields);
             let content = decoded(worker, fields, coding, content);
-            if let Some(kept) = kept {
-                Source::known(kept, content)
-            } else {
-                let key = ask.key.as_bytes();
-                let keeper = Keeper::begin(worker, key, stored, coding.is_some());
-                streamed(worker, content, keeper)
+            match known {
+                Known::Kept(kept) => Source::known(kept, content),
+                Known::Unkept => streamed(worker, content, None),
+                Known::Unread => {
+                    let key = ask.key.as_bytes();
+                    let keeper = Keeper::begin(worker, key, stored, coding.is_some());
+                    streamed(worker, content, keeper)
+                }
             }
         }
     };
@@ -196,21 +198,31 @@ fn is_identity(fields: &HeaderMap) -> bool {
     codings.all(|coding| coding.as_bytes().eq_ignore_ascii_case(b"identity"))
 }
 
-/// What the page was read to be, if that is known: kept beside it, or read now and kept from now on.
-fn kept(worker: &Worker, ask: &Ask, stored: &Stored, fields: &HeaderMap) -> Option<Kept> {
-    if let Some(known) = stored.derived::<Kept>() {
-        return Some(known.clone());
+/// What is known of a page.
+enum Known {
+    /// What it was read to be: kept beside it, or read now and kept from now on.
+    Kept(Kept),
+    /// It is read while it is sent, and kept then.
+    Unread,
+    /// It is read while it is sent, as there is no room to keep it.
+    Unkept,
+}
+
+fn known(worker: &Worker, ask: &Ask, stored: &Stored, fields: &HeaderMap) -> Known {
+    if let Some(kept) = stored.derived::<Kept>() {
+        return Known::Kept(kept.clone());
     }
     match &stored.body {
         Body::Whole(body) if body.len() <= MOST_AT_ONCE && coding_of(fields).is_none() => {
-            bump(&worker.counters.pages_read);
-            let read = Kept::read(body);
-            // Where it has been replaced or evicted since, whoever finds what is there now reads that.
-            let (memory, key) = (&worker.cache.memory, ask.key.as_bytes());
-            memory.add_derived(key, stored.id(), Arc::new(read.clone()));
-            Some(read)
+            match Kept::read(worker, ask.key.as_bytes(), stored, body) {
+                Some(kept) => {
+                    bump(&worker.counters.pages_read);
+                    Known::Kept(kept)
+                }
+                None => Known::Unkept,
+            }
         }
-        _ => None,
+        _ => Known::Unread,
     }
 }
 

@@ -4,13 +4,17 @@ use crate::cache::{Cache, Worker};
 use bytes::Bytes;
 use esi::{Page, Token, Tokens};
 use std::{fmt, sync::Arc};
-use store::{Body, Derived, Reservation, Stored};
+use store::{Body, Derived, Memory, Reservation, Stored};
 
 /// The most that is kept of one page: bytes of memory that its tokens take, and bytes of content that came coded.
 const MOST: u64 = 1 << 20;
 
 /// Room is taken of the budget in steps of so many bytes.
 const STEP: u64 = 16 << 10;
+
+/// What takes no more is read without asking for room, as a page with nothing in it is: it is less than what a connection has for
+/// its own.
+const FEW: u64 = 1 << 10;
 
 /// What a stored page was read to be.
 #[derive(Clone, Debug)]
@@ -28,20 +32,39 @@ impl Derived for Kept {
 }
 
 impl Kept {
-    /// Reads a body that is all there.
-    pub fn read(body: &Bytes) -> Self {
-        let page = Page::read(body);
-        Self {
-            is_plain: page.is_plain(body.len() as u64),
+    /// Reads a body that is all there, of `stored`, which lies under `key`, and keeps what was read beside it. `None` where there is
+    /// something to be done in it and memory has no room to keep that: it is to be read while it is sent.
+    pub fn read(worker: &Worker, key: &[u8], stored: &Stored, body: &Bytes) -> Option<Self> {
+        let memory = &worker.cache.memory;
+        let mut room = memory.budget().reservation();
+        let page = Page::read(body, |tokens| has_room(&mut room, memory, tokens, 0))?;
+        let is_plain = page.is_plain(body.len() as u64);
+        let kept = Self {
+            is_plain,
             page: Arc::new(page),
             decoded: None,
-        }
+        };
+        // Where it has been replaced or evicted since, whoever finds what is there now reads that.
+        let is_kept = memory.add_derived(key, stored.id(), Arc::new(kept.clone()));
+        (is_kept || is_plain).then_some(kept)
     }
 
     /// Whether the body, which it was read from, is sent as it is.
     pub const fn is_plain(&self) -> bool {
         self.is_plain
     }
+}
+
+/// Whether there is room for tokens of this weight, and so much beside them.
+fn has_room(room: &mut Reservation, memory: &Memory, tokens: u64, beside: u64) -> bool {
+    let all = tokens + beside;
+    if all <= FEW.max(room.bytes()) {
+        return true;
+    }
+    let more = (all - room.bytes()).max(STEP);
+    let has_room = tokens <= MOST && room.grow(more);
+    memory.make_room();
+    has_room
 }
 
 /// Keeps what a stored page is read to be while it is sent. What it holds counts as in flight.
@@ -53,7 +76,6 @@ pub struct Keeper {
     decoded: Option<Vec<u8>>,
     length: u64,
     room: Reservation,
-    reserved: u64,
 }
 
 impl fmt::Debug for Keeper {
@@ -81,7 +103,6 @@ impl Keeper {
             decoded: (decodes && is_in_memory).then(Vec::new),
             length: 0,
             room: cache.memory.budget().reservation(),
-            reserved: 0,
             cache,
         })
     }
@@ -105,16 +126,8 @@ impl Keeper {
 
     fn has_room(&mut self) -> bool {
         let decoded = self.decoded.as_ref().map_or(0, Vec::capacity) as u64;
-        let more = (self.tokens.weight() + decoded).saturating_sub(self.reserved);
-        if more > 0 {
-            let more = more.max(STEP);
-            if self.tokens.weight() > MOST || !self.room.grow(more) {
-                return false;
-            }
-            self.reserved += more;
-            self.cache.memory.make_room();
-        }
-        true
+        let (tokens, memory) = (self.tokens.weight(), &self.cache.memory);
+        has_room(&mut self.room, memory, tokens, decoded)
     }
 
     /// All of it was read. Where it has been replaced or evicted since, whoever finds what is there now reads that.

@@ -49,12 +49,16 @@ fn a_stored_page_is_read_once_and_its_tokens_are_weighed_with_it() {
 
     let found = kept_now();
     let fields = HeaderMap::new();
-    let first = kept(&worker, &ask, &found, &fields).expect("read");
+    let Known::Kept(first) = known(&worker, &ask, &found, &fields) else {
+        panic!("there is room to keep it");
+    };
     assert!(
         memory.statistics().stored > before,
         "it takes of the budget"
     );
-    let again = kept(&worker, &ask, &kept_now(), &fields).expect("known");
+    let Known::Kept(again) = known(&worker, &ask, &kept_now(), &fields) else {
+        panic!("it is kept");
+    };
     assert!(Arc::ptr_eq(&first.page, &again.page), "a hit reads nothing");
     assert_eq!(
         kept_now().id(),
