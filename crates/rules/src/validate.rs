@@ -232,5 +232,12 @@ pub fn head_says(
     }
 }
 
+/// Whether the answer to a HEAD request shows that its content would be the very bytes that are stored: by a strong entity tag
+/// (RFC 9110 section 8.8.3.2). What else they have in common ([`head_says`]) two users' pages may have too.
+pub fn is_same_content(head: &HeaderMap, stored: &HeaderMap) -> bool {
+    let tags = EntityTag::of(head).zip(EntityTag::of(stored));
+    tags.is_some_and(|(one, other)| one.strong_eq(other))
+}
+
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,6 @@
 //! Methods: HEAD, POST and unknown ones, their content and their limits (RFC 9111 sections 2 and 4).
 
-use crate::common::{Said, counted, start};
+use crate::common::{Said, counted, start, with};
 use testkit::Reply;
 
 #[test]
@@ -369,6 +369,75 @@ fn a_forwarded_head_that_forbids_storing_is_obeyed() {
     let get = larder.get("/").header("X-Kind", "3");
     let get = get.header("X-Other", "1").send();
     assert!(!get.hit(), "9111 section 5.2.2.5: {}", get.said());
+}
+
+const LONG_AGO: &str = "Tue, 01 Nov 1994 08:00:00 GMT";
+
+/// A page of which the first answer did not say that it is one user's, and the HEAD of another user does.
+#[test]
+fn a_forwarded_head_that_varies_gives_nobody_anothers_page() {
+    for (same, kept) in [
+        // Nothing but its length, or its date, is the same: nobody knows whether this is the page that is stored.
+        (&[("Content-Length", "4")][..], false),
+        (&[("Last-Modified", LONG_AGO)], false),
+        (&[("ETag", "W/\"a\"")], false),
+        // These are the same bytes.
+        (&[("ETag", "\"a\"")], true),
+    ] {
+        for vary in ["Cookie", "*"] {
+            let (origin, larder) = start();
+            origin.on("/", move |request| {
+                let user = request.header("cookie").unwrap_or("none");
+                let user = user.trim_start_matches("user=").to_owned();
+                let reply = Reply::ok().cache("max-age=60");
+                let reply = with(reply, if request.method == "HEAD" { same } else { &[] });
+                match request.method.as_str() {
+                    "HEAD" => reply.header("Vary", vary),
+                    _ if request.nth == 1 => {
+                        let fields: Vec<_> = same
+                            .iter()
+                            .filter(|(name, _)| *name != "Content-Length")
+                            .copied()
+                            .collect();
+                        with(reply, &fields).body(user)
+                    }
+                    _ => reply.header("Vary", vary).body(user),
+                }
+            });
+            let ask = |method: &str, user: &str| {
+                larder
+                    .ask(method, "/")
+                    .header("Cookie", format!("user={user}"))
+            };
+            assert_eq!(ask("GET", "anna").send().text(), "anna");
+            ask("HEAD", "bert").header("If-Match", "\"x\"").send();
+            assert_eq!(origin.last("/").method, "HEAD");
+            let bert = ask("GET", "bert").send();
+            let kept = kept && vary != "*";
+            assert_eq!(bert.hit(), kept, "9111 section 4.1: {same:?} {vary}");
+            let own = if kept { "anna" } else { "bert" };
+            assert_eq!(bert.text(), own, "9111 section 4.1: {same:?} {vary}");
+            assert_ne!(ask("GET", "emil").send().text(), "anna", "{same:?} {vary}");
+        }
+    }
+}
+
+#[test]
+fn a_forwarded_head_that_varies_as_before_refreshes_by_the_date_alone() {
+    let (origin, larder) = start();
+    origin.otherwise(|request| {
+        let version = if request.method == "HEAD" { "2" } else { "1" };
+        let reply = Reply::ok().cache("max-age=60").header("Vary", "X-Kind");
+        reply
+            .header("Last-Modified", LONG_AGO)
+            .header("X-Version", version)
+    });
+    let ask = |method: &str| larder.ask(method, "/").header("X-Kind", "1");
+    ask("GET").send();
+    ask("HEAD").header("If-Match", "\"x\"").send();
+    let get = ask("GET").send();
+    assert!(get.hit(), "{}", get.said());
+    assert_eq!(get.header("x-version"), Some("2"));
 }
 
 #[test]

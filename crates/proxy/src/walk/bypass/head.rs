@@ -37,7 +37,13 @@ fn says_of(worker: &Worker, ask: &Ask, stored: &Arc<Stored>, head: &response::Pa
         HeadSays::Disqualify => return below::forget(worker, key, stored),
         HeadSays::Freshen => {}
     }
+    let is_same = validate::is_same_content(&head.headers, &fields);
     validate::freshen(&mut fields, &head.headers);
+    let variant = admit::variant(ask, &fields);
+    // By what it varies now it was not chosen when it was stored: for whom it was made then is not known.
+    if variant != stored.variant && !is_same {
+        return below::forget(worker, key, stored);
+    }
     admit::keep_language(stored, &mut fields);
     let first_line = (stored.status, head.version);
     match admit::judge(ask, &Method::GET, times, stored.status, &fields) {
@@ -50,7 +56,7 @@ fn says_of(worker: &Worker, ask: &Ask, stored: &Arc<Stored>, head: &response::Pa
                 stored.status,
                 Fields::pack(&kept),
                 storable.facts,
-                admit::variant(ask, &fields),
+                variant,
                 stored.marks.clone(),
                 stored.body.clone(),
             );
