@@ -9,7 +9,7 @@ use crate::{directives::ResponseDirectives, time::Time};
 use http::{HeaderMap, StatusCode};
 use std::time::Duration;
 
-pub use lifetime::{has_explicit, is_heuristically_cacheable};
+pub use lifetime::{REVERSE_PROXY_TTL, has_explicit, is_heuristically_cacheable};
 
 /// Where a lifetime came from, in the order of precedence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +18,8 @@ pub enum Source {
     Override,
     /// A targeted field's `s-maxage` or `max-age` (RFC 9213).
     Targeted,
+    /// `X-Reverse-Proxy-TTL`, which Symfony's applications send to the cache before them ([`REVERSE_PROXY_TTL`]).
+    ReverseProxyTtl,
     /// `s-maxage` (RFC 9111 section 5.2.2.10).
     SMaxAge,
     /// `max-age` (RFC 9111 section 5.2.2.1).
@@ -37,7 +39,7 @@ impl Source {
     pub const fn is_explicit(self) -> bool {
         matches!(
             self,
-            Self::Targeted | Self::SMaxAge | Self::MaxAge | Self::Expires
+            Self::Targeted | Self::ReverseProxyTtl | Self::SMaxAge | Self::MaxAge | Self::Expires
         )
     }
 }

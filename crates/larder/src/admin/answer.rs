@@ -182,6 +182,7 @@ const fn source(source: Source) -> &'static str {
     match source {
         Source::Override => "override",
         Source::Targeted => "targeted",
+        Source::ReverseProxyTtl => "x-reverse-proxy-ttl",
         Source::SMaxAge => "s-maxage",
         Source::MaxAge => "max-age",
         Source::Expires => "expires",

@@ -33,6 +33,48 @@ fn the_lifetime_comes_from_the_first_source_that_there_is() {
 }
 
 #[test]
+fn what_symfony_tells_the_cache_before_it_is_a_lifetime_and_no_more() {
+    judge(
+        r"
+        reused  200 X-Reverse-Proxy-TTL: 60 + Cache-Control: max-age=0             -- it stands for s-maxage
+        fetched 200 X-Reverse-Proxy-TTL: 0 + Cache-Control: max-age=60             -- it stands for s-maxage
+        reused  200 X-Reverse-Proxy-TTL: 60 + Cache-Control: s-maxage=0            -- it goes before s-maxage
+        reused  403 X-Reverse-Proxy-TTL: 60 + Expires: {-60}                       -- it is explicit
+        fetched 200 X-Reverse-Proxy-TTL: 60 + CDN-Cache-Control: max-age=0         -- a targeted field goes before it
+        fetched 200 X-Reverse-Proxy-TTL: 60 + Cache-Control: private, max-age=60   -- one user's stays one user's
+        fetched 200 X-Reverse-Proxy-TTL: 60 + Cache-Control: no-store              -- what is forbidden stays forbidden
+        fetched 200 X-Reverse-Proxy-TTL: 60 + Cache-Control: no-cache              -- what is forbidden stays forbidden
+        fetched 200 X-Reverse-Proxy-TTL: 60 + Set-Cookie: a=b                      -- it is not meant for cookies
+        fetched 200 X-Reverse-Proxy-TTL: 60s + Cache-Control: max-age=60           -- malformed is past its lifetime
+        fetched 200 X-Reverse-Proxy-TTL: 60 + X-Reverse-Proxy-TTL: 0               -- of several the least
+    ",
+    );
+}
+
+#[test]
+fn a_lifetime_for_the_cache_alone_is_not_passed_on_nor_one_users_page_kept() {
+    let (origin, larder) = start();
+    origin.otherwise(|request| {
+        let reply = counted(request).header("X-Reverse-Proxy-TTL", "60");
+        match request.header("authorization") {
+            Some(user) => reply.body(user),
+            None => reply,
+        }
+    });
+    for target in ["/page", "/page", "/post"] {
+        let method = if target == "/post" { "POST" } else { "GET" };
+        let answer = larder.ask(method, target).send();
+        assert_eq!(answer.header("x-reverse-proxy-ttl"), None, "{target}");
+    }
+    assert_eq!(origin.requests("/page"), 1);
+    for (user, own) in [("anna", "1anna"), ("bert", "2bert")] {
+        let answer = larder.get("/own").header("Authorization", user).send();
+        assert_eq!(answer.text(), own);
+    }
+    assert_eq!(larder.get("/own").send().text(), "3", "nobody's");
+}
+
+#[test]
 fn without_explicit_lifetime_a_tenth_of_the_time_since_last_modified_is_taken() {
     judge(
         r"

@@ -213,6 +213,7 @@ pub fn complete(ask: &Ask, version: Version, fields: &mut HeaderMap, at: Time) {
         fields.insert(header::DATE, date);
     }
     fields.remove(surrogate::CONTROL);
+    fields.remove(freshness::REVERSE_PROXY_TTL);
     if fields.keys().any(|name| surrogate::FIELDS.contains(name)) {
         let passed = &ask.site.purge.pass_tags;
         for name in surrogate::FIELDS

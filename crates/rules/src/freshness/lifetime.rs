@@ -1,15 +1,22 @@
 //! The freshness lifetime and what it is taken from (RFC 9111 sections 4.2.1 and 4.2.2).
 
 use super::{Site, Source};
-use crate::{directives::ResponseDirectives, time::Time};
+use crate::{
+    directives::{ResponseDirectives, list::delta_seconds},
+    time::Time,
+};
 use http::{
-    HeaderMap, StatusCode,
+    HeaderMap, HeaderName, StatusCode,
     header::{EXPIRES, LAST_MODIFIED},
 };
 use std::time::Duration;
 
 /// The heuristic takes a tenth of the time since the last modification: "a typical setting" (RFC 9111 section 4.2.2).
 const HEURISTIC_PART: u32 = 10;
+
+/// Seconds for the cache before the application, in place of `s-maxage`, which other caches would obey too (`FOSHttpCache`,
+/// `reverse_proxy_ttl`). It gives a lifetime and nothing else: what may be stored, `Cache-Control` says.
+pub const REVERSE_PROXY_TTL: HeaderName = HeaderName::from_static("x-reverse-proxy-ttl");
 
 /// What a lifetime is computed from.
 pub(super) struct Given<'a> {
@@ -48,6 +55,9 @@ fn explicit(given: &Given<'_>) -> Option<(Source, Duration)> {
         let lifetime = directives.s_maxage.or(directives.max_age)?;
         return Some((Source::Targeted, seconds(lifetime)));
     }
+    if let Some(lifetime) = reverse_proxy_ttl(given.fields) {
+        return Some((Source::ReverseProxyTtl, seconds(lifetime)));
+    }
     if let Some(lifetime) = directives.s_maxage {
         return Some((Source::SMaxAge, seconds(lifetime)));
     }
@@ -56,6 +66,14 @@ fn explicit(given: &Given<'_>) -> Option<(Source, Duration)> {
     }
     let lifetime = expires(given.fields, given.date, given.now)?;
     Some((Source::Expires, lifetime))
+}
+
+/// The least of [`REVERSE_PROXY_TTL`]; one that is malformed is zero, as with `s-maxage`.
+fn reverse_proxy_ttl(fields: &HeaderMap) -> Option<u32> {
+    let lines = fields.get_all(REVERSE_PROXY_TTL).iter();
+    lines
+        .map(|line| delta_seconds(line.as_bytes().trim_ascii()).unwrap_or(0))
+        .min()
 }
 
 /// `Expires` minus `Date`; `None` where there is no `Expires`. One that is no date, or several that differ, have expired
@@ -86,7 +104,7 @@ fn heuristic(given: &Given<'_>) -> Option<Duration> {
 pub fn has_explicit(fields: &HeaderMap, directives: &ResponseDirectives, targeted: bool) -> bool {
     directives.s_maxage.is_some()
         || directives.max_age.is_some()
-        || (!targeted && fields.contains_key(EXPIRES))
+        || (!targeted && (fields.contains_key(EXPIRES) || fields.contains_key(REVERSE_PROXY_TTL)))
 }
 
 /// Whether the status is heuristically cacheable (RFC 9110 section 15.1).

@@ -73,6 +73,11 @@ fn the_order_of_rfc_9111_section_4_2_1() {
     ];
     assert_eq!(lifetime(&fields(&all)), (Source::Targeted, 1));
     assert_eq!(lifetime(&fields(&all[1..])), (Source::SMaxAge, 2));
+    for (value, seconds) in [("7", 7), ("0", 0), ("-1", 0), ("7 ", 7), ("", 0)] {
+        let mut proxied = fields(&all[1..]);
+        proxied.insert("x-reverse-proxy-ttl", HeaderValue::from_str(value).unwrap());
+        assert_eq!(lifetime(&proxied), (Source::ReverseProxyTtl, seconds));
+    }
     let mut only_max_age = fields(&all[1..]);
     only_max_age.insert("cache-control", HeaderValue::from_static("max-age=3"));
     assert_eq!(lifetime(&only_max_age), (Source::MaxAge, 3));

@@ -26,6 +26,7 @@ fn facts() -> impl Strategy<Value = Facts> {
         Source::Default,
         Source::Heuristic,
         Source::None,
+        Source::ReverseProxyTtl,
     ]);
     let numbers = any::<(u64, u64, u64, u64)>();
     let windows = any::<(Option<u32>, Option<u32>)>();

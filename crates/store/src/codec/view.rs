@@ -20,7 +20,7 @@ const VARIANT: u8 = 32;
 const ALL: u8 = 63;
 
 /// What lifetimes are taken from; on disk each is its place here. Only ever grows.
-const SOURCES: [Source; 8] = [
+const SOURCES: [Source; 9] = [
     Source::Override,
     Source::Targeted,
     Source::SMaxAge,
@@ -29,6 +29,7 @@ const SOURCES: [Source; 8] = [
     Source::Default,
     Source::Heuristic,
     Source::None,
+    Source::ReverseProxyTtl,
 ];
 
 /// A head that was read, with the large pieces where they lie.

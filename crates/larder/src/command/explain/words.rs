@@ -181,6 +181,7 @@ fn source(source: &str) -> &str {
     match source {
         "override" => "the configuration's, whatever the origin says",
         "targeted" => "from a field meant for this cache (such as CDN-Cache-Control)",
+        "x-reverse-proxy-ttl" => "from X-Reverse-Proxy-TTL",
         "s-maxage" => "from s-maxage in Cache-Control",
         "max-age" => "from max-age in Cache-Control",
         "expires" => "from Expires",
