@@ -13,6 +13,7 @@ pub mod explain;
 mod heads;
 pub mod hit_for_miss;
 pub mod listen;
+pub mod marks;
 pub mod outcome;
 pub mod policy;
 pub mod purge_clients;

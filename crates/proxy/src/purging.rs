@@ -2,6 +2,7 @@
 
 use crate::{
     ask::{self, Key},
+    marks,
     policy::Site,
     routing::{self, Subject},
 };
@@ -53,6 +54,20 @@ pub fn host(text: &str) -> Option<Vec<What>> {
         .collect();
     hosts.dedup();
     (!hosts.is_empty()).then_some(hosts)
+}
+
+/// The cache groups `names` of one host (RFC 9875), over both schemes, with a port where it is not the scheme's own. `None`: it is
+/// no host.
+pub fn groups(host: &str, names: &[String]) -> Option<What> {
+    let mut found = Vec::new();
+    for scheme in ["http", "https"] {
+        let host = key::normalize_host(host, scheme)?;
+        let all = names.iter();
+        found.extend(all.map(|name| marks::of_group(scheme, &host, name)));
+    }
+    found.sort_unstable();
+    found.dedup();
+    Some(What::Tags(found))
 }
 
 /// The keys of a GET for `uri` on each route that it could take, without the parts that depend on request fields. Conditions on

@@ -88,6 +88,7 @@ fn purge(schemas: &mut SchemaGenerator) -> Value {
                 "examples": {
                     "url": { "value": { "url": "http://example.com/page" } },
                     "tags": { "value": { "tags": ["p-12", "home"], "soft": true } },
+                    "groups": { "value": { "groups": ["front"], "host": "example.com" } },
                     "everywhere": { "value": { "prefix": "http://example.com/news/", "wait": "10s" } },
                 },
             } },

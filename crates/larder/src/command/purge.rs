@@ -20,6 +20,9 @@ use std::{
 pub struct Purge {
     #[command(flatten)]
     what: What,
+    /// Of the host only what is in this cache group (Cache-Groups, RFC 9875); may be repeated
+    #[arg(long, value_name = "NAME", requires = "host", conflicts_with_all = ["url", "prefix", "tag", "regex", "all"])]
+    group: Vec<String>,
     /// Stale from now on instead of gone: stale-while-revalidate and stale-if-error still work
     #[arg(long)]
     soft: bool,
@@ -124,6 +127,7 @@ fn request(purge: Purge) -> Request {
             }
         }),
         tags: (!tag.is_empty()).then_some(tag),
+        groups: (!purge.group.is_empty()).then_some(purge.group),
         host,
         regex,
         everything: all,
@@ -153,6 +157,7 @@ fn tell(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
         ("URL", &purged.urls),
         ("everything under", &purged.prefixes),
         ("tag", &purged.tags),
+        ("group", &purged.groups),
         ("host", &purged.hosts),
         ("everything that matches", &purged.patterns),
     ] {

@@ -50,6 +50,9 @@ pub(crate) const PAGES: [(&str, &str); 5] = [
     ("/shop?item=1", "shop n1"),
     ("/shop?item=2", "shop"),
 ];
+
+/// Those of them that are in the cache group `n1`, named as a tag is.
+const GROUPED: [&str; 2] = ["/", "/shop?item=2"];
 pub(crate) const HOSTS: [&str; 2] = ["a.test", "b.test:8080"];
 
 /// A site of two hosts, whole in the store.
@@ -58,8 +61,13 @@ pub(crate) fn site(cache: &'static str) -> (Origin, Larder) {
     origin.otherwise(move |request| {
         let tags = PAGES.iter().find(|(target, _)| *target == request.target);
         let reply = counted(request).cache(cache);
-        tags.map_or(reply.clone(), |(_, tags)| {
-            reply.header("Surrogate-Key", tags)
+        tags.map_or(reply.clone(), |(target, tags)| {
+            let reply = reply.header("Surrogate-Key", tags);
+            if GROUPED.contains(target) {
+                reply.header("Cache-Groups", "\"n1\", \"all of it\"")
+            } else {
+                reply
+            }
         })
     });
     for host in HOSTS {
@@ -122,6 +130,26 @@ fn kinds() -> Vec<(Value, Value, Vec<Page>)> {
             json!({ "host": "A.test" }),
             json!({ "hosts": ["a.test"] }),
             of(|host, _| host == "a.test"),
+        ),
+        (
+            json!({ "groups": ["n1"], "host": "A.test" }),
+            json!({ "groups": ["//a.test n1"] }),
+            of(|host, target| host == "a.test" && GROUPED.contains(&target)),
+        ),
+        (
+            json!({ "groups": ["nobody", "all of it"], "host": "b.test:8080" }),
+            json!({ "groups": ["//b.test:8080 all of it", "//b.test:8080 nobody"] }),
+            of(|host, target| host == "b.test:8080" && GROUPED.contains(&target)),
+        ),
+        (
+            json!({ "groups": ["N1", "home"], "host": "a.test" }),
+            json!({ "groups": ["//a.test N1", "//a.test home"] }),
+            Vec::new(),
+        ),
+        (
+            json!({ "groups": ["n1"], "host": "b.test" }),
+            json!({ "groups": ["//b.test n1"] }),
+            Vec::new(),
         ),
         (
             json!({ "regex": "^http://b.*/[12]$" }),
@@ -208,6 +236,13 @@ fn a_purge_by_command_says_what_was_understood() {
             &["--host", "a.test", "--wait"],
             0,
             "host a.test\npurged: 5 stored responses in memory here, sequence 1\napplied by all nodes\n",
+        ),
+        (
+            &[
+                "--group", "n1", "--group", "x", "--host", "a.test", "--soft",
+            ],
+            0,
+            "group //a.test n1\ngroup //a.test x\nsoftly purged: 2 stored responses in memory here, sequence 1\n",
         ),
         (
             &["--regex", "/news/", "--wait=2s"],

@@ -20,6 +20,9 @@ fn a_command_that_cannot_be_obeyed_says_why() {
         (&[], 2, "Usage"),
         (&["a.test", "--all"], 2, "cannot be used with"),
         (&["--tag", "a", "--host", "b"], 2, "cannot be used with"),
+        (&["--group", "a"], 2, "--host"),
+        (&["--group", "a", "--tag", "b"], 2, "cannot be used with"),
+        (&["--group", "é", "--host", "b"], 1, "is not a cache group"),
         (&["--all", "--wait=3"], 2, "no unit"),
     ] {
         let finished = run(&larder, arguments);
@@ -67,6 +70,13 @@ fn what_is_no_purge_is_refused_and_purges_nothing() {
             r#"{"everything":true,"host":"a.test"}"#,
             400,
             "host and everything",
+        ),
+        (r#"{"groups":["n1"]}"#, 400, "of one host"),
+        (r#"{"groups":[],"host":"a.test"}"#, 400, "nothing is named"),
+        (
+            r#"{"groups":["n1","é"],"host":"a.test"}"#,
+            400,
+            "is not a cache group",
         ),
         (r#"{"url":"a.test/"}"#, 400, "write it whole"),
         (r#"{"url":"http://a.test:x/"}"#, 400, "write it whole"),

@@ -137,6 +137,32 @@ fn prefixes_and_hosts() {
     }
 }
 
+#[test]
+fn groups_are_of_one_host() {
+    let names = ["b", "a b", "b"].map(str::to_owned);
+    let all = |list: &[&str]| {
+        Some(What::Tags(
+            list.iter().map(|&text| text.to_owned()).collect(),
+        ))
+    };
+    for (host, expected) in [
+        (
+            "A.example:443",
+            all(&[
+                "group http://a.example:443 a b",
+                "group http://a.example:443 b",
+                "group https://a.example a b",
+                "group https://a.example b",
+            ]),
+        ),
+        ("", None),
+        ("a.example/x", None),
+        ("http://a.example", None),
+    ] {
+        assert_eq!(groups(host, &names), expected, "{host}");
+    }
+}
+
 proptest! {
     /// What a request for a URL is stored under, a purge of that URL names.
     #[test]

@@ -3,6 +3,7 @@
 use crate::{
     ask::Ask,
     cache::Worker,
+    marks,
     policy::{Lifetime, LifetimeMode, StatusPattern},
     walk::{
         coding,
@@ -270,8 +271,8 @@ fn nominated(ask: &Ask, response: &HeaderMap) -> Nominated {
     }
 }
 
-/// The tags by which the response can be purged, besides its URL: those it carries. Where it freshens another and carries none,
-/// those of the other stay; they are no longer among its fields.
+/// The tags by which the response can be purged, besides its URL: those it carries, and its cache groups. Where it freshens another
+/// and carries no tags, those of the other stay; they are no longer among its fields, as groups are.
 pub fn marks(
     worker: &Worker,
     ask: &Ask,
@@ -281,12 +282,12 @@ pub fn marks(
 ) -> Option<Arc<Marks>> {
     let groups = surrogate::groups(response)
         .into_iter()
-        .map(|group| group_mark(ask.scheme, ask.host(), &group));
+        .map(|group| marks::of_group(ask.scheme, ask.host(), &group));
     let mut tags = surrogate::tags(response);
     if tags.is_empty() {
         let kept = freshens.and_then(|old| old.marks.as_ref());
         let kept = kept.into_iter().flat_map(|marks| marks.texts());
-        tags.extend(kept.filter(|tag| !is_group_mark(tag)).map(str::to_owned));
+        tags.extend(kept.filter(|tag| marks::is_tag(tag)).map(str::to_owned));
     }
     tags.extend(groups);
     tags.extend(
@@ -295,16 +296,6 @@ pub fn marks(
             .flat_map(|operation| operation.tags.clone()),
     );
     worker.cache.memory.log().tags().marks(tags, began)
-}
-
-/// A cache group's name, scoped to its origin (RFC 9875 section 2).
-pub fn group_mark(scheme: &str, host: &str, group: &str) -> String {
-    format!("group {scheme}://{host} {group}")
-}
-
-/// Whether a name is a cache group's.
-pub fn is_group_mark(name: &str) -> bool {
-    name.starts_with("group ")
 }
 
 /// A new stored response for `ask`.

@@ -1,15 +1,6 @@
 //! Invalidate: what a successful unsafe request makes invalid (RFC 9111 section 4.4, RFC 9875 section 3).
 
-use crate::{
-    ask::Ask,
-    cache::Worker,
-    outcome::bump,
-    purging,
-    walk::{
-        admit::{group_mark, is_group_mark},
-        receive,
-    },
-};
+use crate::{ask::Ask, cache::Worker, marks, outcome::bump, purging, walk::receive};
 use http::{HeaderMap, StatusCode};
 use rules::{invalidate, surrogate};
 use store::{
@@ -33,7 +24,7 @@ pub fn invalidate(
         forget(worker, ask, &uri);
     }
     let named = surrogate::invalidated_groups(response).into_iter();
-    let named = named.map(|group| group_mark(ask.scheme, ask.host(), &group));
+    let named = named.map(|group| marks::of_group(ask.scheme, ask.host(), &group));
     let mut groups: Vec<_> = named.chain(on_disk).collect();
     groups.sort_unstable();
     groups.dedup();
@@ -117,6 +108,6 @@ fn groups_of(stored: &Stored) -> impl Iterator<Item = String> {
     let marks = stored.marks.iter();
     marks
         .flat_map(|marks| marks.texts())
-        .filter(|name| is_group_mark(name))
+        .filter(|name| marks::group(name).is_some())
         .map(str::to_owned)
 }

@@ -66,6 +66,7 @@ fn holds(schema: &Value, value: &Value, document: &Value) -> bool {
                     let mut names = says.as_array().unwrap().iter();
                     names.all(|name| value.get(name.as_str().unwrap()).is_some())
                 }
+                "not" => !holds(says, value, document),
                 "oneOf" => {
                     let choices = says.as_array().unwrap().iter();
                     choices
@@ -115,6 +116,13 @@ fn what_the_schema_takes_is_taken_and_what_it_refuses_is_refused() {
         (
             json!({ "purges": [{ "everything": true }], "relay": false }),
             true,
+        ),
+        (json!({ "groups": ["a"], "host": "a.example" }), true),
+        (json!({ "groups": ["a"] }), false),
+        (json!({ "groups": [], "host": "a.example" }), false),
+        (
+            json!({ "groups": ["a"], "host": "a.example", "tag": "a" }),
+            false,
         ),
         (json!({}), false),
         (json!([]), false),

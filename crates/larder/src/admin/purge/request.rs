@@ -2,7 +2,7 @@
 
 use crate::config::value::Word;
 use proxy::{policy::Site, purging};
-use rules::surrogate;
+use rules::surrogate::{self, LONGEST_GROUP};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::{borrow::Cow, fmt, time::Duration};
@@ -14,12 +14,14 @@ pub const USUAL_WAIT: Duration = Duration::from_secs(10);
 /// Longest wait that can be asked for.
 pub const LONGEST_WAIT: Duration = Duration::from_mins(5);
 
-/// What is to be forgotten. Exactly one of `url`, `prefix`, `tag`, `tags`, `host`, `regex`, `everything` and `purges` is given.
+/// What is to be forgotten. Exactly one of `url`, `prefix`, `tag`, `tags`, `host`, `regex`, `everything` and `purges` is given, or
+/// `groups` with the `host` that they are of.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(extend("oneOf" = [
     {"required": ["url"]}, {"required": ["prefix"]}, {"required": ["tag"]}, {"required": ["tags"]},
-    {"required": ["host"]}, {"required": ["regex"]}, {"required": ["everything"]}, {"required": ["purges"]},
+    {"required": ["host"], "not": {"required": ["groups"]}}, {"required": ["groups", "host"]},
+    {"required": ["regex"]}, {"required": ["everything"]}, {"required": ["purges"]},
 ]))]
 #[schemars(rename = "PurgeRequest")]
 pub struct Request {
@@ -43,6 +45,10 @@ pub struct Request {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub host: Option<String>,
+    /// Of `host`, everything that is in one of these cache groups (RFC 9875), over both schemes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<String>", length(min = 1))]
+    pub groups: Option<Vec<String>>,
     /// Everything whose URL (`http://example.com/page?x=1`) has a match of this regular expression.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
@@ -97,7 +103,9 @@ pub enum Bad {
     )]
     NoObject,
     /// Nothing is named.
-    #[error("nothing is named; say url, prefix, tag, tags, host, regex or everything (and true)")]
+    #[error(
+        "nothing is named; say url, prefix, tag, tags, host, groups (with host), regex or everything (and true)"
+    )]
     Nothing,
     /// Several things are named.
     #[error("{} are named; a purge names one thing", .0.join(" and "))]
@@ -118,6 +126,12 @@ pub enum Bad {
         "{0:?} is not a tag: tags are not empty, and have neither blanks around them nor control characters"
     )]
     Tag(String),
+    /// Groups of no host.
+    #[error("cache groups are of one host; say which with host")]
+    Hostless,
+    /// No response can be in such a group.
+    #[error("{0:?} is not a cache group: at most {LONGEST_GROUP} characters, all of them ASCII")]
+    Group(String),
     /// The expression cannot be used.
     #[error(transparent)]
     Pattern(#[from] BadPattern),
@@ -172,12 +186,15 @@ impl Request {
     fn names_one(&self) -> Result<(), Bad> {
         let tags = self.tags.as_ref().is_some_and(|tags| !tags.is_empty());
         let purges = self.purges.as_ref().is_some_and(|list| !list.is_empty());
+        let groups = self.groups.as_ref().is_some_and(|list| !list.is_empty());
         let named: Vec<_> = [
             ("url", self.url.is_some()),
             ("prefix", self.prefix.is_some()),
             ("tag", self.tag.is_some()),
             ("tags", tags),
-            ("host", self.host.is_some()),
+            // Beside groups it says whose they are, and names nothing itself.
+            ("host", self.host.is_some() && self.groups.is_none()),
+            ("groups", groups),
             ("regex", self.regex.is_some()),
             ("everything", self.everything),
             ("purges", purges),
@@ -200,6 +217,9 @@ impl Request {
         if let Some(prefix) = &self.prefix {
             return purging::prefix(prefix).ok_or_else(|| Bad::Prefix(prefix.clone()));
         }
+        if let Some(names) = &self.groups {
+            return Ok(vec![groups(self.host.as_deref(), names)?]);
+        }
         if let Some(host) = &self.host {
             return purging::host(host).ok_or_else(|| Bad::Host(host.clone()));
         }
@@ -216,6 +236,17 @@ impl Request {
         tags.dedup();
         Ok(vec![What::Tags(tags)])
     }
+}
+
+fn groups(host: Option<&str>, names: &[String]) -> Result<What, Bad> {
+    let host = host.ok_or(Bad::Hostless)?;
+    let is_one = |name: &str| {
+        name.len() <= LONGEST_GROUP && name.bytes().all(|byte| matches!(byte, b' '..=b'~'))
+    };
+    if let Some(name) = names.iter().find(|name| !is_one(name)) {
+        return Err(Bad::Group(name.chars().take(80).collect()));
+    }
+    purging::groups(host, names).ok_or_else(|| Bad::Host(host.to_owned()))
 }
 
 /// Some fields separate tags by spaces and some by commas, so a tag may hold either.

@@ -1,5 +1,6 @@
 //! What `POST /purge` answers.
 
+use proxy::marks;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use store::purge::{On, Purge, What};
@@ -36,6 +37,9 @@ pub struct Understood {
     /// Tags.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
+    /// Cache groups over both schemes, each behind its host: `//example.com front`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<String>,
     /// Hosts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<String>,
@@ -54,6 +58,9 @@ impl Understood {
         for purge in purges {
             all.add(&purge.what);
         }
+        // Each is there for either scheme.
+        all.groups.sort_unstable();
+        all.groups.dedup();
         all
     }
 
@@ -65,13 +72,21 @@ impl Understood {
                 host: Some(host),
                 path,
             } => self.prefixes.push(format!("//{host}{path}")),
-            What::Tags(tags) => self.tags.extend_from_slice(tags),
+            What::Tags(names) => names.iter().for_each(|name| self.add_named(name)),
             What::Host(host) => self.hosts.push(host.clone()),
             What::Pattern(pattern) => {
                 let shown = |(on, text)| format!("{} ~ {text}", subject(on));
                 self.patterns.extend(pattern.expressions().map(shown));
             }
             What::Everything => self.everything = true,
+        }
+    }
+
+    /// A tag, or the group that it stands for.
+    fn add_named(&mut self, name: &str) {
+        match marks::group(name) {
+            Some((host, group)) => self.groups.push(format!("//{host} {group}")),
+            None => self.tags.push(name.to_owned()),
         }
     }
 }

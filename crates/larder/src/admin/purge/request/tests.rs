@@ -28,6 +28,15 @@ fn what_is_understood() {
             Purge::hard(What::Host("a.example".to_owned())),
         ),
         (
+            r#"{"groups":["b","a b"],"host":"A.example"}"#,
+            Purge::hard(tags(&[
+                "group http://a.example a b",
+                "group http://a.example b",
+                "group https://a.example a b",
+                "group https://a.example b",
+            ])),
+        ),
+        (
             r#"{"everything":true,"soft":true}"#,
             Purge::soft(What::Everything),
         ),
@@ -65,6 +74,17 @@ fn what_is_refused() {
         (r#"{"tag":""}"#, "is not a tag"),
         (r#"{"tags":["a"," b"]}"#, "is not a tag"),
         (r#"{"tags":["a\nb"]}"#, "is not a tag"),
+        (r#"{"groups":["a"]}"#, "of one host"),
+        (r#"{"groups":[],"host":"a.example"}"#, "nothing is named"),
+        (r#"{"groups":["a"],"host":"a/b"}"#, "is not a host"),
+        (
+            r#"{"groups":["a","é"],"host":"a.example"}"#,
+            "is not a cache group",
+        ),
+        (
+            r#"{"groups":["a"],"host":"a.example","tag":"a"}"#,
+            "tag and groups are named",
+        ),
         (r#"{"regex":"("}"#, "not a regular expression"),
         (r#"{"regex":"a{1000}{1000}"}"#, "not a regular expression"),
         (r#"{"purges":[{}]}"#, "a purge names one thing"),
