@@ -216,7 +216,7 @@ fn get(policy: &PurgePolicy, head: Head<'_>) -> Spoken {
             return Spoken::Denied;
         }
         let host = head.authority().into_owned();
-        return Spoken::Command(Ok(Command::plain(Wish::Url { host, target })));
+        return Spoken::Command(Ok(Command::plain(varnish::named(host, target, false))));
     }
     if head.text("x-refresh").is_none_or(|value| value != "1") {
         return Spoken::Nothing;

@@ -35,5 +35,5 @@ pub use purger::{
     Answer as PurgeAnswer, Boxed, Durable, NotDurable, PurgeError, Purger, SharedLog, Unreachable,
 };
 pub use slot::Variants;
-pub use stored::{Derived, Stored, Variant};
+pub use stored::{Derived, Stored, Variant, X_CACHE_DEBUG};
 pub use sweep::{Busiest, Busy, Horizon, Sweeper};

@@ -42,6 +42,9 @@ pub trait Derived: Any + Debug + Send + Sync {
     fn weight(&self) -> u64;
 }
 
+/// With this field applications have the cache before them say in `X-Cache` whether it hit (`FOSHttpCache`).
+pub const X_CACHE_DEBUG: HeaderName = HeaderName::from_static("x-cache-debug");
+
 /// A stored response: immutable, shared. Freshening makes a new one over the same body.
 #[derive(Clone, Debug)]
 pub struct Stored {
@@ -50,6 +53,7 @@ pub struct Stored {
     uses: Mark,
     below: Mark,
     surrogate: bool,
+    debugged: bool,
     pub(crate) derived: Option<Arc<dyn Derived>>,
     /// The status to answer with.
     pub status: StatusCode,
@@ -86,6 +90,7 @@ impl Stored {
             uses: Mark::at(0),
             below: Mark::at(0),
             surrogate: fields.get_bytes(&surrogate::CONTROL).is_some(),
+            debugged: fields.get_bytes(&X_CACHE_DEBUG).is_some(),
             derived: None,
             status,
             is_coded: is_coded(&fields),
@@ -118,6 +123,11 @@ impl Stored {
     /// Whether it carries `Surrogate-Control`, of which only what it says of the content is stored.
     pub fn has_surrogate_control(&self) -> bool {
         self.surrogate
+    }
+
+    /// Whether it carries [`X_CACHE_DEBUG`].
+    pub fn is_debugged(&self) -> bool {
+        self.debugged
     }
 
     /// What was made of its body, if that was a `T`.

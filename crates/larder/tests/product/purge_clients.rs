@@ -11,12 +11,20 @@ pub(crate) const SITE: &str = "site.test";
 const OTHER: &str = "other.test";
 
 /// The pages that each row finds stored, on both hosts: target, media type, and the tags it carries in every dialect's field.
-const PAGES: [(&str, &str, [&str; 2]); 4] = [
-    ("/", "text/html", ["home", "list"]),
-    ("/a", "text/html", ["p-1", "list"]),
-    ("/a?q=1", "text/html", ["p-12", "list"]),
-    ("/img/x.png", "image/png", ["/books/1", "p-1-2"]),
+const PAGES: [(&str, &str, &[&str]); 4] = [
+    ("/", "text/html", &["home", "list"]),
+    ("/a", "text/html", &["p-1", "list"]),
+    ("/a?q=1", "text/html", &["p-12", "list"]),
+    ("/img/x.png", "image/png", &["/books/1", "p-1-2", "blue"]),
 ];
+
+/// The pool of servers that each page says it comes from.
+const fn pool(target: &str) -> &'static str {
+    match target.len() {
+        ..3 => "blue",
+        _ => "green",
+    }
+}
 
 /// A larder before an origin whose pages stay fresh and carry tags.
 pub(crate) fn tagged(config: &str) -> (Origin, Larder) {
@@ -32,6 +40,7 @@ pub(crate) fn tagged(config: &str) -> (Origin, Larder) {
             .header("Content-Type", media)
             .header("Surrogate-Key", tags.join(" "))
             .header("X-Cache-Tags", tags.join(","))
+            .header("X-Pool", pool(&request.target))
     });
     (origin, larder)
 }
@@ -125,6 +134,11 @@ fn the_apis_of_souin_and_fastly_work_unmodified() {
             vec!["/"],
         ),
         (
+            "PURGE /souin-api/souin HTTP/1.1\nHost: c\nSurrogate-Key: /books/1, home\n",
+            204,
+            vec!["/", "/img/x.png"],
+        ),
+        (
             "PURGE /souin-api/souin/flush HTTP/1.1\nHost: c\n",
             204,
             ALL.to_vec(),
@@ -215,6 +229,31 @@ fn a_refresh_fetches_anew_what_is_stored() {
             next.body, answer.body,
             "what was fetched is stored: {message}"
         );
+    }
+}
+
+/// What `FOSHttpCache`'s own tests look at.
+#[test]
+fn who_debugs_is_told_whether_the_cache_hit() {
+    let (origin, larder) = tagged("");
+    for (target, debug, cache, words) in [
+        ("/kept", "1", "max-age=60", [Some("MISS"), Some("HIT")]),
+        ("/passed", "1", "no-store", [Some("MISS"), Some("MISS")]),
+        ("/plain", "", "max-age=60", [None, None]),
+    ] {
+        let reply = Reply::ok().cache(cache).header("X-Cache", "theirs");
+        origin.reply(
+            target,
+            match debug {
+                "" => Reply::ok().cache(cache),
+                debug => reply.header("X-Cache-Debug", debug),
+            },
+        );
+        for word in words {
+            let answer = larder.get(target).send();
+            assert_eq!(answer.header("x-cache"), word, "{target}");
+            assert_eq!(answer.headers("x-cache").len(), word.iter().count());
+        }
     }
 }
 

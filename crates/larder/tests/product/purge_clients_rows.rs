@@ -120,6 +120,13 @@ pub(crate) const ROWS: &[Row] = &[
         "",
     ),
     row(
+        "ngx_cache_purge: a beginning, by GET",
+        "GET /purge/a* HTTP/1.1\nHost: site.test\n",
+        [&["/a", "/a?q=1"], NONE],
+        "wildcard; count=2",
+        "",
+    ),
+    row(
         "FOSHttpCache, Varnish: ban by URL",
         "BAN / HTTP/1.1\nHost: site.test\nX-Host: .*\nX-Url: ^/img/.*\nX-Content-Type: .*\nConnection: Close\n",
         [&["/img/x.png"], &["/img/x.png"]],
@@ -237,6 +244,27 @@ pub(crate) const ROWS: &[Row] = &[
         [&["/a?q=1"], &["/a?q=1"]],
         "wildcard; count=2",
         r#"{"invalidated":2}"#,
+    ),
+    row(
+        "Magento: what came from a pool of servers",
+        "PURGE / HTTP/1.1\nHost: cache:6081\nX-Pool: blue\n",
+        [&["/", "/a"], &["/", "/a"]],
+        "tags; count=4",
+        r#"{"invalidated":4}"#,
+    ),
+    row(
+        "Magento: tags, and a pool",
+        "PURGE / HTTP/1.1\nHost: cache:6081\nX-Magento-Tags-Pattern: /books/1\nX-Pool: blue\n",
+        [&["/", "/a", "/img/x.png"], &["/", "/a", "/img/x.png"]],
+        "tags; count=6",
+        r#"{"invalidated":6}"#,
+    ),
+    row(
+        "Magento: a tag that is written as a pool is none",
+        "PURGE / HTTP/1.1\nHost: cache:6081\nX-Magento-Tags-Pattern: blue\n",
+        [&["/img/x.png"], &["/img/x.png"]],
+        "tags; count=2",
+        "",
     ),
     row(
         "Drupal: tags",

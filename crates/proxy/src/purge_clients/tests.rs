@@ -262,6 +262,12 @@ fn each_client_is_understood() {
             false,
             Magento,
         ),
+        (
+            "PURGE / HTTP/1.1\nHost: c\nX-Pool: blue|green",
+            tags(&["x-pool: blue", "x-pool: green"]),
+            false,
+            Magento,
+        ),
         // Drupal.
         (
             "BAN /tags HTTP/1.1\nHost: 10.0.0.1\nCache-Tags: node:1 node_list",
@@ -415,7 +421,8 @@ fn what_names_nothing_is_malformed() {
         "PURGEKEYS / HTTP/1.1\nHost: c",
         "PURGETAGS / HTTP/1.1\nHost: c",
         "BAN /tags HTTP/1.1\nHost: c",
-        "PURGE / HTTP/1.1\nHost: c\nX-Pool: a",
+        "PURGE / HTTP/1.1\nHost: c\nX-Pool: a.*b",
+        "PURGE / HTTP/1.1\nHost: c\nX-Magento-Tags-Pattern: a\nX-Pool: a.*b",
         "PURGE /souin-api/souin HTTP/1.1\nHost: c",
         "PURGE /souin-api/souin/a.* HTTP/1.1\nHost: c",
     ] {

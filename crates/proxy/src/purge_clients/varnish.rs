@@ -5,7 +5,7 @@ use super::{
     expression::{self, OnTags, OnTarget},
     prefixed,
 };
-use crate::policy::PurgePolicy;
+use crate::{marks, policy::PurgePolicy};
 use rules::surrogate;
 
 /// Fields with an expression on tags.
@@ -34,7 +34,10 @@ pub fn command(policy: &PurgePolicy, head: Head<'_>) -> Result<Command, Malforme
         let text = head
             .text(names)
             .ok_or(Malformed::Nothing("the expression on tags is empty"))?;
-        return Ok(command(on_tags(&text)));
+        let mut command = command(on_tags(&text));
+        // Magento's configuration bans what either of them names.
+        command.wishes.extend(pool(head)?);
+        return Ok(command);
     }
     if EXPRESSIONS.iter().any(|name| head.has(name)) {
         return Ok(command(matching(head)));
@@ -69,15 +72,25 @@ pub fn command(policy: &PurgePolicy, head: Head<'_>) -> Result<Command, Malforme
     {
         return Err(Malformed::Nothing("the list of tags is empty"));
     }
-    if let Some(text) = head.text("x-pool") {
-        if expression::is_everything(&text) {
-            return Ok(command(Wish::Everything));
+    let pool = pool(head)?;
+    Ok(command(pool.unwrap_or_else(|| place(policy, head))))
+}
+
+/// What came from a pool of servers, as it named itself in `X-Pool`: of those that the expression in the request's names.
+fn pool(head: Head<'_>) -> Result<Option<Wish>, Malformed> {
+    let Some(text) = head.text(marks::X_POOL) else {
+        return Ok(None);
+    };
+    match expression::on_tags(&text) {
+        OnTags::Everything => Ok(Some(Wish::Everything)),
+        OnTags::Set(pools) => {
+            let names = pools.iter().map(|pool| marks::of_pool(pool));
+            Ok(Some(Wish::Tags(names.collect())))
         }
-        return Err(Malformed::NotOffered(
-            "`X-Pool` is not known here: purge by tags",
-        ));
+        OnTags::Expression(_) => Err(Malformed::NotOffered(
+            "an expression in `X-Pool` that is no set of names",
+        )),
     }
-    Ok(command(place(policy, head)))
 }
 
 /// In which form the client wants its answer.
@@ -199,6 +212,15 @@ fn place(policy: &PurgePolicy, head: Head<'_>) -> Wish {
         "/site" | "/" if ban => return Wish::Everything,
         _ => {}
     }
+    match named(host, target, exact) {
+        // What Varnish bans is an expression: `/a` is in `/a/b` as well.
+        Wish::Url { host, target } if ban => Wish::Prefix { host, path: target },
+        wish => wish,
+    }
+}
+
+/// One URL, or what begins so where it ends in an asterisk, unless the client says that this is meant `exact`ly.
+pub(super) fn named(host: String, target: String, exact: bool) -> Wish {
     let beginning = target
         .strip_suffix(".*")
         .or_else(|| target.strip_suffix('*'));
@@ -208,8 +230,6 @@ fn place(policy: &PurgePolicy, head: Head<'_>) -> Wish {
             host,
             path: path.to_owned(),
         },
-        // What Varnish bans is an expression: `/a` is in `/a/b` as well.
-        _ if ban => Wish::Prefix { host, path: target },
         _ => Wish::Url { host, target },
     }
 }

@@ -271,8 +271,8 @@ fn nominated(ask: &Ask, response: &HeaderMap) -> Nominated {
     }
 }
 
-/// The tags by which the response can be purged, besides its URL: those it carries, and its cache groups. Where it freshens another
-/// and carries no tags, those of the other stay; they are no longer among its fields, as groups are.
+/// The tags by which the response can be purged, besides its URL: those it carries, its cache groups and its pool. Where it freshens
+/// another and carries no tags, those of the other stay; they are no longer among its fields, as groups and pool are.
 pub fn marks(
     worker: &Worker,
     ask: &Ask,
@@ -283,13 +283,15 @@ pub fn marks(
     let groups = surrogate::groups(response)
         .into_iter()
         .map(|group| marks::of_group(ask.scheme, ask.host(), &group));
+    let pool = response.get(marks::X_POOL);
+    let pool = pool.and_then(|line| Some(marks::of_pool(line.to_str().ok()?.trim())));
     let mut tags = surrogate::tags(response);
     if tags.is_empty() {
         let kept = freshens.and_then(|old| old.marks.as_ref());
         let kept = kept.into_iter().flat_map(|marks| marks.texts());
         tags.extend(kept.filter(|tag| marks::is_tag(tag)).map(str::to_owned));
     }
-    tags.extend(groups);
+    tags.extend(groups.chain(pool));
     tags.extend(
         ask.operation()
             .into_iter()

@@ -24,10 +24,12 @@ use rules::{
     surrogate,
 };
 use std::{rc::Rc, sync::Arc, time::Duration};
-use store::{Stored, fill::Reader};
+use store::{Stored, X_CACHE_DEBUG, fill::Reader};
 
 /// RFC 9211.
 pub const CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
+
+const X_CACHE: HeaderName = HeaderName::from_static("x-cache");
 
 /// Answers with a stored response. On the path of a hit.
 pub fn stored(worker: &Rc<Worker>, ask: &Ask, hit: Hit) -> Response<ReplyBody> {
@@ -72,7 +74,18 @@ pub fn stored(worker: &Rc<Worker>, ask: &Ask, hit: Hit) -> Response<ReplyBody> {
     } else {
         heads::clear_unset(&mut fields, &header::AGE);
     }
+    if stored.is_debugged() {
+        fields.insert(X_CACHE, hit_or_miss(&outcome));
+    }
     finish(worker, ask, status, fields, content, &outcome, age)
+}
+
+/// What `FOSHttpCache` asks for to test with.
+fn hit_or_miss(outcome: &Outcome) -> HeaderValue {
+    HeaderValue::from_static(match outcome.handled {
+        Handled::Hit => "HIT",
+        Handled::Forwarded { .. } | Handled::Own => "MISS",
+    })
 }
 
 /// A stored response in the coding that the client gets. `own`: the fields for this client, where they are more than is stored.
@@ -141,6 +154,9 @@ pub fn raw(
         fields.remove(header::SET_COOKIE);
     }
     admit::complete(ask, version, &mut fields, receive::now());
+    if fields.contains_key(X_CACHE_DEBUG) {
+        fields.insert(X_CACHE, hit_or_miss(outcome));
+    }
     let is_of_content = status.is_success() || status == StatusCode::NOT_MODIFIED;
     let named = coding::held_of(ask, &fields).filter(|_| is_of_content && !is_page);
     let condition = match named {
