@@ -71,6 +71,7 @@ mod nodes_apart;
 mod nodes_memcached;
 mod nodes_purge;
 mod origins;
+mod origins_trouble;
 mod page_store;
 mod page_store_clients;
 mod parts;

@@ -154,7 +154,7 @@ fn an_origin_on_a_unix_socket_works() {
 }
 
 /// A larder before two servers that say their number, with these lines in the origin's table.
-fn two_servers(lines: &str) -> ([Origin; 2], testkit::Larder) {
+pub(crate) fn two_servers(lines: &str) -> ([Origin; 2], testkit::Larder) {
     let servers = [Origin::start(), Origin::start()];
     for (number, server) in servers.iter().enumerate() {
         server.otherwise(move |_| Reply::ok().cache("no-store").body(number.to_string()));

@@ -1,0 +1,146 @@
+//! Origins in trouble: retries and their budget, a server that comes back, names that change their address.
+
+use crate::{common::sample, origins::two_servers};
+use std::{fs, io::Write as _};
+use testkit::{Command, Origin, Reply, scratch_dir, wait_until};
+
+/// How often the servers were asked for targets that begin so.
+fn asked(servers: &[Origin], prefix: &str) -> usize {
+    let all = servers.iter().flat_map(Origin::all);
+    all.filter(|request| request.target.starts_with(prefix))
+        .count()
+}
+
+#[test]
+fn only_what_may_be_asked_twice_is_tried_again() {
+    let (servers, larder) = two_servers("passive = { failures = 0 }");
+    for server in &servers {
+        server.otherwise(|_| Reply::close());
+    }
+    for (method, content, attempts) in [
+        ("GET", "", 2),
+        ("HEAD", "", 2),
+        ("OPTIONS", "", 2),
+        ("DELETE", "", 2),
+        ("PUT", "x", 1),
+        ("POST", "", 1),
+        ("POST", "x", 1),
+        ("PATCH", "x", 1),
+        ("FOO", "", 1),
+    ] {
+        let target = format!("/{method}/{content}.");
+        let ask = larder.ask(method, &target);
+        let ask = match content {
+            "" => ask,
+            content => ask.body(content),
+        };
+        assert_eq!(ask.send().status, 502, "{target}");
+        let seen = asked(&servers, &target);
+        assert_eq!(seen, attempts, "9110 section 9.2.2: {method} {content}");
+    }
+}
+
+#[test]
+fn retries_end_with_their_budget() {
+    const REQUESTS: usize = 200;
+    let (servers, larder) = two_servers("passive = { failures = 0 }\nretry = { percent = 20 }");
+    for server in &servers {
+        server.otherwise(|_| Reply::close());
+    }
+    for number in 0..REQUESTS {
+        assert_eq!(larder.get(&format!("/{number}")).send().status, 502);
+    }
+    let retries = asked(&servers, "/") - REQUESTS;
+    assert!(retries >= 10, "ten in any case: {retries}");
+    // A fifth and ten, once in ten seconds: nobody is so slow that half of them would be allowed.
+    assert!(retries < REQUESTS / 2, "a fifth and ten: {retries}");
+}
+
+#[test]
+fn a_server_that_came_back_begins_with_few_requests() {
+    for (lines, most) in [("slow_start = \"1h\"", 4), ("", 11)] {
+        let check = "health = { path = \"/health\", every = \"10ms\", healthy_after = 1, unhealthy_after = 1 }";
+        let (servers, larder) = two_servers(&format!("{check}\n{lines}"));
+        let named = format!(
+            "larder_server_healthy{{origin=\"origin\",server=\"{}\"}}",
+            servers[0].url().trim_start_matches("http://")
+        );
+        servers[0].reply("/health", Reply::status(503));
+        wait_until("it is left out", || sample(&larder, &named) == 0);
+        servers[0].reply("/health", Reply::ok());
+        wait_until("it is back", || sample(&larder, &named) == 1);
+        let all: Vec<_> = (0..22).map(|_| larder.get("/").send().text()).collect();
+        let came = all.iter().filter(|text| *text == "0").count();
+        assert!(came > 0, "it is asked: {lines}");
+        assert!(came <= most, "{came} of 22: {lines}");
+        assert!(most == 4 || came >= 10, "without it as others: {came}");
+    }
+}
+
+/// Names are asked of a file that takes the place of `/etc/hosts` for this one process.
+#[test]
+fn a_name_is_followed_to_its_new_address() {
+    let origin = Origin::start();
+    origin.otherwise(|_| Reply::ok().cache("no-store").body("here"));
+    let hosts = scratch_dir().join("hosts");
+    // Of the same length, and so replaced in one piece.
+    let point = |address: &str| {
+        let file = fs::OpenOptions::new()
+            .create(true)
+            .write(true)
+            .truncate(false)
+            .open(&hosts);
+        let line = format!("{address} app.test\n");
+        file.and_then(|mut file| file.write_all(line.as_bytes()))
+            .expect("a file of names");
+    };
+    point("127.0.0.1");
+    let port = origin.url().rsplit(':').next().expect("a port").to_owned();
+    let config = format!(
+        "workers = 1\n[[origin]]\nservers = \"http://app.test:{port}\"\nresolve_every = \"10ms\"\npassive = {{ failures = 0 }}\n"
+    );
+    let binary = env!("CARGO_BIN_EXE_larder");
+    let script = "mount --bind \"$0\" /etc/hosts && exec \"$@\"";
+    let hosts_file = hosts.display().to_string();
+    let larder = Command::new("unshare")
+        .args(["--mount", "sh", "-c", script, &hosts_file, binary])
+        .args(["serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"])
+        .config(&config)
+        .start();
+    assert_eq!(larder.get("/").send().text(), "here");
+    // Nobody listens there; the idle connection to the old address is not used any more.
+    point("127.0.0.2");
+    wait_until("it follows", || larder.get("/").send().status == 502);
+    let before = origin.all().len();
+    assert_eq!(larder.get("/").send().status, 502);
+    assert_eq!(origin.all().len(), before, "the old address is left alone");
+    point("127.0.0.1");
+    wait_until("it is back", || larder.get("/").send().text() == "here");
+}
+
+#[test]
+fn a_heavy_server_is_asked_more_and_a_backup_when_nobody_else_is_left() {
+    let servers: [Origin; 3] = std::array::from_fn(|number| {
+        let server = Origin::start();
+        server.otherwise(move |_| Reply::ok().cache("no-store").body(number.to_string()));
+        server
+    });
+    let [heavy, light, backup] = &servers;
+    let config = format!(
+        "workers = 1\n[[origin]]\nservers = [{{ url = {:?}, weight = 3 }}, {:?}, {{ url = {:?}, backup = true }}]\n",
+        heavy.url(),
+        light.url(),
+        backup.url()
+    );
+    let larder = Command::serve(env!("CARGO_BIN_EXE_larder"))
+        .config(&config)
+        .start();
+    let ask = || larder.get("/").send().text();
+    let mut all: Vec<_> = (0..8).map(|_| ask()).collect();
+    all.sort();
+    assert_eq!(all.concat(), "00000011");
+    heavy.stop();
+    assert_eq!(ask(), "1");
+    light.stop();
+    assert_eq!(ask(), "2");
+}
