@@ -245,14 +245,14 @@ fn a_page_in_which_too_much_was_found_is_composed_and_not_kept() {
     let (origin, larder) = start_with(ON);
     let one = "<esi:vars>$(HTTP_COOKIE{a}) </esi:vars>";
     let times = 900_000 / one.len();
-    origin.reply("/", page(&one.repeat(times)));
+    origin.reply("/", page(one.repeat(times)));
     larder.get("/").send();
     let (before, stored) = (
         sample(&larder, READ),
         sample(&larder, "larder_stored_bytes"),
     );
     for (number, who) in ["ann", "bob"].into_iter().enumerate() {
-        let answer = larder.get("/").header("Cookie", &format!("a={who}")).send();
+        let answer = larder.get("/").header("Cookie", format!("a={who}")).send();
         assert!(answer.hit() && answer.complete, "{}", answer.said());
         assert!(answer.text() == format!("{who} ").repeat(times), "{who}");
         assert_eq!(sample(&larder, READ) - before, number as u64 + 1);
@@ -280,7 +280,7 @@ fn a_page_is_composed_where_there_is_no_room_to_keep_what_was_read() {
     let full = Full::begin(&origin, &larder);
     let read = |who: &str| {
         let before = sample(&larder, READ);
-        let answer = larder.get("/").header("Cookie", &format!("a={who}")).send();
+        let answer = larder.get("/").header("Cookie", format!("a={who}")).send();
         assert!(answer.hit(), "{}", answer.said());
         let expected = format!("{who}, {text}").repeat(200);
         assert!(answer.complete && answer.text() == expected, "{who}");

@@ -1,6 +1,6 @@
 //! Never one user's page to another: tests that try to get it.
 
-use crate::common::{Said, counted, start};
+use crate::common::{Said, counted, serve, start};
 use testkit::{Gate, Origin, Reply, Request};
 
 /// An answer that says for whom it was made.
@@ -376,5 +376,32 @@ fn pages_of_one_route_are_not_those_of_another() {
             !larder.get("/").send().hit() && !larder.get("/").header(name, value).send().hit(),
             "one URI, all of it invalidated"
         );
+    }
+}
+
+/// Workers use memory again for what they read and write: nothing of one client's request or answer may be in what comes next.
+#[test]
+fn what_is_read_and_written_leaves_nothing_behind() {
+    let origin = Origin::start();
+    let larder = serve(&origin).args(["--workers", "1"]).start();
+    let long = "s".repeat(3000);
+    let told = Reply::ok()
+        .cache("max-age=60")
+        .header("X-Secret-Answer", &long);
+    origin.reply("/kept", told.body(&long));
+    origin.otherwise(|request| {
+        let fields = format!("{:?}", request.head);
+        Reply::ok().cache("no-store").body(fields)
+    });
+    let (mut one, mut other) = (larder.client(), larder.client());
+    for _ in 0..3 {
+        let hit = one.get("/kept").header("X-Secret", &long).send();
+        assert_eq!(hit.text(), long);
+        let seen = other.get("/seen").send();
+        let all = format!("{:?} {}", seen.head, seen.text());
+        assert!(!all.to_ascii_lowercase().contains("secret"), "{all}");
+        assert!(!all.contains("ssss"), "{all}");
+        let short = other.ask("HEAD", "/kept").send();
+        assert_eq!((short.status, short.body.len()), (200, 0));
     }
 }

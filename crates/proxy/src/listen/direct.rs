@@ -6,6 +6,7 @@
 //! gives the connection back when it has sent its own. What is read here is read by the same parser and judged alike.
 
 mod head;
+mod page;
 mod reply;
 
 pub use head::request;
@@ -20,7 +21,8 @@ use super::{
 use bytes::Bytes;
 use head::{Head, Parsed};
 use http::{HeaderMap, Method};
-use reply::{Asked, Sent};
+use page::Asked;
+use reply::Sent;
 use std::{
     cell::{Cell, RefCell},
     future::poll_fn,

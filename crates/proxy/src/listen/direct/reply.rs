@@ -3,8 +3,9 @@
 use super::super::{
     Serve, meter::Meter, service::Session, splice::Splices, task::unless_told, watch::Order,
 };
+use super::page::{Asked, Page, framing, write_head};
 use bytes::{Buf, Bytes};
-use http::{Response, StatusCode, Version, header};
+use http::Response;
 use http_body::Body;
 use std::{
     future::poll_fn,
@@ -24,15 +25,6 @@ pub(super) enum Sent<B> {
     Not(Response<B>),
     /// A part of it at most is out.
     Broken,
-}
-
-/// What an answer is for.
-#[derive(Clone, Copy)]
-pub(super) struct Asked {
-    pub(super) is_head: bool,
-    pub(super) version: Version,
-    /// Whether no other answer follows.
-    pub(super) closes: bool,
 }
 
 /// Sends an answer that is at hand.
@@ -68,116 +60,6 @@ pub(super) async fn send<S: Serve>(
     match unless_told(&session.watch, Order::Timeout, rest).await {
         Some(Ok(())) => Sent::Whole,
         Some(Err(_)) | None => Sent::Broken,
-    }
-}
-
-/// How an answer's content is told apart from what follows (RFC 9112 section 6.3).
-#[derive(Clone, Copy)]
-enum Framing {
-    /// There never is any.
-    None,
-    /// So many bytes.
-    Length(u64),
-}
-
-impl Framing {
-    /// Bytes of content that are sent.
-    fn content(self) -> u64 {
-        match self {
-            Self::None => 0,
-            Self::Length(length) => length,
-        }
-    }
-}
-
-/// `None` where it is not for us to say.
-fn framing<B: Body>(response: &Response<B>, is_head: bool) -> Option<Framing> {
-    let (status, body) = (response.status(), response.body());
-    let never = is_head || matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
-    match (body.is_end_stream(), never) {
-        _ if status.is_informational() => None,
-        (true, true) => Some(Framing::None),
-        (false, true) => None,
-        (true, false) => Some(Framing::Length(0)),
-        (false, false) => body.size_hint().exact().map(Framing::Length),
-    }
-}
-
-/// A head being written, in memory that is used again and again.
-struct Page {
-    bytes: Box<[u8]>,
-    length: usize,
-}
-
-impl Page {
-    fn on(bytes: Box<[u8]>) -> Self {
-        Self { bytes, length: 0 }
-    }
-
-    /// Adds `text`; `None` where it does not fit.
-    #[inline]
-    fn put(&mut self, text: &[u8]) -> Option<()> {
-        let end = self.length + text.len();
-        self.bytes.get_mut(self.length..end)?.copy_from_slice(text);
-        self.length = end;
-        Some(())
-    }
-
-    fn written(&self) -> &[u8] {
-        self.bytes.get(..self.length).unwrap_or_default()
-    }
-}
-
-/// Writes status line and fields. `None` where a field is about the connection or the framing, or has to be made up, and where it is
-/// too long.
-fn write_head<B>(
-    page: &mut Page,
-    response: &Response<B>,
-    framing: Framing,
-    asked: Asked,
-) -> Option<()> {
-    page.put(match asked.version {
-        Version::HTTP_10 => b"HTTP/1.0 ",
-        _ => b"HTTP/1.1 ",
-    })?;
-    page.put(response.status().as_str().as_bytes())?;
-    page.put(b" ")?;
-    page.put(response.status().canonical_reason()?.as_bytes())?;
-    page.put(b"\r\n")?;
-    let (mut dated, mut told) = (false, false);
-    for (name, value) in response.headers() {
-        match *name {
-            header::CONNECTION | header::TRANSFER_ENCODING | header::TRAILER | header::UPGRADE => {
-                return None;
-            }
-            header::DATE => dated = true,
-            header::CONTENT_LENGTH if told || !agrees(framing, value.as_bytes()) => return None,
-            header::CONTENT_LENGTH => told = true,
-            _ => {}
-        }
-        page.put(name.as_str().as_bytes())?;
-        page.put(b": ")?;
-        page.put(value.as_bytes())?;
-        page.put(b"\r\n")?;
-    }
-    if let (Framing::Length(length), false) = (framing, told) {
-        page.put(format!("content-length: {length}\r\n").as_bytes())?;
-    }
-    page.put(match (asked.version, asked.closes) {
-        (Version::HTTP_10, false) => b"connection: keep-alive\r\n\r\n",
-        (Version::HTTP_10, true) | (_, false) => b"\r\n",
-        (_, true) => b"connection: close\r\n\r\n",
-    })?;
-    dated.then_some(())
-}
-
-/// Whether `Content-Length` says what is sent.
-fn agrees(framing: Framing, told: &[u8]) -> bool {
-    match framing {
-        Framing::None => true,
-        Framing::Length(length) => {
-            std::str::from_utf8(told).is_ok_and(|told| told.parse() == Ok(length))
-        }
     }
 }
 
