@@ -47,6 +47,16 @@ impl Form {
     pub const fn hash(&self) -> u64 {
         self.hash
     }
+
+    /// What it consists of, without the fields of its response.
+    pub fn coded(&self) -> Coded {
+        Coded {
+            coding: self.coding,
+            level: self.level,
+            body: self.stored.as_ref().map(|stored| stored.body.clone()),
+            hash: self.hash,
+        }
+    }
 }
 
 /// The forms of a stored response.
@@ -93,30 +103,39 @@ impl Stored {
         with
     }
 
-    /// The same response with all that was made of the content of `old`, which is the same under other fields. No forms where the new
-    /// fields forbid to transform it.
+    /// The same response with the content of `old`, all that was made of it, and the demand for that. No forms where the new fields
+    /// forbid to transform it.
     #[must_use]
     pub fn with_made_of(self, old: &Self) -> Self {
-        let mut with = self;
+        let mut with = self.over_content_of(old);
         with.derived.clone_from(&old.derived);
         if coding::forbids(with.fields.iter()) {
             return with;
         }
         let again = old.forms.as_slice().iter().map(|form| {
-            let body = form.stored.as_ref().map(|stored| stored.body.clone());
-            with.form(Coded {
-                coding: form.coding,
-                level: form.level,
-                body,
-                hash: form.hash,
-            })
+            let again = with.form(form.coded());
+            if let (Some(again), Some(before)) = (&again.stored, &form.stored) {
+                again.set_uses(before.uses());
+            }
+            again
         });
         let all: Vec<_> = again.collect();
         with.forms = Forms((!all.is_empty()).then(|| Arc::new(all)));
         with
     }
 
-    fn form(&self, coded: Coded) -> Form {
+    /// Whether something was made of the content of `other`, which is the same, that is not here.
+    pub(crate) fn lacks_what_was_made(&self, other: &Self) -> bool {
+        let is_here = |form: &Form| {
+            let here = self.forms.get(form.coding);
+            here.is_some_and(|here| (here.level, here.hash) == (form.level, form.hash))
+        };
+        (self.derived.is_none() && other.derived.is_some())
+            || !other.forms.as_slice().iter().all(is_here)
+    }
+
+    /// `coded`, made of this one's content, under this one's fields.
+    pub fn form(&self, coded: Coded) -> Form {
         let Coded {
             coding,
             level,
@@ -177,27 +196,33 @@ mod tests {
         stored
     }
 
+    /// What is held now.
+    fn now(memory: &Memory) -> Arc<Stored> {
+        let held = memory.find(b"http://a/").expect("held");
+        held.as_slice()[0].clone()
+    }
+
     #[test]
     fn a_form_is_weighed_and_goes_with_its_response() {
         let memory = memory(64 << 20);
         let stored = kept(&memory, b"http://a/");
         let before = memory.statistics().stored;
         for (coding, more) in [(Coding::Gzip, 100_000), (Coding::Brotli, 50_000)] {
-            let held = memory.add_form(b"http://a/", stored.id(), coded(coding, more));
-            assert!(held.is_some_and(|held| held.forms.get(coding).is_some()));
+            assert!(memory.add_form(b"http://a/", stored.content(), &coded(coding, more)));
+            assert!(now(&memory).forms.get(coding).is_some());
         }
         let with = memory.statistics().stored;
         assert!(with - before >= 150_000, "{before} {with}");
-        let again = memory.add_form(b"http://a/", stored.id(), coded(Coding::Gzip, 50));
-        assert_eq!(again.expect("held").forms.as_slice().len(), 2);
+        assert!(memory.add_form(b"http://a/", stored.content(), &coded(Coding::Gzip, 50)));
+        assert_eq!(now(&memory).forms.as_slice().len(), 2);
         assert!(
             memory.statistics().stored < with,
             "it took the other's place"
         );
         memory.forget(b"http://a/");
         assert_eq!(memory.statistics().stored, 0);
-        let late = memory.add_form(b"http://a/", stored.id(), coded(Coding::Zstd, 50));
-        assert!(late.is_none(), "nothing comes back");
+        let late = memory.add_form(b"http://a/", stored.content(), &coded(Coding::Zstd, 50));
+        assert!(!late, "nothing comes back");
     }
 
     #[test]
@@ -205,8 +230,8 @@ mod tests {
         let memory = memory(64 << 20);
         let old = kept(&memory, b"http://a/");
         let new = kept(&memory, b"http://a/");
-        let late = memory.add_form(b"http://a/", old.id(), coded(Coding::Gzip, 50));
-        assert!(late.is_none());
+        let late = memory.add_form(b"http://a/", old.content(), &coded(Coding::Gzip, 50));
+        assert!(!late);
         let held = memory.find(b"http://a/").expect("held");
         assert_eq!(held.as_slice().len(), 1);
         assert_eq!(held.as_slice()[0].id(), new.id());
@@ -219,8 +244,63 @@ mod tests {
         let stored = kept(&memory, b"http://a/");
         let stale = Arc::new(stored.stale_since(Time::from_secs(11), 0));
         assert!(memory.exchange(b"http://a/", &stored, &stale));
-        let held = memory.add_form(b"http://a/", stored.id(), coded(Coding::Gzip, 50));
-        assert_eq!(held.expect("held").facts, stale.facts);
+        assert!(memory.add_form(b"http://a/", stored.content(), &coded(Coding::Gzip, 50)));
+        assert_eq!(now(&memory).facts, stale.facts);
+        assert!(now(&memory).forms.get(Coding::Gzip).is_some());
+    }
+
+    /// A page that is validated at each request gets a new head while its forms are made.
+    #[test]
+    fn a_form_joins_what_was_freshened_meanwhile() {
+        use http::{HeaderMap, HeaderValue, header};
+        let memory = memory(64 << 20);
+        let old = kept(&memory, b"http://a/");
+        let fresh = |fields: &HeaderMap| {
+            let (status, facts, body) = (old.status, old.facts, old.body.clone());
+            Stored::new(0, status, Fields::pack(fields), facts, None, None, body).with_made_of(&old)
+        };
+        let mut fields = HeaderMap::new();
+        let new = Arc::new(fresh(&fields));
+        assert_ne!(new.id(), old.id());
+        assert!(memory.replace(b"http://a/", old.id(), &new));
+        assert!(memory.add_form(b"http://a/", old.content(), &coded(Coding::Gzip, 50)));
+        assert_eq!(now(&memory).id(), new.id());
+        assert!(now(&memory).forms.get(Coding::Gzip).is_some());
+        let forbidden = HeaderValue::from_static("no-transform");
+        fields.insert(header::CACHE_CONTROL, forbidden);
+        assert!(memory.replace(b"http://a/", new.id(), &Arc::new(fresh(&fields))));
+        let late = memory.add_form(b"http://a/", old.content(), &coded(Coding::Zstd, 50));
+        assert!(!late, "it may not be transformed any more");
+        assert!(now(&memory).forms.as_slice().is_empty());
+    }
+
+    /// Two validations are under way when the form comes: neither the first nor the second 304 loses it.
+    #[test]
+    fn a_form_is_not_lost_to_a_304_that_was_under_way() {
+        let memory = memory(64 << 20);
+        let old = kept(&memory, b"http://a/");
+        let fresh = || {
+            let (status, facts, body) = (old.status, old.facts, old.body.clone());
+            let fields = old.fields.clone();
+            Arc::new(Stored::new(0, status, fields, facts, None, None, body).with_made_of(&old))
+        };
+        let (first, second) = (fresh(), fresh());
+        assert!(memory.add_form(b"http://a/", old.content(), &coded(Coding::Gzip, 50)));
+        assert!(memory.replace(b"http://a/", old.id(), &first));
+        assert_eq!(now(&memory).id(), first.id());
+        assert!(now(&memory).forms.get(Coding::Gzip).is_some());
+        assert!(!memory.replace(b"http://a/", old.id(), &second));
+        let ticket = memory.begin();
+        assert!(
+            memory
+                .insert(b"http://a/", ticket, second.clone(), 8)
+                .is_ok()
+        );
+        assert_eq!(now(&memory).id(), second.id());
+        assert!(now(&memory).forms.get(Coding::Gzip).is_some());
+        let another = kept(&memory, b"http://a/");
+        assert_eq!(now(&memory).id(), another.id());
+        assert!(now(&memory).forms.as_slice().is_empty(), "other content");
     }
 
     #[test]
@@ -228,7 +308,7 @@ mod tests {
         let memory = memory(1 << 20);
         let stored = kept(&memory, b"http://a/");
         let large = coded(Coding::Gzip, 1 << 20);
-        assert!(memory.add_form(b"http://a/", stored.id(), large).is_none());
+        assert!(!memory.add_form(b"http://a/", stored.content(), &large));
         assert!(memory.find(b"http://a/").is_some());
     }
 
@@ -236,14 +316,18 @@ mod tests {
     fn freshening_keeps_forms_under_the_new_fields() {
         use http::{HeaderMap, HeaderValue, header};
         let old = sample::any_request(10).with_form(coded(Coding::Gzip, 50));
+        let sent = |stored: &Stored| stored.forms.get(Coding::Gzip)?.stored.clone();
+        for _ in 0..5 {
+            sent(&old).expect("made").used();
+        }
         let mut fields = HeaderMap::new();
         fields.insert(header::ETAG, HeaderValue::from_static("\"2\""));
         let fresh = |fields: &HeaderMap| {
             let (status, facts, body) = (old.status, old.facts, old.body.clone());
             Stored::new(0, status, Fields::pack(fields), facts, None, None, body).with_made_of(&old)
         };
-        let form = fresh(&fields).forms.get(Coding::Gzip).cloned();
-        let form = form.and_then(|form| form.stored).expect("kept");
+        let form = sent(&fresh(&fields)).expect("kept");
+        assert_eq!(form.uses(), 5, "it is asked for as often as before");
         let tag = form.fields.get(&header::ETAG).expect("a tag");
         assert_eq!(tag, "\"2-larder-gzip-0000000000000007\"");
         assert_eq!(form.body.length(), Some(50));

@@ -7,6 +7,7 @@ use crate::{
     purge::{Log, Marks},
 };
 use quick_cache::{DefaultHashBuilder, Lifecycle, OptionsBuilder, Weighter, sync::Cache};
+use rules::coding;
 use std::{
     hash::{BuildHasher, Hash, RandomState},
     sync::{
@@ -127,7 +128,7 @@ impl Memory {
         !self.log.refuses(key, None, ticket.began)
     }
 
-    /// Stores a response beside the variants of its key, at most `most` of them.
+    /// Stores a response beside the variants of its key, at most `most` of them; with what was made of its content, where that is held.
     pub fn insert(
         &self,
         key: &[u8],
@@ -140,16 +141,17 @@ impl Memory {
         }
         let _guard = self.hold(key);
         let variants = match self.entries.peek(key) {
-            Some(old) => old.with(stored, most),
+            Some(old) => old.with(old.up_to_date(&stored), most),
             None => Some(Variants::One(stored)),
         };
         self.put(key, variants);
         Ok(())
     }
 
-    /// Puts `new` in the place of the response of identity `id`. False if that one is gone (evicted, invalidated, replaced).
+    /// Puts `new` in the place of the response of identity `id`, with what was made of its content meanwhile. False if that one is gone
+    /// (evicted, invalidated, replaced).
     pub fn replace(&self, key: &[u8], id: u64, new: &Arc<Stored>) -> bool {
-        self.change(key, |old| old.replaced(id, new))
+        self.change(key, |old| old.replaced(id, &old.up_to_date(new)))
     }
 
     /// Puts `new` in the place of `old` itself, and not of what has the same identity: its body may be whole by now, where that of
@@ -175,25 +177,42 @@ impl Memory {
         amended
     }
 
-    /// Gives the response of identity `id` a form; what it has become. `None` if it is gone, or would be too large with it.
-    pub fn add_form(&self, key: &[u8], id: u64, coded: Coded) -> Option<Arc<Stored>> {
-        let most = self.largest_body().saturating_mul(2);
-        self.amend(key, id, |held| {
-            let new = held.with_form(coded);
-            (new.weight() <= most).then_some(new)
+    /// Gives the responses over `content` a form. False if they are gone, would be too large with it, or may not be transformed by now.
+    pub fn add_form(&self, key: &[u8], content: u64, coded: &Coded) -> bool {
+        self.amend_content(key, content, |held| {
+            let may = !coding::forbids(held.fields.iter());
+            may.then(|| held.with_form(coded.clone()))
         })
     }
 
-    /// Keeps what was made of the body of the response of identity `id` beside it. False if that is gone, has such a thing already, or
-    /// would be too large with it.
-    pub fn add_derived<T: Derived>(&self, key: &[u8], id: u64, derived: Arc<T>) -> bool {
-        let most = self.largest_body().saturating_mul(2);
-        let amended = self.amend(key, id, |held| {
+    /// Keeps what was made of `content` beside the responses over it. False if they are gone, have such a thing already, or would be too
+    /// large with it.
+    pub fn add_derived<T: Derived>(&self, key: &[u8], content: u64, derived: &Arc<T>) -> bool {
+        self.amend_content(key, content, |held| {
             let is_new = held.derived::<T>().is_none();
-            let new = is_new.then(|| held.with_derived(derived))?;
-            (new.weight() <= most).then_some(new)
-        });
-        amended.is_some()
+            is_new.then(|| held.with_derived(derived.clone()))
+        })
+    }
+
+    /// Changes the responses over `content`: mostly one, several where a 304 has made it another variant's too.
+    fn amend_content(
+        &self,
+        key: &[u8],
+        content: u64,
+        amend: impl Fn(&Stored) -> Option<Stored>,
+    ) -> bool {
+        let most = self.largest_body().saturating_mul(2);
+        self.change(key, |held| {
+            let mut all = held.as_slice().to_vec();
+            let mut is_changed = false;
+            for stored in all.iter_mut().filter(|held| held.content() == content) {
+                if let Some(new) = amend(stored).filter(|new| new.weight() <= most) {
+                    *stored = Arc::new(new);
+                    is_changed = true;
+                }
+            }
+            is_changed.then_some(all).and_then(Variants::from_vec)
+        })
     }
 
     /// Forgets the response of identity `id`.

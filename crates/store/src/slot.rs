@@ -85,6 +85,17 @@ impl Variants {
         Self::from_vec(all)
     }
 
+    /// `new`, with what was made of its content after it was derived from one of these.
+    pub(crate) fn up_to_date(&self, new: &Arc<Stored>) -> Arc<Stored> {
+        let mut all = self.as_slice().iter();
+        let ahead =
+            all.find(|held| held.content() == new.content() && new.lacks_what_was_made(held));
+        ahead.map_or_else(
+            || new.clone(),
+            |held| Arc::new(Stored::clone(new).with_made_of(held)),
+        )
+    }
+
     /// With `new` instead of the one of identity `id`; `None` if that one is not here. What was freshened may be the newest now.
     pub(crate) fn replaced(&self, id: u64, new: &Arc<Stored>) -> Option<Self> {
         let mut all = self.as_slice().to_vec();

@@ -49,6 +49,7 @@ pub const X_CACHE_DEBUG: HeaderName = HeaderName::from_static("x-cache-debug");
 #[derive(Clone, Debug)]
 pub struct Stored {
     id: u64,
+    content: u64,
     checked: Mark,
     uses: Mark,
     below: Mark,
@@ -84,8 +85,10 @@ impl Stored {
         marks: Option<Arc<Marks>>,
         body: Body,
     ) -> Self {
+        let id = next_id();
         Self {
-            id: next_id(),
+            id,
+            content: id,
             checked: Mark::at(began),
             uses: Mark::at(0),
             below: Mark::at(0),
@@ -106,6 +109,20 @@ impl Stored {
     /// Identity: a response that takes this one's place when its body is whole keeps it, a freshened one does not.
     pub fn id(&self) -> u64 {
         self.id
+    }
+
+    /// Identity of the content: what is freshened keeps it, so that whoever makes something of the body is not disturbed. What comes
+    /// anew has another, even where its bytes are the same.
+    pub fn content(&self) -> u64 {
+        self.content
+    }
+
+    /// The same response over the content of `old`.
+    pub(crate) fn over_content_of(self, old: &Self) -> Self {
+        Self {
+            content: old.content,
+            ..self
+        }
     }
 
     /// The number of the log up to which no purge covers it.
@@ -170,15 +187,19 @@ impl Stored {
     /// The same response, used so often already.
     #[must_use]
     pub(crate) fn with_uses(self, uses: u64) -> Self {
-        self.uses.0.store(uses, Relaxed);
+        self.set_uses(uses);
         self
     }
 
     /// The same response as one that takes the place of `old`, in demand as that was.
     #[must_use]
     pub fn after(self, old: &Self) -> Self {
-        self.uses.0.store(old.uses(), Relaxed);
+        self.set_uses(old.uses());
         self
+    }
+
+    pub(crate) fn set_uses(&self, uses: u64) {
+        self.uses.0.store(uses, Relaxed);
     }
 
     /// The same response, stale from `at` on: it was purged softly before the log stood at `checked`.

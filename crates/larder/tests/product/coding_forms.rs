@@ -137,6 +137,35 @@ fn what_is_asked_for_often_is_made_better() {
     }
 }
 
+/// Each 304 makes a new head over the same content: what was made of that stays, and so does the count of who wants it.
+#[test]
+fn a_page_that_is_validated_each_time_is_made_better_too() {
+    let (origin, larder) = start();
+    for (path, length) in [("/small", 20_000), ("/large", 60_000)] {
+        let body = text(path, length);
+        let content = body.clone();
+        origin.on(path, move |request| {
+            match request.header("if-none-match") {
+                Some(_) => Reply::status(304).header("ETag", "\"v1\""),
+                None => page(&content),
+            }
+            .cache("no-cache")
+        });
+        let before = made(&larder, "br", "high");
+        wait_until("the high level is there", || {
+            assert_eq!(decoded(&get(&larder, path, "br")), body);
+            made(&larder, "br", "high") > before
+        });
+        let asked = origin.requests(path);
+        for _ in 0..40 {
+            assert_eq!(decoded(&get(&larder, path, "br")), body);
+        }
+        assert_eq!(origin.requests(path), asked + 40, "each is validated");
+        assert_eq!(made(&larder, "br", "high"), before + 1, "{path}: once");
+    }
+    assert_eq!(made(&larder, "br", "fast"), 2);
+}
+
 #[test]
 fn the_high_level_is_no_workers_business() {
     let (origin, larder) = start();

@@ -3,7 +3,7 @@
 use super::coding::{BROWSER, decoded, get, made, page, text};
 use crate::common::{Said, start, start_with};
 use std::thread;
-use testkit::{Gate, Larder, wait_until};
+use testkit::{Gate, Larder, Reply, wait_until};
 
 fn purge(larder: &Larder, body: &str) {
     let ask = testkit::Client::connect(larder.admin());
@@ -122,6 +122,60 @@ fn a_form_under_way_is_dropped_by_a_purge() {
         for _ in 0..3 {
             assert_eq!(decoded(&fresh()), new, "{what}");
         }
+    }
+}
+
+/// The form is under way when the application has something else: it never joins that.
+#[test]
+fn a_form_under_way_is_dropped_by_a_newer_page() {
+    let (origin, larder) = start();
+    let (old, new) = (text("old", 80_000), text("new", 80_000));
+    let gate = Gate::new();
+    let held = page(&old[..2000]).chunked().hold(&gate).body(&old[2000..]);
+    origin.reply("/", held.cache("no-cache"));
+    let ask = larder.get("/").header("Accept-Encoding", "gzip");
+    let mut client = ask.begin();
+    let mut answer = client.read_head();
+    gate.wait_reached();
+    origin.on("/", {
+        let new = new.clone();
+        move |_| page(&new).cache("no-cache").header("ETag", "\"v2\"")
+    });
+    assert_eq!(decoded(&get(&larder, "/", "gzip")), new);
+    gate.open();
+    client.read_content(&mut answer);
+    assert_eq!(decoded(&answer), old, "it was asked for before");
+    for _ in 0..3 {
+        assert_eq!(decoded(&get(&larder, "/", "gzip")), new);
+    }
+}
+
+/// One content, confirmed by a 304 for each of its users: they share what was made of it, and nothing of each other's fields.
+#[test]
+fn users_of_one_content_share_no_fields() {
+    let (origin, larder) = start();
+    let body = text("shared", 9000);
+    let content = body.clone();
+    origin.on("/", move |request| {
+        let user = request.header("cookie").unwrap_or("nobody").to_owned();
+        let reply = match request.header("if-none-match") {
+            Some(_) => Reply::status(304).header("ETag", "\"v1\""),
+            None => page(&content),
+        };
+        let reply = reply.cache("public, no-cache").header("Vary", "Cookie");
+        reply.header("X-User", &user)
+    });
+    for turn in 0..40 {
+        let user = ["id=anna", "id=bert", "id=carl"][turn % 3];
+        let coding = ["gzip", "br", "identity"][turn % 2];
+        let ask = larder.get("/").header("Cookie", user);
+        let answer = ask.header("Accept-Encoding", coding).send();
+        assert_eq!(decoded(&answer), body, "{turn}");
+        assert_eq!(answer.header("x-user"), Some(user), "{turn} {coding}");
+    }
+    assert_eq!(origin.requests("/"), 40);
+    for coding in ["gzip", "br"] {
+        assert_eq!(made(&larder, coding, "fast"), 1, "{coding}");
     }
 }
 

@@ -8,10 +8,14 @@ use store::{Body, Coded, Level, Memory, Stored};
 /// Larger bodies stay at the fast level: a second of somebody's core is not spent on one of them.
 const LARGEST: u64 = 8 << 20;
 
-/// Makes a form, if its response is still there, and has none that is as good.
+/// Makes a form, if its content is still there, and has none that is as good.
 pub fn make(memory: &Memory, counts: &Counts, better: &Better) {
-    let Better { key, id, coding } = better;
-    let Some(stored) = held(memory, key, *id) else {
+    let Better {
+        key,
+        content,
+        coding,
+    } = better;
+    let Some(stored) = held(memory, key, *content) else {
         return;
     };
     let old = stored.forms.get(*coding);
@@ -40,7 +44,7 @@ pub fn make(memory: &Memory, counts: &Counts, better: &Better) {
     let body = Body::Whole(Bytes::copy_from_slice(&all));
     let mut coded = whole::coded(*coding, Level::High, length, body);
     keep_the_smaller(&stored, &mut coded);
-    memory.add_form(key, *id, coded);
+    memory.add_form(key, *content, &coded);
 }
 
 /// Now and then the fast level comes out smaller: its bytes stay, and are not worked on again.
@@ -56,10 +60,10 @@ fn keep_the_smaller(stored: &Stored, coded: &mut Coded) {
     }
 }
 
-fn held(memory: &Memory, key: &[u8], id: u64) -> Option<Arc<Stored>> {
+fn held(memory: &Memory, key: &[u8], content: u64) -> Option<Arc<Stored>> {
     let variants = memory.peek(key)?;
     let mut all = variants.as_slice().iter();
-    all.find(|stored| stored.id() == id).cloned()
+    all.find(|stored| stored.content() == content).cloned()
 }
 
 /// The content, where all of it is in memory.

@@ -6,11 +6,11 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 use store::{
-    Form, Memory,
+    Form, Memory, Stored, Variants,
     fill::{Fill, Reader, Writer},
 };
 
-/// Forms under way, by the identity of the response and the coding. Asked only where a form is wanted and not there.
+/// Forms under way, by the identity of the content and the coding. Asked only where a form is wanted and not there.
 #[derive(Debug, Default)]
 pub struct Making(Mutex<HashMap<(u64, Coding), Arc<Fill>>>);
 
@@ -28,7 +28,7 @@ pub enum Instead {
     Theirs(Reader),
     /// Nobody: it was made meanwhile.
     Made(Form),
-    /// Nobody, as it cannot be kept: the response is not in memory, or the form that is being made has outgrown it.
+    /// Nobody, as it cannot be kept: the content is not in memory, or the form that is being made has outgrown it.
     Unkept,
     /// Nobody, as there is no room to make it now.
     NoRoom,
@@ -50,22 +50,23 @@ pub struct Mine<R> {
 #[derive(Debug)]
 pub struct Claim {
     making: Arc<Making>,
-    id: u64,
+    content: u64,
     coding: Coding,
 }
 
 impl Making {
-    /// Who makes the form in `coding` of the response of identity `id`, kept under `key`. `room` is asked for where it is the
-    /// caller, and before anybody can follow.
+    /// Who makes the form in `coding` of the content of `stored`, kept under `key`. `room` is asked for where it is the caller, and
+    /// before anybody can follow.
     pub fn begin<R>(
         self: &Arc<Self>,
         memory: &Memory,
         key: &[u8],
-        (id, coding): (u64, Coding),
+        (stored, coding): (&Stored, Coding),
         room: impl FnOnce() -> Option<R>,
     ) -> Begun<R> {
+        let content = stored.content();
         let mut under_way = self.lock();
-        let place = match under_way.entry((id, coding)) {
+        let place = match under_way.entry((content, coding)) {
             Entry::Occupied(fill) => {
                 let reader = fill.get().reader();
                 return Begun::Not(reader.map_or(Instead::Unkept, Instead::Theirs));
@@ -74,15 +75,14 @@ impl Making {
         };
         // Whoever made it has stored it before giving back the claim.
         let held = memory.peek(key);
-        let held = held.as_ref().and_then(|variants| {
-            let mut all = variants.as_slice().iter();
-            all.find(|stored| stored.id() == id)
-        });
-        let Some(held) = held else {
+        let all = held.as_ref().map_or(&[][..], Variants::as_slice).iter();
+        let mut over = all.filter(|held| held.content() == content).peekable();
+        if over.peek().is_none() {
             return Begun::Not(Instead::Unkept);
-        };
-        if let Some(form) = held.forms.get(coding) {
-            return Begun::Not(Instead::Made(form.clone()));
+        }
+        if let Some(form) = over.find_map(|held| held.forms.get(coding)) {
+            // What is held may have been freshened meanwhile, or be another variant: each has fields of its own.
+            return Begun::Not(Instead::Made(stored.form(form.coded())));
         }
         let Some(room) = room() else {
             return Begun::Not(Instead::NoRoom);
@@ -93,7 +93,11 @@ impl Making {
         };
         place.insert(fill);
         let making = self.clone();
-        let claim = Claim { making, id, coding };
+        let claim = Claim {
+            making,
+            content,
+            coding,
+        };
         Begun::Mine(Mine {
             claim,
             writer,
@@ -108,9 +112,9 @@ impl Making {
 }
 
 impl Claim {
-    /// The identity of the response.
-    pub const fn id(&self) -> u64 {
-        self.id
+    /// The identity of the content.
+    pub const fn content(&self) -> u64 {
+        self.content
     }
 
     /// The coding.
@@ -121,6 +125,6 @@ impl Claim {
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        self.making.lock().remove(&(self.id, self.coding));
+        self.making.lock().remove(&(self.content, self.coding));
     }
 }

@@ -92,8 +92,8 @@ impl Drop for Place {
 pub struct Better {
     /// The key of its response.
     pub key: Box<[u8]>,
-    /// The identity of its response.
-    pub id: u64,
+    /// The identity of the content.
+    pub content: u64,
     /// The coding.
     pub coding: Coding,
 }

@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 use store::{
-    Body, Coded, Level, Memory, Reservation, Stored,
+    Body, Coded, Level, Memory, Reservation,
     fill::{Pushed, Writer},
 };
 use xxhash_rust::xxh3::Xxh3;
@@ -57,15 +57,14 @@ impl Small {
     }
 }
 
-/// Makes a form of a small body here and now. What the response has become with it; `None` where it went meanwhile, or the encoder
-/// failed.
+/// Makes a form of a small body here and now; `None` where it cannot be kept, or the encoder failed.
 pub fn at_once(
     memory: &Memory,
     counts: &Counts,
     key: &[u8],
     content: &Bytes,
     mine: Mine<Small>,
-) -> Option<Arc<Stored>> {
+) -> Option<Coded> {
     let began = Instant::now();
     memory.make_room();
     let (claim, mut writer) = (mine.claim, mine.writer);
@@ -77,10 +76,11 @@ pub fn at_once(
     };
     encode(std::slice::from_ref(content), encoder, give).ok()?;
     let (body, length) = (writer.finish()?, content.len() as u64);
-    keep(memory, counts, key, &claim, length, body, began.elapsed())
+    let coded = keep(memory, counts, key, &claim, length, body, began.elapsed());
+    Some(coded)
 }
 
-/// A form has been made at the fast level: the response gets it.
+/// A form has been made at the fast level: the responses over its content get it.
 pub fn keep(
     memory: &Memory,
     counts: &Counts,
@@ -89,24 +89,25 @@ pub fn keep(
     taken: u64,
     body: Body,
     took: Duration,
-) -> Option<Arc<Stored>> {
+) -> Coded {
     let sizes = (taken, body.length().unwrap_or_default());
     counts.made(claim.coding(), Level::Fast, sizes, took);
     let coded = coded(claim.coding(), Level::Fast, taken, body);
-    memory
-        .add_form(key, claim.id(), coded)
-        .or_else(|| give_up(memory, key, claim))
+    if !memory.add_form(key, claim.content(), &coded) {
+        give_up(memory, key, claim);
+    }
+    coded
 }
 
 /// The form is more than memory keeps: whoever asks from now on gets the content as it is, and nobody makes it again.
-fn give_up(memory: &Memory, key: &[u8], claim: &Claim) -> Option<Arc<Stored>> {
+fn give_up(memory: &Memory, key: &[u8], claim: &Claim) {
     let unkept = Coded {
         coding: claim.coding(),
         level: Level::Fast,
         body: None,
         hash: 0,
     };
-    memory.add_form(key, claim.id(), unkept)
+    memory.add_form(key, claim.content(), &unkept);
 }
 
 /// `body` as a form of content of `taken` bytes.

@@ -176,10 +176,9 @@ fn form(
         let uses = made.used() + 1;
         if uses >= OFTEN && uses.is_power_of_two() {
             let key = ask.key.as_bytes().into();
-            let id = stored.id();
             let better = compress::Better {
                 key,
-                id,
+                content: stored.content(),
                 coding: better,
             };
             worker.cache.compressor.pool.make_better(better);

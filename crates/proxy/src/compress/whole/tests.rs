@@ -2,7 +2,7 @@ use super::*;
 use crate::compress::{Begun, Instead, Making};
 use http::{HeaderMap, StatusCode};
 use rules::{directives, freshness, time::Time};
-use store::Fields;
+use store::{Fields, Stored};
 
 fn stored() -> Stored {
     let fields = HeaderMap::new();
@@ -19,7 +19,7 @@ async fn content_that_comes_at_once_does_not_keep_the_worker() {
     let memory = Arc::new(Memory::new(64 << 20, Arc::default()));
     let stored = kept(&memory);
     let making = Arc::<Making>::default();
-    let what = (stored.id(), Coding::Gzip);
+    let what = (&*stored, Coding::Gzip);
     let encoder = || Encoder::shared(memory.budget(), Coding::Gzip, Level::Fast, None);
     let Begun::Mine(mine) = making.begin(&memory, b"key", what, encoder) else {
         panic!("nobody else makes it");
@@ -58,7 +58,8 @@ fn kept(memory: &Memory) -> Arc<Stored> {
 #[test]
 fn room_is_asked_for_by_who_makes_it_and_nobody_else() {
     let memory = Memory::new(64 << 20, Arc::default());
-    let what = (kept(&memory).id(), Coding::Gzip);
+    let stored = kept(&memory);
+    let what = (&*stored, Coding::Gzip);
     let making = Arc::<Making>::default();
     let refused = making.begin(&memory, b"key", what, || None::<()>);
     assert!(matches!(refused, Begun::Not(Instead::NoRoom)));

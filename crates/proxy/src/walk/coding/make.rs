@@ -23,11 +23,11 @@ pub fn made_at_once(
     let (memory, compressor) = (&worker.cache.memory, &worker.cache.compressor);
     let (key, counts) = (ask.key.as_bytes(), &compressor.counts);
     let room = || Small::take(memory, coding, content.len() as u64);
-    let what = (stored.id(), coding);
+    let what = (&**stored, coding);
     let form = match compressor.making.begin(memory, key, what, room) {
         Begun::Mine(mine) => {
-            let with = compress::at_once(memory, counts, key, content, mine);
-            with.and_then(|with| with.forms.get(coding)?.stored.clone())
+            let coded = compress::at_once(memory, counts, key, content, mine);
+            coded.and_then(|coded| stored.form(coded).stored)
         }
         Begun::Not(Instead::Made(form)) => form.stored,
         Begun::Not(Instead::NoRoom) => {
@@ -51,7 +51,7 @@ pub fn encode(
     if ask.method == Method::HEAD {
         return Ok(content);
     }
-    let (key, what) = (ask.key.as_bytes(), (stored.id(), coding));
+    let (key, what) = (ask.key.as_bytes(), (&**stored, coding));
     match compress::pieces(&stored.body) {
         Some(pieces) => by_pool(worker, key, what, pieces, content),
         None => as_it_comes(worker, key, what, content),
@@ -61,7 +61,7 @@ pub fn encode(
 fn by_pool(
     worker: &Worker,
     key: &[u8],
-    what: (u64, Coding),
+    what: (&Stored, Coding),
     pieces: Vec<bytes::Bytes>,
     content: Content,
 ) -> Result<Content, Content> {
@@ -91,7 +91,7 @@ fn by_pool(
 fn as_it_comes(
     worker: &Worker,
     key: &[u8],
-    what: (u64, Coding),
+    what: (&Stored, Coding),
     content: Content,
 ) -> Result<Content, Content> {
     let (memory, compressor) = (&worker.cache.memory, &worker.cache.compressor);

@@ -45,7 +45,7 @@ impl Kept {
             decoded: None,
         };
         // Where it has been replaced or evicted since, whoever finds what is there now reads that.
-        let is_kept = memory.add_derived(key, stored.id(), Arc::new(kept.clone()));
+        let is_kept = memory.add_derived(key, stored.content(), &Arc::new(kept.clone()));
         (is_kept || is_plain).then_some(kept)
     }
 
@@ -71,7 +71,7 @@ fn has_room(room: &mut Reservation, memory: &Memory, tokens: u64, beside: u64) -
 pub struct Keeper {
     cache: Arc<Cache>,
     key: Box<[u8]>,
-    id: u64,
+    content: u64,
     tokens: Tokens,
     decoded: Option<Vec<u8>>,
     length: u64,
@@ -81,7 +81,7 @@ pub struct Keeper {
 impl fmt::Debug for Keeper {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Keeper")
-            .field("id", &self.id)
+            .field("content", &self.content)
             .field("tokens", &self.tokens)
             .finish_non_exhaustive()
     }
@@ -94,11 +94,11 @@ impl Keeper {
         let cache = worker.cache.clone();
         let held = cache.memory.peek(key)?;
         let mut all = held.as_slice().iter();
-        all.find(|held| held.id() == stored.id())?;
+        all.find(|held| held.content() == stored.content())?;
         let is_in_memory = !matches!(stored.body, Body::Disk(_) | Body::Parts(_));
         Some(Self {
             key: key.into(),
-            id: stored.id(),
+            content: stored.content(),
             tokens: Tokens::default(),
             decoded: (decodes && is_in_memory).then(Vec::new),
             length: 0,
@@ -142,6 +142,6 @@ impl Keeper {
         };
         drop(self.room);
         let memory = &self.cache.memory;
-        memory.add_derived(&self.key, self.id, Arc::new(kept));
+        memory.add_derived(&self.key, self.content, &Arc::new(kept));
     }
 }
