@@ -294,7 +294,10 @@ impl Server {
         let answer = sent.answer.await.unwrap_or_else(|_| Err(self.closed()));
         // After what is no answer to this question, none that follows is one to its own: that connection has ended.
         answer.inspect_err(|error| {
-            if matches!(error.kind, Kind::Unreachable | Kind::Protocol) {
+            if matches!(
+                error.kind,
+                Kind::Unreachable | Kind::Protocol | Kind::TooLarge
+            ) {
                 self.connections.close(&sent.connection);
             }
         })

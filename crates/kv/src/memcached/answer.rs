@@ -48,7 +48,7 @@ pub enum Piece {
     Failed(Error),
 }
 
-/// Not what a memcached says: the connection is of no more use.
+/// Not what a memcached says, or more than is taken: the connection is of no more use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Broken(pub Error);
 
@@ -67,6 +67,11 @@ pub fn take(buffer: &mut BytesMut) -> Result<Option<Piece>, Broken> {
     let line = front.get(..end).unwrap_or_default();
     if let Some(rest) = line.strip_prefix(b"VALUE ") {
         let (key, length, unique) = header(rest).ok_or_else(|| broken("a value without a size"))?;
+        if length > LARGEST {
+            // It is not waited for: what else is asked goes over another connection.
+            let detail = format!("a value of {length} bytes");
+            return Err(Broken(Error::new(Kind::TooLarge, detail)));
+        }
         let key = key.into();
         return value(buffer, key, end + 2, length, unique);
     }
@@ -113,7 +118,7 @@ fn header(line: &[u8]) -> Option<(&[u8], usize, Option<u64>)> {
         Some(unique) => Some(unique?),
         None => None,
     };
-    (length <= LARGEST && words.next().is_none()).then_some((key, length, unique))
+    words.next().is_none().then_some((key, length, unique))
 }
 
 fn value(
@@ -233,7 +238,10 @@ mod tests {
             ("VALUE k 0\r\n", Err(broken("a value without a size"))),
             (
                 "VALUE k 0 99999999999\r\n",
-                Err(broken("a value without a size")),
+                Err(Broken(Error::new(
+                    Kind::TooLarge,
+                    "a value of 99999999999 bytes",
+                ))),
             ),
             ("VALUE k 0 1 2 3\r\n", Err(broken("a value without a size"))),
             (

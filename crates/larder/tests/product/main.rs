@@ -73,6 +73,7 @@ mod nodes_purge;
 mod origins;
 mod origins_trouble;
 mod page_store;
+mod page_store_bad;
 mod page_store_clients;
 mod parts;
 mod poisoning;

@@ -8,7 +8,7 @@ use std::{
 };
 use testkit::{Larder, Memcached, Origin, Redis, Reply, wait_until};
 
-fn start(store: &str, more: &str) -> (Origin, Larder) {
+pub(crate) fn start(store: &str, more: &str) -> (Origin, Larder) {
     let config = format!(
         "[[origin]]\nname = \"pages\"\n{store}\n\
          [[origin]]\nname = \"app\"\nservers = \"{{origin}}\"\n\
@@ -19,19 +19,19 @@ fn start(store: &str, more: &str) -> (Origin, Larder) {
     (origin, larder)
 }
 
-fn of_memcached(server: &Memcached, key: &str, more: &str) -> String {
+pub(crate) fn of_memcached(server: &Memcached, key: &str, more: &str) -> String {
     format!(
         "memcached = \"{}\"\nkey = \"{key}\"\n{more}",
         server.address()
     )
 }
 
-fn of_redis(server: &Redis, key: &str, more: &str) -> String {
+pub(crate) fn of_redis(server: &Redis, key: &str, more: &str) -> String {
     format!("redis = \"{}\"\nkey = \"{key}\"\n{more}", server.url())
 }
 
 /// Puts a value under a key as an application's client would.
-fn put(server: &Memcached, key: &str, value: &[u8]) {
+pub(crate) fn put(server: &Memcached, key: &str, value: &[u8]) {
     let mut stream = TcpStream::connect(server.address()).expect("a connection");
     let head = format!("set {key} 0 0 {}\r\n", value.len());
     stream
@@ -50,7 +50,7 @@ fn answered(larder: &Larder, target: &str) -> String {
     answer.text()
 }
 
-fn outcome(larder: &Larder, outcome: &str) -> u64 {
+pub(crate) fn outcome(larder: &Larder, outcome: &str) -> u64 {
     let name = format!("larder_page_store_answers_total{{origin=\"pages\",outcome=\"{outcome}\"}}");
     sample(larder, &name)
 }
