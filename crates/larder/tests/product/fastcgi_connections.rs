@@ -1,7 +1,7 @@
 //! Connections to FastCGI servers: used again, given up, broken off by either side, and what is sent again.
 
 use crate::{
-    fastcgi::Site,
+    fastcgi::{Site, own_root},
     fastcgi_bad::{all, page, root, serve},
 };
 use testkit::{
@@ -31,6 +31,60 @@ fn a_connection_is_used_again_only_where_all_is_well() {
         assert_eq!(client.get("/").send().text(), "well");
     }
     assert_eq!(server.connections(), 3, "the first one served once more");
+}
+
+/// Which process answers, and the sockets it holds: the one it listens on, and this connection.
+const WHO: &str = "<?php
+header('Cache-Control: no-store');
+echo getmypid();
+foreach (glob('/proc/self/fd/*') as $file) {
+    $socket = @readlink($file);
+    if (str_starts_with((string) $socket, 'socket:')) { echo ' ', $socket; }
+}
+";
+
+/// The real php-fpm sees one connection, where it may be kept, and a new one for each request, where not.
+#[test]
+fn php_fpm_is_asked_on_the_same_connection_again() {
+    for php in [PhpFpm::start(3), PhpFpm::on_tcp(3)] {
+        let mut site = Site::before(php);
+        own_root(&mut site);
+        std::fs::write(site.root.join("who.php"), WHO).unwrap();
+        for (settings, kept) in [("idle_connections = 1", true), ("", false)] {
+            let larder = site.serve("", settings);
+            let mut client = larder.client();
+            let mut who = |method| {
+                let answer = client.ask(method, "/who.php").send();
+                assert_eq!(answer.status, 200, "{:?}", answer.head);
+                answer.text()
+            };
+            let first = who("GET");
+            assert!(first.matches("socket:").count() > 1, "{first}");
+            for turn in 0..20 {
+                let again = who(["GET", "POST"][turn % 2]);
+                assert_eq!(again == first, kept, "{settings} {turn}: {again}");
+            }
+        }
+    }
+}
+
+/// A process that ends after so many requests takes its connection along; nobody notices.
+#[test]
+fn a_process_of_php_fpm_that_ends_costs_nothing() {
+    let mut site = Site::before(PhpFpm::with_settings(1, "pm.max_requests = 3"));
+    own_root(&mut site);
+    std::fs::write(site.root.join("who.php"), WHO).unwrap();
+    let larder = site.serve("", "idle_connections = 1\nretry.attempts = 0");
+    let mut client = larder.client();
+    let mut seen = Vec::new();
+    for turn in 0..12 {
+        let answer = client.get("/who.php").send();
+        assert_eq!(answer.status, 200, "{turn}: {:?}", answer.head);
+        seen.push(answer.text());
+    }
+    assert!(seen.windows(2).any(|two| two[0] == two[1]), "{seen:?}");
+    seen.dedup();
+    assert!(seen.len() > 2, "{seen:?}");
 }
 
 #[test]
