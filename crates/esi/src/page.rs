@@ -65,6 +65,16 @@ impl Tokens {
         }
     }
 
+    /// Those read so far, in order. The last one may grow if it is text.
+    pub fn as_slice(&self) -> &[Token] {
+        &self.tokens
+    }
+
+    /// Gives back what memory was taken for more of them.
+    pub fn shrink(&mut self) {
+        self.tokens.shrink_to_fit();
+    }
+
     /// Bytes of memory they take.
     pub fn weight(&self) -> u64 {
         (self.tokens.capacity() * size_of::<Token>() + self.beyond) as u64

@@ -22,7 +22,7 @@ pub const MOST_TAG: usize = 8 << 10;
 pub const MOST_OPEN: usize = 16;
 
 /// Turns a body into tokens, piece by piece. Holds no more than the last piece and the beginning of a tag.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Parser {
     /// What has come and is not read, or just was.
     window: Bytes,
@@ -209,6 +209,11 @@ impl Parser {
                 Read::Wait => {}
             }
         }
+    }
+
+    /// How far the body is read, when [`next`](Self::next) has given all it has: text yet to come begins there or later.
+    pub fn position(&self) -> u64 {
+        self.base + self.at as u64
     }
 
     /// The bytes of a text token. Good until the next [`push`](Self::push).

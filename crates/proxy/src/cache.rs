@@ -10,7 +10,7 @@ use crate::{
     outcome::{Counters, Record},
     policy::Site,
     recent::RecentKeys,
-    walk::{self, Answer, receive},
+    walk::{self, Answer, esi::Readings, receive},
 };
 use arc_swap::ArcSwap;
 use http::{Request, Response};
@@ -64,6 +64,7 @@ pub struct Cache {
     /// The site's say; swapped whole on reload.
     pub site: Arc<ArcSwap<Site>>,
     pub(crate) flights: Arc<Flights>,
+    pub(crate) readings: Readings,
     pub(crate) hit_for_miss: HitForMiss,
     /// Keys that were fetched lately: what is fetched again is worth writing to disk, although memory did not keep it.
     pub(crate) fetched: RecentKeys,
@@ -96,6 +97,7 @@ impl Cache {
             purger,
             site: Arc::new(ArcSwap::from_pointee(site)),
             flights: Arc::default(),
+            readings: Readings::default(),
             hit_for_miss: HitForMiss::default(),
             fetched: RecentKeys::lasting(FETCHED, fetched),
             refetch,

@@ -8,7 +8,7 @@ use crate::{
     disk::{LARGE, MIDDLE, Site, keep},
     esi::{ON, page},
 };
-use testkit::{Larder, Origin, Reply};
+use testkit::{Client, Gate, Larder, Origin, Reply, wait_until};
 
 const READ: &str = "larder_pages_read_total";
 
@@ -89,6 +89,120 @@ fn a_page_that_came_coded_is_decoded_once() {
         assert_eq!(answer.header("content-length"), Some(length.as_str()));
     }
     assert_eq!(sample(&larder, decodings), before);
+}
+
+/// Asks for a page as these users, who all have begun to get it when `then` is called, and of whom none has all of it.
+fn together(origin: &Origin, larder: &Larder, target: &str, then: impl FnOnce(Vec<Client>)) {
+    let gate = Gate::new();
+    let held = gate.clone();
+    origin.on("/who", move |request| {
+        let who = request.header("cookie").unwrap_or("nobody");
+        let reply = Reply::ok().header("Content-Type", "text/plain");
+        reply.cache("no-store").hold(&held).body(format!("({who})"))
+    });
+    let before = origin.requests("/who");
+    let begin = |who: &&str| larder.get(target).header("Cookie", *who).begin();
+    let clients: Vec<_> = USERS.iter().map(begin).collect();
+    wait_until("all had begun", || {
+        origin.requests("/who") - before == USERS.len()
+    });
+    then(clients);
+    gate.open();
+}
+
+const USERS: [&str; 5] = ["ann", "bob", "cyd", "dan", "eve"];
+
+/// The page is longer than what is read ahead, so that nobody has all of it before the fragment comes.
+#[test]
+fn all_who_get_a_page_at_once_share_one_reading() {
+    let (origin, larder) = start_with(ON);
+    let length = 1_500_000;
+    for (target, in_gzip) in [("/plain", false), ("/gzip", true)] {
+        let body = written(length, target);
+        let reply = if in_gzip {
+            coded(page(""), &body)
+        } else {
+            page(&body)
+        };
+        origin.reply(target, reply);
+        // It is stored, and nobody has read it.
+        assert_eq!(larder.ask("HEAD", target).send().status, 200);
+        let before = sample(&larder, READ);
+        let mut answers = Vec::new();
+        together(&origin, &larder, target, |mut clients| {
+            assert_eq!(sample(&larder, READ) - before, 1, "{target}");
+            // Whoever began leaves.
+            drop(clients.remove(0));
+            answers = clients;
+        });
+        for (client, who) in answers.iter_mut().zip(&USERS[1..]) {
+            let answer = client.read();
+            let expected = composed(length, target, &format!("({who})"));
+            assert!(answer.text() == expected, "{target} {who}");
+        }
+        ask(&larder, target, length, target, 1);
+        assert_eq!(sample(&larder, READ) - before, 1, "{target}");
+        assert_eq!(origin.requests(target), 1, "{target}");
+    }
+}
+
+/// Who got the old page before the purge goes on with it, and nobody else gets anything of it.
+#[test]
+fn a_purge_divides_those_who_read() {
+    let (origin, larder) = start_with(ON);
+    let (long, short) = (1_500_000, 1_400_000);
+    for in_gzip in [false, true] {
+        let reply = |length, version: &str| match (in_gzip, written(length, version)) {
+            (true, body) => coded(page(""), &body),
+            (false, body) => page(&body),
+        };
+        origin.reply("/", reply(long, "old"));
+        larder.ask("PURGE", "/").send();
+        assert_eq!(larder.ask("HEAD", "/").send().status, 200);
+        let (mut before, mut after) = (Vec::new(), Vec::new());
+        together(&origin, &larder, "/", |clients| {
+            before = clients;
+            origin.reply("/", reply(short, "new"));
+            larder.ask("PURGE", "/").send();
+            let begin = |who| larder.get("/").header("Cookie", who).begin();
+            after = ["fay", "gus"].map(begin).into();
+        });
+        for (client, who) in before.iter_mut().zip(USERS) {
+            let expected = composed(long, "old", &format!("({who})"));
+            assert!(client.read().text() == expected, "{who}");
+        }
+        for (client, who) in after.iter_mut().zip(["fay", "gus"]) {
+            let expected = composed(short, "new", &format!("({who})"));
+            assert!(client.read().text() == expected, "{who}");
+        }
+        ask(&larder, "/", short, "new", 1);
+    }
+}
+
+/// There is so much in it that it is not kept: each reads on alone from where they were.
+#[test]
+fn a_reading_that_is_given_up_is_carried_on_by_each() {
+    let (origin, larder) = start_with(ON);
+    let cookie = "<esi:vars name=\"$(HTTP_COOKIE)\"/>,";
+    let rest = text("rest", 300_000);
+    let body = ["<esi:include src=\"/who\"/>", &rest, &cookie.repeat(50_000)].concat();
+    for (target, in_gzip) in [("/plain", false), ("/gzip", true)] {
+        origin.reply(
+            target,
+            if in_gzip {
+                coded(page(""), &body)
+            } else {
+                page(&body)
+            },
+        );
+        let mut answers = Vec::new();
+        together(&origin, &larder, target, |clients| answers = clients);
+        for (client, who) in answers.iter_mut().zip(USERS) {
+            let expected = format!("({who}){rest}{}", format!("{who},").repeat(50_000));
+            assert!(client.read().text() == expected, "{target} {who}");
+        }
+        assert_eq!(origin.requests(target), 1, "{target}");
+    }
 }
 
 #[test]

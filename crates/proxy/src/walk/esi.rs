@@ -10,11 +10,14 @@ mod composer;
 mod context;
 mod fragment;
 mod kept;
+mod reading;
 mod segment;
+mod shared;
 mod source;
 mod within;
 
 pub use composer::Composer;
+pub use reading::Readings;
 pub use within::Within;
 
 use crate::{
@@ -23,8 +26,10 @@ use crate::{
 };
 use context::Context;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
-use kept::{Keeper, Kept};
+use kept::Kept;
+use reading::Begun;
 use rules::{coding::Coding, range::Span, surrogate};
+use shared::Shared;
 use source::Source;
 use std::{rc::Rc, sync::Arc};
 use store::{Body, Stored, fill::Reader};
@@ -90,12 +95,8 @@ pub fn stored(
             let content = decoded(worker, fields, coding, content);
             match known {
                 Known::Kept(kept) => Source::known(kept, content),
-                Known::Unkept => streamed(worker, content, None),
-                Known::Unread => {
-                    let key = ask.key.as_bytes();
-                    let keeper = Keeper::begin(worker, key, stored, coding.is_some());
-                    streamed(worker, content, keeper)
-                }
+                Known::Unread => read(worker, ask, stored, coding.is_some(), content),
+                Known::Unkept => streamed(worker, content),
             }
         }
     };
@@ -131,7 +132,7 @@ pub fn raw(
 ) -> Shaped {
     let coding = coding_of(fields);
     let content = decoded(worker, fields, coding, content);
-    let source = streamed(worker, content, None);
+    let source = streamed(worker, content);
     let content = compose(worker, ask, source, fields);
     composed(ask, status, fields, content)
 }
@@ -151,10 +152,25 @@ fn decoded(
     Recoded::decoded(content, coding, counts, memory).unwrap_or(Content::Missing)
 }
 
-/// A page that is read as it comes.
-fn streamed(worker: &Worker, content: Content, keeper: Option<Keeper>) -> Source {
+/// A stored page that is read as it comes. `decodes`: it is stored in a coding.
+fn read(worker: &Worker, ask: &Ask, stored: &Stored, decodes: bool, content: Content) -> Source {
+    let (readings, key) = (&worker.cache.readings, ask.key.as_bytes());
+    let reading = match readings.begin(worker, key, stored, decodes) {
+        Begun::First(reading) => {
+            bump(&worker.counters.pages_read);
+            reading
+        }
+        Begun::UnderWay(reading) => reading,
+        Begun::Alone => return streamed(worker, content),
+    };
+    let counters = worker.counters.clone();
+    Source::Shared(Box::new(Shared::new(reading, content, counters)))
+}
+
+/// A page that is read as it comes, for one client.
+fn streamed(worker: &Worker, content: Content) -> Source {
     bump(&worker.counters.pages_read);
-    Source::streamed(content, keeper)
+    Source::streamed(content)
 }
 
 /// The coding in which a page is written; `None` where it is not coded, or in a way that cannot be read.

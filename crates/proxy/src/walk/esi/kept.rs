@@ -119,9 +119,14 @@ impl Keeper {
     }
 
     /// The next token. False where there is no room to keep anything.
-    pub fn token(&mut self, token: &Token) -> bool {
-        self.tokens.push(token.clone());
+    pub fn token(&mut self, token: Token) -> bool {
+        self.tokens.push(token);
         self.has_room()
+    }
+
+    /// The tokens so far.
+    pub fn tokens(&self) -> &[Token] {
+        self.tokens.as_slice()
     }
 
     fn has_room(&mut self) -> bool {
@@ -130,18 +135,28 @@ impl Keeper {
         has_room(&mut self.room, memory, tokens, decoded)
     }
 
-    /// All of it was read. Where it has been replaced or evicted since, whoever finds what is there now reads that.
-    pub fn keep(self) {
+    /// Nothing more is kept. The tokens so far are for those who have still to get them, and count as long as they are here.
+    pub fn stop(&mut self) {
+        self.decoded = None;
+        self.tokens.shrink();
+        self.room.shrink_to(self.tokens.weight());
+    }
+
+    /// All of it was read. Where it has been replaced or evicted since, whoever finds what is there now reads that; what was read is then
+    /// for those who get it now, and comes with the room that it takes.
+    pub fn keep(mut self) -> (Arc<Page>, Option<Reservation>) {
         let page = Page::from(self.tokens);
         let is_plain = page.is_plain(self.length);
         let decoded = self.decoded.filter(|_| !is_plain);
+        let page = Arc::new(page);
         let kept = Kept {
-            page: Arc::new(page),
+            page: page.clone(),
             decoded: decoded.map(|all| Bytes::from(all.into_boxed_slice())),
             is_plain,
         };
-        drop(self.room);
+        self.room.shrink_to(page.weight());
         let memory = &self.cache.memory;
-        memory.add_derived(&self.key, self.content, &Arc::new(kept));
+        let is_kept = memory.add_derived(&self.key, self.content, &Arc::new(kept));
+        (page, (!is_kept).then_some(self.room))
     }
 }

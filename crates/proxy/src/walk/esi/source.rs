@@ -1,10 +1,11 @@
 //! Where a page's tokens come from: those kept beside it, or its body as it arrives.
 
-use super::kept::{Keeper, Kept};
+use super::{kept::Kept, shared::Shared};
 use crate::body::{Content, Error};
 use bytes::Bytes;
 use esi::{Page, Parser, Span, Token};
 use std::{
+    collections::VecDeque,
     sync::Arc,
     task::{Context, Poll, ready},
 };
@@ -20,7 +21,9 @@ pub enum Source {
     },
     /// Read before; its content comes now.
     Known(Known),
-    /// Read while it comes.
+    /// Read while it comes, by all who get it.
+    Shared(Box<Shared>),
+    /// Read while it comes, for this client alone.
     Streamed(Streamed),
 }
 
@@ -42,9 +45,12 @@ pub struct Known {
 pub struct Streamed {
     content: Box<Content>,
     parser: Box<Parser>,
-    /// Keeps what is read, of a stored page.
-    keeper: Option<Box<Keeper>>,
+    /// So many bytes of the content have been read already.
+    skip: u64,
+    /// What has come and is still to be read.
+    pieces: VecDeque<Bytes>,
     ended: bool,
+    finished: bool,
 }
 
 impl Source {
@@ -64,23 +70,19 @@ impl Source {
         })
     }
 
-    pub fn streamed(content: Content, keeper: Option<Keeper>) -> Self {
-        Self::Streamed(Streamed {
-            content: Box::new(content),
-            parser: Box::default(),
-            keeper: keeper.map(Box::new),
-            ended: false,
-        })
+    pub fn streamed(content: Content) -> Self {
+        Self::Streamed(Streamed::after(Parser::new(), 0, content))
     }
 
     /// Whether it follows a fill.
     pub fn follows(&self) -> bool {
         let content = match self {
             Self::Kept { .. } => return false,
-            Self::Known(known) => &known.content,
-            Self::Streamed(streamed) => &streamed.content,
+            Self::Known(known) => &*known.content,
+            Self::Shared(shared) => shared.content(),
+            Self::Streamed(streamed) => streamed.content(),
         };
-        matches!(**content, Content::Following(_))
+        matches!(*content, Content::Following(_))
     }
 
     /// Gives the next token to `step`; `None` at the end of the page.
@@ -96,7 +98,14 @@ impl Source {
                 Poll::Ready(token.map(|token| Ok(step(token))))
             }
             Self::Known(known) => known.poll_step(context, step),
-            Self::Streamed(streamed) => streamed.poll_step(context, step),
+            Self::Shared(shared) => {
+                let next = ready!(shared.poll_next(context));
+                Poll::Ready(next.map(|token| token.map(|token| step(&token))))
+            }
+            Self::Streamed(streamed) => {
+                let next = ready!(streamed.poll_next(context));
+                Poll::Ready(next.map(|token| token.map(|token| step(&token))))
+            }
         }
     }
 
@@ -105,7 +114,8 @@ impl Source {
         match self {
             Self::Kept { body, .. } => cut(body, 0, span),
             Self::Known(known) => cut(&known.piece, known.base, span),
-            Self::Streamed(streamed) => streamed.parser.bytes(span),
+            Self::Shared(shared) => shared.bytes(span),
+            Self::Streamed(streamed) => streamed.bytes(span),
         }
     }
 }
@@ -144,52 +154,75 @@ impl Known {
 }
 
 impl Streamed {
-    fn poll_step<T>(
-        &mut self,
-        context: &mut Context<'_>,
-        step: impl FnOnce(&Token) -> T,
-    ) -> Poll<Option<Result<T, Error>>> {
-        loop {
-            if let Some(token) = self.parser.next() {
-                self.keep(|keeper| keeper.token(&token));
-                return Poll::Ready(Some(Ok(step(&token))));
-            }
-            if self.ended {
-                if let Some(keeper) = self.keeper.take() {
-                    keeper.keep();
-                }
-                return Poll::Ready(None);
-            }
-            match ready!(self.content.poll(context)) {
-                Some(Ok(piece)) => {
-                    self.keep(|keeper| keeper.piece(&piece));
-                    self.parser.push(piece);
-                }
-                Some(Err(error)) => {
-                    self.ended = true;
-                    self.keeper = None;
-                    return Poll::Ready(Some(Err(error)));
-                }
-                None => {
-                    self.ended = true;
-                    self.parser.finish();
-                }
-            }
+    /// Content that is read on by `parser`, which has been given so many bytes more than have come.
+    pub fn after(parser: Parser, skip: u64, content: Content) -> Self {
+        Self {
+            content: Box::new(content),
+            parser: Box::new(parser),
+            skip,
+            pieces: VecDeque::new(),
+            ended: false,
+            finished: false,
         }
     }
 
-    /// What does not fit is not kept.
-    fn keep(&mut self, what: impl FnOnce(&mut Keeper) -> bool) {
-        if let Some(keeper) = &mut self.keeper
-            && !what(keeper)
-        {
-            self.keeper = None;
+    /// What has come of the content before.
+    pub fn has_come(&mut self, piece: Bytes) {
+        self.pieces.push_back(piece);
+    }
+
+    /// All of the content has come.
+    pub const fn has_ended(&mut self) {
+        self.ended = true;
+    }
+
+    /// Where the content comes from.
+    pub fn content(&self) -> &Content {
+        &self.content
+    }
+
+    /// The bytes of the text that the last token was.
+    pub fn bytes(&self, span: Span) -> Bytes {
+        self.parser.bytes(span)
+    }
+
+    /// The next token; `None` at the end of the page.
+    pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Token, Error>>> {
+        loop {
+            if let Some(token) = self.parser.next() {
+                return Poll::Ready(Some(Ok(token)));
+            }
+            if let Some(piece) = self.pieces.pop_front() {
+                self.parser.push(piece);
+                continue;
+            }
+            if self.finished {
+                return Poll::Ready(None);
+            }
+            if self.ended {
+                self.finished = true;
+                self.parser.finish();
+                continue;
+            }
+            match ready!(self.content.poll(context)) {
+                Some(Ok(mut piece)) => {
+                    let length = piece.len();
+                    let known = usize::try_from(self.skip).map_or(length, |skip| skip.min(length));
+                    self.skip -= known as u64;
+                    self.pieces.push_back(piece.split_off(known));
+                }
+                Some(Err(error)) => {
+                    (self.ended, self.finished) = (true, true);
+                    return Poll::Ready(Some(Err(error)));
+                }
+                None => self.ended = true,
+            }
         }
     }
 }
 
 /// The bytes of `span` in `piece`, which begins at `base`.
-fn cut(piece: &Bytes, base: u64, span: Span) -> Bytes {
+pub fn cut(piece: &Bytes, base: u64, span: Span) -> Bytes {
     let at = |offset: u64| {
         let within = offset.saturating_sub(base);
         usize::try_from(within).map_or(piece.len(), |at| at.min(piece.len()))

@@ -1,4 +1,4 @@
-use super::*;
+use super::{reading::Next, *};
 use crate::{
     cache::{Cache, Tiers},
     sample,
@@ -7,6 +7,15 @@ use bytes::Bytes;
 use rules::{freshness, time::Time};
 use std::time::Duration;
 use store::{Fields, Memory, Purger, Sweeper};
+
+fn worker(memory: &Arc<Memory>) -> Rc<Worker> {
+    let hour = Duration::from_hours(1);
+    let sweeper = Sweeper::start(memory.clone(), Box::new(|| None), hour).expect("a thread");
+    let purger = Purger::new(memory.clone(), sweeper);
+    let site = sample::site(sample::policy(sample::key_spec()));
+    let cache = Cache::new(Tiers::memory(memory.clone()), purger, site);
+    Worker::new(cache, Arc::default(), None)
+}
 
 fn page(fields: &HeaderMap) -> Stored {
     let now = Time::from_secs(1_000_000);
@@ -27,13 +36,9 @@ fn page(fields: &HeaderMap) -> Stored {
 #[test]
 fn a_stored_page_is_read_once_and_its_tokens_are_weighed_with_it() {
     let memory = Arc::new(Memory::new(8 << 20, Arc::default()));
-    let hour = Duration::from_hours(1);
-    let sweeper = Sweeper::start(memory.clone(), Box::new(|| None), hour).expect("a thread");
-    let purger = Purger::new(memory.clone(), sweeper);
-    let site = || sample::site(sample::policy(sample::key_spec()));
-    let cache = Cache::new(Tiers::memory(memory.clone()), purger, site());
-    let worker = Worker::new(cache, Arc::default(), None);
-    let ask = sample::ask(site(), None, HeaderMap::new());
+    let worker = worker(&memory);
+    let site = sample::site(sample::policy(sample::key_spec()));
+    let ask = sample::ask(site, None, HeaderMap::new());
     let key = ask.key.as_bytes();
     let stored = Arc::new(page(&HeaderMap::new()));
     let kept_now = || {
@@ -68,6 +73,58 @@ fn a_stored_page_is_read_once_and_its_tokens_are_weighed_with_it() {
 
     memory.forget(key);
     assert_eq!(memory.statistics().stored, 0);
+}
+
+/// What is found counts as in flight as long as somebody may still want it, and memory has not kept it.
+#[test]
+fn a_shared_reading_takes_room_of_the_budget() {
+    let memory = Arc::new(Memory::new(8 << 20, Arc::default()));
+    let (worker, budget) = (worker(&memory), memory.budget());
+    let (key, readings) = (&b"key"[..], Readings::default());
+    let stored = Arc::new(page(&HeaderMap::new()));
+    let tags = |times| Bytes::from("<esi:vars name=\"$(HTTP_COOKIE)\"/>,".repeat(times));
+    let insert = || {
+        let kept = memory.insert(key, memory.begin(), stored.clone(), 8);
+        assert!(kept.is_ok());
+    };
+    let begin = || {
+        let Begun::First(reading) = readings.begin(&worker, key, &stored, false) else {
+            panic!("nobody else reads it");
+        };
+        let another = readings.begin(&worker, key, &stored, false);
+        assert!(matches!(another, Begun::UnderWay(other) if Arc::ptr_eq(&other, &reading)));
+        assert_eq!(budget.reserved(), 0);
+        reading
+    };
+
+    insert();
+    let is_gone = begin();
+    is_gone.bring(0, &tags(1000));
+    let held = budget.reserved();
+    assert!(held > 50_000, "{held}");
+    is_gone.bring(0, &tags(1000));
+    assert_eq!(budget.reserved(), held, "another brings the same");
+    memory.forget(key);
+    is_gone.finish();
+    let tokens = budget.reserved();
+    assert!(tokens > 50_000 && tokens <= held, "{tokens}: not kept");
+    drop(is_gone);
+    assert_eq!(budget.reserved(), 0);
+
+    insert();
+    let is_too_much = begin();
+    is_too_much.bring(0, &tags(50_000));
+    assert!(matches!(is_too_much.next(usize::MAX, 0), Next::Stopped(..)));
+    let tokens = budget.reserved();
+    assert!(tokens > 200_000 && tokens <= 1 << 20, "{tokens}");
+    drop(is_too_much);
+
+    let before = memory.statistics().stored;
+    let is_kept = begin();
+    is_kept.bring(0, &tags(1000));
+    is_kept.finish();
+    assert_eq!(budget.reserved(), 0, "it is stored now");
+    assert!(memory.statistics().stored > before + 50_000);
 }
 
 #[test]
