@@ -3,14 +3,36 @@
 use std::fmt::Write as _;
 
 /// Where in a page a value stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Place {
-    /// Text, or an attribute's value, quoted or not.
+    /// Text, or an attribute's value that is text, quoted or not.
+    #[default]
     Text,
-    /// Within `<script>`.
+    /// Within `<script>`, or in an attribute that is a script (`onclick`).
     Script,
-    /// Within `<style>`.
+    /// Within `<style>`, or in `style`.
     Style,
+    /// In an attribute that is a document (`srcdoc`).
+    Document,
+    /// In an attribute that is an address (`href`, `src`).
+    Address(Part),
+}
+
+/// Where in an address a value stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// At its beginning.
+    Start,
+    /// Before its query.
+    Path,
+    /// In its query, where a parameter begins.
+    Parameters,
+    /// Within a parameter.
+    Parameter,
+    /// Behind `#`.
+    Fragment,
+    /// In an address that is code or a document (`javascript:`, `data:`).
+    Code,
 }
 
 impl Place {
@@ -20,8 +42,33 @@ impl Place {
             Self::Text => text(value, to),
             Self::Script => script(value, to),
             Self::Style => style(value, to),
+            Self::Document => {
+                let mut inner = String::new();
+                text(value, &mut inner);
+                text(&inner, to);
+            }
+            Self::Address(Part::Start) if is_address(value) => text(value, to),
+            Self::Address(Part::Code) => {
+                // It is decoded before it is run.
+                let mut inner = String::new();
+                script(value, &mut inner);
+                address(&inner, to);
+            }
+            Self::Address(_) => address(value, to),
         }
     }
+}
+
+/// Whether a value may stand for a whole address, or its beginning: one of this site, or of the web. No other scheme, which may be
+/// code; nothing that browsers take for one or for another host when they have left out what they leave out.
+fn is_address(value: &str) -> bool {
+    let is_visible = !value.contains(|letter: char| letter.is_ascii_control() || letter == '\\');
+    let starts = |scheme: &str| {
+        let start = value.get(..scheme.len()).unwrap_or_default();
+        start.eq_ignore_ascii_case(scheme)
+    };
+    let is_local = value.starts_with('/') && !value.starts_with("//");
+    is_visible && (is_local || starts("https://") || starts("http://"))
 }
 
 /// Punctuation that neither text nor an attribute's value, quoted or not, takes for anything else.
@@ -99,6 +146,14 @@ mod tests {
                 Place::Style,
                 "\\00003c\\00002fscript\\00003e\\000022\\000027\\000060\\00003cx\\000020onerror\\00003da\\00005c\\000020\\0000e9\\000000\\000026",
             ),
+            (
+                Place::Document,
+                "&#38;#60;/script&#38;#62;&#38;#34;&#38;#39;&#38;#96;&#38;#60;x&#38;#32;onerror&#38;#61;a&#38;#92;&#38;#32;é&#38;#38;",
+            ),
+            (
+                Place::Address(Part::Parameter),
+                "%3C%2Fscript%3E%22%27%60%3Cx%20onerror%3Da%5C%20%C3%A9%00%26",
+            ),
         ];
         for (place, expected) in table {
             let mut to = String::new();
@@ -110,17 +165,78 @@ mod tests {
         assert_eq!(to, "a%2F..%2Fb%3Fc%3D1%26d%23e%20%C3%A9");
     }
 
+    #[test]
+    fn only_addresses_of_this_site_and_of_the_web_begin_one() {
+        let at_start = |value: &str| {
+            let mut to = String::new();
+            Place::Address(Part::Start).escape(value, &mut to);
+            to
+        };
+        for value in ["/a/b", "https://a.example/b", "HTTP://a.example:8080/"] {
+            assert_eq!(at_start(value), value);
+        }
+        for value in [
+            "javascript:alert(1)",
+            " javascript:alert(1)",
+            "java\nscript:alert(1)",
+            "data:text/html,x",
+            "//evil.example/",
+            "/\\evil.example/",
+            "/\t/evil.example/",
+            "httpx://a",
+            "http:alert(1)",
+        ] {
+            let escaped = at_start(value);
+            assert!(!escaped.contains([':', '/', '\\']), "{value}: {escaped}");
+        }
+    }
+
+    /// Text as a browser reads it from where it stands: references resolved, once.
+    fn resolved(escaped: &str) -> String {
+        let mut parts = escaped.split("&#");
+        let mut all = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            let (number, rest) = part.split_once(';').expect("a reference");
+            let letter = number.parse().ok().and_then(char::from_u32);
+            all.push(letter.expect("a character"));
+            all.push_str(rest);
+        }
+        all
+    }
+
+    const PARTS: [Part; 6] = [
+        Part::Start,
+        Part::Path,
+        Part::Parameters,
+        Part::Parameter,
+        Part::Fragment,
+        Part::Code,
+    ];
+
     proptest! {
         #[test]
-        fn nothing_that_means_something_is_left(value in any::<String>()) {
-            for place in [Place::Text, Place::Script, Place::Style] {
+        fn a_value_never_ends_its_place(value in ".*|(https?://|/)?[a-z:/?#&=<>\"'` \n\\\\]{0,20}") {
+            let places = [Place::Text, Place::Script, Place::Style, Place::Document];
+            for place in places.into_iter().chain(PARTS.map(Place::Address)) {
                 let mut to = String::new();
                 place.escape(&value, &mut to);
-                prop_assert!(!to.contains(['<', '>', '"', '\'', '`', '=', ' ', '\n']), "{}", to);
+                prop_assert!(!to.contains(['<', '>', '"', '\'', '`', '=', ' ', '\n']), "{:?} {}", place, to);
+                let inner = resolved(&to);
+                match place {
+                    Place::Text => prop_assert!(value.contains(&inner) || value.chars().any(char::is_control)),
+                    Place::Document => {
+                        prop_assert!(!inner.contains(['<', '>', '"', '\'', '`', '=', ' ', '\n']), "{}", inner);
+                    }
+                    Place::Script | Place::Style => prop_assert_eq!(&inner, &to),
+                    Place::Address(Part::Start) => {
+                        let is_plain = !inner.contains([':', '/', '\\', '?', '#', '&']);
+                        prop_assert!(is_plain || (inner == value && is_address(&value)), "{}", inner);
+                    }
+                    Place::Address(_) => {
+                        prop_assert!(!inner.contains(['/', '?', '#', '&', '+', ':', '@', '\\', ';']), "{}", inner);
+                    }
+                }
             }
-            let mut to = String::new();
-            address(&value, &mut to);
-            prop_assert!(!to.contains(['/', '?', '#', '&', '=', '+', ':', '@', '\\', ' ']), "{}", to);
         }
     }
 }

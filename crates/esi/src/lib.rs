@@ -30,7 +30,7 @@ mod tag;
 mod template;
 mod variable;
 
-pub use escape::Place;
+pub use escape::{Part, Place};
 pub use expression::Expression;
 pub use include::{Address, Include};
 pub use page::{Page, Tokens};

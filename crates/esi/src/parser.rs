@@ -2,15 +2,16 @@
 //! `elements`.
 
 mod elements;
+mod html;
 mod marks;
 
 use crate::{
     Span, Token,
-    escape::Place,
     tag::{Extent, Tag, extent},
     variable::{Reading, Variable},
 };
 use bytes::{Bytes, BytesMut};
+use html::Html;
 use marks::is_name;
 use memchr::memmem;
 use std::collections::VecDeque;
@@ -32,7 +33,10 @@ pub struct Parser {
     at: usize,
     ended: bool,
     mode: Mode,
+    /// Within an element whose content is no markup.
     place: Option<Raw>,
+    /// Where values stand.
+    html: Html,
     /// Within `<!--esi`.
     in_comment: bool,
     /// Within so many `<esi:vars>`.
@@ -239,6 +243,13 @@ impl Parser {
         }
     }
 
+    /// These bytes from here on are text in which markup counts.
+    fn markup(&mut self, length: usize) {
+        let rest = self.window.get(self.at..).unwrap_or_default();
+        self.html.text(rest.get(..length).unwrap_or(rest));
+        self.pass(length);
+    }
+
     /// Text up to the next mark, and the mark.
     fn text(&mut self) -> Read {
         let rest = self.window.slice(self.at..);
@@ -261,7 +272,7 @@ impl Parser {
                 }
                 Seen::Mark(mark) => {
                     if at > 0 {
-                        self.pass(at);
+                        self.markup(at);
                         return Read::On(at);
                     }
                     match self.mark(mark, here) {
@@ -272,7 +283,7 @@ impl Parser {
                 }
             }
         }
-        self.pass(rest.len());
+        self.markup(rest.len());
         Read::On(rest.len())
     }
 
@@ -281,7 +292,7 @@ impl Parser {
         if at == 0 {
             return Read::Wait;
         }
-        self.pass(at);
+        self.markup(at);
         Read::On(at)
     }
 
@@ -332,20 +343,12 @@ impl Parser {
         };
         match Variable::begin(text) {
             Reading::Is(variable, length) if variable.is_known() => {
-                let value = Token::Value(Box::new(variable), self.standing());
+                let value = Token::Value(Box::new(variable), self.html.value());
                 self.found.push_back(value);
                 Some(Read::On(length))
             }
             Reading::More if !is_cut && !self.ended && here.len() < MOST_TAG => Some(Read::Wait),
             Reading::Is(..) | Reading::Not | Reading::More => None,
-        }
-    }
-
-    fn standing(&self) -> Place {
-        match self.place {
-            None => Place::Text,
-            Some(Raw::Script) => Place::Script,
-            Some(Raw::Style) => Place::Style,
         }
     }
 

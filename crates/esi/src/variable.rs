@@ -2,6 +2,7 @@
 
 mod agent;
 
+use crate::escape::{Part, Place};
 use std::borrow::Cow;
 
 /// The request that a page is sent to.
@@ -120,6 +121,17 @@ impl Variable {
     /// Whether it is the authority, which was checked before the request was taken.
     pub(crate) fn is_host(&self) -> bool {
         self.name == Name::Host
+    }
+
+    /// How it is escaped at `place`: what is part of an address as it comes stays so, where it stands in its own part of one.
+    pub(crate) fn place(&self, place: Place) -> Place {
+        match (self.name, self.key.is_some(), place) {
+            (Name::Host, _, Place::Address(Part::Path))
+            | (Name::Query, false, Place::Address(Part::Parameters)) => Place::Text,
+            // What comes before may be empty: it must not name another host.
+            (Name::Path, _, Place::Address(Part::Path)) => Place::Address(Part::Start),
+            _ => place,
+        }
     }
 
     /// What the client sent; `None` where that is nothing.

@@ -42,7 +42,7 @@ impl Parser {
         };
         // With a name it is the value and nothing else, however it is closed.
         if let Some((variable, _)) = Variable::read(name.trim()) {
-            let value = Token::Value(Box::new(variable), self.standing());
+            let value = Token::Value(Box::new(variable), self.html.value());
             self.found.push_back(value);
         }
     }

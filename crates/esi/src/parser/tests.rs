@@ -1,12 +1,23 @@
+mod places;
+
 use super::*;
 use crate::{Page, Run, Step, variable::tests::Asked};
 use proptest::prelude::*;
 
 /// A page as it is sent, an include as `[src|alt|?]`, an attempt as `{attempt|except}`.
 fn sent(body: &[u8], pieces: &[usize]) -> String {
+    sent_to(body, pieces, &[("cookie", "user=Ann; x=\"';")])
+}
+
+/// The same, to a client that sends these fields.
+fn sent_to(
+    body: &[u8],
+    pieces: &[usize],
+    fields: &'static [(&'static str, &'static str)],
+) -> String {
     let request = Asked {
         query: Some("q=<b>&n=1"),
-        fields: &[("cookie", "user=Ann; x=\"';")],
+        fields,
     };
     let (mut parser, mut run, mut text) = (Parser::new(), Run::new(), Vec::new());
     let mut rest = body;

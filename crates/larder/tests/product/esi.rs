@@ -201,6 +201,48 @@ fn variables_and_choices_are_each_clients_own() {
     assert_eq!(ask("a=b", "/?q=%3Cscript%3E"), "&#60;script&#62;");
 }
 
+/// What a visitor sends is a value in the page, whatever it looks like.
+#[test]
+fn values_are_escaped_as_their_place_demands() {
+    let (origin, larder) = start_with(ON);
+    let written = "<esi:vars><a href=\"/s?q=$(HTTP_COOKIE{v})&amp;n=1\">$(HTTP_COOKIE{v})</a>\
+                   <a href='$(HTTP_COOKIE{v})' onclick=\"f('$(HTTP_COOKIE{v})')\" title=$(HTTP_COOKIE{v})>\
+                   <script>x = '$(HTTP_COOKIE{v})'</script></esi:vars>";
+    origin.reply("/", page(written));
+    for (value, address, first, text, script) in [
+        (
+            "a&n=2",
+            "a%26n%3D2",
+            "a%26n%3D2",
+            "a&#38;n&#61;2",
+            "a\\u0026n\\u003d2",
+        ),
+        (
+            "javascript:f('')",
+            "javascript%3Af%28%27%27%29",
+            "javascript%3Af%28%27%27%29",
+            "javascript:f(&#39;&#39;)",
+            "javascript\\u003af\\u0028\\u0027\\u0027\\u0029",
+        ),
+        (
+            "https://b.test/'>",
+            "https%3A%2F%2Fb.test%2F%27%3E",
+            "https://b.test/&#39;&#62;",
+            "https://b.test/&#39;&#62;",
+            "https\\u003a\\u002f\\u002fb\\u002etest\\u002f\\u0027\\u003e",
+        ),
+    ] {
+        let ask = larder.get("/").header("Cookie", format!("v={value}"));
+        let expected = format!(
+            "<a href=\"/s?q={address}&amp;n=1\">{text}</a>\
+             <a href='{first}' onclick=\"f('{script}')\" title={text}>\
+             <script>x = '{script}'</script>"
+        );
+        assert_eq!(ask.send().text(), expected);
+    }
+    assert_eq!(origin.requests("/"), 1);
+}
+
 #[test]
 fn old_clients_and_new_ones_get_the_same_page() {
     let (origin, larder) = start_with(ON);

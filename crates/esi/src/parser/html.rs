@@ -1,0 +1,254 @@
+//! Where in HTML or XML a value stands: text, an attribute and which, a script, a style.
+
+use super::Raw;
+use crate::escape::{Part, Place};
+use memchr::memchr;
+
+/// Longest name that is told from others, in bytes.
+const LONGEST: usize = 16;
+
+/// Attributes whose value is an address.
+const ADDRESSES: [&[u8]; 14] = [
+    b"href",
+    b"src",
+    b"action",
+    b"formaction",
+    b"poster",
+    b"cite",
+    b"data",
+    b"background",
+    b"manifest",
+    b"ping",
+    b"longdesc",
+    b"srcset",
+    b"imagesrcset",
+    b"xlink:href",
+];
+
+/// Schemes of addresses that hold code or a document.
+const CODE: [&[u8]; 3] = [b"javascript", b"vbscript", b"data"];
+
+/// Follows what is sent of the page's own text, a piece at a time.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Html {
+    state: State,
+    /// The name that is being read or was read last, of an element, an attribute or a scheme; in lower case, as far as it counts.
+    name: Vec<u8>,
+    /// What the element that is open holds, where that is no markup.
+    element: Option<Raw>,
+    /// The place that the attribute's value is.
+    place: Place,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    #[default]
+    Text,
+    /// After `<`.
+    Open,
+    /// In an end tag, a declaration or an instruction.
+    Closing,
+    /// In the name of an element.
+    Element,
+    /// Before an attribute.
+    Blank,
+    /// In the name of an attribute.
+    Attribute,
+    /// After the name of an attribute.
+    Named,
+    /// After its `=`.
+    Equals,
+    /// In its value, which this quote ends.
+    Value(Option<u8>),
+    /// In a script or a style.
+    Raw(Raw),
+    /// In what may be its end, of which so many bytes have come after `<`.
+    RawEnd(Raw, usize),
+}
+
+impl Html {
+    /// The next text of the page.
+    pub(super) fn text(&mut self, text: &[u8]) {
+        let mut rest = text;
+        while let Some((&byte, after)) = rest.split_first() {
+            if byte != b'<' && matches!(self.state, State::Text | State::Raw(_)) {
+                rest = memchr(b'<', rest)
+                    .and_then(|at| rest.get(at..))
+                    .unwrap_or_default();
+                continue;
+            }
+            self.byte(byte);
+            rest = after;
+        }
+    }
+
+    /// A value stands here: where that is.
+    pub(super) fn value(&mut self) -> Place {
+        match self.state {
+            State::Raw(raw) | State::RawEnd(raw, _) => match raw {
+                Raw::Script => Place::Script,
+                Raw::Style => Place::Style,
+            },
+            State::Equals => {
+                self.begin_value(None);
+                self.in_value()
+            }
+            State::Value(_) => self.in_value(),
+            // Nothing but text is escaped so that it stays what it is also in names.
+            _ => Place::Text,
+        }
+    }
+
+    fn in_value(&mut self) -> Place {
+        let place = self.place;
+        if let Place::Address(part) = &mut self.place {
+            *part = match *part {
+                Part::Start => Part::Path,
+                Part::Parameters => Part::Parameter,
+                other => other,
+            };
+        }
+        place
+    }
+
+    fn byte(&mut self, byte: u8) {
+        self.state = match self.state {
+            State::Text if byte == b'<' => State::Open,
+            State::Text => State::Text,
+            State::Open => match byte {
+                b'<' => State::Open,
+                b'/' | b'!' | b'?' => State::Closing,
+                letter if letter.is_ascii_alphabetic() => self.named(State::Element, byte),
+                _ => State::Text,
+            },
+            State::Closing if byte == b'>' => State::Text,
+            State::Closing => State::Closing,
+            State::Element => self.in_element(byte),
+            State::Blank | State::Attribute | State::Named => self.in_attribute(byte),
+            State::Equals => match byte {
+                b'>' => self.after_name(byte),
+                b'"' | b'\'' => self.begin_value(Some(byte)),
+                _ if is_blank(byte) => State::Equals,
+                _ => {
+                    let state = self.begin_value(None);
+                    self.address(byte);
+                    state
+                }
+            },
+            State::Value(quote) => match (quote, byte) {
+                (None, b'>') => self.after_name(byte),
+                (None, _) if is_blank(byte) => State::Blank,
+                (Some(quote), _) if byte == quote => State::Blank,
+                _ => {
+                    self.address(byte);
+                    self.state
+                }
+            },
+            State::Raw(raw) if byte == b'<' => State::RawEnd(raw, 0),
+            State::Raw(raw) => State::Raw(raw),
+            State::RawEnd(raw, at) => raw_end(raw, at, byte),
+        };
+    }
+
+    fn in_element(&mut self, byte: u8) -> State {
+        if !is_blank(byte) && !matches!(byte, b'>' | b'/') {
+            return self.more(State::Element, byte);
+        }
+        self.element = match self.name.as_slice() {
+            b"script" => Some(Raw::Script),
+            b"style" => Some(Raw::Style),
+            _ => None,
+        };
+        self.after_name(byte)
+    }
+
+    /// Before an attribute, in its name, or after it.
+    fn in_attribute(&mut self, byte: u8) -> State {
+        match (self.state, byte) {
+            (_, b'>' | b'/') => self.after_name(byte),
+            (State::Blank, _) if is_blank(byte) => State::Blank,
+            (_, _) if is_blank(byte) => State::Named,
+            (State::Attribute | State::Named, b'=') => State::Equals,
+            (State::Attribute, _) => self.more(State::Attribute, byte),
+            _ => self.named(State::Attribute, byte),
+        }
+    }
+
+    /// After the name of an element, an attribute, or a value without quotes.
+    fn after_name(&self, byte: u8) -> State {
+        match (byte, self.element) {
+            (b'>', Some(raw)) => State::Raw(raw),
+            (b'>', None) => State::Text,
+            _ => State::Blank,
+        }
+    }
+
+    fn named(&mut self, state: State, byte: u8) -> State {
+        self.name.clear();
+        self.more(state, byte)
+    }
+
+    fn more(&mut self, state: State, byte: u8) -> State {
+        // One that is longer is none of ours, and stays longer.
+        if self.name.len() <= LONGEST {
+            self.name.push(byte.to_ascii_lowercase());
+        }
+        state
+    }
+
+    fn begin_value(&mut self, quote: Option<u8>) -> State {
+        self.place = match self.name.as_slice() {
+            b"style" => Place::Style,
+            b"srcdoc" => Place::Document,
+            [b'o', b'n', ..] => Place::Script,
+            name if ADDRESSES.contains(&name) => Place::Address(Part::Start),
+            _ => Place::Text,
+        };
+        self.name.clear();
+        self.state = State::Value(quote);
+        self.state
+    }
+
+    /// The next byte of a value, which may be an address.
+    fn address(&mut self, byte: u8) {
+        let Place::Address(part) = self.place else {
+            return;
+        };
+        let part = match (part, byte) {
+            // Browsers leave these out, wherever they stand.
+            (part, b'\t' | b'\n' | b'\r') => part,
+            (Part::Start, ..=b' ') => Part::Start,
+            (Part::Code, _) => Part::Code,
+            (_, b'#') | (Part::Fragment, _) => Part::Fragment,
+            (Part::Start | Part::Path, b'?')
+            | (Part::Parameters | Part::Parameter, b'&' | b';') => Part::Parameters,
+            (Part::Path, b':') if CODE.contains(&self.name.as_slice()) => Part::Code,
+            (Part::Start | Part::Path, _) => {
+                self.more(State::Text, byte);
+                Part::Path
+            }
+            (Part::Parameters | Part::Parameter, _) => Part::Parameter,
+        };
+        self.place = Place::Address(part);
+    }
+}
+
+/// One byte more of what may end a script or a style.
+fn raw_end(raw: Raw, at: usize, byte: u8) -> State {
+    let end: &[u8] = match raw {
+        Raw::Script => b"/script",
+        Raw::Style => b"/style",
+    };
+    match end.get(at) {
+        Some(expected) if byte.eq_ignore_ascii_case(expected) => State::RawEnd(raw, at + 1),
+        None if byte == b'>' => State::Text,
+        None if is_blank(byte) || byte == b'/' => State::Closing,
+        _ if byte == b'<' => State::RawEnd(raw, 0),
+        _ => State::Raw(raw),
+    }
+}
+
+/// What HTML takes for a blank.
+const fn is_blank(byte: u8) -> bool {
+    matches!(byte, b'\t' | b'\n' | b'\x0c' | b'\r' | b' ')
+}
