@@ -2,6 +2,7 @@
 #![no_main]
 
 use bytes::Bytes;
+use http::HeaderMap;
 use libfuzzer_sys::fuzz_target;
 use std::{
     future::ready,
@@ -97,7 +98,9 @@ fuzz_target!(|data: &[u8]| {
         node: "a".to_owned(),
     };
     let shared = Shared::over(config, log, Box::new(Server::of(data)));
-    let found = RUNTIME.block_on(shared.find(b"https://a.example/", false));
+    let request = HeaderMap::new();
+    let mut question = shared.question(b"https://a.example/", &request);
+    let found = RUNTIME.block_on(shared.find(&mut question, false));
     if let Found::Here(found) = found {
         assert!(!found.is_empty());
         for stored in found {
