@@ -2,6 +2,7 @@
 
 use super::manifest::Page;
 use crate::crawl::site::Site;
+use proxy::marks;
 use rules::key::{self, QueryChoice};
 use store::purge::{Address, On, Purge, What};
 
@@ -59,7 +60,7 @@ pub fn covered<'a>(
             let path = path.split_once('?').map_or(path.as_str(), |(path, _)| path);
             by(&|target, _| target.starts_with(path))
         }
-        What::Tags(tags) => by(&|_, page| tags.iter().any(|tag| page.tags.contains(tag))),
+        What::Tags(names) => by(&|_, page| names.iter().any(|name| has(page, named, name))),
         What::Pattern(pattern) => {
             let needs_host = |(on, _)| matches!(on, On::Url | On::Host);
             if !named.is_sure && pattern.expressions().any(needs_host) {
@@ -84,6 +85,14 @@ pub fn covered<'a>(
                     .any(|target| is("http", target) || is("https", target))
             })
         }
+    }
+}
+
+/// Whether a page has the tag `name`, or is in the cache group that it stands for.
+fn has(page: &Page, named: Named<'_>, name: &str) -> bool {
+    match marks::group(name) {
+        Some((host, group)) => named.is(host) && page.groups.iter().any(|of| of == group),
+        None => page.tags.iter().any(|tag| tag == name),
     }
 }
 
@@ -135,6 +144,7 @@ mod tests {
             let page = Page {
                 kind: Some(kind.to_owned()),
                 tags: tags.iter().map(|&tag| tag.to_owned()).collect(),
+                groups: tags.iter().map(|&tag| format!("of {tag}")).collect(),
                 ..Page::default()
             };
             (target.to_owned(), page)
@@ -183,6 +193,9 @@ mod tests {
             (tags(&["home"]), "/ /a", "/ /a"),
             (tags(&["p-1", "none"]), "/a", "/a"),
             (tags(&["hom"]), "", ""),
+            (tags(&["group https://h.example of p-1"]), "/a", "/a"),
+            (tags(&["group http://other of p-1"]), "", "/a"),
+            (tags(&["group http://h.example p-1"]), "", ""),
             (host("h.example"), "everything", "everything"),
             (host("other"), "", "everything"),
             (host(""), "everything", "everything"),

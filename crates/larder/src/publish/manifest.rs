@@ -53,6 +53,9 @@ pub struct Page {
     /// What it can be purged by.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
+    /// The cache groups it is in (RFC 9875).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<String>,
 }
 
 /// Why a text is no manifest that can be gone on with. For the operator to mend.
@@ -135,20 +138,21 @@ mod tests {
 
     fn any_page() -> impl Strategy<Value = Page> {
         let text = "[ -~é]{0,8}";
-        let tags = prop::collection::vec(text, 0..3);
+        let names = prop::collection::vec(text, 0..3);
         let fields = prop::collection::btree_map("[a-z-]{1,8}", text, 0..3);
         (
             any::<u16>(),
             prop::option::of(text),
             prop::option::of(any::<u64>()),
-            tags,
+            (names.clone(), names),
             fields,
         )
-            .prop_map(|(status, etag, length, tags, fields)| Page {
+            .prop_map(|(status, etag, length, (tags, groups), fields)| Page {
                 status,
                 etag,
                 length,
                 tags,
+                groups,
                 fields,
                 file: Some("a/b.html".to_owned()),
                 ..Page::default()

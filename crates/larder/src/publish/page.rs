@@ -139,14 +139,18 @@ impl Publisher {
         }
     }
 
-    /// The application says that the page is as it was; its tags may be others.
+    /// The application says that the page is as it was; its tags and groups may be others.
     fn confirmed(&self, target: &str, fields: &HeaderMap) {
-        let tags = surrogate::tags(fields);
         let mut book = self.book.borrow_mut();
-        if let Some(page) = book.pages.get_mut(target)
-            && !tags.is_empty()
-        {
+        let Some(page) = book.pages.get_mut(target) else {
+            return;
+        };
+        let (tags, groups) = (surrogate::tags(fields), surrogate::groups(fields));
+        if !tags.is_empty() {
             page.tags = tags;
+        }
+        if !groups.is_empty() {
+            page.groups = groups;
         }
     }
 
@@ -210,6 +214,7 @@ impl Publisher {
             location: Some(location),
             fields: said::kept(response.headers()),
             tags: surrogate::tags(response.headers()),
+            groups: surrogate::groups(response.headers()),
             ..Page::default()
         };
         // Its own text is of no interest, but the connection is.

@@ -107,6 +107,7 @@ pub fn described(fields: &HeaderMap) -> Page {
         modified: settled(fields),
         fields: kept(fields),
         tags: surrogate::tags(fields),
+        groups: surrogate::groups(fields),
         ..Page::default()
     }
 }
