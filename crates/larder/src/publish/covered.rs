@@ -60,7 +60,7 @@ pub fn covered<'a>(
             let path = path.split_once('?').map_or(path.as_str(), |(path, _)| path);
             by(&|target, _| target.starts_with(path))
         }
-        What::Tags(names) => by(&|_, page| names.iter().any(|name| has(page, named, name))),
+        What::Tags(tags) => by(&|_, page| tags.iter().any(|tag| has(page, named, tag))),
         What::Pattern(pattern) => {
             let needs_host = |(on, _)| matches!(on, On::Url | On::Host);
             if !named.is_sure && pattern.expressions().any(needs_host) {
@@ -89,9 +89,9 @@ pub fn covered<'a>(
 }
 
 /// Whether a page has the tag `name`, or is in the cache group that it stands for.
-fn has(page: &Page, named: Named<'_>, name: &str) -> bool {
+fn has(page: &Page, site: Named<'_>, name: &str) -> bool {
     match marks::group(name) {
-        Some((host, group)) => named.is(host) && page.groups.iter().any(|of| of == group),
+        Some((host, group)) => site.is(host) && page.groups.iter().any(|of| of == group),
         None => page.tags.iter().any(|tag| tag == name),
     }
 }
