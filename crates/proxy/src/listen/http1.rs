@@ -24,10 +24,9 @@ pub(super) async fn serve<S: Serve>(session: Session<S>, mut meter: Meter, limit
         match direct::serve(&session, &mut meter).await {
             Rest::Others => {}
             Rest::Over { more } => {
-                let over = End::Over(Ok(()));
-                // A word of farewell is TLS's; nothing hangs on it.
-                let _ = meter.shutdown().await;
-                return finish(meter, over, more, watch).await;
+                // A word of farewell, with TLS; nothing hangs on it.
+                let _ = unless_told(watch, Order::Timeout, meter.shutdown()).await;
+                return finish(meter, End::Over(Ok(())), false, more, watch).await;
             }
             Rest::Broken => return,
         }
@@ -80,6 +79,8 @@ async fn by_hyper<S: Serve>(session: &Session<S>, meter: Meter, limits: &Limits)
         polled.map(End::Over)
     })
     .await;
+    // Before its parts are apart: what was in flight ends with them.
+    let may_answer = watch.may_answer();
     let Some(parts) = connection.into_parts() else {
         watch.enter(Stage::Tunnel);
         return None;
@@ -90,14 +91,13 @@ async fn by_hyper<S: Serve>(session: &Session<S>, meter: Meter, limits: &Limits)
         return Some(meter);
     }
     let more = !parts.read_buf.is_empty() || watch.has_unread();
-    finish(meter, end, more, watch).await;
+    finish(meter, end, may_answer, more, watch).await;
     None
 }
 
 /// Says the last word where one is due, and reads on for a moment where the client may still be sending: closing on unread bytes
 /// makes the kernel reset the connection and with it an answer the client has not read (RFC 9112 section 9.6).
-async fn finish(mut meter: Meter, end: End, more: bool, watch: &Watch) {
-    let may_answer = watch.may_answer();
+async fn finish(mut meter: Meter, end: End, may_answer: bool, more: bool, watch: &Watch) {
     let mut linger = more;
     let last_word = match end {
         End::Told(Order::Timeout) => Some(Fault::TimedOut),

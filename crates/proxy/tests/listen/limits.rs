@@ -79,6 +79,17 @@ fn a_slow_body_gets_408() {
 }
 
 #[test]
+fn a_slow_body_whose_answer_has_begun_is_cut_off_without_another_answer() {
+    let site = Site::with(quick(|limits| limits.body_time = SOON));
+    let mut client = site.client();
+    client.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nab");
+    let all = client.read_to_end();
+    let text = String::from_utf8_lossy(&all);
+    assert!(text.starts_with("HTTP/1.1 200 "), "{text}");
+    assert!(text.ends_with("2\r\nab\r\n"), "{text}");
+}
+
+#[test]
 fn a_slow_service_is_not_the_clients_fault() {
     let site = Site::with(quick(|limits| {
         limits.body_time = SOON;

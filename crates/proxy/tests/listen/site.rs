@@ -234,6 +234,7 @@ fn at_once(request: &Request<RequestBody>) -> Option<Response<Scripted>> {
         "/hint-from-elsewhere",
         "/hint-then-stream",
         "/endless",
+        "/echo",
         "/upgrade",
     ];
     if scripted.contains(&path) {
@@ -308,6 +309,7 @@ async fn play(
             return Response::new(Scripted::Pieces(3, stage.clone(), Some(interim.clone())));
         }
         "/endless" => return Response::new(Scripted::Endless(Bytes::from(vec![b'x'; 65_536]))),
+        "/echo" => return Response::new(Scripted::Echo(request.into_body())),
         "/upgrade" => return upgrade(request),
         other => unreachable!("{other} has no part"),
     };
@@ -342,6 +344,8 @@ pub enum Scripted {
     /// So many pieces; before each it tries to send an interim response, which must go nowhere.
     Pieces(usize, Arc<Stage>, Option<InterimSink>),
     Endless(Bytes),
+    /// What the request brings, as it comes.
+    Echo(RequestBody),
 }
 
 impl Scripted {
@@ -362,6 +366,10 @@ impl Body for Scripted {
         let piece = match &mut *self {
             Self::Whole(text) => text.take().filter(|text| !text.is_empty()),
             Self::Endless(piece) => Some(piece.clone()),
+            Self::Echo(content) => {
+                let polled = Pin::new(content).poll_frame(cx);
+                return polled.map_err(std::io::Error::other);
+            }
             Self::Pieces(0, ..) => None,
             Self::Pieces(left, stage, sink) => {
                 if let Some(sink) = sink {

@@ -58,8 +58,9 @@ pub(super) fn parse(bytes: &[u8], limits: &Limits, spare: &Cell<HeaderMap>) -> P
     *head.version_mut() = version;
     *head.headers_mut() = spare.take();
     let read = fields(&copy, request.headers, head.headers_mut());
-    let uri = Uri::from_maybe_shared(copy.of(target.as_bytes()));
-    let (Some(wish), Ok(uri)) = (read, uri) else {
+    let target = copy.of(target.as_bytes());
+    let uri = target.and_then(|target| Uri::from_maybe_shared(target).ok());
+    let (Some(wish), Some(uri)) = (read, uri) else {
         return Parsed::Others;
     };
     let closes = match wish {
@@ -90,10 +91,14 @@ struct Copied<'a> {
 }
 
 impl Copied<'_> {
-    /// The same bytes as `part`, which is one of what was copied.
-    fn of(&self, part: &[u8]) -> Bytes {
-        let at = part.as_ptr().addr() - self.from.as_ptr().addr();
-        self.bytes.slice(at..at + part.len())
+    /// The same bytes as `part`; `None` where that is no part of what was copied.
+    fn of(&self, part: &[u8]) -> Option<Bytes> {
+        let at = part
+            .as_ptr()
+            .addr()
+            .checked_sub(self.from.as_ptr().addr())?;
+        let end = at.checked_add(part.len())?;
+        (end <= self.bytes.len()).then(|| self.bytes.slice(at..end))
     }
 }
 
@@ -133,7 +138,7 @@ fn fields(copy: &Copied<'_>, lines: &[Header<'_>], fields: &mut HeaderMap) -> Op
             header::CONNECTION => wish = wished(line.value, &wish)?,
             _ => {}
         }
-        let value = HeaderValue::from_maybe_shared(copy.of(line.value)).ok()?;
+        let value = HeaderValue::from_maybe_shared(copy.of(line.value)?).ok()?;
         fields.append(name, value);
     }
     Some(wish)
