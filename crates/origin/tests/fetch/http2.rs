@@ -6,7 +6,7 @@ use http::{Method, Request, Response};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use origin::{Context, Kind, Origin, config::Protocol};
-use std::{cell::Cell, rc::Rc, sync::Arc, time::Duration};
+use std::{cell::Cell, rc::Rc, sync::Arc};
 use tokio::{net::TcpListener, sync::Notify};
 
 fn text(text: impl Into<String>) -> Response<Full<Bytes>> {
@@ -16,7 +16,7 @@ fn text(text: impl Into<String>) -> Response<Full<Bytes>> {
 fn origin_of(server: &Http2Server) -> Arc<Origin> {
     let mut config = config([tcp(server.address)]);
     config.protocol = Protocol::Http2;
-    config.timeouts.first_byte = Duration::from_millis(200);
+    config.timeouts.first_byte = LONG;
     Origin::new(config).unwrap()
 }
 
@@ -141,15 +141,22 @@ fn a_goaway_makes_a_new_connection() {
 #[test]
 fn no_head_in_time_resets_the_stream_only() {
     work(async {
-        let server = Http2Server::start(|request: Request<Incoming>| async move {
-            if request.uri().path() == "/hang" {
-                std::future::pending::<()>().await;
+        let hangs = Rc::new(Cell::new(false));
+        let hung = Rc::clone(&hangs);
+        let server = Http2Server::start(move |request: Request<Incoming>| {
+            let hung = Rc::clone(&hung);
+            async move {
+                if request.uri().path() == "/hang" {
+                    hung.set(true);
+                    std::future::pending::<()>().await;
+                }
+                text("fine")
             }
-            text("fine")
         })
         .await;
         let origin = origin_of(&server);
-        assert_eq!(kind(get(&origin, "/hang").await), Kind::FirstByteTimeout);
+        let hanging = too_late(get(&origin, "/hang"), || hangs.get()).await;
+        assert_eq!(kind(hanging), Kind::FirstByteTimeout);
         get(&origin, "/").await.unwrap();
         assert_eq!(server.connections(), 1);
     });

@@ -6,7 +6,7 @@ use origin::{
     Context, Kind, Origin,
     config::{Balance, Retry},
 };
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{net::SocketAddr, sync::Arc};
 use testkit::Reply;
 
 /// An address that refuses connections: its server was stopped and keeps the port.
@@ -18,7 +18,7 @@ fn refusing() -> testkit::Origin {
 
 fn origin_of(addresses: impl IntoIterator<Item = SocketAddr>) -> Arc<Origin> {
     let mut config = config(addresses.into_iter().map(tcp));
-    config.timeouts.first_byte = Duration::from_millis(50);
+    config.timeouts.first_byte = LONG;
     Origin::new(config).unwrap()
 }
 
@@ -70,11 +70,18 @@ fn what_was_sent_goes_out_again_only_if_repeatable() {
                 repeatable,
                 ..Context::default()
             };
-            let got = work(async {
+            let fetch = async {
                 let response = origin
                     .fetch(request(Method::GET, "/", empty()), context)
                     .await?;
                 read(response).await
+            };
+            let got = work(async {
+                if want == Kind::FirstByteTimeout {
+                    too_late(fetch, || bad.requests("/") == 1).await
+                } else {
+                    fetch.await
+                }
             });
             match got {
                 Ok(answer) => assert!(repeatable && answer.text() == "good", "{row}"),
@@ -88,15 +95,23 @@ fn what_was_sent_goes_out_again_only_if_repeatable() {
 
 #[test]
 fn the_same_server_is_asked_again_only_if_it_hung_up() {
-    for (reply, requests) in [
-        (Reply::close(), 2),
-        (Reply::raw("no\r\n\r\n"), 1),
-        (Reply::ok().hang(), 1),
+    for (reply, hangs, requests) in [
+        (Reply::close(), false, 2),
+        (Reply::raw("no\r\n\r\n"), false, 1),
+        (Reply::ok().hang(), true, 1),
     ] {
         let server = testkit::Origin::start();
         server.reply("/", reply);
         let origin = origin_of([server.address()]);
-        work(get(&origin, "/")).unwrap_err();
+        let failed = work(async {
+            let fetch = get(&origin, "/");
+            if hangs {
+                too_late(fetch, || server.requests("/") == 1).await
+            } else {
+                fetch.await
+            }
+        });
+        failed.unwrap_err();
         assert_eq!(server.requests("/"), requests);
     }
 }

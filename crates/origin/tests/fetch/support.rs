@@ -13,6 +13,7 @@ use std::{
     pin::Pin,
     sync::Arc,
     task::{self, Poll},
+    time::Duration,
 };
 use tokio::{sync::mpsc, task::LocalSet};
 
@@ -58,6 +59,22 @@ pub(crate) async fn until(holds: impl Fn() -> bool) {
     while !holds() {
         tokio::task::yield_now().await;
     }
+}
+
+/// A limit that no server comes near by itself, however busy the machine.
+pub(crate) const LONG: Duration = Duration::from_secs(20);
+
+/// Runs a fetch in which time stands still until `sent` holds, and then [`LONG`] passes at once: who has been asked by then is too
+/// late, and who is asked afterwards has as long as it takes.
+pub(crate) async fn too_late<T>(fetch: impl Future<Output = T>, sent: impl Fn() -> bool) -> T {
+    tokio::time::pause();
+    let clock = async {
+        until(sent).await;
+        // Timers are rounded up to milliseconds.
+        tokio::time::advance(LONG + Duration::from_millis(1)).await;
+        tokio::time::resume();
+    };
+    tokio::join!(fetch, clock).0
 }
 
 /// A body of known length.
