@@ -58,7 +58,8 @@ pub fn receive(
         join_cookies(&mut parts.headers);
     }
     let upgrade = upgrade(&mut parts);
-    let nominates = parts.headers.get(header::CONNECTION).is_some_and(nominates);
+    let mut lines = parts.headers.get_all(header::CONNECTION).iter();
+    let nominates = lines.any(nominates);
     let for_another = nominates && PurgePolicy::is_for_another(&parts.headers);
     if nominates {
         // What the origin does not get must not choose a variant either.
