@@ -31,6 +31,7 @@ mod demo;
 mod disk;
 mod disk_damage;
 mod disk_device;
+mod disk_failing;
 mod disk_large;
 mod disk_leaks;
 mod disk_purge;
