@@ -73,6 +73,8 @@ pub struct Matching {
     pub content_type: Option<String>,
     /// On the tags, joined by commas.
     pub tags: Option<String>,
+    /// On what Souin would name it.
+    pub souin: Option<String>,
 }
 
 /// In which form a client is answered.
@@ -189,6 +191,8 @@ pub enum Spoken {
     Command(Result<Command, Malformed>),
     /// The content says what.
     Content(api::Expected),
+    /// It is a GET of the list that Souin's API has of what is stored.
+    List,
 }
 
 /// Reads a request's head. A GET costs a look at one field.
@@ -217,6 +221,10 @@ fn get(policy: &PurgePolicy, head: Head<'_>) -> Spoken {
         }
         let host = head.authority().into_owned();
         return Spoken::Command(Ok(Command::plain(varnish::named(host, target, false))));
+    }
+    if policy.souin.as_deref() == Some(head.uri.path()) {
+        let may = policy.admits(head.peer, head.fields);
+        return if may { Spoken::List } else { Spoken::Denied };
     }
     if head.text("x-refresh").is_none_or(|value| value != "1") {
         return Spoken::Nothing;

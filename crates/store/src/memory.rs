@@ -417,6 +417,7 @@ impl Lifecycle<Key, Variants> for Evictions {
     }
 }
 
+mod listing;
 mod purging;
 #[cfg(test)]
 mod tests;

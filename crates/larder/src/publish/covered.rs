@@ -62,7 +62,7 @@ pub fn covered<'a>(
         }
         What::Tags(tags) => by(&|_, page| tags.iter().any(|tag| has(page, named, tag))),
         What::Pattern(pattern) => {
-            let needs_host = |(on, _)| matches!(on, On::Url | On::Host);
+            let needs_host = |(on, _)| matches!(on, On::Url | On::Host | On::Souin);
             if !named.is_sure && pattern.expressions().any(needs_host) {
                 return Covered::Everything;
             }
@@ -70,13 +70,21 @@ pub fn covered<'a>(
                 let tags = page.tags.join(",");
                 let kind = page.kind.as_deref().unwrap_or_default();
                 let is = |scheme: &str, target: &str| {
-                    let url = format!("{scheme}://{}{target}", named.site.host());
+                    let host = named.site.host();
+                    let url = format!("{scheme}://{host}{target}");
+                    let souin = Address {
+                        scheme,
+                        host,
+                        target,
+                    };
+                    let souin = souin.souin();
                     pattern.matches(|on| match on {
                         On::Url => &url,
-                        On::Host => named.site.host(),
+                        On::Host => host,
                         On::Target => target,
                         On::ContentType => kind,
                         On::Tags => &tags,
+                        On::Souin => &souin,
                     })
                 };
                 let forms = keyed(target);

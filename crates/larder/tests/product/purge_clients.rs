@@ -129,6 +129,21 @@ fn the_apis_of_souin_and_fastly_work_unmodified() {
             vec!["/a"],
         ),
         (
+            "PURGE /souin-api/souin/GET-http-site.test-/a.* HTTP/1.1\nHost: c\n",
+            204,
+            vec!["/a", "/a?q=1"],
+        ),
+        (
+            "PURGE /souin-api/souin/%5EGET-https-site%5C.test-/(img%7Cnone)/.%2B%5C.png$ HTTP/1.1\nHost: c\n",
+            204,
+            vec!["/img/x.png"],
+        ),
+        (
+            "PURGE /souin-api/souin/.%2Bother.test.%2B HTTP/1.1\nHost: c\n",
+            204,
+            vec![],
+        ),
+        (
             "PURGE /souin-api/souin HTTP/1.1\nHost: c\nSurrogate-Key: home\n",
             204,
             vec!["/"],
@@ -164,6 +179,34 @@ fn the_apis_of_souin_and_fastly_work_unmodified() {
         assert_eq!(answer.status, status, "{message}: {}", answer.text());
         assert_eq!(gone(&larder, SITE), covered, "{message}");
     }
+    assert_eq!(leaked(&origin), NONE);
+}
+
+#[test]
+fn souins_list_names_what_is_stored() {
+    let (origin, larder) = tagged("purge.souin = \"/souin-api/souin\"");
+    let list = |larder: &Larder| {
+        let answer = say(larder, "GET /souin-api/souin HTTP/1.1\nHost: c\n");
+        assert_eq!(answer.status, 200);
+        assert_eq!(answer.header("content-type"), Some("application/json"));
+        let names: Vec<String> = serde_json::from_slice(&answer.body).expect("JSON");
+        names
+    };
+    assert_eq!(list(&larder), NONE);
+    warm(&larder);
+    let all: Vec<_> = [OTHER, SITE]
+        .into_iter()
+        .flat_map(|host| {
+            ALL.iter()
+                .map(move |target| format!("GET-http-{host}-{target}"))
+        })
+        .collect();
+    assert_eq!(list(&larder), all);
+    for name in all.iter().skip(1) {
+        let message = format!("PURGE /souin-api/souin/{name} HTTP/1.1\nHost: c\n");
+        assert_eq!(say(&larder, &message).status, 204, "{name}");
+    }
+    assert_eq!(list(&larder), all[..1], "each can be purged by its name");
     assert_eq!(leaked(&origin), NONE);
 }
 

@@ -28,6 +28,7 @@ fn who_may_not_is_refused_and_the_origin_never_asked() {
         "GET /nowhere HTTP/1.1\nHost: site.test\nX-Refresh: 1\n",
         "GET /purge/a HTTP/1.1\nHost: site.test\n",
         "PURGE /souin/flush HTTP/1.1\nHost: c\n",
+        "GET /souin HTTP/1.1\nHost: c\n",
         "POST /service/abc/purge HTTP/1.1\nHost: s\nFastly-Key: k\n\n{\"surrogate_keys\":[\"home\"]}",
         "POST /service/abc/purge/home HTTP/1.1\nHost: s\nFastly-Key: k\n",
         "POST /service/abc/purge_all HTTP/1.1\nHost: s\nFastly-Key: k\n",
@@ -43,7 +44,7 @@ fn who_may_not_is_refused_and_the_origin_never_asked() {
     }
     assert_eq!(gone(&larder, SITE), NONE);
     assert_eq!(origin.all().len(), asked);
-    assert_eq!(sample(&larder, "larder_client_purges_denied_total"), 17);
+    assert_eq!(sample(&larder, "larder_client_purges_denied_total"), 18);
 
     for (message, status) in [
         (
@@ -181,6 +182,11 @@ fn bad_purges_are_told_so_and_nothing_is_purged_in_half() {
         ("PURGETAGS / HTTP/1.1\nHost: c\n", 400, "X-Cache-Tags"),
         ("PURGE /a HTTP/1.0\n", 400, "Host"),
         ("PURGE /souin HTTP/1.1\nHost: c\n", 400, "Surrogate-Key"),
+        (
+            "PURGE /souin/GET-http-site.test-/(a HTTP/1.1\nHost: c\n",
+            400,
+            "regular expression",
+        ),
         (
             "POST /service/abc/purge HTTP/1.1\nHost: s\nFastly-Key: k\n\nnot JSON",
             400,

@@ -5,6 +5,7 @@ use crate::policy::PurgePolicy;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use serde_json::json;
+use std::collections::BTreeSet;
 use store::PurgeError;
 
 /// Says which kind of purge was done, and how many stored responses it touched: `tags; count=3`.
@@ -99,6 +100,11 @@ pub fn done(policy: &PurgePolicy, command: &Command, count: u64) -> Own {
         own.fields.insert(CACHE_PURGE_RESULT, result);
     }
     own
+}
+
+/// The list of what is stored, in Souin's names.
+pub fn listed(names: &BTreeSet<String>) -> Own {
+    own(StatusCode::OK, Content::Json(json!(names)))
 }
 
 /// The answer to what was not carried out.

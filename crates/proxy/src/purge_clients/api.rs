@@ -3,7 +3,7 @@
 //! Their paths could be the application's as well, so a request is taken for a purge only where it carries the key that these
 //! services ask for. Whose key it is does not matter: who may purge is the site's to say, and anybody else is refused.
 
-use super::{Command, Dialect, Head, Malformed, Spoken, Wish};
+use super::{Command, Dialect, Head, Malformed, Matching, Spoken, Wish, expression};
 use crate::policy::PurgePolicy;
 use rules::surrogate;
 use serde::Deserialize;
@@ -197,7 +197,7 @@ fn parts(url: &str) -> Result<(String, String), Malformed> {
 }
 
 /// Reads a request to Souin's API, where the site has one: `PURGE <api>` with `Surrogate-Key`, `PURGE <api>/flush`,
-/// `PURGE <api>/<key>`.
+/// `PURGE <api>/<key>`, `PURGE <api>/<expression>`.
 pub fn souin(policy: &PurgePolicy, head: Head<'_>) -> Option<Result<Command, Malformed>> {
     let rest = head.target().strip_prefix(policy.souin.as_deref()?)?;
     if head.method != "PURGE" || !(rest.is_empty() || rest.starts_with('/')) {
@@ -210,7 +210,7 @@ pub fn souin(policy: &PurgePolicy, head: Head<'_>) -> Option<Result<Command, Mal
         "" => Err(Malformed::Nothing(
             "send `Surrogate-Key`, or ask for `flush`",
         )),
-        key => souin_key(&decoded(key)),
+        key => Ok(souin_key(&decoded(key))),
     };
     Some(wish.map(|wish| Command {
         wishes: vec![wish],
@@ -219,24 +219,33 @@ pub fn souin(policy: &PurgePolicy, head: Head<'_>) -> Option<Result<Command, Mal
     }))
 }
 
-/// `GET-http-example.com-/path`, as Souin names what it stores, or an expression that matches all such names.
-fn souin_key(key: &str) -> Result<Wish, Malformed> {
-    if super::expression::is_everything(key) {
-        return Ok(Wish::Everything);
+/// `GET-http-example.com-/path`, as Souin names what it stores, or an expression on such names.
+fn souin_key(key: &str) -> Wish {
+    if expression::is_everything(key) {
+        return Wish::Everything;
     }
-    let rest = key.split_once('-').map(|(_method, rest)| rest);
-    let named = rest.and_then(|rest| {
-        let rest = rest
-            .strip_prefix("https-")
-            .or_else(|| rest.strip_prefix("http-"))?;
-        let at = rest.find("-/")?;
-        Some((rest.get(..at)?, rest.get(at + 1..)?))
-    });
-    let (host, target) = named.ok_or(Malformed::NotOffered(
-        "expressions on Souin's keys are not offered: purge by `Surrogate-Key`, by key, or `flush`",
-    ))?;
-    Ok(Wish::Url {
-        host: host.to_owned(),
-        target: target.to_owned(),
-    })
+    if let Some((host, target)) = named(key) {
+        return Wish::Url {
+            host: host.to_owned(),
+            target: target.to_owned(),
+        };
+    }
+    Wish::Matching(Box::new(Matching {
+        souin: Some(expression::translated(key)),
+        ..Matching::default()
+    }))
+}
+
+/// Host and target in one of Souin's names; `None` where it is an expression.
+fn named(key: &str) -> Option<(&str, &str)> {
+    // What a host and a target hold as well does not tell.
+    if key.contains(['*', '+', '(', ')', '[', ']', '{', '}', '|', '\\', '^', '$']) {
+        return None;
+    }
+    let (_method, rest) = key.split_once('-')?;
+    let rest = rest
+        .strip_prefix("https-")
+        .or_else(|| rest.strip_prefix("http-"))?;
+    let at = rest.find("-/")?;
+    rest.get(..at).zip(rest.get(at + 1..))
 }

@@ -140,17 +140,18 @@ fn keys(site: &Site) -> impl Iterator<Item = &KeySpec> {
     site.routes.iter().map(|route| &route.policy.key)
 }
 
-/// Expressions ready to be matched. One on hosts is left out where some route keeps none: purging too much is safe.
+/// Expressions ready to be matched. One on hosts, or on names with hosts in them, is left out where some route keeps none: purging
+/// too much is safe.
 fn pattern(site: &Site, matching: &Matching) -> Result<Pattern, Malformed> {
-    let host = matching
-        .host
-        .as_ref()
-        .filter(|_| keys(site).all(|spec| spec.host));
+    let with_hosts = keys(site).all(|spec| spec.host);
+    let host = matching.host.as_ref().filter(|_| with_hosts);
+    let souin = matching.souin.as_ref().filter(|_| with_hosts);
     let all = [
         (On::Host, host),
         (On::Target, matching.target.as_ref()),
         (On::ContentType, matching.content_type.as_ref()),
         (On::Tags, matching.tags.as_ref()),
+        (On::Souin, souin),
     ];
     let mut pattern = Pattern::default();
     for (on, text) in all {
@@ -289,6 +290,22 @@ mod tests {
             ..Matching::default()
         }));
         assert_eq!(resolved(vec![wish]), Ok(vec![What::Everything]));
+    }
+
+    #[test]
+    fn one_on_names_is_held_against_them_where_hosts_are_kept_apart() {
+        let matching = Matching {
+            souin: Some("^GET-https?-a[.]example-/x".to_owned()),
+            ..Matching::default()
+        };
+        let wish = Wish::Matching(Box::new(matching.clone()));
+        assert_eq!(resolved(vec![wish]), Ok(vec![What::Everything]));
+        let apart = sample::site(sample::policy(sample::key_spec()));
+        let pattern = pattern(&apart, &matching).expect("an expression");
+        let names = |scheme: &str| format!("GET-{scheme}-a.example-/xy");
+        let both = [names("http"), names("https")].join("\n");
+        assert!(pattern.matches(|_| &both));
+        assert!(!pattern.matches(|_| "GET-http-b.a.example-/x"));
     }
 
     #[test]

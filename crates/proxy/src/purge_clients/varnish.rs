@@ -176,6 +176,7 @@ fn matching(head: Head<'_>) -> Wish {
             .map(|text| whole(&text)),
         content_type: content_type.map(|text| whole(&text)),
         tags: tags.map(|(_, text)| whole(&text)),
+        souin: None,
     }))
 }
 

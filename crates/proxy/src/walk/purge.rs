@@ -24,6 +24,7 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 use rules::status::Handled;
 use std::{rc::Rc, time::Duration};
 use store::purge::{Purge, What};
+use tokio::task::spawn_blocking;
 
 /// What a request wants of the cache itself.
 pub enum Wanted {
@@ -33,7 +34,12 @@ pub enum Wanted {
     Purge(Result<Command, Malformed>),
     /// A purge that its content names.
     Content(Expected),
+    /// The list of what is stored.
+    List,
 }
+
+/// Names that a list has at most.
+const MOST_LISTED: usize = 100_000;
 
 /// What `request` wants of the cache, if it is for the cache. One that wants a fresh answer goes on as a GET that says so.
 pub fn look(
@@ -56,6 +62,7 @@ pub fn look(
         Spoken::Denied => Some(Wanted::Denied),
         Spoken::Command(command) => Some(Wanted::Purge(command)),
         Spoken::Content(expected) => Some(Wanted::Content(expected)),
+        Spoken::List => Some(Wanted::List),
         Spoken::Refresh => {
             *request.method_mut() = Method::GET;
             let fields = request.headers_mut();
@@ -108,6 +115,12 @@ pub fn answer(
                 &ask,
                 done.map_err(|why| (answer::failed(dialect.as_ref(), &why), why)),
             )
+        })),
+        Wanted::List => Answer::Later(Box::pin(async move {
+            let memory = worker.cache.memory.clone();
+            let names = spawn_blocking(move || memory.souin_names(MOST_LISTED)).await;
+            let own = answer::listed(&names.unwrap_or_default());
+            answered(&worker, &ask, own, None)
         })),
         Wanted::Content(expected) => Answer::Later(Box::pin(async move {
             let done = match read(&expected, content).await {
@@ -186,10 +199,14 @@ fn told(
         Ok((own, operation)) => (own, Detail::Purged(operation)),
         Err((own, why)) => (own, Detail::Unpurged(why.token())),
     };
+    answered(worker, ask, own, Some(detail))
+}
+
+fn answered(worker: &Worker, ask: &Ask, own: Own, detail: Option<Detail>) -> Response<ReplyBody> {
     let outcome = Outcome {
         handled: Handled::Own,
         ttl: None,
-        detail: Some(detail),
+        detail,
         origin_time: None,
     };
     let content = Content::Whole(own.content);

@@ -41,6 +41,27 @@ impl<'a> Address<'a> {
         };
         format!("{scheme}://{}{}", self.host, self.target)
     }
+
+    /// As Souin names what it stores, `http` where the scheme is not known.
+    pub fn souin(&self) -> String {
+        let scheme = if self.scheme == "https" {
+            "https"
+        } else {
+            "http"
+        };
+        self.souin_over(scheme)
+    }
+
+    /// The same once for each scheme, on lines: who purges means it over both.
+    pub fn souin_lines(&self) -> String {
+        ["http", "https"]
+            .map(|scheme| self.souin_over(scheme))
+            .join("\n")
+    }
+
+    fn souin_over(&self, scheme: &str) -> String {
+        format!("GET-{scheme}-{}-{}", self.host, self.target)
+    }
 }
 
 #[cfg(test)]
@@ -69,5 +90,13 @@ mod tests {
             };
             assert_eq!(Address::of(key), expected, "{key:?}");
         }
+    }
+
+    #[test]
+    fn souin_has_names_of_its_own() {
+        let address = Address::of(b"https://a.example:8443/x?y\nh:z=1:y");
+        assert_eq!(address.souin(), "GET-https-a.example:8443-/x?y");
+        let lines = "GET-http-a.example-/\nGET-https-a.example-/";
+        assert_eq!(Address::of(b"//a.example/").souin_lines(), lines);
     }
 }

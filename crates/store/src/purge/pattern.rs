@@ -10,6 +10,7 @@ pub struct Pattern {
     target: Option<Regex>,
     content_type: Option<Regex>,
     tags: Option<Regex>,
+    souin: Option<Regex>,
 }
 
 /// What an expression of a [`Pattern`] is held against.
@@ -25,6 +26,8 @@ pub enum On {
     ContentType,
     /// All tags, joined by commas.
     Tags,
+    /// `GET-http-host-/path?query`, as Souin names what it stores; with either scheme, each on a line of its own.
+    Souin,
 }
 
 /// A regular expression that is not one, or that would take too much memory. The caller's fault; nothing was purged.
@@ -53,6 +56,7 @@ impl Pattern {
         let regex = RegexBuilder::new(expression)
             .size_limit(LARGEST)
             .dfa_size_limit(CACHE)
+            .multi_line(on == On::Souin)
             .build()
             .map_err(|error| BadPattern(error.to_string()))?;
         *self.place(on) = Some(regex);
@@ -67,6 +71,7 @@ impl Pattern {
             (On::Target, &self.target),
             (On::ContentType, &self.content_type),
             (On::Tags, &self.tags),
+            (On::Souin, &self.souin),
         ]
         .into_iter()
         .filter_map(|(on, regex)| Some((on, regex.as_ref()?.as_str())))
@@ -84,6 +89,7 @@ impl Pattern {
             && holds(On::Url, &self.url)
             && holds(On::ContentType, &self.content_type)
             && holds(On::Tags, &self.tags)
+            && holds(On::Souin, &self.souin)
     }
 
     fn place(&mut self, on: On) -> &mut Option<Regex> {
@@ -93,6 +99,7 @@ impl Pattern {
             On::Target => &mut self.target,
             On::ContentType => &mut self.content_type,
             On::Tags => &mut self.tags,
+            On::Souin => &mut self.souin,
         }
     }
 }

@@ -77,6 +77,7 @@ struct Texts<'a> {
     url: OnceCell<String>,
     content_type: OnceCell<String>,
     tags: OnceCell<String>,
+    souin: OnceCell<String>,
 }
 
 impl<'a> Texts<'a> {
@@ -86,6 +87,7 @@ impl<'a> Texts<'a> {
             url: OnceCell::new(),
             content_type: OnceCell::new(),
             tags: OnceCell::new(),
+            souin: OnceCell::new(),
         }
     }
 
@@ -104,6 +106,7 @@ impl<'a> Texts<'a> {
                 let texts: Vec<_> = marks.iter().flat_map(|marks| marks.texts()).collect();
                 texts.join(",")
             }),
+            On::Souin => self.souin.get_or_init(|| address.souin_lines()),
         }
     }
 }

@@ -31,6 +31,7 @@ enum Subject {
     Target,
     ContentType,
     Tags,
+    Souin,
 }
 
 /// A text that is no purge.
@@ -143,6 +144,7 @@ impl From<On> for Subject {
             On::Target => Self::Target,
             On::ContentType => Self::ContentType,
             On::Tags => Self::Tags,
+            On::Souin => Self::Souin,
         }
     }
 }
@@ -155,6 +157,7 @@ impl From<Subject> for On {
             Subject::Target => Self::Target,
             Subject::ContentType => Self::ContentType,
             Subject::Tags => Self::Tags,
+            Subject::Souin => Self::Souin,
         }
     }
 }

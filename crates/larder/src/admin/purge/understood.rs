@@ -98,5 +98,6 @@ const fn subject(on: On) -> &'static str {
         On::Target => "target",
         On::ContentType => "content-type",
         On::Tags => "tags",
+        On::Souin => "souin",
     }
 }
