@@ -72,6 +72,8 @@ pub enum Bypass {
     Content,
     /// Its content, or what it asks of a GraphQL service.
     Unkeyed(Unkeyed),
+    /// Which group of users its sender belongs to is not known (`user_context`).
+    Group,
 }
 
 impl Detail {
@@ -108,6 +110,7 @@ impl Bypass {
             Self::Upgrade => "upgrade",
             Self::Content => "content",
             Self::Unkeyed(why) => why.token(),
+            Self::Group => "group-unknown",
         }
     }
 }

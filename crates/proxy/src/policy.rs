@@ -135,6 +135,8 @@ pub struct Policy {
     pub largest_content: u64,
     /// A GraphQL service answers here.
     pub graphql: Option<GraphQl>,
+    /// The path at which the application tells the group of a user; `None`: it keeps no groups apart.
+    pub user_context: Option<String>,
 }
 
 /// Which answers are written in ESI, and composed before they are sent.

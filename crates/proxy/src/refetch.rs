@@ -6,6 +6,7 @@ use crate::{
     walk::{
         self, Answer,
         receive::{self, Beside},
+        user_context::HASH,
     },
 };
 use http::{Request, header};
@@ -35,7 +36,7 @@ pub async fn refetch(worker: Rc<Worker>, mut busiest: Receiver<Vec<Busy>>) {
 fn request(busy: &Busy) -> Option<Request<RequestBody>> {
     let mut request = Request::get(&busy.url).body(RequestBody::none()).ok()?;
     if let Some(variant) = &busy.variant {
-        let personal = [header::COOKIE, header::AUTHORIZATION];
+        let personal = [header::COOKIE, header::AUTHORIZATION, HASH];
         if variant.nominated.iter().any(|name| personal.contains(name)) {
             return None;
         }

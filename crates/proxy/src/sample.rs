@@ -68,6 +68,7 @@ pub(crate) fn policy(key: KeySpec) -> Policy {
         fragment_wait: Duration::from_secs(10),
         largest_content: 1 << 16,
         graphql: None,
+        user_context: None,
     }
 }
 

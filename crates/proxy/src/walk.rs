@@ -7,6 +7,7 @@
 //! | [`receive`] | `Refused` | our own error |
 //! | | `Redirect` | 301 or 308 to HTTPS |
 //! | | `Request` | lookup; first [`content_key`], where the content is part of the key |
+//! | [`user_context`] | `X-User-Context-Hash` | lookup, where the route has groups; [`bypass`] where the group is not known |
 //! | [`lookup`] | `Wait` | reads from disk ([`below`]), then as below |
 //! | | `Hit` | [`deliver`] |
 //! | | `StaleHit` | [`refresh`] in the background, [`deliver`] |
@@ -44,6 +45,7 @@ pub(crate) mod purge;
 pub(crate) mod receive;
 pub(crate) mod refresh;
 pub(crate) mod shape;
+pub(crate) mod user_context;
 
 use crate::{
     ask::Ask,
@@ -133,9 +135,18 @@ pub(crate) fn fragment(
     }
 }
 
+/// The walk from before lookup on.
+#[inline]
+fn look_up(worker: &Rc<Worker>, ask: Ask, content: RequestBody) -> Answer {
+    if ask.policy().user_context.is_some() {
+        return user_context::look_up(worker, ask, content);
+    }
+    look_up_known(worker, ask, content)
+}
+
 /// The walk from lookup on.
 #[inline]
-fn look_up(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody) -> Answer {
+fn look_up_known(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody) -> Answer {
     match lookup::lookup(worker, &mut ask) {
         Looked::Found(found) => go_on(worker, ask, content, found),
         Looked::Wait(finding) => {

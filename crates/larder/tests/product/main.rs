@@ -104,5 +104,6 @@ mod streams;
 mod tls;
 mod try_chain;
 mod upgrade;
+mod user_context;
 mod validation;
 mod vary;

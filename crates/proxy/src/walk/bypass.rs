@@ -83,7 +83,12 @@ fn is_personal(ask: &Ask, why: Bypassed) -> bool {
     let by_rule = matches!(
         why,
         Bypassed::Site(
-            Bypass::Cookie | Bypass::Header | Bypass::Path | Bypass::Query | Bypass::Method
+            Bypass::Cookie
+                | Bypass::Header
+                | Bypass::Path
+                | Bypass::Query
+                | Bypass::Method
+                | Bypass::Group
         )
     );
     by_rule || ask.fields.contains_key(header::AUTHORIZATION)

@@ -15,6 +15,7 @@ use crate::{
         outbound::edit,
         receive::{self, Refusal},
         shape::{self, Shaped},
+        user_context,
     },
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, header, response};
@@ -321,6 +322,9 @@ pub fn finish(
             fields.insert(header::CACHE_CONTROL, told);
             fields.remove(header::EXPIRES);
         }
+    }
+    if policy.user_context.is_some() && ask.within.is_none() {
+        user_context::translate(&mut fields);
     }
     report(worker, &mut fields, &ask.site, status, outcome, Some(ask));
     if !policy.response_edits.is_empty() {

@@ -17,6 +17,7 @@ mod source;
 mod within;
 
 pub use composer::Composer;
+pub use context::Context;
 pub use reading::Readings;
 pub use within::Within;
 
@@ -24,7 +25,6 @@ use crate::{
     ask::Ask, body::Content, cache::Worker, compress::Recoded, outcome::bump, policy::Esi,
     walk::shape::Shaped,
 };
-use context::Context;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use kept::Kept;
 use reading::Begun;

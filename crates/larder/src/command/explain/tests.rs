@@ -207,6 +207,7 @@ fn no_reason_is_left_as_a_token() {
         Bypass::Path,
         Bypass::Method,
         Bypass::Query,
+        Bypass::Group,
     ] {
         let told = told(&answer(
             From::Origin,

@@ -136,6 +136,7 @@ fn bypass(detail: &str) -> &str {
         "path" => "the path is on the route's list",
         "method" => "the method is on the route's list",
         "query" => "a query parameter is on the route's list",
+        "group-unknown" => "the application did not tell which group of users the request is from",
         other => other,
     }
 }

@@ -3,7 +3,7 @@
 use super::{Sink, compress, settings::values};
 use crate::config::{
     Fault,
-    value::{CookieName, EditableName, FieldLine, Many, Query, Size, Text, Token, Ttl},
+    value::{CookieName, EditableName, FieldLine, Many, PathStart, Query, Size, Text, Token, Ttl},
     written::{self, Defaults},
 };
 use origin::Origin;
@@ -66,6 +66,10 @@ pub(super) fn build(written: &Defaults, origin: Arc<Origin>, memory: u64) -> Pol
             .map_or(DEFAULT_LARGEST_CONTENT, |size| size.value.0)
             .min(memory),
         graphql: written.graphql.as_ref().map(graphql),
+        user_context: written.user_context.as_ref().map(|path| {
+            let PathStart(path) = &path.value;
+            path.clone()
+        }),
     }
 }
 

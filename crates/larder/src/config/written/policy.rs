@@ -1,7 +1,7 @@
 //! What may hold on a route, as written: the same keys in `[defaults]` and in each `[[route]]`.
 
 use super::tables::{Bypass, Edits, GraphQl, Key, Preset, SetCookie, Stale, TtlMode};
-use crate::config::value::{At, Compress, Many, Size, Text, Ttl};
+use crate::config::value::{At, Compress, Many, PathStart, Size, Text, Ttl};
 use http::{HeaderName, HeaderValue, Method};
 use ipnet::IpNet;
 use proxy::policy::{FieldPattern, HostPattern, NamePattern, PathPattern};
@@ -99,6 +99,10 @@ macro_rules! with_policy {
             /// How long an include may take until its answer begins. A page can ask for less with `maxwait`.
             #[schemars(extend("default" = "10s"))]
             fragment_wait: Text<Duration>,
+            /// The path at which the application tells which group a user belongs to, as `FOSHttpCacheBundle` does. Pages may then
+            /// vary by `X-User-Context-Hash`. See [groups of users](user-context.md). Off where nothing is said.
+            #[schemars(extend("examples" = ["/_fos_user_context_hash"]))]
+            user_context: Text<PathStart>,
         }
     };
     (@keys $(#[$about:meta])* $table:ident { $($(#[$own_about:meta])* $own:ident: $own_type:ty,)* }

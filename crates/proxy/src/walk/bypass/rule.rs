@@ -1,6 +1,6 @@
 //! Which requests pass the store by, and which may not fill it.
 
-use crate::walk::lookup::Bypassed;
+use crate::walk::{lookup::Bypassed, user_context};
 use crate::{ask::Ask, outcome::Bypass, policy, routing};
 use http::{HeaderMap, Method, header};
 use rules::key;
@@ -41,8 +41,11 @@ fn by_rule(ask: &Ask) -> Option<Bypass> {
 pub fn may_fill(ask: &Ask) -> bool {
     let policy = ask.policy();
     let by_cookie = policy.key.drop_cookies && ask.fields.contains_key(header::COOKIE);
+    // Nobody asked which group it is.
+    let by_group = policy.user_context.is_some() && user_context::is_somebody(&ask.fields);
     policy.cache
         && !by_cookie
+        && !by_group
         && !stores_nothing(&policy.bypass, &ask.fields)
         && by_rule(ask).is_none()
 }

@@ -39,11 +39,23 @@ pub struct Context {
 
 impl Context {
     pub fn new(worker: &Rc<Worker>, ask: &Ask) -> Rc<Self> {
+        Rc::new(Self::of(worker, ask))
+    }
+
+    /// As [`new`](Self::new), for a request that wants an answer of this media type.
+    pub fn accepting(worker: &Rc<Worker>, ask: &Ask, media: &'static str) -> Rc<Self> {
+        let mut context = Self::of(worker, ask);
+        let media = HeaderValue::from_static(media);
+        context.fields.insert(header::ACCEPT, media);
+        Rc::new(context)
+    }
+
+    fn of(worker: &Rc<Worker>, ask: &Ask) -> Self {
         let policy = ask.policy();
         // What a form is answered with may show what it changed, under the same address.
         let is_read = ask.method == Method::GET || ask.method == Method::HEAD;
         let key = if is_read { ask.key.as_bytes() } else { &[] };
-        Rc::new(Self {
+        Self {
             worker: worker.clone(),
             site: ask.site.clone(),
             connection: ask.connection.clone(),
@@ -55,7 +67,7 @@ impl Context {
             fields: include_fields(ask),
             wait: policy.fragment_wait,
             largest: policy.largest_body,
-        })
+        }
     }
 
     pub fn worker(&self) -> &Worker {

@@ -1,0 +1,273 @@
+//! Groups of users as `FOSHttpCache` has them: the application is asked for the hash of a group, and pages are kept by it.
+
+use crate::common::{Said, start_with};
+use testkit::{Gate, Larder, Origin, Reply, Request, Response};
+
+const KIND: &str = "application/vnd.fos.user-context-hash";
+const HASH: &str = "/_fos_user_context_hash";
+const CONFIG: &str =
+    "[[origin]]\nservers = \"{origin}\"\n[defaults]\nuser_context = \"/_fos_user_context_hash\"\n";
+
+/// Who asks, by the cookie or the credentials.
+fn user(request: &Request) -> String {
+    let field = request.header("cookie").or(request.header("authorization"));
+    field.unwrap_or("nobody").to_owned()
+}
+
+/// Ann and Bob edit, everybody else reads.
+fn group(request: &Request) -> &'static str {
+    let user = user(request);
+    if user.contains("ann") || user.contains("bob") {
+        "editors"
+    } else {
+        "readers"
+    }
+}
+
+/// The answer to who it is, as `FOSHttpCacheBundle` gives it.
+fn told(request: &Request) -> Reply {
+    assert_eq!(request.header("accept"), Some(KIND));
+    Reply::ok()
+        .cache("public, max-age=600")
+        .header("Vary", "Cookie, Authorization")
+        .header("Content-Type", KIND)
+        .header("X-User-Context-Hash", group(request))
+}
+
+/// A page that says for whom it was made, and for which group it is.
+fn page(request: &Request) -> Reply {
+    let hash = request.header("x-user-context-hash").unwrap_or("none");
+    Reply::ok()
+        .cache("public, max-age=600")
+        .header("Vary", "Accept-Language, X-User-Context-Hash")
+        .header("X-User-Context-Hash", hash)
+        .body(format!("for {hash}, made for {}", user(request)))
+}
+
+fn site() -> (Origin, Larder) {
+    let (origin, larder) = start_with(CONFIG);
+    origin.otherwise(page);
+    origin.on(HASH, told);
+    (origin, larder)
+}
+
+fn get(larder: &Larder, path: &str, user: &str) -> Response {
+    let ask = larder.get(path);
+    match user {
+        "" => ask.send(),
+        user => ask.header("Cookie", format!("session={user}")).send(),
+    }
+}
+
+#[test]
+fn a_page_is_made_once_for_each_group() {
+    let (origin, larder) = site();
+    for (user, text, hit) in [
+        ("ann", "for editors, made for session=ann", false),
+        ("bob", "for editors, made for session=ann", true),
+        ("eve", "for readers, made for session=eve", false),
+        ("dan", "for readers, made for session=eve", true),
+        ("", "for none, made for nobody", false),
+        ("", "for none, made for nobody", true),
+        ("ann", "for editors, made for session=ann", true),
+    ] {
+        let answer = get(&larder, "/page", user);
+        assert_eq!(answer.text(), text, "{user}");
+        assert_eq!(answer.hit(), hit, "{user}: {}", answer.said());
+        assert!(answer.header("x-user-context-hash").is_none(), "{user}");
+        let vary = "Accept-Language, Cookie, Authorization";
+        assert_eq!(answer.joined("vary"), vary, "what it means to a client");
+    }
+    let by_name = larder.get("/page").header("Authorization", "Basic bob");
+    let answer = by_name.send();
+    assert_eq!(answer.text(), "for editors, made for session=ann");
+    assert_eq!(origin.requests("/page"), 3);
+    assert_eq!(origin.requests(HASH), 5, "once for each who is somebody");
+}
+
+/// Clients neither choose their group nor learn its name.
+#[test]
+fn nobody_chooses_a_group() {
+    let (origin, larder) = site();
+    get(&larder, "/page", "ann");
+    let asked = origin.all().len();
+    for (name, value) in [
+        ("X-User-Context-Hash", "editors"),
+        ("x-user-context-hash", ""),
+        ("Accept", KIND),
+        (
+            "Accept",
+            "text/html, Application/Vnd.FOS.user-context-hash;q=0.1",
+        ),
+    ] {
+        for user in ["session=eve", "session=ann"] {
+            let ask = larder.get("/page").header("Cookie", user);
+            let answer = ask.header(name, value).send();
+            assert_eq!(answer.status, 400, "{name}: {value}");
+        }
+        let answer = larder.get("/page").header(name, value).send();
+        assert_eq!(answer.status, 400, "{name}: {value}");
+    }
+    let ask = larder.get(HASH).header("Cookie", "session=ann");
+    assert_eq!(ask.header("Accept", KIND).send().status, 400);
+    assert_eq!(origin.all().len(), asked);
+    let ask = larder
+        .get("/page")
+        .header("Connection", "X-User-Context-Hash");
+    let answer = ask.header("X-User-Context-Hash", "editors").send();
+    assert_eq!(answer.text(), "for none, made for nobody");
+}
+
+#[test]
+fn whose_group_is_not_known_gets_nothing_stored_and_stores_nothing() {
+    let named = |reply: Reply, kind: &str| {
+        let reply = reply.cache("max-age=600").header("Vary", "Cookie");
+        reply.header("Content-Type", kind)
+    };
+    let editors = |reply: Reply| reply.header("X-User-Context-Hash", "editors");
+    for (what, answer) in [
+        ("an error", editors(named(Reply::status(500), KIND))),
+        ("a page", editors(named(Reply::ok(), "text/html"))),
+        ("no hash", named(Reply::ok(), KIND)),
+        ("nothing", Reply::close()),
+    ] {
+        let (origin, larder) = site();
+        for user in ["ann", ""] {
+            get(&larder, "/page", user);
+        }
+        origin.reply("/_fos_user_context_hash", answer);
+        for round in 0..2 {
+            let answer = get(&larder, "/page", "eve");
+            assert_eq!(answer.text(), "for none, made for session=eve", "{what}");
+            let said = answer.said();
+            assert!(said.contains("detail=group-unknown"), "{round}: {said}");
+        }
+        for (user, text) in [
+            ("ann", "for editors, made for session=ann"),
+            ("", "for none, made for nobody"),
+        ] {
+            let answer = get(&larder, "/page", user);
+            assert_eq!(
+                (answer.hit(), answer.text().as_str()),
+                (true, text),
+                "{what}"
+            );
+        }
+    }
+}
+
+/// Everybody would be in the group of who asked first.
+#[test]
+fn a_hash_that_does_not_vary_is_for_nobody_else() {
+    let (origin, larder) = site();
+    origin.on(HASH, |request| {
+        let told = Reply::ok().cache("public, max-age=600");
+        let told = told.header("Content-Type", KIND);
+        told.header("X-User-Context-Hash", group(request))
+    });
+    let ann = get(&larder, "/page", "ann");
+    assert_eq!(ann.text(), "for editors, made for session=ann");
+    let eve = get(&larder, "/page", "eve");
+    assert_eq!(eve.text(), "for none, made for session=eve");
+    assert!(eve.said().contains("group-unknown"), "{}", eve.said());
+}
+
+/// Each follows the fetch of the own group alone; those who ask who they are do not follow each other either.
+#[test]
+fn groups_do_not_mix_while_the_first_page_is_on_its_way() {
+    let (origin, larder) = site();
+    let (asks, pages) = (Gate::new(), Gate::new());
+    let (asked, fetched) = (asks.clone(), pages.clone());
+    origin.on(HASH, move |request| told(request).hold_head(&asked));
+    origin.on("/page", move |request| page(request).hold_head(&fetched));
+    let users = ["ann", "eve", "bob", "dan"];
+    let clients: Vec<_> = users
+        .iter()
+        .map(|user| {
+            let ask = larder.get("/page");
+            ask.header("Cookie", format!("session={user}")).begin()
+        })
+        .collect();
+    asks.wait_reached();
+    asks.open();
+    pages.wait_reached();
+    pages.open();
+    for (user, mut client) in users.iter().zip(clients) {
+        let text = client.read().text();
+        let wanted = match *user {
+            "ann" | "bob" => "for editors, ",
+            _ => "for readers, ",
+        };
+        assert!(text.starts_with(wanted), "{user}: {text}");
+    }
+}
+
+/// What a `POST` is answered with is kept for a `GET` where it says so; nobody asked for which group it was made.
+#[test]
+fn an_answer_to_another_method_is_not_kept_for_those_without_a_group() {
+    let (origin, larder) = site();
+    origin.on("/page", |request| {
+        page(request).header("Content-Location", "/page")
+    });
+    let post = larder.ask("POST", "/page").header("Cookie", "session=ann");
+    post.body("x").send();
+    for (user, text) in [
+        ("", "for none, made for nobody"),
+        ("eve", "for readers, made for session=eve"),
+    ] {
+        assert_eq!(get(&larder, "/page", user).text(), text);
+    }
+}
+
+/// A page's includes are for the group of who reads it, whichever of the two is stored.
+#[test]
+fn includes_are_for_the_readers_group() {
+    let (origin, larder) = site();
+    origin.on("/", |request| {
+        let page = page(request)
+            .header("Content-Type", "text/html")
+            .header("Surrogate-Control", "content=\"ESI/1.0\"");
+        page.body(" <esi:include src=\"/menu\"/>")
+    });
+    for (user, text) in [
+        (
+            "ann",
+            "for editors, made for session=ann for editors, made for session=ann",
+        ),
+        (
+            "eve",
+            "for readers, made for session=eve for readers, made for session=eve",
+        ),
+        (
+            "bob",
+            "for editors, made for session=ann for editors, made for session=ann",
+        ),
+        ("", "for none, made for nobody for none, made for nobody"),
+    ] {
+        assert_eq!(get(&larder, "/", user).text(), text, "{user}");
+    }
+    assert_eq!(origin.requests("/menu"), 3);
+}
+
+/// Somebody changes groups: what was told before is purged like any page.
+#[test]
+fn what_was_told_of_a_user_can_be_purged() {
+    let (origin, larder) = site();
+    get(&larder, "/page", "ann");
+    get(&larder, "/page", "dan");
+    origin.on(HASH, |request| {
+        let told = Reply::ok().cache("no-cache").header("Content-Type", KIND);
+        let group = if group(request) == "readers" {
+            "editors"
+        } else {
+            "readers"
+        };
+        told.header("X-User-Context-Hash", group)
+    });
+    let answer = get(&larder, "/page", "dan");
+    assert_eq!(answer.text(), "for readers, made for session=dan");
+    assert_eq!(larder.ask("PURGE", HASH).send().status, 200);
+    let answer = get(&larder, "/page", "dan");
+    assert_eq!(answer.text(), "for editors, made for session=ann");
+    assert!(answer.hit(), "{}", answer.said());
+}
