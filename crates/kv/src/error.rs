@@ -15,8 +15,10 @@ pub struct Error {
 /// What it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// No connection, or no server that could answer: refused, reset, loading, without a primary.
+    /// No connection, or no server that could answer: refused, loading, without a primary.
     Unreachable,
+    /// The connection ended before its answer had come, or in the middle of it.
+    Closed,
     /// No answer in time.
     Timeout,
     /// Wrong password, or no permission; for the operator to mend.
@@ -35,8 +37,9 @@ pub enum Kind {
 
 impl Kind {
     /// All of them, in the order in which they are counted.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Unreachable,
+        Self::Closed,
         Self::Timeout,
         Self::Refused,
         Self::WrongType,
@@ -51,7 +54,7 @@ impl Kind {
     pub const fn opens_breaker(self) -> bool {
         matches!(
             self,
-            Self::Unreachable | Self::Timeout | Self::Refused | Self::Protocol
+            Self::Unreachable | Self::Closed | Self::Timeout | Self::Refused | Self::Protocol
         )
     }
 
@@ -59,6 +62,7 @@ impl Kind {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Unreachable => "unreachable",
+            Self::Closed => "closed",
             Self::Timeout => "timeout",
             Self::Refused => "refused",
             Self::WrongType => "wrong-type",
@@ -74,6 +78,7 @@ impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Unreachable => "cannot be reached",
+            Self::Closed => "breaks off",
             Self::Timeout => "does not answer in time",
             Self::Refused => "refuses us",
             Self::WrongType => "holds something else under our key",

@@ -296,7 +296,7 @@ impl Server {
         answer.inspect_err(|error| {
             if matches!(
                 error.kind,
-                Kind::Unreachable | Kind::Protocol | Kind::TooLarge
+                Kind::Unreachable | Kind::Closed | Kind::Protocol | Kind::TooLarge
             ) {
                 self.connections.close(&sent.connection);
             }
@@ -305,7 +305,7 @@ impl Server {
 
     fn closed(&self) -> Error {
         let detail = format!("{}: the connection was closed", self.address.name());
-        Error::new(Kind::Unreachable, detail)
+        Error::new(Kind::Closed, detail)
     }
 
     fn is_resting(&self) -> bool {

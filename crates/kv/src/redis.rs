@@ -125,7 +125,10 @@ impl Pool {
         let answer = connection.handle.ask(command).await;
         // Gone, or to a server that has become somebody's replica.
         if let Err(error) = &answer
-            && matches!(error.kind, Kind::Unreachable | Kind::Protocol)
+            && matches!(
+                error.kind,
+                Kind::Unreachable | Kind::Closed | Kind::Protocol
+            )
         {
             self.connections.close(&connection);
         }

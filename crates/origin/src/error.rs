@@ -110,6 +110,8 @@ pub enum Kind {
     Unresolvable,
     /// No connection could be made: refused, no route, no such socket.
     Refused,
+    /// A page store answers that it does not do what it is asked for: a wrong password, an unknown command.
+    Declined,
     /// No connection (TLS included) within `Timeouts::connect`.
     ConnectTimeout,
     /// The TLS handshake failed.
@@ -152,6 +154,7 @@ impl Kind {
         match self {
             Self::Unresolvable => "unresolvable",
             Self::Refused => "refused",
+            Self::Declined => "declined",
             Self::ConnectTimeout => "connect-timeout",
             Self::Tls => "tls",
             Self::Protocol => "protocol",
@@ -184,12 +187,13 @@ impl Kind {
         )
     }
 
-    /// No answer could be had at all: refused, unresolvable, out of time before the head, no healthy server, no turn.
+    /// No answer could be had at all: refused, declined, unresolvable, out of time before the head, no healthy server, no turn.
     pub fn is_unreachable(self) -> bool {
         matches!(
             self,
             Self::Unresolvable
                 | Self::Refused
+                | Self::Declined
                 | Self::ConnectTimeout
                 | Self::FirstByteTimeout
                 | Self::QueueFull
@@ -215,6 +219,7 @@ impl Kind {
         match self {
             Self::Unresolvable => "the server's name has no address",
             Self::Refused => "the server cannot be connected to",
+            Self::Declined => "the server answers, but not with a page",
             Self::ConnectTimeout => "no connection in time",
             Self::Tls => "the TLS handshake failed",
             Self::Protocol => "the server broke the protocol",

@@ -287,7 +287,13 @@ fn failed(error: kv::Error) -> Error {
     let kind = match error.kind {
         kv::Kind::Timeout => Kind::FirstByteTimeout,
         kv::Kind::Protocol => Kind::Malformed,
-        _ => Kind::Refused,
+        kv::Kind::Closed => Kind::Truncated,
+        kv::Kind::Unreachable => Kind::Refused,
+        kv::Kind::Refused
+        | kv::Kind::WrongType
+        | kv::Kind::Full
+        | kv::Kind::TooLarge
+        | kv::Kind::Rejected => Kind::Declined,
     };
     Error::new(kind).because(error)
 }

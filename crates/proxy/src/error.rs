@@ -86,6 +86,7 @@ fn origin_status(kind: origin::Kind) -> StatusCode {
         Kind::Unreadable | Kind::Configuration => StatusCode::INTERNAL_SERVER_ERROR,
         Kind::Unresolvable
         | Kind::Refused
+        | Kind::Declined
         | Kind::Tls
         | Kind::Protocol
         | Kind::Truncated

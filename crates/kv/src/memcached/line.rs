@@ -77,6 +77,10 @@ impl Asked {
                 Ok(Some(Ok(Answer::Values(std::mem::take(&mut self.values)))))
             }
             (Piece::Whole(answer), Expected::Done) => Ok(Some(Ok(answer))),
+            // A server without room for a question says so in the same words as one without room for a value.
+            (Piece::Failed(error), Expected::Values(_)) if error.kind == Kind::Full => {
+                Ok(Some(Err(Error::new(Kind::Rejected, error.detail))))
+            }
             (Piece::Failed(error), _) => Ok(Some(Err(error))),
             (other, _) => Err(broken(&format!("an answer to something else: {other:?}"))),
         }
@@ -169,20 +173,28 @@ async fn listen(
     let mut first = None;
     loop {
         if let Err(Broken(error)) = heard(&mut buffer, &mut first, &mut waiting) {
-            // The others only learn that the connection is gone.
-            if let Some(Asked { reply, .. }) = first.or_else(|| waiting.try_recv().ok()) {
-                let _ = reply.send(Err(error.clone()));
-            }
+            fail(first, &mut waiting, &error);
             return Err(Broken(error));
         }
         if buffer.is_empty() && buffer.capacity() > LARGE_BUFFER {
             buffer = BytesMut::new();
         }
         buffer.reserve(4096);
-        match read.read_buf(&mut buffer).await {
-            Ok(1..) => {}
-            _ => return Ok(()),
+        if !matches!(read.read_buf(&mut buffer).await, Ok(1..)) {
+            if first.is_some() || !buffer.is_empty() {
+                let error = Error::new(Kind::Closed, "in the middle of an answer");
+                fail(first, &mut waiting, &error);
+            }
+            return Ok(());
         }
+    }
+}
+
+/// Tells the question that is being answered, or comes next, why it is not. The others only learn that the connection is gone.
+fn fail(first: Option<Asked>, waiting: &mut mpsc::UnboundedReceiver<Asked>, error: &Error) {
+    if let Some(Asked { reply, .. }) = first.or_else(|| waiting.try_recv().ok()) {
+        // Whoever asked may have left.
+        let _ = reply.send(Err(error.clone()));
     }
 }
 

@@ -118,7 +118,7 @@ impl Connection {
             Self::One(connection) => connection.send_packed_command(command).await,
             Self::Cluster(connection) => connection.req_packed_command(command).await,
         };
-        answered.and_then(Value::extract_error).map_err(error)
+        answered.and_then(Value::extract_error).map_err(unanswered)
     }
 
     /// Several commands of which all take effect or none; as [`ask`](Self::ask).
@@ -127,7 +127,25 @@ impl Connection {
             Self::One(connection) => commands.exec_async(connection).await,
             Self::Cluster(connection) => commands.exec_async(connection).await,
         };
-        done.map_err(error)
+        done.map_err(unanswered)
+    }
+}
+
+/// What an error means to who has asked over a connection that there was.
+#[allow(
+    clippy::needless_pass_by_value,
+    reason = "it is what results are mapped with"
+)]
+fn unanswered(error: RedisError) -> Error {
+    match error.kind() {
+        // The client has one kind for an answer that is none and for one that breaks off, and says which in words alone.
+        ErrorKind::Parse if error.to_string().contains("end of input") => {
+            Error::new(Kind::Closed, "in the middle of an answer")
+        }
+        ErrorKind::Io if error.is_connection_dropped() => {
+            Error::new(Kind::Closed, "the connection was closed")
+        }
+        _ => self::error(error),
     }
 }
 
@@ -137,7 +155,11 @@ impl Connection {
     reason = "it is what results are mapped with"
 )]
 pub(super) fn error(error: RedisError) -> Error {
-    Error::new(kind(&error), error)
+    match error.kind() {
+        // The client's own words are of its parser, in several lines.
+        ErrorKind::Parse => Error::new(Kind::Protocol, "not in Redis's protocol"),
+        _ => Error::new(kind(&error), error),
+    }
 }
 
 fn kind(error: &RedisError) -> Kind {
@@ -145,7 +167,7 @@ fn kind(error: &RedisError) -> Kind {
         ErrorKind::AuthenticationFailed | ErrorKind::Server(ServerErrorKind::NoPerm) => {
             Kind::Refused
         }
-        ErrorKind::Parse | ErrorKind::UnexpectedReturnType => Kind::Protocol,
+        ErrorKind::UnexpectedReturnType => Kind::Protocol,
         ErrorKind::Server(ServerErrorKind::ResponseError | ServerErrorKind::NoScript)
         | ErrorKind::Client => Kind::Rejected,
         ErrorKind::Io if error.is_timeout() => Kind::Timeout,

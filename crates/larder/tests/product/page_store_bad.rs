@@ -1,5 +1,5 @@
-//! Values that are no pages: cut on their way, of another type, with a malformed header. The application answers instead, nothing
-//! of them is kept, and the log says why.
+//! Values that are no pages, and answers that are none: cut on their way, of another type, malformed. The application answers
+//! instead, nothing of them is kept, and the log says once what it was.
 
 use crate::{
     common::Said,
@@ -15,17 +15,13 @@ use testkit::{Larder, Memcached, Redis, wait_until};
 /// However busy the machine is, what is answered is answered in time.
 const PATIENT: &str = "timeouts.whole = \"8s\"";
 
-/// What the log says of the first page that was not taken, from the message on.
-fn said(larder: &Larder) -> String {
+/// What the log says of pages that were not taken, from the message on.
+fn said(larder: &Larder) -> Vec<String> {
     const MESSAGE: &str = "a page is not taken from the store";
-    let mut line = None;
-    wait_until("the log told of it", || {
-        let output = larder.output();
-        let mut lines = output.lines();
-        line = lines.find_map(|line| Some(line.get(line.find(MESSAGE)?..)?.to_owned()));
-        line.is_some()
-    });
-    line.unwrap_or_default()
+    let output = larder.output();
+    let lines = output.lines();
+    let told = lines.filter_map(|line| Some(line.get(line.find(MESSAGE)?..)?.to_owned()));
+    told.collect()
 }
 
 /// That message to the letter.
@@ -33,8 +29,8 @@ fn told(path: &str, why: &str) -> String {
     format!("a page is not taken from the store origin=\"pages\" path=\"{path}\" why=\"{why}\"")
 }
 
-/// The application answers each time, and nothing is kept of what the store said.
-fn is_no_page(store: &str, path: &str, outcome_of: &str) -> String {
+/// The application answers each time, nothing is kept of what the store said, and the log says `why`.
+fn is_no_page(store: &str, path: &str, outcome_of: &str, why: &str) {
     let (origin, larder) = start(store, "");
     origin.otherwise(|request| {
         let reply = testkit::Reply::ok().cache("no-store");
@@ -44,84 +40,61 @@ fn is_no_page(store: &str, path: &str, outcome_of: &str) -> String {
         let answer = larder.get(path).send();
         assert_eq!(answer.text(), format!("app {nth}"), "{path}");
         assert!(answer.complete && !answer.hit(), "{}", answer.said());
+        if nth == 1 {
+            wait_until("the log told of it", || !said(&larder).is_empty());
+            assert_eq!(said(&larder), [told(path, why)]);
+        }
     }
     assert!(outcome(&larder, outcome_of) > 0, "{path}");
     assert_eq!(outcome(&larder, "found"), 0, "{path}");
-    said(&larder)
 }
+
+/// What no block of fields begins with, or what is none.
+const BLOCKS: [(&str, &str); 13] = [
+    ("/length", "Content-Length: +4\n\npage"),
+    ("/lengths", "Content-Length: 4\nContent-Length: 4\n\npage"),
+    ("/no-end", "Content-Type: text/html\n"),
+    ("/cut-in-line", "HTTP/1.1 200 OK\r\nContent-Ty"),
+    ("/no-header", "<html><body>page</body></html>"),
+    ("/no-colon", "page\n\npage"),
+    ("/no-name", ": a\n\npage"),
+    ("/blank-in-name", "X : a\n\npage"),
+    ("/folded", "X: a\n\tb\n\npage"),
+    ("/zero", "X: a\0b\n\npage"),
+    ("/late-status", "X: a\nHTTP/1.1 200 OK\n\npage"),
+    ("/version", "HTTP/2 200\n\npage"),
+    ("/status", "HTTP/1.1 304 Not Modified\n\n"),
+];
 
 #[test]
 fn the_log_says_why_a_value_is_no_page() {
     let server = Memcached::with(&["-I", "16m"]);
-    let block = "its header is malformed";
-    let cut = "it is not as long as it says";
-    let pickle = "it is a pickled object and not a text";
-    let large = "it is too large";
-    let huge = vec![b'x'; 9 << 20];
-    let long = [&b"X: "[..], &vec![b'x'; 17 << 10], b"\n\npage"].concat();
-    let many = ["X: y\n".repeat(65).as_bytes(), b"\npage"].concat();
-    for (format, path, value, why) in [
-        ("headers", "/short", &b"Content-Length: 5\n\npage"[..], cut),
-        ("headers", "/longer", b"Content-Length: 3\n\npage", cut),
-        ("headers", "/length", b"Content-Length: +4\n\npage", block),
-        (
-            "headers",
-            "/lengths",
-            b"Content-Length: 4\nContent-Length: 4\n\npage",
-            block,
-        ),
-        ("headers", "/no-end", b"Content-Type: text/html\n", block),
-        (
-            "headers",
-            "/cut-in-line",
-            b"HTTP/1.1 200 OK\r\nContent-Ty",
-            block,
-        ),
-        (
-            "headers",
-            "/no-header",
-            b"<html><body>page</body></html>",
-            block,
-        ),
-        ("headers", "/no-colon", b"page\n\npage", block),
-        ("headers", "/no-name", b": a\n\npage", block),
-        ("headers", "/blank-in-name", b"X : a\n\npage", block),
-        ("headers", "/folded", b"X: a\n\tb\n\npage", block),
-        ("headers", "/zero", b"X: a\0b\n\npage", block),
-        (
-            "headers",
-            "/late-status",
-            b"X: a\nHTTP/1.1 200 OK\n\npage",
-            block,
-        ),
-        ("headers", "/version", b"HTTP/2 200\n\npage", block),
-        (
-            "headers",
-            "/status",
-            b"HTTP/1.1 304 Not Modified\n\n",
-            block,
-        ),
-        ("headers", "/binary", &[0, 159, 146, 150], block),
-        ("headers", "/long-block", &long, block),
-        ("headers", "/many-lines", &many, block),
-        ("headers", "/huge", &huge, large),
-        ("plain", "/huge", &huge, large),
-        (
-            "plain",
-            "/object",
-            b"\x80\x04\x8c\x02os\x8c\x06system\x93\x8c\x02id\x85R.",
-            pickle,
-        ),
-        ("flask", "/text", b"no pickle", pickle),
-        ("flask", "/cut-pickle", b"\x80\x04\x8c\x09half", pickle),
-    ] {
+    let check = |format: &str, path: &str, value: &[u8], why: &str| {
         put(&server, path, value);
-        let store = of_memcached(
-            &server,
-            "$uri",
-            &format!("{PATIENT}\nformat = \"{format}\""),
-        );
-        assert_eq!(is_no_page(&store, path, "bad"), told(path, why));
+        let format = format!("{PATIENT}\nformat = \"{format}\"");
+        let store = of_memcached(&server, "$uri", &format);
+        is_no_page(&store, path, "bad", why);
+    };
+    let block = "its header is malformed";
+    for (path, value) in BLOCKS {
+        check("headers", path, value.as_bytes(), block);
+    }
+    check("headers", "/binary", &[0, 159, 146, 150], block);
+    let long = [&b"X: "[..], &vec![b'x'; 17 << 10], b"\n\npage"].concat();
+    check("headers", "/long-block", &long, block);
+    let many = ["X: y\n".repeat(65).as_bytes(), b"\npage"].concat();
+    check("headers", "/many-lines", &many, block);
+    let cut = "it is not as long as it says";
+    check("headers", "/short", b"Content-Length: 5\n\npage", cut);
+    check("headers", "/longer", b"Content-Length: 3\n\npage", cut);
+    let pickle = "it is a pickled object and not a text";
+    let object = b"\x80\x04\x8c\x02os\x8c\x06system\x93\x8c\x02id\x85R.";
+    check("plain", "/object", object, pickle);
+    check("flask", "/object", object, pickle);
+    check("flask", "/text", b"no pickle", pickle);
+    check("flask", "/cut", b"\x80\x04\x8c\x09half", pickle);
+    for format in ["headers", "plain", "flask"] {
+        check(format, "/huge", &vec![b'x'; 9 << 20], "it is too large");
     }
 }
 
@@ -133,19 +106,13 @@ fn the_log_says_what_is_no_string_in_redis() {
     server.ask(&["SADD", "/set", "a"]);
     server.ask(&["ZADD", "/sorted", "1", "a"]);
     server.ask(&["XADD", "/stream", "*", "a", "b"]);
+    server.ask(&["SETRANGE", "/huge", "20000000", "x"]);
     for path in ["/list", "/hash", "/set", "/sorted", "/stream"] {
         let store = of_redis(&server, "$uri", PATIENT);
-        assert_eq!(
-            is_no_page(&store, path, "bad"),
-            told(path, "it is not a string")
-        );
+        is_no_page(&store, path, "bad", "it is not a string");
     }
-    server.ask(&["SETRANGE", "/huge", "20000000", "x"]);
     let store = of_redis(&server, "$uri", PATIENT);
-    assert_eq!(
-        is_no_page(&store, "/huge", "bad"),
-        told("/huge", "it is too large")
-    );
+    is_no_page(&store, "/huge", "bad", "it is too large");
 }
 
 /// What is done when the scripted answer has been sent.
@@ -155,26 +122,44 @@ enum Then {
     SaysNoMore,
 }
 
-/// A Redis that answers each question for a value with these bytes, and all others as they should be.
-fn scripted(answer: &'static [u8], then: Then) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    let address = listener.local_addr().expect("an address");
-    thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            thread::spawn(move || serve(&stream, answer, then));
-        }
-    });
-    format!("redis = \"redis://{address}\"\nkey = \"$uri\"\n")
+/// A store that answers each question for a value with the bytes of a row, and all others as they should be. A row is that, and what
+/// the log says then; `{address}` in it is the store's.
+fn judge(scheme: &str, rows: &[(&'static str, Then, &str)]) {
+    for (answer, then, why) in rows {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let address = listener.local_addr().expect("an address");
+        let (answer, then) = (*answer, *then);
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                thread::spawn(move || serve(&stream, answer, then));
+            }
+        });
+        let wait = if why.contains("in time") {
+            "timeouts.whole = \"500ms\""
+        } else {
+            PATIENT
+        };
+        let store = format!("{scheme} = \"{scheme}://{address}\"\nkey = \"$uri\"\n{wait}");
+        let outcome = if why.starts_with("it is") {
+            "bad"
+        } else {
+            "failed"
+        };
+        // Which row it was, where one fails.
+        println!("{answer:?} {then:?}");
+        let why = why.replace("{address}", &address.to_string());
+        is_no_page(&store, "/page", outcome, &why);
+    }
 }
 
 /// Until the other side has gone, or we go.
-fn serve(mut stream: &TcpStream, answer: &[u8], then: Then) {
+fn serve(mut stream: &TcpStream, answer: &str, then: Then) {
     let mut asked = BufReader::new(stream);
     while let Some(command) = command(&mut asked) {
         let sent = match command.first().map(String::as_str) {
             Some("PTTL") => stream.write_all(b":-1\r\n"),
-            Some("GETRANGE") => {
-                let sent = stream.write_all(answer);
+            Some("GETRANGE" | "get") => {
+                let sent = stream.write_all(answer.as_bytes());
                 if then == Then::Closes {
                     return;
                 }
@@ -188,62 +173,103 @@ fn serve(mut stream: &TcpStream, answer: &[u8], then: Then) {
     }
 }
 
-/// The words of the next command.
+/// The words of the next command: counted ones as Redis has them, or a line as memcached does.
 fn command(asked: &mut impl BufRead) -> Option<Vec<String>> {
-    let count = length(asked, '*')?;
-    let mut words = Vec::new();
-    for _ in 0..count {
-        let mut word = vec![0; length(asked, '$')? + 2];
+    let line = line(asked)?;
+    let Some(count) = line.strip_prefix('*') else {
+        return Some(line.split(' ').map(str::to_owned).collect());
+    };
+    let count: usize = count.parse().ok()?;
+    let word = |_| {
+        let length: usize = self::line(asked)?.strip_prefix('$')?.parse().ok()?;
+        let mut word = vec![0; length + 2];
         asked.read_exact(&mut word).ok()?;
-        words.push(String::from_utf8(word).ok()?.trim_end().to_owned());
-    }
-    Some(words)
+        Some(String::from_utf8(word).ok()?.trim_end().to_owned())
+    };
+    (0..count).map(word).collect()
 }
 
-fn length(asked: &mut impl BufRead, kind: char) -> Option<usize> {
+fn line(asked: &mut impl BufRead) -> Option<String> {
     let mut line = String::new();
-    asked.read_line(&mut line).ok()?;
-    line.trim_end().strip_prefix(kind)?.parse().ok()
+    let read = asked.read_line(&mut line).ok()?;
+    (read > 0).then(|| line.trim_end().to_owned())
 }
 
 /// A Redis that dies in the middle of a value, or says what is none, as often as it is asked.
 #[test]
 fn a_value_of_redis_that_is_cut_or_none_is_no_page() {
-    let gone = "the server cannot be connected to: cannot be reached: broken pipe";
+    use Then::{Closes, SaysNoMore};
+    let closed = "the response was cut short: breaks off: the connection was closed";
+    let within = "the response was cut short: breaks off: in the middle of an answer";
+    let none = "the response is malformed: gives answers that are none: not in Redis's protocol";
     let other =
         "the response is malformed: gives answers that are none: an answer to something else";
-    let rejected = "the server cannot be connected to: does not do what it is asked for: ResponseError: unknown command";
+    let unknown = "the server answers, but not with a page: does not do what it is asked for: ResponseError: unknown command";
+    let refused = "the server answers, but not with a page: refuses us: \\\"NOAUTH\\\": Authentication required.";
     let late = "no response in time: does not answer in time: no answer within 500ms";
-    for (answer, then, why) in [
-        (&b""[..], Then::Closes, gone),
-        (b"$1", Then::Closes, gone),
-        (b"$10\r\n", Then::Closes, gone),
-        (b"$10\r\nhalf", Then::Closes, gone),
-        (b"$10\r\nall of it\r", Then::Closes, gone),
-        (b"$4\r\nhalf and more\r\n", Then::Closes, gone),
-        (b"$four\r\npage\r\n", Then::SaysNoMore, gone),
-        (b"page\r\n", Then::SaysNoMore, gone),
-        (b"$10\r\nhalf", Then::SaysNoMore, late),
-        (b"+page\r\n", Then::SaysNoMore, other),
-        (b":7\r\n", Then::SaysNoMore, other),
-        (b"$-1\r\n", Then::SaysNoMore, other),
-        (b"*1\r\n$4\r\npage\r\n", Then::SaysNoMore, other),
-        (b"-ERR unknown command\r\n", Then::SaysNoMore, rejected),
-    ] {
-        let wait = if why == late {
-            "timeouts.whole = \"500ms\""
-        } else {
-            PATIENT
-        };
-        let line = is_no_page(&(scripted(answer, then) + wait), "/page", "failed");
-        let text = String::from_utf8_lossy(answer);
-        assert_eq!(line, told("/page", why), "{text:?} {then:?}");
-    }
-    let wrong = b"-WRONGTYPE Operation against a key holding the wrong kind of value\r\n";
-    let line = is_no_page(
-        &(scripted(wrong, Then::SaysNoMore) + PATIENT),
-        "/page",
-        "bad",
+    let wrong = "-WRONGTYPE Operation against a key holding the wrong kind of value\r\n";
+    judge(
+        "redis",
+        &[
+            ("", Closes, closed),
+            ("$1", Closes, within),
+            // Between two pieces of an answer its client cannot tell whether one had begun.
+            ("$10\r\n", Closes, closed),
+            ("$10\r\nhalf", Closes, within),
+            ("$10\r\nhalf", SaysNoMore, late),
+            ("$4\r\nhalf and more\r\n", SaysNoMore, none),
+            ("$four\r\npage\r\n", SaysNoMore, none),
+            ("page\r\n", SaysNoMore, none),
+            ("+page\r\n", SaysNoMore, other),
+            (":7\r\n", SaysNoMore, other),
+            ("$-1\r\n", SaysNoMore, other),
+            ("*1\r\n$4\r\npage\r\n", SaysNoMore, other),
+            ("-ERR unknown command\r\n", SaysNoMore, unknown),
+            ("-NOAUTH Authentication required.\r\n", SaysNoMore, refused),
+            (wrong, SaysNoMore, "it is not a string"),
+        ],
     );
-    assert_eq!(line, told("/page", "it is not a string"));
+}
+
+/// The same of a memcached.
+#[test]
+fn a_value_of_memcached_that_is_cut_or_none_is_no_page() {
+    use Then::{Closes, SaysNoMore};
+    let closed = "the response was cut short: breaks off: {address}: the connection was closed";
+    let within = "the response was cut short: breaks off: in the middle of an answer";
+    let none =
+        |what: &str| format!("the response is malformed: gives answers that are none: {what}");
+    let room =
+        "the server answers, but not with a page: does not do what it is asked for: out of memory";
+    let late = "no response in time: does not answer in time: {address}: no answer within 437.5ms";
+    judge(
+        "memcached",
+        &[
+            ("", Closes, closed),
+            ("VALUE /pa", Closes, within),
+            ("VALUE /page 0 10\r\n", Closes, within),
+            ("VALUE /page 0 10\r\nhalf", Closes, within),
+            ("VALUE /page 0 4\r\npage\r\n", Closes, within),
+            ("VALUE /page 0 10\r\nhalf", SaysNoMore, late),
+            (
+                "VALUE /page 0 4\r\nhalf and more\r\nEND\r\n",
+                SaysNoMore,
+                &none("a value longer than its size"),
+            ),
+            (
+                "VALUE /page 0\r\npage\r\nEND\r\n",
+                SaysNoMore,
+                &none("a value without a size"),
+            ),
+            (
+                "VALUE /other 0 4\r\npage\r\nEND\r\n",
+                SaysNoMore,
+                &none("a value that was not asked for"),
+            ),
+            ("page\r\n", SaysNoMore, &none("page")),
+            ("ERROR\r\n", SaysNoMore, &none("ERROR")),
+            ("SERVER_ERROR out of memory\r\n", SaysNoMore, room),
+            ("VALUE /page 0 9000000\r\n", SaysNoMore, "it is too large"),
+        ],
+    );
 }

@@ -126,7 +126,11 @@ async fn page(redis: &Redis, key: &str) -> Result<Option<(Bytes, Left)>, kv::Err
     // No more than can be used; what is longer is known by its length.
     let mut value = Cmd::new();
     value.arg("GETRANGE").arg(key).arg(0).arg(LARGEST);
-    let (time, value) = tokio::join!(redis.read(&time, Read::Any), redis.read(&value, Read::Any));
+    let (time, value) = tokio::join!(
+        biased;
+        redis.read(&time, Read::Any),
+        redis.read(&value, Read::Any)
+    );
     let unexpected = || kv::Error::new(kv::Kind::Protocol, "an answer to something else");
     match (time?, value?) {
         (Value::Int(millis), Value::BulkString(value)) => {

@@ -118,7 +118,8 @@ async fn a_server_that_dies_is_left_alone_and_found_again_when_it_is_back() {
     node.keep(KEY, page(&node, "hello").done()).await;
     server.kill();
     asked_until_down(&node).await;
-    assert!(errors(&node, Kind::Unreachable) >= 3);
+    // The first one learns that the connection is gone.
+    assert!(errors(&node, Kind::Closed) + errors(&node, Kind::Unreachable) >= 3);
     server.restart();
     node.until("it was asked again", |_| {
         node.events().contains(&Event::Up) || {

@@ -17,7 +17,7 @@ use proxy::{
 };
 use rules::coding::Coding;
 use std::{fmt, time::Duration};
-use store::{purge::KINDS, shared::remote};
+use store::purge::KINDS;
 
 const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 
@@ -187,7 +187,7 @@ impl Sums {
         let errors = seen.errors.iter();
         page.by_label(
             &names::SHARED_ERRORS,
-            errors.map(|(kind, count)| (shared_error(*kind), *count)),
+            errors.map(|(kind, count)| (kind.name(), *count)),
         )
     }
 
@@ -250,19 +250,6 @@ impl Sums {
             }
         }
         Ok(())
-    }
-}
-
-const fn shared_error(kind: remote::Kind) -> &'static str {
-    match kind {
-        remote::Kind::Unreachable => "unreachable",
-        remote::Kind::Timeout => "timeout",
-        remote::Kind::Refused => "refused",
-        remote::Kind::WrongType => "wrong-type",
-        remote::Kind::Full => "full",
-        remote::Kind::TooLarge => "too-large",
-        remote::Kind::Rejected => "rejected",
-        remote::Kind::Protocol => "protocol",
     }
 }
 

@@ -180,7 +180,7 @@ async fn a_server_that_comes_back_is_found_again() {
         .get("a", Read::Any)
         .await
         .expect_err("nobody is there");
-    assert_eq!(error.kind, Kind::Unreachable, "{error}");
+    assert_eq!(error.kind, Kind::Closed, "{error}");
     let error = remote
         .get("a", Read::Any)
         .await

@@ -179,7 +179,9 @@ pub async fn append<'a>(
             common.hang_up().await;
             // What the server itself refuses has no effect.
             Err(match error.kind {
-                Kind::Unreachable | Kind::Timeout | Kind::Protocol => Unreachable::Unknown,
+                Kind::Unreachable | Kind::Closed | Kind::Timeout | Kind::Protocol => {
+                    Unreachable::Unknown
+                }
                 _ => Unreachable::Refused,
             })
         }
