@@ -86,12 +86,14 @@ impl Fill {
         self.lock().is_open()
     }
 
-    /// Ready when nobody is interested any more in what is still to come. Where everything that was announced has come, that
-    /// is nothing: who has read it all may be gone before the writer has finished.
+    /// Ready when nobody is interested any more in what is still to come; the fill has failed then, so that nobody joins what the
+    /// writer is about to leave. Where everything that was announced has come, that is nothing: who has read it all may be gone
+    /// before the writer has finished.
     pub fn poll_abandoned(&self, context: &mut Context<'_>) -> Poll<()> {
         let mut state = self.lock();
         let missing = state.length.is_none_or(|length| state.received < length);
         if state.interested == 0 && !state.kept && missing {
+            state.end.get_or_insert(End::Failed);
             return Poll::Ready(());
         }
         state.writer = Some(context.waker().clone());

@@ -79,7 +79,9 @@ fn it_is_abandoned_when_the_last_interest_goes() {
     drop(waiting);
     assert!(fill.poll_abandoned(&mut context).is_pending());
     drop(reader);
+    assert!(fill.reader().is_some(), "just in time");
     assert!(fill.poll_abandoned(&mut context).is_ready());
+    assert!(fill.reader().is_none(), "its writer goes");
 }
 
 #[test]
