@@ -6,6 +6,7 @@
 
 mod codec;
 mod counts;
+mod decodings;
 mod high;
 mod making;
 mod pool;
@@ -15,6 +16,7 @@ mod whole;
 
 pub use codec::{Decoder, Encoder};
 pub use counts::{Counts, Figures, LEVELS};
+pub(crate) use decodings::Decodings;
 pub(crate) use high::pieces;
 pub(crate) use making::{Begun, Claim, Instead, Making, Mine};
 pub(crate) use pool::{Better, Job, Pool};
@@ -29,6 +31,7 @@ use store::Memory;
 pub struct Compressor {
     pub(crate) making: Arc<Making>,
     pub(crate) pool: Pool,
+    pub(crate) decodings: Decodings,
     /// What was made, for metrics.
     pub counts: Arc<Counts>,
 }
@@ -39,6 +42,7 @@ impl Compressor {
         let counts = Arc::<Counts>::default();
         Self {
             making: Arc::default(),
+            decodings: Decodings::default(),
             pool: Pool::new(memory.clone(), counts.clone()),
             counts,
         }

@@ -11,6 +11,7 @@ use crate::{
 use testkit::{Client, Gate, Larder, Origin, Reply, wait_until};
 
 const READ: &str = "larder_pages_read_total";
+const DECODED: &str = "larder_codings_decoded_total";
 
 /// A page with its visitor's name at both ends and in the middle, and something that is left out.
 fn written(length: usize, version: &str) -> String {
@@ -22,6 +23,11 @@ fn written(length: usize, version: &str) -> String {
 fn composed(length: usize, version: &str, who: &str) -> String {
     let half = text(version, length / 2);
     format!("{who}{half}{who}{half}{who}")
+}
+
+/// A larder that composes pages, with 4 MiB of memory, before a fresh origin.
+fn small() -> (Origin, Larder) {
+    start_with(&format!("{ON}[memory]\nsize = \"4MiB\"\n"))
 }
 
 fn who_asks(origin: &Origin) {
@@ -80,15 +86,14 @@ fn a_page_that_came_coded_is_decoded_once() {
     origin.reply("/", coded(page(""), &written(20_000, "1")));
     origin.reply("/who", Reply::ok().cache("max-age=60").body("(all)"));
     larder.get("/").send();
-    let decodings = "larder_codings_decoded_total";
-    let before = sample(&larder, decodings);
+    let before = sample(&larder, DECODED);
     for _ in 0..5 {
         let answer = larder.get("/").send();
         assert!(answer.text() == composed(20_000, "1", "(all)"));
         let length = answer.body.len().to_string();
         assert_eq!(answer.header("content-length"), Some(length.as_str()));
     }
-    assert_eq!(sample(&larder, decodings), before);
+    assert_eq!(sample(&larder, DECODED), before);
 }
 
 /// Asks for a page as these users, who all have begun to get it when `then` is called, and of whom none has all of it.
@@ -127,10 +132,12 @@ fn all_who_get_a_page_at_once_share_one_reading() {
         origin.reply(target, reply);
         // It is stored, and nobody has read it.
         assert_eq!(larder.ask("HEAD", target).send().status, 200);
-        let before = sample(&larder, READ);
+        let (before, decoded) = (sample(&larder, READ), sample(&larder, DECODED));
         let mut answers = Vec::new();
         together(&origin, &larder, target, |mut clients| {
             assert_eq!(sample(&larder, READ) - before, 1, "{target}");
+            let decodings = sample(&larder, DECODED) - decoded;
+            assert_eq!(decodings, u64::from(in_gzip), "{target}");
             // Whoever began leaves.
             drop(clients.remove(0));
             answers = clients;
@@ -144,6 +151,44 @@ fn all_who_get_a_page_at_once_share_one_reading() {
         assert_eq!(sample(&larder, READ) - before, 1, "{target}");
         assert_eq!(origin.requests(target), 1, "{target}");
     }
+}
+
+/// It is decoded once for all, wherever they are in it: who comes later, while it is still coming in, from the beginning.
+#[test]
+fn a_page_that_is_coming_in_coded_is_decoded_once_for_all() {
+    let (origin, larder) = start_with(ON);
+    who_asks(&origin);
+    let (length, gate) = (300_000, Gate::new());
+    let code = gzipped(&written(length, "1"));
+    let (one, two) = code.split_at(code.len() / 2);
+    let reply = page("").chunked().header("Content-Encoding", "gzip");
+    origin.reply("/", reply.body(one).hold(&gate).body(two));
+    let mut clients = Vec::new();
+    for who in USERS {
+        let mut client = larder.get("/").header("Cookie", who).begin();
+        let mut answer = client.read_head();
+        // What could be decoded so far, which is more than half.
+        client.read_body_exactly(&mut answer, length / 2);
+        clients.push((client, answer, who));
+    }
+    assert_eq!(sample(&larder, DECODED), 1);
+    // Who began leaves, and one who came later.
+    clients.remove(3);
+    clients.remove(0);
+    gate.open();
+    for (mut client, mut answer, who) in clients {
+        client.read_content(&mut answer);
+        assert!(
+            answer.text() == composed(length, "1", &format!("({who})")),
+            "{who}"
+        );
+    }
+    ask(&larder, "/", length, "1", 1);
+    assert_eq!((sample(&larder, READ), sample(&larder, DECODED)), (1, 1));
+    wait_until("all is given back", || {
+        sample(&larder, "larder_in_flight_bytes") == 0
+    });
+    assert_eq!(origin.requests("/"), 1);
 }
 
 /// Who got the old page before the purge goes on with it, and nobody else gets anything of it.
@@ -273,7 +318,7 @@ fn a_page_without_a_tag_is_sent_as_it_is_once_that_is_known() {
     origin.reply("/gzip", coded(page("").header("ETag", "\"2\""), &body));
     for target in ["/large", "/gzip"] {
         assert!(decoded(&get(&larder, target, "gzip")) == body);
-        let decodings = sample(&larder, "larder_codings_decoded_total");
+        let decodings = sample(&larder, DECODED);
         let answer = get(&larder, target, "gzip");
         assert!(answer.hit() && decoded(&answer) == body);
         assert_eq!(coding(&answer), "gzip");
@@ -281,7 +326,7 @@ fn a_page_without_a_tag_is_sent_as_it_is_once_that_is_known() {
         let tag = answer.header("etag").unwrap_or_default().to_owned();
         let again = larder.get(target).header("Accept-Encoding", "gzip");
         assert_eq!(again.header("If-None-Match", &tag).send().status, 304);
-        assert_eq!(sample(&larder, "larder_codings_decoded_total"), decodings);
+        assert_eq!(sample(&larder, DECODED), decodings);
         assert!(larder.get(target).send().text() == body, "{target}");
     }
     let part = larder.get("/large").header("Range", "bytes=3-12").send();
@@ -329,14 +374,7 @@ fn what_was_read_of_one_page_is_never_used_for_another() {
 
 #[test]
 fn what_was_read_counts_against_the_budget() {
-    let origin = Origin::start();
-    let config = format!(
-        "{}[memory]\nsize = \"4MiB\"\n",
-        ON.replace("{origin}", &origin.url())
-    );
-    let larder = testkit::Command::serve(env!("CARGO_BIN_EXE_larder"))
-        .config(&config)
-        .start();
+    let (origin, larder) = small();
     origin.otherwise(|request| coded(page(""), &written(60_000, &request.target)));
     who_asks(&origin);
     let one = "/0";
@@ -378,14 +416,7 @@ fn a_page_in_which_too_much_was_found_is_composed_and_not_kept() {
 
 #[test]
 fn a_page_is_composed_where_there_is_no_room_to_keep_what_was_read() {
-    let origin = Origin::start();
-    let config = format!(
-        "{}[memory]\nsize = \"4MiB\"\n",
-        ON.replace("{origin}", &origin.url())
-    );
-    let larder = testkit::Command::serve(env!("CARGO_BIN_EXE_larder"))
-        .config(&config)
-        .start();
+    let (origin, larder) = small();
     let (vars, text) = ("<esi:vars>$(HTTP_COOKIE{a})</esi:vars>, ", "text, ");
     let body = [vars, text].concat().repeat(200);
     origin.reply("/", page(&body).header("ETag", "\"1\""));

@@ -92,7 +92,12 @@ pub fn stored(
                 }
             };
             let coding = coding_of(fields);
-            let content = decoded(worker, fields, coding, content);
+            let content = match (&known, coding) {
+                (Known::Unread, Some(coding)) => {
+                    decoded_for_all(worker, fields, (stored, coding), content)
+                }
+                _ => decoded(worker, fields, coding, content),
+            };
             match known {
                 Known::Kept(kept) => Source::known(kept, content),
                 Known::Unread => read(worker, ask, stored, coding.is_some(), content),
@@ -150,6 +155,20 @@ fn decoded(
     fields.remove(header::CONTENT_ENCODING);
     let (counts, memory) = (&worker.cache.compressor.counts, &worker.cache.memory);
     Recoded::decoded(content, coding, counts, memory).unwrap_or(Content::Missing)
+}
+
+/// The same of a stored page that nobody has had all of: whoever gets it meanwhile gets what is decoded here too.
+fn decoded_for_all(
+    worker: &Worker,
+    fields: &mut HeaderMap,
+    what: (&Stored, Coding),
+    content: Content,
+) -> Content {
+    fields.remove(header::CONTENT_ENCODING);
+    let (compressor, memory) = (&worker.cache.compressor, &worker.cache.memory);
+    let decodings = &compressor.decodings;
+    let shared = decodings.follow(what, content, &compressor.counts, memory);
+    shared.unwrap_or(Content::Missing)
 }
 
 /// A stored page that is read as it comes. `decodes`: it is stored in a coding.

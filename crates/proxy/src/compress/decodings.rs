@@ -1,0 +1,95 @@
+//! Stored content that several clients get decoded at the same time: it is decoded once, and they follow.
+
+use super::{Counts, Recoded};
+use crate::body::Content;
+use rules::coding::Coding;
+use std::{
+    collections::HashMap,
+    future::poll_fn,
+    sync::{Arc, Mutex, PoisonError, Weak},
+    task::{Context, Poll},
+    time::Duration,
+};
+use store::{
+    Memory, Stored,
+    fill::{Fill, Pushed, Writer},
+};
+
+/// How long content that is too large to be held waits for its slowest reader before that is cut off.
+const SLOW_READER: Duration = Duration::from_secs(30);
+
+/// What is being decoded, by the identity of the content; there as long as somebody reads it.
+#[derive(Debug, Default)]
+pub struct Decodings(Mutex<HashMap<u64, Weak<Fill>>>);
+
+impl Decodings {
+    /// The content of `stored`, which is in `coding`, without it: as it is decoded for others already, or from here on for all who
+    /// want it. `content` is what is stored. `None` where memory has no room for a decoder.
+    pub fn follow(
+        &self,
+        (stored, coding): (&Stored, Coding),
+        content: Content,
+        counts: &Arc<Counts>,
+        memory: &Arc<Memory>,
+    ) -> Option<Content> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(fill) = all.get(&stored.content()).and_then(Weak::upgrade) {
+            return match fill.reader() {
+                Some(reader) => Some(Content::following(reader, None)),
+                // It has outgrown memory, or cannot be decoded.
+                None => Recoded::decoded(content, coding, counts, memory),
+            };
+        }
+        let content = Recoded::decoded(content, coding, counts, memory)?;
+        let (fill, writer) = Fill::begin(memory.budget().reservation());
+        let reader = fill.reader()?;
+        all.retain(|_, fill| fill.strong_count() > 0);
+        all.insert(stored.content(), Arc::downgrade(&fill));
+        tokio::task::spawn_local(write(content, writer, memory.clone()));
+        Some(Content::following(reader, None))
+    }
+}
+
+/// Writes `content` for all who follow. Ends early where nobody does any more. What it holds counts as in flight until the last of
+/// them has it.
+async fn write(mut content: Content, mut writer: Writer, memory: Arc<Memory>) {
+    let fill = writer.fill().clone();
+    let mut length = 0;
+    while let Some(piece) = poll_fn(|cx| next(&fill, &mut content, cx)).await {
+        // Dropped, the writer tells the others that it broke off.
+        let Ok(piece) = piece else { return };
+        length += piece.len() as u64;
+        if length > memory.largest_body() {
+            writer.spill();
+        }
+        if writer.push(&piece) == Pushed::Kept {
+            memory.make_room();
+        }
+        let room = poll_fn(|context| writer.poll_room(context));
+        if tokio::time::timeout(SLOW_READER, room).await.is_err() {
+            writer.cut_off_slow();
+        }
+        // However fast the content comes, a worker has others to serve.
+        tokio::task::yield_now().await;
+    }
+    if writer.finish().is_none() {
+        return;
+    }
+    let mut room = memory.budget().reservation();
+    // Where others have just taken it, it is there nevertheless.
+    let _ = room.grow(length);
+    poll_fn(|context| fill.poll_abandoned(context)).await;
+}
+
+/// The next piece; `None` at the end, an error where it broke off or nobody reads any more.
+fn next(
+    fill: &Fill,
+    content: &mut Content,
+    cx: &mut Context<'_>,
+) -> Poll<Option<Result<bytes::Bytes, ()>>> {
+    if fill.poll_abandoned(cx).is_ready() {
+        return Poll::Ready(Some(Err(())));
+    }
+    let next = content.poll(cx);
+    next.map(|next| next.map(|piece| piece.map_err(|_| ())))
+}
