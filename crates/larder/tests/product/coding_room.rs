@@ -4,7 +4,7 @@ use super::coding::{coding, decoded, get, made, page, text};
 use super::coding_origin::gzipped;
 use crate::common::{Said, next, sample, serve, start};
 use std::io::Write;
-use testkit::{Client, Gate, Larder, Origin, Reply, wait_until};
+use testkit::{Client, Gate, Larder, Origin, Reply, Response, wait_until};
 
 const IN_FLIGHT: &str = "larder_in_flight_bytes";
 
@@ -56,6 +56,20 @@ fn coded(reply: Reply, coding: &str, code: &[u8]) -> Reply {
     reply.header("Content-Encoding", coding).body(code)
 }
 
+/// The page, whose origin pauses at the gate. What is at work on it counts as more than so many bytes meanwhile, and as none when
+/// it is out.
+fn counted_meanwhile(larder: &Larder, accepts: &str, gate: &Gate, least: u64) -> Response {
+    let mut client = larder.get("/").header("Accept-Encoding", accepts).begin();
+    let mut answer = client.read_head();
+    client.read_body_exactly(&mut answer, 1);
+    let held = sample(larder, IN_FLIGHT);
+    assert!(held > least, "{held} of {least}");
+    gate.open();
+    client.read_content(&mut answer);
+    wait_until("it is given back", || sample(larder, IN_FLIGHT) == 0);
+    answer
+}
+
 #[test]
 fn an_encoder_that_all_follow_counts_while_it_lives() {
     for (coding, least) in [("gzip", 300 << 10), ("zstd", 700 << 10), ("br", 900 << 10)] {
@@ -64,16 +78,8 @@ fn an_encoder_that_all_follow_counts_while_it_lives() {
         let gate = Gate::new();
         let reply = page(&body[..5000]).chunked().hold(&gate);
         origin.reply("/", reply.body(&body[5000..]));
-        let ask = larder.get("/").header("Accept-Encoding", coding);
-        let mut client = ask.begin();
-        let mut answer = client.read_head();
-        client.read_body_exactly(&mut answer, 1);
-        let held = sample(&larder, IN_FLIGHT);
-        assert!(held > least, "{coding}: {held}");
-        gate.open();
-        client.read_content(&mut answer);
+        let answer = counted_meanwhile(&larder, coding, &gate, least);
         assert_eq!(decoded(&answer), body);
-        wait_until("it is given back", || sample(&larder, IN_FLIGHT) == 0);
         assert_eq!(made(&larder, coding, "fast"), 1);
     }
 }
@@ -88,16 +94,8 @@ fn a_decoder_counts_while_it_lives() {
         let (one, two) = code.split_at(code.len() / 2);
         let reply = coded(page("").chunked(), coding, one);
         origin.reply("/", reply.hold(&gate).body(two));
-        let ask = larder.get("/").header("Accept-Encoding", "identity");
-        let mut client = ask.begin();
-        let mut answer = client.read_head();
-        client.read_body_exactly(&mut answer, 1);
-        let held = sample(&larder, IN_FLIGHT);
-        assert!(held > least, "{coding}: {held}");
-        gate.open();
-        client.read_content(&mut answer);
-        assert_eq!(answer.text(), body);
-        wait_until("it is given back", || sample(&larder, IN_FLIGHT) == 0);
+        let answer = counted_meanwhile(&larder, "identity", &gate, least);
+        assert_eq!(answer.text(), body, "{coding}");
     }
 }
 

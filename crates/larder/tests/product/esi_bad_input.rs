@@ -3,6 +3,7 @@
 use crate::{
     common::start_with,
     esi::{ON, html, page, text},
+    streams::peak_memory,
 };
 use testkit::{Larder, Origin, Reply};
 
@@ -149,6 +150,7 @@ fn a_fragment_is_no_larger_than_what_the_route_stores() {
 fn a_huge_fragment_streams_through() {
     let (origin, larder) = start_with(ON);
     let piece = vec![b'x'; 1 << 20];
+    let before = peak_memory(&larder);
     let reply = (0..48).fold(Reply::ok().cache("no-store"), |reply, _| reply.body(&piece));
     origin.reply("/huge", reply);
     origin.reply(
@@ -159,6 +161,8 @@ fn a_huge_fragment_streams_through() {
     let answer = larder.get("/").send();
     assert!(answer.complete && answer.body.len() == (48 << 20) + 8);
     assert!(answer.body.ends_with(b",small]"));
+    let peak = peak_memory(&larder) - before;
+    assert!(peak < 24, "{peak} MiB more at most: it was not held");
 }
 
 #[test]

@@ -3,9 +3,11 @@
 use crate::{
     collapse::reading,
     common::{Said, counted, sample, start_with},
+    disk_purge::purge,
     esi::{ON, html, page, text},
 };
-use testkit::{Gate, Origin, Reply};
+use serde_json::json;
+use testkit::{Gate, Origin, Reply, wait_until};
 
 #[test]
 fn what_is_at_hand_is_sent_with_its_length() {
@@ -148,6 +150,38 @@ fn fragments_collapse_vary_and_are_purged_like_anything_else() {
     }
     assert_eq!(origin.requests("/g"), 1);
     assert_eq!(sample(&larder, "larder_collapsed_total"), before + 3);
+}
+
+/// Each as if it had been asked for by itself: the page stays what it is.
+#[test]
+fn fragments_have_tags_and_lifetimes_of_their_own() {
+    let (origin, larder) = start_with(ON);
+    let tagged = |reply: Reply, tag: &str| reply.header("Surrogate-Key", tag);
+    let body = "<esi:include src=\"/menu\"/>,<esi:include src=\"/news\"/>";
+    origin.reply("/", tagged(page(body), "pages"));
+    origin.on("/menu", move |request| {
+        tagged(counted(request).cache("max-age=3600"), "menus")
+    });
+    origin.on("/news", |request| counted(request).cache("max-age=1"));
+    let ask = || larder.get("/").send().text();
+    let menu = || ask().split_once(',').map(|(menu, _)| menu.to_owned());
+    assert_eq!(menu().as_deref(), Some("1"));
+    let purge = |tag: &str| purge(&larder, &json!({ "tags": [tag] }));
+    purge("others");
+    assert_eq!(menu().as_deref(), Some("1"));
+    purge("menus");
+    assert_eq!(menu().as_deref(), Some("2"));
+    assert_eq!((origin.requests("/"), origin.requests("/menu")), (1, 2));
+    purge("pages");
+    assert_eq!(menu().as_deref(), Some("2"));
+    assert_eq!((origin.requests("/"), origin.requests("/menu")), (2, 2));
+    // What lives for a second is asked for again within a page that lives for a day.
+    let before = origin.requests("/news");
+    wait_until("it had run out", || {
+        ask();
+        origin.requests("/news") > before
+    });
+    assert_eq!((origin.requests("/"), origin.requests("/menu")), (2, 2));
 }
 
 #[test]

@@ -33,7 +33,7 @@ fn one_that_outgrows_the_memory_passes_through_without_being_held() {
 }
 
 /// The most memory that the process ever had, in MiB.
-fn peak_memory(larder: &Larder) -> u64 {
+pub(crate) fn peak_memory(larder: &Larder) -> u64 {
     let status =
         std::fs::read_to_string(format!("/proc/{}/status", larder.id())).expect("a process");
     let line = status
