@@ -6,7 +6,7 @@ use crate::{
     hit_for_miss::Unshared,
     policy::Policy,
     routing::{self, Subject},
-    walk::{below, bypass::rule, lookup::reuse_site, receive},
+    walk::{bypass::rule, lookup::reuse_site, receive},
 };
 use http::{HeaderMap, HeaderName, Method, StatusCode};
 use rules::{
@@ -215,7 +215,7 @@ impl Judge<'_> {
             invalidated,
             replaceable: invalidated
                 || standing == Standing::Unsure
-                || !(wants_the_origin(verdict) || below::is_always_validated(&stored)),
+                || !(wants_the_origin(verdict) || stored.facts.is_always_validated()),
         }
     }
 }

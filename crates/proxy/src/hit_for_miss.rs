@@ -6,6 +6,7 @@ use crate::{
     recent::RecentKeys,
 };
 use rules::{storable::NotStorable, time::Time};
+use std::time::Duration;
 
 /// Seconds for which a key counts as not reusable.
 const SECONDS: u64 = 120;
@@ -61,14 +62,14 @@ impl Unshared {
         }
     }
 
-    /// Whether it says nothing of other requests, which may well be answered together: the request alone is the reason, or a failure.
-    /// Once the page comes again, one request is to fetch it for all.
-    const fn is_of_this_answer(self) -> bool {
-        matches!(
-            self,
+    /// How long requests for its key do not collapse. `None` where it says nothing of other requests, which may well be answered
+    /// together: the request alone is the reason, or a failure. Once the page comes again, one request is to fetch it for all.
+    pub const fn keeps_apart(self) -> Option<Duration> {
+        match self {
             Self::NotStored(NotStorable::Authorization | NotStorable::NoStoreRequest)
-                | Self::Failed
-        )
+            | Self::Failed => None,
+            _ => Some(Duration::from_secs(SECONDS)),
+        }
     }
 }
 
@@ -87,7 +88,7 @@ impl HitForMiss {
     pub fn remember(&self, key: &[u8], why: Unshared, now: Time) {
         let place = Unshared::ALL.iter().position(|one| *one == why);
         let note = place.map_or(0, |place| place as u8 + 1);
-        if !why.is_of_this_answer() {
+        if why.keeps_apart().is_some() {
             self.0.remember(key, note, now);
         } else if !self.0.knows(key, now) {
             self.0.note(key, note);
@@ -123,7 +124,11 @@ mod tests {
             table.forget(b"k");
             table.remember(b"k", why, now);
             assert_eq!(table.why(b"k"), Some(why));
-            assert_eq!(table.knows(b"k", now), !why.is_of_this_answer(), "{why:?}");
+            assert_eq!(
+                table.knows(b"k", now),
+                why.keeps_apart().is_some(),
+                "{why:?}"
+            );
         }
         assert_eq!(table.why(b"other"), None);
     }

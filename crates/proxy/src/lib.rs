@@ -25,6 +25,7 @@ pub mod routing;
 #[cfg(test)]
 mod sample;
 pub mod walk;
+pub mod way;
 
 pub use body::ReplyBody;
 pub use cache::{Cache, Service, Tiers, Worker};

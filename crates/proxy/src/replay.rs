@@ -1,8 +1,8 @@
 //! Replay: what the walk would decide about requests that were made elsewhere, long ago. No sockets, no store, no clock.
 //!
 //! The decisions are the walk's own functions: a request is read by `receive`, passed by or not by `lookup`, and its answer
-//! judged by `admit`. What is left to the caller is what takes time: keeping answers, and [`rules::reuse::judge`] over what
-//! is kept, with [`Asked::reuse`].
+//! judged by `admit`. What is left to the caller is what takes time: keeping answers. What is kept it puts to the functions that the
+//! walk puts its store to: [`rules::reuse`] with [`Asked::reuse`], and [`way`](crate::way) with [`Asked::needs`].
 
 use crate::{
     ask::Ask,
@@ -14,10 +14,10 @@ use crate::{
     walk::{
         admit::{self, Times},
         bypass::rule,
-        land,
         lookup::{self, Bypassed},
         receive::{self, Beside},
     },
+    way::Needs,
 };
 use http::{HeaderMap, Method, Request, StatusCode};
 use rules::{
@@ -134,9 +134,9 @@ impl Asked {
         self.bypass
     }
 
-    /// Whether it may be answered from the store and must not fill it: where the store has no answer it passes it by.
-    pub fn stores_nothing(&self) -> bool {
-        self.ask.stores_nothing
+    /// On what it depends how it goes on where the store has no answer.
+    pub fn needs(&self) -> Needs {
+        lookup::needs(&self.ask)
     }
 
     /// The site's say on reuse for this request.
@@ -167,16 +167,6 @@ impl Asked {
         let keys = uris.iter().flat_map(|uri| purging::keys(&ask.site, uri));
         keys.map(|key| key.as_bytes().to_vec()).collect()
     }
-}
-
-/// Whether an answer of `status` is a failure that something stored may hide (RFC 5861 section 4).
-pub fn is_failure(status: StatusCode) -> bool {
-    land::is_failure(status)
-}
-
-/// Whether an answer that is not stored for this reason shows that what is stored is out of date.
-pub fn withdraws(status: StatusCode, why: NotStorable) -> bool {
-    land::withdraws(status, why)
 }
 
 #[cfg(test)]
@@ -256,7 +246,7 @@ mod tests {
             spec.drop_cookies = drop_cookies;
             let replay = Replay::new(Arc::new(site(policy(spec))));
             let asked = ask(&replay, &Method::GET, "/p", &[host, ("cookie", cookie)]);
-            assert!(!asked.stores_nothing());
+            assert!(!asked.needs().stores_nothing);
             let variant = asked.variant(&fields(&[("vary", "cookie")]));
             variant.expect("a variant").key
         };

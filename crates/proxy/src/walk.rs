@@ -12,7 +12,7 @@
 //! | | `Hit` | [`deliver`] |
 //! | | `StaleHit` | [`refresh`] in the background, [`deliver`] |
 //! | | `Bypass` | [`bypass`]: the store is neither asked nor filled; an unsafe method's success [`invalidate`]s |
-//! | | `Forward` | [`forward`]; [`bypass`] where the request has a condition that only an origin may judge |
+//! | | `Forward` | [`forward`]; [`bypass`] where the request has a condition that only an origin may judge, or must not fill the store |
 //! | [`forward`] | the shared tier has it ([`below`]) | [`deliver`] |
 //! | | only-if-cached | our own error (504) |
 //! | | follows a leader | looks up again; fails with it; fetches its own variant with those who want it too; or fetches alone |
@@ -57,7 +57,7 @@ use crate::{
 };
 use esi::Within;
 use http::{Request, Response};
-use lookup::{Bypassed, Found, Looked};
+use lookup::{Found, Looked};
 use receive::Received;
 use std::{pin::Pin, rc::Rc};
 
@@ -173,10 +173,6 @@ fn go_on(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody, found: Found) 
             Answer::Now(deliver::stored(worker, &ask, hit))
         }
         Found::Bypass(why) => {
-            Answer::Later(Box::pin(bypass::bypass(worker.clone(), ask, content, why)))
-        }
-        Found::Forward(need) if lookup::has_condition_for_origin(&ask) => {
-            let why = Bypassed::Condition(need.why);
             Answer::Later(Box::pin(bypass::bypass(worker.clone(), ask, content, why)))
         }
         Found::Forward(need) => Answer::Later(Box::pin(forward::forward(

@@ -86,6 +86,11 @@ impl Facts {
         self.age(now).saturating_sub(self.lifetime())
     }
 
+    /// Whether no use of the response goes without the origin's word.
+    pub const fn is_always_validated(&self) -> bool {
+        self.no_cache || (self.lifetime_ms == 0 && self.stale_while_revalidate.is_none())
+    }
+
     const fn lifetime(&self) -> Duration {
         Duration::from_millis(self.lifetime_ms)
     }

@@ -40,6 +40,11 @@ impl StaleReason {
             Self::MaxStale => "max-stale",
         }
     }
+
+    /// Whether a fresh one is fetched behind it.
+    pub const fn refreshes(self) -> bool {
+        matches!(self, Self::WhileRevalidate)
+    }
 }
 
 impl fmt::Display for StaleReason {

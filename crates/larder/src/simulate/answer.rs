@@ -2,10 +2,11 @@
 
 use super::{
     counts::Notes,
+    event::Judged,
     log::{Answered, Line},
 };
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
-use proxy::replay;
+use proxy::{hit_for_miss::Unshared, outcome::Detail};
 use rules::storable::NotStorable;
 use std::time::Duration;
 
@@ -75,10 +76,14 @@ impl Answer {
     }
 }
 
-/// Whether an answer that is not stored takes away what is. A part says nothing of what is kept of the whole.
-pub(super) fn withdraws(status: StatusCode, why: NotStorable) -> bool {
+/// What becomes of an answer of `status` that is not stored. A part says nothing of what is kept of the whole.
+pub(super) fn not_stored(status: StatusCode, why: NotStorable) -> Judged {
     let is_part = status == StatusCode::PARTIAL_CONTENT && why == NotStorable::Status;
-    replay::withdraws(status, why) && !is_part
+    let why = Unshared::of(status, &Detail::NotStored(why));
+    Judged::Not {
+        why,
+        withdraws: why.withdraws(status) && !is_part,
+    }
 }
 
 pub(super) fn micros(time: Duration) -> u64 {

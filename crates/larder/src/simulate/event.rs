@@ -1,7 +1,14 @@
 //! What is left of a line once the walk's functions have been asked.
 
 use super::urls::Sampled;
-use rules::{directives::RequestDirectives, freshness::Facts, reuse, time::Time};
+use http::StatusCode;
+use proxy::{hit_for_miss::Unshared, way::Needs};
+use rules::{
+    directives::RequestDirectives,
+    freshness::Facts,
+    reuse::{self, Verdict},
+    time::Time,
+};
 use std::sync::Arc;
 
 /// A request that the store is asked for.
@@ -9,9 +16,13 @@ use std::sync::Arc;
 pub(super) struct Event {
     /// Names key and variant.
     pub key: u64,
+    /// Names the key.
+    pub page: u64,
     /// Names the URL.
     pub url: u64,
     pub now: Time,
+    /// When a fetch that begins now brings its answer.
+    pub landed: Time,
     /// Bytes that the client got.
     pub sent: u64,
     /// Bytes of the body that a fetch brings.
@@ -22,10 +33,29 @@ pub(super) struct Event {
     pub invalid_before: u64,
     pub directives: RequestDirectives,
     pub site: reuse::Site,
-    /// The origin failed, in a way that something stored may hide.
-    pub failed: bool,
-    /// Its answer may be stored, as far as the site goes.
-    pub fills: bool,
+    pub needs: Needs,
+    /// The origin's answer.
+    pub status: StatusCode,
+}
+
+impl Event {
+    /// Whether what is kept may answer it at `now`.
+    pub(super) fn judge(&self, kept: &Kept, now: Time) -> Verdict {
+        reuse::judge(&kept.facts, &self.directives, &self.site, now)
+    }
+
+    /// Whether what is kept hides that the origin failed.
+    pub(super) fn hides_behind(&self, kept: &Kept) -> bool {
+        let failure = reuse::Failure::Status;
+        proxy::way::is_failure(self.status)
+            && reuse::on_failure(
+                &kept.facts,
+                &self.directives,
+                &self.site,
+                failure,
+                self.landed,
+            )
+    }
 }
 
 /// What would become of the answer, under one lifetime.
@@ -33,6 +63,8 @@ pub(super) struct Event {
 pub(super) enum Judged {
     Stored(Arc<Kept>),
     Not {
+        /// What it is to others.
+        why: Unshared,
         /// What is kept is out of date.
         withdraws: bool,
     },
@@ -44,8 +76,6 @@ pub(super) struct Kept {
     pub facts: Facts,
     /// Names its URL.
     pub url: u64,
-    /// When its fetch began; it is there from `facts.response_time` on.
-    pub asked: Time,
     /// Of the event that brought it.
     pub number: u64,
     /// What its entry weighs, in bytes.

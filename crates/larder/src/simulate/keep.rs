@@ -1,6 +1,10 @@
 //! What is kept in so many bytes, by each rule of eviction.
 
-use super::{event::Kept, plan::Eviction, urls::Hashed};
+use super::{
+    event::{Event, Kept},
+    plan::Eviction,
+    urls::Hashed,
+};
 use lru::LruCache;
 use std::sync::Arc;
 use store::model::Model;
@@ -17,8 +21,45 @@ pub(super) enum Keep {
 #[derive(Clone, Debug)]
 pub(super) struct Held {
     pub kept: Arc<Kept>,
-    /// It was fetched behind a stale hit: until it is there, its predecessor is sent.
-    pub refreshed: bool,
+    /// What there was before, which goes on being used until it is there.
+    pub before: Option<Arc<Kept>>,
+}
+
+/// What there is of a key at some moment.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Seen {
+    /// What a request finds.
+    pub here: Option<Arc<Kept>>,
+    /// What is on its way meanwhile.
+    pub coming: Option<Arc<Kept>>,
+}
+
+impl Held {
+    /// What `event` sees of it.
+    pub(super) fn seen(self, event: &Event) -> Seen {
+        let stands = |kept: &Arc<Kept>| kept.number >= event.invalid_before;
+        let is_here = |kept: &Arc<Kept>| kept.facts.response_time <= event.now;
+        let kept = Some(self.kept).filter(stands);
+        if kept.as_ref().is_some_and(is_here) {
+            return Seen {
+                here: kept,
+                coming: None,
+            };
+        }
+        let before = self.before.filter(stands);
+        if before.as_ref().is_none_or(is_here) {
+            Seen {
+                here: before,
+                coming: kept,
+            }
+        } else {
+            // Of two on their way the first is waited for.
+            Seen {
+                here: None,
+                coming: before,
+            }
+        }
+    }
 }
 
 impl Keep {

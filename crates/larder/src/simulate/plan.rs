@@ -109,8 +109,18 @@ impl Plan {
 
     /// The request fields at which any site looks, and those that speak of caching.
     pub fn fields(&self) -> HashSet<http::HeaderName> {
-        use http::header::{AUTHORIZATION, CACHE_CONTROL, COOKIE, HOST, PRAGMA};
-        let mut names = HashSet::from([AUTHORIZATION, CACHE_CONTROL, COOKIE, HOST, PRAGMA]);
+        use http::header::{
+            AUTHORIZATION, CACHE_CONTROL, COOKIE, HOST, IF_MATCH, IF_UNMODIFIED_SINCE, PRAGMA,
+        };
+        let mut names = HashSet::from([
+            AUTHORIZATION,
+            CACHE_CONTROL,
+            COOKIE,
+            HOST,
+            IF_MATCH,
+            IF_UNMODIFIED_SINCE,
+            PRAGMA,
+        ]);
         // What responses may say of caching.
         names.extend(
             [

@@ -1,7 +1,7 @@
 //! From lines to events: each line is put to the walk's own functions.
 
 use super::{
-    answer::{Answer, FIELDS, micros, withdraws},
+    answer::{Answer, FIELDS, micros, not_stored},
     clock::Clock,
     counts::Totals,
     event::{Batch, Event, Judged, Kept},
@@ -13,7 +13,7 @@ use http::{HeaderValue, Method, Request, StatusCode, Uri, header};
 use proxy::{
     listen::Connection,
     outcome::Bypass,
-    replay::{self, Asked, Received, Replay},
+    replay::{Asked, Received, Replay},
 };
 use rules::{
     storable::{NotStorable, Storable},
@@ -216,9 +216,10 @@ impl Reader {
             self.judged.push(judged);
         }
         self.count_unfilled(asked, answer, url, (body, took));
+        let page = xxh3_64(asked.key());
         let key = match asked.variant(&answer.fields) {
             Some(variant) => xxh3_64_with_seed(asked.key(), xxh3_64(&variant.key)),
-            None => xxh3_64(asked.key()),
+            None => page,
         };
         if !self.urls.follows(url, key) {
             return;
@@ -233,7 +234,6 @@ impl Reader {
         let kept = |facts| Kept {
             facts,
             url,
-            asked: at,
             number,
             weight,
             body,
@@ -241,24 +241,24 @@ impl Reader {
         };
         let judged = self.judged.drain(..).map(|judged| match judged {
             Ok(storable) => Judged::Stored(Arc::new(kept(storable.facts))),
-            Err(why) => Judged::Not {
-                withdraws: withdraws(answer.status, why),
-            },
+            Err(why) => not_stored(answer.status, why),
         });
         self.batch.judged.extend(judged);
         let known = self.urls.all.get(&url);
         self.batch.events.push(Event {
             key,
+            page,
             url,
             now: at,
+            landed: at.plus(wait),
             sent: answer.sent,
             body,
             took,
             invalid_before: known.map_or(0, |known| known.invalid_before),
             directives: asked.directives().clone(),
             site: asked.reuse(),
-            failed: replay::is_failure(answer.status),
-            fills: !asked.stores_nothing(),
+            needs: asked.needs(),
+            status: answer.status,
         });
     }
 
@@ -272,7 +272,7 @@ impl Reader {
         (body, took): (u64, u64),
     ) {
         let totals = &mut self.totals;
-        let why = if asked.stores_nothing() {
+        let why = if asked.needs().stores_nothing {
             if totals.apart.requests == 0 {
                 totals.apart_example = asked.uri();
             }

@@ -2,14 +2,20 @@
 
 use super::{
     counts::Sum,
-    event::{Batch, Event, Judged, Kept},
-    keep::{Held, Keep},
+    event::{Batch, Event, Judged},
+    keep::{Held, Keep, Seen},
     plan::Eviction,
     urls::{ByHash, Cost, Sampled},
 };
-use rules::reuse::{self, Failure, StaleReason, Verdict};
-use std::sync::Arc;
+use proxy::{
+    hit_for_miss::Unshared,
+    way::{self, Company},
+};
+use rules::{reuse::Verdict, time::Time};
 use store::model;
+
+/// Keys that are known to be of no use to others, at most; as many as the server's table has slots. Then it begins anew.
+const MOST_UNSHARED: usize = 1 << 16;
 
 /// What a simulation is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +62,8 @@ pub(super) struct Simulation {
     /// What each URL costs; in one simulation of them all.
     pub by_url: Option<ByHash<Cost>>,
     keep: Keep,
+    /// Keys whose last answer was of no use to others, and until when that counts.
+    unshared: ByHash<Time>,
     largest: u64,
     sampled: Sampled,
     one_in: u64,
@@ -68,6 +76,7 @@ impl Simulation {
             tally: Tally::default(),
             by_url: tells_urls.then(ByHash::default),
             keep: Keep::new(setting.eviction, setting.memory),
+            unshared: ByHash::default(),
             largest: setting.memory.map_or(u64::MAX, model::largest_body),
             sampled: Sampled::default(),
             one_in: 1,
@@ -95,101 +104,130 @@ impl Simulation {
         let sampled = self.sampled;
         self.keep
             .thin(self.one_in, |key, held| sampled.follows(held.kept.url, key));
+        self.unshared.clear();
         if let Some(by_url) = &mut self.by_url {
             by_url.retain(|url, _| sampled.follows_url(*url));
         }
     }
 
-    /// Lookup, as the walk does it, over what this simulation keeps.
+    /// What the walk comes to over what this simulation keeps. Its steps wait for sockets and for one another; what they decide is
+    /// decided here by the same functions (`rules::reuse`, `proxy::way`).
     fn ask(&mut self, event: &Event, judged: &Judged) {
         let times = self.one_in;
         if let Some(unfilled) = self.tally.unfilled(event, judged) {
             unfilled.asked.send(event.sent, times);
             unfilled.asked.origin.add(event.body, event.took, times);
         }
-        let found = self.keep.get(event.key);
-        let found = found.filter(|held| held.kept.number >= event.invalid_before);
-        let Some(held) = found else {
-            return self.forward(event, judged, None);
-        };
-        let kept = &held.kept;
-        if event.now < kept.facts.response_time && event.now >= kept.asked {
-            // It is on its way.
-            return self.wait(event, judged, &held);
-        }
-        match reuse::judge(&kept.facts, &event.directives, &event.site, event.now) {
-            Verdict::Fresh(_) => {}
-            Verdict::Stale(StaleReason::MaxStale) => self.tally.stale += self.one_in,
-            Verdict::Stale(StaleReason::WhileRevalidate) => {
+        let held = self.keep.get(event.key);
+        let seen = held.map(|held| held.seen(event)).unwrap_or_default();
+        let verdict = seen.here.as_ref().map(|kept| event.judge(kept, event.now));
+        match verdict {
+            Some(Verdict::Fresh(_)) => {}
+            Some(Verdict::Stale(reason)) => {
                 self.tally.stale += self.one_in;
-                self.fetch(event, judged, Some(kept), true);
+                if reason.refreshes() && seen.coming.is_none() {
+                    self.fetch(event, judged, seen);
+                }
             }
-            Verdict::Validate(_) => self.forward(event, judged, Some(kept)),
+            Some(Verdict::Validate(_)) | None => self.forward(event, judged, seen),
         }
     }
 
-    fn wait(&mut self, event: &Event, judged: &Judged, held: &Held) {
-        if held.refreshed {
-            self.tally.stale += self.one_in;
-        } else if event.fills {
-            self.tally.collapsed += self.one_in;
-            self.tally
-                .missed(event, judged)
-                .send(event.sent, self.one_in);
-        } else {
-            self.forward(event, judged, None);
-        }
-    }
-
-    fn forward(&mut self, event: &Event, judged: &Judged, found: Option<&Arc<Kept>>) {
-        if event.fills && event.directives.only_if_cached {
+    /// Nothing that is kept answers.
+    fn forward(&mut self, event: &Event, judged: &Judged, seen: Seen) {
+        let is_unshared = || {
+            self.unshared
+                .get(&event.page)
+                .is_some_and(|until| event.now < *until)
+        };
+        let company = way::company(event.needs, is_unshared);
+        if company == Company::Stays {
             self.tally.missed(event, judged).requests += self.one_in;
             return;
         }
-        let hides = event.fills
-            && event.failed
-            && found.is_some_and(|kept| {
-                let (facts, directives) = (&kept.facts, &event.directives);
-                reuse::on_failure(facts, directives, &event.site, Failure::Status, event.now)
-            });
-        if hides {
-            self.tally.stale += self.one_in;
-            self.cost(event, judged);
-            return;
+        if way::past(event.needs).is_some() {
+            self.miss(event, judged);
+            return self.cost(event, judged);
         }
-        self.tally
-            .missed(event, judged)
-            .send(event.sent, self.one_in);
-        if event.fills {
-            self.fetch(event, judged, found, false);
-        } else {
-            self.cost(event, judged);
+        let followed = seen
+            .coming
+            .as_ref()
+            .filter(|_| company == Company::Together);
+        if followed.is_some_and(|kept| is_answered(event.judge(kept, kept.facts.response_time))) {
+            self.tally.collapsed += self.one_in;
+            return self.miss(event, judged);
+        }
+        match self.fetch(event, judged, seen) {
+            Landed::Hidden => self.tally.stale += self.one_in,
+            Landed::Sent => self.miss(event, judged),
         }
     }
 
     /// Asks the origin, and keeps what it says.
-    fn fetch(
-        &mut self,
-        event: &Event,
-        judged: &Judged,
-        found: Option<&Arc<Kept>>,
-        refreshed: bool,
-    ) {
+    fn fetch(&mut self, event: &Event, judged: &Judged, seen: Seen) -> Landed {
         self.cost(event, judged);
-        match judged {
+        if seen
+            .here
+            .as_ref()
+            .is_some_and(|kept| event.hides_behind(kept))
+        {
+            return Landed::Hidden;
+        }
+        let (unshared, withdraws) = match judged {
             Judged::Stored(kept) if kept.body <= self.largest.min(kept.largest) => {
                 let kept = kept.clone();
-                self.keep.insert(event.key, Held { kept, refreshed });
+                let unshared = Unshared::of_kept(&kept.facts);
+                let is_coming = kept.facts.response_time > event.now;
+                let before = seen.here.or(seen.coming).filter(|_| is_coming);
+                self.keep.insert(event.key, Held { kept, before });
+                self.learn(event, unshared);
+                return Landed::Sent;
             }
             Judged::Stored(_) => {
                 self.tally.too_large += self.one_in;
-                if found.is_some() {
-                    self.keep.remove(event.key);
+                let why = Unshared::TooLarge;
+                (why, why.withdraws(event.status))
+            }
+            Judged::Not { why, withdraws } => (*why, *withdraws),
+        };
+        self.learn(event, Some(unshared));
+        if withdraws && seen.here.is_some() {
+            match seen.coming {
+                Some(kept) => self.keep.insert(event.key, Held { kept, before: None }),
+                None => self.keep.remove(event.key),
+            }
+        }
+        Landed::Sent
+    }
+
+    /// Hit-for-miss: whether requests for the key are kept apart from now on.
+    fn learn(&mut self, event: &Event, unshared: Option<Unshared>) {
+        if event.landed == event.now {
+            // Where fetches take no time that is told, there is nobody to be kept apart.
+            return;
+        }
+        match unshared.map(Unshared::keeps_apart) {
+            Some(Some(apart)) => {
+                if self.unshared.len() >= MOST_UNSHARED {
+                    self.unshared.clear();
+                }
+                self.unshared.insert(event.page, event.landed.plus(apart));
+            }
+            // Says nothing of other requests.
+            Some(None) => {}
+            // It is of use once it is there: who comes before goes alone still.
+            None => {
+                if let Some(until) = self.unshared.get_mut(&event.page) {
+                    *until = event.landed.min(*until);
                 }
             }
-            Judged::Not { withdraws: true } if found.is_some() => self.keep.remove(event.key),
-            Judged::Not { .. } => {}
         }
+    }
+
+    /// The client is not answered from what is kept.
+    fn miss(&mut self, event: &Event, judged: &Judged) {
+        let missed = self.tally.missed(event, judged);
+        missed.send(event.sent, self.one_in);
     }
 
     fn cost(&mut self, event: &Event, judged: &Judged) {
@@ -202,11 +240,27 @@ impl Simulation {
     }
 }
 
+/// What a fetch came to for its client.
+enum Landed {
+    /// The origin's answer.
+    Sent,
+    /// What was kept, since the origin failed.
+    Hidden,
+}
+
+/// Whether what is kept is sent.
+const fn is_answered(verdict: Verdict) -> bool {
+    match verdict {
+        Verdict::Fresh(_) | Verdict::Stale(_) => true,
+        Verdict::Validate(_) => false,
+    }
+}
+
 impl Tally {
     /// Where a request counts that does not fill the store.
     fn unfilled(&mut self, event: &Event, judged: &Judged) -> Option<&mut Unfilled> {
         match judged {
-            _ if !event.fills => Some(&mut self.apart),
+            _ if event.needs.stores_nothing => Some(&mut self.apart),
             Judged::Not { .. } => Some(&mut self.unfilled),
             Judged::Stored(_) => None,
         }
@@ -215,7 +269,7 @@ impl Tally {
     /// Where a request counts that is not answered from the store.
     fn missed(&mut self, event: &Event, judged: &Judged) -> &mut Sum {
         match judged {
-            _ if !event.fills => &mut self.apart.missed,
+            _ if event.needs.stores_nothing => &mut self.apart.missed,
             Judged::Not { .. } => &mut self.unfilled.missed,
             Judged::Stored(_) => &mut self.missed,
         }

@@ -14,6 +14,7 @@
     reason = "small numbers, none of them negative"
 )]
 
+mod flights;
 mod picture;
 mod steps;
 

@@ -11,7 +11,7 @@ const REQUESTS: usize = 32;
 const LOGS: usize = 40;
 
 /// What the origin answers: status, fields. Lifetimes and ages are hundreds of times as long as the test takes.
-const ANSWERS: [(u16, &[(&str, &str)]); 15] = [
+const ANSWERS: [(u16, &[(&str, &str)]); 16] = [
     (200, &[("Cache-Control", "max-age=90000")]),
     (200, &[("Cache-Control", "max-age=90000"), ("Age", "50000")]),
     // Stale as soon as it is there.
@@ -60,6 +60,7 @@ const ANSWERS: [(u16, &[(&str, &str)]); 15] = [
     (200, &[]),
     (404, &[("Cache-Control", "max-age=90000")]),
     (503, &[]),
+    (503, &[("Cache-Control", "max-age=90000")]),
     (500, &[("Cache-Control", "no-store")]),
 ];
 

@@ -63,7 +63,9 @@ async fn in_tier(
 ) -> Shared {
     let is_unsure = matches!(need.detail, Some(Detail::Unsure));
     let selected = need.selected.as_deref().filter(|_| !is_unsure);
-    if need.why == Forward::Request || selected.is_some_and(is_always_validated) {
+    if need.why == Forward::Request
+        || selected.is_some_and(|stored| stored.facts.is_always_validated())
+    {
         // The origin's own word is wanted, by the client or by the origin.
         return Shared::Need(need, None);
     }
@@ -100,12 +102,6 @@ fn is_newer(found: &Stored, need: &Need) -> bool {
     selected.is_none_or(|old| old.facts.response_time < found.facts.response_time)
 }
 
-/// Whether each use of it has to be confirmed by the origin, so that a lower tier saves nothing but the body.
-pub fn is_always_validated(stored: &Stored) -> bool {
-    let facts = &stored.facts;
-    facts.no_cache || (facts.lifetime_ms == 0 && facts.stale_while_revalidate.is_none())
-}
-
 /// A response is complete: the tiers below get it.
 pub fn keep(worker: &Worker, key: &[u8], stored: &Arc<Stored>, lease: Option<Lease>) {
     if let Some(shared) = &worker.cache.shared
@@ -125,7 +121,7 @@ pub fn keep_freshened(
     new: &Arc<Stored>,
     lease: Option<Lease>,
 ) {
-    if !(is_always_validated(old) && is_always_validated(new)) {
+    if !(old.facts.is_always_validated() && new.facts.is_always_validated()) {
         keep(worker, key, new, lease);
     } else if old.is_below() {
         new.set_below();

@@ -16,8 +16,9 @@ use crate::{
         pump::Pump,
         receive,
     },
+    way::{self, Company},
 };
-use http::{Response, header};
+use http::Response;
 use rules::{
     reuse,
     status::{Forward, Handled},
@@ -58,7 +59,8 @@ async fn together(
     ask: &Rc<Ask>,
     need: Need,
 ) -> Result<Response<ReplyBody>, Left> {
-    if ask.directives.only_if_cached || goes_alone(worker, ask) {
+    let is_unshared = || worker.cache.hit_for_miss.knows(ask.key.as_bytes(), ask.now);
+    if way::company(lookup::needs(ask), is_unshared) != Company::Together {
         return Err(Left::Alone(need));
     }
     let (fill, writer) = begin_fill(worker);
@@ -98,13 +100,6 @@ async fn together(
             follow(worker, ask, need, follower).await
         }
     }
-}
-
-/// Whether collapsing could not help: the answer is likely to be for this client alone, or was lately not reusable.
-fn goes_alone(worker: &Worker, ask: &Ask) -> bool {
-    ask.directives.no_store
-        || ask.fields.contains_key(header::AUTHORIZATION)
-        || worker.cache.hit_for_miss.knows(ask.key.as_bytes(), ask.now)
 }
 
 /// Requests for a variant that is not stored fly apart from those for others. Requests for a part fly apart from those for the

@@ -14,6 +14,7 @@ use crate::{
         pump::{Destination, Pump, Room},
         receive,
     },
+    way,
 };
 use http::{HeaderMap, Method, Response, StatusCode, header, response};
 use http_body::Body as _;
@@ -184,7 +185,7 @@ impl Fetch<'_> {
 
     /// What is stored, where the origin's error may be hidden by it (RFC 5861 section 4).
     pub fn stale_instead(&self, status: StatusCode) -> Option<Landing> {
-        if !is_failure(status) {
+        if !way::is_failure(status) {
             return None;
         }
         let stored = usable_on_failure(self.ask, self.need, reuse::Failure::Status)?;
@@ -266,21 +267,11 @@ impl Fetch<'_> {
 
     pub fn raw(&self, head: response::Parts, body: ResponseBody, why: Detail) -> Landing {
         let (table, key) = (&self.worker.cache.hit_for_miss, self.ask.key.as_bytes());
-        let unshared = match &why {
-            _ if head.status.is_server_error() => Unshared::Failed,
-            Detail::NotStored(why) => Unshared::NotStored(*why),
-            Detail::Unkept(Unkept::TooLarge) => Unshared::TooLarge,
-            _ => Unshared::Failed,
-        };
+        let unshared = Unshared::of(head.status, &why);
         table.remember(key, unshared, self.times.response);
-        let withdrawn = match &why {
-            Detail::NotStored(why) => withdraws(head.status, *why),
-            _ => head.status.is_success(),
-        };
         if let Some(stored) = &self.need.selected
-            && withdrawn
+            && unshared.withdraws(head.status)
         {
-            // The origin has something else now that may not be kept: what is kept is out of date.
             below::forget(self.worker, self.ask.key.as_bytes(), stored);
         }
         Landing::Raw {
@@ -295,11 +286,9 @@ impl Fetch<'_> {
     pub fn remember_uncollapsible(&self, stored: &Stored) {
         let table = &self.worker.cache.hit_for_miss;
         let key = self.ask.key.as_bytes();
-        let reusable = !stored.facts.no_cache && stored.facts.lifetime_ms > 0;
-        if reusable || stored.facts.stale_while_revalidate.is_some() {
-            table.forget(key);
-        } else {
-            table.remember(key, Unshared::Validated, self.times.response);
+        match Unshared::of_kept(&stored.facts) {
+            Some(why) => table.remember(key, why, self.times.response),
+            None => table.forget(key),
         }
     }
 }
@@ -311,22 +300,6 @@ fn is_json(fields: &HeaderMap) -> bool {
         let media = String::from_utf8_lossy(media.as_bytes()).to_ascii_lowercase();
         media.contains("json")
     })
-}
-
-/// Whether an answer of `status` is an origin's failure, which something stored may hide (RFC 5861 section 4).
-pub fn is_failure(status: StatusCode) -> bool {
-    matches!(
-        status,
-        StatusCode::INTERNAL_SERVER_ERROR
-            | StatusCode::BAD_GATEWAY
-            | StatusCode::SERVICE_UNAVAILABLE
-            | StatusCode::GATEWAY_TIMEOUT
-    )
-}
-
-/// Whether an answer that is not stored for this reason shows that what is stored is out of date.
-pub fn withdraws(status: StatusCode, why: NotStorable) -> bool {
-    status.is_success() && !why.is_of_this_request()
 }
 
 /// What is stored, where it may be sent although the origin failed.

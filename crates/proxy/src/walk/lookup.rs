@@ -6,11 +6,12 @@ use crate::{
     outcome::{Bypass, Detail, Outcome},
     policy::Policy,
     walk::{bypass::rule, coding, esi, purge, shape},
+    way::{self, Needs, Past},
 };
 use http::{HeaderMap, Method, header};
 use rules::{
     precondition, range,
-    reuse::{self, StaleReason, Verdict},
+    reuse::{self, Verdict},
     status::Forward,
     time::Time,
 };
@@ -111,22 +112,17 @@ pub fn keep_cookies_from_store(ask: &mut Ask) {
 }
 
 /// What was found, for the one who asked: a request that must not fill the store passes it by where the store does not answer,
-/// with all of its cookies. So does one on condition that a form is current, which what is fetched would not have yet.
+/// with all of its cookies, and so does one with a condition that only an origin may judge.
 pub fn for_client(ask: &mut Ask, found: Found) -> Found {
     let found = match found {
-        Found::Forward(need) if coding::is_on_form(ask) => {
-            Found::Bypass(Bypassed::Condition(need.why))
-        }
+        Found::Forward(need) => match way::past(needs(ask)) {
+            Some(Past::Cookie) => Found::Bypass(Bypassed::Site(Bypass::Cookie)),
+            Some(Past::Condition) => Found::Bypass(Bypassed::Condition(need.why)),
+            None => Found::Forward(need),
+        },
         found => found,
     };
-    if !ask.stores_nothing {
-        return found;
-    }
-    let found = match found {
-        Found::Forward(_) => Found::Bypass(Bypassed::Site(Bypass::Cookie)),
-        found => found,
-    };
-    if matches!(found, Found::Bypass(_)) {
+    if ask.stores_nothing && matches!(found, Found::Bypass(_)) {
         ask.fields.remove(header::COOKIE);
         for line in std::mem::take(&mut ask.cookies) {
             ask.fields.append(header::COOKIE, line);
@@ -340,10 +336,7 @@ fn judge(
     };
     match body_for(ask, &stored) {
         Held::Enough(reader) => {
-            let refresh = matches!(
-                outcome.detail,
-                Some(Detail::Stale(StaleReason::WhileRevalidate))
-            );
+            let refresh = matches!(outcome.detail, Some(Detail::Stale(why)) if why.refreshes());
             if condition_is_the_origins(ask, &stored) {
                 return Found::Bypass(Bypassed::Condition(Forward::Request));
             }
@@ -368,8 +361,19 @@ pub fn stale_ttl(stored: &Stored, now: Time) -> i64 {
     -(stored.facts.staleness(now).as_millis().div_ceil(1000) as i64)
 }
 
+/// On what it depends how a request goes on that nothing stored answers.
+pub fn needs(ask: &Ask) -> Needs {
+    Needs {
+        stores_nothing: ask.stores_nothing,
+        // What is fetched would not have the form yet that such a condition names.
+        on_condition: has_condition_for_origin(ask) || coding::is_on_form(ask),
+        only_if_cached: ask.directives.only_if_cached,
+        is_personal: ask.directives.no_store || ask.fields.contains_key(header::AUTHORIZATION),
+    }
+}
+
 /// Whether the request carries a condition that only an origin may judge.
-pub fn has_condition_for_origin(ask: &Ask) -> bool {
+fn has_condition_for_origin(ask: &Ask) -> bool {
     ask.fields.contains_key(header::IF_MATCH)
         || ask.fields.contains_key(header::IF_UNMODIFIED_SINCE)
 }

@@ -1,0 +1,161 @@
+//! Way: how a request goes on where nothing stored answers it, and what its answer does to what is stored. No store, no socket, no
+//! clock: the walk asks these functions, and so does whoever replays requests ([`replay`](crate::replay)).
+
+use crate::{
+    hit_for_miss::Unshared,
+    outcome::{Detail, Unkept},
+};
+use http::StatusCode;
+use rules::freshness::Facts;
+
+/// What the way depends on.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a question of its own"
+)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// Its answer must not fill the store, whatever it is (`misses_with`).
+    pub stores_nothing: bool,
+    /// It has a condition that only an origin may judge (RFC 9111 section 4.3.2).
+    pub on_condition: bool,
+    /// `only-if-cached` (RFC 9111 section 5.2.1.7).
+    pub only_if_cached: bool,
+    /// Its answer is likely to be for it alone: `no-store`, `Authorization`.
+    pub is_personal: bool,
+}
+
+/// Why a request that found nothing passes the store by after all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Past {
+    /// A cookie of the request: its answer must not fill the store.
+    Cookie,
+    /// A condition that only an origin may judge.
+    Condition,
+}
+
+/// With whom a request goes to an origin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Company {
+    /// It does not go: it wants what is stored, or nothing.
+    Stays,
+    /// Alone: others could hardly be helped with its answer, nor it with theirs.
+    Alone,
+    /// With all who want the same meanwhile.
+    Together,
+}
+
+/// Whether a request passes the store by, now that nothing stored answers it.
+pub const fn past(needs: Needs) -> Option<Past> {
+    if needs.stores_nothing {
+        Some(Past::Cookie)
+    } else if needs.on_condition {
+        Some(Past::Condition)
+    } else {
+        None
+    }
+}
+
+/// With whom a request that does not pass the store by goes to an origin. `is_unshared` says whether answers for its key were lately of
+/// no use to others (hit-for-miss).
+pub fn company(needs: Needs, is_unshared: impl FnOnce() -> bool) -> Company {
+    if needs.only_if_cached {
+        Company::Stays
+    } else if needs.is_personal || is_unshared() {
+        Company::Alone
+    } else {
+        Company::Together
+    }
+}
+
+/// Whether an answer of `status` is an origin's failure, which something stored may hide (RFC 5861 section 4).
+pub fn is_failure(status: StatusCode) -> bool {
+    matches!(
+        status,
+        StatusCode::INTERNAL_SERVER_ERROR
+            | StatusCode::BAD_GATEWAY
+            | StatusCode::SERVICE_UNAVAILABLE
+            | StatusCode::GATEWAY_TIMEOUT
+    )
+}
+
+impl Unshared {
+    /// Of an answer of `status` that is not kept, for this reason.
+    pub fn of(status: StatusCode, why: &Detail) -> Self {
+        match why {
+            _ if status.is_server_error() => Self::Failed,
+            Detail::NotStored(why) => Self::NotStored(*why),
+            Detail::Unkept(Unkept::TooLarge) => Self::TooLarge,
+            _ => Self::Failed,
+        }
+    }
+
+    /// Of an answer that is kept; `None` where it is of use to others.
+    pub const fn of_kept(facts: &Facts) -> Option<Self> {
+        if facts.is_always_validated() {
+            Some(Self::Validated)
+        } else {
+            None
+        }
+    }
+
+    /// Whether the answer of `status`, which is not kept, shows that what is stored is out of date: the origin has something else now.
+    pub fn withdraws(self, status: StatusCode) -> bool {
+        let is_the_requests = matches!(self, Self::NotStored(why) if why.is_of_this_request());
+        status.is_success() && !is_the_requests
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rules::storable::NotStorable;
+
+    const NEEDS: Needs = Needs {
+        stores_nothing: false,
+        on_condition: false,
+        only_if_cached: false,
+        is_personal: false,
+    };
+
+    #[test]
+    fn who_goes_with_whom() {
+        let personal = Needs {
+            is_personal: true,
+            ..NEEDS
+        };
+        let stays = Needs {
+            only_if_cached: true,
+            ..personal
+        };
+        for (needs, is_unshared, wanted) in [
+            (NEEDS, false, Company::Together),
+            (NEEDS, true, Company::Alone),
+            (personal, false, Company::Alone),
+            (stays, true, Company::Stays),
+        ] {
+            assert_eq!(company(needs, || is_unshared), wanted, "{needs:?}");
+        }
+    }
+
+    #[test]
+    fn an_answer_that_is_not_kept_withdraws_what_is_out_of_date() {
+        let of = |status: u16, why| {
+            let status = StatusCode::from_u16(status).unwrap();
+            Unshared::of(status, &why).withdraws(status)
+        };
+        let not = Detail::NotStored;
+        for (status, why, withdraws) in [
+            (200, not(NotStorable::NoStore), true),
+            (200, not(NotStorable::SetCookie), false),
+            (200, not(NotStorable::Authorization), false),
+            (200, not(NotStorable::NoStoreRequest), false),
+            (200, Detail::Unkept(Unkept::TooLarge), true),
+            (404, Detail::Unkept(Unkept::TooLarge), false),
+            (404, not(NotStorable::NoFreshness), false),
+            (500, not(NotStorable::NoStore), false),
+        ] {
+            assert_eq!(of(status, why.clone()), withdraws, "{status} {why:?}");
+        }
+    }
+}
