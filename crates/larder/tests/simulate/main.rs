@@ -74,6 +74,30 @@ const REQUESTS: [Asked; 7] = [
     (64, "POST", "/c", 404, 7),
 ];
 
+/// Lifetimes for them, and what is found then: two hits, two, four and none.
+const LIFETIMES: [&str; 2] = ["--ttl", "2s,60s,10m,1s"];
+
+/// Four of these bodies fit into a mebibyte: then least recently used makes two hits, and first in, first out one.
+const LARGE: [Asked; 7] = [
+    (0, "GET", "/a", 200, 200_000),
+    (1, "GET", "/b", 200, 200_000),
+    (2, "GET", "/c", 200, 200_000),
+    (3, "GET", "/d", 200, 200_000),
+    (4, "GET", "/a", 200, 200_000),
+    (5, "GET", "/e", 200, 200_000),
+    (6, "GET", "/a", 200, 200_000),
+];
+
+/// Sizes and rules for them.
+const SIZES_AND_RULES: [&str; 6] = [
+    "--ttl",
+    "1h",
+    "--memory",
+    "1MiB,64MiB",
+    "--eviction",
+    "lru,fifo",
+];
+
 fn combined(requests: &[Asked]) -> String {
     log(requests, |(second, method, path, status, bytes)| {
         let clock = clock(second);
@@ -176,7 +200,7 @@ fn each_format_comes_to_what_is_reckoned_by_hand() {
 #[test]
 fn lifetimes_are_compared() {
     let path = file("access.log", combined(&REQUESTS));
-    let report = report(&[text(&path), "--ttl", "2s,60s,10m,1s"]);
+    let report = report(&[&[text(&path)], &LIFETIMES[..]].concat());
     let hits: Vec<_> = report["lifetimes"]
         .as_array()
         .expect("a list")
@@ -202,24 +226,10 @@ fn loads(outcomes: &Value) -> Vec<(u64, u64)> {
         .collect()
 }
 
-/// Four of these bodies fit into a mebibyte.
 #[test]
 fn rules_of_eviction_are_compared() {
-    let paths = ["/a", "/b", "/c", "/d", "/a", "/e", "/a"];
-    let requests: Vec<Asked> = (0..)
-        .zip(paths)
-        .map(|(second, path)| (second, "GET", path, 200, 200_000))
-        .collect();
-    let path = file("access.log", combined(&requests));
-    let report = report(&[
-        text(&path),
-        "--ttl",
-        "1h",
-        "--memory",
-        "1MiB,64MiB",
-        "--eviction",
-        "lru,fifo",
-    ]);
+    let path = file("access.log", combined(&LARGE));
+    let report = report(&[&[text(&path)], &SIZES_AND_RULES[..]].concat());
     let rows: Vec<_> = report["memory"]
         .as_array()
         .expect("a list")

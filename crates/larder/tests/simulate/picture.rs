@@ -1,6 +1,6 @@
 //! The curves as pictures: what is drawn is what was found, and it can be seen.
 
-use crate::{Asked, REQUESTS, combined, file, simulate, text};
+use crate::{Asked, LARGE, LIFETIMES, REQUESTS, SIZES_AND_RULES, combined, file, simulate, text};
 use std::fs;
 use testkit::{Seen, scratch_dir};
 
@@ -50,21 +50,7 @@ fn up(share: f64) -> String {
 
 #[test]
 fn sizes_and_rules_are_drawn_as_they_were_found() {
-    // Four of these bodies fit into a mebibyte: least recently used has two hits of seven, first in, first out one.
-    let paths = ["/a", "/b", "/c", "/d", "/a", "/e", "/a"];
-    let requests: Vec<Asked> = (0..)
-        .zip(paths)
-        .map(|(second, path)| (second, "GET", path, 200, 200_000))
-        .collect();
-    let flags = [
-        "--ttl",
-        "1h",
-        "--memory",
-        "1MiB,64MiB",
-        "--eviction",
-        "lru,fifo",
-    ];
-    let page = page(&requests, &flags);
+    let page = page(&LARGE, &SIZES_AND_RULES);
     let pictures = pictures(&page);
     let two = up(2.0 / 7.0);
     let wanted = [
@@ -85,7 +71,7 @@ fn sizes_and_rules_are_drawn_as_they_were_found() {
 
 #[test]
 fn lifetimes_are_drawn_as_they_were_found() {
-    let page = page(&REQUESTS, &["--ttl", "2s,60s,10m,1s"]);
+    let page = page(&REQUESTS, &LIFETIMES);
     let pictures = pictures(&page);
     let line = |shares: [f64; 4]| {
         let places = ["52.0", "269.3", "486.7", "704.0"];
