@@ -8,7 +8,8 @@ LAB = Path(__file__).resolve().parent.parent
 WORKSPACE = LAB.parent
 # An absolute path of cargo's variable replaces the workspace.
 TARGET = WORKSPACE / os.environ.get("CARGO_TARGET_DIR", "target")
-LARDER = TARGET / "release" / "larder"
+# Another binary than the released one is measured where somebody says so: a test has its own.
+LARDER = Path(os.environ.get("LARDER") or TARGET / "release" / "larder")
 # Everything from PyPI, Go's proxy and Maven's repository, and all that is compiled from it.
 INSTALLED = TARGET / "lab"
 PYTHON = INSTALLED / "python" / "bin"

@@ -1,8 +1,9 @@
-//! The laboratory (`lab/`) is in order without an experiment being run: its pages and pictures are made as they should be, its servers
-//! end with it, and they and Larder accept the configurations that they are started with.
+//! The laboratory (`lab/`) is in order: its pages and pictures are made as they should be, its servers end with it, they and Larder
+//! accept the configurations that they are started with, and each experiment can be run.
 
 #![allow(
     clippy::expect_used,
+    clippy::indexing_slicing,
     clippy::panic,
     reason = "a panic is how a test fails, in its helpers too"
 )]
@@ -13,6 +14,7 @@ use std::{
     path::{Path, PathBuf},
     process::Command,
 };
+use testkit::{Seen, scratch_dir};
 
 fn lab() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../lab")
@@ -30,12 +32,98 @@ fn servers_are_started_and_ended_and_their_configurations_are_right() {
 
 fn succeeds(tests: &str) {
     let tests = lab().join("laboratory").join(tests);
-    let done = Command::new("python3")
-        .arg(tests)
-        .output()
-        .expect("python3 runs");
+    finishes(Command::new("python3").arg(tests));
+}
+
+fn finishes(command: &mut Command) {
+    let done = command.output().expect("python3 runs");
     let said = String::from_utf8_lossy(&done.stderr);
     assert!(done.status.success(), "{said}");
+}
+
+/// Says what cannot be seen of a picture: nothing drawn, a line outside, a text outside or without words.
+const LOOK: &str = r#"<script>
+const wrong = [];
+const inside = (one, frame) => one.left >= frame.left - 1 && one.right <= frame.right + 1 && one.top >= frame.top - 1 && one.bottom <= frame.bottom + 1;
+for (const picture of document.querySelectorAll("svg")) {
+  const name = picture.getAttribute("aria-label"), frame = picture.getBoundingClientRect();
+  if (frame.width < 500) wrong.push(name + ": small");
+  for (const panel of picture.querySelectorAll("g")) {
+    const drawn = [...panel.querySelectorAll("polyline, rect:not(:first-child)")].filter(one => one.getBoundingClientRect().width > 0);
+    if (drawn.length === 0) wrong.push(name + ": an empty panel");
+  }
+  for (const line of picture.querySelectorAll("polyline")) {
+    if (!inside(line.getBoundingClientRect(), frame)) wrong.push(name + ": a line outside");
+  }
+  for (const text of picture.querySelectorAll("text")) {
+    if (text.textContent === "" || /NaN|None/.test(text.textContent)) wrong.push(name + ": a bad label");
+    if (!inside(text.getBoundingClientRect(), frame)) wrong.push(name + ": '" + text.textContent + "' outside");
+  }
+}
+console.log("looked");
+document.title = "wrong: " + wrong.join("; ") + ".";
+</script>"#;
+
+/// Shows the pictures in these files in Chromium.
+fn show(files: &[PathBuf]) {
+    let pictures: Vec<_> = files
+        .iter()
+        .map(|file| fs::read_to_string(file).expect("a picture"))
+        .collect();
+    let page = scratch_dir().join("pictures.html");
+    fs::write(&page, format!("<title></title>{}{LOOK}", pictures.concat())).expect("a file");
+    let seen = Seen::of(&page, 1300);
+    assert!(seen.log.contains("looked"), "{}", seen.log);
+    assert_eq!(seen.document.matches("<svg").count(), files.len());
+    assert_eq!(seen.title(), "wrong: .");
+}
+
+#[test]
+fn the_pictures_of_all_articles_can_be_seen() {
+    let days = fs::read_dir(lab().join("results"))
+        .expect("results")
+        .flatten();
+    let files = days.flat_map(|day| fs::read_dir(day.path()).expect("a day").flatten());
+    let pictures: Vec<_> = files
+        .map(|file| file.path())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "svg"))
+        .collect();
+    assert!(pictures.len() >= 5, "one for each article");
+    show(&pictures);
+}
+
+/// The shortest of the experiments, as short as it can be: its servers and loads are real, and what is written can be seen. Who is
+/// ahead is not looked at: so short a run says nothing of it.
+#[test]
+fn an_experiment_is_measured_written_and_shown() {
+    let out = scratch_dir();
+    finishes(
+        Command::new("python3")
+            .arg(lab().join("run"))
+            .args(["cdn_api", "--quick", "--out"])
+            .arg(&out)
+            .env("LARDER", env!("CARGO_BIN_EXE_larder")),
+    );
+    let read = |name: &str| fs::read_to_string(out.join(name)).expect(name);
+    let raw: serde_json::Value = serde_json::from_str(&read("3-cdn-api.json")).expect("JSON");
+    let cases = raw["cases"].as_array().expect("cases").iter();
+    let rows: Vec<_> = cases
+        .flat_map(|case| case["rows"].as_array().expect("rows"))
+        .collect();
+    for role in ["application", "peer", "larder"] {
+        assert!(rows.iter().any(|row| row["role"] == role), "no {role}");
+    }
+    for row in rows {
+        assert!(row["requests"].as_u64() > Some(0), "{row}");
+    }
+    let (table, page) = (read("3-cdn-api.md"), read("lab.md"));
+    assert!(
+        table.starts_with("## 3. ") && page.contains(&table),
+        "{page}"
+    );
+    let said = fs::read_dir(out.join("raw/cdn_api")).expect("what the tools said");
+    assert!(said.count() > 0);
+    show(&[out.join("3-cdn-api.svg")]);
 }
 
 #[test]
