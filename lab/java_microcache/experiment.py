@@ -8,6 +8,7 @@ from pathlib import Path
 from laboratory import load, panels, place, servers
 from laboratory.result import APPLICATION, FIRST_ERROR, Claim, Result, median
 from laboratory.servers import LabStage, application, peer
+from laboratory.settings import MOST_USERS
 from measure.process import free_port
 
 from . import updates
@@ -249,8 +250,12 @@ def _end_of_the_machine(settings, most, rising):
     if settings.quick or not caches or not all(rates) or any(row.errors for row in caches):
         return []
     rest, slowest = PAUSE_SECONDS / 2, min(rates)
-    return [f"No cache failed, so where their errors begin was not found: the {settings.users:,} users are all that this machine can be, "
-            f"with an open file for each and some 28,000 ports for an address. With {rest:g} s of rest on average they ask for "
+    if settings.users < MOST_USERS:
+        end = "each holds an open file of the tool and one of the server, and no process may have more of them here (`ulimit -Hn`)"
+    else:
+        end = "each holds a port, and the one address that they come from has some 28,000"
+    return [f"No cache failed, so where their errors begin was not found: the {settings.users:,} users are all that this machine can be; "
+            f"{end}. With {rest:g} s of rest on average they ask for "
             f"{settings.users / rest:,.0f} requests a second, where the slowest cache answers {slowest:,.0f} (\"{most.name}\"). "
             f"A request fails after {TIMEOUT_SECONDS} s, so its errors would begin at about {slowest * (rest + TIMEOUT_SECONDS):,.0f} "
             "users: reckoned, not measured."]

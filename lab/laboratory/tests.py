@@ -289,9 +289,11 @@ class Pages(unittest.TestCase):
 
     def test_where_no_cache_fails_the_page_says_what_ended(self):
         most, rising = (Case(name, "", "", False, [PLAIN[0], row("nginx", PEER, [rate], [1.0], [1.0])]) for name, rate in (("most", 50_000), ("rising", 1)))
-        settings = mock.Mock(users=19_000, quick=False)
+        settings = mock.Mock(users=20_000, quick=False)
+        self.assertIn("each holds a port", java._end_of_the_machine(settings, most, rising)[0])
+        settings.users = 19_000
         (said,) = java._end_of_the_machine(settings, most, rising)
-        for part in ("the 19,000 users are all that this machine can be", "ask for 3,800 requests a second", "answers 50,000 (\"most\")",
+        for part in ("the 19,000 users are all that this machine can be; each holds an open file", "ask for 3,800 requests a second", "answers 50,000 (\"most\")",
                      "at about 500,000 users: reckoned, not measured."):
             self.assertIn(part, said)
         rising.rows[1].errors = 1
