@@ -239,6 +239,25 @@ pub struct Bypass {
     pub misses_with: Vec<NamePattern>,
 }
 
+impl Bypass {
+    /// Whether some request may pass the store by.
+    pub fn has_rules(&self) -> bool {
+        let Self {
+            cookies,
+            headers,
+            paths,
+            methods,
+            query,
+            misses_with: _,
+        } = self;
+        !(cookies.is_empty()
+            && headers.is_empty()
+            && paths.is_empty()
+            && methods.is_empty()
+            && query.is_empty())
+    }
+}
+
 /// One change of a header.
 #[derive(Debug, Clone)]
 pub enum Edit {

@@ -18,7 +18,7 @@ mod tag_set;
 mod varnish;
 
 use crate::policy::PurgePolicy;
-use http::{HeaderMap, HeaderValue, Method, Uri, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header, header::AsHeaderName};
 use std::{borrow::Cow, net::IpAddr};
 use store::purge::BadPattern;
 
@@ -195,6 +195,9 @@ pub enum Spoken {
     List,
 }
 
+/// With `1` in this field `FOSHttpCache` asks for a page to be fetched anew.
+const X_REFRESH: HeaderName = HeaderName::from_static("x-refresh");
+
 /// Reads a request's head. A GET costs a look at one field.
 pub fn recognise(policy: &PurgePolicy, head: Head<'_>) -> Spoken {
     match *head.method {
@@ -226,7 +229,7 @@ fn get(policy: &PurgePolicy, head: Head<'_>) -> Spoken {
         let may = policy.admits(head.peer, head.fields);
         return if may { Spoken::List } else { Spoken::Denied };
     }
-    if head.text("x-refresh").is_none_or(|value| value != "1") {
+    if head.text(X_REFRESH).is_none_or(|value| value != "1") {
         return Spoken::Nothing;
     }
     if policy.admits(head.peer, head.fields) {
@@ -264,7 +267,7 @@ impl<'a> Head<'a> {
     }
 
     /// A field's first line; `None` where it is absent or blank.
-    fn text(self, name: &'static str) -> Option<Cow<'a, str>> {
+    fn text(self, name: impl AsHeaderName) -> Option<Cow<'a, str>> {
         let line = self.fields.get(name)?.as_bytes().trim_ascii();
         (!line.is_empty()).then(|| String::from_utf8_lossy(line))
     }

@@ -50,16 +50,12 @@ pub enum Outcome {
 
 /// Whether the request carries any precondition field at all. Cheap.
 pub fn any(request: &HeaderMap) -> bool {
-    !request.is_empty()
-        && [
-            IF_NONE_MATCH,
-            IF_MODIFIED_SINCE,
-            IF_RANGE,
-            IF_MATCH,
-            IF_UNMODIFIED_SINCE,
-        ]
-        .iter()
-        .any(|name| request.contains_key(name))
+    request.keys().any(|name| {
+        matches!(
+            *name,
+            IF_NONE_MATCH | IF_MODIFIED_SINCE | IF_RANGE | IF_MATCH | IF_UNMODIFIED_SINCE
+        )
+    })
 }
 
 /// RFC 9110 section 13.2.2, steps 1 to 4, in order, for GET and HEAD; weak comparison for `If-None-Match`, strong for

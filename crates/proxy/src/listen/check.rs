@@ -73,17 +73,38 @@ fn is_authority(value: &[u8]) -> bool {
         _ => value.split_at(memchr::memchr(b':', value).unwrap_or(value.len())),
     };
     let bracketed = value.first() == Some(&b'[');
-    let host_fits = host.iter().all(|&byte| {
-        byte.is_ascii_alphanumeric()
-            || b"-._~%!$&'()*+,;=".contains(&byte)
-            || (bracketed && byte == b':')
-    });
+    let host_fits = host
+        .iter()
+        .all(|&byte| is_host_byte(byte) || (bracketed && byte == b':'));
     let port_fits = match port {
         [] => true,
         [b':', digits @ ..] => digits.iter().all(u8::is_ascii_digit),
         _ => false,
     };
     !host.is_empty() && host_fits && port_fits
+}
+
+/// `unreserved`, `sub-delims` and what `pct-encoded` begins with (RFC 3986 section 3.2.2).
+const fn is_host_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric()
+        || matches!(
+            byte,
+            b'-' | b'.'
+                | b'_'
+                | b'~'
+                | b'%'
+                | b'!'
+                | b'$'
+                | b'&'
+                | b'\''
+                | b'('
+                | b')'
+                | b'*'
+                | b'+'
+                | b','
+                | b';'
+                | b'='
+        )
 }
 
 /// Judges how a request with content is framed. `raw` is its head as it came, possibly followed by more, or not all of it: then what

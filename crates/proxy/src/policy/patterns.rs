@@ -69,7 +69,13 @@ impl AnyPath {
 
     /// Whether it is this one, as normalised.
     pub fn matches(&self, path: &str) -> bool {
-        self.list.iter().any(|pattern| pattern.matches(path)) || self.expressions.is_match(path)
+        self.list.iter().any(|pattern| pattern.matches(path))
+            || (!self.expressions.is_empty() && self.expressions.is_match(path))
+    }
+
+    /// Whether there is no pattern.
+    pub fn is_empty(&self) -> bool {
+        self.count() == 0
     }
 
     /// How many patterns there are.

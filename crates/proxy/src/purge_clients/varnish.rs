@@ -32,7 +32,7 @@ pub fn command(policy: &PurgePolicy, head: Head<'_>) -> Result<Command, Malforme
     };
     if let Some(names) = TAG_EXPRESSIONS.iter().find(|name| head.has(name)) {
         let text = head
-            .text(names)
+            .text(*names)
             .ok_or(Malformed::Nothing("the expression on tags is empty"))?;
         let mut command = command(on_tags(&text));
         // Magento's configuration bans what either of them names.

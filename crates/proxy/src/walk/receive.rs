@@ -9,7 +9,7 @@ use crate::{
     policy::{PurgePolicy, Site},
     routing::{self, Subject},
 };
-use http::{HeaderMap, HeaderValue, Method, Request, Uri, Version, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri, Version, header};
 use http_body::Body as _;
 use hyper::upgrade::OnUpgrade;
 use rules::{directives, fields, key, time::Time};
@@ -175,7 +175,7 @@ fn join_cookies(fields: &mut HeaderMap) {
 /// reads would go past every rule of the site.
 fn upgrade(parts: &mut http::request::Parts) -> Option<Upgrade> {
     let client = parts.extensions.remove::<OnUpgrade>()?;
-    let names = |name: header::HeaderName, token: &str| {
+    let names = |name: HeaderName, token: &str| {
         let mut lines = parts
             .headers
             .get_all(name)
@@ -218,10 +218,12 @@ pub fn client<'a>(connection: &Connection, site: &'a Site) -> routing::Client<'a
     }
 }
 
+const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+
 /// The scheme the client used: ours, or the one a trusted peer tells of.
 fn scheme(fields: &HeaderMap, connection: &Connection, trusted: bool) -> &'static str {
     let told = if trusted {
-        fields.get("x-forwarded-proto")
+        fields.get(X_FORWARDED_PROTO)
     } else {
         None
     };

@@ -33,7 +33,11 @@ pub fn normalize_host<'a>(authority: &'a str, scheme: &str) -> Option<Cow<'a, st
 fn split_port(authority: &str) -> Option<(&str, Option<&str>)> {
     let end = match authority.strip_prefix('[') {
         Some(_) => authority.find(']')? + 1,
-        None => authority.find(':').unwrap_or(authority.len()),
+        None => {
+            let mut bytes = authority.bytes();
+            let colon = bytes.position(|byte| byte == b':');
+            colon.unwrap_or(authority.len())
+        }
     };
     let (name, rest) = authority.split_at_checked(end)?;
     match rest.strip_prefix(':') {
@@ -56,14 +60,32 @@ const fn is_default(port: u16, scheme: &str) -> bool {
 /// A registered name or an IPv4 address.
 fn normalize_name(name: &str) -> Option<Cow<'_, str>> {
     let name = name.strip_suffix('.').unwrap_or(name);
-    let valid = name.bytes().all(is_name_byte) && !name.is_empty() && !name.ends_with('.');
-    if !valid {
+    // Every request has one: a look at each byte is enough.
+    let kinds = name.bytes().fold(0, |kinds, byte| kinds | kind(byte));
+    if kinds & OTHER != 0 || name.is_empty() || name.ends_with('.') {
         return None;
     }
-    if name.bytes().any(|byte| byte.is_ascii_uppercase()) {
+    if kinds & UPPER != 0 {
         return Some(Cow::Owned(name.to_ascii_lowercase()));
     }
     Some(Cow::Borrowed(name))
+}
+
+/// No byte of a name.
+const OTHER: u8 = 1;
+
+/// A byte of a name that is written in lower case.
+const UPPER: u8 = 2;
+
+/// What a byte is in a name, in bits.
+const fn kind(byte: u8) -> u8 {
+    if byte.is_ascii_uppercase() {
+        UPPER
+    } else if is_name_byte(byte) {
+        0
+    } else {
+        OTHER
+    }
 }
 
 /// `unreserved` and `sub-delims` of RFC 3986 section 2.

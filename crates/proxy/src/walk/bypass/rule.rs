@@ -30,10 +30,14 @@ pub fn bypassed(ask: &Ask) -> Option<Bypassed> {
 
 /// Which of the site's rules passes the store by for this request, if any.
 fn by_rule(ask: &Ask) -> Option<Bypass> {
+    let bypass = &ask.policy().bypass;
+    if !bypass.has_rules() {
+        return None;
+    }
     // One spelling of each name, as the key has it, and all of them: what is dropped counts here.
     let query = ask.uri.query().map(key::normalize);
     let (path, query) = (ask.key.path(), query.as_deref());
-    site_bypass(&ask.policy().bypass, &ask.method, path, query, &ask.fields)
+    site_bypass(bypass, &ask.method, path, query, &ask.fields)
 }
 
 /// Whether the answer to a request whose method is not looked up, with all of its cookies, may be stored as far as the site's own
