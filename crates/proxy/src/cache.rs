@@ -234,6 +234,7 @@ impl Serve for Service {
         let answer = walk::walk(&self.0, request, connection, interim);
         match answer {
             Answer::Now(response) => Served::Now(spliced(response, connection)),
+            Answer::Prepared(prepared) => Served::Prepared(prepared),
             Answer::Later(response) => {
                 let connection = connection.clone();
                 Served::Later(Box::pin(

@@ -1,12 +1,13 @@
 //! Heads ready to send: a worker's own copies of the heads it sends often.
 //!
 //! Stored heads are packed, since most are seldom asked for. A head that this worker has sent before is kept unpacked, over
-//! bytes of its own: a hit then copies a map without parsing or checking anything, and workers do not contend for
-//! the reference count of one allocation. Keyed by the stored response's identity, so that nothing here can be out of date.
+//! bytes of its own, and beside that as it is sent over HTTP/1: a hit then copies bytes, or at worst a map, without parsing or
+//! checking anything, and workers do not contend for the reference count of one allocation. Keyed by the stored response's identity, so that nothing here can be out of date.
 
-use crate::walk::deliver::CACHE_STATUS;
+use crate::{listen::PreparedHead, walk::deliver::CACHE_STATUS};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
-use store::{Fields, Stored};
+use std::rc::Rc;
+use store::{Body, Fields, Stored};
 
 /// Heads kept; about half a megabyte for each worker at the usual size of a head.
 const SLOTS: usize = 256;
@@ -25,7 +26,7 @@ struct Slot {
     /// The response last asked for here; unpacked and kept when it is asked for again.
     last: u64,
     held: u64,
-    head: HeaderMap,
+    head: Option<Rc<PreparedHead>>,
 }
 
 impl Default for Heads {
@@ -40,26 +41,45 @@ impl Heads {
     /// The head of `stored`, to be changed at will.
     pub fn head(&mut self, stored: &Stored) -> HeaderMap {
         let id = stored.id();
+        let unpack = || stored.fields.unpack(ADDED);
         let Some(slot) = self.slots.get_mut(id as usize % SLOTS) else {
-            return stored.fields.unpack(ADDED);
+            return unpack();
         };
         if slot.held != id {
-            if slot.last != id {
+            // How long a body on its way will be may not be known yet.
+            if slot.last != id || matches!(stored.body, Body::Filling(_)) {
                 slot.last = id;
-                return stored.fields.unpack(ADDED);
+                return unpack();
             }
-            slot.head = own_copy(&stored.fields);
+            slot.head = Some(Rc::new(prepare(stored)));
             slot.held = id;
         }
-        slot.head.clone()
+        let held = slot.head.as_ref();
+        held.map_or_else(unpack, |head| head.fields().clone())
     }
+
+    /// The head of `stored` as it is sent before `content` bytes of content, with [`ANEW`] to be added; `None` where it is not kept so.
+    pub fn prepared(&self, stored: &Stored, content: u64) -> Option<Rc<PreparedHead>> {
+        let id = stored.id();
+        let slot = self.slots.get(id as usize % SLOTS)?;
+        let head = slot.head.as_ref().filter(|_| slot.held == id)?;
+        head.is_written_for(content).then(|| head.clone())
+    }
+}
+
+/// What every hit says anew.
+const ANEW: [HeaderName; 2] = [header::AGE, CACHE_STATUS];
+
+fn prepare(stored: &Stored) -> PreparedHead {
+    let fields = own_copy(&stored.fields);
+    PreparedHead::new(stored.status, fields, ANEW, stored.body.length())
 }
 
 /// The fields over bytes that no other worker touches, with those in place that every hit sets: setting them then changes a
 /// value and grows nothing.
 fn own_copy(fields: &Fields) -> HeaderMap {
     let mut head = fields.detached().unpack(ADDED);
-    for name in [header::AGE, CACHE_STATUS] {
+    for name in ANEW {
         head.entry(name).or_insert(UNSET);
     }
     head
@@ -147,6 +167,7 @@ mod tests {
     fn stored(tag: &str) -> Stored {
         let mut fields = HeaderMap::new();
         fields.insert(header::ETAG, HeaderValue::from_str(tag).expect("valid"));
+        fields.insert(header::DATE, HeaderValue::from_static("some day"));
         let now = Time::from_secs(1_000_000);
         let (directives, site) = Default::default();
         let facts = freshness::facts(StatusCode::OK, &fields, &directives, false, &site, now, now);
@@ -169,12 +190,17 @@ mod tests {
             .collect();
         for turn in 0..3 {
             for one in &all {
+                assert!(heads.prepared(one, 0).is_none(), "another's, turn {turn}");
                 for time in ["once", "twice", "again"] {
                     let mut head = heads.head(one);
                     clear_unset(&mut head, &header::AGE);
                     clear_unset(&mut head, &CACHE_STATUS);
                     assert_eq!(head, one.fields.unpack(0), "turn {turn}, {time}");
                 }
+                let prepared = heads.prepared(one, 0).expect("it was sent before");
+                let tag = prepared.fields().get(header::ETAG).cloned();
+                assert_eq!(tag, one.fields.get(&header::ETAG), "turn {turn}");
+                assert!(heads.prepared(one, 1).is_none(), "of another length");
             }
         }
     }

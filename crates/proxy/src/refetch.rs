@@ -4,7 +4,7 @@ use crate::{
     cache::Worker,
     listen::{Connection, InterimSink, RequestBody},
     walk::{
-        self, Answer,
+        self,
         receive::{self, Beside},
         user_context::HASH,
     },
@@ -77,11 +77,8 @@ fn wants_tls(worker: &Worker, request: &Request<RequestBody>) -> bool {
 
 async fn walk_through(worker: &Rc<Worker>, request: Request<RequestBody>) {
     let connection = connection(wants_tls(worker, &request));
-    let answer = match walk::walk(worker, request, &connection, InterimSink::deaf()) {
-        Answer::Now(response) => response,
-        Answer::Later(response) => response.await,
-    };
-    let mut body = answer.into_body();
+    let answer = walk::walk(worker, request, &connection, InterimSink::deaf());
+    let mut body = answer.response().await.into_body();
     // What breaks off is not stored: there is nothing to do about it here.
     while let Some(Ok(_)) = body.frame().await {}
 }

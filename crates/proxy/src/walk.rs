@@ -9,7 +9,7 @@
 //! | | `Request` | lookup; first [`content_key`], where the content is part of the key |
 //! | [`user_context`] | `X-User-Context-Hash` | lookup, where the route has groups; [`bypass`] where the group is not known |
 //! | [`lookup`] | `Wait` | reads from disk ([`below`]), then as below |
-//! | | `Hit` | [`deliver`] |
+//! | | `Hit` | [`deliver`]; [`plain`] where the head goes out as it is kept |
 //! | | `StaleHit` | [`refresh`] in the background, [`deliver`] |
 //! | | `Bypass` | [`bypass`]: the store is neither asked nor filled; an unsafe method's success [`invalidate`]s |
 //! | | `Forward` | [`forward`]; [`bypass`] where the request has a condition that only an origin may judge, or must not fill the store |
@@ -24,8 +24,8 @@
 //!
 //! [`deliver`] composes a page of its fragments ([`esi`]), each of which is a walk of its own ([`fragment`]).
 //!
-//! A request that can be answered at once is: [`Answer::Now`] never waits, takes no contended lock and spawns nothing
-//! but a refresh. The rest is [`Answer::Later`].
+//! A request that can be answered at once is: [`Answer::Now`] and [`Answer::Prepared`] never wait, take no contended lock and
+//! spawn nothing but a refresh. The rest is [`Answer::Later`].
 
 pub(crate) mod admit;
 pub(crate) mod below;
@@ -40,6 +40,7 @@ pub(crate) mod land;
 pub(crate) mod lookup;
 pub(crate) mod outbound;
 pub(crate) mod parts;
+pub(crate) mod plain;
 pub(crate) mod pump;
 pub(crate) mod purge;
 pub(crate) mod receive;
@@ -53,7 +54,7 @@ use crate::{
     cache::Worker,
     content_key,
     error::Failure,
-    listen::{Connection, InterimSink, RequestBody},
+    listen::{Connection, InterimSink, Prepared, RequestBody},
 };
 use esi::Within;
 use http::{Request, Response};
@@ -65,8 +66,32 @@ use std::{pin::Pin, rc::Rc};
 pub enum Answer {
     /// Ready: answered without waiting.
     Now(Response<ReplyBody>),
+    /// Ready, and its head is kept as it is sent.
+    Prepared(Prepared<ReplyBody>),
     /// The rest of the walk needs an origin.
-    Later(Pin<Box<dyn Future<Output = Response<ReplyBody>>>>),
+    Later(Later),
+}
+
+/// An answer that is waited for.
+pub type Later = Pin<Box<dyn Future<Output = Response<ReplyBody>>>>;
+
+impl Answer {
+    /// The answer with its fields in a map, or the wait for one.
+    pub(crate) fn at_once(self) -> Result<Response<ReplyBody>, Later> {
+        match self {
+            Self::Now(response) => Ok(response),
+            Self::Prepared(prepared) => Ok(prepared.response()),
+            Self::Later(response) => Err(response),
+        }
+    }
+
+    /// The same, when it is there.
+    pub(crate) async fn response(self) -> Response<ReplyBody> {
+        match self.at_once() {
+            Ok(response) => response,
+            Err(response) => response.await,
+        }
+    }
 }
 
 /// Walks one request.
@@ -104,10 +129,7 @@ pub fn walk(
 }
 
 async fn now_or_later(worker: &Rc<Worker>, ask: Ask, content: RequestBody) -> Response<ReplyBody> {
-    match look_up(worker, ask, content) {
-        Answer::Now(response) => response,
-        Answer::Later(response) => response.await,
-    }
+    look_up(worker, ask, content).response().await
 }
 
 /// Walks an include's request. It takes the same steps; it is never a purge, nor in the access log.
@@ -153,10 +175,7 @@ fn look_up_known(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody) -> Ans
             let worker = worker.clone();
             Answer::Later(Box::pin(async move {
                 let found = below::read(&worker, &ask, finding, ask.now).await;
-                match go_on(&worker, ask, content, found) {
-                    Answer::Now(response) => response,
-                    Answer::Later(response) => response.await,
-                }
+                go_on(&worker, ask, content, found).response().await
             }))
         }
     }
@@ -166,7 +185,7 @@ fn look_up_known(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody) -> Ans
 #[inline]
 fn go_on(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody, found: Found) -> Answer {
     match lookup::for_client(&mut ask, found) {
-        Found::Hit(hit) => Answer::Now(deliver::stored(worker, &ask, hit)),
+        Found::Hit(hit) => plain::hit(worker, &mut ask, hit),
         Found::StaleHit(hit) => {
             let ask = Rc::new(ask);
             refresh::spawn(worker, &ask, &hit.stored);

@@ -57,6 +57,7 @@ mod fastcgi_php_fpm;
 mod fastcgi_site;
 mod fastcgi_uploads;
 mod graphql;
+mod hit_heads;
 mod hop_by_hop;
 mod invalidation;
 mod keys;

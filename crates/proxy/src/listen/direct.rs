@@ -7,9 +7,11 @@
 
 mod head;
 mod page;
+mod prepared;
 mod reply;
 
 pub use head::request;
+pub use prepared::{Prepared, PreparedHead};
 
 use super::{
     Serve, Served,
@@ -22,7 +24,7 @@ use bytes::Bytes;
 use head::{Head, Parsed};
 use http::{HeaderMap, Method};
 use page::Asked;
-use reply::Sent;
+use reply::{AtHand, Sent};
 use std::{
     cell::{Cell, RefCell},
     future::poll_fn,
@@ -68,7 +70,7 @@ pub(super) async fn serve<S: Serve>(session: &Session<S>, meter: &mut Meter) -> 
         session.watch.keep();
         return Rest::Others;
     }
-    loop {
+    'requests: loop {
         let head = match poll_fn(|cx| poll_head(cx, session, meter)).await {
             Next::Head(head) => head,
             Next::Ended => return Rest::Over { more: false },
@@ -86,21 +88,25 @@ pub(super) async fn serve<S: Serve>(session: &Session<S>, meter: &mut Meter) -> 
             closes,
         };
         let Begun { served, in_flight } = begin(session, parts, |_, _| Ok(RequestBody::none()));
-        let served = match served {
-            Ok(Served::Now(response)) if S::is_at_hand(response.body()) => {
-                session.watch.outbox.close();
-                match reply::send(session, meter, response, asked).await {
-                    Sent::Whole if closes => {
-                        return Rest::Over {
-                            more: meter.has_ahead(),
-                        };
-                    }
-                    Sent::Whole => continue,
-                    Sent::Broken => return Rest::Broken,
-                    Sent::Not(response) => Ok(Served::Now(response)),
+        let served = 'unsent: {
+            let answer = match served {
+                Ok(Served::Prepared(prepared)) => AtHand::Prepared(prepared),
+                Ok(Served::Now(response)) if S::is_at_hand(response.body()) => {
+                    AtHand::Response(response)
                 }
+                served => break 'unsent served,
+            };
+            session.watch.outbox.close();
+            match reply::send(session, meter, answer, asked).await {
+                Sent::Whole if closes => {
+                    return Rest::Over {
+                        more: meter.has_ahead(),
+                    };
+                }
+                Sent::Whole => continue 'requests,
+                Sent::Broken => return Rest::Broken,
+                Sent::Not(answer) => Ok(Served::Now(answer.response())),
             }
-            served => served,
         };
         meter.put_back(bytes);
         session.begun.set(Some(Begun { served, in_flight }));

@@ -31,7 +31,7 @@ pub use accept::accept_loop;
 pub use bind::{BindError, Bound, bind};
 pub use config::{Address, Limits, ListenConfig};
 pub use counters::Snapshot;
-pub use direct::request as parse_request;
+pub use direct::{Prepared, PreparedHead, request as parse_request};
 pub use drain::{Drain, DrainSwitch, drain};
 pub use interim::InterimSink;
 pub use proxy_protocol::{
@@ -65,6 +65,8 @@ pub struct Connection {
 pub enum Served<B> {
     /// Ready.
     Now(Response<B>),
+    /// Ready, and at hand ([`Serve::is_at_hand`]).
+    Prepared(Prepared<B>),
     /// Still to come.
     Later(Pin<Box<dyn Future<Output = Response<B>>>>),
 }

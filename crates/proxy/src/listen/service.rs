@@ -106,6 +106,7 @@ pub(super) fn answer<S: Serve>(
         let Begun { served, in_flight } = begun;
         let served = match served {
             Ok(Served::Now(response)) => Ok(response),
+            Ok(Served::Prepared(prepared)) => Ok(prepared.response()),
             Ok(Served::Later(response)) => unpanicked(response).await,
             Err(refusal) => Err(refusal),
         };

@@ -9,7 +9,9 @@ use crate::{
     outcome::{Detail, Ending, Outcome, Record},
     policy::{Report, Site},
     walk::{
-        admit, below, coding, esi,
+        admit, below,
+        coding::{self, Chosen},
+        esi,
         fetch::client_condition,
         lookup::Hit,
         outbound::edit,
@@ -32,7 +34,7 @@ pub const CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
 
 const X_CACHE: HeaderName = HeaderName::from_static("x-cache");
 
-/// Answers with a stored response. On the path of a hit.
+/// Answers with a stored response.
 pub fn stored(worker: &Rc<Worker>, ask: &Ask, hit: Hit) -> Response<ReplyBody> {
     let Hit {
         stored,
@@ -41,18 +43,41 @@ pub fn stored(worker: &Rc<Worker>, ask: &Ask, hit: Hit) -> Response<ReplyBody> {
         own,
     } = hit;
     below::used(worker, ask, &stored);
-    let page = if esi::concerns(ask, &stored) {
-        page(worker, ask, &stored, &mut reader, own.as_deref())
-    } else {
-        None
-    };
-    let (stored, mut fields, shaped) = match page {
-        Some((fields, shaped)) => (stored, fields, shaped),
-        None => match coded(worker, ask, stored, reader, own) {
-            Ok(coded) => coded,
-            Err(why) => return failure(worker, ask, &why),
-        },
-    };
+    if esi::concerns(ask, &stored)
+        && let Some((fields, shaped)) = page(worker, ask, &stored, &mut reader, own.as_deref())
+    {
+        return shaped_stored(worker, ask, &stored, fields, shaped, &outcome);
+    }
+    let chosen = coding::choose(worker, ask, stored, reader);
+    in_form(worker, ask, chosen, own, &outcome)
+}
+
+/// Answers with the form of a stored response that was chosen. `own`: the fields for this client, where they are more than is stored.
+pub fn in_form(
+    worker: &Rc<Worker>,
+    ask: &Ask,
+    chosen: Chosen,
+    own: Option<Box<HeaderMap>>,
+    outcome: &Outcome,
+) -> Response<ReplyBody> {
+    match coded(worker, ask, chosen, own) {
+        Ok((stored, fields, shaped)) => {
+            shaped_stored(worker, ask, &stored, fields, shaped, outcome)
+        }
+        Err(why) => failure(worker, ask, &why),
+    }
+}
+
+/// Answers with a stored response as it was shaped.
+#[inline]
+fn shaped_stored(
+    worker: &Worker,
+    ask: &Ask,
+    stored: &Stored,
+    mut fields: HeaderMap,
+    shaped: Shaped,
+    outcome: &Outcome,
+) -> Response<ReplyBody> {
     let Shaped { status, content } = shaped;
     let collapsed = matches!(
         outcome.handled,
@@ -76,9 +101,9 @@ pub fn stored(worker: &Rc<Worker>, ask: &Ask, hit: Hit) -> Response<ReplyBody> {
         heads::clear_unset(&mut fields, &header::AGE);
     }
     if stored.is_debugged() {
-        fields.insert(X_CACHE, hit_or_miss(&outcome));
+        fields.insert(X_CACHE, hit_or_miss(outcome));
     }
-    finish(worker, ask, status, fields, content, &outcome, age)
+    finish(worker, ask, status, fields, content, outcome, age)
 }
 
 /// What `FOSHttpCache` asks for to test with.
@@ -89,20 +114,19 @@ fn hit_or_miss(outcome: &Outcome) -> HeaderValue {
     })
 }
 
-/// A stored response in the coding that the client gets. `own`: the fields for this client, where they are more than is stored.
+/// A stored response in the coding that the client gets.
 #[inline]
 fn coded(
     worker: &Worker,
     ask: &Ask,
-    stored: Arc<Stored>,
-    reader: Option<Reader>,
+    chosen: Chosen,
     own: Option<Box<HeaderMap>>,
 ) -> Result<(Arc<Stored>, HeaderMap, Shaped), Failure> {
-    let coding::Chosen {
+    let Chosen {
         stored,
         reader,
         then,
-    } = coding::choose(worker, ask, stored, reader);
+    } = chosen;
     let mut fields = match own {
         Some(own) => *own,
         None => worker.heads.borrow_mut().head(&stored),
@@ -330,14 +354,25 @@ pub fn finish(
     if !policy.response_edits.is_empty() {
         edit(&mut fields, &policy.response_edits);
     }
-    worker.counters.count(outcome, status);
     let mut response = assemble(status, fields, content);
+    note(worker, ask, status, outcome, response.body_mut());
+    response
+}
+
+/// Counts an answer, and has its record go to the access log when `body` has ended.
+pub fn note(
+    worker: &Worker,
+    ask: &Ask,
+    status: StatusCode,
+    outcome: &Outcome,
+    body: &mut ReplyBody,
+) {
+    worker.counters.count(outcome, status);
     if let (Some(log), Some(began)) = (&worker.log, ask.began) {
         let record = record(ask, status, outcome);
         let ending = Ending::new(record, began, log.clone(), worker.counters.clone());
-        response.body_mut().watched(ending);
+        body.watched(ending);
     }
-    response
 }
 
 fn assemble(status: StatusCode, fields: HeaderMap, content: Content) -> Response<ReplyBody> {
@@ -363,27 +398,8 @@ fn report(
         node,
     } = &site.report;
     if *cache_status {
-        let text = ask.filter(|_| *key).map(|ask| ask.key.text());
-        let member = Member {
-            name: &site.name,
-            handled: told(outcome.handled, status),
-            ttl: outcome.ttl,
-            key: text.as_deref(),
-            detail: outcome.detail.as_ref().map(Detail::token),
-        };
-        let value = match member {
-            Member {
-                handled: Handled::Hit,
-                ttl: Some(ttl @ 0..),
-                key: None,
-                detail: None,
-                name,
-            } => {
-                let mut told = worker.told.borrow_mut();
-                told.hit(name, ttl.cast_unsigned(), || member.to_value())
-            }
-            _ => member.to_value(),
-        };
+        let key = ask.filter(|_| *key).map(|ask| ask.key.text());
+        let value = self::cache_status(worker, site, status, outcome, key.as_deref());
         // Caches append: the last member is the one nearest to the client (RFC 9211 section 2).
         heads::add(fields, CACHE_STATUS, value);
     } else {
@@ -394,6 +410,37 @@ fn report(
     }
     if let Some((name, value)) = node {
         fields.insert(name, value.clone());
+    }
+}
+
+/// Our member of `Cache-Status`; with the key where that is given.
+#[inline]
+pub fn cache_status(
+    worker: &Worker,
+    site: &Site,
+    status: StatusCode,
+    outcome: &Outcome,
+    key: Option<&str>,
+) -> HeaderValue {
+    let member = Member {
+        name: &site.name,
+        handled: told(outcome.handled, status),
+        ttl: outcome.ttl,
+        key,
+        detail: outcome.detail.as_ref().map(Detail::token),
+    };
+    match member {
+        Member {
+            handled: Handled::Hit,
+            ttl: Some(ttl @ 0..),
+            key: None,
+            detail: None,
+            name,
+        } => {
+            let mut told = worker.told.borrow_mut();
+            told.hit(name, ttl.cast_unsigned(), || member.to_value())
+        }
+        _ => member.to_value(),
     }
 }
 

@@ -1,15 +1,25 @@
 //! Heads of answers, written in memory that is used again and again.
 
-use http::{Response, StatusCode, Version, header};
+use http::{HeaderName, HeaderValue, Response, StatusCode, Version, header};
 use http_body::Body;
 
 /// What an answer is for.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Asked {
     pub(super) is_head: bool,
     pub(super) version: Version,
     /// Whether no other answer follows.
     pub(super) closes: bool,
+}
+
+impl Asked {
+    /// What the answer begins with.
+    pub(super) fn version_text(self) -> &'static [u8] {
+        match self.version {
+            Version::HTTP_10 => b"HTTP/1.0 ",
+            _ => b"HTTP/1.1 ",
+        }
+    }
 }
 
 /// How an answer's content is told apart from what follows (RFC 9112 section 6.3).
@@ -31,10 +41,15 @@ impl Framing {
     }
 }
 
+/// Whether answers with this status never have content (RFC 9110 section 6.4.1).
+pub(super) fn has_no_content(status: StatusCode) -> bool {
+    status.is_informational() || matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED)
+}
+
 /// `None` where it is not for us to say.
 pub(super) fn framing<B: Body>(response: &Response<B>, is_head: bool) -> Option<Framing> {
     let (status, body) = (response.status(), response.body());
-    let never = is_head || matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
+    let never = is_head || has_no_content(status);
     match (body.is_end_stream(), never) {
         _ if status.is_informational() => None,
         (true, true) => Some(Framing::None),
@@ -64,29 +79,47 @@ impl Page {
         Some(())
     }
 
+    /// Adds a field line; `None` where it does not fit.
+    #[inline]
+    pub(super) fn put_field(&mut self, name: &HeaderName, value: &HeaderValue) -> Option<()> {
+        self.put(name.as_str().as_bytes())?;
+        self.put(b": ")?;
+        self.put(value.as_bytes())?;
+        self.put(b"\r\n")
+    }
+
     pub(super) fn written(&self) -> &[u8] {
         self.bytes.get(..self.length).unwrap_or_default()
     }
 }
 
-/// Writes status line and fields. `None` where a field is about the connection or the framing, or has to be made up, and where it is
-/// too long.
+/// Writes a whole head. `None` where a field is about the connection or the framing, or has to be made up, and where it is too long.
 pub(super) fn write_head<B>(
     page: &mut Page,
     response: &Response<B>,
     framing: Framing,
     asked: Asked,
 ) -> Option<()> {
-    page.put(match asked.version {
-        Version::HTTP_10 => b"HTTP/1.0 ",
-        _ => b"HTTP/1.1 ",
-    })?;
-    page.put(response.status().as_str().as_bytes())?;
+    page.put(asked.version_text())?;
+    let told = write_fields(page, response.status(), response.headers(), framing)?;
+    write_length(page, framing, told)?;
+    write_end(page, asked)
+}
+
+/// Writes a head from the status on, but for what [`write_length`] and [`write_end`] do. Whether it tells the length; `None` as
+/// for [`write_head`].
+pub(super) fn write_fields<'a>(
+    page: &mut Page,
+    status: StatusCode,
+    fields: impl IntoIterator<Item = (&'a HeaderName, &'a HeaderValue)>,
+    framing: Framing,
+) -> Option<bool> {
+    page.put(status.as_str().as_bytes())?;
     page.put(b" ")?;
-    page.put(response.status().canonical_reason()?.as_bytes())?;
+    page.put(status.canonical_reason()?.as_bytes())?;
     page.put(b"\r\n")?;
     let (mut dated, mut told) = (false, false);
-    for (name, value) in response.headers() {
+    for (name, value) in fields {
         match *name {
             header::CONNECTION | header::TRANSFER_ENCODING | header::TRAILER | header::UPGRADE => {
                 return None;
@@ -96,20 +129,28 @@ pub(super) fn write_head<B>(
             header::CONTENT_LENGTH => told = true,
             _ => {}
         }
-        page.put(name.as_str().as_bytes())?;
-        page.put(b": ")?;
-        page.put(value.as_bytes())?;
-        page.put(b"\r\n")?;
+        page.put_field(name, value)?;
     }
-    if let (Framing::Length(length), false) = (framing, told) {
-        page.put(format!("content-length: {length}\r\n").as_bytes())?;
+    dated.then_some(told)
+}
+
+/// Writes the length where that is due and no field has told it.
+pub(super) fn write_length(page: &mut Page, framing: Framing, told: bool) -> Option<()> {
+    match framing {
+        Framing::Length(length) if !told => {
+            page.put(format!("content-length: {length}\r\n").as_bytes())
+        }
+        _ => Some(()),
     }
+}
+
+/// Writes what becomes of the connection, and ends the head.
+pub(super) fn write_end(page: &mut Page, asked: Asked) -> Option<()> {
     page.put(match (asked.version, asked.closes) {
         (Version::HTTP_10, false) => b"connection: keep-alive\r\n\r\n",
         (Version::HTTP_10, true) | (_, false) => b"\r\n",
         (_, true) => b"connection: close\r\n\r\n",
-    })?;
-    dated.then_some(())
+    })
 }
 
 /// Whether `Content-Length` says what is sent.

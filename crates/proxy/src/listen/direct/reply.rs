@@ -3,9 +3,12 @@
 use super::super::{
     Serve, meter::Meter, service::Session, splice::Splices, task::unless_told, watch::Order,
 };
-use super::page::{Asked, Page, framing, write_head};
+use super::{
+    page::{Asked, Page, framing, write_head},
+    prepared::Prepared,
+};
 use bytes::{Buf, Bytes};
-use http::Response;
+use http::{HeaderMap, Response};
 use http_body::Body;
 use std::{
     future::poll_fn,
@@ -18,11 +21,51 @@ use tokio::io::{AsyncWrite, AsyncWriteExt};
 /// Content up to so many bytes is copied behind the head: that costs less than a second buffer does.
 const COPIED: usize = 2 << 10;
 
+/// An answer that waits for nobody but the client.
+pub(super) enum AtHand<B> {
+    Response(Response<B>),
+    Prepared(Prepared<B>),
+}
+
+impl<B: Body> AtHand<B> {
+    /// Writes its head; the bytes of content that follow. `None` where it is framed in a way that is not known here.
+    fn write_head(&self, page: &mut Page, asked: Asked) -> Option<u64> {
+        match self {
+            Self::Response(response) => {
+                let framing = framing(response, asked.is_head)?;
+                write_head(page, response, framing, asked)?;
+                Some(framing.content())
+            }
+            Self::Prepared(prepared) => prepared.write_head(page, asked),
+        }
+    }
+
+    /// Its body, and an empty map with room for the fields of a request.
+    fn into_parts(self) -> (B, HeaderMap) {
+        let (body, mut room) = match self {
+            Self::Response(response) => {
+                let (parts, body) = response.into_parts();
+                (body, parts.headers)
+            }
+            Self::Prepared(prepared) => prepared.into_parts(),
+        };
+        room.clear();
+        (body, room)
+    }
+
+    pub(super) fn response(self) -> Response<B> {
+        match self {
+            Self::Response(response) => response,
+            Self::Prepared(prepared) => prepared.response(),
+        }
+    }
+}
+
 /// How sending an answer ended.
 pub(super) enum Sent<B> {
     Whole,
     /// It is framed in a way that is not known here; nothing of it was sent.
-    Not(Response<B>),
+    Not(AtHand<B>),
     /// A part of it at most is out.
     Broken,
 }
@@ -31,23 +74,19 @@ pub(super) enum Sent<B> {
 pub(super) async fn send<S: Serve>(
     session: &Session<S>,
     meter: &mut Meter,
-    response: Response<S::Body>,
+    answer: AtHand<S::Body>,
     asked: Asked,
 ) -> Sent<S::Body> {
-    let Some(framing) = framing(&response, asked.is_head) else {
-        return Sent::Not(response);
-    };
     let mut page = Page::on(session.desk.written.take());
-    if write_head(&mut page, &response, framing, asked).is_none() {
+    let Some(left) = answer.write_head(&mut page, asked) else {
         session.desk.written.set(page.bytes);
-        return Sent::Not(response);
-    }
-    let (mut parts, body) = response.into_parts();
-    parts.headers.clear();
-    session.desk.fields.set(parts.headers);
+        return Sent::Not(answer);
+    };
+    let (body, room) = answer.into_parts();
+    session.desk.fields.set(room);
     let mut sending = Sending {
         body: pin!(body),
-        left: framing.content(),
+        left,
     };
     let begun = poll_fn(|cx| Poll::Ready(sending.begin(cx, meter, &mut page))).await;
     session.desk.written.set(page.bytes);

@@ -3,13 +3,14 @@
 use super::within::Within;
 use crate::{
     ask::Ask,
+    body::ReplyBody,
     cache::{OwnSite, Worker},
     listen::{Connection, RequestBody},
     policy::{HostPattern, Site},
     routing,
-    walk::{self, Answer, outbound},
+    walk::{self, Later, outbound},
 };
-use http::{HeaderMap, HeaderValue, Method, Request, Uri, Version, header, uri};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, Uri, Version, header, uri};
 use rules::{fields, key, validate};
 use std::{borrow::Cow, rc::Rc, time::Duration};
 
@@ -74,8 +75,8 @@ impl Context {
         &self.worker
     }
 
-    /// Walks the request for `reference`, as this page has it. `None`: it is not ours to answer.
-    pub fn walk(&self, reference: &str) -> Option<Answer> {
+    /// Walks the request for `reference`, as this page has it: the answer, or the wait for it. `None`: it is not ours to answer.
+    pub fn walk(&self, reference: &str) -> Option<Result<Response<ReplyBody>, Later>> {
         let uri = self.resolve(reference)?;
         if !self.within.admits() {
             return None;
@@ -99,7 +100,7 @@ impl Context {
             *request.uri_mut() = uri;
         }
         let (worker, within) = (&self.worker, self.within.clone());
-        Some(walk::fragment(worker, request, &self.connection, within))
+        Some(walk::fragment(worker, request, &self.connection, within).at_once())
     }
 
     /// The address of an include. It never leaves this site: only routes answer it. The page's own host may be named, and any

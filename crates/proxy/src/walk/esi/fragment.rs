@@ -4,7 +4,7 @@ use super::context::Context;
 use crate::{
     body::{Error, ReplyBody},
     outcome::bump,
-    walk::Answer,
+    walk::Later,
 };
 use bytes::Bytes;
 use esi::Address;
@@ -103,11 +103,11 @@ impl Fragment {
         let wait = asked.min(context.wait);
         let alt = self.address.alt.take();
         self.state = match self.address.src.take().and_then(|src| context.walk(&src)) {
-            Some(Answer::Now(response)) => match good(context, response) {
+            Some(Ok(response)) => match good(context, response) {
                 Some(body) => State::good(body, context),
                 None => State::instead(context, alt, wait),
             },
-            Some(Answer::Later(answer)) => State::begun(context, answer, alt, wait),
+            Some(Err(answer)) => State::begun(context, answer, alt, wait),
             None => State::instead(context, alt, wait),
         };
         self.count(context);
@@ -192,17 +192,17 @@ impl State {
     /// What `alt` names in place of what failed.
     fn instead(context: &Rc<Context>, alt: Option<String>, wait: Duration) -> Self {
         match alt.and_then(|alt| context.walk(&alt)) {
-            Some(Answer::Now(response)) => {
+            Some(Ok(response)) => {
                 good(context, response).map_or(Self::Missing, |body| Self::good(body, context))
             }
-            Some(Answer::Later(answer)) => Self::begun(context, answer, None, wait),
+            Some(Err(answer)) => Self::begun(context, answer, None, wait),
             None => Self::Missing,
         }
     }
 
     /// Waits for what does not come at once. A task does: whoever reads the page does so as slowly as they like, and what is being
     /// asked for has time limits of its own.
-    fn begun(context: &Rc<Context>, answer: Waiting, alt: Option<String>, wait: Duration) -> Self {
+    fn begun(context: &Rc<Context>, answer: Later, alt: Option<String>, wait: Duration) -> Self {
         let mut answer = Box::pin(later(context.clone(), answer, alt, wait));
         let begun = answer
             .as_mut()
@@ -214,11 +214,9 @@ impl State {
     }
 }
 
-type Waiting = Pin<Box<dyn Future<Output = Response<ReplyBody>>>>;
-
 async fn later(
     context: Rc<Context>,
-    answer: Waiting,
+    answer: Later,
     alt: Option<String>,
     wait: Duration,
 ) -> Option<ReplyBody> {
@@ -227,8 +225,8 @@ async fn later(
         return Some(body);
     }
     let response = match context.walk(&alt?)? {
-        Answer::Now(response) => response,
-        Answer::Later(answer) => tokio::time::timeout(wait, answer).await.ok()?,
+        Ok(response) => response,
+        Err(answer) => tokio::time::timeout(wait, answer).await.ok()?,
     };
     good(&context, response)
 }

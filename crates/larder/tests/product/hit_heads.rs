@@ -1,0 +1,155 @@
+//! The head of a hit is the same however often it was asked for, and by whom: the worker keeps those it sends often.
+
+use crate::common::{Said, start_with};
+use testkit::{Client, Larder, Origin, Reply, Request, Response, date};
+
+/// Requests that fare differently, each by its lines behind the request line.
+const KINDS: [(&str, &str); 9] = [
+    ("GET 1.1", ""),
+    ("GET 1.0", "Connection: keep-alive\r\n"),
+    ("GET 1.1", "Accept-Encoding: gzip\r\n"),
+    ("GET 1.1", "Range: bytes=1-3\r\n"),
+    ("GET 1.1", "If-None-Match: \"tag\"\r\n"),
+    ("GET 1.1", "If-None-Match: \"other\"\r\n"),
+    ("GET 1.1", "If-Range: \"other\"\r\nRange: bytes=1-3\r\n"),
+    ("GET 1.1", "Cache-Control: max-stale\r\n"),
+    ("HEAD 1.1", ""),
+];
+
+/// Settings that say what a head consists of.
+const SETTINGS: [&str; 9] = [
+    "",
+    "[defaults]\nbrowser_ttl = \"5s\"",
+    "[defaults]\nesi = true",
+    "[defaults]\ncompress = false",
+    "[defaults.response_headers]\nset = \"X-Frame-Options: DENY\"\nremove = \"X-Own\"",
+    "[report]\nx_cache = \"X-Cache\"",
+    "[report]\ncache_status = false",
+    "[report]\nkey = true",
+    "[report]\nnode = \"edge\"",
+];
+
+/// One page under any path, as one of several kinds of applications sends it.
+fn page(request: &Request) -> Reply {
+    let body = "content, ".repeat(200);
+    let reply = Reply::ok()
+        .cache("max-age=600")
+        .header("Content-Type", "text/plain")
+        .header("ETag", "\"tag\"")
+        .header("Last-Modified", date(-1000))
+        .header("X-Own", "a")
+        .header("x-own", "b");
+    let reply = match request.path().rsplit('/').next() {
+        Some("surrogate") => reply.header("Surrogate-Control", "max-age=700"),
+        Some("debugged") => reply.header("X-Cache-Debug", "1"),
+        Some("behind") => reply
+            .header("Cache-Status", "other; hit")
+            .header("Age", "7"),
+        _ => reply,
+    };
+    match request.path().rsplit('/').next() {
+        Some("empty") => reply,
+        _ => reply.body(body),
+    }
+}
+
+/// The answer to a request of this kind, without what moves on with the time.
+fn answer(client: &mut Client, path: &str, (kind, lines): (&str, &str)) -> (String, Vec<u8>) {
+    let (method, version) = kind.split_once(' ').expect("two words");
+    client.send(format!(
+        "{method} {path} HTTP/{version}\r\nHost: example.test\r\n{lines}\r\n"
+    ));
+    let answer = client.read_one(method == "HEAD");
+    (still(&answer, path), answer.body)
+}
+
+fn still(answer: &Response, path: &str) -> String {
+    let lines = answer.head.fields.iter().map(|(name, value)| {
+        let value = match name.as_str() {
+            "age" | "date" | "last-modified" | "expires" => "a time",
+            value => value,
+        };
+        format!("{name}: {value}\n")
+    });
+    let ttl = answer.parameter("ttl").unwrap_or_default();
+    let text = format!("{}\n{}", answer.head.start, lines.collect::<String>());
+    text.replace(&format!("ttl={ttl}"), "ttl").replace(path, "")
+}
+
+/// One worker, which keeps its own heads, and a page under every path.
+fn before(settings: &str) -> (Origin, Larder) {
+    let config = format!("workers = 1\n[[origin]]\nservers = \"{{origin}}\"\n{settings}\n");
+    let (origin, larder) = start_with(&config);
+    origin.otherwise(page);
+    (origin, larder)
+}
+
+#[test]
+fn a_hit_has_the_same_head_however_often_it_is_sent() {
+    for settings in SETTINGS {
+        let (_origin, larder) = before(settings);
+        let mut client = larder.client();
+        for name in ["plain", "surrogate", "debugged", "behind", "empty"] {
+            answer(&mut client, &format!("/hot/{name}"), KINDS[0]);
+            for (number, kind) in KINDS.into_iter().enumerate() {
+                sent_again(&mut client, name, number, kind);
+            }
+        }
+    }
+}
+
+/// Asks for a page that others ask for too, and holds the answers against that of a page whose head nobody keeps yet.
+fn sent_again(client: &mut Client, name: &str, number: usize, kind: (&str, &str)) {
+    let own = format!("/{number}/{name}");
+    answer(client, &own, KINDS[0]);
+    let expected = answer(client, &own, kind);
+    for time in 1..=4 {
+        let hit = answer(client, &format!("/hot/{name}"), kind);
+        assert_eq!(hit, expected, "{name}, {kind:?}, time {time}");
+    }
+}
+
+#[test]
+fn users_that_ask_in_turn_get_their_own() {
+    let (origin, larder) = before("");
+    origin.on("/", |request| {
+        let user = request.header("x-user").expect("a user").to_owned();
+        Reply::ok()
+            .cache("max-age=600")
+            .header("Vary", "X-User")
+            .header("X-For", &user)
+            .body(user)
+    });
+    let mut client = larder.client();
+    for time in 0..5 {
+        for user in ["a", "b", "c"] {
+            let answer = client.get("/").header("X-User", user).send();
+            assert_eq!(answer.hit(), time > 0, "{}", answer.said());
+            assert_eq!(answer.joined("x-for"), user);
+            assert_eq!(answer.text(), user);
+        }
+    }
+}
+
+#[test]
+fn what_was_changed_is_sent_with_its_own_head() {
+    let (origin, larder) = before("");
+    origin.on("/", |request| {
+        let number = request.nth.to_string();
+        Reply::ok()
+            .cache("max-age=600")
+            .header("X-Number", &number)
+            .body(number)
+    });
+    let mut client = larder.client();
+    for number in ["1", "2", "3"] {
+        for _ in 0..5 {
+            let answer = client.get("/").send();
+            assert_eq!(
+                (answer.joined("x-number"), answer.text()),
+                (number.to_owned(), number.to_owned())
+            );
+        }
+        assert_eq!(client.ask("PURGE", "/").send().status, 200);
+    }
+}

@@ -1,0 +1,156 @@
+//! Answers whose head is kept as it is sent, but for the fields that each answer says anew.
+
+use super::page::{Asked, Framing, Page, has_no_content, write_end, write_fields, write_length};
+use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
+use std::rc::Rc;
+
+/// The longest head that is kept as it is sent, in bytes.
+const LONGEST: usize = 4 << 10;
+
+/// How many fields each answer says anew.
+const ANEW: usize = 2;
+
+/// The head of a stored response: its fields, and where that can be, the bytes they are sent as over HTTP/1.
+#[derive(Debug)]
+pub struct PreparedHead {
+    status: StatusCode,
+    fields: HeaderMap,
+    anew: [HeaderName; ANEW],
+    written: Option<Written>,
+}
+
+#[derive(Debug)]
+struct Written {
+    bytes: Box<[u8]>,
+    /// Where the fields go that are said anew.
+    anew_at: usize,
+    /// Bytes of content that it announces.
+    content: u64,
+}
+
+impl PreparedHead {
+    /// The head of answers with `status` and `content` bytes of content (`None`: not known). `fields` has an empty value in the place
+    /// of each field that answers say anew; where it has another, the head is not written.
+    pub fn new(
+        status: StatusCode,
+        fields: HeaderMap,
+        anew: [HeaderName; ANEW],
+        content: Option<u64>,
+    ) -> Self {
+        let written = content
+            .filter(|_| !has_no_content(status))
+            .and_then(|content| Written::new(status, &fields, &anew, content));
+        Self {
+            status,
+            fields,
+            anew,
+            written,
+        }
+    }
+
+    /// Its fields, with the places of those that are said anew.
+    pub fn fields(&self) -> &HeaderMap {
+        &self.fields
+    }
+
+    /// Whether it is written, and announces `content` bytes.
+    pub fn is_written_for(&self, content: u64) -> bool {
+        let written = self.written.as_ref();
+        written.is_some_and(|written| written.content == content)
+    }
+}
+
+impl Written {
+    fn new(
+        status: StatusCode,
+        fields: &HeaderMap,
+        anew: &[HeaderName],
+        content: u64,
+    ) -> Option<Self> {
+        let is_anew = |name: &HeaderName| anew.contains(name);
+        // At the end, in order: so it makes no difference that they are written last.
+        let places = fields.keys().skip_while(|name| !is_anew(name));
+        if !places.eq(anew) || !anew.iter().all(|name| is_a_place(fields, name)) {
+            return None;
+        }
+        let mut page = Page::on(vec![0; LONGEST].into());
+        let framing = Framing::Length(content);
+        let kept = fields.iter().filter(|(name, _)| !is_anew(name));
+        let told = write_fields(&mut page, status, kept, framing)?;
+        let anew_at = page.written().len();
+        write_length(&mut page, framing, told)?;
+        Some(Self {
+            bytes: page.written().into(),
+            anew_at,
+            content,
+        })
+    }
+}
+
+/// Whether the field is there once, and empty.
+fn is_a_place(fields: &HeaderMap, name: &HeaderName) -> bool {
+    let mut values = fields.get_all(name).iter();
+    values.next().is_some_and(HeaderValue::is_empty) && values.next().is_none()
+}
+
+/// An answer to a `GET` with a prepared head.
+#[derive(Debug)]
+pub struct Prepared<B> {
+    head: Rc<PreparedHead>,
+    /// In the order of the head's names.
+    anew: [HeaderValue; ANEW],
+    body: B,
+    /// A map with room for the next request's fields.
+    room: HeaderMap,
+}
+
+impl<B> Prepared<B> {
+    /// An answer with these values for the fields that are said anew. `room` is a map that is not needed any more.
+    pub fn new(
+        head: Rc<PreparedHead>,
+        anew: [HeaderValue; ANEW],
+        body: B,
+        room: HeaderMap,
+    ) -> Self {
+        Self {
+            head,
+            anew,
+            body,
+            room,
+        }
+    }
+
+    /// The same answer with its fields in a map.
+    pub fn response(self) -> Response<B> {
+        let mut fields = self.head.fields.clone();
+        for (name, value) in self.head.anew.iter().zip(self.anew) {
+            fields.insert(name, value);
+        }
+        let mut response = Response::new(self.body);
+        *response.status_mut() = self.head.status;
+        *response.headers_mut() = fields;
+        response
+    }
+
+    /// Writes its head; the bytes of content it announces. `None` where it cannot be written.
+    pub(super) fn write_head(&self, page: &mut Page, asked: Asked) -> Option<u64> {
+        let written = self.head.written.as_ref().filter(|_| !asked.is_head)?;
+        let (before, after) = written.bytes.split_at_checked(written.anew_at)?;
+        page.put(asked.version_text())?;
+        page.put(before)?;
+        for (name, value) in self.head.anew.iter().zip(&self.anew) {
+            page.put_field(name, value)?;
+        }
+        page.put(after)?;
+        write_end(page, asked)?;
+        Some(written.content)
+    }
+
+    /// Its body, and a map with room for the fields of a request.
+    pub(super) fn into_parts(self) -> (B, HeaderMap) {
+        (self.body, self.room)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,97 @@
+//! Plain: a hit whose head goes out as it is kept, since neither the site nor the client wants it changed. All others are
+//! [`deliver`]ed; what is said of a hit is the same here and there.
+
+use crate::{
+    ask::Ask,
+    body::{Content, ReplyBody},
+    cache::Worker,
+    listen::Prepared,
+    outcome::Outcome,
+    walk::{
+        Answer, below,
+        coding::{self, Chosen, Then},
+        deliver, esi,
+        lookup::Hit,
+    },
+};
+use http::{Method, header};
+use rules::precondition;
+use std::{mem, rc::Rc};
+use store::{Body, Stored};
+
+/// Answers with a hit.
+pub fn hit(worker: &Rc<Worker>, ask: &mut Ask, hit: Hit) -> Answer {
+    if !is_plain(ask, &hit) {
+        return Answer::Now(deliver::stored(worker, ask, hit));
+    }
+    let Hit {
+        stored,
+        reader,
+        outcome,
+        ..
+    } = hit;
+    below::used(worker, ask, &stored);
+    let chosen = coding::choose(worker, ask, stored, reader);
+    match prepared(worker, ask, &chosen, &outcome) {
+        Some(prepared) => Answer::Prepared(prepared),
+        None => Answer::Now(deliver::in_form(worker, ask, chosen, None, &outcome)),
+    }
+}
+
+/// Whether the answer is all of a stored response, with nothing about it changed but its coding.
+fn is_plain(ask: &Ask, hit: &Hit) -> bool {
+    let (policy, report) = (ask.policy(), &ask.site.report);
+    let by_site = policy.browser_ttl.is_none()
+        && policy.response_edits.is_empty()
+        && report.cache_status
+        && !report.key
+        && report.x_cache.is_none()
+        && report.node.is_none();
+    let by_client = ask.method == Method::GET
+        && !precondition::any(&ask.fields)
+        && !ask.fields.contains_key(header::RANGE);
+    by_site
+        && by_client
+        && hit.own.is_none()
+        && hit.outcome.detail.is_none()
+        && !esi::concerns(ask, &hit.stored)
+}
+
+/// The answer with the chosen form, where its head is kept as it is sent.
+fn prepared(
+    worker: &Worker,
+    ask: &mut Ask,
+    chosen: &Chosen,
+    outcome: &Outcome,
+) -> Option<Prepared<ReplyBody>> {
+    let Chosen { stored, then, .. } = chosen;
+    let Body::Whole(content) = &stored.body else {
+        return None;
+    };
+    if !matches!(then, Then::Nothing) || is_changed(stored) {
+        return None;
+    }
+    let head = worker
+        .heads
+        .borrow()
+        .prepared(stored, content.len() as u64)?;
+    let age = stored.facts.age(ask.now).as_secs();
+    let age = worker.told.borrow_mut().age(age);
+    let status = deliver::cache_status(worker, &ask.site, stored.status, outcome, None);
+    let mut body = ReplyBody::from(Content::Whole(content.clone()));
+    deliver::note(worker, ask, stored.status, outcome, &mut body);
+    Some(Prepared::new(
+        head,
+        [age, status],
+        body,
+        mem::take(&mut ask.fields),
+    ))
+}
+
+/// Whether its fields say what is not for clients, or ask for more.
+fn is_changed(stored: &Stored) -> bool {
+    stored.has_surrogate_control() || stored.is_debugged()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,172 @@
+use super::*;
+use crate::{
+    cache::{Cache, Tiers},
+    policy::{Edit, Esi, Policy, Report},
+    sample,
+};
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
+use rules::{freshness, time::Time};
+use std::{sync::Arc, time::Duration};
+use store::{Fields, Memory, Purger, Sweeper};
+
+fn worker() -> Rc<Worker> {
+    let memory = Arc::new(Memory::new(8 << 20, Arc::default()));
+    let hour = Duration::from_hours(1);
+    let sweeper = Sweeper::start(memory.clone(), Box::new(|| None), hour).expect("a thread");
+    let purger = Purger::new(memory.clone(), sweeper);
+    let site = sample::site(sample::policy(sample::key_spec()));
+    let cache = Cache::new(Tiers::memory(memory), purger, site);
+    Worker::new(cache, Arc::default(), None)
+}
+
+/// A page, with these fields too.
+fn page(more: &[(&'static str, &str)]) -> Arc<Stored> {
+    let mut fields = sample::fields(&[
+        ("content-type", "text/html"),
+        ("etag", "\"tag\""),
+        ("date", "Fri, 02 Jan 1970 00:00:00 GMT"),
+        ("cache-control", "max-age=600"),
+    ]);
+    fields.extend(sample::fields(more));
+    let now = Time::from_secs(999_990);
+    let (directives, site) = Default::default();
+    let facts = freshness::facts(StatusCode::OK, &fields, &directives, false, &site, now, now);
+    let body = Body::Whole(Bytes::from_static(b"a page for everybody"));
+    let fields = Fields::pack(&fields);
+    Arc::new(Stored::new(
+        0,
+        StatusCode::OK,
+        fields,
+        facts,
+        None,
+        None,
+        body,
+    ))
+}
+
+type Told = (StatusCode, HeaderMap, Option<Bytes>);
+
+fn told(response: Response<ReplyBody>) -> Told {
+    let (head, mut body) = response.into_parts();
+    (head.status, head.headers, body.take_whole())
+}
+
+/// What a client is told, and whether its head was a kept one.
+fn answer(worker: &Rc<Worker>, mut ask: Ask, stored: &Arc<Stored>) -> (Told, bool) {
+    match hit(worker, &mut ask, a_hit(stored)) {
+        Answer::Now(response) => (told(response), false),
+        Answer::Prepared(prepared) => (told(prepared.response()), true),
+        Answer::Later(_) => panic!("a hit does not wait"),
+    }
+}
+
+fn a_hit(stored: &Arc<Stored>) -> Hit {
+    Hit {
+        stored: stored.clone(),
+        reader: None,
+        outcome: Outcome::hit(590),
+        own: None,
+    }
+}
+
+type Change = fn(&mut Policy, &mut Report);
+
+/// What a site may want changed; the first wants nothing.
+const SITES: [Change; 8] = [
+    |_, _| {},
+    |policy, _| policy.browser_ttl = Some(Duration::from_secs(5)),
+    |policy, _| policy.esi = Esi::On,
+    |policy, _| {
+        let edit = Edit::Remove(header::CONTENT_TYPE);
+        policy.response_edits = vec![edit];
+    },
+    |_, report| report.cache_status = false,
+    |_, report| report.key = true,
+    |_, report| report.x_cache = Some(HeaderName::from_static("x-cache")),
+    |_, report| {
+        let name = HeaderName::from_static("node");
+        report.node = Some((name, HeaderValue::from_static("edge")));
+    },
+];
+
+/// A method and fields.
+type Client = (&'static str, &'static [(&'static str, &'static str)]);
+
+/// What a client may want changed; the first wants nothing.
+const CLIENTS: [Client; 6] = [
+    ("GET", &[("accept-encoding", "gzip")]),
+    ("HEAD", &[]),
+    ("GET", &[("range", "bytes=2-3")]),
+    ("GET", &[("if-none-match", "\"tag\"")]),
+    (
+        "GET",
+        &[("if-modified-since", "Sat, 03 Jan 1970 00:00:00 GMT")],
+    ),
+    ("GET", &[("if-range", "\"other\""), ("range", "bytes=2-3")]),
+];
+
+/// What a page may have to say; the first says nothing more, the second what caches before us said.
+const PAGES: [&[(&str, &str)]; 4] = [
+    &[],
+    &[("cache-status", "before; hit")],
+    &[("surrogate-control", "max-age=700")],
+    &[("x-cache-debug", "1")],
+];
+
+/// Whether a page goes out with a kept head in the end. What the client is told is the same every time.
+fn is_kept(change: Change, more: &[(&'static str, &str)], client: Client) -> bool {
+    let (method, lines) = client;
+    let ask = || {
+        let mut policy = sample::policy(sample::key_spec());
+        let mut report = sample::site(policy.clone()).report;
+        change(&mut policy, &mut report);
+        let mut site = sample::site(policy);
+        site.report = report;
+        let mut ask = sample::ask(site, None, sample::fields(lines));
+        ask.method = method.parse().expect("a method");
+        ask
+    };
+    let (worker, stored) = (worker(), page(more));
+    // Of another page, asked for once, the worker keeps no head: it is written field by field.
+    let expected = told(deliver::stored(&worker, &ask(), a_hit(&page(more))));
+    let mut is_kept = false;
+    for time in 1..=4 {
+        let (told, kept) = answer(&worker, ask(), &stored);
+        assert_eq!(told, expected, "{client:?}, {more:?}, time {time}");
+        is_kept |= kept;
+    }
+    is_kept
+}
+
+#[test]
+fn a_hit_tells_the_same_whether_its_head_is_a_kept_one_or_not() {
+    let mut kept = Vec::new();
+    for (site, change) in SITES.into_iter().enumerate() {
+        for (page, more) in PAGES.into_iter().enumerate() {
+            for (client, asked) in CLIENTS.into_iter().enumerate() {
+                let case = (site, page, client);
+                kept.extend(is_kept(change, more, asked).then_some(case));
+            }
+        }
+    }
+    assert_eq!(kept, [(0, 0, 0)], "what nobody wants changed");
+}
+
+#[test]
+fn pages_asked_for_in_turn_have_their_own_heads() {
+    let worker = worker();
+    let pages: Vec<_> = ["a", "b", "c"]
+        .iter()
+        .map(|user| (*user, page(&[("x-for", user)])))
+        .collect();
+    for time in 0..4 {
+        for (user, stored) in &pages {
+            let site = sample::site(sample::policy(sample::key_spec()));
+            let ask = sample::ask(site, None, HeaderMap::new());
+            let ((_, fields, _), is_kept) = answer(&worker, ask, stored);
+            assert_eq!(fields["x-for"], **user);
+            assert_eq!(is_kept, time > 1, "{user}, time {time}");
+        }
+    }
+}
