@@ -28,10 +28,9 @@ use reply::{AtHand, Sent};
 use std::{
     cell::{Cell, RefCell},
     future::poll_fn,
-    pin::Pin,
     task::{Context, Poll},
 };
-use tokio::io::{AsyncRead, ReadBuf};
+use tokio::io::ReadBuf;
 
 /// Bytes of a head at most, together with what follows it already; longer ones are `hyper`'s.
 const LONGEST: usize = 16 << 10;
@@ -138,17 +137,15 @@ fn poll_head<S: Serve>(
     let mut buffer = ReadBuf::new(&mut desk);
     loop {
         if session.watch.order() != Order::Serve {
-            put_back(meter, buffer.filled());
+            meter.leave_head(buffer.filled());
             return Poll::Ready(Next::Others);
         }
         let before = buffer.filled().len();
-        match Pin::new(&mut *meter).poll_read(cx, &mut buffer) {
+        match meter.poll_read_head(cx, &mut buffer) {
             Poll::Ready(Ok(())) => {}
             Poll::Ready(Err(_)) => return Poll::Ready(Next::Broken),
-            // The order may have been given by what was read.
-            Poll::Pending if session.watch.order() != Order::Serve => continue,
             Poll::Pending => {
-                put_back(meter, buffer.filled());
+                meter.leave_head(buffer.filled());
                 return Poll::Pending;
             }
         }
@@ -159,21 +156,17 @@ fn poll_head<S: Serve>(
         let is_ended = bytes.len() == before;
         match head::parse(bytes, &session.limits, &session.desk.fields) {
             Parsed::Head(head) => {
-                put_back(meter, bytes.get(head.bytes.len()..).unwrap_or_default());
+                let rest = bytes.get(head.bytes.len()..).unwrap_or_default();
+                if !rest.is_empty() {
+                    meter.put_back(Bytes::copy_from_slice(rest));
+                }
                 return Poll::Ready(Next::Head(head));
             }
             Parsed::Partial if !is_ended && buffer.remaining() > 0 => {}
             Parsed::Partial | Parsed::Others => {
-                put_back(meter, bytes);
+                meter.leave_head(bytes);
                 return Poll::Ready(Next::Others);
             }
         }
-    }
-}
-
-/// Gives back what was read.
-fn put_back(meter: &mut Meter, bytes: &[u8]) {
-    if !bytes.is_empty() {
-        meter.put_back(Bytes::copy_from_slice(bytes));
     }
 }

@@ -87,6 +87,7 @@ async fn by_hyper<S: Serve>(session: &Session<S>, meter: Meter, limits: &Limits)
     };
     let mut meter = parts.io.into_inner();
     if matches!(end, End::AtRest) {
+        meter.forget_head();
         meter.put_back(parts.read_buf);
         return Some(meter);
     }

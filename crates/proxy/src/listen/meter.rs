@@ -100,6 +100,65 @@ impl Meter {
         head.len() <= self.target + 32 || memchr::memchr(b'\n', line).is_some()
     }
 
+    /// Reads, and says what was read; `None`: what was read before, or the end.
+    fn poll_bytes(
+        &mut self,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<Option<Reading>>> {
+        if !self.ahead.is_empty() {
+            let n = self.ahead.len().min(buf.remaining());
+            buf.put_slice(&self.ahead.split_to(n));
+            return Poll::Ready(Ok(None));
+        }
+        let before = buf.filled().len();
+        if !self.ended {
+            ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
+        }
+        let length = buf.filled().len() - before;
+        if length == 0 {
+            self.ended = true;
+            self.end_held = self.watch.waits_at_end();
+            return if self.end_held {
+                Poll::Pending
+            } else {
+                Poll::Ready(Ok(None))
+            };
+        }
+        add(&self.watch.worker.counters.bytes_in, length as u64);
+        Poll::Ready(Ok(Some(self.watch.read())))
+    }
+
+    /// Reads for who [leaves](Self::leave_head) what is not for him: of a head that is answered, nothing is kept.
+    pub(super) fn poll_read_head(
+        &mut self,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        self.poll_bytes(cx, buf).map_ok(|_| ())
+    }
+
+    /// Forgets the raw head: what comes next is read by who keeps none.
+    pub(super) fn forget_head(&self) {
+        let mut head = self
+            .watch
+            .head
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        *head = Vec::new();
+    }
+
+    /// Has all that was read of a head read again by another, or when there is more of it.
+    pub(super) fn leave_head(&mut self, bytes: &[u8]) {
+        if bytes.is_empty() {
+            return;
+        }
+        if !self.keep_head(Reading::HeadBegins, bytes) {
+            self.watch.tell(Order::TargetTooLong);
+        }
+        self.put_back(Bytes::copy_from_slice(bytes));
+    }
+
     /// Writes the interim response under way to its end.
     fn poll_interim(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         while let Some(rest) = self.interim.get(self.interim_out..)
@@ -155,28 +214,12 @@ impl AsyncRead for Meter {
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let meter = self.get_mut();
-        if !meter.ahead.is_empty() {
-            let n = meter.ahead.len().min(buf.remaining());
-            buf.put_slice(&meter.ahead.split_to(n));
-            return Poll::Ready(Ok(()));
-        }
         let before = buf.filled().len();
-        if !meter.ended {
-            ready!(Pin::new(&mut meter.stream).poll_read(cx, buf))?;
-        }
+        let reading = ready!(meter.poll_bytes(cx, buf))?;
         let bytes = buf.filled().get(before..).unwrap_or_default();
-        if bytes.is_empty() {
-            meter.ended = true;
-            meter.end_held = meter.watch.waits_at_end();
-            return if meter.end_held {
-                Poll::Pending
-            } else {
-                Poll::Ready(Ok(()))
-            };
-        }
-        add(&meter.watch.worker.counters.bytes_in, bytes.len() as u64);
-        let reading = meter.watch.read();
-        if reading != Reading::Other && !meter.keep_head(reading, bytes) {
+        if let Some(reading @ (Reading::HeadBegins | Reading::HeadGoesOn)) = reading
+            && !meter.keep_head(reading, bytes)
+        {
             // The task is told before it polls `hyper` again, which must not see these bytes.
             meter.watch.tell(Order::TargetTooLong);
             return Poll::Pending;

@@ -151,6 +151,19 @@ fn a_head_tells_of_the_content_and_has_none() {
 }
 
 #[test]
+fn an_earlier_head_says_nothing_of_what_comes_together_later() {
+    let site = Site::plain();
+    let mut client = site.client();
+    client.send("POST /read HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n");
+    assert_eq!(client.read().status, 200);
+    client.send(Kind::Hint.request(0) + &Kind::Chunked.request(1));
+    for expected in ["hinted", INNER] {
+        let response = client.read();
+        assert_eq!((response.status, response.text().as_str()), (200, expected));
+    }
+}
+
+#[test]
 fn requests_that_come_together_are_framed_each_by_itself() {
     let site = Site::plain();
     let mut client = site.client();
