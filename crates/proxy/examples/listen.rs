@@ -41,10 +41,6 @@ impl Serve for Fixed {
         *response.headers_mut() = self.fields.clone();
         Served::Now(response)
     }
-
-    fn is_at_hand(_: &Full<Bytes>) -> bool {
-        true
-    }
 }
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -227,14 +227,6 @@ impl ReplyBody {
         self.content.follows()
     }
 
-    /// Whether sending it waits for nobody but the client.
-    pub fn is_at_hand(&self) -> bool {
-        matches!(
-            self.content,
-            Content::Empty | Content::Whole(_) | Content::Spliced(..)
-        )
-    }
-
     /// Whether all of it is in one piece, or nothing.
     pub fn is_whole(&self) -> bool {
         matches!(self.content, Content::Empty | Content::Whole(_))

@@ -243,10 +243,6 @@ impl Serve for Service {
             }
         }
     }
-
-    fn is_at_hand(body: &ReplyBody) -> bool {
-        body.is_at_hand()
-    }
 }
 
 /// An answer as it leaves over `connection`.

@@ -89,6 +89,46 @@ fn a_private_page_goes_to_nobody_else() {
 }
 
 #[test]
+fn private_pages_that_are_waited_for_together_do_not_change_places() {
+    let (origin, larder) = start();
+    let gates = [Gate::new(), Gate::new()];
+    let held = gates.clone();
+    origin.on("/", move |request| {
+        let user = whose(request);
+        let reply = Reply::ok().cache("private").body(&user);
+        // One with a length, one without.
+        match user.as_str() {
+            "id=1" => reply.hold_head(&held[0]),
+            "id=2" => reply.chunked().hold_head(&held[1]),
+            _ => reply,
+        }
+    });
+    // From now on nobody waits for another's answer.
+    larder
+        .get("/")
+        .header("Host", "a")
+        .header("Cookie", "id=0")
+        .send();
+    let ask = |user: &str| format!("GET / HTTP/1.1\r\nHost: a\r\nCookie: {user}\r\n\r\n");
+    let (one, two) = ("id=1", "id=2");
+    // Two connections, each with the requests of both users, in other orders.
+    let mut clients = [[one, two, one, two], [two, one, two, one]].map(|users| {
+        let mut client = larder.client();
+        client.send(users.map(ask).concat());
+        (client, users)
+    });
+    for gate in gates.iter().rev() {
+        gate.wait_reached();
+        gate.open();
+    }
+    for (client, users) in &mut clients {
+        for user in *users {
+            assert_eq!(client.read().text(), user);
+        }
+    }
+}
+
+#[test]
 fn an_authorized_page_goes_to_nobody_else() {
     let (origin, larder) = start();
     origin.on("/", |request| {

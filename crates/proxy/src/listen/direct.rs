@@ -1,10 +1,12 @@
-//! Requests that are answered at once, without `hyper`.
+//! Requests without content, read and answered without `hyper`.
 //!
 //! A `GET` or `HEAD` by HTTP/1 that brings no content and wants nothing of the connection but that it stays or goes ends
-//! where its head ends; where the service answers it at once with what is at hand, that is written as it is. This is the path of
-//! a hit over HTTP/1. `hyper` reads and writes all others: it gets the same bytes, and the answer where one was begun, and
-//! gives the connection back when it has sent its own. What is read here is read by the same parser and judged alike.
+//! where its head ends. Its answer is written as it is, at once where it is at hand, and else when it has come; while it is waited
+//! for, the connection is watched for a client that leaves. This is the path of a hit over HTTP/1, and of a miss. `hyper` reads and
+//! writes all others: it gets the same bytes, and the answer where one was begun, and gives the connection back when it has sent
+//! its own. What is read here is read by the same parser and judged alike.
 
+mod flow;
 mod head;
 mod page;
 mod prepared;
@@ -14,23 +16,24 @@ pub use head::request;
 pub use prepared::{Prepared, PreparedHead};
 
 use super::{
-    Serve, Served,
+    Later, Serve, Served,
     meter::Meter,
     request_body::RequestBody,
-    service::{Begun, Session, begin},
+    service::{Begun, Refusal, Session, begin, unpanicked},
     watch::Order,
 };
 use bytes::Bytes;
 use head::{Head, Parsed};
-use http::{HeaderMap, Method};
+use http::{HeaderMap, Method, Response};
 use page::Asked;
-use reply::{AtHand, Sent};
+use reply::{Answer, Sent};
 use std::{
     cell::{Cell, RefCell},
     future::poll_fn,
+    pin::{Pin, pin},
     task::{Context, Poll},
 };
-use tokio::io::ReadBuf;
+use tokio::io::{AsyncWrite, ReadBuf};
 
 /// Bytes of a head at most, together with what follows it already; longer ones are `hyper`'s.
 const LONGEST: usize = 16 << 10;
@@ -69,7 +72,7 @@ pub(super) async fn serve<S: Serve>(session: &Session<S>, meter: &mut Meter) -> 
         session.watch.keep();
         return Rest::Others;
     }
-    'requests: loop {
+    loop {
         let head = match poll_fn(|cx| poll_head(cx, session, meter)).await {
             Next::Head(head) => head,
             Next::Ended => return Rest::Over { more: false },
@@ -81,31 +84,37 @@ pub(super) async fn serve<S: Serve>(session: &Session<S>, meter: &mut Meter) -> 
             closes,
             bytes,
         } = head;
-        let asked = Asked {
+        let mut asked = Asked {
             is_head: parts.method == Method::HEAD,
             version: parts.version,
             closes,
         };
         let Begun { served, in_flight } = begin(session, parts, |_, _| Ok(RequestBody::none()));
-        let served = 'unsent: {
-            let answer = match served {
-                Ok(Served::Prepared(prepared)) => AtHand::Prepared(prepared),
-                Ok(Served::Now(response)) if S::is_at_hand(response.body()) => {
-                    AtHand::Response(response)
+        let answer = match served {
+            Ok(Served::Prepared(prepared)) => Ok(Answer::Prepared(prepared)),
+            Ok(Served::Now(response)) => Ok(Answer::Response(response)),
+            Ok(Served::Later(answer)) => match wait(session, meter, answer).await {
+                Some(answer) => answer.map(Answer::Response),
+                None => return Rest::Broken,
+            },
+            Err(refusal) => Err(refusal),
+        };
+        let served = match answer {
+            Ok(answer) => {
+                session.watch.outbox.close();
+                asked.closes |= session.watch.order() != Order::Serve;
+                match reply::send(session, meter, answer, asked).await {
+                    Sent::Whole => continue,
+                    Sent::Last => {
+                        return Rest::Over {
+                            more: meter.has_ahead(),
+                        };
+                    }
+                    Sent::Broken => return Rest::Broken,
+                    Sent::Not(answer) => Ok(Served::Now(answer.response())),
                 }
-                served => break 'unsent served,
-            };
-            session.watch.outbox.close();
-            match reply::send(session, meter, answer, asked).await {
-                Sent::Whole if closes => {
-                    return Rest::Over {
-                        more: meter.has_ahead(),
-                    };
-                }
-                Sent::Whole => continue 'requests,
-                Sent::Broken => return Rest::Broken,
-                Sent::Not(answer) => Ok(Served::Now(answer.response())),
             }
+            Err(refusal) => Err(refusal),
         };
         meter.put_back(bytes);
         session.begun.set(Some(Begun { served, in_flight }));
@@ -168,5 +177,46 @@ fn poll_head<S: Serve>(
                 return Poll::Ready(Next::Others);
             }
         }
+    }
+}
+
+/// Waits for an answer, and sends the interim responses that come before it. `None`: the client has left, or the connection is to be
+/// closed; nobody waits any more.
+async fn wait<S: Serve>(
+    session: &Session<S>,
+    meter: &mut Meter,
+    answer: Later<S::Body>,
+) -> Option<Result<Response<S::Body>, Refusal>> {
+    let mut answer = pin!(unpanicked(answer));
+    poll_fn(|cx| {
+        if let Poll::Ready(answer) = answer.as_mut().poll(cx) {
+            return Poll::Ready(Some(answer));
+        }
+        // Between two messages interim responses find their place.
+        let flushed = Pin::new(&mut *meter).poll_flush(cx);
+        let is_broken = matches!(flushed, Poll::Ready(Err(_)));
+        if is_broken || session.watch.order() > Order::Drain {
+            return Poll::Ready(None);
+        }
+        poll_left(cx, session, meter).map(|()| None)
+    })
+    .await
+}
+
+/// Ready when the client has left while it is being answered. What it asks meanwhile is kept, as much as one read brings: more is
+/// read when that has its answer.
+fn poll_left<S: Serve>(cx: &mut Context<'_>, session: &Session<S>, meter: &mut Meter) -> Poll<()> {
+    if meter.has_ahead() {
+        return Poll::Pending;
+    }
+    let mut desk = session.desk.read.borrow_mut();
+    let mut buffer = ReadBuf::new(&mut desk);
+    match meter.poll_read_head(cx, &mut buffer) {
+        Poll::Ready(Ok(())) if !buffer.filled().is_empty() => {
+            meter.put_back(Bytes::copy_from_slice(buffer.filled()));
+            Poll::Pending
+        }
+        Poll::Ready(_) => Poll::Ready(()),
+        Poll::Pending => Poll::Pending,
     }
 }

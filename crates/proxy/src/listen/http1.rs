@@ -1,4 +1,4 @@
-//! HTTP/1 on one connection: what can be is answered [directly](direct), the rest by `hyper`, in turn.
+//! HTTP/1 on one connection: requests without content are answered [directly](direct), the rest by `hyper`, in turn.
 
 use super::{
     Serve,

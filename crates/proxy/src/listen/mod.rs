@@ -2,7 +2,7 @@
 //!
 //! `bind` opens one socket for each worker; each worker runs `accept_loop` on its own, on a current-thread runtime inside a
 //! `LocalSet`. A connection is one task (`task`); below `hyper` lies a `Meter`, which sees the bytes, and beside it a `Watch`,
-//! which knows what the connection is doing. HTTP/1 requests without content that are answered at once go past `hyper` (`direct`). One coarse clock for each loop judges all watches, so that no request sets a timer.
+//! which knows what the connection is doing. HTTP/1 requests without content go past `hyper` (`direct`). One coarse clock for each loop judges all watches, so that no request sets a timer.
 
 mod accept;
 mod answer;
@@ -65,11 +65,14 @@ pub struct Connection {
 pub enum Served<B> {
     /// Ready.
     Now(Response<B>),
-    /// Ready, and at hand ([`Serve::is_at_hand`]).
+    /// Ready, with a head that is kept as it is sent.
     Prepared(Prepared<B>),
     /// Still to come.
-    Later(Pin<Box<dyn Future<Output = Response<B>>>>),
+    Later(Later<B>),
 }
+
+/// The wait for an answer.
+pub type Later<B> = Pin<Box<dyn Future<Output = Response<B>>>>;
 
 /// What a listener calls for each request.
 pub trait Serve: 'static {
@@ -83,6 +86,4 @@ pub trait Serve: 'static {
         connection: &Rc<Connection>,
         interim: InterimSink,
     ) -> Served<Self::Body>;
-    /// Whether sending `body` waits for nobody but the client: its length is known, and it lies in memory or in files.
-    fn is_at_hand(body: &Self::Body) -> bool;
 }

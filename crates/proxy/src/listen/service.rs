@@ -169,7 +169,7 @@ impl Refusal {
 }
 
 /// Runs `future`; a panic in it ends here.
-async fn unpanicked<F: Future>(future: F) -> Result<F::Output, Refusal> {
+pub(super) async fn unpanicked<F: Future>(future: F) -> Result<F::Output, Refusal> {
     let mut future = pin!(future);
     poll_fn(
         |cx| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {

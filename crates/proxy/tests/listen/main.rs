@@ -10,6 +10,7 @@
 
 mod bad_input;
 mod drain;
+mod frames;
 mod http2;
 mod interim;
 mod limits;
@@ -18,3 +19,4 @@ mod site;
 mod sockets;
 mod tls;
 mod turns;
+mod waiting;

@@ -1,7 +1,8 @@
 //! A listener on a thread of its own with a scripted service.
 
+use crate::frames::Frames;
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt;
 use hyper_util::rt::TokioIo;
@@ -36,6 +37,8 @@ pub struct Stage {
     entered: AtomicUsize,
     /// Requests that were dropped while they waited.
     left: AtomicUsize,
+    /// How often those that wait were asked whether they still do.
+    polled: AtomicUsize,
     /// One permit lets one waiting request go on.
     permits: Semaphore,
 }
@@ -49,11 +52,15 @@ impl Stage {
         wait_until("requests to be dropped", || self.left.load(SeqCst) >= count);
     }
 
+    pub fn polled(&self) -> usize {
+        self.polled.load(SeqCst)
+    }
+
     pub fn let_go(&self, count: usize) {
         self.permits.add_permits(count);
     }
 
-    async fn wait(&self) {
+    pub async fn wait(&self) {
         struct Leaving<'a>(&'a AtomicUsize);
         impl Drop for Leaving<'_> {
             fn drop(&mut self) {
@@ -62,7 +69,12 @@ impl Stage {
         }
         self.entered.fetch_add(1, SeqCst);
         let leaving = Leaving(&self.left);
-        self.permits.acquire().await.unwrap().forget();
+        let mut permit = std::pin::pin!(self.permits.acquire());
+        let permit = std::future::poll_fn(|cx| {
+            self.polled.fetch_add(1, SeqCst);
+            permit.as_mut().poll(cx)
+        });
+        permit.await.unwrap().forget();
         std::mem::forget(leaving);
     }
 }
@@ -120,6 +132,7 @@ impl Site {
         let stage = Arc::new(Stage {
             entered: AtomicUsize::new(0),
             left: AtomicUsize::new(0),
+            polled: AtomicUsize::new(0),
             permits: Semaphore::new(0),
         });
         let shared = Shared::new(limits);
@@ -201,13 +214,17 @@ impl Serve for Script {
             return Served::Now(response);
         }
         Served::Later(Box::pin(async move {
-            play(&stage, request, &connection, &interim).await
+            let is_dated = request.uri().path() != "/undated";
+            let response = play(&stage, request, &connection, &interim).await;
+            if is_dated { dated(response) } else { response }
         }))
     }
+}
 
-    fn is_at_hand(body: &Scripted) -> bool {
-        body.is_at_hand()
-    }
+fn dated(mut response: Response<Scripted>) -> Response<Scripted> {
+    let date = HeaderValue::from_static("Sun, 22 Nov 2026 08:00:00 GMT");
+    response.headers_mut().insert(header::DATE, date);
+    response
 }
 
 fn hint() -> HeaderMap {
@@ -236,17 +253,17 @@ fn at_once(request: &Request<RequestBody>) -> Option<Response<Scripted>> {
         "/endless",
         "/echo",
         "/upgrade",
+        "/undated",
+        "/later",
+        "/frames",
     ];
     if scripted.contains(&path) {
         return None;
     }
-    let mut response = match path {
+    Some(dated(match path {
         "/large" => reply(vec![b'x'; LARGE]),
         _ => reply(format!("{} {}", request.method(), request.uri())),
-    };
-    let date = HeaderValue::from_static("Sun, 22 Nov 2026 08:00:00 GMT");
-    response.headers_mut().insert(header::DATE, date);
-    Some(response)
+    }))
 }
 
 async fn play(
@@ -311,9 +328,33 @@ async fn play(
         "/endless" => return Response::new(Scripted::Endless(Bytes::from(vec![b'x'; 65_536]))),
         "/echo" => return Response::new(Scripted::Echo(request.into_body())),
         "/upgrade" => return upgrade(request),
+        // Without a date, which only `hyper` makes up.
+        "/undated" | "/later" => {
+            tokio::task::yield_now().await;
+            format!("{} {}", request.method(), request.uri())
+        }
+        "/frames" => {
+            tokio::task::yield_now().await;
+            let script = request.uri().query().unwrap_or_default();
+            return frames(script, request.method() == Method::HEAD, stage);
+        }
         other => unreachable!("{other} has no part"),
     };
     reply(text)
+}
+
+/// An answer whose status and content are told in the target's query.
+fn frames(script: &str, is_head: bool, stage: &Arc<Stage>) -> Response<Scripted> {
+    let frames = Frames::read(script, stage);
+    let status = frames.status;
+    let none = is_head || matches!(status, 204 | 304);
+    let mut response = Response::new(if none {
+        Scripted::Whole(None)
+    } else {
+        Scripted::Frames(frames)
+    });
+    *response.status_mut() = StatusCode::from_u16(status).unwrap();
+    response
 }
 
 fn reply(text: impl Into<Bytes>) -> Response<Scripted> {
@@ -346,13 +387,7 @@ pub enum Scripted {
     Endless(Bytes),
     /// What the request brings, as it comes.
     Echo(RequestBody),
-}
-
-impl Scripted {
-    /// See `Serve::is_at_hand`.
-    fn is_at_hand(&self) -> bool {
-        matches!(self, Self::Whole(_))
-    }
+    Frames(Frames),
 }
 
 impl Body for Scripted {
@@ -366,6 +401,7 @@ impl Body for Scripted {
         let piece = match &mut *self {
             Self::Whole(text) => text.take().filter(|text| !text.is_empty()),
             Self::Endless(piece) => Some(piece.clone()),
+            Self::Frames(frames) => return frames.poll(cx),
             Self::Echo(content) => {
                 let polled = Pin::new(content).poll_frame(cx);
                 return polled.map_err(std::io::Error::other);
@@ -389,12 +425,19 @@ impl Body for Scripted {
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(self, Self::Whole(None))
+        match self {
+            Self::Whole(text) => text.is_none(),
+            Self::Frames(frames) => frames.left == Some(0),
+            _ => false,
+        }
     }
 
     fn size_hint(&self) -> SizeHint {
         match self {
             Self::Whole(text) => SizeHint::with_exact(text.as_ref().map_or(0, Bytes::len) as u64),
+            Self::Frames(frames) => frames
+                .left
+                .map_or_else(SizeHint::default, SizeHint::with_exact),
             _ => SizeHint::default(),
         }
     }

@@ -1,17 +1,23 @@
 //! What is answered directly and what `hyper` answers, in turn on one connection: every client gets the answers to what it asked,
 //! in order, wherever its bytes are cut.
 
-use crate::site::Site;
+use crate::{frames::Script, site::Site, waiting::script};
 use proptest::prelude::*;
 
 /// A request, and what its answer begins with.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 enum Kind {
     /// Answered directly.
     Get,
     Head,
     /// The service takes its time over it.
     Hint,
+    /// So it does over this, and then `hyper` writes the answer.
+    Undated,
+    /// Waited for, and framed in any way.
+    Frames(Script),
+    /// The same, its head alone.
+    FramesHead(Script),
     /// What it brings looks like a request.
     Length,
     Chunked,
@@ -24,13 +30,16 @@ enum Kind {
 const INNER: &str = "GET /stolen HTTP/1.1\r\nHost: a\r\n\r\n";
 
 impl Kind {
-    fn request(self, number: usize) -> String {
+    fn request(&self, number: usize) -> String {
         let head = |method: &str, path: &str| format!("{method} {path} HTTP/1.1\r\nHost: a\r\n");
         let plain = format!("/{number}");
         match self {
             Self::Get => head("GET", &plain) + "\r\n",
             Self::Head => head("HEAD", &plain) + "\r\n",
             Self::Hint => head("GET", "/hint") + "\r\n",
+            Self::Undated => head("GET", &format!("/undated?{number}")) + "\r\n",
+            Self::Frames(script) => head("GET", &tagged(script, number).target()) + "\r\n",
+            Self::FramesHead(script) => head("HEAD", &tagged(script, number).target()) + "\r\n",
             Self::Length => {
                 let length = INNER.len();
                 head("POST", "/read") + &format!("Content-Length: {length}\r\n\r\n{INNER}")
@@ -46,14 +55,28 @@ impl Kind {
         }
     }
 
-    fn answer(self, number: usize) -> String {
+    fn is_head(&self) -> bool {
+        matches!(self, Self::Head | Self::FramesHead(_))
+    }
+
+    fn answer(&self, number: usize) -> String {
         match self {
             Self::Get | Self::Nominates => format!("GET /{number}"),
-            Self::Head => String::new(),
+            Self::Head | Self::FramesHead(_) => String::new(),
+            Self::Undated => format!("GET /undated?{number}"),
+            Self::Frames(script) => String::from_utf8(tagged(script, number).content()).unwrap(),
             Self::Hint => "hinted".to_owned(),
             Self::Length | Self::Chunked => INNER.to_owned(),
             Self::Delete => format!("DELETE /{number}"),
         }
+    }
+}
+
+/// The script whose content names the request.
+fn tagged(script: &Script, number: usize) -> Script {
+    Script {
+        tag: number,
+        ..script.clone()
     }
 }
 
@@ -62,6 +85,9 @@ fn kind() -> impl Strategy<Value = Kind> {
         3 => Just(Kind::Get),
         1 => Just(Kind::Head),
         1 => Just(Kind::Hint),
+        1 => Just(Kind::Undated),
+        4 => script(0).prop_map(Kind::Frames),
+        1 => script(0).prop_map(Kind::FramesHead),
         1 => Just(Kind::Length),
         1 => Just(Kind::Chunked),
         1 => Just(Kind::Delete),
@@ -79,7 +105,7 @@ proptest! {
     ) {
         let site = Site::plain();
         let mut client = site.client();
-        let numbered = || kinds.iter().copied().enumerate();
+        let numbered = || kinds.iter().enumerate();
         let bytes: String = numbered().map(|(number, kind)| kind.request(number)).collect();
         let mut ends: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len())).collect();
         ends.push(bytes.len());
@@ -90,7 +116,7 @@ proptest! {
             sent = end;
         }
         for (number, kind) in numbered() {
-            let response = client.read_one(matches!(kind, Kind::Head));
+            let response = client.read_one(kind.is_head());
             prop_assert_eq!(response.status, 200);
             let hints = usize::from(matches!(kind, Kind::Hint));
             prop_assert_eq!((response.text(), response.interim.len()), (kind.answer(number), hints));

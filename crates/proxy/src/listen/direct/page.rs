@@ -2,6 +2,7 @@
 
 use http::{HeaderName, HeaderValue, Response, StatusCode, Version, header};
 use http_body::Body;
+use std::fmt::{self, Write as _};
 
 /// What an answer is for.
 #[derive(Clone, Copy, Debug)]
@@ -29,16 +30,10 @@ pub(super) enum Framing {
     None,
     /// So many bytes.
     Length(u64),
-}
-
-impl Framing {
-    /// Bytes of content that are sent.
-    pub(super) fn content(self) -> u64 {
-        match self {
-            Self::None => 0,
-            Self::Length(length) => length,
-        }
-    }
+    /// Chunks, each of which tells its length.
+    Chunks,
+    /// All that comes until the connection is closed: the client knows no chunks.
+    UntilClose,
 }
 
 /// Whether answers with this status never have content (RFC 9110 section 6.4.1).
@@ -47,16 +42,21 @@ pub(super) fn has_no_content(status: StatusCode) -> bool {
 }
 
 /// `None` where it is not for us to say.
-pub(super) fn framing<B: Body>(response: &Response<B>, is_head: bool) -> Option<Framing> {
+pub(super) fn framing<B: Body>(response: &Response<B>, asked: Asked) -> Option<Framing> {
     let (status, body) = (response.status(), response.body());
-    let never = is_head || has_no_content(status);
+    let never = asked.is_head || has_no_content(status);
     match (body.is_end_stream(), never) {
-        _ if status.is_informational() => None,
-        (true, true) => Some(Framing::None),
-        (false, true) => None,
-        (true, false) => Some(Framing::Length(0)),
-        (false, false) => body.size_hint().exact().map(Framing::Length),
+        _ if status.is_informational() => return None,
+        (true, true) => return Some(Framing::None),
+        (false, true) => return None,
+        (true, false) => return Some(Framing::Length(0)),
+        (false, false) => {}
     }
+    Some(match (body.size_hint().exact(), asked.version) {
+        (Some(length), _) => Framing::Length(length),
+        (None, Version::HTTP_10) => Framing::UntilClose,
+        (None, _) => Framing::Chunks,
+    })
 }
 
 /// A head being written, in memory that is used again and again.
@@ -91,6 +91,17 @@ impl Page {
     pub(super) fn written(&self) -> &[u8] {
         self.bytes.get(..self.length).unwrap_or_default()
     }
+
+    /// Bytes for which there is still room.
+    pub(super) fn room(&self) -> usize {
+        self.bytes.len() - self.length
+    }
+}
+
+impl fmt::Write for Page {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.put(text.as_bytes()).ok_or(fmt::Error)
+    }
 }
 
 /// Writes a whole head. `None` where a field is about the connection or the framing, or has to be made up, and where it is too long.
@@ -102,11 +113,11 @@ pub(super) fn write_head<B>(
 ) -> Option<()> {
     page.put(asked.version_text())?;
     let told = write_fields(page, response.status(), response.headers(), framing)?;
-    write_length(page, framing, told)?;
+    write_framing(page, framing, told)?;
     write_end(page, asked)
 }
 
-/// Writes a head from the status on, but for what [`write_length`] and [`write_end`] do. Whether it tells the length; `None` as
+/// Writes a head from the status on, but for what [`write_framing`] and [`write_end`] do. Whether it tells the length; `None` as
 /// for [`write_head`].
 pub(super) fn write_fields<'a>(
     page: &mut Page,
@@ -134,13 +145,12 @@ pub(super) fn write_fields<'a>(
     dated.then_some(told)
 }
 
-/// Writes the length where that is due and no field has told it.
-pub(super) fn write_length(page: &mut Page, framing: Framing, told: bool) -> Option<()> {
+/// Writes how the content is framed, where that is due and no field has told it.
+pub(super) fn write_framing(page: &mut Page, framing: Framing, told: bool) -> Option<()> {
     match framing {
-        Framing::Length(length) if !told => {
-            page.put(format!("content-length: {length}\r\n").as_bytes())
-        }
-        _ => Some(()),
+        Framing::Length(length) if !told => write!(page, "content-length: {length}\r\n").ok(),
+        Framing::Chunks => page.put(b"transfer-encoding: chunked\r\n"),
+        Framing::None | Framing::Length(_) | Framing::UntilClose => Some(()),
     }
 }
 
@@ -160,5 +170,6 @@ fn agrees(framing: Framing, told: &[u8]) -> bool {
         Framing::Length(length) => {
             std::str::from_utf8(told).is_ok_and(|told| told.parse() == Ok(length))
         }
+        Framing::Chunks | Framing::UntilClose => false,
     }
 }

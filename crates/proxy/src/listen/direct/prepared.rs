@@ -1,6 +1,6 @@
 //! Answers whose head is kept as it is sent, but for the fields that each answer says anew.
 
-use super::page::{Asked, Framing, Page, has_no_content, write_end, write_fields, write_length};
+use super::page::{Asked, Framing, Page, has_no_content, write_end, write_fields, write_framing};
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 use std::rc::Rc;
 
@@ -78,7 +78,7 @@ impl Written {
         let kept = fields.iter().filter(|(name, _)| !is_anew(name));
         let told = write_fields(&mut page, status, kept, framing)?;
         let anew_at = page.written().len();
-        write_length(&mut page, framing, told)?;
+        write_framing(&mut page, framing, told)?;
         Some(Self {
             bytes: page.written().into(),
             anew_at,
@@ -132,8 +132,8 @@ impl<B> Prepared<B> {
         response
     }
 
-    /// Writes its head; the bytes of content it announces. `None` where it cannot be written.
-    pub(super) fn write_head(&self, page: &mut Page, asked: Asked) -> Option<u64> {
+    /// Writes its head, and says how it frames the content. `None` where it cannot be written.
+    pub(super) fn write_head(&self, page: &mut Page, asked: Asked) -> Option<Framing> {
         let written = self.head.written.as_ref().filter(|_| !asked.is_head)?;
         let (before, after) = written.bytes.split_at_checked(written.anew_at)?;
         page.put(asked.version_text())?;
@@ -143,7 +143,7 @@ impl<B> Prepared<B> {
         }
         page.put(after)?;
         write_end(page, asked)?;
-        Some(written.content)
+        Some(Framing::Length(written.content))
     }
 
     /// Its body, and a map with room for the fields of a request.

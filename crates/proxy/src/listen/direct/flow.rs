@@ -1,0 +1,243 @@
+//! Content on its way to a client: framed, and written as it comes and as the socket takes it.
+
+use super::super::{meter::Meter, splice::Splices};
+use super::{
+    Desk,
+    page::{Framing, Page},
+};
+use bytes::{Buf, Bytes};
+use http_body::Body;
+use std::{
+    fmt::Write as _,
+    io::{self, IoSlice},
+    mem,
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
+use tokio::io::AsyncWrite;
+
+/// Pieces up to so many bytes are copied behind what was said before: that costs less than another buffer does.
+const COPIED: usize = 2 << 10;
+
+/// Bytes that the frame of a chunk takes at most, and the last chunk after it (RFC 9112 section 7.1).
+const FRAME: usize = 32;
+
+/// Content under way.
+pub(super) struct Flow<'a, B> {
+    body: Pin<&'a mut B>,
+    framing: Framing,
+    /// A piece that had no place in the last run.
+    held: Bytes,
+    /// What the socket did not take of the last run, in order.
+    unsent: [Bytes; 3],
+    state: State,
+}
+
+/// How far the content has come.
+enum State {
+    /// There may be more.
+    Going,
+    /// More is not at hand: whoever brings it wakes us.
+    Stalled,
+    /// Its end was written.
+    Whole,
+    /// It broke off.
+    Broken,
+}
+
+/// What is written at once: a page, and where it is cut for a piece that was not copied to it.
+struct Run {
+    cut: usize,
+    large: Bytes,
+}
+
+impl<'a, B> Flow<'a, B>
+where
+    B: Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
+{
+    pub(super) fn new(body: Pin<&'a mut B>, framing: Framing) -> Self {
+        Self {
+            body,
+            framing,
+            held: Bytes::new(),
+            unsent: [const { Bytes::new() }; 3],
+            state: State::Going,
+        }
+    }
+
+    /// Sends what is left. An error: the connection or the content broke, and the client has a part of it at most.
+    pub(super) fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+        meter: &mut Meter,
+        desk: &Desk,
+    ) -> Poll<io::Result<()>> {
+        if matches!(self.state, State::Stalled) {
+            // Whoever woke us may have been the one who brings more.
+            self.state = State::Going;
+        }
+        loop {
+            ready!(self.poll_unsent(cx, meter))?;
+            match &self.state {
+                State::Going => {}
+                State::Stalled => {
+                    ready!(Pin::new(meter).poll_flush(cx))?;
+                    return Poll::Pending;
+                }
+                State::Whole => return Pin::new(meter).poll_flush(cx),
+                State::Broken => {
+                    // What came before goes out, as far as it is taken at once.
+                    let _ = Pin::new(meter).poll_flush(cx)?;
+                    return Poll::Ready(Err(io::ErrorKind::UnexpectedEof.into()));
+                }
+            }
+            let mut page = Page::on(desk.written.take());
+            let run = self.run(cx, meter, &mut page);
+            desk.written.set(page.bytes);
+            run?;
+        }
+    }
+
+    /// Writes what is on `page` and as much of the content as is at hand and fits into one run, as far as the socket takes it
+    /// at once.
+    pub(super) fn run(
+        &mut self,
+        cx: &mut Context<'_>,
+        meter: &mut Meter,
+        page: &mut Page,
+    ) -> io::Result<()> {
+        let Run { cut, mut large } = self.gather(cx, page);
+        let (before, after) = page.written().split_at_checked(cut).unwrap_or_default();
+        let mut out = match poll_write(cx, meter, [before, &large, after]) {
+            Poll::Ready(out) => out?,
+            Poll::Pending => 0,
+        };
+        let mut sent_of = |length: usize| {
+            let of_it = out.min(length);
+            out -= of_it;
+            of_it
+        };
+        let before = before.get(sent_of(before.len())..).unwrap_or_default();
+        large.advance(sent_of(large.len()));
+        let after = after.get(sent_of(after.len())..).unwrap_or_default();
+        let copied = Bytes::copy_from_slice;
+        self.unsent = [copied(before), large, copied(after)];
+        Ok(())
+    }
+
+    /// Puts pieces on `page` until there is no more at hand, or no more room. One of them may be large.
+    fn gather(&mut self, cx: &mut Context<'_>, page: &mut Page) -> Run {
+        let mut large: Option<Run> = None;
+        while page.room() >= FRAME {
+            let piece = match self.poll_piece(cx) {
+                Poll::Ready(Ok(Some(piece))) => piece,
+                Poll::Ready(Ok(None)) => {
+                    if matches!(self.framing, Framing::Chunks) {
+                        page.put(b"0\r\n\r\n");
+                    }
+                    self.state = State::Whole;
+                    break;
+                }
+                Poll::Ready(Err(())) => {
+                    self.state = State::Broken;
+                    break;
+                }
+                Poll::Pending => {
+                    self.state = State::Stalled;
+                    break;
+                }
+            };
+            let is_short = piece.len() <= COPIED
+                && piece.len() + FRAME <= page.room()
+                && !Splices::is_stand_in(&piece);
+            if !is_short && large.is_some() {
+                self.held = piece;
+                break;
+            }
+            let is_chunk = matches!(self.framing, Framing::Chunks);
+            if is_chunk {
+                // There is room.
+                let _ = write!(page, "{:x}\r\n", piece.len());
+            }
+            if is_short {
+                page.put(&piece);
+            } else {
+                let cut = page.written().len();
+                large = Some(Run { cut, large: piece });
+            }
+            if is_chunk {
+                page.put(b"\r\n");
+            }
+        }
+        large.unwrap_or_else(|| Run {
+            cut: page.written().len(),
+            large: Bytes::new(),
+        })
+    }
+
+    /// The next piece of the content, which is not empty; `None` at its end. Trailers are left out (RFC 9110 section 6.5.1). An error:
+    /// it breaks off, or is not as long as announced.
+    fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Bytes>, ()>> {
+        if !self.held.is_empty() {
+            return Poll::Ready(Ok(Some(mem::take(&mut self.held))));
+        }
+        loop {
+            if matches!(self.framing, Framing::None | Framing::Length(0)) {
+                return Poll::Ready(Ok(None));
+            }
+            let data = match ready!(self.body.as_mut().poll_frame(cx)) {
+                Some(Ok(frame)) => frame.into_data().unwrap_or_default(),
+                Some(Err(_)) => return Poll::Ready(Err(())),
+                None if matches!(self.framing, Framing::Length(_)) => return Poll::Ready(Err(())),
+                None => return Poll::Ready(Ok(None)),
+            };
+            if let Framing::Length(left) = &mut self.framing {
+                // More than was announced would be taken for the next answer.
+                let less = left.checked_sub(data.len() as u64);
+                *left = less.ok_or(())?;
+            }
+            if !data.is_empty() {
+                return Poll::Ready(Ok(Some(data)));
+            }
+        }
+    }
+
+    /// Writes what the last run left.
+    fn poll_unsent(&mut self, cx: &mut Context<'_>, meter: &mut Meter) -> Poll<io::Result<()>> {
+        while self.unsent.iter().any(|part| !part.is_empty()) {
+            let parts = self.unsent.each_ref().map(|part| &**part);
+            match ready!(poll_write(cx, meter, parts))? {
+                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                mut out => {
+                    for part in &mut self.unsent {
+                        let of_it = out.min(part.len());
+                        part.advance(of_it);
+                        out -= of_it;
+                    }
+                }
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// Writes `parts` one after another, as far as the socket takes them at once; how many bytes that were.
+fn poll_write(
+    cx: &mut Context<'_>,
+    meter: &mut Meter,
+    parts: [&[u8]; 3],
+) -> Poll<io::Result<usize>> {
+    let mut slices = [IoSlice::new(&[]); 3];
+    let mut count = 0;
+    let filled = parts.into_iter().filter(|part| !part.is_empty());
+    for (slice, part) in slices.iter_mut().zip(filled) {
+        *slice = IoSlice::new(part);
+        count += 1;
+    }
+    let socket = Pin::new(meter);
+    match slices.get(..count) {
+        None | Some([]) => Poll::Ready(Ok(0)),
+        Some([only]) => socket.poll_write(cx, only),
+        Some(all) => socket.poll_write_vectored(cx, all),
+    }
+}
