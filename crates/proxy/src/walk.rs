@@ -28,6 +28,7 @@
 //! spawn nothing but a refresh. The rest is [`Answer::Later`].
 
 pub(crate) mod admit;
+pub(crate) mod arrival;
 pub(crate) mod below;
 pub(crate) mod bypass;
 pub(crate) mod coding;

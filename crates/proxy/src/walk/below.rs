@@ -5,13 +5,16 @@
 use crate::{
     ask::Ask,
     cache::Worker,
-    outcome::Detail,
+    outcome::{Detail, Outcome},
     walk::{
         lookup::{self, Found, Hit, Looked, Need},
         receive,
     },
 };
-use rules::{status::Forward, time::Time};
+use rules::{
+    status::{Forward, Handled},
+    time::Time,
+};
 use std::{rc::Rc, sync::Arc};
 use store::{
     Body, Stored,
@@ -157,10 +160,11 @@ fn keep_on_disk(worker: &Worker, key: &[u8], stored: &Arc<Stored>) {
 }
 
 /// Counts a use. What is asked for again is worth writing to disk. On the path of a hit.
-pub fn used(worker: &Worker, ask: &Ask, stored: &Arc<Stored>) {
+pub fn used(worker: &Worker, ask: &Ask, stored: &Arc<Stored>, outcome: &Outcome) {
     let uses = stored.used() + 1;
+    let stores = matches!(outcome.handled, Handled::Forwarded { stored: true, .. });
     // At the first hit, which is the second request; seldom again where it was not taken.
-    if !uses.is_power_of_two() {
+    if !uses.is_power_of_two() || (uses == 1 && stores) {
         return;
     }
     if let Some(disk) = &worker.cache.disk

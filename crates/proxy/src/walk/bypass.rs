@@ -12,6 +12,7 @@ use crate::{
     outcome::{Bypass, Detail, Outcome, Unkept, bump},
     walk::{
         admit::{self, Times},
+        arrival::Arrival,
         coding, deliver, esi, fetch,
         forward::begin_fill,
         invalidate,
@@ -423,7 +424,7 @@ fn store_post(
             .memory
             .insert(ask.key.as_bytes(), ticket, Arc::new(stored), most);
     }));
-    let pump = Pump::new(worker, body, writer, destination, room);
+    let pump = Pump::new(worker, Arrival::new(body), writer, destination, room);
     tokio::task::spawn_local(pump.run());
     Post::Stored(Content::following(reader, length))
 }

@@ -42,7 +42,7 @@ pub fn stored(worker: &Rc<Worker>, ask: &Ask, hit: Hit) -> Response<ReplyBody> {
         outcome,
         own,
     } = hit;
-    below::used(worker, ask, &stored);
+    below::used(worker, ask, &stored, &outcome);
     if esi::concerns(ask, &stored)
         && let Some((fields, shaped)) = page(worker, ask, &stored, &mut reader, own.as_deref())
     {

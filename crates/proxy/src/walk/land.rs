@@ -5,9 +5,11 @@ use crate::{
     body::Content,
     error::Failure,
     hit_for_miss::Unshared,
-    outcome::{Detail, Unkept},
+    outcome::{Detail, Unkept, bump},
     walk::{
-        admit, below,
+        admit,
+        arrival::{AT_ONCE, Arrival},
+        below,
         fetch::{Fetch, Landing, Plan, reader_of},
         forward::begin_fill,
         lookup::{Need, answers, reuse_site},
@@ -25,7 +27,7 @@ use rules::{
     storable::NotStorable,
     surrogate, validate,
 };
-use std::sync::Arc;
+use std::{future::poll_fn, sync::Arc, task::Poll};
 use store::{Body, Fields, Stored, fill::Writer};
 
 impl Fetch<'_> {
@@ -49,7 +51,7 @@ impl Fetch<'_> {
                 Plan::Part | Plan::Whole => self.part(response, writer),
             };
         }
-        self.whole(response, writer)
+        self.whole(response, writer).await
     }
 
     /// 304: what it selects is fresh again, with the fields it carries (RFC 9111 section 4.3.4).
@@ -209,7 +211,7 @@ impl Fetch<'_> {
     }
 
     /// Any answer but 206 and 304: it replaces what is stored, or passes.
-    pub fn whole(&self, response: Response<ResponseBody>, writer: Option<Writer>) -> Landing {
+    pub async fn whole(&self, response: Response<ResponseBody>, writer: Option<Writer>) -> Landing {
         let (head, body) = response.into_parts();
         let judged = admit::judge(
             self.ask,
@@ -228,6 +230,14 @@ impl Fetch<'_> {
         if !room.admits(self.worker, self.ask, length, &mut writer) {
             return self.raw(head, body, Detail::Unkept(Unkept::TooLarge));
         }
+        let checked = self.ask.checks_errors() && is_json(&head.headers);
+        let mut arrival = Arrival::new(body);
+        let most = AT_ONCE.min(room.in_memory);
+        let content = if checked || length.is_some_and(|length| length > most) {
+            None
+        } else {
+            poll_fn(|cx| Poll::Ready(arrival.whole(cx, most))).await
+        };
         let filling = Body::Filling(writer.fill().clone());
         let stored = admit::new_stored(
             self.worker,
@@ -238,31 +248,55 @@ impl Fetch<'_> {
             filling,
             self.times.response,
         );
+        let own = admit::own_fields(self.ask, &head, storable);
+        if let Some(content) = content {
+            return self.stored(stored.with_body(Body::Whole(content)), own);
+        }
         let stored = Arc::new(stored);
-        let key = self.ask.key.as_bytes();
-        let kept = self.worker.cache.memory.insert(
-            key,
-            self.ticket,
-            stored.clone(),
-            self.ask.site.most_variants,
-        );
+        let kept = self.insert(&stored);
         let reader = writer.fill().reader();
-        self.remember_uncollapsible(&stored);
+        let key = self.ask.key.as_bytes();
         let destination = Destination::Whole {
             key: key.to_vec(),
             stored: stored.clone(),
             lease: self.lease.take(),
         };
-        let checked = self.ask.checks_errors() && is_json(&head.headers);
         let pump =
-            Pump::new(self.worker, body, writer, destination, room).if_without_errors(checked);
+            Pump::new(self.worker, arrival, writer, destination, room).if_without_errors(checked);
         Landing::Stored {
             stored,
             reader,
             pump: Some(pump),
-            kept: kept.map_err(|_| Detail::Unkept(Unkept::Invalidated)),
-            own: admit::own_fields(self.ask, &head, storable),
+            kept,
+            own,
         }
+    }
+
+    /// An answer that has come as a whole.
+    fn stored(&self, stored: Stored, own: Option<Box<HeaderMap>>) -> Landing {
+        bump(&self.worker.counters.fills);
+        let stored = Arc::new(stored);
+        let kept = self.insert(&stored);
+        if kept.is_ok() {
+            let key = self.ask.key.as_bytes();
+            below::keep(self.worker, key, &stored, self.lease.take());
+        }
+        Landing::Stored {
+            stored,
+            reader: None,
+            pump: None,
+            kept,
+            own,
+        }
+    }
+
+    /// Puts a new response into the store, unless it was purged meanwhile.
+    fn insert(&self, stored: &Arc<Stored>) -> Result<(), Detail> {
+        let (memory, key) = (&self.worker.cache.memory, self.ask.key.as_bytes());
+        let most = self.ask.site.most_variants;
+        let kept = memory.insert(key, self.ticket, stored.clone(), most);
+        self.remember_uncollapsible(stored);
+        kept.map_err(|_| Detail::Unkept(Unkept::Invalidated))
     }
 
     pub fn raw(&self, head: response::Parts, body: ResponseBody, why: Detail) -> Landing {

@@ -8,6 +8,7 @@ use crate::{
     outcome::{Detail, Unkept},
     walk::{
         admit::{self, Times},
+        arrival::Arrival,
         below,
         fetch::{Fetch, Landing, clone_head},
         forward::begin_fill,
@@ -74,7 +75,7 @@ impl Fetch<'_> {
             let stored = arrived.stored(worker, parts);
             let _ = arrived.keep(worker, stored);
         }));
-        let pump = Pump::new(self.worker, body, writer, destination, room);
+        let pump = Pump::new(self.worker, Arrival::new(body), writer, destination, room);
         Landing::Raw {
             head,
             content: Content::following(reader, announced),

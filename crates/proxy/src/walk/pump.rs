@@ -5,14 +5,14 @@ use crate::{
     cache::{Cache, Worker},
     content_key::operation,
     outcome::bump,
-    walk::below,
+    walk::{
+        arrival::{Arrival, Piece},
+        below,
+    },
 };
-use http_body::Body as _;
-use origin::ResponseBody;
 use rules::time::Time;
 use std::{
     future::poll_fn,
-    pin::Pin,
     rc::Rc,
     sync::Arc,
     task::{Context, Poll},
@@ -30,7 +30,7 @@ const SLOW_READER: Duration = Duration::from_secs(30);
 /// Moves a body from the origin into a fill, and the fill into the store.
 pub struct Pump {
     worker: Rc<Worker>,
-    body: ResponseBody,
+    body: Arrival,
     pub writer: Writer,
     destination: Destination,
     room: Room,
@@ -125,7 +125,7 @@ impl Pump {
     /// A pump that has not begun.
     pub fn new(
         worker: &Rc<Worker>,
-        body: ResponseBody,
+        body: Arrival,
         writer: Writer,
         destination: Destination,
         room: Room,
@@ -170,7 +170,7 @@ impl Pump {
                     self.wait_for_room().await;
                     return self.complete();
                 }
-                Piece::Broken | Piece::Abandoned => {
+                Piece::Broken => {
                     bump(&self.worker.counters.fills_failed);
                     self.forget();
                     return;
@@ -234,28 +234,10 @@ fn has_errors(body: &Body) -> bool {
     }
 }
 
-/// What comes next from the origin.
-enum Piece {
-    Data(bytes::Bytes),
-    End,
-    Broken,
-    Abandoned,
-}
-
-fn next_piece(writer: &Writer, body: &mut ResponseBody, context: &mut Context<'_>) -> Poll<Piece> {
+/// What comes next; nothing more where nobody wants it.
+fn next_piece(writer: &Writer, body: &mut Arrival, context: &mut Context<'_>) -> Poll<Piece> {
     if writer.fill().poll_abandoned(context).is_ready() {
-        return Poll::Ready(Piece::Abandoned);
+        return Poll::Ready(Piece::Broken);
     }
-    loop {
-        match std::task::ready!(Pin::new(&mut *body).poll_frame(context)) {
-            Some(Ok(frame)) => {
-                // Trailers end here: they are neither stored nor merged into the head (RFC 9110 section 6.5.1).
-                if let Ok(data) = frame.into_data() {
-                    return Poll::Ready(Piece::Data(data));
-                }
-            }
-            Some(Err(_)) => return Poll::Ready(Piece::Broken),
-            None => return Poll::Ready(Piece::End),
-        }
-    }
+    body.poll_next(context)
 }

@@ -24,7 +24,7 @@ impl Asked {
 }
 
 /// How an answer's content is told apart from what follows (RFC 9112 section 6.3).
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Framing {
     /// There never is any.
     None,

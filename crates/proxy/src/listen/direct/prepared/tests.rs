@@ -1,4 +1,4 @@
-use super::super::page::{framing, write_head};
+use super::super::page::{Framing, framing, write_head};
 use super::*;
 use bytes::Bytes;
 use http::{Version, header};
@@ -52,11 +52,11 @@ fn asked() -> impl Strategy<Value = Asked> {
 }
 
 /// The head as it is written field by field, with what it says of its content; `None` where it is not.
-fn general(response: &Response<Full<Bytes>>, asked: Asked) -> Option<(Vec<u8>, u64)> {
+fn general(response: &Response<Full<Bytes>>, asked: Asked) -> Option<(Vec<u8>, Framing)> {
     let mut page = Page::on(vec![0; 16 << 10].into());
-    let framing = framing(response, asked.is_head)?;
+    let framing = framing(response, asked)?;
     write_head(&mut page, response, framing, asked)?;
-    Some((page.written().to_vec(), framing.content()))
+    Some((page.written().to_vec(), framing))
 }
 
 proptest! {
