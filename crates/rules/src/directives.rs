@@ -167,6 +167,11 @@ pub fn request(fields: &HeaderMap) -> RequestDirectives {
 }
 
 impl ResponseDirectives {
+    /// Whether `no-cache` or `private` names fields, which are not stored then (sections 5.2.2.4 and 5.2.2.7).
+    pub fn names_fields(&self) -> bool {
+        !self.no_cache.names().is_empty() || !self.private.names().is_empty()
+    }
+
     /// Adds one directive of `Cache-Control`. A directive that forbids holds even with an argument it should not have;
     /// one that allows does not.
     fn add(&mut self, directive: &Directive<'_>) {

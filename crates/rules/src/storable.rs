@@ -72,6 +72,8 @@ pub struct Storable {
     pub facts: Facts,
     /// `Set-Cookie` is to be removed before storing and sending.
     pub strip_set_cookie: bool,
+    /// See [`directives::ResponseDirectives::names_fields`].
+    pub names_fields: bool,
 }
 
 /// Judges an exchange. A response with neither lifetime, nor stale window, nor validator is `NoFreshness`.
@@ -115,6 +117,7 @@ pub fn judge(exchange: &Exchange<'_>, site: &Site<'_>) -> Result<Storable, NotSt
     Ok(Storable {
         facts,
         strip_set_cookie,
+        names_fields: directives.names_fields(),
     })
 }
 

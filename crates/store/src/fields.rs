@@ -6,6 +6,7 @@
 
 use bytes::{BufMut, Bytes, BytesMut};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
+use std::sync::LazyLock;
 
 /// Names stored as their index plus one. Only ever grows: tiers below memory keep packed fields, so that order is meaning.
 static KNOWN: [HeaderName; 40] = [
@@ -54,6 +55,21 @@ static KNOWN: [HeaderName; 40] = [
 /// The code before a name that is spelled out.
 const SPELLED: u8 = 0;
 
+/// The names of [`KNOWN`] with their codes, sorted by length and text.
+static CODES: LazyLock<Vec<(&'static str, u8)>> = LazyLock::new(|| {
+    let names = KNOWN.iter().map(HeaderName::as_str);
+    let mut codes: Vec<_> = names.zip(SPELLED + 1..).collect();
+    codes.sort_unstable_by_key(|(name, _)| (name.len(), *name));
+    codes
+});
+
+/// The code of a well-known name.
+fn code(name: &str) -> Option<u8> {
+    let place = CODES.binary_search_by_key(&(name.len(), name), |(known, _)| (known.len(), *known));
+    let (_, code) = CODES.get(place.ok()?)?;
+    Some(*code)
+}
+
 /// More fields than a response can have come with: what holds more was not written by us, and no map can.
 const MOST: usize = 4096;
 
@@ -76,8 +92,8 @@ impl Fields {
             let Ok(length) = u16::try_from(value.len()) else {
                 continue;
             };
-            if let Some(index) = KNOWN.iter().position(|known| known == name) {
-                bytes.put_u8(index as u8 + 1);
+            if let Some(code) = code(name.as_str()) {
+                bytes.put_u8(code);
             } else {
                 let Ok(name_length) = u16::try_from(name.as_str().len()) else {
                     continue;
@@ -266,6 +282,16 @@ mod tests {
             Some(&b"caf\xe9"[..])
         );
         assert_eq!(packed.get(&header::ETAG), None);
+    }
+
+    #[test]
+    fn every_known_name_has_its_place_as_its_code() {
+        for (place, name) in KNOWN.iter().enumerate() {
+            assert_eq!(code(name.as_str()), Some(place as u8 + 1), "{name}");
+        }
+        for unknown in ["", "a", "x-own", "content-typf", "x-xss-protection-"] {
+            assert_eq!(code(unknown), None, "{unknown}");
+        }
     }
 
     #[test]

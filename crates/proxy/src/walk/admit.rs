@@ -163,9 +163,8 @@ pub fn stored_fields(
 /// that `no-cache` or `private` names (RFC 9111 sections 5.2.2.4 and 5.2.2.7).
 pub fn own_fields(ask: &Ask, head: &response::Parts, storable: Storable) -> Option<Box<HeaderMap>> {
     let same = (head.status, head.version);
-    names_fields(ask, &head.headers)
-        .then(|| all_fields(ask, same, storable, head.headers.clone()))
-        .map(Box::new)
+    let all = || all_fields(ask, same, storable, head.headers.clone());
+    storable.names_fields.then(all).map(Box::new)
 }
 
 /// As [`own_fields`], where `update` (a 304, or another part) made the fields `old` into `new`.
@@ -176,17 +175,12 @@ pub fn own_updated(
     (old, new): (&Fields, &HeaderMap),
     update: &HeaderMap,
 ) -> Option<Box<HeaderMap>> {
-    names_fields(ask, new).then(|| {
+    let (directives, _) = directives::response(new, &ask.site.targets);
+    directives.names_fields().then(|| {
         let mut all = old.unpack(8);
         validate::freshen_for_one(&mut all, update.clone());
         Box::new(all_fields(ask, (status, version), storable, all))
     })
-}
-
-/// Whether a response that is stored names fields that are not.
-fn names_fields(ask: &Ask, response: &HeaderMap) -> bool {
-    let (directives, _) = directives::response(response, &ask.site.targets);
-    !directives.no_cache.names().is_empty() || !directives.private.names().is_empty()
 }
 
 /// All fields that a client may have.

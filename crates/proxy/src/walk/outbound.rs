@@ -311,7 +311,12 @@ pub fn with_content(
 
 /// A request whose answer may be stored: what is sent as target is a slice of what is keyed.
 fn keyed(ask: &Ask) -> Result<Uri, Failure> {
-    Uri::try_from(ask.key.path_and_query()).map_err(|_| Failure::BadRequest("bad-target"))
+    let keyed = ask.key.path_and_query();
+    // Mostly that is what the client wrote, which is read already.
+    match ask.uri.path_and_query() {
+        Some(asked) if asked.as_str() == keyed => Ok(asked.clone().into()),
+        _ => Uri::try_from(keyed).map_err(|_| Failure::BadRequest("bad-target")),
+    }
 }
 
 /// A request that passes the store by: its target goes as the client wrote it, since nothing is keyed.
