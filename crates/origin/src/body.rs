@@ -1,13 +1,11 @@
 //! Bodies towards and from an origin.
 
 use crate::{
-    Error, Kind, Servers,
-    gate::Pass,
+    Error, Kind, direct,
+    held::Held,
     link::{Alarm, Http1, Http2},
     message::Afterwards,
-    pace::{self, Pace},
-    peer::Serving,
-    pool::{self, Key, Single},
+    pool::Single,
 };
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
@@ -15,10 +13,8 @@ use hyper::body::Incoming;
 use std::{
     fmt,
     pin::Pin,
-    sync::Arc,
     task::{Context, Poll},
 };
-use tokio::time::Instant;
 
 /// A request body; `http_body_util::Empty` boxed is without cost. The error is the client's.
 pub type RequestBody =
@@ -32,6 +28,8 @@ pub struct ResponseBody(Via);
 /// Where a body comes from.
 #[derive(Debug)]
 enum Via {
+    /// A server, over HTTP/1.1 without hyper.
+    Direct(direct::Body),
     /// A server, over HTTP.
     Http(HttpBody),
     /// Anywhere else.
@@ -41,7 +39,7 @@ enum Via {
 /// A body that watches over its own limits and gives back by itself what it holds.
 type OwnBody = http_body_util::combinators::UnsyncBoxBody<Bytes, Error>;
 
-/// A body from an HTTP server.
+/// A body that hyper reads from a server.
 ///
 /// Read to its end, an HTTP/1.1 connection goes back to the pool of the worker that read it; dropped before, it closes.
 struct HttpBody {
@@ -70,16 +68,17 @@ pub(crate) enum Carrier {
 /// A fetch whose body has not ended: what it holds, given back at the end.
 pub(crate) struct UnderWay {
     pub(crate) carrier: Carrier,
-    pub(crate) origin: Arc<Servers>,
-    pub(crate) serving: Serving,
-    /// Held for its drop.
-    pub(crate) _pass: Pass,
-    pub(crate) pace: Pace,
+    pub(crate) held: Held,
 }
 
 impl ResponseBody {
     pub(crate) fn new(incoming: Incoming, under_way: UnderWay) -> Self {
         Self(Via::Http(HttpBody::new(incoming, under_way)))
+    }
+
+    /// One that comes without hyper.
+    pub(crate) fn direct(arrived: direct::Arrived, held: Held) -> Self {
+        Self(Via::Direct(direct::Body::new(arrived, held)))
     }
 
     /// One that did not come over HTTP.
@@ -100,6 +99,7 @@ impl Body for ResponseBody {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
         match &mut self.get_mut().0 {
+            Via::Direct(body) => Pin::new(body).poll_frame(cx),
             Via::Http(body) => Pin::new(body).poll_frame(cx),
             Via::Own(body) => Pin::new(body).poll_frame(cx),
         }
@@ -107,6 +107,7 @@ impl Body for ResponseBody {
 
     fn is_end_stream(&self) -> bool {
         match &self.0 {
+            Via::Direct(body) => body.is_end_stream(),
             Via::Http(body) => body.is_end_stream(),
             Via::Own(body) => body.is_end_stream(),
         }
@@ -114,6 +115,7 @@ impl Body for ResponseBody {
 
     fn size_hint(&self) -> SizeHint {
         match &self.0 {
+            Via::Direct(body) => body.size_hint(),
             Via::Http(body) => body.size_hint(),
             Via::Own(body) => body.size_hint(),
         }
@@ -153,13 +155,7 @@ impl HttpBody {
             afterwards: Afterwards::Reuse,
         } = under_way.carrier
         {
-            let peer = under_way.serving.peer();
-            let key = Key {
-                origin: &under_way.origin.identity,
-                server: peer.index,
-                epoch: peer.place.epoch(),
-            };
-            pool::put(key, Single::Http1(link), Instant::now());
+            under_way.held.keep(Single::Http1(link));
         }
     }
 
@@ -179,15 +175,10 @@ impl HttpBody {
 
     /// The body broke: the connection closes, the server is blamed where it is at fault.
     fn fail(&mut self, error: Error) -> Error {
-        let Some(under_way) = self.under_way.take() else {
-            return error;
-        };
-        let peer = under_way.serving.peer();
-        if pace::is_the_servers(error.kind()) {
-            let rule = under_way.origin.config.passive;
-            peer.health.failed(under_way.origin.now(), rule);
+        match self.under_way.take() {
+            Some(under_way) => under_way.held.blame(error),
+            None => error,
         }
-        error.at(&peer.label)
     }
 
     /// Nothing has come: looks whether a limit ran out.
@@ -201,7 +192,7 @@ impl HttpBody {
             Carrier::Upgraded => return Poll::Pending,
         };
         let moved = std::mem::take(&mut self.moved);
-        under_way.pace.poll(alarm, moved, cx)
+        under_way.held.pace.poll(alarm, moved, cx)
     }
 }
 
@@ -214,7 +205,7 @@ impl Body for HttpBody {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
         let this = self.get_mut();
-        let Some(pace) = this.under_way.as_ref().map(|under_way| under_way.pace) else {
+        let Some(pace) = this.under_way.as_ref().map(|under_way| under_way.held.pace) else {
             return Poll::Ready(None);
         };
         match Pin::new(&mut this.incoming).poll_frame(cx) {

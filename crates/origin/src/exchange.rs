@@ -4,15 +4,16 @@ use crate::{
     Error, Kind, Servers,
     body::Carrier,
     connect::{self, Speaks},
-    fastcgi,
+    direct, fastcgi,
+    interim::Passing,
     link::{Http1, Http2, alarm},
     message::{self, Asked},
     peer::Peer,
     pool::{self, Key, Sharing, Single},
-    upload::{Outgoing, Progress},
+    upload::Outgoing,
     wait::{Lost, Wait},
 };
-use http::{Request, Response, StatusCode};
+use http::{HeaderMap, Method, Request, Response, StatusCode, Uri, Version};
 use hyper::body::Incoming;
 use std::{sync::Arc, time::Duration};
 use tokio::{
@@ -22,6 +23,7 @@ use tokio::{
 
 /// A head that arrived, and what its body comes on.
 pub(crate) enum Answer {
+    Direct(direct::Arrived),
     Http {
         response: Response<Incoming>,
         carrier: Carrier,
@@ -43,6 +45,8 @@ pub(crate) enum Failure {
         error: Error,
         /// A reused connection closed without a byte of answer: most likely it was closing already.
         stale: bool,
+        /// The request once more, if it is repeatable.
+        again: Option<Box<Request<Outgoing>>>,
     },
 }
 
@@ -55,17 +59,34 @@ pub(crate) struct Attempt<'a> {
     pub(crate) call: Option<&'a Arc<fastcgi::Call>>,
     /// No idle connection: the last attempt found one stale.
     pub(crate) fresh: bool,
-    /// The request can be sent once only.
-    pub(crate) once: bool,
+    /// The request has no content, and may be sent twice.
+    pub(crate) repeatable: bool,
+    pub(crate) interim: Option<&'a Passing>,
     /// When the whole exchange must have ended.
     pub(crate) until: Option<Instant>,
 }
 
 /// A connection to send on.
 enum Line {
+    Direct(direct::Link),
     Http1(Http1),
     Http2(Http2),
     FastCgi(fastcgi::Link),
+}
+
+/// Whose an HTTP/1.1 connection must be for a request.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Engine {
+    /// Anybody's: there is no content, and no upgrade is asked for.
+    Any,
+    Hyper,
+}
+
+/// The head of a request without content.
+struct Spare {
+    method: Method,
+    uri: Uri,
+    headers: HeaderMap,
 }
 
 impl Attempt<'_> {
@@ -77,24 +98,38 @@ impl Attempt<'_> {
             stale: false,
         };
         let mut request = request;
-        let line = match self.line().await {
+        // As it was when the framing fields were written: a body that has ended meanwhile still has to be framed as they say.
+        let engine = match self.asked {
+            Asked {
+                content: false,
+                upgrade: false,
+            } => Engine::Any,
+            Asked { .. } => Engine::Hyper,
+        };
+        let line = match self.line(engine).await {
             Ok(line) => line,
             Err(error) => return Err(unsent(request, error)),
         };
         let speaks = match &line {
-            Line::Http1(_) => Speaks::Http1,
+            Line::Direct(_) | Line::Http1(_) => Speaks::Http1,
             Line::Http2(_) => Speaks::Http2,
             Line::FastCgi(_) => Speaks::FastCgi,
+        };
+        let spare = match &line {
+            // These give it back.
+            Line::Direct(_) | Line::FastCgi(_) => None,
+            Line::Http1(_) | Line::Http2(_) => self.repeatable.then(|| Spare::of(&request)),
         };
         if let Err(error) = message::address(&mut request, speaks, self.origin.tls.is_some()) {
             return Err(unsent(request, error));
         }
         let sent = match line {
+            Line::Direct(own) => self.send_direct(own, request).await,
             Line::Http1(own) => self.send_http1(own, request).await,
             Line::Http2(common) => self.send_http2(common, request).await,
             Line::FastCgi(own) => self.send_fastcgi(own, request).await,
         };
-        sent.map_err(|failure| failure.at(&self.peer.label))
+        sent.map_err(|failure| failure.at(&self.peer.label).or_again(spare))
     }
 
     fn key(&self) -> Key<'_> {
@@ -111,8 +146,8 @@ impl Attempt<'_> {
     }
 
     /// An idle connection, the shared one, or a new one.
-    async fn line(&self) -> Result<Line, Error> {
-        if self.once && !self.fresh {
+    async fn line(&self, engine: Engine) -> Result<Line, Error> {
+        if !self.repeatable && !self.fresh {
             // Lets the runtime look at its sockets, so that a connection closed in the meantime is known to be. A request
             // that may be sent twice need not wait for that.
             yield_now().await;
@@ -121,19 +156,20 @@ impl Attempt<'_> {
         if !self.fresh
             && let Some(link) = pool::take(self.key(), now)
         {
-            return Ok(match link {
-                Single::Http1(link) => Line::Http1(link),
-                Single::FastCgi(link) => Line::FastCgi(link),
-            });
+            return match link {
+                Single::Http1(link) => Ok(Line::Http1(link)),
+                Single::Direct(link) => self.with(engine, link).await,
+                Single::FastCgi(link) => Ok(Line::FastCgi(link)),
+            };
         }
         if self.needs_http1() || !self.origin.may_share() {
-            return Box::pin(self.dial(now)).await;
+            return Box::pin(self.dial(engine, now)).await;
         }
         loop {
             match pool::shared(self.key(), now) {
                 Some(Sharing::Open(link)) => return Ok(Line::Http2(link)),
-                Some(Sharing::Make(_making)) => return Box::pin(self.dial(now)).await,
-                None => return Box::pin(self.dial(now)).await,
+                Some(Sharing::Make(_making)) => return Box::pin(self.dial(engine, now)).await,
+                None => return Box::pin(self.dial(engine, now)).await,
                 Some(Sharing::Wait(done)) => {
                     let wait = timeout(self.limit(now), done.notified());
                     wait.await.map_err(|_| Error::new(Kind::ConnectTimeout))?;
@@ -143,7 +179,7 @@ impl Attempt<'_> {
     }
 
     /// A new connection. Whoever awaits it boxes it: most fetches need none, and it is the largest part of an attempt.
-    async fn dial(&self, now: Instant) -> Result<Line, Error> {
+    async fn dial(&self, engine: Engine, now: Instant) -> Result<Line, Error> {
         let limit = self.limit(now);
         let only_http1 = self.needs_http1();
         let dialled = connect::dial(self.origin, self.peer, only_http1, limit).await?;
@@ -155,11 +191,24 @@ impl Attempt<'_> {
             if self.origin.may_share() && !only_http1 {
                 pool::note_http1(self.key());
             }
-            return Ok(Line::Http1(Http1::new(self.origin, dialled).await?));
+            let first_byte = self.origin.config.timeouts.first_byte;
+            let link = direct::Link::new(dialled, first_byte);
+            return self.with(engine, link).await;
         }
         let link = Http2::new(self.origin, dialled).await?;
         pool::share(self.key(), link.clone(), now);
         Ok(Line::Http2(link))
+    }
+
+    /// A connection of ours, handed to hyper where the request is for hyper.
+    async fn with(&self, engine: Engine, link: direct::Link) -> Result<Line, Error> {
+        match engine {
+            Engine::Any => Ok(Line::Direct(link)),
+            Engine::Hyper => {
+                let handing = Box::pin(Http1::over(self.origin, link));
+                Ok(Line::Http1(handing.await?))
+            }
+        }
     }
 
     /// Time for connecting.
@@ -171,13 +220,53 @@ impl Attempt<'_> {
         }
     }
 
+    async fn send_direct(
+        &self,
+        link: direct::Link,
+        request: Request<Outgoing>,
+    ) -> Result<Answer, Failure> {
+        let asking = direct::Asking {
+            request: &request,
+            asked: self.asked,
+            largest_head: self.origin.config.largest_head,
+            interim: self.interim,
+        };
+        let direct::Lost {
+            error,
+            unsent,
+            stale,
+        } = match direct::ask(&asking, self.wait(&request), link).await {
+            Ok(arrived) => return Ok(Answer::Direct(arrived)),
+            Err(lost) => lost,
+        };
+        let request = Box::new(request);
+        if unsent {
+            return Err(Failure::Unsent {
+                request,
+                error,
+                stale,
+            });
+        }
+        let again = self.repeatable.then_some(request);
+        Err(Failure::Sent {
+            error,
+            stale,
+            again,
+        })
+    }
+
     async fn send_http1(
         &self,
         mut link: Http1,
-        request: Request<Outgoing>,
+        mut request: Request<Outgoing>,
     ) -> Result<Answer, Failure> {
         let before = link.heard();
-        let wait = self.wait(request.body().progress());
+        let wait = self.wait(&request);
+        if let Some(passing) = self.interim.cloned() {
+            hyper::ext::on_informational(&mut request, move |interim| {
+                passing.pass(interim.status(), interim.headers());
+            });
+        }
         let sending = link.sender.try_send_request(request);
         let waited = wait.head(sending, &mut link.alarm).await;
         let mut response = waited.map_err(|lost| {
@@ -200,7 +289,7 @@ impl Attempt<'_> {
         mut link: Http2,
         request: Request<Outgoing>,
     ) -> Result<Answer, Failure> {
-        let wait = self.wait(request.body().progress());
+        let wait = self.wait(&request);
         let sending = link.sender.try_send_request(request);
         let mut alarm = alarm(Instant::now());
         let waited = wait.head(sending, &mut alarm).await;
@@ -242,18 +331,22 @@ impl Attempt<'_> {
                         error,
                         stale,
                     },
-                    None => Failure::Sent { error, stale },
+                    None => Failure::Sent {
+                        error,
+                        stale,
+                        again: self.repeatable.then(|| {
+                            let none = Outgoing::empty();
+                            Box::new(Request::from_parts(head, none))
+                        }),
+                    },
                 })
             }
         }
     }
 
-    fn wait(&self, progress: Option<Arc<Progress>>) -> Wait {
-        Wait {
-            first_byte: self.origin.config.timeouts.first_byte,
-            until: self.until,
-            progress,
-        }
+    fn wait(&self, request: &Request<Outgoing>) -> Wait {
+        let first_byte = self.origin.config.timeouts.first_byte;
+        Wait::new(first_byte, self.until, request.body().progress())
     }
 }
 
@@ -265,7 +358,11 @@ fn failure(lost: Lost, stale: bool) -> Failure {
             error,
             stale,
         },
-        Lost::Sent(error) => Failure::Sent { error, stale },
+        Lost::Sent(error) => Failure::Sent {
+            error,
+            stale,
+            again: None,
+        },
         Lost::Late(kind) => sent(Error::new(kind)),
     }
 }
@@ -274,6 +371,26 @@ fn sent(error: Error) -> Failure {
     Failure::Sent {
         error,
         stale: false,
+        again: None,
+    }
+}
+
+impl Spare {
+    fn of(request: &Request<Outgoing>) -> Self {
+        Self {
+            method: request.method().clone(),
+            uri: request.uri().clone(),
+            headers: request.headers().clone(),
+        }
+    }
+
+    fn request(self) -> Box<Request<Outgoing>> {
+        let mut request = Request::new(Outgoing::empty());
+        *request.method_mut() = self.method;
+        *request.uri_mut() = self.uri;
+        *request.headers_mut() = self.headers;
+        *request.version_mut() = Version::HTTP_11;
+        Box::new(request)
     }
 }
 
@@ -282,6 +399,16 @@ impl Failure {
         match self {
             Self::Unsent { error, .. } | Self::Sent { error, .. } => error,
         }
+    }
+
+    /// With the request in it once more, unless it came back by itself.
+    fn or_again(mut self, spare: Option<Spare>) -> Self {
+        if let Self::Sent { again, .. } = &mut self
+            && again.is_none()
+        {
+            *again = spare.map(Spare::request);
+        }
+        self
     }
 
     fn at(self, label: &Arc<str>) -> Self {
@@ -295,9 +422,14 @@ impl Failure {
                 error: error.at(label),
                 stale,
             },
-            Self::Sent { error, stale } => Self::Sent {
+            Self::Sent {
+                error,
+                stale,
+                again,
+            } => Self::Sent {
                 error: error.at(label),
                 stale,
+                again,
             },
         }
     }

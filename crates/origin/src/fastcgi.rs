@@ -19,7 +19,6 @@ pub mod record;
 mod serve;
 mod wait;
 
-pub(crate) use body::Held;
 pub(crate) use call::Call;
 pub(crate) use complaints::Complaints;
 pub(crate) use exchange::{Arrived, Exchange, Lost};

@@ -1,24 +1,23 @@
 //! One fetch: choose a server, attempt, and decide after a failure whether another attempt is safe and allowed.
 
 use crate::{
-    Context, Error, Interim, Kind, RequestBody, Servers,
+    Context, Error, Kind, RequestBody, Servers,
     balance::Choice,
     body::{ResponseBody, UnderWay},
     exchange::{Answer, Attempt, Failure},
     fastcgi,
+    held::Held,
+    interim::Passing,
     message::{self, Asked},
     pace::Pace,
     peer::{Peer, Serving},
     pool,
     upload::Outgoing,
 };
-use http::{HeaderMap, Method, Request, Response, StatusCode, Uri, Version};
+use http::{Request, Response};
 use http_body::Body as _;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use tokio::time::Instant;
-
-/// Interim responses passed on for one request; an origin that sends more has lost its mind.
-const MOST_INTERIM: u32 = 32;
 
 /// A fetch on its way through the attempts.
 struct Fetch<'a> {
@@ -27,9 +26,9 @@ struct Fetch<'a> {
     call: Option<Arc<fastcgi::Call>>,
     hash: u64,
     until: Option<Instant>,
-    /// The request once more, where it may be sent twice.
-    spare: Option<Spare>,
-    interim: Option<Arc<Mutex<Passing>>>,
+    /// The request may be sent twice.
+    repeatable: bool,
+    interim: Option<Passing>,
     tried: Vec<usize>,
     /// Further attempts made that the retry limit counts.
     retried: u32,
@@ -40,18 +39,6 @@ struct Next {
     request: Request<Outgoing>,
     peer: Arc<Peer>,
     fresh: bool,
-}
-
-/// The head of a request without content.
-struct Spare {
-    method: Method,
-    uri: Uri,
-    headers: HeaderMap,
-}
-
-struct Passing {
-    to: Interim,
-    left: u32,
 }
 
 /// `until`: when all of it must have ended.
@@ -77,35 +64,29 @@ pub(crate) async fn fetch(
         call,
         hash: context.hash,
         until,
-        spare: (context.repeatable && request.body().is_end_stream()).then(|| Spare::of(&request)),
+        repeatable: context.repeatable && request.body().is_end_stream(),
         interim: context.interim.map(Passing::new),
         tried: Vec::new(),
         retried: 0,
     };
     let (answer, serving) = fetch.run(request).await?;
-    let pace = Pace::new(&origin.config.timeouts, until);
-    let (response, carrier) = match answer {
-        Answer::Http { response, carrier } => (response, carrier),
-        Answer::FastCgi(arrived, exchange) => {
-            let held = fastcgi::Held {
-                origin: Arc::clone(origin),
-                serving,
-                pace,
-                _pass: pass,
-            };
-            return fastcgi::answered(arrived, *exchange, held);
-        }
+    let held = Held {
+        origin: Arc::clone(origin),
+        serving,
+        pace: Pace::new(&origin.config.timeouts, until),
+        _pass: pass,
     };
-    Ok(response.map(|incoming| {
-        let under_way = UnderWay {
-            carrier,
-            origin: Arc::clone(origin),
-            serving,
-            pace,
-            _pass: pass,
-        };
-        ResponseBody::new(incoming, under_way)
-    }))
+    match answer {
+        Answer::Direct(mut arrived) => {
+            let response = std::mem::take(&mut arrived.response);
+            Ok(response.map(|()| ResponseBody::direct(arrived, held)))
+        }
+        Answer::Http { response, carrier } => Ok(response.map(|incoming| {
+            let under_way = UnderWay { carrier, held };
+            ResponseBody::new(incoming, under_way)
+        })),
+        Answer::FastCgi(arrived, exchange) => fastcgi::answered(arrived, *exchange, held),
+    }
 }
 
 impl Fetch<'_> {
@@ -114,7 +95,7 @@ impl Fetch<'_> {
             .choose()
             .ok_or_else(|| Error::new(Kind::NoHealthyServer))?;
         let mut next = Next {
-            request: self.listening(request),
+            request,
             peer,
             fresh: false,
         };
@@ -126,7 +107,8 @@ impl Fetch<'_> {
                 asked: self.asked,
                 call: self.call.as_ref(),
                 fresh: next.fresh,
-                once: self.spare.is_none(),
+                repeatable: self.repeatable,
+                interim: self.interim.as_ref(),
                 until: self.until,
             };
             match attempt.make(next.request).await {
@@ -180,27 +162,39 @@ impl Fetch<'_> {
                     None => Err(error),
                 }
             }
-            Failure::Sent { error, stale } if stale && !fresh => match self.again() {
+            Failure::Sent {
+                error,
+                stale,
+                again,
+            } if stale && !fresh => match again {
                 Some(request) => Ok(Next {
-                    request,
+                    request: *request,
                     peer,
                     fresh: true,
                 }),
                 None => Err(error),
             },
-            Failure::Sent { error, .. } => self.retry(error, peer),
+            Failure::Sent { error, again, .. } => self.retry(error, again, peer),
         }
     }
 
-    /// After a failure of what may have been sent.
-    fn retry(&mut self, error: Error, peer: Arc<Peer>) -> Result<Next, Error> {
+    /// After a failure of what may have been sent, and may be sent `again`.
+    fn retry(
+        &mut self,
+        error: Error,
+        again: Option<Box<Request<Outgoing>>>,
+        peer: Arc<Peer>,
+    ) -> Result<Next, Error> {
         let kind = error.kind();
         if !kind.is_the_servers() {
             return Err(error);
         }
         self.blame(&peer);
         let rule = self.origin.config.retry;
-        if !may_retry(kind) || self.spare.is_none() || self.retried >= rule.attempts {
+        let Some(request) = again else {
+            return Err(error);
+        };
+        if !may_retry(kind) || self.retried >= rule.attempts {
             return Err(error);
         }
         // Somebody else, or the same once more if it only hung up (a worker of it was restarted, say).
@@ -212,14 +206,11 @@ impl Fetch<'_> {
             return Err(error);
         }
         self.retried += 1;
-        match self.again() {
-            Some(request) => Ok(Next {
-                request,
-                peer,
-                fresh: true,
-            }),
-            None => Err(error),
-        }
+        Ok(Next {
+            request: *request,
+            peer,
+            fresh: true,
+        })
     }
 
     fn blame(&mut self, peer: &Peer) {
@@ -231,24 +222,6 @@ impl Fetch<'_> {
     fn other(&self) -> Option<Arc<Peer>> {
         let in_time = self.until.is_none_or(|until| Instant::now() < until);
         if in_time { self.choose() } else { None }
-    }
-
-    /// The request once more, if it is repeatable.
-    fn again(&self) -> Option<Request<Outgoing>> {
-        let spare = self.spare.as_ref()?;
-        Some(self.listening(spare.request()))
-    }
-
-    /// Has hyper call us with interim responses to `request`.
-    fn listening(&self, mut request: Request<Outgoing>) -> Request<Outgoing> {
-        if let Some(passing) = &self.interim {
-            let passing = Arc::clone(passing);
-            hyper::ext::on_informational(&mut request, move |interim| {
-                let mut passing = passing.lock().unwrap_or_else(PoisonError::into_inner);
-                passing.pass(interim.status(), interim.headers());
-            });
-        }
-        request
     }
 }
 
@@ -262,39 +235,4 @@ fn may_retry(kind: Kind) -> bool {
             | Kind::Protocol
             | Kind::HeadTooLarge
     )
-}
-
-impl Spare {
-    fn of(request: &Request<Outgoing>) -> Self {
-        Self {
-            method: request.method().clone(),
-            uri: request.uri().clone(),
-            headers: request.headers().clone(),
-        }
-    }
-
-    fn request(&self) -> Request<Outgoing> {
-        let mut request = Request::new(Outgoing::empty());
-        *request.method_mut() = self.method.clone();
-        *request.uri_mut() = self.uri.clone();
-        *request.headers_mut() = self.headers.clone();
-        *request.version_mut() = Version::HTTP_11;
-        request
-    }
-}
-
-impl Passing {
-    fn new(to: Interim) -> Arc<Mutex<Self>> {
-        let left = MOST_INTERIM;
-        Arc::new(Mutex::new(Self { to, left }))
-    }
-
-    /// Passes on all interim responses but the answer to `Expect`, which is between us and the server.
-    fn pass(&mut self, status: StatusCode, headers: &HeaderMap) {
-        if status == StatusCode::CONTINUE || self.left == 0 {
-            return;
-        }
-        self.left -= 1;
-        (self.to)(status, headers);
-    }
 }

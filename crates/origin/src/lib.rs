@@ -1,15 +1,16 @@
 //! Gets one answer from an origin: pools, TLS, balance, health, retry. Does not know that a cache exists.
 //!
 //! One fetch goes `gate` (its turn) → `fetch` (the attempts) → `balance` (which server) → `exchange` (one attempt) →
-//! `pool` or `connect` (a connection) → `link` (hyper on it) → `message` (is the head believable) → `body`. With `fastcgi`,
-//! the path is looked for below the root first, and the attempt goes another way from the connection on. `files` is a folder
-//! in place of servers.
+//! `pool` or `connect` (a connection) → `direct`, or `link` where it is hyper's (content, upgrades, HTTP/2) → `message` (is the
+//! head believable) → `body`. With `fastcgi`, the path is looked for below the root first, and the attempt goes another way from
+//! the connection on. `files` is a folder in place of servers.
 
 mod balance;
 mod body;
 mod budget;
 pub mod config;
 mod connect;
+pub mod direct;
 pub mod error;
 mod exchange;
 pub mod fastcgi;
@@ -17,6 +18,8 @@ mod fetch;
 pub mod files;
 mod gate;
 mod health;
+mod held;
+mod interim;
 mod latency;
 mod lifetime;
 mod link;
@@ -183,7 +186,7 @@ impl Origin {
     }
 
     /// Sends `request` and returns when the final head has arrived. Must be called inside a current-thread runtime's
-    /// `LocalSet` (connections are driven by `spawn_local`); the pools are the calling worker's own (thread-local, keyed by this origin).
+    /// `LocalSet` (some connections are driven by `spawn_local`); the pools are the calling worker's own (thread-local, keyed by this origin).
     /// `request`'s URI is in origin form (path and query, sent byte for byte), its `Host` field already right.
     /// A response with 101 carries `hyper::upgrade::OnUpgrade` in its extensions; an upgraded connection no longer counts
     /// against `Turns::most`.

@@ -1,6 +1,6 @@
 //! One connection with its HTTP engine: a sender of requests and the task that drives the socket.
 
-use crate::{Error, Kind, Servers, connect::Dialled, upload::Outgoing};
+use crate::{Error, Kind, Servers, connect::Dialled, direct, upload::Outgoing};
 use hyper::client::conn::{http1, http2};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use std::{
@@ -53,7 +53,7 @@ impl Drop for Driver {
     }
 }
 
-/// An HTTP/1.1 connection, held by one fetch at a time or idle in the pool. Dropping it closes the socket.
+/// An HTTP/1.1 connection that hyper drives, held by one fetch at a time or idle in the pool. Dropping it closes the socket.
 #[derive(Debug)]
 pub(crate) struct Http1 {
     pub(crate) sender: http1::SendRequest<Outgoing>,
@@ -67,21 +67,22 @@ pub(crate) struct Http1 {
 }
 
 impl Http1 {
-    pub(crate) async fn new(origin: &Servers, dialled: Dialled) -> Result<Self, Error> {
+    /// hyper's engine on a connection that was our own, or is new.
+    pub(crate) async fn over(origin: &Servers, link: direct::Link) -> Result<Self, Error> {
         let largest = origin.config.largest_head;
-        let heard = dialled.stream.heard();
+        let heard = link.stream.heard();
         let (sender, connection) = http1::Builder::new()
             .max_buf_size(largest.max(LEAST_BUFFER))
             .max_header_size(largest)
-            .handshake(TokioIo::new(dialled.stream))
+            .handshake(TokioIo::new(link.stream))
             .await
             .map_err(|cause| Error::new(Kind::Protocol).because(cause))?;
         let task = spawn_local(connection.with_upgrades());
         Ok(Self {
             sender,
-            alarm: alarm(Instant::now() + origin.config.timeouts.first_byte),
-            epoch: dialled.epoch,
-            reused: false,
+            alarm: link.alarm,
+            epoch: link.epoch,
+            reused: link.reused,
             heard,
             driver: Driver(Some(task.abort_handle())),
         })

@@ -12,11 +12,13 @@ use http::{
 };
 use http_body::Body;
 
-/// What the judgement of a response needs to know of its request.
+/// What a request asks of its connection, as its framing fields say it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asked {
     /// The request asked for an upgrade.
     pub(crate) upgrade: bool,
+    /// Content follows its head.
+    pub(crate) content: bool,
 }
 
 /// Whether the connection may be used again after a response.
@@ -58,7 +60,10 @@ pub(crate) fn frame(request: &mut Request<Outgoing>) -> Asked {
         }
         None => {}
     }
-    Asked { upgrade }
+    Asked {
+        upgrade,
+        content: !ended,
+    }
 }
 
 /// Methods whose requests say `Content-Length: 0` when they have no content (RFC 9110 section 8.6).

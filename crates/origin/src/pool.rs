@@ -4,7 +4,7 @@
 //! time nor the origin: one small task per worker looks once a second.
 
 use crate::{
-    fastcgi,
+    direct, fastcgi,
     link::{Http1, Http2},
 };
 use std::{
@@ -75,7 +75,9 @@ struct Idle {
 /// A connection that carries one fetch at a time.
 #[derive(Debug)]
 pub(crate) enum Single {
+    /// Made for a request with content or for an upgrade.
     Http1(Http1),
+    Direct(direct::Link),
     FastCgi(fastcgi::Link),
 }
 
@@ -83,22 +85,25 @@ impl Single {
     fn epoch(&self) -> u64 {
         match self {
             Self::Http1(link) => link.epoch,
+            Self::Direct(link) => link.epoch,
             Self::FastCgi(link) => link.epoch,
         }
     }
 
     /// Nothing is under way on it and the server has not closed it.
-    fn is_ready(&self) -> bool {
+    fn is_ready(&mut self) -> bool {
         match self {
             Self::Http1(link) => link.is_ready(),
+            Self::Direct(link) => link.is_quiet(),
             Self::FastCgi(link) => link.is_quiet(),
         }
     }
 
     /// It may lie idle.
-    fn may_rest(&self) -> bool {
+    fn may_rest(&mut self) -> bool {
         match self {
             Self::Http1(link) => link.is_ready(),
+            Self::Direct(link) => link.is_quiet(),
             Self::FastCgi(link) => link.may_rest(),
         }
     }
@@ -135,7 +140,7 @@ impl Drop for Making {
 /// Takes an idle connection that may be used now.
 pub(crate) fn take(key: Key<'_>, now: Instant) -> Option<Single> {
     with_lane(key.origin, key.server, |lane| {
-        while let Some(idle) = lane.idle.pop_back() {
+        while let Some(mut idle) = lane.idle.pop_back() {
             let fits = idle.link.epoch() == key.epoch && idle.link.is_ready();
             if fits && now.duration_since(idle.since) < key.origin.idle_time {
                 return Some(idle.link);
@@ -146,7 +151,7 @@ pub(crate) fn take(key: Key<'_>, now: Instant) -> Option<Single> {
 }
 
 /// Keeps a connection for the next fetch, in place of the oldest where there are enough.
-pub(crate) fn put(key: Key<'_>, link: Single, since: Instant) {
+pub(crate) fn put(key: Key<'_>, mut link: Single, since: Instant) {
     let most = key.origin.idle_connections;
     if most == 0 || link.epoch() != key.epoch || !link.may_rest() {
         return;
@@ -274,7 +279,7 @@ fn sweep(now: Instant) -> bool {
 impl Lane {
     fn sweep(&mut self, now: Instant, idle_time: Duration) {
         self.idle
-            .retain(|idle| idle.link.may_rest() && now.duration_since(idle.since) < idle_time);
+            .retain_mut(|idle| idle.link.may_rest() && now.duration_since(idle.since) < idle_time);
         if let Some(shared) = &mut self.http2 {
             if !shared.link.is_idle() {
                 shared.used = now;

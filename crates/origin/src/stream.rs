@@ -1,17 +1,19 @@
 //! The bytes to and from a server: TCP or Unix socket, plain or TLS, as one type.
 
 use std::{
+    future::poll_fn,
     io,
-    pin::Pin,
+    pin::{Pin, pin},
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
-    task::{Context, Poll},
+    task::{Context, Poll, Waker},
 };
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::{TcpStream, UnixStream},
+    task::unconstrained,
 };
 use tokio_rustls::client::TlsStream;
 
@@ -98,13 +100,19 @@ impl Stream {
         self.heard.load(Relaxed)
     }
 
-    /// On a plain connection: nothing has come and the server has not closed it, as far as the runtime has looked.
-    pub(crate) fn is_quiet(&self) -> bool {
+    /// Nothing has come and the server has not closed it, as far as the runtime has looked. What TLS says to itself is nothing.
+    pub(crate) fn is_quiet(&mut self) -> bool {
         let mut byte = [0];
-        let read = match &self.inner {
+        let read = match &mut self.inner {
             Secured::Plain(Wire::Tcp(socket)) => socket.try_read(&mut byte),
             Secured::Plain(Wire::Unix(socket)) => socket.try_read(&mut byte),
-            Secured::Tls(_) => return false,
+            Secured::Tls(session) => {
+                let mut byte = ReadBuf::new(&mut byte);
+                let mut cx = Context::from_waker(Waker::noop());
+                let read = poll_fn(|cx| Pin::new(&mut *session).poll_read(cx, &mut byte));
+                // A task that has read much already is to learn it all the same.
+                return pin!(unconstrained(read)).poll(&mut cx).is_pending();
+            }
         };
         read.is_err_and(|cause| cause.kind() == io::ErrorKind::WouldBlock)
     }

@@ -2,21 +2,28 @@
 
 use crate::{
     Error, Kind,
-    link::Alarm,
+    link::{Alarm, has_rung},
     upload::{Outgoing, Progress, Stage},
 };
 use http::{Request, Response};
 use hyper::{body::Incoming, client::conn::TrySendError};
-use std::{future::poll_fn, pin::pin, sync::Arc, task::Poll, time::Duration};
+use std::{
+    future::poll_fn,
+    pin::pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
 use tokio::time::Instant;
 
 /// The time limits until a head.
 pub(crate) struct Wait {
-    pub(crate) first_byte: Duration,
+    first_byte: Duration,
     /// When the whole exchange must have ended.
-    pub(crate) until: Option<Instant>,
-    /// The upload, if the request has content.
-    pub(crate) progress: Option<Arc<Progress>>,
+    until: Option<Instant>,
+    /// The upload, if the request has content, and how far it was when last looked at.
+    progress: Option<Arc<Progress>>,
+    pieces: u64,
 }
 
 /// Why no head came.
@@ -30,28 +37,48 @@ pub(crate) enum Lost {
 }
 
 impl Wait {
-    /// Waits until the alarm rings in earnest. The time for the first byte runs anew while the upload moves, and does not
-    /// run while the client is slow.
+    pub(crate) fn new(
+        first_byte: Duration,
+        until: Option<Instant>,
+        progress: Option<Arc<Progress>>,
+    ) -> Self {
+        Self {
+            first_byte,
+            until,
+            progress,
+            pieces: 0,
+        }
+    }
+
+    /// The wait begins now.
+    pub(crate) fn begin(&self, alarm: &mut Alarm) {
+        alarm.as_mut().reset(self.ring(Instant::now()));
+    }
+
+    /// Nothing has come: looks whether a limit ran out. The time for the first byte runs anew while the upload moves, and does
+    /// not run while the client is slow.
+    pub(crate) fn poll(&mut self, alarm: &mut Alarm, cx: &mut Context<'_>) -> Poll<Kind> {
+        while has_rung(alarm, cx) {
+            let now = Instant::now();
+            match self.out_of_time(now) {
+                Some(kind) => return Poll::Ready(kind),
+                None => alarm.as_mut().reset(self.ring(now)),
+            }
+        }
+        Poll::Pending
+    }
+
+    /// Waits for hyper.
     pub(crate) async fn head(
-        &self,
+        mut self,
         sending: impl Future<Output = Result<Response<Incoming>, TrySendError<Request<Outgoing>>>>,
         alarm: &mut Alarm,
     ) -> Result<Response<Incoming>, Lost> {
         let mut sending = pin!(sending);
-        let mut pieces = 0;
-        alarm.as_mut().reset(self.ring(Instant::now()));
-        let outcome = poll_fn(|cx| {
-            if let Poll::Ready(outcome) = sending.as_mut().poll(cx) {
-                return Poll::Ready(Ok(outcome));
-            }
-            while alarm.as_mut().poll(cx).is_ready() {
-                let now = Instant::now();
-                match self.out_of_time(now, &mut pieces) {
-                    Some(kind) => return Poll::Ready(Err(kind)),
-                    None => alarm.as_mut().reset(self.ring(now)),
-                }
-            }
-            Poll::Pending
+        self.begin(alarm);
+        let outcome = poll_fn(|cx| match sending.as_mut().poll(cx) {
+            Poll::Ready(outcome) => Poll::Ready(Ok(outcome)),
+            Poll::Pending => self.poll(alarm, cx).map(Err),
         });
         match outcome.await {
             Ok(Ok(response)) => Ok(response),
@@ -73,13 +100,13 @@ impl Wait {
     }
 
     /// Which limit ran out when the alarm rang, if one did.
-    fn out_of_time(&self, now: Instant, pieces: &mut u64) -> Option<Kind> {
+    fn out_of_time(&mut self, now: Instant) -> Option<Kind> {
         if self.until.is_some_and(|until| now >= until) {
             return Some(Kind::WholeTimeout);
         }
         let moved = self.progress.as_ref().is_some_and(|progress| {
-            let before = std::mem::replace(pieces, progress.pieces());
-            before != *pieces || progress.stage() == Stage::AwaitsClient
+            let before = std::mem::replace(&mut self.pieces, progress.pieces());
+            before != self.pieces || progress.stage() == Stage::AwaitsClient
         });
         (!moved).then_some(Kind::FirstByteTimeout)
     }

@@ -109,7 +109,8 @@ async fn probe(origin: &Servers, peer: &Arc<Peer>, rule: &ActiveHealth) -> Resul
         asked,
         call: call.as_ref(),
         fresh: true,
-        once: false,
+        repeatable: false,
+        interim: None,
         until: None,
     };
     let answer = timeout(rule.timeout, attempt.make(request))
@@ -117,6 +118,7 @@ async fn probe(origin: &Servers, peer: &Arc<Peer>, rule: &ActiveHealth) -> Resul
         .map_err(|_| "no answer in time".to_owned())?
         .map_err(|failure| failure.into_error().to_string())?;
     let status = match &answer {
+        Answer::Direct(arrived) => arrived.response.status().as_u16(),
         Answer::Http { response, .. } => response.status().as_u16(),
         Answer::FastCgi(arrived, _) => arrived.status().as_u16(),
     };

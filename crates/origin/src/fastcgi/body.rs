@@ -4,22 +4,14 @@ use super::{
     exchange::Exchange,
     record::{Ended, Event},
 };
-use crate::{
-    Error, Kind, Servers,
-    gate::Pass,
-    pace::{self, Pace},
-    peer::Serving,
-    pool::{self, Key, Single},
-};
+use crate::{Error, Kind, held::Held, pool::Single};
 use bytes::Bytes;
 use http::{Response, StatusCode, header::CONTENT_LENGTH};
 use http_body::{Body, Frame, SizeHint};
 use std::{
     pin::Pin,
-    sync::Arc,
     task::{Context, Poll},
 };
-use tokio::time::Instant;
 
 /// A body that ends when the request does; read to its end, the connection goes back to the pool of the worker that
 /// read it.
@@ -34,15 +26,6 @@ pub(crate) struct Output {
     held: Option<Held>,
     /// What had moved when the alarm was last set (`Exchange::alarm`).
     moved: Option<u64>,
-}
-
-/// What a fetch holds until its body has ended.
-pub(crate) struct Held {
-    pub(crate) origin: Arc<Servers>,
-    pub(crate) serving: Serving,
-    /// Held for its drop.
-    pub(crate) _pass: Pass,
-    pub(crate) pace: Pace,
 }
 
 impl Output {
@@ -97,16 +80,9 @@ impl Output {
 
     /// The request is over: the connection may serve the next one.
     fn finish(&mut self) {
-        let (Some(held), Some(link)) = (self.held.take(), self.exchange.release()) else {
-            return;
-        };
-        let peer = held.serving.peer();
-        let key = Key {
-            origin: &held.origin.identity,
-            server: peer.index,
-            epoch: peer.place.epoch(),
-        };
-        pool::put(key, Single::FastCgi(link), Instant::now());
+        if let (Some(held), Some(link)) = (self.held.take(), self.exchange.release()) {
+            held.keep(Single::FastCgi(link));
+        }
     }
 
     /// Whether what came is all there was to come, where so much of a known length is `left`.
@@ -127,15 +103,10 @@ impl Output {
 
     /// The body broke: the connection closes, the server is blamed where it is at fault.
     fn fail(&mut self, error: Error) -> Error {
-        let Some(held) = self.held.take() else {
-            return error;
-        };
-        let peer = held.serving.peer();
-        if pace::is_the_servers(error.kind()) {
-            let rule = held.origin.config.passive;
-            peer.health.failed(held.origin.now(), rule);
+        match self.held.take() {
+            Some(held) => held.blame(error),
+            None => error,
         }
-        error.at(&peer.label)
     }
 
     fn take(&mut self, event: Event) -> Result<Option<Bytes>, Error> {

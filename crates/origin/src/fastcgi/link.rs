@@ -45,12 +45,12 @@ impl Link {
     }
 
     /// The server has neither closed it nor said anything.
-    pub(crate) fn is_quiet(&self) -> bool {
+    pub(crate) fn is_quiet(&mut self) -> bool {
         self.stream.is_quiet()
     }
 
     /// It may lie idle: nobody waits for the process at its other end.
-    pub(crate) fn may_rest(&self) -> bool {
+    pub(crate) fn may_rest(&mut self) -> bool {
         self.is_quiet() && !self.peer.hunger.is_felt()
     }
 }

@@ -1,7 +1,7 @@
 //! One fetch: what its path stands for, and who answers.
 
 use super::{
-    body::{Held, Output},
+    body::Output,
     call::{self, Call},
     config::FastCgi,
     exchange::{Arrived, Exchange},
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     Context, Error, Kind, RequestBody, ResponseBody, Room, Servers, Visitor, fetch as attempts,
-    files::Turn, upload::Outgoing,
+    files::Turn, held::Held, upload::Outgoing,
 };
 use bytes::Bytes;
 use http::{

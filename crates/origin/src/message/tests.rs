@@ -16,6 +16,11 @@ fn response(status: u16, fields: &[(&'static str, &'static str)]) -> Response<()
 
 type Fields = &'static [(&'static str, &'static str)];
 
+fn asked(upgrade: bool) -> Asked {
+    let content = false;
+    Asked { upgrade, content }
+}
+
 #[test]
 fn judges_framing() {
     const CL: &str = "content-length";
@@ -98,8 +103,7 @@ fn judges_framing() {
     ];
     for (row, status, fields, want) in table {
         let mut response = response(*status, fields);
-        let asked = Asked { upgrade: false };
-        let got = judge(&mut response, asked, Speaks::Http1).ok();
+        let got = judge(&mut response, asked(false), Speaks::Http1).ok();
         assert_eq!(got, *want, "{row}: {fields:?}");
         if *status == 204 {
             assert!(response.headers().is_empty(), "{row}");
@@ -114,7 +118,7 @@ fn an_upgrade_must_have_been_asked_for() {
         (false, Speaks::Http1, false),
         (true, Speaks::Http2, false),
     ] {
-        let judged = judge(&mut response(101, &[]), Asked { upgrade }, speaks);
+        let judged = judge(&mut response(101, &[]), asked(upgrade), speaks);
         assert_eq!(judged.is_ok(), fine);
     }
 }
@@ -282,7 +286,7 @@ proptest::proptest! {
         for coding in &codings {
             response.headers_mut().append(TRANSFER_ENCODING, coding.parse().unwrap());
         }
-        let believed = judge(&mut response, Asked { upgrade: false }, Speaks::Http1).is_ok();
+        let believed = judge(&mut response, asked(false), Speaks::Http1).is_ok();
         let one_length = lengths.len() == 1 && lengths[0].parse::<u64>().is_ok() && !lengths[0].starts_with('+');
         let one_coding = codings.len() == 1 && codings[0].eq_ignore_ascii_case("chunked");
         let plain = match (lengths.len(), codings.len()) {

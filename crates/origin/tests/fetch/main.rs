@@ -11,6 +11,7 @@ mod basics;
 mod framing;
 mod health;
 mod http2;
+mod idle;
 mod limits;
 mod peers;
 mod pools;

@@ -41,16 +41,7 @@ impl Authority {
 
 /// A TLS server that offers these protocols. `/version` answers with the protocol spoken, `/upgrade` echoes.
 pub(crate) async fn tls(authority: &Authority, protocols: &[&[u8]]) -> SocketAddr {
-    let key = PrivatePkcs8KeyDer::from(authority.key.serialize_der());
-    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let mut config = ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_no_client_auth()
-        .with_single_cert(vec![authority.certificate.der().clone()], key.into())
-        .unwrap();
-    config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
-    let acceptor = TlsAcceptor::from(Arc::new(config));
+    let acceptor = acceptor(authority, protocols);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     spawn_local(async move {
@@ -73,6 +64,20 @@ pub(crate) async fn tls(authority: &Authority, protocols: &[&[u8]]) -> SocketAdd
         }
     });
     address
+}
+
+/// Makes TLS connections that offer these protocols.
+pub(crate) fn acceptor(authority: &Authority, protocols: &[&[u8]]) -> TlsAcceptor {
+    let key = PrivatePkcs8KeyDer::from(authority.key.serialize_der());
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let mut config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![authority.certificate.der().clone()], key.into())
+        .unwrap();
+    config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
+    TlsAcceptor::from(Arc::new(config))
 }
 
 async fn answer(mut request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {

@@ -30,7 +30,7 @@ pub fn hit(worker: &Rc<Worker>, ask: &mut Ask, hit: Hit) -> Answer {
         outcome,
         ..
     } = hit;
-    below::used(worker, ask, &stored);
+    below::used(worker, ask, &stored, &outcome);
     let chosen = coding::choose(worker, ask, stored, reader);
     match prepared(worker, ask, &chosen, &outcome) {
         Some(prepared) => Answer::Prepared(prepared),

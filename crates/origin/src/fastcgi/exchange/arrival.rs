@@ -126,7 +126,11 @@ impl Exchange {
             fields.remove("surrogate-control");
             fields.remove("cdn-cache-control");
         }
-        message::judge(&mut response, Asked { upgrade: false }, Speaks::FastCgi)?;
+        let asked = Asked {
+            upgrade: false,
+            content: false,
+        };
+        message::judge(&mut response, asked, Speaks::FastCgi)?;
         Ok(Arrived::Response(response))
     }
 }

@@ -1,0 +1,235 @@
+//! The content of an answer, read as it is asked for.
+
+use super::{
+    desk,
+    exchange::{Arrived, broken},
+    framing::{Framing, Taken, Wrong},
+    link::Link,
+};
+use crate::{Error, Kind, held::Held, pool::Single};
+use bytes::{BufMut, Bytes, BytesMut};
+use http_body::{Frame, SizeHint};
+use std::{
+    fmt, io,
+    pin::{Pin, pin},
+    task::{Context, Poll, ready},
+};
+use tokio::io::{AsyncRead, AsyncReadExt, ReadBuf};
+
+/// Content of which more is still to come is read into memory of its own, others by way of the worker's.
+const LARGE: u64 = 16 * 1024;
+
+/// What is read of large content at once, in bytes: so much at first, and at most.
+const LEAST: usize = 32 * 1024;
+const MOST: usize = 256 * 1024;
+
+/// Read to its end, the connection goes back to the pool of the worker that read it; dropped before, it closes.
+pub(crate) struct Body {
+    /// `None`: nothing more is read.
+    source: Option<Source>,
+    framing: Framing,
+    /// Content that is there and not handed on.
+    ahead: Bytes,
+    /// What follows `ahead` is no chunk, because of this.
+    wrong: Option<&'static str>,
+    keeps: bool,
+    /// Something was handed on since the alarm was set.
+    moved: bool,
+    /// Memory for large content, and how much of it is taken next.
+    room: BytesMut,
+    next: usize,
+}
+
+/// What is held while there is more to come.
+struct Source {
+    link: Link,
+    held: Held,
+}
+
+impl Body {
+    pub(crate) fn new(arrived: Arrived, held: Held) -> Self {
+        let Arrived {
+            link,
+            framing,
+            behind,
+            keeps,
+            ..
+        } = arrived;
+        let mut body = Self {
+            source: Some(Source { link, held }),
+            framing,
+            ahead: Bytes::new(),
+            wrong: None,
+            keeps,
+            moved: true,
+            room: BytesMut::new(),
+            next: LEAST,
+        };
+        body.take(|framing| framing.take_whole(behind));
+        body
+    }
+
+    /// Has what came taken in.
+    fn take(&mut self, take: impl FnOnce(&mut Framing) -> Taken) {
+        let Taken { data, ended, wrong } = take(&mut self.framing);
+        self.ahead = data;
+        match wrong {
+            Some(Wrong::Surplus) => self.keeps = false,
+            Some(Wrong::Chunks(why)) => self.wrong = Some(why),
+            None => {}
+        }
+        if ended {
+            self.finish();
+        }
+    }
+
+    /// All of it has come: the connection may serve the next fetch.
+    fn finish(&mut self) {
+        let Some(Source { mut link, held }) = self.source.take() else {
+            return;
+        };
+        if self.keeps {
+            link.reused = true;
+            held.keep(Single::Direct(link));
+        }
+    }
+
+    /// It broke: the connection closes.
+    fn fail(&mut self, error: Error) -> Error {
+        self.ahead.clear();
+        self.framing = Framing::Length(0);
+        match self.source.take() {
+            Some(source) => source.held.blame(error),
+            None => error,
+        }
+    }
+
+    /// Reads once; false at the end of the connection.
+    fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<bool>> {
+        if let Framing::Length(left) = self.framing
+            && left > LARGE
+        {
+            return self.poll_large(cx, left);
+        }
+        desk::to_read(|buffer| {
+            let Some(source) = &mut self.source else {
+                return Poll::Ready(Ok(false));
+            };
+            let mut buffer = ReadBuf::new(buffer);
+            ready!(Pin::new(&mut source.link.stream).poll_read(cx, &mut buffer))?;
+            let came = buffer.filled();
+            if came.is_empty() {
+                return Poll::Ready(Ok(false));
+            }
+            self.take(|framing| framing.take(came));
+            Poll::Ready(Ok(true))
+        })
+    }
+
+    /// Reads once, into memory that goes on as it is. `left` bytes are still to come.
+    fn poll_large(&mut self, cx: &mut Context<'_>, left: u64) -> Poll<io::Result<bool>> {
+        let Some(source) = &mut self.source else {
+            return Poll::Ready(Ok(false));
+        };
+        let left = usize::try_from(left).unwrap_or(usize::MAX);
+        let wanted = left.min(self.next);
+        if self.room.capacity() < wanted / 2 {
+            self.room.reserve(wanted);
+        }
+        let offered = left.min(self.room.capacity());
+        let mut room = (&mut self.room).limit(offered);
+        let came = ready!(pin!(source.link.stream.read_buf(&mut room)).poll(cx))?;
+        // As much again where it came in full, less where little came.
+        self.next = match came {
+            0 => return Poll::Ready(Ok(false)),
+            _ if came >= self.next => (2 * came).min(MOST),
+            _ if came < self.next / 4 => (self.next / 2).max(LEAST),
+            _ => self.next,
+        };
+        let data = self.room.split().freeze();
+        self.take(|framing| framing.take_whole(data));
+        Poll::Ready(Ok(true))
+    }
+
+    /// Nothing is at hand: reads until there is, or looks whether a limit ran out.
+    fn poll_more(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        while self.ahead.is_empty() && self.wrong.is_none() && self.source.is_some() {
+            let read = match self.poll_read(cx) {
+                Poll::Ready(read) => read,
+                Poll::Pending => return self.poll_alarm(cx).map(Err),
+            };
+            match read {
+                Ok(true) => {}
+                Ok(false) if matches!(self.framing, Framing::UntilClose) => self.finish(),
+                Ok(false) => return Poll::Ready(Err(Error::new(Kind::Truncated))),
+                Err(cause) => return Poll::Ready(Err(broken(cause))),
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_alarm(&mut self, cx: &mut Context<'_>) -> Poll<Error> {
+        let Some(Source { link, held }) = &mut self.source else {
+            return Poll::Pending;
+        };
+        let moved = std::mem::take(&mut self.moved);
+        held.pace.poll(&mut link.alarm, moved, cx)
+    }
+
+    /// What is at hand; `None` at the end.
+    fn next(&mut self) -> Result<Option<Bytes>, Error> {
+        if self.ahead.is_empty() {
+            return match self.wrong.take() {
+                Some(why) => Err(Error::new(Kind::Malformed).because(why)),
+                None => Ok(None),
+            };
+        }
+        self.moved = true;
+        if let Some(source) = &self.source {
+            source.held.pace.check()?;
+        }
+        Ok(Some(std::mem::take(&mut self.ahead)))
+    }
+}
+
+impl http_body::Body for Body {
+    type Data = Bytes;
+    type Error = Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
+        let this = self.get_mut();
+        let piece = ready!(this.poll_more(cx)).and_then(|()| this.next());
+        Poll::Ready(match piece {
+            Ok(piece) => piece.map(|piece| Ok(Frame::data(piece))),
+            Err(error) => Some(Err(this.fail(error))),
+        })
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.source.is_none() && self.ahead.is_empty()
+    }
+
+    /// Known where the origin said it, whatever has come already.
+    fn size_hint(&self) -> SizeHint {
+        match &self.framing {
+            Framing::Length(left) => {
+                SizeHint::with_exact(left.saturating_add(self.ahead.len() as u64))
+            }
+            _ if self.is_end_stream() => SizeHint::with_exact(0),
+            Framing::Chunked(_) | Framing::UntilClose => SizeHint::default(),
+        }
+    }
+}
+
+impl fmt::Debug for Body {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Body")
+            .field("framing", &self.framing)
+            .field("ahead", &self.ahead.len())
+            .field("ended", &self.source.is_none())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,269 @@
+//! One request, and its answer up to the end of the head.
+
+use super::{
+    desk,
+    framing::Framing,
+    head::{self, Head},
+    link::Link,
+    request,
+};
+use crate::{
+    Error, Kind,
+    connect::Speaks,
+    interim::Passing,
+    message::{self, Afterwards, Asked},
+    upload::Outgoing,
+    wait::Wait,
+};
+use bytes::{Buf, Bytes, BytesMut};
+use http::{Method, Request, Response, StatusCode};
+use std::{
+    future::poll_fn,
+    io,
+    pin::{Pin, pin},
+    task::{Context, Poll, ready},
+};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
+
+/// What is read at once while a head is awaited, in bytes: a head, and the content of most pages.
+const FIRST: usize = 16 * 1024;
+
+/// What is read at once of a head that comes in pieces.
+const PIECE: usize = 4 * 1024;
+
+/// What an exchange is made with.
+pub(crate) struct Asking<'a> {
+    /// It brings no content.
+    pub(crate) request: &'a Request<Outgoing>,
+    pub(crate) asked: Asked,
+    /// `OriginConfig::largest_head`.
+    pub(crate) largest_head: usize,
+    pub(crate) interim: Option<&'a Passing>,
+}
+
+/// A head, and what its content comes on.
+pub(crate) struct Arrived {
+    pub(crate) response: Response<()>,
+    pub(super) link: Link,
+    pub(super) framing: Framing,
+    /// What came behind the head.
+    pub(super) behind: Bytes,
+    /// The connection may be used again once the content has ended.
+    pub(super) keeps: bool,
+}
+
+/// Why there was no head.
+pub(crate) struct Lost {
+    pub(crate) error: Error,
+    /// Nothing of the request was sent.
+    pub(crate) unsent: bool,
+    /// A connection used before, closed without a byte of answer.
+    pub(crate) stale: bool,
+}
+
+/// How far the request has gone out.
+enum Sending {
+    Begun,
+    /// This is left.
+    Rest(Bytes),
+    /// All is written; not all of it may have left what is below us (TLS).
+    Flushing,
+    Done,
+}
+
+struct Exchange {
+    link: Link,
+    sending: Sending,
+    wrote: bool,
+    /// The request asks for the connection to be closed.
+    closes: bool,
+    /// What has come and is not read.
+    input: BytesMut,
+    /// How much of it was looked at: there is no whole head in it.
+    seen: usize,
+}
+
+/// Sends a request and waits for the final head.
+pub(crate) async fn ask(asking: &Asking<'_>, mut wait: Wait, link: Link) -> Result<Arrived, Lost> {
+    let before = link.stream.heard_so_far();
+    let mut exchange = Exchange {
+        link,
+        sending: Sending::Begun,
+        wrote: false,
+        closes: false,
+        input: BytesMut::new(),
+        seen: 0,
+    };
+    wait.begin(&mut exchange.link.alarm);
+    let head = poll_fn(|cx| match exchange.poll_head(cx, asking) {
+        Poll::Pending => {
+            let late = wait.poll(&mut exchange.link.alarm, cx);
+            late.map(|kind| Err(Error::new(kind)))
+        }
+        done @ Poll::Ready(_) => done,
+    });
+    let judged = head.await.and_then(|head| exchange.judged(head, asking));
+    match judged {
+        Ok((response, framing, keeps)) => Ok(Arrived {
+            response,
+            link: exchange.link,
+            framing,
+            behind: exchange.input.freeze(),
+            keeps,
+        }),
+        Err(error) => {
+            let Link { stream, reused, .. } = &exchange.link;
+            Err(Lost {
+                unsent: !exchange.wrote && !error.is_timeout(),
+                stale: *reused && stream.heard_so_far() == before && !error.is_timeout(),
+                error,
+            })
+        }
+    }
+}
+
+impl Exchange {
+    /// Moves both directions on.
+    fn poll_head(
+        &mut self,
+        cx: &mut Context<'_>,
+        asking: &Asking<'_>,
+    ) -> Poll<Result<Head, Error>> {
+        loop {
+            self.poll_send(cx, asking.request).map_err(broken)?;
+            let head = ready!(self.poll_next(cx, asking.largest_head))?;
+            let status = head.response.status();
+            if !status.is_informational() || status == StatusCode::SWITCHING_PROTOCOLS {
+                return Poll::Ready(Ok(head));
+            }
+            if let Some(passing) = asking.interim {
+                passing.pass(status, head.response.headers());
+            }
+        }
+    }
+
+    /// Sends what can be sent.
+    fn poll_send(&mut self, cx: &mut Context<'_>, request: &Request<Outgoing>) -> io::Result<()> {
+        loop {
+            self.sending = match &mut self.sending {
+                Sending::Begun => desk::to_write(|head| {
+                    self.closes = request::write(head, request);
+                    let sent = match Pin::new(&mut self.link.stream).poll_write(cx, head) {
+                        Poll::Ready(sent) => sent?,
+                        Poll::Pending => 0,
+                    };
+                    self.wrote |= sent > 0;
+                    io::Result::Ok(match head.get(sent..) {
+                        Some(rest) if !rest.is_empty() => {
+                            Sending::Rest(Bytes::copy_from_slice(rest))
+                        }
+                        _ => Sending::Flushing,
+                    })
+                })?,
+                Sending::Rest(rest) => {
+                    match Pin::new(&mut self.link.stream).poll_write(cx, rest) {
+                        Poll::Ready(Ok(0)) => return Err(io::ErrorKind::WriteZero.into()),
+                        Poll::Ready(sent) => rest.advance(sent?),
+                        Poll::Pending => return Ok(()),
+                    }
+                    self.wrote = true;
+                    if rest.has_remaining() {
+                        continue;
+                    }
+                    Sending::Flushing
+                }
+                Sending::Flushing => match Pin::new(&mut self.link.stream).poll_flush(cx) {
+                    Poll::Ready(done) => done.map(|()| Sending::Done)?,
+                    Poll::Pending => return Ok(()),
+                },
+                Sending::Done => return Ok(()),
+            };
+        }
+    }
+
+    /// The next head, interim or final. What follows it stays in `input`.
+    fn poll_next(&mut self, cx: &mut Context<'_>, largest: usize) -> Poll<Result<Head, Error>> {
+        loop {
+            if self.input.is_empty() {
+                if let Some(head) = ready!(self.poll_first(cx, largest))? {
+                    return Poll::Ready(Ok(head));
+                }
+                continue;
+            }
+            if let Some(head) = self.read_on(largest)? {
+                return Poll::Ready(Ok(head));
+            }
+            self.input.reserve(PIECE);
+            let read = pin!(self.link.stream.read_buf(&mut self.input)).poll(cx);
+            if ready!(read).map_err(broken)? == 0 {
+                return Poll::Ready(Err(Error::new(Kind::Truncated)));
+            }
+        }
+    }
+
+    /// Reads what comes first, which most often is a whole head. `None`: it is not, and lies in `input`.
+    fn poll_first(
+        &mut self,
+        cx: &mut Context<'_>,
+        largest: usize,
+    ) -> Poll<Result<Option<Head>, Error>> {
+        desk::to_read(|buffer| {
+            let mut buffer = ReadBuf::new(buffer.get_mut(..FIRST).unwrap_or_default());
+            let read = Pin::new(&mut self.link.stream).poll_read(cx, &mut buffer);
+            ready!(read).map_err(broken)?;
+            let came = buffer.filled();
+            if came.is_empty() {
+                return Poll::Ready(Err(Error::new(Kind::Truncated)));
+            }
+            let head = head::parse(came, largest)?;
+            let used = head.as_ref().map_or(0, |head| head.length);
+            self.input
+                .extend_from_slice(came.get(used..).unwrap_or_default());
+            self.seen = if head.is_some() { 0 } else { came.len() };
+            Poll::Ready(Ok(head))
+        })
+    }
+
+    /// Reads what is in `input` already.
+    fn read_on(&mut self, largest: usize) -> Result<Option<Head>, Error> {
+        let begun = self.seen > 0;
+        if begun && self.input.len() < largest && !head::may_be_whole(&self.input, self.seen) {
+            self.seen = self.input.len();
+            return Ok(None);
+        }
+        let head = head::parse(&self.input, largest)?;
+        self.seen = self.input.len();
+        if let Some(head) = &head {
+            self.input.advance(head.length);
+            self.seen = 0;
+        }
+        Ok(head)
+    }
+
+    /// The final head as it may be believed, where its content ends, and whether the connection may be used again after it.
+    fn judged(
+        &self,
+        head: Head,
+        asking: &Asking<'_>,
+    ) -> Result<(Response<()>, Framing, bool), Error> {
+        let mut response = head.response;
+        let afterwards = message::judge(&mut response, asking.asked, Speaks::Http1)?;
+        let framing = Framing::of(&response, asking.request.method() == Method::HEAD)?;
+        let keeps = head.keeps
+            && !self.closes
+            && afterwards == Afterwards::Reuse
+            && matches!(self.sending, Sending::Done)
+            && !matches!(framing, Framing::UntilClose);
+        Ok((response, framing, keeps))
+    }
+}
+
+/// What it means that the connection broke.
+pub(super) fn broken(cause: io::Error) -> Error {
+    let kind = match cause.kind() {
+        // Records of TLS that are none.
+        io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput => Kind::Malformed,
+        _ => Kind::Truncated,
+    };
+    Error::new(kind).because(cause)
+}

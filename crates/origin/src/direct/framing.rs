@@ -1,0 +1,108 @@
+//! Where an answer's content ends (RFC 9112 section 6.3).
+
+use super::chunked::Decoder;
+use crate::{Error, Kind};
+use bytes::{Bytes, BytesMut};
+use http::{
+    Response, StatusCode, Version,
+    header::{CONTENT_LENGTH, TRANSFER_ENCODING},
+};
+
+/// How an answer's content is told apart from what follows.
+#[derive(Debug)]
+pub(super) enum Framing {
+    /// So many bytes are still to come.
+    Length(u64),
+    /// Chunks.
+    Chunked(Decoder),
+    /// It goes on until the server closes the connection.
+    UntilClose,
+}
+
+/// What a part of what came holds.
+pub(super) struct Taken {
+    pub(super) data: Bytes,
+    /// The content ends here.
+    pub(super) ended: bool,
+    /// What comes after the data is not what was announced.
+    pub(super) wrong: Option<Wrong>,
+}
+
+/// How content contradicts its framing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wrong {
+    /// These are no chunks.
+    Chunks(&'static str),
+    /// Something follows the end. The content is whole.
+    Surplus,
+}
+
+impl Framing {
+    /// Of a response that was judged by `message::judge`.
+    pub(super) fn of<B>(response: &Response<B>, is_head: bool) -> Result<Self, Error> {
+        let (status, fields) = (response.status(), response.headers());
+        if is_head || matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED) {
+            return Ok(Self::Length(0));
+        }
+        if fields.contains_key(TRANSFER_ENCODING) {
+            if response.version() == Version::HTTP_10 {
+                let why = "Transfer-Encoding before HTTP/1.1";
+                return Err(Error::new(Kind::Malformed).because(why));
+            }
+            return Ok(Self::Chunked(Decoder::default()));
+        }
+        let Some(length) = fields.get(CONTENT_LENGTH) else {
+            return Ok(Self::UntilClose);
+        };
+        let length = length.to_str().ok().and_then(|length| length.parse().ok());
+        let why = "Content-Length is not a number";
+        length
+            .map(Self::Length)
+            .ok_or_else(|| Error::new(Kind::Malformed).because(why))
+    }
+
+    /// Takes in what came.
+    pub(super) fn take(&mut self, came: &[u8]) -> Taken {
+        match self {
+            Self::Chunked(decoder) => chunks(decoder, came),
+            Self::Length(_) | Self::UntilClose => self.take_whole(Bytes::copy_from_slice(came)),
+        }
+    }
+
+    /// Takes in what came, without a copy where it is content as it is.
+    pub(super) fn take_whole(&mut self, mut came: Bytes) -> Taken {
+        match self {
+            Self::Chunked(decoder) => chunks(decoder, &came),
+            Self::Length(left) => {
+                let all = came.len();
+                let here = usize::try_from(*left).map_or(all, |left| left.min(all));
+                came.truncate(here);
+                *left -= here as u64;
+                Taken {
+                    data: came,
+                    ended: *left == 0,
+                    wrong: (here < all).then_some(Wrong::Surplus),
+                }
+            }
+            Self::UntilClose => Taken {
+                data: came,
+                ended: false,
+                wrong: None,
+            },
+        }
+    }
+}
+
+fn chunks(decoder: &mut Decoder, came: &[u8]) -> Taken {
+    let mut data = BytesMut::with_capacity(came.len());
+    let used = decoder.decode(came, &mut data);
+    Taken {
+        data: data.freeze(),
+        ended: decoder.is_done(),
+        wrong: match used {
+            Ok(used) if used < came.len() => Some(Wrong::Surplus),
+            Ok(_) => None,
+            Err(why) => Some(Wrong::Chunks(why)),
+        },
+    }
+}

@@ -1,0 +1,129 @@
+//! Heads of answers (RFC 9112 section 4), read by the parser that hyper uses.
+
+use crate::{Error, Kind};
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, Version, header};
+use httparse::{Header, ParserConfig, Status};
+use std::mem::MaybeUninit;
+
+/// Field lines at most.
+const MOST: usize = 100;
+
+/// A head that has come whole.
+#[derive(Debug)]
+pub struct Head {
+    /// Status, version and fields.
+    pub response: Response<()>,
+    /// Whether the connection may carry another answer after this one (RFC 9112 section 9.3).
+    pub keeps: bool,
+    /// Bytes it takes, its empty line included.
+    pub length: usize,
+}
+
+/// Reads the head that `bytes` begin with; `None`: it is not whole yet. Fails with `Kind::Malformed`, or `Kind::HeadTooLarge`
+/// where it takes more than `largest` bytes or has more than a hundred fields.
+pub fn parse(bytes: &[u8], largest: usize) -> Result<Option<Head>, Error> {
+    let mut lines = [const { MaybeUninit::uninit() }; MOST];
+    let mut head = httparse::Response::new(&mut []);
+    let config = ParserConfig::default();
+    let length = match config.parse_response_with_uninit_headers(&mut head, bytes, &mut lines) {
+        Ok(Status::Complete(length)) if length <= largest => length,
+        Ok(Status::Partial) if bytes.len() < largest => return Ok(None),
+        Ok(_) | Err(httparse::Error::TooManyHeaders) => {
+            return Err(Error::new(Kind::HeadTooLarge));
+        }
+        Err(wrong) => return Err(malformed(wrong)),
+    };
+    let version = match head.version {
+        Some(1) => Version::HTTP_11,
+        _ => Version::HTTP_10,
+    };
+    let mut response = Response::new(());
+    *response.version_mut() = version;
+    *response.status_mut() =
+        StatusCode::from_u16(head.code.unwrap_or_default()).map_err(malformed)?;
+    let copy = Copied {
+        from: bytes,
+        bytes: Bytes::copy_from_slice(bytes.get(..length).unwrap_or_default()),
+    };
+    let wish = fields(&copy, head.headers, response.headers_mut())?;
+    let keeps = match wish {
+        Wish::Close => false,
+        Wish::Stay => true,
+        Wish::None => version == Version::HTTP_11,
+    };
+    Ok(Some(Head {
+        response,
+        keeps,
+        length,
+    }))
+}
+
+/// Whether there is an empty line in `bytes`, of which `before` have been looked at already. Spares reading a head again with each
+/// byte that comes.
+pub(super) fn may_be_whole(bytes: &[u8], before: usize) -> bool {
+    let from = before.saturating_sub(3);
+    let new = bytes.get(from..).unwrap_or_default();
+    memchr::memchr_iter(b'\n', new).any(|at| {
+        let next = new.get(at + 1..).unwrap_or_default();
+        next.starts_with(b"\n") || next.starts_with(b"\r\n")
+    })
+}
+
+/// Whether a list has this member, whatever its case.
+pub(super) fn names(list: &[u8], member: &[u8]) -> bool {
+    list.split(|&byte| byte == b',')
+        .any(|one| one.trim_ascii().eq_ignore_ascii_case(member))
+}
+
+/// What a server means to do with the connection.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wish {
+    None,
+    Stay,
+    Close,
+}
+
+/// Takes the fields over into `fields`.
+fn fields(copy: &Copied<'_>, lines: &[Header<'_>], fields: &mut HeaderMap) -> Result<Wish, Error> {
+    let mut wish = Wish::None;
+    fields.reserve(lines.len());
+    for line in lines {
+        let name = HeaderName::from_bytes(line.name.as_bytes()).map_err(malformed)?;
+        if name == header::CONNECTION {
+            wish = match wish {
+                // Once closed is closed, whatever other lines say.
+                _ if names(line.value, b"close") => Wish::Close,
+                Wish::None if names(line.value, b"keep-alive") => Wish::Stay,
+                wish => wish,
+            };
+        }
+        let value = HeaderValue::from_maybe_shared(copy.of(line.value)).map_err(malformed)?;
+        fields.append(name, value);
+    }
+    Ok(wish)
+}
+
+fn malformed(wrong: impl std::error::Error + Send + Sync + 'static) -> Error {
+    Error::new(Kind::Malformed).because(wrong)
+}
+
+/// A head in memory of its own, of which its values are parts.
+struct Copied<'a> {
+    from: &'a [u8],
+    bytes: Bytes,
+}
+
+impl Copied<'_> {
+    /// The same bytes as `part`, which lies in what was copied.
+    fn of(&self, part: &[u8]) -> Bytes {
+        let at = part.as_ptr().addr().checked_sub(self.from.as_ptr().addr());
+        match at.and_then(|at| Some((at, at.checked_add(part.len())?))) {
+            Some((at, end)) if end <= self.bytes.len() => self.bytes.slice(at..end),
+            _ => Bytes::copy_from_slice(part),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
