@@ -43,6 +43,7 @@ fn is_plain(ask: &Ask, hit: &Hit) -> bool {
     let (policy, report) = (ask.policy(), &ask.site.report);
     let by_site = policy.browser_ttl.is_none()
         && policy.response_edits.is_empty()
+        && policy.user_context.is_none()
         && report.cache_status
         && !report.key
         && report.x_cache.is_none()
