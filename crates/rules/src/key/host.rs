@@ -31,13 +31,12 @@ pub fn normalize_host<'a>(authority: &'a str, scheme: &str) -> Option<Cow<'a, st
 
 /// The name and what stands behind the colon that follows it.
 fn split_port(authority: &str) -> Option<(&str, Option<&str>)> {
-    let end = match authority.strip_prefix('[') {
-        Some(_) => authority.find(']')? + 1,
-        None => {
-            let mut bytes = authority.bytes();
-            let colon = bytes.position(|byte| byte == b':');
-            colon.unwrap_or(authority.len())
-        }
+    let end = if authority.starts_with('[') {
+        authority.find(']')? + 1
+    } else {
+        let mut bytes = authority.bytes();
+        let colon = bytes.position(|byte| byte == b':');
+        colon.unwrap_or(authority.len())
     };
     let (name, rest) = authority.split_at_checked(end)?;
     match rest.strip_prefix(':') {
