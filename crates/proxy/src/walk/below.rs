@@ -162,9 +162,9 @@ fn keep_on_disk(worker: &Worker, key: &[u8], stored: &Arc<Stored>) {
 /// Counts a use. What is asked for again is worth writing to disk. On the path of a hit.
 pub fn used(worker: &Worker, ask: &Ask, stored: &Arc<Stored>, outcome: &Outcome) {
     let uses = stored.used() + 1;
-    let stores = matches!(outcome.handled, Handled::Forwarded { stored: true, .. });
+    let is_new = matches!(outcome.handled, Handled::Forwarded { stored: true, .. });
     // At the first hit, which is the second request; seldom again where it was not taken.
-    if !uses.is_power_of_two() || (uses == 1 && stores) {
+    if !uses.is_power_of_two() || (uses == 1 && is_new) {
         return;
     }
     if let Some(disk) = &worker.cache.disk

@@ -12,7 +12,7 @@ use crate::{
     listen::RequestBody,
     outcome::Bypass,
     walk::{
-        Answer,
+        Answer, Later,
         bypass::{bypass, rule},
         deliver, esi, look_up_known,
         lookup::Bypassed,
@@ -46,19 +46,16 @@ pub fn look_up(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody) -> Answe
         return look_up_known(worker, ask, content);
     }
     match question(worker, &ask) {
-        Some(Answer::Now(answer)) => {
+        Some(Ok(answer)) => {
             let hash = hash(&ask.fields, answer);
             go_on(worker, ask, content, hash)
         }
-        Some(Answer::Later(answer)) => {
+        Some(Err(answer)) => {
             let worker = worker.clone();
             Answer::Later(Box::pin(async move {
                 let answer = timeout(ask.policy().fragment_wait, answer).await;
                 let hash = answer.ok().and_then(|answer| hash(&ask.fields, answer));
-                match go_on(&worker, ask, content, hash) {
-                    Answer::Now(response) => response,
-                    Answer::Later(response) => response.await,
-                }
+                go_on(&worker, ask, content, hash).response().await
             }))
         }
         None => go_on(worker, ask, content, None),
@@ -71,7 +68,8 @@ fn is_forged(fields: &HeaderMap) -> bool {
     fields.contains_key(&HASH) || accepted.any(|line| holds(line, KIND))
 }
 
-fn question(worker: &Rc<Worker>, ask: &Ask) -> Option<Answer> {
+/// The answer to the question for the group, or the wait for it.
+fn question(worker: &Rc<Worker>, ask: &Ask) -> Option<Result<Response<ReplyBody>, Later>> {
     let path = ask.policy().user_context.as_deref()?;
     esi::Context::accepting(worker, ask, KIND).walk(path)
 }
