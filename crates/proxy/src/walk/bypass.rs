@@ -384,6 +384,10 @@ fn switch(
 }
 
 /// What becomes of the answer to a POST.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "taken apart where it is made: a box would be one more allocation a request"
+)]
 enum Post {
     /// It is stored on its way to the client, as the answer to a later GET.
     Stored(Content),
