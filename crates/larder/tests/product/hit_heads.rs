@@ -67,7 +67,7 @@ fn still(answer: &Response, path: &str) -> String {
     let lines = answer.head.fields.iter().map(|(name, value)| {
         let value = match name.as_str() {
             "age" | "date" | "last-modified" | "expires" => "a time",
-            value => value,
+            _ => value.as_str(),
         };
         format!("{name}: {value}\n")
     });

@@ -266,6 +266,22 @@ fn at_once(request: &Request<RequestBody>) -> Option<Response<Scripted>> {
     }))
 }
 
+/// Sends interim responses from another task, the last of them too late.
+async fn hint_from_elsewhere(stage: Arc<Stage>, sink: InterimSink) {
+    let (sender, receiver) = tokio::sync::oneshot::channel();
+    tokio::task::spawn_local(async move {
+        sink.send(StatusCode::PROCESSING, &HeaderMap::new());
+        stage.wait().await;
+        sink.send(StatusCode::EARLY_HINTS, &hint());
+        sender.send(()).unwrap();
+        stage.wait().await;
+        // The final head is out: this must go nowhere.
+        sink.send(StatusCode::EARLY_HINTS, &hint());
+        stage.entered.fetch_add(1, SeqCst);
+    });
+    receiver.await.unwrap();
+}
+
 async fn play(
     stage: &Arc<Stage>,
     request: Request<RequestBody>,
@@ -306,19 +322,7 @@ async fn play(
             "hinted".to_owned()
         }
         "/hint-from-elsewhere" => {
-            let (stage, sink) = (Arc::clone(stage), interim.clone());
-            let (sender, receiver) = tokio::sync::oneshot::channel();
-            tokio::task::spawn_local(async move {
-                sink.send(StatusCode::PROCESSING, &HeaderMap::new());
-                stage.wait().await;
-                sink.send(StatusCode::EARLY_HINTS, &hint());
-                sender.send(()).unwrap();
-                stage.wait().await;
-                // The final head is out: this must go nowhere.
-                sink.send(StatusCode::EARLY_HINTS, &hint());
-                stage.entered.fetch_add(1, SeqCst);
-            });
-            receiver.await.unwrap();
+            hint_from_elsewhere(Arc::clone(stage), interim.clone()).await;
             "hinted twice".to_owned()
         }
         "/hint-then-stream" => {
