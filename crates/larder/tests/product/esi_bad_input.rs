@@ -5,7 +5,7 @@ use crate::{
     esi::{ON, html, page, text},
     streams::peak_memory,
 };
-use testkit::{Larder, Origin, Reply};
+use testkit::{Gate, Larder, Origin, Reply};
 
 /// Includes of one source as a page may have them, and what stands in their place when it fails.
 const WAYS: [(&str, &str); 6] = [
@@ -121,25 +121,26 @@ fn a_fragment_is_no_larger_than_what_the_route_stores() {
     );
     fails(&origin, &larder, "/large");
     // Where it does not say how long it is, it has begun when that shows.
-    origin.reply(
-        "/larger",
-        Reply::ok()
-            .chunked()
-            .body("x".repeat(1000))
-            .body("y".repeat(1000)),
-    );
-    origin.reply("/breaks", page("[<esi:include src=\"/larger\"/>]"));
-    let answer = larder.get("/breaks").send();
+    let begun = |path: &str, page_text: &str| {
+        let (gate, piece) = (Gate::new(), "x".repeat(1000));
+        let reply = Reply::ok().chunked().body(&piece).hold(&gate);
+        origin.reply("/larger", reply.body(&piece));
+        origin.reply(path, page(page_text));
+        let mut client = larder.get(path).begin();
+        let mut answer = client.read_head();
+        client.read_body_exactly(&mut answer, 2);
+        gate.open();
+        client.read_content(&mut answer);
+        answer
+    };
+    let answer = begun("/breaks", "[<esi:include src=\"/larger\"/>]");
     assert!(
         !answer.complete && answer.text().starts_with("[x"),
         "{:?}",
         answer.text()
     );
-    origin.reply(
-        "/goes-on",
-        page("[<esi:include src=\"/larger\" onerror=\"continue\"/>]"),
-    );
-    let answer = text(&larder, "/goes-on");
+    let goes_on = "[<esi:include src=\"/larger\" onerror=\"continue\"/>]";
+    let answer = begun("/goes-on", goes_on).text();
     assert!(
         answer.len() <= 1026 && answer.starts_with("[x") && answer.ends_with(']'),
         "{answer}"

@@ -418,16 +418,16 @@ fn a_page_in_which_too_much_was_found_is_composed_and_not_kept() {
 fn a_page_is_composed_where_there_is_no_room_to_keep_what_was_read() {
     let (origin, larder) = small();
     let (vars, text) = ("<esi:vars>$(HTTP_COOKIE{a})</esi:vars>, ", "text, ");
-    let body = [vars, text].concat().repeat(200);
+    let body = [vars, text].concat().repeat(500);
     origin.reply("/", page(&body).header("ETag", "\"1\""));
-    // Stored, and not read: nothing is composed for a `HEAD`.
+    // Stored, and not read: it is too long to come with its head, and nothing is composed for a `HEAD`.
     larder.ask("HEAD", "/").send();
     let full = Full::begin(&origin, &larder);
     let read = |who: &str| {
         let before = sample(&larder, READ);
         let answer = larder.get("/").header("Cookie", format!("a={who}")).send();
         assert!(answer.hit(), "{}", answer.said());
-        let expected = format!("{who}, {text}").repeat(200);
+        let expected = format!("{who}, {text}").repeat(500);
         assert!(answer.complete && answer.text() == expected, "{who}");
         sample(&larder, READ) - before
     };

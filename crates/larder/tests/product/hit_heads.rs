@@ -64,7 +64,10 @@ fn answer(client: &mut Client, path: &str, (kind, lines): (&str, &str)) -> (Stri
 }
 
 fn still(answer: &Response, path: &str) -> String {
-    let lines = answer.head.fields.iter().map(|(name, value)| {
+    // The order of different fields means nothing (RFC 9110 section 5.3).
+    let mut fields: Vec<_> = answer.head.fields.iter().collect();
+    fields.sort_by(|one, other| one.0.cmp(&other.0));
+    let lines = fields.into_iter().map(|(name, value)| {
         let value = match name.as_str() {
             "age" | "date" | "last-modified" | "expires" => "a time",
             _ => value.as_str(),
