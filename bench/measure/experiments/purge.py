@@ -20,7 +20,7 @@ HOT = 100
 CONNECTIONS, PAUSE_MS = 64, 10
 # The purge comes so long after the load began, and the sweep within a second after it: the load goes on while that is under way.
 BEFORE_SECONDS, LEAST_SECONDS = 0.3, 5
-SWEPT_LIMIT_SECONDS = 60
+SWEPT_LIMIT_SECONDS = 120
 # A fill slower than this many responses a second is given up.
 SLOWEST_FILL = 2000
 

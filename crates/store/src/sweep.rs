@@ -24,9 +24,9 @@ const EVERY: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs
 const RETIRE: Duration = Duration::from_secs(10);
 
 /// How long it rests after each step: several times as long as that takes, so that hits on the same core hardly wait. The rests of
-/// a million that are gone add up to 16 seconds. Its priority is that of the workers: put off while it holds a lock, it would hold
+/// a million that are gone add up to 38 seconds. Its priority is that of the workers: put off while it holds a lock, it would hold
 /// them up.
-const REST: Duration = Duration::from_micros(500);
+const REST: Duration = Duration::from_micros(300);
 
 /// Whoever purges URLs is told what is known after so long: they already hold, and often come by the hundred.
 const COUNT_WITHIN: Duration = Duration::from_millis(100);

@@ -84,7 +84,7 @@ fn a_count_does_not_wait_until_memory_is_given_back() {
     ask.send(question).expect("heard");
     let mut sweep = Sweep::new(memory.clone(), Box::new(|| None), Duration::from_mins(1));
     sweep.sweep(&asked);
-    assert_eq!(told.try_recv(), Ok(500 - 32), "all but the first step's");
+    assert_eq!(told.try_recv(), Ok(500 - 8), "all but the first step's");
     assert_eq!(memory.statistics().keys, 0);
 }
 
