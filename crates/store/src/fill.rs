@@ -81,6 +81,11 @@ impl Fill {
         self.lock().received
     }
 
+    /// Bytes that the slowest reader has taken; all that have come where there is none.
+    pub fn slowest(&self) -> u64 {
+        self.lock().slowest()
+    }
+
     /// Whether a reader may still join.
     pub fn is_open(&self) -> bool {
         self.lock().is_open()

@@ -157,7 +157,7 @@ impl Pump {
                 Piece::Data(data) => {
                     received += data.len() as u64;
                     if received > self.room.largest {
-                        self.writer.spill();
+                        self.outgrow().await;
                     } else if received > self.room.in_memory {
                         self.writer.overflow();
                     }
@@ -177,6 +177,25 @@ impl Pump {
                 }
             }
         }
+    }
+
+    /// It is too large to be kept. Nobody finds it any more, and who still reads what lies on disk alone goes on from there first: as
+    /// long as it goes on at all.
+    async fn outgrow(&mut self) {
+        if self.writer.is_spilled() {
+            return;
+        }
+        self.forgotten = true;
+        self.forget();
+        loop {
+            let slowest = self.writer.fill().slowest();
+            let near = poll_fn(|context| self.writer.poll_near(context));
+            let is_near = tokio::time::timeout(SLOW_READER, near).await.is_ok();
+            if is_near || self.writer.fill().slowest() == slowest {
+                break;
+            }
+        }
+        self.writer.spill();
     }
 
     /// The response is not to be found any more; those who read it go on.

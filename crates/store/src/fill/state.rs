@@ -22,6 +22,8 @@ pub(super) struct State {
     /// Those who wait for the answer or read it.
     pub interested: usize,
     pub readers: Followers,
+    /// The writer waits until no reader needs what is on disk alone.
+    pub leaves_disk: bool,
     /// The writer, waiting for the slowest reader or for the last interest to go.
     pub writer: Option<Waker>,
 }
@@ -56,6 +58,7 @@ impl State {
             kept: false,
             interested: 0,
             readers: Followers::default(),
+            leaves_disk: false,
             writer: None,
         }
     }
@@ -83,7 +86,7 @@ impl State {
             return Err(Broken);
         }
         self.trim();
-        let may_wait = self.is_spilled();
+        let may_wait = self.is_spilled() || self.leaves_disk;
         Ok(may_wait.then(|| self.writer.take()).flatten())
     }
 

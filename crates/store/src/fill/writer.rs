@@ -111,6 +111,18 @@ impl Writer {
         self.reservation.release();
     }
 
+    /// Ready when all who read find the rest in memory, so that none is cut off by [`spill`](Self::spill). Nothing is pushed while that
+    /// is waited for.
+    pub fn poll_near(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let mut state = self.fill.lock();
+        state.leaves_disk = state.slowest() < state.first();
+        if !state.leaves_disk {
+            return Poll::Ready(());
+        }
+        state.writer = Some(context.waker().clone());
+        Poll::Pending
+    }
+
     /// Whether it is spilled. What is backed may become spilled whenever [`poll_room`](Self::poll_room) is ready.
     pub fn is_spilled(&self) -> bool {
         self.fill.lock().is_spilled()
