@@ -129,7 +129,9 @@ async fn sentinels_name_the_primary_and_the_next_one() {
     testkit::wait_until("the replica had it", || replica.ask(&["GET", "a"]) == "1");
     primary.kill();
     assert!(remote.get("a", Read::Any).await.is_err());
-    sentinel.fail_over("pages", &replica);
+    testkit::wait_until("the replica was promoted", || {
+        replica.ask(&["ROLE"]).starts_with("master")
+    });
     let found = async {
         loop {
             if let Ok(found) = remote.get("a", Read::Any).await {
