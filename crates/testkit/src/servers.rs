@@ -67,18 +67,33 @@ impl Redis {
         }
     }
 
-    /// One that watches over `primary` as `name`, as a sentinel.
+    /// One that watches over `primary` as `name`, as a sentinel. It finds nobody down by itself, lest a server that is merely slow
+    /// lose its place in the middle of a test: see [`fail_over`](Self::fail_over).
     pub fn sentinel(primary: &Self, name: &str) -> Self {
         let mut redis = Self::at_free_port(Vec::new());
         let file = redis.directory.join("sentinel.conf");
         let text = format!(
-            "sentinel monitor {name} 127.0.0.1 {} 1\nsentinel down-after-milliseconds {name} 200\nsentinel failover-timeout {name} 1000\n",
+            "sentinel monitor {name} 127.0.0.1 {} 1\nsentinel down-after-milliseconds {name} 600000\nsentinel failover-timeout {name} 600000\n",
             primary.port,
         );
         std::fs::write(&file, text).expect("a configuration file");
         redis.options = vec![file.display().to_string(), "--sentinel".to_owned()];
         redis.restart();
         redis
+    }
+
+    /// Has this sentinel put `replica` in the place of the primary that it knows as `name`; ready when it names that one.
+    pub fn fail_over(&self, name: &str, replica: &Self) {
+        let begun = ["OK", "-INPROG"];
+        wait_until("the sentinel began a failover", || {
+            let said = self.ask(&["SENTINEL", "FAILOVER", name]);
+            begun.iter().any(|word| said.starts_with(word))
+        });
+        let port = replica.port.to_string();
+        wait_until("the sentinel named the replica", || {
+            let named = self.ask(&["SENTINEL", "GET-MASTER-ADDR-BY-NAME", name]);
+            named.lines().last() == Some(&port)
+        });
     }
 
     /// One that copies `primary`; ready when it has.

@@ -27,13 +27,15 @@ fn last_entry(redis: &Redis) -> String {
     last.lines().next().unwrap_or_default().to_owned()
 }
 
-/// The primary dies, and the replica takes its place for all nodes.
-fn fail_over(site: &mut Site, replica: &Redis, meanwhile: impl FnOnce(&Site)) {
+/// The primary dies, and the sentinel puts the replica in its place for all nodes.
+fn fail_over(
+    site: &mut Site,
+    (replica, sentinel): (&Redis, &Redis),
+    meanwhile: impl FnOnce(&Site),
+) {
     site.redis.kill();
     meanwhile(site);
-    wait_until("the replica was promoted", || {
-        replica.ask(&["ROLE"]).starts_with("master")
-    });
+    sentinel.fail_over("pages", replica);
     for node in &site.nodes {
         wait_until("purges are taken again", || {
             purge(node, &["http://site.example/nothing"]).code == Some(0)
@@ -43,7 +45,7 @@ fn fail_over(site: &mut Site, replica: &Redis, meanwhile: impl FnOnce(&Site)) {
 
 #[test]
 fn purges_hold_over_a_failover() {
-    let (site, replica, _sentinel) = watched();
+    let (site, replica, sentinel) = watched();
     nothing_stale_on(site, |site, change| {
         for round in 0..NODES {
             change(site, round);
@@ -51,7 +53,7 @@ fn purges_hold_over_a_failover() {
         wait_until("the replica had all purges", || {
             last_entry(&replica) == last_entry(&site.redis)
         });
-        fail_over(site, &replica, |site| change(site, 0));
+        fail_over(site, (&replica, &sentinel), |site| change(site, 0));
         for round in 0..NODES {
             change(site, round);
         }
@@ -62,7 +64,7 @@ fn purges_hold_over_a_failover() {
 
 #[test]
 fn a_failover_to_a_replica_that_was_behind_costs_all_that_was_kept() {
-    let (mut site, replica, _sentinel) = watched();
+    let (mut site, replica, sentinel) = watched();
     site.origin
         .otherwise(|request| counted(request).cache("max-age=3600"));
     for path in ["/page", "/other"] {
@@ -82,7 +84,7 @@ fn a_failover_to_a_replica_that_was_behind_costs_all_that_was_kept() {
     assert_eq!(purged.code, Some(0), "{purged:?}");
     site.redis.kill();
     replica.resume();
-    fail_over(&mut site, &replica, |_| ());
+    fail_over(&mut site, (&replica, &sentinel), |_| ());
     for node in &site.nodes {
         node.wait_output("everything kept counts as purged");
         wait_follows(node);
@@ -157,6 +159,9 @@ fn a_fetch_under_way_on_another_node_does_not_bring_back_what_was_purged() {
             gate.open();
             assert_eq!(before.read().text(), "1\n", "who asked before may have it");
             assert_eq!(after.read().text(), "2\n", "{args:?}");
+            wait_until("the others could find it", || {
+                sample(&site.nodes[0], "larder_shared_stored_total") == 1
+            });
             for node in &site.nodes {
                 assert_eq!(get(node, "/page").text(), "2\n", "{args:?}");
             }
