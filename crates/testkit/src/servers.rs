@@ -1,6 +1,6 @@
 //! Real servers from Debian's packages, on ports and sockets of the test's own.
 
-use crate::{scratch_dir, wait_until};
+use crate::{larder::scratch_memory, wait_until};
 use std::{
     fmt::Write as _,
     io::{BufRead, BufReader, Write},
@@ -59,7 +59,8 @@ impl Redis {
     fn at_free_port(options: Vec<String>) -> Self {
         Self {
             program: "redis-server",
-            directory: scratch_dir(),
+            // A sentinel flushes its file each time it decides something.
+            directory: scratch_memory(),
             port: free_port(),
             options,
             tls: None,
