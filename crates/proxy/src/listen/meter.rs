@@ -188,6 +188,16 @@ impl Meter {
         written
     }
 
+    /// Flushes what TLS holds back. What the client does not take of that, it does not take of the answer.
+    fn poll_flush_stream(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let flushed = Pin::new(&mut self.stream).poll_flush(cx);
+        match &flushed {
+            Poll::Ready(_) => self.watch.flushed(),
+            Poll::Pending => self.watch.blocked(),
+        }
+        flushed
+    }
+
     /// Before `hyper`'s bytes. Its first write after a flush begins a message unless an answer is already on its way, and then
     /// nothing waits: whatever did not find its place before the final head is dropped here.
     fn poll_before_write(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -257,7 +267,7 @@ impl AsyncWrite for Meter {
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let meter = self.get_mut();
-        ready!(Pin::new(&mut meter.stream).poll_flush(cx))?;
+        ready!(meter.poll_flush_stream(cx))?;
         // `hyper` flushes only when it holds nothing back itself.
         meter.watch.message_ends();
         let outbox = &meter.watch.outbox;
@@ -266,7 +276,7 @@ impl AsyncWrite for Meter {
         }
         if !meter.interim.is_empty() {
             ready!(meter.poll_interim(cx))?;
-            ready!(Pin::new(&mut meter.stream).poll_flush(cx))?;
+            ready!(meter.poll_flush_stream(cx))?;
         }
         if meter.end_held && !meter.watch.waits_at_end() {
             cx.waker().wake_by_ref();
@@ -280,6 +290,10 @@ impl AsyncWrite for Meter {
             // What comes after `hyper` reads on where it must, and then says so itself; else it closes, which says the same.
             return Poll::Ready(Ok(()));
         }
-        Pin::new(&mut meter.stream).poll_shutdown(cx)
+        let closed = Pin::new(&mut meter.stream).poll_shutdown(cx);
+        if closed.is_pending() {
+            meter.watch.blocked();
+        }
+        closed
     }
 }

@@ -278,6 +278,13 @@ impl Watch {
         self.write_blocked.store(true, Relaxed);
     }
 
+    /// Nothing is held back below us: if the client was waited for, it has taken all.
+    pub(super) fn flushed(&self) {
+        if self.write_blocked.load(Relaxed) {
+            self.wrote();
+        }
+    }
+
     /// An answer's bytes begin to be written.
     pub(super) fn message_begins(&self) {
         self.between.store(false, Relaxed);

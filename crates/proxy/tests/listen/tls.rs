@@ -1,10 +1,11 @@
 //! TLS: versions, choice of certificate and protocol, replacement.
 
 use crate::{
+    frames::{Script, Step},
     http2::Frames,
     site::{SOON, Site, loopback, quick},
 };
-use proxy::listen::{CertificateFiles, Limits, TlsError, TlsStore};
+use proxy::listen::{Address, CertificateFiles, Limits, ListenConfig, TlsError, TlsStore};
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use rustls::{
     ClientConfig, ClientConnection, HandshakeKind, ProtocolVersion, RootCertStore, StreamOwned,
@@ -17,6 +18,7 @@ use std::{
     fs,
     io::{Read, Write},
     net::TcpStream,
+    os::unix::net::UnixStream,
     path::Path,
     sync::Arc,
 };
@@ -206,6 +208,38 @@ fn a_slow_handshake_is_cut() {
     client.send([0x16, 3, 1]);
     assert_eq!(client.read_to_end(), b"");
     assert_eq!(site.shared.snapshot().timeouts, 1);
+}
+
+#[test]
+fn a_client_that_takes_nothing_is_cut_however_much_tls_holds_back() {
+    let folder = scratch_dir();
+    let (files, trusted) = certificate(&folder, "a", &["a.test"]);
+    let path = folder.join("socket");
+    let mut config = ListenConfig::plain(Address::Unix(path.clone()));
+    config.tls = Some(TlsStore::load(vec![files]).unwrap());
+    let site = Site::start(config, quick(|limits| limits.write_time = SOON));
+    let config = trusting(&[&trusted], &[&TLS13], &[]);
+    // What a Unix socket holds does not grow: of some the rest lies in TLS, of some in the answer, of others nothing is left.
+    let clients: Vec<_> = (0..16)
+        .map(|number| {
+            let script = Script::new(number, true, [Step::Bytes(number * 30_000)]);
+            let name = ServerName::try_from("a.test").unwrap();
+            let client = ClientConnection::new(Arc::clone(&config), name).unwrap();
+            let mut tls = StreamOwned::new(client, UnixStream::connect(&path).unwrap());
+            let target = script.target();
+            write!(
+                tls,
+                "GET {target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+            )
+            .unwrap();
+            tls
+        })
+        .collect();
+    site.wait_counted("the end of all", |counters| {
+        counters.accepted == 16 && counters.active == 0
+    });
+    assert!(site.shared.snapshot().timeouts > 0);
+    drop(clients);
 }
 
 #[test]
