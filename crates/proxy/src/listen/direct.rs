@@ -25,7 +25,7 @@ use super::{
 use bytes::Bytes;
 use head::{Head, Parsed};
 use http::{HeaderMap, Method, Response};
-use page::Asked;
+use page::{Asked, Page};
 use reply::{Answer, Sent};
 use std::{
     cell::{Cell, RefCell},
@@ -53,6 +53,22 @@ impl Default for Desk {
             written: Cell::new(vec![0; LONGEST].into()),
             fields: Cell::default(),
         }
+    }
+}
+
+impl Desk {
+    /// An empty page, to be [given back](Self::give_back). Made anew where a panic kept the last one from coming back: who finds no
+    /// room to write on would try for ever.
+    fn page(&self) -> Page {
+        let mut bytes = self.written.take();
+        if bytes.is_empty() {
+            bytes = vec![0; LONGEST].into();
+        }
+        Page::on(bytes)
+    }
+
+    fn give_back(&self, page: Page) {
+        self.written.set(page.bytes);
     }
 }
 

@@ -26,6 +26,8 @@ pub enum Step {
     Trailers,
     /// Breaks.
     Break,
+    /// Panics.
+    Panic,
 }
 
 /// The script of an answer: `tag`, `status`, whether its length is known, and steps.
@@ -57,6 +59,7 @@ impl Script {
                 Step::Wait => write!(text, ",w"),
                 Step::Trailers => write!(text, ",t"),
                 Step::Break => write!(text, ",b"),
+                Step::Panic => write!(text, ",x"),
             };
         }
         text
@@ -89,6 +92,7 @@ impl Script {
             "w" => Step::Wait,
             "t" => Step::Trailers,
             "b" => Step::Break,
+            "x" => Step::Panic,
             length => Step::Bytes(length.parse().unwrap()),
         });
         Self {
@@ -157,6 +161,7 @@ impl Frames {
             }
             Some(Step::Trailers) => Some(Ok(Frame::trailers(HeaderMap::new()))),
             Some(Step::Break) => Some(Err(io::Error::other("as asked"))),
+            Some(Step::Panic) => panic!("as asked"),
             Some(Step::Pause) => {
                 cx.waker().wake_by_ref();
                 return Poll::Pending;

@@ -211,6 +211,20 @@ fn a_client_that_takes_nothing_of_what_was_waited_for_is_cut() {
 }
 
 #[test]
+fn a_panic_in_content_ends_one_answer_alone() {
+    let site = Site::plain();
+    let waits = Script::new(1, false, [Step::Bytes(5), Step::Wait, Step::Bytes(5)]);
+    let mut client = waiting(&site, &waits.target());
+    let panics = Script::new(2, false, [Step::Bytes(5), Step::Panic]);
+    let mut other = site.client();
+    other.send(ask("GET", &panics.target()));
+    assert_eq!(other.read_to_end(), b"");
+    site.stage.let_go(1);
+    assert!(is_answer(&client.read(), &waits));
+    assert_eq!(client.get("/after").send().text(), "GET /after");
+}
+
+#[test]
 fn content_that_goes_on_while_the_client_takes_nothing_is_not_forgotten() {
     for is_known in [true, false] {
         let site = Site::plain();

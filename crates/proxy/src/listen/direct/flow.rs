@@ -91,9 +91,9 @@ where
                     return Poll::Ready(Err(io::ErrorKind::UnexpectedEof.into()));
                 }
             }
-            let mut page = Page::on(desk.written.take());
+            let mut page = desk.page();
             let run = self.run(cx, meter, &mut page);
-            desk.written.set(page.bytes);
+            desk.give_back(page);
             run?;
         }
     }

@@ -74,9 +74,9 @@ pub(super) async fn send<S: Serve>(
     answer: Answer<S::Body>,
     mut asked: Asked,
 ) -> Sent<S::Body> {
-    let mut page = Page::on(session.desk.written.take());
+    let mut page = session.desk.page();
     let Some(framing) = answer.write_head(&mut page, &mut asked) else {
-        session.desk.written.set(page.bytes);
+        session.desk.give_back(page);
         return Sent::Not(answer);
     };
     let (body, room) = answer.into_parts();
@@ -84,7 +84,7 @@ pub(super) async fn send<S: Serve>(
     let body = pin!(body);
     let mut flow = Flow::new(body, framing);
     let begun = poll_fn(|cx| Poll::Ready(flow.run(cx, meter, &mut page))).await;
-    session.desk.written.set(page.bytes);
+    session.desk.give_back(page);
     if begun.is_err() {
         return Sent::Broken;
     }
