@@ -78,6 +78,11 @@ impl Meter {
         self.watch.is_between() && self.interim.is_empty()
     }
 
+    /// See [`Stream::reset_at_close`].
+    pub(super) fn reset_at_close(&self) {
+        self.stream.reset_at_close();
+    }
+
     /// Whether the client has closed its side.
     pub(super) fn is_ended(&self) -> bool {
         self.ended

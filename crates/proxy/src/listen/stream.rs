@@ -2,13 +2,17 @@
 
 use super::splice::Splices;
 use bytes::{Buf, Bytes};
-use rustix::net::{SendAncillaryBuffer, SendFlags, sendmsg, sockopt::set_tcp_cork};
+use rustix::net::{
+    SendAncillaryBuffer, SendFlags, sendmsg,
+    sockopt::{set_socket_linger, set_tcp_cork},
+};
 use std::{
     io::{self, IoSlice},
     os::fd::{AsFd, BorrowedFd},
     pin::Pin,
     sync::Arc,
     task::{Context, Poll, ready},
+    time::Duration,
 };
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, Interest, ReadBuf},
@@ -217,6 +221,20 @@ impl AsyncRead for Wire {
             wire.ahead = Bytes::new();
         }
         Poll::Ready(Ok(()))
+    }
+}
+
+impl Stream {
+    /// Has a TCP connection be reset where it is closed, so that nobody takes that for the end of what was sent.
+    pub(super) fn reset_at_close(&self) {
+        let wire = match self {
+            Self::Plain(wire) => wire,
+            Self::Tls(tls) => tls.get_ref().0,
+        };
+        if let Socket::Tcp(socket) = &wire.socket {
+            // Without it, the connection is closed.
+            let _ = set_socket_linger(socket, Some(Duration::ZERO));
+        }
     }
 }
 

@@ -5,8 +5,12 @@ use crate::{
     site::{LARGE, SOON, Site, quick},
 };
 use proptest::prelude::*;
-use std::time::Duration;
-use testkit::{Client, Response};
+use std::{
+    io::{ErrorKind, Read as _, Write as _},
+    net::TcpStream,
+    time::Duration,
+};
+use testkit::{BOUND, Client, Response};
 
 pub fn ask(method: &str, target: &str) -> String {
     format!("{method} {target} HTTP/1.1\r\nHost: a\r\n\r\n")
@@ -90,6 +94,21 @@ proptest! {
         prop_assert_eq!(&response.body, &script.content());
         prop_assert_eq!(client.read_to_end(), b"");
     }
+}
+
+#[test]
+fn content_that_ends_with_the_connection_and_breaks_off_is_reset() {
+    let site = Site::plain();
+    let script = Script::new(1, false, [Step::Bytes(9), Step::Break]);
+    let mut client = TcpStream::connect(site.address()).unwrap();
+    client.set_read_timeout(Some(BOUND)).unwrap();
+    let request = old(&script.target(), "close");
+    client.write_all(request.as_bytes()).unwrap();
+    let read = client.read_to_end(&mut Vec::new());
+    assert_eq!(
+        read.map_err(|error| error.kind()),
+        Err(ErrorKind::ConnectionReset)
+    );
 }
 
 #[test]

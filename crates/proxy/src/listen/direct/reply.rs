@@ -96,6 +96,11 @@ pub(super) async fn send<S: Serve>(
     match poll_fn(rest).await {
         true if asked.closes => Sent::Last,
         true => Sent::Whole,
-        false => Sent::Broken,
+        false => {
+            if matches!(framing, Framing::UntilClose) {
+                meter.reset_at_close();
+            }
+            Sent::Broken
+        }
     }
 }
