@@ -6,12 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from laboratory import load, panels, place, servers
-from laboratory.result import APPLICATION, FIRST_ERROR, Claim, Result, median
+from laboratory.result import Claim, Result
 from laboratory.servers import LabStage, application, peer
-from laboratory.settings import MOST_USERS
 from measure.process import free_port
 
-from . import updates
+from . import rising, updates
 
 TITLE = "Microcaching for Java"
 NEEDS = ("java",)
@@ -20,7 +19,6 @@ FIFTY = [f"/read/index/{number}" for number in range(1, 51)]
 CONNECTIONS = 50
 PAUSE_SECONDS = 10
 TIMEOUT_SECONDS = 5
-SLOW_MS = 1000
 # How many times as long as elsewhere a load is made before it counts.
 SETTLE = 3
 SAID = """The article has a Grails application on Tomcat whose page reads a table of 8,000 rows twice (`order by rand()`), and nginx before it
@@ -50,10 +48,15 @@ DIFFERS = [
     "The article tried numbers of users by hand, with siege, for 60 seconds each. Here its own numbers are asked for, for as long as "
     "the tables say, by `larder bench` and then by wrk, which can do the same; siege cannot: its users rest whole seconds, and ask "
     "for more than that load is. And the users rise within one run, where the table says how many there were when the first "
-    "request was sent that failed, or that none failed up to the most that this machine can be.",
-    "Rising users keep their connections; in the article's own numbers each request has a new one, as siege's have.",
+    "request was sent that failed, or that none failed up to the most that were tried.",
+    f"Rising users rest up to {rising.PAUSE_SECONDS} s, not {PAUSE_SECONDS}: they ask as often as "
+    f"{PAUSE_SECONDS // rising.PAUSE_SECONDS} times as many of the article's. Each request has a new connection, as siege's have.",
+    f"Where users rise, no server has more than {rising.FILES:,} open files. Fast ones do not let a request wait for long: where users are "
+    "more than they can answer, they end at this limit. It is below the load tool's own, so that it is the server that ends first; where "
+    "it is the tool all the same, the page says so.",
     "Everybody is sent the same bytes, not compressed.",
-    "A request without a whole answer after five seconds has failed.",
+    f"A request without a whole answer after {TIMEOUT_SECONDS} seconds has failed, after {rising.TIMEOUT_SECONDS} where users rise; siege "
+    "waits 30.",
     "The application has the same core as the cache before it, as in the article: what it uses is missing there.",
     "nginx is here as the article's series has it, and as experts do today: `background_update`, a lock, kept connections.",
     "Larder lets the application make one page at a time (`most_concurrent`): it has one core and waits for nothing. nginx without a "
@@ -86,7 +89,7 @@ def run(settings):
     # What the one before has asked for is still being made for a while: Tomcat does not know that nobody waits any more.
     settings = replace(settings, warm_up=settings.warm_up * SETTLE)
     with LabStage(Path(__file__).parent, settings.raw) as stage:
-        everybody = _servers(stage, settings)
+        everybody, bearing = _servers(stage, settings), []
         for paths, name in ((None, "one URL"), (FIFTY, "fifty URLs")):
             settings.say(f"{name}: as much as they can")
             result.cases.append(_most(stage, settings, everybody, paths, name))
@@ -95,19 +98,25 @@ def run(settings):
             result.cases.append(_alone(stage, settings, everybody, paths, name))
         for paths, name, users in ((None, "one URL", WITH_ONE), (FIFTY, "fifty URLs", WITH_FIFTY)):
             result.cases.append(_point(stage, settings, everybody, paths, name, users))
+        started = stage.started()
+        stage.end_all()
+        stage.files = rising.FILES
+        everybody = _servers(stage, settings)
         for paths, name in ((None, "one URL"), (FIFTY, "fifty URLs")):
             settings.say(f"{name}: users")
-            result.cases.append(_users(stage, settings, everybody, paths, name))
-            result.cases[-1].notes += _end_of_the_machine(settings, result.cases[FIFTY_MOST if paths else ONE_MOST], result.cases[-1])
-        result.started = stage.started()
+            case, found = _users(stage, settings, everybody, paths, name)
+            result.cases.append(case)
+            bearing.append(found)
+        result.started = sorted({*started, *stage.started()})
     one, fifty, *_, users_one, users_fifty = result.cases
     result.panels = [
         panels.bars(one, "rate", "One URL: answers", "good answers a second; more is better"),
         panels.bars(fifty, "rate", "Fifty URLs: answers", "good answers a second; more is better"),
         panels.over_users(users_one, "p99_ms", "One URL: 99th percentile by users", "milliseconds", log=True),
         panels.over_users(users_fifty, "p99_ms", "Fifty URLs: 99th percentile by users", "milliseconds", log=True),
+        panels.over_users(users_one, "errors", "One URL: failed requests by users", "since the point before"),
         panels.over_users(users_fifty, "errors", "Fifty URLs: failed requests by users", "since the point before"),
-        panels.bars(users_fifty, "cpu_us", "Fifty URLs: CPU", "microseconds of the server for each request; less is better"),
+        *(rising.panel(found, name) for found, name in zip(bearing, ("One URL", "Fifty URLs"))),
     ]
     return result
 
@@ -226,39 +235,24 @@ def _stays(settings):
 
 def _users(stage, settings, everybody, paths, name):
     def flags(users, climb):
-        return ["--users", users, "--ramp", f"{climb}s", "--pause", f"{PAUSE_SECONDS}s", "--timeout", f"{TIMEOUT_SECONDS}s",
-                *_file(stage, paths)]
+        return rising.flags(users, climb) + _file(stage, paths)
 
-    rising, short = flags(settings.users, settings.climb), settings.climb // 2
+    load_of, short = flags(settings.users, settings.climb), settings.climb // 2
     case = load.new_case(f"1 to {settings.users:,} users within {settings.climb} seconds, {name}",
-                         f"siege's users: up to {PAUSE_SECONDS} s of rest between two requests. Tomcat alone: 1 to "
-                         f"{settings.users_uncached:,} users within {short} seconds.", _readable(rising), offered=True)
+                         f"Up to {rising.PAUSE_SECONDS} s of rest between two requests of a user, a new connection for each. Tomcat alone: "
+                         f"1 to {settings.users_uncached:,} users within {short} seconds.", _readable(load_of), offered=True, rises=True)
     load.compare(stage, settings, case, flags(settings.users_uncached, short), [everybody.direct], short, 1)
     everybody.direct = _emptied(stage, settings, everybody.direct)
     _fill(everybody.caches, paths)
-    load.compare(stage, settings, case, rising, everybody.caches, settings.climb, 1)
-    _with_updates(stage, settings, case, rising, everybody, paths, settings.climb, 1)
+    load.compare(stage, settings, case, load_of, everybody.caches, settings.climb, 1)
+    _with_updates(stage, settings, case, load_of, everybody, paths, settings.climb, 1)
+    found = {row.contender: rising.endured(row) for row in case.rows}
     for row in case.rows:
-        case.extra.setdefault(row.contender, {}).update(_endures(row))
-    return case
-
-
-def _end_of_the_machine(settings, most, rising):
-    """Where no cache failed: which end that is, and where theirs lies as far as it can be reckoned."""
-    caches = [row for row in rising.rows if row.role != APPLICATION]
-    rates = [median(row.rate) for row in most.rows if row.role != APPLICATION]
-    if settings.quick or not caches or not all(rates) or any(row.errors for row in caches):
-        return []
-    rest, slowest = PAUSE_SECONDS / 2, min(rates)
-    if settings.users < MOST_USERS:
-        end = "each holds an open file of the tool and one of the server, and no process may have more of them here (`ulimit -Hn`)"
-    else:
-        end = "each holds a port, and the one address that they come from has some 28,000"
-    return [f"No cache failed, so where their errors begin was not found: the {settings.users:,} users are all that this machine can be; "
-            f"{end}. With {rest:g} s of rest on average they ask for "
-            f"{settings.users / rest:,.0f} requests a second, where the slowest cache answers {slowest:,.0f} (\"{most.name}\"). "
-            f"A request fails after {TIMEOUT_SECONDS} s, so its errors would begin at about {slowest * (rest + TIMEOUT_SECONDS):,.0f} "
-            "users: reckoned, not measured."]
+        one = found[row.contender]
+        row.bore, row.bears_more = one.bore()
+        case.extra.setdefault(row.contender, {}).update(one.columns())
+    case.notes += rising.notes(found)
+    return case, found
 
 
 def _with_updates(stage, settings, case, flags, everybody, paths, seconds, rounds):
@@ -292,21 +286,6 @@ def _merge_last(case):
     before.errors += last.errors
     before.faults = {kind: before.faults.get(kind, 0) + last.faults.get(kind, 0) for kind in {**before.faults, **last.faults}}
     case.rows.pop()
-
-
-def _endures(row):
-    """How many users there were when the first request was sent that failed, and when the 99th percentile first passed a second."""
-    failed = next((point["at"] for point in row.points if point["errors"]), None)
-    slow = next((point["users"] for point in row.points if (point["p99_ms"] or 0) > SLOW_MS), None)
-    return {FIRST_ERROR: _users_at(row, failed), "users when p99 passes 1 s": "none did" if slow is None else f"{slow:,}"}
-
-
-def _users_at(row, at):
-    if at is None:
-        return f"no error up to {max((point['users'] for point in row.points), default=0):,}"
-    # A request that timed out was sent so long before.
-    sent = at - TIMEOUT_SECONDS if row.faults.get("timeout") or row.faults.get("endless") else at
-    return f"{max((point['users'] for point in row.points if point['at'] <= sent), default=1):,}"
 
 
 def _file(stage, paths):

@@ -2,16 +2,14 @@
 
 from .picture import number
 from .result import APPLICATION, FIRST_ERROR, LARDER, PEER, median
-from .verdict import FIGURES, STEADY, falls
+from .verdict import MORE, STEADY, compared, decided, falls, value
 
 # Figures that are closer than this are alike.
 ALIKE = 1.1
 NAMES = {"rate": "requests/s", "p50_ms": "median", "p99_ms": "p99", "max_ms": "longest answer", "cpu_us": "CPU a request",
-         "application_us": "the application's CPU for each answer"}
-UNITS = {"rate": "", "cpu_us": " µs", "application_us": " µs"}
-BEST = {"rate": "requests/s", "p99_ms": "p99", "cpu_us": "CPU"}
-# Of which figure more is better; of the others less is.
-MORE = {"rate"}
+         "application_us": "the application's CPU for each answer", "bore": "users borne"}
+UNITS = {"rate": "", "cpu_us": " µs", "application_us": " µs", "bore": ""}
+BEST = {"rate": "requests/s", "p99_ms": "p99", "cpu_us": "CPU", "bore": "users"}
 
 
 def findings(result):
@@ -82,15 +80,16 @@ def _row(result, side):
 def _best(case):
     """Which to use, by each figure: of those who do not fail, where there are such."""
     cached = [row for row in case["rows"] if row["role"] != APPLICATION]
-    whole = [row for row in cached if not row["errors"]] or cached
+    # Where users rise until requests fail, somebody who has no error was only not asked for enough.
+    whole = [row for row in cached if not row["errors"] and not case.get("rises")] or cached
     said = []
-    for figure, name in BEST.items():
-        if figure == "rate" and case["offered"]:
-            continue
+    for figure in compared(case):
+        name = BEST[figure]
         known = [row for row in whole if _figure(row, figure) is not None]
         if known:
             first = (max if figure in MORE else min)(known, key=lambda row: _figure(row, figure))
-            said.append(f"{name} {first['contender']} ({number(_figure(first, figure))}{UNITS.get(figure, ' ms')})")
+            least = "at least " if figure == "bore" and first["bears_more"] else ""
+            said.append(f"{name} {first['contender']} ({least}{number(_figure(first, figure))}{UNITS.get(figure, ' ms')})")
     without = " of those without an error," if len(whole) < len(cached) else ""
     return f"best is{without} by {', by '.join(said)}." if len(cached) > 1 and said else ""
 
@@ -108,9 +107,8 @@ def _gain(case):
 def _own(result, case):
     """Larder's best against the article's own set-up."""
     larder = _first(case, LARDER)
-    figures = [figure for figure, _ in FIGURES if figure != "rate" or not case["offered"]]
-    said = [f"{row['contender']}: {_times(larder, row, figures)}"
-            for row in case["rows"] if larder and row["contender"] in result["own"]]
+    said = [f"{row['contender']}: {_times(larder, row, compared(case))}"
+            for row in case["rows"] if larder and row["contender"] in result["own"] and decided(case, larder, row)]
     return f"{larder['contender']} against the article's own set-up, {'; '.join(said)}." if said else ""
 
 
@@ -131,8 +129,10 @@ def _steady(result):
 
 
 def _first(case, role):
-    """The best row of a role: by rate where the servers set it, by p99 where the users do."""
+    """The best row of a role: by rate where the servers set it, by p99 where the users do, by their number where they rise."""
     rows = [row for row in case["rows"] if row["role"] == role and not _silent(row)]
+    if case.get("rises"):
+        return max(rows, key=lambda row: row["bore"], default=None)
     if case["offered"]:
         return min(rows, key=lambda row: (row["errors"], median(row["p99_ms"])), default=None)
     return max(rows, key=lambda row: median(row["rate"]), default=None)
@@ -148,7 +148,4 @@ def _times(row, other, figures):
 
 
 def _figure(row, figure):
-    if row is None:
-        return None
-    value = row[figure]
-    return median(value) if isinstance(value, list) else value
+    return None if row is None else value(row, figure)

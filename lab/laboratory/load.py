@@ -45,9 +45,9 @@ def compare(stage, settings, case, flags, contenders, seconds, rounds=None, tls=
     return case
 
 
-def new_case(name, asks, flags, offered=False):
+def new_case(name, asks, flags, offered=False, rises=False):
     """A case without rows."""
-    return Case(name, asks, " ".join(str(flag) for flag in flags), offered)
+    return Case(name, asks, " ".join(str(flag) for flag in flags), offered, rises=rises)
 
 
 def wrk(stage, settings, case, contenders, connections, paths=None):

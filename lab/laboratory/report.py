@@ -73,7 +73,8 @@ def summary(results):
     found = [(result, verdict) for result in results for case in result["cases"] for verdict in verdicts(case)]
     behind = [(result, verdict) for result, verdict in found if verdict.behind()]
     lines = [f"**Larder is ahead of the peer in {len(found) - len(behind)} of {len(found)} comparisons** "
-             "(requests a second where the load does not set them, 99th percentile and CPU for each request; all of them)."]
+             "(requests a second where the load does not set them, 99th percentile and CPU for each request, all of them; where users rise "
+             "until requests fail, how many it bears)."]
     said = [f"{result['number']}, {verdict.case}: {verdict.larder} against {verdict.peer}, in "
             f"{' and '.join(verdict.behind())} ({_ratios(verdict)})" for result, verdict in behind]
     fallen = [f"{result['number']}, with many URLs in place of one: {fall.contender} keeps "

@@ -30,6 +30,10 @@ class Row:
     application_us: float | None = None
     # What the other load tool saw: `tool`, `rate`, and where it can be compared `p99_ms`; `failed`, if any did.
     check: dict | None = None
+    # Of a case in which users rise until requests fail: how many there were then, and whether it bears more than these, since it was
+    # not this server that ended.
+    bore: int | None = None
+    bears_more: bool = False
     points: list = field(default_factory=list)
     curve: list = field(default_factory=list)
     warnings: list = field(default_factory=list)
@@ -49,6 +53,8 @@ class Case:
     # Further columns by contender: what is special to this case.
     extra: dict = field(default_factory=dict)
     notes: list = field(default_factory=list)
+    # Whether users rise until requests fail: then how many each bears is compared, and nothing else.
+    rises: bool = False
 
 
 @dataclass

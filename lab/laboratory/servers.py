@@ -39,8 +39,20 @@ class LabStage(Stage):
         """What the load tools say is kept below `raw`, in place of what they said before."""
         super().__init__("/var/tmp")
         self.folder, self._raw, self._kept = folder, raw / folder.name, 0
+        # The most open files of a process that is started from now on; as many as this machine allows where nothing is said.
+        self.files = None
         shutil.rmtree(self._raw, ignore_errors=True)
         self._raw.mkdir(parents=True)
+
+    def start(self, name, argv, core=SERVER_CORE):
+        """Starts a server pinned to `core`, with as many open files as it may have; its output goes to a file."""
+        limited = [find("prlimit"), f"--nofile={self.files}"] if self.files else []
+        return super().start(name, [*limited, *argv], core)
+
+    def end_all(self):
+        """Ends every server before others are started."""
+        for process in reversed(list(self.processes)):
+            self.end(process)
 
     def fill(self, template, directory, **values):
         """Fills a template, where names stand between `@`, and returns the file's path."""
@@ -91,12 +103,12 @@ def nginx_configuration(stage, template, directory, **values):
     """The file that this nginx is started with."""
     certificate, key = stage.certificate()
     return stage.fill(template, directory, dir=directory, certificate=certificate, key=key, expert=EXPERT,
-                      common=COMMON.format(dir=directory, **_limits()), folders=FOLDERS.format(dir=directory), **values)
+                      common=COMMON.format(dir=directory, **_limits(stage.files)), folders=FOLDERS.format(dir=directory), **values)
 
 
-def _limits():
-    """As many connections as nginx has descriptors for: it is not to end at a bound that is ours. The caches keep few files open."""
-    files = connection_limits()["files"]
+def _limits(files):
+    """As many connections as nginx has descriptors for: it is not to end before them. The caches keep few files open."""
+    files = files or connection_limits()["files"]
     return {"files": files, "connections": max(files - OPEN_FILES, files // 2)}
 
 

@@ -1,13 +1,7 @@
 """How long and how much, chosen on the command line."""
 
-import resource
 from dataclasses import dataclass
 from pathlib import Path
-
-# The most users of `larder bench` without being told that more are meant. One address has ports for some 28,000.
-MOST_USERS = 20_000
-# Descriptors that the load tool, or a server, has beside one for each user, by far.
-OTHER_FILES = 1_000
 
 
 @dataclass(frozen=True)
@@ -41,15 +35,9 @@ class Settings:
 
 def full(say, raw):
     """What is worth quoting: under forty minutes in all."""
-    return Settings(False, 3, 5, 1, 30, 30, 15, 16, 3, 10_000, 100_000, 5_000, _most_users(), 2_000, 60, say, raw)
+    return Settings(False, 3, 5, 1, 30, 30, 15, 16, 3, 10_000, 100_000, 5_000, 50_000, 2_000, 60, say, raw)
 
 
 def quick(say, raw):
     """To see that everything works."""
-    return Settings(True, 1, 1, 1, 4, 4, 3, 7, 1, 1_000, 5_000, 1_000, 500, 200, 10, say, raw)
-
-
-def _most_users():
-    """As many as have an open file each, with some to spare for everything else."""
-    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return min(MOST_USERS, max(files - OTHER_FILES, files // 2))
+    return Settings(True, 1, 1, 1, 4, 4, 3, 7, 1, 1_000, 5_000, 1_000, 5_000, 200, 10, say, raw)

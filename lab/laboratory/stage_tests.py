@@ -69,6 +69,19 @@ class Stages(unittest.TestCase):
         self.assertEqual([process for process in running if _lives(process.pids()[0])], [])
         self.assertEqual([folder for folder in places if folder.exists()], [])
 
+    def test_servers_have_as_many_files_as_they_may(self):
+        (self.folder / "nginx.conf").write_text("@COMMON@")
+        waits = ["sh", "-c", 'echo "files $(ulimit -n) $(ulimit -Hn)"; exec sleep 1000']
+        with LabStage(self.folder, self.home / "raw") as stage:
+            before = stage.start("waits", waits)
+            self.assertNotEqual(before.wait_for_line("files "), "64 64")
+            stage.end_all()
+            self.assertFalse(_lives(before.pids()[0]))
+            stage.files = 64
+            self.assertEqual(stage.start("waits", waits).wait_for_line("files "), "64 64")
+            configuration = servers.nginx_configuration(stage, "nginx.conf", stage.new_directory("nginx"))
+            self.assertIn("worker_rlimit_nofile 64;", configuration.read_text())
+
     @unittest.skipIf(os.cpu_count() < 2, "the laboratory needs two cores")
     def test_everything_ends_on_a_signal_and_what_was_measured_stays(self):
         out = self.home / "out"

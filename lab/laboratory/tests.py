@@ -14,10 +14,10 @@ LAB = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(LAB), str(LAB.parent / "bench")]
 
 # The paths above come first.
-from java_microcache import experiment as java  # noqa: E402
+from java_microcache import rising  # noqa: E402
 from laboratory import archive, cli, findings, install, load, panels, picture, place, report, servers  # noqa: E402
 from laboratory.result import APPLICATION, FIRST_ERROR, LARDER, PEER, Case, Result, Row  # noqa: E402
-from laboratory.verdict import verdicts  # noqa: E402
+from laboratory.verdict import decided, verdicts  # noqa: E402
 from measure import machine  # noqa: E402
 
 
@@ -79,6 +79,58 @@ class Verdicts(unittest.TestCase):
     def test_rates_that_users_set_are_not_compared(self):
         (found,) = verdicts(result(*PLAIN, AHEAD, offered=True)["cases"][0])
         self.assertEqual(list(found.ratios), ["p99_ms", "cpu_us"])
+
+
+class Rising(unittest.TestCase):
+    """Users who rise until requests fail."""
+
+    @staticmethod
+    def ramp(errors_at=99.0, late_at=99.0, full_at=99.0, faults=()):
+        """Who is asked by 100 users more in every quarter of a second, and when it begins to fail, to be late, and to be too much for the
+        tool."""
+        points = [{"at": at / 4, "seconds": 0.25, "users": 100 * at, "errors": int(at / 4 >= errors_at), "p99_ms": 500.0 if at / 4 >= late_at else None,
+                   "tool_cores": 1.0 if at / 4 <= 0.25 or at / 4 >= full_at else 0.5} for at in range(1, 41)]
+        one = row("nginx", PEER, [1.0], [1.0], [1.0], points=points)
+        one.faults = dict.fromkeys(faults, 1)
+        return rising.endured(one)
+
+    def test_how_many_there_were(self):
+        for found, failed, slow, full, bore in (
+                (self.ramp(), None, None, None, (4000, True)),
+                # What is refused is known at once, what has no answer when its time is over.
+                (self.ramp(errors_at=5.0, faults=["reset", "connect-timeout"]), 2000, None, None, (2000, False)),
+                (self.ramp(errors_at=5.0, faults=["connect-timeout"]), 1200, None, None, (1200, False)),
+                (self.ramp(errors_at=5.0, late_at=4.0, faults=["closed"]), 2000, 1600, None, (2000, False)),
+                # A second without anything left: the tool ended first, or after the server had.
+                (self.ramp(full_at=5.0), None, None, 2300, (2300, True)),
+                (self.ramp(errors_at=8.0, full_at=5.0, faults=["closed"]), 3200, None, 2300, (2300, True)),
+                (self.ramp(errors_at=5.0, full_at=6.0, faults=["closed"]), 2000, None, 2700, (2000, False))):
+            with self.subTest(found=found):
+                self.assertEqual((found.failed, found.slow, found.full, found.bore()), (failed, slow, full, bore))
+
+    def test_what_ended_is_said(self):
+        tools, servers_own = self.ramp(full_at=5.0), self.ramp(errors_at=5.0, faults=["closed"])
+        self.assertEqual(rising.notes({"nginx": servers_own}), [])
+        (said,) = rising.notes({"nginx": servers_own, "Larder": tools})
+        self.assertTrue(said.startswith("The tool ended first, with Larder: "), said)
+        self.assertEqual(list(tools.columns().values()), ["no error up to 4,000", "never", "2,300"])
+        self.assertEqual(list(servers_own.columns().values()), ["2,000", "never", "never"])
+        self.assertEqual(rising.panel({"nginx": servers_own, "Larder": tools}, "One")["values"], {"nginx": 2000, "Larder": 2300})
+
+    def test_who_bears_more_is_ahead_where_it_is_known(self):
+        for mine, its, judged in (
+                ((300, False), (200, False), "yes"), ((200, False), (300, False), "no"), ((300, True), (200, False), "yes"),
+                ((200, True), (300, False), None), ((300, False), (400, True), "no"), ((300, False), (200, True), None), ((300, True), (200, True), None)):
+            rows = (row("nginx", PEER, [1.0], [1.0], [1.0], bore=its[0], bears_more=its[1]),
+                    row("Larder", LARDER, [1.0], [9.0], [9.0], bore=mine[0], bears_more=mine[1]))
+            found = result(*rows, offered=True)
+            found["cases"][0]["rises"] = True
+            with self.subTest(mine=mine, its=its):
+                said = [(list(one.ratios), one.behind()) for one in verdicts(found["cases"][0])]
+                self.assertEqual(said, [] if judged is None else [(["bore"], [] if judged == "yes" else ["users"])])
+                best = max((mine, "Larder"), (its, "nginx"))
+                least = "at least " if best[0][1] else ""
+                self.assertIn(f"best is by users {best[1]} ({least}{best[0][0]}).", findings.findings(found)[0])
 
 
 class Findings(unittest.TestCase):
@@ -274,8 +326,8 @@ class Pages(unittest.TestCase):
         for one in results:
             part = report.table_of(one)
             for case in one["cases"]:
-                roles = [row["role"] for row in case["rows"]]
-                pairs = roles.count(LARDER) * roles.count(PEER)
+                pairs = [(mine, its) for its in case["rows"] for mine in case["rows"] if (mine["role"], its["role"]) == (LARDER, PEER)]
+                pairs = sum(decided(case, mine, its) for mine, its in pairs)
                 self.assertEqual(len(verdicts(case)), pairs, case["name"])
                 compared += pairs
                 for verdict in verdicts(case):
@@ -286,18 +338,6 @@ class Pages(unittest.TestCase):
         self.assertIn("- Larder is ahead of the peer in 1 of 1 comparisons here.", report.table_of(result(*PLAIN, AHEAD)))
         self.assertIn("- Larder is ahead of the peer in 0 of 1 comparisons here.", report.table_of(result(*PLAIN, MIXED)))
         self.assertNotIn("comparisons here", report.table_of(result(PLAIN[0])))
-
-    def test_where_no_cache_fails_the_page_says_what_ended(self):
-        most, rising = (Case(name, "", "", False, [PLAIN[0], row("nginx", PEER, [rate], [1.0], [1.0])]) for name, rate in (("most", 50_000), ("rising", 1)))
-        settings = mock.Mock(users=20_000, quick=False)
-        self.assertIn("each holds a port", java._end_of_the_machine(settings, most, rising)[0])
-        settings.users = 19_000
-        (said,) = java._end_of_the_machine(settings, most, rising)
-        for part in ("the 19,000 users are all that this machine can be; each holds an open file", "ask for 3,800 requests a second", "answers 50,000 (\"most\")",
-                     "at about 500,000 users: reckoned, not measured."):
-            self.assertIn(part, said)
-        rising.rows[1].errors = 1
-        self.assertEqual(java._end_of_the_machine(settings, most, rising), [])
 
     def test_the_page_follows_from_the_raw_data(self):
         run = {"date": "2000-01-01", "warnings": ["busy"], "machine": {"cores": "2"}}

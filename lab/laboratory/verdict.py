@@ -1,4 +1,5 @@
-"""Whether Larder is ahead: against each peer, in requests a second, in the 99th percentile, and in CPU for each request."""
+"""Whether Larder is ahead: against each peer, in requests a second, in the 99th percentile, and in CPU for each request; where users
+rise until requests fail, in how many of them it bears."""
 
 from dataclasses import dataclass
 
@@ -6,7 +7,9 @@ from .result import LARDER, PEER, median
 
 # With more URLs Larder answers at least this share of what it did with one.
 STEADY = 0.95
-FIGURES = (("rate", "requests/s"), ("p99_ms", "p99"), ("cpu_us", "CPU"))
+FIGURES = (("rate", "requests/s"), ("p99_ms", "p99"), ("cpu_us", "CPU"), ("bore", "users"))
+# Of which more is better; of the others less is.
+MORE = {"rate", "bore"}
 
 
 @dataclass(frozen=True)
@@ -32,8 +35,32 @@ def verdicts(case):
     return [
         Verdict(case["name"], mine["contender"], its["contender"], _ratios(case, mine, its), _failed(mine) > _failed(its))
         for its in rows if its["role"] == PEER
-        for mine in rows if mine["role"] == LARDER
+        for mine in rows if mine["role"] == LARDER and decided(case, mine, its)
     ]
+
+
+def decided(case, mine, its):
+    """Whether the two can be compared. Where users rise, one that bears more than was seen is ahead of who bore less, and no more is
+    known."""
+    if not case.get("rises") or not (mine["bears_more"] or its["bears_more"]):
+        return True
+    if mine["bears_more"] and its["bears_more"]:
+        return False
+    most, less = (mine, its) if mine["bears_more"] else (its, mine)
+    return most["bore"] > less["bore"]
+
+
+def compared(case):
+    """The figures that count in a case."""
+    if case.get("rises"):
+        return ["bore"]
+    return [figure for figure, _ in FIGURES if figure != "bore" and not (figure == "rate" and case["offered"])]
+
+
+def value(row, figure):
+    """A figure of a row; of several rounds the median."""
+    found = row[figure]
+    return median(found) if isinstance(found, list) else found
 
 
 @dataclass(frozen=True)
@@ -68,10 +95,8 @@ def _failed(row):
 
 def _ratios(case, mine, its):
     found = {}
-    for figure, _ in FIGURES:
-        if figure == "rate" and case["offered"]:
-            continue
-        ours, theirs = median(mine[figure]), median(its[figure])
+    for figure in compared(case):
+        ours, theirs = value(mine, figure), value(its, figure)
         found[figure] = ours / theirs if ours is not None and theirs else None
     return found
 
@@ -79,4 +104,4 @@ def _ratios(case, mine, its):
 def _ahead(figure, ratio):
     if ratio is None:
         return False
-    return ratio > 1 if figure == "rate" else ratio < 1
+    return ratio > 1 if figure in MORE else ratio < 1
