@@ -16,8 +16,8 @@ FILES = 2048
 SLOW_MS = 100
 # The share of its core from which the tool has none left, over so many seconds.
 FULL, OVER_SECONDS = 0.95, 1.0
-# What takes as long as the timeout to be known.
-LATE = {"timeout", "connect-timeout", "endless"}
+# What takes as long as the timeout to be known, and what is the tool's own fault: it has no file or port left.
+LATE, OWN = {"timeout", "connect-timeout", "endless"}, {"local"}
 
 
 def flags(users, climb):
@@ -33,15 +33,15 @@ class Endured:
     most: int
     # When the first request was sent that failed.
     failed: int | None
-    # When the 99th percentile first passed SLOW_MS.
+    # When the median first passed SLOW_MS: from there on requests queue.
     slow: int | None
-    # When the tool first had nothing left of its core.
+    # When the tool first had nothing left: of its core, or of its files and ports where only these failed.
     full: int | None
 
     def columns(self):
         """For the table of the case."""
         return {FIRST_ERROR: f"no error up to {self.most:,}" if self.failed is None else f"{self.failed:,}",
-                f"users when p99 passes {SLOW_MS} ms": _said(self.slow), "users when the tool's core was full": _said(self.full)}
+                f"users when the median passes {SLOW_MS} ms": _said(self.slow), "users when the tool had nothing left": _said(self.full)}
 
     def bore(self):
         """How many users it bore, and whether it bears more: as many were tried, or the tool ended first."""
@@ -57,11 +57,15 @@ class Endured:
 def endured(row):
     """What a contender endured, from its time line."""
     failed = next((point["at"] for point in row.points if point["errors"]), None)
-    kinds = {kind for kind, count in row.faults.items() if count}
-    if failed is not None and kinds and kinds <= LATE:
+    kinds, full = {kind for kind, count in row.faults.items() if count}, _full_at(row)
+    if failed is None or not kinds:
+        pass
+    elif kinds <= OWN:
+        failed, full = None, min(failed, full or failed)
+    elif kinds <= LATE | OWN:
         failed -= TIMEOUT_SECONDS
-    slow = next((point["at"] for point in row.points if (point["p99_ms"] or 0) > SLOW_MS), None)
-    users = [_users_at(row, at) for at in (failed, slow, _full_at(row))]
+    slow = next((point["at"] for point in row.points if (point["p50_ms"] or 0) > SLOW_MS), None)
+    users = [_users_at(row, at) for at in (failed, slow, full)]
     return Endured(max((point["users"] for point in row.points), default=0), *users)
 
 
@@ -77,7 +81,7 @@ def notes(found):
     tools = [name for name, one in found.items() if one.is_the_tools()]
     if not tools:
         return []
-    return [f"The tool ended first, with {'; '.join(tools)}: from where its core was full on, what is seen is its own limit, and how many "
+    return [f"The tool ended first, with {'; '.join(tools)}: from where it had nothing left on, what is seen is its own limit, and how many "
             "users more the server bears is not known."]
 
 

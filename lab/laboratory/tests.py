@@ -88,7 +88,7 @@ class Rising(unittest.TestCase):
     def ramp(errors_at=99.0, late_at=99.0, full_at=99.0, faults=()):
         """Who is asked by 100 users more in every quarter of a second, and when it begins to fail, to be late, and to be too much for the
         tool."""
-        points = [{"at": at / 4, "seconds": 0.25, "users": 100 * at, "errors": int(at / 4 >= errors_at), "p99_ms": 500.0 if at / 4 >= late_at else None,
+        points = [{"at": at / 4, "seconds": 0.25, "users": 100 * at, "errors": int(at / 4 >= errors_at), "p50_ms": 500.0 if at / 4 >= late_at else None,
                    "tool_cores": 1.0 if at / 4 <= 0.25 or at / 4 >= full_at else 0.5} for at in range(1, 41)]
         one = row("nginx", PEER, [1.0], [1.0], [1.0], points=points)
         one.faults = dict.fromkeys(faults, 1)
@@ -100,6 +100,9 @@ class Rising(unittest.TestCase):
                 # What is refused is known at once, what has no answer when its time is over.
                 (self.ramp(errors_at=5.0, faults=["reset", "connect-timeout"]), 2000, None, None, (2000, False)),
                 (self.ramp(errors_at=5.0, faults=["connect-timeout"]), 1200, None, None, (1200, False)),
+                (self.ramp(errors_at=5.0, faults=["connect-timeout", "local"]), 1200, None, None, (1200, False)),
+                # The tool has no port left, or no file.
+                (self.ramp(errors_at=5.0, faults=["local"]), None, None, 2000, (2000, True)),
                 (self.ramp(errors_at=5.0, late_at=4.0, faults=["closed"]), 2000, 1600, None, (2000, False)),
                 # A second without anything left: the tool ended first, or after the server had.
                 (self.ramp(full_at=5.0), None, None, 2300, (2300, True)),
