@@ -21,6 +21,9 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
+/// From which share of its core on a worker has no time left.
+pub(crate) const FULL: f64 = 0.95;
+
 /// Ends a run early, from another thread.
 #[derive(Clone, Debug, Default)]
 pub struct Stop(Arc<AtomicBool>);
@@ -103,6 +106,8 @@ pub struct Measured {
     pub busiest: f64,
     /// Which share of the time it could have gone on as well, and had no core.
     pub busiest_waited: f64,
+    /// Which share of the time a worker used all of its core.
+    pub full: f64,
     /// Which share of this machine's cores was in use.
     pub machine: Option<f64>,
     /// TLS protocol and cipher suite.
@@ -120,6 +125,7 @@ impl Measured {
             (Some(ours), Some(theirs)) => Some(share(ours, theirs)),
             (ours, theirs) => ours.or(theirs),
         };
+        self.full = share(self.full, later.full);
         if self.busiest + self.busiest_waited < later.busiest + later.busiest_waited {
             (self.busiest, self.busiest_waited) = (later.busiest, later.busiest_waited);
         }
@@ -198,9 +204,22 @@ struct Busy {
     cpu: Duration,
     waited: Duration,
     end: Duration,
+    /// How long it used all of its core.
+    full: Duration,
 }
 
 impl Busy {
+    /// Counts a span that ended at `end`, since the begin of the run.
+    fn count(&mut self, cpu: Duration, waited: Duration, end: Duration) {
+        let length = end.saturating_sub(self.end);
+        if cpu >= length.mul_f64(FULL) {
+            self.full += length;
+        }
+        self.cpu += cpu;
+        self.waited += waited;
+        self.end = end;
+    }
+
     /// Its share of so much of its time.
     fn share(self, of: Duration) -> f64 {
         of.as_secs_f64() / self.end.as_secs_f64().max(f64::MIN_POSITIVE)
@@ -270,9 +289,7 @@ impl Gatherer {
             *users = slice.users;
         }
         if let Some(worker) = self.workers.get_mut(slice.worker) {
-            worker.cpu += slice.cpu;
-            worker.waited += slice.waited;
-            worker.end = slice.end;
+            worker.count(slice.cpu, slice.waited, slice.end);
         }
         if let Some(left) = slice.left {
             self.measured.unanswered += left.requests;
@@ -341,6 +358,8 @@ impl Gatherer {
         let busiest = busiest.copied().unwrap_or_default();
         measured.busiest = busiest.share(busiest.cpu);
         measured.busiest_waited = busiest.share(busiest.waited);
+        let full = self.workers.iter().map(|worker| worker.share(worker.full));
+        measured.full = full.fold(0.0, f64::max);
         measured.machine = busy(self.machine, process::machine_cpu());
         measured.agreed = self.common.agreed.get().cloned();
         measured.used = self.watch.is_some().then_some(Used {
@@ -363,4 +382,27 @@ fn busy(before: Option<(u64, u64)>, after: Option<(u64, u64)>) -> Option<f64> {
 /// The moment at which something began, for a report.
 pub fn date() -> String {
     httpdate::fmt_http_date(SystemTime::now())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_in_which_a_worker_has_nothing_left() {
+        let mut worker = Busy::default();
+        let ms = Duration::from_millis;
+        // CPU and waiting, and when it ended; one span is longer than the others.
+        for (cpu, waited, end) in [
+            (100, 0, 250),
+            (240, 0, 500),
+            (100, 150, 750),
+            (500, 0, 1250),
+        ] {
+            worker.count(ms(cpu), ms(waited), ms(end));
+        }
+        assert_eq!((worker.full, worker.end), (ms(750), ms(1250)));
+        assert!((worker.share(worker.full) - 0.6).abs() < 1e-9);
+        assert_eq!((worker.cpu, worker.waited), (ms(940), ms(150)));
+    }
 }

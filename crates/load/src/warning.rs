@@ -1,6 +1,9 @@
 //! What makes figures doubtful, said rather than hidden.
 
-use crate::figures::{BEYOND, MachineCpu, Round, Target, beyond};
+use crate::{
+    figures::{BEYOND, MachineCpu, Round, Target, beyond},
+    run::FULL,
+};
 use serde::Serialize;
 
 #[cfg(test)]
@@ -48,7 +51,10 @@ pub enum Kind {
 }
 
 /// From which share of its core on a worker has no time left, in percent; what others took of it counts too.
-const FULL_WORKER: f64 = 95.0;
+const FULL_WORKER: f64 = FULL * 100.0;
+
+/// For how much of the time it may have none left before that is said of the run, in percent.
+const FULL_TIME: f64 = 10.0;
 
 /// From which share of all cores on the machine has no time left, in percent.
 const FULL_MACHINE: f64 = 95.0;
@@ -99,6 +105,13 @@ fn tool_at_limit(target: &Target) -> Option<String> {
     if busy >= FULL_WORKER {
         return Some(format!(
             "the tool was the slower side: a worker used {busy:.0} % of its core; \
+             the server may do more than this, and latencies include waiting for the tool"
+        ));
+    }
+    let full_time = target.tool.worker_full_percent;
+    if full_time >= FULL_TIME {
+        return Some(format!(
+            "the tool was the slower side for {full_time:.0} % of the time: a worker used all of its core then; \
              the server may do more than this, and latencies include waiting for the tool"
         ));
     }

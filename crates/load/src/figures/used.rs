@@ -38,6 +38,8 @@ pub struct Tool {
     pub busiest_worker_percent: f64,
     /// Which share of the time the same worker could have gone on as well, and had no core, in percent.
     pub busiest_worker_waited_percent: f64,
+    /// Which share of the time a worker used all of its core, in percent: in the middle of a ramp the tool may be full, and not on average.
+    pub worker_full_percent: f64,
     /// How late its own loops went round: what it may add to a latency.
     pub lag_ms: Option<Latency>,
     /// In an open loop: how late requests were sent although a connection was free.
@@ -78,6 +80,7 @@ impl Tool {
             cpu_us_per_request: each(measured.tool_cpu, tally.requests()),
             busiest_worker_percent: measured.busiest * 100.0,
             busiest_worker_waited_percent: measured.busiest_waited * 100.0,
+            worker_full_percent: measured.full * 100.0,
             lag_ms: Latency::of(&tally.lag),
             late_ms: Latency::of(&tally.late),
             queued: tally.queued,

@@ -59,13 +59,16 @@ fn told(measured: &Measured, most_rate: Option<f64>, rounds: Vec<Round>) -> Vec<
 #[test]
 fn each_doubt_by_itself() {
     type Change = fn(&mut Measured);
-    let rows: [(Option<Kind>, Change); 21] = [
+    let rows: [(Option<Kind>, Change); 23] = [
         (None, |_| ()),
         (Some(Kind::ToolAtLimit), |one| one.busiest = 0.99),
         (Some(Kind::ToolAtLimit), |one| {
             (one.busiest, one.busiest_waited) = (0.5, 0.49);
         }),
         (None, |one| (one.busiest, one.busiest_waited) = (0.5, 0.4)),
+        // At the end of a ramp, say.
+        (Some(Kind::ToolAtLimit), |one| one.full = 0.2),
+        (None, |one| one.full = 0.05),
         // All wait on a machine that is full, and so does the tool.
         (Some(Kind::MachineAtLimit), |one| {
             (one.busiest, one.busiest_waited) = (0.5, 0.49);
