@@ -1,10 +1,6 @@
 //! What is kept in so many bytes, by each rule of eviction.
 
-use super::{
-    event::{Event, Kept},
-    plan::Eviction,
-    urls::Hashed,
-};
+use super::{event::Kept, plan::Eviction, urls::Hashed};
 use lru::LruCache;
 use std::sync::Arc;
 use store::model::Model;
@@ -12,54 +8,9 @@ use store::model::Model;
 /// What a simulated store keeps.
 pub(super) enum Keep {
     /// As the server does.
-    Larder(Model<Held>),
+    Larder(Model<Arc<Kept>>),
     /// In a row, for reference.
     Row(Row),
-}
-
-/// An answer that is kept.
-#[derive(Clone, Debug)]
-pub(super) struct Held {
-    pub kept: Arc<Kept>,
-    /// What there was before, which goes on being used until it is there.
-    pub before: Option<Arc<Kept>>,
-}
-
-/// What there is of a key at some moment.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Seen {
-    /// What a request finds.
-    pub here: Option<Arc<Kept>>,
-    /// What is on its way meanwhile.
-    pub coming: Option<Arc<Kept>>,
-}
-
-impl Held {
-    /// What `event` sees of it.
-    pub(super) fn seen(self, event: &Event) -> Seen {
-        let stands = |kept: &Arc<Kept>| kept.number >= event.invalid_before;
-        let is_here = |kept: &Arc<Kept>| kept.facts.response_time <= event.now;
-        let kept = Some(self.kept).filter(stands);
-        if kept.as_ref().is_some_and(is_here) {
-            return Seen {
-                here: kept,
-                coming: None,
-            };
-        }
-        let before = self.before.filter(stands);
-        if before.as_ref().is_none_or(is_here) {
-            Seen {
-                here: before,
-                coming: kept,
-            }
-        } else {
-            // Of two on their way the first is waited for.
-            Seen {
-                here: None,
-                coming: before,
-            }
-        }
-    }
 }
 
 impl Keep {
@@ -78,17 +29,17 @@ impl Keep {
         }
     }
 
-    pub(super) fn get(&mut self, key: u64) -> Option<Held> {
+    pub(super) fn get(&mut self, key: u64) -> Option<Arc<Kept>> {
         match self {
             Self::Larder(model) => model.get(key),
             Self::Row(row) => row.get(key).cloned(),
         }
     }
 
-    pub(super) fn insert(&mut self, key: u64, held: Held) {
+    pub(super) fn insert(&mut self, key: u64, kept: Arc<Kept>) {
         match self {
-            Self::Larder(model) => model.insert(key, held.kept.weight, held),
-            Self::Row(row) => row.insert(key, held),
+            Self::Larder(model) => model.insert(key, kept.weight, kept),
+            Self::Row(row) => row.insert(key, kept),
         }
     }
 
@@ -100,9 +51,9 @@ impl Keep {
     }
 
     /// Goes on with one key in `one_in`, those that `stays` names.
-    pub(super) fn thin(&mut self, one_in: u64, stays: impl Fn(u64, &Held) -> bool) {
+    pub(super) fn thin(&mut self, one_in: u64, stays: impl Fn(u64, &Kept) -> bool) {
         match self {
-            Self::Larder(model) => model.thin(one_in, stays),
+            Self::Larder(model) => model.thin(one_in, |key, kept| stays(key, kept)),
             Self::Row(row) => row.thin(one_in, stays),
         }
     }
@@ -124,7 +75,7 @@ impl Keep {
 
 /// What is evicted from one end, and comes in at the other.
 pub(super) struct Row {
-    entries: LruCache<u64, Held, Hashed>,
+    entries: LruCache<u64, Arc<Kept>, Hashed>,
     /// Whether a use moves an entry to the end at which it came in.
     moves: bool,
     memory: u64,
@@ -134,7 +85,7 @@ pub(super) struct Row {
 }
 
 impl Row {
-    fn get(&mut self, key: u64) -> Option<&Held> {
+    fn get(&mut self, key: u64) -> Option<&Arc<Kept>> {
         if self.moves {
             self.entries.get(&key)
         } else {
@@ -142,10 +93,10 @@ impl Row {
         }
     }
 
-    fn insert(&mut self, key: u64, held: Held) {
-        let weight = held.kept.weight;
-        if let Some(old) = self.entries.put(key, held) {
-            self.weight -= old.kept.weight;
+    fn insert(&mut self, key: u64, kept: Arc<Kept>) {
+        let weight = kept.weight;
+        if let Some(old) = self.entries.put(key, kept) {
+            self.weight -= old.weight;
         }
         self.weight += weight;
         self.evict();
@@ -153,7 +104,7 @@ impl Row {
 
     fn remove(&mut self, key: u64) {
         if let Some(old) = self.entries.pop(&key) {
-            self.weight -= old.kept.weight;
+            self.weight -= old.weight;
         }
     }
 
@@ -161,16 +112,16 @@ impl Row {
         while self.weight > self.room
             && let Some((_, old)) = self.entries.pop_lru()
         {
-            self.weight -= old.kept.weight;
+            self.weight -= old.weight;
             self.evictions += 1;
         }
     }
 
-    fn thin(&mut self, one_in: u64, stays: impl Fn(u64, &Held) -> bool) {
+    fn thin(&mut self, one_in: u64, stays: impl Fn(u64, &Kept) -> bool) {
         let gone = self
             .entries
             .iter()
-            .filter(|(key, held)| !stays(**key, held))
+            .filter(|(key, kept)| !stays(**key, kept))
             .map(|(key, _)| *key);
         for key in gone.collect::<Vec<_>>() {
             self.remove(key);

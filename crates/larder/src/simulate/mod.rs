@@ -16,6 +16,7 @@
 
 mod answer;
 mod clock;
+mod coming;
 mod counts;
 mod event;
 mod keep;

@@ -1,9 +1,10 @@
 //! One simulation: a size, a lifetime, a rule, and what came of it.
 
 use super::{
+    coming::{Replaced, Seen},
     counts::Sum,
-    event::{Batch, Event, Judged},
-    keep::{Held, Keep, Seen},
+    event::{Batch, Event, Judged, Kept},
+    keep::Keep,
     plan::Eviction,
     urls::{ByHash, Cost, Sampled},
 };
@@ -12,6 +13,7 @@ use proxy::{
     way::{self, Company},
 };
 use rules::{reuse::Verdict, time::Time};
+use std::sync::Arc;
 use store::model;
 
 /// Keys that are known to be of no use to others, at most; as many as the server's table has slots. Then it begins anew.
@@ -62,6 +64,7 @@ pub(super) struct Simulation {
     /// What each URL costs; in one simulation of them all.
     pub by_url: Option<ByHash<Cost>>,
     keep: Keep,
+    replaced: Replaced,
     /// Keys whose last answer was of no use to others, and until when that counts.
     unshared: ByHash<Time>,
     largest: u64,
@@ -76,6 +79,7 @@ impl Simulation {
             tally: Tally::default(),
             by_url: tells_urls.then(ByHash::default),
             keep: Keep::new(setting.eviction, setting.memory),
+            replaced: Replaced::default(),
             unshared: ByHash::default(),
             largest: setting.memory.map_or(u64::MAX, model::largest_body),
             sampled: Sampled::default(),
@@ -92,6 +96,9 @@ impl Simulation {
         for (event, judged) in batch.under(self.setting.lifetime, lifetimes) {
             self.ask(event, judged);
         }
+        if let Some(last) = batch.events.last() {
+            self.replaced.settle(last.now);
+        }
         // Often enough: a batch is small beside what is kept.
         self.tally.peak = self
             .tally
@@ -103,7 +110,7 @@ impl Simulation {
     fn thin(&mut self) {
         let sampled = self.sampled;
         self.keep
-            .thin(self.one_in, |key, held| sampled.follows(held.kept.url, key));
+            .thin(self.one_in, |key, kept| sampled.follows(kept.url, key));
         self.unshared.clear();
         if let Some(by_url) = &mut self.by_url {
             by_url.retain(|url, _| sampled.follows_url(*url));
@@ -118,8 +125,9 @@ impl Simulation {
             unfilled.asked.send(event.sent, times);
             unfilled.asked.origin.add(event.body, event.took, times);
         }
-        let held = self.keep.get(event.key);
-        let seen = held.map(|held| held.seen(event)).unwrap_or_default();
+        let kept = self.keep.get(event.key);
+        let seen = kept.map(|kept| self.replaced.seen(event, kept));
+        let seen = seen.unwrap_or_default();
         let verdict = seen.here.as_ref().map(|kept| event.judge(kept, event.now));
         match verdict {
             Some(Verdict::Fresh(_)) => {}
@@ -179,7 +187,7 @@ impl Simulation {
                 let unshared = Unshared::of_kept(&kept.facts);
                 let is_coming = kept.facts.response_time > event.now;
                 let before = seen.here.or(seen.coming).filter(|_| is_coming);
-                self.keep.insert(event.key, Held { kept, before });
+                self.store(event.key, kept, before);
                 self.learn(event, unshared);
                 return Landed::Sent;
             }
@@ -193,11 +201,17 @@ impl Simulation {
         self.learn(event, Some(unshared));
         if withdraws && seen.here.is_some() {
             match seen.coming {
-                Some(kept) => self.keep.insert(event.key, Held { kept, before: None }),
+                Some(kept) => self.store(event.key, kept, None),
                 None => self.keep.remove(event.key),
             }
         }
         Landed::Sent
+    }
+
+    /// Keeps an answer, which replaces `before` when it is there.
+    fn store(&mut self, key: u64, kept: Arc<Kept>, before: Option<Arc<Kept>>) {
+        self.replaced.stored(key, &kept, before);
+        self.keep.insert(key, kept);
     }
 
     /// Hit-for-miss: whether requests for the key are kept apart from now on.

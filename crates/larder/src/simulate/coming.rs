@@ -1,0 +1,179 @@
+//! Answers on their way: until one is there, what it replaces goes on being used.
+
+use super::{
+    event::{Event, Kept},
+    urls::ByHash,
+};
+use rules::time::Time;
+use std::sync::Arc;
+
+/// What there is of a key at some moment.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Seen {
+    /// What a request finds.
+    pub here: Option<Arc<Kept>>,
+    /// What is on its way meanwhile.
+    pub coming: Option<Arc<Kept>>,
+}
+
+/// What answers on their way replace, by key. It lies apart from what is stored, and only until they are there: where a log tells
+/// how long answers took, nearly every one that is stored has been on its way once.
+#[derive(Debug, Default)]
+pub(super) struct Replaced(ByHash<Old>);
+
+/// What is replaced.
+#[derive(Debug)]
+struct Old {
+    kept: Arc<Kept>,
+    /// When that which replaces it is there.
+    until: Time,
+}
+
+impl Replaced {
+    /// What `event` sees of `kept`, the last that was stored under its key.
+    pub(super) fn seen(&self, event: &Event, kept: Arc<Kept>) -> Seen {
+        let stands = |kept: &Arc<Kept>| kept.number >= event.invalid_before;
+        let is_here = |kept: &Arc<Kept>| kept.facts.response_time <= event.now;
+        let kept = Some(kept).filter(stands);
+        if kept.as_ref().is_some_and(is_here) {
+            return Seen {
+                here: kept,
+                coming: None,
+            };
+        }
+        let before = self.0.get(&event.key).map(|old| old.kept.clone());
+        let before = before.filter(stands);
+        if before.as_ref().is_none_or(is_here) {
+            Seen {
+                here: before,
+                coming: kept,
+            }
+        } else {
+            // Of two on their way the first is waited for.
+            Seen {
+                here: None,
+                coming: before,
+            }
+        }
+    }
+
+    /// `kept` is stored under `key` now, in the place of `before`, if that is still of use.
+    pub(super) fn stored(&mut self, key: u64, kept: &Kept, before: Option<Arc<Kept>>) {
+        let until = kept.facts.response_time;
+        match before {
+            Some(kept) => self.0.insert(key, Old { kept, until }),
+            None => self.0.remove(&key),
+        };
+    }
+
+    /// Lets go of what has been replaced by `now`, which never goes back.
+    pub(super) fn settle(&mut self, now: Time) {
+        self.0.retain(|_, old| old.until > now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::simulate::{
+        Eviction,
+        event::{Batch, Event, Judged, Kept},
+        tally::{Setting, Simulation},
+    };
+    use http::StatusCode;
+    use proxy::way::Needs;
+    use rules::{
+        directives::RequestDirectives,
+        freshness::{Facts, Source},
+        reuse,
+        time::Time,
+    };
+    use std::{
+        sync::{Arc, Weak},
+        time::Duration,
+    };
+
+    const TAKES: Duration = Duration::from_secs(2);
+
+    /// An answer that was asked for at such a second, and is stale as soon as it is there.
+    fn kept(second: u64) -> Arc<Kept> {
+        let response_time = Time::from_secs(second).plus(TAKES);
+        let facts = Facts {
+            response_time,
+            date: response_time,
+            initial_age_ms: 0,
+            lifetime_ms: 0,
+            source: Source::MaxAge,
+            stale_while_revalidate: Some(3600),
+            stale_if_error: None,
+            no_cache: false,
+            must_revalidate: false,
+            immutable: false,
+        };
+        Arc::new(Kept {
+            facts,
+            url: 1,
+            number: second,
+            weight: 100,
+            body: 10,
+            largest: 1000,
+        })
+    }
+
+    /// A request for a key at such a second, which is answered so.
+    fn batch(key: u64, second: u64, kept: Arc<Kept>) -> Batch {
+        let now = Time::from_secs(second);
+        let event = Event {
+            key,
+            page: key,
+            url: key,
+            now,
+            landed: now.plus(TAKES),
+            sent: 10,
+            body: 10,
+            took: 2_000_000,
+            invalid_before: 0,
+            directives: RequestDirectives::default(),
+            site: reuse::Site {
+                client_may_force: false,
+                unreachable: 0,
+            },
+            needs: Needs::default(),
+            status: StatusCode::OK,
+        };
+        Batch {
+            events: vec![event],
+            judged: vec![Judged::Stored(kept)],
+            ..Batch::default()
+        }
+    }
+
+    #[test]
+    fn what_is_replaced_is_of_use_until_its_successor_is_there_and_no_longer() {
+        for memory in [None, Some(64 << 20)] {
+            let mut simulation = Simulation::new(
+                Setting {
+                    memory,
+                    lifetime: 0,
+                    eviction: Eviction::Larder,
+                },
+                false,
+            );
+            let mut ask = |key, second| {
+                let answer = kept(second);
+                let weak = Arc::downgrade(&answer);
+                simulation.take(&batch(key, second, answer), 1);
+                (weak, simulation.tally.stale)
+            };
+            let lives = |one: &Weak<Kept>| one.strong_count() > 0;
+            let (first, _) = ask(1, 0);
+            // Stale: the second is fetched, and until it is there the first is sent.
+            let (second, stale) = ask(1, 10);
+            assert_eq!((stale, lives(&first)), (1, true));
+            let (unused, stale) = ask(1, 11);
+            assert_eq!((stale, lives(&first), lives(&unused)), (2, true, false));
+            // Whoever asks, for whatever: it is over.
+            let _ = ask(2, 12);
+            assert_eq!((lives(&first), lives(&second)), (false, true));
+        }
+    }
+}
