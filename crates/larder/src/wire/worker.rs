@@ -9,14 +9,17 @@ use proxy::{
 use std::{
     io,
     rc::Rc,
-    sync::{Arc, mpsc::SyncSender},
+    sync::{
+        Arc,
+        mpsc::{SyncSender, sync_channel},
+    },
     thread::{self, JoinHandle},
 };
 use store::Busy;
 use tokio::{
-    runtime,
+    runtime::{Builder, LocalOptions, LocalRuntime},
     sync::mpsc::{Receiver, UnboundedReceiver, UnboundedSender, unbounded_channel},
-    task::{JoinSet, LocalSet, spawn_local},
+    task::{JoinSet, spawn_local},
 };
 
 /// A listener for one worker to serve.
@@ -85,22 +88,35 @@ impl Handle {
         let (orders, received) = unbounded_channel();
         let counters = Arc::new(Counters::default());
         let own = counters.clone();
-        let runtime = runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()?;
+        let (ready, is_ready) = sync_channel(1);
         let thread = thread::Builder::new()
             .name(format!("larder-{number}"))
             .spawn(move || {
+                let (runtime, built) = match runtime() {
+                    Ok(runtime) => (Some(runtime), Ok(())),
+                    Err(error) => (None, Err(error)),
+                };
+                let _ = ready.send(built);
+                let Some(runtime) = runtime else { return };
                 let refetches = cache.refetches();
                 let service = Rc::new(Service(Worker::new(cache, own, log)));
-                LocalSet::new().block_on(&runtime, work(service, shared, received, refetches));
+                runtime.block_on(work(service, shared, received, refetches));
             })?;
+        is_ready.recv().map_err(io::Error::other)??;
         Ok(Self {
             orders,
             counters,
             thread,
         })
     }
+}
+
+/// A worker's own runtime, which cannot leave the thread that makes it. Its tasks need no `LocalSet`, through which each of them would
+/// be woken and polled in two steps.
+fn runtime() -> io::Result<LocalRuntime> {
+    Builder::new_current_thread()
+        .enable_all()
+        .build_local(LocalOptions::default())
 }
 
 /// Serves listeners as they are ordered, until no more can come and all have drained.

@@ -31,7 +31,8 @@ use tokio::{
 };
 
 /// Accepts connections and serves them until drained: then it stops accepting, lets requests in flight finish, and ends the
-/// rest at the deadline. Returns when no connection is left. Must run inside a `LocalSet`.
+/// rest at the deadline. Returns when no connection is left. Must run inside a
+/// `LocalRuntime` or a `LocalSet`.
 ///
 /// An error means that the runtime cannot take the socket; errors of single connections are counted, never returned.
 pub async fn accept_loop<S: Serve>(

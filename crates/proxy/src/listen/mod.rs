@@ -1,7 +1,7 @@
 //! Accepts connections and turns them into requests: limits, TLS, PROXY protocol, HTTP/1.1 and HTTP/2, drain.
 //!
-//! `bind` opens one socket for each worker; each worker runs `accept_loop` on its own, on a current-thread runtime inside a
-//! `LocalSet`. A connection is one task (`task`); below `hyper` lies a `Meter`, which sees the bytes, and beside it a `Watch`,
+//! `bind` opens one socket for each worker; each worker runs `accept_loop` on its own, on a current-thread runtime that takes
+//! tasks which cannot leave it. A connection is one task (`task`); below `hyper` lies a `Meter`, which sees the bytes, and beside it a `Watch`,
 //! which knows what the connection is doing. HTTP/1 requests without content go past `hyper` (`direct`). One coarse clock for each loop judges all watches, so that no request sets a timer.
 
 mod accept;
