@@ -11,13 +11,16 @@ use std::{
 };
 
 /// The content of a request as it comes. An error is the client's: it left, or framed the content wrongly (RFC 9112 section 7.1),
-/// which deserves a 400.
+/// which deserves a 400. Most requests bring none, so it is one word that is cheap to pass on.
 #[derive(Debug)]
-pub struct RequestBody {
-    /// `None`: there is no content, and no connection it could come from.
-    incoming: Option<Incoming>,
-    /// Whom to tell that we wait; nobody where there is no content.
-    watch: Option<Arc<Watch>>,
+pub struct RequestBody(Option<Box<Content>>);
+
+/// Content that a request brings.
+#[derive(Debug)]
+struct Content {
+    incoming: Incoming,
+    /// Whom to tell that we wait.
+    watch: Arc<Watch>,
     awaited: bool,
     ended: bool,
     /// What was read of it already, to be read again first.
@@ -27,47 +30,37 @@ pub struct RequestBody {
 impl RequestBody {
     /// Puts back what was read of it, all of it until now.
     pub(crate) fn put_back(&mut self, front: Bytes) {
-        self.front = front;
+        if let Some(content) = &mut self.0 {
+            content.front = front;
+        }
     }
 
-    /// No content, of a request of our own.
+    /// No content.
     pub(crate) fn none() -> Self {
-        Self {
-            incoming: None,
-            watch: None,
-            awaited: false,
-            ended: true,
-            front: Bytes::new(),
-        }
-    }
-
-    pub(super) fn empty(incoming: Incoming) -> Self {
-        Self {
-            incoming: Some(incoming),
-            watch: None,
-            awaited: false,
-            ended: true,
-            front: Bytes::new(),
-        }
+        Self(None)
     }
 
     pub(super) fn watched(incoming: Incoming, watch: Arc<Watch>) -> Self {
-        Self {
-            incoming: Some(incoming),
-            watch: Some(watch),
+        Self(Some(Box::new(Content {
+            incoming,
+            watch,
             awaited: false,
             ended: false,
             front: Bytes::new(),
+        })))
+    }
+}
+
+impl Content {
+    fn await_more(&mut self, awaited: bool) {
+        if awaited != self.awaited {
+            self.awaited = awaited;
+            self.watch.await_body(awaited);
         }
     }
 
-    fn await_more(&mut self, awaited: bool) {
-        if let Some(watch) = &self.watch
-            && awaited != self.awaited
-        {
-            self.awaited = awaited;
-            watch.await_body(awaited);
-        }
+    fn is_ended(&self) -> bool {
+        self.front.is_empty() && self.incoming.is_end_stream()
     }
 }
 
@@ -79,27 +72,29 @@ impl Body for RequestBody {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        if !self.front.is_empty() {
-            let front = std::mem::take(&mut self.front);
-            return Poll::Ready(Some(Ok(Frame::data(front))));
-        }
-        let Some(incoming) = &mut self.incoming else {
+        let Some(content) = &mut self.0 else {
             return Poll::Ready(None);
         };
-        let polled = Pin::new(incoming).poll_frame(cx);
-        self.await_more(polled.is_pending());
-        self.ended |= matches!(polled, Poll::Ready(None));
+        if !content.front.is_empty() {
+            let front = std::mem::take(&mut content.front);
+            return Poll::Ready(Some(Ok(Frame::data(front))));
+        }
+        let polled = Pin::new(&mut content.incoming).poll_frame(cx);
+        content.await_more(polled.is_pending());
+        content.ended |= matches!(polled, Poll::Ready(None));
         polled
     }
 
     fn is_end_stream(&self) -> bool {
-        self.front.is_empty() && self.incoming.as_ref().is_none_or(Body::is_end_stream)
+        self.0.as_ref().is_none_or(|content| content.is_ended())
     }
 
     fn size_hint(&self) -> SizeHint {
-        let none = || SizeHint::with_exact(0);
-        let rest = self.incoming.as_ref().map_or_else(none, Body::size_hint);
-        let front = self.front.len() as u64;
+        let Some(content) = &self.0 else {
+            return SizeHint::with_exact(0);
+        };
+        let rest = content.incoming.size_hint();
+        let front = content.front.len() as u64;
         let mut hint = SizeHint::new();
         if let Some(upper) = rest.upper().and_then(|upper| upper.checked_add(front)) {
             hint.set_upper(upper);
@@ -113,12 +108,11 @@ impl Body for RequestBody {
     }
 }
 
-impl Drop for RequestBody {
+impl Drop for Content {
     fn drop(&mut self) {
         self.await_more(false);
-        let ended = self.ended || self.is_end_stream();
-        if let Some(watch) = self.watch.as_ref().filter(|_| !ended) {
-            watch.leave_unread();
+        if !self.ended && !self.is_ended() {
+            self.watch.leave_unread();
         }
     }
 }

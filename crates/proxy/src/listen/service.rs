@@ -207,7 +207,7 @@ fn content<S: Serve>(
         watch.keep();
     }
     if body.is_end_stream() {
-        return Ok(RequestBody::empty(body));
+        return Ok(RequestBody::none());
     }
     // Taken: a request that came in the same read finds none rather than that of another.
     let raw = mem::take(&mut *watch.head.lock().unwrap_or_else(PoisonError::into_inner));

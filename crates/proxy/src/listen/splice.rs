@@ -11,7 +11,10 @@ use std::{
     collections::VecDeque,
     io,
     os::fd::AsFd,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
     task::{Context, Poll},
 };
 use store::disk::{FileSpan, MOST_SPAN};
@@ -21,13 +24,18 @@ static STAND_IN: [u8; MOST_SPAN as usize] = [0; MOST_SPAN as usize];
 
 /// The spans of files that one connection has still to send.
 #[derive(Debug, Default)]
-pub struct Splices(Mutex<VecDeque<FileSpan>>);
+pub struct Splices {
+    spans: Mutex<VecDeque<FileSpan>>,
+    /// Whether there are any: the only thing looked at on the path of a hit.
+    waiting: AtomicBool,
+}
 
 impl Splices {
     /// Bytes that stand for `span`, to be given to `hyper` next. `None` where it is longer than [`MOST_SPAN`].
     pub fn stand_in(&self, span: FileSpan) -> Option<Bytes> {
         let bytes = STAND_IN.get(..usize::try_from(span.len()).ok()?)?;
         self.spans().push_back(span);
+        self.waiting.store(true, Relaxed);
         Some(Bytes::from_static(bytes))
     }
 
@@ -38,7 +46,7 @@ impl Splices {
 
     /// Whether everything was sent.
     pub(super) fn is_empty(&self) -> bool {
-        self.spans().is_empty()
+        !self.waiting.load(Relaxed)
     }
 
     /// Ready when the span that is next can be sent without waiting for the disk.
@@ -71,12 +79,13 @@ impl Splices {
         };
         if span.is_empty() {
             spans.pop_front();
+            self.waiting.store(!spans.is_empty(), Relaxed);
         }
         Ok(sent)
     }
 
     /// Nobody else waits for it: bodies and the socket are polled by one task.
     fn spans(&self) -> MutexGuard<'_, VecDeque<FileSpan>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.spans.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
