@@ -34,6 +34,7 @@ pub struct Ask {
     /// What it brings that is part of the key.
     pub content: Content,
     pub directives: RequestDirectives,
+    pub said: Said,
     pub key: Key,
     /// `http` or `https`, as the client sees it.
     pub scheme: &'static str,
@@ -43,7 +44,7 @@ pub struct Ask {
     pub connection: Rc<Connection>,
     pub interim: InterimSink,
     /// The client's wish to switch protocols.
-    pub upgrade: Option<Upgrade>,
+    pub upgrade: Option<Box<Upgrade>>,
     /// Whether it brings content.
     pub has_content: bool,
     /// Whether fields that `Connection` had taken away say that its peer makes it for somebody else.
@@ -54,6 +55,42 @@ pub struct Ask {
     pub within: Option<Rc<Within>>,
     /// Whether its answer is composed of fragments.
     pub composed: Cell<bool>,
+}
+
+/// What a request speaks of: found in one look at the names of its fields, so that those that do not speak of it are not searched
+/// again and again.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Said {
+    /// `Connection`.
+    pub connection: bool,
+    /// `Cache-Control` or `Pragma`.
+    pub directives: bool,
+    /// A condition or a range (RFC 9110 sections 13.1 and 14.2).
+    pub conditions: bool,
+    /// `Accept-Encoding`.
+    pub codings: bool,
+}
+
+impl Said {
+    /// What a request with these fields says.
+    pub fn by(fields: &HeaderMap) -> Self {
+        let mut said = Self::default();
+        for name in fields.keys() {
+            match *name {
+                header::CONNECTION => said.connection = true,
+                header::CACHE_CONTROL | header::PRAGMA => said.directives = true,
+                header::ACCEPT_ENCODING => said.codings = true,
+                header::IF_MATCH
+                | header::IF_NONE_MATCH
+                | header::IF_MODIFIED_SINCE
+                | header::IF_UNMODIFIED_SINCE
+                | header::IF_RANGE
+                | header::RANGE => said.conditions = true,
+                _ => {}
+            }
+        }
+        said
+    }
 }
 
 /// A client's wish to switch protocols.
@@ -216,7 +253,7 @@ impl Ask {
     /// The `Range` field of a `GET`: with no other method it means anything (RFC 9110 section 14.2). Several lines of it are none
     /// (section 5.3: it is no list).
     pub fn range(&self) -> Option<&HeaderValue> {
-        if self.method != Method::GET {
+        if !self.said.conditions || self.method != Method::GET {
             return None;
         }
         let mut lines = self.fields.get_all(header::RANGE).iter();

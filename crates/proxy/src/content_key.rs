@@ -31,7 +31,7 @@ use store::Reservation;
 #[derive(Debug, Default)]
 pub struct Content {
     /// As it came, where it is keyed, and the bytes of the budget that it holds.
-    pub keyed: Option<(Bytes, Reservation)>,
+    pub keyed: Option<Box<(Bytes, Reservation)>>,
     /// Why it is not keyed, where it might have been.
     pub unkeyed: Option<Unkeyed>,
     /// The name of the GraphQL operation.
@@ -121,7 +121,7 @@ pub async fn read(
     content.put_back(bytes.clone());
     if whole {
         match key(ask, &bytes) {
-            Ok(()) => ask.content.keyed = Some((bytes, held)),
+            Ok(()) => ask.content.keyed = Some(Box::new((bytes, held))),
             Err(why) => ask.content.unkeyed = Some(why),
         }
     } else {

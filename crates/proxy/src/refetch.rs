@@ -69,7 +69,7 @@ fn wants_tls(worker: &Worker, request: &Request<RequestBody>) -> bool {
         plain.into_parts().0,
         &connection(false),
         InterimSink::deaf(),
-        &mut Beside::default(),
+        &mut Beside::of(request.headers()),
         receive::now(),
     );
     asked.is_ok_and(|ask| receive::is_redirected(&ask))

@@ -71,7 +71,7 @@ impl Replay {
     pub fn receive(&self, request: Request<()>, connection: &Rc<Connection>, at: Time) -> Received {
         let (parts, ()) = request.into_parts();
         let (site, interim) = (&self.site, self.interim.clone());
-        let mut beside = Beside::default();
+        let mut beside = Beside::of(&parts.headers);
         let mut ask = match receive::read(site, parts, connection, interim, &mut beside, at) {
             Ok(ask) if receive::is_redirected(&ask) => return Received::Redirected,
             Ok(ask) => ask,

@@ -1,7 +1,7 @@
 //! Sites and requests for tests.
 
 use crate::{
-    ask::{Ask, Key},
+    ask::{Ask, Key, Said},
     listen::{Connection, InterimSink},
     policy::{
         Bypass, Esi, KeySpec, Lifetime, Matcher, Policy, PurgePolicy, Report, Route, Site, Stale,
@@ -110,6 +110,7 @@ pub(crate) fn ask(site: Site, peer: Option<SocketAddr>, fields: HeaderMap) -> As
         method: Method::GET,
         version: Version::HTTP_11,
         directives: directives::request(&fields),
+        said: Said::by(&fields),
         fields,
         cookies: Vec::new(),
         stores_nothing: false,

@@ -53,7 +53,7 @@ pub async fn bypass(
         // The store has no say here, so nothing stored can be had (RFC 9111 section 5.2.1.7).
         return deliver::failure(&worker, &ask, &Failure::OnlyIfCached);
     }
-    let upgrade = ask.upgrade.take();
+    let upgrade = ask.upgrade.take().map(|upgrade| *upgrade);
     let ask = Rc::new(ask);
     match pass(&worker, &ask, content, why, upgrade).await {
         Ok(response) => response,

@@ -62,7 +62,7 @@ pub enum Then {
 pub fn choose(worker: &Worker, ask: &Ask, stored: Arc<Stored>, reader: Option<Reader>) -> Chosen {
     let as_it_is = match &ask.policy().compress {
         None => true,
-        Some(_) => !stored.is_coded && !ask.fields.contains_key(header::ACCEPT_ENCODING),
+        Some(_) => !stored.is_coded && !ask.said.codings,
     };
     if as_it_is || ask.directives.no_transform || is_partial(ask, &stored) {
         return Chosen::as_it_is(stored, reader);
@@ -86,6 +86,7 @@ fn negotiate(worker: &Worker, ask: &Ask, stored: Arc<Stored>, reader: Option<Rea
     };
     let accepted = Accepted::read(&ask.fields);
     if stored.status == StatusCode::OK
+        && ask.said.conditions
         && ask.fields.contains_key(header::IF_NONE_MATCH)
         && let Some(tag) = held(ask, stored.fields.get_bytes(&header::ETAG), accepted)
     {
@@ -105,13 +106,13 @@ fn negotiate(worker: &Worker, ask: &Ask, stored: Arc<Stored>, reader: Option<Rea
         };
     }
     // `If-Match` was held against the origin's own tag already.
-    let is_about_origin = ask.fields.contains_key(header::IF_MATCH);
+    let is_about_origin = ask.said.conditions && ask.fields.contains_key(header::IF_MATCH);
     if !accepted.takes_any() || is_about_origin || wants_part(ask, accepted) {
         return Chosen::as_it_is(stored, reader);
     }
-    let named = coding::range_form(&ask.fields).flatten();
+    let named = || coding::range_form(&ask.fields).flatten();
     if ask.range().is_some()
-        && let Some(form) = named.and_then(|coding| stored.forms.get(coding)?.stored.clone())
+        && let Some(form) = named().and_then(|coding| stored.forms.get(coding)?.stored.clone())
     {
         // It resumes a form: `If-Range` says of which bytes.
         return Chosen::as_it_is(form, None);
@@ -228,7 +229,7 @@ pub fn is_wanted(ask: &Ask, stored: &Stored) -> bool {
     };
     let length = stored.body.length();
     let (types, least) = (&compress.types, compress.least);
-    ask.fields.contains_key(header::ACCEPT_ENCODING)
+    ask.said.codings
         && Accepted::read(&ask.fields).takes_any()
         && coding::judge(stored.status, stored.fields.iter(), length, types, least).is_none()
 }

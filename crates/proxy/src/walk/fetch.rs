@@ -327,7 +327,7 @@ impl Fetch<'_> {
                 HeaderValue::from_static("identity"),
             );
         }
-        match &self.ask.content.keyed {
+        match self.ask.content.keyed.as_deref() {
             Some((content, _)) => outbound::with_content(self.ask, fields, content.clone()),
             None => outbound::bodyless(self.ask, Method::GET, fields),
         }

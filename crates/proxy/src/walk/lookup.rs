@@ -374,8 +374,9 @@ pub fn needs(ask: &Ask) -> Needs {
 
 /// Whether the request carries a condition that only an origin may judge.
 fn has_condition_for_origin(ask: &Ask) -> bool {
-    ask.fields.contains_key(header::IF_MATCH)
-        || ask.fields.contains_key(header::IF_UNMODIFIED_SINCE)
+    ask.said.conditions
+        && (ask.fields.contains_key(header::IF_MATCH)
+            || ask.fields.contains_key(header::IF_UNMODIFIED_SINCE))
 }
 
 /// Whether the request carries a condition for the origin that what is stored does not meet.

@@ -14,8 +14,7 @@ use crate::{
         lookup::Hit,
     },
 };
-use http::{Method, header};
-use rules::precondition;
+use http::Method;
 use std::{mem, rc::Rc};
 use store::{Body, Stored};
 
@@ -48,11 +47,9 @@ fn is_plain(ask: &Ask, hit: &Hit) -> bool {
         && !report.key
         && report.x_cache.is_none()
         && report.node.is_none();
-    let by_client = ask.method == Method::GET
-        && !precondition::any(&ask.fields)
-        && !ask.fields.contains_key(header::RANGE);
     by_site
-        && by_client
+        && ask.method == Method::GET
+        && !ask.said.conditions
         && hit.own.is_none()
         && hit.outcome.detail.is_none()
         && !esi::concerns(ask, &hit.stored)

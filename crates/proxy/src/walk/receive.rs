@@ -1,7 +1,7 @@
 //! Receive: bounds and syntax, route, key.
 
 use crate::{
-    ask::{Ask, Key, Upgrade, chosen},
+    ask::{Ask, Key, Said, Upgrade, chosen},
     cache::{OwnSite, Worker},
     content_key::Content,
     error::Failure,
@@ -12,7 +12,11 @@ use crate::{
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri, Version, header};
 use http_body::Body as _;
 use hyper::upgrade::OnUpgrade;
-use rules::{directives, fields, key, time::Time};
+use rules::{
+    directives::{self, RequestDirectives},
+    fields, key,
+    time::Time,
+};
 use std::{
     borrow::Cow,
     cell::Cell,
@@ -58,14 +62,17 @@ pub fn receive(
         join_cookies(&mut parts.headers);
     }
     let upgrade = upgrade(&mut parts);
-    let mut lines = parts.headers.get_all(header::CONNECTION).iter();
-    let nominates = lines.any(nominates);
+    let mut said = Said::by(&parts.headers);
+    let lines = || parts.headers.get_all(header::CONNECTION).iter();
+    let nominates = said.connection && lines().any(nominates);
     let for_another = nominates && PurgePolicy::is_for_another(&parts.headers);
     if nominates {
         // What the origin does not get must not choose a variant either.
         fields::remove_hop_by_hop(&mut parts.headers);
+        said = Said::by(&parts.headers);
     }
     let mut beside = Beside {
+        said,
         upgrade,
         timed: worker.log.is_some(),
         has_content: !content.is_end_stream(),
@@ -84,12 +91,26 @@ pub fn is_redirected(ask: &Ask) -> bool {
 }
 
 /// What is known of a request beside its head.
-#[derive(Default)]
 pub struct Beside {
-    upgrade: Option<Upgrade>,
+    /// What its fields speak of.
+    said: Said,
+    upgrade: Option<Box<Upgrade>>,
     timed: bool,
     has_content: bool,
     for_another: bool,
+}
+
+impl Beside {
+    /// Of a request with these fields and nothing more.
+    pub fn of(fields: &HeaderMap) -> Self {
+        Self {
+            said: Said::by(fields),
+            upgrade: None,
+            timed: false,
+            has_content: false,
+            for_another: false,
+        }
+    }
 }
 
 /// What a request asks for at `now`, under which key, on which route.
@@ -129,7 +150,11 @@ pub fn read(
     let query = chosen(policy, parts.uri.query());
     let mut key = Key::build(&policy.key, scheme, &host, &path, query.as_deref());
     key.extend(chosen_route, &parts.headers);
-    let directives = directives::request(&parts.headers);
+    let directives = if beside.said.directives {
+        directives::request(&parts.headers)
+    } else {
+        RequestDirectives::default()
+    };
     drop((path, query, host));
     Ok(Ask {
         site: site.clone(),
@@ -141,6 +166,7 @@ pub fn read(
         stores_nothing: false,
         content: Content::default(),
         directives,
+        said: beside.said,
         key,
         scheme,
         now,
@@ -173,7 +199,7 @@ fn join_cookies(fields: &mut HeaderMap) {
 
 /// The client's wish to switch protocols (RFC 9110 section 7.8). `h2c` is not offered: a tunnel of requests that nobody here
 /// reads would go past every rule of the site.
-fn upgrade(parts: &mut http::request::Parts) -> Option<Upgrade> {
+fn upgrade(parts: &mut http::request::Parts) -> Option<Box<Upgrade>> {
     let client = parts.extensions.remove::<OnUpgrade>()?;
     let names = |name: HeaderName, token: &str| {
         let mut lines = parts
@@ -192,7 +218,7 @@ fn upgrade(parts: &mut http::request::Parts) -> Option<Upgrade> {
         .get(header::UPGRADE)
         .filter(|_| offered)?
         .clone();
-    Some(Upgrade { client, protocol })
+    Some(Box::new(Upgrade { client, protocol }))
 }
 
 /// Whether `Connection` says more than that the connection stays or goes.

@@ -5,7 +5,7 @@ use crate::{
     sample,
 };
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
 use rules::{freshness, time::Time};
 use std::{sync::Arc, time::Duration};
 use store::{Fields, Memory, Purger, Sweeper};
