@@ -105,15 +105,15 @@ pub fn walk(
     if let Some(wanted) = purge::look(worker, &mut request, connection) {
         return purge::answer(worker, request, connection, interim, wanted);
     }
-    let (mut ask, content) = match receive::receive(worker, request, connection, interim) {
-        Received::Refused(refusal) => {
-            return Answer::Now(deliver::refusal(worker, &refusal));
-        }
-        Received::Redirect(ask) => {
-            return Answer::Now(deliver::redirect_https(worker, &ask));
-        }
-        Received::Request(ask, content) => (ask, content),
-    };
+    match receive::receive(worker, request, connection, interim) {
+        Received::Refused(refusal) => Answer::Now(deliver::refusal(worker, &refusal)),
+        Received::Redirect(ask) => Answer::Now(deliver::redirect_https(worker, &ask)),
+        Received::Request(ask, content) => received(worker, ask, content),
+    }
+}
+
+/// The walk from receipt on.
+fn received(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody) -> Answer {
     if content_key::concerns(&ask) {
         let worker = worker.clone();
         return Answer::Later(Box::pin(async move {

@@ -19,10 +19,11 @@ use super::{
     Later, Serve, Served,
     meter::Meter,
     request_body::RequestBody,
-    service::{Begun, Refusal, Session, begin, unpanicked},
+    service::{Begun, InFlight, Refusal, Session, begin, unpanicked},
     watch::Order,
 };
 use bytes::Bytes;
+use flow::Flow;
 use head::{Head, Parsed};
 use http::{HeaderMap, Method, Response};
 use page::{Asked, Page};
@@ -31,7 +32,7 @@ use std::{
     cell::{Cell, RefCell},
     future::poll_fn,
     pin::{Pin, pin},
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
 };
 use tokio::io::{AsyncWrite, ReadBuf};
 
@@ -88,53 +89,120 @@ pub(super) async fn serve<S: Serve>(session: &Session<S>, meter: &mut Meter) -> 
         session.watch.keep();
         return Rest::Others;
     }
+    let mut at_hand = None;
     loop {
-        let head = match poll_fn(|cx| poll_head(cx, session, meter)).await {
-            Next::Head(head) => head,
-            Next::Ended => return Rest::Over { more: false },
-            Next::Others => return Rest::Others,
-            Next::Broken => return Rest::Broken,
-        };
-        let Head {
-            parts,
-            closes,
-            bytes,
-        } = head;
-        let mut asked = Asked {
-            is_head: parts.method == Method::HEAD,
-            version: parts.version,
-            closes,
-        };
-        let Begun { served, in_flight } = begin(session, parts, |_, _| Ok(RequestBody::none()));
-        let answer = match served {
-            Ok(Served::Prepared(prepared)) => Ok(Answer::Prepared(prepared)),
-            Ok(Served::Now(response)) => Ok(Answer::Response(response)),
-            Ok(Served::Later(answer)) => match wait(session, meter, answer).await {
-                Some(answer) => answer.map(Answer::Response),
+        match poll_fn(|cx| poll_turns(cx, session, meter, &mut at_hand)).await {
+            Turn::Rest(rest) => return rest,
+            Turn::Waits(open, answer) => match wait(session, meter, answer).await {
+                Some(answer) => at_hand = Some((open, answer)),
                 None => return Rest::Broken,
             },
-            Err(refusal) => Err(refusal),
+            Turn::Sends(open, flow) => match reply::go_on(session, meter, flow).await {
+                true if open.asked.closes => return over(meter),
+                true => {}
+                false => return Rest::Broken,
+            },
+        }
+    }
+}
+
+/// A request whose answer is not out yet.
+struct Open {
+    asked: Asked,
+    /// Its head, as it came.
+    bytes: Bytes,
+    in_flight: InFlight,
+}
+
+/// Where a connection stands when nothing more can be done at once.
+enum Turn<B> {
+    Rest(Rest),
+    /// An answer is waited for.
+    Waits(Open, Later<B>),
+    /// An answer has begun to be sent.
+    Sends(Open, Flow<B>),
+}
+
+/// Sends the answer `at_hand`, and answers requests as long as that can be done at once.
+fn poll_turns<S: Serve>(
+    cx: &mut Context<'_>,
+    session: &Session<S>,
+    meter: &mut Meter,
+    at_hand: &mut Option<(Open, Result<Response<S::Body>, Refusal>)>,
+) -> Poll<Turn<S::Body>> {
+    let mut turn = match at_hand.take() {
+        Some((open, Ok(answer))) => answered(cx, session, meter, open, answer),
+        Some((open, Err(refusal))) => Some(left(session, meter, open, Err(refusal))),
+        None => None,
+    };
+    loop {
+        if let Some(turn) = turn {
+            return Poll::Ready(turn);
+        }
+        let head = match ready!(poll_head(cx, session, meter)) {
+            Next::Head(head) => head,
+            Next::Rest(rest) => return Poll::Ready(Turn::Rest(rest)),
         };
-        let served = match answer {
-            Ok(answer) => {
-                session.watch.outbox.close();
-                asked.closes |= session.watch.order() != Order::Serve;
-                match reply::send(session, meter, answer, asked).await {
-                    Sent::Whole => continue,
-                    Sent::Last => {
-                        return Rest::Over {
-                            more: meter.has_ahead(),
-                        };
-                    }
-                    Sent::Broken => return Rest::Broken,
-                    Sent::Not(answer) => Ok(Served::Now(answer.response())),
-                }
-            }
-            Err(refusal) => Err(refusal),
+        let asked = Asked {
+            is_head: head.parts.method == Method::HEAD,
+            version: head.parts.version,
+            closes: head.closes,
         };
-        meter.put_back(bytes);
-        session.begun.set(Some(Begun { served, in_flight }));
-        return Rest::Others;
+        let Begun { served, in_flight } =
+            begin(session, head.parts, |_, _| Ok(RequestBody::none()));
+        let open = Open {
+            asked,
+            bytes: head.bytes,
+            in_flight,
+        };
+        turn = match served {
+            Ok(Served::Prepared(prepared)) => answered(cx, session, meter, open, prepared),
+            Ok(Served::Now(response)) => answered(cx, session, meter, open, response),
+            Ok(Served::Later(answer)) => Some(Turn::Waits(open, answer)),
+            Err(refusal) => Some(left(session, meter, open, Err(refusal))),
+        };
+    }
+}
+
+/// Sends an answer. `None`: it is out, and the connection goes on.
+fn answered<S: Serve, A: Answer<S::Body>>(
+    cx: &mut Context<'_>,
+    session: &Session<S>,
+    meter: &mut Meter,
+    mut open: Open,
+    answer: A,
+) -> Option<Turn<S::Body>> {
+    session.watch.outbox.close();
+    open.asked.closes |= session.watch.order() != Order::Serve;
+    match reply::begin(cx, session, meter, answer, &mut open.asked) {
+        Sent::Whole if open.asked.closes => Some(Turn::Rest(over(meter))),
+        Sent::Whole => None,
+        Sent::Begun(flow) => Some(Turn::Sends(open, flow)),
+        Sent::Broken => Some(Turn::Rest(Rest::Broken)),
+        Sent::Not(answer) => {
+            let served = Served::Now(answer.response());
+            Some(left(session, meter, open, Ok(served)))
+        }
+    }
+}
+
+/// Leaves a request to `hyper`, with what was begun for it.
+fn left<S: Serve>(
+    session: &Session<S>,
+    meter: &mut Meter,
+    open: Open,
+    served: Result<Served<S::Body>, Refusal>,
+) -> Turn<S::Body> {
+    meter.put_back(open.bytes);
+    let in_flight = open.in_flight;
+    session.begun.set(Some(Begun { served, in_flight }));
+    Turn::Rest(Rest::Others)
+}
+
+/// The last answer is out.
+fn over(meter: &Meter) -> Rest {
+    Rest::Over {
+        more: meter.has_ahead(),
     }
 }
 
@@ -145,10 +213,8 @@ pub(super) async fn serve<S: Serve>(session: &Session<S>, meter: &mut Meter) -> 
 )]
 enum Next {
     Head(Head),
-    /// It has closed its side, and asked nothing more.
-    Ended,
-    Others,
-    Broken,
+    /// Nothing that is answered here.
+    Rest(Rest),
 }
 
 /// Reads a head. Whatever was read beyond it, or before all of it has come, goes back to the `meter`.
@@ -163,12 +229,12 @@ fn poll_head<S: Serve>(
     loop {
         if session.watch.order() != Order::Serve {
             meter.leave_head(buffer.filled());
-            return Poll::Ready(Next::Others);
+            return Poll::Ready(Next::Rest(Rest::Others));
         }
         let before = buffer.filled().len();
         match meter.poll_read_head(cx, &mut buffer) {
             Poll::Ready(Ok(())) => {}
-            Poll::Ready(Err(_)) => return Poll::Ready(Next::Broken),
+            Poll::Ready(Err(_)) => return Poll::Ready(Next::Rest(Rest::Broken)),
             Poll::Pending => {
                 meter.leave_head(buffer.filled());
                 return Poll::Pending;
@@ -176,7 +242,7 @@ fn poll_head<S: Serve>(
         }
         let bytes = buffer.filled();
         if bytes.is_empty() {
-            return Poll::Ready(Next::Ended);
+            return Poll::Ready(Next::Rest(Rest::Over { more: false }));
         }
         let is_ended = bytes.len() == before;
         match head::parse(bytes, &session.limits, &session.desk.fields) {
@@ -190,7 +256,7 @@ fn poll_head<S: Serve>(
             Parsed::Partial if !is_ended && buffer.remaining() > 0 => {}
             Parsed::Partial | Parsed::Others => {
                 meter.leave_head(bytes);
-                return Poll::Ready(Next::Others);
+                return Poll::Ready(Next::Rest(Rest::Others));
             }
         }
     }

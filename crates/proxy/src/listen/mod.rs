@@ -78,6 +78,7 @@ pub type Later<B> = Pin<Box<dyn Future<Output = Response<B>>>>;
 pub trait Serve: 'static {
     /// The body of an answer.
     type Body: http_body::Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>>
+        + Unpin
         + 'static;
     /// Answers one request. Never fails: errors are answers. `InterimSink` is a cheap clone.
     fn serve(

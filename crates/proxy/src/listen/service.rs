@@ -138,10 +138,14 @@ pub(super) fn begin<S: Serve>(
     } else {
         InterimSink::deaf()
     };
-    let served = examine(session, parts, content).and_then(|request| {
-        let serve = || session.service.serve(request, &session.facts, sink);
-        catch_unwind(AssertUnwindSafe(serve)).map_err(|_| Refusal::Fault(Fault::Panicked))
-    });
+    let served = match examine(session, &parts, content) {
+        Ok(content) => {
+            let request = Request::from_parts(parts, content);
+            let serve = || session.service.serve(request, &session.facts, sink);
+            catch_unwind(AssertUnwindSafe(serve)).map_err(|_| Refusal::Fault(Fault::Panicked))
+        }
+        Err(refusal) => Err(refusal),
+    };
     Begun { served, in_flight }
 }
 
@@ -180,19 +184,17 @@ pub(super) async fn unpanicked<F: Future>(future: F) -> Result<F::Output, Refusa
     .await
 }
 
-/// The request as the service gets it, unless it is refused.
+/// What a request brings, unless it is refused.
 fn examine<S: Serve>(
     session: &Session<S>,
-    parts: Parts,
+    parts: &Parts,
     content: impl FnOnce(&Session<S>, &Parts) -> Result<RequestBody, Fault>,
-) -> Result<Request<RequestBody>, Refusal> {
-    check(&parts, &session.limits).map_err(Refusal::Fault)?;
-    let content = content(session, &parts).map_err(Refusal::Fault)?;
+) -> Result<RequestBody, Refusal> {
+    check(parts, &session.limits).map_err(Refusal::Fault)?;
+    let content = content(session, parts).map_err(Refusal::Fault)?;
     match session.redirect_https {
-        Some(port) => Err(Refusal::Redirect(Box::new(redirect::to_https(
-            &parts, port,
-        )))),
-        None => Ok(Request::from_parts(parts, content)),
+        Some(port) => Err(Refusal::Redirect(Box::new(redirect::to_https(parts, port)))),
+        None => Ok(content),
     }
 }
 

@@ -23,8 +23,8 @@ const COPIED: usize = 2 << 10;
 const FRAME: usize = 32;
 
 /// Content under way.
-pub(super) struct Flow<'a, B> {
-    body: Pin<&'a mut B>,
+pub(super) struct Flow<B> {
+    body: B,
     framing: Framing,
     /// A piece that had no place in the last run.
     held: Bytes,
@@ -51,11 +51,8 @@ struct Run {
     large: Bytes,
 }
 
-impl<'a, B> Flow<'a, B>
-where
-    B: Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
-{
-    pub(super) fn new(body: Pin<&'a mut B>, framing: Framing) -> Self {
+impl<B: Body<Data = Bytes> + Unpin> Flow<B> {
+    pub(super) fn new(body: B, framing: Framing) -> Self {
         Self {
             body,
             framing,
@@ -63,6 +60,11 @@ where
             unsent: [const { Bytes::new() }; 3],
             state: State::Going,
         }
+    }
+
+    /// Whether the client takes the connection's end for the content's.
+    pub(super) fn ends_by_closing(&self) -> bool {
+        matches!(self.framing, Framing::UntilClose)
     }
 
     /// Sends what is left. An error: the connection or the content broke, and the client has a part of it at most.
@@ -112,6 +114,9 @@ where
             Poll::Ready(out) => out?,
             Poll::Pending => 0,
         };
+        if out == before.len() + large.len() + after.len() {
+            return Ok(());
+        }
         let mut sent_of = |length: usize| {
             let of_it = out.min(length);
             out -= of_it;
@@ -185,7 +190,7 @@ where
             if matches!(self.framing, Framing::None | Framing::Length(0)) {
                 return Poll::Ready(Ok(None));
             }
-            let data = match ready!(self.body.as_mut().poll_frame(cx)) {
+            let data = match ready!(Pin::new(&mut self.body).poll_frame(cx)) {
                 Some(Ok(frame)) => frame.into_data().unwrap_or_default(),
                 Some(Err(_)) => return Poll::Ready(Err(())),
                 None if matches!(self.framing, Framing::Length(_)) => return Poll::Ready(Err(())),
@@ -213,6 +218,10 @@ where
                         let of_it = out.min(part.len());
                         part.advance(of_it);
                         out -= of_it;
+                        if part.is_empty() {
+                            // An empty rest would hold the memory as long as there is more to send.
+                            *part = Bytes::new();
+                        }
                     }
                 }
             }

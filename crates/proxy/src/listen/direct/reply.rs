@@ -11,96 +11,115 @@ use http::{HeaderMap, Response};
 use http_body::Body;
 use std::{
     future::poll_fn,
-    pin::pin,
     task::{Context, Poll},
 };
 
 /// An answer that can be sent.
-pub(super) enum Answer<B> {
-    Response(Response<B>),
-    Prepared(Prepared<B>),
-}
-
-impl<B: Body> Answer<B> {
+pub(super) trait Answer<B> {
     /// Writes its head, and says how it frames the content, which may close the connection. `None` where that is not known here.
+    fn write_head(&self, page: &mut Page, asked: &mut Asked) -> Option<Framing>;
+
+    /// Its body, and a map with room for the fields of a request.
+    fn into_parts(self) -> (B, HeaderMap);
+
+    /// The same answer with its fields in a map.
+    fn response(self) -> Response<B>;
+}
+
+impl<B: Body> Answer<B> for Response<B> {
     fn write_head(&self, page: &mut Page, asked: &mut Asked) -> Option<Framing> {
-        match self {
-            Self::Response(response) => {
-                let framing = framing(response, *asked)?;
-                asked.closes |= matches!(framing, Framing::UntilClose);
-                write_head(page, response, framing, *asked)?;
-                Some(framing)
-            }
-            Self::Prepared(prepared) => prepared.write_head(page, *asked),
-        }
+        let framing = framing(self, *asked)?;
+        asked.closes |= matches!(framing, Framing::UntilClose);
+        write_head(page, self, framing, *asked)?;
+        Some(framing)
     }
 
-    /// Its body, and an empty map with room for the fields of a request.
     fn into_parts(self) -> (B, HeaderMap) {
-        let (body, mut room) = match self {
-            Self::Response(response) => {
-                let (parts, body) = response.into_parts();
-                (body, parts.headers)
-            }
-            Self::Prepared(prepared) => prepared.into_parts(),
-        };
-        room.clear();
-        (body, room)
+        let (parts, body) = self.into_parts();
+        (body, parts.headers)
     }
 
-    pub(super) fn response(self) -> Response<B> {
-        match self {
-            Self::Response(response) => response,
-            Self::Prepared(prepared) => prepared.response(),
-        }
+    fn response(self) -> Self {
+        self
     }
 }
 
-/// How sending an answer ended.
-pub(super) enum Sent<B> {
+impl<B> Answer<B> for Prepared<B> {
+    fn write_head(&self, page: &mut Page, asked: &mut Asked) -> Option<Framing> {
+        self.write_head(page, *asked)
+    }
+
+    fn into_parts(self) -> (B, HeaderMap) {
+        self.into_parts()
+    }
+
+    fn response(self) -> Response<B> {
+        self.response()
+    }
+}
+
+/// How far an answer has come.
+pub(super) enum Sent<A, B> {
     Whole,
-    /// It is whole, and the connection ends with it.
-    Last,
+    /// There is more to send.
+    Begun(Flow<B>),
     /// It is framed in a way that is not known here; nothing of it was sent.
-    Not(Answer<B>),
+    Not(A),
     /// A part of it at most is out.
     Broken,
 }
 
-/// Sends an answer.
-pub(super) async fn send<S: Serve>(
+/// Sends of an answer what is at hand, as far as the socket takes it at once.
+pub(super) fn begin<S: Serve, A: Answer<S::Body>>(
+    cx: &mut Context<'_>,
     session: &Session<S>,
     meter: &mut Meter,
-    answer: Answer<S::Body>,
-    mut asked: Asked,
-) -> Sent<S::Body> {
+    answer: A,
+    asked: &mut Asked,
+) -> Sent<A, S::Body> {
     let mut page = session.desk.page();
-    let Some(framing) = answer.write_head(&mut page, &mut asked) else {
+    let Some(framing) = answer.write_head(&mut page, asked) else {
         session.desk.give_back(page);
         return Sent::Not(answer);
     };
-    let (body, room) = answer.into_parts();
+    let (body, mut room) = answer.into_parts();
+    room.clear();
     session.desk.fields.set(room);
-    let body = pin!(body);
     let mut flow = Flow::new(body, framing);
-    let begun = poll_fn(|cx| Poll::Ready(flow.run(cx, meter, &mut page))).await;
+    let begun = flow.run(cx, meter, &mut page);
     session.desk.give_back(page);
     if begun.is_err() {
         return Sent::Broken;
     }
-    let rest = |cx: &mut Context<'_>| match flow.poll(cx, meter, &session.desk) {
+    match poll_rest(cx, session, meter, &mut flow) {
+        Poll::Ready(true) => Sent::Whole,
+        Poll::Ready(false) => Sent::Broken,
+        Poll::Pending => Sent::Begun(flow),
+    }
+}
+
+/// Sends the rest. Whether all of it is out; if not, nobody waits for it any more.
+pub(super) async fn go_on<S: Serve>(
+    session: &Session<S>,
+    meter: &mut Meter,
+    mut flow: Flow<S::Body>,
+) -> bool {
+    poll_fn(|cx| poll_rest(cx, session, meter, &mut flow)).await
+}
+
+fn poll_rest<S: Serve>(
+    cx: &mut Context<'_>,
+    session: &Session<S>,
+    meter: &mut Meter,
+    flow: &mut Flow<S::Body>,
+) -> Poll<bool> {
+    let polled = match flow.poll(cx, meter, &session.desk) {
         Poll::Ready(sent) => Poll::Ready(sent.is_ok()),
         Poll::Pending if session.watch.order() > Order::Drain => Poll::Ready(false),
         Poll::Pending => poll_left(cx, session, meter).map(|()| false),
     };
-    match poll_fn(rest).await {
-        true if asked.closes => Sent::Last,
-        true => Sent::Whole,
-        false => {
-            if matches!(framing, Framing::UntilClose) {
-                meter.reset_at_close();
-            }
-            Sent::Broken
-        }
+    if polled == Poll::Ready(false) && flow.ends_by_closing() {
+        meter.reset_at_close();
     }
+    polled
 }
