@@ -88,7 +88,8 @@ fn own_copy(fields: &Fields) -> HeaderMap {
 /// Stands for a field that is not set yet. Never sent: [`add`] and [`clear_unset`] take its place.
 const UNSET: HeaderValue = HeaderValue::from_static("");
 
-/// What fresh hits say of themselves, one value for each number of seconds: a worker says the same ones over and over.
+/// What fresh hits say of themselves, one value for each number of seconds: a worker says the same ones over and over. They are counted
+/// by it alone.
 #[derive(Debug, Default)]
 pub struct Told {
     ages: Seconds,
@@ -99,7 +100,7 @@ pub struct Told {
 
 impl Told {
     /// `Age` (RFC 9111 section 5.1).
-    pub fn age(&mut self, seconds: u64) -> HeaderValue {
+    pub fn age(&mut self, seconds: u64) -> Rc<HeaderValue> {
         self.ages.value(seconds, || HeaderValue::from(seconds))
     }
 
@@ -109,7 +110,7 @@ impl Told {
         name: &str,
         seconds: u64,
         make: impl FnOnce() -> HeaderValue,
-    ) -> HeaderValue {
+    ) -> Rc<HeaderValue> {
         if self.name != name {
             name.clone_into(&mut self.name);
             self.hits = Seconds::default();
@@ -120,7 +121,7 @@ impl Told {
 
 /// Values that were made of numbers, the last for each remainder.
 #[derive(Debug)]
-struct Seconds(Box<[Option<(u64, HeaderValue)>]>);
+struct Seconds(Box<[Option<(u64, Rc<HeaderValue>)>]>);
 
 impl Default for Seconds {
     fn default() -> Self {
@@ -129,13 +130,13 @@ impl Default for Seconds {
 }
 
 impl Seconds {
-    fn value(&mut self, seconds: u64, make: impl FnOnce() -> HeaderValue) -> HeaderValue {
+    fn value(&mut self, seconds: u64, make: impl FnOnce() -> HeaderValue) -> Rc<HeaderValue> {
         let Some(slot) = self.0.get_mut(seconds as usize % SLOTS) else {
-            return make();
+            return make().into();
         };
         match slot {
             Some((of, value)) if *of == seconds => value.clone(),
-            _ => slot.insert((seconds, make())).1.clone(),
+            _ => slot.insert((seconds, make().into())).1.clone(),
         }
     }
 }

@@ -96,7 +96,7 @@ fn shaped_stored(
         || matches!(outcome.detail, Some(Detail::StaleOnFailure(_)));
     if unconfirmed || age.as_secs() > 0 {
         let told = worker.told.borrow_mut().age(age.as_secs());
-        fields.insert(header::AGE, told);
+        fields.insert(header::AGE, HeaderValue::clone(&told));
     } else {
         heads::clear_unset(&mut fields, &header::AGE);
     }
@@ -401,7 +401,7 @@ fn report(
         let key = ask.filter(|_| *key).map(|ask| ask.key.text());
         let value = self::cache_status(worker, site, status, outcome, key.as_deref());
         // Caches append: the last member is the one nearest to the client (RFC 9211 section 2).
-        heads::add(fields, CACHE_STATUS, value);
+        heads::add(fields, CACHE_STATUS, Rc::unwrap_or_clone(value));
     } else {
         heads::clear_unset(fields, &CACHE_STATUS);
     }
@@ -421,7 +421,7 @@ pub fn cache_status(
     status: StatusCode,
     outcome: &Outcome,
     key: Option<&str>,
-) -> HeaderValue {
+) -> Rc<HeaderValue> {
     let member = Member {
         name: &site.name,
         handled: told(outcome.handled, status),
@@ -440,7 +440,7 @@ pub fn cache_status(
             let mut told = worker.told.borrow_mut();
             told.hit(name, ttl.cast_unsigned(), || member.to_value())
         }
-        _ => member.to_value(),
+        _ => member.to_value().into(),
     }
 }
 

@@ -88,6 +88,11 @@ impl Page {
         self.put(b"\r\n")
     }
 
+    /// Begins anew.
+    pub(super) fn clear(&mut self) {
+        self.length = 0;
+    }
+
     pub(super) fn written(&self) -> &[u8] {
         self.bytes.get(..self.length).unwrap_or_default()
     }

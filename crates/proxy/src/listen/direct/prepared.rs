@@ -21,9 +21,10 @@ pub struct PreparedHead {
 
 #[derive(Debug)]
 struct Written {
-    bytes: Box<[u8]>,
-    /// Where the fields go that are said anew.
-    anew_at: usize,
+    /// What stands before each of the values that are said anew, with its name.
+    before: [Box<[u8]>; ANEW],
+    /// What stands after the last of them.
+    after: Box<[u8]>,
     /// Bytes of content that it announces.
     content: u64,
 }
@@ -64,7 +65,7 @@ impl Written {
     fn new(
         status: StatusCode,
         fields: &HeaderMap,
-        anew: &[HeaderName],
+        anew: &[HeaderName; ANEW],
         content: u64,
     ) -> Option<Self> {
         let is_anew = |name: &HeaderName| anew.contains(name);
@@ -77,11 +78,21 @@ impl Written {
         let framing = Framing::Length(content);
         let kept = fields.iter().filter(|(name, _)| !is_anew(name));
         let told = write_fields(&mut page, status, kept, framing)?;
-        let anew_at = page.written().len();
+        let before = anew.each_ref().map(|name| {
+            page.put(name.as_str().as_bytes())?;
+            page.put(b": ")?;
+            let before = page.written().into();
+            page.clear();
+            page.put(b"\r\n")?;
+            Some(before)
+        });
+        let [Some(first), Some(second)] = before else {
+            return None;
+        };
         write_framing(&mut page, framing, told)?;
         Some(Self {
-            bytes: page.written().into(),
-            anew_at,
+            before: [first, second],
+            after: page.written().into(),
             content,
         })
     }
@@ -98,7 +109,7 @@ fn is_a_place(fields: &HeaderMap, name: &HeaderName) -> bool {
 pub struct Prepared<B> {
     head: Rc<PreparedHead>,
     /// In the order of the head's names.
-    anew: [HeaderValue; ANEW],
+    anew: [Rc<HeaderValue>; ANEW],
     body: B,
     /// A map with room for the next request's fields.
     room: HeaderMap,
@@ -108,7 +119,7 @@ impl<B> Prepared<B> {
     /// An answer with these values for the fields that are said anew. `room` is a map that is not needed any more.
     pub fn new(
         head: Rc<PreparedHead>,
-        anew: [HeaderValue; ANEW],
+        anew: [Rc<HeaderValue>; ANEW],
         body: B,
         room: HeaderMap,
     ) -> Self {
@@ -124,7 +135,7 @@ impl<B> Prepared<B> {
     pub fn response(self) -> Response<B> {
         let mut fields = self.head.fields.clone();
         for (name, value) in self.head.anew.iter().zip(self.anew) {
-            fields.insert(name, value);
+            fields.insert(name, Rc::unwrap_or_clone(value));
         }
         let mut response = Response::new(self.body);
         *response.status_mut() = self.head.status;
@@ -135,13 +146,12 @@ impl<B> Prepared<B> {
     /// Writes its head, and says how it frames the content. `None` where it cannot be written.
     pub(super) fn write_head(&self, page: &mut Page, asked: Asked) -> Option<Framing> {
         let written = self.head.written.as_ref().filter(|_| !asked.is_head)?;
-        let (before, after) = written.bytes.split_at_checked(written.anew_at)?;
         page.put(asked.version_text())?;
-        page.put(before)?;
-        for (name, value) in self.head.anew.iter().zip(&self.anew) {
-            page.put_field(name, value)?;
+        for (before, value) in written.before.iter().zip(&self.anew) {
+            page.put(before)?;
+            page.put(value.as_bytes())?;
         }
-        page.put(after)?;
+        page.put(&written.after)?;
         write_end(page, asked)?;
         Some(Framing::Length(written.content))
     }

@@ -95,7 +95,7 @@ proptest! {
         let head = PreparedHead::new(status, places, NAMES, Some(content as u64));
         let is_written = head.is_written_for(content as u64);
         prop_assert!(!head.is_written_for(content as u64 + 1));
-        let prepared = Prepared::new(Rc::new(head), anew(), body(), HeaderMap::new());
+        let prepared = Prepared::new(Rc::new(head), anew().map(Rc::new), body(), HeaderMap::new());
         let mut page = Page::on(vec![0; 16 << 10].into());
         let written = prepared.write_head(&mut page, asked);
         prop_assert_eq!(written.is_some(), is_written);
@@ -122,7 +122,7 @@ fn what_is_too_long_or_for_no_content_is_not_written() {
     assert!(!head(&"x".repeat(LONGEST)).is_written_for(1));
     let head = Rc::new(head("now"));
     assert!(head.is_written_for(1));
-    let anew = [HeaderValue::from(1), HeaderValue::from(2)];
+    let anew = [1, 2].map(|number| Rc::new(HeaderValue::from(number)));
     let prepared = Prepared::new(head, anew, Full::new(Bytes::from("x")), HeaderMap::new());
     let mut page = Page::on(vec![0; LONGEST].into());
     let asked = Asked {
