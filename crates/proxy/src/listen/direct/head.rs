@@ -3,8 +3,8 @@
 use super::super::config::Limits;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri, Version, header, request};
-use httparse::{EMPTY_HEADER, Header, Status};
-use std::cell::Cell;
+use httparse::{Header, Status};
+use std::{cell::Cell, mem::MaybeUninit};
 
 /// Field lines at most; more are `hyper`'s to judge.
 const MOST: usize = 64;
@@ -33,9 +33,9 @@ pub(super) enum Parsed {
 
 /// Reads the head that `bytes` begin with. `spare` may give a map for its fields.
 pub(super) fn parse(bytes: &[u8], limits: &Limits, spare: &Cell<HeaderMap>) -> Parsed {
-    let mut lines = [EMPTY_HEADER; MOST];
-    let mut request = httparse::Request::new(&mut lines);
-    let length = match request.parse(bytes) {
+    let mut lines = [const { MaybeUninit::uninit() }; MOST];
+    let mut request = httparse::Request::new(&mut []);
+    let length = match request.parse_with_uninit_headers(bytes, &mut lines) {
         Ok(Status::Complete(length)) => length,
         Ok(Status::Partial) => return Parsed::Partial,
         Err(_) => return Parsed::Others,
@@ -53,11 +53,11 @@ pub(super) fn parse(bytes: &[u8], limits: &Limits, spare: &Cell<HeaderMap>) -> P
         from: bytes,
         bytes: Bytes::copy_from_slice(bytes.get(..length).unwrap_or_default()),
     };
-    let mut head = Request::new(());
-    *head.method_mut() = method;
-    *head.version_mut() = version;
-    *head.headers_mut() = spare.take();
-    let read = fields(&copy, request.headers, head.headers_mut());
+    let (mut parts, ()) = Request::new(()).into_parts();
+    parts.method = method;
+    parts.version = version;
+    parts.headers = spare.take();
+    let read = fields(&copy, request.headers, &mut parts.headers);
     let target = copy.of(target.as_bytes());
     let uri = target.and_then(|target| Uri::from_maybe_shared(target).ok());
     let (Some(wish), Some(uri)) = (read, uri) else {
@@ -68,9 +68,9 @@ pub(super) fn parse(bytes: &[u8], limits: &Limits, spare: &Cell<HeaderMap>) -> P
         Wish::Stay => false,
         Wish::None => version == Version::HTTP_10,
     };
-    *head.uri_mut() = uri;
+    parts.uri = uri;
     Parsed::Head(Head {
-        parts: head.into_parts().0,
+        parts,
         closes,
         bytes: copy.bytes,
     })
@@ -128,7 +128,7 @@ fn fields(copy: &Copied<'_>, lines: &[Header<'_>], fields: &mut HeaderMap) -> Op
     let mut wish = Wish::None;
     fields.reserve(lines.len());
     for line in lines {
-        let name = HeaderName::from_bytes(line.name.as_bytes()).ok()?;
+        let name = name(line.name)?;
         match name {
             header::CONTENT_LENGTH
             | header::TRANSFER_ENCODING
@@ -142,6 +142,21 @@ fn fields(copy: &Copied<'_>, lines: &[Header<'_>], fields: &mut HeaderMap) -> Op
         fields.append(name, value);
     }
     Some(wish)
+}
+
+/// A field's name. Those that most requests have, as most clients write them, are known at sight.
+fn name(written: &str) -> Option<HeaderName> {
+    Some(match written {
+        "Host" | "host" => header::HOST,
+        "User-Agent" | "user-agent" => header::USER_AGENT,
+        "Accept" | "accept" => header::ACCEPT,
+        "Accept-Encoding" | "accept-encoding" => header::ACCEPT_ENCODING,
+        "Accept-Language" | "accept-language" => header::ACCEPT_LANGUAGE,
+        "Cookie" | "cookie" => header::COOKIE,
+        "Connection" | "connection" => header::CONNECTION,
+        "Referer" | "referer" => header::REFERER,
+        _ => return HeaderName::from_bytes(written.as_bytes()).ok(),
+    })
 }
 
 /// What a `Connection` line wishes, after what others did: once closed is closed. `None` where that is something else.

@@ -33,6 +33,35 @@ fn a_head_is_read_as_it_came() {
     );
 }
 
+/// Those known at sight, and others, however they are written.
+#[test]
+fn a_name_known_at_sight_is_the_name_read_byte_for_byte() {
+    for written in [
+        "Host",
+        "User-Agent",
+        "Accept",
+        "Accept-Encoding",
+        "Accept-Language",
+        "Cookie",
+        "Connection",
+        "Referer",
+        "Range",
+        "X-Forwarded-For",
+    ] {
+        let cases = [
+            written.to_owned(),
+            written.to_lowercase(),
+            written.to_uppercase(),
+        ];
+        for case in cases {
+            let read = HeaderName::from_bytes(case.as_bytes()).ok();
+            assert!(read.is_some(), "{case}");
+            assert_eq!(name(&case), read, "{case}");
+        }
+    }
+    assert_eq!(name("Hos t"), None);
+}
+
 #[test]
 fn the_connection_stays_as_the_client_wishes() {
     for (version, lines, closes) in [
