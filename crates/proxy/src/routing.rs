@@ -171,8 +171,10 @@ impl TextPattern {
 
 /// A host without its port.
 pub fn without_port(host: &str) -> &str {
-    match host.rsplit_once(':') {
-        Some((name, port)) if !port.contains(']') => name,
+    // It is short: found soonest by a look at each byte.
+    let colon = host.bytes().rposition(|byte| byte == b':');
+    match colon.and_then(|colon| host.split_at_checked(colon)) {
+        Some((name, port)) if port.bytes().all(|byte| byte != b']') => name,
         _ => host,
     }
 }

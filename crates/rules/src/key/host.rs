@@ -45,10 +45,12 @@ fn split_port(authority: &str) -> Option<(&str, Option<&str>)> {
     }
 }
 
+/// Nothing but digits, unlike what `parse` accepts.
 fn port_number(digits: &str) -> Option<u16> {
-    // `parse` alone would accept a plus sign.
-    let only_digits = digits.bytes().all(|byte| byte.is_ascii_digit());
-    only_digits.then(|| digits.parse().ok())?
+    digits.bytes().try_fold(0_u16, |port, byte| {
+        let digit = byte.is_ascii_digit().then(|| u16::from(byte - b'0'))?;
+        port.checked_mul(10)?.checked_add(digit)
+    })
 }
 
 const fn is_default(port: u16, scheme: &str) -> bool {
