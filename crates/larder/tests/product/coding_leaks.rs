@@ -250,3 +250,42 @@ fn a_client_that_leaves_spoils_nothing() {
     assert_eq!(decoded(&get(&larder, "/", "br")), body);
     assert_eq!(origin.requests("/"), 1);
 }
+
+/// Fields that only the request's own client may have go with the form that it gets (RFC 9111 sections 5.2.2.4 and 5.2.2.7).
+#[test]
+fn fields_for_one_client_go_with_its_form() {
+    for directive in ["private", "no-cache"] {
+        let (origin, larder) = start();
+        let body = text("own", 8000);
+        origin.on("/", {
+            let (body, cache) = (body.clone(), format!("max-age=60, {directive}=\"X-User\""));
+            move |request| {
+                let reply = if request.header("if-none-match").is_none() {
+                    page(&body).header("Content-MD5", "of identity")
+                } else {
+                    Reply::status(304).header("ETag", "\"v1\"")
+                };
+                let user = format!("user {}", request.nth);
+                reply.cache(&cache).header("X-User", user)
+            }
+        });
+        let ask = |cache: &str| {
+            let ask = larder.get("/").header("Cache-Control", cache);
+            ask.header("Accept-Encoding", "gzip").send()
+        };
+        let (first, hit, validated) = (ask("max-age=60"), ask("max-age=60"), ask("no-cache"));
+        for (answer, user) in [
+            (&first, Some("user 1")),
+            (&hit, None),
+            (&validated, Some("user 2")),
+        ] {
+            assert!(answer.complete, "{directive} {user:?}");
+            assert_eq!(answer.header("content-encoding"), Some("gzip"), "{user:?}");
+            assert_eq!(decoded(answer), body, "{directive} {user:?}");
+            assert_eq!(answer.header("x-user"), user, "{directive}");
+            assert_eq!(answer.header("etag"), hit.header("etag"), "{directive}");
+            assert_eq!(answer.header("content-md5"), None, "{directive}");
+            assert_eq!(answer.header("vary"), Some("Accept-Encoding"));
+        }
+    }
+}

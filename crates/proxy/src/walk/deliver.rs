@@ -40,7 +40,7 @@ pub fn stored(worker: &Rc<Worker>, ask: &Ask, hit: Hit) -> Response<ReplyBody> {
         stored,
         mut reader,
         outcome,
-        own,
+        mut own,
     } = hit;
     below::used(worker, ask, &stored, &outcome);
     if esi::concerns(ask, &stored)
@@ -48,7 +48,15 @@ pub fn stored(worker: &Rc<Worker>, ask: &Ask, hit: Hit) -> Response<ReplyBody> {
     {
         return shaped_stored(worker, ask, &stored, fields, shaped, &outcome);
     }
+    let id = stored.id();
     let chosen = coding::choose(worker, ask, stored, reader);
+    if let Some(own) = &mut own
+        && chosen.stored.id() != id
+    {
+        // They go with a form now.
+        let form = &chosen.stored.fields;
+        rules::coding::describe_as(own, |name| form.get(name));
+    }
     in_form(worker, ask, chosen, own, &outcome)
 }
 

@@ -59,6 +59,18 @@ pub fn describe(fields: &mut HeaderMap, coding: Option<Coding>, made: Made) {
     vary_by_coding(fields);
 }
 
+/// Makes `fields`, which a response has for one client, say of the content what the stored `form` of it says.
+pub fn describe_as(fields: &mut HeaderMap, form: impl Fn(&HeaderName) -> Option<HeaderValue>) {
+    let of_content = [CONTENT_ENCODING, CONTENT_LENGTH, ETAG];
+    for name in of_content.iter().chain(&DIGESTS) {
+        match form(name) {
+            Some(value) => fields.insert(name, value),
+            None => fields.remove(name),
+        };
+    }
+    vary_by_coding(fields);
+}
+
 /// Adds `Accept-Encoding` to `Vary`, unless that says it or `*` already (RFC 9110 section 12.5.5).
 pub fn vary_by_coding(fields: &mut HeaderMap) {
     let says_it = |line: &HeaderValue| {
