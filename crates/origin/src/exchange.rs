@@ -120,7 +120,8 @@ impl Attempt<'_> {
             Line::Direct(_) | Line::FastCgi(_) => None,
             Line::Http1(_) | Line::Http2(_) => self.repeatable.then(|| Spare::of(&request)),
         };
-        if let Err(error) = message::address(&mut request, speaks, self.origin.tls.is_some()) {
+        let tls = self.origin.tls.is_some();
+        if let Err(error) = message::address(&mut request, self.asked, speaks, tls) {
             return Err(unsent(request, error));
         }
         let sent = match line {

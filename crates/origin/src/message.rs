@@ -78,9 +78,10 @@ fn has_length(headers: &HeaderMap) -> bool {
     matches!(length(headers), Ok(Some(_)))
 }
 
-/// Puts the request's target into the form that the protocol needs.
+/// Puts the request's target into the form that the protocol needs, and the fields that go with it.
 pub(crate) fn address(
     request: &mut Request<Outgoing>,
+    asked: Asked,
     speaks: Speaks,
     tls: bool,
 ) -> Result<(), Error> {
@@ -88,8 +89,7 @@ pub(crate) fn address(
         Speaks::FastCgi => Ok(()),
         Speaks::Http1 if request.uri().authority().is_none() => Ok(()),
         Speaks::Http1 => {
-            let target = target(request.uri());
-            *request.uri_mut() = Uri::from(target);
+            over_http1(request, asked);
             Ok(())
         }
         Speaks::Http2 => {
@@ -113,6 +113,25 @@ pub(crate) fn address(
             *request.version_mut() = Version::HTTP_2;
             Ok(())
         }
+    }
+}
+
+/// Makes a request whose target has an authority one of HTTP/1.1. Most likely HTTP/2 gave it back unsent: what is another's there
+/// comes back into the head.
+fn over_http1(request: &mut Request<Outgoing>, asked: Asked) {
+    let target = target(request.uri());
+    let authority = request.uri().authority();
+    let host = authority.and_then(|name| HeaderValue::from_str(name.as_str()).ok());
+    *request.uri_mut() = Uri::from(target);
+    *request.version_mut() = Version::HTTP_11;
+    let headers = request.headers_mut();
+    if let Some(host) = host
+        && !headers.contains_key(HOST)
+    {
+        headers.insert(HOST, host);
+    }
+    if asked.content && !has_length(headers) {
+        headers.insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
     }
 }
 

@@ -262,7 +262,7 @@ fn targets_keep_their_bytes() {
             if target == "*" && speaks == Speaks::Http2 {
                 continue;
             }
-            address(&mut request, speaks, tls).unwrap();
+            address(&mut request, asked(false), speaks, tls).unwrap();
             assert_eq!(request.uri().to_string(), format!("{before}{target}"));
             assert_eq!(
                 request.headers().contains_key(HOST),

@@ -1,17 +1,25 @@
 //! TLS towards servers.
 
 use crate::{
-    peers::{self, Authority},
+    peers::{self, Authority, Local},
     support::*,
 };
-use http::{Method, Request};
+use bytes::Bytes;
+use http::{Method, Request, Response};
+use http_body_util::{BodyExt, Full};
+use hyper::{body::Incoming, server::conn, service::service_fn};
 use hyper_util::rt::TokioIo;
 use origin::{
     Context, Kind, Origin,
     config::{Protocol, Tls},
 };
-use std::path::PathBuf;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use std::{convert::Infallible, net::SocketAddr, path::PathBuf, pin::pin, rc::Rc};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpListener,
+    sync::Notify,
+    task::spawn_local,
+};
 
 fn trusting(authorities: PathBuf) -> Tls {
     Tls {
@@ -135,6 +143,95 @@ fn an_upgrade_gets_a_connection_that_can() {
         tunnel.read_exact(&mut seen).await.unwrap();
         assert_eq!(&seen, b"hello");
         assert_eq!(get(&origin, "/version").await.unwrap().text(), "HTTP/2.0");
+    });
+}
+
+/// A server that speaks HTTP/2 on its first connection, one request at a time, and leaves it when it is asked for `/held`. That is
+/// answered when there is a second connection, which speaks HTTP/1.1.
+async fn changes_its_mind(authority: &Authority) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let first = peers::acceptor(authority, &[b"h2"]);
+    let then = peers::acceptor(authority, &[b"http/1.1"]);
+    let (leave, left) = (Rc::new(Notify::new()), Rc::new(Notify::new()));
+    let (asked, again) = (Rc::clone(&leave), Rc::clone(&left));
+    let held = service_fn(move |request: Request<Incoming>| {
+        let (asked, again) = (Rc::clone(&asked), Rc::clone(&again));
+        async move {
+            if request.uri().path() == "/held" {
+                asked.notify_one();
+                again.notified().await;
+            }
+            seen(request).await
+        }
+    });
+    spawn_local(async move {
+        let (stream, _) = listener.accept().await.unwrap();
+        let io = TokioIo::new(first.accept(stream).await.unwrap());
+        spawn_local(async move {
+            let mut builder = conn::http2::Builder::new(Local);
+            let builder = builder.max_concurrent_streams(1);
+            let mut connection = pin!(builder.serve_connection(io, held));
+            tokio::select! {
+                _ = connection.as_mut() => return,
+                () = leave.notified() => connection.as_mut().graceful_shutdown(),
+            }
+            let _ = connection.await;
+        });
+        while let Ok((stream, _)) = listener.accept().await {
+            left.notify_one();
+            let io = TokioIo::new(then.accept(stream).await.unwrap());
+            let builder = conn::http1::Builder::new();
+            spawn_local(builder.serve_connection(io, service_fn(seen)));
+        }
+    });
+    address
+}
+
+/// What a server sees of a request.
+async fn seen(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
+    let host = request.headers().get("host").cloned();
+    let told = format!("{:?} {} {host:?} ", request.version(), request.uri());
+    let content = request.into_body().collect().await.unwrap().to_bytes();
+    let told = [told.as_bytes(), &content].concat();
+    Ok(Response::new(Full::new(told.into())))
+}
+
+#[test]
+fn what_http2_gives_back_unsent_is_whole_over_http1() {
+    let authority = Authority::new(&["127.0.0.1"]);
+    work(async {
+        let address = changes_its_mind(&authority).await;
+        let mut config = config([tcp(address)]);
+        config.tls = Some(trusting(authority.file()));
+        config.protocol = Protocol::Auto;
+        let origin = Origin::new(config).unwrap();
+        // From here on the server's limit of one request is known.
+        get(&origin, "/first").await.unwrap();
+        let (sender, body) = pieces();
+        let client = async move { sender.send("content").await.unwrap() };
+        let unmeasured = async {
+            let request = request(Method::GET, "/content", body);
+            let response = origin.fetch(request, Context::default()).await.unwrap();
+            read(response).await
+        };
+        // The first is sent, the second is the next to go, the others wait behind it and come back.
+        let (held, next, back, content, ()) = tokio::join!(
+            get(&origin, "/held"),
+            get(&origin, "/next"),
+            get(&origin, "/back"),
+            unmeasured,
+            client
+        );
+        let host = "Some(\"site.example\")";
+        for (answer, want) in [
+            (held, "HTTP/2.0 https://site.example/held None ".to_owned()),
+            (next, format!("HTTP/1.1 /next {host} ")),
+            (back, format!("HTTP/1.1 /back {host} ")),
+            (content, format!("HTTP/1.1 /content {host} content")),
+        ] {
+            assert_eq!(answer.unwrap().text(), want);
+        }
     });
 }
 
