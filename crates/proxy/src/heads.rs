@@ -6,6 +6,7 @@
 
 use crate::{listen::PreparedHead, walk::deliver::CACHE_STATUS};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
+use rules::status::Handled;
 use std::rc::Rc;
 use store::{Body, Fields, Stored};
 
@@ -88,15 +89,19 @@ fn own_copy(fields: &Fields) -> HeaderMap {
 /// Stands for a field that is not set yet. Never sent: [`add`] and [`clear_unset`] take its place.
 const UNSET: HeaderValue = HeaderValue::from_static("");
 
-/// What fresh hits say of themselves, one value for each number of seconds: a worker says the same ones over and over. They are counted
-/// by it alone.
+/// What answers say of themselves: a worker says the same over and over. Of fresh hits, one value for each number of seconds; of what
+/// was forwarded, the last one. They are counted by it alone.
 #[derive(Debug, Default)]
 pub struct Told {
     ages: Seconds,
     hits: Seconds,
-    /// Whose word `hits` is.
+    forwarded: Option<(Forwarded, Rc<HeaderValue>)>,
+    /// Whose word they are.
     name: String,
 }
+
+/// What `Cache-Status` says of an answer that is no hit: how it was handled, `ttl` and `detail`.
+type Forwarded = (Handled, Option<i64>, Option<&'static str>);
 
 impl Told {
     /// `Age` (RFC 9111 section 5.1).
@@ -111,11 +116,31 @@ impl Told {
         seconds: u64,
         make: impl FnOnce() -> HeaderValue,
     ) -> Rc<HeaderValue> {
+        self.is_of(name);
+        self.hits.value(seconds, make)
+    }
+
+    /// `Cache-Status` of the cache `name` for an answer that is no hit (RFC 9211 section 2).
+    pub fn forwarded(
+        &mut self,
+        name: &str,
+        what: Forwarded,
+        make: impl FnOnce() -> HeaderValue,
+    ) -> Rc<HeaderValue> {
+        self.is_of(name);
+        match &self.forwarded {
+            Some((last, value)) if *last == what => value.clone(),
+            _ => self.forwarded.insert((what, make().into())).1.clone(),
+        }
+    }
+
+    /// What follows is the word of the cache `name`.
+    fn is_of(&mut self, name: &str) {
         if self.name != name {
             name.clone_into(&mut self.name);
             self.hits = Seconds::default();
+            self.forwarded = None;
         }
-        self.hits.value(seconds, make)
     }
 }
 

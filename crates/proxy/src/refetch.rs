@@ -12,7 +12,7 @@ use crate::{
 use http::{Request, header};
 use http_body_util::BodyExt;
 use rules::vary;
-use std::{rc::Rc, time::Duration};
+use std::{cell::OnceCell, rc::Rc, time::Duration};
 use store::Busy;
 use tokio::{sync::mpsc::Receiver, time::sleep};
 
@@ -53,6 +53,7 @@ fn connection(tls: bool) -> Rc<Connection> {
         local: None,
         tls,
         splices: None,
+        text: OnceCell::new(),
     })
 }
 

@@ -174,6 +174,7 @@ mod tests {
     use super::*;
     use crate::sample::{fields, key_spec, policy, site};
     use http::Uri;
+    use std::cell::OnceCell;
 
     fn ask(
         replay: &Replay,
@@ -203,6 +204,7 @@ mod tests {
             local: None,
             tls: false,
             splices: None,
+            text: OnceCell::new(),
         });
         let at = Time::from_secs(1_000_000);
         replay.receive(request, &connection, at)

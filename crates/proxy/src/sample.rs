@@ -13,7 +13,13 @@ use origin::{
     config::{Address, Server},
 };
 use rules::{directives, key::QueryChoice, storable::SetCookie, time::Time};
-use std::{cell::Cell, net::SocketAddr, rc::Rc, sync::Arc, time::Duration};
+use std::{
+    cell::{Cell, OnceCell},
+    net::SocketAddr,
+    rc::Rc,
+    sync::Arc,
+    time::Duration,
+};
 
 /// Header fields, a line each.
 pub(crate) fn fields(lines: &[(&'static str, &str)]) -> HeaderMap {
@@ -125,6 +131,7 @@ pub(crate) fn ask(site: Site, peer: Option<SocketAddr>, fields: HeaderMap) -> As
             local: None,
             tls: false,
             splices: None,
+            text: OnceCell::new(),
         }),
         interim: InterimSink::deaf(),
         upgrade: None,

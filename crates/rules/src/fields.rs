@@ -1,22 +1,10 @@
 //! Field lists: hop-by-hop, `Connection`-nominated, never stored (RFC 9110 section 7.6.1, RFC 9111 section 3.1).
 
-use crate::directives::{Qualified, ResponseDirectives};
+use crate::directives::ResponseDirectives;
 use http::{
     HeaderMap, HeaderName, HeaderValue, Version,
     header::{self, CONNECTION, VIA},
 };
-
-/// Fields that concern one connection only, whether `Connection` nominates them or not (RFC 9110 section 7.6.1). `Trailer`
-/// is among them because trailers are not forwarded.
-static HOP_BY_HOP: [HeaderName; 7] = [
-    CONNECTION,
-    HeaderName::from_static("keep-alive"),
-    HeaderName::from_static("proxy-connection"),
-    header::TE,
-    header::TRAILER,
-    header::TRANSFER_ENCODING,
-    header::UPGRADE,
-];
 
 /// Fields of the proxy a cache fetches through, which MUST NOT be stored (RFC 9111 section 3.1).
 static OF_PROXIES: [HeaderName; 3] = [
@@ -61,24 +49,55 @@ pub fn remove_hop_by_hop(fields: &mut HeaderMap) {
     for name in nominated(fields) {
         fields.remove(name);
     }
-    remove_all(fields, &HOP_BY_HOP);
+    remove_where(fields, is_hop_by_hop);
 }
 
-/// Removes the fields `names`. Most messages have none of them, which one look through their own few tells.
-pub fn remove_all(fields: &mut HeaderMap, names: &[HeaderName]) {
-    if fields.keys().any(|name| names.contains(name)) {
-        for name in names {
-            fields.remove(name);
+/// The fields of a message about to be forwarded: those that [`remove_hop_by_hop`] leaves and that `stays` names, with room for
+/// `more`.
+pub fn forwarded(
+    fields: &HeaderMap,
+    more: usize,
+    stays: impl Fn(&HeaderName) -> bool,
+) -> HeaderMap {
+    let nominated = nominated(fields);
+    let mut forwarded = HeaderMap::with_capacity(fields.len() + more);
+    for (name, value) in fields {
+        if !is_hop_by_hop(name) && stays(name) && !nominated.contains(name) {
+            forwarded.append(name.clone(), value.clone());
         }
+    }
+    forwarded
+}
+
+/// Whether a field concerns one connection only, whether `Connection` nominates it or not (RFC 9110 section 7.6.1). `Trailer` is
+/// among them because trailers are not forwarded.
+pub fn is_hop_by_hop(name: &HeaderName) -> bool {
+    match *name {
+        CONNECTION | header::TE | header::TRAILER | header::TRANSFER_ENCODING | header::UPGRADE => {
+            true
+        }
+        _ => matches!(name.as_str(), "keep-alive" | "proxy-connection"),
+    }
+}
+
+/// Removes the fields for which `goes` holds. Most messages have none of them, which one look through their names tells.
+pub fn remove_where(fields: &mut HeaderMap, goes: impl Fn(&HeaderName) -> bool) {
+    while let Some(name) = fields.keys().find(|name| goes(name)).cloned() {
+        fields.remove(name);
     }
 }
 
 /// The fields that `Connection` nominates and that may be removed on its word.
 fn nominated(fields: &HeaderMap) -> Vec<HeaderName> {
+    if !fields.contains_key(CONNECTION) {
+        return Vec::new();
+    }
     fields
         .get_all(CONNECTION)
         .iter()
         .flat_map(|line| line.as_bytes().split(|byte| *byte == b','))
+        // `Keep-Alive` goes in any case.
+        .filter(|option| !option.eq_ignore_ascii_case(b"keep-alive"))
         .filter_map(|option| HeaderName::from_bytes(option.trim_ascii()).ok())
         .filter(|name| fields.contains_key(name) && !is_end_to_end(name))
         .collect()
@@ -89,14 +108,16 @@ fn is_end_to_end(name: &HeaderName) -> bool {
     name.as_str().ends_with("-cache-control") || END_TO_END.contains(name)
 }
 
-/// Removes what must not be stored beyond hop-by-hop: the fields `no-cache="…"` and `private="…"` name, `Proxy-*` (RFC 9111 section 3.1).
+/// Removes what must not be stored beyond hop-by-hop; see [`is_unstorable`].
 pub fn remove_unstorable(fields: &mut HeaderMap, directives: &ResponseDirectives) {
-    let named = [&directives.no_cache, &directives.private]
-        .into_iter()
-        .flat_map(Qualified::names);
-    for name in named.chain(&OF_PROXIES) {
-        fields.remove(name);
-    }
+    remove_where(fields, |name| is_unstorable(name, directives));
+}
+
+/// Whether a field must not be stored beyond hop-by-hop: those that `no-cache="…"` and `private="…"` name, and `Proxy-*` (RFC 9111
+/// section 3.1).
+pub fn is_unstorable(name: &HeaderName, directives: &ResponseDirectives) -> bool {
+    let mut lists = [&directives.no_cache, &directives.private].into_iter();
+    OF_PROXIES.contains(name) || lists.any(|list| list.names().contains(name))
 }
 
 /// Appends our element to `Via` (RFC 9110 section 7.6.3): `1.1 larder` or the like by `version`, the one the message was
@@ -109,7 +130,10 @@ pub fn append_via(fields: &mut HeaderMap, version: Version, pseudonym: &str) {
         Version::HTTP_3 => "3.0 ",
         _ => "1.1 ",
     };
-    if let Ok(element) = HeaderValue::try_from([protocol, pseudonym].concat()) {
+    let mut element = Vec::with_capacity(protocol.len() + pseudonym.len());
+    element.extend_from_slice(protocol.as_bytes());
+    element.extend_from_slice(pseudonym.as_bytes());
+    if let Ok(element) = HeaderValue::try_from(element) {
         fields.append(VIA, element);
     }
 }

@@ -9,4 +9,4 @@ mod tags;
 
 pub use edge::{CONTENT_ESI, CONTROL, wants_esi};
 pub use groups::{LONGEST_GROUP, MOST_GROUPS, groups, invalidated_groups};
-pub use tags::{FIELDS, MOST_BYTES, fits, tags, tags_in};
+pub use tags::{FIELDS, MOST_BYTES, carries_tags, fits, tags, tags_in};

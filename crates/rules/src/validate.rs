@@ -38,17 +38,15 @@ impl<'a> Validators<'a> {
 /// Removes fields that a client may have sent and that must not reach the origin in our own fetch: the conditionals and
 /// `Range`.
 pub fn remove_conditions(request: &mut HeaderMap) {
-    fields::remove_all(request, &CONDITIONS);
+    fields::remove_where(request, is_condition);
 }
 
-static CONDITIONS: [HeaderName; 6] = [
-    IF_MATCH,
-    IF_NONE_MATCH,
-    IF_MODIFIED_SINCE,
-    IF_UNMODIFIED_SINCE,
-    IF_RANGE,
-    RANGE,
-];
+fn is_condition(name: &HeaderName) -> bool {
+    matches!(
+        *name,
+        IF_MATCH | IF_NONE_MATCH | IF_MODIFIED_SINCE | IF_UNMODIFIED_SINCE | IF_RANGE | RANGE
+    )
+}
 
 /// The list of tags grows no longer than this many bytes, lest the origin refuse the request: common limits on a field are
 /// 4 and 8 KiB. The chosen response's tag is always sent.
@@ -61,6 +59,12 @@ const LONGEST_LIST: usize = 3 * 1024;
 /// Where no stored response matches the request (the candidates are other variants), none is the chosen one: leave their
 /// `last_modified` out, for a date cannot tell the origin which of them is meant.
 pub fn condition(request: &mut HeaderMap, candidates: &[Validators<'_>]) -> bool {
+    if candidates.is_empty() {
+        fields::remove_where(request, |name| {
+            matches!(*name, IF_NONE_MATCH | IF_MODIFIED_SINCE)
+        });
+        return false;
+    }
     let mut list = Vec::new();
     let mut listed: Vec<EntityTag<'_>> = Vec::new();
     for candidate in candidates {
@@ -93,9 +97,11 @@ pub fn condition(request: &mut HeaderMap, candidates: &[Validators<'_>]) -> bool
 
 fn replace(request: &mut HeaderMap, name: HeaderName, value: Option<HeaderValue>) {
     match value {
-        Some(value) => request.insert(name, value),
-        None => request.remove(name),
-    };
+        Some(value) => {
+            request.insert(name, value);
+        }
+        None => fields::remove_where(request, |one| *one == name),
+    }
 }
 
 /// Which candidates a 304 selects for freshening (RFC 9111 sections 4.3.3 and 4.3.4): by strong tag all with the same tag,
@@ -154,7 +160,9 @@ fn same_date(one: &HeaderValue, two: &HeaderValue, now: Time) -> bool {
 
 /// What the stored bytes depend upon, so that an update must not touch it (RFC 9111 section 3.2): their length, their
 /// coding and which part they are. `Content-Type` is not among them: bytes are stored, not what was made of them.
-const DEPENDED_UPON: [HeaderName; 3] = [CONTENT_LENGTH, CONTENT_ENCODING, CONTENT_RANGE];
+fn is_depended_upon(name: &HeaderName) -> bool {
+    matches!(*name, CONTENT_LENGTH | CONTENT_ENCODING | CONTENT_RANGE)
+}
 
 /// What tells of one message's journey and not of the representation.
 const OF_ONE_MESSAGE: [HeaderName; 3] = [AGE, DATE, VIA];
@@ -176,7 +184,7 @@ pub fn freshen(stored: &mut HeaderMap, update: &HeaderMap) {
 /// As [`freshen`], for the client whose request brought the update: what cannot be stored is among its fields.
 pub fn freshen_for_one(stored: &mut HeaderMap, mut update: HeaderMap) {
     fields::remove_hop_by_hop(&mut update);
-    fields::remove_all(&mut update, &DEPENDED_UPON);
+    fields::remove_where(&mut update, is_depended_upon);
     for name in OF_ONE_MESSAGE.iter().chain(update.keys()) {
         stored.remove(name);
     }

@@ -21,6 +21,7 @@ use rules::{
 };
 use std::{
     borrow::Cow,
+    cell::OnceCell,
     net::{IpAddr, Ipv4Addr, SocketAddr},
     rc::Rc,
     sync::Arc,
@@ -161,6 +162,7 @@ impl Reader {
             // Where nothing is told it is the same for all, and no redirect to HTTPS stands in the way.
             tls: line.tls.unwrap_or(true),
             splices: None,
+            text: OnceCell::new(),
         });
         let base = self
             .replays

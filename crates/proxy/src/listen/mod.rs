@@ -43,8 +43,8 @@ pub use splice::Splices;
 pub use tls::{CertificateFiles, TlsError, TlsStore};
 
 use bytes::Bytes;
-use http::{Request, Response};
-use std::{net::SocketAddr, pin::Pin, rc::Rc, sync::Arc};
+use http::{HeaderValue, Request, Response};
+use std::{cell::OnceCell, net::SocketAddr, pin::Pin, rc::Rc, sync::Arc};
 
 /// What every request knows of the connection it came on. One per connection, shared by its requests.
 #[derive(Debug)]
@@ -59,6 +59,21 @@ pub struct Connection {
     pub tls: bool,
     /// Takes what can be sent to the client straight from a file; `None`: the connection cannot.
     pub splices: Option<Arc<Splices>>,
+    /// See [`address`](Self::address).
+    pub text: OnceCell<HeaderValue>,
+}
+
+impl Connection {
+    /// The client's address as text, an IPv4 address as one. It is made once.
+    pub fn address(&self) -> Option<&HeaderValue> {
+        let peer = self.peer?;
+        let text = self.text.get_or_init(|| {
+            let text = peer.ip().to_canonical().to_string();
+            // Digits, letters, dots and colons.
+            HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static("unknown"))
+        });
+        Some(text)
+    }
 }
 
 /// An answer, or the wait for one. Nothing of it is `Send`: it lives on its worker.

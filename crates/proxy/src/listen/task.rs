@@ -18,7 +18,14 @@ use super::{
 use hyper::{rt::Executor, server::conn::http2, service::service_fn};
 use hyper_util::rt::TokioIo;
 use std::{
-    cell::Cell, future::poll_fn, io, net::SocketAddr, pin::pin, rc::Rc, sync::Arc, task::Poll,
+    cell::{Cell, OnceCell},
+    future::poll_fn,
+    io,
+    net::SocketAddr,
+    pin::pin,
+    rc::Rc,
+    sync::Arc,
+    task::Poll,
 };
 use tokio_rustls::TlsAcceptor;
 
@@ -109,6 +116,7 @@ async fn open<S: Serve>(
         local: accepted.local,
         tls: place.config.tls.is_some(),
         splices: None,
+        text: OnceCell::new(),
     };
     let mut wire = Wire::new(accepted.socket);
     if expects_proxy(&place.config, accepted.peer) {

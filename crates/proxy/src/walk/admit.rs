@@ -41,7 +41,12 @@ pub fn judge(
     status: StatusCode,
     fields: &HeaderMap,
 ) -> Result<Storable, NotStorable> {
-    let uri = ask.uri();
+    // Nobody else's is compared with anything.
+    let uri = if *method == Method::POST {
+        ask.uri()
+    } else {
+        String::new()
+    };
     let exchange = Exchange {
         method,
         request: &ask.fields,
@@ -135,6 +140,9 @@ fn is_static(target: &str) -> bool {
     })
 }
 
+/// How many fields an answer mostly has more when it goes out: grown once, the map is not built anew with each of them.
+const MOST_ADDED: usize = 4;
+
 /// Fields as they are stored: without what must not be, with what a recipient must add.
 pub fn stored_fields(
     ask: &Ask,
@@ -143,14 +151,12 @@ pub fn stored_fields(
     received: &HeaderMap,
     at: Time,
 ) -> HeaderMap {
-    let mut kept = received.clone();
-    fields::remove_hop_by_hop(&mut kept);
     let (directives, _) = directives::response(received, &ask.site.targets);
-    fields::remove_unstorable(&mut kept, &directives);
-    kept.remove(header::AGE);
-    if storable.strip_set_cookie {
-        kept.remove(header::SET_COOKIE);
-    }
+    let mut kept = fields::forwarded(received, MOST_ADDED, |name| {
+        *name != header::AGE
+            && !(storable.strip_set_cookie && *name == header::SET_COOKIE)
+            && !fields::is_unstorable(name, &directives)
+    });
     complete(ask, version, &mut kept, at);
     if surrogate::wants_esi(received) {
         kept.insert(surrogate::CONTROL, surrogate::CONTENT_ESI);
@@ -207,17 +213,12 @@ pub fn complete(ask: &Ask, version: Version, fields: &mut HeaderMap, at: Time) {
     {
         fields.insert(header::DATE, date);
     }
-    fields.remove(surrogate::CONTROL);
-    fields.remove(freshness::REVERSE_PROXY_TTL);
-    if fields.keys().any(|name| surrogate::FIELDS.contains(name)) {
-        let passed = &ask.site.purge.pass_tags;
-        for name in surrogate::FIELDS
-            .iter()
-            .filter(|name| !passed.contains(name))
-        {
-            fields.remove(name);
-        }
-    }
+    let passed = &ask.site.purge.pass_tags;
+    rules::fields::remove_where(fields, |name| {
+        *name == surrogate::CONTROL
+            || *name == freshness::REVERSE_PROXY_TTL
+            || (surrogate::carries_tags(name) && !passed.contains(name))
+    });
     rules::fields::append_via(fields, version, &ask.site.name);
 }
 
@@ -246,8 +247,9 @@ pub fn variant(ask: &Ask, response: &HeaderMap) -> Option<Box<Variant>> {
 /// of them are left out, `Accept-Encoding` unless the answer is in a coding that not everybody can be given, and one that we write
 /// anew for each client selects by what nobody later can know.
 fn nominated(ask: &Ask, response: &HeaderMap) -> Nominated {
-    let Nominated::Fields(fields) = vary::nominated(response) else {
-        return vary::nominated(response);
+    let fields = match vary::nominated(response) {
+        Nominated::Fields(fields) => fields,
+        other => return other,
     };
     let mut kept = Vec::with_capacity(fields.len());
     for name in fields {
@@ -294,7 +296,7 @@ pub fn marks(
     worker.cache.memory.log().tags().marks(tags, began)
 }
 
-/// A new stored response for `ask`.
+/// A new stored response for `ask`, and its fields as they were before they were packed.
 pub fn new_stored(
     worker: &Worker,
     ask: &Ask,
@@ -303,7 +305,7 @@ pub fn new_stored(
     storable: Storable,
     body: Body,
     at: Time,
-) -> Stored {
+) -> (Stored, HeaderMap) {
     let kept = stored_fields(
         ask,
         (head.status, head.version),
@@ -311,7 +313,7 @@ pub fn new_stored(
         &head.headers,
         at,
     );
-    Stored::new(
+    let stored = Stored::new(
         ticket.began,
         head.status,
         Fields::pack(&kept),
@@ -319,5 +321,6 @@ pub fn new_stored(
         variant(ask, &head.headers),
         marks(worker, ask, &head.headers, ticket.began, None),
         body,
-    )
+    );
+    (stored, kept)
 }

@@ -421,7 +421,8 @@ fn store_post(
     head.status = StatusCode::OK;
     let ask = ask.clone();
     let destination = Destination::Then(Box::new(move |worker, body| {
-        let stored = admit::new_stored(worker, &ask, ticket, &head, storable, body, times.response);
+        let (stored, _) =
+            admit::new_stored(worker, &ask, ticket, &head, storable, body, times.response);
         let most = ask.site.most_variants;
         let _ = worker
             .cache

@@ -430,12 +430,13 @@ pub fn cache_status(
     outcome: &Outcome,
     key: Option<&str>,
 ) -> Rc<HeaderValue> {
+    let detail = outcome.detail.as_ref().map(Detail::token);
     let member = Member {
         name: &site.name,
         handled: told(outcome.handled, status),
         ttl: outcome.ttl,
         key,
-        detail: outcome.detail.as_ref().map(Detail::token),
+        detail,
     };
     match member {
         Member {
@@ -447,6 +448,16 @@ pub fn cache_status(
         } => {
             let mut told = worker.told.borrow_mut();
             told.hit(name, ttl.cast_unsigned(), || member.to_value())
+        }
+        Member {
+            handled: handled @ Handled::Forwarded { .. },
+            ttl,
+            key: None,
+            name,
+            ..
+        } => {
+            let mut told = worker.told.borrow_mut();
+            told.forwarded(name, (handled, ttl, detail), || member.to_value())
         }
         _ => member.to_value().into(),
     }

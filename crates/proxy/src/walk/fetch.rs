@@ -55,7 +55,7 @@ pub enum Landing {
         reader: Option<Reader>,
         pump: Option<Pump>,
         kept: Result<(), Detail>,
-        /// The fields for this request's own client, where they are more than what is stored.
+        /// The fields for this request's own client, where they are at hand or more than what is stored.
         own: Option<Box<HeaderMap>>,
     },
     /// The origin failed, and this may be sent although it is stale.
@@ -129,9 +129,10 @@ pub async fn fetch(
 
 /// See [`Fetch::passes_condition`]. The next answer for a key whose last one may not be stored most likely is not stored either.
 fn passes_condition(worker: &Worker, ask: &Ask, need: &Need) -> bool {
-    let has = |name| ask.fields.contains_key(name);
     let reads = ask.method == Method::GET || ask.method == Method::HEAD;
-    let on_condition = has(header::IF_NONE_MATCH) || has(header::IF_MODIFIED_SINCE);
+    let mut names = ask.fields.keys();
+    let on_condition =
+        names.any(|name| matches!(*name, header::IF_NONE_MATCH | header::IF_MODIFIED_SINCE));
     let holds_nothing = need.selected.is_none() && need.others.is_empty();
     reads && on_condition && holds_nothing && {
         let (table, key) = (&worker.cache.hit_for_miss, ask.key.as_bytes());
@@ -160,7 +161,11 @@ impl Fetch<'_> {
         let answered = answer.as_ref().ok();
         self.times.lifetime = answered.and_then(|answer| answer.extensions().get().copied());
         let landing = match answer {
-            Ok(response) => self.land(&plan, response, writer).await,
+            // Boxed: rare, and large.
+            Ok(response) if is_missing_part(&plan, &response) => {
+                Box::pin(self.combine(response)).await
+            }
+            Ok(response) => self.land(response, writer),
             Err(failure) => self.failed(failure),
         };
         if matches!(landing, Landing::Raw { why: Some(_), .. }) && self.need.selected.is_some() {
@@ -258,11 +263,24 @@ impl Fetch<'_> {
             })
     }
 
-    pub async fn exchange(
+    async fn exchange(
         &self,
         plan: &Plan,
         conditional: bool,
     ) -> Result<Response<ResponseBody>, Failure> {
+        let waiting = self.begin(plan, conditional)?;
+        waiting.await.map_err(|error| {
+            bump(&self.worker.counters.origin_errors);
+            Failure::Origin(Arc::new(error))
+        })
+    }
+
+    /// Asks the origin.
+    fn begin(
+        &self,
+        plan: &Plan,
+        conditional: bool,
+    ) -> Result<impl Future<Output = Result<Response<ResponseBody>, origin::Error>>, Failure> {
         let request = self.request(plan, conditional)?;
         let interim = self.ask.interim.clone();
         let context = origin::Context {
@@ -274,22 +292,16 @@ impl Fetch<'_> {
             personal: self.ask.fields.contains_key(header::AUTHORIZATION),
             room: None,
         };
-        self.ask
-            .policy()
-            .origin
-            .fetch(request, context)
-            .await
-            .map_err(|error| {
-                bump(&self.worker.counters.origin_errors);
-                Failure::Origin(Arc::new(error))
-            })
+        Ok(self.ask.policy().origin.fetch(request, context))
     }
 
     /// HEAD goes out as GET: then both can be answered from what is stored.
     pub fn request(&self, plan: &Plan, conditional: bool) -> Result<Request<RequestBody>, Failure> {
         let mut fields = outbound::fields(self.ask)?;
-        let range = fields.remove(header::RANGE);
-        let if_range = fields.remove(header::IF_RANGE);
+        let part = matches!(plan, Plan::Part).then(|| {
+            let range = fields.remove(header::RANGE);
+            (range, fields.remove(header::IF_RANGE))
+        });
         validate::remove_conditions(&mut fields);
         coding::ask_origin(self.worker, self.ask, &mut fields);
         match plan {
@@ -306,6 +318,7 @@ impl Fetch<'_> {
             }
             Plan::Whole => {}
             Plan::Part => {
+                let (range, if_range) = part.unwrap_or_default();
                 put(&mut fields, header::RANGE, range);
                 put(&mut fields, header::IF_RANGE, if_range);
                 rules::coding::for_origin(&mut fields);
@@ -366,6 +379,11 @@ impl Fetch<'_> {
         });
         held
     }
+}
+
+/// Whether an answer is what is missing of the stored parts.
+fn is_missing_part(plan: &Plan, response: &Response<ResponseBody>) -> bool {
+    response.status() == StatusCode::PARTIAL_CONTENT && matches!(plan, Plan::Missing(_))
 }
 
 /// A stored response with its validators at hand.

@@ -97,7 +97,8 @@ async fn together(
         }
         Seat::Follow(follower) => {
             drop((interest, writer));
-            follow(worker, ask, need, follower).await
+            // Boxed, lest who leads or goes alone be as large.
+            Box::pin(follow(worker, ask, need, follower)).await
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::{
         admit,
         arrival::{AT_ONCE, Arrival},
         below,
-        fetch::{Fetch, Landing, Plan, reader_of},
+        fetch::{Fetch, Landing, reader_of},
         forward::begin_fill,
         lookup::{Need, answers, reuse_site},
         pump::{Destination, Pump, Room},
@@ -27,16 +27,15 @@ use rules::{
     storable::NotStorable,
     surrogate, validate,
 };
-use std::{future::poll_fn, sync::Arc, task::Poll};
+use std::{
+    sync::Arc,
+    task::{Context, Waker},
+};
 use store::{Body, Fields, Stored, fill::Writer};
 
 impl Fetch<'_> {
-    pub async fn land(
-        &self,
-        plan: &Plan,
-        response: Response<ResponseBody>,
-        writer: Option<Writer>,
-    ) -> Landing {
+    /// What an answer comes to, unless it is what is missing of stored parts.
+    pub fn land(&self, response: Response<ResponseBody>, writer: Option<Writer>) -> Landing {
         let status = response.status();
         if status == StatusCode::NOT_MODIFIED {
             return self.freshen(response);
@@ -45,13 +44,9 @@ impl Fetch<'_> {
             return stale;
         }
         if status == StatusCode::PARTIAL_CONTENT {
-            return match plan {
-                // Boxed: rare, and large.
-                Plan::Missing(_) => Box::pin(self.combine(response)).await,
-                Plan::Part | Plan::Whole => self.part(response, writer),
-            };
+            return self.part(response, writer);
         }
-        self.whole(response, writer).await
+        self.whole(response, writer)
     }
 
     /// 304: what it selects is fresh again, with the fields it carries (RFC 9111 section 4.3.4).
@@ -211,7 +206,7 @@ impl Fetch<'_> {
     }
 
     /// Any answer but 206 and 304: it replaces what is stored, or passes.
-    pub async fn whole(&self, response: Response<ResponseBody>, writer: Option<Writer>) -> Landing {
+    fn whole(&self, response: Response<ResponseBody>, writer: Option<Writer>) -> Landing {
         let (head, body) = response.into_parts();
         let judged = admit::judge(
             self.ask,
@@ -236,10 +231,11 @@ impl Fetch<'_> {
         let content = if checked || length.is_some_and(|length| length > most) {
             None
         } else {
-            poll_fn(|cx| Poll::Ready(arrival.whole(cx, most))).await
+            // Whoever reads the rest asks anew before he waits.
+            arrival.whole(&mut Context::from_waker(Waker::noop()), most)
         };
         let filling = Body::Filling(writer.fill().clone());
-        let stored = admit::new_stored(
+        let (stored, kept) = admit::new_stored(
             self.worker,
             self.ask,
             self.ticket,
@@ -249,8 +245,9 @@ impl Fetch<'_> {
             self.times.response,
         );
         let own = admit::own_fields(self.ask, &head, storable);
+        let own = own.unwrap_or_else(|| Box::new(kept));
         if let Some(content) = content {
-            return self.stored(stored.with_body(Body::Whole(content)), own);
+            return self.stored(stored.with_body(Body::Whole(content)), Some(own));
         }
         let stored = Arc::new(stored);
         let kept = self.insert(&stored);
@@ -268,7 +265,7 @@ impl Fetch<'_> {
             reader,
             pump: Some(pump),
             kept,
-            own,
+            own: Some(own),
         }
     }
 

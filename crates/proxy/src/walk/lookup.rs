@@ -50,7 +50,7 @@ pub struct Hit {
     /// Follows the body where it is still on its way; taken at once, since a fill may close to readers at any moment.
     pub reader: Option<Reader>,
     pub outcome: Outcome,
-    /// The fields for the client whose request fetched it, where they are more than what is stored.
+    /// The fields for the client whose request fetched it, where they are at hand or more than what is stored.
     pub own: Option<Box<HeaderMap>>,
 }
 

@@ -9,7 +9,7 @@ use crate::{
 use bytes::Bytes;
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, Request, Uri,
-    header::{self, FORWARDED},
+    header::{self, Entry, FORWARDED},
 };
 use http_body_util::{BodyExt, Empty, Full};
 use origin::{RequestBody, Visitor};
@@ -72,6 +72,12 @@ static OF_ADDRESS: [HeaderName; 2] = [
     HeaderName::from_static("x-real-ip"),
 ];
 
+/// Whether a field may be one of [`POISONOUS`]. Most are not, as their beginnings tell.
+fn may_be_poisonous(name: &HeaderName) -> bool {
+    let name = name.as_str();
+    name.starts_with("x-") || name.starts_with('f')
+}
+
 static X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 static X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 static X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
@@ -91,9 +97,8 @@ const ESI_CAPABILITY: HeaderValue = HeaderValue::from_static("larder-esi=\"ESI/1
 
 /// The client's fields made fit for the origin, conditions and ranges still among them.
 pub fn fields(ask: &Ask) -> Result<HeaderMap, Failure> {
-    let mut fields = ask.fields.clone();
-    fields.reserve(MOST_ADDED);
-    let passes = fields
+    let passes = ask
+        .fields
         .get_all(header::VIA)
         .iter()
         .filter(|line| names_us(line, &ask.site.name))
@@ -101,17 +106,21 @@ pub fn fields(ask: &Ask) -> Result<HeaderMap, Failure> {
     if passes >= MOST_PASSES {
         return Err(Failure::Loop);
     }
-    fields::remove_hop_by_hop(&mut fields);
-    fields.remove(header::EXPECT);
-    if let Some((name, _)) = &ask.site.purge.secret {
-        fields.remove(name);
-    }
-    forwarding(&mut fields, ask);
+    let trusted = trusts_client(ask);
+    let secret = ask.site.purge.secret.as_ref().map(|(name, _)| name);
+    let mut fields = fields::forwarded(&ask.fields, MOST_ADDED, |name| {
+        let is_said_by_another = OF_ADDRESS.contains(name)
+            // An application believes it, and writes what only that client's surrogate could read into what is stored for all.
+            || *name == SURROGATE_CAPABILITY;
+        let is_poisonous = may_be_poisonous(name) && POISONOUS.contains(name);
+        *name != header::EXPECT
+            && secret != Some(name)
+            && (trusted || !is_said_by_another)
+            && (!is_poisonous || is_passed(ask, name))
+    });
+    let host = host(ask);
+    forwarding(&mut fields, ask, host.as_ref());
     fields::append_via(&mut fields, ask.version, &ask.site.name);
-    if !trusts_client(ask) {
-        // An application believes it, and writes what only that client's surrogate could read into what is stored for all.
-        fields.remove(&SURROGATE_CAPABILITY);
-    }
     fields.append(&SURROGATE_CAPABILITY, CAPABILITY);
     match ask.policy().esi {
         Esi::Off => {}
@@ -127,16 +136,20 @@ pub fn fields(ask: &Ask) -> Result<HeaderMap, Failure> {
             );
         }
     }
-    let host = ask
-        .policy()
-        .host
-        .clone()
-        .or_else(|| HeaderValue::from_str(ask.host()).ok());
-    if let Some(host) = host {
+    if let Some(host) = ask.policy().host.clone().or(host) {
         fields.insert(header::HOST, host);
     }
     edit(&mut fields, &ask.policy().request_edits);
     Ok(fields)
+}
+
+/// The host that the request is for. Mostly the client wrote it just so.
+fn host(ask: &Ask) -> Option<HeaderValue> {
+    let host = ask.host();
+    match ask.fields.get(header::HOST) {
+        Some(line) if line == host => Some(line.clone()),
+        _ => HeaderValue::from_str(host).ok(),
+    }
 }
 
 fn names_us(line: &HeaderValue, name: &str) -> bool {
@@ -145,41 +158,45 @@ fn names_us(line: &HeaderValue, name: &str) -> bool {
 }
 
 /// `X-Forwarded-*` and `Forwarded` (RFC 7239): what a trusted peer says stays and is added to, anything else is replaced.
-fn forwarding(fields: &mut HeaderMap, ask: &Ask) {
-    // Most requests carry none of them.
-    if fields.keys().any(|name| POISONOUS.contains(name)) {
-        for name in POISONOUS.iter().filter(|name| !is_passed(ask, name)) {
-            fields.remove(name);
+/// What anybody else said is gone already.
+fn forwarding(fields: &mut HeaderMap, ask: &Ask, host: Option<&HeaderValue>) {
+    if let Some(address) = ask.connection.address() {
+        add(fields, &X_FORWARDED_FOR, address.clone());
+        if let Some(element) = element(ask, address) {
+            add(fields, &FORWARDED, element);
         }
     }
-    if !trusts_client(ask) {
-        fields::remove_all(fields, &OF_ADDRESS);
+    let scheme = HeaderValue::from_static(ask.scheme);
+    fields.insert(&X_FORWARDED_PROTO, scheme);
+    if let Some(host) = host {
+        fields
+            .entry(&X_FORWARDED_HOST)
+            .or_insert_with(|| host.clone());
     }
-    if let Some(peer) = ask.connection.peer {
-        let address = peer.ip().to_canonical();
-        let text = address.to_string();
-        add(fields, &X_FORWARDED_FOR, &[&text]);
-        let (open, close) = if address.is_ipv6() {
-            ("\"[", "]\"")
-        } else {
-            ("", "")
-        };
-        let element = [
-            "for=",
-            open,
-            &text,
-            close,
-            ";host=\"",
-            ask.host(),
-            "\";proto=",
-            ask.scheme,
-        ];
-        add(fields, &FORWARDED, &element);
+}
+
+/// What `Forwarded` says of this hop (RFC 7239 section 4); `address` is the peer's.
+fn element(ask: &Ask, address: &HeaderValue) -> Option<HeaderValue> {
+    let (open, close) = if address.as_bytes().contains(&b':') {
+        ("\"[", "]\"")
+    } else {
+        ("", "")
+    };
+    let pieces: [&[u8]; 8] = [
+        b"for=",
+        open.as_bytes(),
+        address.as_bytes(),
+        close.as_bytes(),
+        b";host=\"",
+        ask.host().as_bytes(),
+        b"\";proto=",
+        ask.scheme.as_bytes(),
+    ];
+    let mut element = Vec::with_capacity(pieces.iter().map(|piece| piece.len()).sum());
+    for piece in pieces {
+        element.extend_from_slice(piece);
     }
-    set(fields, &X_FORWARDED_PROTO, ask.scheme);
-    if !fields.contains_key(&X_FORWARDED_HOST) {
-        set(fields, &X_FORWARDED_HOST, ask.host());
-    }
+    HeaderValue::try_from(element).ok()
 }
 
 /// Who asks, for origins that want it beside the message: the client itself, or whom trusted proxies speak for.
@@ -244,23 +261,20 @@ fn is_passed(ask: &Ask, name: &HeaderName) -> bool {
     trusts_client(ask) || policy.pass_fields.contains(name) || policy.key.headers.contains(name)
 }
 
-/// Makes the lines of a list field one, with one more member: `last`, in pieces.
-fn add(fields: &mut HeaderMap, name: &'static HeaderName, last: &[&str]) {
-    let mut all = last.concat();
-    if fields.contains_key(name) {
-        let lines = fields.get_all(name).iter();
-        let before = lines.filter_map(|line| line.to_str().ok());
-        let before = before.flat_map(|line| [line, ", "]);
-        all = before.chain([all.as_str()]).collect();
-    }
-    if let Ok(value) = HeaderValue::try_from(all) {
-        fields.insert(name, value);
-    }
-}
-
-fn set(fields: &mut HeaderMap, name: &'static HeaderName, value: &str) {
-    if let Ok(value) = HeaderValue::from_str(value) {
-        fields.insert(name, value);
+/// Makes the lines of a list field one, with one more member: `last`.
+fn add(fields: &mut HeaderMap, name: &'static HeaderName, last: HeaderValue) {
+    let mut lines = match fields.entry(name) {
+        Entry::Occupied(lines) => lines,
+        Entry::Vacant(place) => {
+            place.insert(last);
+            return;
+        }
+    };
+    let before = lines.iter().filter_map(|line| line.to_str().ok());
+    let before = before.flat_map(|line| [line.as_bytes(), b", "]);
+    let all: Vec<&[u8]> = before.chain([last.as_bytes()]).collect();
+    if let Ok(all) = HeaderValue::try_from(all.concat()) {
+        lines.insert(all);
     }
 }
 
@@ -291,8 +305,9 @@ pub fn bodyless(
         .map_err(|never| match never {})
         .boxed_unsync();
     let mut fields = fields;
-    fields.remove(header::CONTENT_LENGTH);
-    fields.remove(header::CONTENT_TYPE);
+    fields::remove_where(&mut fields, |name| {
+        matches!(*name, header::CONTENT_LENGTH | header::CONTENT_TYPE)
+    });
     Ok(assemble(method, keyed(ask)?, fields, empty))
 }
 

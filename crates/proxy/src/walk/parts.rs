@@ -161,7 +161,7 @@ impl Arrived {
         head.status = StatusCode::OK;
         head.headers.remove(header::CONTENT_RANGE);
         head.headers.remove(header::CONTENT_LENGTH);
-        admit::new_stored(
+        let (stored, _) = admit::new_stored(
             worker,
             &self.ask,
             self.ticket,
@@ -169,7 +169,8 @@ impl Arrived {
             self.storable,
             Body::Parts(Arc::new(parts)),
             self.times.response,
-        )
+        );
+        stored
     }
 
     /// Stores parts beside, or combined with, what is there of the same representation.

@@ -97,3 +97,24 @@ fn via_is_appended_behind_what_is_there() {
     let lines: Vec<_> = message.get_all(VIA).iter().collect();
     assert_eq!(lines, ["1.0 fred", "1.1 larder", "2.0 larder"]);
 }
+
+#[test]
+fn what_is_forwarded_is_what_is_left_of_what_stays() {
+    let message = fields(&[
+        ("connection", "close, x-hop, keep-alive"),
+        ("keep-alive", "timeout=5"),
+        ("x-hop", "1"),
+        ("te", "trailers"),
+        ("x-gone", "2"),
+        ("x-gone", "3"),
+        ("cookie", "a=b"),
+        ("via", "1.0 fred"),
+        ("via", "1.1 ethel"),
+    ]);
+    let forwarded = forwarded(&message, 4, |name| name != "x-gone");
+    assert_eq!(left(forwarded.clone()), ["cookie", "via"]);
+    let lines: Vec<_> = forwarded.get_all(VIA).iter().collect();
+    assert_eq!(lines, ["1.0 fred", "1.1 ethel"]);
+    let nothing = HeaderMap::new();
+    assert_eq!(super::forwarded(&nothing, 4, |_| true), nothing);
+}

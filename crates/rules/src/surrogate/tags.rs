@@ -56,6 +56,9 @@ impl Separator {
 
 /// Whether all tags of a response are read; if not, it must not be stored.
 pub fn fits(response: &HeaderMap) -> bool {
+    if !are_there(response) {
+        return true;
+    }
     let lines = FIELDS.iter().flat_map(|name| response.get_all(name));
     lines.map(http::HeaderValue::len).sum::<usize>() <= MOST_BYTES
 }
@@ -63,10 +66,23 @@ pub fn fits(response: &HeaderMap) -> bool {
 /// The tags of a response, in the order of [`FIELDS`], each once. Case counts; bytes that are not UTF-8 are replaced.
 pub fn tags(response: &HeaderMap) -> Vec<String> {
     let mut found = Found::default();
-    for name in &FIELDS {
-        found.read(response, name);
+    if are_there(response) {
+        for name in &FIELDS {
+            found.read(response, name);
+        }
     }
     found.tags
+}
+
+/// Whether a response has any field of [`FIELDS`]. Most have none, which one look through their names tells.
+fn are_there(response: &HeaderMap) -> bool {
+    response.keys().any(carries_tags)
+}
+
+/// Whether a field is one of [`FIELDS`].
+pub fn carries_tags(name: &HeaderName) -> bool {
+    // Their endings tell them from most others.
+    matches!(name.as_str().as_bytes(), [.., b'y' | b'g' | b's']) && FIELDS.contains(name)
 }
 
 /// The tags in one field of a message, written as responses write them: clients name in it what is to be purged.

@@ -55,6 +55,9 @@ pub fn on_its_way(
     }
     coding::vary_by_coding(fields);
     let accepted = Accepted::read(&ask.fields);
+    if !accepted.takes_any() {
+        return content;
+    }
     let offered = cheapest(compress);
     let Choice::Coding(coding) = coding::choose(accepted, &offered, |_| false) else {
         return content;
@@ -90,9 +93,9 @@ fn announced(fields: &HeaderMap) -> Option<u64> {
 
 /// Whether an answer that is not stored is one user's. The fragments of a page know cookies that were kept from the page.
 fn is_personal(ask: &Ask, fields: &HeaderMap) -> bool {
-    ask.fields.contains_key(header::COOKIE)
+    let mut names = ask.fields.keys();
+    names.any(|name| matches!(*name, header::COOKIE | header::AUTHORIZATION))
         || (ask.composed.get() && !ask.cookies.is_empty())
-        || ask.fields.contains_key(header::AUTHORIZATION)
         || fields.contains_key(header::SET_COOKIE)
 }
 
