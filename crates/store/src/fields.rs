@@ -4,7 +4,7 @@
 //! gigabyte. Packed, it costs three bytes a field. Well-known names are one byte (an index into [`KNOWN`]), others are
 //! spelled out; values are shared slices of the one allocation when the map is built again.
 
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use std::sync::LazyLock;
 
@@ -83,7 +83,7 @@ impl Fields {
     /// Packs a map. Fields whose name or value is beyond 64 KiB, and those past the first 4096, are left out: no listener lets
     /// them through.
     pub fn pack(map: &HeaderMap) -> Self {
-        let mut bytes = BytesMut::with_capacity(
+        let mut bytes = Vec::with_capacity(
             map.iter()
                 .map(|(n, v)| n.as_str().len() + v.len() + 5)
                 .sum(),
@@ -93,17 +93,17 @@ impl Fields {
                 continue;
             };
             if let Some(code) = code(name.as_str()) {
-                bytes.put_u8(code);
+                bytes.push(code);
             } else {
                 let Ok(name_length) = u16::try_from(name.as_str().len()) else {
                     continue;
                 };
-                bytes.put_u8(SPELLED);
-                bytes.put_u16(name_length);
-                bytes.put_slice(name.as_str().as_bytes());
+                bytes.push(SPELLED);
+                bytes.extend_from_slice(&name_length.to_be_bytes());
+                bytes.extend_from_slice(name.as_str().as_bytes());
             }
-            bytes.put_u16(length);
-            bytes.put_slice(value.as_bytes());
+            bytes.extend_from_slice(&length.to_be_bytes());
+            bytes.extend_from_slice(value.as_bytes());
         }
         Self {
             bytes: Bytes::copy_from_slice(&bytes),
