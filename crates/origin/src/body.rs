@@ -25,13 +25,13 @@ pub type RequestBody =
 #[derive(Debug)]
 pub struct ResponseBody(Via);
 
-/// Where a body comes from.
+/// Where a body comes from. Boxed, since it goes through many hands.
 #[derive(Debug)]
 enum Via {
     /// A server, over HTTP/1.1 without hyper.
-    Direct(direct::Body),
+    Direct(Box<direct::Body>),
     /// A server, over HTTP.
-    Http(HttpBody),
+    Http(Box<HttpBody>),
     /// Anywhere else.
     Own(OwnBody),
 }
@@ -73,12 +73,12 @@ pub(crate) struct UnderWay {
 
 impl ResponseBody {
     pub(crate) fn new(incoming: Incoming, under_way: UnderWay) -> Self {
-        Self(Via::Http(HttpBody::new(incoming, under_way)))
+        Self(Via::Http(Box::new(HttpBody::new(incoming, under_way))))
     }
 
     /// One that comes without hyper.
-    pub(crate) fn direct(arrived: direct::Arrived, held: Held) -> Self {
-        Self(Via::Direct(direct::Body::new(arrived, held)))
+    pub(crate) fn direct(body: Box<direct::Body>) -> Self {
+        Self(Via::Direct(body))
     }
 
     /// One that did not come over HTTP.
@@ -99,8 +99,8 @@ impl Body for ResponseBody {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
         match &mut self.get_mut().0 {
-            Via::Direct(body) => Pin::new(body).poll_frame(cx),
-            Via::Http(body) => Pin::new(body).poll_frame(cx),
+            Via::Direct(body) => Pin::new(&mut **body).poll_frame(cx),
+            Via::Http(body) => Pin::new(&mut **body).poll_frame(cx),
             Via::Own(body) => Pin::new(body).poll_frame(cx),
         }
     }

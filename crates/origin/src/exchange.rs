@@ -24,10 +24,7 @@ use tokio::{
 /// A head that arrived, and what its body comes on.
 pub(crate) enum Answer {
     Direct(direct::Arrived),
-    Http {
-        response: Response<Incoming>,
-        carrier: Carrier,
-    },
+    Http(Response<Incoming>, Box<Carrier>),
     FastCgi(fastcgi::Arrived, Box<fastcgi::Exchange>),
 }
 
@@ -91,9 +88,9 @@ struct Spare {
 
 impl Attempt<'_> {
     /// Sends `request` and waits for the head.
-    pub(crate) async fn make(&self, request: Request<Outgoing>) -> Result<Answer, Failure> {
+    pub(crate) async fn make(&self, request: Box<Request<Outgoing>>) -> Result<Answer, Failure> {
         let unsent = |request, error: Error| Failure::Unsent {
-            request: Box::new(request),
+            request,
             error: error.at(&self.peer.label),
             stale: false,
         };
@@ -126,9 +123,10 @@ impl Attempt<'_> {
         }
         let sent = match line {
             Line::Direct(own) => self.send_direct(own, request).await,
-            Line::Http1(own) => self.send_http1(own, request).await,
-            Line::Http2(common) => self.send_http2(common, request).await,
-            Line::FastCgi(own) => self.send_fastcgi(own, request).await,
+            // Boxed, lest what waits for ours be as large as they are.
+            Line::Http1(own) => Box::pin(self.send_http1(own, *request)).await,
+            Line::Http2(common) => Box::pin(self.send_http2(common, *request)).await,
+            Line::FastCgi(own) => Box::pin(self.send_fastcgi(own, *request)).await,
         };
         sent.map_err(|failure| failure.at(&self.peer.label).or_again(spare))
     }
@@ -224,7 +222,7 @@ impl Attempt<'_> {
     async fn send_direct(
         &self,
         link: direct::Link,
-        request: Request<Outgoing>,
+        request: Box<Request<Outgoing>>,
     ) -> Result<Answer, Failure> {
         let asking = direct::Asking {
             request: &request,
@@ -240,7 +238,6 @@ impl Attempt<'_> {
             Ok(arrived) => return Ok(Answer::Direct(arrived)),
             Err(lost) => lost,
         };
-        let request = Box::new(request);
         if unsent {
             return Err(Failure::Unsent {
                 request,
@@ -282,7 +279,7 @@ impl Attempt<'_> {
         } else {
             Carrier::Http1 { link, afterwards }
         };
-        Ok(Answer::Http { response, carrier })
+        Ok(Answer::Http(response, Box::new(carrier)))
     }
 
     async fn send_http2(
@@ -298,7 +295,7 @@ impl Attempt<'_> {
         let mut response = waited.map_err(|lost| failure(lost, true))?;
         message::judge(&mut response, self.asked, Speaks::Http2).map_err(sent)?;
         let carrier = Carrier::Http2 { alarm, _link: link };
-        Ok(Answer::Http { response, carrier })
+        Ok(Answer::Http(response, Box::new(carrier)))
     }
 
     async fn send_fastcgi(

@@ -36,7 +36,7 @@ struct Fetch<'a> {
 
 /// What the next attempt is.
 struct Next {
-    request: Request<Outgoing>,
+    request: Box<Request<Outgoing>>,
     peer: Arc<Peer>,
     fresh: bool,
 }
@@ -53,7 +53,8 @@ pub(crate) async fn fetch(
     origin.budget.note(origin.now());
     // Extensions are the listener's; none of them is meant for hyper's client.
     let (parts, body) = request.into_parts();
-    let mut request = Request::new(Outgoing::new(body));
+    // Boxed: it goes through each step of each attempt.
+    let mut request = Box::new(Request::new(Outgoing::new(body)));
     *request.method_mut() = parts.method;
     *request.uri_mut() = parts.uri;
     *request.headers_mut() = parts.headers;
@@ -77,11 +78,12 @@ pub(crate) async fn fetch(
         _pass: pass,
     };
     match answer {
-        Answer::Direct(mut arrived) => {
-            let response = std::mem::take(&mut arrived.response);
-            Ok(response.map(|()| ResponseBody::direct(arrived, held)))
-        }
-        Answer::Http { response, carrier } => Ok(response.map(|incoming| {
+        Answer::Direct(response) => Ok(response.map(|mut body| {
+            body.hold(held);
+            ResponseBody::direct(body)
+        })),
+        Answer::Http(response, carrier) => Ok(response.map(|incoming| {
+            let carrier = *carrier;
             let under_way = UnderWay { carrier, held };
             ResponseBody::new(incoming, under_way)
         })),
@@ -90,7 +92,7 @@ pub(crate) async fn fetch(
 }
 
 impl Fetch<'_> {
-    async fn run(mut self, request: Request<Outgoing>) -> Result<(Answer, Serving), Error> {
+    async fn run(mut self, request: Box<Request<Outgoing>>) -> Result<(Answer, Serving), Error> {
         let peer = self
             .choose()
             .ok_or_else(|| Error::new(Kind::NoHealthyServer))?;
@@ -144,7 +146,7 @@ impl Fetch<'_> {
     fn after(&mut self, failure: Failure, peer: Arc<Peer>, fresh: bool) -> Result<Next, Error> {
         match failure {
             Failure::Unsent { request, stale, .. } if stale && !fresh => Ok(Next {
-                request: *request,
+                request,
                 peer,
                 fresh: true,
             }),
@@ -155,7 +157,7 @@ impl Fetch<'_> {
                 self.blame(&peer);
                 match self.other() {
                     Some(peer) => Ok(Next {
-                        request: *request,
+                        request,
                         peer,
                         fresh: false,
                     }),
@@ -168,7 +170,7 @@ impl Fetch<'_> {
                 again,
             } if stale && !fresh => match again {
                 Some(request) => Ok(Next {
-                    request: *request,
+                    request,
                     peer,
                     fresh: true,
                 }),
@@ -207,7 +209,7 @@ impl Fetch<'_> {
         }
         self.retried += 1;
         Ok(Next {
-            request: *request,
+            request,
             peer,
             fresh: true,
         })

@@ -49,11 +49,11 @@ use http_body::Body as _;
 use pages::{Pages, PagesReport};
 use servers::Servers;
 use std::{
-    fmt,
-    future::ready,
+    fmt, future,
     net::{IpAddr, SocketAddr},
     pin::Pin,
     sync::Arc,
+    task::{self, Poll, ready},
     time::Instant,
 };
 
@@ -194,30 +194,20 @@ impl Origin {
     /// `Expect` is dropped and the framing fields are set anew from the body. A response that comes back has believable
     /// framing; a status from 600 to 999 passes as it is (RFC 9110 section 15 leaves its reading to the recipient). One whose
     /// source knows how long it holds carries a [`Lifetime`] in its extensions.
-    pub async fn fetch(
+    pub fn fetch(
         self: &Arc<Self>,
         request: Request<RequestBody>,
         context: Context,
-    ) -> Result<Response<ResponseBody>, Error> {
-        let mut origin = self;
-        if let Source::FirstOf(all) = &self.source {
-            let Some((last, others)) = all.split_last() else {
-                return Err(Error::new(Kind::Configuration).because("no origin to ask"));
-            };
-            if let Some(found) = Box::pin(first(others, &request, &context)).await {
-                return Ok(found);
-            }
-            origin = last;
+    ) -> impl Future<Output = Result<Response<ResponseBody>, Error>> {
+        match &self.source {
+            Source::FirstOf(all) => Waiting::untimed(Box::pin(in_turn(all, request, context))),
+            _ => self.ask(request, context),
         }
-        let began = Instant::now();
-        let answer = origin.ask(request, context).await;
-        origin.latency.count(began.elapsed());
-        answer
     }
 
     /// What this origin alone says.
-    fn ask(&self, request: Request<RequestBody>, context: Context) -> Fetching<'_> {
-        match &self.source {
+    fn ask(&self, request: Request<RequestBody>, context: Context) -> Waiting<'_> {
+        let fetching: Fetching<'_> = match &self.source {
             Source::Servers(servers) => servers.fetch(request, context),
             Source::Files(files) => Box::pin(async move {
                 let found = files.answer(&request, &context, Turn::Last).await?;
@@ -229,8 +219,14 @@ impl Origin {
             }),
             Source::FirstOf(_) => {
                 let error = Error::new(Kind::Configuration);
-                Box::pin(ready(Err(error.because("origins in turn within others"))))
+                Box::pin(future::ready(Err(
+                    error.because("origins in turn within others")
+                )))
             }
+        };
+        Waiting {
+            fetching,
+            timed: Some((&self.latency, Instant::now())),
         }
     }
 
@@ -292,6 +288,46 @@ impl Origin {
             ..report
         }
     }
+}
+
+/// A fetch under way, and where it is counted how long it took.
+struct Waiting<'a> {
+    fetching: Fetching<'a>,
+    timed: Option<(&'a latency::Counts, Instant)>,
+}
+
+impl<'a> Waiting<'a> {
+    fn untimed(fetching: Fetching<'a>) -> Self {
+        let timed = None;
+        Self { fetching, timed }
+    }
+}
+
+impl Future for Waiting<'_> {
+    type Output = Result<Response<ResponseBody>, Error>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Self::Output> {
+        let answer = ready!(self.fetching.as_mut().poll(cx));
+        if let Some((counts, began)) = self.timed {
+            counts.count(began.elapsed());
+        }
+        Poll::Ready(answer)
+    }
+}
+
+/// What the first of several origins says that has it, or the last.
+async fn in_turn(
+    origins: &[Arc<Origin>],
+    request: Request<RequestBody>,
+    context: Context,
+) -> Result<Response<ResponseBody>, Error> {
+    let Some((last, others)) = origins.split_last() else {
+        return Err(Error::new(Kind::Configuration).because("no origin to ask"));
+    };
+    if let Some(found) = Box::pin(first(others, &request, &context)).await {
+        return Ok(found);
+    }
+    last.ask(request, context).await
 }
 
 /// The first answer to a request that may be asked of several.

@@ -11,6 +11,7 @@ use http::{
     uri::{Authority, PathAndQuery, Scheme},
 };
 use http_body::Body;
+use rules::fields;
 
 /// What a request asks of its connection, as its framing fields say it.
 #[derive(Clone, Copy, Debug)]
@@ -40,16 +41,13 @@ pub(crate) fn frame(request: &mut Request<Outgoing>) -> Asked {
     *request.version_mut() = Version::HTTP_11;
     let headers = request.headers_mut();
     // We answer the client's expectation ourselves (RFC 9110 section 10.1.1).
-    headers.remove(EXPECT);
-    headers.remove(TRANSFER_ENCODING);
+    fields::remove_where(headers, |name| matches!(*name, EXPECT | TRANSFER_ENCODING));
     match size {
         _ if ended && wants_length => {
             headers.insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
         }
         // A length without content to fill it would make the server wait for the next request's bytes.
-        _ if ended => {
-            headers.remove(CONTENT_LENGTH);
-        }
+        _ if ended => fields::remove_where(headers, |name| *name == CONTENT_LENGTH),
         Some(length) => {
             headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
         }

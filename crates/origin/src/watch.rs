@@ -113,13 +113,13 @@ async fn probe(origin: &Servers, peer: &Arc<Peer>, rule: &ActiveHealth) -> Resul
         interim: None,
         until: None,
     };
-    let answer = timeout(rule.timeout, attempt.make(request))
+    let answer = timeout(rule.timeout, attempt.make(Box::new(request)))
         .await
         .map_err(|_| "no answer in time".to_owned())?
         .map_err(|failure| failure.into_error().to_string())?;
     let status = match &answer {
-        Answer::Direct(arrived) => arrived.response.status().as_u16(),
-        Answer::Http { response, .. } => response.status().as_u16(),
+        Answer::Direct(response) => response.status().as_u16(),
+        Answer::Http(response, _) => response.status().as_u16(),
         Answer::FastCgi(arrived, _) => arrived.status().as_u16(),
     };
     if rule.status.contains(&status) {

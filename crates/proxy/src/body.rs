@@ -34,7 +34,7 @@ pub enum Content {
     /// A fill that is followed while it is written.
     Following(Following),
     /// Straight from the origin.
-    Origin(Box<ResponseBody>),
+    Origin(ResponseBody),
     /// A page put together while its fragments arrive.
     Composed(Box<Composer>),
     /// Any of these, coded or decoded on its way.
@@ -117,7 +117,7 @@ impl Content {
             Self::Recoded(recoded) => recoded.poll(context),
             Self::Origin(body) => loop {
                 // Trailers are not passed on (RFC 9110 section 6.5.1 lets an intermediary drop them).
-                match ready!(Pin::new(&mut **body).poll_frame(context)) {
+                match ready!(Pin::new(&mut *body).poll_frame(context)) {
                     Some(Ok(frame)) => {
                         if let Ok(data) = frame.into_data() {
                             return Poll::Ready(Some(Ok(data)));

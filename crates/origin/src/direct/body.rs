@@ -2,7 +2,7 @@
 
 use super::{
     desk,
-    exchange::{Arrived, broken},
+    exchange::broken,
     framing::{Framing, Taken, Wrong},
     link::Link,
 };
@@ -26,7 +26,9 @@ const MOST: usize = 256 * 1024;
 /// Read to its end, the connection goes back to the pool of the worker that read it; dropped before, it closes.
 pub(crate) struct Body {
     /// `None`: nothing more is read.
-    source: Option<Source>,
+    link: Option<Link>,
+    /// What the fetch holds while there is more to come.
+    held: Option<Held>,
     framing: Framing,
     /// Content that is there and not handed on.
     ahead: Bytes,
@@ -40,33 +42,28 @@ pub(crate) struct Body {
     next: usize,
 }
 
-/// What is held while there is more to come.
-struct Source {
-    link: Link,
-    held: Held,
-}
-
 impl Body {
-    pub(crate) fn new(arrived: Arrived, held: Held) -> Self {
-        let Arrived {
-            link,
+    /// The content that comes on `link`; `behind` came with the head. It is read after [`hold`](Self::hold). Boxed here, since whoever
+    /// awaits an answer moves it on.
+    pub(super) fn new(link: Link, framing: Framing, behind: Bytes, keeps: bool) -> Box<Self> {
+        Box::new(Self {
+            link: Some(link),
+            held: None,
             framing,
-            behind,
-            keeps,
-            ..
-        } = arrived;
-        let mut body = Self {
-            source: Some(Source { link, held }),
-            framing,
-            ahead: Bytes::new(),
+            ahead: behind,
             wrong: None,
             keeps,
             moved: true,
             room: BytesMut::new(),
             next: LEAST,
-        };
-        body.take(|framing| framing.take_whole(behind));
-        body
+        })
+    }
+
+    /// Takes over what the fetch holds, until the content has ended.
+    pub(crate) fn hold(&mut self, held: Held) {
+        self.held = Some(held);
+        let behind = std::mem::take(&mut self.ahead);
+        self.take(|framing| framing.take_whole(behind));
     }
 
     /// Has what came taken in.
@@ -85,7 +82,7 @@ impl Body {
 
     /// All of it has come: the connection may serve the next fetch.
     fn finish(&mut self) {
-        let Some(Source { mut link, held }) = self.source.take() else {
+        let (Some(mut link), Some(held)) = (self.link.take(), self.held.take()) else {
             return;
         };
         if self.keeps {
@@ -98,8 +95,9 @@ impl Body {
     fn fail(&mut self, error: Error) -> Error {
         self.ahead.clear();
         self.framing = Framing::Length(0);
-        match self.source.take() {
-            Some(source) => source.held.blame(error),
+        self.link = None;
+        match self.held.take() {
+            Some(held) => held.blame(error),
             None => error,
         }
     }
@@ -112,11 +110,11 @@ impl Body {
             return self.poll_large(cx, left);
         }
         desk::to_read(|buffer| {
-            let Some(source) = &mut self.source else {
+            let Some(link) = &mut self.link else {
                 return Poll::Ready(Ok(false));
             };
             let mut buffer = ReadBuf::new(buffer);
-            ready!(Pin::new(&mut source.link.stream).poll_read(cx, &mut buffer))?;
+            ready!(Pin::new(&mut link.stream).poll_read(cx, &mut buffer))?;
             let came = buffer.filled();
             if came.is_empty() {
                 return Poll::Ready(Ok(false));
@@ -128,7 +126,7 @@ impl Body {
 
     /// Reads once, into memory that goes on as it is. `left` bytes are still to come.
     fn poll_large(&mut self, cx: &mut Context<'_>, left: u64) -> Poll<io::Result<bool>> {
-        let Some(source) = &mut self.source else {
+        let Some(link) = &mut self.link else {
             return Poll::Ready(Ok(false));
         };
         let left = usize::try_from(left).unwrap_or(usize::MAX);
@@ -138,7 +136,7 @@ impl Body {
         }
         let offered = left.min(self.room.capacity());
         let mut room = (&mut self.room).limit(offered);
-        let came = ready!(pin!(source.link.stream.read_buf(&mut room)).poll(cx))?;
+        let came = ready!(pin!(link.stream.read_buf(&mut room)).poll(cx))?;
         // As much again where it came in full, less where little came.
         self.next = match came {
             0 => return Poll::Ready(Ok(false)),
@@ -153,7 +151,7 @@ impl Body {
 
     /// Nothing is at hand: reads until there is, or looks whether a limit ran out.
     fn poll_more(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
-        while self.ahead.is_empty() && self.wrong.is_none() && self.source.is_some() {
+        while self.ahead.is_empty() && self.wrong.is_none() && self.link.is_some() {
             let read = match self.poll_read(cx) {
                 Poll::Ready(read) => read,
                 Poll::Pending => return self.poll_alarm(cx).map(Err),
@@ -169,7 +167,7 @@ impl Body {
     }
 
     fn poll_alarm(&mut self, cx: &mut Context<'_>) -> Poll<Error> {
-        let Some(Source { link, held }) = &mut self.source else {
+        let (Some(link), Some(held)) = (&mut self.link, &self.held) else {
             return Poll::Pending;
         };
         let moved = std::mem::take(&mut self.moved);
@@ -185,8 +183,8 @@ impl Body {
             };
         }
         self.moved = true;
-        if let Some(source) = &self.source {
-            source.held.pace.check()?;
+        if let Some(held) = &self.held {
+            held.pace.check()?;
         }
         Ok(Some(std::mem::take(&mut self.ahead)))
     }
@@ -209,7 +207,7 @@ impl http_body::Body for Body {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.source.is_none() && self.ahead.is_empty()
+        self.link.is_none() && self.ahead.is_empty()
     }
 
     /// Known where the origin said it, whatever has come already.
@@ -229,7 +227,7 @@ impl fmt::Debug for Body {
         f.debug_struct("Body")
             .field("framing", &self.framing)
             .field("ahead", &self.ahead.len())
-            .field("ended", &self.source.is_none())
+            .field("ended", &self.link.is_none())
             .finish_non_exhaustive()
     }
 }

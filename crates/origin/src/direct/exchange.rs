@@ -1,6 +1,7 @@
 //! One request, and its answer up to the end of the head.
 
 use super::{
+    body::Body,
     desk,
     framing::Framing,
     head::{self, Head},
@@ -41,16 +42,8 @@ pub(crate) struct Asking<'a> {
     pub(crate) interim: Option<&'a Passing>,
 }
 
-/// A head, and what its content comes on.
-pub(crate) struct Arrived {
-    pub(crate) response: Response<()>,
-    pub(super) link: Link,
-    pub(super) framing: Framing,
-    /// What came behind the head.
-    pub(super) behind: Bytes,
-    /// The connection may be used again once the content has ended.
-    pub(super) keeps: bool,
-}
+/// A head, and its content, which nobody holds anything for yet.
+pub(crate) type Arrived = Response<Box<Body>>;
 
 /// Why there was no head.
 pub(crate) struct Lost {
@@ -104,13 +97,11 @@ pub(crate) async fn ask(asking: &Asking<'_>, mut wait: Wait, link: Link) -> Resu
     });
     let judged = head.await.and_then(|head| exchange.judged(head, asking));
     match judged {
-        Ok((response, framing, keeps)) => Ok(Arrived {
-            response,
-            link: exchange.link,
-            framing,
-            behind: exchange.input.freeze(),
-            keeps,
-        }),
+        Ok((response, framing, keeps)) => {
+            let Exchange { link, input, .. } = exchange;
+            let body = Body::new(link, framing, input.freeze(), keeps);
+            Ok(response.map(|()| body))
+        }
         Err(error) => {
             let Link { stream, reused, .. } = &exchange.link;
             Err(Lost {

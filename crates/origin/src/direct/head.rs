@@ -2,7 +2,10 @@
 
 use crate::{Error, Kind};
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, Version, header};
+use http::{
+    HeaderMap, HeaderName, HeaderValue, Response, StatusCode, Version,
+    header::{self, InvalidHeaderName},
+};
 use httparse::{Header, ParserConfig, Status};
 use std::mem::MaybeUninit;
 
@@ -89,7 +92,7 @@ fn fields(copy: &Copied<'_>, lines: &[Header<'_>], fields: &mut HeaderMap) -> Re
     let mut wish = Wish::None;
     fields.reserve(lines.len());
     for line in lines {
-        let name = HeaderName::from_bytes(line.name.as_bytes()).map_err(malformed)?;
+        let name = name(line.name).map_err(malformed)?;
         if name == header::CONNECTION {
             wish = match wish {
                 // Once closed is closed, whatever other lines say.
@@ -102,6 +105,33 @@ fn fields(copy: &Copied<'_>, lines: &[Header<'_>], fields: &mut HeaderMap) -> Re
         fields.append(name, value);
     }
     Ok(wish)
+}
+
+/// A field's name. Those that most answers have are found by their length and first letter, as they are mostly spelled.
+fn name(written: &str) -> Result<HeaderName, InvalidHeaderName> {
+    let first = written.as_bytes().first().map(u8::to_ascii_lowercase);
+    let (usual, spelled) = match (written.len(), first) {
+        (4, Some(b'd')) => (header::DATE, "Date"),
+        (4, Some(b'e')) => (header::ETAG, "ETag"),
+        (4, Some(b'v')) => (header::VARY, "Vary"),
+        (6, Some(b's')) => (header::SERVER, "Server"),
+        (7, Some(b'e')) => (header::EXPIRES, "Expires"),
+        (8, Some(b'l')) => (header::LOCATION, "Location"),
+        (10, Some(b'c')) => (header::CONNECTION, "Connection"),
+        (10, Some(b's')) => (header::SET_COOKIE, "Set-Cookie"),
+        (12, Some(b'c')) => (header::CONTENT_TYPE, "Content-Type"),
+        (13, Some(b'a')) => (header::ACCEPT_RANGES, "Accept-Ranges"),
+        (13, Some(b'c')) => (header::CACHE_CONTROL, "Cache-Control"),
+        (13, Some(b'l')) => (header::LAST_MODIFIED, "Last-Modified"),
+        (14, Some(b'c')) => (header::CONTENT_LENGTH, "Content-Length"),
+        (16, Some(b'c')) => (header::CONTENT_ENCODING, "Content-Encoding"),
+        (17, Some(b't')) => (header::TRANSFER_ENCODING, "Transfer-Encoding"),
+        _ => return HeaderName::from_bytes(written.as_bytes()),
+    };
+    if written == spelled || written == usual.as_str() {
+        return Ok(usual);
+    }
+    HeaderName::from_bytes(written.as_bytes())
 }
 
 fn malformed(wrong: impl std::error::Error + Send + Sync + 'static) -> Error {

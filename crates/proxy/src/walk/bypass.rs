@@ -228,11 +228,11 @@ fn land(
             Post::Passed(body, why) => {
                 let says_more = !matches!(why, Detail::NotStored(NotStorable::Method));
                 outcome.detail = outcome.detail.or(says_more.then_some(why));
-                Content::Origin(Box::new(body))
+                Content::Origin(body)
             }
         }
     } else {
-        Content::Origin(Box::new(body))
+        Content::Origin(body)
     };
     pass_on(worker, ask, head, content, &outcome)
 }

@@ -307,7 +307,7 @@ impl Fetch<'_> {
         }
         Landing::Raw {
             head,
-            content: Content::Origin(Box::new(body)),
+            content: Content::Origin(body),
             why: Some(why),
             pump: None,
         }

@@ -99,3 +99,47 @@ fn what_is_no_head() {
     let text = format!("HTTP/1.1 200 OK\r\n{}\r\n", field.repeat(MOST));
     assert_eq!(head(&text).response.headers().len(), MOST);
 }
+
+/// Whatever their spelling, names are those that the library reads.
+#[test]
+fn names_are_found_in_any_spelling() {
+    let known = [
+        "Date",
+        "ETag",
+        "Vary",
+        "Server",
+        "Expires",
+        "Location",
+        "Connection",
+        "Set-Cookie",
+        "Content-Type",
+        "Accept-Ranges",
+        "Cache-Control",
+        "Last-Modified",
+        "Content-Length",
+        "Content-Encoding",
+        "Transfer-Encoding",
+    ];
+    // Of the same lengths, with the same first letters.
+    let others = [
+        "Data",
+        "Edge",
+        "Via2",
+        "Sender",
+        "Expired",
+        "Link-Set",
+        "Content-Typo",
+        "",
+        "é",
+        "a b",
+    ];
+    for name in known.into_iter().chain(others) {
+        for written in [name.to_owned(), name.to_lowercase(), name.to_uppercase()] {
+            let (found, want) = (
+                super::name(&written).ok(),
+                HeaderName::from_bytes(written.as_bytes()).ok(),
+            );
+            assert_eq!(found, want, "{written}");
+        }
+    }
+}
