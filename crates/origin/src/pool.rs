@@ -1,7 +1,7 @@
 //! Each worker's own connections: idle ones kept for the next fetch, and the turn of each server.
 //!
 //! A pool lives in its worker's thread and is found by the origin's number. It outlives neither its connections' idle
-//! time nor the origin: one small task per worker looks once a second.
+//! time nor the origin: one small task per worker looks once a second, as long as there are any.
 
 use crate::{
     direct, fastcgi,
@@ -10,6 +10,7 @@ use crate::{
 use std::{
     cell::{Cell, RefCell},
     collections::{BTreeMap, VecDeque},
+    rc::Rc,
     sync::{Arc, Weak},
     time::Duration,
 };
@@ -27,6 +28,8 @@ static RELEASE: Notify = Notify::const_new();
 thread_local! {
     static POOLS: RefCell<BTreeMap<u64, Pool>> = const { RefCell::new(BTreeMap::new()) };
     static TENDED: Cell<bool> = const { Cell::new(false) };
+    /// Tells the tending task that there is something to look at again.
+    static KEPT: Rc<Notify> = Rc::default();
 }
 
 /// What all workers know of an origin's pools: its number, its limits, and (by being dropped) its end.
@@ -162,6 +165,7 @@ pub(crate) fn put(key: Key<'_>, mut link: Single, since: Instant) {
         }
         lane.idle.push_back(Idle { link, since });
     });
+    KEPT.with(|kept| kept.notify_one());
 }
 
 /// Asks for the shared HTTP/2 connection; `None`: this server speaks HTTP/1.1.
@@ -197,6 +201,7 @@ pub(crate) fn share(key: Key<'_>, link: Http2, now: Instant) {
         lane.chose_http1 = false;
         lane.http2 = Some(Shared { link, used: now });
     });
+    KEPT.with(|kept| kept.notify_one());
 }
 
 /// Remembers that ALPN settled on HTTP/1.1.
@@ -236,11 +241,17 @@ pub(crate) fn tend() {
         return;
     }
     let running = Tending;
+    let kept = KEPT.with(Rc::clone);
     spawn_local(async move {
         let _running = running;
-        while sweep(Instant::now()) {
-            // Either way it looks again.
-            let _ = timeout(ROUND, RELEASE.notified()).await;
+        loop {
+            match sweep(Instant::now()) {
+                // Either way it looks again.
+                Left::Connections => drop(timeout(ROUND, RELEASE.notified()).await),
+                // No timer wakes a worker that keeps none.
+                Left::Pools => kept.notified().await,
+                Left::Nothing => break,
+            }
         }
     });
 }
@@ -260,8 +271,18 @@ impl Drop for Tending {
     }
 }
 
-/// Drops what is closed, idle too long, or belongs to an origin that is gone. Returns whether any pool is left.
-fn sweep(now: Instant) -> bool {
+/// What there still is after a look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Left {
+    /// Connections that grow old.
+    Connections,
+    /// Origins, without a connection that lies here.
+    Pools,
+    Nothing,
+}
+
+/// Drops what is closed, idle too long, or belongs to an origin that is gone.
+fn sweep(now: Instant) -> Left {
     POOLS.with_borrow_mut(|pools| {
         pools.retain(|_, pool| match pool.origin.upgrade() {
             Some(origin) => {
@@ -272,7 +293,14 @@ fn sweep(now: Instant) -> bool {
             }
             None => false,
         });
-        !pools.is_empty()
+        let mut lanes = pools.values().flat_map(|pool| &pool.lanes);
+        if lanes.any(|lane| !lane.idle.is_empty() || lane.http2.is_some()) {
+            Left::Connections
+        } else if pools.is_empty() {
+            Left::Nothing
+        } else {
+            Left::Pools
+        }
     })
 }
 

@@ -107,3 +107,31 @@ fn an_origin_that_is_gone_gives_its_connections_back() {
     });
     server.join().unwrap();
 }
+
+#[test]
+fn what_is_kept_after_none_was_kept_grows_old_too() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let (closed, mut told) = tokio::sync::mpsc::unbounded_channel();
+    let server = std::thread::spawn(move || {
+        for _ in 0..2 {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut seen = [0; 1024];
+            assert!(stream.read(&mut seen).unwrap() > 0);
+            let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+            stream.write_all(answer).unwrap();
+            let rest = stream.read(&mut seen);
+            closed.send(rest.unwrap_or(0)).unwrap();
+        }
+    });
+    let mut config = config([tcp(address)]);
+    config.idle_time = Duration::from_millis(1);
+    let origin = Origin::new(config).unwrap();
+    work(async {
+        for _ in 0..2 {
+            get(&origin, "/").await.unwrap();
+            assert_eq!(told.recv().await, Some(0), "the connection was closed");
+        }
+    });
+    server.join().unwrap();
+}
