@@ -68,6 +68,11 @@ impl Meter {
         };
     }
 
+    /// What is written from now on is at hand, and the connection is closed behind it.
+    pub(super) fn end(&mut self) {
+        self.stream.end();
+    }
+
     /// Whether something was put back and not yet read again.
     pub(super) fn has_ahead(&self) -> bool {
         !self.ahead.is_empty()

@@ -41,6 +41,8 @@ pub(super) struct Wire {
     splices: Option<Arc<Splices>>,
     /// Whether the socket sends full packets only.
     corked: bool,
+    /// Whether what is written now is the last before the connection is closed.
+    ends: bool,
 }
 
 /// What HTTP is spoken on.
@@ -57,7 +59,18 @@ impl Wire {
             ahead: Bytes::new(),
             splices: None,
             corked: false,
+            ends: false,
         }
+    }
+
+    /// Writes the last bytes. They go in one packet with the end of the connection, which follows at once.
+    fn poll_write_last(
+        &self,
+        cx: &mut Context<'_>,
+        bufs: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.socket
+            .poll_send(cx, |socket| send(socket, bufs, SendFlags::MORE))
     }
 
     /// Writes what `splices` holds in place of the bytes that stand for it.
@@ -191,6 +204,17 @@ impl Socket {
     }
 }
 
+impl Stream {
+    /// What is written from now on is there already, and nothing comes after it but the end of the connection: the last bytes
+    /// wait for that, which spares a packet, and a client that reads them one turn.
+    pub(super) fn end(&mut self) {
+        match self {
+            Self::Plain(wire) => wire.ends = true,
+            Self::Tls(tls) => tls.get_mut().0.ends = true,
+        }
+    }
+}
+
 impl AsyncRead for Socket {
     fn poll_read(
         self: Pin<&mut Self>,
@@ -303,6 +327,7 @@ impl AsyncWrite for Wire {
                 let splices = splices.clone();
                 wire.poll_write_spliced(cx, &splices, &[IoSlice::new(buf)])
             }
+            _ if wire.ends => wire.poll_write_last(cx, &[IoSlice::new(buf)]),
             _ => Pin::new(&mut wire.socket).poll_write(cx, buf),
         }
     }
@@ -318,6 +343,7 @@ impl AsyncWrite for Wire {
                 let splices = splices.clone();
                 wire.poll_write_spliced(cx, &splices, bufs)
             }
+            _ if wire.ends => wire.poll_write_last(cx, bufs),
             _ => Pin::new(&mut wire.socket).poll_write_vectored(cx, bufs),
         }
     }

@@ -26,6 +26,8 @@ const FRAME: usize = 32;
 pub(super) struct Flow<B> {
     body: B,
     framing: Framing,
+    /// Whether the connection is closed behind it.
+    closes: bool,
     /// A piece that had no place in the last run.
     held: Bytes,
     /// What the socket did not take of the last run, in order.
@@ -52,10 +54,11 @@ struct Run {
 }
 
 impl<B: Body<Data = Bytes> + Unpin> Flow<B> {
-    pub(super) fn new(body: B, framing: Framing) -> Self {
+    pub(super) fn new(body: B, framing: Framing, closes: bool) -> Self {
         Self {
             body,
             framing,
+            closes,
             held: Bytes::new(),
             unsent: [const { Bytes::new() }; 3],
             state: State::Going,
@@ -109,6 +112,9 @@ impl<B: Body<Data = Bytes> + Unpin> Flow<B> {
         page: &mut Page,
     ) -> io::Result<()> {
         let Run { cut, mut large } = self.gather(cx, page);
+        if self.closes && matches!(self.state, State::Whole) {
+            meter.end();
+        }
         let (before, after) = page.written().split_at_checked(cut).unwrap_or_default();
         let mut out = match poll_write(cx, meter, [before, &large, after]) {
             Poll::Ready(out) => out?,

@@ -85,7 +85,7 @@ pub(super) fn begin<S: Serve, A: Answer<S::Body>>(
     let (body, mut room) = answer.into_parts();
     room.clear();
     session.desk.fields.set(room);
-    let mut flow = Flow::new(body, framing);
+    let mut flow = Flow::new(body, framing, asked.closes);
     let begun = flow.run(cx, meter, &mut page);
     session.desk.give_back(page);
     if begun.is_err() {
