@@ -55,6 +55,7 @@ pub async fn accept_loop<S: Serve>(
     let mut deadline = drain.now();
     // Out of descriptors, say: the next step of the clock tries again.
     let mut resting = false;
+    let mut ticks = false;
     loop {
         if deadline.is_some() {
             if let Some(listener) = listener.take() {
@@ -68,12 +69,18 @@ pub async fn accept_loop<S: Serve>(
                 break;
             }
         }
+        // Nobody is late where nobody is: then no timer wakes the worker. Tunnels that a drain waits for have left `open`.
+        let needed = resting || deadline.is_some() || !place.open.is_empty();
+        if needed && !ticks {
+            clock.reset();
+        }
+        ticks = needed;
         tokio::select! {
             accepted = accept(listener.as_mut()), if !resting => match accepted {
                 Ok(accepted) => place.welcome(accepted),
                 Err(error) => resting = must_rest(&error),
             },
-            _ = clock.tick() => {
+            _ = clock.tick(), if ticks => {
                 place.step();
                 resting = false;
             }
@@ -301,6 +308,10 @@ impl Open {
         }
     }
 
+    fn is_empty(&self) -> bool {
+        self.watches.borrow().is_empty()
+    }
+
     fn tell(&self, order: Order) {
         for watch in self.watches.borrow().values() {
             watch.tell(order);
@@ -324,7 +335,7 @@ impl Open {
     /// Tells all to close and waits for their tasks, which do so when next polled.
     async fn close_all(&self) {
         self.tell(Order::Close);
-        while !self.watches.borrow().is_empty() {
+        while !self.is_empty() {
             self.gone.notified().await;
         }
     }
