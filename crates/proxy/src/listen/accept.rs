@@ -15,7 +15,7 @@ use super::{
 use crate::listen::counters::add;
 use std::{
     cell::RefCell,
-    collections::HashMap,
+    collections::BTreeMap,
     future::poll_fn,
     io::{self, Write},
     net::SocketAddr,
@@ -286,7 +286,7 @@ pub(super) fn claim_address(slot: &mut Slot, peer: Option<SocketAddr>, limits: &
 /// The connections that have a task.
 #[derive(Clone, Default)]
 struct Open {
-    watches: Rc<RefCell<HashMap<u64, Arc<Watch>>>>,
+    watches: Rc<RefCell<BTreeMap<u64, Arc<Watch>>>>,
     next: Rc<std::cell::Cell<u64>>,
     gone: Rc<Notify>,
 }

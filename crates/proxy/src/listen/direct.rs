@@ -20,6 +20,7 @@ use super::{
     meter::Meter,
     request_body::RequestBody,
     service::{Begun, InFlight, Refusal, Session, begin, unpanicked},
+    stream::Wire,
     watch::Order,
 };
 use bytes::Bytes;
@@ -31,10 +32,11 @@ use reply::{Answer, Sent};
 use std::{
     cell::{Cell, RefCell},
     future::poll_fn,
+    io,
     pin::{Pin, pin},
     task::{Context, Poll, ready},
 };
-use tokio::io::{AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// Bytes of a head at most, together with what follows it already; longer ones are `hyper`'s.
 const LONGEST: usize = 16 << 10;
@@ -70,6 +72,20 @@ impl Desk {
 
     fn give_back(&self, page: Page) {
         self.written.set(page.bytes);
+    }
+
+    /// Reads once from `wire`, and puts what has come behind `seen`; how much that was.
+    pub(super) fn poll_read(
+        &self,
+        cx: &mut Context<'_>,
+        wire: &mut Wire,
+        seen: &mut Vec<u8>,
+    ) -> Poll<io::Result<usize>> {
+        let mut desk = self.read.borrow_mut();
+        let mut buffer = ReadBuf::new(&mut desk);
+        ready!(Pin::new(wire).poll_read(cx, &mut buffer))?;
+        seen.extend_from_slice(buffer.filled());
+        Poll::Ready(Ok(buffer.filled().len()))
     }
 }
 

@@ -26,7 +26,10 @@ pub(super) async fn serve<S: Serve>(session: Session<S>, mut meter: Meter, limit
             Rest::Over { more } => {
                 // A word of farewell, with TLS; nothing hangs on it.
                 let _ = unless_told(watch, Order::Timeout, meter.shutdown()).await;
-                return finish(meter, End::Over(Ok(())), false, more, watch).await;
+                if more {
+                    finish(meter, End::Over(Ok(())), false, more, watch).await;
+                }
+                return;
             }
             Rest::Broken => return,
         }

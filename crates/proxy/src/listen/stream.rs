@@ -1,12 +1,13 @@
 //! The bytes below HTTP: TCP or Unix socket, with or without TLS.
 
-use super::splice::Splices;
+use super::{direct::Desk, splice::Splices};
 use bytes::{Buf, Bytes};
 use rustix::net::{
     SendAncillaryBuffer, SendFlags, sendmsg,
     sockopt::{set_socket_linger, set_tcp_cork},
 };
 use std::{
+    future::poll_fn,
     io::{self, IoSlice},
     os::fd::{AsFd, BorrowedFd},
     pin::Pin,
@@ -15,12 +16,9 @@ use std::{
     time::Duration,
 };
 use tokio::{
-    io::{AsyncRead, AsyncReadExt, AsyncWrite, Interest, ReadBuf},
+    io::{AsyncRead, AsyncWrite, Interest, ReadBuf},
     net::{TcpStream, UnixStream},
 };
-
-/// Bytes that are looked for at once at the beginning of a connection: most requests' heads are shorter.
-const AHEAD: usize = 4 << 10;
 
 /// A span of a file longer than this, in bytes, is sent in full packets: it is sent in several runs.
 const LONG: usize = 128 << 10;
@@ -142,14 +140,15 @@ impl Wire {
     }
 
     /// Reads until `decide` knows what it sees; hands back the rest for the next reader. `decide` gets all bytes read so far and
-    /// gives how many it uses up. The end of the stream, or more than `most` bytes without a decision, is an error.
+    /// gives how many it uses up. The end of the stream, or more than `most` bytes without a decision, is an error. On the `desk`
+    /// a connection holds no more memory than it has brought bytes.
     pub(super) async fn peel<T>(
         &mut self,
+        desk: &Desk,
         most: usize,
         mut decide: impl FnMut(&[u8]) -> io::Result<Option<(T, usize)>>,
     ) -> io::Result<T> {
         let mut seen = Vec::from(std::mem::take(&mut self.ahead));
-        seen.reserve(AHEAD);
         loop {
             if !seen.is_empty()
                 && let Some((found, used)) = decide(&seen)?
@@ -161,7 +160,7 @@ impl Wire {
             if seen.len() >= most {
                 return Err(io::ErrorKind::InvalidData.into());
             }
-            if self.read_buf(&mut seen).await? == 0 {
+            if poll_fn(|cx| desk.poll_read(cx, self, &mut seen)).await? == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
         }

@@ -5,6 +5,7 @@ use super::{
     accept::{Accepted, Place, claim_address},
     config::{Limits, ListenConfig},
     counters::add,
+    direct::Desk,
     http1,
     meter::Meter,
     proxy_protocol::{self, Header},
@@ -49,9 +50,9 @@ pub(super) async fn run<S: Serve>(
     watch: Arc<Watch>,
     limits: Arc<Limits>,
 ) {
-    // Boxed: what the handshake needs is gone before the first request, and the task is as large as its largest part.
-    let opening = Box::pin(open(&place, accepted, slot, &watch, &limits));
-    let Some(opened) = opening.await else { return };
+    let Some(opened) = open(&place, accepted, slot, &watch, &limits).await else {
+        return;
+    };
     let session = Session {
         service: Rc::clone(&place.service),
         facts: Rc::new(opened.facts),
@@ -120,7 +121,8 @@ async fn open<S: Serve>(
     };
     let mut wire = Wire::new(accepted.socket);
     if expects_proxy(&place.config, accepted.peer) {
-        let header = unless_told(watch, Order::Timeout, read_proxy_header(&mut wire)).await?;
+        let reading = read_proxy_header(&mut wire, &place.desk);
+        let header = unless_told(watch, Order::Timeout, reading).await?;
         let Ok(header) = header else {
             add(&counters.handshakes_failed, 1);
             return None;
@@ -131,10 +133,11 @@ async fn open<S: Serve>(
         }
     }
     let (stream, protocol) = if let Some(store) = &place.config.tls {
-        shake_hands(store, wire, watch).await?
+        // Boxed: what a handshake needs is gone before the first request, and the task is as large as its largest part.
+        Box::pin(shake_hands(store, wire, watch)).await?
     } else {
         watch.enter(Stage::Silent);
-        let found = unless_told(watch, Order::Timeout, detect(&mut wire)).await?;
+        let found = unless_told(watch, Order::Timeout, detect(&mut wire, &place.desk)).await?;
         let protocol = found.ok()?;
         if matches!(protocol, Protocol::Http1) {
             let splices = Arc::<Splices>::default();
@@ -166,12 +169,12 @@ async fn shake_hands(store: &TlsStore, wire: Wire, watch: &Watch) -> Option<(Str
     Some((Stream::Tls(Box::new(tls)), protocol))
 }
 
-async fn read_proxy_header(wire: &mut Wire) -> io::Result<Header> {
+async fn read_proxy_header(wire: &mut Wire, desk: &Desk) -> io::Result<Header> {
     let parse = |bytes: &[u8]| {
         proxy_protocol::parse(bytes)
             .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
     };
-    wire.peel(proxy_protocol::LONGEST, parse).await
+    wire.peel(desk, proxy_protocol::LONGEST, parse).await
 }
 
 fn adopt(facts: &mut Connection, header: Header) {
@@ -190,7 +193,7 @@ fn adopt(facts: &mut Connection, header: Header) {
 }
 
 /// HTTP/2 by prior knowledge shows in its first bytes (RFC 9113 section 3.3); anything else is HTTP/1's to judge.
-async fn detect(wire: &mut Wire) -> io::Result<Protocol> {
+async fn detect(wire: &mut Wire, desk: &Desk) -> io::Result<Protocol> {
     let decide = |bytes: &[u8]| {
         let alike = bytes.iter().zip(PREFACE).all(|(a, b)| a == b);
         Ok(match (alike, bytes.len() >= PREFACE.len()) {
@@ -199,7 +202,7 @@ async fn detect(wire: &mut Wire) -> io::Result<Protocol> {
             (true, false) => None,
         })
     };
-    wire.peel(PREFACE.len(), decide).await
+    wire.peel(desk, PREFACE.len(), decide).await
 }
 
 /// Runs HTTP/2 streams as tasks of this thread.
