@@ -60,6 +60,10 @@ pub struct Ask {
 /// What a request speaks of: found in one look at the names of its fields, so that those that do not speak of it are not searched
 /// again and again.
 #[derive(Clone, Copy, Debug, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent of one another: what a request speaks of and what not"
+)]
 pub struct Said {
     /// `Connection`.
     pub connection: bool,

@@ -146,7 +146,10 @@ impl Told {
 
 /// Values that were made of numbers, the last for each remainder.
 #[derive(Debug)]
-struct Seconds(Box<[Option<(u64, Rc<HeaderValue>)>]>);
+struct Seconds(Box<[Option<Made>]>);
+
+/// A number and what was made of it.
+type Made = (u64, Rc<HeaderValue>);
 
 impl Default for Seconds {
     fn default() -> Self {

@@ -130,6 +130,9 @@ struct Open {
     in_flight: InFlight,
 }
 
+/// A request and what was waited for.
+type Answered<B> = (Open, Result<Response<B>, Refusal>);
+
 /// Where a connection stands when nothing more can be done at once.
 enum Turn<B> {
     Rest(Rest),
@@ -144,7 +147,7 @@ fn poll_turns<S: Serve>(
     cx: &mut Context<'_>,
     session: &Session<S>,
     meter: &mut Meter,
-    at_hand: &mut Option<(Open, Result<Response<S::Body>, Refusal>)>,
+    at_hand: &mut Option<Answered<S::Body>>,
 ) -> Poll<Turn<S::Body>> {
     let mut turn = match at_hand.take() {
         Some((open, Ok(answer))) => answered(cx, session, meter, open, answer),

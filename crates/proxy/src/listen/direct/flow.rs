@@ -219,20 +219,23 @@ impl<B: Body<Data = Bytes> + Unpin> Flow<B> {
             let parts = self.unsent.each_ref().map(|part| &**part);
             match ready!(poll_write(cx, meter, parts))? {
                 0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
-                mut out => {
-                    for part in &mut self.unsent {
-                        let of_it = out.min(part.len());
-                        part.advance(of_it);
-                        out -= of_it;
-                        if part.is_empty() {
-                            // An empty rest would hold the memory as long as there is more to send.
-                            *part = Bytes::new();
-                        }
-                    }
-                }
+                out => advance(&mut self.unsent, out),
             }
         }
         Poll::Ready(Ok(()))
+    }
+}
+
+/// Takes `out` bytes off the beginning of `parts`.
+fn advance(parts: &mut [Bytes], mut out: usize) {
+    for part in parts {
+        let of_it = out.min(part.len());
+        part.advance(of_it);
+        out -= of_it;
+        if part.is_empty() {
+            // An empty rest would hold the memory as long as there is more to send.
+            *part = Bytes::new();
+        }
     }
 }
 
