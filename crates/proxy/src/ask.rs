@@ -190,6 +190,11 @@ impl Key {
         self.part(b'q', method, values.iter().map(|value| value.as_bytes()));
     }
 
+    /// Adds who asks, as a digest: what answers this key is for nobody else.
+    pub fn asker(&mut self, digest: &str) {
+        self.part(b'u', "", std::iter::once(digest.as_bytes()));
+    }
+
     fn part<'a>(&mut self, kind: u8, name: &str, values: impl Iterator<Item = &'a [u8]>) {
         self.bytes.extend_from_slice(&[b'\n', kind, b':']);
         self.bytes.extend_from_slice(name.as_bytes());

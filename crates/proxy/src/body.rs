@@ -201,6 +201,14 @@ impl ReplyBody {
         }
     }
 
+    /// Nobody reads it, and others will want it: what is on its way into the store is read to its end, whatever its length, as far as
+    /// it may be stored.
+    pub fn keep(self) {
+        if let Content::Following(Following { reader, .. }) = &self.content {
+            reader.keep();
+        }
+    }
+
     /// Its content, which is in `coding`, without it. `None` where memory has no room for a decoder.
     pub fn decoded(
         mut self,

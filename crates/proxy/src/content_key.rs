@@ -290,7 +290,7 @@ fn is_json(essence: &str) -> bool {
 }
 
 /// SHA-256 in hex: nobody can make two contents of one digest.
-fn digest(bytes: &[u8]) -> String {
+pub fn digest(bytes: &[u8]) -> String {
     let mut hex = String::with_capacity(64);
     for byte in Sha256::digest(bytes) {
         let _ = write!(hex, "{byte:02x}");

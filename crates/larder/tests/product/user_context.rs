@@ -1,6 +1,10 @@
 //! Groups of users as `FOSHttpCache` has them: the application is asked for the hash of a group, and pages are kept by it.
 
-use crate::common::{Said, start_with};
+use crate::{
+    common::{Said, start_with},
+    disk_purge::purge,
+};
+use serde_json::json;
 use testkit::{Gate, Larder, Origin, Reply, Request, Response};
 
 const KIND: &str = "application/vnd.fos.user-context-hash";
@@ -94,6 +98,7 @@ fn nobody_chooses_a_group() {
     for (name, value) in [
         ("X-User-Context-Hash", "editors"),
         ("x-user-context-hash", ""),
+        ("X_User-Context_Hash", "editors"),
         ("Accept", KIND),
         (
             "Accept",
@@ -162,14 +167,100 @@ fn a_hash_that_does_not_vary_is_for_nobody_else() {
     let (origin, larder) = site();
     origin.on(HASH, |request| {
         let told = Reply::ok().cache("public, max-age=600");
+        let told = told.header("Vary", "X-Cookie-Policy");
         let told = told.header("Content-Type", KIND);
         told.header("X-User-Context-Hash", group(request))
     });
-    let ann = get(&larder, "/page", "ann");
-    assert_eq!(ann.text(), "for editors, made for session=ann");
-    let eve = get(&larder, "/page", "eve");
-    assert_eq!(eve.text(), "for none, made for session=eve");
-    assert!(eve.said().contains("group-unknown"), "{}", eve.said());
+    for _ in 0..2 {
+        let ann = get(&larder, "/page", "ann");
+        assert_eq!(ann.text(), "for editors, made for session=ann");
+        let eve = get(&larder, "/page", "eve");
+        assert_eq!(eve.text(), "for readers, made for session=eve");
+    }
+    assert_eq!(origin.requests(HASH), 2);
+}
+
+/// However many users there are: who they are is no variant of one page.
+#[test]
+fn everybody_is_asked_for_once() {
+    let config = format!("{CONFIG}[limits]\nvariants = 2\n");
+    let (origin, larder) = start_with(&config);
+    origin.otherwise(page);
+    origin.on(HASH, told);
+    for _ in 0..2 {
+        for user in ["ann", "bob", "eve", "dan", "joe"] {
+            get(&larder, "/page", user);
+        }
+    }
+    assert_eq!(origin.requests(HASH), 5);
+}
+
+/// Who opens the path in a browser puts nothing in the place of what is told.
+#[test]
+fn a_client_that_opens_the_path_spoils_no_answer() {
+    let (origin, larder) = site();
+    origin.on(HASH, |request| match request.header("accept") {
+        Some(KIND) => told(request),
+        _ => Reply::status(404).cache("public, max-age=600"),
+    });
+    for user in ["", "ann"] {
+        assert_eq!(get(&larder, HASH, user).status, 404);
+    }
+    for user in ["ann", "bob"] {
+        let answer = get(&larder, "/page", user);
+        assert_eq!(answer.text(), "for editors, made for session=ann");
+    }
+    assert_eq!(get(&larder, HASH, "ann").status, 404);
+}
+
+/// Its content is of no interest, and it is whole all the same before it is kept.
+#[test]
+fn an_answer_whose_end_is_late_spares_the_next_question() {
+    let (origin, larder) = site();
+    let gate = Gate::new();
+    let held = gate.clone();
+    origin.on(HASH, move |request| told(request).chunked().hold(&held));
+    let answer = get(&larder, "/page", "ann");
+    assert_eq!(answer.text(), "for editors, made for session=ann");
+    gate.open();
+    for path in ["/page", "/other"] {
+        let answer = get(&larder, path, "ann");
+        assert_eq!(answer.text(), "for editors, made for session=ann");
+    }
+    assert_eq!(origin.requests(HASH), 1);
+}
+
+/// What the site takes away from clients is still there for the question.
+#[test]
+fn what_clients_are_not_to_see_is_heeded() {
+    let edit = "response_headers.remove = [\"X-User-Context-Hash\", \"Content-Type\"]\n";
+    let (origin, larder) = start_with(&format!("{CONFIG}{edit}"));
+    origin.otherwise(page);
+    origin.on(HASH, told);
+    for user in ["ann", "bob"] {
+        let answer = get(&larder, "/page", user);
+        assert_eq!(answer.text(), "for editors, made for session=ann");
+    }
+}
+
+/// The application that cannot tell the group any more cannot make the page either: both are as old as they may be.
+#[test]
+fn an_application_that_is_down_leaves_everybody_in_the_own_group() {
+    let (origin, larder) = site();
+    for user in ["ann", "eve", ""] {
+        get(&larder, "/page", user);
+    }
+    purge(&larder, &json!({ "all": true, "soft": true }));
+    origin.stop();
+    for (user, text) in [
+        ("ann", "for editors, made for session=ann"),
+        ("eve", "for readers, made for session=eve"),
+        ("", "for none, made for nobody"),
+    ] {
+        assert_eq!(get(&larder, "/page", user).text(), text, "{user}");
+    }
+    let joe = get(&larder, "/page", "joe");
+    assert_eq!(joe.status, 502, "{}", joe.said());
 }
 
 /// Each follows the fetch of the own group alone; those who ask who they are do not follow each other either.

@@ -355,11 +355,13 @@ pub fn finish(
             fields.remove(header::EXPIRES);
         }
     }
-    if policy.user_context.is_some() && ask.within.is_none() {
+    // The answer to a request of our own is for us: what clients are not to see of it counts here.
+    let for_client = ask.within.is_none();
+    if policy.user_context.is_some() && for_client {
         user_context::translate(&mut fields);
     }
     report(worker, &mut fields, &ask.site, status, outcome, Some(ask));
-    if !policy.response_edits.is_empty() {
+    if !policy.response_edits.is_empty() && for_client {
         edit(&mut fields, &policy.response_edits);
     }
     let mut response = assemble(status, fields, content);

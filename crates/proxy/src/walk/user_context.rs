@@ -1,13 +1,14 @@
 //! User context: pages that the application makes once for each group of users, as `FOSHttpCache` has it.
 //!
 //! Before what somebody asks for is looked up, the application is asked which group that is: by a request of our own with the same
-//! cookies and credentials, whose answer tells a hash, and may be stored like any other. The hash stands in the client's request
-//! from then on, and pages vary by it.
+//! cookies and credentials, whose answer tells a hash, and may be stored for who sends the same of them. The hash stands in the
+//! client's request from then on, and pages vary by it.
 
 use crate::{
     ask::Ask,
     body::ReplyBody,
     cache::Worker,
+    content_key,
     error::Failure,
     listen::RequestBody,
     outcome::Bypass,
@@ -42,19 +43,23 @@ pub fn look_up(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody) -> Answe
     }
     ask.fields.remove(&HASH);
     let is_question = ask.policy().user_context.as_deref() == Some(ask.key.path());
+    if is_question && ask.within.is_some() {
+        let who = who(&ask);
+        ask.key.asker(&who);
+    }
     if is_question || !is_somebody(&ask.fields) || rule::bypassed(&ask).is_some() {
         return look_up_known(worker, ask, content);
     }
     match question(worker, &ask) {
         Some(Ok(answer)) => {
-            let hash = hash(&ask.fields, answer);
+            let hash = hash(answer);
             go_on(worker, ask, content, hash)
         }
         Some(Err(answer)) => {
             let worker = worker.clone();
             Answer::Later(Box::pin(async move {
                 let answer = timeout(ask.policy().fragment_wait, answer).await;
-                let hash = answer.ok().and_then(|answer| hash(&ask.fields, answer));
+                let hash = answer.ok().and_then(hash);
                 go_on(&worker, ask, content, hash).response().await
             }))
         }
@@ -65,7 +70,32 @@ pub fn look_up(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody) -> Answe
 /// Whether a client says what only the application may say, or asks for what is nobody's to know.
 fn is_forged(fields: &HeaderMap) -> bool {
     let mut accepted = fields.get_all(header::ACCEPT).iter();
-    fields.contains_key(&HASH) || accepted.any(|line| holds(line, KIND))
+    fields.keys().any(is_hash) || accepted.any(|line| holds(line, KIND))
+}
+
+/// Whether an application may take it for [`HASH`]: where fields become variables, `_` and `-` are one.
+fn is_hash(name: &HeaderName) -> bool {
+    let hash = HASH;
+    name.as_str().len() == hash.as_str().len() && hash.as_str() == name.as_str().replace('_', "-")
+}
+
+/// Who asks the question, as a digest of all that says so and reaches the application. Answers are kept by it, so that nobody is
+/// answered with another's, whatever their `Vary` says, and there may be as many as there are users.
+fn who(ask: &Ask) -> String {
+    let names = [header::AUTHORIZATION, header::COOKIE];
+    // Cookies of which only some reach the application have these in the key.
+    let names = names
+        .iter()
+        .filter(|name| **name != header::COOKIE || !ask.policy().key.drop_cookies);
+    let mut all = Vec::new();
+    for name in names {
+        for line in ask.fields.get_all(name) {
+            all.extend_from_slice(line.as_bytes());
+            all.push(b'\n');
+        }
+        all.push(b'\n');
+    }
+    content_key::digest(&all)
 }
 
 /// The answer to the question for the group, or the wait for it.
@@ -74,29 +104,14 @@ fn question(worker: &Rc<Worker>, ask: &Ask) -> Option<Result<Response<ReplyBody>
     esi::Context::accepting(worker, ask, KIND).walk(path)
 }
 
-/// The hash that an answer tells whoever sent these fields.
-fn hash(client: &HeaderMap, answer: Response<ReplyBody>) -> Option<HeaderValue> {
+/// The hash that an answer tells.
+fn hash(answer: Response<ReplyBody>) -> Option<HeaderValue> {
     let fields = answer.headers();
     let kind = fields.get(header::CONTENT_TYPE);
-    let is_told = answer.status() == StatusCode::OK
-        && kind.is_some_and(|kind| holds(kind, KIND))
-        && is_for(client, fields);
+    let is_told = answer.status() == StatusCode::OK && kind.is_some_and(|kind| holds(kind, KIND));
     let hash = fields.get(&HASH).filter(|_| is_told).cloned();
-    // Others may be answered with it.
-    answer.into_body().leave();
+    answer.into_body().keep();
     hash
-}
-
-/// Whether an answer was made for whoever sent these fields: just now, or it varies by all that they say of that. One that the
-/// application forgot to have varied would put everybody into the group of whoever asked first.
-fn is_for(client: &HeaderMap, answer: &HeaderMap) -> bool {
-    let is_fresh = !answer.contains_key(header::AGE);
-    let mut said = [header::COOKIE, header::AUTHORIZATION].into_iter();
-    is_fresh
-        || said.all(|name| {
-            let mut lines = answer.get_all(header::VARY).iter();
-            !client.contains_key(&name) || lines.any(|line| holds(line, name.as_str()))
-        })
 }
 
 /// Without a hash nothing stored is for the one who asks, and nothing that comes is for others.
