@@ -6,7 +6,7 @@ use crate::{
     hit_for_miss::Unshared,
     policy::Policy,
     routing::{self, Subject},
-    walk::{bypass::rule, lookup::reuse_site, receive},
+    walk::{bypass::rule, lookup::reuse_site, receive, user_context},
 };
 use http::{HeaderMap, HeaderName, Method, StatusCode};
 use rules::{
@@ -146,7 +146,13 @@ fn bypass(
     if !policy.cache {
         return Some(crate::outcome::Bypass::Route.token());
     }
-    rule::site_bypass(&policy.bypass, &Method::GET, path, query, fields)
+    let by_rule = rule::site_bypass(&policy.bypass, &Method::GET, path, query, fields);
+    // The application alone knows it, and is not asked here.
+    let by_group = policy.user_context.is_some()
+        && user_context::is_somebody(fields)
+        && !fields.contains_key(user_context::HASH);
+    by_rule
+        .or_else(|| by_group.then_some(crate::outcome::Bypass::Group))
         .map(crate::outcome::Bypass::token)
 }
 

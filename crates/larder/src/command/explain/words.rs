@@ -136,7 +136,9 @@ fn bypass(detail: &str) -> &str {
         "path" => "the path is on the route's list",
         "method" => "the method is on the route's list",
         "query" => "a query parameter is on the route's list",
-        "group-unknown" => "the application did not tell which group of users the request is from",
+        "group-unknown" => {
+            "the application alone knows the sender's group: name it with --header 'X-User-Context-Hash: GROUP'"
+        }
         other => other,
     }
 }
