@@ -130,6 +130,9 @@ fn show(
 }
 
 fn invite(cache: SocketAddr, admin: SocketAddr, out: &mut impl Write) -> io::Result<()> {
+    // As it was started: after `cargo run` nothing of that name is among the shell's commands.
+    let larder = std::env::args().next();
+    let larder = larder.as_deref().unwrap_or("larder");
     writeln!(
         out,
         "
@@ -139,7 +142,7 @@ Now you. Open http://{cache}/ and reload, or try these (more than once):
   curl -i http://{cache}/fresh       never stored
   curl -I http://{cache}/big         a megabyte, kept for a minute
   curl http://{admin}/metrics        what happened so far, in figures
-  larder explain http://{cache}/ --admin {admin}
+  {larder} explain http://{cache}/ --admin {admin}
 
 Ctrl-C ends it.
 
