@@ -143,11 +143,12 @@ fn retries_have_a_budget() {
     let mut config = config([tcp(server.address())]);
     config.retry.percent = 10;
     let origin = Origin::new(config).unwrap();
-    work(async {
+    // It is of ten seconds.
+    work(at_once(async {
         for _ in 0..100 {
             get(&origin, "/").await.unwrap_err();
         }
-    });
+    }));
     let requests = server.requests("/");
     assert_eq!(requests, 100 + 10 + 10, "a tenth, and ten always");
 }

@@ -64,6 +64,21 @@ pub(crate) async fn until(holds: impl Fn() -> bool) {
 /// A limit that no server comes near by itself, however busy the machine.
 pub(crate) const LONG: Duration = Duration::from_secs(20);
 
+/// Runs something for which no time passes, however long it takes.
+pub(crate) async fn at_once<T>(test: impl Future<Output = T>) -> T {
+    tokio::time::pause();
+    let done = std::cell::Cell::new(false);
+    let test = async {
+        let came = test.await;
+        done.set(true);
+        came
+    };
+    // A runtime with nothing to do would let the time pass that is waited for.
+    let (came, ()) = tokio::join!(test, until(|| done.get()));
+    tokio::time::resume();
+    came
+}
+
 /// Runs a fetch in which time stands still until `sent` holds, and then [`LONG`] passes at once: who has been asked by then is too
 /// late, and who is asked afterwards has as long as it takes.
 pub(crate) async fn too_late<T>(fetch: impl Future<Output = T>, sent: impl Fn() -> bool) -> T {
