@@ -1,16 +1,16 @@
 //! The real `memcached`.
 
 use crate::{
-    scratch_dir,
+    BOUND, scratch_dir,
     servers::{Process, free_port},
     wait_until,
 };
 use std::{
-    io::{BufRead, BufReader, Write},
+    io::{BufRead, BufReader, Read, Write},
     net::TcpStream,
+    os::unix::net::UnixStream,
     path::PathBuf,
     process::Command,
-    time::Duration,
 };
 
 /// A `memcached` on a free port of 127.0.0.1, or on a Unix socket. Killed when dropped.
@@ -38,7 +38,7 @@ impl Memcached {
         Self::at(Place::Port(free_port()), options)
     }
 
-    /// Starts one on a Unix socket; ready when the socket is there.
+    /// Starts one on a Unix socket.
     pub fn on_socket() -> Self {
         Self::at(Place::Socket(scratch_dir().join("socket")), &[])
     }
@@ -66,19 +66,25 @@ impl Memcached {
         format!("memcached://{}", self.address())
     }
 
-    /// Sends a line and waits for the line that answers; of a server with a port.
+    /// Sends a line and waits for the line that answers.
     pub fn ask(&self, line: &str) -> String {
         self.try_ask(line)
             .unwrap_or_else(|| panic!("no answer to {line:?}"))
     }
 
     fn try_ask(&self, line: &str) -> Option<String> {
-        let stream = TcpStream::connect(self.address()).ok()?;
-        stream.set_read_timeout(Some(Duration::from_secs(5))).ok()?;
-        (&stream).write_all(format!("{line}\r\n").as_bytes()).ok()?;
-        let mut answer = String::new();
-        BufReader::new(&stream).read_line(&mut answer).ok()?;
-        Some(answer.trim_end().to_owned())
+        match &self.place {
+            Place::Port(_) => {
+                let stream = TcpStream::connect(self.address()).ok()?;
+                stream.set_read_timeout(Some(BOUND)).ok()?;
+                answer_to(line, &stream, &stream)
+            }
+            Place::Socket(path) => {
+                let stream = UnixStream::connect(path).ok()?;
+                stream.set_read_timeout(Some(BOUND)).ok()?;
+                answer_to(line, &stream, &stream)
+            }
+        }
     }
 
     /// Stops it where it is (SIGSTOP): connections stay open, nothing is answered.
@@ -112,13 +118,17 @@ impl Memcached {
             }
         }
         self.process = Some(Process::start(command, "memcached"));
-        wait_until("memcached answered", || match &self.place {
-            Place::Port(_) => self.try_ask("version").is_some(),
-            Place::Socket(path) => std::os::unix::net::UnixStream::connect(path).is_ok(),
-        });
+        wait_until("memcached answered", || self.try_ask("version").is_some());
     }
 
     fn process(&self) -> &Process {
         self.process.as_ref().expect("a running server")
     }
+}
+
+fn answer_to(line: &str, read: impl Read, mut write: impl Write) -> Option<String> {
+    write.write_all(format!("{line}\r\n").as_bytes()).ok()?;
+    let mut answer = String::new();
+    BufReader::new(read).read_line(&mut answer).ok()?;
+    Some(answer.trim_end().to_owned())
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use testkit::Memcached as Server;
 
 fn remote(url: &str) -> Memcached {
-    Memcached::new(url, Duration::from_secs(5)).unwrap_or_else(|error| panic!("{url}: {error}"))
+    Memcached::new(url, testkit::BOUND).unwrap_or_else(|error| panic!("{url}: {error}"))
 }
 
 fn several(servers: &[Server]) -> String {
