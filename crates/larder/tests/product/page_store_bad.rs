@@ -3,7 +3,7 @@
 
 use crate::{
     common::Said,
-    page_store::{of_memcached, of_redis, outcome, put, start},
+    page_store::{PATIENT, of_memcached, of_redis, outcome, put, start},
 };
 use std::{
     io::{BufRead, BufReader, Write},
@@ -11,9 +11,6 @@ use std::{
     thread,
 };
 use testkit::{Larder, Memcached, Redis, wait_until};
-
-/// However busy the machine is, what is answered is answered in time.
-const PATIENT: &str = "timeouts.whole = \"8s\"";
 
 /// What the log says of pages that were not taken, from the message on.
 fn said(larder: &Larder) -> Vec<String> {
@@ -71,7 +68,7 @@ fn the_log_says_why_a_value_is_no_page() {
     let server = Memcached::with(&["-I", "16m"]);
     let check = |format: &str, path: &str, value: &[u8], why: &str| {
         put(&server, path, value);
-        let format = format!("{PATIENT}\nformat = \"{format}\"");
+        let format = format!("format = \"{format}\"");
         let store = of_memcached(&server, "$uri", &format);
         is_no_page(&store, path, "bad", why);
     };
@@ -108,10 +105,10 @@ fn the_log_says_what_is_no_string_in_redis() {
     server.ask(&["XADD", "/stream", "*", "a", "b"]);
     server.ask(&["SETRANGE", "/huge", "20000000", "x"]);
     for path in ["/list", "/hash", "/set", "/sorted", "/stream"] {
-        let store = of_redis(&server, "$uri", PATIENT);
+        let store = of_redis(&server, "$uri", "");
         is_no_page(&store, path, "bad", "it is not a string");
     }
-    let store = of_redis(&server, "$uri", PATIENT);
+    let store = of_redis(&server, "$uri", "");
     is_no_page(&store, "/huge", "bad", "it is too large");
 }
 

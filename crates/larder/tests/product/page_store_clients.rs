@@ -1,6 +1,6 @@
 //! Pages that real applications keep: Flask-Caching in Redis, pymemcache in memcached (`.ci/tools` installs both from `PyPI`).
 
-use crate::common::start_with;
+use crate::{common::start_with, page_store::PATIENT};
 use testkit::{Memcached, Redis, Reply};
 
 /// Runs a script of Python, to its end.
@@ -49,7 +49,7 @@ cache.set("view//list", ["a"])
         server.keys()
     );
     let config = format!(
-        "[[origin]]\nname = \"pages\"\nredis = \"{}\"\nkey = \"flask_cache_view/$uri\"\nformat = \"flask\"\n\
+        "[[origin]]\nname = \"pages\"\nredis = \"{}\"\nkey = \"flask_cache_view/$uri\"\nformat = \"flask\"\n{PATIENT}\n\
          [[origin]]\nname = \"app\"\nservers = \"{{origin}}\"\n[defaults]\ntry = [\"pages\", \"app\"]",
         server.url()
     );
@@ -98,7 +98,7 @@ client.quit(); objects.quit()
 "#
     ));
     let config = format!(
-        "[[origin]]\nname = \"pages\"\nmemcached = \"{}\"\nkey = \"$scheme:$host$uri\"\n\
+        "[[origin]]\nname = \"pages\"\nmemcached = \"{}\"\nkey = \"$scheme:$host$uri\"\n{PATIENT}\n\
          [[origin]]\nname = \"app\"\nservers = \"{{origin}}\"\n[defaults]\ntry = [\"pages\", \"app\"]",
         server.address()
     );
