@@ -59,16 +59,13 @@ fn told(measured: &Measured, most_rate: Option<f64>, rounds: Vec<Round>) -> Vec<
 #[test]
 fn each_doubt_by_itself() {
     type Change = fn(&mut Measured);
-    let rows: [(Option<Kind>, Change); 23] = [
+    let rows: [(Option<Kind>, Change); 21] = [
         (None, |_| ()),
         (Some(Kind::ToolAtLimit), |one| one.busiest = 0.99),
         (Some(Kind::ToolAtLimit), |one| {
             (one.busiest, one.busiest_waited) = (0.5, 0.49);
         }),
         (None, |one| (one.busiest, one.busiest_waited) = (0.5, 0.4)),
-        // At the end of a ramp, say.
-        (Some(Kind::ToolAtLimit), |one| one.full = 0.2),
-        (None, |one| one.full = 0.05),
         // All wait on a machine that is full, and so does the tool.
         (Some(Kind::MachineAtLimit), |one| {
             (one.busiest, one.busiest_waited) = (0.5, 0.49);
@@ -156,4 +153,13 @@ fn what_is_compared_are_rounds() {
     assert_eq!(told(&measured, None, vec![round(2000), round(1500)]), []);
     let short = vec![round(2000), round(350)];
     assert_eq!(told(&measured, None, short), [Kind::TooShort]);
+}
+
+#[test]
+fn a_tool_that_is_full_at_the_end_of_a_ramp() {
+    for (full, kinds) in [(0.2, vec![Kind::ToolAtLimit]), (0.05, vec![])] {
+        let mut measured = healthy();
+        measured.full = full;
+        assert_eq!(told(&measured, None, Vec::new()), kinds, "{full}");
+    }
 }
