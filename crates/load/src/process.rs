@@ -218,6 +218,7 @@ pub(crate) fn machine_cpu() -> Option<(u64, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::{Read as _, Write as _};
 
     #[test]
     fn a_name_with_brackets_is_read() {
@@ -257,7 +258,17 @@ mod tests {
     #[test]
     fn a_process_is_seen_by_its_number() {
         let mut other = std::process::Command::new("cat");
-        let mut other = other.stdin(std::process::Stdio::piped()).spawn().unwrap();
+        let (stdin, stdout) = (std::process::Stdio::piped(), std::process::Stdio::piped());
+        let mut other = other.stdin(stdin).stdout(stdout).spawn().unwrap();
+        // What it sends back shows that it runs.
+        let mut back = [0; 5];
+        other.stdin.as_mut().unwrap().write_all(b"alive").unwrap();
+        other
+            .stdout
+            .as_mut()
+            .unwrap()
+            .read_exact(&mut back)
+            .unwrap();
         let watched = Watched::parse(&other.id().to_string()).unwrap();
         let used = Watch::begin(&watched).look();
         assert!(used.memory > 0 && used.processes == 1);

@@ -12,6 +12,8 @@ use crate::{
 };
 use serde_json::json;
 use std::{
+    collections::HashMap,
+    ffi::OsString,
     fs,
     path::Path,
     sync::atomic::{AtomicBool, AtomicU64, Ordering},
@@ -314,12 +316,21 @@ fn the_size_is_a_hard_limit() {
 }
 
 /// Bytes of all files in a directory.
+/// Bytes that the files in it took together at one moment, at least. One look at each after the other would count a file that is
+/// removed meanwhile together with the one that takes its place: what counts is what was there before and after, as short as it was.
 fn used(path: &Path) -> u64 {
+    let (before, after) = (sizes(path), sizes(path));
+    let both = after
+        .iter()
+        .map(|(name, size)| before.get(name).map_or(0, |first| *first.min(size)));
+    both.sum()
+}
+
+fn sizes(path: &Path) -> HashMap<OsString, u64> {
     let entries = fs::read_dir(path).into_iter().flatten().flatten();
     entries
-        .filter_map(|entry| entry.metadata().ok())
-        .map(|metadata| metadata.len())
-        .sum()
+        .filter_map(|entry| Some((entry.file_name(), entry.metadata().ok()?.len())))
+        .collect()
 }
 
 #[test]

@@ -73,7 +73,7 @@ pub(crate) fn node_at(
     Command::serve(env!("CARGO_BIN_EXE_larder"))
         .config(&format!(
             "{more}\n[[origin]]\nservers = {origin:?}\n\n\
-             [shared]\nurl = {redis:?}\nnode = \"node-{number}\"\ntimeout = \"20s\"\nlease = \"1m\"\n{shared}\n"
+             [shared]\nurl = {redis:?}\nnode = \"node-{number}\"\ntimeout = \"2s\"\nlease = \"1m\"\n{shared}\n"
         ))
         .start()
 }
@@ -425,7 +425,7 @@ fn pages_are_shared_over_tls_with_whom_the_authorities_vouch_for() {
     origin.otherwise(|request| counted(request).cache("max-age=600"));
     let start = |number: usize, authorities: &Path| {
         let config = format!(
-            "[[origin]]\nservers = {:?}\n[shared]\nurl = {:?}\nnode = \"node-{number}\"\ntimeout = \"20s\"\n",
+            "[[origin]]\nservers = {:?}\n[shared]\nurl = {:?}\nnode = \"node-{number}\"\ntimeout = \"2s\"\n",
             origin.url(),
             redis.url()
         );

@@ -250,7 +250,7 @@ fn an_application_that_is_down_leaves_everybody_in_the_own_group() {
     for user in ["ann", "eve", ""] {
         get(&larder, "/page", user);
     }
-    purge(&larder, &json!({ "all": true, "soft": true }));
+    purge(&larder, &json!({ "everything": true, "soft": true }));
     origin.stop();
     for (user, text) in [
         ("ann", "for editors, made for session=ann"),
