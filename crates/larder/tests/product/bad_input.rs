@@ -256,6 +256,23 @@ fn an_absolute_target_goes_before_host() {
 }
 
 #[test]
+fn an_absolute_target_without_a_path_is_for_the_root() {
+    let (origin, larder) = start_counting();
+    for method in ["GET", "DELETE"] {
+        let mut client = larder.client();
+        let request = format!("{method} http://a.test?x HTTP/1.1\r\nHost: a.test\r\n\r\n");
+        client.send(request);
+        assert_eq!(client.read().status, 200, "{method}");
+        let asked = origin.last("/");
+        assert_eq!(
+            (asked.method.as_str(), asked.target.as_str()),
+            (method, "/?x"),
+            "9112 section 3.2.1"
+        );
+    }
+}
+
+#[test]
 fn an_http_1_0_request_needs_no_host() {
     let (_origin, larder) = start_counting();
     assert_eq!(status(&larder, b"GET / HTTP/1.0\r\n\r\n"), Some(200));

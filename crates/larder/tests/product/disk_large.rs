@@ -284,6 +284,30 @@ fn a_body_beyond_the_routes_limit_is_never_written() {
     assert!(site.large_files().is_empty());
 }
 
+#[test]
+fn a_slow_client_gets_all_of_a_body_that_outgrew_the_disk() {
+    let (site, size) = (
+        Site::new("[defaults]\nlargest_body = \"16MiB\"\n"),
+        8 * LARGE,
+    );
+    site.origin.otherwise(move |_| {
+        let reply = Reply::ok().cache("max-age=600");
+        reply.body(content("page", size)).chunked()
+    });
+    let larder = site.start();
+    larder.get("/").send();
+    let mut slow = larder.get("/").begin();
+    let mut answer = slow.read_head();
+    // Until then it takes what sockets hold, and nothing more.
+    wait_until("nobody finds it any more", || {
+        larder.ask("HEAD", "/").send();
+        site.origin.requests("/") > 2
+    });
+    slow.read_content(&mut answer);
+    assert!(answer.complete);
+    same(&answer.body, &content("page", size), "who was slow");
+}
+
 /// Answers single ranges of a body of this length.
 fn ranged(request: &Request, size: usize) -> Reply {
     let body = content("page", size);

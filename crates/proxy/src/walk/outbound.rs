@@ -10,6 +10,7 @@ use bytes::Bytes;
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, Request, Uri,
     header::{self, Entry, FORWARDED},
+    uri::PathAndQuery,
 };
 use http_body_util::{BodyExt, Empty, Full};
 use origin::{RequestBody, Visitor};
@@ -340,11 +341,12 @@ pub fn as_it_came(
     fields: HeaderMap,
     body: RequestBody,
 ) -> Result<Request<RequestBody>, Failure> {
-    let target = ask.uri.path_and_query().cloned();
-    let uri = target.map_or_else(
-        || Ok(Uri::from_static("*")),
-        |target| Uri::try_from(target.as_str()),
-    );
+    let uri = match ask.uri.path_and_query().map(PathAndQuery::as_str) {
+        None => Ok(Uri::from_static("*")),
+        // An absolute target whose path is empty (RFC 9112 section 3.2.1).
+        Some(query) if query.starts_with('?') => Uri::try_from(["/", query].concat()),
+        Some(target) => Uri::try_from(target),
+    };
     let uri = uri.map_err(|_| Failure::BadRequest("bad-target"))?;
     Ok(assemble(ask.method.clone(), uri, fields, body))
 }
