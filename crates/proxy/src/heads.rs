@@ -4,7 +4,7 @@
 //! bytes of its own, and beside that as it is sent over HTTP/1: a hit then copies bytes, or at worst a map, without parsing or
 //! checking anything, and workers do not contend for the reference count of one allocation. Keyed by the stored response's identity, so that nothing here can be out of date.
 
-use crate::{listen::PreparedHead, walk::deliver::CACHE_STATUS};
+use crate::{listen::PreparedHead, walk::report::CACHE_STATUS};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use rules::status::Handled;
 use std::rc::Rc;

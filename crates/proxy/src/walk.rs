@@ -22,7 +22,8 @@
 //! | | `Raw` | the origin's answer, unstored |
 //! | | `Failed` | our own error (502, 503, 504) |
 //!
-//! [`deliver`] composes a page of its fragments ([`esi`]), each of which is a walk of its own ([`fragment`]).
+//! [`deliver`] composes a page of its fragments ([`esi`]), each of which is a walk of its own ([`fragment`]). What an answer says of how
+//! it was made, and what is logged and counted of that, is [`report`]'s.
 //!
 //! A request that can be answered at once is: [`Answer::Now`] and [`Answer::Prepared`] never wait, take no contended lock and
 //! spawn nothing but a refresh. The rest is [`Answer::Later`].
@@ -46,6 +47,7 @@ pub(crate) mod pump;
 pub(crate) mod purge;
 pub(crate) mod receive;
 pub(crate) mod refresh;
+pub(crate) mod report;
 pub(crate) mod shape;
 pub(crate) mod user_context;
 

@@ -6,8 +6,7 @@ use crate::{
     cache::Worker,
     error::Failure,
     heads,
-    outcome::{Detail, Ending, Outcome, Record},
-    policy::{Report, Site},
+    outcome::{Detail, Outcome},
     walk::{
         admit, below,
         coding::{self, Chosen},
@@ -16,21 +15,15 @@ use crate::{
         lookup::Hit,
         outbound::edit,
         receive::{self, Refusal},
+        report,
         shape::{self, Shaped},
         user_context,
     },
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, header, response};
-use rules::{
-    fields, precondition,
-    status::{Handled, Member},
-    surrogate,
-};
+use rules::{fields, precondition, status::Handled, surrogate};
 use std::{rc::Rc, sync::Arc, time::Duration};
 use store::{Stored, X_CACHE_DEBUG, fill::Reader};
-
-/// RFC 9211.
-pub const CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
 
 const X_CACHE: HeaderName = HeaderName::from_static("x-cache");
 
@@ -272,7 +265,7 @@ pub fn failed_forward(
 pub fn refusal(worker: &Worker, refusal: &Refusal) -> Response<ReplyBody> {
     let (status, mut fields, content) = error_page(&refusal.failure);
     let outcome = Outcome::failed(refusal.failure.clone());
-    report(worker, &mut fields, &refusal.site, status, &outcome, None);
+    report::fields(worker, &mut fields, &refusal.site, status, &outcome, None);
     worker.counters.count(&outcome, status);
     assemble(status, fields, content)
 }
@@ -360,29 +353,13 @@ pub fn finish(
     if policy.user_context.is_some() && for_client {
         user_context::translate(&mut fields);
     }
-    report(worker, &mut fields, &ask.site, status, outcome, Some(ask));
+    report::fields(worker, &mut fields, &ask.site, status, outcome, Some(ask));
     if !policy.response_edits.is_empty() && for_client {
         edit(&mut fields, &policy.response_edits);
     }
     let mut response = assemble(status, fields, content);
-    note(worker, ask, status, outcome, response.body_mut());
+    report::note(worker, ask, status, outcome, response.body_mut());
     response
-}
-
-/// Counts an answer, and has its record go to the access log when `body` has ended.
-pub fn note(
-    worker: &Worker,
-    ask: &Ask,
-    status: StatusCode,
-    outcome: &Outcome,
-    body: &mut ReplyBody,
-) {
-    worker.counters.count(outcome, status);
-    if let (Some(log), Some(began)) = (&worker.log, ask.began) {
-        let record = record(ask, status, outcome);
-        let ending = Ending::new(record, began, log.clone(), worker.counters.clone());
-        body.watched(ending);
-    }
 }
 
 fn assemble(status: StatusCode, fields: HeaderMap, content: Content) -> Response<ReplyBody> {
@@ -390,116 +367,6 @@ fn assemble(status: StatusCode, fields: HeaderMap, content: Content) -> Response
     *response.status_mut() = status;
     *response.headers_mut() = fields;
     response
-}
-
-/// `Cache-Status` and the site's other fields that say how the answer was made.
-fn report(
-    worker: &Worker,
-    fields: &mut HeaderMap,
-    site: &Site,
-    status: StatusCode,
-    outcome: &Outcome,
-    ask: Option<&Ask>,
-) {
-    let Report {
-        cache_status,
-        key,
-        x_cache,
-        node,
-    } = &site.report;
-    if *cache_status {
-        let key = ask.filter(|_| *key).map(|ask| ask.key.text());
-        let value = self::cache_status(worker, site, status, outcome, key.as_deref());
-        // Caches append: the last member is the one nearest to the client (RFC 9211 section 2).
-        heads::add(fields, CACHE_STATUS, Rc::unwrap_or_clone(value));
-    } else {
-        heads::clear_unset(fields, &CACHE_STATUS);
-    }
-    if let Some(name) = x_cache {
-        fields.insert(name, HeaderValue::from_static(outcome.nginx_word()));
-    }
-    if let Some((name, value)) = node {
-        fields.insert(name, value.clone());
-    }
-}
-
-/// Our member of `Cache-Status`; with the key where that is given.
-#[inline]
-pub fn cache_status(
-    worker: &Worker,
-    site: &Site,
-    status: StatusCode,
-    outcome: &Outcome,
-    key: Option<&str>,
-) -> Rc<HeaderValue> {
-    let detail = outcome.detail.as_ref().map(Detail::token);
-    let member = Member {
-        name: &site.name,
-        handled: told(outcome.handled, status),
-        ttl: outcome.ttl,
-        key,
-        detail,
-    };
-    match member {
-        Member {
-            handled: Handled::Hit,
-            ttl: Some(ttl @ 0..),
-            key: None,
-            detail: None,
-            name,
-        } => {
-            let mut told = worker.told.borrow_mut();
-            told.hit(name, ttl.cast_unsigned(), || member.to_value())
-        }
-        Member {
-            handled: handled @ Handled::Forwarded { .. },
-            ttl,
-            key: None,
-            name,
-            ..
-        } => {
-            let mut told = worker.told.borrow_mut();
-            told.forwarded(name, (handled, ttl, detail), || member.to_value())
-        }
-        _ => member.to_value().into(),
-    }
-}
-
-/// `fwd-status` is left out where it is the status sent (RFC 9211 section 2.3).
-fn told(handled: Handled, sent: StatusCode) -> Handled {
-    match handled {
-        Handled::Forwarded {
-            why,
-            status: Some(status),
-            stored,
-            collapsed,
-        } if status == sent.as_u16() => Handled::Forwarded {
-            why,
-            status: None,
-            stored,
-            collapsed,
-        },
-        other => other,
-    }
-}
-
-fn record(ask: &Ask, status: StatusCode, outcome: &Outcome) -> Record {
-    Record {
-        client: receive::client(&ask.connection, &ask.site).address(&ask.fields),
-        method: ask.method.clone(),
-        target: ask.key.path_and_query().to_owned(),
-        host: ask.host().to_owned(),
-        version: ask.version,
-        status,
-        referer: ask.fields.get(header::REFERER).cloned(),
-        user_agent: ask.fields.get(header::USER_AGENT).cloned(),
-        cache: outcome.nginx_word(),
-        detail: outcome.detail.as_ref().map(Detail::token),
-        origin_time: outcome.origin_time,
-        at_ms: ask.now.as_millis(),
-        took: Duration::ZERO,
-        bytes: 0,
-    }
 }
 
 /// Whether the answer's content comes from a fill and is read to its end.

@@ -1,5 +1,5 @@
 //! Plain: a hit whose head goes out as it is kept, since neither the site nor the client wants it changed. All others are
-//! [`deliver`]ed; what is said of a hit is the same here and there.
+//! [delivered](super::deliver); what is said of a hit is the same here and there.
 
 use crate::{
     ask::Ask,
@@ -12,6 +12,7 @@ use crate::{
         coding::{self, Chosen, Then},
         deliver, esi,
         lookup::Hit,
+        report,
     },
 };
 use http::Method;
@@ -75,9 +76,9 @@ fn prepared(
         .prepared(stored, content.len() as u64)?;
     let age = stored.facts.age(ask.now).as_secs();
     let age = worker.told.borrow_mut().age(age);
-    let status = deliver::cache_status(worker, &ask.site, stored.status, outcome, None);
+    let status = report::cache_status(worker, &ask.site, stored.status, outcome, None);
     let mut body = ReplyBody::from(Content::Whole(content.clone()));
-    deliver::note(worker, ask, stored.status, outcome, &mut body);
+    report::note(worker, ask, stored.status, outcome, &mut body);
     Some(Prepared::new(
         head,
         [age, status],

@@ -178,3 +178,11 @@ fn the_sites_own_changes_come_last() {
     assert_eq!(sent(&ask, "accept"), ["a/b", "c/d"]);
     assert!(sent(&ask, "x-forwarded-for").is_empty());
 }
+
+/// A name that the first look does not let through to the list would be passed on.
+#[test]
+fn no_poisonous_field_is_overlooked_by_its_beginning() {
+    for name in &POISONOUS {
+        assert!(may_be_poisonous(name), "{name}");
+    }
+}
