@@ -85,19 +85,23 @@ fn a_connection_that_closes_on_the_request_is_tried_anew_if_repeatable() {
     );
 }
 
+/// Answers one request on one connection; how many bytes came after it, until the connection was closed or broke.
+fn answer_one(listener: &TcpListener) -> usize {
+    let (mut stream, _) = listener.accept().unwrap();
+    let mut seen = [0; 1024];
+    assert!(stream.read(&mut seen).unwrap() > 0);
+    let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+    stream.write_all(answer).unwrap();
+    stream.read(&mut seen).unwrap_or(0)
+}
+
 #[test]
 fn an_origin_that_is_gone_gives_its_connections_back() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let (closed, told) = tokio::sync::oneshot::channel();
     let server = std::thread::spawn(move || {
-        let (mut stream, _) = listener.accept().unwrap();
-        let mut seen = [0; 1024];
-        assert!(stream.read(&mut seen).unwrap() > 0);
-        let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
-        stream.write_all(answer).unwrap();
-        let rest = stream.read(&mut seen);
-        closed.send(rest.unwrap_or(0)).unwrap();
+        closed.send(answer_one(&listener)).unwrap();
     });
     work(async {
         let origin = Origin::new(config([tcp(address)])).unwrap();
@@ -115,13 +119,7 @@ fn what_is_kept_after_none_was_kept_grows_old_too() {
     let (closed, mut told) = tokio::sync::mpsc::unbounded_channel();
     let server = std::thread::spawn(move || {
         for _ in 0..2 {
-            let (mut stream, _) = listener.accept().unwrap();
-            let mut seen = [0; 1024];
-            assert!(stream.read(&mut seen).unwrap() > 0);
-            let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
-            stream.write_all(answer).unwrap();
-            let rest = stream.read(&mut seen);
-            closed.send(rest.unwrap_or(0)).unwrap();
+            closed.send(answer_one(&listener)).unwrap();
         }
     });
     let mut config = config([tcp(address)]);

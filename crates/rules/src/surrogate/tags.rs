@@ -154,6 +154,15 @@ mod tests {
     use http::HeaderValue;
     use proptest::prelude::*;
 
+    /// A name that the first look does not let through to the list would carry tags in vain.
+    #[test]
+    fn no_field_is_overlooked_by_its_ending() {
+        for name in &FIELDS {
+            assert!(carries_tags(name), "{name}");
+        }
+        assert!(!carries_tags(&HeaderName::from_static("x-key")));
+    }
+
     fn response(lines: &[(&str, &str)]) -> HeaderMap {
         let mut fields = HeaderMap::new();
         for (name, value) in lines {
