@@ -12,6 +12,7 @@ fn one_that_outgrows_the_memory_passes_through_without_being_held() {
     ] {
         let origin = Origin::start();
         let larder = serve(&origin).args(["--memory", "4MiB"]).start();
+        let before = peak_memory(&larder);
         let piece = vec![b'x'; 1 << 20];
         let reply = reply.cache("max-age=60");
         origin.reply("/", (0..64).fold(reply, |reply, _| reply.body(&piece)));
@@ -24,15 +25,16 @@ fn one_that_outgrows_the_memory_passes_through_without_being_held() {
             assert!(!answer.hit());
             assert_eq!(origin.requests("/"), round);
         }
-        let peak = peak_memory(&larder);
+        let grown = peak_memory(&larder) - before;
         assert!(
-            peak < 4 + 60,
-            "{peak} MiB in use at most, length known: {known}"
+            grown < 32,
+            "{grown} MiB more in use than before, length known: {known}"
         );
     }
 }
 
-/// The most memory that the process ever had, in MiB.
+/// The most memory that the process ever had, in MiB. The pages of the program itself count too, and there are more
+/// of them with each build: what a test holds to a limit is how far this has grown.
 pub(crate) fn peak_memory(larder: &Larder) -> u64 {
     let status =
         std::fs::read_to_string(format!("/proc/{}/status", larder.id())).expect("a process");
@@ -166,13 +168,14 @@ fn a_client_that_does_not_read_holds_the_origin_back() {
         let larder = serve(&origin).args(["--memory", "4MiB"]).start();
         origin.reply("/endless", reply.chunked().endless(vec![b'x'; 1 << 20]));
         origin.reply("/", Reply::ok().cache("no-store").body(vec![b'y'; 1 << 20]));
+        let before = peak_memory(&larder);
         let mut idle = larder.get("/endless").begin();
         idle.read_head();
         for _ in 0..50 {
             assert_eq!(larder.get("/").send().body.len(), 1 << 20);
         }
-        let peak = peak_memory(&larder);
-        assert!(peak < 64, "{peak} MiB in use at most");
+        let grown = peak_memory(&larder) - before;
+        assert!(grown < 32, "{grown} MiB more in use than before");
     }
 }
 
