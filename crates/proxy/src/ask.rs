@@ -15,7 +15,7 @@ use rules::{
     key::{self, QueryChoice},
     time::Time,
 };
-use std::{borrow::Cow, cell::Cell, fmt::Write, rc::Rc, sync::Arc, time::Instant};
+use std::{borrow::Cow, cell::Cell, fmt::Write, mem, rc::Rc, sync::Arc, time::Instant};
 
 /// A request that may be answered from the store. Everything but its content.
 #[derive(Debug)]
@@ -257,6 +257,23 @@ impl Ask {
     /// The target URI (RFC 9110 section 7.1).
     pub fn uri(&self) -> String {
         [self.scheme, "://", self.host(), self.key.path_and_query()].concat()
+    }
+
+    /// Has `fields` say again what was set aside of them.
+    pub fn take_cookies_back(&mut self) {
+        if self.cookies.is_empty() {
+            return;
+        }
+        self.fields.remove(header::COOKIE);
+        for line in mem::take(&mut self.cookies) {
+            self.fields.append(header::COOKIE, line);
+        }
+    }
+
+    /// Takes the client's fields out: all of them, and with the values they came with.
+    pub fn fields_as_they_came(&mut self) -> HeaderMap {
+        self.take_cookies_back();
+        mem::take(&mut self.fields)
     }
 
     /// The `Range` field of a `GET`: with no other method it means anything (RFC 9110 section 14.2). Several lines of it are none

@@ -94,6 +94,7 @@ mod ranges;
 mod refetch;
 mod request_directives;
 mod routes;
+mod sections;
 mod set_cookie;
 mod shared_trouble;
 mod stale;

@@ -11,6 +11,7 @@ mod head;
 mod page;
 mod prepared;
 mod reply;
+mod section;
 
 pub use head::request;
 pub use prepared::{Prepared, PreparedHead};
@@ -28,7 +29,8 @@ use flow::Flow;
 use head::{Head, Parsed};
 use http::{HeaderMap, Method, Response};
 use page::{Asked, Page};
-use reply::{Answer, Sent};
+use reply::{Answer, Sent, Spent};
+use section::{Section, Sections};
 use std::{
     cell::{Cell, RefCell},
     future::poll_fn,
@@ -47,6 +49,8 @@ pub(super) struct Desk {
     written: Cell<Box<[u8]>>,
     /// An empty map with room for a request's fields.
     fields: Cell<HeaderMap>,
+    /// The header sections of requests that are answered.
+    sections: RefCell<Sections>,
 }
 
 impl Default for Desk {
@@ -55,6 +59,7 @@ impl Default for Desk {
             read: RefCell::new(vec![0; LONGEST].into()),
             written: Cell::new(vec![0; LONGEST].into()),
             fields: Cell::default(),
+            sections: RefCell::default(),
         }
     }
 }
@@ -72,6 +77,20 @@ impl Desk {
 
     fn give_back(&self, page: Page) {
         self.written.set(page.bytes);
+    }
+
+    /// Has what an answer needs no more serve the next request.
+    fn reuse(&self, spent: Spent, section: Option<Section>) {
+        let spare = match (spent, section) {
+            (Spent::Asked(fields), Some(section)) => {
+                self.sections.borrow_mut().keep(section, fields)
+            }
+            (Spent::Asked(fields) | Spent::Said(fields), _) => Some(fields),
+        };
+        if let Some(mut spare) = spare {
+            spare.clear();
+            self.fields.set(spare);
+        }
     }
 
     /// Reads once from `wire`, and puts what has come behind `seen`; how much that was.
@@ -127,6 +146,8 @@ struct Open {
     asked: Asked,
     /// Its head, as it came.
     bytes: Bytes,
+    /// What its fields were read from, until it is answered.
+    section: Option<Section>,
     in_flight: InFlight,
 }
 
@@ -172,6 +193,7 @@ fn poll_turns<S: Serve>(
         let open = Open {
             asked,
             bytes: head.bytes,
+            section: Some(head.section),
             in_flight,
         };
         turn = match served {
@@ -193,7 +215,7 @@ fn answered<S: Serve, A: Answer<S::Body>>(
 ) -> Option<Turn<S::Body>> {
     session.watch.outbox.close();
     open.asked.closes |= session.watch.order() != Order::Serve;
-    match reply::begin(cx, session, meter, answer, &mut open.asked) {
+    match reply::begin(cx, session, meter, answer, &mut open) {
         Sent::Whole if open.asked.closes => Some(Turn::Rest(over(meter))),
         Sent::Whole => None,
         Sent::Begun(flow) => Some(Turn::Sends(open, flow)),
@@ -264,7 +286,8 @@ fn poll_head<S: Serve>(
             return Poll::Ready(Next::Rest(Rest::Over { more: false }));
         }
         let is_ended = bytes.len() == before;
-        match head::parse(bytes, &session.limits, &session.desk.fields) {
+        let (spare, before) = (&session.desk.fields, &session.desk.sections);
+        match head::parse(bytes, &session.limits, spare, before) {
             Parsed::Head(head) => {
                 let rest = bytes.get(head.bytes.len()..).unwrap_or_default();
                 if !rest.is_empty() {

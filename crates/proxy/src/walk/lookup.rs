@@ -123,10 +123,7 @@ pub fn for_client(ask: &mut Ask, found: Found) -> Found {
         found => found,
     };
     if ask.stores_nothing && matches!(found, Found::Bypass(_)) {
-        ask.fields.remove(header::COOKIE);
-        for line in std::mem::take(&mut ask.cookies) {
-            ask.fields.append(header::COOKIE, line);
-        }
+        ask.take_cookies_back();
     }
     found
 }

@@ -16,7 +16,7 @@ use crate::{
     },
 };
 use http::Method;
-use std::{mem, rc::Rc};
+use std::rc::Rc;
 use store::{Body, Stored};
 
 /// Answers with a hit.
@@ -83,7 +83,7 @@ fn prepared(
         head,
         [age, status],
         body,
-        mem::take(&mut ask.fields),
+        ask.fields_as_they_came(),
     ))
 }
 

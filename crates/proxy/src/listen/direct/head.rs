@@ -1,10 +1,16 @@
 //! Heads of requests that end where their head ends.
 
-use super::super::config::Limits;
+use super::{
+    super::config::Limits,
+    section::{self, Section, Sections},
+};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri, Version, header, request};
 use httparse::{Header, Status};
-use std::{cell::Cell, mem::MaybeUninit};
+use std::{
+    cell::{Cell, RefCell},
+    mem::MaybeUninit,
+};
 
 /// Field lines at most; more are `hyper`'s to judge.
 const MOST: usize = 64;
@@ -16,6 +22,8 @@ pub(super) struct Head {
     pub(super) closes: bool,
     /// As it came.
     pub(super) bytes: Bytes,
+    /// What its fields were read from.
+    pub(super) section: Section,
 }
 
 /// What bytes begin with.
@@ -31,8 +39,37 @@ pub(super) enum Parsed {
     Others,
 }
 
-/// Reads the head that `bytes` begin with. `spare` may give a map for its fields.
-pub(super) fn parse(bytes: &[u8], limits: &Limits, spare: &Cell<HeaderMap>) -> Parsed {
+/// Reads the head that `bytes` begin with. `spare` may give a map for its fields, and `before` the fields themselves.
+pub(super) fn parse(
+    bytes: &[u8],
+    limits: &Limits,
+    spare: &Cell<HeaderMap>,
+    before: &RefCell<Sections>,
+) -> Parsed {
+    if let Some((line, rest)) = section::split(bytes)
+        && let Some((section, fields)) = before.borrow_mut().take(rest)
+    {
+        let came = bytes.get(..line.len() + rest.len()).unwrap_or_default();
+        return again(came, line, limits, section, fields);
+    }
+    anew(bytes, limits, spare)
+}
+
+/// Reads a head whose header section has come before. What was taken out is lost where this is no request that is answered here.
+fn again(came: &[u8], line: &[u8], limits: &Limits, section: Section, fields: HeaderMap) -> Parsed {
+    let mut request = httparse::Request::new(&mut []);
+    // The line alone is never a whole head; what it says is read all the same.
+    if !matches!(request.parse(line), Ok(Status::Partial)) {
+        return Parsed::Others;
+    }
+    let copy = Copied::of(came);
+    Start::of(&request, came.len(), section.lines, limits)
+        .and_then(|start| start.head(&copy, section, fields))
+        .map_or(Parsed::Others, Parsed::Head)
+}
+
+/// Reads a head like no other.
+fn anew(bytes: &[u8], limits: &Limits, spare: &Cell<HeaderMap>) -> Parsed {
     let mut lines = [const { MaybeUninit::uninit() }; MOST];
     let mut request = httparse::Request::new(&mut []);
     let length = match request.parse_with_uninit_headers(bytes, &mut lines) {
@@ -40,45 +77,79 @@ pub(super) fn parse(bytes: &[u8], limits: &Limits, spare: &Cell<HeaderMap>) -> P
         Ok(Status::Partial) => return Parsed::Partial,
         Err(_) => return Parsed::Others,
     };
-    let (Some((method, version)), Some(target)) = (kind(&request), request.path) else {
+    let came = bytes.get(..length).unwrap_or_default();
+    let Some(start) = Start::of(&request, length, request.headers.len(), limits) else {
         return Parsed::Others;
     };
-    if length > limits.header_size
-        || target.len() > limits.target
-        || request.headers.len() > limits.headers
-    {
+    let copy = Copied::of(came);
+    let mut read = spare.take();
+    let Some(wish) = fields(&copy, request.headers, &mut read) else {
         return Parsed::Others;
+    };
+    let first = request.headers.first();
+    let section = Section {
+        at: first.map_or(length, |first| copy.at(first.name.as_bytes())),
+        head: copy.bytes.clone(),
+        lines: request.headers.len(),
+        wish,
+    };
+    start
+        .head(&copy, section, read)
+        .map_or(Parsed::Others, Parsed::Head)
+}
+
+/// What a request's line says.
+struct Start<'a> {
+    method: Method,
+    version: Version,
+    target: &'a str,
+}
+
+impl<'a> Start<'a> {
+    /// Of a head with so many bytes and field lines. `None` where it is not for us to answer.
+    fn of(
+        request: &httparse::Request<'_, 'a>,
+        length: usize,
+        lines: usize,
+        limits: &Limits,
+    ) -> Option<Self> {
+        let (method, version) = kind(request)?;
+        let target = request.path?;
+        let fits = length <= limits.header_size
+            && target.len() <= limits.target
+            && lines <= limits.headers;
+        fits.then_some(Self {
+            method,
+            version,
+            target,
+        })
     }
-    let copy = Copied {
-        from: bytes,
-        bytes: Bytes::copy_from_slice(bytes.get(..length).unwrap_or_default()),
-    };
-    let (mut parts, ()) = Request::new(()).into_parts();
-    parts.method = method;
-    parts.version = version;
-    parts.headers = spare.take();
-    let read = fields(&copy, request.headers, &mut parts.headers);
-    let target = copy.of(target.as_bytes());
-    let uri = target.and_then(|target| Uri::from_maybe_shared(target).ok());
-    let (Some(wish), Some(uri)) = (read, uri) else {
-        return Parsed::Others;
-    };
-    let closes = match wish {
-        Wish::Close => true,
-        Wish::Stay => false,
-        Wish::None => version == Version::HTTP_10,
-    };
-    parts.uri = uri;
-    Parsed::Head(Head {
-        parts,
-        closes,
-        bytes: copy.bytes,
-    })
+
+    /// The head, with the fields of its section.
+    fn head(self, copy: &Copied<'_>, section: Section, fields: HeaderMap) -> Option<Head> {
+        let uri = Uri::from_maybe_shared(copy.part(self.target.as_bytes())?).ok()?;
+        let (mut parts, ()) = Request::new(()).into_parts();
+        parts.method = self.method;
+        parts.version = self.version;
+        parts.uri = uri;
+        parts.headers = fields;
+        let closes = match section.wish {
+            Wish::Close => true,
+            Wish::Stay => false,
+            Wish::None => self.version == Version::HTTP_10,
+        };
+        Some(Head {
+            parts,
+            closes,
+            bytes: copy.bytes.clone(),
+            section,
+        })
+    }
 }
 
 /// The request that `bytes` begin with and the length of its head, where it is one that may be answered without `hyper`. For tests.
 pub fn request(bytes: &[u8], limits: &Limits) -> Option<(request::Parts, usize)> {
-    match parse(bytes, limits, &Cell::default()) {
+    match anew(bytes, limits, &Cell::default()) {
         Parsed::Head(head) => Some((head.parts, head.bytes.len())),
         Parsed::Partial | Parsed::Others => None,
     }
@@ -90,13 +161,23 @@ struct Copied<'a> {
     bytes: Bytes,
 }
 
-impl Copied<'_> {
+impl<'a> Copied<'a> {
+    fn of(from: &'a [u8]) -> Self {
+        Self {
+            from,
+            bytes: Bytes::copy_from_slice(from),
+        }
+    }
+
+    /// Where `part` begins in what was copied.
+    fn at(&self, part: &[u8]) -> usize {
+        let (from, part) = (self.from.as_ptr().addr(), part.as_ptr().addr());
+        part.saturating_sub(from)
+    }
+
     /// The same bytes as `part`; `None` where that is no part of what was copied.
-    fn of(&self, part: &[u8]) -> Option<Bytes> {
-        let at = part
-            .as_ptr()
-            .addr()
-            .checked_sub(self.from.as_ptr().addr())?;
+    fn part(&self, part: &[u8]) -> Option<Bytes> {
+        let at = self.at(part);
         let end = at.checked_add(part.len())?;
         (end <= self.bytes.len()).then(|| self.bytes.slice(at..end))
     }
@@ -117,7 +198,8 @@ fn kind(request: &httparse::Request<'_, '_>) -> Option<(Method, Version)> {
 }
 
 /// What a client wants of the connection after the answer.
-enum Wish {
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Wish {
     None,
     Stay,
     Close,
@@ -135,10 +217,10 @@ fn fields(copy: &Copied<'_>, lines: &[Header<'_>], fields: &mut HeaderMap) -> Op
             | header::EXPECT
             | header::UPGRADE
             | header::TRAILER => return None,
-            header::CONNECTION => wish = wished(line.value, &wish)?,
+            header::CONNECTION => wish = wished(line.value, wish)?,
             _ => {}
         }
-        let value = HeaderValue::from_maybe_shared(copy.of(line.value)?).ok()?;
+        let value = HeaderValue::from_maybe_shared(copy.part(line.value)?).ok()?;
         fields.append(name, value);
     }
     Some(wish)
@@ -160,7 +242,7 @@ fn name(written: &str) -> Option<HeaderName> {
 }
 
 /// What a `Connection` line wishes, after what others did: once closed is closed. `None` where that is something else.
-fn wished(line: &[u8], before: &Wish) -> Option<Wish> {
+fn wished(line: &[u8], before: Wish) -> Option<Wish> {
     match (line, before) {
         (line, _) if line.eq_ignore_ascii_case(b"close") => Some(Wish::Close),
         (line, Wish::None | Wish::Stay) if line.eq_ignore_ascii_case(b"keep-alive") => {

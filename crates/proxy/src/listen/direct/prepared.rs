@@ -111,23 +111,24 @@ pub struct Prepared<B> {
     /// In the order of the head's names.
     anew: [Rc<HeaderValue>; ANEW],
     body: B,
-    /// A map with room for the next request's fields.
-    room: HeaderMap,
+    /// The fields of its request, as they came.
+    asked: HeaderMap,
 }
 
 impl<B> Prepared<B> {
-    /// An answer with these values for the fields that are said anew. `room` is a map that is not needed any more.
+    /// An answer with these values for the fields that are said anew. `asked` are the fields of its request, as they came: the next
+    /// request that comes with the same bytes gets them.
     pub fn new(
         head: Rc<PreparedHead>,
         anew: [Rc<HeaderValue>; ANEW],
         body: B,
-        room: HeaderMap,
+        asked: HeaderMap,
     ) -> Self {
         Self {
             head,
             anew,
             body,
-            room,
+            asked,
         }
     }
 
@@ -156,9 +157,9 @@ impl<B> Prepared<B> {
         Some(Framing::Length(written.content))
     }
 
-    /// Its body, and a map with room for the fields of a request.
+    /// Its body, and the fields of its request.
     pub(super) fn into_parts(self) -> (B, HeaderMap) {
-        (self.body, self.room)
+        (self.body, self.asked)
     }
 }
 

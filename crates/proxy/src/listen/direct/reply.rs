@@ -2,6 +2,7 @@
 
 use super::super::{Serve, meter::Meter, service::Session, watch::Order};
 use super::{
+    Open,
     flow::Flow,
     page::{Asked, Framing, Page, framing, write_head},
     poll_left,
@@ -19,8 +20,8 @@ pub(super) trait Answer<B> {
     /// Writes its head, and says how it frames the content, which may close the connection. `None` where that is not known here.
     fn write_head(&self, page: &mut Page, asked: &mut Asked) -> Option<Framing>;
 
-    /// Its body, and a map with room for the fields of a request.
-    fn into_parts(self) -> (B, HeaderMap);
+    /// Its body, and a map that is not needed any more.
+    fn into_parts(self) -> (B, Spent);
 
     /// The same answer with its fields in a map.
     fn response(self) -> Response<B>;
@@ -34,9 +35,9 @@ impl<B: Body> Answer<B> for Response<B> {
         Some(framing)
     }
 
-    fn into_parts(self) -> (B, HeaderMap) {
+    fn into_parts(self) -> (B, Spent) {
         let (parts, body) = self.into_parts();
-        (body, parts.headers)
+        (body, Spent::Said(parts.headers))
     }
 
     fn response(self) -> Self {
@@ -49,13 +50,22 @@ impl<B> Answer<B> for Prepared<B> {
         self.write_head(page, *asked)
     }
 
-    fn into_parts(self) -> (B, HeaderMap) {
-        self.into_parts()
+    fn into_parts(self) -> (B, Spent) {
+        let (body, fields) = self.into_parts();
+        (body, Spent::Asked(fields))
     }
 
     fn response(self) -> Response<B> {
         self.response()
     }
+}
+
+/// What an answer needs no more when its head is written.
+pub(super) enum Spent {
+    /// The fields of its request, as they came.
+    Asked(HeaderMap),
+    /// Its own fields.
+    Said(HeaderMap),
 }
 
 /// How far an answer has come.
@@ -75,17 +85,16 @@ pub(super) fn begin<S: Serve, A: Answer<S::Body>>(
     session: &Session<S>,
     meter: &mut Meter,
     answer: A,
-    asked: &mut Asked,
+    open: &mut Open,
 ) -> Sent<A, S::Body> {
     let mut page = session.desk.page();
-    let Some(framing) = answer.write_head(&mut page, asked) else {
+    let Some(framing) = answer.write_head(&mut page, &mut open.asked) else {
         session.desk.give_back(page);
         return Sent::Not(answer);
     };
-    let (body, mut room) = answer.into_parts();
-    room.clear();
-    session.desk.fields.set(room);
-    let mut flow = Flow::new(body, framing, asked.closes);
+    let (body, spent) = answer.into_parts();
+    session.desk.reuse(spent, open.section.take());
+    let mut flow = Flow::new(body, framing, open.asked.closes);
     let begun = flow.run(cx, meter, &mut page);
     session.desk.give_back(page);
     if begun.is_err() {

@@ -2,7 +2,7 @@ use super::*;
 use proptest::prelude::*;
 
 fn read(text: &str) -> Parsed {
-    parse(text.as_bytes(), &Limits::default(), &Cell::default())
+    anew(text.as_bytes(), &Limits::default(), &Cell::default())
 }
 
 fn head(text: &str) -> Head {
@@ -119,7 +119,7 @@ fn what_is_beyond_a_limit_is_left() {
     };
     let kept = |text: &str| {
         matches!(
-            parse(text.as_bytes(), &limits, &Cell::default()),
+            anew(text.as_bytes(), &limits, &Cell::default()),
             Parsed::Head(_)
         )
     };
@@ -156,14 +156,14 @@ proptest! {
         after in "[ -~\r\n]{0,40}",
     ) {
         let text = format!("{start}\r\n{lines}\r\n");
-        if let Parsed::Head(read) = parse(format!("{text}{after}").as_bytes(), &Limits::default(), &Cell::default()) {
+        if let Parsed::Head(read) = anew(format!("{text}{after}").as_bytes(), &Limits::default(), &Cell::default()) {
             prop_assert_eq!(text.find("\r\n\r\n").map(|at| at + 4), Some(read.bytes.len()));
             prop_assert_eq!(read.bytes.as_ref(), text.get(..read.bytes.len()).unwrap().as_bytes());
             for name in [header::CONTENT_LENGTH, header::TRANSFER_ENCODING, header::UPGRADE, header::EXPECT] {
                 prop_assert!(!read.parts.headers.contains_key(name));
             }
             for cut in 0..read.bytes.len() {
-                prop_assert!(!matches!(parse(&text.as_bytes()[..cut], &Limits::default(), &Cell::default()), Parsed::Head(_)));
+                prop_assert!(!matches!(anew(&text.as_bytes()[..cut], &Limits::default(), &Cell::default()), Parsed::Head(_)));
             }
         }
     }
@@ -171,7 +171,7 @@ proptest! {
     /// Any bytes are taken or left, without a panic.
     #[test]
     fn any_bytes(bytes: Vec<u8>) {
-        let _ = parse(&bytes, &Limits::default(), &Cell::default());
+        let _ = anew(&bytes, &Limits::default(), &Cell::default());
     }
 
     /// A map that was used before leaves nothing behind.
@@ -179,8 +179,8 @@ proptest! {
     fn maps_are_empty_when_they_are_used_again(lines in lines()) {
         let spare = Cell::default();
         let text = format!("GET / HTTP/1.1\r\n{lines}\r\n");
-        let _ = parse(text.as_bytes(), &Limits::default(), &spare);
-        let Parsed::Head(second) = parse(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n", &Limits::default(), &spare) else {
+        let _ = anew(text.as_bytes(), &Limits::default(), &spare);
+        let Parsed::Head(second) = anew(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n", &Limits::default(), &spare) else {
             panic!("a plain head was left");
         };
         prop_assert_eq!(second.parts.headers.len(), 1);

@@ -1,0 +1,168 @@
+use super::super::head::{Head, Parsed, parse};
+use super::*;
+use crate::listen::config::Limits;
+use http::HeaderName;
+use proptest::prelude::*;
+use std::cell::{Cell, RefCell};
+
+fn read(text: &[u8], before: &RefCell<Sections>) -> Parsed {
+    parse(text, &Limits::default(), &Cell::default(), before)
+}
+
+/// Reads `text`, and has its section kept where it is a head that is answered.
+fn answer(text: &[u8], before: &RefCell<Sections>) -> Option<Head> {
+    let Parsed::Head(head) = read(text, before) else {
+        return None;
+    };
+    let section = Section {
+        head: head.section.head.clone(),
+        ..head.section
+    };
+    let fields = head.parts.headers.clone();
+    before.borrow_mut().keep(section, fields);
+    Some(head)
+}
+
+/// What a head says.
+fn said(parsed: &Parsed) -> Option<String> {
+    let Parsed::Head(head) = parsed else {
+        return None;
+    };
+    let parts = &head.parts;
+    let fields: Vec<_> = parts.headers.iter().collect();
+    let (line, bytes) = ((&parts.method, &parts.uri, parts.version), &head.bytes);
+    Some(format!("{line:?} {fields:?} {} {bytes:?}", head.closes))
+}
+
+#[test]
+fn the_same_section_is_read_once() {
+    let before = RefCell::default();
+    let first = answer(b"GET /a HTTP/1.1\r\nHost: a\r\nCookie: b\r\n\r\n", &before).unwrap();
+    let second = answer(
+        b"HEAD /b HTTP/1.0\r\nHost: a\r\nCookie: b\r\n\r\nGET",
+        &before,
+    )
+    .unwrap();
+    assert_eq!(second.parts.headers, first.parts.headers);
+    assert_eq!(second.section.head, first.bytes, "read from the first");
+    assert_eq!(second.parts.uri, "/b");
+    assert!(second.closes && !first.closes, "the version says so");
+    assert_eq!(
+        second.bytes,
+        "HEAD /b HTTP/1.0\r\nHost: a\r\nCookie: b\r\n\r\n"
+    );
+}
+
+#[test]
+fn a_section_that_differs_in_one_byte_is_another() {
+    let before = RefCell::default();
+    let one = answer(
+        b"GET / HTTP/1.1\r\nHost: a\r\nCookie: me=1\r\n\r\n",
+        &before,
+    )
+    .unwrap();
+    let other = answer(
+        b"GET / HTTP/1.1\r\nHost: a\r\nCookie: me=2\r\n\r\n",
+        &before,
+    )
+    .unwrap();
+    assert_eq!(one.parts.headers["cookie"], "me=1");
+    assert_eq!(other.parts.headers["cookie"], "me=2");
+}
+
+#[test]
+fn two_that_lie_in_one_place_are_told_apart() {
+    let before = RefCell::default();
+    for round in 0..3 {
+        for number in 0..4 * KEPT {
+            let text = format!("GET / HTTP/1.1\r\nhost: a\r\ncookie: {number}\r\n\r\n");
+            let head = answer(text.as_bytes(), &before).unwrap();
+            assert_eq!(
+                head.parts.headers["cookie"],
+                number.to_string().as_str(),
+                "{round}"
+            );
+        }
+    }
+}
+
+/// What stands before a section is a request's line and nothing else.
+#[test]
+fn a_section_known_does_not_hide_what_precedes_it() {
+    let before = RefCell::default();
+    let known = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+    answer(known.as_bytes(), &before).unwrap();
+    answer(format!("\r\n{known}").as_bytes(), &before);
+    for text in [
+        "GET /x HTTP/1.1\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n",
+        "GET /x HTTP/1.1\r\nContent-Length: 5\r\nHost: a\r\n\r\n",
+        "Host: a\r\n\r\n",
+        "\nHost: a\r\n\r\n",
+        "GET /x\r\nHost: a\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: a\r\n\r\n",
+    ] {
+        assert!(
+            matches!(read(text.as_bytes(), &before), Parsed::Others),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn fields_that_are_not_those_of_the_section_are_not_kept() {
+    let text = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+    let before = RefCell::default();
+    let Parsed::Head(mut head) = read(text, &before) else {
+        panic!("a plain head was left");
+    };
+    head.parts
+        .headers
+        .append(HeaderName::from_static("x"), "added".parse().unwrap());
+    let refused = before.borrow_mut().keep(head.section, head.parts.headers);
+    assert!(refused.is_some_and(|fields| fields.contains_key("x")));
+    assert_eq!(
+        said(&read(text, &before)),
+        said(&read(text, &RefCell::default()))
+    );
+}
+
+#[test]
+fn a_long_one_is_not_kept() {
+    let text = format!(
+        "GET / HTTP/1.1\r\nhost: a\r\nx: {}\r\n\r\n",
+        "y".repeat(LONGEST)
+    );
+    let before = RefCell::default();
+    answer(text.as_bytes(), &before).unwrap();
+    let kept = &before.borrow().kept;
+    assert!(kept.iter().all(Option::is_none));
+}
+
+fn field() -> impl Strategy<Value = String> {
+    prop_oneof![
+        "(Host|Cookie|Accept|X-A): ?(a|b|a=1; b=2|)\r\n",
+        "(Connection|Content-Length): ?(close|keep-alive|0)\r\n",
+        "[ -~]{0,9}(\r\n|\n)",
+    ]
+}
+
+fn text() -> impl Strategy<Value = String> {
+    let start = "(\r\n)?(GET|HEAD|POST) /[a-c]?( HTTP/1.[01])?(\r\n|\n)";
+    let fields = proptest::collection::vec(field(), 0..4);
+    let end = "(\r\n|\n)(GET / HTTP/1.1\r\n)?[a-c\r\n]{0,3}";
+    (start, fields, end).prop_map(|(start, fields, end)| format!("{start}{}{end}", fields.concat()))
+}
+
+proptest! {
+    /// Whatever came before, a head is read as if nothing had.
+    #[test]
+    fn what_came_before_changes_nothing(texts in proptest::collection::vec(text(), 1..12)) {
+        let before = RefCell::default();
+        for text in &texts {
+            let alone = read(text.as_bytes(), &RefCell::default());
+            let again = read(text.as_bytes(), &before);
+            prop_assert_eq!(said(&alone), said(&again), "{}", text);
+            answer(text.as_bytes(), &before);
+        }
+    }
+}
