@@ -23,6 +23,9 @@ pub struct Ask {
     pub site: OwnSite,
     /// Index of the route taken.
     pub route: usize,
+    /// Whether the origin may take the path for one of another route ([`routing::is_ambiguous`]). Then the store is passed by: what is
+    /// kept from everybody there must not be kept for everybody here.
+    pub is_ambiguous: bool,
     pub method: Method,
     pub version: Version,
     /// The client's fields as they came, but for cookies that are kept from what may be stored ([`set_cookies_aside`]).

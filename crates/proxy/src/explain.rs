@@ -4,6 +4,7 @@ use crate::{
     ask::{self, Key},
     cache::Cache,
     hit_for_miss::Unshared,
+    outcome::Bypass,
     policy::Policy,
     routing::{self, Subject},
     walk::{bypass::rule, lookup::reuse_site, receive, user_context},
@@ -103,12 +104,16 @@ pub async fn explain(cache: &Cache, uri: &str, fields: &HeaderMap) -> Option<Exp
         fields,
         client: routing::Client::default(),
     };
-    let route = site.routes.get(routing::choose(&site.routes, &subject))?;
+    let chosen = routing::choose(&site.routes, &subject);
+    let is_ambiguous = routing::is_ambiguous(&site.routes, &subject, chosen);
+    let route = site.routes.get(chosen)?;
     let mut key = ask::key_of(uri, &route.policy)?;
     key.extend(route, fields);
     let now = receive::now();
     let normal = query.map(key::normalize);
-    let bypass = bypass(&route.policy, &path, normal.as_deref(), fields);
+    let bypass = bypass(&route.policy, &path, normal.as_deref(), fields)
+        .or_else(|| is_ambiguous.then_some(Bypass::Path))
+        .map(Bypass::token);
     let mut fields = fields.clone();
     if route.policy.key.drop_cookies || rule::stores_nothing(&route.policy.bypass, &fields) {
         ask::set_cookies_aside(&mut fields, &route.policy.key);
@@ -137,23 +142,16 @@ pub async fn explain(cache: &Cache, uri: &str, fields: &HeaderMap) -> Option<Exp
     })
 }
 
-fn bypass(
-    policy: &Policy,
-    path: &str,
-    query: Option<&str>,
-    fields: &HeaderMap,
-) -> Option<&'static str> {
+fn bypass(policy: &Policy, path: &str, query: Option<&str>, fields: &HeaderMap) -> Option<Bypass> {
     if !policy.cache {
-        return Some(crate::outcome::Bypass::Route.token());
+        return Some(Bypass::Route);
     }
     let by_rule = rule::site_bypass(&policy.bypass, &Method::GET, path, query, fields);
     // The application alone knows it, and is not asked here.
     let by_group = policy.user_context.is_some()
         && user_context::is_somebody(fields)
         && !fields.contains_key(user_context::HASH);
-    by_rule
-        .or_else(|| by_group.then_some(crate::outcome::Bypass::Group))
-        .map(crate::outcome::Bypass::token)
+    by_rule.or_else(|| by_group.then_some(Bypass::Group))
 }
 
 /// The request that stored responses are judged for.

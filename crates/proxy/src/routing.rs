@@ -5,6 +5,7 @@ use crate::policy::{
 };
 use http::{HeaderMap, Method, header};
 use ipnet::IpNet;
+use rules::key;
 use std::net::IpAddr;
 
 /// What routes are matched against, after normalisation.
@@ -64,6 +65,20 @@ pub fn choose(routes: &[Route], subject: &Subject<'_>) -> usize {
         .iter()
         .position(|route| route.matcher.matches(subject))
         .unwrap_or(routes.len().saturating_sub(1))
+}
+
+/// Whether an origin that reads the path more leniently than `route` was chosen by would have it on another route, or among the
+/// paths that pass the store by.
+pub fn is_ambiguous(routes: &[Route], subject: &Subject<'_>, route: usize) -> bool {
+    let Some(path) = key::lenient(subject.path) else {
+        return false;
+    };
+    let read = Subject {
+        path: &path,
+        ..*subject
+    };
+    let passes_by = |route: &Route| route.policy.bypass.paths.matches(&path);
+    choose(routes, &read) != route || routes.get(route).is_some_and(passes_by)
 }
 
 impl Matcher {

@@ -113,6 +113,7 @@ pub(crate) fn ask(site: Site, peer: Option<SocketAddr>, fields: HeaderMap) -> As
     Ask {
         site: Rc::new(Arc::new(site)),
         route: 0,
+        is_ambiguous: false,
         method: Method::GET,
         version: Version::HTTP_11,
         directives: directives::request(&fields),

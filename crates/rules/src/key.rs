@@ -2,9 +2,11 @@
 //! section 6.2.2).
 
 mod host;
+mod lenient;
 mod query;
 
 pub use host::normalize_host;
+pub use lenient::lenient;
 pub use query::{ParamPattern, QueryChoice, TRACKING, choose_query, tracking};
 
 use std::borrow::Cow;

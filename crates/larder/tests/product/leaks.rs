@@ -1,6 +1,6 @@
 //! Never one user's page to another: tests that try to get it.
 
-use crate::common::{Said, counted, serve, start};
+use crate::common::{Said, counted, serve, start, start_with};
 use testkit::{Gate, Origin, Reply, Request};
 
 /// An answer that says for whom it was made.
@@ -443,5 +443,53 @@ fn what_is_read_and_written_leaves_nothing_behind() {
         assert!(!all.contains("ssss"), "{all}");
         let short = other.ask("HEAD", "/kept").send();
         assert_eq!((short.status, short.body.len()), (200, 0));
+    }
+}
+
+/// Applications resolve dot segments, merge slashes, decode them, or leave parameters out: what is closed must not be kept for everybody
+/// under another spelling.
+#[test]
+fn a_closed_path_in_another_spelling_is_not_kept() {
+    let closed_by = [
+        "[[route]]\npath = \"/admin/*\"\ncache = false",
+        "[[route]]\n[route.bypass]\npaths = [\"/admin/*\"]",
+        "[[route]]\npath = \"/admin/*\"\n[route.key]\ncookies = [\"auth\"]",
+    ];
+    for closed in closed_by {
+        let config = format!(
+            "[[origin]]\nservers = \"{{origin}}\"\n[defaults]\nttl = \"10m\"\n{closed}\n"
+        );
+        let (origin, larder) = start_with(&config);
+        origin.otherwise(|request| match request.header("cookie") {
+            Some("auth=1") => Reply::ok().body("for the administrator"),
+            _ => Reply::status(403).body("closed"),
+        });
+        for path in [
+            "//admin/y",
+            "/x/../admin/y",
+            "/./admin/y",
+            "/x/%2e%2E/admin/y",
+            "/x%2f..%2Fadmin/y",
+            "/..;/admin/y",
+            "/;a/admin;b/y",
+            "/x\\..\\admin/y",
+        ] {
+            let get = || larder.get(path);
+            let admin = get().header("Cookie", "auth=1").send();
+            assert_eq!(admin.text(), "for the administrator", "{path}");
+            let other = get().send();
+            assert_eq!(other.text(), "closed", "{closed}: {path}: {}", other.said());
+            assert!(
+                other.said().contains("detail=path"),
+                "{path}: {}",
+                other.said()
+            );
+        }
+        let open = larder.get("/open/./page").header("Cookie", "auth=1").send();
+        assert_eq!(open.text(), "for the administrator");
+        assert!(
+            larder.get("/open/./page").send().hit(),
+            "the same route either way"
+        );
     }
 }

@@ -146,6 +146,7 @@ pub fn read(
     let Some(chosen_route) = site.routes.get(route) else {
         return Err(Failure::BadRequest("no-route"));
     };
+    let is_ambiguous = routing::is_ambiguous(&site.routes, &subject, route);
     let policy = &chosen_route.policy;
     let query = chosen(policy, parts.uri.query());
     let mut key = Key::build(&policy.key, scheme, &host, &path, query.as_deref());
@@ -159,6 +160,7 @@ pub fn read(
     Ok(Ask {
         site: site.clone(),
         route,
+        is_ambiguous,
         method: parts.method,
         version: parts.version,
         fields: parts.headers,

@@ -30,6 +30,9 @@ pub fn bypassed(ask: &Ask) -> Option<Bypassed> {
 
 /// Which of the site's rules passes the store by for this request, if any.
 fn by_rule(ask: &Ask) -> Option<Bypass> {
+    if ask.is_ambiguous {
+        return Some(Bypass::Path);
+    }
     let bypass = &ask.policy().bypass;
     if !bypass.has_rules() {
         return None;
