@@ -115,7 +115,7 @@ impl Fetch<'_> {
             };
             match attempt.make(next.request).await {
                 Ok(answer) => {
-                    next.peer.health.succeeded();
+                    self.origin.praise(&next.peer);
                     return Ok((answer, serving));
                 }
                 Err(failure) => {
@@ -154,7 +154,7 @@ impl Fetch<'_> {
                 if error.kind() == Kind::Configuration {
                     return Err(error);
                 }
-                self.blame(&peer);
+                self.blame(&peer, &error);
                 match self.other() {
                     Some(peer) => Ok(Next {
                         request,
@@ -191,7 +191,7 @@ impl Fetch<'_> {
         if !kind.is_the_servers() {
             return Err(error);
         }
-        self.blame(&peer);
+        self.blame(&peer, &error);
         let rule = self.origin.config.retry;
         let Some(request) = again else {
             return Err(error);
@@ -215,9 +215,8 @@ impl Fetch<'_> {
         })
     }
 
-    fn blame(&mut self, peer: &Peer) {
-        let origin = self.origin;
-        peer.health.failed(origin.now(), origin.config.passive);
+    fn blame(&mut self, peer: &Peer, error: &Error) {
+        self.origin.blame(peer, error);
         self.tried.push(peer.index);
     }
 

@@ -1,4 +1,4 @@
-//! What is known of one server's health: failures in a row, rest, the checks' verdict, slow start.
+//! What is known of one server's health: failures in a row, rest, the checks' verdict, slow start, and what the log was told of it.
 //! All of it atomics, since all workers share it; rules take `now` in milliseconds since the origin was made.
 
 use crate::config::PassiveHealth;
@@ -16,7 +16,14 @@ pub(crate) struct Health {
     /// When the checks brought it back; 0: they never took it out.
     back_since: AtomicU64,
     down: AtomicBool,
+    /// Whether the last that the log was told is that it fails.
+    told: AtomicBool,
+    /// Until then the log is not told again that it fails.
+    quiet_until: AtomicU64,
 }
+
+/// Milliseconds between two words on one server's failing: one that answers and fails by turns fills no log.
+const QUIET: u64 = 10_000;
 
 /// Whether a server may be asked now.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -42,22 +49,29 @@ impl Health {
         Standing::Healthy(share(now, back, slow_start))
     }
 
-    pub(crate) fn succeeded(&self) {
+    /// It answered; returns whether that is news, after the log was told that it fails.
+    pub(crate) fn succeeded(&self) -> bool {
         // Read first: the common case leaves the cache line shared between the workers.
         if self.in_row.load(Relaxed) > 0 {
             self.in_row.store(0, Relaxed);
         }
+        self.told.load(Relaxed) && self.told.swap(false, Relaxed)
     }
 
     /// Counts a failure and sends the server to rest after too many in a row. The row ends with a success only, so a
-    /// server back from its rest that fails again rests again at once.
-    pub(crate) fn failed(&self, now: u64, rule: PassiveHealth) {
+    /// server back from its rest that fails again rests again at once. Returns whether the log is to be told.
+    pub(crate) fn failed(&self, now: u64, rule: PassiveHealth) -> bool {
         self.failures.fetch_add(1, Relaxed);
         let in_row = self.in_row.fetch_add(1, Relaxed).saturating_add(1);
         if rule.failures > 0 && in_row >= rule.failures {
             let until = now.saturating_add(rule.rest.as_millis() as u64);
             self.rests_until.store(until, Relaxed);
         }
+        if now < self.quiet_until.load(Relaxed) || self.told.swap(true, Relaxed) {
+            return false;
+        }
+        self.quiet_until.store(now.saturating_add(QUIET), Relaxed);
+        true
     }
 
     /// The checks take it out; returns whether that is news.
@@ -71,6 +85,8 @@ impl Health {
         if news {
             self.back_since.store(now.max(1), Relaxed);
             self.in_row.store(0, Relaxed);
+            // That it is back is said once.
+            self.told.store(false, Relaxed);
         }
         news
     }
@@ -137,6 +153,27 @@ mod tests {
             health.failed(0, off);
         }
         assert_eq!(health.standing(0, Duration::ZERO), Standing::Healthy(1.0));
+    }
+
+    #[test]
+    fn the_log_is_told_of_a_change_and_seldom_of_many() {
+        let health = Health::default();
+        assert!(!health.succeeded(), "it never failed");
+        assert!(health.failed(100, RULE));
+        assert!(!health.failed(50_000, RULE), "it was said");
+        assert!(health.succeeded());
+        assert!(!health.succeeded());
+        assert!(health.failed(60_000, RULE));
+        assert!(health.succeeded());
+        for now in 60_001..60_010 {
+            assert!(!health.failed(now, RULE), "up and down");
+            assert!(!health.succeeded());
+        }
+        assert!(!health.failed(69_999, RULE));
+        assert!(health.failed(70_000, RULE));
+        health.mark_down();
+        assert!(health.mark_up(80_000), "the checks say that it is back");
+        assert!(!health.succeeded());
     }
 
     #[test]

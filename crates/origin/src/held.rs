@@ -35,10 +35,10 @@ impl Held {
     /// The body broke: the server is blamed where it is at fault.
     pub(crate) fn blame(self, error: Error) -> Error {
         let peer = self.serving.peer();
+        let error = error.at(&peer.label);
         if pace::is_the_servers(error.kind()) {
-            let rule = self.origin.config.passive;
-            peer.health.failed(self.origin.now(), rule);
+            self.origin.blame(peer, &error);
         }
-        error.at(&peer.label)
+        error
     }
 }

@@ -93,6 +93,21 @@ impl Servers {
         }
     }
 
+    /// `peer` has answered: it is in good health, and the log hears of it where it was told otherwise.
+    pub(crate) fn praise(&self, peer: &peer::Peer) {
+        if peer.health.succeeded() {
+            let (origin, server) = (self.name(), &peer.label);
+            tracing::info!(origin, %server, "server answers again");
+        }
+    }
+
+    /// `peer` is at fault for `error`: that is held against it, and the log hears of it where it is news.
+    pub(crate) fn blame(&self, peer: &peer::Peer, error: &Error) {
+        if peer.health.failed(self.now(), self.config.passive) {
+            tracing::warn!(origin = self.name(), %error, "server fails");
+        }
+    }
+
     /// See `Origin::keep_watch`.
     pub(crate) async fn keep_watch(self: Arc<Self>) {
         watch::keep(self).await;

@@ -1,6 +1,9 @@
 //! Origins in trouble: retries and their budget, a server that comes back, names that change their address.
 
-use crate::{common::sample, origins::two_servers};
+use crate::{
+    common::{sample, start, start_with},
+    origins::two_servers,
+};
 use std::{fs, io::Write as _};
 use testkit::{Command, Origin, Reply, scratch_dir, wait_until};
 
@@ -75,6 +78,42 @@ fn a_server_that_came_back_begins_with_few_requests() {
         assert!(came <= most, "{came} of 22: {lines}");
         assert!(most == 4 || came >= 10, "without it as others: {came}");
     }
+}
+
+#[test]
+fn the_log_says_once_that_the_application_is_down_and_once_that_it_is_back() {
+    let (origin, larder) = start();
+    origin.reply("/", Reply::ok().cache("no-store"));
+    assert_eq!(larder.get("/").send().status, 200);
+    origin.stop();
+    for _ in 0..5 {
+        assert_eq!(larder.get("/").send().status, 502);
+    }
+    origin.start_again();
+    for _ in 0..5 {
+        assert_eq!(larder.get("/").send().status, 200);
+    }
+    let log = larder.stop().stderr;
+    let lines = |text: &str| -> Vec<_> { log.lines().filter(|line| line.contains(text)).collect() };
+    let (down, back) = (lines("server fails"), lines("server answers again"));
+    assert_eq!((down.len(), back.len()), (1, 1), "{log}");
+    let server = origin.url().replace("http://", "");
+    assert!(down[0].contains(" WARN ") && back[0].contains(" INFO "));
+    assert!(down[0].contains(&server) && back[0].contains(&server));
+    assert!(down[0].contains("the server cannot be connected to"));
+}
+
+#[test]
+fn the_log_says_that_the_application_does_not_answer_in_time() {
+    let (origin, larder) = start_with(
+        "[[origin]]\nservers = \"{origin}\"\ntimeouts = { first_byte = \"50ms\" }\nretry = { attempts = 0 }",
+    );
+    origin.reply("/", Reply::ok().hang());
+    for _ in 0..3 {
+        assert_eq!(larder.get("/").send().status, 504);
+    }
+    let log = larder.stop().stderr;
+    assert_eq!(log.matches("no response in time").count(), 1, "{log}");
 }
 
 /// Names are asked of a file that takes the place of `/etc/hosts` for this one process.
