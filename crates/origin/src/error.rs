@@ -83,7 +83,7 @@ fn kind_of(cause: &hyper::Error) -> Kind {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.kind.sentence())?;
+        self.kind.fmt(f)?;
         if let Some(server) = &self.server {
             write!(f, " ({server})")?;
         }
@@ -91,6 +91,13 @@ impl fmt::Display for Error {
             write!(f, ": {cause}")?;
         }
         Ok(())
+    }
+}
+
+/// In words, without a name or an address: fit for anybody.
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.sentence())
     }
 }
 

@@ -165,8 +165,18 @@ impl Files {
     }
 
     /// What the folder has for `request`, whose content is not looked at. Fails where the folder is gone or the device does not
-    /// give what lies there.
+    /// give what lies there, which the log is told.
     pub async fn answer<B>(
+        &self,
+        request: &Request<B>,
+        context: &Context,
+        turn: Turn,
+    ) -> Result<Found, Error> {
+        let found = self.find(request, context, turn).await;
+        found.inspect_err(|error| self.tell_of(error, turn))
+    }
+
+    async fn find<B>(
         &self,
         request: &Request<B>,
         context: &Context,
@@ -213,10 +223,17 @@ impl Files {
         }
     }
 
-    /// The folder could not be read, and another origin is asked in its place.
-    pub(crate) fn tell_of(&self, error: &Error) {
-        if self.told.now() {
-            tracing::warn!(origin = self.name, %error, "the folder is passed over");
+    /// The folder could not be read.
+    fn tell_of(&self, error: &Error, turn: Turn) {
+        if !self.told.now() {
+            return;
+        }
+        match turn {
+            // Another origin is asked in its place.
+            Turn::Earlier => {
+                tracing::warn!(origin = self.name, %error, "the folder is passed over");
+            }
+            Turn::Last => tracing::error!(origin = self.name, %error, "a file is not answered"),
         }
     }
 

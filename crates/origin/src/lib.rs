@@ -236,16 +236,13 @@ impl Origin {
         request: &Request<RequestBody>,
         context: &Context,
     ) -> Option<Response<ResponseBody>> {
+        // Both tell the log of their errors themselves.
         match &self.source {
             Source::Files(files) => match files.answer(request, context, Turn::Earlier).await {
                 Ok(Found::Answer(response)) => Some(*response),
                 Ok(Found::Absent(_)) => None,
-                Err(error) => {
-                    files.tell_of(&error);
-                    None
-                }
+                Err(_) => None,
             },
-            // It tells of its errors itself.
             Source::Pages(pages) => {
                 let found = pages.answer(request, context, Turn::Earlier).await;
                 found.ok()?.ok()

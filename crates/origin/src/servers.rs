@@ -25,8 +25,8 @@ pub(crate) struct Servers {
     pub(crate) files: Option<Files>,
     /// What scripts wrote to standard error, for the log.
     pub(crate) complaints: Arc<fastcgi::Complaints>,
-    /// That request bodies cannot be gathered.
-    pub(crate) unkept: Seldom,
+    /// Of requests that fail before a server is asked.
+    refused: Seldom,
     /// Health and budget count milliseconds from here.
     born: Instant,
 }
@@ -70,7 +70,7 @@ impl Servers {
             identity: Arc::new(identity),
             files,
             complaints: Arc::default(),
-            unkept: Seldom::default(),
+            refused: Seldom::default(),
             born: Instant::now(),
             config,
         }))
@@ -105,6 +105,13 @@ impl Servers {
     pub(crate) fn blame(&self, peer: &peer::Peer, error: &Error) {
         if peer.health.failed(self.now(), self.config.passive) {
             tracing::warn!(origin = self.name(), %error, "server fails");
+        }
+    }
+
+    /// No server was asked, and somebody has to mend why.
+    pub(crate) fn refuse(&self, error: &Error) {
+        if self.refused.now() {
+            tracing::error!(origin = self.name(), %error, "a request is refused");
         }
     }
 

@@ -3,7 +3,8 @@
 use http::StatusCode;
 use std::sync::Arc;
 
-/// Why a request gets an answer of our own instead of one from the store or an origin.
+/// Why a request gets an answer of our own instead of one from the store or an origin. Clients read its words: where the origin is, and
+/// what the system says of it, stands in the log.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Failure {
     /// The request cannot be understood; the client's fault.
@@ -34,7 +35,7 @@ pub enum Failure {
     #[error("internal error")]
     Internal,
     /// The origin failed; worth retrying where [`origin::Error::worth_retrying`] says so.
-    #[error("{0}")]
+    #[error("{}", .0.kind())]
     Origin(Arc<origin::Error>),
 }
 

@@ -162,7 +162,11 @@ fn a_root_that_went_away() {
     let old = larder.get("/probe/cached.php?age=0").send();
     assert_eq!(old.status, 200);
     fs::rename(&site.root, site.root.with_extension("gone")).unwrap();
-    assert_eq!(larder.get("/wp-login.php").send().status, 500);
+    let refused = larder.get("/wp-login.php").send();
+    assert_eq!(refused.status, 500);
+    let root = site.root.to_string_lossy().into_owned();
+    assert!(!refused.text().contains(&root), "{}", refused.text());
+    larder.wait_output(&root);
     let stale = larder.get("/probe/cached.php?age=0").send();
     assert_eq!(stale.text(), old.text(), "{}", stale.said());
 }

@@ -116,6 +116,43 @@ fn the_log_says_that_the_application_does_not_answer_in_time() {
     assert_eq!(log.matches("no response in time").count(), 1, "{log}");
 }
 
+#[test]
+fn clients_read_what_failed_and_not_where() {
+    let (origin, larder) = start();
+    origin.on("/close", |_| Reply::close());
+    origin.on("/garbage", |_| Reply::raw("garbage\r\n\r\n"));
+    let not_read = "POST /up HTTP/1.1\r\nHost: a\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n";
+    let get = |path| format!("GET {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+    let place = origin.url().replace("http://", "");
+    let page = |message: &str| {
+        let mut client = larder.client();
+        client.send(message.as_bytes());
+        let answer = client.read();
+        let all = format!("{:?} {}", answer.head, answer.text());
+        for part in place.split(':') {
+            assert!(!all.contains(part), "{part} in {all}");
+        }
+        answer.text()
+    };
+    assert_eq!(
+        page(&get("/close")),
+        "502 Bad Gateway\nthe response was cut short\n"
+    );
+    assert_eq!(
+        page(&get("/garbage")),
+        "502 Bad Gateway\nthe response is malformed\n"
+    );
+    assert_eq!(
+        page(not_read),
+        "400 Bad Request\nthe request's body could not be read\n"
+    );
+    origin.stop();
+    assert_eq!(
+        page(&get("/")),
+        "502 Bad Gateway\nthe server cannot be connected to\n"
+    );
+}
+
 /// Names are asked of a file that takes the place of `/etc/hosts` for this one process.
 #[test]
 fn a_name_is_followed_to_its_new_address() {

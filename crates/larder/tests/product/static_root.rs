@@ -193,7 +193,12 @@ fn the_folder_may_be_a_link_that_is_set_to_the_next_release() {
         "{}",
         stale.said()
     );
-    assert_eq!(larder.get("/other").send().status, 500);
+    let refused = larder.get("/other").send();
+    assert_eq!(refused.status, 500);
+    let path = all.to_string_lossy().into_owned();
+    assert!(!refused.text().contains(&path), "{}", refused.text());
+    larder.wait_output("a file is not answered");
+    larder.wait_output(&path);
 }
 
 #[test]

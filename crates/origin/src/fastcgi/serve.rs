@@ -41,7 +41,8 @@ pub(crate) async fn fetch(
     let mut sent = Some((body, context.room));
     let mut repeatable = context.repeatable;
     for _ in 0..=MOST_REDIRECTS {
-        let script = match look(cgi, head.uri.path()).await? {
+        let found = look(cgi, head.uri.path()).await;
+        let script = match found.inspect_err(|error| origin.refuse(error))? {
             Found::Script(script) => script,
             Found::File(path) => return file(origin, &head, &path).await,
             Found::Folder(path) => return Ok(folder(&head, &path)),
@@ -138,8 +139,8 @@ async fn measured(
         None => gathering.await,
     };
     measured.inspect_err(|error| {
-        if error.kind() == Kind::Spool && origin.unkept.now() {
-            tracing::error!(origin = origin.name(), %error, "a request is refused");
+        if error.kind() == Kind::Spool {
+            origin.refuse(error);
         }
     })
 }
