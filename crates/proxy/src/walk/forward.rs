@@ -72,6 +72,17 @@ async fn together(
         .join(&key, worker.cache.memory.log(), fill)
     {
         Seat::Lead(flight) => {
+            match meanwhile(worker, ask, &need) {
+                Meanwhile::Nothing => {}
+                Meanwhile::Answer(hit) => {
+                    flight.land(Landed::Found);
+                    return Ok(deliver::stored(worker, ask, *hit));
+                }
+                Meanwhile::Variants(need) => {
+                    flight.land(Landed::Stored);
+                    return Err(Left::Variant(need));
+                }
+            }
             let (to, from) = oneshot::channel();
             let leader = Leader {
                 worker: worker.clone(),
@@ -100,6 +111,33 @@ async fn together(
             // Boxed, lest who leads or goes alone be as large.
             Box::pin(follow(worker, ask, need, follower)).await
         }
+    }
+}
+
+/// What another flight has landed after a request's lookup and before its own took off.
+pub enum Meanwhile {
+    /// Nothing that changes what is to be done.
+    Nothing,
+    /// What the request asks for.
+    Answer(Box<Hit>),
+    /// Other variants than the one it asks for.
+    Variants(Need),
+}
+
+/// Looks again, once a flight has taken off: from now on nobody else fetches the same.
+pub fn meanwhile(worker: &Worker, ask: &Ask, need: &Need) -> Meanwhile {
+    // The client wants the origin's own word.
+    if need.why == Forward::Request {
+        return Meanwhile::Nothing;
+    }
+    match lookup::find(worker, ask, receive::now()) {
+        Looked::Found(Found::Hit(hit)) => Meanwhile::Answer(Box::new(hit)),
+        Looked::Found(Found::Forward(now))
+            if now.why == Forward::VaryMiss && need.why != Forward::VaryMiss =>
+        {
+            Meanwhile::Variants(now)
+        }
+        Looked::Found(_) | Looked::Wait(_) => Meanwhile::Nothing,
     }
 }
 
@@ -266,12 +304,6 @@ impl Leader {
 
 /// What a leader's fetch comes to, where the shared tier does not answer.
 async fn ask_below(worker: &Rc<Worker>, ask: &Rc<Ask>, need: Need, writer: Writer) -> Fetched {
-    // Another flight may have landed after this request's lookup and before its own took off.
-    if need.why != Forward::Request
-        && let Looked::Found(Found::Hit(hit)) = lookup::find(worker, ask, receive::now())
-    {
-        return not_fetched(ask, Landing::Found(Box::new(hit)));
-    }
     match below::shared(worker, ask, need, true).await {
         Shared::Hit(hit) => not_fetched(ask, Landing::Found(Box::new(hit))),
         Shared::Need(need, lease) => fetch::fetch(worker, ask, &need, Some(writer), lease).await,
@@ -361,3 +393,6 @@ fn outcome(need: &Need, fetched: &Fetched) -> Outcome {
         ..forwarded
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,10 +3,10 @@
 use crate::{
     ask::Ask,
     cache::Worker,
-    collapse::Seat,
+    collapse::{Landed, Seat},
     outcome::bump,
     walk::{
-        forward::{self, Leader},
+        forward::{self, Leader, Meanwhile},
         lookup::Need,
     },
 };
@@ -31,13 +31,17 @@ pub fn spawn(worker: &Rc<Worker>, ask: &Rc<Ask>, stored: &Arc<Stored>) {
     else {
         return;
     };
-    bump(&worker.counters.refreshes);
     let need = Need {
         why: Forward::Stale,
         detail: None,
         selected: Some(stored.clone()),
         others: Vec::new(),
     };
+    if !matches!(forward::meanwhile(worker, ask, &need), Meanwhile::Nothing) {
+        flight.land(Landed::Found);
+        return;
+    }
+    bump(&worker.counters.refreshes);
     let leader = Leader {
         worker: worker.clone(),
         ask: ask.clone(),

@@ -1,0 +1,111 @@
+use super::*;
+use crate::{
+    cache::{Cache, Tiers},
+    sample,
+};
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, StatusCode};
+use rules::freshness;
+use std::{
+    pin::pin,
+    task::{Context, Poll, Waker},
+    time::Duration,
+};
+use store::{Body, Fields, Memory, Purger, Stored, Sweeper, Variant};
+
+fn worker() -> Rc<Worker> {
+    let memory = Arc::new(Memory::new(8 << 20, Arc::default()));
+    let hour = Duration::from_hours(1);
+    let sweeper = Sweeper::start(memory.clone(), Box::new(|| None), hour).expect("a thread");
+    let purger = Purger::new(memory.clone(), sweeper);
+    let site = sample::site(sample::policy(sample::key_spec()));
+    let cache = Cache::new(Tiers::memory(memory), purger, site);
+    Worker::new(cache, Arc::default(), None)
+}
+
+fn ask(foo: &str) -> Rc<Ask> {
+    let site = sample::site(sample::policy(sample::key_spec()));
+    let ask = sample::ask(site, None, sample::fields(&[("foo", foo)]));
+    Rc::new(ask)
+}
+
+/// Another request's flight lands: a page of an hour, which varies by `Foo`.
+fn land(worker: &Worker, ask: &Ask) {
+    let (now, fields) = (receive::now(), HeaderMap::new());
+    let (directives, site) = Default::default();
+    let facts = freshness::facts(StatusCode::OK, &fields, &directives, false, &site, now, now);
+    let facts = freshness::Facts {
+        lifetime_ms: 3_600_000,
+        ..facts
+    };
+    let nominated: Box<[_]> = [HeaderName::from_static("foo")].into();
+    let mut key = Vec::new();
+    vary::variant_key(&nominated, &ask.fields, &mut key);
+    let variant = Variant {
+        nominated,
+        key: key.into(),
+    };
+    let body = Bytes::copy_from_slice(ask.fields.get("foo").map_or(b"", |foo| foo.as_bytes()));
+    let stored = Stored::new(
+        0,
+        StatusCode::OK,
+        Fields::pack(&fields),
+        facts,
+        Some(variant.into()),
+        None,
+        Body::Whole(body),
+    );
+    let memory = &worker.cache.memory;
+    let kept = memory.insert(ask.key.as_bytes(), memory.begin(), Arc::new(stored), 8);
+    kept.expect("nothing was purged");
+}
+
+fn need(why: Forward) -> Need {
+    Need {
+        why,
+        detail: None,
+        selected: None,
+        others: Vec::new(),
+    }
+}
+
+#[test]
+fn what_landed_since_lookup_is_seen_before_anybody_fetches() {
+    let (worker, ask) = (worker(), ask("1"));
+    let look = |why| meanwhile(&worker, &ask, &need(why));
+    assert!(matches!(look(Forward::UriMiss), Meanwhile::Nothing));
+
+    land(&worker, &self::ask("0"));
+    let Meanwhile::Variants(now) = look(Forward::UriMiss) else {
+        panic!("another's page is none of this one's");
+    };
+    assert_eq!((now.why, now.others.len()), (Forward::VaryMiss, 1));
+    assert!(matches!(look(Forward::VaryMiss), Meanwhile::Nothing));
+
+    land(&worker, &ask);
+    for why in [Forward::UriMiss, Forward::VaryMiss] {
+        let Meanwhile::Answer(hit) = look(why) else {
+            panic!("it is there");
+        };
+        assert!(matches!(&hit.stored.body, Body::Whole(body) if body == "1"));
+    }
+    // Who wants the origin's own word gets it, whatever is there.
+    assert!(matches!(look(Forward::Request), Meanwhile::Nothing));
+}
+
+#[test]
+fn whose_variant_is_known_by_now_goes_with_those_who_fetch_it() {
+    let (worker, ask) = (worker(), ask("1"));
+    land(&worker, &self::ask("0"));
+    let mut first = pin!(together(&worker, &ask, need(Forward::UriMiss)));
+    let first = first.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+    let Poll::Ready(Err(Left::Variant(need))) = first else {
+        panic!("it took off on its own");
+    };
+    let (flights, log) = (&worker.cache.flights, worker.cache.memory.log());
+    assert!(
+        !flights.flying(ask.key.as_bytes(), log),
+        "nobody waits for it"
+    );
+    assert_ne!(flight_key(&worker, &ask, &need), ask.key.as_bytes());
+}
