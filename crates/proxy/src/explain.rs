@@ -12,7 +12,7 @@ use crate::{
 use http::{HeaderMap, HeaderName, Method, StatusCode};
 use rules::{
     directives, freshness, key,
-    reuse::{self, ValidateReason, Verdict},
+    reuse::{self, Failure, ValidateReason, Verdict},
     time::Time,
     vary,
 };
@@ -77,8 +77,25 @@ pub struct StoredExplanation {
     pub form: &'static str,
     /// Whether it was invalidated by name.
     pub invalidated: bool,
+    /// What the origin's failing would make of it.
+    pub on_failure: OnFailure,
+    /// Seconds past its lifetime in which it is sent while a fresh one is fetched behind it (RFC 5861 section 3).
+    pub while_revalidate: u32,
     /// Whether another's copy would do where this one may not be sent, and not just the origin's word.
     pub replaceable: bool,
+}
+
+/// What is done with a stored response where the origin, once asked, fails (RFC 5861 section 4, RFC 9111 section 4.2.4).
+#[derive(Clone, Copy, Debug)]
+pub struct OnFailure {
+    /// Whether it would be sent now, were it chosen, if the origin answered with an error.
+    pub error: bool,
+    /// The same, if the origin could not be reached.
+    pub unreachable: bool,
+    /// For how many seconds past its lifetime it is sent if the origin answers with an error.
+    pub error_window: u32,
+    /// The same, if the origin cannot be reached.
+    pub unreachable_window: u32,
 }
 
 /// Explains a GET for `uri` (absolute) with `fields`. `None` if the URI is not one we could be asked for. Waits for the disk
@@ -200,8 +217,15 @@ impl Judge<'_> {
         let differing = stored.variant.as_deref();
         let stored = standing_as(stored, standing);
         let request = directives::request(self.fields);
-        let verdict = reuse::judge(&stored.facts, &request, &reuse_site(self.policy), self.now);
+        let site = reuse_site(self.policy);
+        let verdict = reuse::judge(&stored.facts, &request, &site, self.now);
         let invalidated = standing == Standing::Gone;
+        // Parts stand in for no whole.
+        let stands_in = !invalidated && !matches!(stored.body, Body::Parts(_));
+        let sent = |failure| {
+            stands_in && reuse::on_failure(&stored.facts, &request, &site, failure, self.now)
+        };
+        let window = |failure| reuse::window_on_failure(&stored.facts, &request, &site, failure);
         StoredExplanation {
             tier,
             status: stored.status,
@@ -217,11 +241,27 @@ impl Judge<'_> {
             length: stored.body.length(),
             form: form(&stored.body),
             invalidated,
+            on_failure: OnFailure {
+                error: sent(Failure::Status),
+                unreachable: sent(Failure::Unreachable),
+                error_window: window(Failure::Status),
+                unreachable_window: window(Failure::Unreachable),
+            },
+            while_revalidate: while_revalidate(&stored),
             replaceable: invalidated
                 || standing == Standing::Unsure
                 || !(wants_the_origin(verdict) || stored.facts.is_always_validated()),
         }
     }
+}
+
+/// The window in seconds; 0 where there is none, or one that is shut.
+fn while_revalidate(stored: &Stored) -> u32 {
+    let facts = &stored.facts;
+    let window = facts
+        .stale_while_revalidate
+        .filter(|_| !(facts.no_cache || facts.must_revalidate));
+    window.unwrap_or(0)
 }
 
 /// Whether the client takes nothing but what the origin says now.

@@ -160,13 +160,21 @@ pub fn on_failure(
     if facts.no_cache {
         return false;
     }
-    if facts.remaining(now).is_some() {
-        return true;
+    let window = window_on_failure(facts, request, site, failure);
+    facts.remaining(now).is_some() || is_within(facts.staleness(now), Some(window))
+}
+
+/// How long past its lifetime a response may be sent when the origin fails, in seconds; 0: not at all. Also honours the request's
+/// `stale-if-error` (RFC 5861 section 4; for an origin that cannot be reached RFC 9111 section 4.2.4).
+pub fn window_on_failure(
+    facts: &Facts,
+    request: &RequestDirectives,
+    site: &Site,
+    failure: Failure,
+) -> u32 {
+    if facts.no_cache || facts.must_revalidate {
+        return 0;
     }
-    if facts.must_revalidate {
-        return false;
-    }
-    let staleness = facts.staleness(now);
     // A response that was never fresh is kept to be validated, and may be one user's: nobody but the origin opens a window for it.
     let had_lifetime = facts.lifetime_ms > 0;
     let disconnected = match failure {
@@ -175,9 +183,8 @@ pub fn on_failure(
     };
     let asked = request.stale_if_error.filter(|_| had_lifetime);
     let disconnected = disconnected.filter(|_| had_lifetime);
-    [facts.stale_if_error, asked, disconnected]
-        .into_iter()
-        .any(|window| is_within(staleness, window))
+    let windows = [facts.stale_if_error, asked, disconnected];
+    windows.into_iter().flatten().max().unwrap_or(0)
 }
 
 fn is_older(facts: &Facts, request: &RequestDirectives, now: Time) -> bool {

@@ -83,6 +83,16 @@ pub struct Judged {
     pub form: String,
     /// Whether it was invalidated and must not be sent.
     pub invalidated: bool,
+    /// Seconds past its lifetime in which it is sent while a fresh one is fetched behind it.
+    pub stale_while_revalidate: u32,
+    /// Seconds past its lifetime in which it is sent if the origin, once asked, answers with an error.
+    pub stale_if_error: u32,
+    /// Seconds past its lifetime in which it is sent if the origin cannot be reached.
+    pub stale_if_unreachable: u32,
+    /// Whether it would be sent now, were it selected, if the origin was asked and answered with an error.
+    pub sent_on_error: bool,
+    /// Whether it would be sent now, were it selected, if the origin was asked and could not be reached.
+    pub sent_if_unreachable: bool,
 }
 
 /// Puts `explanation`, of `url`, into the words of the API.
@@ -175,6 +185,11 @@ fn judged(stored: StoredExplanation, selected: bool) -> Judged {
         length: stored.length,
         form: stored.form.to_owned(),
         invalidated: stored.invalidated,
+        stale_while_revalidate: stored.while_revalidate,
+        stale_if_error: stored.on_failure.error_window,
+        stale_if_unreachable: stored.on_failure.unreachable_window,
+        sent_on_error: stored.on_failure.error,
+        sent_if_unreachable: stored.on_failure.unreachable,
     }
 }
 

@@ -147,6 +147,61 @@ fn a_connection_is_counted_while_it_is_open() {
 }
 
 #[test]
+fn explain_says_what_is_sent_where_the_origin_fails() {
+    let (origin, larder) = start();
+    let none = "";
+    let rows = [
+        (
+            "max-age=60",
+            "If the origin cannot be reached, what is stored",
+            (503, 200),
+        ),
+        (
+            "max-age=60, stale-if-error=600",
+            "If the origin fails, what is stored",
+            (200, 200),
+        ),
+        ("max-age=60, must-revalidate", none, (503, 502)),
+        ("max-age=600, no-cache", none, (503, 502)),
+    ];
+    let path = |row: usize| format!("/{row}");
+    for (row, (directives, said, (on_error, _))) in rows.into_iter().enumerate() {
+        origin.on(&path(row), move |request| match request.nth {
+            1 => Reply::ok().cache(directives).header("Age", "70").body("x"),
+            _ => Reply::status(503),
+        });
+        larder.get(&path(row)).send();
+        let told = explain(&larder, &format!("http://example.test/{row}"));
+        assert!(told.contains(said), "{directives}: {told}");
+        assert_eq!(
+            told.contains("in its place"),
+            said != none,
+            "{directives}: {told}"
+        );
+        assert_eq!(
+            larder.get(&path(row)).send().status,
+            on_error,
+            "{directives}"
+        );
+    }
+    origin.stop();
+    for (row, (directives, _, (_, disconnected))) in rows.into_iter().enumerate() {
+        assert_eq!(
+            larder.get(&path(row)).send().status,
+            disconnected,
+            "{directives}"
+        );
+    }
+    let windows = explain(&larder, "http://example.test/1");
+    assert!(
+        windows.contains(
+            "for 10m if the origin answers with an error, for 1day if the origin cannot be reached"
+        ),
+        "{windows}"
+    );
+}
+
+#[test]
 fn explain_tells_a_hit_a_miss_and_a_refusal_apart() {
     let (origin, larder) = start();
     origin.reply("/stored", Reply::ok().cache("max-age=60").body("x"));

@@ -68,6 +68,11 @@ fn judged() -> Judged {
         length: Some(10_240),
         form: "whole".to_owned(),
         invalidated: false,
+        stale_while_revalidate: 0,
+        stale_if_error: 0,
+        stale_if_unreachable: 0,
+        sent_on_error: false,
+        sent_if_unreachable: false,
     }
 }
 
@@ -126,6 +131,53 @@ fn a_hit_and_a_variant_that_does_not_match() {
          varies by accept-encoding, accept-language: this request differs in accept-language
          not without asking the origin: it is past its lifetime
     ");
+}
+
+#[test]
+fn what_is_sent_stale_and_when() {
+    let stale = Judged {
+        verdict: "validate".to_owned(),
+        reason: Some("expired".to_owned()),
+        age: 400.0,
+        stale_while_revalidate: 30,
+        stale_if_error: 600,
+        stale_if_unreachable: 86_400,
+        sent_on_error: true,
+        sent_if_unreachable: true,
+        ..judged()
+    };
+    let told = |why: &str, stored| self::told(&answer(From::Origin, why, None, vec![stored]));
+    let all = told("stale", stale);
+    let windows = "past its lifetime it is sent for 30s while it is refreshed, for 10m if the origin answers with an error, \
+                   for 1day if the origin cannot be reached";
+    assert!(all.contains(windows), "{all}");
+    assert!(all.contains("If the origin fails, what is stored is sent in its place."));
+
+    let disconnected = |sent| Judged {
+        stale_if_unreachable: 60,
+        sent_if_unreachable: sent,
+        ..judged()
+    };
+    let only = told("stale", disconnected(true));
+    assert!(
+        only.contains("it is sent for 1m if the origin cannot be reached\n"),
+        "{only}"
+    );
+    assert!(only.contains("If the origin cannot be reached, what is stored is sent in its place."));
+    for (why, stored) in [
+        ("stale", disconnected(false)),
+        ("bypass", disconnected(true)),
+        (
+            "vary-miss",
+            Judged {
+                selected: false,
+                ..disconnected(true)
+            },
+        ),
+    ] {
+        let none = told(why, stored);
+        assert!(!none.contains("in its place"), "{none}");
+    }
 }
 
 #[test]

@@ -22,6 +22,9 @@ pub(super) fn write(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
         From::Origin => "from the origin",
     };
     writeln!(out, "A GET now is answered {from}: {}.", why(answer))?;
+    if let Some(sentence) = on_failure(answer) {
+        writeln!(out, "{sentence}")?;
+    }
     if let Some(why) = &answer.not_stored {
         writeln!(
             out,
@@ -72,6 +75,9 @@ fn one(number: usize, stored: &Judged, out: &mut impl Write) -> io::Result<()> {
     let lifetime = time(stored.lifetime);
     writeln!(out, "     {}", age(stored))?;
     writeln!(out, "     lifetime {lifetime}: {}", source(&stored.source))?;
+    if let Some(windows) = windows(stored) {
+        writeln!(out, "     past its lifetime it is sent {windows}")?;
+    }
     writeln!(out, "     {}", variant(stored))?;
     writeln!(out, "     {}", standing(stored))
 }
@@ -83,6 +89,46 @@ fn age(stored: &Judged) -> String {
     } else {
         format!("age {age}, stale for {}", time(-left))
     }
+}
+
+/// What a client gets where the origin is asked and fails.
+fn on_failure(answer: &Answer) -> Option<&'static str> {
+    if answer.from != From::Origin || answer.why == "bypass" {
+        return None;
+    }
+    let selected = answer.stored.iter().find(|stored| stored.selected)?;
+    match (selected.sent_on_error, selected.sent_if_unreachable) {
+        (true, true) => Some("If the origin fails, what is stored is sent in its place."),
+        (true, false) => {
+            Some("If the origin answers with an error, what is stored is sent in its place.")
+        }
+        (false, true) => {
+            Some("If the origin cannot be reached, what is stored is sent in its place.")
+        }
+        (false, false) => None,
+    }
+}
+
+/// For how long a stored response is sent past its lifetime, and when. `None`: never.
+fn windows(stored: &Judged) -> Option<String> {
+    let (error, unreachable) = (stored.stale_if_error, stored.stale_if_unreachable);
+    let windows = if error == unreachable {
+        vec![
+            (stored.stale_while_revalidate, "while it is refreshed"),
+            (error, "if the origin fails"),
+        ]
+    } else {
+        vec![
+            (stored.stale_while_revalidate, "while it is refreshed"),
+            (error, "if the origin answers with an error"),
+            (unreachable, "if the origin cannot be reached"),
+        ]
+    };
+    let open = windows.into_iter().filter(|(window, _)| *window > 0);
+    let told: Vec<_> = open
+        .map(|(window, when)| format!("for {} {when}", time(f64::from(window))))
+        .collect();
+    (!told.is_empty() && !stored.invalidated).then(|| told.join(", "))
 }
 
 fn variant(stored: &Judged) -> String {
