@@ -237,7 +237,8 @@ pub(super) fn contradictions(written: &Defaults, memory: u64, sink: &mut Sink<'_
     {
         sink.push(
             Fault::at(span, "a body of this size does not fit into the store").instead(format!(
-                "write at most `{memory}B`, or give the store more memory"
+                "write at most `{}`, or give the store more memory",
+                Size(memory)
             )),
         );
     }

@@ -10,7 +10,7 @@ use origin::{
     Origin, files,
     pages::{self, template::Template},
 };
-use std::{ops::Range, path::PathBuf, sync::Arc, time::Duration};
+use std::{error::Error as _, ops::Range, path::PathBuf, sync::Arc, time::Duration};
 
 /// How long a request waits for a page store: longer than any that is well takes.
 const TIMEOUT: Duration = Duration::from_millis(200);
@@ -86,6 +86,11 @@ fn page_store(
     sink: &mut Sink<'_>,
 ) -> Option<Arc<Origin>> {
     let written = &table.value;
+    let usual = if written.memcached.is_some() {
+        "write `memcached = \"127.0.0.1:11211\"`"
+    } else {
+        "write `redis = \"redis://127.0.0.1:6379\"`"
+    };
     meaningless(table, "a page store", sink);
     let wrong_kind = written.memcached.is_none() && url.starts_with("memcached:");
     if wrong_kind {
@@ -115,8 +120,14 @@ fn page_store(
         turns,
     };
     let made = Origin::pages(config);
-    made.map_err(|error| sink.push(Fault::at(span, error.to_string())))
+    made.map_err(|error| sink.push(Fault::at(span, cause(&error)).instead(usual)))
         .ok()
+}
+
+/// What is wrong with an origin. That it is the configuration's fault goes without saying here.
+fn cause(error: &origin::Error) -> String {
+    let cause = error.source();
+    cause.map_or_else(|| error.to_string(), ToString::to_string)
 }
 
 /// An address without a scheme is memcached's.
@@ -164,7 +175,7 @@ fn folder(
     };
     let made = Origin::files(config);
     made.map_err(|error| {
-        sink.push(Fault::at(span, error.to_string()).instead("name a folder that Larder may read"));
+        sink.push(Fault::at(span, cause(&error)).instead("name a folder that Larder may read"));
     })
     .ok()
 }

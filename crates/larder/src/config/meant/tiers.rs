@@ -42,7 +42,7 @@ pub(super) fn disk(
     {
         sink.push(
             Fault::at(&size.span, "the store on disk needs at least 64 MiB")
-                .instead("write `size = \"10GiB\"`"),
+                .instead("write at least `size = \"64MiB\"`"),
         );
     }
     let rate = value.write_rate.as_ref();

@@ -2,6 +2,7 @@
 
 use super::{Word, Wrong};
 use bytesize::ByteSize;
+use std::fmt;
 
 /// A number of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,6 +25,16 @@ impl Word for Size {
 
     fn number(number: i64) -> Wrong {
         without_unit(&number.max(0).to_string())
+    }
+}
+
+/// As it may be written, in the largest unit that tells it without a fraction.
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let units = [("GiB", 30), ("MiB", 20), ("KiB", 10)];
+        let whole = |(_, bits): &(&str, u32)| self.0 > 0 && self.0.trailing_zeros() >= *bits;
+        let (unit, bits) = units.into_iter().find(whole).unwrap_or(("B", 0));
+        write!(f, "{}{unit}", self.0 >> bits)
     }
 }
 
@@ -70,6 +81,21 @@ mod tests {
         ] {
             let wrong = Size::parse(text).unwrap_err();
             assert_eq!(wrong.instead.as_deref(), Some(instead), "{text}: {wrong}");
+        }
+    }
+
+    #[test]
+    fn sizes_are_told_as_they_may_be_written() {
+        for (bytes, text) in [
+            (0, "0B"),
+            (1023, "1023B"),
+            (8192, "8KiB"),
+            (3 << 19, "1536KiB"),
+            (512 << 20, "512MiB"),
+            (10 << 30, "10GiB"),
+        ] {
+            assert_eq!(Size(bytes).to_string(), text);
+            assert_eq!(Size::parse(text), Ok(Size(bytes)));
         }
     }
 }
