@@ -211,6 +211,29 @@ fn souins_list_names_what_is_stored() {
 }
 
 #[test]
+fn souins_list_is_bounded_whatever_clients_ask_for() {
+    const MOST: usize = 16 << 20;
+    let (origin, larder) = tagged("purge.souin = \"/souin-api/souin\"\nmemory.size = \"256MiB\"");
+    let long = "x".repeat(15 << 10);
+    let mut client = larder.client();
+    for number in 0..MOST / long.len() + 20 {
+        let message = format!("GET /{number}-{long} HTTP/1.1\r\nHost: {SITE}\r\n\r\n");
+        client.send(message.as_bytes());
+        assert_eq!(client.read().status, 200);
+    }
+    let answer = say(&larder, "GET /souin-api/souin HTTP/1.1\nHost: c\n");
+    let names: Vec<String> = serde_json::from_slice(&answer.body).expect("JSON");
+    let length = answer.body.len();
+    assert!(length <= MOST, "{length} bytes");
+    assert!(
+        length > MOST - (64 << 10),
+        "{length} bytes: as many as there is room for"
+    );
+    assert!(names.iter().all(|name| name.ends_with(&long)));
+    assert_eq!(leaked(&origin), NONE);
+}
+
+#[test]
 fn soft_purges_leave_what_is_stale_to_be_sent() {
     let (origin, larder) = tagged("");
     for (client, message, content) in [

@@ -104,7 +104,8 @@ pub fn done(policy: &PurgePolicy, command: &Command, count: u64) -> Own {
 
 /// The list of what is stored, in Souin's names.
 pub fn listed(names: &BTreeSet<String>) -> Own {
-    own(StatusCode::OK, Content::Json(json!(names)))
+    let list = serde_json::to_string(names).unwrap_or_default();
+    own(StatusCode::OK, Content::JsonText(list))
 }
 
 /// The answer to what was not carried out.
@@ -131,6 +132,8 @@ enum Content {
     Nothing,
     Text(String),
     Json(serde_json::Value),
+    /// JSON that is written already: the list is long.
+    JsonText(String),
 }
 
 fn own(status: StatusCode, content: Content) -> Own {
@@ -138,6 +141,7 @@ fn own(status: StatusCode, content: Content) -> Own {
         Content::Nothing => (None, Bytes::new()),
         Content::Text(text) => (Some("text/plain; charset=utf-8"), text.into()),
         Content::Json(value) => (Some("application/json"), value.to_string().into()),
+        Content::JsonText(text) => (Some("application/json"), text.into()),
     };
     let mut fields = HeaderMap::with_capacity(6);
     if let Some(media) = media {

@@ -38,8 +38,8 @@ pub enum Wanted {
     List,
 }
 
-/// Names that a list has at most.
-const MOST_LISTED: usize = 100_000;
+/// What the names of a list take at most, in bytes.
+const MOST_LISTED: usize = 16 << 20;
 
 /// What `request` wants of the cache, if it is for the cache. One that wants a fresh answer goes on as a GET that says so.
 pub fn look(
