@@ -21,6 +21,25 @@ fn a_header_that_does_not_come_in_time_gets_408() {
 }
 
 #[test]
+fn half_a_header_behind_a_request_that_is_waited_for_gets_408_when_that_has_its_answer() {
+    let (origin, larder) = limited("[limits]\nheader_time = \"100ms\"\n");
+    let gate = Gate::new();
+    let held = gate.clone();
+    origin.on("/first", move |_| {
+        Reply::ok().hold_head(&held).body("first")
+    });
+    let mut client = larder.client();
+    client
+        .send("GET /first HTTP/1.1\r\nHost: a\r\n\r\nGET /second HTTP/1.1\r\nHost: a\r\nX-Slow: ");
+    gate.wait_reached();
+    gate.open();
+    assert_eq!(client.read().text(), "first");
+    assert_eq!(client.read_head().status, 408, "9110 section 15.5.9");
+    client.read_to_end();
+    assert_eq!(origin.requests("/second"), 0);
+}
+
+#[test]
 fn a_body_that_does_not_come_in_time_gets_408() {
     let (origin, larder) = limited("[limits]\nbody_time = \"100ms\"\n");
     let mut client = larder.client();

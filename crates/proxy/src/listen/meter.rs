@@ -166,6 +166,7 @@ impl Meter {
         if !self.keep_head(Reading::HeadBegins, bytes) {
             self.watch.tell(Order::TargetTooLong);
         }
+        self.watch.awaits_head();
         self.put_back(Bytes::copy_from_slice(bytes));
     }
 

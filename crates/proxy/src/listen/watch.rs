@@ -241,6 +241,14 @@ impl Watch {
         Reading::HeadBegins
     }
 
+    /// A head lies here of which the rest has yet to come. Where its first bytes came while another request was in flight, its time
+    /// begins now.
+    pub(super) fn awaits_head(&self) {
+        if self.in_flight.load(Relaxed) == 0 && self.head_since.load(Relaxed) == 0 {
+            self.head_since.store(self.worker.now(), Relaxed);
+        }
+    }
+
     /// The client has ended its side. Whether to wait before `hyper` hears of it: it would take a client that sends nothing more
     /// for one that left, and drop the request in flight. Some close their side right after their request and still read, so an
     /// answer that is ready within a step or two goes out, and then all of it that the client takes.

@@ -29,6 +29,17 @@ fn a_slow_second_head_gets_408_too() {
 }
 
 #[test]
+fn half_a_head_that_came_with_a_request_gets_408_too() {
+    let site = Site::with(quick(|limits| limits.head_time = SOON));
+    let mut client = site.client();
+    client.send("GET /first HTTP/1.1\r\nHost: a\r\n\r\nGET /second HTTP/1.1\r\nHo");
+    assert_eq!(client.read().text(), "GET /first");
+    assert_eq!(client.read().status, 408);
+    assert_eq!(client.read_to_end(), b"");
+    site.wait_counted("the limit", |counters| counters.timeouts == 1);
+}
+
+#[test]
 fn a_head_in_pieces_is_served() {
     let site = Site::plain();
     let mut client = site.client();

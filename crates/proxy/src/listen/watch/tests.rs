@@ -84,6 +84,25 @@ fn a_head_begins_once() {
 }
 
 #[test]
+fn a_head_that_came_early_has_its_time_from_the_answer_on() {
+    let watch = watch(Stage::Http1);
+    watch.read();
+    watch.request_begins();
+    assert_eq!(watch.read(), Reading::Other, "half of the next one");
+    watch.awaits_head();
+    assert_eq!(watch.judge(1_000_000, &patience()), Verdict::Fine);
+    watch.request_ends();
+    for _ in 0..5 {
+        watch.awaits_head();
+        watch.worker.step();
+    }
+    assert_eq!(
+        turns(&watch, 5),
+        (Verdict::Fine, Verdict::Slow(Order::Timeout))
+    );
+}
+
+#[test]
 fn a_request_in_flight_has_no_limit_of_its_own() {
     let watch = watch(Stage::Http1);
     watch.request_begins();
