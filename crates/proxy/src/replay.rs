@@ -134,6 +134,11 @@ impl Asked {
         self.bypass
     }
 
+    /// Whether its answer may depend on the group of users that its sender is of, which the application alone knows.
+    pub fn is_by_group(&self) -> bool {
+        self.ask.policy().user_context.is_some()
+    }
+
     /// On what it depends how it goes on where the store has no answer.
     pub fn needs(&self) -> Needs {
         lookup::needs(&self.ask)

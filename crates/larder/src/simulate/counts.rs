@@ -116,6 +116,8 @@ pub(super) struct Notes {
     pub without_origin_time: u64,
     pub with_origin_time: u64,
     pub not_modified: u64,
+    /// Requests whose sender's group the log does not tell, where routes have groups.
+    pub by_group: u64,
     pub parts: u64,
     pub unfinished: u64,
     /// Whether any answer told of caching.

@@ -199,6 +199,7 @@ impl Reader {
             return;
         }
         self.totals.asked += 1;
+        self.totals.notes.by_group += u64::from(asked.is_by_group());
         self.totals.asked_sent = self.totals.asked_sent.saturating_add(answer.sent);
         self.ask(&mut asked, answer, url, (body, took));
     }

@@ -274,6 +274,20 @@ fn a_body_too_large_for_the_store_is_said() {
     assert_eq!(report["unlimited"]["hits"], 1);
 }
 
+/// What the log cannot tell is said, for the requests that it matters for.
+#[test]
+fn groups_of_users_are_not_told_by_logs() {
+    let route = "[[origin]]\nservers = \"http://127.0.0.1:9\"\n[[route]]\npath = \"/b*\"\nuser_context = \"/group\"\n[[route]]\n";
+    let config = file("groups.toml", route);
+    let log = file("groups.log", combined(&REQUESTS));
+    let assumed = |arguments: &[&str]| {
+        let all = report(&[&[text(&log)], arguments].concat())["assumed"].to_string();
+        all.contains("2 requests are on routes with groups of users")
+    };
+    assert!(assumed(&["--config", text(&config)]));
+    assert!(!assumed(&[]));
+}
+
 /// What answers say goes before what is assumed, by the server's own rules; and what keeps them from being stored is told in
 /// its own words.
 #[test]

@@ -96,6 +96,11 @@ fn answers(notes: &Notes, all: &mut Vec<String>) {
     };
     for (number, what) in [
         (
+            notes.by_group,
+            "requests are on routes with groups of users (user_context), which a log does not tell: they count as if all users were of \
+             one group, and as if nobody had to ask which. The server's hit ratio is lower.",
+        ),
+        (
             notes.not_modified,
             "answers 304 stand for the whole, as large as when it was last sent: Larder fetches it without the client's condition.",
         ),
