@@ -70,17 +70,17 @@ async fn check(origin: Arc<Servers>, peer: Arc<Peer>, rule: ActiveHealth) {
     let (mut good, mut bad) = (0_u32, 0_u32);
     loop {
         ticks.tick().await;
-        (good, bad) = match probe(&origin, &peer, &rule).await {
-            Ok(()) => (good.saturating_add(1), 0),
-            Err(why) => {
-                let (origin, server) = (origin.name(), &peer.label);
-                tracing::debug!(origin, %server, why, "health check failed");
+        let failed = probe(&origin, &peer, &rule).await.err();
+        let (origin_name, server) = (origin.name(), &peer.label);
+        (good, bad) = match &failed {
+            None => (good.saturating_add(1), 0),
+            Some(error) => {
+                tracing::debug!(origin = origin_name, %server, error, "health check failed");
                 (0, bad.saturating_add(1))
             }
         };
-        let (origin_name, server) = (origin.name(), &peer.label);
         if bad >= rule.unhealthy_after.max(1) && peer.health.mark_down() {
-            tracing::warn!(origin = origin_name, %server, "server is down");
+            tracing::warn!(origin = origin_name, %server, error = failed, "server is down");
         }
         if good >= rule.healthy_after.max(1) && peer.health.mark_up(origin.now()) {
             tracing::info!(origin = origin_name, %server, "server is back");

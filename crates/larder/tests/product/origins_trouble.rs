@@ -70,6 +70,7 @@ fn a_server_that_came_back_begins_with_few_requests() {
         );
         servers[0].reply("/health", Reply::status(503));
         wait_until("it is left out", || sample(&larder, &named) == 0);
+        larder.wait_output("error=\"status 503\"");
         servers[0].reply("/health", Reply::ok());
         wait_until("it is back", || sample(&larder, &named) == 1);
         let all: Vec<_> = (0..22).map(|_| larder.get("/").send().text()).collect();
