@@ -52,13 +52,17 @@ struct Place {
     /// The fault is in a member of a list or in the key itself: what to write there is no `key = value`.
     bare: bool,
     example: Option<Value>,
+    /// The keys of the table that may stand there, as a list for people.
+    keys: Option<String>,
 }
 
 impl Place {
     /// The fault at `span`, with what to write there.
     fn fault(&self, span: &Range<usize>, message: &str) -> Fault {
         let Wrong { what, instead } = Wrong::from_message(message);
-        let fault = Fault::at(span, describe(&what));
+        let what = describe(&what);
+        let wants_table = what.starts_with(A_TABLE_EXPECTED);
+        let fault = Fault::at(span, what);
         let example = || {
             let example = self.example.as_ref()?;
             // JSON and TOML write strings, numbers, booleans and lists alike.
@@ -70,10 +74,19 @@ impl Place {
             (None, Some(example)) => {
                 fault.instead(format!("for example `{} = {example}`", self.key))
             }
-            (None, None) => fault,
+            // Its keys say more than any example.
+            (None, None) => match &self.keys {
+                Some(keys) if wants_table => {
+                    fault.instead(format!("keys of `{}`: {keys}", self.key))
+                }
+                _ => fault,
+            },
         }
     }
 }
+
+/// How a fault begins where nothing but a table will do.
+const A_TABLE_EXPECTED: &str = "expected a table,";
 
 /// serde's words for a wrong type, in the order in which the other messages speak and with the words of TOML.
 fn describe(message: &str) -> String {
@@ -170,6 +183,7 @@ fn place(key: &str, bare: bool, schema: View<'_>) -> Place {
         key: key.to_owned(),
         bare,
         example: examples.or_else(|| schema.get("default")).cloned(),
+        keys: schema.table().map(|(known, _)| keys::join(known.keys())),
     }
 }
 

@@ -69,6 +69,10 @@ pub(super) fn host_and_port(authority: &str, usual: Option<u16>) -> Result<(Stri
     let (host, port) = match (split_port(authority), usual) {
         (Some(split), _) => split,
         (None, Some(port)) => (authority, port),
+        (None, None) if authority.parse::<u16>().is_ok() => {
+            let what = format!("`{authority}` is a port without an address");
+            return Err(Wrong::new(what).instead(format!("http://127.0.0.1:{authority}")));
+        }
         (None, None) => {
             return Err(Wrong::new(format!("`{authority}` has no port"))
                 .instead(format!("http://{authority}")));
@@ -122,6 +126,7 @@ mod tests {
             ("http://app/api", "\"http://app\""),
             ("ftp://app", "\"http://app\""),
             ("app", "\"http://app\""),
+            ("5001", "\"http://127.0.0.1:5001\""),
             ("http://user@app", "\"http://127.0.0.1:5001\""),
             ("http://", "\"http://127.0.0.1:5001\""),
             ("http://:", "\"http://127.0.0.1:5001\""),
