@@ -1,15 +1,16 @@
 //! The tier through its door, on a directory of each test's own.
 
 use super::*;
-use crate::{Fields, Part, Parts, purge::Purge, sample};
+use crate::{Body, Fields, Part, Parts, Stored, purge::Purge, sample};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use rules::{range::Span, time::Time};
 use std::{
     fs::{self, File},
-    path::Path,
-    sync::atomic::AtomicU32,
-    task::{Wake, Waker},
+    path::{Path, PathBuf},
+    pin::Pin,
+    sync::atomic::{AtomicU32, Ordering::Relaxed},
+    task::{Context, Poll, Wake, Waker},
 };
 
 mod broken;

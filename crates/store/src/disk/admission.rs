@@ -1,0 +1,57 @@
+//! What the tier takes: as much as may be written, while the device works.
+
+use super::{Disk, Doing, Writer, bucket::Bucket, health::count};
+use crate::{Body, Stored};
+use std::{sync::Arc, time::Instant};
+
+impl Disk {
+    /// Queues `stored` to be written. False where it is not taken: queue full, write rate used up (neither counts for what takes
+    /// the place of another), tier out of order.
+    pub fn offer(&self, key: &[u8], stored: &Arc<Stored>) -> bool {
+        self.take(key, stored, None)
+    }
+
+    /// As [`offer`](Self::offer), of what memory has evicted, at a bounded rate.
+    pub fn demote(&self, key: &[u8], stored: &Arc<Stored>) -> bool {
+        self.take(key, stored, Some(&self.shared.device.demotions))
+    }
+
+    fn take(&self, key: &[u8], stored: &Arc<Stored>, of: Option<&Bucket>) -> bool {
+        let device = &self.shared.device;
+        let bytes = match &stored.body {
+            Body::Filling(_) => return false,
+            Body::Disk(_) => 0,
+            body => body.length().unwrap_or(0),
+        };
+        let size = bytes + (key.len() + stored.fields.len()) as u64;
+        let hash = self.shared.hash(key);
+        let replaces = device.queue.knows(hash) || self.shared.index.knows(hash);
+        let buckets = || of.into_iter().chain([&device.bucket]);
+        if replaces {
+            buckets().for_each(|bucket| bucket.spend(size));
+        }
+        let has_leave = || buckets().all(|bucket| bucket.take(size, Instant::now()));
+        let takes = bytes <= self.shared.most_large
+            && device.health.may(Doing::Writing)
+            && (replaces || has_leave())
+            && device.queue.offer(key, hash, stored, replaces);
+        if !takes {
+            count(&device.counts.refused);
+        }
+        takes
+    }
+
+    /// Begins a body too large for memory, of `length` bytes if that is known. `None` where the tier does not take it.
+    pub fn begin(&self, length: Option<u64>) -> Option<Writer> {
+        let device = &self.shared.device;
+        let takes = length.is_none_or(|length| length <= self.shared.most_large)
+            && device.health.may(Doing::Writing)
+            && device.bucket.take(0, Instant::now());
+        if !takes {
+            count(&device.counts.refused);
+            return None;
+        }
+        let large = Arc::new(self.shared.new_large(length));
+        Some(Writer::new(large, self.shared.most_large))
+    }
+}

@@ -1,0 +1,129 @@
+//! Finding what is kept under a key.
+
+use super::{
+    Disk, Shared,
+    device::{Manner, Missed},
+    health::count,
+    index::Spot,
+    record::Bodies,
+};
+use crate::{Stored, purge::Standing};
+use std::{
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+};
+use tokio::sync::oneshot;
+
+/// What the tier has under a key.
+pub enum Found {
+    /// Nothing.
+    Nothing,
+    /// These, read without waiting.
+    Here(Vec<Arc<Stored>>),
+    /// The device must be waited for.
+    Wait(Finding),
+}
+
+/// A read that waits for the device; done on a thread of the tier.
+pub struct Finding(oneshot::Receiver<Vec<Arc<Stored>>>);
+
+impl Future for Finding {
+    /// Empty where nothing is there after all.
+    type Output = Vec<Arc<Stored>>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        Poll::Ready(ready!(Pin::new(&mut self.0).poll(context)).unwrap_or_default())
+    }
+}
+
+impl Disk {
+    /// What is kept under `key`; never waits. Small bodies come with it, large ones as [`OnDisk`](super::OnDisk); those between as
+    /// `bodies` says, where the device need not be waited for. What a purge covers is not found any more.
+    pub fn find(&self, key: &[u8], bodies: Bodies) -> Found {
+        let spots = self.shared.index.find(self.shared.hash(key));
+        let mut here = Vec::new();
+        for (number, spot) in spots.iter().enumerate() {
+            match self.shared.standing(key, *spot, Manner::AtOnce, bodies) {
+                Ok(found) => here.extend(found),
+                Err(Missed::Waits) => {
+                    let rest = spots.get(number..).unwrap_or_default().to_vec();
+                    return match self.read_soon(key, rest, here, true) {
+                        Some(finding) => Found::Wait(finding),
+                        None => Found::Nothing,
+                    };
+                }
+                Err(Missed::Damaged | Missed::Failed) => {}
+            }
+        }
+        self.shared.count(!here.is_empty());
+        if here.is_empty() {
+            Found::Nothing
+        } else {
+            Found::Here(here)
+        }
+    }
+
+    /// As [`find`](Self::find), waiting where the device must be waited for, and neither a hit nor a miss: for who wants to know
+    /// what is there, and answers nothing with it.
+    pub async fn peek(&self, key: &[u8]) -> Vec<Arc<Stored>> {
+        let spots = self.shared.index.find(self.shared.hash(key));
+        match self.read_soon(key, spots, Vec::new(), false) {
+            Some(finding) => finding.await,
+            None => Vec::new(),
+        }
+    }
+
+    /// Has `rest` read by a thread of the tier; `None` where too many reads wait already.
+    fn read_soon(
+        &self,
+        key: &[u8],
+        rest: Vec<Spot>,
+        mut here: Vec<Arc<Stored>>,
+        counts: bool,
+    ) -> Option<Finding> {
+        let (answer, finding) = oneshot::channel();
+        let (shared, key) = (self.shared.clone(), Box::<[u8]>::from(key));
+        let read = move || {
+            for spot in rest {
+                let found = shared.standing(&key, spot, Manner::Waiting, Bodies::Read);
+                here.extend(found.ok().flatten());
+            }
+            if counts {
+                shared.count(!here.is_empty());
+            }
+            // Who asked may have gone.
+            let _ = answer.send(here);
+        };
+        let is_taken = self.shared.device.readers.run_soon(read);
+        if counts && !is_taken {
+            self.shared.count(false);
+        }
+        is_taken.then_some(Finding(finding))
+    }
+}
+
+impl Shared {
+    /// The stored response at `spot`, unless a purge covers it.
+    fn standing(
+        &self,
+        key: &[u8],
+        spot: Spot,
+        manner: Manner,
+        bodies: Bodies,
+    ) -> Result<Option<Arc<Stored>>, Missed> {
+        let Some(stored) = self.read(key, spot, manner, bodies)? else {
+            return Ok(None);
+        };
+        if self.log.standing(key, &stored) == Standing::Gone {
+            self.forget(spot);
+            return Ok(None);
+        }
+        Ok(Some(Arc::new(stored)))
+    }
+
+    fn count(&self, is_hit: bool) {
+        let counts = &self.device.counts;
+        count(if is_hit { &counts.hits } else { &counts.misses });
+    }
+}

@@ -1,0 +1,92 @@
+//! What the threads of the tier and its callers share.
+
+use super::{
+    device::{self, Device},
+    directory::Listing,
+    files::OpenFiles,
+    format,
+    index::Index,
+    large::Large,
+    segment::Segment,
+};
+use crate::purge::Log;
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    },
+};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+/// What the tier's threads and its callers share.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub device: Arc<Device>,
+    pub log: Arc<Log>,
+    /// Where the log stood when the tier was opened, and the first segment that was written since.
+    pub began: u64,
+    pub first_segment: u32,
+    pub first_large: u64,
+    next_large: AtomicU64,
+    pub size: u64,
+    pub segment_size: u64,
+    pub most_inline: u64,
+    pub most_large: u64,
+    pub index: Index,
+    segments: RwLock<BTreeMap<u32, Arc<Segment>>>,
+    pub open_files: OpenFiles,
+    pub is_whole: AtomicBool,
+    /// As the keeper has them.
+    pub total: AtomicU64,
+    pub large: AtomicU64,
+}
+
+impl Shared {
+    pub fn new(size: u64, device: Device, log: Arc<Log>, listing: &Listing) -> Self {
+        const SMALLEST: u64 = 64 << 10;
+        const USUAL: u64 = 128 << 20;
+        // Few enough that each can stay open, and enough that the oldest is a small part of all.
+        let segment_size = (size / 32).clamp(SMALLEST, USUAL).max(size / 4096);
+        let next_large = listing.large.iter().map(|(id, _)| *id).max().unwrap_or(0) + 1;
+        Self {
+            began: log.head(),
+            first_segment: listing.segments.iter().max().unwrap_or(&0) + 1,
+            first_large: next_large,
+            next_large: AtomicU64::new(next_large),
+            size,
+            segment_size,
+            most_inline: format::MOST_INLINE.min(segment_size / 4),
+            most_large: size / 2,
+            index: Index::new(),
+            segments: RwLock::default(),
+            open_files: OpenFiles::default(),
+            is_whole: AtomicBool::new(false),
+            total: AtomicU64::new(0),
+            large: AtomicU64::new(0),
+            device: Arc::new(device),
+            log,
+        }
+    }
+
+    /// The hash of a key; nobody outside can aim at it.
+    pub fn hash(&self, key: &[u8]) -> u64 {
+        xxh3_64_with_seed(key, self.device.seed)
+    }
+
+    /// A large file of a number of its own, for a body of `length` bytes if that is known.
+    pub fn new_large(&self, length: Option<u64>) -> Large {
+        let id = self.next_large.fetch_add(1, Relaxed);
+        Large::new(id, device::random(), length, self.device.clone())
+    }
+
+    pub fn segments(&self) -> RwLockReadGuard<'_, BTreeMap<u32, Arc<Segment>>> {
+        self.segments.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn segments_mut(&self) -> RwLockWriteGuard<'_, BTreeMap<u32, Arc<Segment>>> {
+        self.segments
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
