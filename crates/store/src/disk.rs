@@ -3,12 +3,13 @@
 //! Small and middle bodies lie with their heads in *segments*, files that are only appended to (`format`); large ones have a
 //! file each. What lies where is kept in memory (`index`), found again at the start (`load`), and changed by one thread
 //! alone (`keeper`). Reads take what lies in the page cache at once, and leave anything else to a few threads (`device`,
-//! `record`, `ondisk`). Every byte is verified when it is first read since the start; what was verified may go from the page cache
+//! `record`, `open`). Every byte is verified when it is first read since the start; what was verified may go from the page cache
 //! to a socket as it lies there (`span`).
 
 mod admission;
 mod bucket;
 mod check;
+mod chunk;
 mod config;
 mod device;
 mod directory;
@@ -22,13 +23,16 @@ mod large;
 mod layout;
 mod load;
 mod ondisk;
+mod open;
 mod pool;
 mod queue;
+mod reader;
 mod record;
 mod scan;
 mod segment;
 mod shared;
 mod sound;
+mod source;
 mod span;
 mod statistics;
 #[cfg(test)]
@@ -57,7 +61,8 @@ pub use config::{Config, OpenError};
 pub use finding::{Finding, Found};
 pub use health::{Doing, Event};
 pub use large::Writer;
-pub use ondisk::{OnDisk, Reader};
+pub use ondisk::OnDisk;
+pub use reader::Reader;
 pub use record::Bodies;
 pub use span::{FileSpan, MOST_SPAN};
 pub use statistics::Statistics;

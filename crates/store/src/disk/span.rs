@@ -1,8 +1,9 @@
 //! Bytes of a file that go to a socket without passing through memory of ours.
 
 use super::{
+    chunk,
     health::Doing,
-    ondisk::{Open, Waiting, chunk_end},
+    open::{Open, Waiting},
 };
 use rustix::{fs::sendfile, io::Errno};
 use std::{
@@ -77,7 +78,7 @@ impl FileSpan {
             return Poll::Ready(Ok(self.at));
         };
         let is_good = matches!(ready!(Pin::new(read).poll(context)), Ok(Ok(_)));
-        let end = chunk_end(*number, self.whole);
+        let end = chunk::end(*number, self.whole);
         self.waiting = None;
         Poll::Ready(if is_good {
             Ok(end)

@@ -1,0 +1,91 @@
+//! A source with its file, and how its chunks are read.
+
+use super::{
+    Failed, chunk,
+    device::{Manner, Missed},
+    format::CHUNK,
+    segment::Segment,
+    source::Source,
+};
+use bytes::Bytes;
+use std::{fs::File, sync::Arc};
+use tokio::sync::oneshot;
+
+/// A chunk that a thread of the tier reads.
+pub(super) type Waiting = oneshot::Receiver<Result<Bytes, Failed>>;
+
+/// A source with its file.
+#[derive(Clone, Debug)]
+pub(super) struct Open {
+    pub source: Source,
+    segment: Option<Arc<Segment>>,
+}
+
+impl Open {
+    pub fn new(source: Source, segment: Option<Arc<Segment>>) -> Self {
+        Self { source, segment }
+    }
+
+    /// The file; `None` where a large one is not made yet, or a segment is gone.
+    pub fn file(&self) -> Option<&File> {
+        match &self.source {
+            Source::Large(large) => large.file(),
+            Source::Inline(_) => self.segment.as_ref().map(|segment| &segment.file),
+        }
+    }
+
+    pub fn is_at_hand(&self, at: u64) -> bool {
+        let source = &self.source;
+        let file = self.file();
+        file.is_some_and(|file| source.device().is_at_hand(file, source.offset(at)))
+    }
+
+    /// Reads chunk `number` of the `whole` bytes and verifies it, into `buffer`.
+    pub fn chunk(
+        &self,
+        number: u64,
+        whole: u64,
+        mut buffer: Vec<u8>,
+        manner: Manner,
+    ) -> Result<Bytes, Missed> {
+        let length = chunk::end(number, whole).saturating_sub(chunk::begin(number)) as usize;
+        buffer.resize(length, 0);
+        match &self.source {
+            Source::Large(large) => {
+                large.read(number, &mut buffer, manner)?;
+                if large.is_whole() {
+                    large.sound.mark(number, whole);
+                }
+            }
+            Source::Inline(inline) => {
+                let file = self.file().ok_or(Missed::Failed)?;
+                inline.read(file, number, &mut buffer, manner)?;
+                inline.mark(number, whole);
+            }
+        }
+        Ok(buffer.into())
+    }
+
+    /// The first chunk of those in `at..end`, of `whole` bytes, that does not lie in the page cache.
+    pub fn first_missing(&self, at: u64, end: u64, whole: u64) -> Option<u64> {
+        let mut chunks = at / CHUNK as u64..end.div_ceil(CHUNK as u64);
+        chunks.find(|number| {
+            let last = chunk::end(*number, whole).min(end).saturating_sub(1);
+            !(self.is_at_hand(chunk::begin(*number).max(at)) && self.is_at_hand(last))
+        })
+    }
+
+    /// Has chunk `number` of the `whole` bytes read by a thread of the tier; `None` where that is closed. It is never refused,
+    /// since the head may be sent: a reader has one job at most, and so there are no more than readers.
+    pub fn read_aside(&self, number: u64, whole: u64) -> Option<Waiting> {
+        let (answer, waiting) = oneshot::channel();
+        let open = self.clone();
+        let read = move || {
+            let chunk = open.chunk(number, whole, Vec::new(), Manner::Waiting);
+            // Who asked may have gone.
+            let _ = answer.send(chunk.map_err(|_| Failed));
+        };
+        let readers = &self.source.device().readers;
+        readers.run_always(read).then_some(waiting)
+    }
+}

@@ -1,0 +1,93 @@
+//! What bytes lie in: a file of their own, or a record of a segment.
+
+use super::{
+    chunk, device::Device, format::CHUNK, large::Large, layout, open::Open, record::Inline,
+};
+use std::{path::PathBuf, sync::Arc};
+
+/// What bytes lie in.
+#[derive(Clone, Debug)]
+pub(super) enum Source {
+    /// A file of their own.
+    Large(Arc<Large>),
+    /// A record of a segment.
+    Inline(Arc<Inline>),
+}
+
+impl Source {
+    pub fn device(&self) -> &Arc<Device> {
+        match self {
+            Self::Large(large) => &large.device,
+            Self::Inline(inline) => &inline.device,
+        }
+    }
+
+    /// For who reads: the file stays open meanwhile.
+    pub fn open(&self) -> Open {
+        let segment = match self {
+            Self::Large(_) => None,
+            Self::Inline(inline) => inline.segment(),
+        };
+        Open::new(self.clone(), segment)
+    }
+
+    pub fn path(&self) -> PathBuf {
+        match self {
+            Self::Large(large) => large.device.large_path(large.id),
+            Self::Inline(inline) => inline.path(),
+        }
+    }
+
+    /// It cannot be read.
+    pub fn fail(&self) {
+        match self {
+            Self::Large(large) => large.fail(),
+            Self::Inline(inline) => inline.fail(),
+        }
+    }
+
+    pub fn is_failed(&self) -> bool {
+        match self {
+            Self::Large(large) => large.is_failed(),
+            Self::Inline(inline) => inline.is_failed(),
+        }
+    }
+
+    /// Whether chunk `number` was verified since the program started.
+    pub fn is_sound(&self, number: u64) -> bool {
+        match self {
+            Self::Large(large) => large.is_sound(number),
+            Self::Inline(inline) => inline.is_sound(number),
+        }
+    }
+
+    /// Whether all of it was seen to lie in the page cache a moment ago.
+    pub fn was_at_hand(&self) -> bool {
+        matches!(self, Self::Inline(inline) if inline.was_at_hand())
+    }
+
+    pub fn see_at_hand(&self) {
+        if let Self::Inline(inline) = self {
+            inline.see_at_hand();
+        }
+    }
+
+    /// Where the byte at `at` of the body lies in the file.
+    pub fn offset(&self, at: u64) -> u64 {
+        let number = at / CHUNK as u64;
+        let first = match self {
+            Self::Large(_) => layout::offset(number),
+            Self::Inline(inline) => inline.offset(number),
+        };
+        first + (at - chunk::begin(number))
+    }
+
+    /// Where the bytes of the body from `at` on lie in the file, and how many of those up to `end` lie together.
+    pub fn run(&self, at: u64, end: u64) -> (u64, u64) {
+        let end = match self {
+            Self::Large(_) => end.min(at.saturating_add(layout::run(at))),
+            Self::Inline(_) => end,
+        };
+        (self.offset(at), end.saturating_sub(at))
+    }
+}
