@@ -18,6 +18,7 @@ mod finding;
 mod format;
 mod health;
 mod index;
+mod inline;
 mod keeper;
 mod large;
 mod layout;

@@ -5,13 +5,12 @@ mod room;
 use super::{
     Doing, Shared,
     files::Ledger,
-    format::{ENTRY, Entry, FILE_HEAD, MOST_HEAD, RecordHead, TRAILER},
+    format::{ALIGN, ENTRY, Entry, FILE_HEAD, MOST_HEAD, RecordHead, TRAILER},
     health::count,
-    index::{NO_VARIANT, Spot},
+    index::{NO_VARIANT, Place, Spot},
     large::Large,
     ondisk::OnDisk,
     queue::{Next, Offer, Task},
-    record::place,
     segment::Segment,
 };
 use crate::{Body, Piece, Stored, Variant, codec, purge::Standing};
@@ -281,12 +280,13 @@ impl Keeper {
         let open = self.open_for(size)?;
         let bytes = record.record(&head, body, open.segment.nonce, open.at);
         open.segment.file.write_all_at(&bytes, open.at)?;
-        let place = place(open.segment.id, open.at);
+        let unit = (open.at / ALIGN) as u32;
+        let place = Place::new(open.segment.id, unit);
         open.segment.note(record.checked);
         open.entries.push(Entry {
             key: record.key,
             large: record.large,
-            unit: (open.at / super::format::ALIGN) as u32,
+            unit,
             size: size as u32,
             variant: record.variant,
         });

@@ -1,7 +1,7 @@
 //! Bytes on disk: a body, or a span of one.
 
 use super::{
-    Doing, Failed, Reader, chunk, device::Manner, format::CHUNK, large::Large, record::Inline,
+    Doing, Failed, Reader, chunk, device::Manner, format::CHUNK, inline::Inline, large::Large,
     source::Source,
 };
 use bytes::Bytes;

@@ -5,8 +5,9 @@ use super::{
     directory::Listing,
     files::OpenFiles,
     format,
-    index::Index,
+    index::{Index, Spot},
     large::Large,
+    queue::Task,
     segment::Segment,
 };
 use crate::purge::Log;
@@ -78,6 +79,38 @@ impl Shared {
     pub fn new_large(&self, length: Option<u64>) -> Large {
         let id = self.next_large.fetch_add(1, Relaxed);
         Large::new(id, device::random(), length, self.device.clone())
+    }
+
+    /// Up to which number of this node's log a record is known to be good.
+    pub fn checked(&self, segment: &Segment, written: u64) -> u64 {
+        // What another run wrote may be ahead of a log that did not survive as far. Where that stands at nothing that survived,
+        // this lies below all of it; where it did survive, this run began above all that was written, and it changes nothing.
+        if segment.id < self.first_segment {
+            written.min(self.began.saturating_sub(1))
+        } else {
+            written
+        }
+    }
+
+    /// The record at `spot` is not to be found any more.
+    pub fn forget(&self, spot: Spot) {
+        let gone = self.index.remove(spot.key, spot.place);
+        if gone.is_some_and(|gone| gone.is_large()) {
+            self.device.tell_keeper(Task::Forgotten(spot.place));
+        }
+    }
+
+    /// The open segment of that number.
+    pub fn segment(&self, id: u32) -> Option<Arc<Segment>> {
+        self.segments().get(&id).cloned()
+    }
+
+    /// The number of the log that everything in any segment was checked up to at least.
+    pub fn oldest_in_segments(&self) -> Option<u64> {
+        let segments = self.segments();
+        let all = segments.values();
+        all.map(|segment| self.checked(segment, segment.checked.load(Relaxed)))
+            .min()
     }
 
     pub fn segments(&self) -> RwLockReadGuard<'_, BTreeMap<u32, Arc<Segment>>> {

@@ -1,7 +1,7 @@
 //! What bytes lie in: a file of their own, or a record of a segment.
 
 use super::{
-    chunk, device::Device, format::CHUNK, large::Large, layout, open::Open, record::Inline,
+    chunk, device::Device, format::CHUNK, inline::Inline, large::Large, layout, open::Open,
 };
 use std::{path::PathBuf, sync::Arc};
 

@@ -1,0 +1,162 @@
+//! A body that lies beside its head, in a record of a segment.
+
+use super::{
+    Doing,
+    device::{Device, Manner, Missed},
+    format::{CHUNK, RecordHead, is_chunk_sound, seed},
+    index::{Place, Spot},
+    queue::Task,
+    segment::Segment,
+    sound::Sound,
+    span::AT_HAND_SECONDS,
+};
+use bytes::Bytes;
+use std::{
+    fs::File,
+    path::PathBuf,
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
+    },
+};
+
+/// The body of a record that is not read with its head.
+#[derive(Debug)]
+pub(super) struct Inline {
+    pub device: Arc<Device>,
+    /// What memory holds keeps no file open that has made room for others.
+    segment: Weak<Segment>,
+    key: u64,
+    place: Place,
+    /// Where the body begins.
+    body: u64,
+    /// The checksums of its chunks.
+    sums: Bytes,
+    own: u64,
+    /// Every chunk was verified before, since the program started.
+    is_sound: bool,
+    /// Chunks that were verified since.
+    sound: Sound,
+    /// It could not be read.
+    is_failed: AtomicBool,
+    /// When all of it lay in the page cache, by [`Device::seconds`]; 0: not looked at.
+    seen: AtomicU32,
+}
+
+impl Inline {
+    /// That of the record at `spot`, whose head was read, with the checksums of its chunks.
+    pub fn new(
+        device: Arc<Device>,
+        segment: &Arc<Segment>,
+        spot: Spot,
+        head: &RecordHead,
+        sums: &[u8],
+    ) -> Self {
+        let offset = spot.place.offset();
+        Self {
+            device,
+            segment: Arc::downgrade(segment),
+            key: spot.key,
+            place: spot.place,
+            body: offset + head.meta() as u64,
+            sums: Bytes::copy_from_slice(sums),
+            own: seed(segment.nonce, offset),
+            is_sound: spot.is_sound(),
+            sound: Sound::default(),
+            is_failed: AtomicBool::new(false),
+            seen: AtomicU32::new(0),
+        }
+    }
+
+    /// Whether it could not be read.
+    pub fn is_failed(&self) -> bool {
+        self.is_failed.load(Relaxed)
+    }
+
+    /// It could not be read, or not to its end.
+    pub fn fail(&self) {
+        self.is_failed.store(true, Relaxed);
+    }
+
+    /// The segment, for who reads: its file stays open as long as this is held.
+    pub fn segment(&self) -> Option<Arc<Segment>> {
+        self.segment.upgrade()
+    }
+
+    /// Whether its segment has made room for others. Who began to read before goes on.
+    pub fn is_gone(&self) -> bool {
+        self.segment().is_none_or(|segment| segment.is_gone())
+    }
+
+    pub fn path(&self) -> PathBuf {
+        self.device.segment_path(self.place.segment())
+    }
+
+    /// Whether all of it lay in the page cache a moment ago, when it was read last.
+    pub fn was_at_hand(&self) -> bool {
+        let seen = self.seen.load(Relaxed);
+        seen != 0 && self.device.seconds().saturating_sub(seen) < AT_HAND_SECONDS
+    }
+
+    /// All of it lies in the page cache, and is about to be read. Where that was so before, the index is told of the use: it has
+    /// not been asked since.
+    pub fn see_at_hand(&self) {
+        if self.seen.swap(self.device.seconds(), Relaxed) != 0 {
+            self.device.tell_keeper(Task::Used(self.key, self.place));
+        }
+    }
+
+    /// Where chunk `number` begins in the file.
+    pub fn offset(&self, number: u64) -> u64 {
+        self.body
+            .saturating_add(number.saturating_mul(CHUNK as u64))
+    }
+
+    /// Whether chunk `number` was verified since the program started.
+    pub fn is_sound(&self, number: u64) -> bool {
+        self.is_sound || self.sound.has(number)
+    }
+
+    /// Chunk `number` of the `whole` bytes was verified. Once all were, the index knows.
+    pub fn mark(&self, number: u64, whole: u64) {
+        if !self.is_sound && self.sound.mark(number, whole) {
+            self.device.tell_keeper(Task::Sound(self.key, self.place));
+        }
+    }
+
+    /// Reads chunk `number` into `into`, which it fills. Where that fails, the record is forgotten, unless it is the device
+    /// that is out of order.
+    pub fn read(
+        &self,
+        file: &File,
+        number: u64,
+        into: &mut [u8],
+        manner: Manner,
+    ) -> Result<(), Missed> {
+        let read = self.read_sound(file, number, into, manner);
+        if matches!(read, Err(Missed::Damaged | Missed::Failed)) {
+            self.fail();
+            if self.device.health.may(Doing::Reading) {
+                self.device.tell_keeper(Task::Damaged(self.key, self.place));
+            }
+        }
+        read
+    }
+
+    fn read_sound(
+        &self,
+        file: &File,
+        number: u64,
+        into: &mut [u8],
+        manner: Manner,
+    ) -> Result<(), Missed> {
+        let offset = self.offset(number);
+        self.device
+            .read(file, into, offset, manner, || self.path())?;
+        if is_chunk_sound(into, &self.sums, number as usize, self.own) {
+            return Ok(());
+        }
+        self.device.damaged(self.path(), offset);
+        Err(Missed::Damaged)
+    }
+}

@@ -1,0 +1,129 @@
+//! The stored response that a record holds.
+
+use super::Record;
+use crate::{
+    Body, Fields, Parts, Piece, Stored,
+    codec::{Layout, View},
+    disk::{
+        Doing, OnDisk, Shared,
+        device::{Manner, Missed},
+        format::{CHUNK, RECORD_HEAD, is_chunk_sound, seed},
+        inline::Inline,
+        large::Large,
+    },
+};
+use rules::range::Span;
+use std::sync::Arc;
+
+impl Shared {
+    /// What `record` holds for `key`; `None` where it is that of another key.
+    pub(super) fn stored(
+        &self,
+        key: &[u8],
+        record: &Record,
+        manner: Manner,
+    ) -> Result<Option<Stored>, Missed> {
+        let head = record.bytes.get(RECORD_HEAD..record.head.sums());
+        let view = View::parse(head.unwrap_or_default()).map_err(|_| Missed::Damaged)?;
+        if view.layout.stored() != record.head.body {
+            return Err(Missed::Damaged);
+        }
+        if view.key != key {
+            return Ok(None);
+        }
+        let piece = self.piece(record, manner)?;
+        let fields = record.bytes.slice_ref(view.fields);
+        let fields = match &piece {
+            // They share the allocation with the body.
+            Piece::Memory(_) => Fields::from_packed(fields),
+            Piece::Disk(_) => Fields::from_packed(fields).map(|fields| fields.detached()),
+        };
+        let fields = fields.ok_or(Missed::Damaged)?;
+        let checked = self.checked(&record.segment, view.checked);
+        let body = laid_out(&view.layout, piece).ok_or(Missed::Damaged)?;
+        let marks = self.log.tags().marks(view.tags, checked);
+        let stored = Stored::new(
+            checked,
+            view.status,
+            fields,
+            view.facts,
+            view.variant,
+            marks,
+            body,
+        );
+        Ok(Some(stored.with_uses(view.uses)))
+    }
+
+    /// The body of a record: in memory where it was read with its head.
+    fn piece(&self, record: &Record, manner: Manner) -> Result<Piece, Missed> {
+        let head = &record.head;
+        if head.large != 0 {
+            let large = self.large(head.large, head.nonce, head.body, manner)?;
+            return Ok(OnDisk::large(large, head.body).into());
+        }
+        let sums = record.bytes.get(head.sums()..head.meta());
+        let sums = sums.unwrap_or_default();
+        let end = head.meta() + head.inline();
+        if record.bytes.len() < end {
+            let device = self.device.clone();
+            let inline = Inline::new(device, &record.segment, record.spot, head, sums);
+            return Ok(OnDisk::inline(Arc::new(inline), head.body).into());
+        }
+        let body = record.bytes.slice(head.meta()..end);
+        let own = seed(record.segment.nonce, record.spot.place.offset());
+        let mut chunks = body.chunks(CHUNK).enumerate();
+        let is_sound = chunks.all(|(number, chunk)| is_chunk_sound(chunk, sums, number, own));
+        is_sound.then(|| body.into()).ok_or(Missed::Damaged)
+    }
+
+    /// The large file `id`, opened where nobody has it open; that may wait.
+    fn large(
+        &self,
+        id: u64,
+        nonce: u64,
+        length: u64,
+        manner: Manner,
+    ) -> Result<Arc<Large>, Missed> {
+        if let Some(large) = self.open_files.get(id) {
+            let is_it = large.nonce == nonce && large.readable() >= length;
+            return is_it.then_some(large).ok_or(Missed::Damaged);
+        }
+        if manner == Manner::AtOnce {
+            return Err(Missed::Waits);
+        }
+        match Large::open(id, nonce, length, self.device.clone()) {
+            Ok(large) => Ok(self.open_files.put(Arc::new(large))),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(Missed::Damaged),
+            Err(error) => {
+                let path = self.device.large_path(id);
+                self.device.failed(Doing::Reading, &path, &error);
+                Err(Missed::Failed)
+            }
+        }
+    }
+}
+
+/// The body that `piece` holds.
+fn laid_out(layout: &Layout, piece: Piece) -> Option<Body> {
+    let Layout::Parts { length, parts } = layout else {
+        return Some(piece.into());
+    };
+    let mut at = 0;
+    let cut = |(first, length): &(u64, u64)| {
+        let span = Span {
+            first: at,
+            last: at + length.checked_sub(1)?,
+        };
+        at += length;
+        let part = match &piece {
+            Piece::Memory(bytes) => {
+                let (from, to) = (span.first as usize, at as usize);
+                Piece::from(bytes.get(from..to).map(|part| bytes.slice_ref(part))?)
+            }
+            Piece::Disk(bytes) => Piece::from(bytes.slice(span)?),
+        };
+        Some((*first, part))
+    };
+    let parts = parts.iter().map(cut).collect::<Option<_>>()?;
+    Parts::from_pieces(*length, parts).map(|parts| Body::Parts(Arc::new(parts)))
+}
