@@ -91,6 +91,20 @@ impl Body {
         }
     }
 
+    /// All that is held, in order, of parts one after the other; `None` while it is on its way.
+    pub(crate) fn pieces(&self) -> Option<Vec<Piece>> {
+        match self {
+            Self::Whole(bytes) => Some(vec![bytes.clone().into()]),
+            Self::Chunks(chunks) => Some(chunks.iter().cloned().map(Piece::from).collect()),
+            Self::Disk(bytes) => Some(vec![bytes.clone().into()]),
+            Self::Parts(parts) => {
+                let all = parts.pieces().iter();
+                Some(all.map(|(_, piece)| piece.clone()).collect())
+            }
+            Self::Filling(_) => None,
+        }
+    }
+
     /// Bytes of memory it holds itself, as the allocator rounds them. A fill's bytes are counted by its reservation.
     pub(crate) fn weight(&self) -> u64 {
         match self {

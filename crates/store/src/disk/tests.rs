@@ -137,7 +137,7 @@ fn parts(bytes: &OnDisk) -> (u64, u64) {
 /// The bytes of a body, wherever they lie.
 fn content(stored: &Stored) -> Result<Vec<u8>, Failed> {
     let mut all = Vec::new();
-    for piece in keeper::pieces(&stored.body).expect("whole") {
+    for piece in stored.body.pieces().expect("whole") {
         match piece {
             crate::Piece::Memory(bytes) => all.extend_from_slice(&bytes),
             crate::Piece::Disk(bytes) => all.extend(read(&bytes)?),

@@ -10,7 +10,7 @@ use super::{
     remote::Read,
 };
 use crate::{
-    Body, Piece, Pieces, Stored, codec, disk,
+    Body, Pieces, Stored, codec, disk,
     purge::{Position, Standing},
 };
 use bytes::Bytes;
@@ -196,20 +196,9 @@ struct Cut {
 
 impl Cut {
     fn of(body: &Body) -> Option<Self> {
-        let pieces: Vec<Piece> = match body {
-            Body::Whole(bytes) => vec![bytes.clone().into()],
-            Body::Chunks(chunks) => chunks.iter().cloned().map(Piece::from).collect(),
-            Body::Disk(bytes) => vec![bytes.clone().into()],
-            Body::Parts(parts) => parts
-                .pieces()
-                .iter()
-                .map(|(_, piece)| piece.clone())
-                .collect(),
-            Body::Filling(_) => return None,
-        };
         let ready = Bytes::new();
         Some(Self {
-            pieces: pieces.into(),
+            pieces: body.pieces()?.into(),
             ready,
         })
     }

@@ -1,0 +1,176 @@
+//! The segment that records are appended to.
+
+use super::{Keeper, Refused, content::Content};
+use crate::{
+    Stored, Variant, codec,
+    disk::{
+        format::{ALIGN, ENTRY, Entry, FILE_HEAD, MOST_HEAD, RecordHead, TRAILER},
+        health::count,
+        index::{NO_VARIANT, Place, Spot},
+        segment::Segment,
+    },
+};
+use std::{
+    fs,
+    io::{self, ErrorKind},
+    os::unix::fs::FileExt,
+    sync::{Arc, atomic::Ordering::Relaxed},
+};
+use xxhash_rust::xxh3::Xxh3;
+
+/// A segment holds no more records than this: their index is kept until it is sealed.
+const MOST_RECORDS: usize = 1 << 16;
+
+/// The segment that records are appended to.
+pub(super) struct Open {
+    pub segment: Arc<Segment>,
+    /// Where the next record begins.
+    at: u64,
+    entries: Vec<Entry>,
+}
+
+impl Open {
+    /// Writes a record behind the others; where it lies.
+    fn write(&mut self, record: &RecordHead, head: &[u8], body: &[u8]) -> io::Result<Place> {
+        let size = record.size();
+        let bytes = record.record(head, body, self.segment.nonce, self.at);
+        self.segment.file.write_all_at(&bytes, self.at)?;
+        let unit = (self.at / ALIGN) as u32;
+        self.segment.note(record.checked);
+        self.entries.push(Entry {
+            key: record.key,
+            large: record.large,
+            unit,
+            size: size as u32,
+            variant: record.variant,
+        });
+        self.at += size;
+        self.segment.bytes.fetch_add(size + ENTRY as u64, Relaxed);
+        Ok(Place::new(self.segment.id, unit))
+    }
+}
+
+impl Keeper {
+    /// Appends a record to the open segment. `forward`: it is one from a segment that goes, for which no other goes.
+    pub(super) fn append(
+        &mut self,
+        key: &[u8],
+        stored: &Stored,
+        content: &Content,
+        forward: bool,
+    ) -> Result<(), Refused> {
+        let head = codec::encode(key, stored).ok_or(Refused::Unfit)?;
+        let (body, large): (&[u8], _) = match content {
+            Content::Inline(body) => (body, None),
+            Content::Large(large, length) => (&[], Some((large, *length))),
+        };
+        let record = RecordHead {
+            head: head.len() as u32,
+            body: large.map_or(body.len() as u64, |(_, length)| length),
+            key: self.shared.hash(key),
+            variant: variant_hash(stored.variant.as_deref()),
+            large: large.map_or(0, |(large, _)| large.id),
+            nonce: large.map_or(0, |(large, _)| large.nonce),
+            checked: stored.checked(),
+        };
+        let size = record.size();
+        let needed = size + (ENTRY + FILE_HEAD + TRAILER) as u64;
+        let has_room = if forward {
+            self.total + needed <= self.shared.size
+        } else {
+            self.make_room(needed)
+        };
+        let is_there = large.is_none_or(|(large, _)| self.ledger.has(large.id));
+        let fits = head.len() <= MOST_HEAD && needed <= self.shared.segment_size;
+        if !(fits && has_room && is_there) {
+            return Err(Refused::Unfit);
+        }
+        let place = self.open_for(size)?.write(&record, &head, body)?;
+        self.total += size + ENTRY as u64;
+        let counts = &self.shared.device.counts;
+        counts.bytes_written.fetch_add(size, Relaxed);
+        if forward {
+            count(&counts.forwarded);
+        }
+        if let Some((large, _)) = large {
+            large.name();
+            self.ledger.name(place, large.id, record.key);
+            self.shared.open_files.put(large.clone());
+        }
+        let spot = Spot::new(
+            record.key,
+            place,
+            record.variant,
+            size as u32,
+            large.is_some(),
+        );
+        self.enter(spot);
+        Ok(())
+    }
+
+    /// A segment with room for `size` bytes.
+    fn open_for(&mut self, size: u64) -> io::Result<&mut Open> {
+        let limit = self.shared.segment_size;
+        let is_full = self.open.as_ref().is_some_and(|open| {
+            let index = (open.entries.len() + 1) * ENTRY + TRAILER;
+            open.at + size + index as u64 > limit || open.entries.len() >= MOST_RECORDS
+        });
+        if is_full {
+            self.seal()?;
+        }
+        if self.open.is_none() {
+            let open = self.create()?;
+            return Ok(self.open.insert(open));
+        }
+        self.open
+            .as_mut()
+            .ok_or_else(|| ErrorKind::Unsupported.into())
+    }
+
+    fn create(&mut self) -> io::Result<Open> {
+        let id = self.next;
+        let device = &self.shared.device;
+        let path = device.segment_path(id);
+        // Whoever removed the directory gets it back.
+        let _ = fs::create_dir(&device.path);
+        let segment = Segment::create(&path, id, device.seed)?;
+        self.next += 1;
+        let segment = Arc::new(segment);
+        // Room for what sealing adds is taken at once.
+        let bytes = (FILE_HEAD + TRAILER) as u64;
+        segment.bytes.store(bytes, Relaxed);
+        self.total += bytes;
+        self.shared.segments_mut().insert(id, segment.clone());
+        let _ = fs::File::open(&device.path).and_then(|directory| directory.sync_all());
+        Ok(Open {
+            segment,
+            at: FILE_HEAD as u64,
+            entries: Vec::new(),
+        })
+    }
+
+    /// Seals the open segment. Where that fails, it stays as it is and is read through when it is loaded.
+    pub(super) fn seal(&mut self) -> io::Result<()> {
+        let Some(open) = self.open.take() else {
+            return Ok(());
+        };
+        let length = open.segment.seal(&open.entries, open.at)?;
+        let counted = open.segment.bytes.swap(length, Relaxed);
+        self.total = (self.total + length).saturating_sub(counted);
+        Ok(())
+    }
+}
+
+/// What tells variants of a key apart.
+fn variant_hash(variant: Option<&Variant>) -> u32 {
+    let Some(variant) = variant else {
+        return NO_VARIANT;
+    };
+    let mut hash = Xxh3::new();
+    for name in &variant.nominated {
+        hash.update(name.as_str().as_bytes());
+        hash.update(b"\n");
+    }
+    hash.update(&variant.key);
+    (hash.digest() as u32).max(NO_VARIANT + 1)
+}
