@@ -1,20 +1,20 @@
 //! Large bodies: a file each, in chunks that can be read and verified alone.
 
+mod straight;
+mod tail;
 mod writer;
+mod writing;
 
 use super::{
     Failed,
     device::{Device, Manner, Missed},
-    format::{CHUNK, FILE_HEAD, FileHead, Kind, SUM, large_sum},
-    health::Doing,
+    format::{FILE_HEAD, FileHead, Kind, SUM, large_sum},
     layout::{self, file_length},
     queue::Task,
     sound::Sound,
 };
-use bytes::Bytes;
 use std::{
-    collections::VecDeque,
-    fs::{File, OpenOptions},
+    fs::File,
     io,
     os::unix::fs::FileExt,
     sync::{
@@ -23,45 +23,12 @@ use std::{
             AtomicBool, AtomicU64,
             Ordering::{Acquire, Relaxed, Release},
         },
-        mpsc::sync_channel,
     },
-    task::{Context, Poll, Waker},
+    task::{Context, Poll},
 };
+use tail::{Tail, wake};
 
 pub use writer::Writer;
-
-/// At most so many bytes wait to be written, beside the piece that was pushed last.
-const MOST_WAITING: usize = 1 << 20;
-
-/// Room for so much is asked for at a time.
-const ROOM: u64 = 8 << 20;
-
-/// What is still to be written.
-#[derive(Debug, Default)]
-struct Tail {
-    pieces: VecDeque<Bytes>,
-    bytes: usize,
-    /// No more pieces come: what is left is the last chunk.
-    is_last: bool,
-    /// A thread writes.
-    is_busy: bool,
-    /// Bytes of the file there is room for.
-    room: u64,
-    /// Bytes the file will have, as far as the origin tells the truth.
-    announced: Option<u64>,
-    /// Those who wait for room in `pieces`, or for bytes to be readable.
-    wakers: Vec<Waker>,
-}
-
-impl Tail {
-    /// Has the task woken when something changes; one that asks again and again is noted once.
-    fn wait(&mut self, context: &Context<'_>) {
-        let waker = context.waker();
-        if !self.wakers.iter().any(|noted| noted.will_wake(waker)) {
-            self.wakers.push(waker.clone());
-        }
-    }
-}
 
 /// A large file: being written, or whole.
 #[derive(Debug)]
@@ -95,10 +62,7 @@ impl Large {
             is_whole: AtomicBool::new(false),
             is_named: AtomicBool::new(false),
             sound: Sound::default(),
-            tail: Mutex::new(Tail {
-                announced: length.map(file_length),
-                ..Tail::default()
-            }),
+            tail: Mutex::new(Tail::new(length.map(file_length))),
         }
     }
 
@@ -198,147 +162,6 @@ impl Large {
         Err(Missed::Damaged)
     }
 
-    /// Writes what waits, as far as it makes whole chunks. On a thread of the tier.
-    fn write(&self) {
-        loop {
-            let Some((chunks, is_last)) = self.take() else {
-                return;
-            };
-            let written = chunks
-                .chunks(CHUNK)
-                .try_for_each(|chunk| self.write_chunk(chunk));
-            if let Err(error) = written {
-                if let Some(error) = error {
-                    let path = self.device.large_path(self.id);
-                    self.device.failed(Doing::Writing, &path, &error);
-                }
-                return self.fail();
-            }
-            self.device.health.worked(Doing::Writing);
-            self.advance(is_last);
-        }
-    }
-
-    /// Writes a body of which all is here, on the calling thread: there is room for so many `bytes` of the file.
-    pub fn straight(&self, bytes: u64) -> Straight<'_> {
-        self.tail().room = bytes;
-        Straight {
-            large: self,
-            chunk: Vec::with_capacity(CHUNK),
-        }
-    }
-
-    /// What can be written now; `None` where that is nothing, and the thread is done.
-    fn take(&self) -> Option<(Vec<u8>, bool)> {
-        let mut tail = self.tail();
-        let bytes = if tail.is_last {
-            tail.bytes
-        } else {
-            tail.bytes - tail.bytes % CHUNK
-        };
-        if (bytes == 0 && !tail.is_last) || self.is_failed() || self.is_whole() {
-            tail.is_busy = false;
-            return None;
-        }
-        let mut out = Vec::with_capacity(bytes);
-        while out.len() < bytes
-            && let Some(mut piece) = tail.pieces.pop_front()
-        {
-            let rest = piece.split_off(piece.len().min(bytes - out.len()));
-            out.extend_from_slice(&piece);
-            if !rest.is_empty() {
-                tail.pieces.push_front(rest);
-            }
-        }
-        tail.bytes -= out.len();
-        let is_last = tail.is_last;
-        wake(tail);
-        Some((out, is_last))
-    }
-
-    /// Writes one chunk behind the others. The error is the device's; without one there is no room.
-    fn write_chunk(&self, chunk: &[u8]) -> Result<(), Option<io::Error>> {
-        let readable = self.readable.load(Relaxed);
-        let number = readable / CHUNK as u64;
-        let end = readable + chunk.len() as u64;
-        self.reserve(file_length(end)).then_some(()).ok_or(None)?;
-        let file = self.made()?;
-        file.write_all_at(chunk, layout::offset(number))?;
-        let sum = large_sum(chunk, self.nonce, number);
-        file.write_all_at(&sum, layout::sum_offset(number))?;
-        let written = &self.device.counts.bytes_written;
-        written.fetch_add((chunk.len() + sum.len()) as u64, Relaxed);
-        self.readable.store(end, Release);
-        Ok(())
-    }
-
-    /// The file, made when it is first needed.
-    fn made(&self) -> io::Result<&File> {
-        if let Some(file) = self.file.get() {
-            return Ok(file);
-        }
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create_new(true);
-        let file = options.open(self.device.large_path(self.id))?;
-        let head = FileHead {
-            kind: Kind::Large,
-            id: self.id,
-            nonce: self.nonce,
-            directory: self.device.seed,
-        };
-        file.write_all_at(&head.write(), 0)?;
-        Ok(self.file.get_or_init(|| file))
-    }
-
-    /// Has room made for a file of `length` bytes.
-    fn reserve(&self, length: u64) -> bool {
-        let tail = self.tail();
-        let (room, is_last, announced) = (tail.room, tail.is_last, tail.announced);
-        drop(tail);
-        if length <= room {
-            return true;
-        }
-        let ahead = ROOM.max(length - room);
-        let step = match announced {
-            _ if is_last => length - room,
-            Some(all) if all >= length => ahead.min(all - room),
-            _ => ahead,
-        };
-        let has_room = |bytes| {
-            let (answer, told) = sync_channel(1);
-            self.device.tell_keeper(Task::Room(self.id, bytes, answer));
-            told.recv() == Ok(true)
-        };
-        let got = [step, length - room]
-            .into_iter()
-            .find(|bytes| has_room(*bytes));
-        self.tail().room = room + got.unwrap_or(0);
-        got.is_some()
-    }
-
-    /// Gives back the room that was not needed.
-    fn give_back(&self) {
-        let mut tail = self.tail();
-        let needed = file_length(self.readable()).min(tail.room);
-        let spare = tail.room - needed;
-        tail.room = needed;
-        drop(tail);
-        if spare > 0 {
-            self.device.tell_keeper(Task::Spare(self.id, spare));
-        }
-    }
-
-    fn advance(&self, is_last: bool) {
-        if is_last {
-            self.is_whole.store(true, Release);
-            self.give_back();
-        }
-        wake(self.tail());
-        if is_last {
-            self.device.tell_keeper(Task::Whole);
-        }
-    }
-
     /// It will never be whole, or cannot be read.
     pub fn fail(&self) {
         self.is_failed.store(true, Release);
@@ -353,47 +176,6 @@ impl Large {
     fn tail(&self) -> MutexGuard<'_, Tail> {
         self.tail.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Writes a body of which all is here.
-pub(super) struct Straight<'a> {
-    large: &'a Large,
-    chunk: Vec<u8>,
-}
-
-impl Straight<'_> {
-    pub fn push(&mut self, mut bytes: &[u8]) -> io::Result<()> {
-        while !bytes.is_empty() {
-            let (now, later) = bytes.split_at(bytes.len().min(CHUNK - self.chunk.len()));
-            self.chunk.extend_from_slice(now);
-            bytes = later;
-            if self.chunk.len() == CHUNK {
-                self.write()?;
-            }
-        }
-        Ok(())
-    }
-
-    /// The body is complete.
-    pub fn finish(mut self) -> io::Result<()> {
-        if !self.chunk.is_empty() {
-            self.write()?;
-        }
-        self.large.is_whole.store(true, Release);
-        Ok(())
-    }
-
-    fn write(&mut self) -> io::Result<()> {
-        let written = self.large.write_chunk(&self.chunk);
-        self.chunk.clear();
-        written.map_err(|error| error.unwrap_or_else(|| io::ErrorKind::QuotaExceeded.into()))
-    }
-}
-
-fn wake(mut tail: MutexGuard<'_, Tail>) {
-    let wakers = std::mem::take(&mut tail.wakers);
-    drop(tail);
-    wakers.into_iter().for_each(Waker::wake);
 }
 
 impl Drop for Large {

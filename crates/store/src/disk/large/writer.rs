@@ -1,12 +1,15 @@
 //! Large bodies that are written as they come.
 
-use super::{Large, MOST_WAITING};
+use super::Large;
 use crate::disk::{Failed, OnDisk, format::CHUNK};
 use bytes::Bytes;
 use std::{
     sync::Arc,
     task::{Context, Poll},
 };
+
+/// At most so many bytes wait to be written, beside the piece that was pushed last.
+const MOST_WAITING: usize = 1 << 20;
 
 /// Writes a large body as it comes. Dropped before [`finish`](Self::finish), its file goes.
 #[derive(Debug)]
