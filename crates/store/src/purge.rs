@@ -8,6 +8,7 @@
 
 mod address;
 mod counts;
+mod entry;
 pub mod journal;
 mod log;
 mod pattern;
@@ -24,10 +25,11 @@ mod tests;
 
 pub use address::Address;
 pub use counts::{KINDS, Statistics};
+pub use entry::{Entry, Journal};
 pub use journal::{FileJournal, Remembered};
-pub use log::{Entry, Journal, Log, Position};
+pub use log::Log;
 pub use pattern::{BadPattern, On, Pattern};
-pub use position::NotAPosition;
+pub use position::{NotAPosition, Position};
 pub use recent::{Cursor, NotACursor, Since};
 pub use standing::{Applied, Standing};
 pub use table::TooMany;

@@ -1,7 +1,10 @@
-//! Positions as text, as Redis writes the ids of a stream's entries: `milliseconds-number`.
+//! Positions in the log that nodes share; as text, as Redis writes the ids of a stream's entries: `milliseconds-number`.
 
-use super::Position;
 use std::{fmt, str::FromStr};
+
+/// Where an entry stands in the log that nodes share; totally ordered, the same on every node.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Position(pub u64, pub u64);
 
 impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,4 +1,4 @@
-use super::{log::Entry, *};
+use super::*;
 use crate::{Body, Stored, sample};
 use proptest::prelude::*;
 use rules::time::Time;

@@ -1,0 +1,82 @@
+//! What the log says of one stored response.
+
+use super::Log;
+use crate::{
+    Stored,
+    purge::{
+        Address, Marks, Purge, Standing,
+        table::{self, Subject},
+    },
+};
+use http::header;
+use std::sync::atomic::Ordering::Acquire;
+
+impl Log {
+    /// What purges say of `stored`, kept under `key`. One comparison where nothing was purged since the last look.
+    pub fn standing(&self, key: &[u8], stored: &Stored) -> Standing {
+        let checked = stored.checked();
+        if checked >= self.bar.load(Acquire) {
+            return Standing::Good;
+        }
+        let content_type = || content_type(stored);
+        let subject = subject(key, stored, &content_type);
+        let table = self.read();
+        let head = self.head();
+        if checked < table.floor {
+            return Standing::Gone;
+        }
+        let verdict = table.test(&subject, checked);
+        drop(table);
+        if verdict.gone {
+            return Standing::Gone;
+        }
+        if self.unsure.load(Acquire) {
+            return Standing::Unsure;
+        }
+        if let Some(at) = verdict.stale_since {
+            return Standing::Stale {
+                since: at,
+                checked: head,
+            };
+        }
+        stored.check(checked, head);
+        Standing::Good
+    }
+
+    /// Whether what a fetch that began at `began` brings for `key` was purged meanwhile, so that it need not be stored.
+    pub fn refuses(&self, key: &[u8], marks: Option<&Marks>, began: u64) -> bool {
+        if began >= self.head() {
+            return false;
+        }
+        let subject = Subject {
+            address: Address::of(key),
+            marks,
+            // A purge by content type is found at lookup.
+            content_type: &String::new,
+        };
+        let table = self.read();
+        began < table.floor || table.test(&subject, began).gone
+    }
+
+    /// Whether `purge` covers `stored`, kept under `key`.
+    pub fn covers(purge: &Purge, key: &[u8], stored: &Stored) -> bool {
+        table::covers(purge, &subject(key, stored, &|| content_type(stored)))
+    }
+}
+
+fn subject<'a>(
+    key: &'a [u8],
+    stored: &'a Stored,
+    content_type: &'a dyn Fn() -> String,
+) -> Subject<'a> {
+    Subject {
+        address: Address::of(key),
+        marks: stored.marks.as_deref(),
+        content_type,
+    }
+}
+
+fn content_type(stored: &Stored) -> String {
+    let value = stored.fields.get_bytes(&header::CONTENT_TYPE);
+    String::from_utf8_lossy(value.unwrap_or_default()).into_owned()
+}
