@@ -1,12 +1,12 @@
 //! What was purged, arranged so that testing one stored response takes a few lookups, whatever the number of purges.
 
-use super::{Address, Marks, On, Pattern, Purge, What};
-use rules::time::Time;
-use std::{
-    cell::OnceCell,
-    collections::{BTreeMap, HashMap},
+use super::{
+    Address, Marks, Pattern, Purge, What,
+    name::{EVERY_HOST, Kind, name, names},
+    subject::{Subject, Texts},
 };
-use xxhash_rust::xxh3::Xxh3;
+use rules::time::Time;
+use std::collections::{BTreeMap, HashMap};
 
 /// At most this many names are remembered; past it the log forgets the older half of them, and what has not been checked since
 /// counts as purged: forgetting errs towards fetching again.
@@ -60,53 +60,6 @@ impl Verdict {
                 .stale_since
                 .map_or(mark.soft_at, |at| at.min(mark.soft_at));
             self.stale_since = Some(earliest);
-        }
-    }
-}
-
-/// One stored response as purges see it.
-pub(super) struct Subject<'a> {
-    pub address: Address<'a>,
-    pub marks: Option<&'a Marks>,
-    pub content_type: &'a dyn Fn() -> String,
-}
-
-/// What expressions are held against, each text built once and when it is asked for.
-struct Texts<'a> {
-    subject: &'a Subject<'a>,
-    url: OnceCell<String>,
-    content_type: OnceCell<String>,
-    tags: OnceCell<String>,
-    souin: OnceCell<String>,
-}
-
-impl<'a> Texts<'a> {
-    fn of(subject: &'a Subject<'a>) -> Self {
-        Self {
-            subject,
-            url: OnceCell::new(),
-            content_type: OnceCell::new(),
-            tags: OnceCell::new(),
-            souin: OnceCell::new(),
-        }
-    }
-
-    fn get(&self, on: On) -> &str {
-        let Subject {
-            address,
-            marks,
-            content_type,
-        } = self.subject;
-        match on {
-            On::Url => self.url.get_or_init(|| address.url()),
-            On::Host => address.host,
-            On::Target => address.target,
-            On::ContentType => self.content_type.get_or_init(content_type),
-            On::Tags => self.tags.get_or_init(|| {
-                let texts: Vec<_> = marks.iter().flat_map(|marks| marks.texts()).collect();
-                texts.join(",")
-            }),
-            On::Souin => self.souin.get_or_init(|| address.souin_lines()),
         }
     }
 }
@@ -249,77 +202,6 @@ impl Table {
         self.lengths.clear();
         self.patterns.clear();
     }
-}
-
-/// Whether one purge covers `subject`.
-pub(super) fn covers(purge: &Purge, subject: &Subject<'_>) -> bool {
-    let Address { host, target, .. } = subject.address;
-    let of_host = |named: &str| host.is_empty() || host == named;
-    match &purge.what {
-        What::Url(urls) => urls.iter().any(|url| {
-            let rest = url
-                .strip_prefix("//")
-                .and_then(|rest| rest.strip_prefix(host));
-            rest == Some(target)
-        }),
-        What::Prefix { host, path } => {
-            host.as_deref().is_none_or(of_host) && target.starts_with(path.as_str())
-        }
-        What::Tags(tags) => {
-            let mut texts = subject.marks.into_iter().flat_map(Marks::texts);
-            texts.any(|text| tags.iter().any(|tag| tag == text))
-        }
-        What::Host(host) => of_host(host),
-        What::Pattern(pattern) => {
-            let texts = Texts::of(subject);
-            pattern.matches(|on| texts.get(on))
-        }
-        What::Everything => true,
-    }
-}
-
-/// Kinds of names, so that a tag never passes for a host.
-#[derive(Clone, Copy)]
-enum Kind {
-    Url = 1,
-    Host,
-    Prefix,
-    Tag,
-}
-
-/// Stands for every host in the name of a prefix; no authority holds it.
-const EVERY_HOST: &str = "*";
-
-/// The names a purge is remembered by. Where keys hold no host, a purge of one host is for them too.
-fn names(what: &What) -> Vec<u64> {
-    match what {
-        What::Url(urls) => urls.iter().map(|url| name(Kind::Url, &[url])).collect(),
-        What::Tags(tags) => tags.iter().map(|tag| tag_name(tag)).collect(),
-        What::Host(host) => vec![name(Kind::Host, &[host]), name(Kind::Host, &[""])],
-        What::Prefix { host: None, path } => vec![name(Kind::Prefix, &[EVERY_HOST, "\n", path])],
-        What::Prefix {
-            host: Some(host),
-            path,
-        } => vec![
-            name(Kind::Prefix, &[host, "\n", path]),
-            name(Kind::Prefix, &["", "\n", path]),
-        ],
-        What::Pattern(_) | What::Everything => Vec::new(),
-    }
-}
-
-/// The name of a tag.
-pub(super) fn tag_name(tag: &str) -> u64 {
-    name(Kind::Tag, &[tag])
-}
-
-/// Stable over nodes and restarts. Two texts of one name are purged together, which costs a fetch.
-fn name(kind: Kind, parts: &[&str]) -> u64 {
-    let mut hash = Xxh3::with_seed(kind as u64);
-    for part in parts {
-        hash.update(part.as_bytes());
-    }
-    hash.digest()
 }
 
 #[cfg(test)]

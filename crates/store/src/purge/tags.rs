@@ -117,7 +117,7 @@ impl Tags {
 
     /// A purge of `text` takes effect at `sequence`: how many stored responses carry it. After a hard one they count no more.
     pub(super) fn purged(&self, text: &str, sequence: u64, soft: bool) -> u64 {
-        let name = super::table::tag_name(text);
+        let name = super::name::tag_name(text);
         let held = self.shard(name).get(&name).and_then(Weak::upgrade);
         let Some(tag) = held.filter(|tag| &*tag.text == text) else {
             return 0;
@@ -141,7 +141,7 @@ impl Tags {
     }
 
     fn intern(&self, text: &str) -> Arc<Tag> {
-        let name = super::table::tag_name(text);
+        let name = super::name::tag_name(text);
         let mut shard = self.shard(name);
         // Two texts of one name, which nobody will ever see, are two tags; only the count knows one of them alone.
         if let Some(tag) = shard.get(&name).and_then(Weak::upgrade)

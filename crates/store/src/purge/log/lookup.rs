@@ -5,7 +5,7 @@ use crate::{
     Stored,
     purge::{
         Address, Marks, Purge, Standing,
-        table::{self, Subject},
+        subject::{Subject, covers},
     },
 };
 use http::header;
@@ -60,7 +60,7 @@ impl Log {
 
     /// Whether `purge` covers `stored`, kept under `key`.
     pub fn covers(purge: &Purge, key: &[u8], stored: &Stored) -> bool {
-        table::covers(purge, &subject(key, stored, &|| content_type(stored)))
+        covers(purge, &subject(key, stored, &|| content_type(stored)))
     }
 }
 
