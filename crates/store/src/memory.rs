@@ -1,29 +1,32 @@
 //! The memory tier: cache key → variants, weighed in bytes, evicted by what is asked for often.
 
+mod amend;
+mod cache;
+mod eviction;
+mod listing;
+mod purging;
+#[cfg(test)]
+mod tests;
+
 use crate::{
-    Budget, Coded, Derived, Stored, Variants,
-    body::allocated,
+    Budget, Stored, Variants,
     disk::Disk,
     purge::{Log, Marks},
 };
-use quick_cache::{DefaultHashBuilder, Lifecycle, OptionsBuilder, Weighter, sync::Cache};
-use rules::coding;
+use eviction::{Demoted, Entries, Evictions, Weigh};
 use std::{
-    hash::{BuildHasher, Hash, RandomState},
+    hash::{BuildHasher, RandomState},
     sync::{
-        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
     },
 };
 
+pub(crate) use cache::{entries, entry_weight, largest_body, shards};
+pub use purging::{Purged, Swept};
+
 /// Striping of writers; more stripes only spare false sharing.
 const STRIPES: usize = 1024;
-
-/// What an entry costs beside what its [`Stored`] holds: the table's slot (with room to grow), key and value.
-const ENTRY: u64 = 128;
-
-type Key = Box<[u8]>;
-type Entries = Cache<Key, Variants, Weigh, DefaultHashBuilder, Evictions>;
 
 /// The memory tier. Shared by all workers.
 ///
@@ -160,61 +163,6 @@ impl Memory {
         self.change(key, |held| held.exchanged(old, new))
     }
 
-    /// Changes the response of identity `id` as it is now; what it has become. `None` if it is gone or stays as it is.
-    pub fn amend(
-        &self,
-        key: &[u8],
-        id: u64,
-        amend: impl FnOnce(&Stored) -> Option<Stored>,
-    ) -> Option<Arc<Stored>> {
-        let mut amended = None;
-        self.change(key, |held| {
-            let old = held.as_slice().iter().find(|stored| stored.id() == id)?;
-            let new = Arc::new(amend(old)?);
-            amended = Some(new.clone());
-            held.replaced(id, &new)
-        });
-        amended
-    }
-
-    /// Gives the responses over `content` a form. False if they are gone, would be too large with it, or may not be transformed by now.
-    pub fn add_form(&self, key: &[u8], content: u64, coded: &Coded) -> bool {
-        self.amend_content(key, content, |held| {
-            let may = !coding::forbids(held.fields.iter());
-            may.then(|| held.with_form(coded.clone()))
-        })
-    }
-
-    /// Keeps what was made of `content` beside the responses over it. False if they are gone, have such a thing already, or would be too
-    /// large with it.
-    pub fn add_derived<T: Derived>(&self, key: &[u8], content: u64, derived: &Arc<T>) -> bool {
-        self.amend_content(key, content, |held| {
-            let is_new = held.derived::<T>().is_none();
-            is_new.then(|| held.with_derived(derived.clone()))
-        })
-    }
-
-    /// Changes the responses over `content`: mostly one, several where a 304 has made it another variant's too.
-    fn amend_content(
-        &self,
-        key: &[u8],
-        content: u64,
-        amend: impl Fn(&Stored) -> Option<Stored>,
-    ) -> bool {
-        let most = self.largest_body().saturating_mul(2);
-        self.change(key, |held| {
-            let mut all = held.as_slice().to_vec();
-            let mut is_changed = false;
-            for stored in all.iter_mut().filter(|held| held.content() == content) {
-                if let Some(new) = amend(stored).filter(|new| new.weight() <= most) {
-                    *stored = Arc::new(new);
-                    is_changed = true;
-                }
-            }
-            is_changed.then_some(all).and_then(Variants::from_vec)
-        })
-    }
-
     /// Forgets the response of identity `id`.
     pub fn remove(&self, key: &[u8], id: u64) {
         let _guard = self.hold(key);
@@ -330,96 +278,3 @@ impl Memory {
             .unwrap_or_else(PoisonError::into_inner)
     }
 }
-
-/// A cache with this tier's settings for `limit` bytes, scaled to hold one key in `one_in`.
-pub(crate) fn entries<K, V, W, L>(
-    limit: u64,
-    one_in: u64,
-    weigh: W,
-    lifecycle: L,
-) -> Cache<K, V, W, DefaultHashBuilder, L>
-where
-    K: Eq + Hash,
-    V: Clone,
-    W: Weighter<K, V> + Clone,
-    L: Lifecycle<K, V> + Clone,
-{
-    let capacity = limit / one_in;
-    let options = OptionsBuilder::new()
-        .weight_capacity(capacity)
-        .estimated_items_capacity(((limit / 4096).clamp(64, 1 << 20) / one_in).max(64) as usize)
-        .shards(shards(limit))
-        .build();
-    let hasher = DefaultHashBuilder::default();
-    match options {
-        Ok(options) => Cache::with_options(options, weigh, hasher, lifecycle),
-        // Every option that could be missing is set above; the same cache without our choice of shards.
-        Err(_) => Cache::with(1024, capacity, weigh, hasher, lifecycle),
-    }
-}
-
-/// The largest body that has a chance to be kept: more would leave no room for others.
-pub(crate) fn largest_body(shard_capacity: u64, limit: u64) -> u64 {
-    shard_capacity.min(limit / 2) / 2
-}
-
-/// What an entry weighs beside its variants.
-pub(crate) fn entry_weight(key: usize) -> u64 {
-    ENTRY + allocated(key)
-}
-
-/// Few enough shards that a large body fits into one, enough that workers seldom meet.
-pub(crate) fn shards(limit: u64) -> usize {
-    const ROOM: u64 = 128 << 20;
-    let workers = std::thread::available_parallelism().map_or(1, usize::from);
-    ((limit / ROOM) as usize).clamp(1, workers * 4)
-}
-
-/// Weighs an entry as the allocator does.
-#[derive(Clone, Debug)]
-struct Weigh;
-
-impl Weighter<Key, Variants> for Weigh {
-    fn weight(&self, key: &Key, variants: &Variants) -> u64 {
-        entry_weight(key.len()) + variants.weight()
-    }
-}
-
-/// Where evicted responses go, and how many there were.
-#[derive(Debug, Default)]
-struct Demoted {
-    count: AtomicU64,
-    disk: OnceLock<Arc<Disk>>,
-}
-
-/// Looks after evictions, and keeps entries whose body is still on its way.
-#[derive(Clone, Debug)]
-struct Evictions(Arc<Demoted>);
-
-impl Lifecycle<Key, Variants> for Evictions {
-    type RequestState = ();
-
-    fn is_pinned(&self, _key: &Key, variants: &Variants) -> bool {
-        variants.is_filling()
-    }
-
-    // `on_evict` is called for replaced values too.
-    fn before_evict(&self, _state: &mut (), key: &Key, variants: &mut Variants) {
-        self.0.count.fetch_add(1, Relaxed);
-        let Some(disk) = self.0.disk.get() else {
-            return;
-        };
-        for stored in variants.as_slice() {
-            if stored.uses() > 0 && !stored.is_below() {
-                disk.demote(key, stored);
-            }
-        }
-    }
-}
-
-mod listing;
-mod purging;
-#[cfg(test)]
-mod tests;
-
-pub use purging::{Purged, Swept};

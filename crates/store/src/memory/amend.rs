@@ -1,0 +1,63 @@
+//! Changing a response as it is now, and what is made of its content.
+
+use super::Memory;
+use crate::{Coded, Derived, Stored, Variants};
+use rules::coding;
+use std::sync::Arc;
+
+impl Memory {
+    /// Changes the response of identity `id` as it is now; what it has become. `None` if it is gone or stays as it is.
+    pub fn amend(
+        &self,
+        key: &[u8],
+        id: u64,
+        amend: impl FnOnce(&Stored) -> Option<Stored>,
+    ) -> Option<Arc<Stored>> {
+        let mut amended = None;
+        self.change(key, |held| {
+            let old = held.as_slice().iter().find(|stored| stored.id() == id)?;
+            let new = Arc::new(amend(old)?);
+            amended = Some(new.clone());
+            held.replaced(id, &new)
+        });
+        amended
+    }
+
+    /// Gives the responses over `content` a form. False if they are gone, would be too large with it, or may not be transformed by now.
+    pub fn add_form(&self, key: &[u8], content: u64, coded: &Coded) -> bool {
+        self.amend_content(key, content, |held| {
+            let may = !coding::forbids(held.fields.iter());
+            may.then(|| held.with_form(coded.clone()))
+        })
+    }
+
+    /// Keeps what was made of `content` beside the responses over it. False if they are gone, have such a thing already, or would be too
+    /// large with it.
+    pub fn add_derived<T: Derived>(&self, key: &[u8], content: u64, derived: &Arc<T>) -> bool {
+        self.amend_content(key, content, |held| {
+            let is_new = held.derived::<T>().is_none();
+            is_new.then(|| held.with_derived(derived.clone()))
+        })
+    }
+
+    /// Changes the responses over `content`: mostly one, several where a 304 has made it another variant's too.
+    fn amend_content(
+        &self,
+        key: &[u8],
+        content: u64,
+        amend: impl Fn(&Stored) -> Option<Stored>,
+    ) -> bool {
+        let most = self.largest_body().saturating_mul(2);
+        self.change(key, |held| {
+            let mut all = held.as_slice().to_vec();
+            let mut is_changed = false;
+            for stored in all.iter_mut().filter(|held| held.content() == content) {
+                if let Some(new) = amend(stored).filter(|new| new.weight() <= most) {
+                    *stored = Arc::new(new);
+                    is_changed = true;
+                }
+            }
+            is_changed.then_some(all).and_then(Variants::from_vec)
+        })
+    }
+}

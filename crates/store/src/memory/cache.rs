@@ -1,0 +1,52 @@
+//! The cache below the memory tier: its settings, and what an entry weighs. A model of the tier has the same.
+
+use crate::body::allocated;
+use quick_cache::{DefaultHashBuilder, Lifecycle, OptionsBuilder, Weighter, sync::Cache};
+use std::hash::Hash;
+
+/// What an entry costs beside what its [`Stored`](crate::Stored) holds: the table's slot (with room to grow), key and value.
+const ENTRY: u64 = 128;
+
+/// A cache with this tier's settings for `limit` bytes, scaled to hold one key in `one_in`.
+pub(crate) fn entries<K, V, W, L>(
+    limit: u64,
+    one_in: u64,
+    weigh: W,
+    lifecycle: L,
+) -> Cache<K, V, W, DefaultHashBuilder, L>
+where
+    K: Eq + Hash,
+    V: Clone,
+    W: Weighter<K, V> + Clone,
+    L: Lifecycle<K, V> + Clone,
+{
+    let capacity = limit / one_in;
+    let options = OptionsBuilder::new()
+        .weight_capacity(capacity)
+        .estimated_items_capacity(((limit / 4096).clamp(64, 1 << 20) / one_in).max(64) as usize)
+        .shards(shards(limit))
+        .build();
+    let hasher = DefaultHashBuilder::default();
+    match options {
+        Ok(options) => Cache::with_options(options, weigh, hasher, lifecycle),
+        // Every option that could be missing is set above; the same cache without our choice of shards.
+        Err(_) => Cache::with(1024, capacity, weigh, hasher, lifecycle),
+    }
+}
+
+/// The largest body that has a chance to be kept: more would leave no room for others.
+pub(crate) fn largest_body(shard_capacity: u64, limit: u64) -> u64 {
+    shard_capacity.min(limit / 2) / 2
+}
+
+/// What an entry weighs beside its variants.
+pub(crate) fn entry_weight(key: usize) -> u64 {
+    ENTRY + allocated(key)
+}
+
+/// Few enough shards that a large body fits into one, enough that workers seldom meet.
+pub(crate) fn shards(limit: u64) -> usize {
+    const ROOM: u64 = 128 << 20;
+    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    ((limit / ROOM) as usize).clamp(1, workers * 4)
+}

@@ -1,0 +1,54 @@
+//! What an entry weighs, and what becomes of it when there is no room.
+
+use super::cache::entry_weight;
+use crate::{Variants, disk::Disk};
+use quick_cache::{DefaultHashBuilder, Lifecycle, Weighter, sync::Cache};
+use std::sync::{
+    Arc, OnceLock,
+    atomic::{AtomicU64, Ordering::Relaxed},
+};
+
+type Key = Box<[u8]>;
+pub(super) type Entries = Cache<Key, Variants, Weigh, DefaultHashBuilder, Evictions>;
+
+/// Weighs an entry as the allocator does.
+#[derive(Clone, Debug)]
+pub(super) struct Weigh;
+
+impl Weighter<Key, Variants> for Weigh {
+    fn weight(&self, key: &Key, variants: &Variants) -> u64 {
+        entry_weight(key.len()) + variants.weight()
+    }
+}
+
+/// Where evicted responses go, and how many there were.
+#[derive(Debug, Default)]
+pub(super) struct Demoted {
+    pub count: AtomicU64,
+    pub disk: OnceLock<Arc<Disk>>,
+}
+
+/// Looks after evictions, and keeps entries whose body is still on its way.
+#[derive(Clone, Debug)]
+pub(super) struct Evictions(pub Arc<Demoted>);
+
+impl Lifecycle<Key, Variants> for Evictions {
+    type RequestState = ();
+
+    fn is_pinned(&self, _key: &Key, variants: &Variants) -> bool {
+        variants.is_filling()
+    }
+
+    // `on_evict` is called for replaced values too.
+    fn before_evict(&self, _state: &mut (), key: &Key, variants: &mut Variants) {
+        self.0.count.fetch_add(1, Relaxed);
+        let Some(disk) = self.0.disk.get() else {
+            return;
+        };
+        for stored in variants.as_slice() {
+            if stored.uses() > 0 && !stored.is_below() {
+                disk.demote(key, stored);
+            }
+        }
+    }
+}
