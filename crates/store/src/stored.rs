@@ -1,8 +1,12 @@
 //! One stored response.
 
-use crate::{Body, Fields, Forms, body::allocated, purge::Marks};
+mod successor;
+mod variant;
+mod weight;
+
+use crate::{Body, Fields, Forms, purge::Marks};
 use http::{HeaderMap, HeaderName, StatusCode, header};
-use rules::{coding, freshness::Facts, surrogate, time::Time, vary};
+use rules::{coding, freshness::Facts, surrogate};
 use std::{
     any::Any,
     fmt::Debug,
@@ -15,26 +19,8 @@ use std::{
     },
 };
 
-/// The largest body that is kept in one allocation with its head.
-const BESIDE_HEAD: usize = 16 << 10;
-
-/// What selects a stored response among the variants of its key (RFC 9111 section 4.1).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Variant {
-    /// The nominated fields, sorted.
-    pub nominated: Box<[HeaderName]>,
-    /// Their normalised values in the request that was answered (`rules::vary::variant_key`).
-    pub key: Box<[u8]>,
-}
-
-impl Variant {
-    /// Whether `request` has the same nominated values.
-    pub fn matches(&self, request: &HeaderMap, scratch: &mut Vec<u8>) -> bool {
-        scratch.clear();
-        vary::variant_key(&self.nominated, request, scratch);
-        **scratch == *self.key
-    }
-}
+pub use variant::Variant;
+pub(crate) use weight::weight_of;
 
 /// What was made of a body once and is good for as long as the body: kept in memory beside it, and weighed with it.
 pub trait Derived: Any + Debug + Send + Sync {
@@ -117,14 +103,6 @@ impl Stored {
         self.content
     }
 
-    /// The same response over the content of `old`.
-    pub(crate) fn over_content_of(self, old: &Self) -> Self {
-        Self {
-            content: old.content,
-            ..self
-        }
-    }
-
     /// The number of the log up to which no purge covers it.
     pub fn checked(&self) -> u64 {
         self.checked.0.load(Acquire)
@@ -153,15 +131,6 @@ impl Stored {
         derived.downcast_ref()
     }
 
-    /// The same response with what was made of its body.
-    #[must_use]
-    pub fn with_derived(&self, derived: Arc<dyn Derived>) -> Self {
-        Self {
-            derived: Some(derived),
-            ..self.clone()
-        }
-    }
-
     /// Counts a use; how many there were before. Uses at the same moment may count once: it is no more than a measure of demand.
     pub fn used(&self) -> u64 {
         let uses = self.uses.0.load(Relaxed);
@@ -184,69 +153,8 @@ impl Stored {
         self.below.0.store(1, Relaxed);
     }
 
-    /// The same response, used so often already.
-    #[must_use]
-    pub(crate) fn with_uses(self, uses: u64) -> Self {
-        self.set_uses(uses);
-        self
-    }
-
-    /// The same response as one that takes the place of `old`, in demand as that was.
-    #[must_use]
-    pub fn after(self, old: &Self) -> Self {
-        self.set_uses(old.uses());
-        self
-    }
-
     pub(crate) fn set_uses(&self, uses: u64) {
         self.uses.0.store(uses, Relaxed);
-    }
-
-    /// The same response, stale from `at` on: it was purged softly before the log stood at `checked`.
-    #[must_use]
-    pub fn stale_since(&self, at: Time, checked: u64) -> Self {
-        let lived = self.facts.age(at).as_millis() as u64;
-        let facts = Facts {
-            lifetime_ms: self.facts.lifetime_ms.min(lived),
-            ..self.facts
-        };
-        Self {
-            checked: Mark::at(checked),
-            facts,
-            ..self.clone()
-        }
-    }
-
-    /// The same response, of no use before the origin has confirmed it.
-    #[must_use]
-    pub fn to_be_validated(&self) -> Self {
-        let facts = Facts {
-            lifetime_ms: 0,
-            no_cache: true,
-            must_revalidate: true,
-            ..self.facts
-        };
-        Self {
-            facts,
-            ..self.clone()
-        }
-    }
-
-    /// The same response with the same content in another form. A small body moves beside the head.
-    #[must_use]
-    pub fn with_body(&self, body: Body) -> Self {
-        let (fields, body) = match body {
-            Body::Whole(bytes) if bytes.len() <= BESIDE_HEAD => {
-                let (fields, bytes) = self.fields.beside(&bytes);
-                (fields, Body::Whole(bytes))
-            }
-            other => (self.fields.clone(), other),
-        };
-        Self {
-            fields,
-            body,
-            ..self.clone()
-        }
     }
 
     /// Whether it answers `request`, as far as nominated fields go.
@@ -255,39 +163,12 @@ impl Stored {
             .as_ref()
             .is_none_or(|variant| variant.matches(request, scratch))
     }
-
-    /// Bytes of memory it takes, as the allocator rounds them.
-    pub(crate) fn weight(&self) -> u64 {
-        let variant = self.variant.as_ref().map_or(0, |variant| {
-            allocated(variant.key.len())
-                + allocated(variant.nominated.len() * size_of::<HeaderName>())
-                + 48
-        });
-        head_weight(self.fields.len())
-            + self.body.weight()
-            + self.forms.weight()
-            + variant
-            + self.marks.as_ref().map_or(0, |marks| marks.weight())
-            + self.derived.as_ref().map_or(0, |derived| derived.weight())
-    }
 }
 
 /// Most have no such field at all.
 fn is_coded(fields: &Fields) -> bool {
     let is_named = fields.get_bytes(&header::CONTENT_ENCODING).is_some();
     is_named && coding::is_coded(fields.iter())
-}
-
-/// Bytes of memory a head with so many bytes of fields takes.
-fn head_weight(fields: usize) -> u64 {
-    /// The shared header of each `Bytes`, once it has been cloned.
-    const SHARED: u64 = 32;
-    allocated(size_of::<Stored>() + 16) + allocated(fields) + 2 * SHARED
-}
-
-/// What a stored response of this size weighs, without variant or tags.
-pub(crate) fn weight_of(fields: usize, body: usize) -> u64 {
-    head_weight(fields) + allocated(body)
 }
 
 /// A number that changes while the response is shared.
@@ -315,6 +196,7 @@ fn next_id() -> u64 {
 mod tests {
     use super::*;
     use crate::sample;
+    use rules::time::Time;
 
     #[derive(Debug)]
     struct Made(u64);

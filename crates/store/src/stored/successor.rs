@@ -1,0 +1,89 @@
+//! What takes the place of a stored response: the same one but for a single thing.
+
+use super::{Derived, Mark, Stored};
+use crate::Body;
+use rules::{freshness::Facts, time::Time};
+use std::sync::Arc;
+
+/// The largest body that is kept in one allocation with its head.
+const BESIDE_HEAD: usize = 16 << 10;
+
+impl Stored {
+    /// The same response over the content of `old`.
+    pub(crate) fn over_content_of(self, old: &Self) -> Self {
+        Self {
+            content: old.content,
+            ..self
+        }
+    }
+
+    /// The same response with what was made of its body.
+    #[must_use]
+    pub fn with_derived(&self, derived: Arc<dyn Derived>) -> Self {
+        Self {
+            derived: Some(derived),
+            ..self.clone()
+        }
+    }
+
+    /// The same response, used so often already.
+    #[must_use]
+    pub(crate) fn with_uses(self, uses: u64) -> Self {
+        self.set_uses(uses);
+        self
+    }
+
+    /// The same response as one that takes the place of `old`, in demand as that was.
+    #[must_use]
+    pub fn after(self, old: &Self) -> Self {
+        self.set_uses(old.uses());
+        self
+    }
+
+    /// The same response, stale from `at` on: it was purged softly before the log stood at `checked`.
+    #[must_use]
+    pub fn stale_since(&self, at: Time, checked: u64) -> Self {
+        let lived = self.facts.age(at).as_millis() as u64;
+        let facts = Facts {
+            lifetime_ms: self.facts.lifetime_ms.min(lived),
+            ..self.facts
+        };
+        Self {
+            checked: Mark::at(checked),
+            facts,
+            ..self.clone()
+        }
+    }
+
+    /// The same response, of no use before the origin has confirmed it.
+    #[must_use]
+    pub fn to_be_validated(&self) -> Self {
+        let facts = Facts {
+            lifetime_ms: 0,
+            no_cache: true,
+            must_revalidate: true,
+            ..self.facts
+        };
+        Self {
+            facts,
+            ..self.clone()
+        }
+    }
+
+    /// The same response with the same content in another form. A small body moves beside the head.
+    #[must_use]
+    pub fn with_body(&self, body: Body) -> Self {
+        let (fields, body) = match body {
+            Body::Whole(bytes) if bytes.len() <= BESIDE_HEAD => {
+                let (fields, bytes) = self.fields.beside(&bytes);
+                (fields, Body::Whole(bytes))
+            }
+            other => (self.fields.clone(), other),
+        };
+        Self {
+            fields,
+            body,
+            ..self.clone()
+        }
+    }
+}
