@@ -1,74 +1,16 @@
 //! Stored header fields, packed: one allocation for all names and values of a head.
 //!
 //! A `HeaderMap` of ten fields costs more than a kilobyte beside its bytes; with a million stored responses that is a
-//! gigabyte. Packed, it costs three bytes a field. Well-known names are one byte (an index into [`KNOWN`]), others are
+//! gigabyte. Packed, it costs three bytes a field. Well-known names are one byte (an index into `names`), others are
 //! spelled out; values are shared slices of the one allocation when the map is built again.
 
+mod names;
+#[cfg(test)]
+mod tests;
+
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue, header};
-use std::sync::LazyLock;
-
-/// Names stored as their index plus one. Only ever grows: tiers below memory keep packed fields, so that order is meaning.
-static KNOWN: [HeaderName; 40] = [
-    header::ACCEPT_RANGES,
-    header::ACCESS_CONTROL_ALLOW_CREDENTIALS,
-    header::ACCESS_CONTROL_ALLOW_HEADERS,
-    header::ACCESS_CONTROL_ALLOW_METHODS,
-    header::ACCESS_CONTROL_ALLOW_ORIGIN,
-    header::ACCESS_CONTROL_EXPOSE_HEADERS,
-    header::ACCESS_CONTROL_MAX_AGE,
-    header::AGE,
-    header::ALLOW,
-    header::ALT_SVC,
-    header::CACHE_CONTROL,
-    header::CONTENT_DISPOSITION,
-    header::CONTENT_ENCODING,
-    header::CONTENT_LANGUAGE,
-    header::CONTENT_LENGTH,
-    header::CONTENT_LOCATION,
-    header::CONTENT_RANGE,
-    header::CONTENT_SECURITY_POLICY,
-    header::CONTENT_TYPE,
-    header::DATE,
-    header::ETAG,
-    header::EXPIRES,
-    header::LAST_MODIFIED,
-    header::LINK,
-    header::LOCATION,
-    header::PRAGMA,
-    header::REFERRER_POLICY,
-    header::RETRY_AFTER,
-    header::SERVER,
-    header::SET_COOKIE,
-    header::STRICT_TRANSPORT_SECURITY,
-    header::TRAILER,
-    header::VARY,
-    header::VIA,
-    header::WARNING,
-    header::WWW_AUTHENTICATE,
-    header::X_CONTENT_TYPE_OPTIONS,
-    header::X_DNS_PREFETCH_CONTROL,
-    header::X_FRAME_OPTIONS,
-    header::X_XSS_PROTECTION,
-];
-
-/// The code before a name that is spelled out.
-const SPELLED: u8 = 0;
-
-/// The names of [`KNOWN`] with their codes, sorted by length and text.
-static CODES: LazyLock<Vec<(&'static str, u8)>> = LazyLock::new(|| {
-    let names = KNOWN.iter().map(HeaderName::as_str);
-    let mut codes: Vec<_> = names.zip(SPELLED + 1..).collect();
-    codes.sort_unstable_by_key(|(name, _)| (name.len(), *name));
-    codes
-});
-
-/// The code of a well-known name.
-fn code(name: &str) -> Option<u8> {
-    let place = CODES.binary_search_by_key(&(name.len(), name), |(known, _)| (known.len(), *known));
-    let (_, code) = CODES.get(place.ok()?)?;
-    Some(*code)
-}
+use http::{HeaderMap, HeaderName, HeaderValue};
+use names::{KNOWN, SPELLED, code};
 
 /// More fields than a response can have come with: what holds more was not written by us, and no map can.
 const MOST: usize = 4096;
@@ -255,74 +197,5 @@ impl<'a> Iterator for Walk<'a> {
         let start = self.at;
         self.take(length)?;
         Some((name, start, self.at))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    #[test]
-    fn a_map_comes_back_as_it_was() {
-        let mut map = HeaderMap::new();
-        map.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html"));
-        map.append(header::LINK, HeaderValue::from_static("</a>; rel=preload"));
-        map.append(header::LINK, HeaderValue::from_static("</b>; rel=preload"));
-        map.insert("x-own", HeaderValue::from_bytes(b"caf\xe9").expect("valid"));
-        map.insert("x-empty", HeaderValue::from_static(""));
-        let packed = Fields::pack(&map);
-        assert_eq!(packed.unpack(0), map);
-        assert_eq!(
-            packed.get(&header::CONTENT_TYPE).as_ref(),
-            map.get(header::CONTENT_TYPE)
-        );
-        assert_eq!(
-            packed.get_bytes(&HeaderName::from_static("x-own")),
-            Some(&b"caf\xe9"[..])
-        );
-        assert_eq!(packed.get(&header::ETAG), None);
-    }
-
-    #[test]
-    fn every_known_name_has_its_place_as_its_code() {
-        for (place, name) in KNOWN.iter().enumerate() {
-            assert_eq!(code(name.as_str()), Some(place as u8 + 1), "{name}");
-        }
-        for unknown in ["", "a", "x-own", "content-typf", "x-xss-protection-"] {
-            assert_eq!(code(unknown), None, "{unknown}");
-        }
-    }
-
-    #[test]
-    fn more_fields_than_a_map_can_hold_are_none() {
-        let packed = |count: usize| Bytes::from([1, 0, 0].repeat(count));
-        let most = Fields::from_packed(packed(MOST)).expect("as many as may be");
-        assert_eq!(most.unpack(0).len(), MOST);
-        for count in [MOST + 1, 1 << 15, 1 << 18] {
-            assert_eq!(Fields::from_packed(packed(count)), None, "{count}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn whatever_is_taken_can_be_unpacked(
-            field in prop_oneof![Just(vec![1, 0, 0]), Just(vec![0, 0, 1, b'a', 0, 0]), prop::collection::vec(any::<u8>(), 0..9)],
-            count in 0_usize..100_000,
-        ) {
-            if let Some(fields) = Fields::from_packed(Bytes::from(field.repeat(count))) {
-                let _ = fields.unpack(8);
-            }
-        }
-    }
-
-    #[test]
-    fn each_known_name_has_a_code_of_its_own() {
-        let mut map = HeaderMap::new();
-        for name in &KNOWN {
-            map.insert(name, HeaderValue::from_static("v"));
-        }
-        assert_eq!(map.len(), KNOWN.len());
-        assert_eq!(Fields::pack(&map).unpack(0), map);
     }
 }

@@ -1,0 +1,66 @@
+//! Well-known names of fields, and the byte that each is stored as.
+
+use http::{HeaderName, header};
+use std::sync::LazyLock;
+
+/// Names stored as their index plus one. Only ever grows: tiers below memory keep packed fields, so that order is meaning.
+pub(super) static KNOWN: [HeaderName; 40] = [
+    header::ACCEPT_RANGES,
+    header::ACCESS_CONTROL_ALLOW_CREDENTIALS,
+    header::ACCESS_CONTROL_ALLOW_HEADERS,
+    header::ACCESS_CONTROL_ALLOW_METHODS,
+    header::ACCESS_CONTROL_ALLOW_ORIGIN,
+    header::ACCESS_CONTROL_EXPOSE_HEADERS,
+    header::ACCESS_CONTROL_MAX_AGE,
+    header::AGE,
+    header::ALLOW,
+    header::ALT_SVC,
+    header::CACHE_CONTROL,
+    header::CONTENT_DISPOSITION,
+    header::CONTENT_ENCODING,
+    header::CONTENT_LANGUAGE,
+    header::CONTENT_LENGTH,
+    header::CONTENT_LOCATION,
+    header::CONTENT_RANGE,
+    header::CONTENT_SECURITY_POLICY,
+    header::CONTENT_TYPE,
+    header::DATE,
+    header::ETAG,
+    header::EXPIRES,
+    header::LAST_MODIFIED,
+    header::LINK,
+    header::LOCATION,
+    header::PRAGMA,
+    header::REFERRER_POLICY,
+    header::RETRY_AFTER,
+    header::SERVER,
+    header::SET_COOKIE,
+    header::STRICT_TRANSPORT_SECURITY,
+    header::TRAILER,
+    header::VARY,
+    header::VIA,
+    header::WARNING,
+    header::WWW_AUTHENTICATE,
+    header::X_CONTENT_TYPE_OPTIONS,
+    header::X_DNS_PREFETCH_CONTROL,
+    header::X_FRAME_OPTIONS,
+    header::X_XSS_PROTECTION,
+];
+
+/// The code before a name that is spelled out.
+pub(super) const SPELLED: u8 = 0;
+
+/// The names of [`KNOWN`] with their codes, sorted by length and text.
+static CODES: LazyLock<Vec<(&'static str, u8)>> = LazyLock::new(|| {
+    let names = KNOWN.iter().map(HeaderName::as_str);
+    let mut codes: Vec<_> = names.zip(SPELLED + 1..).collect();
+    codes.sort_unstable_by_key(|(name, _)| (name.len(), *name));
+    codes
+});
+
+/// The code of a well-known name.
+pub(super) fn code(name: &str) -> Option<u8> {
+    let place = CODES.binary_search_by_key(&(name.len(), name), |(known, _)| (known.len(), *known));
+    let (_, code) = CODES.get(place.ok()?)?;
+    Some(*code)
+}

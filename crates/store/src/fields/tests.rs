@@ -1,0 +1,66 @@
+use super::*;
+use http::header;
+use proptest::prelude::*;
+
+#[test]
+fn a_map_comes_back_as_it_was() {
+    let mut map = HeaderMap::new();
+    map.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html"));
+    map.append(header::LINK, HeaderValue::from_static("</a>; rel=preload"));
+    map.append(header::LINK, HeaderValue::from_static("</b>; rel=preload"));
+    map.insert("x-own", HeaderValue::from_bytes(b"caf\xe9").expect("valid"));
+    map.insert("x-empty", HeaderValue::from_static(""));
+    let packed = Fields::pack(&map);
+    assert_eq!(packed.unpack(0), map);
+    assert_eq!(
+        packed.get(&header::CONTENT_TYPE).as_ref(),
+        map.get(header::CONTENT_TYPE)
+    );
+    assert_eq!(
+        packed.get_bytes(&HeaderName::from_static("x-own")),
+        Some(&b"caf\xe9"[..])
+    );
+    assert_eq!(packed.get(&header::ETAG), None);
+}
+
+#[test]
+fn every_known_name_has_its_place_as_its_code() {
+    for (place, name) in KNOWN.iter().enumerate() {
+        assert_eq!(code(name.as_str()), Some(place as u8 + 1), "{name}");
+    }
+    for unknown in ["", "a", "x-own", "content-typf", "x-xss-protection-"] {
+        assert_eq!(code(unknown), None, "{unknown}");
+    }
+}
+
+#[test]
+fn more_fields_than_a_map_can_hold_are_none() {
+    let packed = |count: usize| Bytes::from([1, 0, 0].repeat(count));
+    let most = Fields::from_packed(packed(MOST)).expect("as many as may be");
+    assert_eq!(most.unpack(0).len(), MOST);
+    for count in [MOST + 1, 1 << 15, 1 << 18] {
+        assert_eq!(Fields::from_packed(packed(count)), None, "{count}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn whatever_is_taken_can_be_unpacked(
+        field in prop_oneof![Just(vec![1, 0, 0]), Just(vec![0, 0, 1, b'a', 0, 0]), prop::collection::vec(any::<u8>(), 0..9)],
+        count in 0_usize..100_000,
+    ) {
+        if let Some(fields) = Fields::from_packed(Bytes::from(field.repeat(count))) {
+            let _ = fields.unpack(8);
+        }
+    }
+}
+
+#[test]
+fn each_known_name_has_a_code_of_its_own() {
+    let mut map = HeaderMap::new();
+    for name in &KNOWN {
+        map.insert(name, HeaderValue::from_static("v"));
+    }
+    assert_eq!(map.len(), KNOWN.len());
+    assert_eq!(Fields::pack(&map).unpack(0), map);
+}
