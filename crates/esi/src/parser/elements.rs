@@ -1,7 +1,68 @@
-//! Elements: what their tags open and close.
+//! Elements with their names, and what their tags open and close.
 
-use super::{Element, MOST_OPEN, Mode, Open, Parser};
+use super::{MOST_OPEN, Mode, Parser};
 use crate::{Token, expression::Expression, include::Include, tag::Tag, variable::Variable};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Open {
+    Choose,
+    /// `when` or `otherwise`.
+    Branch,
+    Try,
+    /// `attempt` or `except`.
+    Side,
+}
+
+/// Elements with content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Element {
+    Remove,
+    Vars,
+    Choose,
+    When,
+    Otherwise,
+    Try,
+    Attempt,
+    Except,
+    Comment,
+    Include,
+}
+
+const ELEMENTS: [(&[u8], Element); 10] = [
+    (b"include", Element::Include),
+    (b"remove", Element::Remove),
+    (b"vars", Element::Vars),
+    (b"choose", Element::Choose),
+    (b"when", Element::When),
+    (b"otherwise", Element::Otherwise),
+    (b"try", Element::Try),
+    (b"attempt", Element::Attempt),
+    (b"except", Element::Except),
+    (b"comment", Element::Comment),
+];
+
+impl Element {
+    pub fn named(name: &[u8]) -> Option<Self> {
+        let known = ELEMENTS.iter().find(|(known, _)| *known == name);
+        known.map(|(_, element)| *element)
+    }
+
+    /// The name as tags have it.
+    pub const fn name(self) -> &'static [u8] {
+        match self {
+            Self::Remove => b"esi:remove",
+            Self::Vars => b"esi:vars",
+            Self::Choose => b"esi:choose",
+            Self::When => b"esi:when",
+            Self::Otherwise => b"esi:otherwise",
+            Self::Try => b"esi:try",
+            Self::Attempt => b"esi:attempt",
+            Self::Except => b"esi:except",
+            Self::Comment => b"esi:comment",
+            Self::Include => b"esi:include",
+        }
+    }
+}
 
 impl Parser {
     /// `<esi:…>`.

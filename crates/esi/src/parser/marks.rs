@@ -1,7 +1,43 @@
 //! Finds marks: bytes at which something may begin that is no text.
 
-use super::{Mark, Parser, Raw, Seen};
+use super::Parser;
 use memchr::{memchr, memchr3};
+
+/// An element whose content is not markup.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Raw {
+    Script,
+    Style,
+}
+
+/// What may begin at a byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mark {
+    /// `<esi:`
+    Tag,
+    /// `</esi:`
+    EndTag,
+    /// `<!--esi`
+    CommentStart,
+    /// `-->` of that.
+    CommentEnd,
+    /// `<!--` or `<![CDATA[`, up to this.
+    Verbatim(&'static [u8]),
+    /// `<script` or `<style`.
+    Raw(Raw),
+    /// Its end.
+    RawEnd,
+    /// `$(`
+    Variable,
+}
+
+/// What begins at a byte, as far as the bytes at hand tell.
+pub(super) enum Seen {
+    Nothing,
+    Mark(Mark),
+    /// More bytes will tell.
+    Unclear,
+}
 
 impl Parser {
     /// The next byte from `from` on at which a mark may begin.

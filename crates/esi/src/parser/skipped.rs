@@ -1,0 +1,70 @@
+//! Bytes in which no mark counts: what is passed on as it is, and what is left out.
+
+use super::{MOST_TAG, Mode, Parser, Read, elements::Element, marks::is_name};
+use crate::tag::{Extent, extent};
+use memchr::memmem;
+
+impl Parser {
+    /// Bytes in which nothing counts.
+    pub(super) fn verbatim(&mut self, end: &'static [u8]) -> Read {
+        let rest = self.rest();
+        let length = match memmem::find(rest, end) {
+            Some(at) => {
+                self.mode = Mode::Text;
+                at + end.len()
+            }
+            None if self.ended => rest.len(),
+            None => rest.len().saturating_sub(end.len() - 1),
+        };
+        if length == 0 {
+            return Read::Wait;
+        }
+        self.pass(length);
+        Read::On(length)
+    }
+
+    /// Bytes that are left out. Elements of the same name lie within one another, but for `remove`: that is for those who do not
+    /// read ESI, and what it holds is no markup.
+    pub(super) fn removed(&mut self, element: Element, within: usize) -> Read {
+        let name = element.name();
+        let rest = self.rest();
+        let Some(at) = memmem::find(rest, name) else {
+            // The name may be there in part, and what comes before it.
+            let kept = if self.ended { 0 } else { name.len() + 1 };
+            return on(rest.len().saturating_sub(kept));
+        };
+        let (before, after) = (rest.get(..at).unwrap_or_default(), at + name.len());
+        let (from, is_end) = match (before.strip_suffix(b"</"), before.strip_suffix(b"<")) {
+            (Some(before), _) => (before.len(), true),
+            (None, Some(before)) => (before.len(), false),
+            (None, None) => return on(after),
+        };
+        if rest.get(after).is_some_and(|next| is_name(*next)) {
+            // Another, whose name is longer.
+            return on(after);
+        }
+        let tag = rest.get(from..).unwrap_or_default();
+        let length = match extent(tag.get(..MOST_TAG).unwrap_or(tag)) {
+            Extent::Ends(length) => length,
+            Extent::Open if tag.len() < MOST_TAG && !self.ended => return on(from),
+            Extent::Open | Extent::Never => return on(after),
+        };
+        let opens =
+            element != Element::Remove && !tag.get(..length).unwrap_or_default().ends_with(b"/>");
+        self.mode = match (is_end, within) {
+            (true, 0) => Mode::Text,
+            (true, within) => Mode::Removed(element, within - 1),
+            (false, within) => Mode::Removed(element, within + usize::from(opens)),
+        };
+        on(from + length)
+    }
+}
+
+/// So many bytes, if any.
+fn on(length: usize) -> Read {
+    if length == 0 {
+        Read::Wait
+    } else {
+        Read::On(length)
+    }
+}

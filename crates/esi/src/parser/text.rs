@@ -1,0 +1,115 @@
+//! Text in which marks count, and what becomes of a mark.
+
+use super::{
+    MOST_TAG, Mode, Parser, Read,
+    marks::{Mark, Seen},
+};
+use crate::{
+    Token,
+    tag::{Extent, Tag, extent},
+    variable::{Reading, Variable},
+};
+
+impl Parser {
+    /// Text up to the next mark, and the mark.
+    pub(super) fn text(&mut self) -> Read {
+        let rest = self.window.slice(self.at..);
+        if rest.is_empty() {
+            return Read::Wait;
+        }
+        let mut from = 0;
+        while let Some(at) = self.candidate(&rest, from) {
+            let here = rest.get(at..).unwrap_or_default();
+            match self.look(here) {
+                Seen::Nothing => from = at + 1,
+                Seen::Unclear => return self.up_to(at),
+                Seen::Mark(Mark::Raw(raw)) => {
+                    self.place = Some(raw);
+                    from = at + 1;
+                }
+                Seen::Mark(Mark::RawEnd) => {
+                    self.place = None;
+                    from = at + 1;
+                }
+                Seen::Mark(mark) => {
+                    if at > 0 {
+                        self.markup(at);
+                        return Read::On(at);
+                    }
+                    match self.mark(mark, here) {
+                        Some(read) => return read,
+                        // It is none after all.
+                        None => from = 1,
+                    }
+                }
+            }
+        }
+        self.markup(rest.len());
+        Read::On(rest.len())
+    }
+
+    /// Text up to `at`, where something is not clear yet.
+    fn up_to(&mut self, at: usize) -> Read {
+        if at == 0 {
+            return Read::Wait;
+        }
+        self.markup(at);
+        Read::On(at)
+    }
+
+    /// Reads the mark that `here` begins with; `None`: it turns out to be text.
+    fn mark(&mut self, mark: Mark, here: &[u8]) -> Option<Read> {
+        match mark {
+            Mark::Verbatim(end) => {
+                self.mode = Mode::Verbatim(end);
+                // What opens it does not end it: `<!-->` is no whole comment.
+                self.pass(4);
+                Some(Read::On(4))
+            }
+            Mark::CommentStart => {
+                self.in_comment = true;
+                Some(Read::On(b"<!--esi".len()))
+            }
+            Mark::CommentEnd => {
+                self.in_comment = false;
+                Some(Read::On(b"-->".len()))
+            }
+            Mark::Variable => self.variable(here),
+            Mark::Tag | Mark::EndTag => match extent(here.get(..MOST_TAG).unwrap_or(here)) {
+                Extent::Ends(length) => {
+                    let inside = here.get(..length - 1)?;
+                    if mark == Mark::Tag {
+                        self.start(&Tag::read(inside.strip_prefix(b"<esi:")?));
+                    } else {
+                        self.end(&Tag::read(inside.strip_prefix(b"</esi:")?));
+                    }
+                    Some(Read::On(length))
+                }
+                Extent::Open if here.len() < MOST_TAG && !self.ended => Some(Read::Wait),
+                Extent::Open | Extent::Never => None,
+            },
+            Mark::Raw(_) | Mark::RawEnd => None,
+        }
+    }
+
+    /// `$(…)` in `<esi:vars>`. What is none that we know is text: `$(` means much in scripts.
+    fn variable(&mut self, here: &[u8]) -> Option<Read> {
+        let most = here.get(..MOST_TAG).unwrap_or(here);
+        let (text, is_cut) = match std::str::from_utf8(most) {
+            Ok(text) => (text, false),
+            Err(error) => {
+                let good = most.get(..error.valid_up_to())?;
+                (std::str::from_utf8(good).ok()?, error.error_len().is_some())
+            }
+        };
+        match Variable::begin(text) {
+            Reading::Is(variable, length) if variable.is_known() => {
+                let value = Token::Value(Box::new(variable), self.html.value());
+                self.found.push_back(value);
+                Some(Read::On(length))
+            }
+            Reading::More if !is_cut && !self.ended && here.len() < MOST_TAG => Some(Read::Wait),
+            Reading::Is(..) | Reading::Not | Reading::More => None,
+        }
+    }
+}
