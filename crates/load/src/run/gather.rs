@@ -1,0 +1,179 @@
+//! Gathers what workers count, and watches the machine meanwhile.
+
+use super::{Ended, Measured, Stop, Used, busy::Busy};
+use crate::{
+    process::{self, Use, Watch},
+    shape::Shape,
+    timeline::Point,
+    worker::{Common, Slice},
+};
+use std::{
+    sync::{Arc, mpsc::Receiver},
+    time::Duration,
+};
+
+/// How a run is going, four times a second.
+#[derive(Clone, Copy, Debug)]
+pub struct Live<'a> {
+    /// Since the begin of the run.
+    pub elapsed: Duration,
+    /// What happened since the last time.
+    pub point: &'a Point,
+    /// Requests so far, with errors.
+    pub requests: u64,
+    /// Errors so far.
+    pub errors: u64,
+}
+
+pub(super) struct Gatherer {
+    common: Arc<Common>,
+    measured: Measured,
+    /// The span that slices come for, and how many have come.
+    span: Option<u32>,
+    come: usize,
+    point: Point,
+    users: Vec<usize>,
+    watch: Option<Watch>,
+    /// What processes had used at the last point, and at most.
+    used: Use,
+    own_cpu: Duration,
+    own_begin: Duration,
+    machine: Option<(u64, u64)>,
+    workers: Vec<Busy>,
+}
+
+impl Gatherer {
+    pub fn new(common: &Arc<Common>) -> Self {
+        let workers = common.plan.threads();
+        let own = process::own_cpu();
+        Self {
+            common: Arc::clone(common),
+            measured: Measured::default(),
+            span: None,
+            come: 0,
+            point: Point::default(),
+            users: vec![0; workers],
+            watch: common.plan.watched.as_ref().map(Watch::begin),
+            used: Use::default(),
+            own_cpu: own,
+            own_begin: own,
+            machine: process::machine_cpu(),
+            workers: vec![Busy::default(); workers],
+        }
+    }
+
+    pub fn gather(&mut self, slices: &Receiver<Slice>, live: &mut dyn FnMut(Live<'_>)) {
+        for slice in slices {
+            // A slice of a new span ends the one before; one that comes late is counted with what is there.
+            if self.come > 0 && self.span.is_some_and(|span| slice.span > span) {
+                self.finish_point(live);
+            }
+            self.span = self.span.max(Some(slice.span));
+            self.take(&slice);
+            self.come += 1;
+            if self.come == self.users.len() {
+                self.finish_point(live);
+            }
+        }
+        if self.come > 0 {
+            self.finish_point(live);
+        }
+    }
+
+    fn take(&mut self, slice: &Slice) {
+        self.point.count(&slice.tally);
+        self.point.to = self.point.to.max(slice.end);
+        self.measured.tally.add(&slice.tally);
+        if let Some(users) = self.users.get_mut(slice.worker) {
+            *users = slice.users;
+        }
+        if let Some(worker) = self.workers.get_mut(slice.worker) {
+            worker.count(slice.cpu, slice.waited, slice.end);
+        }
+        if let Some(left) = slice.left {
+            self.measured.unanswered += left.requests;
+            self.measured.unsent += left.unsent;
+            self.measured.oldest = self.measured.oldest.max(left.oldest);
+        }
+    }
+
+    fn finish_point(&mut self, live: &mut dyn FnMut(Live<'_>)) {
+        self.come = 0;
+        let mut point = std::mem::take(&mut self.point);
+        point.from = self
+            .measured
+            .timeline
+            .points()
+            .last()
+            .map_or(Duration::ZERO, |one| one.to);
+        point.to = point.to.max(point.from);
+        point.users = self.users.iter().sum();
+        let own = process::own_cpu();
+        point.tool_cpu = own.saturating_sub(self.own_cpu);
+        self.own_cpu = own;
+        if let Some(watch) = &mut self.watch {
+            let used = watch.look();
+            if used.processes > 0 {
+                point.used(used, self.used.cpu);
+            }
+            self.used = Use {
+                cpu: used.cpu,
+                memory: self.used.memory.max(used.memory),
+                processes: self.used.processes.max(used.processes),
+            };
+        }
+        self.measured.peak = self.measured.peak.max(point.users);
+        live(Live {
+            elapsed: point.to,
+            point: &point,
+            requests: self.measured.tally.requests(),
+            errors: self.measured.tally.errors(),
+        });
+        self.measured.timeline.push(point);
+    }
+
+    pub fn end(mut self, stop: &Stop) -> Measured {
+        let plan = &self.common.plan;
+        let took = self.common.begin.elapsed();
+        let mut measured = std::mem::take(&mut self.measured);
+        let done = plan.end.requests;
+        measured.ended = if stop.asked() {
+            Ended::Stopped
+        } else if done.is_some_and(|most| measured.tally.requests() >= most) {
+            Ended::Requests
+        } else {
+            Ended::Time
+        };
+        // A worker notices the end up to a pulse late.
+        measured.took = match (measured.ended, plan.shape) {
+            (Ended::Requests, _) => measured.tally.last,
+            // After the last request that was due there was nothing to do, which is part of the schedule.
+            (Ended::Time, Shape::Open { .. }) => plan.end.after.max(measured.tally.last),
+            _ => took.min(plan.end.after).max(measured.tally.last),
+        };
+        measured.tool_cpu = process::own_cpu().saturating_sub(self.own_begin);
+        let workers = self.workers.iter();
+        let busiest = workers.max_by_key(|worker| worker.cpu + worker.waited);
+        let busiest = busiest.copied().unwrap_or_default();
+        measured.busiest = busiest.share(busiest.cpu);
+        measured.busiest_waited = busiest.share(busiest.waited);
+        let full = self.workers.iter().map(|worker| worker.share(worker.full));
+        measured.full = full.fold(0.0, f64::max);
+        measured.machine = busy(self.machine, process::machine_cpu());
+        measured.agreed = self.common.agreed.get().cloned();
+        measured.used = self.watch.is_some().then_some(Used {
+            cpu: self.used.cpu,
+            memory: self.used.memory,
+            processes: self.used.processes,
+        });
+        measured
+    }
+}
+
+fn busy(before: Option<(u64, u64)>, after: Option<(u64, u64)>) -> Option<f64> {
+    let ((busy, all), (busy_after, all_after)) = (before?, after?);
+    let all = all_after.checked_sub(all).filter(|all| *all > 0)?;
+    // Ticks of a run are few.
+    #[allow(clippy::cast_precision_loss)]
+    Some(busy_after.saturating_sub(busy) as f64 / all as f64)
+}

@@ -1,0 +1,102 @@
+//! What a run came to.
+
+use crate::{tally::Tally, timeline::Timeline};
+use serde::Serialize;
+use std::time::Duration;
+
+/// Why a run ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ended {
+    /// Its time was over.
+    #[default]
+    Time,
+    /// All requests were done.
+    Requests,
+    /// It was stopped.
+    Stopped,
+    /// There was nowhere to send a request.
+    NoAddress,
+}
+
+/// What the watched processes used in a run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Used {
+    /// CPU time.
+    pub cpu: Duration,
+    /// The most memory they had, in bytes.
+    pub memory: u64,
+    /// The most processes there were.
+    pub processes: usize,
+}
+
+/// What a run, or several of one target, came to.
+#[derive(Clone, Debug, Default)]
+pub struct Measured {
+    /// Counts.
+    pub tally: Tally,
+    /// How long it took: to its end, or to its last request where their number was bounded.
+    pub took: Duration,
+    /// Why it ended.
+    pub ended: Ended,
+    /// How it went over time.
+    pub timeline: Timeline,
+    /// Requests that had no answer at the end.
+    pub unanswered: u64,
+    /// In an open loop: those of them that were due and not even sent.
+    pub unsent: u64,
+    /// How long the oldest of them had waited.
+    pub oldest: Duration,
+    /// The most users that were there at once.
+    pub peak: usize,
+    /// What the watched processes used.
+    pub used: Option<Used>,
+    /// CPU time of this tool.
+    pub tool_cpu: Duration,
+    /// Which share of its core the busiest worker used.
+    pub busiest: f64,
+    /// Which share of the time it could have gone on as well, and had no core.
+    pub busiest_waited: f64,
+    /// Which share of the time a worker used all of its core.
+    pub full: f64,
+    /// Which share of this machine's cores was in use.
+    pub machine: Option<f64>,
+    /// TLS protocol and cipher suite.
+    pub agreed: Option<String>,
+}
+
+impl Measured {
+    /// Counts a later run of the same target too.
+    pub fn add(&mut self, later: &Self) {
+        let share = |ours: f64, theirs: f64| {
+            let (one, other) = (self.took.as_secs_f64(), later.took.as_secs_f64());
+            (ours * one + theirs * other) / (one + other).max(f64::MIN_POSITIVE)
+        };
+        self.machine = match (self.machine, later.machine) {
+            (Some(ours), Some(theirs)) => Some(share(ours, theirs)),
+            (ours, theirs) => ours.or(theirs),
+        };
+        self.full = share(self.full, later.full);
+        if self.busiest + self.busiest_waited < later.busiest + later.busiest_waited {
+            (self.busiest, self.busiest_waited) = (later.busiest, later.busiest_waited);
+        }
+        self.tally.add(&later.tally);
+        self.took += later.took;
+        self.ended = later.ended;
+        self.timeline.append(&later.timeline);
+        self.unanswered += later.unanswered;
+        self.unsent += later.unsent;
+        self.oldest = self.oldest.max(later.oldest);
+        self.peak = self.peak.max(later.peak);
+        self.tool_cpu += later.tool_cpu;
+        self.agreed = self.agreed.take().or_else(|| later.agreed.clone());
+        self.used = match (self.used, later.used) {
+            (Some(ours), Some(theirs)) => Some(Used {
+                cpu: ours.cpu + theirs.cpu,
+                memory: ours.memory.max(theirs.memory),
+                processes: ours.processes.max(theirs.processes),
+            }),
+            (ours, theirs) => ours.or(theirs),
+        };
+    }
+}
