@@ -3,13 +3,18 @@
 //! Names and meanings stay as they are; a change that a reader would stumble over raises [`FORMAT`]. `docs/bench.md` explains
 //! each.
 
+mod counts;
 mod course;
+mod latency;
+mod number;
 mod target;
 mod used;
 
+pub use counts::{Bytes, Cache, Connections, Statuses, Unanswered};
 pub use course::{Point, Round};
-pub use target::{About, Bytes, Cache, Connections, Latency, Statuses, Target, Unanswered};
-pub(crate) use target::{BEYOND, beyond};
+pub use latency::Latency;
+pub(crate) use latency::{BEYOND, beyond};
+pub use target::{About, Target};
 pub use used::{MachineCpu, Process, Tool};
 
 use crate::{

@@ -1,6 +1,6 @@
 //! How a run went: its spans and its rounds.
 
-use super::target::{each, float, millis, per};
+use super::number::{each, float, millis, per};
 use crate::{run::Measured, timeline};
 use serde::Serialize;
 

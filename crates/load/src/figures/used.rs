@@ -2,7 +2,7 @@
 
 use super::{
     Latency,
-    target::{each, float, per},
+    number::{each, float, per},
 };
 use crate::{
     process,

@@ -1,0 +1,98 @@
+//! What was counted of a target: bytes, answers, connections.
+
+use super::number::percent;
+use crate::{cached::Cached, fault::Fault, tally::Tally};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Bytes.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Bytes {
+    /// From the wire.
+    pub received: u64,
+    /// To the wire.
+    pub sent: u64,
+    /// Of content.
+    pub content: u64,
+}
+
+/// Answers by status.
+#[derive(Clone, Debug, Serialize)]
+pub struct Statuses {
+    /// By class: `2xx` and so on.
+    pub classes: BTreeMap<String, u64>,
+    /// By code.
+    pub codes: BTreeMap<u16, u64>,
+}
+
+impl Statuses {
+    pub(super) fn of(tally: &Tally) -> Self {
+        let mut classes = BTreeMap::new();
+        for (status, count) in &tally.statuses {
+            *classes.entry(format!("{}xx", status / 100)).or_insert(0) += count;
+        }
+        let codes = tally.statuses.iter().copied().collect();
+        Self { classes, codes }
+    }
+}
+
+/// Connections and users.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Connections {
+    /// How many were opened.
+    pub opened: u64,
+    /// The most users, or requests under way in an open loop, at once.
+    pub peak: usize,
+}
+
+/// What had no answer at the end.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Unanswered {
+    /// How many requests.
+    pub requests: u64,
+    /// Those of them that were due in an open loop, and not even sent.
+    pub unsent: u64,
+    /// How long the oldest had waited, in milliseconds.
+    pub oldest_ms: f64,
+}
+
+/// What caches said of answers.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Cache {
+    /// Fresh, from a cache.
+    pub hit: u64,
+    /// Stale, from a cache.
+    pub stale: u64,
+    /// Not from a cache.
+    pub miss: u64,
+    /// Nothing was said.
+    pub unsaid: u64,
+    /// Hits and stale ones among those of which something was said, in percent.
+    pub hits_percent: Option<f64>,
+    /// Stale ones among them, in percent.
+    pub stale_percent: Option<f64>,
+}
+
+impl Cache {
+    pub(super) fn of(tally: &Tally) -> Self {
+        let [hit, stale, miss] =
+            [Cached::Hit, Cached::Stale, Cached::Miss].map(|said| tally.cached(said));
+        let said = hit + stale + miss;
+        Self {
+            hit,
+            stale,
+            miss,
+            unsaid: tally.cached(Cached::Unsaid),
+            hits_percent: percent(hit + stale, said),
+            stale_percent: percent(stale, said),
+        }
+    }
+}
+
+pub(super) fn faults(tally: &Tally) -> BTreeMap<&'static str, u64> {
+    let named = Fault::ALL.iter().zip(tally.faults);
+    let happened = named.filter(|(_, count)| *count > 0);
+    happened
+        .map(|(fault, count)| (fault.name(), count))
+        .collect()
+}
