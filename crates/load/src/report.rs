@@ -3,6 +3,7 @@
 pub mod csv;
 pub mod html;
 pub mod text;
+pub mod words;
 
 use crate::figures::Figures;
 

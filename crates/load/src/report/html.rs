@@ -5,7 +5,7 @@ mod chart;
 mod charts;
 mod table;
 
-use super::text::{bytes, count, doubt, millis, percentile};
+use super::words::{bytes, count, doubt, millis, percentile};
 use crate::{
     compare::{Comparison, Ratio},
     figures::{Figures, Target},

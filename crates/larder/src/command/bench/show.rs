@@ -107,7 +107,7 @@ fn words(live: &Live<'_>) -> String {
             .as_ref()
             .and_then(|times| times.percentile(percent));
         time.map_or("–".to_owned(), |time| {
-            load::report::text::millis(time.as_secs_f64() * 1e3)
+            load::report::words::millis(time.as_secs_f64() * 1e3)
         })
     };
     // Counts of a quarter of a second are small.
@@ -115,7 +115,7 @@ fn words(live: &Live<'_>) -> String {
     let rate = point.good() as f64 / point.seconds().max(0.001);
     let mut words = format!(
         "{}/s · p50 {} · p99 {} · {} users",
-        load::report::text::count(rate),
+        load::report::words::count(rate),
         ms(50.0),
         ms(99.0),
         point.users

@@ -1,7 +1,7 @@
 //! The table of all figures.
 
 use super::{
-    super::text::{bytes, count, millis, percentile, whole},
+    super::words::{bytes, count, millis, percentile, whole},
     escape,
 };
 use crate::figures::{Figures, Latency, PERCENTILES, Target};
