@@ -4,26 +4,19 @@ mod address;
 mod answer;
 mod line;
 mod ring;
+mod server;
 #[cfg(test)]
 mod tests;
 
-use crate::{BadUrl, Connection, Error, Kind, PerWorker};
+use crate::{BadUrl, Error, Kind};
 use address::Address;
 use answer::{Answer, Value};
 use bytes::Bytes;
-use line::{Expected, Line, Question};
+use line::Expected;
 use ring::Ring;
-use std::{
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicU32, Ordering::Relaxed},
-    },
-    time::Duration,
-};
-use tokio::{
-    sync::oneshot,
-    time::{Instant, timeout},
-};
+use server::Server;
+use std::time::Duration;
+use tokio::time::timeout;
 
 /// The longest key that memcached takes, in bytes.
 pub const LONGEST_KEY: usize = 250;
@@ -34,12 +27,6 @@ pub const LARGEST_VALUE: usize = (1 << 20) - 1024;
 /// Longer expiries would be taken for dates.
 const LONGEST_EXPIRY: Duration = Duration::from_hours(30 * 24);
 
-/// Failures in a row after which one of several servers is left alone: fewer than open a breaker.
-const FAILURES: u32 = 2;
-
-/// One of several servers that fails is left alone for so long; what it has counts as not there.
-const REST: Duration = Duration::from_secs(1);
-
 /// memcached: one server, or several over which keys are spread. Shared by all workers.
 #[derive(Debug)]
 pub struct Memcached {
@@ -49,24 +36,9 @@ pub struct Memcached {
     limit: Duration,
 }
 
-#[derive(Debug)]
-struct Server {
-    address: Address,
-    connections: PerWorker<Line>,
-    /// In a row.
-    failures: AtomicU32,
-    resting_until: Mutex<Option<Instant>>,
-}
-
 /// Whether memcached takes `key`: visible ASCII without spaces, neither nothing nor too long.
 pub fn takes(key: &str) -> bool {
     (1..=LONGEST_KEY).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic())
-}
-
-/// A question on its way.
-struct Sent {
-    connection: Connection<Line>,
-    answer: oneshot::Receiver<Result<Answer, Error>>,
 }
 
 impl Memcached {
@@ -74,14 +46,8 @@ impl Memcached {
     pub fn new(url: &str, timeout: Duration) -> Result<Self, BadUrl> {
         let addresses = address::parse(url)?;
         let ring = Ring::of(addresses.iter().map(Address::name));
-        let servers = addresses.into_iter().map(|address| Server {
-            address,
-            connections: PerWorker::default(),
-            failures: AtomicU32::new(0),
-            resting_until: Mutex::new(None),
-        });
         Ok(Self {
-            servers: servers.collect(),
+            servers: addresses.into_iter().map(Server::new).collect(),
             ring,
             // One of several servers that hangs must be told from the others before whoever asks gives up.
             limit: timeout * 7 / 8,
@@ -268,69 +234,8 @@ impl Memcached {
     /// Drops this worker's connections: they do not answer. The next question makes new ones.
     pub fn hang_up(&self) {
         for server in &self.servers {
-            server.connections.hang_up();
+            server.hang_up();
         }
-    }
-}
-
-impl Server {
-    async fn send(&self, command: Vec<u8>, expected: Expected) -> Result<Sent, Error> {
-        let address = self.address.clone();
-        let connection = self.connections.get(|| line::connect(address)).await?;
-        let (reply, answer) = oneshot::channel();
-        let question = Question {
-            command,
-            expected,
-            reply,
-        };
-        if connection.handle.send(question).await.is_err() {
-            self.connections.close(&connection);
-            return Err(self.closed());
-        }
-        Ok(Sent { connection, answer })
-    }
-
-    async fn answer(&self, sent: Sent) -> Result<Answer, Error> {
-        let answer = sent.answer.await.unwrap_or_else(|_| Err(self.closed()));
-        // After what is no answer to this question, none that follows is one to its own: that connection has ended.
-        answer.inspect_err(|error| {
-            if matches!(
-                error.kind,
-                Kind::Unreachable | Kind::Closed | Kind::Protocol | Kind::TooLarge
-            ) {
-                self.connections.close(&sent.connection);
-            }
-        })
-    }
-
-    fn closed(&self) -> Error {
-        let detail = format!("{}: the connection was closed", self.address.name());
-        Error::new(Kind::Closed, detail)
-    }
-
-    fn is_resting(&self) -> bool {
-        self.resting().is_some_and(|until| Instant::now() < until)
-    }
-
-    fn answered(&self) {
-        if self.failures.load(Relaxed) != 0 {
-            self.failures.store(0, Relaxed);
-        }
-    }
-
-    /// One that fails again and again is left alone.
-    fn failed(&self) {
-        if self.failures.fetch_add(1, Relaxed) + 1 >= FAILURES {
-            self.failures.store(0, Relaxed);
-            self.connections.hang_up();
-            *self.resting() = Some(Instant::now() + REST);
-        }
-    }
-
-    fn resting(&self) -> std::sync::MutexGuard<'_, Option<Instant>> {
-        self.resting_until
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 

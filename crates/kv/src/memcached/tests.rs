@@ -117,7 +117,7 @@ async fn one_of_several_that_is_gone_takes_only_its_own_keys_with_it() {
     servers[1].kill();
     let of_dead = |name: &String| remote.ring.server(name.as_bytes()) == 1;
     let first = names.iter().find(|name| of_dead(name)).expect("one");
-    for _ in 0..FAILURES {
+    for _ in 0..server::FAILURES {
         assert!(remote.get(first).await.is_err());
     }
     // From now on it is left alone, and what it had is not there.
