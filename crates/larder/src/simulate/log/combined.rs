@@ -1,8 +1,10 @@
 //! Common and combined logs: Apache, nginx, varnishncsa, and Larder's own, which has four parts more.
 
 use super::{
-    slot::{self, Bad, Heed, Line, Slot, Unit},
+    line::{Bad, Heed, Line},
+    slot::{Slot, Unit},
     template::{unescaped, until},
+    value,
 };
 use http::header;
 use std::net::IpAddr;
@@ -84,7 +86,7 @@ impl<'a> Asker<'a> {
     fn of(line: &'a [u8]) -> Option<Self> {
         let (first, rest) = until(line, b" ")?;
         let (second, behind) = until(rest, b" ")?;
-        let has_second = slot::client(without_comma(second)).is_some() && !first.ends_with(b",");
+        let has_second = value::client(without_comma(second)).is_some() && !first.ends_with(b",");
         let (host, mut last, mut rest) = match (has_second, is_address(first)) {
             (false, _) => (None, first, rest),
             (true, false) => (Some(first), second, behind),

@@ -2,7 +2,7 @@
 
 use super::{
     combined, json,
-    slot::{Bad, Heed, Line},
+    line::{Bad, Heed, Line},
     template::{Template, Unusable},
     w3c::Columns,
 };

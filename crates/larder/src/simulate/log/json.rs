@@ -1,8 +1,9 @@
 //! An object a line: Larder's own log, Caddy's, and what people let nginx write.
 
 use super::{
+    line::{Bad, Heed, Line},
     names,
-    slot::{Bad, Heed, Line, Slot},
+    slot::Slot,
 };
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use std::{borrow::Cow, fmt};

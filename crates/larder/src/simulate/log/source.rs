@@ -2,7 +2,7 @@
 
 use super::{
     format::{Parser, Read as ReadLine},
-    slot::Bad,
+    line::Bad,
 };
 use flate2::read::MultiGzDecoder;
 use rules::time::Time;

@@ -1,8 +1,9 @@
 //! Lines as a format string describes them: nginx's `log_format`, or the `-F` of varnishncsa (Apache's `LogFormat`).
 
 use super::{
+    line::{Bad, Heed, Line},
     names,
-    slot::{Bad, Heed, Line, Slot},
+    slot::Slot,
 };
 use std::borrow::Cow;
 

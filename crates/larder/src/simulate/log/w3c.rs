@@ -1,8 +1,9 @@
 //! W3C extended logs: columns that a line beginning with `#Fields:` names. `CloudFront` divides them by tabs, others by blanks.
 
 use super::{
+    line::{Bad, Heed, Line},
     names,
-    slot::{Bad, Heed, Line, Slot},
+    slot::Slot,
 };
 use std::borrow::Cow;
 

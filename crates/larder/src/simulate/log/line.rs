@@ -1,0 +1,220 @@
+//! One line of a log, as far as it tells of a request and its answer.
+
+use super::{slot::Slot, stamp, value};
+use http::{HeaderMap, HeaderName, HeaderValue};
+use rules::time::Time;
+use std::{borrow::Cow, collections::HashSet, fmt, net::IpAddr, time::Duration};
+
+/// One line, as far as it tells of a request and its answer.
+#[derive(Debug, Default)]
+pub struct Line<'a> {
+    /// When the line says it was; the beginning of the request or its end, as the server has it.
+    pub time: Option<Time>,
+    /// Who asked.
+    pub client: Option<IpAddr>,
+    /// Whether it came by HTTPS.
+    pub tls: Option<bool>,
+    /// The method.
+    pub method: Option<Cow<'a, [u8]>>,
+    /// The host as the client wrote it.
+    pub host: Option<Cow<'a, [u8]>>,
+    /// Path and query, or the whole URI.
+    pub target: Option<Cow<'a, [u8]>>,
+    /// The query, where it is told apart.
+    pub query: Option<Cow<'a, [u8]>>,
+    /// The status; 0 where the client left before there was one.
+    pub status: Option<u16>,
+    /// Bytes of the body that were sent.
+    pub bytes: Option<u64>,
+    /// Bytes that were sent, head and body.
+    pub all_bytes: Option<u64>,
+    /// How long the answer took.
+    pub took: Option<Duration>,
+    /// How long the origin took.
+    pub origin_time: Option<Duration>,
+    /// How a cache in front says it answered.
+    pub answered: Option<Answered>,
+    /// Why, as Larder says it.
+    pub reason: Option<Cow<'a, [u8]>>,
+    /// Request fields.
+    pub request: HeaderMap,
+    /// Response fields.
+    pub response: HeaderMap,
+    path: Option<Cow<'a, [u8]>>,
+    server_name: Option<Cow<'a, [u8]>>,
+    date: Option<Cow<'a, [u8]>>,
+    clock: Option<Cow<'a, [u8]>>,
+}
+
+/// How the cache that wrote the log answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answered {
+    /// From what it keeps.
+    FromStore,
+    /// From its origin.
+    FromOrigin,
+    /// Itself.
+    Itself,
+}
+
+/// Why a line is not understood.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bad {
+    /// It does not look like the format.
+    Form,
+    /// Its time is none, or missing.
+    Time,
+    /// Method or target are missing.
+    Request,
+    /// Its status is none, or missing.
+    Status,
+    /// It is no JSON, or no object.
+    Json,
+    /// It is longer than a line may be.
+    TooLong,
+    /// It holds what no log has: the file may be something else.
+    Binary,
+}
+
+impl fmt::Display for Bad {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Form => "does not look like the format",
+            Self::Time => "no time that could be read",
+            Self::Request => "no request that could be read",
+            Self::Status => "no status that could be read",
+            Self::Json => "not a JSON object",
+            Self::TooLong => "too long for a line of a log",
+            Self::Binary => "binary data",
+        })
+    }
+}
+
+/// Which request and response fields are worth reading.
+#[derive(Clone, Debug)]
+pub enum Heed {
+    /// All of them.
+    All,
+    /// These.
+    These(HashSet<HeaderName>),
+}
+
+impl Heed {
+    pub(super) fn heeds(&self, name: &HeaderName) -> bool {
+        match self {
+            Self::All => true,
+            Self::These(names) => names.contains(name),
+        }
+    }
+}
+
+impl<'a> Line<'a> {
+    /// Takes in what stands in `slot`. `-` and nothing at all mean that it is not known.
+    pub(super) fn put(&mut self, slot: &Slot, text: Cow<'a, [u8]>, heed: &Heed) -> Result<(), Bad> {
+        if matches!(&*text, b"" | b"-") {
+            return Ok(());
+        }
+        match slot {
+            // `02:36:00` beside a date of its own.
+            Slot::Time if text.get(2) == Some(&b':') => self.clock = Some(text),
+            Slot::Time => self.put_time(stamp::read(&text).ok_or(Bad::Time)?),
+            Slot::Date => self.date = Some(text),
+            Slot::Client => self.client = value::client(&text),
+            // Nobody has a name without having given credentials.
+            Slot::User => put_field(&mut self.request, &http::header::AUTHORIZATION, b"Basic"),
+            Slot::Tls => self.tls = value::tls(&text),
+            Slot::Method => self.method = Some(text),
+            Slot::Host => self.host = Some(text),
+            // The name of a server for any host.
+            Slot::ServerName if *text == *b"_" => {}
+            Slot::ServerName => self.server_name = Some(text),
+            Slot::Target => self.target = Some(text),
+            Slot::Path => self.path = Some(text),
+            Slot::Query => self.query = Some(text),
+            Slot::Request => self.put_request(text)?,
+            Slot::Status => self.status = Some(value::status(&text).ok_or(Bad::Status)?),
+            Slot::Bytes => self.bytes = value::whole(&text),
+            Slot::AllBytes => self.all_bytes = value::whole(&text),
+            Slot::Took(unit) => self.took = value::duration(&text, *unit),
+            Slot::OriginTime(unit) => self.origin_time = value::duration(&text, *unit),
+            Slot::Answered => self.answered = value::answered(&text),
+            Slot::Reason => self.reason = Some(text),
+            Slot::RequestField(name) if heed.heeds(name) => {
+                put_field(&mut self.request, name, &text);
+            }
+            Slot::ResponseField(name) if heed.heeds(name) => {
+                put_field(&mut self.response, name, &text);
+            }
+            Slot::RequestField(_) | Slot::ResponseField(_) | Slot::Skip => {}
+        }
+        Ok(())
+    }
+
+    /// Of several times the more exact one stays.
+    fn put_time(&mut self, time: Time) {
+        let is_exact = |time: Time| !time.as_millis().is_multiple_of(1000);
+        if self
+            .time
+            .is_none_or(|before| is_exact(time) || !is_exact(before))
+        {
+            self.time = Some(time);
+        }
+    }
+
+    /// `GET /path HTTP/1.1`; without a version it is HTTP/0.9, which scanners send.
+    fn put_request(&mut self, text: Cow<'a, [u8]>) -> Result<(), Bad> {
+        let blank = memchr::memchr(b' ', &text).ok_or(Bad::Request)?;
+        let version = memchr::memrchr(b' ', &text).filter(|last| {
+            *last > blank
+                && text
+                    .get(last + 1..)
+                    .is_some_and(|word| word.starts_with(b"HTTP/"))
+        });
+        let end = version.unwrap_or(text.len());
+        let (method, target) = match text {
+            Cow::Borrowed(text) => (
+                Cow::Borrowed(text.get(..blank).unwrap_or_default()),
+                Cow::Borrowed(text.get(blank + 1..end).unwrap_or_default()),
+            ),
+            Cow::Owned(text) => (
+                Cow::Owned(text.get(..blank).unwrap_or_default().to_vec()),
+                Cow::Owned(text.get(blank + 1..end).unwrap_or_default().to_vec()),
+            ),
+        };
+        (self.method, self.target) = (Some(method), Some(target));
+        Ok(())
+    }
+
+    /// What was told in parts comes together, and what must be there is.
+    pub(super) fn finish(mut self) -> Result<Self, Bad> {
+        if let (Some(date), Some(clock)) = (&self.date, &self.clock) {
+            self.time = Some(stamp::two_parts(date, clock).ok_or(Bad::Time)?);
+        }
+        if self.time.is_none() {
+            return Err(Bad::Time);
+        }
+        if self.target.is_none() {
+            self.target = self.path.take();
+        } else {
+            // It may be that of a rewritten path, and the target has its own.
+            self.query = None;
+        }
+        self.host = self.host.or(self.server_name.take());
+        if self.method.as_deref().is_none_or(<[u8]>::is_empty)
+            || self.target.as_deref().is_none_or(<[u8]>::is_empty)
+        {
+            return Err(Bad::Request);
+        }
+        if self.status.is_none() {
+            return Err(Bad::Status);
+        }
+        Ok(self)
+    }
+}
+
+fn put_field(fields: &mut HeaderMap, name: &HeaderName, value: &[u8]) {
+    // What is no value of a field did not come in one.
+    if let Ok(value) = HeaderValue::from_bytes(value) {
+        let _ = fields.try_append(name, value);
+    }
+}
