@@ -1,33 +1,22 @@
 //! From lines to events: each line is put to the walk's own functions.
 
+mod ask;
+mod receive;
+
 use super::{
-    answer::{Answer, FIELDS, micros, not_stored},
+    answer::{Answer, micros},
     clock::Clock,
     counts::Totals,
-    event::{Batch, Event, Judged, Kept},
+    event::Batch,
     log::{Answered, Line},
     plan::Plan,
     urls::Urls,
 };
-use http::{HeaderValue, Method, Request, StatusCode, Uri, header};
-use proxy::{
-    listen::Connection,
-    outcome::Bypass,
-    replay::{Asked, Received, Replay},
-};
-use rules::{
-    storable::{NotStorable, Storable},
-    time::Time,
-};
-use std::{
-    borrow::Cow,
-    cell::OnceCell,
-    net::{IpAddr, Ipv4Addr, SocketAddr},
-    rc::Rc,
-    sync::Arc,
-    time::Duration,
-};
-use store::{model, purge::Address};
+use http::StatusCode;
+use proxy::replay::{Asked, Replay};
+use receive::Left;
+use rules::storable::{NotStorable, Storable};
+use store::purge::Address;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 /// Events that go out together.
@@ -53,14 +42,6 @@ pub struct Reader {
     judged: Vec<Result<Storable, NotStorable>>,
     /// Sum and number of the bodies that were told, for those that were not.
     bodies: (u64, u64),
-}
-
-/// Why a request goes no further.
-enum Left {
-    /// The server sends it to HTTPS.
-    Redirected,
-    /// The server refuses it; why, and what it was.
-    Refused(&'static str, String),
 }
 
 impl Reader {
@@ -124,61 +105,10 @@ impl Reader {
         (!batch.events.is_empty()).then_some(batch)
     }
 
-    /// The request as the server would have received it.
-    fn receive(&mut self, line: Line<'_>, now: Time) -> Result<Asked, Left> {
-        let target = match (line.target.unwrap_or_default(), line.query) {
-            (target, Some(query)) if !target.contains(&b'?') => {
-                let mark: &[u8] = if query.starts_with(b"?") { b"" } else { b"?" };
-                Cow::Owned([&target, mark, &query].concat())
-            }
-            (target, _) => target,
-        };
-        let refused = |why| {
-            let target = String::from_utf8_lossy(&target);
-            Left::Refused(why, target.chars().take(200).collect())
-        };
-        let method = Method::from_bytes(&line.method.unwrap_or_default())
-            .map_err(|_| refused("bad-request"))?;
-        let uri = Uri::try_from(&*target).map_err(|_| refused("bad-request"))?;
-        let mut request = Request::new(());
-        *request.method_mut() = method;
-        let mut fields = line.request;
-        if uri.authority().is_none() && !fields.contains_key(header::HOST) {
-            let host = line.host.unwrap_or_else(|| {
-                self.totals.notes.without_host += 1;
-                Cow::Borrowed(self.assumptions.host.as_bytes())
-            });
-            let host = HeaderValue::from_bytes(&host).map_err(|_| refused("bad-host"))?;
-            fields.insert(header::HOST, host);
-        }
-        *request.uri_mut() = uri;
-        *request.headers_mut() = fields;
-        // An address that nobody trusts stands for one that is not told.
-        let client = line.client.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
-        let connection = Rc::new(Connection {
-            peer: Some(SocketAddr::new(client, 0)),
-            peer_asks: true,
-            local: None,
-            // Where nothing is told it is the same for all, and no redirect to HTTPS stands in the way.
-            tls: line.tls.unwrap_or(true),
-            splices: None,
-            text: OnceCell::new(),
-        });
-        let base = self
-            .replays
-            .get(self.base)
-            .ok_or_else(|| refused("internal"))?;
-        match base.receive(request, &connection, now) {
-            Received::Asked(asked) => Ok(asked),
-            Received::Redirected => Err(Left::Redirected),
-            Received::Refused(why) => Err(refused(why)),
-        }
-    }
-
     /// Counts a request, and makes an event of it if its URL is followed and the store would have been asked.
     fn count(&mut self, mut asked: Asked, answer: &Answer) {
         let address = Address::of(asked.key());
-        let url = xxh3_64_with_seed(address.target.as_bytes(), xxh3_64(address.host.as_bytes()));
+        let url = url(&address);
         if let Some(known) = self.urls.of(url, || address.url()) {
             known.requests += 1;
             if answer.status == StatusCode::OK && answer.is_get {
@@ -202,101 +132,6 @@ impl Reader {
         self.totals.notes.by_group += u64::from(asked.is_by_group());
         self.totals.asked_sent = self.totals.asked_sent.saturating_add(answer.sent);
         self.ask(&mut asked, answer, url, (body, took));
-    }
-
-    /// The store is asked: would the answer be stored?
-    fn ask(&mut self, asked: &mut Asked, answer: &Answer, url: u64, (body, took): (u64, u64)) {
-        // Requests of one second come in no order: whether one waited for the other cannot be told.
-        let wait = if self.totals.notes.with_fractions {
-            took
-        } else {
-            0
-        };
-        let wait = Duration::from_micros(wait);
-        self.judged.clear();
-        for replay in &self.replays {
-            let judged = replay.judge(asked, answer.status, &answer.fields, wait);
-            self.judged.push(judged);
-        }
-        self.count_unfilled(asked, answer, url, (body, took));
-        let page = xxh3_64(asked.key());
-        let key = match asked.variant(&answer.fields) {
-            Some(variant) => xxh3_64_with_seed(asked.key(), xxh3_64(&variant.key)),
-            None => page,
-        };
-        if !self.urls.follows(url, key) {
-            return;
-        }
-        let told = answer.fields.iter();
-        let told: usize = told
-            .map(|(name, value)| name.as_str().len() + value.len())
-            .sum();
-        let weight = model::weight(asked.key().len(), FIELDS + told, body);
-        let largest = asked.largest_body();
-        let (number, at) = (self.number, self.clock.now);
-        let kept = |facts| Kept {
-            facts,
-            url,
-            number,
-            weight,
-            body,
-            largest,
-        };
-        let judged = self.judged.drain(..).map(|judged| match judged {
-            Ok(storable) => Judged::Stored(Arc::new(kept(storable.facts))),
-            Err(why) => not_stored(answer.status, why),
-        });
-        self.batch.judged.extend(judged);
-        let known = self.urls.all.get(&url);
-        self.batch.events.push(Event {
-            key,
-            page,
-            url,
-            now: at,
-            landed: at.plus(wait),
-            sent: answer.sent,
-            body,
-            took,
-            invalid_before: known.map_or(0, |known| known.invalid_before),
-            directives: asked.directives().clone(),
-            site: asked.reuse(),
-            needs: asked.needs(),
-            status: answer.status,
-        });
-    }
-
-    /// Counts a request whose answer does not fill the store, whether its URL is followed or not: one URL may be asked for as
-    /// often as all others together.
-    fn count_unfilled(
-        &mut self,
-        asked: &Asked,
-        answer: &Answer,
-        url: u64,
-        (body, took): (u64, u64),
-    ) {
-        let totals = &mut self.totals;
-        let why = if asked.needs().stores_nothing {
-            if totals.apart.requests == 0 {
-                totals.apart_example = asked.uri();
-            }
-            totals.apart.add(answer.sent, body, took);
-            Some(Bypass::Cookie.token())
-        } else {
-            for (unstored, judged) in totals.unfilled.iter_mut().zip(&self.judged) {
-                if judged.is_err() {
-                    unstored.add(answer.sent, body, took);
-                }
-            }
-            let base = self.judged.get(self.base);
-            base.and_then(|judged| judged.err()).map(|why| {
-                let group = totals.unstored.entry(why.token()).or_default();
-                group.add(body, took, || asked.uri());
-                why.token()
-            })
-        };
-        if let (Some(known), Some(why)) = (self.urls.all.get_mut(&url), why) {
-            known.unstored = Some(why);
-        }
     }
 
     /// What a fetch brings and takes: as told, as it was last time, or as it is on average.
@@ -332,12 +167,14 @@ impl Reader {
     /// An unsafe method's success makes invalid what is kept (RFC 9111 section 4.4).
     fn invalidate(&mut self, asked: &Asked, answer: &Answer) {
         for key in asked.invalidated(answer.status, &answer.fields) {
-            let address = Address::of(&key);
-            let url =
-                xxh3_64_with_seed(address.target.as_bytes(), xxh3_64(address.host.as_bytes()));
-            if let Some(known) = self.urls.all.get_mut(&url) {
+            if let Some(known) = self.urls.all.get_mut(&url(&Address::of(&key))) {
                 known.invalid_before = self.number;
             }
         }
     }
+}
+
+/// The name by which a URL is followed.
+fn url(address: &Address<'_>) -> u64 {
+    xxh3_64_with_seed(address.target.as_bytes(), xxh3_64(address.host.as_bytes()))
 }

@@ -1,0 +1,114 @@
+//! The store is asked: what would become of an answer.
+
+use super::Reader;
+use crate::simulate::{
+    answer::{Answer, FIELDS, not_stored},
+    event::{Event, Judged, Kept},
+};
+use proxy::{outcome::Bypass, replay::Asked};
+use std::{sync::Arc, time::Duration};
+use store::model;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
+
+impl Reader {
+    /// The store is asked: would the answer be stored?
+    pub(super) fn ask(
+        &mut self,
+        asked: &mut Asked,
+        answer: &Answer,
+        url: u64,
+        (body, took): (u64, u64),
+    ) {
+        // Requests of one second come in no order: whether one waited for the other cannot be told.
+        let wait = if self.totals.notes.with_fractions {
+            took
+        } else {
+            0
+        };
+        let wait = Duration::from_micros(wait);
+        self.judged.clear();
+        for replay in &self.replays {
+            let judged = replay.judge(asked, answer.status, &answer.fields, wait);
+            self.judged.push(judged);
+        }
+        self.count_unfilled(asked, answer, url, (body, took));
+        let page = xxh3_64(asked.key());
+        let key = match asked.variant(&answer.fields) {
+            Some(variant) => xxh3_64_with_seed(asked.key(), xxh3_64(&variant.key)),
+            None => page,
+        };
+        if !self.urls.follows(url, key) {
+            return;
+        }
+        let told = answer.fields.iter();
+        let told: usize = told
+            .map(|(name, value)| name.as_str().len() + value.len())
+            .sum();
+        let weight = model::weight(asked.key().len(), FIELDS + told, body);
+        let largest = asked.largest_body();
+        let (number, at) = (self.number, self.clock.now);
+        let kept = |facts| Kept {
+            facts,
+            url,
+            number,
+            weight,
+            body,
+            largest,
+        };
+        let judged = self.judged.drain(..).map(|judged| match judged {
+            Ok(storable) => Judged::Stored(Arc::new(kept(storable.facts))),
+            Err(why) => not_stored(answer.status, why),
+        });
+        self.batch.judged.extend(judged);
+        let known = self.urls.all.get(&url);
+        self.batch.events.push(Event {
+            key,
+            page,
+            url,
+            now: at,
+            landed: at.plus(wait),
+            sent: answer.sent,
+            body,
+            took,
+            invalid_before: known.map_or(0, |known| known.invalid_before),
+            directives: asked.directives().clone(),
+            site: asked.reuse(),
+            needs: asked.needs(),
+            status: answer.status,
+        });
+    }
+
+    /// Counts a request whose answer does not fill the store, whether its URL is followed or not: one URL may be asked for as
+    /// often as all others together.
+    fn count_unfilled(
+        &mut self,
+        asked: &Asked,
+        answer: &Answer,
+        url: u64,
+        (body, took): (u64, u64),
+    ) {
+        let totals = &mut self.totals;
+        let why = if asked.needs().stores_nothing {
+            if totals.apart.requests == 0 {
+                totals.apart_example = asked.uri();
+            }
+            totals.apart.add(answer.sent, body, took);
+            Some(Bypass::Cookie.token())
+        } else {
+            for (unstored, judged) in totals.unfilled.iter_mut().zip(&self.judged) {
+                if judged.is_err() {
+                    unstored.add(answer.sent, body, took);
+                }
+            }
+            let base = self.judged.get(self.base);
+            base.and_then(|judged| judged.err()).map(|why| {
+                let group = totals.unstored.entry(why.token()).or_default();
+                group.add(body, took, || asked.uri());
+                why.token()
+            })
+        };
+        if let (Some(known), Some(why)) = (self.urls.all.get_mut(&url), why) {
+            known.unstored = Some(why);
+        }
+    }
+}

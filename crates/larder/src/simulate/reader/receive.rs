@@ -1,0 +1,77 @@
+//! A line as the request that the server would have received.
+
+use super::Reader;
+use crate::simulate::log::Line;
+use http::{HeaderValue, Method, Request, Uri, header};
+use proxy::{
+    listen::Connection,
+    replay::{Asked, Received},
+};
+use rules::time::Time;
+use std::{
+    borrow::Cow,
+    cell::OnceCell,
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    rc::Rc,
+};
+
+/// Why a request goes no further.
+pub(super) enum Left {
+    /// The server sends it to HTTPS.
+    Redirected,
+    /// The server refuses it; why, and what it was.
+    Refused(&'static str, String),
+}
+
+impl Reader {
+    /// The request as the server would have received it.
+    pub(super) fn receive(&mut self, line: Line<'_>, now: Time) -> Result<Asked, Left> {
+        let target = match (line.target.unwrap_or_default(), line.query) {
+            (target, Some(query)) if !target.contains(&b'?') => {
+                let mark: &[u8] = if query.starts_with(b"?") { b"" } else { b"?" };
+                Cow::Owned([&target, mark, &query].concat())
+            }
+            (target, _) => target,
+        };
+        let refused = |why| {
+            let target = String::from_utf8_lossy(&target);
+            Left::Refused(why, target.chars().take(200).collect())
+        };
+        let method = Method::from_bytes(&line.method.unwrap_or_default())
+            .map_err(|_| refused("bad-request"))?;
+        let uri = Uri::try_from(&*target).map_err(|_| refused("bad-request"))?;
+        let mut request = Request::new(());
+        *request.method_mut() = method;
+        let mut fields = line.request;
+        if uri.authority().is_none() && !fields.contains_key(header::HOST) {
+            let host = line.host.unwrap_or_else(|| {
+                self.totals.notes.without_host += 1;
+                Cow::Borrowed(self.assumptions.host.as_bytes())
+            });
+            let host = HeaderValue::from_bytes(&host).map_err(|_| refused("bad-host"))?;
+            fields.insert(header::HOST, host);
+        }
+        *request.uri_mut() = uri;
+        *request.headers_mut() = fields;
+        // An address that nobody trusts stands for one that is not told.
+        let client = line.client.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
+        let connection = Rc::new(Connection {
+            peer: Some(SocketAddr::new(client, 0)),
+            peer_asks: true,
+            local: None,
+            // Where nothing is told it is the same for all, and no redirect to HTTPS stands in the way.
+            tls: line.tls.unwrap_or(true),
+            splices: None,
+            text: OnceCell::new(),
+        });
+        let base = self
+            .replays
+            .get(self.base)
+            .ok_or_else(|| refused("internal"))?;
+        match base.receive(request, &connection, now) {
+            Received::Asked(asked) => Ok(asked),
+            Received::Redirected => Err(Left::Redirected),
+            Received::Refused(why) => Err(refused(why)),
+        }
+    }
+}
