@@ -1,36 +1,27 @@
 //! One page: asked for, judged, and read for its links.
 
+mod known;
+mod redirect;
+
 use super::{
     FolderError, Publisher,
     folder::Draft,
-    keep::blocking,
-    manifest::Page,
     outcome::{Outcome, Refused},
     said::{self, Document},
 };
-use crate::crawl::{
-    fetcher,
-    frontier::Found,
-    links,
-    site::{self, Leads},
-    style,
-};
+use crate::crawl::{frontier::Found, links, site::Leads, style};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Response, header};
 use http_body_util::BodyExt;
 use origin::ResponseBody;
-use rules::{storable::NotStorable, surrogate};
-use std::{fs, rc::Rc};
-use tokio::task::spawn_blocking;
+use rules::storable::NotStorable;
+use std::rc::Rc;
 
 /// The largest page, in bytes.
 const LARGEST: u64 = 1 << 30;
 
 /// So much of a document is read for its links, in bytes.
 const DOCUMENT: usize = 8 << 20;
-
-/// The largest body of a redirect that is read to keep the connection, in bytes.
-const IDLE_TALK: usize = 64 << 10;
 
 /// One page, done with.
 #[derive(Debug)]
@@ -114,133 +105,6 @@ impl Publisher {
         }
     }
 
-    /// Asks only whether the page has changed, where its file is as it was written.
-    async fn conditions(&self, target: &str, fields: &mut HeaderMap) {
-        let Some(page) = self.book.borrow().pages.get(target).cloned() else {
-            return;
-        };
-        let (Some(file), Some(length), Some(hash)) = (page.file, page.length, page.hash) else {
-            return;
-        };
-        let folder = self.folder.clone();
-        let holds = spawn_blocking(move || folder.holds(&file, length, &hash)).await;
-        if !holds.unwrap_or(false) {
-            return;
-        }
-        let condition = match (page.etag, page.modified) {
-            (Some(etag), _) => Some((header::IF_NONE_MATCH, etag)),
-            (None, Some(modified)) => Some((header::IF_MODIFIED_SINCE, modified)),
-            (None, None) => None,
-        };
-        if let Some((name, value)) = condition
-            && let Ok(value) = HeaderValue::from_str(&value)
-        {
-            fields.insert(name, value);
-        }
-    }
-
-    /// The application says that the page is as it was; its tags and groups may be others.
-    fn confirmed(&self, target: &str, fields: &HeaderMap) {
-        let mut book = self.book.borrow_mut();
-        let Some(page) = book.pages.get_mut(target) else {
-            return;
-        };
-        let (tags, groups) = (surrogate::tags(fields), surrogate::groups(fields));
-        if !tags.is_empty() {
-            page.tags = tags;
-        }
-        if !groups.is_empty() {
-            page.groups = groups;
-        }
-    }
-
-    /// A page that is not fetched, with the links in its file.
-    async fn known(&self, target: &str, outcome: Outcome) -> Read {
-        let Some(page) = self.book.borrow().pages.get(target).cloned() else {
-            return Read::bare(outcome);
-        };
-        let Some(file) = page.file else {
-            let links = page
-                .location
-                .into_iter()
-                .filter(|location| location.starts_with('/'));
-            return Read {
-                links: links
-                    .map(|link| site::normal(said::without_fragment(&link)))
-                    .collect(),
-                ..Read::bare(outcome)
-            };
-        };
-        let kind = Document::of(page.kind.as_deref());
-        if kind == Document::Other {
-            return Read::bare(outcome);
-        }
-        let path = self.folder.path(&file);
-        let text = spawn_blocking(move || fs::read(path)).await;
-        let text = text.ok().and_then(Result::ok).unwrap_or_default();
-        let (links, too_long) = self.links(target, kind, text.get(..DOCUMENT).unwrap_or(&text));
-        Read {
-            outcome,
-            links,
-            too_long,
-        }
-    }
-
-    async fn redirect(
-        &self,
-        target: &str,
-        asked: &HeaderMap,
-        response: Response<ResponseBody>,
-    ) -> Result<Read, FolderError> {
-        if let Err(why) = self.judge(target, asked, &response) {
-            return Ok(Read::bare(Outcome::Refused(Refused::Storing(why))));
-        }
-        let status = response.status();
-        let Some(location) = response.headers().get(header::LOCATION) else {
-            return Ok(Read::bare(Outcome::Refused(Refused::Status(status))));
-        };
-        let (location, link) = match self.site.leads(target, location.as_bytes()) {
-            Leads::Here(to) if to == target => {
-                return Ok(Read::bare(Outcome::Refused(Refused::Loop)));
-            }
-            Leads::Here(to) => (
-                format!("{to}{}", said::fragment(location.as_bytes())),
-                Some(to),
-            ),
-            _ => (self.site.base(target, Some(location.as_bytes())), None),
-        };
-        let page = Page {
-            status: status.as_u16(),
-            location: Some(location),
-            fields: said::kept(response.headers()),
-            tags: surrogate::tags(response.headers()),
-            groups: surrogate::groups(response.headers()),
-            ..Page::default()
-        };
-        // Its own text is of no interest, but the connection is.
-        let _ = fetcher::whole(response.into_body(), IDLE_TALK).await;
-        let known = self
-            .book
-            .borrow_mut()
-            .pages
-            .insert(target.to_owned(), page.clone());
-        let outcome = if known.as_ref() == Some(&page) {
-            Outcome::Same
-        } else {
-            Outcome::Redirect
-        };
-        let (journal, of) = (self.journal.clone(), target.to_owned());
-        blocking(move || {
-            journal.page(&of, &page)?;
-            journal.done(&of)
-        })
-        .await?;
-        Ok(Read {
-            links: link.into_iter().collect(),
-            ..Read::bare(outcome)
-        })
-    }
-
     async fn page(
         &self,
         target: &str,
@@ -301,6 +165,7 @@ impl Publisher {
         }
         Ok(Ok((draft, start)))
     }
+
     fn judge(
         &self,
         target: &str,
