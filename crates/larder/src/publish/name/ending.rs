@@ -1,0 +1,58 @@
+//! Endings of files: of media types, of names, and those that a web server runs.
+
+/// Endings that web servers run instead of serving.
+const RUN: [&str; 22] = [
+    "php", "php3", "php4", "php5", "php7", "php8", "phtml", "phar", "phps", "cgi", "pl", "py",
+    "rb", "sh", "asp", "aspx", "ashx", "jsp", "jspx", "cfm", "shtml", "lua",
+];
+
+/// Endings that say more than their type does, and others of their type.
+pub(super) const ALIASES: &[(&str, &[&str])] = &[
+    ("html", &["htm", "xhtml"]),
+    ("jpg", &["jpeg", "jpe", "jfif"]),
+    ("js", &["mjs", "cjs"]),
+    ("txt", &["text", "md", "csv", "log", "asc", "conf", "ini"]),
+    ("xml", &["rss", "atom", "rdf", "xsl", "xslt", "xsd", "opml"]),
+    ("json", &["map", "webmanifest", "jsonld", "geojson"]),
+];
+
+pub(super) fn is_run(ending: &str) -> bool {
+    RUN.iter().any(|run| ending.eq_ignore_ascii_case(run))
+}
+
+/// What stands behind the last dot, where that looks like the ending of a file.
+pub(super) fn own_ending(last: &str) -> Option<&str> {
+    let (stem, ending) = last.rsplit_once('.')?;
+    let looks = !stem.is_empty() && (1..=12).contains(&ending.len());
+    (looks && ending.bytes().all(|byte| byte.is_ascii_alphanumeric())).then_some(ending)
+}
+
+/// The usual ending of a media type.
+pub(super) fn ending(kind: Option<&str>) -> Option<&'static str> {
+    let essence = kind?
+        .split(';')
+        .next()
+        .unwrap_or_default()
+        .trim()
+        .to_ascii_lowercase();
+    Some(match essence.as_str() {
+        "text/html" | "application/xhtml+xml" => "html",
+        "text/css" => "css",
+        "text/javascript" | "application/javascript" | "application/x-javascript" => "js",
+        "application/json" | "application/ld+json" | "application/manifest+json" => "json",
+        "text/plain" | "text/markdown" | "text/csv" => "txt",
+        "application/xml" | "text/xml" | "application/rss+xml" | "application/atom+xml" => "xml",
+        "application/pdf" => "pdf",
+        "application/wasm" => "wasm",
+        "image/png" => "png",
+        "image/jpeg" => "jpg",
+        "image/gif" => "gif",
+        "image/webp" => "webp",
+        "image/avif" => "avif",
+        "image/svg+xml" => "svg",
+        "image/x-icon" | "image/vnd.microsoft.icon" => "ico",
+        "font/woff2" => "woff2",
+        "font/woff" => "woff",
+        _ => return None,
+    })
+}
