@@ -1,89 +1,19 @@
 //! Where records lie, by the hash of their key: 24 bytes each, in tables that are never less than half full.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+mod spot;
+mod table;
+#[cfg(test)]
+mod tests;
 
-/// The variant of a response that answers any request.
-pub(super) const NO_VARIANT: u32 = 0;
+use spot::{SOUND, USED};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use table::Table;
+
+pub(super) use spot::{NO_VARIANT, Place, Spot};
+
 /// At most this many records under one hash; beyond it the oldest goes.
 const MOST: usize = 32;
 const SHARDS: usize = 256;
-const SMALLEST: usize = 8;
-
-const USED: u32 = 1 << 31;
-const LARGE: u32 = 1 << 30;
-const SOUND: u32 = 1 << 29;
-/// The rest is the size.
-const FLAGS: u32 = USED | LARGE | SOUND;
-
-/// Where a record begins: its segment, and the offset there. A later record has a greater place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub(super) struct Place(u64);
-
-impl Place {
-    pub const fn new(segment: u32, unit: u32) -> Self {
-        Self((segment as u64) << 32 | unit as u64)
-    }
-
-    pub const fn segment(self) -> u32 {
-        (self.0 >> 32) as u32
-    }
-
-    /// The offset in bytes.
-    pub const fn offset(self) -> u64 {
-        (self.0 & u32::MAX as u64) * super::format::ALIGN
-    }
-}
-
-/// One record. Segments are counted from one, so that no place is zero: that is an empty slot.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Spot {
-    pub key: u64,
-    pub place: Place,
-    pub variant: u32,
-    /// The size, and three flags.
-    bits: u32,
-}
-
-impl Spot {
-    pub fn new(key: u64, place: Place, variant: u32, size: u32, is_large: bool) -> Self {
-        let flag = if is_large { LARGE } else { 0 };
-        Self {
-            key,
-            place,
-            variant,
-            bits: size & !FLAGS | flag,
-        }
-    }
-
-    /// Bytes of the record.
-    pub fn size(&self) -> usize {
-        (self.bits & !FLAGS) as usize
-    }
-
-    /// Whether its body has a file of its own.
-    pub fn is_large(&self) -> bool {
-        self.bits & LARGE != 0
-    }
-
-    /// Whether it was asked for since it was written.
-    pub fn is_used(&self) -> bool {
-        self.bits & USED != 0
-    }
-
-    /// Whether all of its body was verified since the program started.
-    pub fn is_sound(&self) -> bool {
-        self.bits & SOUND != 0
-    }
-
-    fn is_empty(&self) -> bool {
-        self.place == Place(0)
-    }
-
-    /// Whether this answers every request that `other` answers.
-    fn covers(&self, other: &Self) -> bool {
-        self.variant == NO_VARIANT || self.variant == other.variant
-    }
-}
 
 /// The index. Shared by all workers.
 #[derive(Debug)]
@@ -224,100 +154,3 @@ impl Index {
 fn lock(shard: &Shard) -> MutexGuard<'_, Table> {
     shard.lock().unwrap_or_else(PoisonError::into_inner)
 }
-
-/// Open addressing with linear probing; a removed record leaves no mark.
-#[derive(Debug, Default)]
-struct Table {
-    slots: Vec<Spot>,
-    used: usize,
-}
-
-impl Table {
-    /// Where the search for `key` begins.
-    fn home(&self, key: u64) -> usize {
-        ((u128::from(key) * self.slots.len() as u128) >> 64) as usize
-    }
-
-    fn next(&self, at: usize) -> usize {
-        if at + 1 < self.slots.len() { at + 1 } else { 0 }
-    }
-
-    fn each(&mut self, key: u64, mut see: impl FnMut(&mut Spot)) {
-        let mut at = self.home(key);
-        while let Some(spot) = self.slots.get_mut(at).filter(|spot| !spot.is_empty()) {
-            if spot.key == key {
-                see(spot);
-            }
-            at = self.next(at);
-        }
-    }
-
-    fn add(&mut self, new: Spot) {
-        // At most seven eighths: there is always an empty slot, at which every search ends.
-        if (self.used + 1) * 8 > self.slots.len() * 7 {
-            self.resize((self.slots.len() * 3 / 2).max(SMALLEST));
-        }
-        self.place(new);
-    }
-
-    fn place(&mut self, new: Spot) {
-        let mut at = self.home(new.key);
-        while self.slots.get(at).is_some_and(|spot| !spot.is_empty()) {
-            at = self.next(at);
-        }
-        if let Some(slot) = self.slots.get_mut(at) {
-            *slot = new;
-            self.used += 1;
-        }
-    }
-
-    fn resize(&mut self, length: usize) {
-        let old = std::mem::replace(&mut self.slots, vec![Spot::default(); length]);
-        self.used = 0;
-        for spot in old.into_iter().filter(|spot| !spot.is_empty()) {
-            self.place(spot);
-        }
-    }
-
-    fn remove(&mut self, key: u64, place: Place) -> Option<Spot> {
-        let mut at = self.home(key);
-        let removed = loop {
-            let spot = self.slots.get(at).filter(|spot| !spot.is_empty())?;
-            if spot.place == place {
-                break *spot;
-            }
-            at = self.next(at);
-        };
-        self.close(at);
-        self.used -= 1;
-        if self.slots.len() > SMALLEST && self.used * 2 < self.slots.len() {
-            self.resize((self.used * 4 / 3).max(SMALLEST));
-        }
-        Some(removed)
-    }
-
-    /// Empties the slot `hole` and moves up what would not be found past it.
-    fn close(&mut self, mut hole: usize) {
-        let mut at = self.next(hole);
-        while let Some(spot) = self.slots.get(at).filter(|spot| !spot.is_empty()).copied() {
-            let from = self.home(spot.key);
-            // Whether its search passes the hole: the hole lies in the round from its home to where it is.
-            let passes = if from <= at {
-                from <= hole && hole < at
-            } else {
-                from <= hole || hole < at
-            };
-            if passes && let Some(slot) = self.slots.get_mut(hole) {
-                *slot = spot;
-                hole = at;
-            }
-            at = self.next(at);
-        }
-        if let Some(slot) = self.slots.get_mut(hole) {
-            *slot = Spot::default();
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests;

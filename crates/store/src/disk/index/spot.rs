@@ -1,0 +1,82 @@
+//! One record: its key, its place, and what is known of it.
+
+use crate::disk::format::ALIGN;
+
+/// The variant of a response that answers any request.
+pub(in crate::disk) const NO_VARIANT: u32 = 0;
+
+pub(super) const USED: u32 = 1 << 31;
+const LARGE: u32 = 1 << 30;
+pub(super) const SOUND: u32 = 1 << 29;
+/// The rest is the size.
+const FLAGS: u32 = USED | LARGE | SOUND;
+
+/// Where a record begins: its segment, and the offset there. A later record has a greater place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub(in crate::disk) struct Place(u64);
+
+impl Place {
+    pub const fn new(segment: u32, unit: u32) -> Self {
+        Self((segment as u64) << 32 | unit as u64)
+    }
+
+    pub const fn segment(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
+    /// The offset in bytes.
+    pub const fn offset(self) -> u64 {
+        (self.0 & u32::MAX as u64) * ALIGN
+    }
+}
+
+/// One record. Segments are counted from one, so that no place is zero: that is an empty slot.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::disk) struct Spot {
+    pub key: u64,
+    pub place: Place,
+    pub variant: u32,
+    /// The size, and three flags.
+    pub(super) bits: u32,
+}
+
+impl Spot {
+    pub fn new(key: u64, place: Place, variant: u32, size: u32, is_large: bool) -> Self {
+        let flag = if is_large { LARGE } else { 0 };
+        Self {
+            key,
+            place,
+            variant,
+            bits: size & !FLAGS | flag,
+        }
+    }
+
+    /// Bytes of the record.
+    pub fn size(&self) -> usize {
+        (self.bits & !FLAGS) as usize
+    }
+
+    /// Whether its body has a file of its own.
+    pub fn is_large(&self) -> bool {
+        self.bits & LARGE != 0
+    }
+
+    /// Whether it was asked for since it was written.
+    pub fn is_used(&self) -> bool {
+        self.bits & USED != 0
+    }
+
+    /// Whether all of its body was verified since the program started.
+    pub fn is_sound(&self) -> bool {
+        self.bits & SOUND != 0
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.place == Place(0)
+    }
+
+    /// Whether this answers every request that `other` answers.
+    pub(super) fn covers(&self, other: &Self) -> bool {
+        self.variant == NO_VARIANT || self.variant == other.variant
+    }
+}
