@@ -1,0 +1,57 @@
+//! The header of a file.
+
+use super::{FILE_HEAD, FORMAT, closed, u64_at};
+
+const SEGMENT: [u8; 8] = *b"LARDERSG";
+const LARGE: [u8; 8] = *b"LARDERLG";
+
+/// What a file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::disk) enum Kind {
+    Segment,
+    Large,
+}
+
+/// The header of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::disk) struct FileHead {
+    pub kind: Kind,
+    /// Its number, which its name says too.
+    pub id: u64,
+    /// Drawn at random; seeds its checksums.
+    pub nonce: u64,
+    /// The directory that it belongs to, by its seed.
+    pub directory: u64,
+}
+
+impl FileHead {
+    pub fn write(&self) -> [u8; FILE_HEAD] {
+        let mut out = Vec::with_capacity(FILE_HEAD);
+        out.extend_from_slice(match self.kind {
+            Kind::Segment => &SEGMENT,
+            Kind::Large => &LARGE,
+        });
+        out.extend_from_slice(&u64::from(FORMAT).to_le_bytes());
+        for number in [self.id, self.nonce, self.directory, 0, 0] {
+            out.extend_from_slice(&number.to_le_bytes());
+        }
+        closed(&out, self.nonce, 0)
+    }
+
+    pub fn read(bytes: &[u8; FILE_HEAD]) -> Option<Self> {
+        let kind = if bytes.starts_with(&SEGMENT) {
+            Kind::Segment
+        } else if bytes.starts_with(&LARGE) {
+            Kind::Large
+        } else {
+            return None;
+        };
+        let head = Self {
+            kind,
+            id: u64_at(bytes, 16),
+            nonce: u64_at(bytes, 24),
+            directory: u64_at(bytes, 32),
+        };
+        (head.write() == *bytes).then_some(head)
+    }
+}

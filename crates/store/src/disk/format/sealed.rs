@@ -1,0 +1,96 @@
+//! The end of a sealed segment: its index, and a trailer.
+
+use super::{ENTRY, TRAILER, closed, sum, u32_at, u64_at};
+
+const SEALED: [u8; 8] = *b"LARDERIX";
+
+/// One record in the index of a sealed segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::disk) struct Entry {
+    pub key: u64,
+    pub large: u64,
+    /// Where it begins, in units of [`ALIGN`](super::ALIGN).
+    pub unit: u32,
+    pub size: u32,
+    pub variant: u32,
+}
+
+impl Entry {
+    fn write(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.key.to_le_bytes());
+        out.extend_from_slice(&self.large.to_le_bytes());
+        for number in [self.unit, self.size, self.variant, 0] {
+            out.extend_from_slice(&number.to_le_bytes());
+        }
+    }
+
+    fn read(bytes: &[u8]) -> Self {
+        Self {
+            key: u64_at(bytes, 0),
+            large: u64_at(bytes, 8),
+            unit: u32_at(bytes, 16),
+            size: u32_at(bytes, 20),
+            variant: u32_at(bytes, 24),
+        }
+    }
+}
+
+/// The end of a sealed segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::disk) struct Trailer {
+    /// Where the index begins.
+    pub index: u64,
+    pub count: u64,
+    /// The smallest number of the log that a record was checked up to.
+    pub checked: u64,
+    sum: u64,
+}
+
+impl Trailer {
+    /// The index of `entries`, to lie at `index`, and the trailer behind it.
+    pub fn write(entries: &[Entry], index: u64, checked: u64, nonce: u64) -> Vec<u8> {
+        let mut out = Vec::with_capacity(entries.len() * ENTRY + TRAILER);
+        for entry in entries {
+            entry.write(&mut out);
+        }
+        let trailer = Self {
+            index,
+            count: entries.len() as u64,
+            checked,
+            sum: sum(&out, nonce, index),
+        };
+        out.extend_from_slice(&trailer.bytes(nonce));
+        out
+    }
+
+    fn bytes(&self, nonce: u64) -> [u8; TRAILER] {
+        let mut out = SEALED.to_vec();
+        for number in [self.index, self.count, self.checked, self.sum] {
+            out.extend_from_slice(&number.to_le_bytes());
+        }
+        closed(&out, nonce, self.end())
+    }
+
+    /// Where the trailer itself begins.
+    fn end(&self) -> u64 {
+        let index = self.count.saturating_mul(ENTRY as u64);
+        self.index.saturating_add(index)
+    }
+
+    /// The trailer of a segment whose last bytes, from `at` on, these are.
+    pub fn read(bytes: &[u8; TRAILER], nonce: u64, at: u64) -> Option<Self> {
+        let trailer = Self {
+            index: u64_at(bytes, 8),
+            count: u64_at(bytes, 16),
+            checked: u64_at(bytes, 24),
+            sum: u64_at(bytes, 32),
+        };
+        (trailer.bytes(nonce) == *bytes && trailer.end() == at).then_some(trailer)
+    }
+
+    /// The entries that `bytes` hold, which lay where the trailer says.
+    pub fn entries(&self, bytes: &[u8], nonce: u64) -> Option<Vec<Entry>> {
+        let is_sound = sum(bytes, nonce, self.index) == self.sum;
+        is_sound.then(|| bytes.chunks_exact(ENTRY).map(Entry::read).collect())
+    }
+}
