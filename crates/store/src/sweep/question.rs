@@ -1,0 +1,120 @@
+//! Questions to the sweep: what purges touched, and what of that is busy.
+
+use super::REST;
+use crate::{
+    Memory, Stored, Variant,
+    purge::{Address, Log, Purge, What},
+};
+use std::{cmp::Reverse, thread};
+use tokio::sync::oneshot;
+
+/// Who is to be told what soft purges touched and is asked for most.
+#[derive(Clone, Debug)]
+pub struct Busiest {
+    /// Stored responses told of, at most.
+    pub most: usize,
+    /// Where to, the busiest first, once everything was looked at; where that is full, nobody is told.
+    pub to: tokio::sync::mpsc::Sender<Vec<Busy>>,
+}
+
+/// A stored response that is asked for often.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Busy {
+    /// Its URL.
+    pub url: String,
+    /// What selects it among the variants of its key.
+    pub variant: Option<Box<Variant>>,
+    /// How often it was used.
+    pub uses: u64,
+}
+
+/// A question to the sweep.
+#[derive(Debug)]
+pub(super) struct Question {
+    pub purges: Vec<(Purge, Wanted)>,
+    /// Who is told of busy responses.
+    pub busiest: Option<Busiest>,
+    /// Who is told how many stored responses were touched that were not counted yet.
+    pub answer: oneshot::Sender<u64>,
+}
+
+/// What a scan is to find out of a purge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Wanted {
+    /// How much it touched.
+    pub count: bool,
+    /// What of that is busy.
+    pub busiest: bool,
+}
+
+/// What a scan has found for one question.
+#[derive(Debug, Default)]
+struct Touched {
+    count: u64,
+    busiest: Vec<Busy>,
+}
+
+impl Touched {
+    fn keep(&mut self, most: usize) {
+        self.busiest.sort_by_key(|busy| Reverse(busy.uses));
+        self.busiest.truncate(most);
+    }
+}
+
+impl Question {
+    fn look(&self, key: &[u8], stored: &Stored, found: &mut Touched) {
+        let plain = !key.contains(&b'\n');
+        let mut busy = false;
+        let mut counted = false;
+        for (purge, wanted) in &self.purges {
+            if !Log::covers(purge, key, stored) {
+                continue;
+            }
+            busy |= wanted.busiest && plain;
+            // Plain keys were counted when their URL was purged.
+            counted |= wanted.count && !(plain && matches!(purge.what, What::Url(_)));
+        }
+        found.count += u64::from(counted);
+        let most = self.busiest.as_ref().map_or(0, |busiest| busiest.most);
+        if found.busiest.len() > most * 4 {
+            found.keep(most);
+        }
+        if busy && stored.uses() > 0 {
+            found.busiest.push(Busy {
+                url: Address::of(key).url(),
+                variant: stored.variant.clone(),
+                uses: stored.uses(),
+            });
+        }
+    }
+}
+
+/// Looks at everything once for all `questions`, and tells those who asked: they do not wait until memory is given back. How many
+/// steps that took.
+pub(super) fn answer(memory: &Memory, questions: Vec<Question>) -> u64 {
+    if questions.is_empty() {
+        return 0;
+    }
+    let mut found: Vec<_> = questions.iter().map(|_| Touched::default()).collect();
+    let look = |key: &[u8], stored: &Stored, _| {
+        for (question, found) in questions.iter().zip(&mut found) {
+            question.look(key, stored, found);
+        }
+    };
+    let mut steps = 0;
+    memory.survey(look, || {
+        thread::sleep(REST);
+        steps += 1;
+    });
+    for (question, mut found) in questions.into_iter().zip(found) {
+        // Whoever asked may have left.
+        let _ = question.answer.send(found.count);
+        if let Some(Busiest { most, to }) = question.busiest
+            && !found.busiest.is_empty()
+        {
+            found.keep(most);
+            let _ = to.try_send(found.busiest);
+        }
+    }
+    steps
+}
