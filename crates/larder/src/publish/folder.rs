@@ -1,11 +1,13 @@
 //! The folder that a site is written to: files appear whole or not at all, and nobody else's are touched.
 
+mod draft;
+mod error;
+
 use super::name::OWN;
+use draft::hash_of;
 use std::{
     collections::BTreeSet,
-    fmt,
     fs::{self, File, TryLockError},
-    io::{self, Read, Write},
     path::{Path, PathBuf},
     sync::{
         Mutex, PoisonError,
@@ -13,7 +15,9 @@ use std::{
     },
 };
 use store::lock::Locked;
-use xxhash_rust::xxh3::Xxh3;
+
+pub use draft::Draft;
+pub use error::{Blocked, FolderError, PlaceError};
 
 /// The folder, held by this process alone.
 #[derive(Debug)]
@@ -24,50 +28,6 @@ pub struct Folder {
     drafts: AtomicU64,
     /// Folders whose entries are not known to be on disk.
     touched: Mutex<BTreeSet<PathBuf>>,
-}
-
-/// Why nothing can be written at all. For the operator to mend.
-#[derive(Debug, thiserror::Error)]
-pub enum FolderError {
-    /// Another process publishes there.
-    #[error("{0}: another larder publish is at work there")]
-    InUse(PathBuf),
-    /// The operating system says no: no room, no right, a broken disk. Nothing that was there is harmed.
-    #[error("cannot write {0}: {1}")]
-    Write(PathBuf, io::Error),
-    /// A thread that wrote came to no end.
-    #[error("writing ended early: {0}")]
-    Ended(String),
-}
-
-/// Why one page cannot be written, and others can. For the operator to mend.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Blocked {
-    /// There is a file already.
-    #[error("{0} is there and was not written by larder publish: it is left alone")]
-    Foreign(PathBuf),
-    /// There is no folder, but something else.
-    #[error("{0} is there and is no folder: it is left alone")]
-    NoFolder(PathBuf),
-}
-
-/// How putting a page in its place failed.
-#[derive(Debug, thiserror::Error)]
-pub enum PlaceError {
-    /// This page alone.
-    #[error(transparent)]
-    Blocked(#[from] Blocked),
-    /// Everything.
-    #[error(transparent)]
-    Folder(#[from] FolderError),
-}
-
-/// A file that is being written and is nobody's yet. Removed when dropped.
-pub struct Draft {
-    path: PathBuf,
-    file: File,
-    hash: Box<Xxh3>,
-    length: u64,
 }
 
 impl Folder {
@@ -133,14 +93,7 @@ impl Folder {
     pub fn draft(&self) -> Result<Draft, FolderError> {
         let number = self.drafts.fetch_add(1, Relaxed);
         let path = self.root.join(OWN).join("drafts").join(number.to_string());
-        let created = File::create(&path);
-        let file = created.map_err(|error| FolderError::Write(path.clone(), error))?;
-        Ok(Draft {
-            path,
-            file,
-            hash: Box::default(),
-            length: 0,
-        })
+        Draft::create(path)
     }
 
     /// Whether the file `name` is as long as that and has this hash.
@@ -253,67 +206,6 @@ impl Folder {
     }
 }
 
-impl Draft {
-    /// Appends.
-    ///
-    /// # Errors
-    /// The operating system's.
-    pub fn write(&mut self, bytes: &[u8]) -> Result<(), FolderError> {
-        let written = self.file.write_all(bytes);
-        written.map_err(|error| FolderError::Write(self.path.clone(), error))?;
-        self.hash.update(bytes);
-        self.length += bytes.len() as u64;
-        Ok(())
-    }
-
-    /// Waits until it is on disk.
-    ///
-    /// # Errors
-    /// The operating system's.
-    pub fn sync(&self) -> Result<(), FolderError> {
-        let synced = self.file.sync_all();
-        synced.map_err(|error| FolderError::Write(self.path.clone(), error))
-    }
-
-    /// Bytes written.
-    pub const fn length(&self) -> u64 {
-        self.length
-    }
-
-    /// XXH3 of them, 128 bits, in hex.
-    pub fn hash(&self) -> String {
-        format!("{:032x}", self.hash.digest128())
-    }
-}
-
-impl fmt::Debug for Draft {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Draft")
-            .field("path", &self.path)
-            .finish_non_exhaustive()
-    }
-}
-
-impl Drop for Draft {
-    fn drop(&mut self) {
-        // Gone where it was put in its place.
-        let _ = fs::remove_file(&self.path);
-    }
-}
-
 fn is_folder(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|found| found.is_dir())
-}
-
-fn hash_of(path: &Path) -> io::Result<String> {
-    let mut file = File::open(path)?;
-    let mut hash = Xxh3::default();
-    let mut piece = vec![0; 64 << 10];
-    loop {
-        let length = file.read(&mut piece)?;
-        if length == 0 {
-            return Ok(format!("{:032x}", hash.digest128()));
-        }
-        hash.update(piece.get(..length).unwrap_or_default());
-    }
 }
