@@ -1,15 +1,19 @@
 //! What `POST /purge` is asked, and what it understands of that.
 
-use crate::config::value::Word;
+mod bad;
+#[cfg(test)]
+mod tests;
+mod wait;
+
 use proxy::{policy::Site, purging};
 use rules::surrogate::{self, LONGEST_GROUP};
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-use std::{borrow::Cow, fmt, time::Duration};
-use store::purge::{BadPattern, Malformed, On, Pattern, Purge, What};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+use store::purge::{On, Pattern, Purge, What};
 
-/// How long a purge waits for the other nodes where nothing is said.
-pub const USUAL_WAIT: Duration = Duration::from_secs(10);
+pub use bad::Bad;
+pub use wait::{USUAL_WAIT, Wait};
 
 /// Longest wait that can be asked for.
 pub const LONGEST_WAIT: Duration = Duration::from_mins(5);
@@ -80,67 +84,6 @@ pub struct Request {
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
 fn is_false(value: &bool) -> bool {
     !value
-}
-
-/// Whether, and how long, an answer waits for the other nodes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wait {
-    /// Not at all.
-    No,
-    /// At most so long.
-    For(Duration),
-}
-
-/// Why nothing was purged; the caller's fault.
-#[derive(Debug, thiserror::Error)]
-pub enum Bad {
-    /// Not the JSON that is expected.
-    #[error("not a purge in JSON: {0}")]
-    Json(#[from] serde_json::Error),
-    /// Not a JSON object.
-    #[error(
-        "not a purge in JSON: an object is expected, such as {{\"url\": \"http://host/path\"}}"
-    )]
-    NoObject,
-    /// Nothing is named.
-    #[error(
-        "nothing is named; say url, prefix, tag, tags, host, groups (with host), regex or everything (and true)"
-    )]
-    Nothing,
-    /// Several things are named.
-    #[error("{} are named; a purge names one thing", .0.join(" and "))]
-    Several(Vec<&'static str>),
-    /// No URL.
-    #[error("{0:?} is not a URL that a client could ask for; write it whole, as http://host/path")]
-    Url(String),
-    /// Not the beginning of a URL.
-    #[error(
-        "no URL begins with {0:?}; write it whole, as http://host/path, or /path for every host"
-    )]
-    Prefix(String),
-    /// No host.
-    #[error("{0:?} is not a host; write it as example.com or example.com:8080")]
-    Host(String),
-    /// No response can carry such a tag.
-    #[error(
-        "{0:?} is not a tag: tags are not empty, and have neither blanks around them nor control characters"
-    )]
-    Tag(String),
-    /// Groups of no host.
-    #[error("cache groups are of one host; say which with host")]
-    Hostless,
-    /// No response can be in such a group.
-    #[error("{0:?} is not a cache group: at most {LONGEST_GROUP} characters, all of them ASCII")]
-    Group(String),
-    /// The expression cannot be used.
-    #[error(transparent)]
-    Pattern(#[from] BadPattern),
-    /// Not written by a node.
-    #[error("not what nodes send each other: {0}")]
-    Foreign(#[from] Malformed),
-    /// A wait without end.
-    #[error("a wait lasts five minutes at most")]
-    Wait,
 }
 
 impl Request {
@@ -261,54 +204,3 @@ fn tag(text: &str) -> Result<String, Bad> {
         Err(Bad::Tag(text.chars().take(80).collect()))
     }
 }
-
-impl<'de> Deserialize<'de> for Wait {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(WaitVisitor)
-    }
-}
-
-struct WaitVisitor;
-
-impl de::Visitor<'_> for WaitVisitor {
-    type Value = Wait;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("true, false or a duration such as \"10s\"")
-    }
-    fn visit_bool<E: de::Error>(self, wait: bool) -> Result<Wait, E> {
-        Ok(if wait {
-            Wait::For(USUAL_WAIT)
-        } else {
-            Wait::No
-        })
-    }
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<Wait, E> {
-        let wrong = |wrong: crate::config::value::Wrong| E::custom(wrong.what);
-        Duration::parse(text).map(Wait::For).map_err(wrong)
-    }
-}
-
-impl Serialize for Wait {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::No => serializer.serialize_bool(false),
-            Self::For(time) => serializer.collect_str(&humantime::format_duration(*time)),
-        }
-    }
-}
-
-impl JsonSchema for Wait {
-    fn inline_schema() -> bool {
-        true
-    }
-    fn schema_name() -> Cow<'static, str> {
-        "Wait".into()
-    }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": ["boolean", "string"], "examples": [true, "10s"] })
-    }
-}
-
-#[cfg(test)]
-mod tests;
