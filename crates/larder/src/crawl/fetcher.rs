@@ -3,7 +3,7 @@
 use super::pace::Pace;
 use crate::config::value::ServerUrl;
 use bytes::{Bytes, BytesMut};
-use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt, Empty};
 use origin::{
     Context, Error, Origin, OriginConfig, RequestBody, ResponseBody,
@@ -116,6 +116,20 @@ impl Fetcher {
         };
         self.pace.turn().await;
         self.origin.fetch(request, context).await
+    }
+
+    /// The content of `target`, of at most `most` bytes.
+    ///
+    /// # Errors
+    /// There is none, in words: no answer, none that is 200, or not whole.
+    pub async fn content(&self, host: &str, target: &str, most: usize) -> Result<Bytes, String> {
+        let asked = self.get(host, target, &HeaderMap::new()).await;
+        let response = asked.map_err(|error| error.to_string())?;
+        if response.status() != StatusCode::OK {
+            return Err(format!("status {}", response.status()));
+        }
+        let content = whole(response.into_body(), most).await;
+        content.map_err(|error| error.to_string())
     }
 }
 

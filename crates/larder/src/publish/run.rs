@@ -3,7 +3,7 @@
 use super::{Folder, FolderError, Journal, Orders, StartError, prepare::Book, tally::Tally};
 use crate::crawl::{
     collect,
-    fetcher::{self, Fetcher},
+    fetcher::Fetcher,
     frontier::{Bounds, Frontier},
     show::Show,
     site::{Leads, Site},
@@ -11,7 +11,6 @@ use crate::crawl::{
     stop::Stop,
 };
 use bytes::Bytes;
-use http::{HeaderMap, StatusCode};
 use proxy::policy::PathPattern;
 use std::{
     cell::RefCell,
@@ -254,16 +253,9 @@ impl Publisher {
         let Leads::Here(target) = self.site.leads("/", url.as_bytes()) else {
             return Err("it is not on this site".to_owned());
         };
-        let asked = self
-            .fetcher
-            .get(self.site.host(), &target, &HeaderMap::new())
-            .await;
-        let response = asked.map_err(|error| error.to_string())?;
-        if response.status() != StatusCode::OK {
-            return Err(format!("status {}", response.status()));
-        }
-        let text = fetcher::whole(response.into_body(), sitemap::LARGEST).await;
-        text.map_err(|error| error.to_string())
+        self.fetcher
+            .content(self.site.host(), &target, sitemap::LARGEST)
+            .await
     }
 
     pub(super) fn is_excluded(&self, target: &str) -> bool {

@@ -5,7 +5,7 @@ use crate::{
     config::value::ServerUrl,
     crawl::{
         collect,
-        fetcher::{self, Fetcher, Manner},
+        fetcher::{Fetcher, Manner},
         pace::Pace,
         show::Show,
         sitemap,
@@ -13,7 +13,7 @@ use crate::{
     },
 };
 use bytes::Bytes;
-use http::{HeaderMap, StatusCode};
+use http::HeaderMap;
 use http_body_util::BodyExt;
 use origin::ResponseBody;
 use std::{cell::RefCell, collections::HashMap, rc::Rc};
@@ -156,15 +156,9 @@ impl Warmer {
         let address = Address::parse(url).map_err(|bad| bad.to_string())?;
         let fetcher = self.fetcher(&address)?;
         self.pace.turn().await;
-        let asked = fetcher
-            .get(&address.host, &address.target, &HeaderMap::new())
-            .await;
-        let response = asked.map_err(|error| error.to_string())?;
-        if response.status() != StatusCode::OK {
-            return Err(format!("status {}", response.status()));
-        }
-        let text = fetcher::whole(response.into_body(), sitemap::LARGEST).await;
-        text.map_err(|error| error.to_string())
+        fetcher
+            .content(&address.host, &address.target, sitemap::LARGEST)
+            .await
     }
 
     async fn fetch(
