@@ -1,0 +1,133 @@
+//! How entries come into the log: applied here, from elsewhere, or kept over a restart.
+
+use super::Log;
+use crate::purge::{Applied, Entry, Position, Purge, Remembered, TooMany, What};
+use rules::time::Time;
+use std::sync::atomic::Ordering::Relaxed;
+
+impl Log {
+    /// Takes back what a journal kept; before anything else is appended.
+    pub fn restore(&self, remembered: Remembered) {
+        *self.unsent() = remembered.unsent();
+        let Remembered {
+            entries,
+            floor,
+            head,
+            position,
+        } = remembered;
+        let mut table = self.write();
+        table.floor = floor;
+        if let Some(position) = position {
+            self.positions().begin(position, floor);
+        }
+        self.recent.kept(floor, self.head().max(head));
+        for entry in entries {
+            table.add(&entry.purge, entry.sequence, entry.at);
+            self.recent.add(entry.sequence, &entry.purge);
+            if let Some(position) = entry.position {
+                self.positions().note(position, entry.sequence);
+            }
+        }
+        self.advance(self.head().max(head));
+    }
+
+    /// What took effect here before a restart and may not stand in the shared log, with its numbers: to be sent now. Until
+    /// [copies](Self::apply_copy) have come back it is as if it had been [applied ahead](Self::apply_ahead). Asked once.
+    pub fn take_unsent(&self) -> Vec<(u64, Purge)> {
+        let unsent = std::mem::take(&mut *self.unsent());
+        let mut positions = self.positions();
+        for (sequence, _) in &unsent {
+            positions.go_ahead(*sequence);
+        }
+        unsent
+    }
+
+    /// Whether `purges` can be taken now, all of them.
+    ///
+    /// # Errors
+    /// Too many regular expressions are still waiting for the sweep.
+    pub fn admits(&self, purges: &[Purge]) -> Result<(), TooMany> {
+        self.read().room_for(purges)
+    }
+
+    /// Purges: when this returns, no lookup that begins later finds what is covered. `position`: where it stands in the shared
+    /// log, if it comes from there.
+    pub fn apply(&self, purge: Purge, at: Time, position: Option<Position>) -> Applied {
+        self.enter(purge, at, position, false)
+    }
+
+    /// As [`apply`](Self::apply), for what takes effect here before it stands in the shared log. Until its copy has
+    /// [come back](Self::apply_copy), no position of the shared log is taken for later: other nodes may not know of it.
+    pub fn apply_ahead(&self, purge: Purge, at: Time) -> Applied {
+        self.enter(purge, at, None, true)
+    }
+
+    /// As [`apply`](Self::apply), for the copy of what was [applied ahead](Self::apply_ahead) as `sequence`. `None` where it
+    /// says nothing new: what was fetched since stays.
+    pub fn apply_copy(
+        &self,
+        purge: Purge,
+        at: Time,
+        position: Position,
+        sequence: u64,
+    ) -> Option<Applied> {
+        // What stands for too many invalidations is more than was applied.
+        let is_copy = purge.what != What::Everything;
+        let applied = if is_copy && self.positions().is_next(sequence) {
+            let table = self.write();
+            let number = self.head.load(Relaxed) + 1;
+            self.positions().note(position, sequence);
+            // With its position, so that a restart reads on from there.
+            self.keep(number, at, Some(position), purge);
+            self.advance(number);
+            drop(table);
+            None
+        } else {
+            Some(self.apply(purge, at, Some(position)))
+        };
+        self.positions().come_back(sequence);
+        applied
+    }
+
+    fn enter(&self, purge: Purge, at: Time, position: Option<Position>, ahead: bool) -> Applied {
+        let mut table = self.write();
+        let position = position.or_else(|| self.by_clock(at));
+        let sequence = self.head.load(Relaxed) + 1;
+        let floor = table.floor;
+        table.add(&purge, sequence, at);
+        if let Some(journal) = self.journal.get()
+            && table.floor > floor
+        {
+            journal.retire(table.floor);
+        }
+        self.counts.applied(&purge);
+        let carried = match &purge.what {
+            What::Tags(tags) => tags
+                .iter()
+                .map(|tag| self.tags.purged(tag, sequence, purge.soft))
+                .sum(),
+            _ => 0,
+        };
+        if let Some(position) = position {
+            self.positions().note(position, sequence);
+        } else if ahead {
+            self.positions().go_ahead(sequence);
+        }
+        self.recent.add(sequence, &purge);
+        self.keep(sequence, at, position, purge);
+        self.advance(sequence);
+        Applied { sequence, carried }
+    }
+
+    /// Gives an entry to the journal.
+    fn keep(&self, sequence: u64, at: Time, position: Option<Position>, purge: Purge) {
+        if let Some(journal) = self.journal.get() {
+            journal.append(&Entry {
+                sequence,
+                at,
+                position,
+                purge,
+            });
+        }
+    }
+}
