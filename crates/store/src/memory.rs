@@ -5,6 +5,7 @@ mod cache;
 mod eviction;
 mod listing;
 mod purging;
+mod room;
 #[cfg(test)]
 mod tests;
 
@@ -24,6 +25,7 @@ use std::{
 
 pub(crate) use cache::{entries, entry_weight, largest_body, shards};
 pub use purging::{Purged, Swept};
+pub use room::Statistics;
 
 /// Striping of writers; more stripes only spare false sharing.
 const STRIPES: usize = 1024;
@@ -56,21 +58,6 @@ pub struct Ticket {
 /// The response was not stored: it was purged after its fetch began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refused;
-
-/// A snapshot for metrics.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Statistics {
-    /// Cache keys held.
-    pub keys: u64,
-    /// Bytes they take.
-    pub stored: u64,
-    /// Bytes of fills in flight.
-    pub in_flight: u64,
-    /// The budget.
-    pub limit: u64,
-    /// Entries evicted for room since the start.
-    pub evictions: u64,
-}
 
 impl Memory {
     /// A tier that holds at most `limit` bytes, in flight and stored together. `log` says what was purged.
@@ -107,16 +94,6 @@ impl Memory {
     /// What was purged.
     pub fn log(&self) -> &Arc<Log> {
         &self.log
-    }
-
-    /// The bytes in flight. At most half the limit: beyond it responses pass through unstored.
-    pub fn budget(&self) -> &Arc<Budget> {
-        &self.budget
-    }
-
-    /// The largest body that has a chance to be kept.
-    pub fn largest_body(&self) -> u64 {
-        largest_body(self.entries.shard_capacity(), self.limit)
     }
 
     /// To be called when a fetch begins.
@@ -219,17 +196,6 @@ impl Memory {
         Ok(stored)
     }
 
-    /// A snapshot for metrics.
-    pub fn statistics(&self) -> Statistics {
-        Statistics {
-            keys: self.entries.len() as u64,
-            stored: self.entries.weight(),
-            in_flight: self.budget.reserved(),
-            limit: self.limit,
-            evictions: self.evictions.count.load(Relaxed),
-        }
-    }
-
     fn change(&self, key: &[u8], change: impl FnOnce(&Variants) -> Option<Variants>) -> bool {
         let _guard = self.hold(key);
         let changed = self.entries.peek(key).and_then(|old| change(&old));
@@ -253,17 +219,6 @@ impl Memory {
         // `replace` keeps the entry's standing with the eviction rule; `insert` would count as a new arrival.
         if let Err((key, variants)) = self.entries.replace(key.into(), variants, true) {
             self.entries.insert(key, variants);
-        }
-    }
-
-    /// Lowers or raises what may be stored by what is in flight, in steps of a 64th of the limit. To be called when bytes
-    /// in flight were reserved; what is stored or forgotten does so itself. Two loads where no step was crossed.
-    pub fn make_room(&self) {
-        let step = (self.limit / 64).max(1);
-        let wanted =
-            self.limit - (self.budget.reserved().div_ceil(step) * step).min(self.limit / 2);
-        if self.capacity.load(Relaxed) != wanted && self.capacity.swap(wanted, Relaxed) != wanted {
-            self.entries.set_capacity(wanted);
         }
     }
 

@@ -1,0 +1,54 @@
+//! How much room there is, and how much of it is taken.
+
+use super::{Memory, largest_body};
+use crate::Budget;
+use std::sync::{Arc, atomic::Ordering::Relaxed};
+
+/// A snapshot for metrics.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// Cache keys held.
+    pub keys: u64,
+    /// Bytes they take.
+    pub stored: u64,
+    /// Bytes of fills in flight.
+    pub in_flight: u64,
+    /// The budget.
+    pub limit: u64,
+    /// Entries evicted for room since the start.
+    pub evictions: u64,
+}
+
+impl Memory {
+    /// The bytes in flight. At most half the limit: beyond it responses pass through unstored.
+    pub fn budget(&self) -> &Arc<Budget> {
+        &self.budget
+    }
+
+    /// The largest body that has a chance to be kept.
+    pub fn largest_body(&self) -> u64 {
+        largest_body(self.entries.shard_capacity(), self.limit)
+    }
+
+    /// A snapshot for metrics.
+    pub fn statistics(&self) -> Statistics {
+        Statistics {
+            keys: self.entries.len() as u64,
+            stored: self.entries.weight(),
+            in_flight: self.budget.reserved(),
+            limit: self.limit,
+            evictions: self.evictions.count.load(Relaxed),
+        }
+    }
+
+    /// Lowers or raises what may be stored by what is in flight, in steps of a 64th of the limit. To be called when bytes
+    /// in flight were reserved; what is stored or forgotten does so itself. Two loads where no step was crossed.
+    pub fn make_room(&self) {
+        let step = (self.limit / 64).max(1);
+        let wanted =
+            self.limit - (self.budget.reserved().div_ceil(step) * step).min(self.limit / 2);
+        if self.capacity.load(Relaxed) != wanted && self.capacity.swap(wanted, Relaxed) != wanted {
+            self.entries.set_capacity(wanted);
+        }
+    }
+}
