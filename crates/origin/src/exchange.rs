@@ -271,13 +271,16 @@ impl Attempt<'_> {
             let stale = link.reused && link.heard() == before;
             failure(lost, stale)
         })?;
-        let afterwards = message::judge(&mut response, self.asked, Speaks::Http1).map_err(sent)?;
+        let judged = message::judge(&mut response, self.asked, Speaks::Http1).map_err(sent)?;
         link.reused = true;
         let carrier = if response.status() == StatusCode::SWITCHING_PROTOCOLS {
             link.hand_over();
             Carrier::Upgraded
         } else {
-            Carrier::Http1 { link, afterwards }
+            Carrier::Http1 {
+                link,
+                afterwards: judged.afterwards,
+            }
         };
         Ok(Answer::Http(response, Box::new(carrier)))
     }

@@ -22,6 +22,21 @@ pub(crate) struct Asked {
     pub(crate) content: bool,
 }
 
+/// A head that may be believed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Judged {
+    pub(crate) announced: Announced,
+    pub(crate) afterwards: Afterwards,
+}
+
+/// What a response's framing fields say of its content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Announced {
+    Nothing,
+    Length(u64),
+    Chunks,
+}
+
 /// Whether the connection may be used again after a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Afterwards {
@@ -32,7 +47,7 @@ pub(crate) enum Afterwards {
 
 /// Makes the request's framing fields say what its body is. Done once, before the first attempt.
 pub(crate) fn frame(request: &mut Request<Outgoing>) -> Asked {
-    let upgrade = request.headers().contains_key(UPGRADE);
+    let said = Said::by(request.headers());
     let size = request.body().size_hint().exact();
     let ended = request.body().is_end_stream() || size == Some(0);
     let unmeasured = size.is_none() && !has_length(request.headers());
@@ -40,14 +55,19 @@ pub(crate) fn frame(request: &mut Request<Outgoing>) -> Asked {
     // hyper refuses to write versions it does not know, and an HTTP/1.0 client does not make an HTTP/1.0 proxy.
     *request.version_mut() = Version::HTTP_11;
     let headers = request.headers_mut();
-    // We answer the client's expectation ourselves (RFC 9110 section 10.1.1).
-    fields::remove_where(headers, |name| matches!(*name, EXPECT | TRANSFER_ENCODING));
+    if said.framing {
+        // We answer the client's expectation ourselves (RFC 9110 section 10.1.1).
+        fields::remove_where(headers, |name| matches!(*name, EXPECT | TRANSFER_ENCODING));
+    }
     match size {
         _ if ended && wants_length => {
             headers.insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
         }
         // A length without content to fill it would make the server wait for the next request's bytes.
-        _ if ended => fields::remove_where(headers, |name| *name == CONTENT_LENGTH),
+        _ if ended && said.framing => {
+            headers.remove(CONTENT_LENGTH);
+        }
+        _ if ended => {}
         Some(length) => {
             headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
         }
@@ -59,8 +79,30 @@ pub(crate) fn frame(request: &mut Request<Outgoing>) -> Asked {
         None => {}
     }
     Asked {
-        upgrade,
+        upgrade: said.upgrade,
         content: !ended,
+    }
+}
+
+/// What a request says of its connection: found in one look, since most say nothing.
+#[derive(Default)]
+struct Said {
+    upgrade: bool,
+    /// How its content is framed, or what it expects before it is sent.
+    framing: bool,
+}
+
+impl Said {
+    fn by(headers: &HeaderMap) -> Self {
+        let mut said = Self::default();
+        for name in headers.keys() {
+            match *name {
+                UPGRADE => said.upgrade = true,
+                EXPECT | TRANSFER_ENCODING | CONTENT_LENGTH => said.framing = true,
+                _ => {}
+            }
+        }
+        said
     }
 }
 
@@ -144,7 +186,7 @@ pub(crate) fn judge<B>(
     response: &mut Response<B>,
     asked: Asked,
     speaks: Speaks,
-) -> Result<Afterwards, Error> {
+) -> Result<Judged, Error> {
     let malformed = |why: &'static str| Err(Error::new(Kind::Malformed).because(why));
     let status = response.status();
     if status == StatusCode::SWITCHING_PROTOCOLS && (!asked.upgrade || speaks != Speaks::Http1) {
@@ -159,19 +201,25 @@ pub(crate) fn judge<B>(
         Ok(coded) => coded,
         Err(why) => return malformed(why),
     };
-    if coded && length.is_some() {
-        return malformed("both Transfer-Encoding and Content-Length");
-    }
+    let announced = match (coded, length) {
+        (true, Some(_)) => return malformed("both Transfer-Encoding and Content-Length"),
+        (true, None) => Announced::Chunks,
+        (false, Some(length)) => Announced::Length(length),
+        (false, None) => Announced::Nothing,
+    };
+    let mut afterwards = Afterwards::Reuse;
     // A 204 has neither (RFC 9110 section 8.6, RFC 9112 section 6.1); a server that sends one may send a body too.
-    if status == StatusCode::NO_CONTENT && (coded || length.is_some()) {
+    if status == StatusCode::NO_CONTENT && announced != Announced::Nothing {
         headers.remove(CONTENT_LENGTH);
         headers.remove(TRANSFER_ENCODING);
-        return Ok(match length {
-            Some(0) => Afterwards::Reuse,
-            _ => Afterwards::Close,
-        });
+        if announced != Announced::Length(0) {
+            afterwards = Afterwards::Close;
+        }
     }
-    Ok(Afterwards::Reuse)
+    Ok(Judged {
+        announced,
+        afterwards,
+    })
 }
 
 /// The one `Content-Length`; `Err`: repeated, or not digits only (RFC 9110 section 8.6 allows to reject repetition).
@@ -187,11 +235,11 @@ fn length(headers: &HeaderMap) -> Result<Option<u64>, &'static str> {
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
         return Err("Content-Length is not a number");
     }
-    std::str::from_utf8(digits)
-        .ok()
-        .and_then(|digits| digits.parse().ok())
-        .map(Some)
-        .ok_or("Content-Length is too large")
+    let length = digits.iter().try_fold(0_u64, |length, digit| {
+        let digit = u64::from(digit - b'0');
+        length.checked_mul(10)?.checked_add(digit)
+    });
+    length.map(Some).ok_or("Content-Length is too large")
 }
 
 /// Whether the content is chunked; `Err`: any other coding, which we never ask for by `TE` (RFC 9112 section 7).

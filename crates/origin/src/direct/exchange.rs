@@ -238,11 +238,12 @@ impl Exchange {
         asking: &Asking<'_>,
     ) -> Result<(Response<()>, Framing, bool), Error> {
         let mut response = head.response;
-        let afterwards = message::judge(&mut response, asking.asked, Speaks::Http1)?;
-        let framing = Framing::of(&response, asking.request.method() == Method::HEAD)?;
+        let judged = message::judge(&mut response, asking.asked, Speaks::Http1)?;
+        let is_head = asking.request.method() == Method::HEAD;
+        let framing = Framing::of(&response, judged.announced, is_head)?;
         let keeps = head.keeps
             && !self.closes
-            && afterwards == Afterwards::Reuse
+            && judged.afterwards == Afterwards::Reuse
             && matches!(self.sending, Sending::Done)
             && !matches!(framing, Framing::UntilClose);
         Ok((response, framing, keeps))

@@ -1,12 +1,9 @@
 //! Where an answer's content ends (RFC 9112 section 6.3).
 
 use super::chunked::Decoder;
-use crate::{Error, Kind};
+use crate::{Error, Kind, message::Announced};
 use bytes::{Bytes, BytesMut};
-use http::{
-    Response, StatusCode, Version,
-    header::{CONTENT_LENGTH, TRANSFER_ENCODING},
-};
+use http::{Response, StatusCode, Version};
 
 /// How an answer's content is told apart from what follows.
 #[derive(Debug)]
@@ -38,27 +35,28 @@ pub(super) enum Wrong {
 }
 
 impl Framing {
-    /// Of a response that was judged by `message::judge`.
-    pub(super) fn of<B>(response: &Response<B>, is_head: bool) -> Result<Self, Error> {
-        let (status, fields) = (response.status(), response.headers());
-        if is_head || matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED) {
+    /// Of a response that was judged by `message::judge`, which found this announced.
+    pub(super) fn of<B>(
+        response: &Response<B>,
+        announced: Announced,
+        is_head: bool,
+    ) -> Result<Self, Error> {
+        let without = matches!(
+            response.status(),
+            StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED
+        );
+        if is_head || without {
             return Ok(Self::Length(0));
         }
-        if fields.contains_key(TRANSFER_ENCODING) {
-            if response.version() == Version::HTTP_10 {
+        Ok(match announced {
+            Announced::Chunks if response.version() == Version::HTTP_10 => {
                 let why = "Transfer-Encoding before HTTP/1.1";
                 return Err(Error::new(Kind::Malformed).because(why));
             }
-            return Ok(Self::Chunked(Decoder::default()));
-        }
-        let Some(length) = fields.get(CONTENT_LENGTH) else {
-            return Ok(Self::UntilClose);
-        };
-        let length = length.to_str().ok().and_then(|length| length.parse().ok());
-        let why = "Content-Length is not a number";
-        length
-            .map(Self::Length)
-            .ok_or_else(|| Error::new(Kind::Malformed).because(why))
+            Announced::Chunks => Self::Chunked(Decoder::default()),
+            Announced::Length(length) => Self::Length(length),
+            Announced::Nothing => Self::UntilClose,
+        })
     }
 
     /// Takes in what came.

@@ -87,10 +87,16 @@ enum Wish {
     Close,
 }
 
+/// How many fields an answer mostly has more when it goes on: grown once, the map is not built anew with each of them.
+const MOST_ADDED: usize = 4;
+
+/// What a server says of the connection, and nothing else. It is heard here, and nobody else's to know.
+const OF_THE_CONNECTION: [&[u8]; 2] = [b"keep-alive", b"close"];
+
 /// Takes the fields over into `fields`.
 fn fields(copy: &Copied<'_>, lines: &[Header<'_>], fields: &mut HeaderMap) -> Result<Wish, Error> {
     let mut wish = Wish::None;
-    fields.reserve(lines.len());
+    fields.reserve(lines.len() + MOST_ADDED);
     for line in lines {
         let name = name(line.name).map_err(malformed)?;
         if name == header::CONNECTION {
@@ -100,6 +106,10 @@ fn fields(copy: &Copied<'_>, lines: &[Header<'_>], fields: &mut HeaderMap) -> Re
                 Wish::None if names(line.value, b"keep-alive") => Wish::Stay,
                 wish => wish,
             };
+            let mut words = OF_THE_CONNECTION.iter();
+            if words.any(|word| line.value.eq_ignore_ascii_case(word)) {
+                continue;
+            }
         }
         let value = HeaderValue::from_maybe_shared(copy.of(line.value)).map_err(malformed)?;
         fields.append(name, value);

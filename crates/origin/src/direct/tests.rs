@@ -8,7 +8,7 @@ use crate::{
     stream::{Secured, Stream, Wire},
 };
 use bytes::Bytes;
-use http::{HeaderMap, Method, Request, StatusCode};
+use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header::CONNECTION};
 use http_body::Frame;
 use http_body_util::{BodyExt, Empty};
 use proptest::prelude::*;
@@ -144,6 +144,11 @@ async fn idle(reader: Reader, origin: &Servers, stream: Stream) -> Single {
 
 type Answered = (Result<(StatusCode, HeaderMap), Kind>, Bytes, Option<Kind>);
 
+fn is_of_the_connection(line: &HeaderValue) -> bool {
+    let mut words = [&b"keep-alive"[..], b"close"].into_iter();
+    words.any(|word| line.as_bytes().eq_ignore_ascii_case(word))
+}
+
 async fn asked(origin: &Arc<Servers>, method: Method) -> Answered {
     let none: RequestBody = Empty::new().map_err(|never| match never {}).boxed_unsync();
     let request = Request::builder()
@@ -157,7 +162,14 @@ async fn asked(origin: &Arc<Servers>, method: Method) -> Answered {
         Ok(response) => response,
         Err(error) => return (Err(error.kind()), Bytes::new(), None),
     };
-    let (parts, mut body) = response.into_parts();
+    let (mut parts, mut body) = response.into_parts();
+    // hyper hands on what is said of the connection alone, too.
+    let lines = parts.headers.get_all(CONNECTION).iter().cloned();
+    let lines: Vec<_> = lines.filter(|line| !is_of_the_connection(line)).collect();
+    parts.headers.remove(CONNECTION);
+    for line in lines {
+        parts.headers.append(CONNECTION, line);
+    }
     let (mut content, mut broke) = (Vec::new(), None);
     while let Some(frame) = body.frame().await {
         match frame.map(Frame::into_data) {

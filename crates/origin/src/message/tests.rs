@@ -104,6 +104,7 @@ fn judges_framing() {
     for (row, status, fields, want) in table {
         let mut response = response(*status, fields);
         let got = judge(&mut response, asked(false), Speaks::Http1).ok();
+        let got = got.map(|judged| judged.afterwards);
         assert_eq!(got, *want, "{row}: {fields:?}");
         if *status == 204 {
             assert!(response.headers().is_empty(), "{row}");

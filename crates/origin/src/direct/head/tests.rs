@@ -67,7 +67,11 @@ fn the_connection_stays_as_the_server_wishes() {
         ("1.0", "Connection: keep-alive, close\r\n", false),
     ] {
         let text = format!("HTTP/{version} 200 OK\r\n{lines}\r\n");
-        assert_eq!(head(&text).keeps, keeps, "{text}");
+        let head = head(&text);
+        assert_eq!(head.keeps, keeps, "{text}");
+        let goes_on = lines.contains(',');
+        let fields = head.response.headers();
+        assert_eq!(fields.contains_key("connection"), goes_on, "{text}");
     }
 }
 
