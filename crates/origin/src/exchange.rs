@@ -13,7 +13,7 @@ use crate::{
     upload::Outgoing,
     wait::{Lost, Wait},
 };
-use http::{HeaderMap, Method, Request, Response, StatusCode, Uri, Version};
+use http::{Request, Response, StatusCode, Version};
 use hyper::body::Incoming;
 use std::{sync::Arc, time::Duration};
 use tokio::{
@@ -56,6 +56,7 @@ pub(crate) struct Attempt<'a> {
     pub(crate) call: Option<&'a Arc<fastcgi::Call>>,
     /// No idle connection: the last attempt found one stale.
     pub(crate) fresh: bool,
+    pub(crate) began: Instant,
     /// The request has no content, and may be sent twice.
     pub(crate) repeatable: bool,
     pub(crate) interim: Option<&'a Passing>,
@@ -77,13 +78,6 @@ enum Engine {
     /// Anybody's: there is no content, and no upgrade is asked for.
     Any,
     Hyper,
-}
-
-/// The head of a request without content.
-struct Spare {
-    method: Method,
-    uri: Uri,
-    headers: HeaderMap,
 }
 
 impl Attempt<'_> {
@@ -115,7 +109,7 @@ impl Attempt<'_> {
         let spare = match &line {
             // These give it back.
             Line::Direct(_) | Line::FastCgi(_) => None,
-            Line::Http1(_) | Line::Http2(_) => self.repeatable.then(|| Spare::of(&request)),
+            Line::Http1(_) | Line::Http2(_) => self.repeatable.then(|| again(&request)),
         };
         let tls = self.origin.tls.is_some();
         if let Err(error) = message::address(&mut request, self.asked, speaks, tls) {
@@ -151,7 +145,7 @@ impl Attempt<'_> {
             // that may be sent twice need not wait for that.
             yield_now().await;
         }
-        let now = Instant::now();
+        let now = self.began;
         if !self.fresh
             && let Some(link) = pool::take(self.key(), now)
         {
@@ -230,11 +224,17 @@ impl Attempt<'_> {
             largest_head: self.origin.config.largest_head,
             interim: self.interim,
         };
+        // One that lay idle was at hand at once.
+        let now = if link.reused {
+            self.began
+        } else {
+            Instant::now()
+        };
         let direct::Lost {
             error,
             unsent,
             stale,
-        } = match direct::ask(&asking, self.wait(&request), link).await {
+        } = match direct::ask(&asking, self.wait(&request), link, now).await {
             Ok(arrived) => return Ok(Answer::Direct(arrived)),
             Err(lost) => lost,
         };
@@ -376,23 +376,14 @@ fn sent(error: Error) -> Failure {
     }
 }
 
-impl Spare {
-    fn of(request: &Request<Outgoing>) -> Self {
-        Self {
-            method: request.method().clone(),
-            uri: request.uri().clone(),
-            headers: request.headers().clone(),
-        }
-    }
-
-    fn request(self) -> Box<Request<Outgoing>> {
-        let mut request = Request::new(Outgoing::empty());
-        *request.method_mut() = self.method;
-        *request.uri_mut() = self.uri;
-        *request.headers_mut() = self.headers;
-        *request.version_mut() = Version::HTTP_11;
-        Box::new(request)
-    }
+/// A request without content once more.
+fn again(request: &Request<Outgoing>) -> Box<Request<Outgoing>> {
+    let mut again = Request::new(Outgoing::empty());
+    *again.method_mut() = request.method().clone();
+    *again.uri_mut() = request.uri().clone();
+    *again.headers_mut() = request.headers().clone();
+    *again.version_mut() = Version::HTTP_11;
+    Box::new(again)
 }
 
 impl Failure {
@@ -403,11 +394,11 @@ impl Failure {
     }
 
     /// With the request in it once more, unless it came back by itself.
-    fn or_again(mut self, spare: Option<Spare>) -> Self {
+    fn or_again(mut self, spare: Option<Box<Request<Outgoing>>>) -> Self {
         if let Self::Sent { again, .. } = &mut self
             && again.is_none()
         {
-            *again = spare.map(Spare::request);
+            *again = spare;
         }
         self
     }

@@ -21,7 +21,7 @@ use tokio::time::Instant;
 
 /// A fetch on its way through the attempts.
 struct Fetch<'a> {
-    origin: &'a Servers,
+    origin: &'a Arc<Servers>,
     asked: Asked,
     call: Option<Arc<fastcgi::Call>>,
     hash: u64,
@@ -29,6 +29,8 @@ struct Fetch<'a> {
     /// The request may be sent twice.
     repeatable: bool,
     interim: Option<Passing>,
+    /// When the attempt under way began: the clock is read once for all that happens before its request is out.
+    now: Instant,
     tried: Vec<usize>,
     /// Further attempts made that the retry limit counts.
     retried: u32,
@@ -41,58 +43,81 @@ struct Next {
     fresh: bool,
 }
 
-/// `until`: when all of it must have ended.
-pub(crate) async fn fetch(
+/// When a fetch begins, and when all of it must have ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    pub(crate) began: Instant,
+    pub(crate) until: Option<Instant>,
+}
+
+/// Asks the servers. What is made of `request` is boxed here, before there is anything to wait for: it goes through each step of each
+/// attempt.
+pub(crate) fn fetch(
     origin: &Arc<Servers>,
     request: Request<RequestBody>,
     context: Context,
     call: Option<Arc<fastcgi::Call>>,
-    until: Option<Instant>,
-) -> Result<Response<ResponseBody>, Error> {
-    let pass = origin.gate.enter(until).await?;
-    origin.budget.note(origin.now());
-    // Extensions are the listener's; none of them is meant for hyper's client.
-    let (parts, body) = request.into_parts();
-    // Boxed: it goes through each step of each attempt.
-    let mut request = Box::new(Request::new(Outgoing::new(body)));
-    *request.method_mut() = parts.method;
-    *request.uri_mut() = parts.uri;
-    *request.headers_mut() = parts.headers;
+    bounds: Bounds,
+) -> impl Future<Output = Result<Response<ResponseBody>, Error>> {
+    let mut request = Box::new(request.map(Outgoing::new));
+    // They are the listener's; none of them is meant for hyper's client.
+    request.extensions_mut().clear();
     let asked = message::frame(&mut request);
     let fetch = Fetch {
         origin,
         asked,
         call,
         hash: context.hash,
-        until,
+        until: bounds.until,
         repeatable: context.repeatable && request.body().is_end_stream(),
         interim: context.interim.map(Passing::new),
+        now: bounds.began,
         tried: Vec::new(),
         retried: 0,
     };
-    let (answer, serving) = fetch.run(request).await?;
-    let held = Held {
-        origin: Arc::clone(origin),
-        serving,
-        pace: Pace::new(&origin.config.timeouts, until),
-        _pass: pass,
-    };
-    match answer {
-        Answer::Direct(response) => Ok(response.map(|mut body| {
-            body.hold(held);
-            ResponseBody::direct(body)
-        })),
-        Answer::Http(response, carrier) => Ok(response.map(|incoming| {
-            let carrier = *carrier;
-            let under_way = UnderWay { carrier, held };
-            ResponseBody::new(incoming, under_way)
-        })),
-        Answer::FastCgi(arrived, exchange) => fastcgi::answered(arrived, *exchange, held),
-    }
+    fetch.answer(request)
 }
 
 impl Fetch<'_> {
-    async fn run(mut self, request: Box<Request<Outgoing>>) -> Result<(Answer, Serving), Error> {
+    async fn answer(
+        mut self,
+        request: Box<Request<Outgoing>>,
+    ) -> Result<Response<ResponseBody>, Error> {
+        let origin = self.origin;
+        let pass = if let Some(pass) = origin.gate.at_once() {
+            pass
+        } else {
+            let pass = Box::pin(origin.gate.enter(self.until)).await?;
+            self.now = Instant::now();
+            pass
+        };
+        origin.budget.note(origin.at(self.now));
+        let (answer, serving) = self.attempts(request).await?;
+        let held = Held {
+            origin: Arc::clone(origin),
+            serving,
+            pace: Pace::new(&origin.config.timeouts, self.until),
+            _pass: pass,
+        };
+        match answer {
+            Answer::Direct(response) => Ok(response.map(|mut body| {
+                body.hold(held);
+                ResponseBody::direct(body)
+            })),
+            Answer::Http(response, carrier) => Ok(response.map(|incoming| {
+                let carrier = *carrier;
+                let under_way = UnderWay { carrier, held };
+                ResponseBody::new(incoming, under_way)
+            })),
+            Answer::FastCgi(arrived, exchange) => fastcgi::answered(arrived, *exchange, held),
+        }
+    }
+
+    /// Attempts until one succeeds, or no other may be made.
+    async fn attempts(
+        &mut self,
+        request: Box<Request<Outgoing>>,
+    ) -> Result<(Answer, Serving), Error> {
         let peer = self
             .choose()
             .ok_or_else(|| Error::new(Kind::NoHealthyServer))?;
@@ -105,22 +130,24 @@ impl Fetch<'_> {
             let serving = next.peer.serve();
             let attempt = Attempt {
                 origin: self.origin,
-                peer: &next.peer,
+                peer: serving.peer(),
                 asked: self.asked,
                 call: self.call.as_ref(),
                 fresh: next.fresh,
+                began: self.now,
                 repeatable: self.repeatable,
                 interim: self.interim.as_ref(),
                 until: self.until,
             };
             match attempt.make(next.request).await {
                 Ok(answer) => {
-                    self.origin.praise(&next.peer);
+                    self.origin.praise(serving.peer());
                     return Ok((answer, serving));
                 }
                 Err(failure) => {
+                    let peer = Arc::clone(serving.peer());
                     drop(serving);
-                    next = self.after(failure, next.peer, next.fresh)?;
+                    next = self.after(failure, peer, next.fresh)?;
                 }
             }
         }
@@ -132,7 +159,7 @@ impl Fetch<'_> {
             tried: &self.tried,
             balance: self.origin.config.balance,
             hash: self.hash,
-            now: self.origin.now(),
+            now: self.origin.at(self.now),
             slow_start: self.origin.config.slow_start,
         };
         pool::with_turns(&self.origin.identity, |turns| choice.make(turns)).cloned()
@@ -144,6 +171,7 @@ impl Fetch<'_> {
     /// is repeatable (RFC 9110 section 9.2.2), within `Retry`. A reused connection that turns out to be closing is
     /// nobody's fault and costs nothing: the same server gets a new connection, once.
     fn after(&mut self, failure: Failure, peer: Arc<Peer>, fresh: bool) -> Result<Next, Error> {
+        self.now = Instant::now();
         match failure {
             Failure::Unsent { request, stale, .. } if stale && !fresh => Ok(Next {
                 request,
@@ -204,7 +232,11 @@ impl Fetch<'_> {
         let Some(peer) = self.other().or(same) else {
             return Err(error);
         };
-        if !self.origin.budget.spend(self.origin.now(), rule.percent) {
+        if !self
+            .origin
+            .budget
+            .spend(self.origin.at(self.now), rule.percent)
+        {
             return Err(error);
         }
         self.retried += 1;
@@ -221,7 +253,7 @@ impl Fetch<'_> {
     }
 
     fn other(&self) -> Option<Arc<Peer>> {
-        let in_time = self.until.is_none_or(|until| Instant::now() < until);
+        let in_time = self.until.is_none_or(|until| self.now < until);
         if in_time { self.choose() } else { None }
     }
 }

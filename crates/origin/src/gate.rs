@@ -70,13 +70,19 @@ impl Gate {
         self.waiting.load(SeqCst)
     }
 
+    /// Leave without waiting, where there is any. Who waits goes first: a newcomer does not slip past the queue.
+    pub(crate) fn at_once(self: &Arc<Self>) -> Option<Pass> {
+        if self.waiting() == 0 {
+            self.try_enter()
+        } else {
+            None
+        }
+    }
+
     /// Waits for leave, at most `until` where that is before the queue's own limit. Fails with `Kind::QueueFull` at
     /// once or `Kind::QueueTimeout` later.
     pub(crate) async fn enter(self: &Arc<Self>, until: Option<Instant>) -> Result<Pass, Error> {
-        // Who waits goes first: a newcomer does not slip past the queue.
-        if self.waiting() == 0
-            && let Some(pass) = self.try_enter()
-        {
+        if let Some(pass) = self.at_once() {
             return Ok(pass);
         }
         if self.waiting.fetch_add(1, SeqCst) >= self.queue {

@@ -54,8 +54,8 @@ use std::{
     pin::Pin,
     sync::Arc,
     task::{self, Poll, ready},
-    time::Instant,
 };
+use tokio::time::Instant;
 
 /// Where answers come from. Shared by all workers (`Send + Sync`); made once per configuration.
 #[derive(Debug)]
@@ -207,8 +207,9 @@ impl Origin {
 
     /// What this origin alone says.
     fn ask(&self, request: Request<RequestBody>, context: Context) -> Waiting<'_> {
+        let began = Instant::now();
         let fetching: Fetching<'_> = match &self.source {
-            Source::Servers(servers) => servers.fetch(request, context),
+            Source::Servers(servers) => servers.fetch(request, context, began),
             Source::Files(files) => Box::pin(async move {
                 let found = files.answer(&request, &context, Turn::Last).await?;
                 Ok(found.or_not_found(request.method()))
@@ -226,7 +227,7 @@ impl Origin {
         };
         Waiting {
             fetching,
-            timed: Some((&self.latency, Instant::now())),
+            timed: Some((&self.latency, began)),
         }
     }
 

@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 use tokio::{
-    task::{AbortHandle, spawn_local},
+    task::{AbortHandle, coop::has_budget_remaining, spawn_local},
     time::{Instant, Sleep, sleep_until},
 };
 
@@ -31,7 +31,8 @@ pub(crate) fn alarm(at: Instant) -> Alarm {
 
 /// Whether an alarm has rung. It is heard even by a task that has spent tokio's budget, as one does that reads without end.
 pub(crate) fn has_rung(alarm: &mut Alarm, cx: &mut Context<'_>) -> bool {
-    alarm.as_mut().poll(cx).is_ready() || Instant::now() >= alarm.deadline()
+    alarm.as_mut().poll(cx).is_ready()
+        || (!has_budget_remaining() && Instant::now() >= alarm.deadline())
 }
 
 /// The task that drives a connection. Dropping it closes the socket at once, whatever is under way.

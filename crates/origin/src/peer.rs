@@ -108,9 +108,9 @@ impl Peer {
         }
     }
 
-    pub(crate) fn serve(self: &Arc<Self>) -> Serving {
+    pub(crate) fn serve(self: Arc<Self>) -> Serving {
         self.active.fetch_add(1, Relaxed);
-        Serving(Arc::clone(self))
+        Serving(self)
     }
 
     pub(crate) fn report(&self, healthy: bool) -> ServerReport {

@@ -1,8 +1,15 @@
 //! An origin that is one or several servers.
 
 use crate::{
-    Context, Error, Fetching, Kind, OriginConfig, Report, RequestBody, budget, config::Protocol,
-    fastcgi, fetch, files, files::Files, gate, health, peer, pool, seldom::Seldom, tls, watch,
+    Context, Error, Fetching, Kind, OriginConfig, Report, RequestBody, budget,
+    config::Protocol,
+    fastcgi,
+    fetch::{self, Bounds},
+    files,
+    files::Files,
+    gate, health, peer, pool,
+    seldom::Seldom,
+    tls, watch,
 };
 use http::Request;
 use std::sync::{
@@ -86,10 +93,17 @@ impl Servers {
         self: &Arc<Self>,
         request: Request<RequestBody>,
         context: Context,
+        began: Instant,
     ) -> Fetching<'_> {
         match &self.config.protocol {
             Protocol::FastCgi(cgi) => Box::pin(fastcgi::fetch(self, cgi, request, context)),
-            _ => Box::pin(fetch::fetch(self, request, context, None, self.until())),
+            _ => Box::pin(fetch::fetch(
+                self,
+                request,
+                context,
+                None,
+                self.bounds(began),
+            )),
         }
     }
 
@@ -140,15 +154,21 @@ impl Servers {
         }
     }
 
-    /// When a fetch that begins now must have ended.
-    pub(crate) fn until(&self) -> Option<Instant> {
+    /// What holds for a fetch that begins then.
+    pub(crate) fn bounds(&self, began: Instant) -> Bounds {
         let whole = self.config.timeouts.whole;
-        whole.map(|whole| Instant::now() + whole)
+        let until = whole.map(|whole| began + whole);
+        Bounds { began, until }
     }
 
     /// Milliseconds since the origin was made.
     pub(crate) fn now(&self) -> u64 {
-        self.born.elapsed().as_millis() as u64
+        self.at(Instant::now())
+    }
+
+    /// As [`now`](Self::now), at a moment that is known.
+    pub(crate) fn at(&self, moment: Instant) -> u64 {
+        moment.saturating_duration_since(self.born).as_millis() as u64
     }
 
     /// Whether servers may turn out to speak HTTP/2, whose connections are shared.

@@ -50,9 +50,9 @@ impl Wait {
         }
     }
 
-    /// The wait begins now.
-    pub(crate) fn begin(&self, alarm: &mut Alarm) {
-        alarm.as_mut().reset(self.ring(Instant::now()));
+    /// The wait begins `now`.
+    pub(crate) fn begin(&self, alarm: &mut Alarm, now: Instant) {
+        alarm.as_mut().reset(self.ring(now));
     }
 
     /// Nothing has come: looks whether a limit ran out. The time for the first byte runs anew while the upload moves, and does
@@ -75,7 +75,7 @@ impl Wait {
         alarm: &mut Alarm,
     ) -> Result<Response<Incoming>, Lost> {
         let mut sending = pin!(sending);
-        self.begin(alarm);
+        self.begin(alarm, Instant::now());
         let outcome = poll_fn(|cx| match sending.as_mut().poll(cx) {
             Poll::Ready(outcome) => Poll::Ready(Ok(outcome)),
             Poll::Pending => self.poll(alarm, cx).map(Err),

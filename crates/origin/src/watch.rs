@@ -14,7 +14,7 @@ use http::{HeaderValue, Request, Uri, header::HOST};
 use std::{sync::Arc, time::Duration};
 use tokio::{
     task::JoinSet,
-    time::{Interval, MissedTickBehavior, interval, timeout},
+    time::{Instant, Interval, MissedTickBehavior, interval, timeout},
 };
 
 /// Watches over all servers until dropped.
@@ -109,6 +109,7 @@ async fn probe(origin: &Servers, peer: &Arc<Peer>, rule: &ActiveHealth) -> Resul
         asked,
         call: call.as_ref(),
         fresh: true,
+        began: Instant::now(),
         repeatable: false,
         interim: None,
         until: None,

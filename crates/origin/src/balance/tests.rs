@@ -65,7 +65,7 @@ fn least_connections_counts_by_weight() {
             .make(&mut turns)
             .unwrap();
         counts[peer.index] += 1;
-        held.push(peer.serve());
+        held.push(Arc::clone(peer).serve());
     }
     assert_eq!(counts, [6, 3]);
 }

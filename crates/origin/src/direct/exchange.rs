@@ -24,7 +24,10 @@ use std::{
     pin::{Pin, pin},
     task::{Context, Poll, ready},
 };
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
+use tokio::{
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf},
+    time::Instant,
+};
 
 /// What is read at once while a head is awaited, in bytes: a head, and the content of most pages.
 const FIRST: usize = 16 * 1024;
@@ -76,8 +79,13 @@ struct Exchange {
     seen: usize,
 }
 
-/// Sends a request and waits for the final head.
-pub(crate) async fn ask(asking: &Asking<'_>, mut wait: Wait, link: Link) -> Result<Arrived, Lost> {
+/// Sends a request and waits for the final head. The time for it begins `now`.
+pub(crate) async fn ask(
+    asking: &Asking<'_>,
+    mut wait: Wait,
+    link: Link,
+    now: Instant,
+) -> Result<Arrived, Lost> {
     let before = link.stream.heard_so_far();
     let mut exchange = Exchange {
         link,
@@ -87,7 +95,7 @@ pub(crate) async fn ask(asking: &Asking<'_>, mut wait: Wait, link: Link) -> Resu
         input: BytesMut::new(),
         seen: 0,
     };
-    wait.begin(&mut exchange.link.alarm);
+    wait.begin(&mut exchange.link.alarm, now);
     let head = poll_fn(|cx| match exchange.poll_head(cx, asking) {
         Poll::Pending => {
             let late = wait.poll(&mut exchange.link.alarm, cx);

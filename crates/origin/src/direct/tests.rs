@@ -158,7 +158,10 @@ async fn asked(origin: &Arc<Servers>, method: Method) -> Answered {
         .header("X-A", "1")
         .header("X-A", "2");
     let request = request.body(none).unwrap();
-    let response = match origin.fetch(request, Context::default()).await {
+    let response = match origin
+        .fetch(request, Context::default(), Instant::now())
+        .await
+    {
         Ok(response) => response,
         Err(error) => return (Err(error.kind()), Bytes::new(), None),
     };

@@ -9,8 +9,11 @@ use super::{
     place::{self, Found, Script},
 };
 use crate::{
-    Context, Error, Kind, RequestBody, ResponseBody, Room, Servers, Visitor, fetch as attempts,
-    files::Turn, held::Held, upload::Outgoing,
+    Context, Error, Kind, RequestBody, ResponseBody, Room, Servers, Visitor,
+    fetch::{self as attempts, Bounds},
+    files::Turn,
+    held::Held,
+    upload::Outgoing,
 };
 use bytes::Bytes;
 use http::{
@@ -37,7 +40,7 @@ pub(crate) async fn fetch(
     context: Context,
 ) -> Result<Response<ResponseBody>, Error> {
     let (mut head, body) = request.into_parts();
-    let until = origin.until();
+    let Bounds { until, .. } = origin.bounds(Instant::now());
     let mut sent = Some((body, context.room));
     let mut repeatable = context.repeatable;
     for _ in 0..=MOST_REDIRECTS {
@@ -61,7 +64,11 @@ pub(crate) async fn fetch(
             repeatable,
             ..Context::default()
         };
-        let mut response = attempts::fetch(origin, request, context, Some(call), until).await?;
+        let bounds = Bounds {
+            began: Instant::now(),
+            until,
+        };
+        let mut response = attempts::fetch(origin, request, context, Some(call), bounds).await?;
         let Some(Elsewhere(target)) = response.extensions_mut().remove() else {
             return Ok(response);
         };
