@@ -14,7 +14,7 @@ use crate::{
     freshness::{self, Facts},
     surrogate,
     time::Time,
-    vary::{self, Nominated},
+    vary,
 };
 use demands::Says;
 use http::{HeaderMap, HeaderName, Method, StatusCode};
@@ -98,7 +98,7 @@ pub fn judge(exchange: &Exchange<'_>, site: &Site<'_>) -> Result<Storable, NotSt
     says.check_prohibitions()?;
     says.check_authorization()?;
     let strip_set_cookie = says.check_set_cookie(site.set_cookie)?;
-    if vary::nominated(exchange.response) == Nominated::Everything {
+    if vary::is_everything(exchange.response) {
         return Err(NotStorable::VaryStar);
     }
     if !surrogate::fits(exchange.response) {

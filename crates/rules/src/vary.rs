@@ -21,26 +21,33 @@ pub enum Nominated {
 
 /// Reads `Vary` over all its lines.
 pub fn nominated(response: &HeaderMap) -> Nominated {
-    let mut names = Vec::new();
-    for line in response.get_all(VARY) {
-        for member in line.as_bytes().split(|&byte| byte == b',') {
-            let member = member.trim_ascii();
-            if member.is_empty() {
-                continue;
-            }
-            // `*` is a token too, and so would pass for a name.
-            match HeaderName::from_bytes(member) {
-                Ok(name) if member != b"*" => names.push(name),
-                _ => return Nominated::Everything,
-            }
-        }
-    }
+    let Some(mut names) = members(response).collect::<Option<Vec<_>>>() else {
+        return Nominated::Everything;
+    };
     if names.is_empty() {
         return Nominated::Nothing;
     }
     names.sort_unstable_by(|one, two| one.as_str().cmp(two.as_str()));
     names.dedup();
     Nominated::Fields(names)
+}
+
+/// Whether `Vary` nominates everything, so that no request ever matches.
+pub fn is_everything(response: &HeaderMap) -> bool {
+    members(response).any(|member| member.is_none())
+}
+
+/// The members of `Vary`; `None` for `*`, and for what cannot be read.
+fn members(response: &HeaderMap) -> impl Iterator<Item = Option<HeaderName>> {
+    let lines = response.get_all(VARY).iter();
+    let members = lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b','));
+    let members = members.map(<[u8]>::trim_ascii);
+    // `*` is a token too, and so would pass for a name.
+    members.filter(|member| !member.is_empty()).map(|member| {
+        HeaderName::from_bytes(member)
+            .ok()
+            .filter(|_| member != b"*")
+    })
 }
 
 /// Appends the normalised values that `request` has for `nominated` to `into`: two requests match exactly when what is

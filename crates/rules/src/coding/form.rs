@@ -73,12 +73,14 @@ pub fn describe_as(fields: &mut HeaderMap, form: impl Fn(&HeaderName) -> Option<
 
 /// Adds `Accept-Encoding` to `Vary`, unless that says it or `*` already (RFC 9110 section 12.5.5).
 pub fn vary_by_coding(fields: &mut HeaderMap) {
+    let is_it = |member: &[u8]| {
+        let member = member.trim_ascii();
+        member == b"*" || member.eq_ignore_ascii_case(ACCEPT_ENCODING.as_str().as_bytes())
+    };
+    // Mostly it is the only member.
     let says_it = |line: &HeaderValue| {
-        let mut members = line.as_bytes().split(|byte| *byte == b',');
-        members.any(|member| {
-            let member = member.trim_ascii();
-            member == b"*" || member.eq_ignore_ascii_case(ACCEPT_ENCODING.as_str().as_bytes())
-        })
+        let line = line.as_bytes();
+        is_it(line) || line.split(|byte| *byte == b',').any(is_it)
     };
     if !fields.get_all(VARY).iter().any(says_it) {
         fields.append(VARY, HeaderValue::from_static("Accept-Encoding"));

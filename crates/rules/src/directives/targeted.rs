@@ -9,6 +9,9 @@ const SURROGATE_CONTROL: &str = "surrogate-control";
 
 /// The directives of the targeted field `name`; `None` if it is absent, empty, or no dictionary (RFC 9213 section 2.1).
 pub(super) fn read(fields: &HeaderMap, name: &HeaderName) -> Option<ResponseDirectives> {
+    if !fields.contains_key(name) {
+        return None;
+    }
     let mut members = Dictionary::new();
     for line in fields.get_all(name) {
         members = Parser::new(line.as_bytes())

@@ -82,7 +82,11 @@ fn are_there(response: &HeaderMap) -> bool {
 /// Whether a field is one of [`FIELDS`].
 pub fn carries_tags(name: &HeaderName) -> bool {
     // Their endings tell them from most others.
-    matches!(name.as_str().as_bytes(), [.., b'y' | b'g' | b's']) && FIELDS.contains(name)
+    let is_likely = matches!(
+        name.as_str().as_bytes(),
+        [.., b'k', b'e', b'y'] | [.., b'-', b't', b'a', b'g'] | [.., b't', b'a', b'g', b's']
+    );
+    is_likely && FIELDS.contains(name)
 }
 
 /// The tags in one field of a message, written as responses write them: clients name in it what is to be purged.
