@@ -9,6 +9,7 @@ use std::{
     hash::{BuildHasher, RandomState},
     sync::atomic::{AtomicU64, Ordering::Relaxed},
 };
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Bits of a slot that hold the second.
 const TIME_BITS: u32 = 32;
@@ -22,7 +23,8 @@ pub struct RecentKeys {
     /// How long a key stays known.
     seconds: u64,
     slots: Box<[AtomicU64]>,
-    hasher: RandomState,
+    /// Nobody else knows it, lest keys be made that fall on one slot.
+    seed: u64,
 }
 
 impl RecentKeys {
@@ -31,7 +33,7 @@ impl RecentKeys {
         Self {
             seconds,
             slots: (0..slots.max(1)).map(|_| AtomicU64::new(0)).collect(),
-            hasher: RandomState::new(),
+            seed: RandomState::new().hash_one(()),
         }
     }
 
@@ -81,7 +83,7 @@ impl RecentKeys {
         reason = "the index is a remainder of the length"
     )]
     fn place(&self, key: &[u8]) -> (&AtomicU64, u64) {
-        let hash = self.hasher.hash_one(key);
+        let hash = xxh3_64_with_seed(key, self.seed);
         (
             &self.slots[hash as usize % self.slots.len()],
             hash >> LOW_BITS,
