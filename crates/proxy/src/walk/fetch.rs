@@ -53,7 +53,7 @@ pub enum Landing {
     Stored {
         stored: Arc<Stored>,
         reader: Option<Reader>,
-        pump: Option<Pump>,
+        pump: Option<Box<Pump>>,
         kept: Result<(), Detail>,
         /// The fields for this request's own client, where they are at hand or more than what is stored.
         own: Option<Box<HeaderMap>>,
@@ -69,7 +69,7 @@ pub enum Landing {
         head: response::Parts,
         content: Content,
         why: Option<Detail>,
-        pump: Option<Pump>,
+        pump: Option<Box<Pump>>,
     },
     /// No answer.
     Failed(Failure),
@@ -110,7 +110,7 @@ pub async fn fetch(
     lease: Option<Lease>,
 ) -> Fetched {
     let now = receive::now();
-    let fetch = Fetch {
+    let mut fetch = Fetch {
         worker,
         ask,
         need,
@@ -142,7 +142,7 @@ fn passes_condition(worker: &Worker, ask: &Ask, need: &Need) -> bool {
 }
 
 impl Fetch<'_> {
-    pub async fn run(mut self, writer: Option<Writer>) -> Fetched {
+    pub async fn run(&mut self, writer: Option<Writer>) -> Fetched {
         let mut plan = self.plan();
         let mut answer = self.exchange(&plan, true).await;
         if answer
@@ -349,6 +349,9 @@ impl Fetch<'_> {
     /// `If-None-Match` and `If-Modified-Since` from everything at hand.
     pub fn condition(&self, fields: &mut HeaderMap) {
         let held = self.held();
+        if held.is_empty() {
+            return;
+        }
         let validators: Vec<_> = held.iter().map(Held::validators).collect();
         validate::condition(fields, &validators);
     }

@@ -310,7 +310,7 @@ async fn ask_below(worker: &Rc<Worker>, ask: &Rc<Ask>, need: Need, writer: Write
     }
 }
 
-fn take_pump(landing: &mut Landing) -> Option<Pump> {
+fn take_pump(landing: &mut Landing) -> Option<Box<Pump>> {
     match landing {
         Landing::Stored { pump, .. } | Landing::Raw { pump, .. } => pump.take(),
         Landing::Found(_) | Landing::Stale { .. } | Landing::Failed(_) => None,

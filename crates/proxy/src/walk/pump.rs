@@ -122,15 +122,15 @@ pub enum Destination {
 type StoreBody = Box<dyn FnOnce(&Worker, Body)>;
 
 impl Pump {
-    /// A pump that has not begun.
+    /// A pump that has not begun. Boxed, since it is large, and goes through many hands.
     pub fn new(
         worker: &Rc<Worker>,
         body: Arrival,
         writer: Writer,
         destination: Destination,
         room: Room,
-    ) -> Self {
-        Self {
+    ) -> Box<Self> {
+        Box::new(Self {
             worker: worker.clone(),
             body,
             writer,
@@ -138,17 +138,17 @@ impl Pump {
             room,
             forgotten: false,
             without_errors: false,
-        }
+        })
     }
 
     /// Keeps the body only if it is GraphQL's answer without errors.
-    pub fn if_without_errors(mut self, required: bool) -> Self {
+    pub fn if_without_errors(mut self: Box<Self>, required: bool) -> Box<Self> {
         self.without_errors = required;
         self
     }
 
     /// Runs until the body has ended, has failed, or nobody wants it any more.
-    pub async fn run(mut self) {
+    pub async fn run(mut self: Box<Self>) {
         bump(&self.worker.counters.fills);
         let mut received = 0u64;
         loop {
