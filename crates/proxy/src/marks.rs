@@ -1,8 +1,10 @@
 //! Names under which stored responses are purged, besides the tags they carry: cache groups, which hold within one origin
 //! (RFC 9875 section 2.1), and pools of servers. They stand among the tags, in a form that no application gives to its own.
 
+use http::HeaderName;
+
 /// The response field in which servers say to which pool they belong, and of requests to purge one (Magento's deployments).
-pub const X_POOL: &str = "x-pool";
+pub const X_POOL: HeaderName = HeaderName::from_static("x-pool");
 
 const GROUP: &str = "group ";
 const POOL: &str = "x-pool: ";

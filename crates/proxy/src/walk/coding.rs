@@ -154,7 +154,7 @@ fn is_coded_as_read(stored: &Stored) -> bool {
 
 /// Whether the request is on condition that a form is current.
 pub fn is_on_form(ask: &Ask) -> bool {
-    ask.policy().compress.is_some() && coding::matches_form(&ask.fields)
+    ask.said.conditions && ask.policy().compress.is_some() && coding::matches_form(&ask.fields)
 }
 
 /// The form in `coding`, which is there. What is sent often is made better: this one, or `better` where that is another.

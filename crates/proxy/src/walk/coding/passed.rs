@@ -54,6 +54,9 @@ pub fn on_its_way(
         return content;
     }
     coding::vary_by_coding(fields);
+    if !ask.said.codings {
+        return content;
+    }
     let accepted = Accepted::read(&ask.fields);
     if !accepted.takes_any() {
         return content;
@@ -138,7 +141,7 @@ pub fn vary(ask: &Ask, status: StatusCode, fields: &mut HeaderMap) {
 
 /// The tag in the client's `If-None-Match` that names a form of what has these fields.
 pub fn held_of(ask: &Ask, fields: &HeaderMap) -> Option<HeaderValue> {
-    if !ask.fields.contains_key(header::IF_NONE_MATCH) {
+    if !ask.said.conditions || !ask.fields.contains_key(header::IF_NONE_MATCH) {
         return None;
     }
     let origin = fields.get(header::ETAG)?;
@@ -167,6 +170,9 @@ pub fn is_settled(ask: &Ask, fields: &HeaderMap) -> bool {
         let lines = fields.iter();
         lines.map(|(name, value)| (name.as_str().as_bytes(), value.as_bytes()))
     };
+    if !fields.contains_key(header::CONTENT_ENCODING) {
+        return true;
+    }
     let types = ask.policy().compress.as_ref();
     let types = types.map_or(&[][..], |compress| &compress.types);
     !coding::is_coded(lines()) || coding::decodable(lines(), types).is_some()
