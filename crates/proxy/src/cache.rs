@@ -14,8 +14,10 @@ use crate::{
 };
 use arc_swap::ArcSwap;
 use http::{Request, Response};
+use rules::fields::Via;
 use std::{
     cell::{Cell, RefCell},
+    ops::Deref,
     rc::Rc,
     sync::{Arc, Mutex, PoisonError, mpsc::SyncSender},
     time::Duration,
@@ -169,7 +171,29 @@ pub struct Worker {
 const PROMOTED: u32 = 8;
 
 /// The site's say, counted by one worker alone: cloning it touches no memory that other workers write.
-pub(crate) type OwnSite = Rc<Arc<Site>>;
+pub(crate) type OwnSite = Rc<Own>;
+
+/// The site's say, and what is made of it once.
+#[derive(Debug)]
+pub struct Own {
+    site: Arc<Site>,
+    pub(crate) via: Via,
+}
+
+impl From<Arc<Site>> for Own {
+    fn from(site: Arc<Site>) -> Self {
+        let via = Via::new(&site.name);
+        Self { site, via }
+    }
+}
+
+impl Deref for Own {
+    type Target = Site;
+
+    fn deref(&self) -> &Site {
+        &self.site
+    }
+}
 
 /// A worker's view of the site's say, and the latest that it is held against.
 struct SiteView {
@@ -185,7 +209,7 @@ impl Worker {
         log: Option<SyncSender<Record>>,
     ) -> Rc<Self> {
         let mut latest = arc_swap::Cache::new(cache.site.clone());
-        let own = Rc::new(latest.load().clone());
+        let own = Rc::new(Own::from(latest.load().clone()));
         let site = RefCell::new(SiteView { latest, own });
         Rc::new(Self {
             cache,
@@ -211,8 +235,8 @@ impl Worker {
         let mut view = self.site.borrow_mut();
         let view = &mut *view;
         let latest = view.latest.load();
-        if !Arc::ptr_eq(latest, &view.own) {
-            view.own = Rc::new(latest.clone());
+        if !Arc::ptr_eq(latest, &view.own.site) {
+            view.own = Rc::new(Own::from(latest.clone()));
         }
         view.own.clone()
     }

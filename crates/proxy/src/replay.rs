@@ -62,7 +62,7 @@ impl Replay {
     /// Replays requests to `site`.
     pub fn new(site: Arc<Site>) -> Self {
         Self {
-            site: Rc::new(site),
+            site: Rc::new(site.into()),
             interim: InterimSink::deaf(),
         }
     }

@@ -111,7 +111,7 @@ pub(crate) fn site(policy: Policy) -> Site {
 pub(crate) fn ask(site: Site, peer: Option<SocketAddr>, fields: HeaderMap) -> Ask {
     let spec = key_spec();
     Ask {
-        site: Rc::new(Arc::new(site)),
+        site: Rc::new(Arc::new(site).into()),
         route: 0,
         is_ambiguous: false,
         method: Method::GET,

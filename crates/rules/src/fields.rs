@@ -117,24 +117,38 @@ pub fn remove_unstorable(fields: &mut HeaderMap, directives: &ResponseDirectives
 /// section 3.1).
 pub fn is_unstorable(name: &HeaderName, directives: &ResponseDirectives) -> bool {
     let mut lists = [&directives.no_cache, &directives.private].into_iter();
-    OF_PROXIES.contains(name) || lists.any(|list| list.names().contains(name))
+    let is_of_proxies = name.as_str().starts_with("proxy-") && OF_PROXIES.contains(name);
+    is_of_proxies || lists.any(|list| list.names().contains(name))
 }
 
-/// Appends our element to `Via` (RFC 9110 section 7.6.3): `1.1 larder` or the like by `version`, the one the message was
-/// received in. A pseudonym that is no token leaves the field as it is.
-pub fn append_via(fields: &mut HeaderMap, version: Version, pseudonym: &str) {
-    let protocol = match version {
-        Version::HTTP_09 => "0.9 ",
-        Version::HTTP_10 => "1.0 ",
-        Version::HTTP_2 => "2.0 ",
-        Version::HTTP_3 => "3.0 ",
-        _ => "1.1 ",
-    };
-    let mut element = Vec::with_capacity(protocol.len() + pseudonym.len());
-    element.extend_from_slice(protocol.as_bytes());
-    element.extend_from_slice(pseudonym.as_bytes());
-    if let Ok(element) = HeaderValue::try_from(element) {
-        fields.append(VIA, element);
+/// Our element of `Via` (RFC 9110 section 7.6.3), written once: `1.1 larder` or the like, by the version that a message was received
+/// in. Where the pseudonym is no token, none is added.
+#[derive(Clone, Debug)]
+pub struct Via(Vec<(Version, HeaderValue)>);
+
+impl Via {
+    /// The element of the intermediary with this pseudonym.
+    pub fn new(pseudonym: &str) -> Self {
+        let protocols = [
+            (Version::HTTP_11, "1.1"),
+            (Version::HTTP_2, "2.0"),
+            (Version::HTTP_10, "1.0"),
+            (Version::HTTP_3, "3.0"),
+            (Version::HTTP_09, "0.9"),
+        ];
+        let elements = protocols.into_iter().filter_map(|(version, protocol)| {
+            let element = HeaderValue::try_from(format!("{protocol} {pseudonym}"));
+            Some((version, element.ok()?))
+        });
+        Self(elements.collect())
+    }
+
+    /// Appends it to the fields of a message that was received in `version`.
+    pub fn append(&self, fields: &mut HeaderMap, version: Version) {
+        let mut elements = self.0.iter();
+        if let Some((_, element)) = elements.find(|(known, _)| *known == version) {
+            fields.append(VIA, element.clone());
+        }
     }
 }
 

@@ -28,7 +28,7 @@
 //! | RFC 9110 4.2.3 | one spelling of a URI | [`key::normalize`], [`key::normalize_host`] |
 //! | RFC 9110 5.6.7 | dates | [`time::Time::parse`], [`time::Time::to_http`] |
 //! | RFC 9110 7.6.1 | `Connection` and hop-by-hop fields | [`fields::remove_hop_by_hop`] |
-//! | RFC 9110 7.6.3 | `Via` | [`fields::append_via`] |
+//! | RFC 9110 7.6.3 | `Via` | [`fields::Via`] |
 //! | RFC 9110 8.8 | comparing validators | [`precondition::judge`], [`validate::selected`], [`partial::combinable`] |
 //! | RFC 9110 9.2.1 | safe methods | [`invalidate::is_safe`] |
 //! | RFC 9110 8.4.1 | content codings, what may be coded | [`coding::Coding`], [`coding::judge`] |

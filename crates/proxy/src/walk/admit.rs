@@ -12,9 +12,10 @@ use crate::{
         receive,
     },
 };
-use http::{HeaderMap, HeaderValue, Method, StatusCode, Version, header, response};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version, header, response};
 use rules::{
-    directives, fields, freshness,
+    directives::{self, ResponseDirectives},
+    fields, freshness,
     storable::{self, Exchange, NotStorable, Storable},
     surrogate,
     time::Time,
@@ -152,12 +153,24 @@ pub fn stored_fields(
     at: Time,
 ) -> HeaderMap {
     let (directives, _) = directives::response(received, &ask.site.targets);
+    kept_fields(ask, (status, version), storable, received, at, &directives)
+}
+
+/// As [`stored_fields`], of a response whose directives are known, those at least that name fields.
+fn kept_fields(
+    ask: &Ask,
+    (status, version): (StatusCode, Version),
+    storable: Storable,
+    received: &HeaderMap,
+    at: Time,
+    directives: &ResponseDirectives,
+) -> HeaderMap {
     let mut kept = fields::forwarded(received, MOST_ADDED, |name| {
         *name != header::AGE
             && !(storable.strip_set_cookie && *name == header::SET_COOKIE)
-            && !fields::is_unstorable(name, &directives)
+            && !fields::is_unstorable(name, directives)
     });
-    complete(ask, version, &mut kept, at);
+    complete(ask, version, &mut kept, || at);
     if surrogate::wants_esi(received) {
         kept.insert(surrogate::CONTROL, surrogate::CONTENT_ESI);
     }
@@ -201,25 +214,31 @@ fn all_fields(
     if storable.strip_set_cookie {
         own.remove(header::SET_COOKIE);
     }
-    complete(ask, version, &mut own, receive::now());
+    complete(ask, version, &mut own, receive::now);
     coding::vary(ask, status, &mut own);
     own
 }
 
 /// `Via`, and `Date` where the origin gave none (RFC 9110 sections 6.6.1 and 7.6.3); what is said to us alone goes.
-pub fn complete(ask: &Ask, version: Version, fields: &mut HeaderMap, at: Time) {
-    if !fields.contains_key(header::DATE)
-        && let Ok(date) = HeaderValue::try_from(at.to_http())
-    {
-        fields.insert(header::DATE, date);
-    }
+pub fn complete(ask: &Ask, version: Version, response: &mut HeaderMap, at: impl FnOnce() -> Time) {
     let passed = &ask.site.purge.pass_tags;
-    rules::fields::remove_where(fields, |name| {
+    let is_for_us = |name: &HeaderName| {
         *name == surrogate::CONTROL
             || *name == freshness::REVERSE_PROXY_TTL
             || (surrogate::carries_tags(name) && !passed.contains(name))
-    });
-    rules::fields::append_via(fields, version, &ask.site.name);
+    };
+    let (mut is_dated, mut says_it_to_us) = (false, false);
+    for name in response.keys() {
+        is_dated |= *name == header::DATE;
+        says_it_to_us |= is_for_us(name);
+    }
+    if says_it_to_us {
+        fields::remove_where(response, is_for_us);
+    }
+    if !is_dated && let Ok(date) = HeaderValue::try_from(at().to_http()) {
+        response.insert(header::DATE, date);
+    }
+    ask.site.via.append(response, version);
 }
 
 /// Freshened `fields` of what is stored as a page of fragments say so still: the body is the same, and so is what it is written in.
@@ -296,7 +315,7 @@ pub fn marks(
     worker.cache.memory.log().tags().marks(tags, began)
 }
 
-/// A new stored response for `ask`, and its fields as they were before they were packed.
+/// A new stored response for `ask`, and its fields as they were before they were packed. `storable` was judged of `head`.
 pub fn new_stored(
     worker: &Worker,
     ask: &Ask,
@@ -306,13 +325,14 @@ pub fn new_stored(
     body: Body,
     at: Time,
 ) -> (Stored, HeaderMap) {
-    let kept = stored_fields(
-        ask,
-        (head.status, head.version),
-        storable,
-        &head.headers,
-        at,
-    );
+    // Most responses name no fields, as was found when this one was judged.
+    let directives = if storable.names_fields {
+        directives::response(&head.headers, &ask.site.targets).0
+    } else {
+        ResponseDirectives::default()
+    };
+    let first_line = (head.status, head.version);
+    let kept = kept_fields(ask, first_line, storable, &head.headers, at, &directives);
     let stored = Stored::new(
         ticket.began,
         head.status,

@@ -265,7 +265,7 @@ fn pass_on(
     } = head;
     let is_page = esi::is_raw_page(ask, status, &fields);
     fields::remove_hop_by_hop(&mut fields);
-    admit::complete(ask, version, &mut fields, receive::now());
+    admit::complete(ask, version, &mut fields, receive::now);
     if status == StatusCode::NOT_MODIFIED
         && let Some(tag) = coding::held_of(ask, &fields)
     {

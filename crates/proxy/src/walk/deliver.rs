@@ -179,7 +179,7 @@ pub fn raw(
     if strips_cookies(ask, outcome) {
         fields.remove(header::SET_COOKIE);
     }
-    admit::complete(ask, version, &mut fields, receive::now());
+    admit::complete(ask, version, &mut fields, receive::now);
     if fields.contains_key(X_CACHE_DEBUG) {
         fields.insert(X_CACHE, hit_or_miss(outcome));
     }

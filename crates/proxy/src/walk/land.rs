@@ -159,7 +159,7 @@ impl Fetch<'_> {
         let mut fields = stored.fields.unpack(8);
         validate::freshen_for_one(&mut fields, head.headers.clone());
         fields.remove(header::AGE);
-        admit::complete(self.ask, head.version, &mut fields, at);
+        admit::complete(self.ask, head.version, &mut fields, || at);
         if stored.has_surrogate_control() {
             fields.insert(surrogate::CONTROL, surrogate::CONTENT_ESI);
         }

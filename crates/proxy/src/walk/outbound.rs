@@ -119,37 +119,60 @@ pub fn fields(ask: &Ask) -> Result<HeaderMap, Failure> {
             && (trusted || !is_said_by_another)
             && (!is_poisonous || is_passed(ask, name))
     });
-    let host = host(ask);
-    forwarding(&mut fields, ask, host.as_ref());
-    fields::append_via(&mut fields, ask.version, &ask.site.name);
-    fields.append(&SURROGATE_CAPABILITY, CAPABILITY);
-    match ask.policy().esi {
-        Esi::Off => {}
-        Esi::Told => {
-            fields.append(&SURROGATE_CAPABILITY, ESI_CAPABILITY);
-        }
-        Esi::On => {
-            fields.append(&SURROGATE_CAPABILITY, ESI_CAPABILITY);
-            // Pages are read here; what is sent compressed would have to be taken apart first.
-            fields.insert(
-                header::ACCEPT_ENCODING,
-                HeaderValue::from_static("identity"),
-            );
-        }
+    let host = Host::of(ask);
+    forwarding(&mut fields, ask, &host);
+    ask.site.via.append(&mut fields, ask.version);
+    tell_capabilities(&mut fields, ask.policy().esi);
+    if ask.policy().esi == Esi::On {
+        // Pages are read here; what is sent compressed would have to be taken apart first.
+        fields.insert(
+            header::ACCEPT_ENCODING,
+            HeaderValue::from_static("identity"),
+        );
     }
-    if let Some(host) = ask.policy().host.clone().or(host) {
+    if let Some(host) = ask.policy().host.clone().or(host.written_anew()) {
         fields.insert(header::HOST, host);
     }
     edit(&mut fields, &ask.policy().request_edits);
     Ok(fields)
 }
 
-/// The host that the request is for. Mostly the client wrote it just so.
-fn host(ask: &Ask) -> Option<HeaderValue> {
-    let host = ask.host();
-    match ask.fields.get(header::HOST) {
-        Some(line) if line == host => Some(line.clone()),
-        _ => HeaderValue::from_str(host).ok(),
+/// Adds what we can do to what trusted surrogates before us said that they can.
+fn tell_capabilities(fields: &mut HeaderMap, esi: Esi) {
+    let mut lines = match fields.entry(&SURROGATE_CAPABILITY) {
+        Entry::Occupied(mut lines) => {
+            lines.append(CAPABILITY);
+            lines
+        }
+        Entry::Vacant(place) => place.insert_entry(CAPABILITY),
+    };
+    if esi != Esi::Off {
+        lines.append(ESI_CAPABILITY);
+    }
+}
+
+/// The host that the request is for.
+struct Host<'a> {
+    text: &'a str,
+    /// As the value of a field. Mostly the client wrote it just so.
+    value: Option<HeaderValue>,
+    is_as_asked: bool,
+}
+
+impl<'a> Host<'a> {
+    fn of(ask: &'a Ask) -> Self {
+        let text = ask.host();
+        let line = ask.fields.get(header::HOST).filter(|line| *line == text);
+        Self {
+            text,
+            value: line.cloned().or_else(|| HeaderValue::from_str(text).ok()),
+            is_as_asked: line.is_some(),
+        }
+    }
+
+    /// The value of `Host`, where the field is not there already.
+    fn written_anew(self) -> Option<HeaderValue> {
+        self.value.filter(|_| !self.is_as_asked)
     }
 }
 
@@ -160,16 +183,16 @@ fn names_us(line: &HeaderValue, name: &str) -> bool {
 
 /// `X-Forwarded-*` and `Forwarded` (RFC 7239): what a trusted peer says stays and is added to, anything else is replaced.
 /// What anybody else said is gone already.
-fn forwarding(fields: &mut HeaderMap, ask: &Ask, host: Option<&HeaderValue>) {
+fn forwarding(fields: &mut HeaderMap, ask: &Ask, host: &Host<'_>) {
     if let Some(address) = ask.connection.address() {
         add(fields, &X_FORWARDED_FOR, address.clone());
-        if let Some(element) = element(ask, address) {
+        if let Some(element) = element(ask.scheme, host.text, address) {
             add(fields, &FORWARDED, element);
         }
     }
     let scheme = HeaderValue::from_static(ask.scheme);
     fields.insert(&X_FORWARDED_PROTO, scheme);
-    if let Some(host) = host {
+    if let Some(host) = &host.value {
         fields
             .entry(&X_FORWARDED_HOST)
             .or_insert_with(|| host.clone());
@@ -177,7 +200,7 @@ fn forwarding(fields: &mut HeaderMap, ask: &Ask, host: Option<&HeaderValue>) {
 }
 
 /// What `Forwarded` says of this hop (RFC 7239 section 4); `address` is the peer's.
-fn element(ask: &Ask, address: &HeaderValue) -> Option<HeaderValue> {
+fn element(scheme: &str, host: &str, address: &HeaderValue) -> Option<HeaderValue> {
     let (open, close) = if address.as_bytes().contains(&b':') {
         ("\"[", "]\"")
     } else {
@@ -189,9 +212,9 @@ fn element(ask: &Ask, address: &HeaderValue) -> Option<HeaderValue> {
         address.as_bytes(),
         close.as_bytes(),
         b";host=\"",
-        ask.host().as_bytes(),
+        host.as_bytes(),
         b"\";proto=",
-        ask.scheme.as_bytes(),
+        scheme.as_bytes(),
     ];
     let mut element = Vec::with_capacity(pieces.iter().map(|piece| piece.len()).sum());
     for piece in pieces {

@@ -91,9 +91,9 @@ fn unstorable_fields_rfc_9111_section_3_1() {
 #[test]
 fn via_is_appended_behind_what_is_there() {
     let mut message = fields(&[("via", "1.0 fred")]);
-    append_via(&mut message, Version::HTTP_11, "larder");
-    append_via(&mut message, Version::HTTP_2, "larder");
-    append_via(&mut message, Version::HTTP_11, "not\na token");
+    Via::new("larder").append(&mut message, Version::HTTP_11);
+    Via::new("larder").append(&mut message, Version::HTTP_2);
+    Via::new("not\na token").append(&mut message, Version::HTTP_11);
     let lines: Vec<_> = message.get_all(VIA).iter().collect();
     assert_eq!(lines, ["1.0 fred", "1.1 larder", "2.0 larder"]);
 }
