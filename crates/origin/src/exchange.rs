@@ -234,7 +234,7 @@ impl Attempt<'_> {
             error,
             unsent,
             stale,
-        } = match direct::ask(&asking, self.wait(&request), link, now).await {
+        } = match direct::ask(&asking, self.wait(&request, now), link).await {
             Ok(arrived) => return Ok(Answer::Direct(arrived)),
             Err(lost) => lost,
         };
@@ -259,7 +259,7 @@ impl Attempt<'_> {
         mut request: Request<Outgoing>,
     ) -> Result<Answer, Failure> {
         let before = link.heard();
-        let wait = self.wait(&request);
+        let wait = self.wait(&request, Instant::now());
         if let Some(passing) = self.interim.cloned() {
             hyper::ext::on_informational(&mut request, move |interim| {
                 passing.pass(interim.status(), interim.headers());
@@ -290,7 +290,7 @@ impl Attempt<'_> {
         mut link: Http2,
         request: Request<Outgoing>,
     ) -> Result<Answer, Failure> {
-        let wait = self.wait(&request);
+        let wait = self.wait(&request, Instant::now());
         let sending = link.sender.try_send_request(request);
         let mut alarm = alarm(Instant::now());
         let waited = wait.head(sending, &mut alarm).await;
@@ -345,9 +345,9 @@ impl Attempt<'_> {
         }
     }
 
-    fn wait(&self, request: &Request<Outgoing>) -> Wait {
+    fn wait(&self, request: &Request<Outgoing>, now: Instant) -> Wait {
         let first_byte = self.origin.config.timeouts.first_byte;
-        Wait::new(first_byte, self.until, request.body().progress())
+        Wait::new(first_byte, self.until, request.body().progress(), now)
     }
 }
 

@@ -146,7 +146,9 @@ impl AsyncRead for Stream {
             on!(inner, Secured::{Plain, Tls}, socket => Pin::new(socket).poll_read(cx, buffer));
         let read = buffer.filled().len() - before;
         if read > 0 {
-            this.heard.fetch_add(read as u64, Relaxed);
+            // Nobody else writes it.
+            let before = this.heard.load(Relaxed);
+            this.heard.store(before + read as u64, Relaxed);
         }
         done
     }

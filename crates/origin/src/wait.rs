@@ -21,6 +21,8 @@ pub(crate) struct Wait {
     first_byte: Duration,
     /// When the whole exchange must have ended.
     until: Option<Instant>,
+    /// When to look whether a limit ran out.
+    due: Instant,
     /// The upload, if the request has content, and how far it was when last looked at.
     progress: Option<Arc<Progress>>,
     pieces: u64,
@@ -37,22 +39,30 @@ pub(crate) enum Lost {
 }
 
 impl Wait {
+    /// The wait begins `now`.
     pub(crate) fn new(
         first_byte: Duration,
         until: Option<Instant>,
         progress: Option<Arc<Progress>>,
+        now: Instant,
     ) -> Self {
-        Self {
+        let mut wait = Self {
             first_byte,
             until,
+            due: now,
             progress,
             pieces: 0,
-        }
+        };
+        wait.due = wait.ring(now);
+        wait
     }
 
-    /// The wait begins `now`.
-    pub(crate) fn begin(&self, alarm: &mut Alarm, now: Instant) {
-        alarm.as_mut().reset(self.ring(now));
+    /// Has `alarm` ring in time. One that rings earlier stays as it is, since setting it costs more than looking once in vain:
+    /// most heads come long before.
+    pub(crate) fn begin(&self, alarm: &mut Alarm) {
+        if alarm.is_elapsed() || alarm.deadline() > self.due {
+            alarm.as_mut().reset(self.due);
+        }
     }
 
     /// Nothing has come: looks whether a limit ran out. The time for the first byte runs anew while the upload moves, and does
@@ -60,10 +70,13 @@ impl Wait {
     pub(crate) fn poll(&mut self, alarm: &mut Alarm, cx: &mut Context<'_>) -> Poll<Kind> {
         while has_rung(alarm, cx) {
             let now = Instant::now();
-            match self.out_of_time(now) {
-                Some(kind) => return Poll::Ready(kind),
-                None => alarm.as_mut().reset(self.ring(now)),
+            if now >= self.due {
+                if let Some(kind) = self.out_of_time(now) {
+                    return Poll::Ready(kind);
+                }
+                self.due = self.ring(now);
             }
+            alarm.as_mut().reset(self.due);
         }
         Poll::Pending
     }
@@ -75,7 +88,7 @@ impl Wait {
         alarm: &mut Alarm,
     ) -> Result<Response<Incoming>, Lost> {
         let mut sending = pin!(sending);
-        self.begin(alarm, Instant::now());
+        self.begin(alarm);
         let outcome = poll_fn(|cx| match sending.as_mut().poll(cx) {
             Poll::Ready(outcome) => Poll::Ready(Ok(outcome)),
             Poll::Pending => self.poll(alarm, cx).map(Err),
@@ -99,7 +112,7 @@ impl Wait {
         self.until.map_or(first_byte, |until| first_byte.min(until))
     }
 
-    /// Which limit ran out when the alarm rang, if one did.
+    /// Which limit ran out when it was time to look, if one did.
     fn out_of_time(&mut self, now: Instant) -> Option<Kind> {
         if self.until.is_some_and(|until| now >= until) {
             return Some(Kind::WholeTimeout);

@@ -24,10 +24,7 @@ use std::{
     pin::{Pin, pin},
     task::{Context, Poll, ready},
 };
-use tokio::{
-    io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf},
-    time::Instant,
-};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
 
 /// What is read at once while a head is awaited, in bytes: a head, and the content of most pages.
 const FIRST: usize = 16 * 1024;
@@ -79,13 +76,8 @@ struct Exchange {
     seen: usize,
 }
 
-/// Sends a request and waits for the final head. The time for it begins `now`.
-pub(crate) async fn ask(
-    asking: &Asking<'_>,
-    mut wait: Wait,
-    link: Link,
-    now: Instant,
-) -> Result<Arrived, Lost> {
+/// Sends a request and waits for the final head.
+pub(crate) async fn ask(asking: &Asking<'_>, mut wait: Wait, link: Link) -> Result<Arrived, Lost> {
     let before = link.stream.heard_so_far();
     let mut exchange = Exchange {
         link,
@@ -95,7 +87,7 @@ pub(crate) async fn ask(
         input: BytesMut::new(),
         seen: 0,
     };
-    wait.begin(&mut exchange.link.alarm, now);
+    wait.begin(&mut exchange.link.alarm);
     let head = poll_fn(|cx| match exchange.poll_head(cx, asking) {
         Poll::Pending => {
             let late = wait.poll(&mut exchange.link.alarm, cx);

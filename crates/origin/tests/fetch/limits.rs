@@ -33,6 +33,36 @@ fn a_head_that_trickles_is_no_head() {
     gate.open();
 }
 
+/// The alarm that a connection brings along from an earlier request rings too early for the next.
+#[test]
+fn each_request_of_a_connection_has_its_own_time_for_the_head() {
+    let server = testkit::Origin::start();
+    let gate = Gate::new();
+    server.reply("/", Reply::ok());
+    server.reply("/slow", Reply::ok().hold_head(&gate));
+    server.reply("/never", Reply::ok().hang());
+    let mut config = config([tcp(server.address())]);
+    let limit = LONG / 4;
+    config.timeouts.first_byte = limit;
+    let origin = Origin::new(config).unwrap();
+    work(async {
+        let slow = at_once(async {
+            get(&origin, "/").await.unwrap();
+            tokio::time::advance(limit * 3 / 4).await;
+            let clock = async {
+                until(|| gate.reached() > 0).await;
+                tokio::time::advance(limit / 2).await;
+                gate.open();
+            };
+            tokio::join!(get(&origin, "/slow"), clock).0
+        });
+        assert_eq!(slow.await.unwrap().status, 200);
+        let never = too_late(get(&origin, "/never"), || server.requests("/never") == 1);
+        assert_eq!(kind(never.await), Kind::FirstByteTimeout);
+        assert_eq!(server.connections(), 1);
+    });
+}
+
 #[test]
 fn a_body_that_stalls() {
     let server = testkit::Origin::start();
