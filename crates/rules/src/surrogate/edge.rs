@@ -11,6 +11,10 @@ pub const CONTENT_ESI: HeaderValue = HeaderValue::from_static("content=\"ESI/1.0
 
 /// Whether the origin says that the content is written in ESI 1.0.
 pub fn wants_esi(response: &HeaderMap) -> bool {
+    // Few say so, and one look through the names costs less than a search for a long one.
+    if !response.keys().any(|name| *name == CONTROL) {
+        return false;
+    }
     let mut lines = response.get_all(CONTROL).iter();
     lines.any(|line| line.to_str().is_ok_and(names_esi))
 }
