@@ -109,6 +109,15 @@ pub struct Context {
     pub room: Option<Room>,
 }
 
+/// Which parts of a [`Context`] an origin looks at; the others need not be made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Heeds {
+    /// `hash`.
+    pub key: bool,
+    /// `visitor`, `host` and `personal`.
+    pub asker: bool,
+}
+
 /// Who asks, and where, as scripts are told (RFC 3875 section 4.1).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Visitor {
@@ -267,6 +276,25 @@ impl Origin {
             Source::Files(_) => true,
             Source::Pages(pages) => pages.may_be_coded(),
             Source::FirstOf(origins) => origins.iter().any(|origin| origin.keeps_codings()),
+        }
+    }
+
+    /// What it looks at of a request's [`Context`], beyond what every origin does.
+    pub fn heeds(&self) -> Heeds {
+        match &self.source {
+            Source::Servers(servers) => servers.heeds(),
+            Source::Files(_) => Heeds::default(),
+            Source::Pages(_) => Heeds {
+                key: false,
+                asker: true,
+            },
+            Source::FirstOf(origins) => {
+                let each = origins.iter().map(|origin| origin.heeds());
+                each.fold(Heeds::default(), |all, one| Heeds {
+                    key: all.key || one.key,
+                    asker: all.asker || one.asker,
+                })
+            }
         }
     }
 

@@ -1,8 +1,8 @@
 //! An origin that is one or several servers.
 
 use crate::{
-    Context, Error, Fetching, Kind, OriginConfig, Report, RequestBody, budget,
-    config::Protocol,
+    Context, Error, Fetching, Heeds, Kind, OriginConfig, Report, RequestBody, budget,
+    config::{Balance, Protocol},
     fastcgi,
     fetch::{self, Bounds},
     files,
@@ -169,6 +169,14 @@ impl Servers {
     /// As [`now`](Self::now), at a moment that is known.
     pub(crate) fn at(&self, moment: Instant) -> u64 {
         moment.saturating_duration_since(self.born).as_millis() as u64
+    }
+
+    /// See `Origin::heeds`.
+    pub(crate) fn heeds(&self) -> Heeds {
+        Heeds {
+            key: self.config.balance == Balance::ConsistentHash,
+            asker: matches!(self.config.protocol, Protocol::FastCgi(_)),
+        }
     }
 
     /// Whether servers may turn out to speak HTTP/2, whose connections are shared.

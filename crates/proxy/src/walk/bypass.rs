@@ -178,15 +178,10 @@ async fn exchange(
 ) -> Result<Response<ResponseBody>, Failure> {
     let room = body.size_hint().exact().is_none().then(|| room(worker));
     let request = outbound::as_it_came(ask, fields, body)?;
-    let interim = ask.interim.clone();
     let context = origin::Context {
-        hash: fetch::hash(ask.key.as_bytes()),
-        interim: Some(Box::new(move |status, fields| interim.send(status, fields))),
         repeatable: !ask.has_content && ask.method.is_idempotent(),
-        visitor: outbound::visitor(ask),
-        host: ask.host().to_owned(),
-        personal: is_personal(ask, why),
         room,
+        ..outbound::context(ask, || is_personal(ask, why))
     };
     let answer = ask.policy().origin.fetch(request, context).await;
     answer.map_err(|error| {

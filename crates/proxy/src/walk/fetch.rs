@@ -282,15 +282,10 @@ impl Fetch<'_> {
         conditional: bool,
     ) -> Result<impl Future<Output = Result<Response<ResponseBody>, origin::Error>>, Failure> {
         let request = self.request(plan, conditional)?;
-        let interim = self.ask.interim.clone();
+        let is_personal = || self.ask.fields.contains_key(header::AUTHORIZATION);
         let context = origin::Context {
-            hash: hash(self.ask.key.as_bytes()),
-            interim: Some(Box::new(move |status, fields| interim.send(status, fields))),
             repeatable: true,
-            visitor: outbound::visitor(self.ask),
-            host: self.ask.host().to_owned(),
-            personal: self.ask.fields.contains_key(header::AUTHORIZATION),
-            room: None,
+            ..outbound::context(self.ask, is_personal)
         };
         Ok(self.ask.policy().origin.fetch(request, context))
     }
@@ -457,12 +452,4 @@ fn put(fields: &mut HeaderMap, name: http::HeaderName, value: Option<HeaderValue
     if let Some(value) = value {
         fields.insert(name, value);
     }
-}
-
-/// Feeds consistent hashing: the same key, the same number, on every node.
-pub fn hash(key: &[u8]) -> u64 {
-    // FNV-1a: stable over processes and nodes, and not a defence against anything.
-    key.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-    })
 }
