@@ -134,8 +134,14 @@ fn name(written: &str) -> Result<HeaderName, InvalidHeaderName> {
         (13, Some(b'c')) => (header::CACHE_CONTROL, "Cache-Control"),
         (13, Some(b'l')) => (header::LAST_MODIFIED, "Last-Modified"),
         (14, Some(b'c')) => (header::CONTENT_LENGTH, "Content-Length"),
+        (15, Some(b'x')) => (header::X_FRAME_OPTIONS, "X-Frame-Options"),
         (16, Some(b'c')) => (header::CONTENT_ENCODING, "Content-Encoding"),
         (17, Some(b't')) => (header::TRANSFER_ENCODING, "Transfer-Encoding"),
+        (22, Some(b'x')) => (header::X_CONTENT_TYPE_OPTIONS, "X-Content-Type-Options"),
+        (25, Some(b's')) => (
+            header::STRICT_TRANSPORT_SECURITY,
+            "Strict-Transport-Security",
+        ),
         _ => return HeaderName::from_bytes(written.as_bytes()),
     };
     if written == spelled || written == usual.as_str() {

@@ -123,6 +123,9 @@ fn names_are_found_in_any_spelling() {
         "Content-Length",
         "Content-Encoding",
         "Transfer-Encoding",
+        "X-Frame-Options",
+        "X-Content-Type-Options",
+        "Strict-Transport-Security",
     ];
     // Of the same lengths, with the same first letters.
     let others = [
@@ -132,6 +135,7 @@ fn names_are_found_in_any_spelling() {
         "Sender",
         "Expired",
         "Link-Set",
+        "X-Frame-Option2",
         "Content-Typo",
         "",
         "é",
