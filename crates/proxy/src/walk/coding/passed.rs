@@ -157,8 +157,8 @@ pub fn ask_origin(worker: &Worker, ask: &Ask, fields: &mut HeaderMap) {
     let is_edited = policy.request_edits.iter().any(|edit| match edit {
         Edit::Set(edited, _) | Edit::Add(edited, _) | Edit::Remove(edited) => *edited == name,
     });
-    let is_hopeless = ask.fields.contains_key(header::AUTHORIZATION)
-        || worker.cache.hit_for_miss.knows(ask.key.as_bytes(), ask.now);
+    let is_unshared = worker.cache.hit_for_miss.knows(ask.key.as_bytes(), ask.now);
+    let is_hopeless = is_unshared || ask.fields.contains_key(header::AUTHORIZATION);
     if settles(ask, &name) && !is_edited && !is_hopeless {
         fields.insert(name, HeaderValue::from_static("identity"));
     }
