@@ -248,11 +248,13 @@ impl Origin {
     ) -> Option<Response<ResponseBody>> {
         // Both tell the log of their errors themselves.
         match &self.source {
-            Source::Files(files) => match files.answer(request, context, Turn::Earlier).await {
-                Ok(Found::Answer(response)) => Some(*response),
-                Ok(Found::Absent(_)) => None,
-                Err(_) => None,
-            },
+            Source::Files(files) => {
+                let found = files.answer(request, context, Turn::Earlier).await;
+                match found.ok()? {
+                    Found::Answer(response) => Some(*response),
+                    Found::Absent(_) => None,
+                }
+            }
             Source::Pages(pages) => {
                 let found = pages.answer(request, context, Turn::Earlier).await;
                 found.ok()?.ok()
@@ -283,8 +285,7 @@ impl Origin {
     pub fn heeds(&self) -> Heeds {
         match &self.source {
             Source::Servers(servers) => servers.heeds(),
-            Source::Files(_) => Heeds::default(),
-            Source::Pages(_) => Heeds {
+            Source::Files(_) | Source::Pages(_) => Heeds {
                 key: false,
                 asker: true,
             },

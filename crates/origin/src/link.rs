@@ -75,6 +75,8 @@ impl Http1 {
         let (sender, connection) = http1::Builder::new()
             .max_buf_size(largest.max(LEAST_BUFFER))
             .max_header_size(largest)
+            .max_headers(direct::head::MOST)
+            .allow_spaces_after_header_name_in_responses(true)
             .handshake(TokioIo::new(link.stream))
             .await
             .map_err(|cause| Error::new(Kind::Protocol).because(cause))?;

@@ -53,6 +53,10 @@ pub enum From {
 }
 
 /// One stored response, judged for the request asked about.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a question of its own"
+)]
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub struct Judged {
     /// `memory`, or `disk` where it lies there alone.

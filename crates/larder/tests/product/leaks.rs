@@ -456,9 +456,8 @@ fn a_closed_path_in_another_spelling_is_not_kept() {
         "[[route]]\npath = \"/admin/*\"\n[route.key]\ncookies = [\"auth\"]",
     ];
     for closed in closed_by {
-        let config = format!(
-            "[[origin]]\nservers = \"{{origin}}\"\n[defaults]\nttl = \"10m\"\n{closed}\n"
-        );
+        let config =
+            format!("[[origin]]\nservers = \"{{origin}}\"\n[defaults]\nttl = \"10m\"\n{closed}\n");
         let (origin, larder) = start_with(&config);
         origin.otherwise(|request| match request.header("cookie") {
             Some("auth=1") => Reply::ok().body("for the administrator"),

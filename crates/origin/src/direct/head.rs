@@ -9,8 +9,8 @@ use http::{
 use httparse::{Header, ParserConfig, Status};
 use std::mem::MaybeUninit;
 
-/// Field lines at most.
-const MOST: usize = 100;
+/// Field lines at most; `hyper` is told the same.
+pub(crate) const MOST: usize = 256;
 
 /// A head that has come whole.
 #[derive(Debug)]
@@ -24,11 +24,13 @@ pub struct Head {
 }
 
 /// Reads the head that `bytes` begin with; `None`: it is not whole yet. Fails with `Kind::Malformed`, or `Kind::HeadTooLarge`
-/// where it takes more than `largest` bytes or has more than a hundred fields.
+/// where it takes more than `largest` bytes or has more than 256 fields.
 pub fn parse(bytes: &[u8], largest: usize) -> Result<Option<Head>, Error> {
     let mut lines = [const { MaybeUninit::uninit() }; MOST];
     let mut head = httparse::Response::new(&mut []);
-    let config = ParserConfig::default();
+    let mut config = ParserConfig::default();
+    // Which a proxy removes (RFC 9112 section 5.1).
+    config.allow_spaces_after_header_name_in_responses(true);
     let length = match config.parse_response_with_uninit_headers(&mut head, bytes, &mut lines) {
         Ok(Status::Complete(length)) if length <= largest => length,
         Ok(Status::Partial) if bytes.len() < largest => return Ok(None),

@@ -208,7 +208,8 @@ fn answers() -> Vec<(String, bool)> {
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
         "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
         "HTTP/1.1 200 OK\r\nA: b\r\n c\r\n\r\n",
-        "HTTP/1.1 200 OK\r\nA : b\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nA : b\r\nContent-Length : 2\r\n\r\nok",
+        "HTTP/1.1 200 OK\r\nA b: c\r\n\r\n",
         "SSH-2.0-OpenSSH_9.2\r\n",
     ];
     let chunks = [

@@ -182,11 +182,17 @@ fn names_us(line: &HeaderValue, name: &str) -> bool {
 }
 
 /// `X-Forwarded-*` and `Forwarded` (RFC 7239): what a trusted peer says stays and is added to, anything else is replaced.
-/// What anybody else said is gone already.
+/// What anybody else said is gone already. Where that peer names the client in one of the two ways alone, the other is not begun: it
+/// would name the peer in the client's place (RFC 7239 section 7.4).
 fn forwarding(fields: &mut HeaderMap, ask: &Ask, host: &Host<'_>) {
     if let Some(address) = ask.connection.address() {
-        add(fields, &X_FORWARDED_FOR, address.clone());
-        if let Some(element) = element(ask.scheme, host.text, address) {
+        let named = [&X_FORWARDED_FOR, &FORWARDED].map(|name| fields.contains_key(name));
+        if named != [false, true] {
+            add(fields, &X_FORWARDED_FOR, address.clone());
+        }
+        if named != [true, false]
+            && let Some(element) = element(ask.scheme, host.text, address)
+        {
             add(fields, &FORWARDED, element);
         }
     }

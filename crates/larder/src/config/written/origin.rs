@@ -93,7 +93,7 @@ pub struct Origin {
     /// Time in which a server that comes back works up to its full share.
     #[schemars(extend("default" = "0s"))]
     pub slow_start: Option<Text<Duration>>,
-    /// Size of a response's header fields in all.
+    /// Size of a response's header fields in all; there may be 256 of them.
     #[schemars(extend("default" = "64KiB"))]
     pub header_size: Option<Text<Size>>,
     /// How often the names of servers are resolved again.

@@ -109,6 +109,25 @@ fn lines_of_a_trusted_peer_are_joined_in_their_order() {
     assert_eq!(found, ["1.1.1.1, 2.2.2.2, 10.0.0.1"]);
 }
 
+/// An application that prefers the other way would take the peer for the client.
+#[test]
+fn who_is_named_in_one_way_is_not_hidden_behind_the_peer_in_the_other() {
+    let lines = [("x-forwarded-for", "1.1.1.1"), ("forwarded", "for=1.1.1.1")];
+    for (said, other) in [(&lines[..1], "forwarded"), (&lines[1..], "x-forwarded-for")] {
+        assert!(sent(&ask(TRUSTED, said), other).is_empty(), "{said:?}");
+        assert_eq!(
+            sent(&ask(UNKNOWN, said), other).len(),
+            1,
+            "a stranger's word is none"
+        );
+        assert_eq!(
+            sent(&ask(TRUSTED, &lines), other).len(),
+            1,
+            "both are added to"
+        );
+    }
+}
+
 /// A field that could change the answer unseen by the key would let one client poison it for all.
 #[test]
 fn poisonous_fields_pass_only_when_trusted_wanted_or_keyed() {
