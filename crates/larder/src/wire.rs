@@ -25,7 +25,7 @@ use crate::{
 use arc_swap::ArcSwap;
 use control::Control;
 use listeners::Listeners;
-use proxy::listen::{BindError, Shared, TlsError};
+use proxy::listen::{BindError, DrainSwitch, Shared, TlsError};
 use std::{
     io,
     net::{SocketAddr, TcpListener},
@@ -253,8 +253,23 @@ impl Running {
 
     /// Stops: no new connections, requests under way finish within `within`.
     pub fn stop(self, within: Duration) {
+        self.drain(within);
+        self.finish();
+    }
+
+    /// Begins to stop: no new connections, requests under way finish within `within`. A second call moves that.
+    pub fn drain(&self, within: Duration) {
         self.state.ready.store(false, Relaxed);
         self.listeners.drain(within);
+    }
+
+    /// What [drains](Self::drain), for when this is busy with [finishing](Self::finish).
+    pub fn switches(&self) -> Vec<DrainSwitch> {
+        self.listeners.switches()
+    }
+
+    /// Waits until all has drained, and ends.
+    pub fn finish(self) {
         self.workers.join();
         if let Some(disk) = &self.state.cache.disk {
             disk.flush();

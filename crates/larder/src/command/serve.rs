@@ -9,16 +9,18 @@ use crate::{
 use sd_notify::NotifyState;
 use std::{
     io::{self, Write},
+    pin::pin,
     time::Duration,
 };
 use tokio::{
     runtime,
     signal::unix::{Signal, SignalKind, signal},
+    task::spawn_blocking,
 };
 use tracing::level_filters::LevelFilter;
 
 /// Starts, says where, and obeys signals: `SIGTERM` and `SIGINT` drain and stop, `SIGHUP` reloads the configuration,
-/// `SIGUSR1` opens the access log again.
+/// `SIGUSR1` opens the access log again. A second signal to stop cuts the drain short.
 ///
 /// # Errors
 /// Standard output that cannot be written, or signals that cannot be caught.
@@ -123,7 +125,25 @@ async fn obey(mut running: Running, signals: Signals, flags: &Flags, mut drain_t
     }
     notify(&[NotifyState::Stopping]);
     tracing::info!(within = ?drain_time, "stopping");
-    running.stop(drain_time);
+    running.drain(drain_time);
+    let switches = running.switches();
+    let mut finished = pin!(spawn_blocking(move || running.finish()));
+    let told_again = async {
+        tokio::select! {
+            () = received(&mut terminate) => {}
+            () = received(&mut interrupt) => {}
+        }
+    };
+    tokio::select! {
+        _ = &mut finished => return,
+        () = told_again => {}
+    }
+    tracing::warn!("told to stop again: requests under way are ended");
+    for switch in switches {
+        switch.start(Duration::ZERO);
+    }
+    // A thread that panicked has said so itself.
+    let _ = finished.await;
 }
 
 async fn received(signal: &mut Signal) {

@@ -139,6 +139,11 @@ impl Listeners {
         }
     }
 
+    /// What stops them, or those that are stopping sooner.
+    pub fn switches(&self) -> Vec<DrainSwitch> {
+        self.open.iter().map(|open| open.switch.clone()).collect()
+    }
+
     /// Removes the files of Unix sockets that we made, once nobody listens on them.
     pub fn clear(self) {
         for open in self.open {

@@ -66,6 +66,25 @@ fn a_stop_is_bounded() {
 }
 
 #[test]
+fn a_second_signal_ends_what_is_under_way() {
+    let (origin, larder) =
+        start_with("[limits]\ndrain_time = \"1h\"\n[[origin]]\nservers = \"{origin}\"\n");
+    let gate = Gate::new();
+    let events = Reply::ok().cache("no-store").chunked().body("one\n");
+    origin.reply("/events", events.hold(&gate).body("two\n"));
+    let mut client = larder.get("/events").begin();
+    client.read_head();
+    larder.terminate();
+    larder.wait_output("stopping");
+    larder.terminate();
+    let mut larder = larder;
+    let finished = larder.wait();
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    let said = finished.stderr.matches("told to stop again").count();
+    assert_eq!(said, 1, "{}", finished.stderr);
+}
+
+#[test]
 fn a_stop_with_nothing_to_do_is_quick_and_quiet() {
     let (_origin, larder) = start();
     let finished = larder.stop();

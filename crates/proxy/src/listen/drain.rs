@@ -9,8 +9,8 @@ pub fn drain() -> (DrainSwitch, Drain) {
     (DrainSwitch(sender), Drain(receiver))
 }
 
-/// Starts the stop. Dropped without use, it changes nothing.
-#[derive(Debug)]
+/// Starts the stop. Dropped without use, it changes nothing. Clones start the same.
+#[derive(Clone, Debug)]
 pub struct DrainSwitch(watch::Sender<Option<Instant>>);
 
 impl DrainSwitch {
