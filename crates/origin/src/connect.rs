@@ -4,6 +4,7 @@ use crate::{
     Error, Kind, Servers,
     config::Protocol,
     peer::{Peer, Place},
+    pem,
     resolve::Addresses,
     stream::{Secured, Stream, Wire},
 };
@@ -81,7 +82,7 @@ async fn connect(
         .connector(only_http1)
         .connect(name.clone(), wire)
         .await
-        .map_err(|cause| Error::new(Kind::Tls).because(cause))?;
+        .map_err(|cause| Error::new(Kind::Tls).because(pem::refused(cause)))?;
     let speaks = agreed(stream.get_ref().1.alpn_protocol(), &origin.config.protocol)?;
     let stream = Stream::new(Secured::Tls(Box::new(stream)));
     Ok(Dialled {

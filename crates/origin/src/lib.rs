@@ -27,6 +27,7 @@ mod message;
 mod pace;
 pub mod pages;
 mod peer;
+pub mod pem;
 mod pool;
 mod resolve;
 mod seldom;

@@ -3,6 +3,7 @@
 use crate::{
     Error, Kind,
     config::{Address, Protocol, Tls},
+    pem::in_words,
 };
 use rustls::{
     ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme,
@@ -102,9 +103,9 @@ fn authorities(file: Option<&Path>) -> Result<RootCertStore, Error> {
         Error::new(Kind::Configuration).because(format!("{}: {cause}", file.display()))
     };
     let certificates =
-        CertificateDer::pem_file_iter(file).map_err(|cause| faulty(cause.to_string()))?;
+        CertificateDer::pem_file_iter(file).map_err(|cause| faulty(in_words(&cause)))?;
     for certificate in certificates {
-        let certificate = certificate.map_err(|cause| faulty(cause.to_string()))?;
+        let certificate = certificate.map_err(|cause| faulty(in_words(&cause)))?;
         store
             .add(certificate)
             .map_err(|cause| faulty(cause.to_string()))?;

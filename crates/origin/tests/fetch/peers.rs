@@ -23,12 +23,25 @@ pub(crate) struct Authority {
 impl Authority {
     pub(crate) fn new(names: &[&str]) -> Self {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-        let made = rcgen::generate_simple_self_signed(names).unwrap();
+        Self::of(&rcgen::CertificateParams::new(names).unwrap())
+    }
+
+    /// With a certificate as plain `openssl req -x509` makes it: that of an authority.
+    pub(crate) fn alone(names: &[&str]) -> Self {
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        let mut parameters = rcgen::CertificateParams::new(names).unwrap();
+        parameters.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+        Self::of(&parameters)
+    }
+
+    fn of(parameters: &rcgen::CertificateParams) -> Self {
+        let key = rcgen::KeyPair::generate().unwrap();
+        let certificate = parameters.self_signed(&key).unwrap();
         let file = testkit::scratch_dir().join("authority.pem");
-        std::fs::write(&file, made.cert.pem()).unwrap();
+        std::fs::write(&file, certificate.pem()).unwrap();
         Self {
-            certificate: made.cert,
-            key: made.signing_key,
+            certificate,
+            key,
             file,
         }
     }

@@ -75,6 +75,37 @@ fn a_server_proves_its_name() {
     }
 }
 
+#[test]
+fn why_a_certificate_is_not_believed_is_said_in_words() {
+    let authority = Authority::alone(&["127.0.0.1"]);
+    work(async {
+        let address = peers::tls(&authority, &[b"http/1.1"]).await;
+        let mut config = config([tcp(address)]);
+        config.tls = Some(trusting(authority.file()));
+        let origin = Origin::new(config).unwrap();
+        let said = get(&origin, "/").await.err().map(|error| error.to_string());
+        let said = said.expect("an error");
+        assert!(said.contains("(CA:TRUE), which proves no server"), "{said}");
+        assert!(!said.contains("OtherError"), "{said}");
+    });
+}
+
+#[test]
+fn authorities_that_are_cut_off_are_said_to_be() {
+    let authority = Authority::new(&["127.0.0.1"]);
+    let whole = std::fs::read_to_string(authority.file()).unwrap();
+    let cut = whole.replace("-----END CERTIFICATE-----", "");
+    std::fs::write(authority.file(), cut).unwrap();
+    let mut config = config([tcp(SocketAddr::from(([127, 0, 0, 1], 1)))]);
+    config.tls = Some(trusting(authority.file()));
+    let said = Origin::new(config).err().map(|error| error.to_string());
+    let said = said.expect("an error");
+    assert!(
+        said.ends_with("it is cut off: the line `-----END CERTIFICATE-----` is missing"),
+        "{said}"
+    );
+}
+
 /// What is wanted, what the server offers, what is spoken.
 type Row = (
     Protocol,

@@ -1,6 +1,7 @@
 //! Certificates and the TLS side of a listener.
 
 use arc_swap::ArcSwap;
+use origin::pem::in_words;
 use rustls::{
     ServerConfig,
     crypto::{CryptoProvider, aws_lc_rs},
@@ -30,7 +31,7 @@ pub enum TlsError {
     #[error("TLS needs at least one certificate")]
     None,
     /// A file cannot be read, or is not PEM.
-    #[error("cannot read {}: {reason}", path.display())]
+    #[error("cannot read {}: {}", path.display(), in_words(reason))]
     File {
         /// Which.
         path: PathBuf,
