@@ -82,6 +82,26 @@ fn every_example_is_in_order() {
 }
 
 #[test]
+fn explain_names_what_passes_the_store_by() {
+    let folder = folder("bypass");
+    let config = "admin = \"off\"\nlisten = \"127.0.0.1:0\"\n[[origin]]\nservers = \":5001\"\n[defaults.bypass]\n\
+        cookies = [\"session_*\", \"cart\"]\nheaders = \"X-Preview\"\npaths = [\"/admin/*\", \"~ ^/a[0-9]+$\"]\n\
+        query = \"preview\"\n";
+    fs::write(folder.join("larder.toml"), config).unwrap();
+    let output = larder(&folder, &["check", "--explain"]);
+    let said = text(&output.stdout);
+    assert_eq!(code(&output), 0, "{said}{}", text(&output.stderr));
+    for line in [
+        "passed by with the cookie session_* or cart",
+        "passed by with the header x-preview",
+        "passed by for the path /admin/* or ~ ",
+        "passed by with the parameter preview",
+    ] {
+        assert!(said.contains(line), "{line} is missing in {said}");
+    }
+}
+
+#[test]
 fn a_certificate_and_the_key_of_another_are_refused() {
     let folder = folder("keys");
     let make = || rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();

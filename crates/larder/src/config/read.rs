@@ -54,6 +54,8 @@ struct Place {
     example: Option<Value>,
     /// The keys of the table that may stand there, as a list for people.
     keys: Option<String>,
+    /// It is a list of tables, each of which may begin with `[[key]]`.
+    tables: bool,
 }
 
 impl Place {
@@ -62,6 +64,11 @@ impl Place {
         let Wrong { what, instead } = Wrong::from_message(message);
         let what = describe(&what);
         let wants_table = what.starts_with(A_TABLE_EXPECTED);
+        if self.tables && what == ONE_OF_SEVERAL {
+            let key = &self.key;
+            return Fault::at(span, what)
+                .instead(format!("there may be several: write `[[{key}]]`"));
+        }
         let fault = Fault::at(span, what);
         let example = || {
             let example = self.example.as_ref()?;
@@ -88,6 +95,9 @@ impl Place {
 /// How a fault begins where nothing but a table will do.
 const A_TABLE_EXPECTED: &str = "expected a table,";
 
+/// The fault of one table in place of a list of them.
+const ONE_OF_SEVERAL: &str = "expected a list, found a table";
+
 /// serde's words for a wrong type, in the order in which the other messages speak and with the words of TOML.
 fn describe(message: &str) -> String {
     for kind in ["invalid type: ", "invalid value: "] {
@@ -101,7 +111,11 @@ fn describe(message: &str) -> String {
                 found => found,
             };
             let a_table = expected.starts_with("struct ");
-            let expected = if a_table { "a table" } else { expected };
+            let expected = match expected {
+                _ if a_table => "a table",
+                "a sequence" => "a list",
+                expected => expected,
+            };
             return format!("expected {expected}, found {found}");
         }
     }
@@ -184,6 +198,7 @@ fn place(key: &str, bare: bool, schema: View<'_>) -> Place {
         bare,
         example: examples.or_else(|| schema.get("default")).cloned(),
         keys: schema.table().map(|(known, _)| keys::join(known.keys())),
+        tables: schema.is_list_at_top(key),
     }
 }
 

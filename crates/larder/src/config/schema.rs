@@ -87,6 +87,13 @@ impl<'a> View<'a> {
         here.choices().find_map(Self::members)
     }
 
+    /// Whether a list of tables stands under `key` in the outermost table.
+    pub(super) fn is_list_at_top(self, key: &str) -> bool {
+        let top = Self::root(self.root).table();
+        let schema = top.and_then(|(known, top)| known.get(key).map(|inner| top.to(inner)));
+        schema.is_some_and(|schema| schema.members().and_then(Self::table).is_some())
+    }
+
     /// The schema of `value`, found inside this one.
     pub(super) const fn to(self, here: &'a Value) -> Self {
         Self { here, ..self }

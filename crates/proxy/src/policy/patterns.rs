@@ -73,6 +73,16 @@ impl AnyPath {
             || (!self.expressions.is_empty() && self.expressions.is_match(path))
     }
 
+    /// The patterns that are no regular expressions.
+    pub fn plain(&self) -> &[PathPattern] {
+        &self.list
+    }
+
+    /// The others.
+    pub fn expressions(&self) -> &[String] {
+        self.expressions.patterns()
+    }
+
     /// Whether there is no pattern.
     pub fn is_empty(&self) -> bool {
         self.count() == 0

@@ -2,8 +2,8 @@
 
 use crate::config::{meant::Config, value::SharedUrl};
 use proxy::policy::{
-    Compress, HostPattern, Lifetime, LifetimeMode, Matcher, PathPattern, Policy, StatusPattern,
-    TextPattern,
+    Bypass, Compress, HostPattern, Lifetime, LifetimeMode, Matcher, NamePattern, PathPattern,
+    Policy, StatusPattern, TextPattern,
 };
 use rules::coding::Coding;
 use std::{
@@ -225,20 +225,42 @@ fn holds(policy: &Policy) -> Vec<String> {
     lines.push(format!(
         "stale for {unreachable} when the origin cannot be reached"
     ));
-    let bypass = &policy.bypass;
-    let bypasses = bypass.cookies.len()
-        + bypass.headers.len()
-        + bypass.paths.count()
-        + bypass.methods.len()
-        + bypass.query.len()
-        + bypass.misses_with.len();
-    if bypasses > 0 {
-        lines.push(format!(
-            "passed by where one of {bypasses} conditions holds"
-        ));
-    }
+    lines.extend(passed_by(&policy.bypass));
     lines.extend(of_requests(policy));
     lines
+}
+
+/// Which requests pass the store by, a line for each kind.
+fn passed_by(bypass: &Bypass) -> Vec<String> {
+    let names = |list: &[NamePattern]| list.iter().map(|pattern| name(&pattern.name)).collect();
+    let plain = bypass.paths.plain().iter().map(path);
+    let expressions = bypass.paths.expressions().iter();
+    let kinds: [(&str, Vec<String>); 6] = [
+        ("passed by with the cookie", names(&bypass.cookies)),
+        (
+            "passed by with the header",
+            bypass
+                .headers
+                .iter()
+                .map(|field| field.name.to_string())
+                .collect(),
+        ),
+        (
+            "passed by for the path",
+            plain
+                .chain(expressions.map(|regex| format!("~ {regex}")))
+                .collect(),
+        ),
+        (
+            "passed by for the method",
+            bypass.methods.iter().map(ToString::to_string).collect(),
+        ),
+        ("passed by with the parameter", names(&bypass.query)),
+        ("never filled with the cookie", names(&bypass.misses_with)),
+    ];
+    let some = kinds.into_iter().filter(|(_, list)| !list.is_empty());
+    some.map(|(what, list)| format!("{what} {}", list.join(" or ")))
+        .collect()
 }
 
 /// What is read of requests, or kept from the origin, where that is more than usual.

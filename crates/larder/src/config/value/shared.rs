@@ -52,6 +52,9 @@ impl Word for SharedUrl {
 
     fn parse(text: &str) -> Result<Self, Wrong> {
         let Some((scheme, rest)) = text.split_once("://") else {
+            if let Some(meant) = with_slashes(text) {
+                return Err(Wrong::new("two slashes stand after the scheme").instead(meant));
+            }
             return Err(Wrong::new("the address has no scheme").instead(format!("redis://{text}")));
         };
         if !SCHEMES.contains(&scheme) {
@@ -73,6 +76,16 @@ impl Word for SharedUrl {
         }
         Ok(Self(text.to_owned()))
     }
+}
+
+/// What was probably meant by `redis:/127.0.0.1`. Without any slash it is a host and its port.
+fn with_slashes(text: &str) -> Option<String> {
+    let (scheme, rest) = text.split_once(':')?;
+    let rest = rest.strip_prefix('/')?;
+    let path = if scheme.ends_with("unix") { "/" } else { "" };
+    SCHEMES
+        .contains(&scheme)
+        .then(|| format!("{scheme}://{path}{rest}"))
 }
 
 /// The admin address of another node: `http://10.0.0.2:9180`.
@@ -164,6 +177,12 @@ mod tests {
         }
         for (text, instead) in [
             ("127.0.0.1:6379", "\"redis://127.0.0.1:6379\""),
+            ("redis:6379", "\"redis://redis:6379\""),
+            ("redis:/127.0.0.1", "\"redis://127.0.0.1\""),
+            (
+                "redis+unix:/run/redis.sock",
+                "\"redis+unix:///run/redis.sock\"",
+            ),
             ("valkey://h:1", "\"redis://h:1\""),
             ("unix:///run/r.sock", "\"redis+unix:///run/r.sock\""),
             ("http://h", "\"redis://127.0.0.1:6379\""),
