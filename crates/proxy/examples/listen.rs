@@ -4,8 +4,8 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, header};
 use http_body_util::Full;
 use proxy::listen::{
-    Address, Connection, InterimSink, Limits, ListenConfig, RequestBody, Serve, Served, Shared,
-    accept_loop, bind, drain,
+    Address, Connection, InterimSink, Limits, ListenConfig, OwnAnswer, RequestBody, Serve, Served,
+    Shared, accept_loop, bind, drain,
 };
 use std::{env, error::Error, net::SocketAddr, rc::Rc};
 use tokio::{runtime::Builder, task::LocalSet};
@@ -40,6 +40,10 @@ impl Serve for Fixed {
         let mut response = Response::new(Full::new(self.body.clone()));
         *response.headers_mut() = self.fields.clone();
         Served::Now(response)
+    }
+
+    fn answered(&self, _own: &OwnAnswer<'_>) -> Option<HeaderValue> {
+        None
     }
 }
 

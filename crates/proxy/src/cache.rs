@@ -6,14 +6,14 @@ use crate::{
     compress::Compressor,
     heads::{Heads, Told},
     hit_for_miss::HitForMiss,
-    listen::{Connection, InterimSink, RequestBody, Serve, Served},
+    listen::{Connection, InterimSink, OwnAnswer, RequestBody, Serve, Served},
     outcome::{Counters, Record},
     policy::Site,
     recent::RecentKeys,
     walk::{self, Answer, esi::Readings, receive},
 };
 use arc_swap::ArcSwap;
-use http::{Request, Response};
+use http::{HeaderValue, Request, Response};
 use rules::fields::Via;
 use std::{
     cell::{Cell, RefCell},
@@ -266,6 +266,10 @@ impl Serve for Service {
                 ))
             }
         }
+    }
+
+    fn answered(&self, own: &OwnAnswer<'_>) -> Option<HeaderValue> {
+        walk::report::of_listener(&self.0, own)
     }
 }
 

@@ -36,6 +36,8 @@ pub enum Detail {
     Bypass(Bypass),
     /// We answered ourselves.
     Failed(Failure),
+    /// The listener answered, without asking: why, in one token.
+    Refused(&'static str),
     /// It was a purge, which was carried out.
     Purged(Operation),
     /// It was a purge, which was not: why, in one token.
@@ -86,7 +88,7 @@ impl Detail {
             Self::Validated(why) => why.token(),
             Self::Unsure => "purges-unknown",
             Self::Stale(why) => why.token(),
-            Self::StaleOnFailure(why) | Self::Unpurged(why) => why,
+            Self::StaleOnFailure(why) | Self::Refused(why) | Self::Unpurged(why) => why,
             Self::Bypass(why) => why.token(),
             Self::Failed(failure) => failure.detail(),
             Self::Purged(Operation::Exact) => "purge-exact",
@@ -129,6 +131,14 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// Answered by ourselves, and that is all.
+    pub const OWN: Self = Self {
+        handled: Handled::Own,
+        ttl: None,
+        detail: None,
+        origin_time: None,
+    };
+
     /// Answered from the store.
     pub const fn hit(ttl: i64) -> Self {
         Self {
@@ -215,6 +225,8 @@ pub struct Counters {
     pub forwarded: [AtomicU64; 8],
     /// Answers of our own: errors, redirects, refusals.
     pub own: AtomicU64,
+    /// Requests whose client left before an answer began.
+    pub clients_left: AtomicU64,
     /// Forwarded answers that were stored.
     pub stored: AtomicU64,
     /// Requests that followed the fetch of another.
@@ -270,10 +282,7 @@ impl Counters {
                 collapsed,
                 status,
             } => {
-                let mut kinds = FORWARDS.iter().zip(&self.forwarded);
-                if let Some((_, counter)) = kinds.find(|(forward, _)| **forward == why) {
-                    bump(counter);
-                }
+                self.forwarded(why);
                 for (is, counter) in [
                     (stored, &self.stored),
                     (collapsed, &self.collapsed),
@@ -290,6 +299,21 @@ impl Counters {
             .get(usize::from(status.as_u16() / 100).wrapping_sub(1))
         {
             bump(class);
+        }
+    }
+
+    /// Counts a request whose client left before an answer began, forwarded for `why` by then or not at all.
+    pub fn left(&self, why: Option<Forward>) {
+        bump(&self.clients_left);
+        if let Some(why) = why {
+            self.forwarded(why);
+        }
+    }
+
+    fn forwarded(&self, why: Forward) {
+        let mut kinds = FORWARDS.iter().zip(&self.forwarded);
+        if let Some((_, counter)) = kinds.find(|(forward, _)| **forward == why) {
+            bump(counter);
         }
     }
 

@@ -12,7 +12,11 @@ use crate::{
 use http::{Request, header};
 use http_body_util::BodyExt;
 use rules::vary;
-use std::{cell::OnceCell, rc::Rc, time::Duration};
+use std::{
+    cell::{Cell, OnceCell},
+    rc::Rc,
+    time::Duration,
+};
 use store::Busy;
 use tokio::{sync::mpsc::Receiver, time::sleep};
 
@@ -54,6 +58,7 @@ fn connection(tls: bool) -> Rc<Connection> {
         tls,
         splices: None,
         text: OnceCell::new(),
+        late: Cell::new(false),
     })
 }
 

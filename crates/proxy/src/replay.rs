@@ -179,7 +179,7 @@ mod tests {
     use super::*;
     use crate::sample::{fields, key_spec, policy, site};
     use http::Uri;
-    use std::cell::OnceCell;
+    use std::cell::{Cell, OnceCell};
 
     fn ask(
         replay: &Replay,
@@ -210,6 +210,7 @@ mod tests {
             tls: false,
             splices: None,
             text: OnceCell::new(),
+            late: Cell::new(false),
         });
         let at = Time::from_secs(1_000_000);
         replay.receive(request, &connection, at)

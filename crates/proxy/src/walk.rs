@@ -26,7 +26,8 @@
 //! it was made, and what is logged and counted of that, is [`report`]'s.
 //!
 //! A request that can be answered at once is: [`Answer::Now`] and [`Answer::Prepared`] never wait, take no contended lock and
-//! spawn nothing but a refresh. The rest is [`Answer::Later`].
+//! spawn nothing but a refresh. The rest is [`Answer::Later`], and is
+//! [`waiting`] for a client that may leave.
 
 pub(crate) mod admit;
 pub(crate) mod arrival;
@@ -50,6 +51,7 @@ pub(crate) mod refresh;
 pub(crate) mod report;
 pub(crate) mod shape;
 pub(crate) mod user_context;
+pub(crate) mod waiting;
 
 use crate::{
     ask::Ask,
@@ -64,6 +66,7 @@ use http::{Request, Response};
 use lookup::{Found, Looked};
 use receive::Received;
 use std::{pin::Pin, rc::Rc};
+use waiting::Waiting;
 
 /// An answer, or the wait for one.
 pub enum Answer {
@@ -119,7 +122,10 @@ fn received(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody) -> Answer {
     if content_key::concerns(&ask) {
         let worker = worker.clone();
         return Answer::Later(Box::pin(async move {
-            match content_key::read(&worker, &mut ask, content).await {
+            let waiting = Waiting::new(&worker, &mut ask, None);
+            let read = content_key::read(&worker, &mut *waiting.ask, content).await;
+            waiting.over();
+            match read {
                 Ok(content) => now_or_later(&worker, ask, content).await,
                 Err(failure) => deliver::failure(&worker, &ask, &failure),
             }
@@ -177,7 +183,9 @@ fn look_up_known(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody) -> Ans
         Looked::Wait(finding) => {
             let worker = worker.clone();
             Answer::Later(Box::pin(async move {
+                let waiting = Waiting::new(&worker, &ask, None);
                 let found = below::read(&worker, &ask, finding, ask.now).await;
+                waiting.over();
                 go_on(&worker, ask, content, found).response().await
             }))
         }

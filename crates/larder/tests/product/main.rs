@@ -105,6 +105,7 @@ mod storable;
 mod streams;
 mod tls;
 mod try_chain;
+mod unanswered;
 mod upgrade;
 mod user_context;
 mod validation;

@@ -7,6 +7,7 @@ use super::{
     direct::Desk,
     drain::Drain,
     fault::Fault,
+    own,
     shared::{Shared, Slot},
     stream::Socket,
     task,
@@ -239,7 +240,7 @@ impl<S: Serve> Place<S> {
             return;
         }
         if let Socket::Tcp(stream) = socket {
-            let _ = say(stream, &Fault::Full.wire());
+            let _ = say(stream, &own::last_word(&*self.service, Fault::Full));
         }
     }
 
@@ -269,10 +270,10 @@ impl<S: Serve> Place<S> {
     }
 }
 
-fn say(stream: TcpStream, text: &str) -> io::Result<()> {
+fn say(stream: TcpStream, text: &[u8]) -> io::Result<()> {
     // Not through the runtime: it has not yet learnt that the socket is writable.
     let mut stream = stream.into_std()?;
-    stream.write_all(text.as_bytes())
+    stream.write_all(text)
 }
 
 /// `false` when the address has as many connections as it may.

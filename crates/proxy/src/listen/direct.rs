@@ -19,8 +19,9 @@ pub use prepared::{Prepared, PreparedHead};
 use super::{
     Later, Serve, Served,
     meter::Meter,
+    own,
     request_body::RequestBody,
-    service::{Begun, InFlight, Refusal, Session, begin, unpanicked},
+    service::{Begun, InFlight, Panicked, Session, begin, unpanicked},
     stream::Wire,
     watch::Order,
 };
@@ -152,7 +153,10 @@ struct Open {
 }
 
 /// A request and what was waited for.
-type Answered<B> = (Open, Result<Response<B>, Refusal>);
+type Answered<B> = (Open, Outcome<B>);
+
+/// The service's answer, or ours where it panicked.
+type Outcome<B> = Result<Response<B>, Box<Response<Bytes>>>;
 
 /// Where a connection stands when nothing more can be done at once.
 enum Turn<B> {
@@ -172,7 +176,7 @@ fn poll_turns<S: Serve>(
 ) -> Poll<Turn<S::Body>> {
     let mut turn = match at_hand.take() {
         Some((open, Ok(answer))) => answered(cx, session, meter, open, answer),
-        Some((open, Err(refusal))) => Some(left(session, meter, open, Err(refusal))),
+        Some((open, Err(own))) => Some(left(session, meter, open, Err(own))),
         None => None,
     };
     loop {
@@ -200,7 +204,7 @@ fn poll_turns<S: Serve>(
             Ok(Served::Prepared(prepared)) => answered(cx, session, meter, open, prepared),
             Ok(Served::Now(response)) => answered(cx, session, meter, open, response),
             Ok(Served::Later(answer)) => Some(Turn::Waits(open, answer)),
-            Err(refusal) => Some(left(session, meter, open, Err(refusal))),
+            Err(own) => Some(left(session, meter, open, Err(own))),
         };
     }
 }
@@ -232,7 +236,7 @@ fn left<S: Serve>(
     session: &Session<S>,
     meter: &mut Meter,
     open: Open,
-    served: Result<Served<S::Body>, Refusal>,
+    served: Result<Served<S::Body>, Box<Response<Bytes>>>,
 ) -> Turn<S::Body> {
     meter.put_back(open.bytes);
     let in_flight = open.in_flight;
@@ -310,11 +314,12 @@ async fn wait<S: Serve>(
     session: &Session<S>,
     meter: &mut Meter,
     answer: Later<S::Body>,
-) -> Option<Result<Response<S::Body>, Refusal>> {
+) -> Option<Outcome<S::Body>> {
     let mut answer = pin!(unpanicked(answer));
     poll_fn(|cx| {
         if let Poll::Ready(answer) = answer.as_mut().poll(cx) {
-            return Poll::Ready(Some(answer));
+            let ours = |Panicked| own::panicked(&*session.service, &session.watch);
+            return Poll::Ready(Some(answer.map_err(ours)));
         }
         // Between two messages interim responses find their place.
         let flushed = Pin::new(&mut *meter).poll_flush(cx);

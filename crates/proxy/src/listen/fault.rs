@@ -1,7 +1,8 @@
 //! What is wrong with a request before anybody is asked for an answer, and the answer to it.
 
+use super::{Connection, own::OwnAnswer};
 use bytes::Bytes;
-use http::{HeaderValue, Response, StatusCode, header};
+use http::{HeaderValue, Response, StatusCode, header, request::Parts};
 
 /// Why a request is turned away. All are the client's fault; none is worth repeating unchanged, but `TimedOut` and `Full` are
 /// worth repeating later.
@@ -74,18 +75,33 @@ impl Fault {
         !matches!(self, Self::Panicked | Self::HostMissing | Self::HostInvalid)
     }
 
-    fn cache_status(self) -> String {
-        format!("larder; detail={}", self.detail())
+    /// What the answer says.
+    pub(super) fn text(self) -> String {
+        let reason = self.status().canonical_reason().unwrap_or_default();
+        format!("{reason}\n")
+    }
+
+    /// What is to be told of the answer; of its content where that is sent.
+    pub(super) fn answer<'a>(self, request: Option<(&'a Parts, &'a Connection)>) -> OwnAnswer<'a> {
+        OwnAnswer {
+            request,
+            status: self.status(),
+            detail: Some(self.detail()),
+            bytes: 0,
+        }
     }
 
     /// The answer, for `hyper` to write. `http1`: whether `Connection` means anything.
-    pub(super) fn response(self, http1: bool) -> Response<Bytes> {
-        let reason = self.status().canonical_reason().unwrap_or_default();
-        let mut response = Response::new(Bytes::from(format!("{reason}\n")));
+    pub(super) fn response(
+        self,
+        http1: bool,
+        cache_status: Option<HeaderValue>,
+    ) -> Response<Bytes> {
+        let mut response = Response::new(Bytes::from(self.text()));
         *response.status_mut() = self.status();
         let fields = response.headers_mut();
         fields.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain"));
-        if let Ok(value) = HeaderValue::try_from(self.cache_status()) {
+        if let Some(value) = cache_status {
             fields.insert("cache-status", value);
         }
         if http1 && self.closes() {
@@ -94,16 +110,24 @@ impl Fault {
         response
     }
 
-    /// The answer as bytes, where `hyper` is out of the way. Always ends the connection.
-    pub(super) fn wire(self) -> String {
-        let status = self.status();
-        let reason = status.canonical_reason().unwrap_or_default();
-        format!(
-            "HTTP/1.1 {} {reason}\r\ncontent-type: text/plain\r\ncontent-length: {}\r\ncache-status: {}\r\ndate: {}\r\nconnection: close\r\n\r\n{reason}\n",
+    /// The answer as bytes. Always ends the connection.
+    pub(super) fn wire(self, cache_status: Option<&HeaderValue>) -> Vec<u8> {
+        let (status, text) = (self.status(), self.text());
+        let mut wire = format!(
+            "HTTP/1.1 {} {}\r\ncontent-type: text/plain\r\ncontent-length: {}\r\ndate: {}\r\nconnection: close\r\n",
             status.as_u16(),
-            reason.len() + 1,
-            self.cache_status(),
+            text.trim_end(),
+            text.len(),
             httpdate::fmt_http_date(std::time::SystemTime::now()),
         )
+        .into_bytes();
+        if let Some(value) = cache_status {
+            wire.extend_from_slice(b"cache-status: ");
+            wire.extend_from_slice(value.as_bytes());
+            wire.extend_from_slice(b"\r\n");
+        }
+        wire.extend_from_slice(b"\r\n");
+        wire.extend_from_slice(text.as_bytes());
+        wire
     }
 }

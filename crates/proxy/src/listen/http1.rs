@@ -7,9 +7,10 @@ use super::{
     direct::{self, Rest},
     fault::Fault,
     meter::Meter,
+    own,
     service::{Session, answer},
     task::unless_told,
-    watch::{Order, Stage, Watch},
+    watch::{Order, Stage},
 };
 use hyper::{server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
@@ -27,7 +28,7 @@ pub(super) async fn serve<S: Serve>(session: Session<S>, mut meter: Meter, limit
                 // A word of farewell, with TLS; nothing hangs on it.
                 let _ = unless_told(watch, Order::Timeout, meter.shutdown()).await;
                 if more {
-                    finish(meter, End::Over(Ok(())), false, more, watch).await;
+                    finish(&session, meter, End::Over(Ok(())), false, more).await;
                 }
                 return;
             }
@@ -84,6 +85,8 @@ async fn by_hyper<S: Serve>(session: &Session<S>, meter: Meter, limits: &Limits)
     .await;
     // Before its parts are apart: what was in flight ends with them.
     let may_answer = watch.may_answer();
+    let is_late = matches!(end, End::Told(Order::Timeout));
+    session.facts.late.set(is_late && may_answer);
     let Some(parts) = connection.into_parts() else {
         watch.enter(Stage::Tunnel);
         return None;
@@ -95,13 +98,20 @@ async fn by_hyper<S: Serve>(session: &Session<S>, meter: Meter, limits: &Limits)
         return Some(meter);
     }
     let more = !parts.read_buf.is_empty() || watch.has_unread();
-    finish(meter, end, may_answer, more, watch).await;
+    finish(session, meter, end, may_answer, more).await;
     None
 }
 
 /// Says the last word where one is due, and reads on for a moment where the client may still be sending: closing on unread bytes
 /// makes the kernel reset the connection and with it an answer the client has not read (RFC 9112 section 9.6).
-async fn finish(mut meter: Meter, end: End, may_answer: bool, more: bool, watch: &Watch) {
+async fn finish<S: Serve>(
+    session: &Session<S>,
+    mut meter: Meter,
+    end: End,
+    may_answer: bool,
+    more: bool,
+) {
+    let watch = &session.watch;
     let mut linger = more;
     let last_word = match end {
         End::Told(Order::Timeout) => Some(Fault::TimedOut),
@@ -112,6 +122,7 @@ async fn finish(mut meter: Meter, end: End, may_answer: bool, more: bool, watch:
         End::Over(Ok(())) | End::AtRest => None,
         End::Over(Err(error)) if error.is_parse() => {
             add(&watch.worker.counters.protocol_errors, 1);
+            own::by_hyper(&*session.service, error.is_parse_too_large());
             linger = true;
             None
         }
@@ -127,7 +138,8 @@ async fn finish(mut meter: Meter, end: End, may_answer: bool, more: bool, watch:
             if !may_answer || !meter.is_clean() {
                 return;
             }
-            if meter.write_all(fault.wire().as_bytes()).await.is_err() {
+            let word = own::last_word(&*session.service, fault);
+            if meter.write_all(&word).await.is_err() {
                 return;
             }
         }

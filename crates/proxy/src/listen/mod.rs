@@ -16,6 +16,7 @@ mod fault;
 mod http1;
 mod interim;
 mod meter;
+mod own;
 mod proxy_protocol;
 mod redirect;
 mod request_body;
@@ -34,6 +35,7 @@ pub use counters::Snapshot;
 pub use direct::{Prepared, PreparedHead, request as parse_request};
 pub use drain::{Drain, DrainSwitch, drain};
 pub use interim::InterimSink;
+pub use own::OwnAnswer;
 pub use proxy_protocol::{
     Error as ProxyProtocolError, Header as ProxyHeader, parse as parse_proxy,
 };
@@ -44,7 +46,13 @@ pub use tls::{CertificateFiles, TlsError, TlsStore};
 
 use bytes::Bytes;
 use http::{HeaderValue, Request, Response};
-use std::{cell::OnceCell, net::SocketAddr, pin::Pin, rc::Rc, sync::Arc};
+use std::{
+    cell::{Cell, OnceCell},
+    net::SocketAddr,
+    pin::Pin,
+    rc::Rc,
+    sync::Arc,
+};
 
 /// What every request knows of the connection it came on. One per connection, shared by its requests.
 #[derive(Debug)]
@@ -61,6 +69,8 @@ pub struct Connection {
     pub splices: Option<Arc<Splices>>,
     /// See [`address`](Self::address).
     pub text: OnceCell<HeaderValue>,
+    /// Whether it ends since its client sent too slowly: what is in flight is answered with 408.
+    pub late: Cell<bool>,
 }
 
 impl Connection {
@@ -102,4 +112,6 @@ pub trait Serve: 'static {
         connection: &Rc<Connection>,
         interim: InterimSink,
     ) -> Served<Self::Body>;
+    /// Hears of an answer that the listener gives by itself, and tells the `Cache-Status` that goes with it; `None`: it has none.
+    fn answered(&self, own: &OwnAnswer<'_>) -> Option<HeaderValue>;
 }

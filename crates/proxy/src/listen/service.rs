@@ -5,14 +5,14 @@ use super::{
     answer::AnswerBody,
     check::{check, check_framing},
     config::Limits,
-    counters::add,
     direct::Desk,
     fault::Fault,
-    redirect,
+    own::{self, Refusal},
     watch::Watch,
 };
 use bytes::Bytes;
 use http::{Request, Response, Version, header, request::Parts};
+use http_body_util::Either;
 use hyper::body::{Body as _, Incoming};
 use std::{
     cell::Cell,
@@ -38,9 +38,9 @@ pub(super) struct Session<S: Serve> {
     pub(super) desk: Rc<Desk>,
 }
 
-/// A request that the service has been asked to answer, or was kept from.
+/// A request that the service has been asked to answer, or was kept from: then the answer is ours.
 pub(super) struct Begun<B> {
-    pub(super) served: Result<Served<B>, Refusal>,
+    pub(super) served: Result<Served<B>, Box<Response<Bytes>>>,
     pub(super) in_flight: InFlight,
 }
 
@@ -95,28 +95,33 @@ pub(super) fn answer<S: Serve>(
     session: &Session<S>,
     request: Request<Incoming>,
 ) -> impl Future<Output = Result<Response<AnswerBody<S::Body>>, Infallible>> + use<S> {
-    let http1 = request.version() != Version::HTTP_2;
     let begun = session.begun.take().unwrap_or_else(|| {
         let (parts, body) = request.into_parts();
         begin(session, parts, |session, parts| {
             content(session, parts, body)
         })
     });
+    let Begun { served, in_flight } = begun;
+    let answered = match served {
+        Ok(Served::Now(response)) => Either::Left(Ok(response)),
+        Ok(Served::Prepared(prepared)) => Either::Left(Ok(prepared.response())),
+        Ok(Served::Later(response)) => {
+            Either::Right((unpanicked(response), Rc::clone(&session.service)))
+        }
+        Err(own) => Either::Left(Err(own)),
+    };
     async move {
-        let Begun { served, in_flight } = begun;
-        let served = match served {
-            Ok(Served::Now(response)) => Ok(response),
-            Ok(Served::Prepared(prepared)) => Ok(prepared.response()),
-            Ok(Served::Later(response)) => unpanicked(response).await,
-            Err(refusal) => Err(refusal),
+        let served = match answered {
+            Either::Left(served) => served,
+            Either::Right((waited, service)) => {
+                let waited = waited.await;
+                waited.map_err(|Panicked| own::panicked(&*service, &in_flight.watch))
+            }
         };
         in_flight.watch.outbox.close();
         Ok(match served {
             Ok(response) => response.map(|body| AnswerBody::served(body, in_flight)),
-            Err(refusal) => {
-                let response = refusal.response(&in_flight.watch, http1);
-                response.map(|text| AnswerBody::own(text, in_flight))
-            }
+            Err(own) => own.map(|text| AnswerBody::own(text, in_flight)),
         })
     }
 }
@@ -142,43 +147,27 @@ pub(super) fn begin<S: Serve>(
         Ok(content) => {
             let request = Request::from_parts(parts, content);
             let serve = || session.service.serve(request, &session.facts, sink);
-            catch_unwind(AssertUnwindSafe(serve)).map_err(|_| Refusal::Fault(Fault::Panicked))
+            let served = catch_unwind(AssertUnwindSafe(serve));
+            served.map_err(|_| own::panicked(&*session.service, watch))
         }
-        Err(refusal) => Err(refusal),
+        Err(refusal) => {
+            let request = (&parts, &*session.facts);
+            Err(own::refuse(&*session.service, watch, refusal, request))
+        }
     };
     Begun { served, in_flight }
 }
 
-/// Why the service is not asked, or gave no answer.
-pub(super) enum Refusal {
-    Fault(Fault),
-    Redirect(Box<Response<Bytes>>),
-}
-
-impl Refusal {
-    fn response(self, watch: &Watch, http1: bool) -> Response<Bytes> {
-        let fault = match self {
-            Self::Redirect(response) => return *response,
-            Self::Fault(fault) => fault,
-        };
-        let counters = &watch.worker.counters;
-        if fault == Fault::Panicked {
-            add(&counters.panics, 1);
-            tracing::error!("a request ended in a panic; it was answered with 500");
-        } else {
-            add(&counters.protocol_errors, 1);
-        }
-        fault.response(http1)
-    }
-}
+/// The service panicked.
+pub(super) struct Panicked;
 
 /// Runs `future`; a panic in it ends here.
-pub(super) async fn unpanicked<F: Future>(future: F) -> Result<F::Output, Refusal> {
+pub(super) async fn unpanicked<F: Future>(future: F) -> Result<F::Output, Panicked> {
     let mut future = pin!(future);
     poll_fn(
         |cx| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
             Ok(polled) => polled.map(Ok),
-            Err(_) => Poll::Ready(Err(Refusal::Fault(Fault::Panicked))),
+            Err(_) => Poll::Ready(Err(Panicked)),
         },
     )
     .await
@@ -190,10 +179,10 @@ fn examine<S: Serve>(
     parts: &Parts,
     content: impl FnOnce(&Session<S>, &Parts) -> Result<RequestBody, Fault>,
 ) -> Result<RequestBody, Refusal> {
-    check(parts, &session.limits).map_err(Refusal::Fault)?;
-    let content = content(session, parts).map_err(Refusal::Fault)?;
+    check(parts, &session.limits)?;
+    let content = content(session, parts)?;
     match session.redirect_https {
-        Some(port) => Err(Refusal::Redirect(Box::new(redirect::to_https(parts, port)))),
+        Some(port) => Err(Refusal::Redirect(port)),
         None => Ok(content),
     }
 }

@@ -20,6 +20,7 @@ use crate::{
         outbound,
         pump::{Destination, Pump, Room},
         receive,
+        waiting::Waiting,
     },
 };
 use bytes::Bytes;
@@ -55,8 +56,15 @@ pub async fn bypass(
     }
     let upgrade = ask.upgrade.take().map(|upgrade| *upgrade);
     let ask = Rc::new(ask);
-    match pass(&worker, &ask, content, why, upgrade).await {
-        Ok(response) => response,
+    let waiting = Waiting::new(&worker, &*ask, Some(forward(why)));
+    let passed = pass(&worker, &ask, content, why, upgrade).await;
+    waiting.over();
+    match passed {
+        Ok(response) => {
+            // Who is told that something changed may rely on it, over a restart too.
+            worker.cache.purger.settled().await;
+            response
+        }
         Err(failure) => deliver::failed_forward(&worker, &ask, &failure, &failed(why, &failure)),
     }
 }
@@ -149,17 +157,14 @@ async fn pass(
     }
     let groups = invalidate::groups_on_disk(worker, ask, response.status(), response.headers());
     let groups = groups.await;
-    let response = land(
+    Ok(land(
         worker,
         ask,
         response,
         upgrade,
         ((ticket, times), groups),
         (why, outcome),
-    );
-    // Who is told that something changed may rely on it, over a restart too.
-    worker.cache.purger.settled().await;
-    Ok(response)
+    ))
 }
 
 /// Whether a part with these fields is of no use: only the whole can be composed, and the client may hold it in another coding.

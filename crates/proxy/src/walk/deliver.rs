@@ -307,19 +307,13 @@ pub fn redirect_https(worker: &Worker, ask: &Ask) -> Response<ReplyBody> {
     {
         fields.insert(header::LOCATION, location);
     }
-    let outcome = Outcome {
-        handled: Handled::Own,
-        ttl: None,
-        detail: None,
-        origin_time: None,
-    };
     finish(
         worker,
         ask,
         status,
         fields,
         Content::Empty,
-        &outcome,
+        &Outcome::OWN,
         Duration::ZERO,
     )
 }

@@ -15,6 +15,7 @@ use crate::{
         lookup::{self, Found, Hit, Looked, Need},
         pump::Pump,
         receive,
+        waiting::Waiting,
     },
     way::{self, Company},
 };
@@ -43,14 +44,19 @@ enum Left {
 
 /// Answers a request that needs an origin.
 pub async fn forward(worker: Rc<Worker>, ask: Rc<Ask>, need: Need) -> Response<ReplyBody> {
+    let waiting = Waiting::new(&worker, &*ask, Some(need.why));
     let left = match together(&worker, &ask, need).await {
         Err(Left::Variant(need)) => together(&worker, &ask, need).await,
         ended => ended,
     };
-    match left {
+    let response = match left {
         Ok(response) => response,
-        Err(Left::Variant(need) | Left::Alone(need)) => alone(worker, ask, need).await,
-    }
+        Err(Left::Variant(need) | Left::Alone(need)) => {
+            alone(worker.clone(), ask.clone(), need).await
+        }
+    };
+    waiting.over();
+    response
 }
 
 /// Leads a flight or follows one, where that may help.

@@ -17,11 +17,11 @@ use crate::{
     walk::{
         Answer, deliver,
         receive::{self, Received},
+        waiting::Waiting,
     },
 };
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
-use rules::status::Handled;
 use std::{rc::Rc, time::Duration};
 use store::purge::{Purge, What};
 use tokio::task::spawn_blocking;
@@ -103,6 +103,7 @@ pub fn answer(
             Answer::Now(deliver::failure(&worker, &ask, &Failure::MethodNotAllowed))
         }
         Wanted::Purge(command) => Answer::Later(Box::pin(async move {
+            let waiting = Waiting::new(&worker, &ask, None);
             let (dialect, done) = match command {
                 Ok(command) => (
                     Some(command.dialect.clone()),
@@ -110,6 +111,7 @@ pub fn answer(
                 ),
                 Err(malformed) => (None, Err(malformed.into())),
             };
+            waiting.over();
             told(
                 &worker,
                 &ask,
@@ -117,16 +119,20 @@ pub fn answer(
             )
         })),
         Wanted::List => Answer::Later(Box::pin(async move {
+            let waiting = Waiting::new(&worker, &ask, None);
             let memory = worker.cache.memory.clone();
             let names = spawn_blocking(move || memory.souin_names(MOST_LISTED)).await;
+            waiting.over();
             let own = answer::listed(&names.unwrap_or_default());
             answered(&worker, &ask, own, None)
         })),
         Wanted::Content(expected) => Answer::Later(Box::pin(async move {
+            let waiting = Waiting::new(&worker, &ask, None);
             let done = match read(&expected, content).await {
                 Ok(command) => carry_out(&worker, &ask, command).await,
                 Err(why) => Err(why),
             };
+            waiting.over();
             let dialect = expected.dialect();
             told(
                 &worker,
@@ -204,10 +210,8 @@ fn told(
 
 fn answered(worker: &Worker, ask: &Ask, own: Own, detail: Option<Detail>) -> Response<ReplyBody> {
     let outcome = Outcome {
-        handled: Handled::Own,
-        ttl: None,
         detail,
-        origin_time: None,
+        ..Outcome::OWN
     };
     let content = Content::Whole(own.content);
     deliver::finish(

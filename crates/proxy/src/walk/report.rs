@@ -5,13 +5,17 @@ use crate::{
     body::ReplyBody,
     cache::Worker,
     heads,
+    listen::OwnAnswer,
     outcome::{Detail, Ending, Outcome, Record},
     policy::{Report, Site},
     walk::receive,
 };
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header, uri::PathAndQuery};
 use rules::status::{Handled, Member};
-use std::{rc::Rc, time::Duration};
+use std::{
+    rc::Rc,
+    time::{Duration, Instant},
+};
 
 /// RFC 9211.
 pub const CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
@@ -121,6 +125,60 @@ pub fn note(
         let ending = Ending::new(record, began, log.clone(), worker.counters.clone());
         body.watched(ending);
     }
+}
+
+/// Has it logged that a request ended with this status and no answer of the walk's.
+pub fn unanswered(worker: &Worker, ask: &Ask, status: StatusCode, outcome: &Outcome) {
+    if let (Some(log), Some(began)) = (&worker.log, ask.began) {
+        let record = record(ask, status, outcome);
+        drop(Ending::new(
+            record,
+            began,
+            log.clone(),
+            worker.counters.clone(),
+        ));
+    }
+}
+
+/// Counts an answer that a listener gave by itself, has it logged where it knows what it answered, and tells its `Cache-Status`.
+pub fn of_listener(worker: &Worker, own: &OwnAnswer<'_>) -> Option<HeaderValue> {
+    let site = worker.site();
+    let outcome = Outcome {
+        detail: own.detail.map(Detail::Refused),
+        ..Outcome::OWN
+    };
+    worker.counters.count(&outcome, own.status);
+    if let (Some(log), Some((head, connection))) = (&worker.log, own.request) {
+        let target = head.uri.path_and_query();
+        let host = match head.uri.authority() {
+            Some(authority) => authority.as_str().into(),
+            None => String::from_utf8_lossy(
+                head.headers
+                    .get(header::HOST)
+                    .map_or(b"", HeaderValue::as_bytes),
+            ),
+        };
+        let record = Record {
+            client: receive::client(connection, &site).address(&head.headers),
+            method: head.method.clone(),
+            target: target.map_or("", PathAndQuery::as_str).to_owned(),
+            host: host.into_owned(),
+            version: head.version,
+            status: own.status,
+            referer: head.headers.get(header::REFERER).cloned(),
+            user_agent: head.headers.get(header::USER_AGENT).cloned(),
+            cache: outcome.nginx_word(),
+            detail: own.detail,
+            origin_time: None,
+            at_ms: receive::now().as_millis(),
+            took: Duration::ZERO,
+            bytes: own.bytes,
+        };
+        let (log, counters) = (log.clone(), worker.counters.clone());
+        drop(Ending::new(record, Instant::now(), log, counters));
+    }
+    let shown = site.report.cache_status;
+    shown.then(|| Rc::unwrap_or_clone(cache_status(worker, &site, own.status, &outcome, None)))
 }
 
 fn record(ask: &Ask, status: StatusCode, outcome: &Outcome) -> Record {

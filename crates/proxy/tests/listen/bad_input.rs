@@ -464,7 +464,7 @@ fn our_own_answers_say_why() {
     let response = site.ask("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n");
     assert_eq!(
         response.header("cache-status"),
-        Some("larder; detail=host-repeated")
+        Some("script; detail=host-repeated")
     );
     assert_eq!(response.header("connection"), Some("close"));
     assert_eq!(response.text(), "Bad Request\n");

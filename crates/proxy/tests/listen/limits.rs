@@ -13,7 +13,7 @@ fn a_slow_head_gets_408() {
     assert_eq!(response.header("connection"), Some("close"));
     assert_eq!(
         response.header("cache-status"),
-        Some("larder; detail=request-timeout")
+        Some("script; detail=request-timeout")
     );
     assert_eq!(client.read_to_end(), b"");
     site.wait_counted("the limit", |counters| counters.timeouts == 1);

@@ -29,7 +29,7 @@ fn a_panic_ends_one_request_alone() {
         assert_eq!(response.status, 500, "{path}");
         assert_eq!(
             response.header("cache-status"),
-            Some("larder; detail=internal-error")
+            Some("script; detail=internal-error")
         );
         assert_eq!(client.get("/after").send().text(), "GET /after", "{path}");
     }

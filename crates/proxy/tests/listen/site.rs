@@ -8,7 +8,7 @@ use http_body_util::BodyExt;
 use hyper_util::rt::TokioIo;
 use proxy::listen::{
     Address, BindError, Bound, Connection, DrainSwitch, InterimSink, Limits, ListenConfig,
-    RequestBody, Serve, Served, Shared, Snapshot, accept_loop, bind, drain,
+    OwnAnswer, RequestBody, Serve, Served, Shared, Snapshot, accept_loop, bind, drain,
 };
 use std::{
     net::SocketAddr,
@@ -218,6 +218,10 @@ impl Serve for Script {
             let response = play(&stage, request, &connection, &interim).await;
             if is_dated { dated(response) } else { response }
         }))
+    }
+
+    fn answered(&self, own: &OwnAnswer<'_>) -> Option<HeaderValue> {
+        HeaderValue::try_from(format!("script; detail={}", own.detail?)).ok()
     }
 }
 

@@ -10,7 +10,7 @@ use proxy::{
 use rules::time::Time;
 use std::{
     borrow::Cow,
-    cell::OnceCell,
+    cell::{Cell, OnceCell},
     net::{IpAddr, Ipv4Addr, SocketAddr},
     rc::Rc,
 };
@@ -63,6 +63,7 @@ impl Reader {
             tls: line.tls.unwrap_or(true),
             splices: None,
             text: OnceCell::new(),
+            late: Cell::new(false),
         });
         let base = self
             .replays

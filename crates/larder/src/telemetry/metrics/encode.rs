@@ -47,6 +47,7 @@ impl Sums {
         let reasons = FORWARDS.iter().map(|forward| forward.token());
         page.by_label(&names::FORWARDED, reasons.zip(self.forwarded))?;
         page.one(&names::OWN, self.own)?;
+        page.one(&names::CLIENTS_LEFT, self.clients_left)?;
         page.by_label(&names::RESPONSES, CLASSES.into_iter().zip(self.statuses))?;
         for (metric, value) in [
             (&names::STORED, self.stored),

@@ -46,7 +46,9 @@ metrics! {
     FORWARDED = Counter "larder_forwarded" ["reason"]
         "Requests forwarded to an origin, by the reason that Cache-Status gives as fwd (RFC 9211)";
     OWN = Counter "larder_own_answers"
-        [] "Requests that Larder answered itself: errors, redirects, refusals";
+        [] "Requests that Larder answered itself: errors, redirects, refusals, those of listeners (no HTTP, too late, too large, too many) included";
+    CLIENTS_LEFT = Counter "larder_clients_left"
+        [] "Requests without an answer, since the client left or its connection was closed before one began; the access log has them with 499";
     RESPONSES = Counter "larder_responses" ["class"]
         "Answers by class of their status";
     STORED = Counter "larder_stored"

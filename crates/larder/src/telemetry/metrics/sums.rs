@@ -18,6 +18,7 @@ pub(super) struct Sums {
     pub(super) forwarded: [u64; FORWARDS.len()],
     pub(super) statuses: [u64; 5],
     pub(super) own: u64,
+    pub(super) clients_left: u64,
     pub(super) stored: u64,
     pub(super) collapsed: u64,
     pub(super) validated: u64,
@@ -75,6 +76,7 @@ impl Sums {
         add_each(&mut self.statuses, &counters.statuses);
         for (sum, counter) in [
             (&mut self.own, &counters.own),
+            (&mut self.clients_left, &counters.clients_left),
             (&mut self.stored, &counters.stored),
             (&mut self.collapsed, &counters.collapsed),
             (&mut self.validated, &counters.validated),

@@ -1,0 +1,97 @@
+//! What a listener answers by itself, and who hears of it.
+
+use super::{Connection, Serve, counters::add, fault::Fault, redirect, watch::Watch};
+use bytes::Bytes;
+use http::{HeaderValue, Method, Response, StatusCode, Version, request::Parts};
+
+/// An answer that a listener gives without asking its service.
+#[derive(Debug)]
+pub struct OwnAnswer<'a> {
+    /// The request's head and its connection; `None` where no head could be read, or it is not at hand any more.
+    pub request: Option<(&'a Parts, &'a Connection)>,
+    /// The status sent.
+    pub status: StatusCode,
+    /// Why, as `detail` of `Cache-Status` spells it (RFC 9211 section 2.8); `None`: a redirect to HTTPS.
+    pub detail: Option<&'static str>,
+    /// Bytes of the answer's content.
+    pub bytes: u64,
+}
+
+/// Why a request does not get to the service.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Refusal {
+    Fault(Fault),
+    /// To HTTPS on this port.
+    Redirect(u16),
+}
+
+impl From<Fault> for Refusal {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+/// The answer to a request with this head, for `hyper` to write.
+pub(super) fn refuse<S: Serve>(
+    service: &S,
+    watch: &Watch,
+    refusal: Refusal,
+    (head, connection): (&Parts, &Connection),
+) -> Box<Response<Bytes>> {
+    let request = Some((head, connection));
+    let fault = match refusal {
+        Refusal::Fault(fault) => fault,
+        Refusal::Redirect(port) => {
+            let response = redirect::to_https(head, port);
+            service.answered(&OwnAnswer {
+                request,
+                status: response.status(),
+                detail: None,
+                bytes: 0,
+            });
+            return Box::new(response);
+        }
+    };
+    add(&watch.worker.counters.protocol_errors, 1);
+    let answer = OwnAnswer {
+        bytes: if head.method == Method::HEAD {
+            0
+        } else {
+            fault.text().len() as u64
+        },
+        ..fault.answer(request)
+    };
+    let cache_status = service.answered(&answer);
+    Box::new(fault.response(head.version != Version::HTTP_2, cache_status))
+}
+
+/// The answer to a request in which the service panicked.
+pub(super) fn panicked<S: Serve>(service: &S, watch: &Watch) -> Box<Response<Bytes>> {
+    add(&watch.worker.counters.panics, 1);
+    tracing::error!("a request ended in a panic; it was answered with 500");
+    let fault = Fault::Panicked;
+    let cache_status = service.answered(&fault.answer(None));
+    // It closes no connection, so that the version says nothing.
+    Box::new(fault.response(false, cache_status))
+}
+
+/// The answer as bytes, where `hyper` is out of the way. Always ends the connection.
+pub(super) fn last_word<S: Serve>(service: &S, fault: Fault) -> Vec<u8> {
+    let cache_status: Option<HeaderValue> = service.answered(&fault.answer(None));
+    fault.wire(cache_status.as_ref())
+}
+
+/// `hyper` has answered what it could not read: `is_too_large`, or no HTTP.
+pub(super) fn by_hyper<S: Serve>(service: &S, is_too_large: bool) {
+    let status = if is_too_large {
+        StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE
+    } else {
+        StatusCode::BAD_REQUEST
+    };
+    service.answered(&OwnAnswer {
+        request: None,
+        status,
+        detail: None,
+        bytes: 0,
+    });
+}
