@@ -58,6 +58,7 @@ fn connection(tls: bool) -> Rc<Connection> {
         tls,
         splices: None,
         text: OnceCell::new(),
+        idle_time: Duration::ZERO,
         late: Cell::new(false),
     })
 }

@@ -210,6 +210,7 @@ mod tests {
             tls: false,
             splices: None,
             text: OnceCell::new(),
+            idle_time: Duration::ZERO,
             late: Cell::new(false),
         });
         let at = Time::from_secs(1_000_000);

@@ -133,6 +133,7 @@ pub(crate) fn ask(site: Site, peer: Option<SocketAddr>, fields: HeaderMap) -> As
             tls: false,
             splices: None,
             text: OnceCell::new(),
+            idle_time: Duration::ZERO,
             late: Cell::new(false),
         }),
         interim: InterimSink::deaf(),

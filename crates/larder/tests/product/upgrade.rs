@@ -1,6 +1,12 @@
 //! WebSocket and other upgrades, and CONNECT.
 
-use crate::common::{Said, start};
+use crate::common::{Said, start, start_with};
+use std::{
+    io::{Read, Write},
+    net::TcpListener,
+    sync::mpsc,
+    thread,
+};
 use testkit::Reply;
 
 #[test]
@@ -54,6 +60,45 @@ fn a_websocket_passes_untouched() {
     }
     client.end();
     assert_eq!(client.read_to_end(), b"");
+}
+
+#[test]
+fn a_tunnel_of_which_one_side_has_ended_is_closed() {
+    let application = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = application.local_addr().expect("an address");
+    let (done, waits) = mpsc::channel::<()>();
+    let silent = thread::spawn(move || {
+        let (mut stream, _) = application.accept().expect("a connection");
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            let mut byte = [0];
+            stream.read_exact(&mut byte).expect("a head");
+            head.extend(byte);
+        }
+        let switched =
+            "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n";
+        stream.write_all(switched.as_bytes()).expect("open");
+        let mut said = String::new();
+        stream.read_to_string(&mut said).expect("text");
+        // It knows that the client has ended, and does not end.
+        let _ = waits.recv();
+        said
+    });
+    let (_origin, larder) = start_with(&format!(
+        "[limits]\nidle_time = \"10ms\"\n[[origin]]\nservers = \"http://{address}\"\n"
+    ));
+    let mut client = larder.client();
+    client
+        .get("/chat")
+        .header("Connection", "Upgrade")
+        .header("Upgrade", "websocket")
+        .begin();
+    assert_eq!(client.read_head().status, 101);
+    client.send("bye");
+    client.end();
+    assert_eq!(client.read_to_end(), b"", "closed though nobody else ended");
+    drop(done);
+    assert_eq!(silent.join().expect("it ended"), "bye");
 }
 
 #[test]

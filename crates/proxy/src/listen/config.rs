@@ -64,7 +64,7 @@ pub struct Limits {
     pub target: usize,
     /// From a head's first byte to its last; 408 beyond.
     pub head_time: Duration,
-    /// Without a request on an open connection; closed beyond.
+    /// Without a request on an open connection, or with one side of a tunnel ended; closed beyond.
     pub idle_time: Duration,
     /// Between two pieces of a request body we wait for; 408 beyond (or a mere close when the answer has begun).
     pub body_time: Duration,

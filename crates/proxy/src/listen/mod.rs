@@ -52,6 +52,7 @@ use std::{
     pin::Pin,
     rc::Rc,
     sync::Arc,
+    time::Duration,
 };
 
 /// What every request knows of the connection it came on. One per connection, shared by its requests.
@@ -69,6 +70,8 @@ pub struct Connection {
     pub splices: Option<Arc<Splices>>,
     /// See [`address`](Self::address).
     pub text: OnceCell<HeaderValue>,
+    /// How long it may stay without a request, or half closed as a tunnel ([`Limits::idle_time`]).
+    pub idle_time: Duration,
     /// Whether it ends since its client sent too slowly: what is in flight is answered with 408.
     pub late: Cell<bool>,
 }

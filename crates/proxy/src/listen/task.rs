@@ -118,6 +118,7 @@ async fn open<S: Serve>(
         tls: place.config.tls.is_some(),
         splices: None,
         text: OnceCell::new(),
+        idle_time: limits.idle_time,
         late: Cell::new(false),
     };
     let mut wire = Wire::new(accepted.socket);

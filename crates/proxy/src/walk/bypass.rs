@@ -19,7 +19,7 @@ use crate::{
         lookup::Bypassed,
         outbound,
         pump::{Destination, Pump, Room},
-        receive,
+        receive, tunnel,
         waiting::Waiting,
     },
 };
@@ -357,11 +357,11 @@ fn switch(
         return deliver::failure(worker, ask, &Failure::UnaskedSwitch);
     };
     let origin = hyper::upgrade::on(&mut response);
+    let patience = ask.connection.idle_time;
     tokio::task::spawn_local(async move {
         if let (Ok(client), Ok(origin)) = tokio::join!(client.client, origin) {
-            let (mut client, mut origin) = (TokioIo::new(client), TokioIo::new(origin));
-            // Either side may end the conversation at any time; there is nobody left to tell.
-            let _ = tokio::io::copy_bidirectional(&mut client, &mut origin).await;
+            let (client, origin) = (TokioIo::new(client), TokioIo::new(origin));
+            tunnel::pass(client, origin, patience).await;
         }
     });
     let (head, _) = response.into_parts();

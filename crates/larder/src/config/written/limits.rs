@@ -42,7 +42,8 @@ pub struct Limits {
     /// Time in which a client takes nothing of an answer; closed beyond.
     #[schemars(extend("default" = "1m"))]
     pub write_time: Option<Text<Duration>>,
-    /// Time that a connection may rest between two requests.
+    /// Time that a connection may rest between two requests, and that one side of a tunnel (WebSocket) has to end after the
+    /// other.
     #[schemars(extend("default" = "75s"))]
     pub idle_time: Option<Text<Duration>>,
     /// Time for the PROXY protocol header and the TLS handshake together.

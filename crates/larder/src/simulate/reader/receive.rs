@@ -63,6 +63,7 @@ impl Reader {
             tls: line.tls.unwrap_or(true),
             splices: None,
             text: OnceCell::new(),
+            idle_time: Duration::ZERO,
             late: Cell::new(false),
         });
         let base = self

@@ -1,0 +1,84 @@
+//! Tunnel: after 101 bytes pass both ways untouched, until both sides have ended.
+
+use std::{io, pin::pin, time::Duration};
+use tokio::{
+    io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadHalf, WriteHalf, copy, split},
+    time::timeout,
+};
+
+/// Passes bytes between the two until both have ended or one has failed. Where one has ended, what the other still sends is passed on
+/// for at most `patience`: most that end do not read any more, and who only listens would never learn of it.
+pub async fn pass<A, B>(client: A, origin: B, patience: Duration)
+where
+    A: AsyncRead + AsyncWrite,
+    B: AsyncRead + AsyncWrite,
+{
+    let (from_client, to_client) = split(client);
+    let (from_origin, to_origin) = split(origin);
+    let mut there = pin!(one_way(from_client, to_origin));
+    let mut back = pin!(one_way(from_origin, to_client));
+    // However it ends: there is nobody left to tell.
+    tokio::select! {
+        ended = &mut there => if ended.is_ok() {
+            let _ = timeout(patience, back).await;
+        },
+        ended = &mut back => if ended.is_ok() {
+            let _ = timeout(patience, there).await;
+        },
+    }
+}
+
+/// Passes on what comes, and then that no more does.
+async fn one_way<A: AsyncRead, B: AsyncWrite>(
+    mut from: ReadHalf<A>,
+    mut to: WriteHalf<B>,
+) -> io::Result<()> {
+    copy(&mut from, &mut to).await?;
+    to.shutdown().await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::{
+        io::{AsyncReadExt, DuplexStream, duplex},
+        task::JoinHandle,
+    };
+
+    const PATIENCE: Duration = Duration::from_secs(75);
+
+    /// Both ends of a tunnel, and the tunnel.
+    fn tunnel() -> (DuplexStream, DuplexStream, JoinHandle<()>) {
+        let ((client, near), (origin, far)) = (duplex(64), duplex(64));
+        (client, origin, tokio::spawn(pass(near, far, PATIENCE)))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_does_not_end_is_given_its_time_and_no_more() {
+        let (mut client, mut origin, tunnel) = tunnel();
+        client.write_all(b"bye").await.expect("room");
+        client.shutdown().await.expect("open");
+        let mut said = String::new();
+        origin.read_to_string(&mut said).await.expect("text");
+        assert_eq!(said, "bye");
+        origin.write_all(b"one more").await.expect("room");
+        let mut late = [0; 8];
+        client.read_exact(&mut late).await.expect("it is passed on");
+        assert_eq!(&late, b"one more");
+        tunnel.await.expect("it ends");
+        assert_eq!(client.read(&mut late).await.expect("the end"), 0);
+        assert!(origin.write_all(b"x").await.is_err(), "closed");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn it_lasts_while_both_do() {
+        let (mut client, mut origin, tunnel) = tunnel();
+        tokio::time::advance(PATIENCE * 1000).await;
+        origin.write_all(b"x").await.expect("room");
+        let mut said = [0; 1];
+        client.read_exact(&mut said).await.expect("open");
+        drop(client);
+        drop(origin);
+        tunnel.await.expect("it ends");
+    }
+}
