@@ -214,11 +214,15 @@ fn max_forwards_ends_here_when_it_is_zero() {
         0,
         "9110 section 7.6.2: MUST NOT forward"
     );
-    assert!(
-        answer.status < 500,
-        "9110 section 7.6.2: MUST respond as the final recipient: {}",
-        answer.status
+    assert_eq!(
+        answer.status, 204,
+        "9110 section 7.6.2: MUST respond as the final recipient"
     );
+    let allowed = answer.header("allow").expect("9110 section 9.3.7");
+    assert!(allowed.split(", ").any(|method| method == "OPTIONS"));
+    let traced = larder.ask("TRACE", "/").header("Max-Forwards", "0").send();
+    assert_eq!(traced.status, 405);
+    assert_eq!(origin.requests("/"), 0);
     larder
         .ask("OPTIONS", "/")
         .header("Max-Forwards", "5")

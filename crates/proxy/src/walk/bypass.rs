@@ -54,6 +54,9 @@ pub async fn bypass(
         // The store has no say here, so nothing stored can be had (RFC 9111 section 5.2.1.7).
         return deliver::failure(&worker, &ask, &Failure::OnlyIfCached);
     }
+    if ends_here(&ask) {
+        return deliver::ended(&worker, &ask);
+    }
     let upgrade = ask.upgrade.take().map(|upgrade| *upgrade);
     let ask = Rc::new(ask);
     let waiting = Waiting::new(&worker, &*ask, Some(forward(why)));
@@ -112,7 +115,9 @@ async fn pass(
 ) -> Result<Response<ReplyBody>, Failure> {
     let mut fields = outbound::fields(ask)?;
     rules::coding::for_origin(&mut fields);
-    count_max_forwards(ask, &mut fields)?;
+    if let Some(left) = forwards_left(ask) {
+        fields.insert(MAX_FORWARDS, HeaderValue::from(left.saturating_sub(1)));
+    }
     if let Some(upgrade) = &upgrade {
         // Hop-by-hop removal took the wish away; it is made anew, for the next hop.
         fields.insert(header::UPGRADE, upgrade.protocol.clone());
@@ -289,22 +294,16 @@ fn pass_on(
     )
 }
 
-/// `Max-Forwards` (RFC 9110 section 7.6.2): one less; at zero the request ends here.
-fn count_max_forwards(ask: &Ask, fields: &mut HeaderMap) -> Result<(), Failure> {
-    if ask.method != Method::OPTIONS && ask.method != Method::TRACE {
-        return Ok(());
-    }
-    let left = fields
-        .get(&MAX_FORWARDS)
-        .and_then(|value| value.to_str().ok()?.trim().parse::<u64>().ok());
-    match left {
-        None => Ok(()),
-        Some(0) => Err(Failure::MethodNotAllowed),
-        Some(left) => {
-            fields.insert(MAX_FORWARDS, HeaderValue::from(left - 1));
-            Ok(())
-        }
-    }
+/// `Max-Forwards` where it counts (RFC 9110 section 7.6.2).
+fn forwards_left(ask: &Ask) -> Option<u64> {
+    let counts = ask.method == Method::OPTIONS || ask.method == Method::TRACE;
+    let left = ask.fields.get(&MAX_FORWARDS).filter(|_| counts)?;
+    left.to_str().ok()?.trim().parse().ok()
+}
+
+/// Whether we are whom the request is meant for.
+fn ends_here(ask: &Ask) -> bool {
+    forwards_left(ask) == Some(0)
 }
 
 fn request_body(ask: &Ask, content: RequestBody) -> Result<origin::RequestBody, Failure> {

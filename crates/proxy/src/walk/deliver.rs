@@ -270,6 +270,29 @@ pub fn refusal(worker: &Worker, refusal: &Refusal) -> Response<ReplyBody> {
     assemble(status, fields, content)
 }
 
+/// The methods that are passed on.
+const ALLOWED: HeaderValue =
+    HeaderValue::from_static("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
+
+/// The answer to a request that was to come no further than to us (RFC 9110 section 7.6.2): what may be done here, to an `OPTIONS`
+/// (section 9.3.7). `TRACE` is not offered.
+pub fn ended(worker: &Worker, ask: &Ask) -> Response<ReplyBody> {
+    if ask.method != Method::OPTIONS {
+        return failure(worker, ask, &Failure::MethodNotAllowed);
+    }
+    let mut fields = HeaderMap::new();
+    fields.insert(header::ALLOW, ALLOWED);
+    finish(
+        worker,
+        ask,
+        StatusCode::NO_CONTENT,
+        fields,
+        Content::Empty,
+        &Outcome::OWN,
+        Duration::ZERO,
+    )
+}
+
 fn error_page(failure: &Failure) -> (StatusCode, HeaderMap, Content) {
     let status = failure.status();
     let mut fields = HeaderMap::with_capacity(6);
@@ -279,10 +302,7 @@ fn error_page(failure: &Failure) -> (StatusCode, HeaderMap, Content) {
     );
     fields.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     if matches!(failure, Failure::MethodNotAllowed) {
-        fields.insert(
-            header::ALLOW,
-            HeaderValue::from_static("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"),
-        );
+        fields.insert(header::ALLOW, ALLOWED);
     }
     let text = format!(
         "{} {}\n{failure}\n",
