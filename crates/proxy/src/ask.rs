@@ -19,6 +19,10 @@ use std::{borrow::Cow, cell::Cell, fmt::Write, mem, rc::Rc, sync::Arc, time::Ins
 
 /// A request that may be answered from the store. Everything but its content.
 #[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent of one another: each is known of a request or not"
+)]
 pub struct Ask {
     pub site: OwnSite,
     /// Index of the route taken.

@@ -13,6 +13,7 @@ use std::{
     cell::{Cell, OnceCell},
     net::{IpAddr, Ipv4Addr, SocketAddr},
     rc::Rc,
+    time::Duration,
 };
 
 /// Why a request goes no further.
