@@ -2,6 +2,7 @@
 
 use crate::{
     ask::{Ask, Key, Said},
+    cache::{Cache, Tiers, Worker},
     listen::{Connection, InterimSink},
     policy::{
         Bypass, Esi, KeySpec, Lifetime, Matcher, Policy, PurgePolicy, Report, Route, Site, Stale,
@@ -20,6 +21,22 @@ use std::{
     sync::Arc,
     time::Duration,
 };
+use store::{Memory, Purger, Sweeper};
+
+/// A worker of a cache with this memory alone, before a site that says nothing.
+pub(crate) fn worker(memory: &Arc<Memory>) -> Rc<Worker> {
+    let hour = Duration::from_hours(1);
+    let sweeper = Sweeper::start(memory.clone(), Box::new(|| None), hour).expect("a thread");
+    let purger = Purger::new(memory.clone(), sweeper);
+    let site = site(policy(key_spec()));
+    let cache = Cache::new(Tiers::memory(memory.clone()), purger, site);
+    Worker::new(cache, Arc::default(), None)
+}
+
+/// Memory with room for some pages.
+pub(crate) fn memory() -> Arc<Memory> {
+    Arc::new(Memory::new(8 << 20, Arc::default()))
+}
 
 /// Header fields, a line each.
 pub(crate) fn fields(lines: &[(&'static str, &str)]) -> HeaderMap {

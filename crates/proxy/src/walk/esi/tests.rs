@@ -1,21 +1,8 @@
 use super::{reading::Next, *};
-use crate::{
-    cache::{Cache, Tiers},
-    sample,
-};
+use crate::sample;
 use bytes::Bytes;
 use rules::{freshness, time::Time};
-use std::time::Duration;
-use store::{Fields, Memory, Purger, Sweeper};
-
-fn worker(memory: &Arc<Memory>) -> Rc<Worker> {
-    let hour = Duration::from_hours(1);
-    let sweeper = Sweeper::start(memory.clone(), Box::new(|| None), hour).expect("a thread");
-    let purger = Purger::new(memory.clone(), sweeper);
-    let site = sample::site(sample::policy(sample::key_spec()));
-    let cache = Cache::new(Tiers::memory(memory.clone()), purger, site);
-    Worker::new(cache, Arc::default(), None)
-}
+use store::Fields;
 
 fn page(fields: &HeaderMap) -> Stored {
     let now = Time::from_secs(1_000_000);
@@ -35,8 +22,8 @@ fn page(fields: &HeaderMap) -> Stored {
 
 #[test]
 fn a_stored_page_is_read_once_and_its_tokens_are_weighed_with_it() {
-    let memory = Arc::new(Memory::new(8 << 20, Arc::default()));
-    let worker = worker(&memory);
+    let memory = sample::memory();
+    let worker = sample::worker(&memory);
     let site = sample::site(sample::policy(sample::key_spec()));
     let ask = sample::ask(site, None, HeaderMap::new());
     let key = ask.key.as_bytes();
@@ -78,8 +65,8 @@ fn a_stored_page_is_read_once_and_its_tokens_are_weighed_with_it() {
 /// What is found counts as in flight as long as somebody may still want it, and memory has not kept it.
 #[test]
 fn a_shared_reading_takes_room_of_the_budget() {
-    let memory = Arc::new(Memory::new(8 << 20, Arc::default()));
-    let (worker, budget) = (worker(&memory), memory.budget());
+    let memory = sample::memory();
+    let (worker, budget) = (sample::worker(&memory), memory.budget());
     let (key, readings) = (&b"key"[..], Readings::default());
     let stored = Arc::new(page(&HeaderMap::new()));
     let tags = |times| Bytes::from("<esi:vars name=\"$(HTTP_COOKIE)\"/>,".repeat(times));

@@ -1,27 +1,13 @@
 use super::*;
-use crate::{
-    cache::{Cache, Tiers},
-    sample,
-};
+use crate::sample;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, StatusCode};
 use rules::freshness;
 use std::{
     pin::pin,
     task::{Context, Poll, Waker},
-    time::Duration,
 };
-use store::{Body, Fields, Memory, Purger, Stored, Sweeper, Variant};
-
-fn worker() -> Rc<Worker> {
-    let memory = Arc::new(Memory::new(8 << 20, Arc::default()));
-    let hour = Duration::from_hours(1);
-    let sweeper = Sweeper::start(memory.clone(), Box::new(|| None), hour).expect("a thread");
-    let purger = Purger::new(memory.clone(), sweeper);
-    let site = sample::site(sample::policy(sample::key_spec()));
-    let cache = Cache::new(Tiers::memory(memory), purger, site);
-    Worker::new(cache, Arc::default(), None)
-}
+use store::{Body, Fields, Stored, Variant};
 
 fn ask(foo: &str) -> Rc<Ask> {
     let site = sample::site(sample::policy(sample::key_spec()));
@@ -71,7 +57,7 @@ fn need(why: Forward) -> Need {
 
 #[test]
 fn what_landed_since_lookup_is_seen_before_anybody_fetches() {
-    let (worker, ask) = (worker(), ask("1"));
+    let (worker, ask) = (sample::worker(&sample::memory()), ask("1"));
     let look = |why| meanwhile(&worker, &ask, &need(why));
     assert!(matches!(look(Forward::UriMiss), Meanwhile::Nothing));
 
@@ -95,7 +81,7 @@ fn what_landed_since_lookup_is_seen_before_anybody_fetches() {
 
 #[test]
 fn whose_variant_is_known_by_now_goes_with_those_who_fetch_it() {
-    let (worker, ask) = (worker(), ask("1"));
+    let (worker, ask) = (sample::worker(&sample::memory()), ask("1"));
     land(&worker, &self::ask("0"));
     let mut first = pin!(together(&worker, &ask, need(Forward::UriMiss)));
     let first = first.as_mut().poll(&mut Context::from_waker(Waker::noop()));

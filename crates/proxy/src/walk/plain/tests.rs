@@ -1,6 +1,5 @@
 use super::*;
 use crate::{
-    cache::{Cache, Tiers},
     policy::{Edit, Esi, Policy, Report},
     sample,
 };
@@ -8,17 +7,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
 use rules::{freshness, time::Time};
 use std::{sync::Arc, time::Duration};
-use store::{Fields, Memory, Purger, Sweeper};
-
-fn worker() -> Rc<Worker> {
-    let memory = Arc::new(Memory::new(8 << 20, Arc::default()));
-    let hour = Duration::from_hours(1);
-    let sweeper = Sweeper::start(memory.clone(), Box::new(|| None), hour).expect("a thread");
-    let purger = Purger::new(memory.clone(), sweeper);
-    let site = sample::site(sample::policy(sample::key_spec()));
-    let cache = Cache::new(Tiers::memory(memory), purger, site);
-    Worker::new(cache, Arc::default(), None)
-}
+use store::Fields;
 
 /// A page, with these fields too.
 fn page(more: &[(&'static str, &str)]) -> Arc<Stored> {
@@ -127,7 +116,7 @@ fn is_kept(change: Change, more: &[(&'static str, &str)], client: Client) -> boo
         ask.method = method.parse().expect("a method");
         ask
     };
-    let (worker, stored) = (worker(), page(more));
+    let (worker, stored) = (sample::worker(&sample::memory()), page(more));
     // Of another page, asked for once, the worker keeps no head: it is written field by field.
     let expected = told(deliver::stored(&worker, &ask(), a_hit(&page(more))));
     let mut is_kept = false;
@@ -155,7 +144,7 @@ fn a_hit_tells_the_same_whether_its_head_is_a_kept_one_or_not() {
 
 #[test]
 fn pages_asked_for_in_turn_have_their_own_heads() {
-    let worker = worker();
+    let worker = sample::worker(&sample::memory());
     let pages: Vec<_> = ["a", "b", "c"]
         .iter()
         .map(|user| (*user, page(&[("x-for", user)])))
