@@ -7,6 +7,7 @@
 //! to a socket as it lies there (`span`).
 
 mod admission;
+mod at_hand;
 mod bucket;
 mod check;
 mod chunk;

@@ -170,7 +170,7 @@ fn a_page_that_is_validated_each_time_is_made_better_too() {
 #[test]
 fn the_high_level_is_no_workers_business() {
     let (origin, larder) = start();
-    origin.reply("/", page(&text("aside", 200_000)));
+    origin.reply("/", page(&text("aside", 60_000)));
     larder.get("/").send();
     for _ in 0..20 {
         get(&larder, "/", "br");

@@ -2,13 +2,13 @@
 
 use super::{
     Doing,
+    at_hand::AtHand,
     device::{Device, Manner, Missed},
     format::{CHUNK, RecordHead, is_chunk_sound, seed},
     index::{Place, Spot},
     queue::Task,
     segment::Segment,
     sound::Sound,
-    span::AT_HAND_SECONDS,
 };
 use bytes::Bytes;
 use std::{
@@ -16,7 +16,7 @@ use std::{
     path::PathBuf,
     sync::{
         Arc, Weak,
-        atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
+        atomic::{AtomicBool, Ordering::Relaxed},
     },
 };
 
@@ -39,8 +39,7 @@ pub(super) struct Inline {
     sound: Sound,
     /// It could not be read.
     is_failed: AtomicBool,
-    /// When all of it lay in the page cache, by [`Device::seconds`]; 0: not looked at.
-    seen: AtomicU32,
+    at_hand: AtHand,
 }
 
 impl Inline {
@@ -64,7 +63,7 @@ impl Inline {
             is_sound: spot.is_sound(),
             sound: Sound::default(),
             is_failed: AtomicBool::new(false),
-            seen: AtomicU32::new(0),
+            at_hand: AtHand::default(),
         }
     }
 
@@ -94,14 +93,13 @@ impl Inline {
 
     /// Whether all of it lay in the page cache a moment ago, when it was read last.
     pub fn was_at_hand(&self) -> bool {
-        let seen = self.seen.load(Relaxed);
-        seen != 0 && self.device.seconds().saturating_sub(seen) < AT_HAND_SECONDS
+        self.at_hand.is_fresh(self.device.seconds())
     }
 
-    /// All of it lies in the page cache, and is about to be read. Where that was so before, the index is told of the use: it has
+    /// All of it lay in the page cache at `second`, and is read. Where that was so before, the index is told of the use: it has
     /// not been asked since.
-    pub fn see_at_hand(&self) {
-        if self.seen.swap(self.device.seconds(), Relaxed) != 0 {
+    pub fn see_at_hand(&self, second: u32) {
+        if self.at_hand.see(second) {
             self.device.tell_keeper(Task::Used(self.key, self.place));
         }
     }

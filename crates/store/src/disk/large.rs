@@ -7,6 +7,7 @@ mod writing;
 
 use super::{
     Failed,
+    at_hand::AtHand,
     device::{Device, Manner, Missed},
     format::{FILE_HEAD, FileHead, Kind, SUM, large_sum},
     layout::{self, file_length},
@@ -46,6 +47,7 @@ pub(super) struct Large {
     is_named: AtomicBool,
     /// Chunks that were read and found good, once it was whole.
     pub sound: Sound,
+    at_hand: AtHand,
     tail: Mutex<Tail>,
 }
 
@@ -62,6 +64,7 @@ impl Large {
             is_whole: AtomicBool::new(false),
             is_named: AtomicBool::new(false),
             sound: Sound::default(),
+            at_hand: AtHand::default(),
             tail: Mutex::new(Tail::new(length.map(file_length))),
         }
     }
@@ -107,6 +110,16 @@ impl Large {
     /// Whether chunk `number` was verified since the program started.
     pub fn is_sound(&self, number: u64) -> bool {
         self.sound.has(number)
+    }
+
+    /// Whether all of it lay in the page cache a moment ago, when it was read last.
+    pub fn was_at_hand(&self) -> bool {
+        self.at_hand.is_fresh(self.device.seconds())
+    }
+
+    /// All of it lay in the page cache when it was read, which began at `second` of its device.
+    pub fn see_at_hand(&self, second: u32) {
+        self.at_hand.see(second);
     }
 
     /// The file; `None` where it is not made yet.

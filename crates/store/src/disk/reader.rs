@@ -31,6 +31,16 @@ pub struct Reader {
     waiting: Option<Waiting>,
     /// What was given out.
     given: VecDeque<Bytes>,
+    looked: Looked,
+}
+
+/// Whether all of a body was looked for in the page cache, and found.
+#[derive(Clone, Copy, Debug)]
+enum Looked {
+    /// Not from its first byte on, or not found.
+    No,
+    /// All so far, since this second of its device.
+    Since(u32),
 }
 
 impl Reader {
@@ -43,6 +53,7 @@ impl Reader {
             end,
             waiting: None,
             given: VecDeque::new(),
+            looked: Looked::No,
         }
     }
 
@@ -73,6 +84,7 @@ impl Reader {
             self.at += span.len();
             return Poll::Ready(Some(Ok(span.into())));
         }
+        self.looked = Looked::No;
         let next = ready!(self.poll_next(context));
         Poll::Ready(next.map(|bytes| bytes.map(Part::from)))
     }
@@ -83,7 +95,7 @@ impl Reader {
     }
 
     /// What can be sent from the file as it lies there, from here on.
-    fn span(&self) -> Option<FileSpan> {
+    fn span(&mut self) -> Option<FileSpan> {
         let most = self.end.min(self.at.saturating_add(MOST_SPAN));
         let was_at_hand = self.open.source.was_at_hand();
         let mut end = self.at;
@@ -98,10 +110,24 @@ impl Reader {
         if end == self.at || !(was_at_hand || self.open.is_at_hand(self.at)) {
             return None;
         }
-        if !was_at_hand && self.at == 0 && end == self.whole {
-            self.open.source.see_at_hand();
+        if !was_at_hand {
+            self.look(end);
         }
         Some(FileSpan::new(self.open.clone(), self.at, end, self.whole))
+    }
+
+    /// The bytes up to `end` were looked for in the page cache and found. Once those are all, nobody need look again for a moment.
+    fn look(&mut self, end: u64) {
+        let device = self.open.source.device();
+        let since = match self.looked {
+            _ if self.at == 0 => device.seconds(),
+            Looked::Since(second) => second,
+            Looked::No => return,
+        };
+        self.looked = Looked::Since(since);
+        if end == self.whole {
+            self.open.source.see_at_hand(since);
+        }
     }
 
     fn poll_chunk(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Failed>>> {

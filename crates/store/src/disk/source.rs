@@ -63,12 +63,17 @@ impl Source {
 
     /// Whether all of it was seen to lie in the page cache a moment ago.
     pub fn was_at_hand(&self) -> bool {
-        matches!(self, Self::Inline(inline) if inline.was_at_hand())
+        match self {
+            Self::Large(large) => large.was_at_hand(),
+            Self::Inline(inline) => inline.was_at_hand(),
+        }
     }
 
-    pub fn see_at_hand(&self) {
-        if let Self::Inline(inline) = self {
-            inline.see_at_hand();
+    /// All of it lay in the page cache when it was read, which began at `second` of its device.
+    pub fn see_at_hand(&self, second: u32) {
+        match self {
+            Self::Large(large) => large.see_at_hand(second),
+            Self::Inline(inline) => inline.see_at_hand(second),
         }
     }
 

@@ -1,6 +1,7 @@
 //! Bytes of a file that go to a socket without passing through memory of ours.
 
 use super::{
+    at_hand::AT_HAND_SECONDS,
     chunk,
     health::Doing,
     open::{Open, Waiting},
@@ -15,9 +16,6 @@ use std::{
 
 /// At most so many bytes at a time.
 pub const MOST_SPAN: u64 = 1 << 20;
-
-/// For so many seconds bytes that were seen to lie in the page cache are believed to be there still.
-pub(super) const AT_HAND_SECONDS: u32 = 2;
 
 /// Bytes of a body in a file, verified before. Keeps the file open.
 #[derive(Debug)]

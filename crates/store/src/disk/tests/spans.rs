@@ -222,3 +222,32 @@ fn what_left_the_page_cache_is_read_aside_before_it_is_sent() {
         }
     }
 }
+
+/// Who read the end of a body, or part of it from memory of ours, has not seen that all of it lies in the page cache.
+#[test]
+fn a_part_that_was_seen_does_not_vouch_for_the_rest() {
+    const LENGTH: usize = 3_000_000;
+    let dir = Dir::new();
+    let disk = dir.open();
+    put(&disk, 1, LENGTH);
+    let bytes = left(&disk, 1);
+    read(&bytes).expect("good, and verified");
+    disk.flush();
+    let last = LENGTH as u64 - 1;
+    let half = bytes
+        .slice(Span {
+            first: 1_500_000,
+            last,
+        })
+        .expect("a half");
+    assert!(sent(&half) == noise(1, LENGTH)[1_500_000..]);
+    dir.files("large")
+        .iter()
+        .for_each(|path| leave_the_page_cache(path));
+    let mut reader = bytes.reader();
+    let part = wait(|context| reader.poll_part(context));
+    assert!(
+        matches!(part, Some(Ok(Part::Bytes(_)))),
+        "read aside: {part:?}"
+    );
+}

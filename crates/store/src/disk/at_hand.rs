@@ -1,0 +1,38 @@
+//! When something was last seen to lie in the page cache.
+
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+/// For so many seconds bytes that were seen to lie in the page cache are believed to be there still.
+pub(super) const AT_HAND_SECONDS: u32 = 2;
+
+/// When all of a body was seen to lie in the page cache, by [`Device::seconds`](super::device::Device::seconds); 0: not looked at.
+#[derive(Debug, Default)]
+pub(super) struct AtHand(AtomicU32);
+
+impl AtHand {
+    /// Whether that was a moment ago.
+    pub fn is_fresh(&self, now: u32) -> bool {
+        let seen = self.0.load(Relaxed);
+        seen != 0 && now.saturating_sub(seen) < AT_HAND_SECONDS
+    }
+
+    /// It was seen at `second`. Whether it had been seen before.
+    pub fn see(&self, second: u32) -> bool {
+        self.0.swap(second, Relaxed) != 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_seen_is_believed_for_a_moment() {
+        let seen = AtHand::default();
+        assert!(!seen.is_fresh(1));
+        assert!(!seen.see(7));
+        assert!(seen.is_fresh(7) && seen.is_fresh(8));
+        assert!(!seen.is_fresh(7 + AT_HAND_SECONDS));
+        assert!(seen.see(9), "again");
+    }
+}
