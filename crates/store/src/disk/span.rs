@@ -14,8 +14,8 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-/// At most so many bytes at a time.
-pub const MOST_SPAN: u64 = 1 << 20;
+/// At most so many bytes at a time: what a socket takes at once, and what others on the worker wait for.
+pub const MOST_SPAN: u64 = 2 << 20;
 
 /// Bytes of a body in a file, verified before. Keeps the file open.
 #[derive(Debug)]
