@@ -29,6 +29,7 @@ struct Fetch<'a> {
     /// The request may be sent twice.
     repeatable: bool,
     interim: Option<Passing>,
+    began: Instant,
     /// When the attempt under way began: the clock is read once for all that happens before its request is out.
     now: Instant,
     tried: Vec<usize>,
@@ -71,6 +72,7 @@ pub(crate) fn fetch(
         until: bounds.until,
         repeatable: context.repeatable && request.body().is_end_stream(),
         interim: context.interim.map(Passing::new),
+        began: bounds.began,
         now: bounds.began,
         tried: Vec::new(),
         retried: 0,
@@ -93,13 +95,14 @@ impl Fetch<'_> {
         };
         origin.budget.note(origin.at(self.now));
         let (answer, serving) = self.attempts(request).await?;
+        let waited = self.now.saturating_duration_since(self.began);
         let held = Held {
             origin: Arc::clone(origin),
             serving,
             pace: Pace::new(&origin.config.timeouts, self.until),
             _pass: pass,
         };
-        match answer {
+        let response = match answer {
             Answer::Direct(response) => Ok(response.map(|mut body| {
                 body.hold(held);
                 ResponseBody::direct(body)
@@ -110,7 +113,8 @@ impl Fetch<'_> {
                 ResponseBody::new(incoming, under_way)
             })),
             Answer::FastCgi(arrived, exchange) => fastcgi::answered(arrived, *exchange, held),
-        }
+        }?;
+        Ok(response.map(|body| body.after(waited)))
     }
 
     /// Attempts until one succeeds, or no other may be made.

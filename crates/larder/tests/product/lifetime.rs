@@ -1,7 +1,8 @@
 //! How long a response stays fresh (RFC 9111 section 4.2, RFC 9213).
 
-use crate::common::{Said, counted, judge_reuse, start};
-use testkit::wait_until;
+use crate::common::{Said, counted, judge_reuse, sample, start, start_with};
+use std::time::{Duration, Instant};
+use testkit::{Gate, Reply, wait_until};
 
 fn judge(table: &str) {
     let (origin, larder) = start();
@@ -232,4 +233,34 @@ fn what_we_tell_the_origin_that_we_understand_we_understand() {
         !capable,
         "Edge Architecture: Surrogate-Control goes before Cache-Control"
     );
+}
+
+/// RFC 9111 section 4.2.3: `request_time` is that of the request that led to the response. What a fetch waits for its turn at an origin
+/// that has much to do is no age of what comes then.
+#[test]
+fn waiting_for_a_turn_makes_no_response_older() {
+    let config = "[[origin]]\nservers = \"{origin}\"\nmost_concurrent = 1\nqueue = { length = 1, time = \"60s\" }\n";
+    let (origin, larder) = start_with(config);
+    let gate = Gate::new();
+    origin.reply("/held", Reply::ok().cache("no-store").hold_head(&gate));
+    origin.reply("/", Reply::ok().cache("max-age=600").body("waited"));
+    let mut first = larder.get("/held").begin();
+    gate.wait_reached();
+    let mut second = larder.get("/").begin();
+    wait_until("it waits for its turn", || {
+        sample(&larder, "larder_origin_queued{origin=\"origin\"}") == 1
+    });
+    std::thread::sleep(Duration::from_secs(3));
+    let opened = Instant::now();
+    gate.open();
+    assert_eq!(first.read().status, 200);
+    assert_eq!(second.read().text(), "waited");
+    let hit = larder.get("/").send();
+    assert!(hit.hit());
+    let age: u64 = hit
+        .header("age")
+        .expect("9111 section 5.1")
+        .parse()
+        .expect("a number");
+    assert!(age <= opened.elapsed().as_secs(), "{age}");
 }

@@ -260,3 +260,35 @@ fn a_turn_that_does_not_come() {
         assert_eq!(origin.report().queued, 0);
     });
 }
+
+#[test]
+fn how_long_a_request_waited_for_its_turn_is_told() {
+    let server = testkit::Origin::start();
+    let gate = Gate::new();
+    server.reply("/", Reply::ok());
+    server.reply("/held", Reply::ok().hold_head(&gate));
+    let mut config = config([tcp(server.address())]);
+    config.turns.most = 1;
+    config.turns.queue_time = LONG;
+    let origin = Origin::new(config).unwrap();
+    work(at_once(async {
+        let first = async {
+            let held = origin.fetch(request(Method::GET, "/held", empty()), repeatable());
+            let held = held.await.unwrap();
+            assert_eq!(held.body().waited(), Duration::ZERO);
+            read(held).await.unwrap();
+        };
+        let second = async {
+            until(|| gate.reached() > 0).await;
+            let waits = origin.fetch(request(Method::GET, "/", empty()), repeatable());
+            let clock = async {
+                until(|| origin.report().queued == 1).await;
+                tokio::time::advance(LONG / 2).await;
+                gate.open();
+            };
+            tokio::join!(waits, clock).0.unwrap()
+        };
+        let ((), second) = tokio::join!(first, second);
+        assert_eq!(second.body().waited(), LONG / 2);
+    }));
+}

@@ -93,6 +93,21 @@ fn what_was_sent_goes_out_again_only_if_repeatable() {
     }
 }
 
+/// RFC 9111 section 4.2.3: the age of a response counts from the request that led to it, not from those that led to nothing.
+#[test]
+fn how_long_a_request_waited_for_attempts_that_failed_is_told() {
+    let (bad, good) = (testkit::Origin::start(), testkit::Origin::start());
+    bad.reply("/", Reply::ok().hang());
+    good.reply("/", Reply::ok());
+    let origin = origin_of([bad.address(), good.address()]);
+    work(async {
+        let fetch = || origin.fetch(request(Method::GET, "/", empty()), repeatable());
+        let late = too_late(fetch(), || bad.requests("/") == 1).await.unwrap();
+        assert!(late.body().waited() >= LONG);
+        assert_eq!(read(late).await.unwrap().status, 200);
+    });
+}
+
 #[test]
 fn the_same_server_is_asked_again_only_if_it_hung_up() {
     for (reply, hangs, requests) in [

@@ -131,13 +131,14 @@ async fn pass(
     });
     let ticket = worker.cache.memory.begin();
     let began = Instant::now();
-    let request_time = receive::now();
+    let mut asked = receive::now();
     let mut response = exchange(worker, ask, why, fields, body).await?;
     if let Some(whole) = whole
         && response.status() == StatusCode::PARTIAL_CONTENT
         && !ask.has_content
         && only_whole_is_right(ask, response.headers())
     {
+        asked = receive::now();
         response = exchange(
             worker,
             ask,
@@ -149,7 +150,7 @@ async fn pass(
     }
     let origin_time = began.elapsed();
     let times = Times {
-        request: request_time,
+        request: asked.plus(response.body().waited()),
         response: receive::now(),
         lifetime: response.extensions().get().copied(),
     };

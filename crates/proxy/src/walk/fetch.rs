@@ -150,6 +150,7 @@ impl Fetch<'_> {
             .is_ok_and(|response| self.is_useless(&plan, response))
         {
             plan = Plan::Whole;
+            self.times.request = receive::now();
             answer = self.exchange(&plan, false).await;
         }
         let origin_time = self.began.elapsed();
@@ -158,8 +159,10 @@ impl Fetch<'_> {
             .as_ref()
             .ok()
             .map(|response| response.status().as_u16());
-        let answered = answer.as_ref().ok();
-        self.times.lifetime = answered.and_then(|answer| answer.extensions().get().copied());
+        if let Ok(answer) = &answer {
+            self.times.request = self.times.request.plus(answer.body().waited());
+            self.times.lifetime = answer.extensions().get().copied();
+        }
         let landing = match answer {
             // Boxed: rare, and large.
             Ok(response) if is_missing_part(&plan, &response) => {
