@@ -1,0 +1,103 @@
+//! Tags of forms, as they go out and come back.
+
+use super::*;
+
+fn with(name: header::HeaderName, value: &str) -> HeaderMap {
+    let mut fields = HeaderMap::new();
+    fields.insert(name, HeaderValue::from_str(value).unwrap());
+    fields
+}
+
+#[test]
+fn the_tag_of_a_form_is_understood_again() {
+    let all = Accepted::read(&request(&["gzip, br"]));
+    let hash = "0123456789abcdef";
+    for (listed, accepted, expected) in [
+        (
+            "\"v1-larder-br-0123456789abcdef\"",
+            all,
+            Some("\"v1-larder-br-0123456789abcdef\""),
+        ),
+        ("W/\"v1-larder-br\"", all, Some("W/\"v1-larder-br\"")),
+        (
+            "\"v0-larder-br\", W/\"v1-larder-gzip\"",
+            all,
+            Some("W/\"v1-larder-gzip\""),
+        ),
+        (
+            "W/\"v1-larder-identity\"",
+            all,
+            Some("W/\"v1-larder-identity\""),
+        ),
+        ("W/\"v1-larder-zstd\"", all, None),
+        ("W/\"v1-larder-br\"", Accepted::NONE, None),
+        ("\"v2-larder-br\"", all, None),
+        ("\"v1-larder-br-xyz\"", all, None),
+        ("\"v1\"", all, Some("\"v1\"")),
+        ("\"v0\"", all, None),
+        ("*", all, None),
+        ("\"v1-larder-\"", all, None),
+    ] {
+        let request = with(header::IF_NONE_MATCH, listed);
+        let found = understood(&request, b"\"v1\"", accepted);
+        assert_eq!(
+            found.as_ref().map(|value| value.to_str().unwrap()),
+            expected,
+            "{listed} {hash}"
+        );
+    }
+}
+
+#[test]
+fn the_origin_gets_its_own_tags_back() {
+    for (listed, expected) in [
+        ("\"v1-larder-br-0123456789abcdef\"", "\"v1\""),
+        (
+            "W/\"v1-larder-br\", \"v1-larder-gzip-0123456789abcdef\", \"v2\"",
+            "W/\"v1\", \"v1\", \"v2\"",
+        ),
+        ("\"v1-larder-odd\"", "\"v1-larder-odd\""),
+        ("\"v1\"", "\"v1\""),
+        ("*", "*"),
+    ] {
+        for name in [header::IF_NONE_MATCH, header::IF_MATCH] {
+            let mut fields = with(name.clone(), listed);
+            for_origin(&mut fields);
+            assert_eq!(fields[name], expected, "{listed}");
+        }
+    }
+    let mut fields = with(header::IF_RANGE, "\"v1-larder-br-0123456789abcdef\"");
+    fields.insert(header::RANGE, HeaderValue::from_static("bytes=0-5"));
+    assert_eq!(range_form(&fields), Some(Some(Coding::Brotli)));
+    for_origin(&mut fields);
+    assert!(fields.is_empty(), "an origin has no bytes of a form");
+    for (listed, is_form) in [
+        ("\"v1-larder-br-0123456789abcdef\"", true),
+        ("\"v0\", \"v1-larder-br-0123456789abcdef\"", true),
+        ("\"v1\"", false),
+        ("\"v1-larder-\"", false),
+    ] {
+        let mut fields = with(header::IF_MATCH, listed);
+        fields.insert(header::RANGE, HeaderValue::from_static("bytes=0-5"));
+        assert_eq!(matches_form(&fields), is_form, "{listed}");
+        for_origin(&mut fields);
+        assert_eq!(fields.contains_key(header::RANGE), !is_form, "{listed}");
+    }
+}
+
+proptest! {
+    /// A tag goes out in a form and comes back as it was.
+    #[test]
+    fn tags_come_back(inner in "[!#-~]{0,12}", coding in prop::sample::select(&Coding::ALL[..]), hash: u64, weak: bool) {
+        let tag = format!("{}\"{inner}\"", if weak { "W/" } else { "" });
+        let made = Made::Whole { length: 1, hash };
+        let form = described(&tag, Some(coding), made)[header::ETAG].clone();
+        let mut back = HeaderMap::new();
+        back.insert(header::IF_MATCH, form.clone());
+        for_origin(&mut back);
+        prop_assert_eq!(&back[header::IF_MATCH], &tag);
+        back.insert(header::IF_NONE_MATCH, form.clone());
+        let accepted = Accepted::read(&request(&[coding.token()]));
+        prop_assert_eq!(understood(&back, tag.as_bytes(), accepted), Some(form));
+    }
+}

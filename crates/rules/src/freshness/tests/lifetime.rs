@@ -1,0 +1,191 @@
+//! Where a lifetime comes from (RFC 9111 sections 4.2.1 and 4.2.2).
+
+use super::*;
+
+const HOUR: u64 = 3600;
+
+const DAY: u64 = 24 * HOUR;
+
+/// Source and seconds of a response under a site without a say that uses the heuristic.
+fn lifetime(fields: &HeaderMap) -> (Source, u64) {
+    let site = Site {
+        heuristic: true,
+        ..Site::default()
+    };
+    let facts = judge(fields, &site);
+    (facts.source, facts.lifetime_ms / 1000)
+}
+
+#[test]
+fn the_order_of_rfc_9111_section_4_2_1() {
+    let all = [
+        ("cdn-cache-control", "max-age=1".to_owned()),
+        ("cache-control", "s-maxage=2, max-age=3".to_owned()),
+        ("expires", date(4)),
+        ("last-modified", date(-50)),
+    ];
+    assert_eq!(lifetime(&fields(&all)), (Source::Targeted, 1));
+    assert_eq!(lifetime(&fields(&all[1..])), (Source::SMaxAge, 2));
+    for (value, seconds) in [("7", 7), ("0", 0), ("-1", 0), ("7 ", 7), ("", 0)] {
+        let mut proxied = fields(&all[1..]);
+        proxied.insert("x-reverse-proxy-ttl", HeaderValue::from_str(value).unwrap());
+        assert_eq!(lifetime(&proxied), (Source::ReverseProxyTtl, seconds));
+    }
+    let mut only_max_age = fields(&all[1..]);
+    only_max_age.insert("cache-control", HeaderValue::from_static("max-age=3"));
+    assert_eq!(lifetime(&only_max_age), (Source::MaxAge, 3));
+    assert_eq!(lifetime(&fields(&all[2..])), (Source::Expires, 4));
+    assert_eq!(lifetime(&fields(&all[3..])), (Source::Heuristic, 5));
+    assert_eq!(lifetime(&HeaderMap::new()), (Source::None, 0));
+
+    let site = Site {
+        default_lifetime: Some(Duration::from_millis(500)),
+        heuristic: true,
+        ..Site::default()
+    };
+    let default = judge(&fields(&all[3..]), &site);
+    assert_eq!(
+        (default.source, default.lifetime_ms),
+        (Source::Default, 500)
+    );
+    assert_eq!(judge(&fields(&all[2..]), &site).source, Source::Expires);
+    let site = Site {
+        override_lifetime: Some(Duration::from_secs(9)),
+        ..site
+    };
+    let forced = judge(&fields(&all), &site);
+    assert_eq!(
+        (forced.source, forced.lifetime_ms),
+        (Source::Override, 9000)
+    );
+}
+
+#[test]
+fn nobody_gives_more_than_the_longest_lifetime() {
+    let site = Site {
+        longest_lifetime: Some(Duration::from_secs(5)),
+        stale_while_revalidate: Some(60),
+        stale_if_error: Some(60),
+        ..Site::default()
+    };
+    let given = |seconds| Some(Duration::from_secs(seconds));
+    for (line, default_lifetime, override_lifetime, expected) in [
+        ("max-age=3600, stale-while-revalidate=60", None, None, 5),
+        ("s-maxage=3600", None, None, 5),
+        ("max-age=3", given(3600), None, 3),
+        ("public", given(3600), None, 5),
+        ("public", given(3), None, 3),
+        ("no-store", None, given(3600), 5),
+        ("max-age=3600", None, given(0), 0),
+        ("public", None, None, 0),
+    ] {
+        let site = Site {
+            default_lifetime,
+            override_lifetime,
+            ..site
+        };
+        let facts = judge(&says(line), &site);
+        assert_eq!(facts.lifetime_ms, expected * 1000, "{line} {site:?}");
+        assert_eq!(facts.stale_while_revalidate, None, "{line} {site:?}");
+    }
+    assert_eq!(judge(&says("max-age=9"), &site).stale_if_error, Some(60));
+}
+
+#[test]
+fn a_targeted_field_hides_cache_control_and_expires() {
+    let site = Site {
+        default_lifetime: Some(Duration::from_secs(7)),
+        ..Site::default()
+    };
+    let response = fields(&[
+        ("cdn-cache-control", "none".to_owned()),
+        ("cache-control", "s-maxage=2, must-revalidate".to_owned()),
+        ("expires", date(4)),
+    ]);
+    let facts = judge(&response, &site);
+    assert_eq!((facts.source, facts.lifetime_ms), (Source::Default, 7000));
+    assert!(!facts.must_revalidate);
+    let both = fields(&[("cdn-cache-control", "max-age=1, s-maxage=5".to_owned())]);
+    assert_eq!(lifetime(&both), (Source::Targeted, 5));
+}
+
+#[test]
+fn expires_minus_date() {
+    for (lines, seconds) in [
+        (vec![("expires", date(100))], 100),
+        (vec![("expires", date(100)), ("date", date(40))], 60),
+        (vec![("expires", date(100)), ("date", date(-40))], 140),
+        // RFC 9110 section 6.6.1: without a valid Date the time of receipt stands for it.
+        (
+            vec![("expires", date(100)), ("date", "today".to_owned())],
+            100,
+        ),
+        (vec![("expires", date(-100))], 0),
+        (vec![("expires", date(0))], 0),
+        // RFC 9111 section 5.3: invalid dates, especially "0", have expired already.
+        (vec![("expires", "0".to_owned())], 0),
+        (vec![("expires", "-1".to_owned())], 0),
+        (vec![("expires", String::new())], 0),
+        (vec![("expires", date(100).replace("GMT", "UTC"))], 0),
+        // Section 4.2.1: more than one value: the first, or stale.
+        (vec![("expires", date(100)), ("expires", date(100))], 100),
+        (vec![("expires", date(100)), ("expires", date(200))], 0),
+        (
+            vec![("expires", format!("{}, {}", date(100), date(100)))],
+            0,
+        ),
+    ] {
+        assert_eq!(
+            lifetime(&fields(&lines)),
+            (Source::Expires, seconds),
+            "{lines:?}"
+        );
+    }
+    // Section 5.3: with max-age, even a malformed one, Expires MUST be ignored.
+    let both = fields(&[
+        ("expires", date(100)),
+        ("cache-control", "max-age=x".to_owned()),
+    ]);
+    assert_eq!(lifetime(&both), (Source::MaxAge, 0));
+}
+
+#[test]
+fn the_heuristic_of_rfc_9111_section_4_2_2() {
+    let site = Site {
+        heuristic: true,
+        ..Site::default()
+    };
+    let modified = |ago: u64| fields(&[("last-modified", date(-ago.cast_signed()))]);
+    let seconds =
+        |status, fields: &HeaderMap| judge_as(status, fields, &site, NOW).lifetime_ms / 1000;
+    assert_eq!(seconds(200, &modified(10 * HOUR)), HOUR);
+    assert_eq!(seconds(200, &modified(1000 * DAY)), 100 * DAY);
+    for status in [200, 203, 204, 206, 300, 301, 308, 404, 405, 410, 414, 501] {
+        assert_eq!(seconds(status, &modified(1000)), 100, "{status}");
+    }
+    for status in [
+        201, 202, 302, 303, 307, 400, 401, 403, 429, 500, 502, 503, 504, 299, 599,
+    ] {
+        assert_eq!(seconds(status, &modified(1000)), 0, "{status}");
+        // Section 5.2.2.9: `public` makes it heuristically cacheable.
+        let mut public = modified(1000);
+        public.insert("cache-control", HeaderValue::from_static("public"));
+        assert_eq!(seconds(status, &public), 100, "{status}");
+    }
+    let future = fields(&[("last-modified", date(1000))]);
+    assert_eq!(lifetime(&future), (Source::None, 0));
+    let invalid = fields(&[("last-modified", "yesterday".to_owned())]);
+    assert_eq!(lifetime(&invalid), (Source::None, 0));
+    assert_eq!(
+        judge(&modified(1000), &Site::default()).source,
+        Source::None
+    );
+    // Section 4.2.2: MUST NOT where explicit expiration is present.
+    let mut explicit = modified(1000);
+    explicit.insert("expires", HeaderValue::from_static("0"));
+    assert_eq!(lifetime(&explicit), (Source::Expires, 0));
+    // What forbids reuse without validation does not change the lifetime.
+    let mut no_cache = modified(1000);
+    no_cache.insert("cache-control", HeaderValue::from_static("no-cache"));
+    assert_eq!(lifetime(&no_cache), (Source::Heuristic, 100));
+}

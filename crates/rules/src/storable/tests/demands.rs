@@ -1,0 +1,242 @@
+//! The demands of RFC 9111 section 3, each with what it lets through.
+
+use super::*;
+
+#[test]
+fn any_final_status_with_explicit_freshness() {
+    for status in 200..1000 {
+        let expected = match status {
+            // RFC 9111 section 3.3: needs Content-Range; a 304 freshens, it is not stored.
+            206 | 304 | 416 => Err(NotStorable::Status),
+            _ => Ok(()),
+        };
+        assert_eq!(get(status, FRESH), expected, "{status}");
+    }
+    for status in [100, 101, 102, 103, 199] {
+        assert_eq!(get(status, FRESH), Err(NotStorable::Status), "{status}");
+    }
+}
+
+#[test]
+fn at_least_one_of_rfc_9111_section_3() {
+    const TAG: (&str, &str) = ("etag", "\"a\"");
+    const CC: &str = "cache-control";
+    let rows: &[(u16, Lines, Result<(), NotStorable>)] = &[
+        (500, &[(CC, "max-age=60")], Ok(())),
+        (500, &[(CC, "s-maxage=60")], Ok(())),
+        (500, &[("expires", "Mon, 07 Nov 1994 08:49:37 GMT")], Ok(())),
+        (500, &[("cdn-cache-control", "max-age=60")], Ok(())),
+        (500, &[(CC, "public"), TAG], Ok(())),
+        (200, &[TAG], Ok(())),
+        (
+            200,
+            &[("last-modified", "Sun, 06 Nov 1994 08:49:37 GMT")],
+            Ok(()),
+        ),
+        (500, &[TAG], Err(NotStorable::NoFreshness)),
+        (302, &[TAG], Err(NotStorable::NoFreshness)),
+        (
+            302,
+            &[(CC, "stale-while-revalidate=60"), TAG],
+            Err(NotStorable::NoFreshness),
+        ),
+        // Stale from the first moment, but a validator can make use of it.
+        (500, &[("expires", "0"), TAG], Ok(())),
+        (500, &[(CC, "max-age=0"), TAG], Ok(())),
+        // Neither lifetime, nor stale window, nor validator.
+        (200, &[], Err(NotStorable::NoFreshness)),
+        (200, &[(CC, "public")], Err(NotStorable::NoFreshness)),
+        (200, &[(CC, "max-age=0")], Err(NotStorable::NoFreshness)),
+        (200, &[(CC, "max-age=x")], Err(NotStorable::NoFreshness)),
+        (200, &[("expires", "0")], Err(NotStorable::NoFreshness)),
+        (200, &[(CC, "max-age=0, stale-while-revalidate=5")], Ok(())),
+        (200, &[(CC, "max-age=0, stale-if-error=5")], Ok(())),
+        (
+            200,
+            &[(CC, "max-age=0, stale-if-error=5, must-revalidate")],
+            Err(NotStorable::NoFreshness),
+        ),
+        // A targeted field hides Cache-Control and Expires (RFC 9213 section 2.2).
+        (
+            500,
+            &[("cdn-cache-control", "none"), (CC, "max-age=60"), TAG],
+            Err(NotStorable::NoFreshness),
+        ),
+        (
+            200,
+            &[("cdn-cache-control", "max-age=60"), (CC, "no-store")],
+            Ok(()),
+        ),
+        (
+            200,
+            &[("cdn-cache-control", "no-store"), (CC, "max-age=60")],
+            Err(NotStorable::NoStore),
+        ),
+    ];
+    for (status, response, expected) in rows {
+        assert_eq!(get(*status, response), *expected, "{status} {response:?}");
+    }
+}
+
+#[test]
+fn prohibitions() {
+    const CC: &str = "cache-control";
+    let rows: &[(u16, Lines, Result<(), NotStorable>)] = &[
+        (
+            200,
+            &[(CC, "no-store, max-age=60")],
+            Err(NotStorable::NoStore),
+        ),
+        (
+            200,
+            &[(CC, "private, max-age=60")],
+            Err(NotStorable::Private),
+        ),
+        (
+            200,
+            &[(CC, "private, public, max-age=60")],
+            Err(NotStorable::Private),
+        ),
+        // RFC 9111 section 5.2.2.7: the remainder may be stored.
+        (200, &[(CC, "private=\"x-user\", max-age=60")], Ok(())),
+        // Section 5.2.2.3: no-store is ignored where the status is understood.
+        (
+            200,
+            &[(CC, "no-store, must-understand, max-age=60")],
+            Ok(()),
+        ),
+        (
+            299,
+            &[(CC, "no-store, must-understand, max-age=60")],
+            Err(NotStorable::MustUnderstand),
+        ),
+        (
+            299,
+            &[(CC, "must-understand, max-age=60")],
+            Err(NotStorable::MustUnderstand),
+        ),
+        // Section 5.2.2.4.
+        (
+            200,
+            &[(CC, "no-cache, max-age=60"), ("etag", "\"a\"")],
+            Ok(()),
+        ),
+        (
+            200,
+            &[(CC, "no-cache, max-age=60")],
+            Err(NotStorable::NoFreshness),
+        ),
+        (200, &[(CC, "no-cache=\"x-user\", max-age=60")], Ok(())),
+        // Section 4.1.
+        (
+            200,
+            &[(CC, "max-age=60"), ("vary", "accept, *")],
+            Err(NotStorable::VaryStar),
+        ),
+        (200, &[(CC, "max-age=60"), ("vary", "accept")], Ok(())),
+    ];
+    for (status, response, expected) in rows {
+        assert_eq!(get(*status, response), *expected, "{status} {response:?}");
+    }
+    // Section 5.2.1.5.
+    let asked = exchange("GET", &[("cache-control", "no-store")], 200, FRESH, &SITE);
+    assert_eq!(asked, Err(NotStorable::NoStoreRequest));
+}
+
+#[test]
+fn authorization_rfc_9111_section_3_5() {
+    const CC: &str = "cache-control";
+    let authorized = |response: Lines, site: &Site<'_>| {
+        exchange("GET", &[("authorization", "Basic x")], 200, response, site).map(|_| ())
+    };
+    let rows: &[(Lines, bool, bool)] = &[
+        // response, storable, storable under a forced lifetime
+        (FRESH, false, false),
+        (&[(CC, "max-age=60, public")], true, true),
+        (&[(CC, "max-age=60, must-revalidate")], true, false),
+        (&[(CC, "s-maxage=60")], true, false),
+        (&[(CC, "max-age=60, proxy-revalidate")], false, false),
+        (&[(CC, "public=x, max-age=60")], false, false),
+        (&[("cdn-cache-control", "max-age=60, public")], true, true),
+        (
+            &[("cdn-cache-control", "max-age=60"), (CC, "public")],
+            false,
+            false,
+        ),
+    ];
+    for (response, plainly, when_forced) in rows {
+        let expected = |allowed: bool| allowed.then_some(()).ok_or(NotStorable::Authorization);
+        assert_eq!(
+            authorized(response, &SITE),
+            expected(*plainly),
+            "{response:?}"
+        );
+        assert_eq!(
+            authorized(response, &forced()),
+            expected(*when_forced),
+            "forced: {response:?}"
+        );
+    }
+}
+
+#[test]
+fn cookies() {
+    const CC: &str = "cache-control";
+    const COOKIE: (&str, &str) = ("set-cookie", "a=b");
+    let rows: &[(Lines, bool)] = &[
+        (&[COOKIE, (CC, "max-age=60")], false),
+        (&[COOKIE, (CC, "max-age=60, public")], true),
+        (&[COOKIE, (CC, "s-maxage=60")], true),
+        (&[COOKIE, ("cdn-cache-control", "max-age=60")], true),
+        // Not stored with the response in any case.
+        (&[COOKIE, (CC, "max-age=60, no-cache=\"set-cookie\"")], true),
+        (&[COOKIE, (CC, "max-age=60, private=\"set-cookie\"")], true),
+    ];
+    for (response, meant) in rows {
+        let with = |set_cookie| {
+            let judged = exchange("GET", &[], 200, response, &Site { set_cookie, ..SITE });
+            judged.map(|storable| storable.strip_set_cookie)
+        };
+        let refused = if *meant {
+            Ok(false)
+        } else {
+            Err(NotStorable::SetCookie)
+        };
+        assert_eq!(with(SetCookie::Refuse), refused, "{response:?}");
+        assert_eq!(with(SetCookie::Strip), Ok(true), "{response:?}");
+        assert_eq!(with(SetCookie::Store), Ok(false), "{response:?}");
+    }
+}
+
+#[test]
+fn parts_are_storable_where_they_can_be_placed() {
+    const CC: (&str, &str) = ("cache-control", "max-age=60");
+    let rows: &[(Lines, bool)] = &[
+        (&[CC, ("content-range", "bytes 0-4/10")], true),
+        (&[CC, ("content-range", "bytes 0-4/*")], true),
+        (&[CC], false),
+        (&[CC, ("content-range", "bytes 4-0/10")], false),
+        (&[CC, ("content-range", "lines 0-4/10")], false),
+        (
+            &[
+                CC,
+                ("content-range", "bytes 0-4/10"),
+                ("content-range", "bytes 0-4/10"),
+            ],
+            false,
+        ),
+        (
+            &[
+                CC,
+                ("content-range", "bytes 0-4/10"),
+                ("content-type", "Multipart/Byteranges; boundary=x"),
+            ],
+            false,
+        ),
+    ];
+    for (response, storable) in rows {
+        assert_eq!(get(206, response).is_ok(), *storable, "{response:?}");
+    }
+    let conditional = exchange("GET", &[("if-match", "\"a\"")], 412, FRESH, &SITE);
+    assert_eq!(conditional, Err(NotStorable::Status));
+}

@@ -1,0 +1,106 @@
+//! What a stored response becomes with a 304.
+
+use super::*;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, SET_COOKIE};
+
+/// RFC 9111 section 3.2: "the cache MUST add each header field in the provided response to the stored response, replacing
+/// field values that are already present, with the following exceptions".
+#[test]
+fn freshening_replaces_what_the_update_carries() {
+    let mut stored = fields(&[
+        ("cache-control", "max-age=1"),
+        ("etag", r#""a""#),
+        ("content-type", "text/plain"),
+        ("content-length", "10"),
+        ("content-encoding", "gzip"),
+        ("x-many", "one"),
+        ("x-many", "two"),
+        ("x-kept", "kept"),
+        ("x-secret", "old"),
+        ("age", "7"),
+    ]);
+    let update = fields(&[
+        ("cache-control", "max-age=9, private=\"x-secret\""),
+        ("date", LATE),
+        ("content-type", "text/html"),
+        ("content-length", "0"),
+        ("content-encoding", "br"),
+        ("content-range", "bytes 0-1/2"),
+        ("x-many", "three"),
+        ("x-new", "a"),
+        ("x-new", "b"),
+        ("x-secret", "new"),
+        ("connection", "x-hop"),
+        ("x-hop", "x"),
+        ("keep-alive", "x"),
+        ("transfer-encoding", "chunked"),
+        ("proxy-authenticate", "x"),
+    ]);
+    freshen(&mut stored, &update);
+    let expected = fields(&[
+        ("cache-control", "max-age=9, private=\"x-secret\""),
+        ("date", LATE),
+        ("etag", r#""a""#),
+        ("content-type", "text/html"),
+        ("content-length", "10"),
+        ("content-encoding", "gzip"),
+        ("x-many", "three"),
+        ("x-new", "a"),
+        ("x-new", "b"),
+        ("x-kept", "kept"),
+        ("x-secret", "old"),
+    ]);
+    assert_eq!(stored, expected);
+}
+
+/// RFC 9111 section 4.2.3: "since the stored response was last validated by the origin server".
+#[test]
+fn freshening_forgets_the_earlier_journey() {
+    let journey = [("date", EARLY), ("age", "7"), ("via", "1.1 larder")];
+    let mut stored = fields(&journey);
+    freshen(&mut stored, &fields(&[]));
+    assert_eq!(stored, fields(&[]));
+    freshen(&mut stored, &fields(&journey));
+    assert_eq!(stored, fields(&journey));
+}
+
+fn some_fields() -> impl Strategy<Value = HeaderMap> {
+    let names = vec![
+        "etag",
+        "age",
+        "date",
+        "connection",
+        "content-length",
+        "content-type",
+        "set-cookie",
+        "x-a",
+        "x-b",
+        "cache-control",
+    ];
+    let values = vec!["\"a\"", "1", "x-a", "private=\"x-b\"", "max-age=1", ""];
+    let line = (prop::sample::select(names), prop::sample::select(values));
+    prop::collection::vec(line, 0..8).prop_map(|lines| fields(&lines))
+}
+
+proptest! {
+    #[test]
+    fn freshening_twice_is_freshening_once(stored in some_fields(), update in some_fields()) {
+        let mut once = stored;
+        freshen(&mut once, &update);
+        let mut twice = once.clone();
+        freshen(&mut twice, &update);
+        prop_assert_eq!(once, twice);
+    }
+
+    #[test]
+    fn freshening_takes_every_line_or_none(stored in some_fields(), update in some_fields()) {
+        let mut fresh = stored.clone();
+        freshen(&mut fresh, &update);
+        let lines = |of: &HeaderMap, name: &HeaderName| of.get_all(name).iter().cloned().collect::<Vec<_>>();
+        for name in [SET_COOKIE, CONTENT_TYPE, CACHE_CONTROL, ETAG] {
+            let expected = if update.contains_key(&name) { &update } else { &stored };
+            prop_assert_eq!(lines(&fresh, &name), lines(expected, &name));
+        }
+        prop_assert_eq!(lines(&fresh, &CONTENT_LENGTH), lines(&stored, &CONTENT_LENGTH));
+    }
+}
