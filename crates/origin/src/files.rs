@@ -2,12 +2,13 @@
 //!
 //! One answer goes `path` (what the target names) → `root` (open it, inside the folder) → `coding` (the file itself or a
 //! compressed neighbour) → `facts` (its validators) → `respond` (conditions and ranges) → `content` (the bytes). All of it but
-//! the bytes of large files happens in one call on a thread that may wait for the device.
+//! the bytes of large files happens in one call (`look`) on a thread that may wait for the device.
 
 pub(crate) mod coding;
 mod content;
 mod facts;
 pub(crate) mod kind;
+mod look;
 pub mod path;
 mod published;
 pub(crate) mod respond;
@@ -16,12 +17,12 @@ mod root;
 use crate::{
     Context, Error, Kind, Report, ResponseBody, config::Turns, gate::Gate, seldom::Seldom,
 };
-use http::{HeaderMap, Method, Request, Response, header};
-use path::{Refused, Wanted};
-use published::{Page, Published};
-use root::{Folder, Lies, Root};
+use http::{Method, Request, Response};
+use look::{Asked, look};
+use path::Refused;
+use published::Published;
+use root::Root;
 use std::{
-    io,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -31,12 +32,6 @@ use tokio::task::spawn_blocking;
 /// How long an answer holds where neither it nor the site says so, and at most where `larder publish` wrote it: a file that changes
 /// is seen as soon, and a busy one is looked at once in so long.
 const LIFETIME: Duration = Duration::from_secs(1);
-
-/// How often a file is read that somebody writes to at the same time.
-const TRIES: usize = 3;
-
-/// What a folder answers where the path names a folder in it.
-const INDEX: &str = "index.html";
 
 /// A folder as configured.
 #[derive(Clone, Debug)]
@@ -108,28 +103,6 @@ pub enum Turn {
     Earlier,
     /// No: queries mean nothing to what is kept.
     Last,
-}
-
-/// What is asked of the folder.
-struct Asked {
-    method: Method,
-    path: String,
-    query: Option<String>,
-    fields: HeaderMap,
-    /// Whether another is asked after us.
-    turn: Turn,
-    /// The site wants somebody else's answer, if there is somebody.
-    personal: bool,
-}
-
-/// What was found, or why nothing was; fails where the device does.
-type Looked = io::Result<Result<respond::Answer, Absent>>;
-
-impl Asked {
-    /// Whether a page that is named by its path alone would be the wrong answer.
-    fn is_foreign(&self) -> bool {
-        self.personal || (self.turn == Turn::Earlier && self.query.is_some())
-    }
 }
 
 impl Found {
@@ -247,84 +220,6 @@ impl Files {
         };
         if self.told.now() {
             tracing::warn!(origin = self.name, path, why, "a file is not answered");
-        }
-    }
-}
-
-/// Looks for what `asked` names; waits for the device.
-fn look(root: &Root, published: &Published, asked: &Asked) -> Looked {
-    let folder = root.open()?;
-    let manifest = published.of(&folder)?;
-    if let Some(manifest) = &manifest {
-        match manifest.page(&asked.path, asked.query.as_deref()) {
-            Some(_) if asked.personal => return Ok(Err(Absent::Foreign)),
-            Some(Page::File(path, fields)) => {
-                let looked = file(&folder, path, fields.clone(), asked)?;
-                return Ok(looked.map(respond::Answer::published));
-            }
-            Some(Page::Redirect(status, fields)) => {
-                return Ok(Ok(respond::redirect(*status, fields.clone()).published()));
-            }
-            // The page of another query.
-            None if asked.query.is_some() && manifest.knows_queries(&asked.path) => {
-                return Ok(Err(Absent::NotThere));
-            }
-            None => {}
-        }
-    }
-    let wanted = match Wanted::read(&asked.path) {
-        Ok(wanted) => wanted,
-        Err(refused) => return Ok(Err(Absent::Path(refused))),
-    };
-    plain(&folder, wanted, asked)
-}
-
-/// The file or folder that the path names by itself.
-fn plain(folder: &Folder, wanted: Wanted, asked: &Asked) -> Looked {
-    if wanted.is_script() {
-        return Ok(Err(Absent::Script));
-    }
-    let foreign = asked.is_foreign();
-    let index = wanted.path.join(INDEX);
-    let is_folder = wanted.folder || matches!(folder.look(&wanted.path)?, Lies::Folder);
-    let path = if wanted.folder {
-        index.clone()
-    } else {
-        wanted.path
-    };
-    if wanted.folder || !is_folder {
-        let kind = kind::of(&path);
-        if foreign && kind::is_page(&kind) {
-            return Ok(Err(Absent::Foreign));
-        }
-        return file(folder, &path, HeaderMap::new(), asked);
-    }
-    // Only a folder that has something to show: others may know more of it than we do.
-    match folder.look(&index)? {
-        Lies::File(..) if foreign => Ok(Err(Absent::Foreign)),
-        Lies::File(..) => {
-            let query = asked.query.as_deref();
-            Ok(Ok(respond::with_slash(&asked.path, query)))
-        }
-        _ => Ok(Err(Absent::NotThere)),
-    }
-}
-
-/// The answer that the file at `path` is, with what is known of it beside.
-fn file(folder: &Folder, path: &Path, mut fields: HeaderMap, asked: &Asked) -> Looked {
-    if !fields.contains_key(header::CONTENT_TYPE) {
-        fields.insert(header::CONTENT_TYPE, kind::of(path));
-    }
-    let mut tries = TRIES;
-    loop {
-        let chosen = match coding::choose(folder, path, &asked.fields)? {
-            Ok(chosen) => chosen,
-            Err(absent) => return Ok(Err(absent)),
-        };
-        tries -= 1;
-        match respond::answer(&asked.method, &asked.fields, fields.clone(), chosen) {
-            Err(error) if tries > 0 && error.kind() == io::ErrorKind::UnexpectedEof => {}
-            answer => return answer.map(Ok),
         }
     }
 }

@@ -1,0 +1,118 @@
+//! What a request names in the folder: by the published manifest first, then by its path. Waits for the device. What is made of
+//! what was found is told in `respond`.
+
+use super::{
+    Absent, Turn, coding, kind,
+    path::Wanted,
+    published::{Page, Published},
+    respond,
+    root::{Folder, Lies, Root},
+};
+use http::{HeaderMap, Method, header};
+use std::{io, path::Path};
+
+/// How often a file is read that somebody writes to at the same time.
+const TRIES: usize = 3;
+
+/// What a folder answers where the path names a folder in it.
+const INDEX: &str = "index.html";
+
+/// What is asked of the folder.
+pub(super) struct Asked {
+    pub(super) method: Method,
+    pub(super) path: String,
+    pub(super) query: Option<String>,
+    pub(super) fields: HeaderMap,
+    /// Whether another is asked after us.
+    pub(super) turn: Turn,
+    /// The site wants somebody else's answer, if there is somebody.
+    pub(super) personal: bool,
+}
+
+/// What was found, or why nothing was; fails where the device does.
+pub(super) type Looked = io::Result<Result<respond::Answer, Absent>>;
+
+impl Asked {
+    /// Whether a page that is named by its path alone would be the wrong answer.
+    fn is_foreign(&self) -> bool {
+        self.personal || (self.turn == Turn::Earlier && self.query.is_some())
+    }
+}
+
+/// Looks for what `asked` names; waits for the device.
+pub(super) fn look(root: &Root, published: &Published, asked: &Asked) -> Looked {
+    let folder = root.open()?;
+    let manifest = published.of(&folder)?;
+    if let Some(manifest) = &manifest {
+        match manifest.page(&asked.path, asked.query.as_deref()) {
+            Some(_) if asked.personal => return Ok(Err(Absent::Foreign)),
+            Some(Page::File(path, fields)) => {
+                let looked = file(&folder, path, fields.clone(), asked)?;
+                return Ok(looked.map(respond::Answer::published));
+            }
+            Some(Page::Redirect(status, fields)) => {
+                return Ok(Ok(respond::redirect(*status, fields.clone()).published()));
+            }
+            // The page of another query.
+            None if asked.query.is_some() && manifest.knows_queries(&asked.path) => {
+                return Ok(Err(Absent::NotThere));
+            }
+            None => {}
+        }
+    }
+    let wanted = match Wanted::read(&asked.path) {
+        Ok(wanted) => wanted,
+        Err(refused) => return Ok(Err(Absent::Path(refused))),
+    };
+    plain(&folder, wanted, asked)
+}
+
+/// The file or folder that the path names by itself.
+fn plain(folder: &Folder, wanted: Wanted, asked: &Asked) -> Looked {
+    if wanted.is_script() {
+        return Ok(Err(Absent::Script));
+    }
+    let foreign = asked.is_foreign();
+    let index = wanted.path.join(INDEX);
+    let is_folder = wanted.folder || matches!(folder.look(&wanted.path)?, Lies::Folder);
+    let path = if wanted.folder {
+        index.clone()
+    } else {
+        wanted.path
+    };
+    if wanted.folder || !is_folder {
+        let kind = kind::of(&path);
+        if foreign && kind::is_page(&kind) {
+            return Ok(Err(Absent::Foreign));
+        }
+        return file(folder, &path, HeaderMap::new(), asked);
+    }
+    // Only a folder that has something to show: others may know more of it than we do.
+    match folder.look(&index)? {
+        Lies::File(..) if foreign => Ok(Err(Absent::Foreign)),
+        Lies::File(..) => {
+            let query = asked.query.as_deref();
+            Ok(Ok(respond::with_slash(&asked.path, query)))
+        }
+        _ => Ok(Err(Absent::NotThere)),
+    }
+}
+
+/// The answer that the file at `path` is, with what is known of it beside.
+fn file(folder: &Folder, path: &Path, mut fields: HeaderMap, asked: &Asked) -> Looked {
+    if !fields.contains_key(header::CONTENT_TYPE) {
+        fields.insert(header::CONTENT_TYPE, kind::of(path));
+    }
+    let mut tries = TRIES;
+    loop {
+        let chosen = match coding::choose(folder, path, &asked.fields)? {
+            Ok(chosen) => chosen,
+            Err(absent) => return Ok(Err(absent)),
+        };
+        tries -= 1;
+        match respond::answer(&asked.method, &asked.fields, fields.clone(), chosen) {
+            Err(error) if tries > 0 && error.kind() == io::ErrorKind::UnexpectedEof => {}
+            answer => return answer.map(Ok),
+        }
+    }
+}
