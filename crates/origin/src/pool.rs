@@ -1,35 +1,28 @@
 //! Each worker's own connections: idle ones kept for the next fetch, and the turn of each server.
 //!
 //! A pool lives in its worker's thread and is found by the origin's number. It outlives neither its connections' idle
-//! time nor the origin: one small task per worker looks once a second, as long as there are any.
+//! time nor the origin: one small task per worker (`tend`) looks once a second, as long as there are any. What lies in a server's
+//! `lane` is told there.
 
-use crate::{
-    direct, fastcgi,
-    link::{Http1, Http2},
-};
+mod lane;
+mod tend;
+
+pub(crate) use lane::Single;
+pub(crate) use tend::{release, tend};
+
+use crate::link::Http2;
+use lane::{Idle, Lane, Shared};
 use std::{
-    cell::{Cell, RefCell},
-    collections::{BTreeMap, VecDeque},
-    rc::Rc,
+    cell::RefCell,
+    collections::BTreeMap,
     sync::{Arc, Weak},
     time::Duration,
 };
-use tokio::{
-    sync::Notify,
-    task::spawn_local,
-    time::{Instant, timeout},
-};
-
-/// How often a worker looks for what has been idle too long.
-const ROUND: Duration = Duration::from_secs(1);
-
-static RELEASE: Notify = Notify::const_new();
+use tend::KEPT;
+use tokio::{sync::Notify, time::Instant};
 
 thread_local! {
     static POOLS: RefCell<BTreeMap<u64, Pool>> = const { RefCell::new(BTreeMap::new()) };
-    static TENDED: Cell<bool> = const { Cell::new(false) };
-    /// Tells the tending task that there is something to look at again.
-    static KEPT: Rc<Notify> = Rc::default();
 }
 
 /// What all workers know of an origin's pools: its number, its limits, and (by being dropped) its end.
@@ -56,65 +49,6 @@ struct Pool {
     lanes: Vec<Lane>,
     /// Smooth weighted round robin's current weights, by server.
     turns: Vec<i64>,
-}
-
-/// One worker's connections to one server.
-#[derive(Default)]
-struct Lane {
-    /// The one used last at the back: it has the most life left, and the others may grow old and go.
-    idle: VecDeque<Idle>,
-    http2: Option<Shared>,
-    /// Somebody is making the HTTP/2 connection; the others wait for it.
-    dialling: Option<Arc<Notify>>,
-    /// ALPN settled on HTTP/1.1 last time: nothing to share, so nobody waits.
-    chose_http1: bool,
-}
-
-struct Idle {
-    link: Single,
-    since: Instant,
-}
-
-/// A connection that carries one fetch at a time.
-#[derive(Debug)]
-pub(crate) enum Single {
-    /// Made for a request with content or for an upgrade.
-    Http1(Http1),
-    Direct(direct::Link),
-    FastCgi(fastcgi::Link),
-}
-
-impl Single {
-    fn epoch(&self) -> u64 {
-        match self {
-            Self::Http1(link) => link.epoch,
-            Self::Direct(link) => link.epoch,
-            Self::FastCgi(link) => link.epoch,
-        }
-    }
-
-    /// Nothing is under way on it and the server has not closed it.
-    fn is_ready(&mut self) -> bool {
-        match self {
-            Self::Http1(link) => link.is_ready(),
-            Self::Direct(link) => link.is_quiet(),
-            Self::FastCgi(link) => link.is_quiet(),
-        }
-    }
-
-    /// It may lie idle.
-    fn may_rest(&mut self) -> bool {
-        match self {
-            Self::Http1(link) => link.is_ready(),
-            Self::Direct(link) => link.is_quiet(),
-            Self::FastCgi(link) => link.may_rest(),
-        }
-    }
-}
-
-struct Shared {
-    link: Http2,
-    used: Instant,
 }
 
 /// What the pool says to one that wants a shared HTTP/2 connection.
@@ -233,88 +167,4 @@ fn with<T>(origin: &Arc<Identity>, act: impl FnOnce(&mut Pool) -> T) -> T {
             turns: vec![0; origin.servers],
         }))
     })
-}
-
-/// Starts this worker's tending task unless it runs. Called where connections are made, that is inside a `LocalSet`.
-pub(crate) fn tend() {
-    if TENDED.replace(true) {
-        return;
-    }
-    let running = Tending;
-    let kept = KEPT.with(Rc::clone);
-    spawn_local(async move {
-        let _running = running;
-        loop {
-            match sweep(Instant::now()) {
-                // Either way it looks again.
-                Left::Connections => drop(timeout(ROUND, RELEASE.notified()).await),
-                // No timer wakes a worker that keeps none.
-                Left::Pools => kept.notified().await,
-                Left::Nothing => break,
-            }
-        }
-    });
-}
-
-/// Has all workers look at once for connections that may not lie idle any more. A worker that is looking right now does
-/// so again within `ROUND`.
-pub(crate) fn release() {
-    RELEASE.notify_waiters();
-}
-
-/// The tending task is alive; told apart from a runtime that ended with the task in it.
-struct Tending;
-
-impl Drop for Tending {
-    fn drop(&mut self) {
-        TENDED.set(false);
-    }
-}
-
-/// What there still is after a look.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Left {
-    /// Connections that grow old.
-    Connections,
-    /// Origins, without a connection that lies here.
-    Pools,
-    Nothing,
-}
-
-/// Drops what is closed, idle too long, or belongs to an origin that is gone.
-fn sweep(now: Instant) -> Left {
-    POOLS.with_borrow_mut(|pools| {
-        pools.retain(|_, pool| match pool.origin.upgrade() {
-            Some(origin) => {
-                for lane in &mut pool.lanes {
-                    lane.sweep(now, origin.idle_time);
-                }
-                true
-            }
-            None => false,
-        });
-        let mut lanes = pools.values().flat_map(|pool| &pool.lanes);
-        if lanes.any(|lane| !lane.idle.is_empty() || lane.http2.is_some()) {
-            Left::Connections
-        } else if pools.is_empty() {
-            Left::Nothing
-        } else {
-            Left::Pools
-        }
-    })
-}
-
-impl Lane {
-    fn sweep(&mut self, now: Instant, idle_time: Duration) {
-        self.idle
-            .retain_mut(|idle| idle.link.may_rest() && now.duration_since(idle.since) < idle_time);
-        if let Some(shared) = &mut self.http2 {
-            if !shared.link.is_idle() {
-                shared.used = now;
-            }
-            if shared.link.is_closed() || now.duration_since(shared.used) >= idle_time {
-                self.http2 = None;
-            }
-        }
-    }
 }
