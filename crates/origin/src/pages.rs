@@ -2,9 +2,10 @@
 //!
 //! One answer goes `template` (the key) → `store` (the value, in time, behind a breaker) → `value` (what is in it: plain, after a
 //! `block` of fields, or in a `pickle`) → `sent` (the answer, counted until it has gone). A value that is none of what it should
-//! be counts as not there: nothing half ever becomes a page.
+//! be counts as not there: nothing half ever becomes a page. What came of asking is told in `counts`.
 
 pub mod block;
+mod counts;
 pub mod pickle;
 mod sent;
 mod store;
@@ -13,24 +14,20 @@ pub mod template;
 mod tests;
 mod value;
 
+pub use counts::PagesReport;
+
 use crate::{
-    Context, Error, Kind, Lifetime, Report, ResponseBody,
+    Context, Error, Kind, Lifetime, ResponseBody,
     config::Turns,
     files::{Turn, coding, kind, respond},
     gate::{Gate, Pass},
     seldom::Seldom,
 };
 use bytes::Bytes;
+use counts::Counts;
 use http::{HeaderValue, Method, Request, Response, header};
 use kv::BadUrl;
-use std::{
-    path::Path,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering::Relaxed},
-    },
-    time::Duration,
-};
+use std::{path::Path, sync::Arc, time::Duration};
 use store::{Left, Store};
 use template::{Asked, Template};
 
@@ -76,28 +73,6 @@ pub(crate) struct Pages {
     gate: Arc<Gate>,
     counts: Counts,
     bad: Seldom,
-}
-
-/// What came of asking, since the configuration was loaded.
-#[derive(Debug, Default)]
-struct Counts {
-    found: AtomicU64,
-    absent: AtomicU64,
-    bad: AtomicU64,
-    failed: AtomicU64,
-}
-
-/// What came of asking a page store.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PagesReport {
-    /// A page.
-    pub found: u64,
-    /// No such page.
-    pub absent: u64,
-    /// Something that is no page.
-    pub bad: u64,
-    /// No answer from the store.
-    pub failed: u64,
 }
 
 /// Why there is no page.
@@ -245,40 +220,6 @@ impl Pages {
         let html = HeaderValue::from_static("text/html; charset=utf-8");
         let by_path = || kind::known(Path::new(path)).unwrap_or(html);
         self.config.content_type.clone().unwrap_or_else(by_path)
-    }
-
-    fn count<T>(&self, found: &Result<Result<T, Absent>, Error>, path: &str) {
-        let counts = &self.counts;
-        let (count, why) = match found {
-            Ok(Ok(_)) => (&counts.found, None),
-            Ok(Err(Absent::Bad(bad))) => (&counts.bad, Some(bad.words().to_owned())),
-            Ok(Err(_)) => (&counts.absent, None),
-            Err(error) => (&counts.failed, Some(error.to_string())),
-        };
-        count.fetch_add(1, Relaxed);
-        if let Some(why) = why
-            && self.bad.now()
-        {
-            let origin = &self.config.name;
-            tracing::warn!(origin, path, why, "a page is not taken from the store");
-        }
-    }
-
-    /// A snapshot for metrics and the admin API.
-    pub(crate) fn report(&self) -> Report {
-        let read = |count: &AtomicU64| count.load(Relaxed);
-        Report {
-            name: self.config.name.clone(),
-            active: self.gate.active(),
-            queued: self.gate.waiting(),
-            pages: Some(PagesReport {
-                found: read(&self.counts.found),
-                absent: read(&self.counts.absent),
-                bad: read(&self.counts.bad),
-                failed: read(&self.counts.failed),
-            }),
-            ..Report::default()
-        }
     }
 }
 
