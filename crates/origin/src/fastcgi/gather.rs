@@ -2,29 +2,26 @@
 //!
 //! A script is told the length before the body comes (RFC 3875 section 4.1.2), so such a body is gathered first: a little of it
 //! in memory, the rest in a file without a name in the system's folder for such files (`TMPDIR`), which is gone with the request.
+//! `whole` reads what was gathered.
+
+mod whole;
 
 use crate::{Error, Kind, RequestBody, Room};
 use bytes::Bytes;
-use http_body::{Body, Frame, SizeHint};
+use http_body::Body;
 use http_body_util::{BodyExt, Limited};
 use std::{
     env,
     fs::File,
     io::{self, Write as _},
     mem,
-    os::unix::fs::FileExt as _,
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll, ready},
 };
-use tokio::task::{JoinHandle, spawn_blocking};
+use tokio::task::spawn_blocking;
 
 /// What is held in memory of one body, in bytes, where the caller has room for it.
 const MOST_HELD: usize = 256 * 1024;
 /// Room is taken in steps of so many bytes.
 const STEP: usize = 32 * 1024;
-/// What is read of a file at a time, in bytes.
-const PIECE: u64 = 128 * 1024;
 /// The largest body, in bytes, where the site sets no limit to bodies.
 const LARGEST: usize = 64 << 20;
 
@@ -121,80 +118,6 @@ impl Gathered {
         self.held.reserve_exact(wanted - self.held.len());
         true
     }
-
-    fn into_whole(self) -> Whole {
-        Whole {
-            file: self.file.map(Arc::new),
-            at: 0,
-            end: self.filed,
-            reading: None,
-            held: self.held.into(),
-            _room: self.room,
-        }
-    }
-}
-
-/// A body that was gathered: what lies in the file, then what is held.
-struct Whole {
-    file: Option<Arc<File>>,
-    at: u64,
-    end: u64,
-    reading: Option<JoinHandle<io::Result<Bytes>>>,
-    held: Bytes,
-    /// Held for its drop.
-    _room: Option<Room>,
-}
-
-impl Whole {
-    fn left(&self) -> u64 {
-        self.end - self.at + self.held.len() as u64
-    }
-
-    /// The next piece of the file, at most until its end.
-    fn poll_file(&mut self, file: &Arc<File>, cx: &mut Context<'_>) -> Poll<io::Result<Bytes>> {
-        let reading = self.reading.get_or_insert_with(|| {
-            let (file, at) = (Arc::clone(file), self.at);
-            let length = (self.end - at).min(PIECE);
-            spawn_blocking(move || {
-                let mut piece = vec![0; usize::try_from(length).unwrap_or(0)];
-                file.read_exact_at(&mut piece, at)?;
-                Ok(piece.into())
-            })
-        });
-        let read = ready!(Pin::new(reading).poll(cx));
-        self.reading = None;
-        Poll::Ready(done(read).inspect(|piece: &Bytes| self.at += piece.len() as u64))
-    }
-}
-
-impl Body for Whole {
-    type Data = Bytes;
-    type Error = Cause;
-
-    fn poll_frame(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Cause>>> {
-        let this = self.get_mut();
-        if let Some(file) = this.file.clone() {
-            if this.at < this.end {
-                let read = ready!(this.poll_file(&file, cx));
-                let frame = read.map(Frame::data).map_err(|cause| unkept(&cause).into());
-                return Poll::Ready(Some(frame));
-            }
-            this.file = None;
-        }
-        let held = mem::take(&mut this.held);
-        Poll::Ready((!held.is_empty()).then(|| Ok(Frame::data(held))))
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.left() == 0
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.left())
-    }
 }
 
 /// What a task for the file made of it.
@@ -212,7 +135,15 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "tests")]
 
     use super::*;
-    use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+    use http_body::Frame;
+    use std::{
+        pin::Pin,
+        sync::{
+            Arc,
+            atomic::{AtomicU64, Ordering::SeqCst},
+        },
+        task::{Context, Poll},
+    };
 
     /// These pieces, without a word of their length.
     fn body(pieces: Vec<Vec<u8>>) -> RequestBody {
