@@ -1,0 +1,186 @@
+//! One exchange over a pair of sockets, read by whom the test says.
+
+use super::super::Link;
+use crate::{
+    Context, Kind, OriginConfig, RequestBody, Servers,
+    config::{Address, Server},
+    link::{Http1, alarm},
+    pool::{self, Key, Single},
+    stream::{Secured, Stream, Wire},
+};
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header::CONNECTION};
+use http_body::Frame;
+use http_body_util::{BodyExt, Empty};
+use std::{
+    cell::Cell,
+    sync::{Arc, atomic::Ordering::Relaxed},
+    time::Duration,
+};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::UnixStream,
+    runtime::Runtime,
+    task::{LocalSet, yield_now},
+    time::Instant,
+};
+
+/// Who reads an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reader {
+    Ours,
+    Hyper,
+}
+
+/// What comes of an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Read {
+    pub(super) head: Result<(StatusCode, HeaderMap), Kind>,
+    /// What came of the content, and how it ended.
+    content: Bytes,
+    pub(super) broke: Option<Kind>,
+    /// The connection is used again.
+    kept: bool,
+    /// What the server was asked.
+    asked: String,
+}
+
+/// An answer, as the server sends it.
+pub(super) struct Script<'a> {
+    pub(super) method: Method,
+    pub(super) bytes: &'a [u8],
+    /// It waits here until what came before was read.
+    pub(super) cut: usize,
+    /// It closes the connection in the end.
+    pub(super) closes: bool,
+}
+
+pub(super) fn runtime() -> Runtime {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap()
+}
+
+pub(super) fn read(runtime: &Runtime, reader: Reader, script: &Script<'_>) -> Read {
+    LocalSet::new().block_on(runtime, exchanged(reader, script))
+}
+
+async fn exchanged(reader: Reader, script: &Script<'_>) -> Read {
+    // Nobody listens there: the connection at hand is the only one.
+    let config = OriginConfig {
+        servers: vec![Server::new(Address::Unix("/nowhere".into()))],
+        ..OriginConfig::default()
+    };
+    let origin = Servers::new(config).unwrap();
+    let (near, far) = UnixStream::pair().unwrap();
+    let stream = Stream::new(Secured::Plain(Wire::Unix(near)));
+    let received = stream.heard();
+    let link = idle(reader, &origin, stream).await;
+    let key = || Key {
+        origin: &origin.identity,
+        server: 0,
+        epoch: 0,
+    };
+    pool::put(key(), link, Instant::now());
+    let done = Cell::new(false);
+    let serving = async {
+        let mut far = far;
+        let mut asked = Vec::new();
+        while !asked.ends_with(b"\r\n\r\n") {
+            far.read_buf(&mut asked).await.unwrap();
+        }
+        let (first, second) = script.bytes.split_at(script.cut);
+        // Whoever has seen enough does not read on.
+        let _ = far.write_all(first).await;
+        while received.load(Relaxed) < script.cut as u64 && !done.get() {
+            yield_now().await;
+        }
+        let _ = far.write_all(second).await;
+        (
+            String::from_utf8(asked).unwrap(),
+            (!script.closes).then_some(far),
+        )
+    };
+    let asking = async {
+        let read = asked(&origin, script.method.clone()).await;
+        done.set(true);
+        read
+    };
+    let ((head, content, broke), (asked, far)) = tokio::join!(asking, serving);
+    for _ in 0..3 {
+        // hyper looks at the connection once more.
+        yield_now().await;
+    }
+    let kept = far.is_some() && pool::take(key(), Instant::now()).is_some();
+    Read {
+        head,
+        content,
+        broke,
+        kept,
+        asked,
+    }
+}
+
+/// A connection that waits for a request.
+async fn idle(reader: Reader, origin: &Servers, stream: Stream) -> Single {
+    let link = Link {
+        stream,
+        alarm: alarm(Instant::now() + Duration::from_mins(1)),
+        epoch: 0,
+        reused: false,
+    };
+    match reader {
+        Reader::Ours => Single::Direct(link),
+        Reader::Hyper => {
+            let link = Http1::over(origin, link).await.unwrap();
+            while !link.is_ready() {
+                yield_now().await;
+            }
+            Single::Http1(link)
+        }
+    }
+}
+
+type Answered = (Result<(StatusCode, HeaderMap), Kind>, Bytes, Option<Kind>);
+
+fn is_of_the_connection(line: &HeaderValue) -> bool {
+    let mut words = [&b"keep-alive"[..], b"close"].into_iter();
+    words.any(|word| line.as_bytes().eq_ignore_ascii_case(word))
+}
+
+async fn asked(origin: &Arc<Servers>, method: Method) -> Answered {
+    let none: RequestBody = Empty::new().map_err(|never| match never {}).boxed_unsync();
+    let request = Request::builder()
+        .method(method)
+        .uri("/a?b")
+        .header("Host", "site.example")
+        .header("X-A", "1")
+        .header("X-A", "2");
+    let request = request.body(none).unwrap();
+    let response = match origin
+        .fetch(request, Context::default(), Instant::now())
+        .await
+    {
+        Ok(response) => response,
+        Err(error) => return (Err(error.kind()), Bytes::new(), None),
+    };
+    let (mut parts, mut body) = response.into_parts();
+    // hyper hands on what is said of the connection alone, too.
+    let lines = parts.headers.get_all(CONNECTION).iter().cloned();
+    let lines: Vec<_> = lines.filter(|line| !is_of_the_connection(line)).collect();
+    parts.headers.remove(CONNECTION);
+    for line in lines {
+        parts.headers.append(CONNECTION, line);
+    }
+    let (mut content, mut broke) = (Vec::new(), None);
+    while let Some(frame) = body.frame().await {
+        match frame.map(Frame::into_data) {
+            Ok(Ok(data)) => content.extend_from_slice(&data),
+            // Trailers, which nobody uses.
+            Ok(Err(_)) => {}
+            Err(error) => broke = Some(error.kind()),
+        }
+    }
+    (Ok((parts.status, parts.headers)), content.into(), broke)
+}

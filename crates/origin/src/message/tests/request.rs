@@ -1,0 +1,154 @@
+//! Requests: how they are framed, and where they go.
+
+use super::*;
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+
+fn request(
+    method: Method,
+    body: Outgoing,
+    fields: &[(&'static str, &'static str)],
+) -> Request<Outgoing> {
+    let mut request = Request::new(body);
+    *request.method_mut() = method;
+    for (name, value) in fields {
+        let value = HeaderValue::from_static(value);
+        request.headers_mut().append(*name, value);
+    }
+    request
+}
+
+fn full(text: &'static str) -> Outgoing {
+    let body = Full::new(Bytes::from_static(text.as_bytes()));
+    Outgoing::new(body.map_err(|never| match never {}).boxed_unsync())
+}
+
+fn endless() -> Outgoing {
+    struct Never;
+    impl Body for Never {
+        type Data = Bytes;
+        type Error = Box<dyn std::error::Error + Send + Sync>;
+        fn poll_frame(
+            self: std::pin::Pin<&mut Self>,
+            _: &mut std::task::Context<'_>,
+        ) -> std::task::Poll<Option<Result<http_body::Frame<Bytes>, Self::Error>>> {
+            std::task::Poll::Pending
+        }
+    }
+    Outgoing::new(Never.boxed_unsync())
+}
+
+#[test]
+fn request_framing_says_what_the_body_is() {
+    type Row = (Method, Outgoing, Fields, Option<&'static str>, bool);
+    let table: Vec<Row> = vec![
+        (Method::GET, Outgoing::empty(), &[], None, false),
+        (
+            Method::GET,
+            Outgoing::empty(),
+            &[("content-length", "5")],
+            None,
+            false,
+        ),
+        (
+            Method::GET,
+            Outgoing::empty(),
+            &[("transfer-encoding", "chunked")],
+            None,
+            false,
+        ),
+        (
+            Method::POST,
+            Outgoing::empty(),
+            &[("content-length", "5")],
+            Some("0"),
+            false,
+        ),
+        (Method::POST, full("hello"), &[], Some("5"), false),
+        (
+            Method::POST,
+            full("hello"),
+            &[("content-length", "7")],
+            Some("5"),
+            false,
+        ),
+        (
+            Method::POST,
+            endless(),
+            &[("content-length", "7")],
+            Some("7"),
+            false,
+        ),
+        (
+            Method::POST,
+            endless(),
+            &[("content-length", "7, 8")],
+            None,
+            true,
+        ),
+        (Method::POST, endless(), &[], None, true),
+        (Method::GET, endless(), &[], None, true),
+        (
+            Method::POST,
+            endless(),
+            &[("expect", "100-continue")],
+            None,
+            true,
+        ),
+    ];
+    for (index, (method, body, fields, length, chunked)) in table.into_iter().enumerate() {
+        let mut request = request(method, body, fields);
+        frame(&mut request);
+        let got = request.headers().get(CONTENT_LENGTH);
+        assert_eq!(
+            got.map(|value| value.to_str().unwrap()),
+            length,
+            "row {index}"
+        );
+        assert_eq!(
+            request.headers().contains_key(TRANSFER_ENCODING),
+            chunked,
+            "row {index}"
+        );
+        assert!(!request.headers().contains_key(EXPECT));
+    }
+}
+
+#[test]
+fn targets_keep_their_bytes() {
+    for target in [
+        "/",
+        "//a//b",
+        "/a%2Fb?c=%20d&&e",
+        "/?",
+        "/a?b?c",
+        "*",
+        "/\u{e9}",
+        "/a/../b/./c",
+        "/;p|x\"{}",
+    ] {
+        let Ok(uri) = target.parse::<Uri>() else {
+            continue;
+        };
+        for (speaks, tls, before) in [
+            (Speaks::Http1, false, ""),
+            (Speaks::Http2, true, "https://a.example:8443"),
+        ] {
+            let mut request = request(
+                Method::GET,
+                Outgoing::empty(),
+                &[("host", "a.example:8443")],
+            );
+            *request.uri_mut() = uri.clone();
+            if target == "*" && speaks == Speaks::Http2 {
+                continue;
+            }
+            address(&mut request, asked(false), speaks, tls).unwrap();
+            assert_eq!(request.uri().to_string(), format!("{before}{target}"));
+            assert_eq!(
+                request.headers().contains_key(HOST),
+                speaks == Speaks::Http1
+            );
+        }
+    }
+}
