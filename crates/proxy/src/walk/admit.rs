@@ -1,28 +1,31 @@
-//! Admit: whether an answer is stored, and in which form. How its body gets into the store is told in `pump`.
+//! Admit: whether an answer is stored, and in which form. How long it is fresh is told in `lifetime`, what becomes of its fields
+//! in `fields`, and how its body gets into the store in `pump`.
+
+mod fields;
+mod lifetime;
+
+pub use fields::{complete, keep_language, own_fields, own_updated, stored_fields};
 
 use crate::{
     ask::Ask,
     cache::Worker,
     marks,
-    policy::{Lifetime, LifetimeMode, StatusPattern},
     walk::{
         coding,
-        lookup::seconds,
         outbound::{self, Sent},
-        receive,
     },
 };
-use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version, header, response};
+use fields::kept_fields;
+use http::{HeaderMap, Method, StatusCode, response};
+use lifetime::freshness_site;
 use rules::{
     directives::{self, ResponseDirectives},
-    fields, freshness,
     storable::{self, Exchange, NotStorable, Storable},
     surrogate,
     time::Time,
-    validate,
     vary::{self, Nominated},
 };
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 use store::{Body, Fields, Stored, Ticket, Variant, purge::Marks};
 
 /// When an exchange with an origin took place.
@@ -68,183 +71,6 @@ pub fn judge(
     match nominated(ask, fields) {
         Nominated::Everything => Err(NotStorable::VaryStar),
         Nominated::Nothing | Nominated::Fields(_) => Ok(storable),
-    }
-}
-
-/// The site's say on lifetimes for this route and status.
-pub fn freshness_site(
-    ask: &Ask,
-    status: StatusCode,
-    known: Option<origin::Lifetime>,
-) -> freshness::Site {
-    let policy = ask.policy();
-    let own = ask.operation().and_then(|operation| operation.ttl);
-    let lifetime = own
-        .filter(|_| status == StatusCode::OK)
-        .or_else(|| policy.lifetime.of(status));
-    let forced = match policy.lifetime.mode {
-        LifetimeMode::Default => false,
-        LifetimeMode::Override => true,
-        LifetimeMode::Static => is_static(ask.key.path_and_query()),
-    };
-    freshness::Site {
-        default_lifetime: match known {
-            Some(origin::Lifetime::Remaining(remaining)) => Some(remaining),
-            Some(origin::Lifetime::Usual(usual) | origin::Lifetime::AtMost(usual)) => {
-                lifetime.or(Some(usual))
-            }
-            None => lifetime.filter(|_| !forced),
-        },
-        longest_lifetime: match known {
-            Some(origin::Lifetime::AtMost(longest)) => Some(longest),
-            Some(origin::Lifetime::Remaining(_) | origin::Lifetime::Usual(_)) | None => None,
-        },
-        override_lifetime: lifetime.filter(|_| forced),
-        stale_while_revalidate: policy.stale.while_revalidate.map(seconds),
-        stale_if_error: policy.stale.if_error.map(seconds),
-        heuristic: policy.lifetime.heuristic,
-    }
-}
-
-impl Lifetime {
-    /// The lifetime the site gives to answers of `status`; first match wins.
-    pub fn of(&self, status: StatusCode) -> Option<Duration> {
-        let code = status.as_u16();
-        self.by_status
-            .iter()
-            .find(|(pattern, _)| match pattern {
-                StatusPattern::Exact(exact) => *exact == code,
-                StatusPattern::Class(class) => u16::from(*class) == code / 100,
-                StatusPattern::Any => true,
-            })
-            .map(|(_, lifetime)| *lifetime)
-    }
-}
-
-/// Endings of paths whose content seldom depends on who asks.
-const STATIC_ENDINGS: [&str; 26] = [
-    "css", "js", "mjs", "map", "png", "jpg", "jpeg", "gif", "webp", "avif", "svg", "ico", "bmp",
-    "woff", "woff2", "ttf", "otf", "eot", "mp4", "webm", "mp3", "ogg", "wav", "pdf", "wasm", "zip",
-];
-
-fn is_static(target: &str) -> bool {
-    let path = target.split('?').next().unwrap_or_default();
-    let ending = path
-        .rsplit('/')
-        .next()
-        .and_then(|name| name.rsplit_once('.'))
-        .map(|(_, ending)| ending);
-    ending.is_some_and(|ending| {
-        STATIC_ENDINGS
-            .iter()
-            .any(|known| ending.eq_ignore_ascii_case(known))
-    })
-}
-
-/// How many fields an answer mostly has more when it goes out: grown once, the map is not built anew with each of them.
-const MOST_ADDED: usize = 4;
-
-/// Fields as they are stored: without what must not be, with what a recipient must add.
-pub fn stored_fields(
-    ask: &Ask,
-    (status, version): (StatusCode, Version),
-    storable: Storable,
-    received: &HeaderMap,
-    at: Time,
-) -> HeaderMap {
-    let (directives, _) = directives::response(received, &ask.site.targets);
-    kept_fields(ask, (status, version), storable, received, at, &directives)
-}
-
-/// As [`stored_fields`], of a response whose directives are known, those at least that name fields.
-fn kept_fields(
-    ask: &Ask,
-    (status, version): (StatusCode, Version),
-    storable: Storable,
-    received: &HeaderMap,
-    at: Time,
-    directives: &ResponseDirectives,
-) -> HeaderMap {
-    let mut kept = fields::forwarded(received, MOST_ADDED, |name| {
-        *name != header::AGE
-            && !(storable.strip_set_cookie && *name == header::SET_COOKIE)
-            && !fields::is_unstorable(name, directives)
-    });
-    complete(ask, version, &mut kept, || at);
-    if surrogate::wants_esi(received) {
-        kept.insert(surrogate::CONTROL, surrogate::CONTENT_ESI);
-    }
-    coding::vary(ask, status, &mut kept);
-    kept
-}
-
-/// The fields for the request's own client, where storing takes some away that only later requests must not get: those
-/// that `no-cache` or `private` names (RFC 9111 sections 5.2.2.4 and 5.2.2.7).
-pub fn own_fields(ask: &Ask, head: &response::Parts, storable: Storable) -> Option<Box<HeaderMap>> {
-    let same = (head.status, head.version);
-    let all = || all_fields(ask, same, storable, head.headers.clone());
-    storable.names_fields.then(all).map(Box::new)
-}
-
-/// As [`own_fields`], where `update` (a 304, or another part) made the fields `old` into `new`.
-pub fn own_updated(
-    ask: &Ask,
-    (status, version): (StatusCode, Version),
-    storable: Storable,
-    (old, new): (&Fields, &HeaderMap),
-    update: &HeaderMap,
-) -> Option<Box<HeaderMap>> {
-    let (directives, _) = directives::response(new, &ask.site.targets);
-    directives.names_fields().then(|| {
-        let mut all = old.unpack(8);
-        validate::freshen_for_one(&mut all, update.clone());
-        Box::new(all_fields(ask, (status, version), storable, all))
-    })
-}
-
-/// All fields that a client may have.
-fn all_fields(
-    ask: &Ask,
-    (status, version): (StatusCode, Version),
-    storable: Storable,
-    mut own: HeaderMap,
-) -> HeaderMap {
-    fields::remove_hop_by_hop(&mut own);
-    own.remove(header::AGE);
-    if storable.strip_set_cookie {
-        own.remove(header::SET_COOKIE);
-    }
-    complete(ask, version, &mut own, receive::now);
-    coding::vary(ask, status, &mut own);
-    own
-}
-
-/// `Via`, and `Date` where the origin gave none (RFC 9110 sections 6.6.1 and 7.6.3); what is said to us alone goes.
-pub fn complete(ask: &Ask, version: Version, response: &mut HeaderMap, at: impl FnOnce() -> Time) {
-    let passed = &ask.site.purge.pass_tags;
-    let is_for_us = |name: &HeaderName| {
-        *name == surrogate::CONTROL
-            || *name == freshness::REVERSE_PROXY_TTL
-            || (surrogate::carries_tags(name) && !passed.contains(name))
-    };
-    let (mut is_dated, mut says_it_to_us) = (false, false);
-    for name in response.keys() {
-        is_dated |= *name == header::DATE;
-        says_it_to_us |= is_for_us(name);
-    }
-    if says_it_to_us {
-        fields::remove_where(response, is_for_us);
-    }
-    if !is_dated && let Ok(date) = HeaderValue::try_from(at().to_http()) {
-        response.insert(header::DATE, date);
-    }
-    ask.site.via.append(response, version);
-}
-
-/// Freshened `fields` of what is stored as a page of fragments say so still: the body is the same, and so is what it is written in.
-pub fn keep_language(stored: &Stored, fields: &mut HeaderMap) {
-    if stored.has_surrogate_control() && !surrogate::wants_esi(fields) {
-        fields.append(surrogate::CONTROL, surrogate::CONTENT_ESI);
     }
 }
 
