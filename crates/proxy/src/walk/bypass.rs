@@ -1,45 +1,31 @@
-//! Bypass: the request goes to the origin as it is and its answer comes back as it is; the store is not asked.
+//! Bypass: the request goes to the origin as it is and its answer comes back as it is; the store is not asked. The way there is
+//! told here, the way back in `answer`.
 
+mod answer;
+mod content;
 mod head;
+mod post;
 pub mod rule;
 
 use crate::{
     ask::{Ask, Upgrade},
-    body::{Content, ReplyBody},
+    body::ReplyBody,
     cache::Worker,
     error::Failure,
     listen::RequestBody,
-    outcome::{Bypass, Detail, Outcome, Unkept, bump},
+    outcome::{Bypass, Detail, Outcome, bump},
     walk::{
-        admit::{self, Times},
-        arrival::Arrival,
-        coding, deliver, esi, fetch,
-        forward::begin_fill,
-        invalidate,
-        lookup::Bypassed,
-        outbound,
-        pump::{Destination, Pump, Room},
-        receive, tunnel,
+        admit::Times, coding, deliver, esi, invalidate, lookup::Bypassed, outbound, receive,
         waiting::Waiting,
     },
 };
-use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, header, response};
+use answer::land;
+use content::{outgrew_limit, request_body, room};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, header};
 use http_body::Body as _;
-use http_body_util::{BodyExt, Empty, LengthLimitError, Limited};
-use hyper_util::rt::TokioIo;
 use origin::ResponseBody;
-use rules::{
-    fields,
-    status::{Forward, Handled},
-    storable::NotStorable,
-};
-use std::{
-    rc::Rc,
-    sync::Arc,
-    time::{Duration, Instant},
-};
-use store::Ticket;
+use rules::status::Forward;
+use std::{rc::Rc, sync::Arc, time::Instant};
 
 const MAX_FORWARDS: HeaderName = HeaderName::from_static("max-forwards");
 
@@ -204,97 +190,6 @@ async fn exchange(
     })
 }
 
-/// An answer has come: what it invalidates, freshens or stores, and its way back.
-fn land(
-    worker: &Rc<Worker>,
-    ask: &Rc<Ask>,
-    response: Response<ResponseBody>,
-    upgrade: Option<Upgrade>,
-    (when, groups): ((Ticket, Times), Vec<String>),
-    (why, mut outcome): (Bypassed, Outcome),
-) -> Response<ReplyBody> {
-    let status = response.status();
-    outcome.handled = with_status(outcome.handled, status, false);
-    if status == StatusCode::SWITCHING_PROTOCOLS {
-        return switch(worker, ask, response, upgrade, &outcome);
-    }
-    let undisturbed = worker.cache.memory.holds(ask.key.as_bytes(), when.0);
-    invalidate::invalidate(worker, ask, status, response.headers(), groups);
-    let (head, body) = response.into_parts();
-    // What the site passes the store by for may be one user's, and says nothing of what is stored.
-    if ask.method == Method::HEAD && !matches!(why, Bypassed::Site(_)) {
-        head::says(worker, ask, &head, when.1);
-    }
-    let content = if ask.method == Method::POST && undisturbed && rule::may_fill(ask) {
-        match store_post(worker, ask, &head, body, when.1) {
-            Post::Stored(content) => {
-                outcome.handled = with_status(outcome.handled, status, true);
-                content
-            }
-            Post::Passed(body, why) => {
-                let says_more = !matches!(why, Detail::NotStored(NotStorable::Method));
-                outcome.detail = outcome.detail.or(says_more.then_some(why));
-                Content::Origin(body)
-            }
-        }
-    } else {
-        Content::Origin(body)
-    };
-    pass_on(worker, ask, head, content, &outcome)
-}
-
-fn with_status(handled: Handled, status: StatusCode, stored: bool) -> Handled {
-    match handled {
-        Handled::Forwarded { why, collapsed, .. } => Handled::Forwarded {
-            why,
-            status: Some(status.as_u16()),
-            stored,
-            collapsed,
-        },
-        other => other,
-    }
-}
-
-/// The answer goes back as it came, its end-to-end part.
-fn pass_on(
-    worker: &Rc<Worker>,
-    ask: &Ask,
-    head: response::Parts,
-    content: Content,
-    outcome: &Outcome,
-) -> Response<ReplyBody> {
-    let response::Parts {
-        status,
-        version,
-        headers: mut fields,
-        ..
-    } = head;
-    let is_page = esi::is_raw_page(ask, status, &fields);
-    fields::remove_hop_by_hop(&mut fields);
-    admit::complete(ask, version, &mut fields, receive::now);
-    if status == StatusCode::NOT_MODIFIED
-        && let Some(tag) = coding::held_of(ask, &fields)
-    {
-        fields.insert(header::ETAG, tag);
-        rules::coding::vary_by_coding(&mut fields);
-    }
-    let content = if is_page {
-        esi::raw(worker, ask, status, &mut fields, content).content
-    } else {
-        content
-    };
-    let content = coding::passed(worker, ask, status, &mut fields, content);
-    deliver::finish(
-        worker,
-        ask,
-        status,
-        fields,
-        content,
-        outcome,
-        Duration::ZERO,
-    )
-}
-
 /// `Max-Forwards` where it counts (RFC 9110 section 7.6.2).
 fn forwards_left(ask: &Ask) -> Option<u64> {
     let counts = ask.method == Method::OPTIONS || ask.method == Method::TRACE;
@@ -305,131 +200,4 @@ fn forwards_left(ask: &Ask) -> Option<u64> {
 /// Whether we are whom the request is meant for.
 fn ends_here(ask: &Ask) -> bool {
     forwards_left(ask) == Some(0)
-}
-
-fn request_body(ask: &Ask, content: RequestBody) -> Result<origin::RequestBody, Failure> {
-    if content.is_end_stream() {
-        return Ok(Empty::<Bytes>::new()
-            .map_err(|never| match never {})
-            .boxed_unsync());
-    }
-    let Some(most) = ask.site.largest_request_body else {
-        return Ok(content.map_err(Into::into).boxed_unsync());
-    };
-    if content.size_hint().lower() > most {
-        return Err(Failure::BodyTooLarge);
-    }
-    Ok(Limited::new(content, usize::try_from(most).unwrap_or(usize::MAX)).boxed_unsync())
-}
-
-/// What an origin takes of memory for content that it cannot pass on as it comes.
-fn room(worker: &Worker) -> origin::Room {
-    let memory = worker.cache.memory.clone();
-    let mut held = memory.budget().reservation();
-    Box::new(move |bytes| {
-        let fits = held.grow(bytes);
-        memory.make_room();
-        fits
-    })
-}
-
-/// Whether the request's content turned out longer than the site allows while it was sent on.
-fn outgrew_limit(error: &origin::Error) -> bool {
-    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
-    while let Some(error) = cause {
-        if error.is::<LengthLimitError>() {
-            return true;
-        }
-        cause = error.source();
-    }
-    false
-}
-
-/// 101: from here on bytes pass both ways untouched.
-fn switch(
-    worker: &Worker,
-    ask: &Ask,
-    mut response: Response<ResponseBody>,
-    client: Option<Upgrade>,
-    outcome: &Outcome,
-) -> Response<ReplyBody> {
-    let Some(client) = client else {
-        return deliver::failure(worker, ask, &Failure::UnaskedSwitch);
-    };
-    let origin = hyper::upgrade::on(&mut response);
-    let patience = ask.connection.idle_time;
-    tokio::task::spawn_local(async move {
-        if let (Ok(client), Ok(origin)) = tokio::join!(client.client, origin) {
-            let (client, origin) = (TokioIo::new(client), TokioIo::new(origin));
-            tunnel::pass(client, origin, patience).await;
-        }
-    });
-    let (head, _) = response.into_parts();
-    let mut fields = head.headers;
-    let wish = fields.get(header::UPGRADE).cloned();
-    fields::remove_hop_by_hop(&mut fields);
-    if let Some(wish) = wish {
-        fields.insert(header::UPGRADE, wish);
-        fields.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
-    }
-    deliver::finish(
-        worker,
-        ask,
-        head.status,
-        fields,
-        Content::Empty,
-        outcome,
-        Duration::ZERO,
-    )
-}
-
-/// What becomes of the answer to a POST.
-#[allow(
-    clippy::large_enum_variant,
-    reason = "taken apart where it is made: a box would be one more allocation a request"
-)]
-enum Post {
-    /// It is stored on its way to the client, as the answer to a later GET.
-    Stored(Content),
-    Passed(ResponseBody, Detail),
-}
-
-/// RFC 9110 section 9.3.3: storable with explicit freshness and a `Content-Location` that is the target. Its success has
-/// just invalidated the target, so the ticket is drawn anew; the caller has made sure that nobody else did.
-fn store_post(
-    worker: &Rc<Worker>,
-    ask: &Rc<Ask>,
-    head: &response::Parts,
-    body: ResponseBody,
-    times: Times,
-) -> Post {
-    let storable = match admit::judge(ask, &Method::POST, times, head.status, &head.headers) {
-        Ok(storable) => storable,
-        Err(why) => return Post::Passed(body, Detail::NotStored(why)),
-    };
-    let length = body.size_hint().exact();
-    let room = Room::of(worker, ask);
-    let ticket = worker.cache.memory.begin();
-    let (fill, mut writer) = begin_fill(worker);
-    if !room.admits(worker, ask, length, &mut writer) {
-        return Post::Passed(body, Detail::Unkept(Unkept::TooLarge));
-    }
-    let Some(reader) = fill.reader() else {
-        return Post::Passed(body, Detail::Unkept(Unkept::Invalidated));
-    };
-    let mut head = fetch::clone_head(head);
-    head.status = StatusCode::OK;
-    let ask = ask.clone();
-    let destination = Destination::Then(Box::new(move |worker, body| {
-        let (stored, _) =
-            admit::new_stored(worker, &ask, ticket, &head, storable, body, times.response);
-        let most = ask.site.most_variants;
-        let _ = worker
-            .cache
-            .memory
-            .insert(ask.key.as_bytes(), ticket, Arc::new(stored), most);
-    }));
-    let pump = Pump::new(worker, Arrival::new(body), writer, destination, room);
-    tokio::task::spawn_local(pump.run());
-    Post::Stored(Content::following(reader, length))
 }

@@ -1,0 +1,156 @@
+//! The way back of an answer that passed the store by. What of a POST's answer is stored is told in `post`, what a HEAD's says in
+//! `head`.
+
+use super::{
+    head,
+    post::{Post, store_post},
+    rule,
+};
+use crate::{
+    ask::{Ask, Upgrade},
+    body::{Content, ReplyBody},
+    cache::Worker,
+    error::Failure,
+    outcome::{Detail, Outcome},
+    walk::{
+        admit::{self, Times},
+        coding, deliver, esi, invalidate,
+        lookup::Bypassed,
+        receive, tunnel,
+    },
+};
+use http::{HeaderValue, Method, Response, StatusCode, header, response};
+use hyper_util::rt::TokioIo;
+use origin::ResponseBody;
+use rules::{fields, status::Handled, storable::NotStorable};
+use std::{rc::Rc, time::Duration};
+use store::Ticket;
+
+/// An answer has come: what it invalidates, freshens or stores, and its way back.
+pub(super) fn land(
+    worker: &Rc<Worker>,
+    ask: &Rc<Ask>,
+    response: Response<ResponseBody>,
+    upgrade: Option<Upgrade>,
+    (when, groups): ((Ticket, Times), Vec<String>),
+    (why, mut outcome): (Bypassed, Outcome),
+) -> Response<ReplyBody> {
+    let status = response.status();
+    outcome.handled = with_status(outcome.handled, status, false);
+    if status == StatusCode::SWITCHING_PROTOCOLS {
+        return switch(worker, ask, response, upgrade, &outcome);
+    }
+    let undisturbed = worker.cache.memory.holds(ask.key.as_bytes(), when.0);
+    invalidate::invalidate(worker, ask, status, response.headers(), groups);
+    let (head, body) = response.into_parts();
+    // What the site passes the store by for may be one user's, and says nothing of what is stored.
+    if ask.method == Method::HEAD && !matches!(why, Bypassed::Site(_)) {
+        head::says(worker, ask, &head, when.1);
+    }
+    let content = if ask.method == Method::POST && undisturbed && rule::may_fill(ask) {
+        match store_post(worker, ask, &head, body, when.1) {
+            Post::Stored(content) => {
+                outcome.handled = with_status(outcome.handled, status, true);
+                content
+            }
+            Post::Passed(body, why) => {
+                let says_more = !matches!(why, Detail::NotStored(NotStorable::Method));
+                outcome.detail = outcome.detail.or(says_more.then_some(why));
+                Content::Origin(body)
+            }
+        }
+    } else {
+        Content::Origin(body)
+    };
+    pass_on(worker, ask, head, content, &outcome)
+}
+
+fn with_status(handled: Handled, status: StatusCode, stored: bool) -> Handled {
+    match handled {
+        Handled::Forwarded { why, collapsed, .. } => Handled::Forwarded {
+            why,
+            status: Some(status.as_u16()),
+            stored,
+            collapsed,
+        },
+        other => other,
+    }
+}
+
+/// The answer goes back as it came, its end-to-end part.
+fn pass_on(
+    worker: &Rc<Worker>,
+    ask: &Ask,
+    head: response::Parts,
+    content: Content,
+    outcome: &Outcome,
+) -> Response<ReplyBody> {
+    let response::Parts {
+        status,
+        version,
+        headers: mut fields,
+        ..
+    } = head;
+    let is_page = esi::is_raw_page(ask, status, &fields);
+    fields::remove_hop_by_hop(&mut fields);
+    admit::complete(ask, version, &mut fields, receive::now);
+    if status == StatusCode::NOT_MODIFIED
+        && let Some(tag) = coding::held_of(ask, &fields)
+    {
+        fields.insert(header::ETAG, tag);
+        rules::coding::vary_by_coding(&mut fields);
+    }
+    let content = if is_page {
+        esi::raw(worker, ask, status, &mut fields, content).content
+    } else {
+        content
+    };
+    let content = coding::passed(worker, ask, status, &mut fields, content);
+    deliver::finish(
+        worker,
+        ask,
+        status,
+        fields,
+        content,
+        outcome,
+        Duration::ZERO,
+    )
+}
+
+/// 101: from here on bytes pass both ways untouched.
+fn switch(
+    worker: &Worker,
+    ask: &Ask,
+    mut response: Response<ResponseBody>,
+    client: Option<Upgrade>,
+    outcome: &Outcome,
+) -> Response<ReplyBody> {
+    let Some(client) = client else {
+        return deliver::failure(worker, ask, &Failure::UnaskedSwitch);
+    };
+    let origin = hyper::upgrade::on(&mut response);
+    let patience = ask.connection.idle_time;
+    tokio::task::spawn_local(async move {
+        if let (Ok(client), Ok(origin)) = tokio::join!(client.client, origin) {
+            let (client, origin) = (TokioIo::new(client), TokioIo::new(origin));
+            tunnel::pass(client, origin, patience).await;
+        }
+    });
+    let (head, _) = response.into_parts();
+    let mut fields = head.headers;
+    let wish = fields.get(header::UPGRADE).cloned();
+    fields::remove_hop_by_hop(&mut fields);
+    if let Some(wish) = wish {
+        fields.insert(header::UPGRADE, wish);
+        fields.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
+    }
+    deliver::finish(
+        worker,
+        ask,
+        head.status,
+        fields,
+        Content::Empty,
+        outcome,
+        Duration::ZERO,
+    )
+}

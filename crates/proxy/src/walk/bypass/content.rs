@@ -1,0 +1,47 @@
+//! What a request brings, on its way to the origin: its limit, and the memory it may take.
+
+use crate::{ask::Ask, cache::Worker, error::Failure, listen::RequestBody};
+use bytes::Bytes;
+use http_body::Body as _;
+use http_body_util::{BodyExt, Empty, LengthLimitError, Limited};
+
+pub(super) fn request_body(
+    ask: &Ask,
+    content: RequestBody,
+) -> Result<origin::RequestBody, Failure> {
+    if content.is_end_stream() {
+        return Ok(Empty::<Bytes>::new()
+            .map_err(|never| match never {})
+            .boxed_unsync());
+    }
+    let Some(most) = ask.site.largest_request_body else {
+        return Ok(content.map_err(Into::into).boxed_unsync());
+    };
+    if content.size_hint().lower() > most {
+        return Err(Failure::BodyTooLarge);
+    }
+    Ok(Limited::new(content, usize::try_from(most).unwrap_or(usize::MAX)).boxed_unsync())
+}
+
+/// What an origin takes of memory for content that it cannot pass on as it comes.
+pub(super) fn room(worker: &Worker) -> origin::Room {
+    let memory = worker.cache.memory.clone();
+    let mut held = memory.budget().reservation();
+    Box::new(move |bytes| {
+        let fits = held.grow(bytes);
+        memory.make_room();
+        fits
+    })
+}
+
+/// Whether the request's content turned out longer than the site allows while it was sent on.
+pub(super) fn outgrew_limit(error: &origin::Error) -> bool {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(error) = cause {
+        if error.is::<LengthLimitError>() {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
+}
