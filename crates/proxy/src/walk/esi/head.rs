@@ -1,0 +1,65 @@
+//! The head of a composed answer.
+
+use crate::{ask::Ask, body::Content, walk::shape::Shaped};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+
+/// The head of a composed answer.
+pub(super) fn composed(
+    ask: &Ask,
+    status: StatusCode,
+    fields: &mut HeaderMap,
+    content: Content,
+) -> Shaped {
+    const OF_THE_PAGE_ALONE: [HeaderName; 14] = [
+        header::ETAG,
+        header::LAST_MODIFIED,
+        header::ACCEPT_RANGES,
+        header::EXPIRES,
+        header::PRAGMA,
+        HeaderName::from_static("content-md5"),
+        HeaderName::from_static("digest"),
+        HeaderName::from_static("content-digest"),
+        HeaderName::from_static("repr-digest"),
+        HeaderName::from_static("signature"),
+        HeaderName::from_static("signature-input"),
+        header::TRAILER,
+        // Lifetimes that nginx and Akamai heed before `Cache-Control`.
+        HeaderName::from_static("x-accel-expires"),
+        HeaderName::from_static("edge-control"),
+    ];
+    ask.composed.set(true);
+    for name in OF_THE_PAGE_ALONE {
+        fields.remove(name);
+    }
+    if matches!(content, Content::Composed(_)) || ask.method == Method::HEAD {
+        fields.remove(header::CONTENT_LENGTH);
+    }
+    // Lifetimes for caches between us and the client (RFC 9213) are the page's too.
+    let targeted: Vec<_> = fields
+        .keys()
+        .filter(|name| name.as_str().ends_with("-cache-control"))
+        .chain(&ask.site.targets)
+        .cloned()
+        .collect();
+    for name in targeted {
+        fields.remove(name);
+    }
+    fields.insert(header::CACHE_CONTROL, unkept(fields));
+    Shaped { status, content }
+}
+
+/// What clients are told of a composed answer's lifetime: as much as [`super`] says, and what the page forbids beyond that.
+fn unkept(fields: &HeaderMap) -> HeaderValue {
+    let lines = fields.get_all(header::CACHE_CONTROL).iter();
+    let lines: Vec<_> = lines.filter_map(|line| line.to_str().ok()).collect();
+    let says = |word: &str| {
+        let mut words = lines.iter().flat_map(|line| line.split(','));
+        words.any(|said| said.trim().eq_ignore_ascii_case(word))
+    };
+    HeaderValue::from_static(match (says("no-store"), says("no-transform")) {
+        (false, false) => "private, no-cache",
+        (false, true) => "private, no-cache, no-transform",
+        (true, false) => "private, no-store",
+        (true, true) => "private, no-store, no-transform",
+    })
+}
