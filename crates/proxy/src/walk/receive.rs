@@ -1,4 +1,6 @@
-//! Receive: bounds and syntax, route, key.
+//! Receive: bounds and syntax, route, key. Scheme and host are read in `authority`.
+
+mod authority;
 
 use crate::{
     ask::{Ask, Key, Said, Upgrade, chosen},
@@ -9,7 +11,8 @@ use crate::{
     policy::{PurgePolicy, Site},
     routing::{self, Subject},
 };
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri, Version, header};
+use authority::{host, scheme};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Version, header};
 use http_body::Body as _;
 use hyper::upgrade::OnUpgrade;
 use rules::{
@@ -244,42 +247,4 @@ pub fn client<'a>(connection: &Connection, site: &'a Site) -> routing::Client<'a
         peer: connection.peer.map(|peer| peer.ip()),
         trusted: &site.trusted,
     }
-}
-
-const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
-
-/// The scheme the client used: ours, or the one a trusted peer tells of.
-fn scheme(fields: &HeaderMap, connection: &Connection, trusted: bool) -> &'static str {
-    let told = if trusted {
-        fields.get(X_FORWARDED_PROTO)
-    } else {
-        None
-    };
-    match told.map(HeaderValue::as_bytes) {
-        Some(b"https") => "https",
-        Some(b"http") => "http",
-        _ if connection.tls => "https",
-        _ => "http",
-    }
-}
-
-/// The authority: of the target where it has one (absolute form, HTTP/2), otherwise of `Host` (RFC 9112 section 3.3).
-fn host<'a>(
-    uri: &'a Uri,
-    fields: &'a HeaderMap,
-    version: Version,
-    scheme: &str,
-) -> Result<Cow<'a, str>, Failure> {
-    let mut lines = fields.get_all(header::HOST).iter();
-    let (line, more) = (lines.next(), lines.next());
-    if more.is_some() {
-        return Err(Failure::BadRequest("several-hosts"));
-    }
-    let authority = match (uri.authority(), line) {
-        (Some(authority), _) => authority.as_str(),
-        (None, Some(line)) => line.to_str().map_err(|_| Failure::BadRequest("bad-host"))?,
-        (None, None) if version <= Version::HTTP_10 => return Ok(Cow::Borrowed("")),
-        (None, None) => return Err(Failure::BadRequest("no-host")),
-    };
-    key::normalize_host(authority, scheme).ok_or(Failure::BadRequest("bad-host"))
 }
