@@ -1,0 +1,96 @@
+//! What moves on a connection: told by its I/O.
+
+use super::{Stage, Watch};
+use std::sync::atomic::Ordering::Relaxed;
+
+/// What newly read bytes belong to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::listen) enum Reading {
+    HeadBegins,
+    HeadGoesOn,
+    /// A body, pipelined bytes, or HTTP/2 frames.
+    Other,
+}
+
+impl Watch {
+    /// Bytes came. Tells whether they belong to a head being read, and if so whether they are its first.
+    pub(in crate::listen) fn read(&self) -> Reading {
+        let now = self.worker.now();
+        self.read_at.store(now, Relaxed);
+        if self.in_flight.load(Relaxed) > 0 || self.stage() != Stage::Http1 {
+            return Reading::Other;
+        }
+        if self.head_since.load(Relaxed) != 0 {
+            return Reading::HeadGoesOn;
+        }
+        self.head_since.store(now, Relaxed);
+        Reading::HeadBegins
+    }
+
+    /// A head lies here of which the rest has yet to come. Where its first bytes came while another request was in flight, its time
+    /// begins now.
+    pub(in crate::listen) fn awaits_head(&self) {
+        if self.in_flight.load(Relaxed) == 0 && self.head_since.load(Relaxed) == 0 {
+            self.head_since.store(self.worker.now(), Relaxed);
+        }
+    }
+
+    /// The client has ended its side. Whether to wait before `hyper` hears of it: it would take a client that sends nothing more
+    /// for one that left, and drop the request in flight. Some close their side right after their request and still read, so an
+    /// answer that is ready within a step or two goes out, and then all of it that the client takes.
+    pub(in crate::listen) fn waits_at_end(&self) -> bool {
+        let serving = self.in_flight.load(Relaxed) > 0 && self.bodies_awaited.load(Relaxed) == 0;
+        let answering = serving || self.write_blocked.load(Relaxed);
+        if self.stage() != Stage::Http1 || !answering {
+            return false;
+        }
+        let now = self.worker.now();
+        if self.ended_at.load(Relaxed) == 0 {
+            self.ended_at.store(now, Relaxed);
+        }
+        !self.has_left(now)
+    }
+
+    /// Whether the client ended its side some steps ago and has taken nothing since although it could.
+    pub(super) fn has_left(&self, now: u32) -> bool {
+        let ended_at = self.ended_at.load(Relaxed);
+        let quiet = |began: u32| now.wrapping_sub(began) > 1;
+        ended_at != 0 && quiet(ended_at) && quiet(self.written_at.load(Relaxed)) && !self.owes()
+    }
+
+    /// Whether the client is what an answer waits for.
+    pub(super) fn owes(&self) -> bool {
+        self.write_blocked.load(Relaxed) || self.bodies_owed.load(Relaxed) > 0
+    }
+
+    pub(in crate::listen) fn wrote(&self) {
+        self.written_at.store(self.worker.now(), Relaxed);
+        self.write_blocked.store(false, Relaxed);
+    }
+
+    pub(in crate::listen) fn blocked(&self) {
+        self.write_blocked.store(true, Relaxed);
+    }
+
+    /// Nothing is held back below us: if the client was waited for, it has taken all.
+    pub(in crate::listen) fn flushed(&self) {
+        if self.write_blocked.load(Relaxed) {
+            self.wrote();
+        }
+    }
+
+    /// An answer's bytes begin to be written.
+    pub(in crate::listen) fn message_begins(&self) {
+        self.between.store(false, Relaxed);
+    }
+
+    /// All that was written is out.
+    pub(in crate::listen) fn message_ends(&self) {
+        self.between.store(true, Relaxed);
+    }
+
+    /// Whether everything that was written is out.
+    pub(in crate::listen) fn is_between(&self) -> bool {
+        self.between.load(Relaxed)
+    }
+}

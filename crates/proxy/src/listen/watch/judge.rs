@@ -1,0 +1,92 @@
+//! What the coarse clock says of a connection.
+
+use super::{Order, Stage, Watch};
+use crate::listen::config::Limits;
+use std::{sync::atomic::Ordering::Relaxed, time::Duration};
+
+/// `Limits`' times in steps of the clock, rounded up and one more, so that no limit strikes early.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::listen) struct Patience {
+    head: u32,
+    idle: u32,
+    body: u32,
+    write: u32,
+    handshake: u32,
+    linger: u32,
+}
+
+impl Patience {
+    pub(in crate::listen) fn new(limits: &Limits) -> Self {
+        let tick = limits.tick.as_nanos().max(1);
+        let steps = |time: Duration| {
+            let steps = time.as_nanos().div_ceil(tick) + 1;
+            u32::try_from(steps).unwrap_or(u32::MAX)
+        };
+        Self {
+            head: steps(limits.head_time),
+            idle: steps(limits.idle_time),
+            body: steps(limits.body_time),
+            write: steps(limits.write_time),
+            handshake: steps(limits.handshake_time),
+            linger: steps(limits.linger_time),
+        }
+    }
+}
+
+impl Watch {
+    /// What the clock says of this connection at `now`.
+    pub(in crate::listen) fn judge(&self, now: u32, patience: &Patience) -> Verdict {
+        let over = |began: u32, limit: u32| now.wrapping_sub(began) > limit;
+        let since = self.since.load(Relaxed);
+        let stage = self.stage();
+        match stage {
+            Stage::Handshake if over(since, patience.handshake) => {
+                return Verdict::Slow(Order::Close);
+            }
+            Stage::Linger if over(since, patience.linger) => return Verdict::Idle(Order::Close),
+            Stage::Silent if over(since, patience.idle) => return Verdict::Idle(Order::Close),
+            Stage::Handshake | Stage::Linger | Stage::Silent | Stage::Tunnel => {
+                return Verdict::Fine;
+            }
+            Stage::Http1 | Stage::Http2 => {}
+        }
+        if self.owes() && over(self.written_at.load(Relaxed), patience.write) {
+            return Verdict::Slow(Order::Close);
+        }
+        let awaits = self.bodies_awaited.load(Relaxed) > 0;
+        if awaits && over(self.read_at.load(Relaxed), patience.body) {
+            return Verdict::Slow(Order::Timeout);
+        }
+        if self.in_flight.load(Relaxed) > 0 {
+            let left = self.has_left(now);
+            return if left { Verdict::Left } else { Verdict::Fine };
+        }
+        let head_since = self.head_since.load(Relaxed);
+        if head_since != 0 {
+            return if over(head_since, patience.head) {
+                Verdict::Slow(Order::Timeout)
+            } else {
+                Verdict::Fine
+            };
+        }
+        if !over(since, patience.idle) {
+            return Verdict::Fine;
+        }
+        // HTTP/2 says goodbye (GOAWAY) first and is cut one linger time later.
+        let cut =
+            stage == Stage::Http1 || over(since, patience.idle.saturating_add(patience.linger));
+        Verdict::Idle(if cut { Order::Close } else { Order::Drain })
+    }
+}
+
+/// The clock's word on a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::listen) enum Verdict {
+    Fine,
+    /// Nothing happened for long enough; nobody's fault.
+    Idle(Order),
+    /// The client ended its side some time ago: `hyper` may hear of it.
+    Left,
+    /// The client is too slow.
+    Slow(Order),
+}

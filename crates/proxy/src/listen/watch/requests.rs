@@ -1,0 +1,89 @@
+//! The requests of a connection: told by who serves them.
+
+use super::{Order, Watch};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+impl Watch {
+    /// `hyper` is to keep the connection: where the present request ends, it alone knows.
+    pub(in crate::listen) fn keep(&self) {
+        self.kept.store(true, Relaxed);
+    }
+
+    /// `hyper` takes its turn.
+    pub(in crate::listen) fn turn(&self) {
+        self.answered.store(false, Relaxed);
+    }
+
+    /// Whether `hyper`'s turn is over: it has answered, all is out, and the requests ended with their heads.
+    pub(in crate::listen) fn is_at_rest(&self) -> bool {
+        self.in_flight.load(Relaxed) == 0
+            && self.answered.load(Relaxed)
+            && self.is_between()
+            && !self.kept.load(Relaxed)
+    }
+
+    pub(in crate::listen) fn request_begins(&self) {
+        self.head_since.store(0, Relaxed);
+        self.in_flight
+            .store(self.in_flight.load(Relaxed) + 1, Relaxed);
+    }
+
+    pub(in crate::listen) fn request_ends(&self) {
+        let left = self.in_flight.load(Relaxed).saturating_sub(1);
+        self.in_flight.store(left, Relaxed);
+        if left == 0 {
+            self.since.store(self.worker.now(), Relaxed);
+            self.answered.store(true, Relaxed);
+        }
+    }
+
+    /// An HTTP/2 request ended, `cancelled` by the client or not. A client that has cancelled `most` more than it let finish
+    /// is cut (RFC 9113 section 10.5).
+    pub(in crate::listen) fn tally(&self, cancelled: bool, most: u32) {
+        let counter = if cancelled {
+            &self.cancelled
+        } else {
+            &self.finished
+        };
+        let count = counter.load(Relaxed).saturating_add(1);
+        counter.store(count, Relaxed);
+        if cancelled && count > self.finished.load(Relaxed).saturating_add(most) {
+            self.tell(Order::Close);
+        }
+    }
+
+    pub(in crate::listen) fn await_body(&self, awaited: bool) {
+        // Waiting begins now, however long ago the last byte came.
+        self.read_at.store(self.worker.now(), Relaxed);
+        adjust(&self.bodies_awaited, awaited);
+    }
+
+    pub(in crate::listen) fn owe_body(&self, owed: bool) {
+        self.written_at.store(self.worker.now(), Relaxed);
+        adjust(&self.bodies_owed, owed);
+    }
+
+    /// A request's content was left unread: closing right after the answer would reset the connection under it.
+    pub(in crate::listen) fn leave_unread(&self) {
+        self.unread.store(true, Relaxed);
+    }
+
+    pub(in crate::listen) fn has_unread(&self) -> bool {
+        self.unread.load(Relaxed)
+    }
+
+    /// Whether no final answer has begun for what the client last asked (HTTP/1).
+    pub(in crate::listen) fn may_answer(&self) -> bool {
+        self.in_flight.load(Relaxed) == 0 || !self.outbox.is_closed()
+    }
+}
+
+fn adjust(counter: &AtomicU32, up: bool) {
+    let count = counter.load(Relaxed);
+    let count = if up {
+        count + 1
+    } else {
+        count.saturating_sub(1)
+    };
+    counter.store(count, Relaxed);
+}

@@ -1,0 +1,57 @@
+//! What a connection is doing, and what its task is told to do.
+
+/// What a connection is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(in crate::listen) enum Stage {
+    /// PROXY protocol and TLS.
+    Handshake = 0,
+    Http1 = 1,
+    Http2 = 2,
+    /// The last answer is out; reading on so that it arrives.
+    Linger = 3,
+    /// Upgraded: no longer ours to time.
+    Tunnel = 4,
+    /// Plain, and not a word yet.
+    Silent = 5,
+}
+
+impl Stage {
+    pub(super) fn of(byte: u8) -> Self {
+        match byte {
+            0 => Self::Handshake,
+            1 => Self::Http1,
+            2 => Self::Http2,
+            3 => Self::Linger,
+            5 => Self::Silent,
+            _ => Self::Tunnel,
+        }
+    }
+}
+
+/// What a connection's task is told to do. Only ever more severe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub(in crate::listen) enum Order {
+    Serve = 0,
+    /// Finish what is in flight, take nothing new.
+    Drain = 1,
+    /// Answer 408 where no answer has begun, then close.
+    Timeout = 2,
+    /// Answer 414, then close.
+    TargetTooLong = 3,
+    /// Close without a word.
+    Close = 4,
+}
+
+impl Order {
+    pub(super) fn of(byte: u8) -> Self {
+        match byte {
+            0 => Self::Serve,
+            1 => Self::Drain,
+            2 => Self::Timeout,
+            3 => Self::TargetTooLong,
+            _ => Self::Close,
+        }
+    }
+}
