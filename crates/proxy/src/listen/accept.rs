@@ -1,8 +1,14 @@
-//! The loop of one worker on one listener: accepts, keeps the coarse clock, drains.
+//! The loop of one worker on one listener: accepts, keeps the coarse clock, drains. The socket is in `listener`, the connections
+//! it has brought are in `open`.
+
+mod listener;
+mod open;
+
+pub(super) use listener::Accepted;
 
 use super::{
     Serve,
-    bind::{Bound, Listening},
+    bind::Bound,
     config::{Limits, ListenConfig},
     direct::Desk,
     drain::Drain,
@@ -11,23 +17,20 @@ use super::{
     shared::{Shared, Slot},
     stream::Socket,
     task,
-    watch::{Order, Patience, Stage, Verdict, Watch, Worker},
+    watch::{Order, Patience, Verdict, Watch, Worker},
 };
 use crate::listen::counters::add;
+use listener::{Listener, accept, must_rest};
+use open::Open;
 use std::{
-    cell::RefCell,
-    collections::BTreeMap,
-    future::poll_fn,
     io::{self, Write},
     net::SocketAddr,
     rc::Rc,
     sync::Arc,
-    task::{Context, Poll},
 };
 use tokio::{
-    net::{TcpListener, TcpStream, UnixListener, UnixStream},
-    sync::Notify,
-    task::{spawn_local, yield_now},
+    net::TcpStream,
+    task::spawn_local,
     time::{Instant, Interval, MissedTickBehavior, interval},
 };
 
@@ -97,106 +100,6 @@ fn clock(limits: &Limits) -> Interval {
     let mut clock = interval(limits.tick.max(std::time::Duration::from_millis(1)));
     clock.set_missed_tick_behavior(MissedTickBehavior::Skip);
     clock
-}
-
-/// Whether accepting must pause. What a single client did (it left before we took it) is no reason.
-fn must_rest(error: &io::Error) -> bool {
-    let the_clients = matches!(
-        error.kind(),
-        io::ErrorKind::ConnectionAborted
-            | io::ErrorKind::ConnectionReset
-            | io::ErrorKind::Interrupted
-    );
-    if !the_clients {
-        tracing::warn!(%error, "cannot accept connections for a moment");
-    }
-    !the_clients
-}
-
-enum Listener {
-    Tcp(TcpListener, Option<SocketAddr>),
-    Unix(UnixListener),
-}
-
-/// A connection just accepted.
-pub(super) struct Accepted {
-    pub(super) socket: Socket,
-    pub(super) peer: Option<SocketAddr>,
-    pub(super) local: Option<SocketAddr>,
-}
-
-impl Listener {
-    fn new(socket: Listening, bound: Option<SocketAddr>) -> io::Result<Self> {
-        Ok(match socket {
-            Listening::Tcp(listener) => Self::Tcp(TcpListener::from_std(listener)?, bound),
-            Listening::Unix(listener) => Self::Unix(UnixListener::from_std(listener)?),
-        })
-    }
-
-    fn poll_accept(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Accepted>> {
-        match self {
-            Self::Tcp(listener, bound) => listener
-                .poll_accept(cx)
-                .map_ok(|(stream, peer)| Accepted::tcp(stream, peer, *bound)),
-            Self::Unix(listener) => listener
-                .poll_accept(cx)
-                .map_ok(|(stream, _)| Accepted::unix(stream)),
-        }
-    }
-
-    /// What the kernel holds at the end. Not through the runtime, which may not have learnt of it yet.
-    fn into_rest(self) -> io::Result<Vec<Accepted>> {
-        let mut rest = Vec::new();
-        match self {
-            Self::Tcp(listener, bound) => {
-                let listener = listener.into_std()?;
-                while let Ok((stream, peer)) = listener.accept() {
-                    stream.set_nonblocking(true)?;
-                    rest.push(Accepted::tcp(TcpStream::from_std(stream)?, peer, bound));
-                }
-            }
-            Self::Unix(listener) => {
-                let listener = listener.into_std()?;
-                while let Ok((stream, _)) = listener.accept() {
-                    stream.set_nonblocking(true)?;
-                    rest.push(Accepted::unix(UnixStream::from_std(stream)?));
-                }
-            }
-        }
-        Ok(rest)
-    }
-}
-
-impl Accepted {
-    /// `bound` is where the listener listens: the socket's own address, unless that stands for all of the machine's.
-    fn tcp(stream: TcpStream, peer: SocketAddr, bound: Option<SocketAddr>) -> Self {
-        let known = bound.filter(|bound| !bound.ip().is_unspecified());
-        Self {
-            local: known.or_else(|| stream.local_addr().ok()),
-            socket: Socket::Tcp(stream),
-            peer: Some(canonical(peer)),
-        }
-    }
-
-    fn unix(stream: UnixStream) -> Self {
-        Self {
-            socket: Socket::Unix(stream),
-            peer: None,
-            local: None,
-        }
-    }
-}
-
-/// An IPv4 client of an IPv6 socket is an IPv4 client.
-fn canonical(peer: SocketAddr) -> SocketAddr {
-    SocketAddr::new(peer.ip().to_canonical(), peer.port())
-}
-
-async fn accept(listener: Option<&mut Listener>) -> io::Result<Accepted> {
-    match listener {
-        Some(listener) => poll_fn(|cx| listener.poll_accept(cx)).await,
-        None => std::future::pending().await,
-    }
 }
 
 /// One worker on one listener.
@@ -281,70 +184,5 @@ pub(super) fn claim_address(slot: &mut Slot, peer: Option<SocketAddr>, limits: &
     match (peer, limits.connections_per_address) {
         (Some(peer), Some(most)) => slot.claim_address(peer.ip(), most),
         _ => true,
-    }
-}
-
-/// The connections that have a task.
-#[derive(Clone, Default)]
-struct Open {
-    watches: Rc<RefCell<BTreeMap<u64, Arc<Watch>>>>,
-    next: Rc<std::cell::Cell<u64>>,
-    gone: Rc<Notify>,
-}
-
-/// Takes a connection out of `Open` on drop.
-struct Leave {
-    open: Open,
-    number: u64,
-}
-
-impl Open {
-    fn enter(&self, watch: &Arc<Watch>) -> Leave {
-        let number = self.next.get();
-        self.next.set(number + 1);
-        self.watches.borrow_mut().insert(number, Arc::clone(watch));
-        Leave {
-            open: self.clone(),
-            number,
-        }
-    }
-
-    fn is_empty(&self) -> bool {
-        self.watches.borrow().is_empty()
-    }
-
-    fn tell(&self, order: Order) {
-        for watch in self.watches.borrow().values() {
-            watch.tell(order);
-        }
-    }
-
-    /// Closes the connections on which nothing was said yet, after a few turns of the runtime: a first request that the
-    /// kernel holds already is then known, and served. Each turn polls some sixty tasks.
-    async fn close_silent(&self) {
-        let turns = 4 + self.watches.borrow().len() / 16;
-        for _ in 0..turns {
-            yield_now().await;
-        }
-        for watch in self.watches.borrow().values() {
-            if watch.stage() == Stage::Silent {
-                watch.tell(Order::Close);
-            }
-        }
-    }
-
-    /// Tells all to close and waits for their tasks, which do so when next polled.
-    async fn close_all(&self) {
-        self.tell(Order::Close);
-        while !self.is_empty() {
-            self.gone.notified().await;
-        }
-    }
-}
-
-impl Drop for Leave {
-    fn drop(&mut self) {
-        self.open.watches.borrow_mut().remove(&self.number);
-        self.open.gone.notify_one();
     }
 }
