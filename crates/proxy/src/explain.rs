@@ -1,30 +1,28 @@
-//! Explain: why a URL is or is not answered from the store, without asking an origin or the shared tier.
+//! Explain: why a URL is or is not answered from the store, without asking an origin or the shared tier. What is stored is judged in
+//! `judge`.
+
+mod judge;
 
 use crate::{
-    ask::{self, Key},
+    ask,
     cache::Cache,
     hit_for_miss::Unshared,
     outcome::Bypass,
     policy::Policy,
     routing::{self, Subject},
-    walk::{bypass::rule, lookup::reuse_site, receive, user_context},
+    walk::{bypass::rule, receive, user_context},
 };
-use http::{HeaderMap, HeaderName, Method, StatusCode};
-use rules::{
-    directives, freshness, key,
-    reuse::{self, Failure, ValidateReason, Verdict},
-    time::Time,
-    vary,
-};
+use http::{HeaderMap, Method, StatusCode};
+use judge::Judge;
+use rules::{freshness, key, reuse::Verdict};
 use std::{borrow::Cow, time::Duration};
-use store::{Body, Stored, Variant, Variants, purge::Standing};
 
 /// What would happen to a GET for a URL now.
 #[derive(Debug)]
 pub struct Explanation {
     /// The name of the route taken.
     pub route: String,
-    /// The cache key as text ([`Key::text`]).
+    /// The cache key as text ([`Key::text`](ask::Key::text)).
     pub key: String,
     /// Why the route passes the store by, if it does.
     pub bypass: Option<&'static str>,
@@ -169,151 +167,4 @@ fn bypass(policy: &Policy, path: &str, query: Option<&str>, fields: &HeaderMap) 
         && user_context::is_somebody(fields)
         && !fields.contains_key(user_context::HASH);
     by_rule.or_else(|| by_group.then_some(Bypass::Group))
-}
-
-/// The request that stored responses are judged for.
-struct Judge<'a> {
-    cache: &'a Cache,
-    policy: &'a Policy,
-    key: &'a Key,
-    fields: &'a HeaderMap,
-    now: Time,
-}
-
-impl Judge<'_> {
-    /// What is stored, and which of it is selected: as lookup has it, the disk's where memory has none that matches and stands.
-    async fn stored(&self) -> (Vec<StoredExplanation>, Option<usize>) {
-        let here = self.cache.memory.peek(self.key.as_bytes());
-        let variants = here.as_ref().map_or(&[][..], Variants::as_slice);
-        let mut all: Vec<_> = variants
-            .iter()
-            .map(|stored| self.judge(stored, Tier::Memory))
-            .collect();
-        // The newest that matches; where that was invalidated, no other in memory takes its place.
-        let selected = all.iter().position(|one| one.matches);
-        let decides = selected.and_then(|index| all.get(index));
-        if decides.is_some_and(|one| !one.invalidated) {
-            return (all, selected);
-        }
-        if let Some(disk) = &self.cache.disk {
-            let below = Variants::from_vec(disk.peek(self.key.as_bytes()).await);
-            for stored in below.as_ref().map_or(&[][..], Variants::as_slice) {
-                if here.as_ref().is_none_or(|here| !here.has_newer(stored)) {
-                    all.push(self.judge(stored, Tier::Disk));
-                }
-            }
-        }
-        let on_disk = |one: &StoredExplanation| one.matches && one.tier == Tier::Disk;
-        let below = all.iter().position(on_disk);
-        (all, below.or(selected))
-    }
-
-    fn judge(&self, stored: &Stored, tier: Tier) -> StoredExplanation {
-        let standing = self
-            .cache
-            .memory
-            .log()
-            .standing(self.key.as_bytes(), stored);
-        let differing = stored.variant.as_deref();
-        let stored = standing_as(stored, standing);
-        let request = directives::request(self.fields);
-        let site = reuse_site(self.policy);
-        let verdict = reuse::judge(&stored.facts, &request, &site, self.now);
-        let invalidated = standing == Standing::Gone;
-        // Parts stand in for no whole.
-        let stands_in = !invalidated && !matches!(stored.body, Body::Parts(_));
-        let sent = |failure| {
-            stands_in && reuse::on_failure(&stored.facts, &request, &site, failure, self.now)
-        };
-        let window = |failure| reuse::window_on_failure(&stored.facts, &request, &site, failure);
-        StoredExplanation {
-            tier,
-            status: stored.status,
-            matches: stored.matches(self.fields, &mut Vec::new()),
-            nominated: nominated(&stored),
-            differing: differing
-                .map(|variant| self::differing(variant, self.fields))
-                .unwrap_or_default(),
-            verdict,
-            age: stored.facts.age(self.now),
-            lifetime: Duration::from_millis(stored.facts.lifetime_ms),
-            source: stored.facts.source,
-            length: stored.body.length(),
-            form: form(&stored.body),
-            invalidated,
-            on_failure: OnFailure {
-                error: sent(Failure::Status),
-                unreachable: sent(Failure::Unreachable),
-                error_window: window(Failure::Status),
-                unreachable_window: window(Failure::Unreachable),
-            },
-            while_revalidate: while_revalidate(&stored),
-            replaceable: invalidated
-                || standing == Standing::Unsure
-                || !(wants_the_origin(verdict) || stored.facts.is_always_validated()),
-        }
-    }
-}
-
-/// The window in seconds; 0 where there is none, or one that is shut.
-fn while_revalidate(stored: &Stored) -> u32 {
-    let facts = &stored.facts;
-    let window = facts
-        .stale_while_revalidate
-        .filter(|_| !(facts.no_cache || facts.must_revalidate));
-    window.unwrap_or(0)
-}
-
-/// Whether the client takes nothing but what the origin says now.
-const fn wants_the_origin(verdict: Verdict) -> bool {
-    let Verdict::Validate(reason) = verdict else {
-        return false;
-    };
-    matches!(
-        reason,
-        ValidateReason::RequestNoCache | ValidateReason::RequestAge
-    )
-}
-
-/// What purges have left of a stored response, as lookup takes it.
-fn standing_as(stored: &Stored, standing: Standing) -> Cow<'_, Stored> {
-    match standing {
-        Standing::Stale { since, checked } => Cow::Owned(stored.stale_since(since, checked)),
-        Standing::Unsure => Cow::Owned(stored.to_be_validated()),
-        Standing::Good | Standing::Gone => Cow::Borrowed(stored),
-    }
-}
-
-fn nominated(stored: &Stored) -> Vec<String> {
-    let variant = stored.variant.iter();
-    variant
-        .flat_map(|variant| variant.nominated.iter().map(ToString::to_string))
-        .collect()
-}
-
-const fn form(body: &Body) -> &'static str {
-    match body {
-        Body::Whole(_) | Body::Chunks(_) => "whole",
-        Body::Disk(_) => "disk",
-        Body::Parts(_) => "parts",
-        Body::Filling(_) => "filling",
-    }
-}
-
-/// The nominated fields whose value in the request that was answered is another one: [`vary::variant_key`] writes one line
-/// for each.
-fn differing(variant: &Variant, fields: &HeaderMap) -> Vec<String> {
-    let lines = variant.key.split_inclusive(|byte| *byte == b'\n');
-    let differs = |(name, line): &(&HeaderName, &[u8])| {
-        let mut own = Vec::new();
-        vary::variant_key(std::slice::from_ref(*name), fields, &mut own);
-        own != *line
-    };
-    variant
-        .nominated
-        .iter()
-        .zip(lines)
-        .filter(differs)
-        .map(|(name, _)| name.to_string())
-        .collect()
 }
