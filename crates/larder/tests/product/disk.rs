@@ -8,7 +8,7 @@ use crate::{
     disk_purge::purge,
 };
 use std::{fs, path::PathBuf};
-use testkit::{Command, Larder, Origin, Reply, Response, scratch_dir, wait_until};
+use testkit::{Command, Gate, Larder, Origin, Reply, Response, scratch_dir, wait_until};
 
 /// A body that memory takes, and one that it does not take with [`Site::new`]'s configuration.
 pub(crate) const MIDDLE: usize = 100_000;
@@ -290,6 +290,38 @@ fn a_graceful_stop_writes_what_is_queued() {
     for path in &paths {
         let answer = client.get(path).send();
         assert!(answer.hit(), "{path}: {}", answer.said());
+    }
+}
+
+#[test]
+fn what_is_asked_for_again_while_it_is_on_its_way_is_written_for_whom_it_is() {
+    for size in [1000, MIDDLE] {
+        let (site, gate) = (Site::new(""), Gate::new());
+        let held = gate.clone();
+        site.origin.otherwise(move |request| {
+            let body = content(request.header("x-who").expect("a name"), size);
+            let (first, rest) = body.split_at(size / 2);
+            let reply = Reply::ok().cache("max-age=600").header("Vary", "X-Who");
+            reply.length(size).body(first).hold(&held).body(rest)
+        });
+        let larder = site.start();
+        let asks = ["ann", "bob", "ann", "bob"].map(|who| {
+            let mut client = larder.get("/").header("X-Who", who).begin();
+            let head = client.read_head();
+            (who, client, head)
+        });
+        gate.open();
+        for (who, mut client, mut answer) in asks {
+            client.read_content(&mut answer);
+            same(&answer.body, &content(who, size), who);
+        }
+        let larder = site.restart(larder);
+        for who in ["bob", "ann", "cid"] {
+            let answer = larder.get("/").header("X-Who", who).send();
+            same(&answer.body, &content(who, size), who);
+            let is_there = who != "cid";
+            assert_eq!(answer.hit(), is_there, "{size} {who}: {}", answer.said());
+        }
     }
 }
 

@@ -167,10 +167,16 @@ pub fn used(worker: &Worker, ask: &Ask, stored: &Arc<Stored>, outcome: &Outcome)
     if !uses.is_power_of_two() || (uses == 1 && is_new) {
         return;
     }
+    keep_asked_for(worker, ask.key.as_bytes(), stored);
+}
+
+/// The disk gets what is asked for again, unless it has that already. What is still on its way is not taken: it is offered once it is
+/// complete.
+pub fn keep_asked_for(worker: &Worker, key: &[u8], stored: &Arc<Stored>) {
     if let Some(disk) = &worker.cache.disk
         && !stored.is_below()
         && lasts(stored)
-        && disk.offer(ask.key.as_bytes(), stored)
+        && disk.offer(key, stored)
     {
         stored.set_below();
     }

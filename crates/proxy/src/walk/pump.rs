@@ -237,6 +237,10 @@ impl Pump {
                 let (marks, checked) = (whole.marks.as_deref(), whole.checked());
                 if !memory.log().refuses(&key, marks, checked) {
                     below::keep(&self.worker, &key, &whole, lease);
+                    // Besides by the request that fetched it.
+                    if stored.uses() > 1 {
+                        below::keep_asked_for(&self.worker, &key, &whole);
+                    }
                 }
             }
             (Some(body), Destination::Then(store)) => store(&self.worker, body),
