@@ -4,6 +4,7 @@ use crate::{
     body::ReplyBody,
     collapse::Flights,
     compress::Compressor,
+    endings::Endings,
     heads::{Heads, Told},
     hit_for_miss::HitForMiss,
     listen::{Connection, InterimSink, OwnAnswer, RequestBody, Serve, Served},
@@ -164,6 +165,7 @@ pub struct Worker {
     pub(crate) told: RefCell<Told>,
     /// Counts what was read from disk at once.
     reads: Cell<u32>,
+    pub(crate) endings: Endings,
 }
 
 /// One of so many responses read from disk is taken into memory: what is hot is soon there, and what is asked for once in a long
@@ -220,7 +222,13 @@ impl Worker {
             heads: RefCell::default(),
             told: RefCell::default(),
             reads: Cell::default(),
+            endings: Endings::default(),
         })
+    }
+
+    /// Waits until every body of which all has come is stored, or given up; for who stops when no client is left.
+    pub async fn has_stored(&self) {
+        self.endings.over().await;
     }
 
     /// Whether what was just read from disk, without waiting for the device, is taken into memory.

@@ -8,6 +8,7 @@ mod cache;
 mod collapse;
 pub mod compress;
 pub mod content_key;
+mod endings;
 pub mod error;
 pub mod explain;
 mod heads;

@@ -14,13 +14,18 @@ use std::{
         mpsc::{SyncSender, sync_channel},
     },
     thread::{self, JoinHandle},
+    time::Duration,
 };
 use store::Busy;
 use tokio::{
     runtime::{Builder, LocalOptions, LocalRuntime},
     sync::mpsc::{Receiver, UnboundedReceiver, UnboundedSender, unbounded_channel},
     task::{JoinSet, spawn_local},
+    time::timeout,
 };
+
+/// A worker that has drained waits so long for the disk to take what came from origins.
+const DISK_PATIENCE: Duration = Duration::from_secs(10);
 
 /// A listener for one worker to serve.
 pub struct Order {
@@ -137,6 +142,7 @@ async fn work(
         });
     }
     while loops.join_next().await.is_some() {}
+    let _ = timeout(DISK_PATIENCE, service.0.has_stored()).await;
     if let Some(refetching) = refetching {
         refetching.abort();
     }

@@ -151,11 +151,17 @@ impl Pump {
     pub async fn run(mut self: Box<Self>) {
         bump(&self.worker.counters.fills);
         let mut received = 0u64;
+        let announced = self.writer.fill().length();
+        let mut ending = None;
         loop {
             let next = poll_fn(|context| next_piece(&self.writer, &mut self.body, context)).await;
             match next {
                 Piece::Data(data) => {
                     received += data.len() as u64;
+                    if announced == Some(received) {
+                        // Its client may be done, and gone, before the disk is.
+                        ending = Some(self.worker.endings.begin());
+                    }
                     if received > self.room.largest {
                         self.outgrow().await;
                     } else if received > self.room.in_memory {
@@ -167,6 +173,7 @@ impl Pump {
                     self.wait_for_room().await;
                 }
                 Piece::End => {
+                    ending.get_or_insert_with(|| self.worker.endings.begin());
                     self.wait_for_room().await;
                     return self.complete();
                 }
@@ -264,3 +271,6 @@ fn next_piece(writer: &Writer, body: &mut Arrival, context: &mut Context<'_>) ->
     }
     body.poll_next(context)
 }
+
+#[cfg(test)]
+mod tests;
