@@ -126,6 +126,13 @@ pub(crate) fn keep(larder: &Larder, targets: &[&str]) {
     }
 }
 
+/// Waits until so many stored responses were written to disk. Before that, they have come as a whole.
+pub(crate) fn wait_written(larder: &Larder, count: u64) {
+    wait_until("they were written to disk", || {
+        sample(larder, "larder_disk_writes_total") >= count
+    });
+}
+
 fn kind(path: &std::path::Path, kind: &str) -> bool {
     let name = path.file_name().and_then(|name| name.to_str());
     name.is_some_and(|name| {
