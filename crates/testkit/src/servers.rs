@@ -1,6 +1,6 @@
 //! Real servers from Debian's packages, on ports and sockets of the test's own.
 
-use crate::{larder::scratch_memory, wait_until};
+use crate::{BOUND, larder::scratch_memory, wait_until};
 use std::{
     fmt::Write as _,
     io::{BufRead, BufReader, Write},
@@ -8,7 +8,6 @@ use std::{
     os::unix::net::UnixStream,
     path::PathBuf,
     process::{Child, Command, Stdio},
-    time::Duration,
 };
 
 /// Valkey, as `.ci/tools` installs it.
@@ -195,7 +194,7 @@ impl Redis {
     /// The same; `None` where it does not answer.
     pub fn try_ask(&self, command: &[&str]) -> Option<String> {
         let stream = UnixStream::connect(self.socket()).ok()?;
-        stream.set_read_timeout(Some(Duration::from_secs(5))).ok()?;
+        stream.set_read_timeout(Some(BOUND)).ok()?;
         let mut text = format!("*{}\r\n", command.len());
         for part in command {
             let _ = write!(text, "${}\r\n{part}\r\n", part.len());
