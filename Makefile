@@ -14,6 +14,7 @@ test: tools lint
 lint:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo check --quiet --manifest-path fuzz/Cargo.toml --target-dir target --locked
 	@bash .ci/arrows
 
 fmt:

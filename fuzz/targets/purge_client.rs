@@ -36,7 +36,7 @@ fuzz_target!(|data: &[u8]| {
     let command = match recognise(&open, head) {
         Spoken::Command(command) => command.ok(),
         Spoken::Content(expected) => api::content(&expected, content).ok(),
-        Spoken::Nothing | Spoken::Denied | Spoken::Refresh => None,
+        Spoken::Nothing | Spoken::Denied | Spoken::Refresh | Spoken::List => None,
     };
     for wish in command.iter().flat_map(|command| &command.wishes) {
         assert!(

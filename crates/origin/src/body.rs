@@ -14,7 +14,6 @@ use std::{
     fmt,
     pin::Pin,
     task::{Context, Poll},
-    time::Duration,
 };
 
 /// A request body; `http_body_util::Empty` boxed is without cost. The error is the client's.
@@ -24,10 +23,7 @@ pub type RequestBody =
 /// A response body under the time limits between bytes and in all; implements `http_body::Body<Data = Bytes, Error = crate::Error>`.
 /// Ends with `Kind::Truncated` where the origin stops short. Dropping it cancels the fetch.
 #[derive(Debug)]
-pub struct ResponseBody {
-    via: Via,
-    waited: Duration,
-}
+pub struct ResponseBody(Via);
 
 /// Where a body comes from. Boxed, since it goes through many hands.
 #[derive(Debug)]
@@ -77,12 +73,12 @@ pub(crate) struct UnderWay {
 
 impl ResponseBody {
     pub(crate) fn new(incoming: Incoming, under_way: UnderWay) -> Self {
-        Self::via(Via::Http(Box::new(HttpBody::new(incoming, under_way))))
+        Self(Via::Http(Box::new(HttpBody::new(incoming, under_way))))
     }
 
     /// One that comes without hyper.
     pub(crate) fn direct(body: Box<direct::Body>) -> Self {
-        Self::via(Via::Direct(body))
+        Self(Via::Direct(body))
     }
 
     /// One that did not come over HTTP.
@@ -90,26 +86,7 @@ impl ResponseBody {
     where
         B: Body<Data = Bytes, Error = Error> + Send + 'static,
     {
-        Self::via(Via::Own(OwnBody::new(body)))
-    }
-
-    fn via(via: Via) -> Self {
-        Self {
-            via,
-            waited: Duration::ZERO,
-        }
-    }
-
-    /// Says how long its request waited.
-    pub(crate) fn after(self, waited: Duration) -> Self {
-        Self { waited, ..self }
-    }
-
-    /// How long its request waited before the attempt that was answered began: for its turn, and for attempts that failed. The
-    /// response is that much younger than the fetch (RFC 9111 section 4.2.3: `request_time` is that of the request which led to
-    /// the response).
-    pub fn waited(&self) -> Duration {
-        self.waited
+        Self(Via::Own(OwnBody::new(body)))
     }
 }
 
@@ -121,7 +98,7 @@ impl Body for ResponseBody {
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
-        match &mut self.get_mut().via {
+        match &mut self.get_mut().0 {
             Via::Direct(body) => Pin::new(&mut **body).poll_frame(cx),
             Via::Http(body) => Pin::new(&mut **body).poll_frame(cx),
             Via::Own(body) => Pin::new(body).poll_frame(cx),
@@ -129,7 +106,7 @@ impl Body for ResponseBody {
     }
 
     fn is_end_stream(&self) -> bool {
-        match &self.via {
+        match &self.0 {
             Via::Direct(body) => body.is_end_stream(),
             Via::Http(body) => body.is_end_stream(),
             Via::Own(body) => body.is_end_stream(),
@@ -137,7 +114,7 @@ impl Body for ResponseBody {
     }
 
     fn size_hint(&self) -> SizeHint {
-        match &self.via {
+        match &self.0 {
             Via::Direct(body) => body.size_hint(),
             Via::Http(body) => body.size_hint(),
             Via::Own(body) => body.size_hint(),

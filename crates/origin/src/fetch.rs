@@ -13,6 +13,7 @@ use crate::{
     peer::{Peer, Serving},
     pool,
     upload::Outgoing,
+    waited::Waited,
 };
 use http::{Request, Response};
 use http_body::Body as _;
@@ -102,7 +103,7 @@ impl Fetch<'_> {
             pace: Pace::new(&origin.config.timeouts, self.until),
             _pass: pass,
         };
-        let response = match answer {
+        let mut response = match answer {
             Answer::Direct(response) => Ok(response.map(|mut body| {
                 body.hold(held);
                 ResponseBody::direct(body)
@@ -114,7 +115,10 @@ impl Fetch<'_> {
             })),
             Answer::FastCgi(arrived, exchange) => fastcgi::answered(arrived, *exchange, held),
         }?;
-        Ok(response.map(|body| body.after(waited)))
+        if !waited.is_zero() {
+            response.extensions_mut().insert(Waited(waited));
+        }
+        Ok(response)
     }
 
     /// Attempts until one succeeds, or no other may be made.

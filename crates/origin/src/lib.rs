@@ -36,6 +36,7 @@ mod stream;
 mod tls;
 mod upload;
 mod wait;
+mod waited;
 mod watch;
 
 pub use body::{RequestBody, ResponseBody};
@@ -43,6 +44,7 @@ pub use config::OriginConfig;
 pub use error::{Error, Kind};
 pub use latency::{BOUNDS_MS, Latency};
 pub use lifetime::Lifetime;
+pub use waited::Waited;
 
 use files::{Files, Found, Turn, respond};
 use http::{HeaderMap, Method, Request, Response, StatusCode};
@@ -203,7 +205,7 @@ impl Origin {
     ///
     /// `Expect` is dropped and the framing fields are set anew from the body. A response that comes back has believable
     /// framing; a status from 600 to 999 passes as it is (RFC 9110 section 15 leaves its reading to the recipient). One whose
-    /// source knows how long it holds carries a [`Lifetime`] in its extensions.
+    /// source knows how long it holds carries a [`Lifetime`] in its extensions; one whose request had to wait, [`Waited`].
     pub fn fetch(
         self: &Arc<Self>,
         request: Request<RequestBody>,

@@ -16,7 +16,7 @@ use crate::{
     },
 };
 use fields::kept_fields;
-use http::{HeaderMap, Method, StatusCode, response};
+use http::{Extensions, HeaderMap, Method, StatusCode, response};
 use lifetime::freshness_site;
 use rules::{
     directives::{self, ResponseDirectives},
@@ -35,6 +35,19 @@ pub struct Times {
     pub response: Time,
     /// How long the answer holds, where the origin knows and no field says so.
     pub lifetime: Option<origin::Lifetime>,
+}
+
+impl Times {
+    /// Of an exchange that began at `began` and whose response came at `response`, with these extensions. What the request waited for
+    /// makes no response older (RFC 9111 section 4.2.3).
+    pub fn of(began: Time, response: Time, extensions: &Extensions) -> Self {
+        let waited = extensions.get::<origin::Waited>();
+        Self {
+            request: waited.map_or(began, |waited| began.plus(waited.0)),
+            response,
+            lifetime: extensions.get().copied(),
+        }
+    }
 }
 
 /// Judges an answer to a request of `method` for `ask`.

@@ -135,11 +135,7 @@ async fn pass(
         .await?;
     }
     let origin_time = began.elapsed();
-    let times = Times {
-        request: asked.plus(response.body().waited()),
-        response: receive::now(),
-        lifetime: response.extensions().get().copied(),
-    };
+    let times = Times::of(asked, receive::now(), response.extensions());
     let mut outcome = Outcome {
         origin_time: Some(origin_time),
         ..Outcome::forwarded(forward(why))

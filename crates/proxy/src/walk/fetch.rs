@@ -160,8 +160,8 @@ impl Fetch<'_> {
             .ok()
             .map(|response| response.status().as_u16());
         if let Ok(answer) = &answer {
-            self.times.request = self.times.request.plus(answer.body().waited());
-            self.times.lifetime = answer.extensions().get().copied();
+            let times = self.times;
+            self.times = Times::of(times.request, times.response, answer.extensions());
         }
         let landing = match answer {
             // Boxed: rare, and large.
