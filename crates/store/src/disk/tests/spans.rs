@@ -212,7 +212,7 @@ fn what_left_the_page_cache_is_read_aside_before_it_is_sent() {
         let now = span.poll_at_hand(&mut context);
         assert!(matches!(now, Poll::Ready(Ok(()))), "it was seen just now");
         span.seen = u32::MAX;
-        assert!(span.poll_at_hand(&mut context).is_pending());
+        // By a thread of the tier, which may be done before it is asked.
         let read = wait(|context| span.poll_at_hand(context));
         assert_eq!(read.is_ok(), is_good, "{read:?}");
         if is_good {
