@@ -23,6 +23,7 @@ pub(super) fn scheme(fields: &HeaderMap, connection: &Connection, trusted: bool)
 }
 
 /// The authority: of the target where it has one (absolute form, HTTP/2), otherwise of `Host` (RFC 9112 section 3.3).
+#[inline]
 pub(super) fn host<'a>(
     uri: &'a Uri,
     fields: &'a HeaderMap,
