@@ -75,13 +75,20 @@ impl Gate {
     }
 }
 
+/// The shortest pause between two looks of [`wait_until`].
+const FIRST_PAUSE: Duration = Duration::from_millis(2);
+/// The longest one.
+const LONGEST_PAUSE: Duration = Duration::from_millis(250);
+
 /// Waits until `condition` holds, asking again and again. For what is visible only from outside (counters, metrics, the
-/// end of a background fetch); `what` completes the sentence "waited 10 s until …".
+/// end of a background fetch); `what` completes the sentence "waited 10 s until …". The longer it has waited the seldomer it asks, so
+/// that asking does not keep what it waits for from being done.
 pub fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !condition() {
         assert!(begun.elapsed() < BOUND, "waited {BOUND:?} until {what}");
-        thread::sleep(Duration::from_millis(2));
+        let pause = begun.elapsed() / 16;
+        thread::sleep(pause.clamp(FIRST_PAUSE, LONGEST_PAUSE));
     }
 }
 

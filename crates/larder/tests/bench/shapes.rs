@@ -165,7 +165,7 @@ fn a_bound_on_the_rate_holds_from_the_first_request() {
 #[test]
 fn a_warm_up_has_its_own_length() {
     let origin = origin();
-    let flags = ["-n", "10", "-d", "300ms", "--warm-up", "300ms", "-c", "1"];
+    let flags = ["-n", "10", "-d", "60s", "--warm-up", "1s", "-c", "1"];
     let result = figures(&[&[origin.url().as_str()], &flags[..]].concat());
     assert_eq!(result["targets"][0]["requests"], 10);
     assert!(origin.requests("/") > 20, "as many as there is time for");

@@ -374,7 +374,7 @@ fn a_part_with_a_false_range_is_not_kept() {
 #[test]
 fn interim_responses_without_end_are_no_answer() {
     let (origin, larder) = start_with(
-        "[[origin]]\nservers = \"{origin}\"\ntimeouts.first_byte = \"300ms\"\nretry.attempts = 0\n",
+        "[[origin]]\nservers = \"{origin}\"\ntimeouts.first_byte = \"1s\"\nretry.attempts = 0\n",
     );
     let hint = "HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n";
     origin.reply("/", Reply::raw(hint).endless(hint));

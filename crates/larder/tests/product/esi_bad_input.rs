@@ -91,7 +91,7 @@ fn an_empty_fragment_is_no_failure() {
 
 #[test]
 fn a_fragment_that_hangs_is_given_up() {
-    let config = ON.replace("esi = true", "esi = true\nfragment_wait = \"50ms\"");
+    let config = ON.replace("esi = true", "esi = true\nfragment_wait = \"250ms\"");
     let (origin, larder) = start_with(&config);
     origin.reply("/hangs", Reply::ok().hang());
     fails(&origin, &larder, "/hangs");

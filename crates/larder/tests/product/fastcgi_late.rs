@@ -24,7 +24,7 @@ fn limits_of_time_hold() {
     });
     let larder = serve(
         &server,
-        "retry.attempts = 0\npassive.failures = 0\ntimeouts = { first_byte = \"100ms\", between_bytes = \"100ms\" }",
+        "retry.attempts = 0\npassive.failures = 0\ntimeouts = { first_byte = \"1s\", between_bytes = \"1s\" }",
     );
     let answer = larder.get("/head").send();
     assert_eq!(answer.status, 504);
@@ -80,7 +80,7 @@ fn complaints_without_end_hold_nobody() {
     });
     let larder = serve(
         &server,
-        "retry.attempts = 0\npassive.failures = 0\ntimeouts = { first_byte = \"100ms\", between_bytes = \"100ms\" }",
+        "retry.attempts = 0\npassive.failures = 0\ntimeouts = { first_byte = \"1s\", between_bytes = \"1s\" }",
     );
     let answer = larder.get("/body").send();
     assert!(!answer.complete && answer.text() == "half", "{answer:?}");

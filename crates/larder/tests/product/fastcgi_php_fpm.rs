@@ -42,7 +42,7 @@ fn all_children_busy() {
     let site = Site::before(PhpFpm::start(1));
     let larder = site.serve(
         "",
-        "passive.failures = 0\nretry.attempts = 0\ntimeouts.first_byte = \"200ms\"",
+        "passive.failures = 0\nretry.attempts = 0\ntimeouts.first_byte = \"2s\"",
     );
     let old = larder.get("/probe/cached.php?age=0").send();
     let patient = site.serve("", "");
@@ -115,7 +115,7 @@ fn scripts_that_end_badly() {
     let site = Site::new();
     let larder = site.serve(
         "",
-        "retry.attempts = 0\npassive.failures = 0\ntimeouts.between_bytes = \"200ms\"",
+        "retry.attempts = 0\npassive.failures = 0\ntimeouts.between_bytes = \"2s\"",
     );
     for (how, after) in [
         ("fatal", 0),

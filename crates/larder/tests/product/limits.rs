@@ -52,7 +52,7 @@ fn a_body_that_does_not_come_in_time_gets_408() {
 
 #[test]
 fn an_idle_connection_is_closed() {
-    let (_origin, larder) = limited("[limits]\nidle_time = \"100ms\"\n");
+    let (_origin, larder) = limited("[limits]\nidle_time = \"1s\"\n");
     let mut client = larder.client();
     assert_eq!(client.get("/").send().status, 200);
     assert_eq!(client.read_to_end(), b"");
@@ -166,7 +166,7 @@ fn an_origin_that_hangs_is_504() {
 
 #[test]
 fn an_origin_that_hangs_in_the_middle_ends_unfinished() {
-    let (origin, larder) = limited("[origin.timeouts]\nbetween_bytes = \"100ms\"\n");
+    let (origin, larder) = limited("[origin.timeouts]\nbetween_bytes = \"1s\"\n");
     origin.reply(
         "/",
         Reply::ok()
@@ -187,7 +187,7 @@ fn an_origin_that_hangs_in_the_middle_ends_unfinished() {
 
 #[test]
 fn an_origin_that_hangs_is_covered_by_what_is_stale() {
-    let (origin, larder) = limited("[origin.timeouts]\nfirst_byte = \"100ms\"\n");
+    let (origin, larder) = limited("[origin.timeouts]\nfirst_byte = \"1s\"\n");
     origin.on("/", |request| match request.nth {
         1 => Reply::ok()
             .cache("max-age=60, stale-if-error=600")

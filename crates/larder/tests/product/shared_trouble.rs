@@ -20,7 +20,7 @@ fn start(origin: &Origin, url: &str) -> Larder {
     origin.otherwise(|request| counted(request).cache("max-age=600"));
     Command::serve(env!("CARGO_BIN_EXE_larder"))
         .config(&format!(
-            "workers = 1\n[[origin]]\nservers = {:?}\n[shared]\nurl = {url:?}\ntimeout = \"100ms\"\ntrust = \"1h\"\n",
+            "workers = 1\n[[origin]]\nservers = {:?}\n[shared]\nurl = {url:?}\ntimeout = \"500ms\"\ntrust = \"1h\"\n",
             origin.url()
         ))
         .start()

@@ -86,20 +86,20 @@ fn a_body_may_take_longer_than_its_pauses() {
     }
     server.reply("/", reply);
     let mut config = config([tcp(server.address())]);
-    config.timeouts.between_bytes = Duration::from_millis(400);
+    config.timeouts.between_bytes = LONG;
     let origin = Origin::new(config).unwrap();
-    work(async {
+    work(at_once(async {
         let opener = async {
             for gate in &gates {
                 until(|| gate.reached() > 0).await;
                 // Half the limit, four times: the sum is above it.
-                tokio::time::sleep(Duration::from_millis(200)).await;
+                tokio::time::advance(LONG / 2).await;
                 gate.open();
             }
         };
         let (answer, ()) = tokio::join!(get(&origin, "/"), opener);
         assert_eq!(answer.unwrap().text(), "xxxx");
-    });
+    }));
 }
 
 #[test]

@@ -106,7 +106,7 @@ async fn a_server_that_is_paused_by_its_operator_is_found_again() {
     let server = Redis::start();
     let node = Node::hasty(&server.url());
     node.keep(KEY, page(&node, "hello").done()).await;
-    server.ask(&["CLIENT", "PAUSE", "600", "ALL"]);
+    server.ask(&["CLIENT", "PAUSE", "3000", "ALL"]);
     asked_until_down(&node).await;
     asked_until_found(&node).await;
 }

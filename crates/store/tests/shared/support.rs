@@ -57,7 +57,7 @@ impl Node {
     /// One that gives up soon.
     pub fn hasty(url: &str) -> Self {
         Self::with(Config {
-            timeout: Duration::from_millis(30),
+            timeout: Duration::from_millis(300),
             ..config(url)
         })
     }
