@@ -15,6 +15,7 @@ use std::{
     task::{Context, Poll, ready},
     time::Duration,
 };
+use store::disk::MOST_SPAN;
 use tokio::{
     io::{AsyncRead, AsyncWrite, Interest, ReadBuf},
     net::{TcpStream, UnixStream},
@@ -22,6 +23,9 @@ use tokio::{
 
 /// A span of a file longer than this, in bytes, is sent in full packets: it is sent in several runs.
 const LONG: usize = 128 << 10;
+
+/// So many bytes of files are sent to one client, or one span more, before others on the worker have their turn.
+const MOST_IN_TURN: usize = MOST_SPAN as usize;
 
 /// An accepted socket.
 #[derive(Debug)]
@@ -39,6 +43,8 @@ pub(super) struct Wire {
     splices: Option<Arc<Splices>>,
     /// Whether the socket sends full packets only.
     corked: bool,
+    /// Bytes of files that were sent since others on the worker had their turn.
+    spliced: usize,
     /// Whether what is written now is the last before the connection is closed.
     ends: bool,
 }
@@ -57,6 +63,7 @@ impl Wire {
             ahead: Bytes::new(),
             splices: None,
             corked: false,
+            spliced: 0,
             ends: false,
         }
     }
@@ -116,6 +123,12 @@ impl Wire {
         splices: &Splices,
         bufs: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        if self.spliced >= MOST_IN_TURN {
+            // A client that takes all at once is not served before everybody else.
+            self.spliced = 0;
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
         if bufs.first().is_some_and(|buf| buf.len() > LONG) {
             self.cork(true);
         }
@@ -129,11 +142,19 @@ impl Wire {
                 Poll::Pending => Poll::Pending,
             };
             match now {
-                Poll::Ready(Ok(now)) if now < buf.len() => return Poll::Ready(Ok(sent + now)),
-                Poll::Ready(Ok(now)) => sent += now,
+                Poll::Ready(Ok(now)) => {
+                    self.spliced += now;
+                    sent += now;
+                    if now < buf.len() {
+                        break;
+                    }
+                }
                 // The next call says it again.
                 _ if sent > 0 => break,
-                other => return other,
+                other => {
+                    self.spliced = 0;
+                    return other;
+                }
             }
         }
         Poll::Ready(Ok(sent))
@@ -359,6 +380,7 @@ impl AsyncWrite for Wire {
             return Poll::Ready(Err(io::ErrorKind::InvalidData.into()));
         }
         wire.cork(false);
+        wire.spliced = 0;
         Pin::new(&mut wire.socket).poll_flush(cx)
     }
 
