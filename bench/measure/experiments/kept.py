@@ -9,6 +9,8 @@ from ..sample import FEW
 # Pages of each size that are asked for: no more bytes than the cycle has.
 KIB = {"1k": 1, "10k": 10, "100k": 100, "10m": 10 * 1024}
 CONNECTIONS = {"1k": 64, "10k": 64, "100k": 64, "10m": 8}
+# At one rate for all: so many connections, each of which rests for so long, on average, before it asks again.
+PACED_CONNECTIONS, PAUSE_MS = 16, 140
 # A tier may refuse what it is given while it has much to write: so often it is offered again.
 MOST_PASSES = 8
 # What is asked for again soon is worth keeping: pages are asked for twice, in blocks of so many, which any memory holds.
@@ -55,3 +57,9 @@ def cycle(settings, server, size, start=None):
     """The load: the pages in order, over and over."""
     path, count = start or prefix(size), pages(settings, size)
     return server, lambda seconds: wrk(server.url("/"), CONNECTIONS[size], seconds, "cycle.lua", (count, path))
+
+
+def pace(settings, server, size):
+    """The load: any of the pages, as often from one server as from the other."""
+    path, count = prefix(size), pages(settings, size)
+    return server, lambda seconds: wrk(server.url("/"), PACED_CONNECTIONS, seconds, "paced.lua", (count, path, PAUSE_MS))
