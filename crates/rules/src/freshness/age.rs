@@ -28,11 +28,15 @@ pub(super) fn initial_ms(
     u64::try_from(corrected.max(apparent).as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The time from `Date` to receipt. `Date` has whole seconds: where the moment it names may lie within the exchange, it says
-/// nothing that the measured delay does not say better, and a response with a lifetime of a second would else be stale
-/// on arrival.
+/// By how much `Date` may lie before the moment at which a response was made: it has whole seconds, and servers (Tomcat for one) make
+/// it anew once a second.
+const DATE_LAG: Duration = Duration::from_secs(2);
+
+/// The time from `Date` to receipt. Where the response may have been made within the exchange, `Date` says nothing that the
+/// measured delay does not say better, and a response with a lifetime of a second would else be stale on arrival: there the
+/// corrected age stands alone, as section 4.2.3 allows.
 fn apparent(date: Time, request_time: Time, response_time: Time) -> Duration {
-    if date.plus(Duration::from_secs(1)) > request_time {
+    if date.plus(DATE_LAG) > request_time {
         return Duration::ZERO;
     }
     response_time.since(date)

@@ -76,9 +76,11 @@ fn the_initial_age_of_rfc_9111_section_4_2_3() {
         ),
         (vec![("date", date(60))], NOW, 0),
         (vec![("date", "today".to_owned())], NOW, 0),
-        // A Date inside the exchange adds nothing to the delay.
-        (vec![("date", date(-2))], before(1500), 1500),
-        (vec![("date", date(-3))], before(1500), 3000),
+        // A Date that may have been made inside the exchange adds nothing to the delay.
+        (vec![("date", date(-1))], NOW, 0),
+        (vec![("date", date(-2))], NOW, 2000),
+        (vec![("date", date(-3))], before(1500), 1500),
+        (vec![("date", date(-4))], before(1500), 4000),
         // Section 5.1: the first member counts; an invalid one means no Age.
         (age("7, 5"), NOW, 7000),
         (age(", 7, 5"), NOW, 7000),
