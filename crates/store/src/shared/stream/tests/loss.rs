@@ -132,13 +132,13 @@ async fn a_server_that_restarts_with_everything_is_followed_on() {
         "always",
     ])
     .await;
-    let (_far, _proxy, mut near) = two(&redis).await;
+    let (far, _proxy, mut near) = two(&redis).await;
     let (page, other) = (near.keep(KEY), near.keep(OTHER));
     near.publish(vec![of("page")]).await.expect("reachable");
     redis.fall().await;
     near.until(|event| matches!(event, Event::Lost(_))).await;
     near.stream.tell(of("told"), Time::from_secs(1));
-    let told = near.keep(b"http://a.example/told");
+    let told = far.keep(b"http://a.example/told");
     redis.rise().await;
     let before = near.following().await;
     assert!(
@@ -148,9 +148,9 @@ async fn a_server_that_restarts_with_everything_is_followed_on() {
     assert_eq!(near.standing(KEY, &page), Standing::Gone);
     assert_eq!(near.standing(OTHER, &other), Standing::Good);
     let delivered = async {
-        while near.standing(b"http://a.example/told", &told) != Standing::Gone {
+        while far.standing(b"http://a.example/told", &told) != Standing::Gone {
             // Each publication waits for the stream to be read.
-            let _ = near.publish(vec![of("x")]).await;
+            let _ = far.publish(vec![of("x")]).await;
         }
     };
     timeout(BROKEN, delivered)
