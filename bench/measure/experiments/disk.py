@@ -7,7 +7,7 @@ from ..sample import in_turn
 from ..stage import Stage
 from . import kept
 
-# Whose cost is compared at one rate for both.
+# Whose cost is compared at one rate for both as well.
 AT_ONE_RATE = ("10m",)
 
 
@@ -24,24 +24,23 @@ def run(settings):
                 if name in settings.servers:
                     running[name] = starter(stage, origin, settings)
                     result.notes += kept.fill_size(settings, running[name], origin, size)
-            for case, loads, most in _cases(settings, running, size, target):
+            for case, loads in _cases(settings, running, size):
                 samples = in_turn(settings, loads, origin, "hits")
                 result.add_rows(case, samples)
-                result.compare(case, samples, "nginx", most)
+                result.compare(case, samples, "nginx", target)
             for server in running.values():
                 stage.end(server.process)
     return result
 
 
-def _cases(settings, running, size, target):
-    """The loads, and what the figures are held against."""
+def _cases(settings, running, size):
+    """The loads."""
     pages = f"{kept.pages(settings, size):,} pages of {size}"
     full = {name: kept.cycle(settings, server, size) for name, server in running.items()}
-    # What interrupts take falls to the server that is faster (README.md): there the cost is compared at one rate.
-    yield f"{pages}, {kept.CONNECTIONS[size]} connections", full, None if size in AT_ONE_RATE else target
+    yield f"{pages}, {kept.CONNECTIONS[size]} connections", full
     if size in AT_ONE_RATE:
         paced = {name: kept.pace(settings, server, size) for name, server in running.items()}
-        yield f"{pages}, {kept.PACED_CONNECTIONS} connections, {kept.PAUSE_MS} ms apart", paced, target
+        yield f"{pages}, {kept.PACED_CONNECTIONS} connections, {kept.PAUSE_MS} ms apart", paced
 
 
 def start_larder(stage, origin, settings):
