@@ -30,6 +30,7 @@ struct Fetch<'a> {
     /// The request may be sent twice.
     repeatable: bool,
     interim: Option<Passing>,
+    /// When it was asked for.
     began: Instant,
     /// When the attempt under way began: the clock is read once for all that happens before its request is out.
     now: Instant,
