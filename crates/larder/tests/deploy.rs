@@ -20,6 +20,9 @@ use testkit::scratch_dir;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_larder");
 
+/// What the disk tier may have after `drain_time`.
+const DISK: Duration = Duration::from_secs(10);
+
 fn examples(folder: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../examples")
@@ -294,7 +297,7 @@ fn the_pod_is_as_its_configuration_says() {
     let seconds = |value: &Value| Duration::from_secs(value.as_u64().expect("seconds"));
     let before = seconds(&container["lifecycle"]["preStop"]["sleep"]["seconds"]);
     let in_all = seconds(&pod["terminationGracePeriodSeconds"]);
-    assert!(in_all >= before + config.limits.drain_time + Duration::from_secs(2));
+    assert!(in_all >= before + config.limits.drain_time + DISK + Duration::from_secs(2));
 
     let size = |text: &Value| -> u64 {
         let text = text.as_str().expect("a size");
@@ -363,7 +366,7 @@ fn the_unit_gives_what_is_needed() {
     let stop: humantime::Duration = setting(&unit, "TimeoutStopSec")
         .parse()
         .expect("a duration");
-    assert!(*stop > config.limits.drain_time);
+    assert!(*stop > config.limits.drain_time + DISK);
     let cache = Path::new("/var/cache").join(setting(&unit, "CacheDirectory"));
     assert_eq!(config.disk.expect("a disk tier").path, cache);
     let start = setting(&unit, "ExecStart");

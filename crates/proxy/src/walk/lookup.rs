@@ -160,13 +160,15 @@ pub fn find(worker: &Worker, ask: &Ask, now: Time) -> Looked {
         }
         found => found,
     };
-    Looked::Found(match &found {
-        Found::Hit(hit) if is_left(&hit.stored) => match drawn(worker, ask, &hit.stored, disk) {
-            Some(list) => from_disk(worker, ask, now, list),
-            None => found,
-        },
-        _ => found,
-    })
+    let drawn = match &found {
+        Found::Hit(hit) if is_left(&hit.stored) => drawn(worker, ask, &hit.stored, disk),
+        _ => disk::Found::Nothing,
+    };
+    match drawn {
+        disk::Found::Here(list) => Looked::Found(from_disk(worker, ask, now, list)),
+        disk::Found::Wait(finding) => Looked::Wait(finding),
+        disk::Found::Nothing => Looked::Found(found),
+    }
 }
 
 /// Whether the client gets more than the stored bytes: in a coding that is made here, or composed. What is made is kept with what is in
@@ -182,15 +184,12 @@ fn is_left(stored: &Stored) -> bool {
 
 /// What memory holds without its body is read whole for a client that gets [more](is_worked_on) than the bytes in the file, and now and
 /// then for one that gets them in TLS.
-fn drawn(worker: &Worker, ask: &Ask, left: &Stored, disk: &Disk) -> Option<Vec<Arc<Stored>>> {
+fn drawn(worker: &Worker, ask: &Ask, left: &Stored, disk: &Disk) -> disk::Found {
     let in_tls = || ask.connection.splices.is_none() && worker.promotes();
     if !is_worked_on(ask, left) && !in_tls() {
-        return None;
+        return disk::Found::Nothing;
     }
-    match disk.find(ask.key.as_bytes(), Bodies::Read) {
-        disk::Found::Here(list) => Some(list),
-        disk::Found::Nothing | disk::Found::Wait(_) => None,
-    }
+    disk.find(ask.key.as_bytes(), Bodies::Read)
 }
 
 /// What a request finds after a lower tier has brought something.
