@@ -1,10 +1,6 @@
 //! The real `memcached`.
 
-use crate::{
-    BOUND, scratch_dir,
-    servers::{Process, free_port},
-    wait_until,
-};
+use crate::{BOUND, port::free_port, scratch_dir, servers::Process};
 use std::{
     io::{BufRead, BufReader, Read, Write},
     net::TcpStream,
@@ -117,8 +113,9 @@ impl Memcached {
                 command.arg("-s").arg(path);
             }
         }
-        self.process = Some(Process::start(command, "memcached"));
-        wait_until("memcached answered", || self.try_ask("version").is_some());
+        let mut process = Process::start(command, "memcached");
+        process.wait_until("memcached answered", || self.try_ask("version").is_some());
+        self.process = Some(process);
     }
 
     fn process(&self) -> &Process {

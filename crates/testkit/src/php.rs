@@ -1,10 +1,6 @@
 //! The real php-fpm, on a socket of the test's own.
 
-use crate::{
-    scratch_dir,
-    servers::{Process, free_port},
-    wait_until,
-};
+use crate::{port::free_port, scratch_dir, servers::Process};
 use std::{
     fs,
     net::TcpStream,
@@ -82,8 +78,9 @@ impl PhpFpm {
         if is_root() {
             command.arg("-R");
         }
-        self.process = Some(Process::start(command, "php-fpm"));
-        wait_until("php-fpm listened", || self.listens());
+        let mut process = Process::start(command, "php-fpm");
+        process.wait_until("php-fpm listened", || self.listens());
+        self.process = Some(process);
     }
 
     fn configuration(&self) -> String {

@@ -1,10 +1,9 @@
 //! Real servers from Debian's packages, on ports and sockets of the test's own.
 
-use crate::{BOUND, larder::scratch_memory, wait_until};
+use crate::{BOUND, larder::scratch_memory, port::free_port, wait_until};
 use std::{
     fmt::Write as _,
     io::{BufRead, BufReader, Write},
-    net::TcpListener,
     os::unix::net::UnixStream,
     path::PathBuf,
     process::{Child, Command, Stdio},
@@ -250,21 +249,16 @@ impl Redis {
                 .arg("--tls-key-file")
                 .arg(key),
         };
-        self.process = Some(Process::start(command, self.program));
-        wait_until("redis-server answered", || {
+        let mut process = Process::start(command, self.program);
+        process.wait_until("redis-server answered", || {
             self.try_ask(&["PING"]).is_some()
         });
+        self.process = Some(process);
     }
 
     fn process(&self) -> &Process {
         self.process.as_ref().expect("a running server")
     }
-}
-
-/// A port that nobody uses at the moment.
-pub(crate) fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    listener.local_addr().expect("an address").port()
 }
 
 /// Reads one answer of the Redis protocol as text.
@@ -308,6 +302,16 @@ impl Process {
         Self(child.unwrap_or_else(|error| {
             panic!("cannot start {name} (is its package installed?): {error}")
         }))
+    }
+
+    /// Waits until it does what it was started for; one that ends before that fails the test at once.
+    pub(crate) fn wait_until(&mut self, what: &str, mut condition: impl FnMut() -> bool) {
+        wait_until(what, || {
+            if let Ok(Some(status)) = self.0.try_wait() {
+                panic!("{what}: it has ended, {status}");
+            }
+            condition()
+        });
     }
 
     pub(crate) fn signal(&self, name: &str) {

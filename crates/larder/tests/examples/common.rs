@@ -2,14 +2,14 @@
 
 use std::{
     fs::{self, File},
-    net::{SocketAddr, TcpListener, TcpStream},
+    net::{SocketAddr, TcpStream},
     path::{Path, PathBuf},
     process::{Child, Stdio},
     sync::Barrier,
     thread,
     time::{Duration, Instant},
 };
-use testkit::{Address, Client, Command, Larder, Response, scratch_dir};
+use testkit::{Address, Client, Command, Larder, Response, free_port, scratch_dir};
 
 /// How long an application may take to start. Longer than anything else here: Java and Python on a busy machine.
 const STARTED: Duration = Duration::from_mins(2);
@@ -31,9 +31,10 @@ pub(crate) fn made(name: &str) -> PathBuf {
 
 impl Example {
     pub(crate) fn new(name: &'static str) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-        let port = listener.local_addr().expect("an address").port();
-        Self { name, port }
+        Self {
+            name,
+            port: free_port(),
+        }
     }
 
     pub(crate) fn folder(&self) -> PathBuf {

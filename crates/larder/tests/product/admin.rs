@@ -1,7 +1,7 @@
 //! The admin address: health, metrics, `larder explain`.
 
 use crate::common::{Said, command, counted, sample, start, start_with};
-use testkit::{Address, Larder, Reply, wait_until};
+use testkit::{Address, Larder, Reply, free_port, wait_until};
 
 /// What `larder explain` says of a URL.
 pub(crate) fn explain(larder: &Larder, url: &str) -> String {
@@ -306,9 +306,7 @@ fn explain_says_that_the_shared_tier_was_not_asked() {
 
 #[test]
 fn explain_without_a_larder_is_refused() {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
-    let nobody = listener.local_addr().expect("an address").to_string();
-    drop(listener);
+    let nobody = format!("127.0.0.1:{}", free_port());
     let finished = command()
         .args(["explain", "http://example.test/", "--admin", &nobody])
         .run();

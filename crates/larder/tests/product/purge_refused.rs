@@ -5,7 +5,7 @@ use crate::{
     purge::{HOSTS, PAGES, kept, post, run, site},
 };
 use serde_json::{Value, json};
-use testkit::{Client, Reply};
+use testkit::{Client, Reply, free_port};
 
 #[test]
 fn a_command_that_cannot_be_obeyed_says_why() {
@@ -39,9 +39,7 @@ fn a_command_that_cannot_be_obeyed_says_why() {
         );
     }
     assert!(kept(&larder, "a.test", "/"), "nothing was purged");
-    let nobody = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
-    let address = nobody.local_addr().expect("an address").to_string();
-    drop(nobody);
+    let address = format!("127.0.0.1:{}", free_port());
     let finished = command()
         .args(["purge", "--all", "--admin", &address])
         .run();
