@@ -354,6 +354,9 @@ fn each_transcript_comes_out_as_written() {
                     if !text.contains("\nadmin = ") {
                         text.insert_str(0, "admin = \"127.0.0.1:0\"\n");
                     }
+                    if !text.contains("listen") {
+                        text.insert_str(0, "listen = \"127.0.0.1:0\"\n");
+                    }
                     fs::write(stage.folder.join("larder.toml"), text).expect("a configuration");
                     stage.play(&block.text);
                 }

@@ -14,10 +14,12 @@ fn example(name: &str, replaced: &[(&str, &str)]) -> Larder {
         assert!(text.contains(old), "{name} has no {old}");
         text = text.replace(old, new);
     }
-    command()
-        .args(["serve", "--admin", "127.0.0.1:0"])
-        .config(&text)
-        .start()
+    let mut args = vec!["serve", "--admin", "127.0.0.1:0"];
+    if !text.contains("127.0.0.1:0") {
+        // It is on the usual port, which others have too.
+        args.extend(["--listen", "127.0.0.1:0"]);
+    }
+    command().args(args).config(&text).start()
 }
 
 /// An application that says nothing of caching.

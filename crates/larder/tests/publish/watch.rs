@@ -2,7 +2,7 @@
 
 use crate::common::{BINARY, Process, Site, html, page, tcp};
 use std::fs;
-use testkit::{Command, Larder, Reply, scratch_dir, wait_until};
+use testkit::{Command, Larder, Reply, free_port, scratch_dir, wait_until};
 
 /// A site with a cache before it, whose log of purges is on disk.
 fn cached(pages: &[(&str, &[&str])]) -> (Site, Larder) {
@@ -239,9 +239,7 @@ fn a_purged_page_that_is_not_for_everybody_any_more_goes_unasked() {
 #[test]
 fn it_waits_for_a_larder_that_is_not_there_yet() {
     let site = Site::new(&[("/", &[])]);
-    let larder = Command::serve(BINARY).args([site.origin.url()]).start();
-    let admin = tcp(&larder.admin());
-    larder.stop();
+    let admin = format!("127.0.0.1:{}", free_port());
     let watching = site.start(&["--watch-purges", &admin]);
     let larder = Command::new(BINARY)
         .args([

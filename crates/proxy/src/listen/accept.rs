@@ -15,7 +15,7 @@ use super::{
     fault::Fault,
     own,
     shared::{Shared, Slot},
-    stream::Socket,
+    socket::Socket,
     task,
     watch::{Order, Patience, Verdict, Watch, Worker},
 };

@@ -22,8 +22,8 @@ use super::{
     own,
     request_body::RequestBody,
     service::{Begun, InFlight, Panicked, Session, begin, unpanicked},
-    stream::Wire,
     watch::Order,
+    wire::Wire,
 };
 use bytes::Bytes;
 use flow::Flow;

@@ -22,11 +22,13 @@ mod redirect;
 mod request_body;
 mod service;
 mod shared;
+mod socket;
 mod splice;
 mod stream;
 mod task;
 mod tls;
 mod watch;
+mod wire;
 
 pub use accept::accept_loop;
 pub use bind::{BindError, Bound, bind};

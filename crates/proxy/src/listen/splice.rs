@@ -2,7 +2,7 @@
 //!
 //! `hyper` sends what it is given as bytes. So it is given bytes that stand for others: slices of one buffer that nobody reads
 //! or writes, each as long as the span of a file it stands for. The spans wait in [`Splices`], in the same order. When the
-//! slices come out at the other end ([`Wire`](super::stream::Wire)), they are known by where they lie, and the kernel is told
+//! slices come out at the other end ([`Wire`](super::wire::Wire)), they are known by where they lie, and the kernel is told
 //! to send the span instead. That holds as long as nobody between looks into the bytes: on plain connections with HTTP/1, where
 //! `hyper` queues bodies for a vectored write. If slices and spans do not agree, the connection is closed.
 

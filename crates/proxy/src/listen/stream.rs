@@ -1,53 +1,12 @@
-//! The bytes below HTTP: TCP or Unix socket, with or without TLS.
+//! The bytes below HTTP, with or without TLS.
 
-use super::{direct::Desk, splice::Splices};
-use bytes::{Buf, Bytes};
-use rustix::net::{
-    SendAncillaryBuffer, SendFlags, sendmsg,
-    sockopt::{set_socket_linger, set_tcp_cork},
-};
+use super::wire::Wire;
 use std::{
-    future::poll_fn,
     io::{self, IoSlice},
-    os::fd::{AsFd, BorrowedFd},
     pin::Pin,
-    sync::Arc,
-    task::{Context, Poll, ready},
-    time::Duration,
+    task::{Context, Poll},
 };
-use store::disk::MOST_SPAN;
-use tokio::{
-    io::{AsyncRead, AsyncWrite, Interest, ReadBuf},
-    net::{TcpStream, UnixStream},
-};
-
-/// A span of a file longer than this, in bytes, is sent in full packets: it is sent in several runs.
-const LONG: usize = 128 << 10;
-
-/// So many bytes of files are sent to one client, or one span more, before others on the worker have their turn.
-const MOST_IN_TURN: usize = MOST_SPAN as usize;
-
-/// An accepted socket.
-#[derive(Debug)]
-pub(super) enum Socket {
-    Tcp(TcpStream),
-    Unix(UnixStream),
-}
-
-/// A socket whose first bytes may have been looked at already: those are read again first.
-#[derive(Debug)]
-pub(super) struct Wire {
-    socket: Socket,
-    ahead: Bytes,
-    /// What some of the bytes to be written stand for.
-    splices: Option<Arc<Splices>>,
-    /// Whether the socket sends full packets only.
-    corked: bool,
-    /// Bytes of files that were sent since others on the worker had their turn.
-    spliced: usize,
-    /// Whether what is written now is the last before the connection is closed.
-    ends: bool,
-}
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// What HTTP is spoken on.
 #[derive(Debug)]
@@ -56,228 +15,21 @@ pub(super) enum Stream {
     Tls(Box<tokio_rustls::server::TlsStream<Wire>>),
 }
 
-impl Wire {
-    pub(super) fn new(socket: Socket) -> Self {
-        Self {
-            socket,
-            ahead: Bytes::new(),
-            splices: None,
-            corked: false,
-            spliced: 0,
-            ends: false,
-        }
-    }
-
-    /// Writes the last bytes. They go in one packet with the end of the connection, which follows at once.
-    fn poll_write_last(
-        &self,
-        cx: &mut Context<'_>,
-        bufs: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        self.socket
-            .poll_send(cx, |socket| send(socket, bufs, SendFlags::MORE))
-    }
-
-    /// Writes what `splices` holds in place of the bytes that stand for it.
-    pub(super) fn splice(&mut self, splices: Arc<Splices>) {
-        self.splices = Some(splices);
-    }
-
-    /// Writes bytes that partly stand for others.
-    fn poll_write_spliced(
-        &mut self,
-        cx: &mut Context<'_>,
-        splices: &Splices,
-        bufs: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        let first = bufs.iter().position(|buf| Splices::is_stand_in(buf));
-        match first {
-            None => self
-                .socket
-                .poll_send(cx, |socket| send(socket, bufs, SendFlags::empty())),
-            Some(0) => self.poll_spans(cx, splices, bufs),
-            Some(first) => {
-                let before = bufs.get(..first).unwrap_or_default();
-                // In one packet with what follows.
-                self.socket
-                    .poll_send(cx, |socket| send(socket, before, SendFlags::MORE))
-            }
-        }
-    }
-
-    /// Has the socket send full packets only, until nothing is held back any more.
-    fn cork(&mut self, corked: bool) {
-        if let Socket::Tcp(socket) = &self.socket
-            && corked != self.corked
-        {
-            // Without it, more packets are sent.
-            let _ = set_tcp_cork(socket, corked);
-            self.corked = corked;
-        }
-    }
-
-    /// Writes the spans that `bufs` begin with.
-    fn poll_spans(
-        &mut self,
-        cx: &mut Context<'_>,
-        splices: &Splices,
-        bufs: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        if self.spliced >= MOST_IN_TURN {
-            // A client that takes all at once is not served before everybody else.
-            self.spliced = 0;
-            cx.waker().wake_by_ref();
-            return Poll::Pending;
-        }
-        if bufs.first().is_some_and(|buf| buf.len() > LONG) {
-            self.cork(true);
-        }
-        let mut sent = 0;
-        for buf in bufs.iter().take_while(|buf| Splices::is_stand_in(buf)) {
-            let now = match splices.poll_at_hand(cx) {
-                Poll::Ready(Ok(())) => self
-                    .socket
-                    .poll_send(cx, |socket| splices.send(buf, socket)),
-                Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
-                Poll::Pending => Poll::Pending,
-            };
-            match now {
-                Poll::Ready(Ok(now)) => {
-                    self.spliced += now;
-                    sent += now;
-                    if now < buf.len() {
-                        break;
-                    }
-                }
-                // The next call says it again.
-                _ if sent > 0 => break,
-                other => {
-                    self.spliced = 0;
-                    return other;
-                }
-            }
-        }
-        Poll::Ready(Ok(sent))
-    }
-
-    /// Reads until `decide` knows what it sees; hands back the rest for the next reader. `decide` gets all bytes read so far and
-    /// gives how many it uses up. The end of the stream, or more than `most` bytes without a decision, is an error. On the `desk`
-    /// a connection holds no more memory than it has brought bytes.
-    pub(super) async fn peel<T>(
-        &mut self,
-        desk: &Desk,
-        most: usize,
-        mut decide: impl FnMut(&[u8]) -> io::Result<Option<(T, usize)>>,
-    ) -> io::Result<T> {
-        let mut seen = Vec::from(std::mem::take(&mut self.ahead));
-        loop {
-            if !seen.is_empty()
-                && let Some((found, used)) = decide(&seen)?
-            {
-                self.ahead = Bytes::from(seen);
-                self.ahead.advance(used.min(self.ahead.len()));
-                return Ok(found);
-            }
-            if seen.len() >= most {
-                return Err(io::ErrorKind::InvalidData.into());
-            }
-            if poll_fn(|cx| desk.poll_read(cx, self, &mut seen)).await? == 0 {
-                return Err(io::ErrorKind::UnexpectedEof.into());
-            }
-        }
-    }
-}
-
-fn send(socket: BorrowedFd<'_>, bufs: &[IoSlice<'_>], flags: SendFlags) -> io::Result<usize> {
-    let mut none = SendAncillaryBuffer::default();
-    Ok(sendmsg(
-        socket,
-        bufs,
-        &mut none,
-        flags | SendFlags::NOSIGNAL,
-    )?)
-}
-
-impl Socket {
-    /// Has `send` write to the socket once that takes bytes.
-    fn poll_send(
-        &self,
-        cx: &mut Context<'_>,
-        mut send: impl FnMut(BorrowedFd<'_>) -> io::Result<usize>,
-    ) -> Poll<io::Result<usize>> {
-        loop {
-            let tried = match self {
-                Self::Tcp(socket) => {
-                    ready!(socket.poll_write_ready(cx))?;
-                    socket.try_io(Interest::WRITABLE, || send(socket.as_fd()))
-                }
-                Self::Unix(socket) => {
-                    ready!(socket.poll_write_ready(cx))?;
-                    socket.try_io(Interest::WRITABLE, || send(socket.as_fd()))
-                }
-            };
-            match tried {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                other => return Poll::Ready(other),
-            }
-        }
-    }
-}
-
 impl Stream {
     /// What is written from now on is there already, and nothing comes after it but the end of the connection: the last bytes
     /// wait for that, which spares a packet, and a client that reads them one turn.
     pub(super) fn end(&mut self) {
         match self {
-            Self::Plain(wire) => wire.ends = true,
-            Self::Tls(tls) => tls.get_mut().0.ends = true,
+            Self::Plain(wire) => wire.end(),
+            Self::Tls(tls) => tls.get_mut().0.end(),
         }
     }
-}
 
-impl AsyncRead for Socket {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Tcp(socket) => Pin::new(socket).poll_read(cx, buf),
-            Self::Unix(socket) => Pin::new(socket).poll_read(cx, buf),
-        }
-    }
-}
-
-impl AsyncRead for Wire {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let wire = self.get_mut();
-        if wire.ahead.is_empty() {
-            return Pin::new(&mut wire.socket).poll_read(cx, buf);
-        }
-        let n = wire.ahead.len().min(buf.remaining());
-        buf.put_slice(&wire.ahead.split_to(n));
-        if wire.ahead.is_empty() {
-            // An empty rest would hold the memory as long as the connection is open.
-            wire.ahead = Bytes::new();
-        }
-        Poll::Ready(Ok(()))
-    }
-}
-
-impl Stream {
     /// Has a TCP connection be reset where it is closed, so that nobody takes that for the end of what was sent.
     pub(super) fn reset_at_close(&self) {
-        let wire = match self {
-            Self::Plain(wire) => wire,
-            Self::Tls(tls) => tls.get_ref().0,
-        };
-        if let Socket::Tcp(socket) = &wire.socket {
-            // Without it, the connection is closed.
-            let _ = set_socket_linger(socket, Some(Duration::ZERO));
+        match self {
+            Self::Plain(wire) => wire.reset_at_close(),
+            Self::Tls(tls) => tls.get_ref().0.reset_at_close(),
         }
     }
 }
@@ -292,100 +44,6 @@ impl AsyncRead for Stream {
             Self::Plain(wire) => Pin::new(wire).poll_read(cx, buf),
             Self::Tls(tls) => Pin::new(tls.as_mut()).poll_read(cx, buf),
         }
-    }
-}
-
-impl AsyncWrite for Socket {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        match self.get_mut() {
-            Self::Tcp(socket) => Pin::new(socket).poll_write(cx, buf),
-            Self::Unix(socket) => Pin::new(socket).poll_write(cx, buf),
-        }
-    }
-
-    fn poll_write_vectored(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bufs: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        match self.get_mut() {
-            Self::Tcp(socket) => Pin::new(socket).poll_write_vectored(cx, bufs),
-            Self::Unix(socket) => Pin::new(socket).poll_write_vectored(cx, bufs),
-        }
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        true
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // Sockets hold nothing back.
-        Poll::Ready(Ok(()))
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Tcp(socket) => Pin::new(socket).poll_shutdown(cx),
-            Self::Unix(socket) => Pin::new(socket).poll_shutdown(cx),
-        }
-    }
-}
-
-impl AsyncWrite for Wire {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        let wire = self.get_mut();
-        match &wire.splices {
-            Some(splices) if !splices.is_empty() => {
-                let splices = splices.clone();
-                wire.poll_write_spliced(cx, &splices, &[IoSlice::new(buf)])
-            }
-            _ if wire.ends => wire.poll_write_last(cx, &[IoSlice::new(buf)]),
-            _ => Pin::new(&mut wire.socket).poll_write(cx, buf),
-        }
-    }
-
-    fn poll_write_vectored(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bufs: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        let wire = self.get_mut();
-        match &wire.splices {
-            Some(splices) if !splices.is_empty() => {
-                let splices = splices.clone();
-                wire.poll_write_spliced(cx, &splices, bufs)
-            }
-            _ if wire.ends => wire.poll_write_last(cx, bufs),
-            _ => Pin::new(&mut wire.socket).poll_write_vectored(cx, bufs),
-        }
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.socket.is_write_vectored()
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let wire = self.get_mut();
-        let splices = wire.splices.as_ref();
-        if splices.is_some_and(|splices| !splices.is_empty()) {
-            // `hyper` flushes when it holds nothing back: what stood for these spans was sent as it is.
-            return Poll::Ready(Err(io::ErrorKind::InvalidData.into()));
-        }
-        wire.cork(false);
-        wire.spliced = 0;
-        Pin::new(&mut wire.socket).poll_flush(cx)
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().socket).poll_shutdown(cx)
     }
 }
 

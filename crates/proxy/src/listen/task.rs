@@ -12,9 +12,10 @@ use super::{
     service::{Session, answer},
     shared::Slot,
     splice::Splices,
-    stream::{Stream, Wire},
+    stream::Stream,
     tls::TlsStore,
     watch::{Order, Stage, Watch},
+    wire::Wire,
 };
 use hyper::{rt::Executor, server::conn::http2, service::service_fn};
 use hyper_util::rt::TokioIo;

@@ -1,6 +1,6 @@
 //! The socket that connections come from, and one of them as it came.
 
-use crate::listen::{bind::Listening, stream::Socket};
+use crate::listen::{bind::Listening, socket::Socket};
 use std::{
     future::poll_fn,
     io,
