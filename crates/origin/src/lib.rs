@@ -10,12 +10,14 @@ mod body;
 mod budget;
 pub mod config;
 mod connect;
+mod context;
 pub mod direct;
 pub mod error;
 mod exchange;
 pub mod fastcgi;
 mod fetch;
 pub mod files;
+mod first_of;
 mod gate;
 mod health;
 mod held;
@@ -29,6 +31,7 @@ pub mod pages;
 mod peer;
 pub mod pem;
 mod pool;
+mod report;
 mod resolve;
 mod seldom;
 mod servers;
@@ -37,28 +40,26 @@ mod tls;
 mod upload;
 mod wait;
 mod waited;
+mod waiting;
 mod watch;
 
 pub use body::{RequestBody, ResponseBody};
 pub use config::OriginConfig;
+pub use context::{Context, Heeds, Interim, Room, Visitor};
 pub use error::{Error, Kind};
 pub use latency::{BOUNDS_MS, Latency};
 pub use lifetime::Lifetime;
+pub use report::{Report, ServerReport};
 pub use waited::Waited;
 
 use files::{Files, Found, Turn, respond};
-use http::{HeaderMap, Method, Request, Response, StatusCode};
-use http_body::Body as _;
-use pages::{Pages, PagesReport};
+use first_of::in_turn;
+use http::{Request, Response};
+use pages::Pages;
 use servers::Servers;
-use std::{
-    fmt, future,
-    net::{IpAddr, SocketAddr},
-    pin::Pin,
-    sync::Arc,
-    task::{self, Poll, ready},
-};
+use std::{future, pin::Pin, sync::Arc};
 use tokio::time::Instant;
+use waiting::Waiting;
 
 /// Where answers come from. Shared by all workers (`Send + Sync`); made once per configuration.
 #[derive(Debug)]
@@ -81,72 +82,8 @@ enum Source {
     FirstOf(Vec<Arc<Origin>>),
 }
 
-/// Where interim responses (RFC 9110 section 15.2) go as they come. Called on the worker's own thread; must not block.
-/// HTTP/2 origins' are not reported by hyper and pass unseen.
-pub type Interim = Box<dyn FnMut(StatusCode, &HeaderMap) + Send>;
-
-/// Takes so many bytes more of what the caller has to spare in memory; false, and nothing taken, where there are not so many left.
-/// Dropped, it gives back all.
-pub type Room = Box<dyn FnMut(u64) -> bool + Send>;
-
 /// A fetch under way. Boxed, since it is large: each caller that awaits a future moves all of it once more.
 type Fetching<'a> = Pin<Box<dyn Future<Output = Result<Response<ResponseBody>, Error>> + 'a>>;
-
-/// What the caller knows of a request beyond its message.
-#[derive(Default)]
-pub struct Context {
-    /// Feeds consistent hashing: same number, same server while it lives.
-    pub hash: u64,
-    /// Passed each 1xx except 100 and 101.
-    pub interim: Option<Interim>,
-    /// The request carries no content and its method is idempotent: it may be sent again to another server.
-    pub repeatable: bool,
-    /// What FastCGI servers are told beside the message.
-    pub visitor: Visitor,
-    /// The host the client asked for, in lower case: what pages are kept by.
-    pub host: String,
-    /// The site wants the application itself to answer: pages that were made for everybody will not do, unless there is nobody
-    /// else to ask.
-    pub personal: bool,
-    /// Room for a body that must be gathered before it is sent on (FastCGI, without a length). `None`: nobody counts.
-    pub room: Option<Room>,
-}
-
-/// Which parts of a [`Context`] an origin looks at; the others need not be made.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Heeds {
-    /// `hash`.
-    pub key: bool,
-    /// `visitor`, `host` and `personal`.
-    pub asker: bool,
-}
-
-/// Who asks, and where, as scripts are told (RFC 3875 section 4.1).
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Visitor {
-    /// The client; `None`: nobody in particular, or it is connected to a Unix socket.
-    pub client: Option<IpAddr>,
-    /// Its port, where it is known.
-    pub port: Option<u16>,
-    /// The address it is connected to.
-    pub server: Option<SocketAddr>,
-    /// Its request is for `https`.
-    pub https: bool,
-}
-
-impl fmt::Debug for Context {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Context")
-            .field("hash", &self.hash)
-            .field("interim", &self.interim.is_some())
-            .field("repeatable", &self.repeatable)
-            .field("visitor", &self.visitor)
-            .field("host", &self.host)
-            .field("personal", &self.personal)
-            .field("room", &self.room.is_some())
-            .finish()
-    }
-}
 
 impl Origin {
     /// One or several servers. Errors are configuration's fault (no server, unreadable certificate authority and the like).
@@ -237,10 +174,7 @@ impl Origin {
                 )))
             }
         };
-        Waiting {
-            fetching,
-            timed: Some((&self.latency, began)),
-        }
+        Waiting::timed(fetching, &self.latency, began)
     }
 
     /// What it has for `request`; `None`: another is to be asked, because it is not there or cannot be had.
@@ -318,95 +252,4 @@ impl Origin {
             ..report
         }
     }
-}
-
-/// A fetch under way, and where it is counted how long it took.
-struct Waiting<'a> {
-    fetching: Fetching<'a>,
-    timed: Option<(&'a latency::Counts, Instant)>,
-}
-
-impl<'a> Waiting<'a> {
-    fn untimed(fetching: Fetching<'a>) -> Self {
-        let timed = None;
-        Self { fetching, timed }
-    }
-}
-
-impl Future for Waiting<'_> {
-    type Output = Result<Response<ResponseBody>, Error>;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Self::Output> {
-        let answer = ready!(self.fetching.as_mut().poll(cx));
-        if let Some((counts, began)) = self.timed {
-            counts.count(began.elapsed());
-        }
-        Poll::Ready(answer)
-    }
-}
-
-/// What the first of several origins says that has it, or the last.
-async fn in_turn(
-    origins: &[Arc<Origin>],
-    request: Request<RequestBody>,
-    context: Context,
-) -> Result<Response<ResponseBody>, Error> {
-    let Some((last, others)) = origins.split_last() else {
-        return Err(Error::new(Kind::Configuration).because("no origin to ask"));
-    };
-    if let Some(found) = Box::pin(first(others, &request, &context)).await {
-        return Ok(found);
-    }
-    last.ask(request, context).await
-}
-
-/// The first answer to a request that may be asked of several.
-async fn first(
-    origins: &[Arc<Origin>],
-    request: &Request<RequestBody>,
-    context: &Context,
-) -> Option<Response<ResponseBody>> {
-    let reads = matches!(*request.method(), Method::GET | Method::HEAD);
-    if !reads || !request.body().is_end_stream() {
-        return None;
-    }
-    for origin in origins {
-        let began = Instant::now();
-        let found = origin.try_fetch(request, context).await;
-        origin.latency.count(began.elapsed());
-        if found.is_some() {
-            return found;
-        }
-    }
-    None
-}
-
-/// State of one origin at a moment.
-#[derive(Clone, Debug, Default)]
-pub struct Report {
-    /// The name from the configuration.
-    pub name: String,
-    /// Fetches under way.
-    pub active: usize,
-    /// Fetches waiting in the queue.
-    pub queued: usize,
-    /// How long it took to answer.
-    pub latency: Latency,
-    /// In the configuration's order.
-    pub servers: Vec<ServerReport>,
-    /// Of a page store.
-    pub pages: Option<PagesReport>,
-}
-
-/// State of one server.
-#[derive(Clone, Debug, Default)]
-pub struct ServerReport {
-    /// As configured.
-    pub address: String,
-    /// Neither at rest after failures nor held for down by active checks.
-    pub healthy: bool,
-    /// Fetches under way.
-    pub active: usize,
-    /// Failures since the configuration was loaded.
-    pub failures: u64,
 }

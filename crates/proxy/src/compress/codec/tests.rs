@@ -1,5 +1,10 @@
 use super::*;
+use bytes::Bytes;
+use compression_codecs::{ZstdEncoder, zstd::params::CParameter};
 use proptest::prelude::*;
+use rules::coding::Coding;
+use std::sync::Arc;
+use store::{Level, Memory};
 
 fn memory() -> Arc<Memory> {
     Arc::new(Memory::new(1 << 30, Arc::default()))
@@ -131,10 +136,8 @@ fn a_window_that_no_sender_may_use_is_an_error() {
     let text = "text ".repeat(100);
     let zstd = |bits| {
         let params = [CParameter::window_log(bits)];
-        let mut encoder = Encoder {
-            codec: Box::new(ZstdEncoder::new_with_params(1, &params)),
-            _room: memory().budget().reservation(),
-        };
+        let codec = Box::new(ZstdEncoder::new_with_params(1, &params));
+        let mut encoder = Encoder::with(codec, memory().budget().reservation());
         let mut out = BytesMut::new();
         encoder.push(text.as_bytes(), &mut out).unwrap();
         encoder.flush(&mut out).unwrap();

@@ -1,0 +1,43 @@
+//! Several origins in turn: the first that has it answers.
+
+use crate::{Context, Error, Kind, Origin, RequestBody, ResponseBody};
+use http::{Method, Request, Response};
+use http_body::Body as _;
+use std::sync::Arc;
+use tokio::time::Instant;
+
+/// What the first of several origins says that has it, or the last.
+pub async fn in_turn(
+    origins: &[Arc<Origin>],
+    request: Request<RequestBody>,
+    context: Context,
+) -> Result<Response<ResponseBody>, Error> {
+    let Some((last, others)) = origins.split_last() else {
+        return Err(Error::new(Kind::Configuration).because("no origin to ask"));
+    };
+    if let Some(found) = Box::pin(first(others, &request, &context)).await {
+        return Ok(found);
+    }
+    last.ask(request, context).await
+}
+
+/// The first answer to a request that may be asked of several.
+async fn first(
+    origins: &[Arc<Origin>],
+    request: &Request<RequestBody>,
+    context: &Context,
+) -> Option<Response<ResponseBody>> {
+    let reads = matches!(*request.method(), Method::GET | Method::HEAD);
+    if !reads || !request.body().is_end_stream() {
+        return None;
+    }
+    for origin in origins {
+        let began = Instant::now();
+        let found = origin.try_fetch(request, context).await;
+        origin.latency.count(began.elapsed());
+        if found.is_some() {
+            return found;
+        }
+    }
+    None
+}

@@ -1,0 +1,33 @@
+//! State of an origin at a moment.
+
+use crate::{latency::Latency, pages::PagesReport};
+
+/// State of one origin at a moment.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// The name from the configuration.
+    pub name: String,
+    /// Fetches under way.
+    pub active: usize,
+    /// Fetches waiting in the queue.
+    pub queued: usize,
+    /// How long it took to answer.
+    pub latency: Latency,
+    /// In the configuration's order.
+    pub servers: Vec<ServerReport>,
+    /// Of a page store.
+    pub pages: Option<PagesReport>,
+}
+
+/// State of one server.
+#[derive(Clone, Debug, Default)]
+pub struct ServerReport {
+    /// As configured.
+    pub address: String,
+    /// Neither at rest after failures nor held for down by active checks.
+    pub healthy: bool,
+    /// Fetches under way.
+    pub active: usize,
+    /// Failures since the configuration was loaded.
+    pub failures: u64,
+}
