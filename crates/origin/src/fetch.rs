@@ -104,7 +104,7 @@ impl Fetch<'_> {
             pace: Pace::new(&origin.config.timeouts, self.until),
             _pass: pass,
         };
-        let mut response = match answer {
+        let response = match answer {
             Answer::Direct(response) => Ok(response.map(|mut body| {
                 body.hold(held);
                 ResponseBody::direct(body)
@@ -116,10 +116,7 @@ impl Fetch<'_> {
             })),
             Answer::FastCgi(arrived, exchange) => fastcgi::answered(arrived, *exchange, held),
         }?;
-        if !waited.is_zero() {
-            response.extensions_mut().insert(Waited(waited));
-        }
-        Ok(response)
+        Ok(Waited::and(response, waited))
     }
 
     /// Attempts until one succeeds, or no other may be made.

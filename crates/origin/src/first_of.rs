@@ -1,6 +1,6 @@
 //! Several origins in turn: the first that has it answers.
 
-use crate::{Context, Error, Kind, Origin, RequestBody, ResponseBody};
+use crate::{Context, Error, Kind, Origin, RequestBody, ResponseBody, Waited};
 use http::{Method, Request, Response};
 use http_body::Body as _;
 use std::sync::Arc;
@@ -15,10 +15,13 @@ pub async fn in_turn(
     let Some((last, others)) = origins.split_last() else {
         return Err(Error::new(Kind::Configuration).because("no origin to ask"));
     };
+    let began = Instant::now();
     if let Some(found) = Box::pin(first(others, &request, &context)).await {
         return Ok(found);
     }
-    last.ask(request, context).await
+    let earlier = began.elapsed();
+    let answer = last.ask(request, context).await?;
+    Ok(Waited::and(answer, earlier))
 }
 
 /// The first answer to a request that may be asked of several.
@@ -31,12 +34,13 @@ async fn first(
     if !reads || !request.body().is_end_stream() {
         return None;
     }
+    let all_began = Instant::now();
     for origin in origins {
         let began = Instant::now();
         let found = origin.try_fetch(request, context).await;
         origin.latency.count(began.elapsed());
-        if found.is_some() {
-            return found;
+        if let Some(found) = found {
+            return Some(Waited::and(found, began - all_began));
         }
     }
     None

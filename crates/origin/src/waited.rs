@@ -1,9 +1,22 @@
 //! What a response's request waited for.
 
+use http::Response;
 use std::time::Duration;
 
-/// In a response's extensions: how long its request waited before the attempt that was answered began, for its turn and for attempts
-/// that failed. Absent where it did not. The response is that much younger than the fetch: `request_time` (RFC 9111 section 4.2.3) is
+/// In a response's extensions: how long its request waited before the attempt that was answered began, for its turn, for attempts
+/// that failed, and for others that were asked first. Absent where it did not. The response is that much younger than the fetch: `request_time` (RFC 9111 section 4.2.3) is
 /// that of the request which led to the response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waited(pub Duration);
+
+impl Waited {
+    /// `response`, whose request had waited so long before it was asked, beside what it waited then.
+    pub(crate) fn and<B>(mut response: Response<B>, before: Duration) -> Response<B> {
+        if !before.is_zero() {
+            let own = response.extensions().get::<Self>();
+            let waited = before + own.map_or(Duration::ZERO, |own| own.0);
+            response.extensions_mut().insert(Self(waited));
+        }
+        response
+    }
+}

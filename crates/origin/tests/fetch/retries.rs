@@ -4,9 +4,10 @@ use crate::support::*;
 use http::Method;
 use origin::{
     Context, Kind, Origin, Waited,
-    config::{Balance, Retry},
+    config::{Balance, Retry, Turns},
+    pages,
 };
-use std::{net::SocketAddr, sync::Arc};
+use std::{cell::Cell, net::SocketAddr, sync::Arc};
 use testkit::Reply;
 
 /// An address that refuses connections: its server was stopped and keeps the port.
@@ -103,6 +104,40 @@ fn how_long_a_request_waited_for_attempts_that_failed_is_told() {
     work(async {
         let fetch = || origin.fetch(request(Method::GET, "/", empty()), repeatable());
         let late = too_late(fetch(), || bad.requests("/") == 1).await.unwrap();
+        let waited = late.extensions().get::<Waited>();
+        assert!(waited.is_some_and(|waited| waited.0 >= LONG), "{waited:?}");
+        assert_eq!(read(late).await.unwrap().status, 200);
+    });
+}
+
+/// The same of a page store that was asked first, and said nothing in time.
+#[test]
+fn how_long_a_request_waited_for_who_was_asked_first_is_told() {
+    let (silent, good) = (
+        std::net::TcpListener::bind("127.0.0.1:0").unwrap(),
+        testkit::Origin::start(),
+    );
+    good.reply("/", Reply::ok());
+    silent.set_nonblocking(true).unwrap();
+    let pages = Origin::pages(pages::Config {
+        name: "pages".to_owned(),
+        url: format!("memcached://{}", silent.local_addr().unwrap()),
+        key: pages::template::Template::parse("$uri").unwrap(),
+        format: pages::Format::Plain,
+        content_type: None,
+        timeout: LONG,
+        turns: Turns::default(),
+    });
+    let origin = Origin::first_of(vec![pages.unwrap(), origin_of([good.address()])]);
+    work(async {
+        let fetch = origin.fetch(request(Method::GET, "/", empty()), repeatable());
+        let accepted = Cell::new(None);
+        let asked = || {
+            silent
+                .accept()
+                .is_ok_and(|peer| accepted.replace(Some(peer)).is_none())
+        };
+        let late = too_late(fetch, asked).await.unwrap();
         let waited = late.extensions().get::<Waited>();
         assert!(waited.is_some_and(|waited| waited.0 >= LONG), "{waited:?}");
         assert_eq!(read(late).await.unwrap().status, 200);
