@@ -23,10 +23,10 @@ pub(crate) fn text(seed: &str, length: usize) -> String {
     all
 }
 
-/// A page that may be kept for a minute.
+/// A page that may be kept for an hour: threads that stand back make forms of it, which takes minutes on a machine that is busy.
 pub(crate) fn page(body: &str) -> Reply {
     Reply::ok()
-        .cache("max-age=60")
+        .cache("max-age=3600")
         .header("Content-Type", "text/html; charset=utf-8")
         .header("ETag", "\"v1\"")
         .body(body)

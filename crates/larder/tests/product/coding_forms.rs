@@ -310,7 +310,7 @@ fn disk_keeps_the_content_and_forms_are_made_again() {
     let site = Site::new("");
     let origin = &site.origin;
     let body = text("disk", 20_000);
-    origin.reply("/", page(&body).cache("max-age=3600"));
+    origin.reply("/", page(&body));
     let larder = site.start();
     wait_until("it is on disk", || {
         get(&larder, "/", "gzip");
@@ -355,7 +355,7 @@ fn what_stays_on_disk_is_coded_once_in_what_costs_least() {
     assert_eq!(origin.requests("/"), 1);
     // A form goes with what it was made of.
     let new = text("new", 3_000_000);
-    origin.reply("/", page(&new).cache("max-age=3600"));
+    origin.reply("/", page(&new));
     larder.ask("PURGE", "/").send();
     for accepts in [BROWSER, "gzip", "br"] {
         assert!(decoded(&get(&larder, "/", accepts)) == new, "{accepts}");
@@ -392,7 +392,7 @@ fn with_a_file(origin: &Origin, body: &str, memory: &str) -> testkit::Larder {
         origin.url(),
         folder.display()
     );
-    origin.reply("/", page(body).cache("max-age=3600"));
+    origin.reply("/", page(body));
     let start = || testkit::Command::serve(env!("CARGO_BIN_EXE_larder")).config(&config);
     let before = start().start();
     wait_until("it is on disk", || {
@@ -414,7 +414,7 @@ fn is_weak(tag: &str) -> bool {
 fn nodes_share_the_content_and_make_their_own_forms() {
     let (origin, redis) = (Origin::start(), testkit::Redis::start());
     let body = text("nodes", 20_000);
-    origin.reply("/", page(&body).cache("max-age=3600"));
+    origin.reply("/", page(&body));
     let node = |name: &str| {
         let config = format!(
             "[[origin]]\nservers = \"{}\"\n[shared]\nurl = \"{}\"\nnode = \"{name}\"\ntimeout = \"2s\"\n",
