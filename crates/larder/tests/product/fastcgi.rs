@@ -444,21 +444,6 @@ fn what_scripts_complain_of_is_logged_with_its_url() {
 }
 
 #[test]
-fn of_many_complaints_some_are_logged_and_the_rest_counted() {
-    let site = Site::new();
-    let larder = site.start();
-    let mut client = larder.client();
-    for number in 0..200 {
-        client
-            .get(&format!("/probe/complain.php?text=no-{number}"))
-            .send();
-    }
-    larder.wait_output("more errors of scripts than are logged");
-    let written = larder.output().matches("a script complained").count();
-    assert!(written < 200, "{written}");
-}
-
-#[test]
 fn a_server_is_asked_whether_it_is_well() {
     let mut site = Site::before(PhpFpm::with_settings(2, "ping.path = /ping"));
     let larder = site.serve(

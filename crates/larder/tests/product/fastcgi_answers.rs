@@ -5,8 +5,9 @@ use crate::{
     fastcgi_bad::{all, page, root, serve, try_get},
 };
 use testkit::{
-    Command, FastCgi,
+    Command, FastCgi, Gate,
     fastcgi::{Next, end, kind, output, record},
+    wait_until,
 };
 
 #[test]
@@ -98,6 +99,49 @@ fn what_a_visitor_has_logged_breaks_nothing() {
     let answer = larder.get("/").send();
     assert!(answer.complete && answer.text() == "well", "{answer:?}");
     assert!(larder.get("/").send().hit());
+}
+
+/// All that are asked complain at the same moment. Where the machine is too busy to bring more of that in a second than are logged,
+/// they are asked once more.
+#[test]
+fn of_many_complaints_some_are_logged_and_the_rest_counted() {
+    const AT_ONCE: usize = 100;
+    let server = FastCgi::with_output("");
+    let larder = serve(&server, "");
+    let mut asked = 0;
+    wait_until("more came than are logged", || {
+        let gate = Gate::new();
+        let held = gate.clone();
+        server.answer(move |_, line| {
+            held.pass();
+            line.send(record(kind::ERR, "it rains"));
+            line.send(output("Cache-Control: no-store\r\n\r\nwell"));
+            Next::Close
+        });
+        let ask = |number| larder.get(&format!("/{number}")).begin();
+        let clients: Vec<_> = (asked..asked + AT_ONCE).map(ask).collect();
+        gate.wait_reached_by(AT_ONCE);
+        gate.open();
+        for mut client in clients {
+            assert_eq!(client.read().text(), "well");
+        }
+        asked += AT_ONCE;
+        counted(&larder.output()) > 0
+    });
+    wait_until("each was logged or counted", || {
+        let log = larder.output();
+        let written = log.matches("a script complained").count();
+        written > 0 && written + counted(&log) == asked
+    });
+}
+
+/// How many more than are logged there were, by this log.
+fn counted(log: &str) -> usize {
+    let lines = log.lines();
+    let lines = lines.filter(|line| line.contains("more errors of scripts than are logged"));
+    let fields = lines.flat_map(str::split_whitespace);
+    let counts = fields.filter_map(|field| field.strip_prefix("requests=")?.parse::<usize>().ok());
+    counts.sum()
 }
 
 #[test]
