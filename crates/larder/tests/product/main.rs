@@ -32,6 +32,7 @@ mod disk;
 mod disk_damage;
 mod disk_device;
 mod disk_failing;
+mod disk_full;
 mod disk_large;
 mod disk_leaks;
 mod disk_purge;

@@ -24,7 +24,7 @@ use store::{
     shared::Lease,
 };
 
-/// How long a spilled fill waits for its slowest reader before it is cut off.
+/// How long a spilled fill waits for its slowest reader to move before that is cut off, and any for its device.
 const SLOW_READER: Duration = Duration::from_secs(30);
 
 /// Moves a body from the origin into a fill, and the fill into the store.
@@ -163,7 +163,7 @@ impl Pump {
                         ending = Some(self.worker.endings.begin());
                     }
                     if received > self.room.largest {
-                        self.outgrow().await;
+                        self.writer.spill();
                     } else if received > self.room.in_memory {
                         self.writer.overflow();
                     }
@@ -186,25 +186,6 @@ impl Pump {
         }
     }
 
-    /// It is too large to be kept. Nobody finds it any more, and who still reads what lies on disk alone goes on from there first: as
-    /// long as it goes on at all.
-    async fn outgrow(&mut self) {
-        if self.writer.is_spilled() {
-            return;
-        }
-        self.forgotten = true;
-        self.forget();
-        loop {
-            let slowest = self.writer.fill().slowest();
-            let near = poll_fn(|context| self.writer.poll_near(context));
-            let is_near = tokio::time::timeout(SLOW_READER, near).await.is_ok();
-            if is_near || self.writer.fill().slowest() == slowest {
-                break;
-            }
-        }
-        self.writer.spill();
-    }
-
     /// The response is not to be found any more; those who read it go on.
     fn forget(&self) {
         if let Destination::Whole { key, stored, .. } = &self.destination {
@@ -212,16 +193,34 @@ impl Pump {
         }
     }
 
-    /// Waits until more may be pushed. What is not kept any more is not found any more.
+    /// Waits until more may be pushed. The device is given up that hangs, and so is a reader that does not move.
     async fn wait_for_room(&mut self) {
-        let room = poll_fn(|context| self.writer.poll_room(context));
-        if tokio::time::timeout(SLOW_READER, room).await.is_err() {
-            self.writer.cut_off_slow();
+        loop {
+            let before = self.standing();
+            let room = poll_fn(|context| self.poll_room(context));
+            if tokio::time::timeout(SLOW_READER, room).await.is_ok() {
+                return;
+            }
+            if self.standing() == before {
+                self.writer.cut_off_slow();
+            }
         }
+    }
+
+    /// Ready when more may be pushed. What is not kept any more is not found any more.
+    fn poll_room(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let room = self.writer.poll_room(context);
         if self.writer.is_spilled() && !self.forgotten {
             self.forgotten = true;
             self.forget();
         }
+        room
+    }
+
+    /// What changes while it is worth waiting for: whether it is kept, and where the slowest reader of what is not kept stands.
+    fn standing(&self) -> Option<u64> {
+        let fill = self.writer.fill();
+        self.writer.is_spilled().then(|| fill.slowest())
     }
 
     fn complete(self) {

@@ -88,7 +88,9 @@ impl Reader {
         }
         if at < state.first() {
             return match &state.keeping {
-                Keeping::Backed(written) => Next::Behind(written.clone(), at),
+                Keeping::Backed(written) | Keeping::Left(written) => {
+                    Next::Behind(written.clone(), at)
+                }
                 Keeping::Memory | Keeping::Nowhere => Next::Broken,
             };
         }

@@ -22,8 +22,6 @@ pub(super) struct State {
     /// Those who wait for the answer or read it.
     pub interested: usize,
     pub readers: Followers,
-    /// The writer waits until no reader needs what is on disk alone.
-    pub leaves_disk: bool,
     /// The writer, waiting for the slowest reader or for the last interest to go.
     pub writer: Option<Waker>,
 }
@@ -35,6 +33,8 @@ pub(super) enum Keeping {
     Memory,
     /// Here, and what follows in memory.
     Backed(Piece),
+    /// Where they are when backed, for those who read already. Nowhere as soon as none of them needs what is not in memory.
+    Left(Piece),
     /// Gone, once every reader has passed them.
     Nowhere,
 }
@@ -58,7 +58,6 @@ impl State {
             kept: false,
             interested: 0,
             readers: Followers::default(),
-            leaves_disk: false,
             writer: None,
         }
     }
@@ -74,7 +73,7 @@ impl State {
     }
 
     pub fn is_spilled(&self) -> bool {
-        matches!(self.keeping, Keeping::Nowhere)
+        matches!(self.keeping, Keeping::Left(_) | Keeping::Nowhere)
     }
 
     /// `reader` has taken `bytes` more. The writer, where it may wait for that.
@@ -86,7 +85,7 @@ impl State {
             return Err(Broken);
         }
         self.trim();
-        let may_wait = self.is_spilled() || self.leaves_disk;
+        let may_wait = self.is_spilled();
         Ok(may_wait.then(|| self.writer.take()).flatten())
     }
 
@@ -115,10 +114,18 @@ impl State {
         (skip < piece.len()).then(|| piece.slice(skip..))
     }
 
+    /// Whether a reader needs what is not in memory.
+    fn has_behind(&self) -> bool {
+        self.slowest() < self.first()
+    }
+
     /// Drops the pieces that need not be in memory any more.
     pub fn trim(&mut self) {
+        if matches!(self.keeping, Keeping::Left(_)) && !self.has_behind() {
+            self.keeping = Keeping::Nowhere;
+        }
         let (written, window) = match &self.keeping {
-            Keeping::Memory => return,
+            Keeping::Memory | Keeping::Left(_) => return,
             Keeping::Backed(written) => (written.len(), self.window),
             Keeping::Nowhere => (u64::MAX, u64::MAX),
         };
@@ -134,15 +141,22 @@ impl State {
 
     /// Keeps nothing from now on: it goes on for those who read it and for nobody else.
     pub fn spill(&mut self) {
-        self.keeping = Keeping::Nowhere;
+        self.keeping = match std::mem::replace(&mut self.keeping, Keeping::Nowhere) {
+            Keeping::Backed(written) | Keeping::Left(written) => Keeping::Left(written),
+            Keeping::Memory | Keeping::Nowhere => Keeping::Nowhere,
+        };
         self.kept = false;
-        let first = self.first();
-        self.cut_off_before(first);
+        self.trim();
     }
 
-    /// Cuts off readers that have taken fewer bytes than `first`.
-    pub fn cut_off_before(&mut self, first: u64) {
-        self.readers.cut_off_before(first);
+    /// Cuts off readers that are too far behind for the writer of a spilled fill to go on.
+    pub fn cut_off_slow(&mut self) {
+        let nearest = match self.keeping {
+            Keeping::Memory | Keeping::Backed(_) => return,
+            Keeping::Left(_) => self.first(),
+            Keeping::Nowhere => self.received.saturating_sub(self.window),
+        };
+        self.readers.cut_off_before(nearest);
         self.readers.wake();
         self.trim();
     }

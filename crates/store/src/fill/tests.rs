@@ -205,7 +205,7 @@ fn a_backed_fill_is_read_from_the_first_byte_and_stored() {
 }
 
 #[test]
-fn a_device_that_fails_leaves_those_who_are_near() {
+fn a_device_that_fails_takes_nothing_from_those_who_read() {
     let device = device(usize::MAX, 1);
     let (fill, mut writer) = backed(&device, &Budget::new(100), 4);
     let (mut near, mut far) = (fill.reader().expect("a"), fill.reader().expect("b"));
@@ -216,12 +216,57 @@ fn a_device_that_fails_leaves_those_who_are_near() {
     assert_eq!(read(&mut near), b"abcdefgh");
     device.lock().expect("whole").failed = true;
     assert_eq!(writer.push(b"ij"), Pushed::Kept);
-    assert!(room(&mut writer));
+    assert!(
+        !room(&mut writer),
+        "one has to read what lies on disk alone"
+    );
     assert!(writer.is_spilled() && fill.reader().is_none());
-    assert_eq!(next(&mut far), Poll::Ready(Some(Err(Broken))));
     assert_eq!(read(&mut near), b"ij");
+    assert_eq!(read(&mut far), b"abcdefghij");
+    assert!(room(&mut writer));
+    assert!(fill.lock().pieces.is_empty(), "as of any that is spilled");
+    assert_eq!(writer.push(b"kl"), Pushed::Spilled);
     assert!(writer.finish().is_none());
-    assert_eq!(next(&mut near), Poll::Ready(None));
+    for mut reader in [near, far] {
+        assert_eq!(read(&mut reader), b"kl");
+        assert_eq!(next(&mut reader), Poll::Ready(None));
+    }
+}
+
+#[test]
+fn who_does_not_read_what_a_failed_device_has_is_cut_off() {
+    let device = device(usize::MAX, 1);
+    let (fill, mut writer) = backed(&device, &Budget::new(100), 4);
+    let (mut near, mut far) = (fill.reader().expect("a"), fill.reader().expect("b"));
+    assert_eq!(writer.overflow(), Pushed::Kept);
+    writer.push(b"abcdef");
+    assert!(room(&mut writer));
+    assert_eq!(read(&mut near), b"abcdef");
+    device.lock().expect("whole").failed = true;
+    writer.push(b"gh");
+    assert!(!room(&mut writer));
+    writer.cut_off_slow();
+    assert!(room(&mut writer));
+    assert_eq!(next(&mut far), Poll::Ready(Some(Err(Broken))));
+    assert_eq!(read(&mut near), b"gh");
+}
+
+#[test]
+fn a_device_that_fails_at_the_end_takes_nothing_from_those_who_read() {
+    let device = device(usize::MAX, 1);
+    let (fill, mut writer) = backed(&device, &Budget::new(100), 4);
+    let mut reader = fill.reader().expect("fresh");
+    assert_eq!(writer.overflow(), Pushed::Kept);
+    for piece in [b"abcdef", b"ghijkl"] {
+        writer.push(piece);
+        assert!(room(&mut writer));
+    }
+    assert!(fill.lock().first() > 0, "some lies on disk alone");
+    device.lock().expect("whole").failed = true;
+    assert!(writer.finish().is_none());
+    assert!(fill.reader().is_none());
+    assert_eq!(read(&mut reader), b"abcdefghijkl");
+    assert_eq!(next(&mut reader), Poll::Ready(None));
 }
 
 #[test]
@@ -335,6 +380,8 @@ struct Scene {
     /// The writer as a task that may be asleep.
     woken: Arc<Woken>,
     waits: bool,
+    /// Whether it has given anybody up.
+    cuts: bool,
 }
 
 impl Scene {
@@ -387,7 +434,7 @@ impl Scene {
             Step::CutOff => {
                 if self.waits {
                     self.writer.cut_off_slow();
-                    self.waits = false;
+                    (self.waits, self.cuts) = (false, true);
                 }
             }
             Step::Join(skip) => self.clients.extend(Client::join(&self.fill, skip)),
@@ -432,18 +479,18 @@ proptest! {
         let device = device(0, chunk);
         let window = 30;
         let (fill, writer) = backed(&device, &Budget::new(limit), window);
-        let mut scene = Scene { fill, writer, device, window, all: Vec::new(), clients: Vec::new(), woken: Arc::default(), waits: false };
+        let mut scene = Scene { fill, writer, device, window, all: Vec::new(), clients: Vec::new(), woken: Arc::default(), waits: false, cuts: false };
         for step in steps {
             scene.step(step);
             scene.check();
         }
         scene.step(Step::Take(usize::MAX >> 1));
         scene.drive();
-        let Scene { fill, writer, all, clients, device, .. } = scene;
+        let Scene { fill, writer, all, clients, device, cuts, .. } = scene;
         let kept = match fill.lock().keeping {
             Keeping::Memory => true,
             Keeping::Backed(_) => !device.lock().expect("whole").failed,
-            Keeping::Nowhere => false,
+            Keeping::Left(_) | Keeping::Nowhere => false,
         };
         let body = if finishes { writer.finish() } else { drop(writer); None };
         prop_assert_eq!(body.is_some(), finishes && kept);
@@ -456,7 +503,8 @@ proptest! {
             prop_assert!(wanted.starts_with(&client.got));
             match client.end {
                 Some(Ok(())) => prop_assert!(finishes && client.got == wanted),
-                Some(Err(Broken)) => prop_assert!(!finishes || body.is_none()),
+                // Whatever the device does.
+                Some(Err(Broken)) => prop_assert!(!finishes || cuts),
                 None => prop_assert!(false, "it waits for ever"),
             }
         }

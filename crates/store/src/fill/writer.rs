@@ -104,23 +104,16 @@ impl Writer {
         }
     }
 
-    /// Stops keeping: the body will not be stored. Those who read go on if they can, nobody else may join.
+    /// Stops keeping: the body will not be stored. Those who read go on, also with what lies on disk alone; nobody else may join.
     pub fn spill(&mut self) {
+        if self.is_spilled() {
+            return;
+        }
+        // What the device has written since counts too.
+        self.settle();
         self.backing = None;
         self.fill.lock().spill();
         self.reservation.release();
-    }
-
-    /// Ready when all who read find the rest in memory, so that none is cut off by [`spill`](Self::spill). Nothing is pushed while that
-    /// is waited for.
-    pub fn poll_near(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        let mut state = self.fill.lock();
-        state.leaves_disk = state.slowest() < state.first();
-        if !state.leaves_disk {
-            return Poll::Ready(());
-        }
-        state.writer = Some(context.waker().clone());
-        Poll::Pending
     }
 
     /// Whether it is spilled. What is backed may become spilled whenever [`poll_room`](Self::poll_room) is ready.
@@ -129,14 +122,19 @@ impl Writer {
     }
 
     /// Ready when the next piece may be pushed, or the body finished: at once while kept in memory, when the device has taken
-    /// all pieces while backed, and when the slowest reader has come near otherwise.
+    /// all pieces while backed, and otherwise when the slowest reader has come near: it finds the rest in memory, and is not more
+    /// than the window behind.
     pub fn poll_room(&mut self, context: &mut Context<'_>) -> Poll<()> {
         if self.backing.is_some() && ready!(self.poll_hand_over(context)) {
             return Poll::Ready(());
         }
         let mut state = self.fill.lock();
-        let ahead = state.received.saturating_sub(state.slowest());
-        if !state.is_spilled() || ahead <= state.window {
+        let has_room = match state.keeping {
+            Keeping::Memory | Keeping::Backed(_) => true,
+            Keeping::Left(_) => false,
+            Keeping::Nowhere => state.received.saturating_sub(state.slowest()) <= state.window,
+        };
+        if has_room {
             return Poll::Ready(());
         }
         state.writer = Some(context.waker().clone());
@@ -176,17 +174,13 @@ impl Writer {
     }
 
     /// Gives up on whom [`poll_room`](Self::poll_room) has waited for too long: on the device of a backed fill, which is spilled
-    /// then, or on readers of a spilled fill that are more than the window behind.
+    /// then, or on readers of a spilled fill that are not near.
     pub fn cut_off_slow(&mut self) {
         if self.backing.is_some() {
             self.spill();
             return;
         }
-        let mut state = self.fill.lock();
-        if state.is_spilled() {
-            let nearest = state.received.saturating_sub(state.window);
-            state.cut_off_before(nearest);
-        }
+        self.fill.lock().cut_off_slow();
     }
 
     /// The body is complete. Returns it for the store, unless the fill was spilled or the device failed.
@@ -209,7 +203,7 @@ impl Writer {
                 state.trim();
                 Some(body.into())
             }
-            (Keeping::Backed(_) | Keeping::Nowhere, _) => None,
+            (Keeping::Backed(_) | Keeping::Left(_) | Keeping::Nowhere, _) => None,
         }
     }
 
