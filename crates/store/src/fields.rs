@@ -34,7 +34,7 @@ impl Fields {
             let Ok(length) = u16::try_from(value.len()) else {
                 continue;
             };
-            if let Some(code) = code(name.as_str()) {
+            if let Some(code) = code(name) {
                 bytes.push(code);
             } else {
                 let Ok(name_length) = u16::try_from(name.as_str().len()) else {

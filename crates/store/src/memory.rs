@@ -22,6 +22,7 @@ use std::{
         atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
     },
 };
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 pub(crate) use cache::{entries, entry_weight, largest_body, shards};
 pub use purging::{Purged, Swept};
@@ -41,7 +42,8 @@ pub struct Memory {
     capacity: AtomicU64,
     budget: Arc<Budget>,
     stripes: Box<[Mutex<()>]>,
-    hasher: RandomState,
+    /// Nobody else knows it, lest keys be made that fall on one stripe.
+    seed: u64,
     evictions: Arc<Demoted>,
     log: Arc<Log>,
     /// Whether any key ever held more than a URL.
@@ -69,7 +71,7 @@ impl Memory {
             capacity: AtomicU64::new(limit),
             budget: Budget::new(limit / 2),
             stripes: (0..STRIPES).map(|_| Mutex::default()).collect(),
-            hasher: RandomState::new(),
+            seed: RandomState::new().hash_one(()),
             evictions,
             log,
             long_keys: AtomicBool::new(false),
@@ -227,7 +229,7 @@ impl Memory {
         reason = "there are as many stripes as the index is a remainder of"
     )]
     fn hold(&self, key: &[u8]) -> MutexGuard<'_, ()> {
-        let index = self.hasher.hash_one(key) as usize % STRIPES;
+        let index = xxh3_64_with_seed(key, self.seed) as usize % STRIPES;
         self.stripes[index]
             .lock()
             .unwrap_or_else(PoisonError::into_inner)

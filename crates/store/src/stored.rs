@@ -72,17 +72,18 @@ impl Stored {
         body: Body,
     ) -> Self {
         let id = next_id();
+        let said = Said::by(&fields);
         Self {
             id,
             content: id,
             checked: Mark::at(began),
             uses: Mark::at(0),
             below: Mark::at(0),
-            surrogate: fields.get_bytes(&surrogate::CONTROL).is_some(),
-            debugged: fields.get_bytes(&X_CACHE_DEBUG).is_some(),
+            surrogate: said.surrogate,
+            debugged: said.debugged,
             derived: None,
             status,
-            is_coded: is_coded(&fields),
+            is_coded: said.coded && coding::is_coded(fields.iter()),
             fields,
             facts,
             variant,
@@ -165,10 +166,25 @@ impl Stored {
     }
 }
 
-/// Most have no such field at all.
-fn is_coded(fields: &Fields) -> bool {
-    let is_named = fields.get_bytes(&header::CONTENT_ENCODING).is_some();
-    is_named && coding::is_coded(fields.iter())
+/// Which fields are there that are asked about with each use: found in one look, since most are not.
+#[derive(Default)]
+struct Said {
+    surrogate: bool,
+    debugged: bool,
+    /// Something is said of content codings.
+    coded: bool,
+}
+
+impl Said {
+    fn by(fields: &Fields) -> Self {
+        let mut said = Self::default();
+        for (name, _) in fields.iter() {
+            said.surrogate |= name == surrogate::CONTROL.as_str().as_bytes();
+            said.debugged |= name == X_CACHE_DEBUG.as_str().as_bytes();
+            said.coded |= name == header::CONTENT_ENCODING.as_str().as_bytes();
+        }
+        said
+    }
 }
 
 /// A number that changes while the response is shared.
@@ -215,7 +231,7 @@ mod tests {
         assert_eq!(with.derived::<Made>().map(|made| made.0), Some(1000));
         let stale = with.stale_since(Time::from_secs(1), 1);
         assert!(stale.derived::<Made>().is_some(), "the body is the same");
-        let whole = with.with_body(Body::Whole("the same".into()));
+        let whole = with.clone().with_body(Body::Whole("the same".into()));
         assert!(whole.derived::<Made>().is_some(), "so is the content");
         let fresh = sample::any_request(10).with_made_of(&with);
         assert!(fresh.derived::<Made>().is_some(), "it was confirmed");

@@ -236,7 +236,8 @@ impl Pump {
             }
             (Some(body), Destination::Whole { key, stored, lease }) => {
                 // Where it is not in its place any more it was withdrawn, or a later one has come.
-                let whole = memory.amend(&key, stored.id(), |held| Some(held.with_body(body)));
+                let whole =
+                    memory.amend(&key, stored.id(), |held| Some(held.clone().with_body(body)));
                 let Some(whole) = whole else {
                     return;
                 };

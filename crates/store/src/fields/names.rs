@@ -50,17 +50,18 @@ pub(super) static KNOWN: [HeaderName; 40] = [
 /// The code before a name that is spelled out.
 pub(super) const SPELLED: u8 = 0;
 
-/// The names of [`KNOWN`] with their codes, sorted by length and text.
-static CODES: LazyLock<Vec<(&'static str, u8)>> = LazyLock::new(|| {
-    let names = KNOWN.iter().map(HeaderName::as_str);
-    let mut codes: Vec<_> = names.zip(SPELLED + 1..).collect();
-    codes.sort_unstable_by_key(|(name, _)| (name.len(), *name));
-    codes
+/// The names of [`KNOWN`] with their codes, by length: few are as long as one another.
+static BY_LENGTH: LazyLock<Vec<Vec<(&'static HeaderName, u8)>>> = LazyLock::new(|| {
+    let longest = KNOWN.iter().map(|name| name.as_str().len()).max();
+    let lengths = 0..=longest.unwrap_or_default();
+    let coded = || KNOWN.iter().zip(SPELLED + 1..);
+    let of = |length| coded().filter(move |(name, _)| name.as_str().len() == length);
+    lengths.map(|length| of(length).collect()).collect()
 });
 
 /// The code of a well-known name.
-pub(super) fn code(name: &str) -> Option<u8> {
-    let place = CODES.binary_search_by_key(&(name.len(), name), |(known, _)| (known.len(), *known));
-    let (_, code) = CODES.get(place.ok()?)?;
+pub(super) fn code(name: &HeaderName) -> Option<u8> {
+    let mut as_long = BY_LENGTH.get(name.as_str().len())?.iter();
+    let (_, code) = as_long.find(|(known, _)| *known == name)?;
     Some(*code)
 }

@@ -26,10 +26,10 @@ fn a_map_comes_back_as_it_was() {
 #[test]
 fn every_known_name_has_its_place_as_its_code() {
     for (place, name) in KNOWN.iter().enumerate() {
-        assert_eq!(code(name.as_str()), Some(place as u8 + 1), "{name}");
+        assert_eq!(code(name), Some(place as u8 + 1), "{name}");
     }
-    for unknown in ["", "a", "x-own", "content-typf", "x-xss-protection-"] {
-        assert_eq!(code(unknown), None, "{unknown}");
+    for unknown in ["a", "x-own", "content-typf", "x-xss-protection-"] {
+        assert_eq!(code(&HeaderName::from_static(unknown)), None, "{unknown}");
     }
 }
 

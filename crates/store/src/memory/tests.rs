@@ -76,7 +76,7 @@ fn a_response_is_replaced_only_while_it_is_there() {
 fn an_exchange_is_for_that_very_response() {
     let memory = Memory::new(LIMIT, Arc::default());
     let old = put(&memory, b"k", any_request(10));
-    let whole = Arc::new(old.with_body(Body::Whole("whole".into())));
+    let whole = Arc::new(Stored::clone(&old).with_body(Body::Whole("whole".into())));
     assert!(memory.replace(b"k", old.id(), &whole));
     let stale = Arc::new(old.stale_since(Time::from_secs(11), 0));
     assert!(!memory.exchange(b"k", &old, &stale), "it is another now");
@@ -144,7 +144,11 @@ fn an_entry_whose_body_is_on_its_way_is_not_evicted() {
     assert_eq!(held(&memory, b"filling"), 1);
     assert_eq!(writer.push(b"all of it"), Pushed::Kept);
     let body = writer.finish().expect("kept");
-    assert!(memory.replace(b"filling", stored.id(), &Arc::new(stored.with_body(body))));
+    assert!(memory.replace(
+        b"filling",
+        stored.id(),
+        &Arc::new(Stored::clone(&stored).with_body(body))
+    ));
     for number in 0..100_u32 {
         put(&memory, &number.to_be_bytes(), whole(32 << 10));
     }

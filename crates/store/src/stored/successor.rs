@@ -72,18 +72,18 @@ impl Stored {
 
     /// The same response with the same content in another form. A small body moves beside the head.
     #[must_use]
-    pub fn with_body(&self, body: Body) -> Self {
+    pub fn with_body(self, body: Body) -> Self {
         let (fields, body) = match body {
             Body::Whole(bytes) if bytes.len() <= BESIDE_HEAD => {
                 let (fields, bytes) = self.fields.beside(&bytes);
                 (fields, Body::Whole(bytes))
             }
-            other => (self.fields.clone(), other),
+            other => (self.fields, other),
         };
         Self {
             fields,
             body,
-            ..self.clone()
+            ..self
         }
     }
 }

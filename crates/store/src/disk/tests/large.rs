@@ -22,7 +22,7 @@ fn store(disk: &Disk, bytes: &[u8]) {
 }
 
 fn head(body: OnDisk) -> Arc<Stored> {
-    let stored = response(7, 0);
+    let stored = Stored::clone(&response(7, 0));
     Arc::new(stored.with_body(Body::Disk(body)))
 }
 
