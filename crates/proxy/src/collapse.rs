@@ -8,10 +8,11 @@ use rules::reuse::Failure;
 use std::{
     collections::HashMap,
     hash::{BuildHasher, RandomState},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
 use store::{fill::Fill, purge::Log};
 use tokio::sync::watch;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// How a flight ended, as its followers see it.
 #[derive(Clone, Debug)]
@@ -33,16 +34,20 @@ pub enum Landed {
 /// Flights under way, by cache key (and range). Shared by all workers.
 #[derive(Debug)]
 pub struct Flights {
-    shards: Box<[Shard]>,
-    hasher: RandomState,
+    shards: Box<[Mutex<Shard>]>,
+    /// Nobody else knows it, lest keys be made that fall into one shard.
+    seed: u64,
 }
 
 /// The flights whose keys fall together.
-type Shard = Mutex<HashMap<Box<[u8]>, Flying>>;
+type Shard = HashMap<Box<[u8]>, Flying>;
+
+/// Where followers hear how their flight ended. The first of them makes it: most flights have none.
+type Word = Arc<OnceLock<watch::Sender<Landed>>>;
 
 #[derive(Debug)]
 struct Flying {
-    landed: watch::Receiver<Landed>,
+    word: Word,
     fill: Arc<Fill>,
     /// Where the log of purges stood when it began.
     began: u64,
@@ -62,7 +67,8 @@ pub enum Seat {
 pub struct Flight {
     flights: Arc<Flights>,
     key: Box<[u8]>,
-    landed: watch::Sender<Landed>,
+    shard: usize,
+    word: Word,
     /// Whether it is off the map and its followers know.
     ended: bool,
 }
@@ -78,7 +84,7 @@ impl Default for Flights {
     fn default() -> Self {
         Self {
             shards: (0..64).map(|_| Mutex::default()).collect(),
-            hasher: RandomState::new(),
+            seed: RandomState::new().hash_one(()),
         }
     }
 }
@@ -87,24 +93,24 @@ impl Flights {
     /// Joins the flight for `key`, or leads a new one whose body goes into `fill`. A flight that began before its key was
     /// purged brings what nobody may have: it is not joined.
     pub fn join(self: &Arc<Self>, key: &[u8], log: &Log, fill: Arc<Fill>) -> Seat {
-        let mut shard = self
-            .shard(key)
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let index = self.shard(key);
+        let mut shard = self.hold(index);
         if let Some(flying) = shard.get(key)
             && !log.refuses(key, None, flying.began)
         {
-            let landed = flying.landed.clone();
+            let word = flying
+                .word
+                .get_or_init(|| watch::Sender::new(Landed::Flying));
             return Seat::Follow(Follower {
-                landed,
+                landed: word.subscribe(),
                 _interest: flying.fill.interest(),
             });
         }
-        let (sender, receiver) = watch::channel(Landed::Flying);
+        let word = Word::default();
         shard.insert(
             key.into(),
             Flying {
-                landed: receiver,
+                word: word.clone(),
                 fill,
                 began: log.head(),
             },
@@ -112,34 +118,37 @@ impl Flights {
         Seat::Lead(Flight {
             flights: self.clone(),
             key: key.into(),
-            landed: sender,
+            shard: index,
+            word,
             ended: false,
         })
     }
 
     /// Whether a flight for `key` is under way that may be joined.
     pub fn flying(&self, key: &[u8], log: &Log) -> bool {
-        self.shard(key)
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.hold(self.shard(key))
             .get(key)
             .is_some_and(|flying| !log.refuses(key, None, flying.began))
     }
 
     /// Takes the flight for `key` off the map: requests from now on start anew, its followers stay with it.
     pub fn forget(&self, key: &[u8]) {
-        self.shard(key)
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .remove(key);
+        self.hold(self.shard(key)).remove(key);
+    }
+
+    /// Which shard the flights for `key` are in.
+    fn shard(&self, key: &[u8]) -> usize {
+        xxh3_64_with_seed(key, self.seed) as usize % self.shards.len()
     }
 
     #[allow(
         clippy::indexing_slicing,
         reason = "the index is a remainder of the length"
     )]
-    fn shard(&self, key: &[u8]) -> &Shard {
-        &self.shards[self.hasher.hash_one(key) as usize % self.shards.len()]
+    fn hold(&self, shard: usize) -> MutexGuard<'_, Shard> {
+        self.shards[shard]
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -155,24 +164,20 @@ impl Flight {
             return;
         }
         self.leave();
-        // Nobody can join any more: most flights have nobody to tell.
-        if self.landed.receiver_count() > 0 {
-            self.landed.send_replace(how);
+        // Nobody can join any more: who has not asked for word by now never will.
+        if let Some(word) = self.word.get() {
+            word.send_replace(how);
         }
     }
 
     /// Off the map, if it is still this flight that stands there.
     fn leave(&self) {
-        let mut shard = self
-            .flights
-            .shard(&self.key)
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        if shard
-            .get(&self.key)
-            .is_some_and(|flying| self.landed.subscribe().same_channel(&flying.landed))
+        let mut shard = self.flights.hold(self.shard);
+        if let Some((key, flying)) = shard.remove_entry(&self.key)
+            && !Arc::ptr_eq(&flying.word, &self.word)
         {
-            shard.remove(&self.key);
+            // Another, which took off when this one had been forgotten.
+            shard.insert(key, flying);
         }
     }
 }
