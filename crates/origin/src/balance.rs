@@ -55,6 +55,11 @@ impl<'a> Choice<'a> {
         }
     }
 
+    /// Whether `peer` may be asked.
+    pub(crate) fn allows(&self, peer: &Peer) -> bool {
+        self.weigh(peer).is_some()
+    }
+
     /// A server's rank and its weight as of now.
     fn weigh(&self, peer: &Peer) -> Option<(Rank, f64)> {
         if self.tried.contains(&peer.index) {

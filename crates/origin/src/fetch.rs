@@ -168,6 +168,9 @@ impl Fetch<'_> {
             now: self.origin.at(self.now),
             slow_start: self.origin.config.slow_start,
         };
+        if let [only] = choice.peers {
+            return choice.allows(only).then(|| Arc::clone(only));
+        }
         pool::with_turns(&self.origin.identity, |turns| choice.make(turns)).cloned()
     }
 
