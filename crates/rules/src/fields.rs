@@ -1,6 +1,6 @@
 //! Field lists: hop-by-hop, `Connection`-nominated, never stored (RFC 9110 section 7.6.1, RFC 9111 section 3.1).
 
-use crate::directives::ResponseDirectives;
+use crate::directives::{Qualified, ResponseDirectives};
 use http::{
     HeaderMap, HeaderName, HeaderValue, Version,
     header::{self, CONNECTION, VIA},
@@ -46,14 +46,18 @@ static END_TO_END: [HeaderName; 23] = [
 ///
 /// Fields that caching and routing rest on stay, even where `Connection` nominates them.
 pub fn remove_hop_by_hop(fields: &mut HeaderMap) {
+    forward(fields, |_| true);
+}
+
+/// Makes the fields of a message those that are forwarded: what [`remove_hop_by_hop`] leaves, and `stays` names.
+pub fn forward(fields: &mut HeaderMap, stays: impl Fn(&HeaderName) -> bool) {
     for name in nominated(fields) {
         fields.remove(name);
     }
-    remove_where(fields, is_hop_by_hop);
+    remove_where(fields, |name| is_hop_by_hop(name) || !stays(name));
 }
 
-/// The fields of a message about to be forwarded: those that [`remove_hop_by_hop`] leaves and that `stays` names, with room for
-/// `more`.
+/// As [`forward`], of a message that is still needed as it was, with room for `more` fields.
 pub fn forwarded(
     fields: &HeaderMap,
     more: usize,
@@ -116,9 +120,9 @@ pub fn remove_unstorable(fields: &mut HeaderMap, directives: &ResponseDirectives
 /// Whether a field must not be stored beyond hop-by-hop: those that `no-cache="…"` and `private="…"` name, and `Proxy-*` (RFC 9111
 /// section 3.1).
 pub fn is_unstorable(name: &HeaderName, directives: &ResponseDirectives) -> bool {
-    let mut lists = [&directives.no_cache, &directives.private].into_iter();
     let is_of_proxies = name.as_str().starts_with("proxy-") && OF_PROXIES.contains(name);
-    is_of_proxies || lists.any(|list| list.names().contains(name))
+    let is_named = |list: &Qualified| list.names().contains(name);
+    is_of_proxies || is_named(&directives.no_cache) || is_named(&directives.private)
 }
 
 /// Our element of `Via` (RFC 9110 section 7.6.3), written once: `1.1 larder` or the like, by the version that a message was received

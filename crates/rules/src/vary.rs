@@ -43,11 +43,14 @@ fn members(response: &HeaderMap) -> impl Iterator<Item = Option<HeaderName>> {
     let members = lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b','));
     let members = members.map(<[u8]>::trim_ascii);
     // `*` is a token too, and so would pass for a name.
-    members.filter(|member| !member.is_empty()).map(|member| {
-        HeaderName::from_bytes(member)
-            .ok()
-            .filter(|_| member != b"*")
-    })
+    members
+        .filter(|member| !member.is_empty())
+        .map(|member| match member {
+            b"*" => None,
+            // Most name this one alone.
+            _ if member.eq_ignore_ascii_case(b"accept-encoding") => Some(ACCEPT_ENCODING),
+            _ => HeaderName::from_bytes(member).ok(),
+        })
 }
 
 /// Appends the normalised values that `request` has for `nominated` to `into`: two requests match exactly when what is

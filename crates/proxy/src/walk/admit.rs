@@ -50,7 +50,37 @@ impl Times {
     }
 }
 
-/// Judges an answer to a request of `method` for `ask`.
+/// An answer that may be stored.
+pub struct Admitted {
+    pub storable: Storable,
+    variant: Option<Box<Variant>>,
+}
+
+impl Admitted {
+    /// An answer to `ask` with the fields `response`, of which `storable` was judged.
+    pub fn new(ask: &Ask, storable: Storable, response: &HeaderMap) -> Self {
+        Self {
+            storable,
+            variant: variant(ask, response),
+        }
+    }
+}
+
+/// Judges an answer to a GET for `ask`.
+pub fn admit(
+    ask: &Ask,
+    times: Times,
+    status: StatusCode,
+    fields: &HeaderMap,
+) -> Result<Admitted, NotStorable> {
+    let (storable, nominated) = judged(ask, &Method::GET, times, status, fields)?;
+    Ok(Admitted {
+        storable,
+        variant: selected_by(ask, nominated),
+    })
+}
+
+/// As [`admit`], of an answer to a request of `method`, of which nothing new is made.
 pub fn judge(
     ask: &Ask,
     method: &Method,
@@ -58,6 +88,16 @@ pub fn judge(
     status: StatusCode,
     fields: &HeaderMap,
 ) -> Result<Storable, NotStorable> {
+    judged(ask, method, times, status, fields).map(|(storable, _)| storable)
+}
+
+fn judged(
+    ask: &Ask,
+    method: &Method,
+    times: Times,
+    status: StatusCode,
+    fields: &HeaderMap,
+) -> Result<(Storable, Nominated), NotStorable> {
     // Nobody else's is compared with anything.
     let uri = if *method == Method::POST {
         ask.uri()
@@ -83,20 +123,24 @@ pub fn judge(
     let storable = storable::judge(&exchange, &site)?;
     match nominated(ask, fields) {
         Nominated::Everything => Err(NotStorable::VaryStar),
-        Nominated::Nothing | Nominated::Fields(_) => Ok(storable),
+        nominated @ (Nominated::Nothing | Nominated::Fields(_)) => Ok((storable, nominated)),
     }
 }
 
 /// What selects the response among its key's variants; `None` when any request does.
 pub fn variant(ask: &Ask, response: &HeaderMap) -> Option<Box<Variant>> {
-    match nominated(ask, response) {
+    selected_by(ask, nominated(ask, response))
+}
+
+fn selected_by(ask: &Ask, nominated: Nominated) -> Option<Box<Variant>> {
+    match nominated {
         Nominated::Fields(nominated) => {
             let mut key = Vec::new();
             vary::variant_key(&nominated, &ask.fields, &mut key);
             let (nominated, key) = (nominated.into(), key.into());
             Some(Box::new(Variant { nominated, key }))
         }
-        // `*` is refused by `judge`.
+        // `*` is refused by `judged`.
         Nominated::Nothing | Nominated::Everything => None,
     }
 }
@@ -151,34 +195,39 @@ pub fn marks(
             .into_iter()
             .flat_map(|operation| operation.tags.clone()),
     );
+    if tags.is_empty() {
+        return None;
+    }
     worker.cache.memory.log().tags().marks(tags, began)
 }
 
-/// A new stored response for `ask`, and its fields as they were before they were packed. `storable` was judged of `head`.
+/// A new stored response for `ask`, and its fields as they were before they were packed. `admitted` was judged of `head`.
 pub fn new_stored(
     worker: &Worker,
     ask: &Ask,
     ticket: Ticket,
-    head: &response::Parts,
-    storable: Storable,
+    head: response::Parts,
+    admitted: Admitted,
     body: Body,
     at: Time,
 ) -> (Stored, HeaderMap) {
+    let Admitted { storable, variant } = admitted;
     // Most responses name no fields, as was found when this one was judged.
     let directives = if storable.names_fields {
         directives::response(&head.headers, &ask.site.targets).0
     } else {
         ResponseDirectives::default()
     };
+    let marks = marks(worker, ask, &head.headers, ticket.began, None);
     let first_line = (head.status, head.version);
-    let kept = kept_fields(ask, first_line, storable, &head.headers, at, &directives);
+    let kept = kept_fields(ask, first_line, storable, head.headers, at, &directives);
     let stored = Stored::new(
         ticket.began,
         head.status,
         Fields::pack(&kept),
         storable.facts,
-        variant(ask, &head.headers),
-        marks(worker, ask, &head.headers, ticket.began, None),
+        variant,
+        marks,
         body,
     );
     (stored, kept)

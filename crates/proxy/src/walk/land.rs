@@ -208,15 +208,8 @@ impl Fetch<'_> {
     /// Any answer but 206 and 304: it replaces what is stored, or passes.
     fn whole(&self, response: Response<ResponseBody>, writer: Option<Writer>) -> Landing {
         let (head, body) = response.into_parts();
-        let judged = admit::judge(
-            self.ask,
-            &Method::GET,
-            self.times,
-            head.status,
-            &head.headers,
-        );
-        let storable = match judged {
-            Ok(storable) => storable,
+        let admitted = match admit::admit(self.ask, self.times, head.status, &head.headers) {
+            Ok(admitted) => admitted,
             Err(why) => return self.raw(head, body, Detail::NotStored(why)),
         };
         let length = body.size_hint().exact();
@@ -234,17 +227,17 @@ impl Fetch<'_> {
             // Whoever reads the rest asks anew before he waits.
             arrival.whole(&mut Context::from_waker(Waker::noop()), most)
         };
+        let own = admit::own_fields(self.ask, &head, admitted.storable);
         let filling = Body::Filling(writer.fill().clone());
         let (stored, kept) = admit::new_stored(
             self.worker,
             self.ask,
             self.ticket,
-            &head,
-            storable,
+            head,
+            admitted,
             filling,
             self.times.response,
         );
-        let own = admit::own_fields(self.ask, &head, storable);
         let own = own.unwrap_or_else(|| Box::new(kept));
         if let Some(content) = content {
             return self.stored(stored.with_body(Body::Whole(content)), Some(own));

@@ -7,7 +7,7 @@ use crate::{
     error::Failure,
     outcome::{Detail, Unkept},
     walk::{
-        admit::{self, Times},
+        admit::{self, Admitted, Times},
         arrival::Arrival,
         below,
         fetch::{Fetch, Landing, clone_head},
@@ -161,12 +161,13 @@ impl Arrived {
         head.status = StatusCode::OK;
         head.headers.remove(header::CONTENT_RANGE);
         head.headers.remove(header::CONTENT_LENGTH);
+        let admitted = Admitted::new(&self.ask, self.storable, &head.headers);
         let (stored, _) = admit::new_stored(
             worker,
             &self.ask,
             self.ticket,
-            &head,
-            self.storable,
+            head,
+            admitted,
             Body::Parts(Arc::new(parts)),
             self.times.response,
         );

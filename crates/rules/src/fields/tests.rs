@@ -115,6 +115,9 @@ fn what_is_forwarded_is_what_is_left_of_what_stays() {
     assert_eq!(left(forwarded.clone()), ["cookie", "via"]);
     let lines: Vec<_> = forwarded.get_all(VIA).iter().collect();
     assert_eq!(lines, ["1.0 fred", "1.1 ethel"]);
+    let mut in_place = message.clone();
+    forward(&mut in_place, |name| name != "x-gone");
+    assert_eq!(in_place, forwarded);
     let nothing = HeaderMap::new();
     assert_eq!(super::forwarded(&nothing, 4, |_| true), nothing);
 }

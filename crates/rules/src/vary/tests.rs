@@ -42,6 +42,10 @@ fn nominated_fields() {
         (&[""], Nominated::Nothing),
         (&[" ,, "], Nominated::Nothing),
         (&["Accept-Encoding"], names(&["accept-encoding"])),
+        (
+            &["a, accept-ENCODING", "Accept-Encoding"],
+            names(&["a", "accept-encoding"]),
+        ),
         (&["b, A ,b", "C"], names(&["a", "b", "c"])),
         (&["a,,b"], names(&["a", "b"])),
         // RFC 9111 section 4.1: "a member '*' always fails to match".

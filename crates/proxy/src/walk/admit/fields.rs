@@ -15,9 +15,6 @@ use rules::{
 };
 use store::{Fields, Stored};
 
-/// How many fields an answer mostly has more when it goes out: grown once, the map is not built anew with each of them.
-const MOST_ADDED: usize = 4;
-
 /// Fields as they are stored: without what must not be, with what a recipient must add.
 pub fn stored_fields(
     ask: &Ask,
@@ -27,25 +24,28 @@ pub fn stored_fields(
     at: Time,
 ) -> HeaderMap {
     let (directives, _) = directives::response(received, &ask.site.targets);
+    let received = received.clone();
     kept_fields(ask, (status, version), storable, received, at, &directives)
 }
 
-/// As [`stored_fields`], of a response whose directives are known, those at least that name fields.
+/// As [`stored_fields`], of a response that is not needed as it was, and whose directives are known, those at least that name fields.
 pub(super) fn kept_fields(
     ask: &Ask,
     (status, version): (StatusCode, Version),
     storable: Storable,
-    received: &HeaderMap,
+    received: HeaderMap,
     at: Time,
     directives: &ResponseDirectives,
 ) -> HeaderMap {
-    let mut kept = fields::forwarded(received, MOST_ADDED, |name| {
+    let wants_esi = surrogate::wants_esi(&received);
+    let mut kept = received;
+    fields::forward(&mut kept, |name| {
         *name != header::AGE
             && !(storable.strip_set_cookie && *name == header::SET_COOKIE)
             && !fields::is_unstorable(name, directives)
     });
     complete(ask, version, &mut kept, || at);
-    if surrogate::wants_esi(received) {
+    if wants_esi {
         kept.insert(surrogate::CONTROL, surrogate::CONTENT_ESI);
     }
     coding::vary(ask, status, &mut kept);

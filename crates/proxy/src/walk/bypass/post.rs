@@ -6,7 +6,7 @@ use crate::{
     cache::Worker,
     outcome::{Detail, Unkept},
     walk::{
-        admit::{self, Times},
+        admit::{self, Admitted, Times},
         arrival::Arrival,
         fetch,
         forward::begin_fill,
@@ -56,8 +56,9 @@ pub(super) fn store_post(
     head.status = StatusCode::OK;
     let ask = ask.clone();
     let destination = Destination::Then(Box::new(move |worker, body| {
+        let admitted = Admitted::new(&ask, storable, &head.headers);
         let (stored, _) =
-            admit::new_stored(worker, &ask, ticket, &head, storable, body, times.response);
+            admit::new_stored(worker, &ask, ticket, head, admitted, body, times.response);
         let most = ask.site.most_variants;
         let _ = worker
             .cache
