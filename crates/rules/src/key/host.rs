@@ -8,9 +8,11 @@ use std::{borrow::Cow, net::Ipv6Addr};
 /// resolves, and origins do not agree on their meaning.
 pub fn normalize_host<'a>(authority: &'a str, scheme: &str) -> Option<Cow<'a, str>> {
     let (name, port) = split_port(authority)?;
-    let name = match name.strip_prefix('[') {
-        Some(address) => normalize_address(name, address.strip_suffix(']')?)?,
-        None => normalize_name(name)?,
+    let name = if begins_address(name) {
+        let address = name.strip_prefix('[')?.strip_suffix(']')?;
+        normalize_address(name, address)?
+    } else {
+        normalize_name(name)?
     };
     let digits = port.unwrap_or_default();
     if digits.is_empty() {
@@ -31,7 +33,7 @@ pub fn normalize_host<'a>(authority: &'a str, scheme: &str) -> Option<Cow<'a, st
 
 /// The name and what stands behind the colon that follows it.
 fn split_port(authority: &str) -> Option<(&str, Option<&str>)> {
-    let end = if authority.starts_with('[') {
+    let end = if begins_address(authority) {
         authority.find(']')? + 1
     } else {
         let mut bytes = authority.bytes();
@@ -39,10 +41,15 @@ fn split_port(authority: &str) -> Option<(&str, Option<&str>)> {
         colon.unwrap_or(authority.len())
     };
     let (name, rest) = authority.split_at_checked(end)?;
-    match rest.strip_prefix(':') {
-        Some(port) => Some((name, Some(port))),
-        None => rest.is_empty().then_some((name, None)),
+    if rest.is_empty() {
+        return Some((name, None));
     }
+    Some((name, Some(rest.strip_prefix(':')?)))
+}
+
+/// Whether an IPv6 address is what it begins with. A look at one byte: every request has a host.
+fn begins_address(authority: &str) -> bool {
+    authority.as_bytes().first() == Some(&b'[')
 }
 
 /// Nothing but digits, unlike what `parse` accepts.
@@ -60,10 +67,13 @@ const fn is_default(port: u16, scheme: &str) -> bool {
 
 /// A registered name or an IPv4 address.
 fn normalize_name(name: &str) -> Option<Cow<'_, str>> {
-    let name = name.strip_suffix('.').unwrap_or(name);
+    let name = match name.as_bytes().last() {
+        Some(b'.') => name.strip_suffix('.')?,
+        _ => name,
+    };
     // Every request has one: a look at each byte is enough.
     let kinds = name.bytes().fold(0, |kinds, byte| kinds | kind(byte));
-    if kinds & OTHER != 0 || name.is_empty() || name.ends_with('.') {
+    if kinds & OTHER != 0 || matches!(name.as_bytes().last(), None | Some(b'.')) {
         return None;
     }
     if kinds & UPPER != 0 {
