@@ -70,6 +70,12 @@ pub fn choose(routes: &[Route], subject: &Subject<'_>) -> usize {
 /// Whether an origin that reads the path more leniently than `route` was chosen by would have it on another route, or among the
 /// paths that pass the store by.
 pub fn is_ambiguous(routes: &[Route], subject: &Subject<'_>, route: usize) -> bool {
+    if let [only] = routes
+        && only.policy.bypass.paths.is_empty()
+    {
+        // However it is read.
+        return false;
+    }
     let Some(path) = key::lenient(subject.path) else {
         return false;
     };
