@@ -5,6 +5,7 @@ use crate::{
     content_key::{Content, json, operation},
     listen::{Connection, InterimSink},
     policy::{KeySpec, Policy, Route},
+    purge_clients::X_REFRESH,
     routing,
     walk::esi::Within,
 };
@@ -80,6 +81,8 @@ pub struct Said {
     pub conditions: bool,
     /// `Accept-Encoding`.
     pub codings: bool,
+    /// `X-Refresh`.
+    pub refresh: bool,
 }
 
 impl Said {
@@ -97,7 +100,7 @@ impl Said {
                 | header::IF_UNMODIFIED_SINCE
                 | header::IF_RANGE
                 | header::RANGE => said.conditions = true,
-                _ => {}
+                _ => said.refresh |= *name == X_REFRESH,
             }
         }
         said

@@ -174,6 +174,8 @@ pub struct Head<'a> {
     pub uri: &'a Uri,
     /// The fields.
     pub fields: &'a HeaderMap,
+    /// Whether one of them is [`X_REFRESH`].
+    pub refreshes: bool,
     /// The client, after the PROXY protocol.
     pub peer: Option<IpAddr>,
 }
@@ -196,9 +198,9 @@ pub enum Spoken {
 }
 
 /// With `1` in this field `FOSHttpCache` asks for a page to be fetched anew.
-const X_REFRESH: HeaderName = HeaderName::from_static("x-refresh");
+pub static X_REFRESH: HeaderName = HeaderName::from_static("x-refresh");
 
-/// Reads a request's head. A GET costs a look at one field.
+/// Reads a request's head. On the path of a hit: none of a GET's fields is looked for unless it is there.
 pub fn recognise(policy: &PurgePolicy, head: Head<'_>) -> Spoken {
     match *head.method {
         Method::GET => get(policy, head),
@@ -229,7 +231,7 @@ fn get(policy: &PurgePolicy, head: Head<'_>) -> Spoken {
         let may = policy.admits(head.peer, head.fields);
         return if may { Spoken::List } else { Spoken::Denied };
     }
-    if head.text(X_REFRESH).is_none_or(|value| value != "1") {
+    if !head.refreshes || head.text(&X_REFRESH).is_none_or(|value| value != "1") {
         return Spoken::Nothing;
     }
     if policy.admits(head.peer, head.fields) {

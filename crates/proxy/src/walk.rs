@@ -4,9 +4,9 @@
 //! |---|---|---|
 //! | [`purge`] | `Some` | a purge in a client's own words, carried out or refused; never the origin's to see |
 //! | | `None` | receive |
-//! | [`receive`] | `Refused` | our own error |
-//! | | `Redirect` | 301 or 308 to HTTPS |
-//! | | `Request` | lookup; first [`content_key`], where the content is part of the key |
+//! | [`receive`] | refused | our own error |
+//! | | redirected | 301 or 308 to HTTPS |
+//! | | `Ask` | lookup; first [`content_key`], where the content is part of the key |
 //! | [`user_context`] | `X-User-Context-Hash` | lookup, where the route has groups; [`bypass`] where the group is not known |
 //! | [`lookup`] | `Wait` | reads from disk ([`below`]), then as below |
 //! | | `Hit` | [`deliver`]; [`plain`] where the head goes out as it is kept |
@@ -55,7 +55,7 @@ pub(crate) mod user_context;
 pub(crate) mod waiting;
 
 use crate::{
-    ask::Ask,
+    ask::{Ask, Said},
     body::ReplyBody,
     cache::Worker,
     content_key,
@@ -65,7 +65,6 @@ use crate::{
 use esi::Within;
 use http::{Request, Response};
 use lookup::{Found, Looked};
-use receive::Received;
 use std::{pin::Pin, rc::Rc};
 use waiting::Waiting;
 
@@ -108,18 +107,22 @@ pub fn walk(
     connection: &Rc<Connection>,
     interim: InterimSink,
 ) -> Answer {
-    if let Some(wanted) = purge::look(worker, &mut request, connection) {
+    let mut said = Said::by(request.headers());
+    if let Some(wanted) = purge::look(worker, &mut request, &mut said, connection) {
         return purge::answer(worker, request, connection, interim, wanted);
     }
-    match receive::receive(worker, request, connection, interim) {
-        Received::Refused(refusal) => Answer::Now(deliver::refusal(worker, &refusal)),
-        Received::Redirect(ask) => Answer::Now(deliver::redirect_https(worker, &ask)),
-        Received::Request(ask, content) => received(worker, ask, content),
+    let (parts, content) = request.into_parts();
+    match receive::receive(worker, parts, said, &content, connection, interim) {
+        Err(failure) => Answer::Now(deliver::refusal(worker, &failure)),
+        Ok(ask) => received(worker, ask, content),
     }
 }
 
 /// The walk from receipt on.
 fn received(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody) -> Answer {
+    if receive::is_redirected(&ask) {
+        return Answer::Now(deliver::redirect_https(worker, &ask));
+    }
     if content_key::concerns(&ask) {
         let worker = worker.clone();
         return Answer::Later(Box::pin(async move {
@@ -149,10 +152,14 @@ pub(crate) fn fragment(
     connection: &Rc<Connection>,
     within: Rc<Within>,
 ) -> Answer {
-    match receive::receive(worker, request, connection, InterimSink::deaf()) {
-        Received::Refused(refusal) => Answer::Now(deliver::refusal(worker, &refusal)),
-        Received::Redirect(ask) => Answer::Now(deliver::redirect_https(worker, &ask)),
-        Received::Request(mut ask, content) => {
+    let (parts, content) = request.into_parts();
+    let (said, interim) = (Said::by(&parts.headers), InterimSink::deaf());
+    match receive::receive(worker, parts, said, &content, connection, interim) {
+        Err(failure) => Answer::Now(deliver::refusal(worker, &failure)),
+        Ok(ask) if receive::is_redirected(&ask) => {
+            Answer::Now(deliver::redirect_https(worker, &ask))
+        }
+        Ok(mut ask) => {
             ask.began = None;
             ask.for_another = within.for_another;
             if ask.policy().graphql.is_some() {
@@ -169,34 +176,55 @@ pub(crate) fn fragment(
 
 /// The walk from before lookup on.
 #[inline]
-fn look_up(worker: &Rc<Worker>, ask: Ask, content: RequestBody) -> Answer {
+fn look_up(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody) -> Answer {
     if ask.policy().user_context.is_some() {
         return user_context::look_up(worker, ask, content);
     }
-    look_up_known(worker, ask, content)
-}
-
-/// The walk from lookup on.
-#[inline]
-fn look_up_known(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody) -> Answer {
-    match lookup::lookup(worker, &mut ask) {
-        Looked::Found(found) => go_on(worker, ask, content, found),
-        Looked::Wait(finding) => {
-            let worker = worker.clone();
-            Answer::Later(Box::pin(async move {
-                let waiting = Waiting::new(&worker, &ask, None);
-                let found = below::read(&worker, &ask, finding, ask.now).await;
-                waiting.over();
-                go_on(&worker, ask, content, found).response().await
-            }))
-        }
+    match hit(worker, &mut ask) {
+        Ok(answer) => answer,
+        Err(looked) => go_on(worker, ask, content, looked),
     }
 }
 
-/// The rest of the walk, from what lookup came to.
+/// The walk from lookup on.
+fn look_up_known(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody) -> Answer {
+    match hit(worker, &mut ask) {
+        Ok(answer) => answer,
+        Err(looked) => go_on(worker, ask, content, looked),
+    }
+}
+
+/// Looks up, and answers with a hit: that is done where the request lies, which is large to be moved about. An error: how far lookup
+/// came, and to what for this client.
 #[inline]
-fn go_on(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody, found: Found) -> Answer {
-    match lookup::for_client(&mut ask, found) {
+fn hit(worker: &Rc<Worker>, ask: &mut Ask) -> Result<Answer, Looked> {
+    let found = match lookup::lookup(worker, ask) {
+        Looked::Found(found) => lookup::for_client(ask, found),
+        wait @ Looked::Wait(_) => return Err(wait),
+    };
+    match found {
+        Found::Hit(hit) => Ok(plain::hit(worker, ask, hit)),
+        found => Err(Looked::Found(found)),
+    }
+}
+
+/// The rest of the walk, from what lookup came to for this client.
+fn go_on(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody, looked: Looked) -> Answer {
+    let found = match looked {
+        Looked::Found(found) => found,
+        Looked::Wait(finding) => {
+            let worker = worker.clone();
+            return Answer::Later(Box::pin(async move {
+                let waiting = Waiting::new(&worker, &ask, None);
+                let found = below::read(&worker, &ask, finding, ask.now).await;
+                waiting.over();
+                let found = lookup::for_client(&mut ask, found);
+                let looked = Looked::Found(found);
+                go_on(&worker, ask, content, looked).response().await
+            }));
+        }
+    };
+    match found {
         Found::Hit(hit) => plain::hit(worker, &mut ask, hit),
         Found::StaleHit(hit) => {
             let ask = Rc::new(ask);

@@ -20,18 +20,19 @@ fn a_key_reads_as_the_uri_and_yields_what_is_sent() {
 #[test]
 fn what_a_request_speaks_of_is_seen_by_its_names() {
     for (name, speaks) in [
-        ("connection", [true, false, false, false]),
-        ("cache-control", [false, true, false, false]),
-        ("pragma", [false, true, false, false]),
-        ("if-match", [false, false, true, false]),
-        ("if-none-match", [false, false, true, false]),
-        ("if-modified-since", [false, false, true, false]),
-        ("if-unmodified-since", [false, false, true, false]),
-        ("if-range", [false, false, true, false]),
-        ("range", [false, false, true, false]),
-        ("accept-encoding", [false, false, false, true]),
-        ("accept", [false; 4]),
-        ("x-range", [false; 4]),
+        ("connection", [true, false, false, false, false]),
+        ("cache-control", [false, true, false, false, false]),
+        ("pragma", [false, true, false, false, false]),
+        ("if-match", [false, false, true, false, false]),
+        ("if-none-match", [false, false, true, false, false]),
+        ("if-modified-since", [false, false, true, false, false]),
+        ("if-unmodified-since", [false, false, true, false, false]),
+        ("if-range", [false, false, true, false, false]),
+        ("range", [false, false, true, false, false]),
+        ("accept-encoding", [false, false, false, true, false]),
+        ("x-refresh", [false, false, false, false, true]),
+        ("accept", [false; 5]),
+        ("x-range", [false; 5]),
     ] {
         let said = Said::by(&fields(&[("host", "a"), (name, "x"), ("via", "y")]));
         let seen = [
@@ -39,6 +40,7 @@ fn what_a_request_speaks_of_is_seen_by_its_names() {
             said.directives,
             said.conditions,
             said.codings,
+            said.refresh,
         ];
         assert_eq!(seen, speaks, "{name}");
     }

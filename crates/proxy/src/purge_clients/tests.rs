@@ -28,6 +28,7 @@ fn read_from(policy: &PurgePolicy, head: &str, peer: IpAddr) -> Spoken {
         method: &method,
         uri: &uri,
         fields: &fields,
+        refreshes: fields.contains_key(&X_REFRESH),
         peer: Some(peer),
     };
     recognise(policy, head)

@@ -14,8 +14,7 @@ use crate::{
         fetch::client_condition,
         lookup::Hit,
         outbound::edit,
-        receive::{self, Refusal},
-        report,
+        receive, report,
         shape::{self, Shaped},
         user_context,
     },
@@ -262,10 +261,10 @@ pub fn failed_forward(
 }
 
 /// Our own error to a request that was not understood.
-pub fn refusal(worker: &Worker, refusal: &Refusal) -> Response<ReplyBody> {
-    let (status, mut fields, content) = error_page(&refusal.failure);
-    let outcome = Outcome::failed(refusal.failure.clone());
-    report::fields(worker, &mut fields, &refusal.site, status, &outcome, None);
+pub fn refusal(worker: &Worker, failure: &Failure) -> Response<ReplyBody> {
+    let (status, mut fields, content) = error_page(failure);
+    let outcome = Outcome::failed(failure.clone());
+    report::fields(worker, &mut fields, &worker.site(), status, &outcome, None);
     worker.counters.count(&outcome, status);
     assemble(status, fields, content)
 }

@@ -1,7 +1,7 @@
 //! Purge: a request that is for the cache and not for the application, from a client that may.
 
 use crate::{
-    ask::Ask,
+    ask::{Ask, Said},
     body::{Content, ReplyBody},
     cache::Worker,
     error::Failure,
@@ -14,11 +14,7 @@ use crate::{
         recognise,
         resolve::resolve,
     },
-    walk::{
-        Answer, deliver,
-        receive::{self, Received},
-        waiting::Waiting,
-    },
+    walk::{Answer, deliver, receive, waiting::Waiting},
 };
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
@@ -41,10 +37,11 @@ pub enum Wanted {
 /// What the names of a list take at most, in bytes.
 const MOST_LISTED: usize = 16 << 20;
 
-/// What `request` wants of the cache, if it is for the cache. One that wants a fresh answer goes on as a GET that says so.
+/// What `request`, whose fields speak of what is `said`, wants of the cache, if it is for the cache. One that wants a fresh answer goes on as a GET that says so.
 pub fn look(
     worker: &Worker,
     request: &mut Request<RequestBody>,
+    said: &mut Said,
     connection: &Connection,
 ) -> Option<Wanted> {
     let site = worker.site();
@@ -52,6 +49,7 @@ pub fn look(
         method: request.method(),
         uri: request.uri(),
         fields: request.headers(),
+        refreshes: said.refresh,
         peer: connection
             .peer
             .filter(|_| connection.peer_asks)
@@ -67,6 +65,7 @@ pub fn look(
             *request.method_mut() = Method::GET;
             let fields = request.headers_mut();
             fields.append(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+            said.directives = true;
             None
         }
     }
@@ -88,14 +87,15 @@ pub fn answer(
     interim: InterimSink,
     wanted: Wanted,
 ) -> Answer {
-    let (ask, content) = match receive::receive(worker, request, connection, interim) {
-        Received::Refused(refusal) => return Answer::Now(deliver::refusal(worker, &refusal)),
-        Received::Redirect(ask) if matches!(wanted, Wanted::Content(_)) => {
-            return Answer::Now(deliver::redirect_https(worker, &ask));
-        }
-        Received::Redirect(ask) => (ask, None),
-        Received::Request(ask, content) => (ask, Some(content)),
+    let (parts, content) = request.into_parts();
+    let said = Said::by(&parts.headers);
+    let ask = match receive::receive(worker, parts, said, &content, connection, interim) {
+        Ok(ask) => ask,
+        Err(failure) => return Answer::Now(deliver::refusal(worker, &failure)),
     };
+    if matches!(wanted, Wanted::Content(_)) && receive::is_redirected(&ask) {
+        return Answer::Now(deliver::redirect_https(worker, &ask));
+    }
     let worker = worker.clone();
     match wanted {
         Wanted::Denied => {
@@ -143,11 +143,8 @@ pub fn answer(
     }
 }
 
-async fn read(expected: &Expected, content: Option<RequestBody>) -> Result<Command, Unpurged> {
-    let bytes = match content {
-        Some(content) => Limited::new(content, api::LARGEST).collect().await,
-        None => return Err(Unpurged::CutShort),
-    };
+async fn read(expected: &Expected, content: RequestBody) -> Result<Command, Unpurged> {
+    let bytes = Limited::new(content, api::LARGEST).collect().await;
     let bytes = bytes.map_err(|error| {
         if error.is::<LengthLimitError>() {
             Unpurged::TooLarge

@@ -12,7 +12,7 @@ use crate::{
     routing::{self, Subject},
 };
 use authority::{host, scheme};
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Version, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Version, header, request::Parts};
 use http_body::Body as _;
 use hyper::upgrade::OnUpgrade;
 use rules::{
@@ -28,22 +28,6 @@ use std::{
     time::{Instant, SystemTime},
 };
 
-/// What receipt comes to.
-pub enum Received {
-    /// Not understood or not offered.
-    Refused(Refusal),
-    /// The route wants HTTPS.
-    Redirect(Ask),
-    /// Go on.
-    Request(Ask, RequestBody),
-}
-
-/// A request that ends here; it has no route yet.
-pub struct Refusal {
-    pub failure: Failure,
-    pub site: OwnSite,
-}
-
 /// The present moment.
 pub fn now() -> Time {
     let since = SystemTime::now()
@@ -52,20 +36,23 @@ pub fn now() -> Time {
     Time::from_millis(since.as_millis() as u64)
 }
 
-/// Reads a request: what it asks for, under which key, on which route.
+/// Reads a request, whose fields speak of what is `said`: what it asks for, under which key, on which route. That may
+/// [want HTTPS](is_redirected).
+///
+/// # Errors
+/// It is not understood or not offered, and has no route.
 pub fn receive(
     worker: &Rc<Worker>,
-    request: Request<RequestBody>,
+    mut parts: Parts,
+    mut said: Said,
+    content: &RequestBody,
     connection: &Rc<Connection>,
     interim: InterimSink,
-) -> Received {
-    let site = worker.site();
-    let (mut parts, content) = request.into_parts();
+) -> Result<Ask, Failure> {
     if parts.version == Version::HTTP_2 {
         join_cookies(&mut parts.headers);
     }
     let upgrade = upgrade(&mut parts);
-    let mut said = Said::by(&parts.headers);
     let lines = || parts.headers.get_all(header::CONNECTION).iter();
     let nominates = said.connection && lines().any(nominates);
     let for_another = nominates && PurgePolicy::is_for_another(&parts.headers);
@@ -81,11 +68,8 @@ pub fn receive(
         has_content: !content.is_end_stream(),
         for_another,
     };
-    match read(&site, parts, connection, interim, &mut beside, now()) {
-        Ok(ask) if is_redirected(&ask) => Received::Redirect(ask),
-        Ok(ask) => Received::Request(ask, content),
-        Err(failure) => Received::Refused(Refusal { failure, site }),
-    }
+    let site = worker.site();
+    read(&site, parts, connection, interim, &mut beside, now())
 }
 
 /// Whether its route sends the request to HTTPS.
@@ -119,7 +103,7 @@ impl Beside {
 /// What a request asks for at `now`, under which key, on which route.
 pub fn read(
     site: &OwnSite,
-    parts: http::request::Parts,
+    parts: Parts,
     connection: &Rc<Connection>,
     interim: InterimSink,
     beside: &mut Beside,
@@ -204,7 +188,7 @@ fn join_cookies(fields: &mut HeaderMap) {
 
 /// The client's wish to switch protocols (RFC 9110 section 7.8). `h2c` is not offered: a tunnel of requests that nobody here
 /// reads would go past every rule of the site.
-fn upgrade(parts: &mut http::request::Parts) -> Option<Box<Upgrade>> {
+fn upgrade(parts: &mut Parts) -> Option<Box<Upgrade>> {
     let client = parts.extensions.remove::<OnUpgrade>()?;
     let names = |name: HeaderName, token: &str| {
         let mut lines = parts
