@@ -1,18 +1,18 @@
 //! Looks at a parsed request for what `hyper` lets through and RFC 9112 and 9113 do not.
 
 use super::{config::Limits, fault::Fault};
-use http::{HeaderMap, HeaderValue, Method, Uri, Version, header, request::Parts, uri::Authority};
+use http::{HeaderMap, HeaderValue, Method, Request, Uri, Version, header, uri::Authority};
 
 /// Judges a request's head. Bodies are `check_framing`'s.
-pub(super) fn check(parts: &Parts, limits: &Limits) -> Result<(), Fault> {
-    if target_length(&parts.uri) > limits.target {
+pub(super) fn check<B>(request: &Request<B>, limits: &Limits) -> Result<(), Fault> {
+    if target_length(request.uri()) > limits.target {
         return Err(Fault::TargetTooLong);
     }
-    if parts.headers.len() > limits.headers {
+    if request.headers().len() > limits.headers {
         return Err(Fault::TooManyFields);
     }
-    check_target(&parts.method, &parts.uri)?;
-    check_host(parts)
+    check_target(request)?;
+    check_host(request.version(), request.uri(), request.headers())
 }
 
 /// Bytes of the target as sent, scheme and authority included where it has them.
@@ -22,10 +22,11 @@ fn target_length(uri: &Uri) -> usize {
     path + authority
 }
 
-/// RFC 9112 section 3.2: `*` is for `OPTIONS`, an authority alone is for `CONNECT`.
-fn check_target(method: &Method, uri: &Uri) -> Result<(), Fault> {
-    let path = uri.path();
-    let fits = match *method {
+/// RFC 9112 section 3.2: `*` is for `OPTIONS`, an authority alone is for `CONNECT`. All that is left to judge of a request by HTTP/1
+/// within its limits that names its host in one valid field.
+pub(super) fn check_target<B>(request: &Request<B>) -> Result<(), Fault> {
+    let path = request.uri().path();
+    let fits = match *request.method() {
         Method::CONNECT => true,
         Method::OPTIONS => path.starts_with('/') || path == "*",
         _ => path.starts_with('/'),
@@ -34,14 +35,14 @@ fn check_target(method: &Method, uri: &Uri) -> Result<(), Fault> {
 }
 
 /// RFC 9112 section 3.2, RFC 9113 section 8.3.1.
-fn check_host(parts: &Parts) -> Result<(), Fault> {
-    let mut lines = parts.headers.get_all(header::HOST).iter();
+fn check_host(version: Version, uri: &Uri, fields: &HeaderMap) -> Result<(), Fault> {
+    let mut lines = fields.get_all(header::HOST).iter();
     let host = lines.next();
     if lines.next().is_some() {
         return Err(Fault::HostRepeated);
     }
-    let authority = parts.uri.authority();
-    match (parts.version, host, authority) {
+    let authority = uri.authority();
+    match (version, host, authority) {
         (Version::HTTP_09 | Version::HTTP_10, None, _) | (Version::HTTP_2, None, Some(_)) => Ok(()),
         (_, None, _) => Err(Fault::HostMissing),
         (Version::HTTP_2, Some(host), Some(authority)) if !same(host, authority) => {
@@ -61,7 +62,7 @@ fn same(host: &HeaderValue, authority: &Authority) -> bool {
 
 /// `uri-host [ ":" port ]` (RFC 9110 section 7.2) with a host that is not empty (section 4.2.1), as far as the set of characters
 /// and the place of the port go.
-fn is_authority(value: &[u8]) -> bool {
+pub(super) fn is_authority(value: &[u8]) -> bool {
     let (host, port) = match value {
         [b'[', rest @ ..] => {
             let end = memchr::memchr(b']', rest).unwrap_or(rest.len());

@@ -18,9 +18,9 @@ pub use prepared::{Prepared, PreparedHead};
 
 use super::{
     Later, Serve, Served,
+    check::{check, check_target},
     meter::Meter,
     own,
-    request_body::RequestBody,
     service::{Begun, InFlight, Panicked, Session, begin, unpanicked},
     watch::Order,
     wire::Wire,
@@ -188,12 +188,18 @@ fn poll_turns<S: Serve>(
             Next::Rest(rest) => return Poll::Ready(Turn::Rest(rest)),
         };
         let asked = Asked {
-            is_head: head.parts.method == Method::HEAD,
-            version: head.parts.version,
+            is_head: head.request.method() == Method::HEAD,
+            version: head.request.version(),
             closes: head.closes,
         };
-        let Begun { served, in_flight } =
-            begin(session, head.parts, |_, _| Ok(RequestBody::none()));
+        let names_host = head.section.told.names_host;
+        let Begun { served, in_flight } = begin(session, head.request, |request| {
+            if names_host {
+                check_target(request)
+            } else {
+                check(request, &session.limits)
+            }
+        });
         let open = Open {
             asked,
             bytes: head.bytes,

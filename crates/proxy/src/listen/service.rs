@@ -11,7 +11,7 @@ use super::{
     watch::Watch,
 };
 use bytes::Bytes;
-use http::{Request, Response, Version, header, request::Parts};
+use http::{HeaderMap, Request, Response, Version, header};
 use http_body_util::Either;
 use hyper::body::{Body as _, Incoming};
 use std::{
@@ -97,8 +97,11 @@ pub(super) fn answer<S: Serve>(
 ) -> impl Future<Output = Result<Response<AnswerBody<S::Body>>, Infallible>> + use<S> {
     let begun = session.begun.take().unwrap_or_else(|| {
         let (parts, body) = request.into_parts();
-        begin(session, parts, |session, parts| {
-            content(session, parts, body)
+        let request = Request::from_parts(parts, RequestBody::none());
+        begin(session, request, |request| {
+            check(request, &session.limits)?;
+            *request.body_mut() = content(session, request.headers(), body)?;
+            Ok(())
         })
     });
     let Begun { served, in_flight } = begun;
@@ -126,32 +129,36 @@ pub(super) fn answer<S: Serve>(
     }
 }
 
-/// Has the service begin with a request, unless that is refused. `content` gives what it brings.
+/// Has the service begin with a request, unless that is refused. `check` judges it, and puts in what it brings.
 pub(super) fn begin<S: Serve>(
     session: &Session<S>,
-    parts: Parts,
-    content: impl FnOnce(&Session<S>, &Parts) -> Result<RequestBody, Fault>,
+    mut request: Request<RequestBody>,
+    check: impl FnOnce(&mut Request<RequestBody>) -> Result<(), Fault>,
 ) -> Begun<S::Body> {
     let watch = &session.watch;
-    let http1 = parts.version != Version::HTTP_2;
+    let http1 = request.version() != Version::HTTP_2;
     let in_flight = InFlight::new(watch, (!http1).then_some(session.limits.http2_resets));
     if http1 {
         watch.outbox.open();
     }
-    let sink = if parts.version == Version::HTTP_11 {
+    let sink = if request.version() == Version::HTTP_11 {
         InterimSink::new(watch)
     } else {
         InterimSink::deaf()
     };
-    let served = match examine(session, &parts, content) {
-        Ok(content) => {
-            let request = Request::from_parts(parts, content);
+    let refusal = match check(&mut request) {
+        Err(fault) => Some(fault.into()),
+        Ok(()) => session.redirect_https.map(Refusal::Redirect),
+    };
+    let served = match refusal {
+        None => {
             let serve = || session.service.serve(request, &session.facts, sink);
             let served = catch_unwind(AssertUnwindSafe(serve));
             served.map_err(|_| own::panicked(&*session.service, watch))
         }
-        Err(refusal) => {
-            let request = (&parts, &*session.facts);
+        Some(refusal) => {
+            let (head, _) = request.into_parts();
+            let request = (&head, &*session.facts);
             Err(own::refuse(&*session.service, watch, refusal, request))
         }
     };
@@ -173,28 +180,14 @@ pub(super) async fn unpanicked<F: Future>(future: F) -> Result<F::Output, Panick
     .await
 }
 
-/// What a request brings, unless it is refused.
-fn examine<S: Serve>(
-    session: &Session<S>,
-    parts: &Parts,
-    content: impl FnOnce(&Session<S>, &Parts) -> Result<RequestBody, Fault>,
-) -> Result<RequestBody, Refusal> {
-    check(parts, &session.limits)?;
-    let content = content(session, parts)?;
-    match session.redirect_https {
-        Some(port) => Err(Refusal::Redirect(port)),
-        None => Ok(content),
-    }
-}
-
 /// What a request brings that `hyper` has read the head of.
 fn content<S: Serve>(
     session: &Session<S>,
-    parts: &Parts,
+    fields: &HeaderMap,
     body: Incoming,
 ) -> Result<RequestBody, Fault> {
     let watch = &session.watch;
-    if !body.is_end_stream() || parts.headers.contains_key(header::UPGRADE) {
+    if !body.is_end_stream() || fields.contains_key(header::UPGRADE) {
         watch.keep();
     }
     if body.is_end_stream() {
@@ -202,6 +195,6 @@ fn content<S: Serve>(
     }
     // Taken: a request that came in the same read finds none rather than that of another.
     let raw = mem::take(&mut *watch.head.lock().unwrap_or_else(PoisonError::into_inner));
-    check_framing(&parts.headers, &raw)?;
+    check_framing(fields, &raw)?;
     Ok(RequestBody::watched(body, Arc::clone(watch)))
 }

@@ -1,11 +1,13 @@
 //! Heads of requests that end where their head ends.
 
 use super::{
-    super::config::Limits,
+    super::{check::is_authority, config::Limits, request_body::RequestBody},
     section::{self, Section, Sections},
 };
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri, Version, header, request};
+use http::{
+    HeaderMap, HeaderName, HeaderValue, Method, Request, Uri, Version, header, request::Parts,
+};
 use httparse::{Header, Status};
 use std::{
     cell::{Cell, RefCell},
@@ -17,7 +19,7 @@ const MOST: usize = 64;
 
 /// A request without content.
 pub(super) struct Head {
-    pub(super) parts: request::Parts,
+    pub(super) request: Request<RequestBody>,
     /// Whether the connection is closed after the answer (RFC 9112 section 9.3).
     pub(super) closes: bool,
     /// As it came.
@@ -46,25 +48,34 @@ pub(super) fn parse(
     spare: &Cell<HeaderMap>,
     before: &RefCell<Sections>,
 ) -> Parsed {
-    if let Some((line, rest)) = section::split(bytes)
-        && let Some((section, fields)) = before.borrow_mut().take(rest)
-    {
-        let came = bytes.get(..line.len() + rest.len()).unwrap_or_default();
-        return again(came, line, limits, section, fields);
+    if let Some((line, rest)) = section::split(bytes) {
+        let mut before = before.borrow_mut();
+        if let Some((length, kept)) = before.take(rest) {
+            let came = bytes.get(..line.len() + length).unwrap_or_default();
+            let copy = Copied {
+                from: came,
+                bytes: before.copy(came),
+            };
+            return again(copy, line, limits, kept);
+        }
     }
     anew(bytes, limits, spare)
 }
 
 /// Reads a head whose header section has come before. What was taken out is lost where this is no request that is answered here.
-fn again(came: &[u8], line: &[u8], limits: &Limits, section: Section, fields: HeaderMap) -> Parsed {
+fn again(
+    copy: Copied<'_>,
+    line: &[u8],
+    limits: &Limits,
+    (section, fields): (Section, HeaderMap),
+) -> Parsed {
     let mut request = httparse::Request::new(&mut []);
     // The line alone is never a whole head; what it says is read all the same.
     if !matches!(request.parse(line), Ok(Status::Partial)) {
         return Parsed::Others;
     }
-    let copy = Copied::of(came);
-    Start::of(&request, came.len(), section.lines, limits)
-        .and_then(|start| start.head(&copy, section, fields))
+    Start::of(&request, copy.bytes.len(), section.lines, limits)
+        .and_then(|start| start.head(copy, section, fields))
         .map_or(Parsed::Others, Parsed::Head)
 }
 
@@ -83,7 +94,7 @@ fn anew(bytes: &[u8], limits: &Limits, spare: &Cell<HeaderMap>) -> Parsed {
     };
     let copy = Copied::of(came);
     let mut read = spare.take();
-    let Some(wish) = fields(&copy, request.headers, &mut read) else {
+    let Some(told) = fields(&copy, request.headers, &mut read) else {
         return Parsed::Others;
     };
     let first = request.headers.first();
@@ -91,10 +102,10 @@ fn anew(bytes: &[u8], limits: &Limits, spare: &Cell<HeaderMap>) -> Parsed {
         at: first.map_or(length, |first| copy.at(first.name.as_bytes())),
         head: copy.bytes.clone(),
         lines: request.headers.len(),
-        wish,
+        told,
     };
     start
-        .head(&copy, section, read)
+        .head(copy, section, read)
         .map_or(Parsed::Others, Parsed::Head)
 }
 
@@ -126,31 +137,31 @@ impl<'a> Start<'a> {
     }
 
     /// The head, with the fields of its section.
-    fn head(self, copy: &Copied<'_>, section: Section, fields: HeaderMap) -> Option<Head> {
+    fn head(self, copy: Copied<'_>, section: Section, fields: HeaderMap) -> Option<Head> {
         let uri = Uri::from_maybe_shared(copy.part(self.target.as_bytes())?).ok()?;
-        let (mut parts, ()) = Request::new(()).into_parts();
-        parts.method = self.method;
-        parts.version = self.version;
-        parts.uri = uri;
-        parts.headers = fields;
-        let closes = match section.wish {
+        let mut request = Request::new(RequestBody::none());
+        *request.method_mut() = self.method;
+        *request.version_mut() = self.version;
+        *request.uri_mut() = uri;
+        *request.headers_mut() = fields;
+        let closes = match section.told.wish {
             Wish::Close => true,
             Wish::Stay => false,
             Wish::None => self.version == Version::HTTP_10,
         };
         Some(Head {
-            parts,
+            request,
             closes,
-            bytes: copy.bytes.clone(),
+            bytes: copy.bytes,
             section,
         })
     }
 }
 
 /// The request that `bytes` begin with and the length of its head, where it is one that may be answered without `hyper`. For tests.
-pub fn request(bytes: &[u8], limits: &Limits) -> Option<(request::Parts, usize)> {
+pub fn request(bytes: &[u8], limits: &Limits) -> Option<(Parts, usize)> {
     match anew(bytes, limits, &Cell::default()) {
-        Parsed::Head(head) => Some((head.parts, head.bytes.len())),
+        Parsed::Head(head) => Some((head.request.into_parts().0, head.bytes.len())),
         Parsed::Partial | Parsed::Others => None,
     }
 }
@@ -197,17 +208,26 @@ fn kind(request: &httparse::Request<'_, '_>) -> Option<(Method, Version)> {
     Some((method, version))
 }
 
+/// What fields tell of their request, whatever its line says.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Told {
+    wish: Wish,
+    /// Whether one `Host` line is there, and valid.
+    pub(super) names_host: bool,
+}
+
 /// What a client wants of the connection after the answer.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Wish {
+enum Wish {
     None,
     Stay,
     Close,
 }
 
 /// Takes the fields over into `fields`. `None` where they announce content, or want more of the connection.
-fn fields(copy: &Copied<'_>, lines: &[Header<'_>], fields: &mut HeaderMap) -> Option<Wish> {
+fn fields(copy: &Copied<'_>, lines: &[Header<'_>], fields: &mut HeaderMap) -> Option<Told> {
     let mut wish = Wish::None;
+    let mut host = None;
     fields.reserve(lines.len());
     for line in lines {
         let name = name(line.name)?;
@@ -218,12 +238,16 @@ fn fields(copy: &Copied<'_>, lines: &[Header<'_>], fields: &mut HeaderMap) -> Op
             | header::UPGRADE
             | header::TRAILER => return None,
             header::CONNECTION => wish = wished(line.value, wish)?,
+            header::HOST => host = Some(host.is_none() && is_authority(line.value)),
             _ => {}
         }
         let value = HeaderValue::from_maybe_shared(copy.part(line.value)?).ok()?;
         fields.append(name, value);
     }
-    Some(wish)
+    Some(Told {
+        wish,
+        names_host: host == Some(true),
+    })
 }
 
 /// A field's name. Those that most requests have, as most clients write them, are known at sight.

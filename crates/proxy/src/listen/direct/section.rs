@@ -1,8 +1,8 @@
 //! Header sections that came lately, with what they were read as: a client says in its next request mostly what it said in the last,
 //! but for the target, and reading that is half the work of a hit.
 
-use super::head::Wish;
-use bytes::Bytes;
+use super::head::Told;
+use bytes::{Bytes, BytesMut};
 use http::HeaderMap;
 use memchr::memmem;
 use std::array;
@@ -15,6 +15,9 @@ const KEPT: usize = 64;
 /// The longest head whose section is kept, in bytes.
 const LONGEST: usize = 4 << 10;
 
+/// Bytes of memory that heads are copied to one after another. All of it is held as long as one of them waits for its answer.
+const COPIES: usize = 1 << 10;
+
 /// A header section as it came: field lines, and the empty line behind them (RFC 9112 section 2.1).
 #[derive(Debug)]
 pub(super) struct Section {
@@ -23,7 +26,7 @@ pub(super) struct Section {
     /// Where in that it begins.
     pub(super) at: usize,
     pub(super) lines: usize,
-    pub(super) wish: Wish,
+    pub(super) told: Told,
 }
 
 impl Section {
@@ -36,27 +39,47 @@ impl Section {
 /// gets into another.
 pub(super) struct Sections {
     kept: Box<[Option<(Section, HeaderMap)>; KEPT]>,
+    /// Heads whose sections are kept, one after another. When none of them is needed any more, the memory is used again.
+    copies: BytesMut,
 }
 
 impl Default for Sections {
     fn default() -> Self {
         Self {
             kept: Box::new(array::from_fn(|_| None)),
+            copies: BytesMut::with_capacity(COPIES),
         }
     }
 }
 
 impl Sections {
-    /// Takes out the section with these bytes, and its fields.
-    pub(super) fn take(&mut self, bytes: &[u8]) -> Option<(Section, HeaderMap)> {
+    /// Takes out the section that `bytes` begin with, and its fields; and says how long it is.
+    pub(super) fn take(&mut self, bytes: &[u8]) -> Option<(usize, (Section, HeaderMap))> {
+        // Mostly nothing follows, and where it ends need not be looked for: one that was read ends where its bytes do.
+        if let Some(taken) = self.take_same(bytes) {
+            return Some((bytes.len(), taken));
+        }
+        let end = memmem::find(bytes, b"\r\n\r\n")? + 4;
+        let section = bytes.get(..end).filter(|_| end < bytes.len())?;
+        Some((end, self.take_same(section)?))
+    }
+
+    fn take_same(&mut self, bytes: &[u8]) -> Option<(Section, HeaderMap)> {
         self.place(bytes)?
             .take_if(|(section, _)| section.bytes() == bytes)
     }
 
+    /// A copy of a head whose section was kept, for as long as it is answered.
+    pub(super) fn copy(&mut self, head: &[u8]) -> Bytes {
+        self.copies.extend_from_slice(head);
+        self.copies.split().freeze()
+    }
+
     /// Keeps a section, and its fields, for the next request that has it. Returns a map that is not needed any more.
     pub(super) fn keep(&mut self, section: Section, fields: HeaderMap) -> Option<HeaderMap> {
-        // Fields that are not those of the section would be another request's.
-        if section.head.len() > LONGEST || fields.len() != section.lines {
+        // Fields that are not those of the section would be another request's. One without lines would be found in any head
+        // that is not all there yet.
+        if section.lines == 0 || section.head.len() > LONGEST || fields.len() != section.lines {
             return Some(fields);
         }
         let Some(place) = self.place(section.bytes()) else {
@@ -71,11 +94,9 @@ impl Sections {
     }
 }
 
-/// What `bytes` begin with as a request's line and its header section; `None` where there is no end to that.
+/// A request's line, as far as `bytes` begin with one, and what follows it.
 pub(super) fn split(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
-    let (line, rest) = bytes.split_at_checked(memchr::memchr(b'\n', bytes)? + 1)?;
-    let end = memmem::find(rest, b"\r\n\r\n")? + 4;
-    Some((line, rest.get(..end)?))
+    bytes.split_at_checked(memchr::memchr(b'\n', bytes)? + 1)
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
 use super::*;
+use crate::listen::check::{check, check_target};
 use proptest::prelude::*;
 
 fn read(text: &str) -> Parsed {
@@ -18,12 +19,12 @@ fn a_head_is_read_as_it_came() {
     let text = "GET /a?b=c HTTP/1.1\r\nHost: a.example\r\nAccept: x\r\naccept:  y \r\n\r\n";
     let read = head(&format!("{text}GET /next"));
     assert_eq!(read.bytes, text.as_bytes());
-    assert_eq!(read.parts.method, Method::GET);
-    assert_eq!(read.parts.version, Version::HTTP_11);
-    assert_eq!(read.parts.uri, "/a?b=c");
+    assert_eq!(read.request.method(), Method::GET);
+    assert_eq!(read.request.version(), Version::HTTP_11);
+    assert_eq!(read.request.uri(), "/a?b=c");
     let fields: Vec<_> = read
-        .parts
-        .headers
+        .request
+        .headers()
         .iter()
         .map(|(name, value)| (name.as_str(), value.to_str().unwrap()))
         .collect();
@@ -74,6 +75,23 @@ fn the_connection_stays_as_the_client_wishes() {
     ] {
         let text = format!("GET / HTTP/{version}\r\nHost: a\r\n{lines}\r\n");
         assert_eq!(head(&text).closes, closes, "{text}");
+    }
+}
+
+#[test]
+fn a_host_is_named_by_one_valid_line() {
+    for (lines, names) in [
+        ("Host: a.example\r\n", true),
+        ("host: [::1]:80\r\nAccept: x\r\n", true),
+        ("Accept: x\r\n", false),
+        ("Host:\r\n", false),
+        ("Host: a b\r\n", false),
+        ("Host: a\r\nHost: a\r\n", false),
+        ("Host: a\r\nHost: a\r\nHost: a\r\n", false),
+        ("Host: a b\r\nHost: a\r\n", false),
+    ] {
+        let text = format!("GET / HTTP/1.1\r\n{lines}\r\n");
+        assert_eq!(head(&text).section.told.names_host, names, "{text}");
     }
 }
 
@@ -160,11 +178,28 @@ proptest! {
             prop_assert_eq!(text.find("\r\n\r\n").map(|at| at + 4), Some(read.bytes.len()));
             prop_assert_eq!(read.bytes.as_ref(), text.get(..read.bytes.len()).unwrap().as_bytes());
             for name in [header::CONTENT_LENGTH, header::TRANSFER_ENCODING, header::UPGRADE, header::EXPECT] {
-                prop_assert!(!read.parts.headers.contains_key(name));
+                prop_assert!(!read.request.headers().contains_key(name));
             }
             for cut in 0..read.bytes.len() {
                 prop_assert!(!matches!(anew(&text.as_bytes()[..cut], &Limits::default(), &Cell::default()), Parsed::Head(_)));
             }
+        }
+    }
+
+    /// Of what names its host and is within the limits, the target alone is left to judge.
+    #[test]
+    fn what_was_judged_need_not_be_judged_again(
+        target in "(http://[a-z]{0,2}(:[0-9]{0,2})?)?[/*a][a-z?]{0,3}",
+        version in 0..2,
+        lines in proptest::collection::vec("Host: ?([a-z.]{0,2}(:[0-9]{0,2})?|a b|)|Accept: x", 0..3),
+    ) {
+        let lines = lines.into_iter().map(|line| line + "\r\n").collect::<String>();
+        let text = format!("GET {target} HTTP/1.{version}\r\n{lines}\r\n");
+        if let Parsed::Head(head) = read(&text)
+            && head.section.told.names_host
+        {
+            let judged = check(&head.request, &Limits::default());
+            prop_assert_eq!(check_target(&head.request).is_ok(), judged.is_ok());
         }
     }
 
@@ -183,6 +218,6 @@ proptest! {
         let Parsed::Head(second) = anew(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n", &Limits::default(), &spare) else {
             panic!("a plain head was left");
         };
-        prop_assert_eq!(second.parts.headers.len(), 1);
+        prop_assert_eq!(second.request.headers().len(), 1);
     }
 }

@@ -18,7 +18,7 @@ fn answer(text: &[u8], before: &RefCell<Sections>) -> Option<Head> {
         head: head.section.head.clone(),
         ..head.section
     };
-    let fields = head.parts.headers.clone();
+    let fields = head.request.headers().clone();
     before.borrow_mut().keep(section, fields);
     Some(head)
 }
@@ -28,9 +28,10 @@ fn said(parsed: &Parsed) -> Option<String> {
     let Parsed::Head(head) = parsed else {
         return None;
     };
-    let parts = &head.parts;
-    let fields: Vec<_> = parts.headers.iter().collect();
-    let (line, bytes) = ((&parts.method, &parts.uri, parts.version), &head.bytes);
+    let request = &head.request;
+    let fields: Vec<_> = request.headers().iter().collect();
+    let line = (request.method(), request.uri(), request.version());
+    let bytes = &head.bytes;
     Some(format!("{line:?} {fields:?} {} {bytes:?}", head.closes))
 }
 
@@ -43,9 +44,9 @@ fn the_same_section_is_read_once() {
         &before,
     )
     .unwrap();
-    assert_eq!(second.parts.headers, first.parts.headers);
+    assert_eq!(second.request.headers(), first.request.headers());
     assert_eq!(second.section.head, first.bytes, "read from the first");
-    assert_eq!(second.parts.uri, "/b");
+    assert_eq!(second.request.uri(), "/b");
     assert!(second.closes && !first.closes, "the version says so");
     assert_eq!(
         second.bytes,
@@ -66,8 +67,8 @@ fn a_section_that_differs_in_one_byte_is_another() {
         &before,
     )
     .unwrap();
-    assert_eq!(one.parts.headers["cookie"], "me=1");
-    assert_eq!(other.parts.headers["cookie"], "me=2");
+    assert_eq!(one.request.headers()["cookie"], "me=1");
+    assert_eq!(other.request.headers()["cookie"], "me=2");
 }
 
 #[test]
@@ -78,7 +79,7 @@ fn two_that_lie_in_one_place_are_told_apart() {
             let text = format!("GET / HTTP/1.1\r\nhost: a\r\ncookie: {number}\r\n\r\n");
             let head = answer(text.as_bytes(), &before).unwrap();
             assert_eq!(
-                head.parts.headers["cookie"],
+                head.request.headers()["cookie"],
                 number.to_string().as_str(),
                 "{round}"
             );
@@ -108,6 +109,40 @@ fn a_section_known_does_not_hide_what_precedes_it() {
     }
 }
 
+/// A section without lines is no part of a head: with it, each line would look like a whole one.
+#[test]
+fn a_line_alone_is_no_head_whatever_came_before() {
+    let before = RefCell::default();
+    answer(b"GET / HTTP/1.0\r\n\r\n", &before).unwrap();
+    for text in ["GET /x HTTP/1.0\r\n", "GET /x HTTP/1.1\r\n"] {
+        assert!(
+            matches!(read(text.as_bytes(), &before), Parsed::Partial),
+            "{text}"
+        );
+    }
+}
+
+/// Heads with one section are copied to memory that is used again: each stays what it is, however long others take.
+#[test]
+fn heads_with_one_section_keep_their_targets() {
+    let before = RefCell::default();
+    let mut waiting: Vec<(String, Head)> = Vec::new();
+    for number in 0..400 {
+        let text = format!("GET /{number} HTTP/1.1\r\nHost: a\r\nCookie: b\r\n\r\n");
+        let head = answer(text.as_bytes(), &before).unwrap();
+        if number % 3 == 0 {
+            waiting.push((text, head));
+        }
+        if number % 50 == 49 {
+            waiting.remove(0);
+        }
+        for (text, head) in &waiting {
+            assert_eq!(head.bytes, text.as_bytes());
+            assert!(text.starts_with(&format!("GET {} ", head.request.uri())));
+        }
+    }
+}
+
 #[test]
 fn fields_that_are_not_those_of_the_section_are_not_kept() {
     let text = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
@@ -115,10 +150,12 @@ fn fields_that_are_not_those_of_the_section_are_not_kept() {
     let Parsed::Head(mut head) = read(text, &before) else {
         panic!("a plain head was left");
     };
-    head.parts
-        .headers
+    head.request
+        .headers_mut()
         .append(HeaderName::from_static("x"), "added".parse().unwrap());
-    let refused = before.borrow_mut().keep(head.section, head.parts.headers);
+    let refused = before
+        .borrow_mut()
+        .keep(head.section, head.request.headers().clone());
     assert!(refused.is_some_and(|fields| fields.contains_key("x")));
     assert_eq!(
         said(&read(text, &before)),
