@@ -31,6 +31,7 @@ fuzz_target!(|data: &[u8]| {
         method: &method,
         uri: &uri,
         fields: &fields,
+        refreshes: fields.contains_key("x-refresh"),
         peer: Some(Ipv4Addr::LOCALHOST.into()),
     };
     let command = match recognise(&open, head) {
