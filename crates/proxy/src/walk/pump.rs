@@ -174,7 +174,7 @@ impl Pump {
                 }
                 Piece::End => {
                     ending.get_or_insert_with(|| self.worker.endings.begin());
-                    self.wait_for_room().await;
+                    self.wait_for_device().await;
                     return self.complete();
                 }
                 Piece::Broken => {
@@ -207,6 +207,14 @@ impl Pump {
         }
     }
 
+    /// Waits until the device has all of a body that has come as a whole, or is given up.
+    async fn wait_for_device(&mut self) {
+        let end = poll_fn(|context| self.writer.poll_end(context));
+        if tokio::time::timeout(SLOW_READER, end).await.is_err() {
+            self.writer.spill();
+        }
+    }
+
     /// Ready when more may be pushed. What is not kept any more is not found any more.
     fn poll_room(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let room = self.writer.poll_room(context);
@@ -226,7 +234,7 @@ impl Pump {
     fn complete(self) {
         let memory = &self.worker.cache.memory;
         match (self.writer.finish(), self.destination) {
-            // The device failed with the last piece, or it was not kept: nobody is to find it half.
+            // The device failed, or it was not kept: nobody is to find it.
             (None, Destination::Whole { key, stored, .. }) => memory.remove(&key, stored.id()),
             (None, Destination::Then(_)) => {}
             (Some(body), Destination::Whole { key, stored, .. })

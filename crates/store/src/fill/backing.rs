@@ -16,7 +16,7 @@ pub trait Overflow: fmt::Debug + Send + Sync {
     fn begin(&self, length: Option<u64>) -> Option<Box<dyn Backing>>;
 }
 
-/// One body that is written somewhere larger than memory. Dropped before [`finish`](Self::finish), it is given up.
+/// One body that is written somewhere larger than memory. Dropped before it is [finished](Self::poll_finish), it is given up.
 pub trait Backing: fmt::Debug + Send {
     /// Takes a piece; ready when it has. Nothing is pushed after an error.
     fn poll_push(&mut self, piece: &Bytes, context: &mut Context<'_>) -> Poll<Result<(), Failed>>;
@@ -24,11 +24,8 @@ pub trait Backing: fmt::Debug + Send {
     /// What can be read back by now: the body up to some byte. Grows only.
     fn written(&self) -> Piece;
 
-    /// The whole body.
-    ///
-    /// # Errors
-    /// It could not be written.
-    fn finish(self: Box<Self>) -> Result<Piece, Failed>;
+    /// No more pieces come; ready when all are written: the whole body. Not asked again after that, or after an error.
+    fn poll_finish(&mut self, context: &mut Context<'_>) -> Poll<Result<Piece, Failed>>;
 }
 
 impl Overflow for Disk {
@@ -47,7 +44,7 @@ impl Backing for disk::Writer {
         Self::written(self).into()
     }
 
-    fn finish(self: Box<Self>) -> Result<Piece, Failed> {
-        Self::finish(*self).map(Piece::from)
+    fn poll_finish(&mut self, context: &mut Context<'_>) -> Poll<Result<Piece, Failed>> {
+        Self::poll_finish(self, context).map_ok(Piece::from)
     }
 }

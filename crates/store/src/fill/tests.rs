@@ -102,6 +102,8 @@ struct Device {
     /// Pieces it takes before it must be waited for.
     takes: usize,
     failed: bool,
+    /// It has taken all, and has not written it yet.
+    holds_the_end: bool,
     /// It can be read back in whole chunks of this many bytes, as long as the body is not finished.
     chunk: usize,
     bytes: Vec<u8>,
@@ -149,12 +151,16 @@ impl Backing for OnDevice {
         Bytes::copy_from_slice(&device.bytes[..whole]).into()
     }
 
-    fn finish(self: Box<Self>) -> Result<Piece, Failed> {
-        let device = self.0.lock().expect("whole");
+    fn poll_finish(&mut self, context: &mut Context<'_>) -> Poll<Result<Piece, Failed>> {
+        let mut device = self.0.lock().expect("whole");
         if device.failed {
-            return Err(Failed);
+            return Poll::Ready(Err(Failed));
         }
-        Ok(Bytes::copy_from_slice(&device.bytes).into())
+        if device.holds_the_end {
+            device.waiting = Some(context.waker().clone());
+            return Poll::Pending;
+        }
+        Poll::Ready(Ok(Bytes::copy_from_slice(&device.bytes).into()))
     }
 }
 
@@ -167,6 +173,11 @@ fn backed(device: &Shared, budget: &Arc<Budget>, window: u64) -> (Arc<Fill>, Wri
 fn room(writer: &mut Writer) -> bool {
     let mut context = Context::from_waker(Waker::noop());
     writer.poll_room(&mut context).is_ready()
+}
+
+fn end(writer: &mut Writer) -> bool {
+    let mut context = Context::from_waker(Waker::noop());
+    writer.poll_end(&mut context).is_ready()
 }
 
 /// Everything a reader can get now.
@@ -193,6 +204,7 @@ fn a_backed_fill_is_read_from_the_first_byte_and_stored() {
     assert_eq!(read(&mut early), b"abcdefghijklmnop");
     assert_eq!(fill.lock().held(), 0, "everybody has passed it");
     let mut late = fill.reader().expect("on disk");
+    assert!(end(&mut writer));
     let Some(Body::Whole(body)) = writer.finish() else {
         panic!("kept")
     };
@@ -255,18 +267,30 @@ fn who_does_not_read_what_a_failed_device_has_is_cut_off() {
 fn a_device_that_fails_at_the_end_takes_nothing_from_those_who_read() {
     let device = device(usize::MAX, 1);
     let (fill, mut writer) = backed(&device, &Budget::new(100), 4);
-    let mut reader = fill.reader().expect("fresh");
+    let reader = fill.reader().expect("fresh");
     assert_eq!(writer.overflow(), Pushed::Kept);
     for piece in [b"abcdef", b"ghijkl"] {
         writer.push(piece);
         assert!(room(&mut writer));
     }
     assert!(fill.lock().first() > 0, "some lies on disk alone");
+    device.lock().expect("whole").holds_the_end = true;
+    assert!(!end(&mut writer), "it is not to be stored yet");
+    let mut late = fill.reader().expect("all of it is here");
+    assert_eq!(read(&mut late), b"abcdefghijkl");
+    assert_eq!(
+        next(&mut late),
+        Poll::Ready(None),
+        "nobody waits for the device"
+    );
+    let late = fill.reader().expect("all of it is here");
     device.lock().expect("whole").failed = true;
-    assert!(writer.finish().is_none());
-    assert!(fill.reader().is_none());
-    assert_eq!(read(&mut reader), b"abcdefghijkl");
-    assert_eq!(next(&mut reader), Poll::Ready(None));
+    assert!(end(&mut writer));
+    assert!(fill.reader().is_none() && writer.finish().is_none());
+    for mut reader in [reader, late] {
+        assert_eq!(read(&mut reader), b"abcdefghijkl");
+        assert_eq!(next(&mut reader), Poll::Ready(None));
+    }
 }
 
 #[test]
@@ -486,13 +510,13 @@ proptest! {
         }
         scene.step(Step::Take(usize::MAX >> 1));
         scene.drive();
-        let Scene { fill, writer, all, clients, device, cuts, .. } = scene;
+        let Scene { fill, mut writer, all, clients, device, cuts, .. } = scene;
         let kept = match fill.lock().keeping {
             Keeping::Memory => true,
             Keeping::Backed(_) => !device.lock().expect("whole").failed,
             Keeping::Left(_) | Keeping::Nowhere => false,
         };
-        let body = if finishes { writer.finish() } else { drop(writer); None };
+        let body = if finishes { end(&mut writer); writer.finish() } else { drop(writer); None };
         prop_assert_eq!(body.is_some(), finishes && kept);
         if let Some(body) = &body {
             prop_assert_eq!(body.length(), Some(all.len() as u64));

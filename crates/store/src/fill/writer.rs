@@ -17,6 +17,8 @@ pub struct Writer {
     backing: Option<Box<dyn Backing>>,
     /// Bytes handed over to the backing.
     handed: u64,
+    /// All of it, as the backing has written it.
+    whole: Option<Piece>,
     ended: bool,
 }
 
@@ -37,6 +39,7 @@ impl Writer {
             overflow: None,
             backing: None,
             handed: 0,
+            whole: None,
             ended: false,
         }
     }
@@ -121,7 +124,7 @@ impl Writer {
         self.fill.lock().is_spilled()
     }
 
-    /// Ready when the next piece may be pushed, or the body finished: at once while kept in memory, when the device has taken
+    /// Ready when the next piece may be pushed: at once while kept in memory, when the device has taken
     /// all pieces while backed, and otherwise when the slowest reader has come near: it finds the rest in memory, and is not more
     /// than the window behind.
     pub fn poll_room(&mut self, context: &mut Context<'_>) -> Poll<()> {
@@ -183,41 +186,57 @@ impl Writer {
         self.fill.lock().cut_off_slow();
     }
 
-    /// The body is complete. Returns it for the store, unless the fill was spilled or the device failed.
+    /// The body is complete, and those who read learn it. Ready when it is known whether it is kept: when the device has written all
+    /// of what is backed, or failed, and at once otherwise.
+    pub fn poll_end(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        self.end();
+        if self.backing.is_some() && !ready!(self.poll_hand_over(context)) {
+            return Poll::Ready(());
+        }
+        let Some(backing) = &mut self.backing else {
+            return Poll::Ready(());
+        };
+        match ready!(backing.poll_finish(context)) {
+            Ok(body) if body.len() == self.handed => {
+                self.backing = None;
+                self.whole = Some(body.clone());
+                let mut state = self.fill.lock();
+                state.keeping = Keeping::Backed(body);
+                state.trim();
+            }
+            _ => self.spill(),
+        }
+        Poll::Ready(())
+    }
+
+    fn end(&mut self) {
+        if !self.ended {
+            self.ended = true;
+            let mut state = self.fill.lock();
+            state.end = Some(End::Complete);
+            state.readers.wake();
+        }
+    }
+
+    /// The body is complete. Returns it for the store, unless the fill was spilled. What is backed has [ended](Self::poll_end) before,
+    /// or is spilled now.
     pub fn finish(mut self) -> Option<Body> {
-        let backed = self.finish_backing();
-        self.ended = true;
-        let mut state = self.fill.lock();
-        state.end = Some(End::Complete);
-        state.readers.wake();
-        match (&state.keeping, backed) {
-            (Keeping::Memory, _) => {
+        self.end();
+        if self.backing.is_some() {
+            self.spill();
+        }
+        let whole = self.whole.take();
+        let state = self.fill.lock();
+        match &state.keeping {
+            Keeping::Memory => {
                 let pieces = state.pieces.iter().map(|(_, piece)| piece.clone());
                 let pieces = pieces.collect();
                 let length = state.received as usize;
                 drop(state);
                 Some(Body::from_chunks(pieces, length))
             }
-            (Keeping::Backed(_), Some(body)) => {
-                state.keeping = Keeping::Backed(body.clone());
-                state.trim();
-                Some(body.into())
-            }
-            (Keeping::Backed(_) | Keeping::Left(_) | Keeping::Nowhere, _) => None,
-        }
-    }
-
-    /// The body as the backing has it. Where it has not got everything, the fill is spilled.
-    fn finish_backing(&mut self) -> Option<Piece> {
-        let backing = self.backing.take()?;
-        let received = self.fill.received();
-        let finished = (self.handed == received).then(|| backing.finish());
-        match finished {
-            Some(Ok(body)) if body.len() == received => Some(body),
-            _ => {
-                self.spill();
-                None
-            }
+            Keeping::Backed(_) => whole.map(Body::from),
+            Keeping::Left(_) | Keeping::Nowhere => None,
         }
     }
 }

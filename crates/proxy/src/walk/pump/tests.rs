@@ -67,8 +67,8 @@ impl Backing for Taking {
         Kept::Memory(Bytes::copy_from_slice(&self.1))
     }
 
-    fn finish(self: Box<Self>) -> Result<Kept, Failed> {
-        Ok(self.written())
+    fn poll_finish(&mut self, _: &mut Context<'_>) -> Poll<Result<Kept, Failed>> {
+        Poll::Ready(Ok(self.written()))
     }
 }
 

@@ -11,7 +11,7 @@ use std::{
 /// At most so many bytes wait to be written, beside the piece that was pushed last.
 const MOST_WAITING: usize = 1 << 20;
 
-/// Writes a large body as it comes. Dropped before [`finish`](Self::finish), its file goes.
+/// Writes a large body as it comes. Dropped before it is [finished](Self::poll_finish), its file goes.
 #[derive(Debug)]
 pub struct Writer {
     large: Arc<Large>,
@@ -64,22 +64,29 @@ impl Writer {
         OnDisk::large(self.large.clone(), self.large.readable())
     }
 
-    /// The body is complete: what it is from now on. Readers wait for the end of it where that is still being written.
-    ///
-    /// # Errors
-    /// The device failed, or nothing was pushed.
-    pub fn finish(mut self) -> Result<OnDisk, Failed> {
-        self.is_finished = true;
-        let mut tail = self.large.tail();
-        tail.is_last = true;
-        let starts = !tail.is_busy;
-        tail.is_busy = true;
-        drop(tail);
-        if self.pushed == 0 || self.large.is_failed() || (starts && !self.start()) {
-            self.large.fail();
-            return Err(Failed);
+    /// No more comes; ready when all is written: what the body is from now on. An error where the device failed, or nothing was
+    /// pushed.
+    pub fn poll_finish(&mut self, context: &mut Context<'_>) -> Poll<Result<OnDisk, Failed>> {
+        if self.pushed == 0 {
+            return Poll::Ready(Err(Failed));
         }
-        Ok(OnDisk::large(self.large.clone(), self.pushed))
+        let mut tail = self.large.tail();
+        if self.large.is_whole() {
+            self.is_finished = true;
+            return Poll::Ready(Ok(OnDisk::large(self.large.clone(), self.pushed)));
+        }
+        if self.large.is_failed() {
+            return Poll::Ready(Err(Failed));
+        }
+        let starts = !tail.is_last && !tail.is_busy;
+        tail.is_last = true;
+        tail.is_busy |= starts;
+        tail.wait(context);
+        drop(tail);
+        if starts && !self.start() {
+            return Poll::Ready(Err(Failed));
+        }
+        Poll::Pending
     }
 
     fn start(&self) -> bool {

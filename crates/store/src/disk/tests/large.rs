@@ -6,13 +6,17 @@ fn push(writer: &mut Writer, bytes: &Bytes) -> Result<(), Failed> {
     wait(|context| writer.poll_push(bytes, context))
 }
 
+fn finish(writer: &mut Writer) -> OnDisk {
+    wait(|context| writer.poll_finish(context)).expect("finished")
+}
+
 /// Writes `bytes` in pieces of odd lengths.
 fn write(disk: &Disk, bytes: &[u8]) -> OnDisk {
     let mut writer = disk.begin(Some(bytes.len() as u64)).expect("taken");
     for piece in bytes.chunks(10_007) {
         push(&mut writer, &Bytes::copy_from_slice(piece)).expect("pushed");
     }
-    writer.finish().expect("finished")
+    finish(&mut writer)
 }
 
 /// Writes `bytes`, and the head that names them.
@@ -54,8 +58,8 @@ fn a_large_body_is_followed_and_named_and_found_again() {
     assert!(length <= first.len() && length.is_multiple_of(64 << 10));
     assert!(read(&written).expect("read") == all[..length]);
     push(&mut writer, &Bytes::copy_from_slice(rest)).expect("pushed");
-    let whole = writer.finish().expect("finished");
-    assert!(read(&whole).expect("read") == all, "waits for the end");
+    let whole = finish(&mut writer);
+    assert!(read(&whole).expect("read") == all);
     assert!(disk.offer(&key(7), &head(whole)));
     disk.flush();
     assert!(read(&body(&disk)).expect("read") == all);
@@ -195,7 +199,7 @@ fn readers_of_a_body_that_fails_are_told() {
     let disk = dir.open();
     let mut writer = disk.begin(None).expect("taken");
     push(&mut writer, &Bytes::from(noise(1, 300_000))).expect("pushed");
-    let whole = writer.finish().expect("finished");
+    let whole = finish(&mut writer);
     drop(disk);
     // The tier closed before the end was written, or just after.
     let _ = read(&whole).map(|bytes| assert!(bytes == noise(1, 300_000)));
@@ -278,7 +282,7 @@ fn no_more_room_is_taken_than_the_file_needs() {
         for piece in all.chunks(100_000) {
             push(&mut writer, &Bytes::copy_from_slice(piece)).expect("pushed");
         }
-        let whole = writer.finish().expect("finished");
+        let whole = finish(&mut writer);
         assert!(disk.offer(&key(7), &head(whole)));
         disk.flush();
         disk_bytes(&dir, &disk);
