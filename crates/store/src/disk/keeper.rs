@@ -12,7 +12,7 @@ use super::{
     queue::{Next, Offer, Task},
     segment::Segment,
 };
-use crate::{Piece, purge::Standing};
+use crate::purge::Standing;
 use append::Open;
 use std::{
     io::{Error, ErrorKind},
@@ -92,7 +92,7 @@ impl Keeper {
 
     fn act(&mut self, task: Task) {
         match task {
-            Task::Store(offer) => self.store(offer),
+            Task::Store(offer) => self.store(&offer),
             Task::Damaged(key, place) => {
                 if let Some(spot) = self.shared.index.at(key, place) {
                     self.shared.forget(spot);
@@ -120,7 +120,6 @@ impl Keeper {
             Task::Spare(id, bytes) => {
                 self.total = self.total.saturating_sub(self.ledger.shrink(id, bytes));
             }
-            Task::Whole => self.shared.device.queue.resume(),
             Task::Close(file) => drop(file),
             Task::Unnamed(id) => {
                 if let Some(bytes) = self.ledger.drop_unnamed(id) {
@@ -133,15 +132,8 @@ impl Keeper {
         }
     }
 
-    fn store(&mut self, offer: Offer) {
-        // Parts, too, may lie in a file that is still being written.
-        let pieces = offer.stored.body.pieces().unwrap_or_default();
-        let is_coming = |piece: &Piece| matches!(piece, Piece::Disk(bytes) if bytes.is_coming());
-        if pieces.iter().any(is_coming) {
-            self.shared.device.queue.postpone(offer);
-            return;
-        }
-        match self.write(&offer) {
+    fn store(&mut self, offer: &Offer) {
+        match self.write(offer) {
             Ok(()) => {
                 count(&self.shared.device.counts.writes);
                 self.shared.device.health.worked(Doing::Writing);

@@ -183,7 +183,6 @@ impl Large {
         tail.pieces.clear();
         tail.bytes = 0;
         wake(tail);
-        self.device.tell_keeper(Task::Whole);
     }
 
     fn tail(&self) -> MutexGuard<'_, Tail> {

@@ -51,14 +51,6 @@ impl OnDisk {
         matches!(self.source, Source::Inline(_))
     }
 
-    /// Whether they lie in a file that is still being written.
-    pub(super) fn is_coming(&self) -> bool {
-        match &self.source {
-            Source::Large(large) => !large.is_whole() && !large.is_failed(),
-            Source::Inline(_) => false,
-        }
-    }
-
     /// Length in bytes.
     pub fn len(&self) -> u64 {
         self.length

@@ -58,12 +58,6 @@ fn lock(keys: &Keys) -> MutexGuard<'_, HashMap<u64, u32>> {
 }
 
 impl Offer {
-    /// Whether it takes the place of `old`.
-    fn replaces(&self, old: &Self) -> bool {
-        let variant = &self.stored.variant;
-        self.key == old.key && (variant.is_none() || *variant == old.stored.variant)
-    }
-
     fn bytes(&self) -> u64 {
         let body = match &self.stored.body {
             crate::Body::Disk(_) => None,
@@ -92,8 +86,6 @@ pub(super) enum Task {
     Room(u64, u64, SyncSender<bool>),
     /// So many bytes of the room for this large file were not needed.
     Spare(u64, u64),
-    /// This large file is whole: heads that wait for it can be written.
-    Whole,
     /// Nobody reads this file any more.
     Close(File),
     /// Nobody holds this large file and no record names it.
@@ -116,8 +108,6 @@ pub(super) enum Next {
 #[derive(Debug, Default)]
 struct Tasks {
     list: VecDeque<Task>,
-    /// Heads whose large file is still being written.
-    postponed: Vec<Offer>,
     offers: usize,
     bytes: u64,
     is_closed: bool,
@@ -145,26 +135,17 @@ impl Queue {
             stored: stored.clone(),
             _coming: Coming::new(&self.coming, hash),
         };
-        let mut gone = Vec::new();
         let mut tasks = self.lock();
         let bytes = tasks.bytes + offer.bytes();
         // One is always taken, however large.
         let fits = tasks.offers < MOST && (bytes <= MOST_BYTES || tasks.offers == 0);
         let takes = (fits || replaces) && !tasks.is_closed;
         if takes {
-            // One that still waits for its large file would come after this, and seem to be newer.
-            let all = std::mem::take(&mut tasks.postponed);
-            let (old, kept) = all.into_iter().partition(|old| offer.replaces(old));
-            gone = old;
-            tasks.postponed = kept;
             tasks.offers += 1;
             tasks.bytes = bytes;
             tasks.list.push_back(Task::Store(offer));
             self.more.notify_one();
         }
-        drop(tasks);
-        // Not before: what they hold may have something to say here.
-        drop::<Vec<Offer>>(gone);
         takes
     }
 
@@ -205,33 +186,6 @@ impl Queue {
         Next::Task(task)
     }
 
-    /// `offer`, which was taken out, waits for its large file; unless what takes its place was queued meanwhile, and would be written
-    /// before it.
-    pub fn postpone(&self, offer: Offer) {
-        let mut tasks = self.lock();
-        let is_replaced = tasks.list.iter().any(|task| match task {
-            Task::Store(new) => new.replaces(&offer),
-            _ => false,
-        });
-        if !is_replaced {
-            tasks.postponed.push(offer);
-            return;
-        }
-        drop(tasks);
-        // Not before: what it holds may have something to say here.
-        drop(offer);
-    }
-
-    /// Some large file is whole: what waits for one is looked at again, before anything else.
-    pub fn resume(&self) {
-        let mut tasks = self.lock();
-        for offer in std::mem::take(&mut tasks.postponed) {
-            tasks.offers += 1;
-            tasks.bytes += offer.bytes();
-            tasks.list.push_front(Task::Store(offer));
-        }
-    }
-
     /// Nothing more is taken.
     pub fn close(&self) {
         self.lock().is_closed = true;
@@ -245,42 +199,10 @@ impl Queue {
             Task::Store(offer) => Some(offer),
             _ => None,
         });
-        let all = queued.chain(&tasks.postponed);
-        all.map(|offer| offer.stored.checked()).min()
+        queued.map(|offer| offer.stored.checked()).min()
     }
 
     fn lock(&self) -> MutexGuard<'_, Tasks> {
         self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::sample;
-
-    fn next(queue: &Queue) -> Option<Arc<Stored>> {
-        match queue.next(Some(Duration::ZERO)) {
-            Next::Task(Task::Store(offer)) => Some(offer.stored),
-            _ => None,
-        }
-    }
-
-    #[test]
-    fn what_waits_for_its_file_never_comes_after_what_took_its_place() {
-        let queue = Queue::default();
-        let (old, new) = (
-            Arc::new(sample::any_request(1)),
-            Arc::new(sample::any_request(2)),
-        );
-        assert!(queue.offer(b"key", 1, &old, false));
-        let Next::Task(Task::Store(taken)) = queue.next(None) else {
-            panic!("it was queued");
-        };
-        assert!(queue.offer(b"key", 1, &new, true));
-        queue.postpone(taken);
-        queue.resume();
-        assert!(next(&queue).is_some_and(|next| Arc::ptr_eq(&next, &new)));
-        assert!(next(&queue).is_none(), "the old one is out of date");
     }
 }

@@ -148,8 +148,5 @@ impl Large {
             self.give_back();
         }
         wake(self.tail());
-        if is_last {
-            self.device.tell_keeper(Task::Whole);
-        }
     }
 }
