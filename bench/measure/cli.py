@@ -1,13 +1,14 @@
 """The command line: what is asked for, what is missing, and where the figures go."""
 
 import argparse
+import itertools
 import shlex
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
-from . import machine, report, tools
+from . import machine, network, report, tools
 from .admin import AdminFailed
 from .experiments import ALL
 from .limits import raise_open_files
@@ -24,6 +25,8 @@ def main(arguments):
     asked = _parse(arguments)
     if not _tools_present(asked.install):
         return 1
+    if asked.tcp:
+        network.enter(asked.tcp)
     # Ending by signal leaves the stage as Ctrl-C does: every server is ended.
     for sign in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(sign, _interrupt)
@@ -66,6 +69,8 @@ def _parse(arguments):
                         help="directory for the report (bench/results; quick: none)")
     parser.add_argument("--disk", default="/var/tmp",
                         help="directory on a real file system, for tiers on disk (%(default)s)")
+    parser.add_argument("--tcp", choices=network.known(),
+                        help="congestion control of all sockets, in a network of the run's own; needs root (the system's)")
     parser.add_argument("--install", action="store_true",
                         help="install what is missing with apt-get")
     asked = parser.parse_args(arguments)
@@ -115,10 +120,16 @@ def _save(asked, contents):
     if not directory or not results:
         return
     directory.mkdir(parents=True, exist_ok=True)
-    base = directory / f"{facts['date']}-{machine.slug()}"
+    base = _unused(directory, f"{facts['date']}-{machine.slug()}")
     base.with_suffix(".md").write_text(report.page(*contents))
     base.with_suffix(".json").write_text(report.raw(*contents))
     _say(f"written: {base}.md and .json")
+
+
+def _unused(directory, name):
+    """The first of name, name-2, name-3 … that no report has."""
+    bases = (directory / (f"{name}-{number}" if number > 1 else name) for number in itertools.count(1))
+    return next(base for base in bases if not base.with_suffix(".md").exists())
 
 
 def _interrupt(*_):

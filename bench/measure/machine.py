@@ -7,6 +7,7 @@ import subprocess
 from datetime import date
 from pathlib import Path
 
+from . import network
 from .servers import LARDER, WORKSPACE
 from .stage import LOAD_CORE, SERVER_CORE, find
 
@@ -57,7 +58,7 @@ def slug():
 
 def _congestion_control():
     """What paces the kernel's TCP: with `bbr` large answers over loopback cost several times what they cost with `cubic`."""
-    return Path("/proc/sys/net/ipv4/tcp_congestion_control").read_text().strip()
+    return network.CONTROL.read_text().strip()
 
 
 def _processor():

@@ -3,7 +3,8 @@
 //! One fetch goes `gate` (its turn) → `fetch` (the attempts) → `balance` (which server) → `exchange` (one attempt) →
 //! `pool` or `connect` (a connection) → `direct`, or `link` where it is hyper's (content, upgrades, HTTP/2) → `message` (is the
 //! head believable) → `body`. With `fastcgi`, the path is looked for below the root first, and the attempt goes another way from
-//! the connection on. `files` is a folder in place of servers.
+//! the connection on. `files` is a folder in place of servers, `pages` a store of pages, and
+//! `first_of` asks several origins in turn.
 
 mod balance;
 mod body;

@@ -1,6 +1,9 @@
 //! Opens listening sockets: one for each worker where the kernel can spread connections, else one shared by all.
 
-use super::config::{Address, ListenConfig};
+use super::{
+    config::{Address, ListenConfig},
+    pacing,
+};
 use socket2::{Domain, Protocol, SockAddr, SockRef, Socket, Type};
 use std::{
     fs, io,
@@ -123,7 +126,9 @@ fn prepare(socket: &Listening) -> io::Result<Option<SocketAddr>> {
             // For the connections accepted here, which inherit it: answers are written whole, and waiting for more to join a packet
             // only delays their tail.
             SockRef::from(listener).set_tcp_nodelay(true)?;
-            listener.local_addr().map(Some)
+            let local = listener.local_addr()?;
+            pacing::spare(listener, local.ip());
+            Ok(Some(local))
         }
         Listening::Unix(listener) => listener.set_nonblocking(true).map(|()| None),
     }

@@ -1,8 +1,11 @@
 //! Accepts connections and turns them into requests: limits, TLS, PROXY protocol, HTTP/1.1 and HTTP/2, drain.
 //!
-//! `bind` opens one socket for each worker; each worker runs `accept_loop` on its own, on a current-thread runtime that takes
-//! tasks which cannot leave it. A connection is one task (`task`); below `hyper` lies a `Meter`, which sees the bytes, and beside it a `Watch`,
-//! which knows what the connection is doing. HTTP/1 requests without content go past `hyper` (`direct`). One coarse clock for each loop judges all watches, so that no request sets a timer.
+//! `bind` opens one socket for each worker, not paced where only this machine reaches it (`pacing`); each worker runs `accept_loop`
+//! on its own, on a current-thread runtime that takes tasks which cannot leave it. A connection is one task (`task`); below `hyper`
+//! lies a `Meter`, which sees the bytes, and beside it a `Watch`, which knows what the connection is doing. HTTP/1 requests without
+//! content go past `hyper` (`direct`). Below the `Meter` lie the bytes with or without TLS (`stream`), what is sent from files in
+//! between (`wire`, `splice`), and the `socket`.
+//! One coarse clock for each loop judges all watches, so that no request sets a timer.
 
 mod accept;
 mod answer;
@@ -17,6 +20,7 @@ mod http1;
 mod interim;
 mod meter;
 mod own;
+mod pacing;
 mod proxy_protocol;
 mod redirect;
 mod request_body;

@@ -37,7 +37,8 @@ pub enum Wanted {
 /// What the names of a list take at most, in bytes.
 const MOST_LISTED: usize = 16 << 20;
 
-/// What `request`, whose fields speak of what is `said`, wants of the cache, if it is for the cache. One that wants a fresh answer goes on as a GET that says so.
+/// What `request`, whose fields speak of what is `said`, wants of the cache, if it is for the cache. One that wants a fresh
+/// answer goes on as a GET that says so.
 pub fn look(
     worker: &Worker,
     request: &mut Request<RequestBody>,

@@ -6,7 +6,6 @@ mod writer;
 mod writing;
 
 use super::{
-    Failed,
     at_hand::AtHand,
     device::{Device, Manner, Missed},
     format::{FILE_HEAD, FileHead, Kind, SUM, large_sum},
@@ -25,7 +24,6 @@ use std::{
             Ordering::{Acquire, Relaxed, Release},
         },
     },
-    task::{Context, Poll},
 };
 use tail::{Tail, wake};
 
@@ -130,22 +128,6 @@ impl Large {
     /// A record names it: the file stays when nobody reads it any more.
     pub fn name(&self) {
         self.is_named.store(true, Relaxed);
-    }
-
-    /// Whether the chunk that ends at `end` can be read; `context` is woken when that may have changed.
-    pub fn poll_readable(&self, end: u64, context: &mut Context<'_>) -> Poll<Result<(), Failed>> {
-        if self.readable() >= end {
-            return Poll::Ready(Ok(()));
-        }
-        let mut tail = self.tail();
-        if self.readable() >= end {
-            return Poll::Ready(Ok(()));
-        }
-        if self.is_failed() {
-            return Poll::Ready(Err(Failed));
-        }
-        tail.wait(context);
-        Poll::Pending
     }
 
     /// Reads chunk `number`, of `length` bytes, into `into`, which it fills.

@@ -5,7 +5,6 @@ use super::{
     device::{Manner, Missed},
     format::CHUNK,
     open::{Open, Waiting},
-    source::Source,
     span::{FileSpan, MOST_SPAN},
 };
 use crate::Part;
@@ -136,12 +135,6 @@ impl Reader {
                 return Poll::Ready(None);
             }
             let number = self.at / CHUNK as u64;
-            if let Source::Large(large) = &self.open.source
-                && let Err(failed) =
-                    ready!(large.poll_readable(chunk::end(number, self.whole), context))
-            {
-                return Poll::Ready(Some(Err(failed)));
-            }
             let spare = self.spare();
             match self.open.chunk(number, self.whole, spare, Manner::AtOnce) {
                 Ok(chunk) => return Poll::Ready(Some(Ok(chunk))),

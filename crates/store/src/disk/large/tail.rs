@@ -20,8 +20,8 @@ pub(super) struct Tail {
     pub room: u64,
     /// Bytes the file will have, as far as the origin tells the truth.
     pub announced: Option<u64>,
-    /// Those who wait for room in `pieces`, or for bytes to be readable.
-    wakers: Vec<Waker>,
+    /// The writer, where it waits for room in `pieces` or for the end.
+    waiting: Option<Waker>,
 }
 
 impl Tail {
@@ -33,17 +33,16 @@ impl Tail {
         }
     }
 
-    /// Has the task woken when something changes; one that asks again and again is noted once.
+    /// Has the writer woken when something changes.
     pub fn wait(&mut self, context: &Context<'_>) {
-        let waker = context.waker();
-        if !self.wakers.iter().any(|noted| noted.will_wake(waker)) {
-            self.wakers.push(waker.clone());
-        }
+        self.waiting = Some(context.waker().clone());
     }
 }
 
 pub(super) fn wake(mut tail: MutexGuard<'_, Tail>) {
-    let wakers = std::mem::take(&mut tail.wakers);
+    let waiting = tail.waiting.take();
     drop(tail);
-    wakers.into_iter().for_each(Waker::wake);
+    if let Some(writer) = waiting {
+        writer.wake();
+    }
 }
