@@ -23,7 +23,7 @@ fmt:
 # Larder beside nginx and Varnish, each on one core; see bench/README.md.
 bench:
 	cargo build --release --locked -p larder
-	cargo build --release --locked -p proxy --example bare
+	cargo build --release --locked -p proxy --examples
 	python3 bench/run
 
 # Five articles' experiments done again, under forty minutes; `make lab ARGS=--quick` to try it; see lab/README.md.

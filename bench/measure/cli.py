@@ -17,7 +17,7 @@ from .process import StartFailed
 from .settings import FULL, FULL_BELOW, FULL_LOG, QUICK, QUICK_BELOW, QUICK_LOG, Settings
 from .stage import BENCH
 
-SERVERS = ("larder", "nginx", "varnish", "bare")
+SERVERS = ("larder", "nginx", "varnish", "bare", "floor")
 
 
 def main(arguments):

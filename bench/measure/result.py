@@ -51,15 +51,15 @@ class Result:
         """Takes over what `in_turn` returned."""
         self.rows += [Row(case, name, taken) for name, taken in samples.items()]
 
-    def compare(self, case, samples, other, target, of="cpu_us"):
-        """Adds Larder's figure over `other`'s, round by round, where both were measured."""
-        if "larder" not in samples or other not in samples:
+    def compare(self, case, samples, other, target, of="cpu_us", one="larder"):
+        """Adds one's figure over `other`'s, round by round, where both were measured."""
+        if one not in samples or other not in samples:
             return
         pairs = [(getattr(mine, of), getattr(its, of))
-                 for mine, its in zip(samples["larder"], samples[other])]
+                 for mine, its in zip(samples[one], samples[other])]
         values = [mine / its for mine, its in pairs if mine and its]
         if values:
-            self.figures.append(Figure(case, f"{NAMES[of]}, larder / {other}", values, target))
+            self.figures.append(Figure(case, f"{NAMES[of]}, {one} / {other}", values, target))
 
 
 NAMES = {"cpu_us": "CPU", "per_second": "throughput", "p99_ms": "p99"}

@@ -14,10 +14,11 @@ WORKSPACE = BENCH.parent
 # An absolute path of cargo's variable replaces the workspace.
 BUILT = WORKSPACE / os.environ.get("CARGO_TARGET_DIR", "target") / "release"
 LARDER = BUILT / "larder"
-BARE = BUILT / "examples" / "bare"
+BARE, FLOOR = BUILT / "examples" / "bare", BUILT / "examples" / "floor"
 BUILD = {
     LARDER: "cargo build --release -p larder",
-    BARE: "cargo build --release -p proxy --example bare",
+    BARE: "cargo build --release -p proxy --examples",
+    FLOOR: "cargo build --release -p proxy --examples",
 }
 VARNISH_MEMORY = "1G"
 
@@ -124,11 +125,20 @@ def start_nginx_fastcgi(stage, php):
 
 
 def start_bare(stage, size):
-    """The floor: hyper writing `size` bytes, without a cache."""
+    """hyper writing `size` bytes, without a cache."""
+    return _start_example(stage, "bare", BARE, size)
+
+
+def start_floor(stage, size):
+    """The kernel alone: `size` bytes for whatever is read."""
+    return _start_example(stage, "floor", FLOOR, size)
+
+
+def _start_example(stage, name, program, size):
     port = free_port()
-    process = stage.start("bare", [BARE, "--listen", f"127.0.0.1:{port}", "--size", str(size)])
+    process = stage.start(name, [program, "--listen", f"127.0.0.1:{port}", "--size", str(size)])
     process.wait_for_port(port)
-    return Server("bare", process, port)
+    return Server(name, process, port)
 
 
 def _port_said(process):

@@ -19,7 +19,7 @@ class Target:
 
 
 # CPU per hit, Larder's over the other's.
-HIT = {"nginx": Target(0.65), "varnish": Target(0.45), "bare": Target(1.25)}
+HIT = {"nginx": Target(0.65), "varnish": Target(0.45), "bare": Target(1.25), "floor": None}
 # CPU per hit on a page with five stored fragments, over Varnish's.
 ESI = Target(0.6)
 # CPU per request or connection over TLS, over nginx's.

@@ -4,7 +4,7 @@ import os
 import subprocess
 
 from . import php
-from .servers import BARE, BUILD, LARDER
+from .servers import BARE, BUILD, FLOOR, LARDER
 from .stage import find
 
 PACKAGES = {
@@ -34,5 +34,5 @@ def install(packages):
 
 def not_built():
     """Of our own programs, those that are not built: their names and the command that does it."""
-    names = {LARDER: "larder", BARE: "bare"}
+    names = {LARDER: "larder", BARE: "bare", FLOOR: "floor"}
     return {names[path]: command for path, command in BUILD.items() if not path.exists()}

@@ -70,6 +70,8 @@ pub(super) struct Table {
     /// What was checked up to less than this is gone: what was purged before is forgotten.
     pub floor: u64,
     names: HashMap<u64, Mark>,
+    /// The last purge of a host: mostly there was none since, and nobody need look for it among `names`.
+    hosts: u64,
     /// Lengths of the prefixes among `names`, and the last purge of each.
     lengths: BTreeMap<usize, u64>,
     patterns: Vec<(Mark, Pattern)>,
@@ -106,6 +108,9 @@ impl Table {
             }
             What::Everything => self.everything.set(sequence, soft, at),
             what => {
+                if matches!(what, What::Host(_)) {
+                    self.hosts = self.hosts.max(sequence);
+                }
                 for name in names(what) {
                     self.names.entry(name).or_default().set(sequence, soft, at);
                 }
@@ -143,7 +148,9 @@ impl Table {
             }
         };
         look(name(Kind::Url, &["//", host, target]));
-        look(name(Kind::Host, &[host]));
+        if self.hosts > since {
+            look(name(Kind::Host, &[host]));
+        }
         for tag in subject.marks.into_iter().flat_map(Marks::names) {
             look(tag);
         }

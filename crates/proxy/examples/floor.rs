@@ -1,0 +1,124 @@
+//! The floor under everything that benchmarks compare with: what the kernel alone takes for a hit. `--listen ADDR --size N`.
+//!
+//! One thread waits for readable sockets, reads what has come, and takes that for one request, whatever it says; the answer lies
+//! there with its head, and is written at once. No server that reads a request from a socket and writes an answer to it does less.
+
+use rustix::event::{Timespec, epoll};
+use socket2::SockRef;
+use std::{
+    env,
+    error::Error,
+    io::{ErrorKind, Read, Write},
+    net::{SocketAddr, TcpListener, TcpStream},
+    os::fd::AsRawFd,
+};
+
+const LISTENER: u64 = u64::MAX;
+
+/// A client, and how much of its answer is out; all of it where none is due.
+struct Client {
+    socket: TcpStream,
+    sent: usize,
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let (mut listen, mut size) = (SocketAddr::from(([127, 0, 0, 1], 8080)), 10_240);
+    let mut words = env::args().skip(1);
+    while let (Some(flag), Some(value)) = (words.next(), words.next()) {
+        match flag.as_str() {
+            "--listen" => listen = value.parse()?,
+            "--size" => size = value.parse()?,
+            other => return Err(format!("unknown flag {other}").into()),
+        }
+    }
+    serve(listen, &answer(size))
+}
+
+/// With as many fields as a stored page has.
+fn answer(size: usize) -> Vec<u8> {
+    let head = format!(
+        "HTTP/1.1 200 OK\r\ncontent-type: text/html; charset=utf-8\r\ncache-control: public, max-age=3600\r\n\
+         etag: \"5f3c-61b0c8a9d1e40\"\r\nlast-modified: Wed, 01 Oct 2025 10:00:00 GMT\r\nvary: Accept-Encoding\r\n\
+         server: floor\r\nage: 17\r\nvia: 1.1 floor\r\ndate: Wed, 01 Oct 2025 10:00:17 GMT\r\ncontent-length: {size}\r\n\r\n"
+    );
+    let mut answer = head.into_bytes();
+    answer.resize(answer.len() + size, b'x');
+    answer
+}
+
+fn serve(listen: SocketAddr, answer: &[u8]) -> Result<(), Box<dyn Error>> {
+    let listener = TcpListener::bind(listen)?;
+    listener.set_nonblocking(true)?;
+    SockRef::from(&listener).set_tcp_nodelay(true)?;
+    // As Larder has it on a loopback address; the system's own where it knows none of that name.
+    let _ = SockRef::from(&listener).set_tcp_congestion(b"reno");
+    println!("listening on {}", listener.local_addr()?);
+    let poll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+    let (readable, both) = (
+        epoll::EventFlags::IN,
+        epoll::EventFlags::IN | epoll::EventFlags::OUT,
+    );
+    epoll::add(
+        &poll,
+        &listener,
+        epoll::EventData::new_u64(LISTENER),
+        readable,
+    )?;
+    let mut clients: Vec<Option<Client>> = Vec::new();
+    let mut events = Vec::with_capacity(1024);
+    let mut page = vec![0; 16 << 10];
+    loop {
+        events.clear();
+        epoll::wait(
+            &poll,
+            rustix::buffer::spare_capacity(&mut events),
+            None::<&Timespec>,
+        )?;
+        for event in &events {
+            let number = event.data.u64();
+            if number != LISTENER {
+                let place = clients.get_mut(usize::try_from(number)?);
+                if let Some(place) = place
+                    && place
+                        .as_mut()
+                        .is_some_and(|client| !turn(client, answer, &mut page))
+                {
+                    *place = None;
+                }
+                continue;
+            }
+            while let Ok((socket, _)) = listener.accept() {
+                socket.set_nonblocking(true)?;
+                let number = usize::try_from(socket.as_raw_fd())?;
+                let data = epoll::EventData::new_u64(number as u64);
+                epoll::add(&poll, &socket, data, both | epoll::EventFlags::ET)?;
+                clients.resize_with(clients.len().max(number + 1), || None);
+                let sent = answer.len();
+                clients[number] = Some(Client { socket, sent });
+            }
+        }
+    }
+}
+
+/// Goes on with a client as far as its socket lets; whether it is still there.
+fn turn(client: &mut Client, answer: &[u8], page: &mut [u8]) -> bool {
+    let mut all_read = false;
+    loop {
+        let done = match answer.get(client.sent..).unwrap_or_default() {
+            [] if all_read => return true,
+            [] => client.socket.read(page).inspect(|&read| {
+                client.sent = 0;
+                all_read = read < page.len();
+            }),
+            rest => client
+                .socket
+                .write(rest)
+                .inspect(|sent| client.sent += sent),
+        };
+        match done {
+            Ok(0) => return false,
+            Ok(_) => {}
+            Err(error) => return error.kind() == ErrorKind::WouldBlock,
+        }
+    }
+}
