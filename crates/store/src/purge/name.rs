@@ -38,7 +38,7 @@ pub(super) fn tag_name(tag: &str) -> u64 {
     name(Kind::Tag, &[tag])
 }
 
-/// Texts up to so many bytes are put together first: hashing them at once takes a tenth of what it takes piece by piece.
+/// Texts up to so many bytes are put together and hashed at once, which spares what hashing piece by piece sets up first.
 const SHORT: usize = 256;
 
 /// Stable over nodes and restarts. Two texts of one name are purged together, which costs a fetch.
