@@ -94,7 +94,9 @@ fn serve(listen: SocketAddr, answer: &[u8]) -> Result<(), Box<dyn Error>> {
                 epoll::add(&poll, &socket, data, both | epoll::EventFlags::ET)?;
                 clients.resize_with(clients.len().max(number + 1), || None);
                 let sent = answer.len();
-                clients[number] = Some(Client { socket, sent });
+                if let Some(place) = clients.get_mut(number) {
+                    *place = Some(Client { socket, sent });
+                }
             }
         }
     }
