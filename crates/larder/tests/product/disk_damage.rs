@@ -85,6 +85,27 @@ fn the_command_names_what_is_damaged() {
     assert_eq!(newer.stderr.lines().count(), 1, "{newer:?}");
 }
 
+#[test]
+fn the_command_tells_what_is_there() {
+    let site = stopped();
+    let stat = |path: &str| command().args(["disk", "stat", path]).run();
+    let path = site.path().to_string_lossy().into_owned();
+    let told = stat(&path);
+    assert_eq!(told.code, Some(0), "{told:?}");
+    for line in [
+        format!("{path}: not in use"),
+        "segments: 1 (".to_owned(),
+        "records in segments with an index: ".to_owned(),
+        // Twice 3,000,000 bytes and what lies before and between them.
+        "large files: 2, 5.7 MiB".to_owned(),
+    ] {
+        assert!(told.stdout.contains(&line), "{line}: {told:?}");
+    }
+    let nowhere = stat(&format!("{path}/nowhere"));
+    assert_eq!(nowhere.code, Some(1), "{nowhere:?}");
+    assert_eq!(nowhere.stderr.lines().count(), 1, "{nowhere:?}");
+}
+
 /// Every page is asked for until it is whole in the store. What is damaged may be found so by one reader.
 fn fill(larder: &Larder) {
     for (path, _) in PAGES {

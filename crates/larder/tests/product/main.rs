@@ -71,6 +71,7 @@ mod memory;
 mod methods;
 mod nodes;
 mod nodes_apart;
+mod nodes_disk;
 mod nodes_memcached;
 mod nodes_purge;
 mod origins;

@@ -2,6 +2,7 @@
 
 use crate::{
     common::{Said, counted, sample},
+    disk::content,
     nodes::{get, purge},
 };
 use std::{
@@ -193,4 +194,64 @@ fn a_node_that_dies_when_it_has_acknowledged_remembers() {
     site.nodes.remove(0).kill();
     let back = site.node(0);
     assert_eq!(get(&back, "/page").text(), version);
+}
+
+/// Records, their pieces and leases lie on whichever server the ring says.
+#[test]
+fn several_servers_are_as_good_as_one_and_of_one_that_dies_only_its_own_share_is_missed() {
+    let mut servers: Vec<_> = (0..3).map(|_| Memcached::start()).collect();
+    let addresses: Vec<_> = servers.iter().map(Memcached::address).collect();
+    let url = format!("memcached://{}", addresses.join(","));
+    let origin = Origin::start();
+    origin.otherwise(|request| {
+        let body = body_of(request.path());
+        Reply::ok().cache("max-age=3600").body(body)
+    });
+    let start = |number: usize| {
+        let config = format!(
+            "[[origin]]\nservers = {:?}\n[shared]\nurl = {url:?}\nnode = \"node-{number}\"\ntimeout = \"2s\"\n",
+            origin.url()
+        );
+        let larder = Command::serve(env!("CARGO_BIN_EXE_larder"));
+        larder.config(&config).start()
+    };
+    let nodes = [start(0), start(1), start(2)];
+    let mut number = 0;
+    wait_until("what one fetched was found by the others", || {
+        number += 1;
+        let page = format!("/first/{number}");
+        for node in &nodes {
+            get(node, &page);
+        }
+        origin.requests(&page) == 1
+    });
+    let small = (0..24).map(|number| format!("/small/{number}"));
+    let large = (0..4).map(|number| format!("/large/{number}"));
+    let pages: Vec<_> = small.chain(large).collect();
+    let before = sample(&nodes[0], "larder_shared_stored_total");
+    for page in &pages {
+        assert_eq!(get(&nodes[0], page).body, body_of(page), "{page}");
+    }
+    wait_until("all were shared", || {
+        sample(&nodes[0], "larder_shared_stored_total") >= before + pages.len() as u64
+    });
+    for page in &pages {
+        assert_eq!(get(&nodes[1], page).body, body_of(page), "{page}");
+        assert_eq!(origin.requests(page), 1, "{page}");
+    }
+    servers.remove(1).kill();
+    for page in &pages {
+        assert_eq!(get(&nodes[2], page).body, body_of(page), "{page}");
+    }
+    let is_small = |page: &&String| page.starts_with("/small");
+    let again = pages.iter().filter(is_small);
+    let again = again.filter(|page| origin.requests(page) > 1).count();
+    assert!(again > 0, "one of three had none of two dozen");
+    assert!(again < 24, "what the others have is found");
+}
+
+/// Large pages take several pieces.
+fn body_of(page: &str) -> Vec<u8> {
+    let is_large = page.starts_with("/large");
+    content(page, if is_large { 1_500_000 } else { 2000 })
 }

@@ -144,17 +144,22 @@ impl Large {
             return Err(Missed::Waits);
         };
         let offset = layout::offset(number);
-        let path = || self.device.large_path(self.id);
+        let read = |into: &mut [u8], offset| {
+            let path = || self.device.large_path(self.id);
+            self.device.read(file, into, offset, manner, path)
+        };
         let mut sum = [0; SUM];
-        self.device
-            .read(file, &mut sum, layout::sum_offset(number), manner, path)?;
-        self.device.read(file, into, offset, manner, path)?;
-        if large_sum(into, self.nonce, number) == sum {
-            return Ok(());
+        let read = read(&mut sum, layout::sum_offset(number)).and_then(|()| read(into, offset));
+        match read {
+            Ok(()) if large_sum(into, self.nonce, number) == sum => Ok(()),
+            // Other bytes than were written, or none where the file was cut.
+            Ok(()) | Err(Missed::Damaged) => {
+                self.device.damaged(self.device.large_path(self.id), offset);
+                self.device.tell_keeper(Task::LargeDamaged(self.id));
+                Err(Missed::Damaged)
+            }
+            Err(missed) => Err(missed),
         }
-        self.device.damaged(path(), offset);
-        self.device.tell_keeper(Task::LargeDamaged(self.id));
-        Err(Missed::Damaged)
     }
 
     /// It will never be whole, or cannot be read.

@@ -13,7 +13,7 @@ use crate::{
     },
 };
 use rules::range::Span;
-use std::sync::Arc;
+use std::{io::ErrorKind, sync::Arc};
 
 impl Shared {
     /// What `record` holds for `key`; `None` where it is that of another key.
@@ -93,7 +93,12 @@ impl Shared {
         }
         match Large::open(id, nonce, length, self.device.clone()) {
             Ok(large) => Ok(self.open_files.put(Arc::new(large))),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(Missed::Damaged),
+            // Gone, or cut in its head: a power loss may do either.
+            Err(error)
+                if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::UnexpectedEof) =>
+            {
+                Err(Missed::Damaged)
+            }
             Err(error) => {
                 let path = self.device.large_path(id);
                 self.device.failed(Doing::Reading, &path, &error);

@@ -305,3 +305,36 @@ fn a_file_of_the_same_number_is_not_taken_for_another() {
     assert!(find(&disk, &key(7)).is_empty());
     assert!(!disk.knows(&key(7)), "the record is forgotten");
 }
+
+/// As a power loss may leave it: with its name, and without its end, or without what was in some of its pages.
+#[test]
+fn a_large_file_that_is_not_whole_gives_no_wrong_byte_and_is_nobodys_fault() {
+    let all = noise(7, 1_000_000);
+    let cuts = [0, 10, 63, 64, 5000, 70_000, 999_999].map(|length| (length, false));
+    let lost = [0, 64, 5000, 70_000].map(|length| (length, true));
+    for (length, is_filled) in cuts.into_iter().chain(lost) {
+        let dir = Dir::new();
+        let disk = dir.open();
+        store(&disk, &all);
+        drop(disk);
+        let path = dir.files("large-").remove(0);
+        let file = File::options().write(true).open(&path).expect("opens");
+        let whole = file.metadata().expect("there").len();
+        file.set_len(length).expect("cut");
+        if is_filled {
+            // Zeroes, where the device never had what was written.
+            file.set_len(whole).expect("grown");
+        }
+        let disk = dir.open();
+        for found in find(&disk, &key(7)) {
+            assert!(content(&found).is_err(), "{length}: it is not all there");
+        }
+        disk.flush();
+        assert!(find(&disk, &key(7)).is_empty(), "{length}: it is forgotten");
+        let statistics = disk.statistics();
+        assert_eq!(statistics.errors, 0, "{length}: the device did not fail");
+        assert!(statistics.damaged > 0, "{length}: it is counted");
+        put(&disk, 1, 500);
+        assert!(holds(&disk, 1, 500), "{length}: the tier goes on");
+    }
+}
