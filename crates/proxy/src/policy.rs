@@ -237,6 +237,8 @@ pub struct Bypass {
     pub query: Vec<NamePattern>,
     /// The request carries one of these cookies and misses: it may get what others had stored, and stores nothing itself.
     pub misses_with: Vec<NamePattern>,
+    /// The response sets one of these cookies, and is not stored: it was made for who gets the cookie.
+    pub sets: Vec<NamePattern>,
 }
 
 impl Bypass {
@@ -249,6 +251,7 @@ impl Bypass {
             methods,
             query,
             misses_with: _,
+            sets: _,
         } = self;
         !(cookies.is_empty()
             && headers.is_empty()

@@ -218,6 +218,18 @@ pub fn any_cookie_matches(patterns: &[NamePattern], fields: &HeaderMap) -> bool 
         })
 }
 
+/// Whether a response sets a cookie that matches any of these.
+pub fn sets_any_cookie(patterns: &[NamePattern], fields: &HeaderMap) -> bool {
+    !patterns.is_empty()
+        && fields.get_all(header::SET_COOKIE).iter().any(|line| {
+            let line = String::from_utf8_lossy(line.as_bytes());
+            // Attributes follow the first (RFC 6265 section 4.1.1).
+            cookies(&line)
+                .take(1)
+                .any(|(name, value)| patterns.iter().any(|pattern| pattern.matches(name, value)))
+        })
+}
+
 /// Whether any query parameter matches.
 pub fn query_matches(pattern: &NamePattern, query: Option<&str>) -> bool {
     query

@@ -321,3 +321,27 @@ fn what_explain_prints_protects_and_every_rule_counts() {
         assert!(!walk(&larder, row).is_empty(), "nothing needs {rule}");
     }
 }
+
+/// It comes by what the application knows of the visitor, a place say, and no cookie of the request tells.
+#[test]
+fn a_magento_page_that_was_made_for_another_currency_is_not_stored() {
+    let (origin, larder) = with_preset("magento");
+    origin.on("/hats.html", |request| {
+        let reply = Reply::ok().cache("public, s-maxage=600");
+        let is_abroad = request.header("X-Country") == Some("no");
+        let reply = reply.body(if is_abroad { "kroner" } else { "euro" });
+        if is_abroad {
+            reply.header("Set-Cookie", "X-Magento-Vary=a1; Path=/; HttpOnly")
+        } else {
+            reply.header("Set-Cookie", "PHPSESSID=b2; Path=/; HttpOnly")
+        }
+    });
+    let ask = || larder.get("/hats.html").header("Host", "s2.test");
+    let abroad = ask().header("X-Country", "no").send();
+    assert_eq!(abroad.text(), "kroner");
+    assert!(abroad.header("set-cookie").is_some(), "it gets its cookie");
+    for is_hit in [false, true] {
+        let here = ask().send();
+        assert_eq!((here.text().as_str(), here.hit()), ("euro", is_hit));
+    }
+}

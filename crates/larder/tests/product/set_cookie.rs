@@ -93,3 +93,34 @@ fn fields_that_only_one_client_may_have_reach_him_from_a_validation_too() {
     assert_eq!(third.header("x-user"), None, "9111 section 5.2.2.7");
     assert_eq!(third.header("x-token"), None, "9111 section 5.2.2.4");
 }
+
+/// A page that was made for who gets the cookie, however freely cookies are taken off or stored.
+#[test]
+fn an_answer_that_sets_a_cookie_of_the_sites_choice_is_never_stored() {
+    for policy in ["refuse", "strip", "store"] {
+        let (origin, larder) = crate::common::start_with(&format!(
+            "[[origin]]\nservers = \"{{origin}}\"\n[[route]]\nset_cookie = \"{policy}\"\nbypass.sets = [\"currency\", \"view_*\"]\n"
+        ));
+        for (path, cookies, stored) in [
+            (
+                "/currency",
+                &["sid=1; Path=/", "currency=eur; Path=/"][..],
+                false,
+            ),
+            ("/view", &["view_b=2"], false),
+            ("/other", &["sid=1; currency=no"], true),
+            ("/none", &[], true),
+        ] {
+            origin.on(path, move |request| {
+                let reply = counted(request).cache("public, max-age=60");
+                cookies
+                    .iter()
+                    .fold(reply, |reply, cookie| reply.header("Set-Cookie", *cookie))
+            });
+            assert_eq!(larder.get(path).send().text(), "1");
+            let second = larder.get(path).send();
+            assert_eq!(second.hit(), stored, "{policy} {path}: {}", second.said());
+            assert_eq!(second.text() == "1", stored, "{policy} {path}");
+        }
+    }
+}

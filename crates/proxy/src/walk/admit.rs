@@ -9,7 +9,7 @@ pub use fields::{complete, keep_language, own_fields, own_updated, stored_fields
 use crate::{
     ask::Ask,
     cache::Worker,
-    marks,
+    marks, routing,
     walk::{
         coding,
         outbound::{self, Sent},
@@ -115,6 +115,9 @@ fn judged(
         response_time: times.response,
     };
     let policy = ask.policy();
+    if routing::sets_any_cookie(&policy.bypass.sets, fields) {
+        return Err(NotStorable::SetCookie);
+    }
     let site = storable::Site {
         freshness: freshness_site(ask, status, times.lifetime),
         set_cookie: policy.set_cookie,

@@ -235,7 +235,7 @@ fn passed_by(bypass: &Bypass) -> Vec<String> {
     let names = |list: &[NamePattern]| list.iter().map(|pattern| name(&pattern.name)).collect();
     let plain = bypass.paths.plain().iter().map(path);
     let expressions = bypass.paths.expressions().iter();
-    let kinds: [(&str, Vec<String>); 6] = [
+    let kinds: [(&str, Vec<String>); 7] = [
         ("passed by with the cookie", names(&bypass.cookies)),
         (
             "passed by with the header",
@@ -257,6 +257,7 @@ fn passed_by(bypass: &Bypass) -> Vec<String> {
         ),
         ("passed by with the parameter", names(&bypass.query)),
         ("never filled with the cookie", names(&bypass.misses_with)),
+        ("not stored where it sets the cookie", names(&bypass.sets)),
     ];
     let some = kinds.into_iter().filter(|(_, list)| !list.is_empty());
     some.map(|(what, list)| format!("{what} {}", list.join(" or ")))

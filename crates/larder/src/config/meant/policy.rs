@@ -187,6 +187,7 @@ fn bypass(written: Option<&written::Bypass>) -> Bypass {
         methods: values(written.methods.as_ref()),
         query: values(written.query.as_ref()),
         misses_with: values(written.misses_with.as_ref()),
+        sets: values(written.sets.as_ref()),
     })
 }
 

@@ -120,6 +120,8 @@ pub struct Bypass {
     /// The request carries one of these cookies, and nothing is stored that answers it: it may get what others had stored, and
     /// stores nothing itself.
     pub misses_with: Option<Many<Text<NamePattern>>>,
+    /// The response sets one of these cookies, and is not stored, whatever `set_cookie` says: it was made for who gets the cookie.
+    pub sets: Option<Many<Text<NamePattern>>>,
 }
 
 /// A GraphQL service. Mutations, subscriptions, batches and what cannot be read pass the store by.
