@@ -273,6 +273,7 @@ impl Running {
         self.workers.join();
         if let Some(disk) = &self.state.cache.disk {
             disk.flush();
+            disk.close();
         }
         self.listeners.clear();
         self.control.stop();

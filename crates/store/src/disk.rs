@@ -169,9 +169,9 @@ impl Disk {
         queued.into_iter().chain(written).min()
     }
 
-    /// Waits until the index is whole and everything that was queued before is written. For a graceful stop, and for tests.
+    /// Waits until the index is whole and everything that was queued before is written.
     pub fn flush(&self) {
-        // Heads that wait for their large file.
+        // They queue what they have written.
         self.shared.device.writers.finish();
         let (answer, done) = sync_channel(1);
         self.shared.device.queue.push(Task::Flush(answer));
@@ -179,14 +179,9 @@ impl Disk {
         let _ = done.recv();
     }
 
-    /// What the operator should know since the last call; for the program to log now and then.
-    pub fn events(&self) -> Vec<Event> {
-        self.shared.device.health.take()
-    }
-}
-
-impl Drop for Disk {
-    fn drop(&mut self) {
+    /// Ends the tier: nothing more is taken, what was queued is written, and the open segment is sealed, so that its index need not be
+    /// made out at the next start. A second call does nothing.
+    pub fn close(&self) {
         let device = &self.shared.device;
         // What has begun is completed, and needs the keeper for that.
         device.writers.finish();
@@ -198,5 +193,16 @@ impl Drop for Disk {
         }
         device.readers.close();
         device.writers.close();
+    }
+
+    /// What the operator should know since the last call; for the program to log now and then.
+    pub fn events(&self) -> Vec<Event> {
+        self.shared.device.health.take()
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        self.close();
     }
 }

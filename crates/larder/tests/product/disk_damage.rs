@@ -94,8 +94,8 @@ fn the_command_tells_what_is_there() {
     assert_eq!(told.code, Some(0), "{told:?}");
     for line in [
         format!("{path}: not in use"),
-        "segments: 1 (".to_owned(),
-        "records in segments with an index: ".to_owned(),
+        "segments: 1 (0 without an index)".to_owned(),
+        format!("records in segments with an index: {}", PAGES.len()),
         // Twice 3,000,000 bytes and what lies before and between them.
         "large files: 2, 5.7 MiB".to_owned(),
     ] {
