@@ -272,7 +272,6 @@ impl Running {
     pub fn finish(self) {
         self.workers.join();
         if let Some(disk) = &self.state.cache.disk {
-            disk.flush();
             disk.close();
         }
         self.listeners.clear();

@@ -1,13 +1,15 @@
 //! What benchmarks compare with: a bare hyper server on one current-thread runtime that answers every request with the
 //! same bytes and ten header fields. `--listen ADDR --size N`.
 
+mod flags;
+
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, header};
 use http_body_util::Full;
 use hyper::{server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
 use socket2::SockRef;
-use std::{convert::Infallible, env, error::Error, net::SocketAddr};
+use std::{convert::Infallible, error::Error, net::SocketAddr};
 use tokio::{net::TcpListener, runtime::Builder, task::LocalSet};
 
 /// Ten fields like those of a stored page; `Date` is hyper's.
@@ -24,15 +26,7 @@ const FIELDS: [(HeaderName, &str); 9] = [
 ];
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let (mut listen, mut size) = (SocketAddr::from(([127, 0, 0, 1], 8080)), 10_240);
-    let mut words = env::args().skip(1);
-    while let (Some(flag), Some(value)) = (words.next(), words.next()) {
-        match flag.as_str() {
-            "--listen" => listen = value.parse()?,
-            "--size" => size = value.parse()?,
-            other => return Err(format!("unknown flag {other}").into()),
-        }
-    }
+    let (listen, size) = flags::read()?;
     let runtime = Builder::new_current_thread().enable_all().build()?;
     LocalSet::new().block_on(&runtime, serve(listen, Bytes::from(vec![b'x'; size])))
 }

@@ -3,10 +3,11 @@
 //! One thread waits for readable sockets, reads what has come, and takes that for one request, whatever it says; the answer lies
 //! there with its head, and is written at once. No server that reads a request from a socket and writes an answer to it does less.
 
+mod flags;
+
 use rustix::event::{Timespec, epoll};
 use socket2::SockRef;
 use std::{
-    env,
     error::Error,
     io::{ErrorKind, Read, Write},
     net::{SocketAddr, TcpListener, TcpStream},
@@ -22,15 +23,7 @@ struct Client {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let (mut listen, mut size) = (SocketAddr::from(([127, 0, 0, 1], 8080)), 10_240);
-    let mut words = env::args().skip(1);
-    while let (Some(flag), Some(value)) = (words.next(), words.next()) {
-        match flag.as_str() {
-            "--listen" => listen = value.parse()?,
-            "--size" => size = value.parse()?,
-            other => return Err(format!("unknown flag {other}").into()),
-        }
-    }
+    let (listen, size) = flags::read()?;
     serve(listen, &answer(size))
 }
 

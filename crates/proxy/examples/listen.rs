@@ -1,5 +1,7 @@
 //! The listener with a trivial service, to measure against `bare` what it adds. `--listen ADDR --size N`.
 
+mod flags;
+
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, header};
 use http_body_util::Full;
@@ -7,7 +9,7 @@ use proxy::listen::{
     Address, Connection, InterimSink, Limits, ListenConfig, OwnAnswer, RequestBody, Serve, Served,
     Shared, accept_loop, bind, drain,
 };
-use std::{env, error::Error, net::SocketAddr, rc::Rc};
+use std::{error::Error, rc::Rc};
 use tokio::{runtime::Builder, task::LocalSet};
 
 /// The fields of `bare`.
@@ -48,15 +50,7 @@ impl Serve for Fixed {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let (mut listen, mut size) = (SocketAddr::from(([127, 0, 0, 1], 8080)), 10_240);
-    let mut words = env::args().skip(1);
-    while let (Some(flag), Some(value)) = (words.next(), words.next()) {
-        match flag.as_str() {
-            "--listen" => listen = value.parse()?,
-            "--size" => size = value.parse()?,
-            other => return Err(format!("unknown flag {other}").into()),
-        }
-    }
+    let (listen, size) = flags::read()?;
     let mut fields = HeaderMap::with_capacity(FIELDS.len());
     for (name, value) in FIELDS {
         fields.insert(name, HeaderValue::from_static(value));

@@ -179,12 +179,11 @@ impl Disk {
         let _ = done.recv();
     }
 
-    /// Ends the tier: nothing more is taken, what was queued is written, and the open segment is sealed, so that its index need not be
-    /// made out at the next start. A second call does nothing.
+    /// Ends the tier, [flushed](Self::flush): nothing more is taken, and the open segment is sealed, so that its index need not be made
+    /// out at the next start. A second call does nothing.
     pub fn close(&self) {
+        self.flush();
         let device = &self.shared.device;
-        // What has begun is completed, and needs the keeper for that.
-        device.writers.finish();
         device.queue.close();
         let mut keeper = self.keeper.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(thread) = keeper.take() {
