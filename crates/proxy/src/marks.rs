@@ -2,21 +2,18 @@
 //! (RFC 9875 section 2.1), and pools of servers. They stand among the tags, in a form that no application gives to its own.
 
 use http::HeaderName;
+use store::purge::pool;
+
+pub use store::purge::of_pool;
 
 /// The response field in which servers say to which pool they belong, and of requests to purge one (Magento's deployments).
 pub const X_POOL: HeaderName = HeaderName::from_static("x-pool");
 
 const GROUP: &str = "group ";
-const POOL: &str = "x-pool: ";
 
 /// A cache group's name, scoped to its origin (RFC 9875 section 2.1).
 pub fn of_group(scheme: &str, host: &str, group: &str) -> String {
     format!("{GROUP}{scheme}://{host} {group}")
-}
-
-/// A pool's name.
-pub fn of_pool(pool: &str) -> String {
-    format!("{POOL}{pool}")
 }
 
 /// Host and name of the cache group that `name` stands for; `None`: it is none's.
@@ -29,7 +26,7 @@ pub fn group(name: &str) -> Option<(&str, &str)> {
 
 /// Whether `name` is a tag of the application, and neither a cache group's nor a pool's.
 pub fn is_tag(name: &str) -> bool {
-    group(name).is_none() && !name.starts_with(POOL)
+    group(name).is_none() && pool(name).is_none()
 }
 
 #[cfg(test)]

@@ -75,6 +75,8 @@ pub struct Matching {
     pub tags: Option<String>,
     /// On what Souin would name it.
     pub souin: Option<String>,
+    /// On the pool of servers that it came from.
+    pub pool: Option<String>,
 }
 
 /// In which form a client is answered.

@@ -10,6 +10,7 @@
 //! ```
 
 mod bytes;
+pub mod label;
 mod view;
 
 use crate::{Body, Fields, Stored, Variant, purge::Tags};

@@ -7,12 +7,15 @@
 //! fills in flight.
 
 mod address;
+mod carried;
 mod counts;
 mod entry;
 pub mod journal;
+mod label;
 mod log;
 mod name;
 mod pattern;
+mod pool;
 mod position;
 mod positions;
 mod recent;
@@ -26,11 +29,14 @@ mod text;
 mod tests;
 
 pub use address::Address;
+pub use carried::Carried;
 pub use counts::{KINDS, Statistics};
 pub use entry::{Entry, Journal};
 pub use journal::{FileJournal, Remembered};
+pub use label::Label;
 pub use log::Log;
 pub use pattern::{BadPattern, On, Pattern};
+pub use pool::{of_pool, pool};
 pub use position::{NotAPosition, Position};
 pub use recent::{Cursor, NotACursor, Since};
 pub use standing::{Applied, Standing};

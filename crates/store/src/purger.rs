@@ -2,6 +2,7 @@
 
 use crate::{
     Memory, Purged,
+    disk::Disk,
     purge::{Position, Purge, TooMany},
     sweep::{Busiest, Sweeper},
 };
@@ -76,6 +77,9 @@ pub struct Answer {
     /// Stored responses it touched in this node's memory: those that were still there when they were counted, from its taking
     /// effect here on, so that at least as many were.
     pub touched: u64,
+    /// Stored responses it touched on this node's disk, those among them that memory holds too: at least so many, where there is
+    /// a disk.
+    pub on_disk: Option<u64>,
     /// Nodes that had not applied it when the wait was over; `None` if nobody waited.
     pub behind: Option<Vec<String>>,
 }
@@ -85,6 +89,7 @@ pub struct Answer {
 pub struct Purger {
     memory: Arc<Memory>,
     sweeper: Sweeper,
+    disk: OnceLock<Arc<Disk>>,
     durable: OnceLock<Arc<dyn Durable>>,
     shared: OnceLock<Arc<dyn SharedLog>>,
 }
@@ -95,9 +100,15 @@ impl Purger {
         Self {
             memory,
             sweeper,
+            disk: OnceLock::new(),
             durable: OnceLock::new(),
             shared: OnceLock::new(),
         }
+    }
+
+    /// What is on `disk` is counted too. The first one given stays.
+    pub fn count_on(&self, disk: Arc<Disk>) {
+        let _ = self.disk.set(disk);
     }
 
     /// Purges are acknowledged when `durable` says so. The first one given stays.
@@ -143,12 +154,13 @@ impl Purger {
         };
         // Counted at once: what requests find gone meanwhile, nobody counts.
         let counted = self.sweeper.touched(&purges, &done, busiest);
-        let (touched, held) = tokio::join!(counted, held);
+        let (touched, on_disk, held) = tokio::join!(counted, self.on_disk(&purges, &done), held);
         self.memory.log().count_touched(touched);
         let (sequence, behind) = held?;
         Ok(Answer {
             sequence,
             touched,
+            on_disk,
             behind,
         })
     }
@@ -166,12 +178,14 @@ impl Purger {
         self.memory.log().admits(&purges)?;
         let done = self.apply(&purges, at);
         let counted = self.sweeper.touched(&purges, &done, busiest);
-        let (touched, sequence) = tokio::join!(counted, self.lasting(&done));
+        let on_disk = self.on_disk(&purges, &done);
+        let (touched, on_disk, sequence) = tokio::join!(counted, on_disk, self.lasting(&done));
         self.memory.log().count_touched(touched);
         let sequence = sequence?;
         Ok(Answer {
             sequence,
             touched,
+            on_disk,
             behind: None,
         })
     }
@@ -200,6 +214,13 @@ impl Purger {
         let all = purges.iter();
         all.map(|purge| self.memory.apply(purge.clone(), at, None))
             .collect()
+    }
+
+    /// How many stored responses on disk `purges` touched, which came to `done`.
+    async fn on_disk(&self, purges: &[Purge], done: &[Purged]) -> Option<u64> {
+        let disk = self.disk.get()?;
+        let tagged: u64 = done.iter().map(|purged| purged.below).sum();
+        Some(tagged + disk.touched(purges).await)
     }
 
     /// Waits until what was done would last, and tells the number of the last of it.

@@ -57,6 +57,7 @@ pub(super) async fn purge(
         purged: understood,
         soft,
         touched: answer.touched,
+        on_disk: answer.on_disk,
         sequence: answer.sequence,
         behind: answer.behind,
     }))

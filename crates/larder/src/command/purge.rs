@@ -177,10 +177,12 @@ fn tell(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
         1 => "1 stored response".to_owned(),
         several => format!("{several} stored responses"),
     };
+    let on_disk = answer.on_disk.map(|count| format!(" and {count} on disk"));
+    let on_disk = on_disk.unwrap_or_default();
     let sequence = answer.sequence;
     writeln!(
         out,
-        "{how}: {responses} in memory here, sequence {sequence}"
+        "{how}: {responses} in memory{on_disk} here, sequence {sequence}"
     )?;
     if answer.behind.as_ref().is_some_and(Vec::is_empty) {
         writeln!(out, "applied by all nodes")?;

@@ -85,6 +85,8 @@ pub fn covered<'a>(
                         On::ContentType => kind,
                         On::Tags => &tags,
                         On::Souin => &souin,
+                        // Files come from none.
+                        On::Pool => "",
                     })
                 };
                 let forms = keyed(target);

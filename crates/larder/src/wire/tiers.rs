@@ -92,6 +92,7 @@ pub fn open(config: &Config) -> Result<Store, StartError> {
     }
     if let Some(disk) = &disk {
         memory.demote_to(disk.clone());
+        purger.count_on(disk.clone());
     }
     let tiers = Tiers {
         memory,

@@ -359,12 +359,73 @@ fn what_is_stored_counts_as_purged_where_the_log_of_purges_is_gone() {
 }
 
 #[test]
-fn what_lies_on_disk_alone_is_purged_and_not_counted() {
-    let (_site, larder) = site();
-    let answer = purge(&larder, &json!({"tags": ["news", "home"]}));
-    assert_eq!(answer["touched"], 0, "{answer}");
-    for (target, tags) in PAGES {
-        let goes = tags.contains("news") || tags.contains("home");
-        assert_eq!(kept(&larder, target), !goes, "{target}");
+fn what_lies_on_disk_alone_is_purged_and_counted() {
+    for (what, on_disk) in [
+        (json!({"tags": ["news", "home"]}), 3),
+        (json!({"url": "http://example.test/shop?item=large"}), 1),
+        (json!({"prefix": "/shop"}), 2),
+        (json!({"host": "example.test"}), 5),
+        (json!({"host": "other.test"}), 0),
+        (json!({"regex": "/news/|large"}), 3),
+        (json!({"everything": true}), 5),
+    ] {
+        let (_site, larder) = site();
+        wait_until_counted(&larder);
+        let answer = purge(&larder, &what);
+        let counts = (&answer["touched"], &answer["on_disk"]);
+        assert_eq!(counts, (&json!(0), &json!(on_disk)), "{what}");
+        let gone = PAGES
+            .iter()
+            .filter(|(target, _)| !is_there(&larder, target));
+        assert_eq!(gone.count(), on_disk, "{what}");
+        let again = purge(&larder, &what);
+        assert_eq!(again["on_disk"], 0, "{what}: they count once");
     }
+}
+
+#[test]
+fn what_was_purged_on_disk_is_given_up_without_being_asked_for() {
+    let (_site, larder) = site();
+    wait_until("the large files are known", || {
+        sample(&larder, "larder_disk_large_files") == 2
+    });
+    purge(&larder, &json!({"host": "example.test"}));
+    wait_until("the disk was gone over", || {
+        sample(&larder, "larder_disk_records") == 0
+            && sample(&larder, "larder_disk_large_files") == 0
+    });
+}
+
+/// Whether anything is kept, fresh or not.
+fn is_there(larder: &Larder, target: &str) -> bool {
+    let ask = larder.get(target);
+    ask.header("Cache-Control", "only-if-cached, max-stale")
+        .send()
+        .status
+        == 200
+}
+
+/// The tags of what was found at the start are counted in the background.
+fn wait_until_counted(larder: &Larder) {
+    wait_until("the tags are counted", || {
+        let news = purge(larder, &json!({"tags": ["news"], "soft": true}));
+        let shop = purge(larder, &json!({"tags": ["shop"], "soft": true}));
+        news["on_disk"] == 2 && shop["on_disk"] == 2
+    });
+}
+
+#[test]
+fn who_purges_is_told_of_what_lies_on_disk() {
+    let (_site, larder) = site();
+    wait_until_counted(&larder);
+    assert_eq!(larder.get("/news/1").send().status, 200);
+    let told = crate::nodes::purge(&larder, &["--tag", "news"]);
+    let expected = "tag news\npurged: 1 stored response in memory and 2 on disk here, sequence ";
+    assert!(told.stdout.starts_with(expected), "{}", told.stdout);
+    let answer = Client::connect(larder.address())
+        .ask("PURGE", "/")
+        .header("Host", "example.test")
+        .header("xkey", "shop")
+        .send();
+    assert_eq!(answer.header("Cache-Purge-Result"), Some("tags; count=2"));
 }

@@ -177,7 +177,11 @@ fn bad_purges_are_told_so_and_nothing_is_purged_in_half() {
             400,
             "list of tags is empty",
         ),
-        ("PURGE / HTTP/1.1\nHost: c\nX-Pool: a.*b\n", 400, "X-Pool"),
+        (
+            "PURGE / HTTP/1.1\nHost: c\nX-Pool: (a\n",
+            400,
+            "regular expression",
+        ),
         ("PURGEKEYS / HTTP/1.1\nHost: c\n", 400, "xkey-purge"),
         ("PURGETAGS / HTTP/1.1\nHost: c\n", 400, "X-Cache-Tags"),
         ("PURGE /a HTTP/1.0\n", 400, "Host"),

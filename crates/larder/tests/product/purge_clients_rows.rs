@@ -253,6 +253,13 @@ pub(crate) const ROWS: &[Row] = &[
         r#"{"invalidated":4}"#,
     ),
     row(
+        "Magento: what came from pools that an expression matches",
+        "PURGE / HTTP/1.1\nHost: cache:6081\nX-Pool: ^bl.e$\n",
+        [&["/", "/a"], &["/", "/a"]],
+        "wildcard; count=4",
+        r#"{"invalidated":4}"#,
+    ),
+    row(
         "Magento: tags, and a pool",
         "PURGE / HTTP/1.1\nHost: cache:6081\nX-Magento-Tags-Pattern: /books/1\nX-Pool: blue\n",
         [&["/", "/a", "/img/x.png"], &["/", "/a", "/img/x.png"]],

@@ -152,6 +152,7 @@ fn pattern(site: &Site, matching: &Matching) -> Result<Pattern, Malformed> {
         (On::ContentType, matching.content_type.as_ref()),
         (On::Tags, matching.tags.as_ref()),
         (On::Souin, souin),
+        (On::Pool, matching.pool.as_ref()),
     ];
     let mut pattern = Pattern::default();
     for (on, text) in all {

@@ -36,7 +36,7 @@ pub fn command(policy: &PurgePolicy, head: Head<'_>) -> Result<Command, Malforme
             .ok_or(Malformed::Nothing("the expression on tags is empty"))?;
         let mut command = command(on_tags(&text));
         // Magento's configuration bans what either of them names.
-        command.wishes.extend(pool(head)?);
+        command.wishes.extend(pool(head));
         return Ok(command);
     }
     if EXPRESSIONS.iter().any(|name| head.has(name)) {
@@ -72,25 +72,24 @@ pub fn command(policy: &PurgePolicy, head: Head<'_>) -> Result<Command, Malforme
     {
         return Err(Malformed::Nothing("the list of tags is empty"));
     }
-    let pool = pool(head)?;
+    let pool = pool(head);
     Ok(command(pool.unwrap_or_else(|| place(policy, head))))
 }
 
 /// What came from a pool of servers, as it named itself in `X-Pool`: of those that the expression in the request's names.
-fn pool(head: Head<'_>) -> Result<Option<Wish>, Malformed> {
-    let Some(text) = head.text(marks::X_POOL) else {
-        return Ok(None);
-    };
-    match expression::on_tags(&text) {
-        OnTags::Everything => Ok(Some(Wish::Everything)),
+fn pool(head: Head<'_>) -> Option<Wish> {
+    let text = head.text(marks::X_POOL)?;
+    Some(match expression::on_tags(&text) {
+        OnTags::Everything => Wish::Everything,
         OnTags::Set(pools) => {
             let names = pools.iter().map(|pool| marks::of_pool(pool));
-            Ok(Some(Wish::Tags(names.collect())))
+            Wish::Tags(names.collect())
         }
-        OnTags::Expression(_) => Err(Malformed::NotOffered(
-            "an expression in `X-Pool` that is no set of names",
-        )),
-    }
+        OnTags::Expression(pool) => Wish::Matching(Box::new(Matching {
+            pool: Some(pool),
+            ..Matching::default()
+        })),
+    })
 }
 
 /// In which form the client wants its answer.
@@ -176,7 +175,7 @@ fn matching(head: Head<'_>) -> Wish {
             .map(|text| whole(&text)),
         content_type: content_type.map(|text| whole(&text)),
         tags: tags.map(|(_, text)| whole(&text)),
-        souin: None,
+        ..Matching::default()
     }))
 }
 

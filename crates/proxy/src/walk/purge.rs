@@ -19,7 +19,7 @@ use crate::{
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use std::{rc::Rc, time::Duration};
-use store::purge::{Purge, What};
+use store::purge::{Address, Purge, What};
 use tokio::task::spawn_blocking;
 
 /// What a request wants of the cache itself.
@@ -164,18 +164,20 @@ async fn carry_out(
     let purges = resolve(&ask.site, &command)?;
     let policy = &ask.site.purge;
     let tells_misses = policy.missed != StatusCode::OK && command.operation() == Operation::Exact;
-    let below = if tells_misses {
-        on_disk(worker, &purges).await
+    let is_there = if tells_misses {
+        Some(on_disk(worker, &purges).await)
     } else {
-        0
+        None
     };
     let done = worker.cache.purge(purges, None).await?;
     bump(&worker.counters.purges);
+    // Most of what is in memory is on disk too: the clients know one number, which is not to count it twice.
+    let below = is_there.or(done.on_disk).unwrap_or_default();
     let own = answer::done(policy, &command, done.touched.max(below));
     Ok((own, command.operation()))
 }
 
-/// How many stored responses of these URLs lie on disk: what memory does not hold is no miss yet.
+/// How many stored responses of these URLs lie on disk and are not purged yet: what memory does not hold is no miss.
 async fn on_disk(worker: &Worker, purges: &[Purge]) -> u64 {
     let Some(disk) = &worker.cache.disk else {
         return 0;
@@ -186,8 +188,7 @@ async fn on_disk(worker: &Worker, purges: &[Purge]) -> u64 {
     });
     let mut found = 0;
     for url in urls {
-        for scheme in ["http:", "https:", ""] {
-            let key = format!("{scheme}{url}");
+        for key in Address::keys(url) {
             found += disk.peek(key.as_bytes()).await.len() as u64;
         }
     }

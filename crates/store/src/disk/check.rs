@@ -9,7 +9,7 @@ use super::{
     scan::{Seen, entry, scan},
     segment::{Opened, Segment},
 };
-use crate::codec::Head;
+use crate::codec::{Head, label};
 use std::{
     collections::HashMap,
     fs::{self, File},
@@ -55,6 +55,8 @@ pub enum What {
     FileHead,
     /// The index of a sealed segment does not agree with its records, or is damaged.
     Index,
+    /// What a sealed segment says of its records for purges is damaged; they are purged all the same, and not counted.
+    Labels,
     /// A record that its index names is not there, or its head is damaged.
     Record,
     /// The bytes of a record's body.
@@ -74,6 +76,7 @@ impl std::fmt::Display for Fault {
         let what = match self.what {
             What::FileHead => "not the header of such a file",
             What::Index => "the index is damaged",
+            What::Labels => "the labels of records are damaged",
             What::Record => "no sound record here",
             What::Body => "the body of a record is damaged",
             What::Chunk => "a chunk is damaged",
@@ -227,9 +230,12 @@ impl Check<'_> {
         }
         if let Some((trailer, indexed)) = index
             && faults.is_empty()
-            && indexed.iter().any(|entry| !is_among(&entries, entry))
         {
-            faults.push((trailer.index, What::Index));
+            if indexed.iter().any(|entry| !is_among(&entries, entry)) {
+                faults.push((trailer.index, What::Index));
+            } else if !are_sound(segment.labels()?.as_deref(), &entries) {
+                faults.push((trailer.labels_at(), What::Labels));
+            }
         }
         for (at, what) in faults {
             self.fault(name, at, what);
@@ -275,4 +281,22 @@ impl Check<'_> {
 fn is_among(all: &[Entry], entry: &Entry) -> bool {
     let at = all.binary_search_by_key(&entry.unit, |held| held.unit);
     at.ok().and_then(|at| all.get(at)) == Some(entry)
+}
+
+/// Whether `labels` are sound, each of one of `entries`.
+fn are_sound(labels: Option<&[u8]>, entries: &[Entry]) -> bool {
+    let Some(mut rest) = labels else { return false };
+    while !rest.is_empty() {
+        let Ok((unit, _, more)) = label::read(rest) else {
+            return false;
+        };
+        if entries
+            .binary_search_by_key(&unit, |held| held.unit)
+            .is_err()
+        {
+            return false;
+        }
+        rest = more;
+    }
+    true
 }

@@ -1,9 +1,9 @@
 //! What the files of the tier look like. All numbers are little-endian.
 //!
 //! A *segment* is a header of [`FILE_HEAD`] bytes, records one after the other, each beginning at a multiple of [`ALIGN`],
-//! and, once it is sealed, its index and a trailer of [`TRAILER`] bytes. A *record* is a header of [`RECORD_HEAD`] bytes, the
-//! head of the stored response, a checksum for each chunk of its body, and the body; where the body has a file of its own,
-//! the record names that file instead. A *large file* is laid out as `layout` says.
+//! and, once it is sealed, its index, the [labels](crate::codec::label) of its records and a trailer of [`TRAILER`] bytes. A *record*
+//! is a header of [`RECORD_HEAD`] bytes, the head of the stored response, a checksum for each chunk of its body, and the body;
+//! where the body has a file of its own, the record names that file instead. A *large file* is laid out as `layout` says.
 //!
 //! Each checksum is seeded with a number drawn at random for the file and with the place of what it covers, so that bytes
 //! of another record, or of an older file of the same name, are never taken for these.

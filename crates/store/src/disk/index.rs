@@ -5,7 +5,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use spot::{SOUND, USED};
+use spot::{COUNTED, SOUND, USED};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use table::Table;
 
@@ -65,24 +65,50 @@ impl Index {
 
     /// All of the body of the record at `place` was verified.
     pub fn mark_sound(&self, key: u64, place: Place) {
+        self.change(key, place, |spot| spot.bits |= SOUND);
+    }
+
+    /// The record at `place` was asked for.
+    pub fn mark_used(&self, key: u64, place: Place) {
+        self.change(key, place, |spot| spot.bits |= USED);
+    }
+
+    /// The tags of the record at `place` are counted from now on. False where it is not there, or they are already.
+    pub fn mark_counted(&self, key: u64, place: Place) -> bool {
+        let mut counts = false;
+        self.change(key, place, |spot| {
+            counts = !spot.is_counted();
+            spot.bits |= COUNTED;
+        });
+        counts
+    }
+
+    /// The reverse of [`mark_counted`](Self::mark_counted).
+    pub fn unmark_counted(&self, key: u64, place: Place) -> bool {
+        let mut counted = false;
+        self.change(key, place, |spot| {
+            counted = spot.is_counted();
+            spot.bits &= !COUNTED;
+        });
+        counted
+    }
+
+    /// Changes what is known of the record at `place`, if it is there.
+    fn change(&self, key: u64, place: Place, mut change: impl FnMut(&mut Spot)) {
         self.with(key, |table| {
             table.each(key, |spot| {
                 if spot.place == place {
-                    spot.bits |= SOUND;
+                    change(spot);
                 }
             });
         });
     }
 
-    /// The record at `place` was asked for.
-    pub fn mark_used(&self, key: u64, place: Place) {
-        self.with(key, |table| {
-            table.each(key, |spot| {
-                if spot.place == place {
-                    spot.bits |= USED;
-                }
-            });
-        });
+    /// How many records there are under `key`.
+    pub fn count(&self, key: u64) -> u64 {
+        let mut count = 0;
+        self.with(key, |table| table.each(key, |_| count += 1));
+        count
     }
 
     /// Adds a record, unless a later one covers it. Returns those that are not found any more, in whatever order they came.

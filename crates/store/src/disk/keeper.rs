@@ -1,8 +1,10 @@
 //! The one thread that writes segments, and makes room.
 
 mod append;
+mod carrying;
 mod content;
 mod room;
+mod round;
 
 use super::{
     Doing, Shared,
@@ -14,6 +16,7 @@ use super::{
 };
 use crate::purge::Standing;
 use append::Open;
+use round::Rounds;
 use std::{
     io::{Error, ErrorKind},
     sync::{Arc, atomic::Ordering::Relaxed},
@@ -36,6 +39,7 @@ pub(super) struct Keeper {
     /// not begun. Whoever lets go of a file last gives its blocks back, which takes a while: that is to be this thread and no
     /// worker.
     leaving: Vec<(Instant, Arc<Segment>)>,
+    rounds: Rounds,
 }
 
 /// Why a record was not written.
@@ -60,6 +64,7 @@ impl Keeper {
             total: 0,
             ledger: Ledger::default(),
             leaving: Vec::new(),
+            rounds: Rounds::default(),
             shared,
         }
     }
@@ -74,12 +79,14 @@ impl Keeper {
     pub fn run(mut self, segments: Vec<u32>) {
         self.load(segments);
         loop {
-            let patience = (!self.leaving.is_empty()).then_some(LEAVING);
+            let leaving = (!self.leaving.is_empty()).then_some(LEAVING);
+            let patience = self.rounds.patience().min(leaving.unwrap_or(Duration::MAX));
             match self.shared.device.queue.next(patience) {
                 Next::Task(task) => self.act(task),
                 Next::Quiet => {}
                 Next::Closed => break,
             }
+            self.go_round();
             self.leaving.retain(|(left, segment)| {
                 left.elapsed() < LEAVING || Arc::strong_count(segment) > 1
             });
@@ -103,11 +110,12 @@ impl Keeper {
             Task::LargeDamaged(id) => {
                 self.shared.open_files.remove(id);
                 for (place, key) in self.ledger.naming(id) {
-                    self.shared.index.remove(key, place);
-                    self.unname(place);
+                    let gone = self.shared.index.remove(key, place);
+                    self.has_left(gone);
                 }
             }
-            Task::Forgotten(place) => self.unname(place),
+            Task::Forgotten(spot) => self.has_left(Some(spot)),
+            Task::Survey(question) => self.survey(question),
             Task::Room(id, bytes, answer) => {
                 let has_room = self.make_room(bytes);
                 if has_room {
@@ -167,9 +175,16 @@ impl Keeper {
     /// Adds a record to the index; what it supersedes is forgotten.
     pub fn enter(&mut self, spot: Spot) {
         for gone in self.shared.index.insert(spot) {
-            if gone.is_large() {
-                self.unname(gone.place);
-            }
+            self.has_left(Some(gone));
+        }
+    }
+
+    /// `gone` is not to be found any more.
+    fn has_left(&mut self, gone: Option<Spot>) {
+        let Some(gone) = gone else { return };
+        self.uncount(&gone);
+        if gone.is_large() {
+            self.unname(gone.place);
         }
     }
 }

@@ -2,13 +2,14 @@
 
 use super::{
     Doing,
-    format::{Entry, FILE_HEAD},
+    format::{Entry, FILE_HEAD, RECORD_HEAD},
     health::Event,
     index::{Place, Spot},
     keeper::Keeper,
     scan::{Seen, entry, scan},
     segment::{Opened, Segment},
 };
+use crate::codec::label;
 use std::{
     fs, io,
     sync::{
@@ -90,21 +91,26 @@ impl Keeper {
 /// Reads a segment that was never sealed, cuts what is torn, and seals it.
 fn mend(segment: &Segment) -> io::Result<Vec<Entry>> {
     let length = segment.file.metadata()?.len();
-    let mut entries = Vec::new();
+    let (mut entries, mut labels) = (Vec::new(), Vec::new());
     let end = scan(
         &segment.file,
         segment.nonce,
         FILE_HEAD as u64,
         length,
         |at, seen| {
-            if let Seen::Sound(head, _) = seen {
+            if let Seen::Sound(head, bytes) = seen {
                 segment.note(head.checked);
-                entries.push(entry(&head, at));
+                let entry = entry(&head, at);
+                let own = bytes.get(RECORD_HEAD..head.sums()).unwrap_or_default();
+                if let Some(label) = label::of_head(own) {
+                    label::add(&mut labels, entry.unit, &label);
+                }
+                entries.push(entry);
             }
         },
     )?;
     if !entries.is_empty() {
-        let length = segment.seal(&entries, end)?;
+        let length = segment.seal(&entries, &labels, end)?;
         segment.bytes.store(length, Relaxed);
     }
     Ok(entries)

@@ -1,6 +1,9 @@
 //! What waits for the thread that keeps the directory.
 
-use super::index::Place;
+use super::{
+    counting::Question,
+    index::{Place, Spot},
+};
 use crate::Stored;
 use std::{
     collections::{HashMap, VecDeque, hash_map::Entry},
@@ -80,8 +83,10 @@ pub(super) enum Task {
     Used(u64, Place),
     /// This large file holds damaged bytes.
     LargeDamaged(u64),
-    /// The record at this place, which names a file, is not found any more.
-    Forgotten(Place),
+    /// This record, which names a file or whose tags are counted, is not found any more.
+    Forgotten(Spot),
+    /// Say what purges cover.
+    Survey(Question),
     /// Make room for so many bytes of this large file; says whether there is.
     Room(u64, u64, SyncSender<bool>),
     /// So many bytes of the room for this large file were not needed.
@@ -159,16 +164,9 @@ impl Queue {
     }
 
     /// The next thing to do; waits for it, for as long as it has `patience`.
-    pub fn next(&self, patience: Option<Duration>) -> Next {
+    pub fn next(&self, patience: Duration) -> Next {
         let mut tasks = self.lock();
         while tasks.list.is_empty() && !tasks.is_closed {
-            let Some(patience) = patience else {
-                tasks = self
-                    .more
-                    .wait(tasks)
-                    .unwrap_or_else(PoisonError::into_inner);
-                continue;
-            };
             let waited = self.more.wait_timeout(tasks, patience);
             let (held, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
             tasks = held;

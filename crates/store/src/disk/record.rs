@@ -30,11 +30,11 @@ pub enum Bodies {
 }
 
 /// A record that was read, and is sound as far as it was.
-struct Record {
+pub(super) struct Record {
     segment: Arc<Segment>,
     spot: Spot,
-    head: RecordHead,
-    bytes: Bytes,
+    pub head: RecordHead,
+    pub bytes: Bytes,
 }
 
 impl Shared {
@@ -73,7 +73,7 @@ impl Shared {
     }
 
     /// Reads the record at `spot`: all of it where that is little, otherwise all before its body.
-    fn record(
+    pub fn record(
         &self,
         segment: Arc<Segment>,
         spot: Spot,

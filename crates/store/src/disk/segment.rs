@@ -84,16 +84,21 @@ impl Segment {
         }))
     }
 
-    /// The index behind the records, and the number that [`checked`](Self::checked) is; `None` where it was never sealed, or is
-    /// damaged.
-    pub fn index(&self) -> io::Result<Option<(Trailer, Vec<Entry>)>> {
+    /// What stands behind the index; `None` where the segment was never sealed, or that is damaged.
+    fn trailer(&self) -> io::Result<Option<Trailer>> {
         let length = self.file.metadata()?.len();
         let Some(at) = length.checked_sub(TRAILER as u64) else {
             return Ok(None);
         };
         let mut trailer = [0; TRAILER];
         self.file.read_exact_at(&mut trailer, at)?;
-        let Some(trailer) = Trailer::read(&trailer, self.nonce, at) else {
+        Ok(Trailer::read(&trailer, self.nonce, at))
+    }
+
+    /// The index behind the records, and the number that [`checked`](Self::checked) is; `None` where it was never sealed, or is
+    /// damaged.
+    pub fn index(&self) -> io::Result<Option<(Trailer, Vec<Entry>)>> {
+        let Some(trailer) = self.trailer()? else {
             return Ok(None);
         };
         // Its checksum and its place agree: there are so many bytes.
@@ -103,9 +108,22 @@ impl Segment {
         Ok(entries.map(|entries| (trailer, entries)))
     }
 
-    /// Writes the index behind the last record, which ends at `end`, and has all of it on the device. The segment's length.
-    pub fn seal(&self, entries: &[Entry], end: u64) -> io::Result<u64> {
-        let trailer = Trailer::write(entries, end, self.checked.load(Relaxed), self.nonce);
+    /// The labels of its records; `None` where it was never sealed, or they are damaged.
+    pub fn labels(&self) -> io::Result<Option<Vec<u8>>> {
+        let Some(trailer) = self.trailer()? else {
+            return Ok(None);
+        };
+        let mut bytes = vec![0; trailer.labels as usize];
+        self.file.read_exact_at(&mut bytes, trailer.labels_at())?;
+        let is_sound = trailer.are_labels(&bytes, self.nonce);
+        Ok(is_sound.then_some(bytes))
+    }
+
+    /// Writes the index and `labels` behind the last record, which ends at `end`, and has all of it on the device. The segment's
+    /// length.
+    pub fn seal(&self, entries: &[Entry], labels: &[u8], end: u64) -> io::Result<u64> {
+        let checked = self.checked.load(Relaxed);
+        let trailer = Trailer::write(entries, labels, end, checked, self.nonce);
         self.file.set_len(end)?;
         self.file.write_all_at(&trailer, end)?;
         self.file.sync_data()?;

@@ -38,6 +38,8 @@ pub(super) struct Shared {
     segments: RwLock<BTreeMap<u32, Arc<Segment>>>,
     pub open_files: OpenFiles,
     pub is_whole: AtomicBool,
+    /// Whether keys were seen that hold more than a URL.
+    pub has_long_keys: AtomicBool,
     /// As the keeper has them.
     pub total: AtomicU64,
     pub large: AtomicU64,
@@ -63,6 +65,7 @@ impl Shared {
             segments: RwLock::default(),
             open_files: OpenFiles::default(),
             is_whole: AtomicBool::new(false),
+            has_long_keys: AtomicBool::new(false),
             total: AtomicU64::new(0),
             large: AtomicU64::new(0),
             device: Arc::new(device),
@@ -95,8 +98,8 @@ impl Shared {
     /// The record at `spot` is not to be found any more.
     pub fn forget(&self, spot: Spot) {
         let gone = self.index.remove(spot.key, spot.place);
-        if gone.is_some_and(|gone| gone.is_large()) {
-            self.device.tell_keeper(Task::Forgotten(spot.place));
+        if let Some(gone) = gone.filter(|gone| gone.is_large() || gone.is_counted()) {
+            self.device.tell_keeper(Task::Forgotten(gone));
         }
     }
 

@@ -15,6 +15,7 @@ use std::{
 
 mod broken;
 mod bulk;
+mod counting;
 mod large;
 mod limit;
 mod place;

@@ -3,7 +3,7 @@
 use super::Memory;
 use crate::{
     Stored,
-    purge::{Applied, Position, Purge, Standing, TooMany, What},
+    purge::{Address, Applied, Position, Purge, Standing, TooMany, What},
 };
 use rules::time::Time;
 use std::sync::{Arc, atomic::Ordering::Relaxed};
@@ -20,8 +20,10 @@ const CHANGE: u64 = 32;
 pub struct Purged {
     /// Its number in this node's log.
     pub sequence: u64,
-    /// How many stored responses it touched, as far as that is known without looking at all of them.
+    /// How many stored responses in memory it touched, as far as that is known without looking at all of them.
     pub touched: u64,
+    /// How many stored responses below memory carried its tags; of other purges the tiers tell.
+    pub below: u64,
     /// Whether there may be more.
     pub open: bool,
 }
@@ -71,7 +73,11 @@ impl Memory {
 
     /// What can be found at once of what was purged is forgotten.
     fn give_back(&self, what: &What, soft: bool, applied: Applied) -> Purged {
-        let Applied { sequence, carried } = applied;
+        let Applied {
+            sequence,
+            carried,
+            below,
+        } = applied;
         let (touched, open) = match what {
             // Keys that hold more than the URL are not found by it; the sweep finds them.
             What::Url(urls) => (self.forget_urls(urls, soft), self.long_keys.load(Relaxed)),
@@ -81,15 +87,13 @@ impl Memory {
         Purged {
             sequence,
             touched,
+            below,
             open,
         }
     }
 
     fn forget_urls(&self, urls: &[String], soft: bool) -> u64 {
-        let schemes = ["http:", "https:", ""];
-        let keys = urls
-            .iter()
-            .flat_map(|url| schemes.map(|scheme| format!("{scheme}{url}")));
+        let keys = urls.iter().flat_map(|url| Address::keys(url));
         keys.map(|key| {
             if soft {
                 let here = self.peek(key.as_bytes());

@@ -27,6 +27,12 @@ impl<'a> Address<'a> {
         }
     }
 
+    /// The keys that `url`, as [`text`](Self::text) writes it, has over either scheme and where schemes are not kept apart, without
+    /// what a site adds to them.
+    pub fn keys(url: &str) -> [String; 3] {
+        ["http:", "https:", ""].map(|scheme| format!("{scheme}{url}"))
+    }
+
     /// `//host/path?query`: what purges of one URL name.
     pub fn text(&self) -> String {
         format!("//{}{}", self.host, self.target)

@@ -6,7 +6,7 @@ mod place;
 mod trust;
 
 use super::{
-    Journal, Purge, Statistics, Tags,
+    Carried, Journal, Purge, Statistics, Tags,
     counts::Counts,
     positions::Positions,
     recent::{Cursor, Recent, Since},
@@ -38,6 +38,7 @@ pub struct Log {
     /// See [`take_unsent`](Log::take_unsent).
     unsent: Mutex<Vec<(u64, Purge)>>,
     tags: Tags,
+    carried: Carried,
     counts: Counts,
     recent: Recent,
     journal: OnceLock<Box<dyn Journal>>,
@@ -54,6 +55,11 @@ impl Log {
     /// The tags of stored responses.
     pub fn tags(&self) -> &Tags {
         &self.tags
+    }
+
+    /// The tags of what is kept below memory on this node.
+    pub fn carried(&self) -> &Carried {
+        &self.carried
     }
 
     /// Entries from now on are also given to `journal`. The first one given stays.
@@ -128,7 +134,7 @@ impl Log {
         self.unsent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn read(&self) -> RwLockReadGuard<'_, Table> {
+    pub(super) fn read(&self) -> RwLockReadGuard<'_, Table> {
         self.table.read().unwrap_or_else(PoisonError::into_inner)
     }
 

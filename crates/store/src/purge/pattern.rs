@@ -11,6 +11,7 @@ pub struct Pattern {
     content_type: Option<Regex>,
     tags: Option<Regex>,
     souin: Option<Regex>,
+    pool: Option<Regex>,
 }
 
 /// What an expression of a [`Pattern`] is held against.
@@ -28,6 +29,8 @@ pub enum On {
     Tags,
     /// `GET-http-host-/path?query`, as Souin names what it stores; with either scheme, each on a line of its own.
     Souin,
+    /// The pool of servers that it came from, as it said itself ([`of_pool`](crate::purge::of_pool)); a response of none is an empty text.
+    Pool,
 }
 
 /// A regular expression that is not one, or that would take too much memory. The caller's fault; nothing was purged.
@@ -72,6 +75,7 @@ impl Pattern {
             (On::ContentType, &self.content_type),
             (On::Tags, &self.tags),
             (On::Souin, &self.souin),
+            (On::Pool, &self.pool),
         ]
         .into_iter()
         .filter_map(|(on, regex)| Some((on, regex.as_ref()?.as_str())))
@@ -90,6 +94,7 @@ impl Pattern {
             && holds(On::ContentType, &self.content_type)
             && holds(On::Tags, &self.tags)
             && holds(On::Souin, &self.souin)
+            && holds(On::Pool, &self.pool)
     }
 
     fn place(&mut self, on: On) -> &mut Option<Regex> {
@@ -100,6 +105,7 @@ impl Pattern {
             On::ContentType => &mut self.content_type,
             On::Tags => &mut self.tags,
             On::Souin => &mut self.souin,
+            On::Pool => &mut self.pool,
         }
     }
 }

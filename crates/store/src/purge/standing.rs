@@ -11,8 +11,10 @@ use std::sync::atomic::{
 pub struct Applied {
     /// Its number.
     pub sequence: u64,
-    /// How many stored responses carried the tags; of other purges a scan tells.
+    /// How many stored responses in memory carried the tags; of other purges a scan tells.
     pub carried: u64,
+    /// How many below memory.
+    pub below: u64,
 }
 
 /// What purges say of a stored response.

@@ -1,12 +1,43 @@
 //! One stored response as purges see it.
 
-use super::{Address, Marks, On, Purge, What};
+use super::{Address, Marks, On, Purge, What, name::tag_name, pool::pool};
 use std::cell::OnceCell;
+
+/// The tags of a stored response, wherever they are kept.
+#[derive(Clone, Copy)]
+pub(super) enum Tagged<'a> {
+    /// As memory keeps them.
+    Marks(Option<&'a Marks>),
+    /// As they were read.
+    Texts(&'a [&'a str]),
+}
+
+impl<'a> Tagged<'a> {
+    pub fn texts(self) -> impl Iterator<Item = &'a str> {
+        let (marks, texts) = self.parts();
+        let marks = marks.into_iter().flat_map(Marks::texts);
+        marks.chain(texts.iter().copied())
+    }
+
+    /// The names under which the log knows them.
+    pub fn names(self) -> impl Iterator<Item = u64> {
+        let (marks, texts) = self.parts();
+        let marks = marks.into_iter().flat_map(Marks::names);
+        marks.chain(texts.iter().map(|text| tag_name(text)))
+    }
+
+    fn parts(self) -> (Option<&'a Marks>, &'a [&'a str]) {
+        match self {
+            Self::Marks(marks) => (marks, &[]),
+            Self::Texts(texts) => (None, texts),
+        }
+    }
+}
 
 /// One stored response as purges see it.
 pub(super) struct Subject<'a> {
     pub address: Address<'a>,
-    pub marks: Option<&'a Marks>,
+    pub tags: Tagged<'a>,
     pub content_type: &'a dyn Fn() -> String,
 }
 
@@ -33,7 +64,7 @@ impl<'a> Texts<'a> {
     pub fn get(&self, on: On) -> &str {
         let Subject {
             address,
-            marks,
+            tags,
             content_type,
         } = self.subject;
         match on {
@@ -42,10 +73,11 @@ impl<'a> Texts<'a> {
             On::Target => address.target,
             On::ContentType => self.content_type.get_or_init(content_type),
             On::Tags => self.tags.get_or_init(|| {
-                let texts: Vec<_> = marks.iter().flat_map(|marks| marks.texts()).collect();
+                let texts: Vec<_> = tags.texts().collect();
                 texts.join(",")
             }),
             On::Souin => self.souin.get_or_init(|| address.souin_lines()),
+            On::Pool => tags.texts().find_map(pool).unwrap_or_default(),
         }
     }
 }
@@ -65,7 +97,7 @@ pub(super) fn covers(purge: &Purge, subject: &Subject<'_>) -> bool {
             host.as_deref().is_none_or(of_host) && target.starts_with(path.as_str())
         }
         What::Tags(tags) => {
-            let mut texts = subject.marks.into_iter().flat_map(Marks::texts);
+            let mut texts = subject.tags.texts();
             texts.any(|text| tags.iter().any(|tag| tag == text))
         }
         What::Host(host) => of_host(host),

@@ -1,7 +1,7 @@
 //! What was purged, arranged so that testing one stored response takes a few lookups, whatever the number of purges.
 
 use super::{
-    Address, Marks, Pattern, Purge, What,
+    Address, Pattern, Purge, What,
     name::{EVERY_HOST, Kind, name, names},
     subject::{Subject, Texts},
 };
@@ -151,7 +151,7 @@ impl Table {
         if self.hosts > since {
             look(name(Kind::Host, &[host]));
         }
-        for tag in subject.marks.into_iter().flat_map(Marks::names) {
+        for tag in subject.tags.names() {
             look(tag);
         }
         for (length, last) in &self.lengths {

@@ -32,6 +32,7 @@ enum Subject {
     ContentType,
     Tags,
     Souin,
+    Pool,
 }
 
 /// A text that is no purge.
@@ -145,6 +146,7 @@ impl From<On> for Subject {
             On::ContentType => Self::ContentType,
             On::Tags => Self::Tags,
             On::Souin => Self::Souin,
+            On::Pool => Self::Pool,
         }
     }
 }
@@ -158,6 +160,7 @@ impl From<Subject> for On {
             Subject::ContentType => Self::ContentType,
             Subject::Tags => Self::Tags,
             Subject::Souin => Self::Souin,
+            Subject::Pool => Self::Pool,
         }
     }
 }

@@ -20,6 +20,7 @@ async fn who_purges_urls_does_not_wait_long_for_the_count() {
     let purged = Purged {
         sequence: 1,
         touched: 2,
+        below: 0,
         open: true,
     };
     assert_eq!(sweeper.touched(&[url], &[purged], None).await, 2);
@@ -34,6 +35,7 @@ impl SharedLog for Others {
         let purged = Purged {
             sequence: 1,
             touched: 0,
+            below: 0,
             open: true,
         };
         Box::pin(async move { Ok((vec![purged], Position(1, 0))) })
@@ -96,6 +98,7 @@ async fn nobody_waits_for_what_is_busy() {
     let purged = Purged {
         sequence: 1,
         touched: 1_000_000,
+        below: 0,
         open: false,
     };
     let busiest = Some(Busiest { most: 5, to });

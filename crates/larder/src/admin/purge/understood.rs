@@ -13,9 +13,13 @@ pub struct Answer {
     pub purged: Understood,
     /// Stale from now on instead of gone.
     pub soft: bool,
-    /// Stored responses in this node's memory that it touched. What lies on disk or in the shared tier alone is purged too, and not
-    /// counted; nor is what requests found gone before the count came to it.
+    /// Stored responses in this node's memory that it touched. What lies in the shared tier alone is purged too, and not counted; nor
+    /// is what requests found gone before the count came to it.
     pub touched: u64,
+    /// Stored responses on this node's disk that it touched, those among them that memory holds too; not there without a disk tier.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u64")]
+    pub on_disk: Option<u64>,
     /// Its number in this node's log of purges.
     pub sequence: u64,
     /// Nodes that had not applied it when the wait was over; not there where nobody waited.
@@ -99,5 +103,6 @@ const fn subject(on: On) -> &'static str {
         On::ContentType => "content-type",
         On::Tags => "tags",
         On::Souin => "souin",
+        On::Pool => "pool",
     }
 }

@@ -11,7 +11,7 @@ fn matching(host: &str, target: &str, content_type: &str, tags: &str) -> Wish {
         target: given(target),
         content_type: given(content_type),
         tags: given(tags),
-        souin: None,
+        ..Matching::default()
     }))
 }
 
@@ -205,6 +205,15 @@ fn each_client_is_understood() {
         (
             "PURGE / HTTP/1.1\nHost: c\nX-Pool: blue|green",
             tags(&["x-pool: blue", "x-pool: green"]),
+            false,
+            Magento,
+        ),
+        (
+            "PURGE / HTTP/1.1\nHost: c\nX-Pool: ^blue-[0-9]+$",
+            Wish::Matching(Box::new(Matching {
+                pool: Some("^blue-[0-9]+$".to_owned()),
+                ..Matching::default()
+            })),
             false,
             Magento,
         ),

@@ -1,4 +1,4 @@
-//! The end of a sealed segment: its index, and a trailer.
+//! The end of a sealed segment: its index, the labels of its records, and a trailer.
 
 use super::{ENTRY, TRAILER, closed, sum, u32_at, u64_at};
 
@@ -44,37 +44,62 @@ pub(in crate::disk) struct Trailer {
     /// The smallest number of the log that a record was checked up to.
     pub checked: u64,
     sum: u64,
+    /// Bytes of the [labels](crate::codec::label); none in a segment of a version that wrote none.
+    pub labels: u64,
+    labels_sum: u64,
 }
 
 impl Trailer {
-    /// The index of `entries`, to lie at `index`, and the trailer behind it.
-    pub fn write(entries: &[Entry], index: u64, checked: u64, nonce: u64) -> Vec<u8> {
-        let mut out = Vec::with_capacity(entries.len() * ENTRY + TRAILER);
+    /// The index of `entries`, to lie at `index`, and `labels` and the trailer behind it.
+    pub fn write(
+        entries: &[Entry],
+        labels: &[u8],
+        index: u64,
+        checked: u64,
+        nonce: u64,
+    ) -> Vec<u8> {
+        let mut out = Vec::with_capacity(entries.len() * ENTRY + labels.len() + TRAILER);
         for entry in entries {
             entry.write(&mut out);
         }
+        let at = index + out.len() as u64;
         let trailer = Self {
             index,
             count: entries.len() as u64,
             checked,
             sum: sum(&out, nonce, index),
+            labels: labels.len() as u64,
+            labels_sum: label_sum(labels, nonce, at),
         };
+        out.extend_from_slice(labels);
         out.extend_from_slice(&trailer.bytes(nonce));
         out
     }
 
     fn bytes(&self, nonce: u64) -> [u8; TRAILER] {
         let mut out = SEALED.to_vec();
-        for number in [self.index, self.count, self.checked, self.sum] {
+        for number in [
+            self.index,
+            self.count,
+            self.checked,
+            self.sum,
+            self.labels,
+            self.labels_sum,
+        ] {
             out.extend_from_slice(&number.to_le_bytes());
         }
         closed(&out, nonce, self.end())
     }
 
-    /// Where the trailer itself begins.
-    fn end(&self) -> u64 {
+    /// Where the labels begin.
+    pub fn labels_at(&self) -> u64 {
         let index = self.count.saturating_mul(ENTRY as u64);
         self.index.saturating_add(index)
+    }
+
+    /// Where the trailer itself begins.
+    fn end(&self) -> u64 {
+        self.labels_at().saturating_add(self.labels)
     }
 
     /// The trailer of a segment whose last bytes, from `at` on, these are.
@@ -84,6 +109,8 @@ impl Trailer {
             count: u64_at(bytes, 16),
             checked: u64_at(bytes, 24),
             sum: u64_at(bytes, 32),
+            labels: u64_at(bytes, 40),
+            labels_sum: u64_at(bytes, 48),
         };
         (trailer.bytes(nonce) == *bytes && trailer.end() == at).then_some(trailer)
     }
@@ -92,5 +119,19 @@ impl Trailer {
     pub fn entries(&self, bytes: &[u8], nonce: u64) -> Option<Vec<Entry>> {
         let is_sound = sum(bytes, nonce, self.index) == self.sum;
         is_sound.then(|| bytes.chunks_exact(ENTRY).map(Entry::read).collect())
+    }
+
+    /// Whether `bytes`, which lay where the trailer says, are the labels that were written.
+    pub fn are_labels(&self, bytes: &[u8], nonce: u64) -> bool {
+        label_sum(bytes, nonce, self.labels_at()) == self.labels_sum
+    }
+}
+
+/// The checksum of labels that lie at `at`; zero of none, as in segments that have none.
+fn label_sum(labels: &[u8], nonce: u64, at: u64) -> u64 {
+    if labels.is_empty() {
+        0
+    } else {
+        sum(labels, nonce, at)
     }
 }

@@ -63,6 +63,7 @@ proptest! {
     #[test]
     fn an_index_comes_back_unless_a_byte_changed(
         entries in prop::collection::vec(any::<(u64, u64, u32, u32, u32)>(), 0..20),
+        labels in prop::collection::vec(any::<u8>(), 0..40),
         nonce in any::<u64>(),
         at in any::<prop::sample::Index>(),
     ) {
@@ -70,13 +71,15 @@ proptest! {
             .into_iter()
             .map(|(key, large, unit, size, variant)| Entry { key, large, unit, size, variant })
             .collect();
-        let mut bytes = Trailer::write(&entries, 640, 5, nonce);
+        let mut bytes = Trailer::write(&entries, &labels, 640, 5, nonce);
         let read = |bytes: &[u8]| {
-            let (index, trailer) = bytes.split_at(bytes.len() - TRAILER);
-            let trailer = Trailer::read(trailer.try_into().ok()?, nonce, 640 + index.len() as u64)?;
-            trailer.entries(index, nonce)
+            let (rest, trailer) = bytes.split_at(bytes.len() - TRAILER);
+            let trailer = Trailer::read(trailer.try_into().ok()?, nonce, 640 + rest.len() as u64)?;
+            let (index, labels) = rest.split_at((trailer.labels_at() - 640) as usize);
+            let entries = trailer.entries(index, nonce)?;
+            trailer.are_labels(labels, nonce).then(|| (entries, labels.to_vec()))
         };
-        prop_assert_eq!(read(&bytes), Some(entries));
+        prop_assert_eq!(read(&bytes), Some((entries, labels)));
         *at.get_mut(&mut bytes) ^= 1;
         prop_assert_eq!(read(&bytes), None);
     }

@@ -8,8 +8,9 @@ pub(in crate::disk) const NO_VARIANT: u32 = 0;
 pub(super) const USED: u32 = 1 << 31;
 const LARGE: u32 = 1 << 30;
 pub(super) const SOUND: u32 = 1 << 29;
+pub(super) const COUNTED: u32 = 1 << 28;
 /// The rest is the size.
-const FLAGS: u32 = USED | LARGE | SOUND;
+const FLAGS: u32 = USED | LARGE | SOUND | COUNTED;
 
 /// Where a record begins: its segment, and the offset there. A later record has a greater place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -36,7 +37,7 @@ pub(in crate::disk) struct Spot {
     pub key: u64,
     pub place: Place,
     pub variant: u32,
-    /// The size, and three flags.
+    /// The size, and four flags.
     pub(super) bits: u32,
 }
 
@@ -69,6 +70,11 @@ impl Spot {
     /// Whether all of its body was verified since the program started.
     pub fn is_sound(&self) -> bool {
         self.bits & SOUND != 0
+    }
+
+    /// Whether its tags are counted among those that are [carried](crate::purge::Carried).
+    pub fn is_counted(&self) -> bool {
+        self.bits & COUNTED != 0
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -2,8 +2,10 @@
 
 use super::{Keeper, Refused, content::Content};
 use crate::{
-    Stored, Variant, codec,
+    Stored, Variant,
+    codec::{self, label},
     disk::{
+        counting::is_plain,
         format::{ALIGN, ENTRY, Entry, FILE_HEAD, MOST_HEAD, RecordHead, TRAILER},
         health::count,
         index::{NO_VARIANT, Place, Spot},
@@ -21,17 +23,27 @@ use xxhash_rust::xxh3::Xxh3;
 /// A segment holds no more records than this: their index is kept until it is sealed.
 const MOST_RECORDS: usize = 1 << 16;
 
+/// Nor, beyond that of one record, more bytes of labels.
+const MOST_LABELS: usize = 8 << 20;
+
 /// The segment that records are appended to.
 pub(super) struct Open {
     pub segment: Arc<Segment>,
     /// Where the next record begins.
     at: u64,
     entries: Vec<Entry>,
+    pub labels: Vec<u8>,
 }
 
 impl Open {
-    /// Writes a record behind the others; where it lies.
-    fn write(&mut self, record: &RecordHead, head: &[u8], body: &[u8]) -> io::Result<Place> {
+    /// Writes a record and its label behind the others; where it lies.
+    fn write(
+        &mut self,
+        record: &RecordHead,
+        head: &[u8],
+        body: &[u8],
+        label: &[u8],
+    ) -> io::Result<Place> {
         let size = record.size();
         let bytes = record.record(head, body, self.segment.nonce, self.at);
         self.segment.file.write_all_at(&bytes, self.at)?;
@@ -44,8 +56,10 @@ impl Open {
             size: size as u32,
             variant: record.variant,
         });
+        label::add(&mut self.labels, unit, label);
         self.at += size;
-        self.segment.bytes.fetch_add(size + ENTRY as u64, Relaxed);
+        let counted = size + (ENTRY + label::length(label)) as u64;
+        self.segment.bytes.fetch_add(counted, Relaxed);
         Ok(Place::new(self.segment.id, unit))
     }
 }
@@ -60,6 +74,8 @@ impl Keeper {
         forward: bool,
     ) -> Result<(), Refused> {
         let head = codec::encode(key, stored).ok_or(Refused::Unfit)?;
+        let checked = stored.checked();
+        let label = label::of(key, stored, checked).ok_or(Refused::Unfit)?;
         let (body, large): (&[u8], _) = match content {
             Content::Inline(body) => (body, None),
             Content::Large(large, length) => (&[], Some((large, *length))),
@@ -71,10 +87,11 @@ impl Keeper {
             variant: variant_hash(stored.variant.as_deref()),
             large: large.map_or(0, |(large, _)| large.id),
             nonce: large.map_or(0, |(large, _)| large.nonce),
-            checked: stored.checked(),
+            checked,
         };
         let size = record.size();
-        let needed = size + (ENTRY + FILE_HEAD + TRAILER) as u64;
+        let around = (ENTRY + label::length(&label)) as u64;
+        let needed = size + around + (FILE_HEAD + TRAILER) as u64;
         let has_room = if forward {
             self.total + needed <= self.shared.size
         } else {
@@ -85,8 +102,9 @@ impl Keeper {
         if !(fits && has_room && is_there) {
             return Err(Refused::Unfit);
         }
-        let place = self.open_for(size)?.write(&record, &head, body)?;
-        self.total += size + ENTRY as u64;
+        let open = self.open_for(size + around)?;
+        let place = open.write(&record, &head, body, &label)?;
+        self.total += size + around;
         let counts = &self.shared.device.counts;
         counts.bytes_written.fetch_add(size, Relaxed);
         if forward {
@@ -105,15 +123,21 @@ impl Keeper {
             large.is_some(),
         );
         self.enter(spot);
+        self.count_written(key, stored, checked, spot);
+        if !is_plain(key) {
+            self.shared.has_long_keys.store(true, Relaxed);
+        }
         Ok(())
     }
 
-    /// A segment with room for `size` bytes.
+    /// A segment with room for `size` bytes, what is written of them when it is sealed included.
     fn open_for(&mut self, size: u64) -> io::Result<&mut Open> {
         let limit = self.shared.segment_size;
         let is_full = self.open.as_ref().is_some_and(|open| {
-            let index = (open.entries.len() + 1) * ENTRY + TRAILER;
-            open.at + size + index as u64 > limit || open.entries.len() >= MOST_RECORDS
+            let index = open.entries.len() * ENTRY + open.labels.len() + TRAILER;
+            open.at + size + index as u64 > limit
+                || open.entries.len() >= MOST_RECORDS
+                || open.labels.len() >= MOST_LABELS
         });
         if is_full {
             self.seal()?;
@@ -146,6 +170,7 @@ impl Keeper {
             segment,
             at: FILE_HEAD as u64,
             entries: Vec::new(),
+            labels: Vec::new(),
         })
     }
 
@@ -154,7 +179,7 @@ impl Keeper {
         let Some(open) = self.open.take() else {
             return Ok(());
         };
-        let length = open.segment.seal(&open.entries, open.at)?;
+        let length = open.segment.seal(&open.entries, &open.labels, open.at)?;
         let counted = open.segment.bytes.swap(length, Relaxed);
         self.total = (self.total + length).saturating_sub(counted);
         Ok(())

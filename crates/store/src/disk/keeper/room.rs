@@ -44,8 +44,10 @@ impl Keeper {
         };
         // Each large file by itself: with the segment, all would go at once.
         if let Some((place, key)) = named.iter().find(|named| !deserves(named)) {
-            self.shared.index.remove(*key, *place);
-            self.unname(*place);
+            let (key, place) = (*key, *place);
+            let gone = self.shared.index.remove(key, place);
+            self.has_left(gone);
+            self.unname(place);
             count(&self.shared.device.counts.evicted);
             return true;
         }
@@ -65,6 +67,7 @@ impl Keeper {
         {
             self.failed_again(&error);
         }
+        self.uncount_all(segment);
         let entries = segment.index().ok().flatten().map(|(_, entries)| entries);
         let again = entries.map(|entries| self.leave(segment, &entries, chance));
         if again.is_none() {

@@ -101,13 +101,13 @@ impl Log {
             journal.retire(table.floor);
         }
         self.counts.applied(&purge);
-        let carried = match &purge.what {
-            What::Tags(tags) => tags
-                .iter()
-                .map(|tag| self.tags.purged(tag, sequence, purge.soft))
-                .sum(),
-            _ => 0,
-        };
+        let (mut carried, mut below) = (0, 0);
+        if let What::Tags(tags) = &purge.what {
+            for tag in tags {
+                carried += self.tags.purged(tag, sequence, purge.soft);
+                below += self.carried.purged(tag, sequence, purge.soft);
+            }
+        }
         if let Some(position) = position {
             self.positions().note(position, sequence);
         } else if ahead {
@@ -116,7 +116,11 @@ impl Log {
         self.recent.add(sequence, &purge);
         self.keep(sequence, at, position, purge);
         self.advance(sequence);
-        Applied { sequence, carried }
+        Applied {
+            sequence,
+            carried,
+            below,
+        }
     }
 
     /// Gives an entry to the journal.

@@ -5,7 +5,7 @@ use crate::{
     Stored,
     purge::{
         Address, Marks, Purge, Standing,
-        subject::{Subject, covers},
+        subject::{Subject, Tagged, covers},
     },
 };
 use http::header;
@@ -50,7 +50,7 @@ impl Log {
         }
         let subject = Subject {
             address: Address::of(key),
-            marks,
+            tags: Tagged::Marks(marks),
             // A purge by content type is found at lookup.
             content_type: &String::new,
         };
@@ -71,7 +71,7 @@ fn subject<'a>(
 ) -> Subject<'a> {
     Subject {
         address: Address::of(key),
-        marks: stored.marks.as_deref(),
+        tags: Tagged::Marks(stored.marks.as_deref()),
         content_type,
     }
 }

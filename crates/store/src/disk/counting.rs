@@ -1,0 +1,101 @@
+//! How much of what is kept purges touch.
+
+use super::{Disk, queue::Task};
+use crate::purge::{Address, Label, Purge, What};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+use tokio::{sync::oneshot, time::timeout};
+
+/// Whoever purges by URL waits for a look at everything no longer than this: most of what it touched is known without.
+const BRIEFLY: Duration = Duration::from_millis(100);
+
+/// Whoever purges otherwise waits no longer than this: the device may be slow.
+const WITHIN: Duration = Duration::from_secs(1);
+
+/// A question to the thread that keeps the directory: how much of what is kept `purges` cover.
+#[derive(Debug)]
+pub(super) struct Question {
+    purges: Vec<Purge>,
+    /// As much as was found so far.
+    found: Arc<AtomicU64>,
+    /// Dropped when everything was looked at.
+    _over: oneshot::Sender<()>,
+}
+
+impl Question {
+    /// Looks at one stored response.
+    pub fn look(&self, label: &Label<'_>) {
+        let is_plain = is_plain(label.key);
+        let covers = |purge: &Purge| match purge.what {
+            // By their tags or their URL they are counted otherwise.
+            What::Tags(_) => false,
+            What::Url(_) if is_plain => false,
+            _ => label.is_covered_by(purge),
+        };
+        if self.purges.iter().any(covers) {
+            self.found.fetch_add(1, Relaxed);
+        }
+    }
+}
+
+/// Whether a key holds nothing but a URL.
+pub(super) fn is_plain(key: &[u8]) -> bool {
+    !key.contains(&b'\n')
+}
+
+impl Disk {
+    /// How many stored responses `purges`, which have taken effect, touched here, without those found by their tags
+    /// ([`Carried`](crate::purge::Carried)): at least so many, where that would take too long to find out. May count what another
+    /// purge has covered a short while ago.
+    pub(crate) async fn touched(&self, purges: &[Purge]) -> u64 {
+        let known: u64 = purges.iter().map(|purge| self.of_urls(purge)).sum();
+        let has_long_keys = self.shared.has_long_keys.load(Relaxed);
+        let is_open = |purge: &&Purge| match purge.what {
+            What::Tags(_) => false,
+            What::Url(_) => has_long_keys,
+            What::Prefix { .. } | What::Host(_) | What::Pattern(_) | What::Everything => true,
+        };
+        let open: Vec<Purge> = purges.iter().filter(is_open).cloned().collect();
+        if open.is_empty() {
+            return known;
+        }
+        let are_urls = open.iter().all(|purge| matches!(purge.what, What::Url(_)));
+        let within = if are_urls { BRIEFLY } else { WITHIN };
+        known + self.survey(open, within).await
+    }
+
+    /// How many stored responses there are of the URLs of `purge`. After a hard one they are not found any more.
+    fn of_urls(&self, purge: &Purge) -> u64 {
+        let What::Url(urls) = &purge.what else {
+            return 0;
+        };
+        let keys = urls.iter().flat_map(|url| Address::keys(url));
+        keys.map(|key| {
+            let count = self.shared.index.count(self.shared.hash(key.as_bytes()));
+            if count > 0 && !purge.soft {
+                self.forget(key.as_bytes());
+            }
+            count
+        })
+        .sum()
+    }
+
+    /// How many stored responses `purges` cover, as far as that is known `within` this time.
+    async fn survey(&self, purges: Vec<Purge>, within: Duration) -> u64 {
+        let found = Arc::new(AtomicU64::new(0));
+        let (over, told) = oneshot::channel();
+        self.shared.device.queue.push(Task::Survey(Question {
+            purges,
+            found: found.clone(),
+            _over: over,
+        }));
+        // Over, closed or too late: what was found by then is known.
+        let _ = timeout(within, told).await;
+        found.load(Relaxed)
+    }
+}

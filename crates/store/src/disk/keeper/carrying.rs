@@ -1,0 +1,85 @@
+//! Which tags are carried by what is kept, for purges to say how much they touched.
+
+use super::Keeper;
+use crate::{
+    Stored,
+    codec::{View, label},
+    disk::{
+        device::{Manner, Missed},
+        format::RECORD_HEAD,
+        index::{Place, Spot},
+        record::Bodies,
+        segment::Segment,
+    },
+    purge::{Label, Standing},
+};
+use std::sync::Arc;
+
+impl Keeper {
+    /// Counts the tags of what was just written to `spot`, checked up to `checked`.
+    pub(super) fn count_written(&mut self, key: &[u8], stored: &Stored, checked: u64, spot: Spot) {
+        let Some(marks) = &stored.marks else { return };
+        if !self.shared.index.mark_counted(spot.key, spot.place) {
+            return;
+        }
+        self.shared.log.carried().add(marks.texts(), checked);
+        // A purge that took effect since it was last looked at has found nothing to take off.
+        if self.shared.log.standing(key, stored) == Standing::Gone {
+            let gone = self.shared.index.remove(spot.key, spot.place);
+            self.has_left(gone);
+        }
+    }
+
+    /// Counts the tags of `spot`, which are not counted yet.
+    pub(super) fn count_found(&self, spot: &Spot, label: &Label<'_>) {
+        if !label.tags.is_empty() && self.shared.index.mark_counted(spot.key, spot.place) {
+            let carried = self.shared.log.carried();
+            carried.add(label.tags.iter().copied(), label.checked);
+        }
+    }
+
+    /// What was at `spot` is not kept any more. Damaged bytes do not say what they carried, and count on.
+    pub(super) fn uncount(&self, spot: &Spot) {
+        if spot.is_counted()
+            && let Some(segment) = self.segment(spot.place.segment())
+        {
+            let _ = self.take_off(&segment, *spot);
+        }
+    }
+
+    fn take_off(&self, segment: &Arc<Segment>, spot: Spot) -> Result<(), Missed> {
+        let record = self
+            .shared
+            .record(segment.clone(), spot, Manner::Waiting, Bodies::Left)?;
+        let head = record.bytes.get(RECORD_HEAD..record.head.sums());
+        let view = View::parse(head.unwrap_or_default()).map_err(|_| Missed::Damaged)?;
+        let checked = self.shared.checked(segment, view.checked);
+        self.shared.log.carried().remove(view.tags, checked);
+        Ok(())
+    }
+
+    /// What is in `segment` will not be kept any more.
+    pub(super) fn uncount_all(&self, segment: &Segment) {
+        let Ok(Some(labels)) = segment.labels() else {
+            return;
+        };
+        let mut rest = labels.as_slice();
+        while let Ok((unit, label, more)) = label::read(rest) {
+            rest = more;
+            let key = self.shared.hash(label.key);
+            let place = Place::new(segment.id, unit);
+            if !label.tags.is_empty() && self.shared.index.unmark_counted(key, place) {
+                let checked = self.shared.checked(segment, label.checked);
+                self.shared.log.carried().remove(label.tags, checked);
+            }
+        }
+    }
+
+    /// A segment, also one that was removed lately.
+    fn segment(&self, id: u32) -> Option<Arc<Segment>> {
+        let left = self.leaving.iter().map(|(_, segment)| segment);
+        self.shared
+            .segment(id)
+            .or_else(|| left.into_iter().find(|segment| segment.id == id).cloned())
+    }
+}

@@ -1,0 +1,214 @@
+//! Rounds over the labels of everything that is kept, a few at a time between other tasks: what purges cover is given up, tags are
+//! counted, and who asks is told how much a purge touches.
+
+use super::Keeper;
+use crate::disk::{
+    counting::{Question, is_plain},
+    index::Place,
+};
+use crate::{codec::label, purge::Label};
+use std::{
+    sync::atomic::Ordering::Relaxed,
+    time::{Duration, Instant},
+};
+
+/// How often it is looked whether anything was purged.
+const EVERY: Duration = Duration::from_secs(if cfg!(test) { 0 } else { 10 });
+
+/// What a sweep takes is at most this part of all time.
+const SHARE: u32 = 50;
+
+/// Labels looked at in one go, some hundred microseconds; and how long it rests then, so that hits on the same core hardly wait:
+/// less where somebody waits for an answer.
+const STEP: usize = 256;
+const REST: Duration = Duration::from_micros(300);
+const SHORT_REST: Duration = Duration::from_micros(50);
+
+/// The thread's rounds.
+#[derive(Default)]
+pub(super) struct Rounds {
+    sweep: Sweep,
+    /// Each with the segments that it was not told of yet.
+    questions: Vec<(Vec<u32>, Question)>,
+    current: Option<Current>,
+}
+
+/// A round that gives up what purges cover.
+#[derive(Default)]
+struct Sweep {
+    /// Segments still to be swept.
+    left: Vec<u32>,
+    /// Where the log stood when the last one began; `None` before the first, which counts what was found at the start.
+    head: Option<u64>,
+    /// When that was.
+    began: Option<Instant>,
+    /// Until the next may begin.
+    rest: Duration,
+}
+
+/// The segment that is looked at.
+struct Current {
+    id: u32,
+    labels: Vec<u8>,
+    at: usize,
+    sweeps: bool,
+    /// Which questions it is looked at for, by their place.
+    asked: Vec<usize>,
+}
+
+impl Rounds {
+    /// How long may be waited for other tasks.
+    pub fn patience(&self) -> Duration {
+        let sweep = &self.sweep;
+        if !self.questions.is_empty() {
+            SHORT_REST
+        } else if self.current.is_some() || sweep.head.is_none() || !sweep.left.is_empty() {
+            REST
+        } else {
+            EVERY.max(Duration::from_millis(10))
+        }
+    }
+
+    /// Which segment comes next; all who wait for it have it at once.
+    fn next(&mut self) -> Option<(u32, bool, Vec<usize>)> {
+        let asked = self.questions.first().and_then(|(left, _)| left.last());
+        let id = *asked.or(self.sweep.left.last())?;
+        let takes = |left: &mut Vec<u32>| {
+            let at = left.iter().position(|other| *other == id);
+            at.map(|at| left.swap_remove(at)).is_some()
+        };
+        let sweeps = takes(&mut self.sweep.left);
+        let all = self.questions.iter_mut().enumerate();
+        let asked = all.filter_map(|(place, (left, _))| takes(left).then_some(place));
+        Some((id, sweeps, asked.collect()))
+    }
+}
+
+impl Keeper {
+    /// `question` goes over everything from now on.
+    pub(super) fn survey(&mut self, question: Question) {
+        let segments: Vec<_> = self.shared.segments().keys().copied().collect();
+        if !segments.is_empty() {
+            self.rounds.questions.push((segments, question));
+        }
+    }
+
+    /// One step of the rounds that are to be gone.
+    pub(super) fn go_round(&mut self) {
+        if self.rounds.current.is_none() {
+            self.begin_sweep();
+            self.turn();
+        }
+        let Some(mut current) = self.rounds.current.take() else {
+            return;
+        };
+        if self.look(&mut current) {
+            self.rounds.current = Some(current);
+        } else {
+            self.end(current.sweeps);
+        }
+    }
+
+    /// Begins a sweep, if one is due.
+    fn begin_sweep(&mut self) {
+        let head = self.shared.log.head();
+        let sweep = &mut self.rounds.sweep;
+        let rests = sweep
+            .began
+            .is_some_and(|began| began.elapsed() < sweep.rest);
+        if rests || !sweep.left.is_empty() || sweep.head == Some(head) {
+            return;
+        }
+        sweep.left = self.shared.segments().keys().copied().collect();
+        sweep.head = Some(head);
+        sweep.began = Some(Instant::now());
+    }
+
+    /// Turns to the next segment.
+    fn turn(&mut self) {
+        while let Some((id, sweeps, asked)) = self.rounds.next() {
+            match self.labels(id) {
+                Some(labels) => {
+                    self.rounds.current = Some(Current {
+                        id,
+                        labels,
+                        at: 0,
+                        sweeps,
+                        asked,
+                    });
+                    return;
+                }
+                None => self.end(sweeps),
+            }
+        }
+    }
+
+    /// The labels of a segment; `None` where it is gone, or they cannot be read.
+    fn labels(&self, id: u32) -> Option<Vec<u8>> {
+        if let Some(open) = &self.open
+            && open.segment.id == id
+        {
+            return Some(open.labels.clone());
+        }
+        self.shared.segment(id)?.labels().ok()?
+    }
+
+    /// A segment was looked at. Questions that were told of all are answered by being dropped.
+    fn end(&mut self, sweeps: bool) {
+        let Rounds {
+            sweep, questions, ..
+        } = &mut self.rounds;
+        questions.retain(|(left, _)| !left.is_empty());
+        if sweeps && sweep.left.is_empty() {
+            let took = sweep.began.map_or(Duration::ZERO, |began| began.elapsed());
+            sweep.rest = EVERY.max(took * SHARE);
+            if let Some(head) = sweep.head {
+                self.shared.log.carried().tidy(head);
+            }
+        }
+    }
+
+    /// Looks at a few labels; whether there are more.
+    fn look(&mut self, current: &mut Current) -> bool {
+        let Some(segment) = self.shared.segment(current.id) else {
+            return false;
+        };
+        for _ in 0..STEP {
+            let rest = current.labels.get(current.at..).unwrap_or_default();
+            let Ok((unit, mut label, more)) = label::read(rest) else {
+                return false;
+            };
+            current.at = current.labels.len() - more.len();
+            label.checked = self.shared.checked(&segment, label.checked);
+            let place = Place::new(segment.id, unit);
+            let key = self.shared.hash(label.key);
+            let Some(spot) = self.shared.index.at(key, place) else {
+                continue;
+            };
+            if !is_plain(label.key) {
+                self.shared.has_long_keys.store(true, Relaxed);
+            }
+            for asked in &current.asked {
+                if let Some((_, question)) = self.rounds.questions.get(*asked) {
+                    question.look(&label);
+                }
+            }
+            if current.sweeps {
+                self.count_found(&spot, &label);
+                self.sweep(&label, key, place);
+            }
+        }
+        true
+    }
+
+    /// Gives up what `label` is of, at `place`, if a purge covers it.
+    fn sweep(&mut self, label: &Label<'_>, key: u64, place: Place) {
+        if !self.shared.log.has_purged(label) {
+            return;
+        }
+        if let Some(gone) = self.shared.index.remove(key, place) {
+            self.shared.log.count_swept(1);
+            self.has_left(Some(gone));
+        }
+    }
+}

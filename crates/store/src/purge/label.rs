@@ -1,0 +1,51 @@
+//! A stored response as a tier below memory knows it without reading it.
+
+use super::{
+    Address, Log, Purge,
+    subject::{Subject, Tagged, covers},
+};
+
+/// What purges are held against of a stored response that is not in memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Label<'a> {
+    /// The whole cache key.
+    pub key: &'a [u8],
+    /// The number of this node's log up to which no purge covered it.
+    pub checked: u64,
+    /// Its `Content-Type`; empty without one.
+    pub content_type: &'a [u8],
+    /// The tags it may be purged by.
+    pub tags: Vec<&'a str>,
+}
+
+impl Label<'_> {
+    /// Whether `purge` covers it.
+    pub fn is_covered_by(&self, purge: &Purge) -> bool {
+        covers(purge, &self.subject(&|| self.content_type()))
+    }
+
+    fn content_type(&self) -> String {
+        String::from_utf8_lossy(self.content_type).into_owned()
+    }
+
+    fn subject<'a>(&'a self, content_type: &'a dyn Fn() -> String) -> Subject<'a> {
+        Subject {
+            address: Address::of(self.key),
+            tags: Tagged::Texts(&self.tags),
+            content_type,
+        }
+    }
+}
+
+impl Log {
+    /// Whether what `label` is of was purged, softly alone not counted.
+    pub fn has_purged(&self, label: &Label<'_>) -> bool {
+        if label.checked >= self.head() {
+            return false;
+        }
+        let content_type = || label.content_type();
+        let subject = label.subject(&content_type);
+        let table = self.read();
+        label.checked < table.floor || table.test(&subject, label.checked).gone
+    }
+}
