@@ -110,7 +110,7 @@ metrics! {
     PURGE_TOUCHED = Counter "larder_purge_touched"
         [] "Stored responses in memory that purges touched, as far as somebody was told";
     PURGE_SWEPT = Counter "larder_purge_swept"
-        [] "Purged responses that the sweep has dropped from memory";
+        [] "Purged responses that the sweep has dropped, from memory or from disk";
     PURGE_SEQUENCE = Gauge "larder_purge_sequence"
         [] "The number of the last purge in this node's log";
     PURGE_NAMES = Gauge "larder_purge_names"

@@ -206,9 +206,16 @@ impl Keeper {
         if !self.shared.log.has_purged(label) {
             return;
         }
-        if let Some(gone) = self.shared.index.remove(key, place) {
-            self.shared.log.count_swept(1);
-            self.has_left(Some(gone));
+        let Some(gone) = self.shared.index.remove(key, place) else {
+            return;
+        };
+        self.shared.log.count_swept(1);
+        if gone.is_counted() {
+            let carried = self.shared.log.carried();
+            carried.remove(label.tags.iter().copied(), label.checked);
+        }
+        if gone.is_large() {
+            self.unname(place);
         }
     }
 }
