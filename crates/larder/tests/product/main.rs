@@ -14,6 +14,7 @@
 #![allow(clippy::too_many_lines, reason = "a table is as long as it has rows")]
 
 mod admin;
+mod admin_schema;
 mod bad_input;
 mod bad_origin;
 mod cache_status;
@@ -30,6 +31,7 @@ mod conditions;
 mod demo;
 mod disk;
 mod disk_damage;
+mod disk_demoted;
 mod disk_device;
 mod disk_failing;
 mod disk_full;
@@ -88,9 +90,15 @@ mod purge;
 mod purge_clients;
 mod purge_clients_refused;
 mod purge_clients_rows;
+mod purge_crash;
+mod purge_cut_short;
+mod purge_many_tags;
 mod purge_races;
+mod purge_readers;
 mod purge_refused;
 mod purge_soft;
+mod purge_tls;
+mod purge_waiting;
 mod query_method;
 mod ranges;
 mod refetch;
@@ -110,5 +118,6 @@ mod try_chain;
 mod unanswered;
 mod upgrade;
 mod user_context;
+mod user_context_purge;
 mod validation;
 mod vary;

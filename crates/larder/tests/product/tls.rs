@@ -5,13 +5,19 @@ use std::{fmt::Write as _, path::PathBuf};
 use testkit::{Larder, Origin, wait_until};
 
 /// What curl printed: the head and the content.
-struct Curl {
-    head: String,
-    body: String,
+pub(crate) struct Curl {
+    /// In lower case.
+    pub(crate) head: String,
+    pub(crate) body: String,
 }
 
 /// Runs curl against the first listener of the scheme, with these arguments before the URL.
-fn curl(larder: &Larder, scheme: &str, host: &str, args: &[&str]) -> Result<Curl, String> {
+pub(crate) fn curl(
+    larder: &Larder,
+    scheme: &str,
+    host: &str,
+    args: &[&str],
+) -> Result<Curl, String> {
     let beginning = format!("{scheme}://");
     let url = larder
         .listeners()
@@ -58,6 +64,11 @@ pub(crate) fn certificate(name: &str) -> (PathBuf, PathBuf) {
 
 /// A TLS listener with these certificates, before an origin whose pages are stored.
 fn secure(certificates: &[&(PathBuf, PathBuf)]) -> (Origin, Larder) {
+    secure_with(certificates, "")
+}
+
+/// The same with further tables in the configuration.
+pub(crate) fn secure_with(certificates: &[&(PathBuf, PathBuf)], tables: &str) -> (Origin, Larder) {
     let mut config =
         String::from("admin = \"127.0.0.1:0\"\n[[listen]]\naddress = \"127.0.0.1:0\"\n");
     for (certificate, key) in certificates {
@@ -69,7 +80,7 @@ fn secure(certificates: &[&(PathBuf, PathBuf)]) -> (Origin, Larder) {
         );
     }
     let origin = Origin::start();
-    let _ = writeln!(config, "[[origin]]\nservers = {:?}", origin.url());
+    let _ = writeln!(config, "[[origin]]\nservers = {:?}\n{tables}", origin.url());
     origin.otherwise(|request| counted(request).cache("max-age=60"));
     let larder = crate::common::command()
         .args(["serve"])

@@ -8,7 +8,7 @@ use serde_json::json;
 use testkit::{Gate, Larder, Origin, Reply, Request, Response};
 
 const KIND: &str = "application/vnd.fos.user-context-hash";
-const HASH: &str = "/_fos_user_context_hash";
+pub(crate) const HASH: &str = "/_fos_user_context_hash";
 const CONFIG: &str =
     "[[origin]]\nservers = \"{origin}\"\n[defaults]\nuser_context = \"/_fos_user_context_hash\"\n";
 
@@ -29,7 +29,7 @@ fn group(request: &Request) -> &'static str {
 }
 
 /// The answer to who it is, as `FOSHttpCacheBundle` gives it.
-fn told(request: &Request) -> Reply {
+pub(crate) fn told(request: &Request) -> Reply {
     assert_eq!(request.header("accept"), Some(KIND));
     Reply::ok()
         .cache("public, max-age=600")
@@ -39,7 +39,7 @@ fn told(request: &Request) -> Reply {
 }
 
 /// A page that says for whom it was made, and for which group it is.
-fn page(request: &Request) -> Reply {
+pub(crate) fn page(request: &Request) -> Reply {
     let hash = request.header("x-user-context-hash").unwrap_or("none");
     Reply::ok()
         .cache("public, max-age=600")
@@ -48,14 +48,14 @@ fn page(request: &Request) -> Reply {
         .body(format!("for {hash}, made for {}", user(request)))
 }
 
-fn site() -> (Origin, Larder) {
+pub(crate) fn site() -> (Origin, Larder) {
     let (origin, larder) = start_with(CONFIG);
     origin.otherwise(page);
     origin.on(HASH, told);
     (origin, larder)
 }
 
-fn get(larder: &Larder, path: &str, user: &str) -> Response {
+pub(crate) fn get(larder: &Larder, path: &str, user: &str) -> Response {
     let ask = larder.get(path);
     match user {
         "" => ask.send(),
