@@ -19,6 +19,7 @@ mod varnish;
 
 use crate::policy::PurgePolicy;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header, header::AsHeaderName};
+use rules::surrogate;
 use std::{borrow::Cow, net::IpAddr};
 use store::purge::BadPattern;
 
@@ -167,6 +168,10 @@ pub enum Malformed {
     NotOffered(&'static str),
 }
 
+/// Beyond that not all of them are read ([`surrogate::fits`]).
+const TOO_MANY_TAGS: Malformed =
+    Malformed::NotOffered("more than 64 KiB of tags in one request: purge in several");
+
 /// A request's head, as far as purging is concerned.
 #[derive(Clone, Copy, Debug)]
 pub struct Head<'a> {
@@ -210,6 +215,7 @@ pub fn recognise(policy: &PurgePolicy, head: Head<'_>) -> Spoken {
         _ if !is_ours(head.method) => Spoken::Nothing,
         _ if !policy.admits(head.peer, head.fields) => Spoken::Denied,
         _ if head.method.as_str() == "REFRESH" => Spoken::Refresh,
+        _ if !surrogate::fits(head.fields) => Spoken::Command(Err(TOO_MANY_TAGS)),
         _ => Spoken::Command(
             api::souin(policy, head).unwrap_or_else(|| varnish::command(policy, head)),
         ),
@@ -274,6 +280,11 @@ impl<'a> Head<'a> {
     fn text(self, name: impl AsHeaderName) -> Option<Cow<'a, str>> {
         let line = self.fields.get(name)?.as_bytes().trim_ascii();
         (!line.is_empty()).then(|| String::from_utf8_lossy(line))
+    }
+
+    /// Whether a field stands in more than one line.
+    fn repeats(self, name: &str) -> bool {
+        self.fields.get_all(name).iter().nth(1).is_some()
     }
 
     fn has(self, name: &'static str) -> bool {

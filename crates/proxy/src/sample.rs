@@ -21,12 +21,13 @@ use std::{
     sync::Arc,
     time::Duration,
 };
-use store::{Memory, Purger, Sweeper};
+use store::{Memory, Needs, Purger, Remember, Sweeper};
 
 /// A worker of a cache with this memory alone, before a site that says nothing.
 pub(crate) fn worker(memory: &Arc<Memory>) -> Rc<Worker> {
-    let hour = Duration::from_hours(1);
-    let sweeper = Sweeper::start(memory.clone(), Box::new(|| None), hour).expect("a thread");
+    let hour = Remember::fetches(Duration::from_hours(1));
+    let sweeper = Sweeper::start(memory.clone(), Box::new(|| Needs::NOTHING), hour);
+    let sweeper = sweeper.expect("a thread");
     let purger = Purger::new(memory.clone(), sweeper);
     let site = site(policy(key_spec()));
     let cache = Cache::new(Tiers::memory(memory.clone()), purger, site);

@@ -42,7 +42,7 @@ mod statistics;
 #[cfg(test)]
 mod tests;
 
-use crate::{lock::Locked, purge::Log};
+use crate::{Needs, lock::Locked, purge::Log};
 use bucket::Bucket;
 use device::Device;
 use health::{Counts, Health};
@@ -53,7 +53,10 @@ use shared::Shared;
 use std::{
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering::Acquire},
+        atomic::{
+            AtomicBool,
+            Ordering::{Acquire, Relaxed},
+        },
         mpsc::sync_channel,
     },
     thread::{self, JoinHandle},
@@ -169,6 +172,16 @@ impl Disk {
         let queued = self.shared.device.queue.oldest_checked();
         let written = self.shared.oldest_in_segments();
         queued.into_iter().chain(written).min()
+    }
+
+    /// What the tier needs of the log.
+    pub fn needs(&self) -> Needs {
+        let (swept, swept_softly) = &self.shared.swept;
+        Needs {
+            after: self.oldest_checked(),
+            swept: swept.load(Relaxed),
+            swept_softly: swept_softly.load(Relaxed),
+        }
     }
 
     /// Waits until the index is whole and everything that was queued before is written.

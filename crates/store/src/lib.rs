@@ -36,4 +36,4 @@ pub use purger::{
 };
 pub use slot::Variants;
 pub use stored::{Derived, Stored, Variant, X_CACHE_DEBUG};
-pub use sweep::{Busiest, Busy, Horizon, Sweeper};
+pub use sweep::{Busiest, Busy, Horizon, Needs, Remember, Sweeper};

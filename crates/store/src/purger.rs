@@ -237,7 +237,10 @@ impl Purger {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::purge::{Log, What};
+    use crate::{
+        Needs, Remember,
+        purge::{Log, What},
+    };
     use std::{future::poll_fn, sync::Mutex, task::Poll};
     use tokio::sync::oneshot;
 
@@ -256,7 +259,8 @@ mod tests {
     async fn a_purge_is_acknowledged_when_it_lasts_and_holds_before() {
         let log = Arc::new(Log::default());
         let memory = Arc::new(Memory::new(1 << 20, log.clone()));
-        let sweeper = Sweeper::start(memory.clone(), Box::new(|| None), Duration::from_mins(1));
+        let minute = Remember::fetches(Duration::from_mins(1));
+        let sweeper = Sweeper::start(memory.clone(), Box::new(|| Needs::NOTHING), minute);
         let purger = Purger::new(memory, sweeper.expect("starts"));
         let (tell, done) = oneshot::channel();
         purger.last_by(Arc::new(Device(Mutex::new(Some(done)))));

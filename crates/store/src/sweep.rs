@@ -37,8 +37,50 @@ const REST: Duration = Duration::from_micros(300);
 /// Whoever purges URLs is told what is known after so long: they already hold, and often come by the hundred.
 const COUNT_WITHIN: Duration = Duration::from_millis(100);
 
-/// How far back tiers below memory need the log. `None`: not at all.
-pub type Horizon = Box<dyn Fn() -> Option<u64> + Send>;
+/// What the tier below memory needs of the log, as it stands now.
+pub type Horizon = Box<dyn Fn() -> Needs + Send>;
+
+/// What a tier needs of the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Needs {
+    /// Purges after this number, over a restart too; `None`: none.
+    pub after: Option<u64>,
+    /// Everything there was held against hard purges up to this number.
+    pub swept: u64,
+    /// And against soft ones up to this.
+    pub swept_softly: u64,
+}
+
+impl Needs {
+    /// Those of a tier in which nothing is.
+    pub const NOTHING: Self = Self {
+        after: None,
+        swept: u64::MAX,
+        swept_softly: u64::MAX,
+    };
+}
+
+/// For how long purges are remembered at least.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Remember {
+    /// For fetches that began before them.
+    pub fetches: Duration,
+    /// For what lies in a tier that nodes share, where there is one: its longest lifetime.
+    pub shared: Option<Duration>,
+}
+
+impl Remember {
+    /// For fetches alone.
+    pub const fn fetches(fetches: Duration) -> Self {
+        Self {
+            fetches,
+            shared: None,
+        }
+    }
+}
+
+/// So many expressions stay for what comes from a tier that nodes share, which nobody goes over.
+const FOR_SHARED: usize = 512;
 
 /// The sweep's door.
 #[derive(Clone)]
@@ -53,15 +95,15 @@ impl fmt::Debug for Sweeper {
 }
 
 impl Sweeper {
-    /// Starts the sweep on a thread of its own; it ends with the last `Sweeper`. Purges are remembered for `remember` at least,
-    /// for fetches that began before them, and as far back as `horizon` says.
+    /// Starts the sweep on a thread of its own; it ends with the last `Sweeper`. Purges are remembered for as long as `remember` says
+    /// at least, and as far back as `horizon` does.
     ///
     /// # Errors
     /// The thread cannot be started.
     pub fn start(
         memory: Arc<Memory>,
         horizon: Horizon,
-        remember: Duration,
+        remember: Remember,
     ) -> std::io::Result<Self> {
         let (questions, asked) = channel();
         let sweep = Sweep::new(memory, horizon, remember);
@@ -122,7 +164,7 @@ impl Sweeper {
 struct Sweep {
     memory: Arc<Memory>,
     horizon: Horizon,
-    remember: Duration,
+    remember: Remember,
     /// The head at which the last sweep began.
     swept: u64,
     /// Until the next look.
@@ -134,7 +176,7 @@ struct Sweep {
 }
 
 impl Sweep {
-    fn new(memory: Arc<Memory>, horizon: Horizon, remember: Duration) -> Self {
+    fn new(memory: Arc<Memory>, horizon: Horizon, remember: Remember) -> Self {
         Self {
             memory,
             horizon,
@@ -192,16 +234,26 @@ impl Sweep {
             return;
         }
         self.retired = Instant::now();
-        self.memory.log().tags().tidy();
-        let mut old = None;
-        while let Some((head, at)) = self.done.front()
-            && at.elapsed() >= self.remember
-        {
-            old = Some(*head);
-            self.done.pop_front();
+        let log = self.memory.log();
+        log.tags().tidy();
+        let needs = (self.horizon)();
+        if let Some(settled) = self.settled(self.remember.fetches) {
+            let keep = self.remember.shared.map_or(0, |_| FOR_SHARED);
+            let (hard, soft) = (needs.swept, needs.swept_softly);
+            log.spare_patterns(settled.min(hard), settled.min(soft), keep);
         }
-        let Some(old) = old else { return };
-        let needed = (self.horizon)().unwrap_or(u64::MAX);
-        self.memory.log().retire(old.min(needed));
+        let remember = self.remember.shared.unwrap_or_default();
+        let remember = remember.max(self.remember.fetches);
+        if let Some(old) = self.settled(remember) {
+            self.done.retain(|(head, _)| *head > old);
+            log.retire(old.min(needs.after.unwrap_or(u64::MAX)));
+        }
+    }
+
+    /// The head at which the last sweep began that ended so long ago.
+    fn settled(&self, ago: Duration) -> Option<u64> {
+        let ended = self.done.iter().rev();
+        let mut settled = ended.filter(|(_, at)| at.elapsed() >= ago);
+        settled.next().map(|(head, _)| *head)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Answer, Written, purge, purges};
 use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// The document.
 pub(super) fn document() -> Value {
@@ -11,7 +11,8 @@ pub(super) fn document() -> Value {
         settings.meta_schema = None;
     });
     let mut schemas = settings.into_generator();
-    let paths = paths(&mut schemas);
+    let mut paths = paths(&mut schemas);
+    refuse_others(&mut paths, &mut schemas);
     json!({
         "openapi": "3.1.0",
         "info": {
@@ -47,6 +48,20 @@ fn paths(schemas: &mut SchemaGenerator) -> Value {
             },
         } },
     })
+}
+
+/// Adds to every operation what it answers under a foreign name.
+fn refuse_others(paths: &mut Value, schemas: &mut SchemaGenerator) {
+    let refusal = told::<Written>("Asked under a name that is not this machine's own", schemas);
+    let operations = paths.as_object_mut().into_iter().flat_map(Map::values_mut);
+    for operation in operations
+        .filter_map(Value::as_object_mut)
+        .flat_map(Map::values_mut)
+    {
+        if let Some(responses) = operation["responses"].as_object_mut() {
+            responses.insert("403".to_owned(), refusal.clone());
+        }
+    }
 }
 
 /// An operation that answers with text, whatever happens.

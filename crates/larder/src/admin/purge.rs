@@ -17,7 +17,7 @@ use axum::{
 };
 use http_body_util::{BodyExt, Collected, LengthLimitError, Limited};
 use std::{sync::Arc, time::Duration};
-use store::PurgeError;
+use store::{PurgeError, purge::TooMany};
 use tokio::time::timeout;
 
 /// Largest body of a request, in bytes: some ten thousand long tags.
@@ -29,7 +29,7 @@ const AROUND: usize = 1 << 10;
 /// How long a body may take to come whole.
 const READ: Duration = Duration::from_secs(10);
 
-/// When it is worth trying again, in seconds.
+/// When it is worth asking the shared log again, in seconds.
 const AGAIN: u32 = 2;
 
 /// Purges what the request names.
@@ -94,7 +94,10 @@ fn bad(bad: Bad) -> Refusal {
 fn refusal(error: &PurgeError) -> Refusal {
     let what = error.to_string();
     match error {
-        PurgeError::TooMany(_) | PurgeError::Unreachable(_) => {
+        PurgeError::TooMany(_) => {
+            Refusal::new(StatusCode::SERVICE_UNAVAILABLE, what).again_in(TooMany::AGAIN)
+        }
+        PurgeError::Unreachable(_) => {
             Refusal::new(StatusCode::SERVICE_UNAVAILABLE, what).again_in(AGAIN)
         }
         PurgeError::NotDurable(_) => Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, what),

@@ -16,7 +16,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 use store::{
-    Boxed, Durable, Horizon, Memory, NotDurable, Purger, Sweeper,
+    Boxed, Durable, Horizon, Memory, Needs, NotDurable, Purger, Remember, Sweeper,
     disk::Disk,
     purge::{
         FileJournal, Log, Remembered,
@@ -28,8 +28,8 @@ use store::{
     },
 };
 
-/// Without a tier that remembers longer, purges are remembered so long: for fetches that began before them.
-const REMEMBER: Duration = Duration::from_mins(1);
+/// Purges are remembered so long for fetches that began before them: what takes longer is not stored.
+const FETCHES: Duration = Duration::from_mins(1);
 
 /// The name of the log of purges in its directory.
 const JOURNAL: &str = "purges.log";
@@ -70,11 +70,10 @@ pub fn open(config: &Config) -> Result<Store, StartError> {
         .shared
         .as_ref()
         .and_then(|config| self::shared(config, log, outage.clone()));
-    // What other nodes keep in the shared tier may be as old as its longest lifetime.
-    let remember = config
-        .shared
-        .as_ref()
-        .map_or(REMEMBER, |config| config.max_ttl);
+    let remember = Remember {
+        fetches: FETCHES,
+        shared: config.shared.as_ref().map(|config| config.max_ttl),
+    };
     let sweeper = Sweeper::start(memory.clone(), horizon(disk.clone()), remember)
         .map_err(StartError::Thread)?;
     let purger = Purger::new(memory.clone(), sweeper);
@@ -201,5 +200,5 @@ fn shared(config: &shared::Config, log: Arc<Log>, outage: Arc<Outage>) -> Option
 
 /// The log must remember what the oldest response on disk has not been checked for.
 fn horizon(disk: Option<Arc<Disk>>) -> Horizon {
-    Box::new(move || disk.as_ref().and_then(|disk| disk.oldest_checked()))
+    Box::new(move || disk.as_ref().map_or(Needs::NOTHING, |disk| disk.needs()))
 }

@@ -90,3 +90,19 @@ fn what_is_pushed_out_of_memory_is_answered_from_disk_also_after_a_restart() {
     }
     assert_eq!(sample(&larder, "larder_disk_damaged_total"), 0);
 }
+/// A crawler that asks for everything once writes nothing, also where memory has no room for it.
+#[test]
+fn what_was_asked_for_once_is_gone_when_memory_has_no_room() {
+    let site = site();
+    let larder = site.start();
+    let mut client = larder.client();
+    for number in 0..PAGES {
+        assert!(!ask(&mut client, number));
+    }
+    wait_until("what was pushed out is counted", || {
+        sample(&larder, "larder_evictions_total") > PAGES as u64 / 2
+    });
+    assert_eq!(sample(&larder, "larder_disk_writes_total"), 0);
+    let larder = site.restart(larder);
+    assert!(!ask(&mut larder.client(), 0), "a scan leaves nothing");
+}

@@ -265,3 +265,23 @@ fn ten_thousand_tags_in_the_content_are_all_purged() {
     let odd = origin.all().into_iter();
     assert_eq!(odd.filter(|request| request.method != "GET").count(), 0);
 }
+/// A list that is not read to its end purges nothing.
+#[test]
+fn ten_thousand_tags_in_ten_lines_are_all_purged_or_refused() {
+    let (_origin, larder) = site("[limits]\nheader_size = \"256KiB\"\n");
+    let pages = [0, MANY / 2, MANY - 1];
+    let mut wrong = Vec::new();
+    for field in FIELDS {
+        warm(&larder, &pages);
+        let answer = in_lines(&larder, field, MANY, 10);
+        let gone = gone(&larder, &pages);
+        let wanted: &[usize] = if answer.status == 200 { &pages } else { &[] };
+        if gone != wanted {
+            wrong.push(format!(
+                "{} with {}: {}, gone {gone:?}",
+                field.0, field.1, answer.status
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

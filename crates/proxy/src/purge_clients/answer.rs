@@ -6,13 +6,13 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use serde_json::json;
 use std::collections::BTreeSet;
-use store::PurgeError;
+use store::{PurgeError, purge::TooMany};
 
 /// Says which kind of purge was done, and how many stored responses it touched: `tags; count=3`.
 const CACHE_PURGE_RESULT: HeaderName = HeaderName::from_static("cache-purge-result");
 
-/// Seconds after which what could not be purged now is worth another try.
-const RETRY_AFTER: u64 = 2;
+/// Seconds after which a shared log that does not answer is worth another try.
+const RETRY_AFTER: u32 = 2;
 
 /// An answer of our own, without the fields that all answers have.
 #[derive(Clone, Debug)]
@@ -122,8 +122,12 @@ pub fn failed(dialect: Option<&Dialect>, why: &Unpurged) -> Own {
     };
     let mut own = own(status, content);
     if status == StatusCode::SERVICE_UNAVAILABLE {
+        let again = match why {
+            Unpurged::Failed(PurgeError::TooMany(_)) => TooMany::AGAIN,
+            _ => RETRY_AFTER,
+        };
         own.fields
-            .insert(header::RETRY_AFTER, HeaderValue::from(RETRY_AFTER));
+            .insert(header::RETRY_AFTER, HeaderValue::from(again));
     }
     own
 }

@@ -3,7 +3,7 @@
 //! Their paths could be the application's as well, so a request is taken for a purge only where it carries the key that these
 //! services ask for. Whose key it is does not matter: who may purge is the site's to say, and anybody else is refused.
 
-use super::{Command, Dialect, Head, Malformed, Matching, Spoken, Wish, expression};
+use super::{Command, Dialect, Head, Malformed, Matching, Spoken, TOO_MANY_TAGS, Wish, expression};
 use crate::policy::PurgePolicy;
 use rules::surrogate;
 use serde::Deserialize;
@@ -80,6 +80,9 @@ fn fastly(head: Head<'_>, word: &str, key: Option<&str>) -> Spoken {
             dialect: Dialect::Fastly,
         }))
     };
+    if !surrogate::fits(head.fields) {
+        return Spoken::Command(Err(TOO_MANY_TAGS));
+    }
     let listed = surrogate::tags(head.fields);
     match (word, key) {
         ("purge_all", None) => command(Wish::Everything),

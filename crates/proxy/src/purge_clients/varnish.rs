@@ -30,6 +30,11 @@ pub fn command(policy: &PurgePolicy, head: Head<'_>) -> Result<Command, Malforme
         soft: is_soft(head),
         dialect,
     };
+    if repeats_expression(head) {
+        return Err(Malformed::NotOffered(
+            "a field with an expression stands there more than once: purge in several requests",
+        ));
+    }
     if let Some(names) = TAG_EXPRESSIONS.iter().find(|name| head.has(name)) {
         let text = head
             .text(*names)
@@ -74,6 +79,21 @@ pub fn command(policy: &PurgePolicy, head: Head<'_>) -> Result<Command, Malforme
     }
     let pool = pool(head);
     Ok(command(pool.unwrap_or_else(|| place(policy, head))))
+}
+
+/// Whether a field with an expression has several lines, of which one alone would be read.
+fn repeats_expression(head: Head<'_>) -> bool {
+    let bans = head.method == "BAN" || EXPRESSIONS.iter().any(|name| head.has(name));
+    let on_lists = ["x-cache-tags"].into_iter().filter(|_| bans);
+    let on_drupals = ["cache-tags"]
+        .into_iter()
+        .filter(|name| bans && head.text(*name).is_some_and(|text| text.contains('|')));
+    let names = TAG_EXPRESSIONS.into_iter().chain(EXPRESSIONS);
+    names
+        .chain(on_lists)
+        .chain(on_drupals)
+        .chain(["x-pool"])
+        .any(|name| head.repeats(name))
 }
 
 /// What came from a pool of servers, as it named itself in `X-Pool`: of those that the expression in the request's names.
@@ -131,8 +151,8 @@ fn on_tags(text: &str) -> Wish {
 /// The tags that a field lists, in any of the dialects.
 fn tags(head: Head<'_>) -> Vec<String> {
     let mut found = surrogate::tags(head.fields);
-    for name in TAG_LISTS {
-        let text = head.text(name).unwrap_or_default();
+    for line in TAG_LISTS.iter().flat_map(|name| head.fields.get_all(*name)) {
+        let text = String::from_utf8_lossy(line.as_bytes());
         found.extend(text.split_ascii_whitespace().map(str::to_owned));
     }
     found

@@ -108,11 +108,14 @@ impl Segment {
         Ok(entries.map(|entries| (trailer, entries)))
     }
 
-    /// The labels of its records; `None` where it was never sealed, or they are damaged.
+    /// The labels of its records; `None` where it was never sealed, or they are missing or damaged.
     pub fn labels(&self) -> io::Result<Option<Vec<u8>>> {
         let Some(trailer) = self.trailer()? else {
             return Ok(None);
         };
+        if trailer.labels == 0 && trailer.count > 0 {
+            return Ok(None);
+        }
         let mut bytes = vec![0; trailer.labels as usize];
         self.file.read_exact_at(&mut bytes, trailer.labels_at())?;
         let is_sound = trailer.are_labels(&bytes, self.nonce);

@@ -38,6 +38,8 @@ pub(super) struct Shared {
     segments: RwLock<BTreeMap<u32, Arc<Segment>>>,
     pub open_files: OpenFiles,
     pub is_whole: AtomicBool,
+    /// The numbers up to which purges, hard ones and all, were held against everything that is found.
+    pub swept: (AtomicU64, AtomicU64),
     /// Whether keys were seen that hold more than a URL.
     pub has_long_keys: AtomicBool,
     /// As the keeper has them.
@@ -65,6 +67,7 @@ impl Shared {
             segments: RwLock::default(),
             open_files: OpenFiles::default(),
             is_whole: AtomicBool::new(false),
+            swept: (AtomicU64::new(0), AtomicU64::new(0)),
             has_long_keys: AtomicBool::new(false),
             total: AtomicU64::new(0),
             large: AtomicU64::new(0),

@@ -46,7 +46,8 @@ impl Lifecycle<Key, Variants> for Evictions {
             return;
         };
         for stored in variants.as_slice() {
-            if stored.uses() > 0 && !stored.is_below() {
+            // The request that fetched it was the first.
+            if stored.uses() > 1 && !stored.is_below() {
                 disk.demote(key, stored);
             }
         }

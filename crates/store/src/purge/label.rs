@@ -38,14 +38,18 @@ impl Label<'_> {
 }
 
 impl Log {
-    /// Whether what `label` is of was purged, softly alone not counted.
-    pub fn has_purged(&self, label: &Label<'_>) -> bool {
+    /// Whether what `label` is of was purged; `softly`: also if only so.
+    pub fn has_purged(&self, label: &Label<'_>, softly: bool) -> bool {
         if label.checked >= self.head() {
             return false;
         }
         let content_type = || label.content_type();
         let subject = label.subject(&content_type);
         let table = self.read();
-        label.checked < table.floor || table.test(&subject, label.checked).gone
+        if label.checked < table.floor {
+            return true;
+        }
+        let verdict = table.test(&subject, label.checked);
+        verdict.gone || softly && verdict.stale_since.is_some()
     }
 }

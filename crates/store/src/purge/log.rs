@@ -78,6 +78,27 @@ impl Log {
         }
     }
 
+    /// Forgets expressions that everything kept on this node was held against, up to the number `hard`, and softly up to `soft`, so
+    /// that there is room for others; `keep` of them stay for what comes from elsewhere. What was purged stays so over a restart.
+    pub fn spare_patterns(&self, hard: u64, soft: u64, keep: usize) {
+        let over = self.write().spare(hard, soft, keep);
+        if let (Some(over), Some(journal)) = (over, self.journal.get()) {
+            journal.retire(self.positions().spare(over));
+        }
+    }
+
+    /// Whether expressions take so much of their room that what they purged softly is to be given up on disk: what is left there would
+    /// have to be held against them for as long as it lies there.
+    pub fn is_crowded(&self) -> bool {
+        self.read().is_crowded()
+    }
+
+    /// Whether what was checked up to `checked`, and comes from elsewhere than memory and disk, may have been purged by an expression
+    /// that is forgotten.
+    pub fn has_spared(&self, checked: u64) -> bool {
+        checked < self.read().spared
+    }
+
     /// What took effect on this node after `after`, at most so many of it; where nothing is said, only where the log stands. For
     /// those who keep pages elsewhere.
     pub fn since(&self, after: Option<Cursor>, most: usize) -> Since {

@@ -6,7 +6,7 @@ use super::{
     subject::{Subject, Texts},
 };
 use rules::time::Time;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 /// At most this many names are remembered; past it the log forgets the older half of them, and what has not been checked since
 /// counts as purged: forgetting errs towards fetching again.
@@ -15,12 +15,16 @@ const MOST_NAMES: usize = 1 << 20;
 /// At most this many different regular expressions wait for the sweep: each is held against every stored response.
 const MOST_PATTERNS: usize = 1024;
 
-/// Too many regular expressions are waiting for the sweep; worth retrying in a few seconds.
+/// Too many regular expressions are waiting for the sweep, and for fetches that began before them; worth retrying
+/// [a minute](TooMany::AGAIN) later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "too many purges by regular expression are still being worked off: try again in a few seconds"
-)]
+#[error("too many purges by regular expression are still being worked off: try again in a minute")]
 pub struct TooMany;
+
+impl TooMany {
+    /// Seconds after which it is worth retrying.
+    pub const AGAIN: u32 = 60;
+}
 
 /// The last purges of one name.
 #[derive(Clone, Copy, Debug, Default)]
@@ -76,6 +80,10 @@ pub(super) struct Table {
     lengths: BTreeMap<usize, u64>,
     patterns: Vec<(Mark, Pattern)>,
     everything: Mark,
+    /// See [`spare`](Table::spare).
+    pub spared: u64,
+    /// The numbers of expressions that were spared, and that a restart would have to know: in order.
+    only_kept: VecDeque<u64>,
 }
 
 impl Table {
@@ -116,6 +124,33 @@ impl Table {
                 }
             }
         }
+    }
+
+    /// Whether expressions take more than half of their room.
+    pub fn is_crowded(&self) -> bool {
+        self.patterns.len() > MOST_PATTERNS / 2
+    }
+
+    /// Forgets expressions that everything kept on this node was held against, up to the number `hard`, and softly up to `soft`: the
+    /// older ones, so that `keep` of all stay. Unlike what is [retired](Self::retire), what was checked before them does not count
+    /// as purged, unless it comes from elsewhere: then [`spared`](Self::spared) is held against it. Where a restart could not take all
+    /// back that it would have to know, up to which number it is to forget everything.
+    pub fn spare(&mut self, hard: u64, soft: u64, keep: usize) -> Option<u64> {
+        let mut most = self.patterns.len().saturating_sub(keep);
+        self.patterns.sort_by_key(|(mark, _)| mark.last());
+        let (spared, only_kept) = (&mut self.spared, &mut self.only_kept);
+        self.patterns.retain(|(mark, _)| {
+            let goes = most > 0 && mark.hard <= hard && mark.soft <= soft;
+            if goes {
+                most -= 1;
+                *spared = mark.last().max(*spared);
+                only_kept.push_back(mark.last());
+            }
+            !goes
+        });
+        let room = MOST_PATTERNS - self.patterns.len().min(MOST_PATTERNS);
+        let over = self.only_kept.len().saturating_sub(room);
+        self.only_kept.drain(..over).next_back()
     }
 
     /// Whether there is room for all expressions among `purges`; those that are known need none.
@@ -189,6 +224,7 @@ impl Table {
         self.floor = self.floor.max(sequence);
         self.names.retain(|_, mark| mark.last() > sequence);
         self.patterns.retain(|(mark, _)| mark.last() > sequence);
+        self.only_kept.retain(|last| *last > sequence);
         self.lengths.retain(|_, last| *last > sequence);
         if self.names.capacity() > 4 * self.names.len() + 1024 {
             self.names.shrink_to_fit();

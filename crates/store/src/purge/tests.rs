@@ -206,6 +206,63 @@ fn expressions_are_bounded_and_the_same_one_counts_once() {
     assert_eq!(log.standing(KEY, &held), Standing::Gone);
 }
 
+#[test]
+fn expressions_that_all_was_held_against_make_room() {
+    let log = Log::default();
+    let apply = |number: u64, soft: bool| {
+        let what = pattern(On::Url, &format!("blog-{number}"));
+        log.apply(Purge { what, soft }, at(1), None);
+    };
+    let early = stored(&log, &[]);
+    for number in 1..=1024 {
+        apply(number, number % 2 == 0);
+    }
+    let one_more = [Purge::hard(pattern(On::Url, "more"))];
+    assert_eq!(log.admits(&one_more), Err(TooMany));
+    assert!(log.is_crowded());
+    log.spare_patterns(10, 0, 0);
+    assert_eq!(log.remembered().1, 1024 - 5, "those of soft purges stay");
+    log.spare_patterns(10, 10, 0);
+    assert_eq!(log.remembered().1, 1024 - 10, "as far as both say");
+    assert_eq!(log.admits(&one_more), Ok(()));
+    assert_eq!(log.standing(KEY, &early), Standing::Good);
+    assert!(log.has_spared(9) && !log.has_spared(10));
+    assert!(log.refuses(KEY, None, 9), "a fetch that began before");
+    assert!(!log.refuses(KEY, None, 10));
+    log.spare_patterns(u64::MAX, u64::MAX, 512);
+    assert_eq!(log.remembered().1, 512, "the latest stay");
+    assert!(log.has_spared(511) && !log.has_spared(512));
+    assert!(!log.is_crowded());
+}
+
+/// A journal that notes how far it may forget.
+#[derive(Debug, Default)]
+struct Forgetting(Arc<std::sync::atomic::AtomicU64>);
+
+impl Journal for Forgetting {
+    fn append(&self, _: &Entry) {}
+
+    fn retire(&self, sequence: u64) {
+        self.0
+            .fetch_max(sequence, std::sync::atomic::Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn a_restart_takes_back_as_many_expressions_as_there_is_room_for() {
+    let (log, forgotten) = (Log::default(), Arc::default());
+    log.keep_in(Box::new(Forgetting(Arc::clone(&forgotten))));
+    for number in 1..=3000u64 {
+        apply(&log, pattern(On::Url, &format!("blog-{number}")));
+        if number % 500 == 0 {
+            log.spare_patterns(number, number, 0);
+        }
+    }
+    assert_eq!(log.remembered().1, 0);
+    let forgotten = forgotten.load(std::sync::atomic::Ordering::Relaxed);
+    assert_eq!(forgotten, 3000 - 1024);
+}
+
 /// A million names, give or take one purge's, and no more: what was not checked since the older ones counts as purged.
 #[test]
 fn names_are_bounded_and_forgetting_errs_towards_fetching() {

@@ -8,6 +8,8 @@ use crate::{
 use rules::time::Time;
 use std::{future::poll_fn, task::Poll};
 
+const MINUTE: Remember = Remember::fetches(Duration::from_mins(1));
+
 fn sweeper_that_never_answers() -> (Sweeper, Receiver<Question>) {
     let (questions, never_answered) = channel();
     (Sweeper { questions }, never_answered)
@@ -84,7 +86,7 @@ fn a_count_does_not_wait_until_memory_is_given_back() {
         answer,
     };
     ask.send(question).expect("heard");
-    let mut sweep = Sweep::new(memory.clone(), Box::new(|| None), Duration::from_mins(1));
+    let mut sweep = Sweep::new(memory.clone(), Box::new(|| Needs::NOTHING), MINUTE);
     sweep.sweep(&asked);
     assert_eq!(told.try_recv(), Ok(500 - 8), "all but the first step's");
     assert_eq!(memory.statistics().keys, 0);

@@ -10,7 +10,6 @@ use crate::{
         index::{Place, Spot},
         segment::Segment,
     },
-    purge::Standing,
 };
 use std::{fs, io::Error, sync::atomic::Ordering::Relaxed, time::Instant};
 
@@ -82,8 +81,7 @@ impl Keeper {
     /// What is at `spot`, unless a purge covers it.
     fn worth_keeping(&self, spot: Spot) -> Option<Again> {
         let again = self.shared.reread(spot).ok()?;
-        let standing = self.shared.log.standing(&again.0, &again.1);
-        (standing != Standing::Gone).then_some(again)
+        self.is_worth_keeping(&again.0, &again.1).then_some(again)
     }
 
     fn write_again(&mut self, (key, stored): &Again) {

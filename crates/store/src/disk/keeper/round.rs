@@ -44,6 +44,10 @@ struct Sweep {
     began: Option<Instant>,
     /// Until the next may begin.
     rest: Duration,
+    /// What was purged only softly is given up too.
+    softly: bool,
+    /// Something could not be looked at.
+    is_partial: bool,
 }
 
 /// The segment that is looked at.
@@ -119,6 +123,8 @@ impl Keeper {
         if rests || !sweep.left.is_empty() || sweep.head == Some(head) {
             return;
         }
+        sweep.softly = self.shared.log.is_crowded();
+        sweep.is_partial = false;
         sweep.left = self.shared.segments().keys().copied().collect();
         sweep.head = Some(head);
         sweep.began = Some(Instant::now());
@@ -127,19 +133,18 @@ impl Keeper {
     /// Turns to the next segment.
     fn turn(&mut self) {
         while let Some((id, sweeps, asked)) = self.rounds.next() {
-            match self.labels(id) {
-                Some(labels) => {
-                    self.rounds.current = Some(Current {
-                        id,
-                        labels,
-                        at: 0,
-                        sweeps,
-                        asked,
-                    });
-                    return;
-                }
-                None => self.end(sweeps),
+            if let Some(labels) = self.labels(id) {
+                self.rounds.current = Some(Current {
+                    id,
+                    labels,
+                    at: 0,
+                    sweeps,
+                    asked,
+                });
+                return;
             }
+            self.rounds.sweep.is_partial |= sweeps && self.shared.segment(id).is_some();
+            self.end(sweeps);
         }
     }
 
@@ -162,8 +167,12 @@ impl Keeper {
         if sweeps && sweep.left.is_empty() {
             let took = sweep.began.map_or(Duration::ZERO, |began| began.elapsed());
             sweep.rest = EVERY.max(took * SHARE);
-            if let Some(head) = sweep.head {
-                self.shared.log.carried().tidy(head);
+            let head = sweep.head.unwrap_or_default();
+            self.shared.log.carried().tidy(head);
+            if !sweep.is_partial {
+                let (hard, soft) = &self.shared.swept;
+                hard.store(head, Relaxed);
+                soft.fetch_max(if sweep.softly { head } else { 0 }, Relaxed);
             }
         }
     }
@@ -203,7 +212,8 @@ impl Keeper {
 
     /// Gives up what `label` is of, at `place`, if a purge covers it.
     fn sweep(&mut self, label: &Label<'_>, key: u64, place: Place) {
-        if !self.shared.log.has_purged(label) {
+        let softly = self.rounds.sweep.softly;
+        if !self.shared.log.has_purged(label, softly) {
             return;
         }
         let Some(gone) = self.shared.index.remove(key, place) else {

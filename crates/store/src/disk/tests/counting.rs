@@ -213,6 +213,54 @@ fn sealed(dir: &Dir) -> (PathBuf, Vec<u8>, segment::Segment, format::Trailer) {
     (path, bytes, segment, trailer)
 }
 
+/// What a purge by expression covers.
+fn by_expression(text: &str) -> What {
+    What::Pattern(Box::new(
+        Pattern::default().with(On::Url, text).expect("valid"),
+    ))
+}
+
+#[test]
+fn the_log_is_told_what_all_was_held_against() {
+    let dir = Dir::new();
+    let tier = Tier::open(&dir);
+    tier.put(1, &[]);
+    tier.put(2, &[]);
+    tier.purge(by_expression("example/1$"));
+    tier.until(|tier| tier.disk.needs().swept == tier.log.head());
+    assert_eq!(tier.records(), 1);
+    let needs = tier.disk.needs();
+    assert_eq!((needs.after, needs.swept_softly), (Some(0), 0));
+    let soft = Purge::soft(by_expression("example/2$"));
+    tier.log.apply(soft, Time::from_secs(1), None);
+    tier.until(|tier| tier.disk.needs().swept == tier.log.head());
+    assert_eq!((tier.records(), tier.disk.needs().swept_softly), (1, 0));
+    // Where there is hardly any room for more of them, what they purge softly is given up too.
+    for number in 0..600 {
+        tier.purge(by_expression(&format!("nowhere-{number}")));
+    }
+    tier.until(|tier| tier.disk.needs().swept_softly >= 600);
+    assert_eq!(tier.records(), 0);
+    let head = tier.log.head();
+    tier.until(|tier| tier.disk.needs().swept_softly == head);
+    tier.log.spare_patterns(head, head, 0);
+    assert_eq!(tier.log.remembered().1, 0);
+}
+
+#[test]
+fn what_an_expression_that_is_forgotten_may_have_purged_is_not_written() {
+    let dir = Dir::new();
+    let tier = Tier::open(&dir);
+    let early = tagged(&tier.log, 1, &[]);
+    tier.purge(by_expression("nowhere"));
+    let soft = Purge::soft(What::Url(vec!["//a.example/1".to_owned()]));
+    tier.log.apply(soft, Time::from_secs(1), None);
+    tier.log.spare_patterns(u64::MAX, u64::MAX, 0);
+    assert!(tier.disk.offer(&key(1), &early));
+    tier.disk.flush();
+    assert_eq!(tier.records(), 0);
+}
+
 #[test]
 fn a_segment_without_labels_is_read_as_ever_and_not_counted() {
     let dir = Dir::new();
@@ -228,6 +276,11 @@ fn a_segment_without_labels_is_read_as_ever_and_not_counted() {
         .expect("written as it was before there were any");
     let tier = Tier::open(&dir);
     assert_eq!(tier.records(), 5);
+    tier.purge(by_expression("nowhere"));
+    for _ in 0..1000 {
+        tier.disk.flush();
+    }
+    assert_eq!(tier.disk.needs().swept, 0, "it was held against nothing");
     assert_eq!(tier.purge_tag("all"), 0);
     assert!((0..5).all(|number| find(&tier.disk, &key(number)).is_empty()));
 }

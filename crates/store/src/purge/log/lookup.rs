@@ -55,7 +55,7 @@ impl Log {
             content_type: &String::new,
         };
         let table = self.read();
-        began < table.floor || table.test(&subject, began).gone
+        began < table.floor.max(table.spared) || table.test(&subject, began).gone
     }
 
     /// Whether `purge` covers `stored`, kept under `key`.

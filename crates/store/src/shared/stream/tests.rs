@@ -7,7 +7,7 @@ mod server;
 
 use super::*;
 use crate::{
-    PurgeAnswer, Purger, Stored, Sweeper,
+    Needs, PurgeAnswer, Purger, Remember, Stored, Sweeper,
     purge::{self, Journal, Standing, What},
     sample::any_request,
 };
@@ -283,8 +283,8 @@ async fn the_purger_waits_for_all_nodes() {
     let [a, b, c] = three(&redis.url()).await;
     let sweeper = Sweeper::start(
         Arc::clone(&a.memory),
-        Box::new(|| None),
-        Duration::from_mins(1),
+        Box::new(|| Needs::NOTHING),
+        Remember::fetches(Duration::from_mins(1)),
     )
     .expect("starts");
     let purger = Purger::new(Arc::clone(&a.memory), sweeper);
