@@ -15,8 +15,10 @@ use std::{
 
 mod broken;
 mod bulk;
+mod far;
 mod large;
 mod limit;
+mod loading;
 mod place;
 mod spans;
 
