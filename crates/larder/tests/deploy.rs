@@ -327,6 +327,72 @@ fn the_pod_is_as_its_configuration_says() {
     assert_eq!(file.strip_prefix(folder), Some("/larder.toml"));
 }
 
+/// What the kubelet asks, a running node answers, and nothing beside it.
+#[test]
+fn the_probes_are_answered() {
+    let text = configuration()
+        .replace("\":8080\"", "\"127.0.0.1:0\"")
+        .replace("\":9180\"", "\"127.0.0.1:0\"")
+        .replace(
+            "/var/cache/larder",
+            &scratch_dir().join("disk").display().to_string(),
+        )
+        // Nobody is there, which is no reason to restart a pod or to keep requests from it.
+        .replace(
+            "valkey:6379",
+            &format!("127.0.0.1:{}", testkit::free_port()),
+        );
+    let larder = testkit::Command::new(BINARY)
+        .args(["serve"])
+        .config(&text)
+        .start();
+    let deployment = of_kind("Deployment");
+    let container = &deployment["spec"]["template"]["spec"]["containers"][0];
+    for probe in ["readinessProbe", "livenessProbe"] {
+        let asks = &container[probe]["httpGet"];
+        assert_eq!(asks["port"], "admin", "{probe}");
+        let path = asks["path"].as_str().expect("a path");
+        // By the pod's address, as the kubelet does.
+        let host = "10.1.2.3:9180";
+        let mut client = testkit::Client::connect(larder.admin());
+        let answer = client.get(path).header("Host", host).send();
+        assert_eq!(answer.status, 200, "{probe}: {path}: {}", answer.text());
+        let answer = client.get("/other").header("Host", host).send();
+        assert_eq!(answer.status, 404, "not whatever is asked");
+    }
+}
+
+/// The first number of a version.
+fn major(version: &str) -> &str {
+    version.split('.').next().unwrap_or_default()
+}
+
+#[test]
+fn the_server_in_the_manifest_is_one_that_tests_run() {
+    let mut images = Vec::new();
+    let all = documents(&read("kubernetes", "valkey.yaml"));
+    for document in &all {
+        all_under(document, "image", &mut images);
+    }
+    let [image] = images[..] else {
+        panic!("one image: {images:?}");
+    };
+    let (name, version) = image.split_once(':').expect("a version");
+    assert_eq!(name, "valkey/valkey");
+    let tested = testkit::Redis::valkey().ask(&["INFO", "server"]);
+    let mut lines = tested.lines();
+    let tested = lines.find_map(|line| line.strip_prefix("valkey_version:"));
+    let tested = tested.expect("its version").trim();
+    assert_eq!(
+        major(version),
+        major(tested),
+        "{image}, and tests run {tested}"
+    );
+    let told = include_str!("../../../docs/nodes.md");
+    let (release, _) = tested.rsplit_once('.').expect("three numbers");
+    assert!(told.contains(&format!("Valkey {release}")), "{release}");
+}
+
 /// The value of a key of a unit.
 fn setting<'a>(unit: &'a str, key: &str) -> &'a str {
     let mut lines = unit.lines();

@@ -1,4 +1,4 @@
-//! A way to a server that can be cut without either end noticing.
+//! A way to a server that can be cut without either end noticing, or held in one direction alone.
 
 use std::{
     io::{Read, Write},
@@ -8,7 +8,7 @@ use std::{
 };
 
 /// A port of 127.0.0.1 that passes bytes on to a server, and holds them back while it is cut: connections stay open, new ones are
-/// taken, nothing gets through. Where it leads may be said later, and changed.
+/// taken, nothing gets through. Where it leads may be said later, and changed. A server whose answers alone are held back is slow.
 #[derive(Debug)]
 pub struct Link {
     address: SocketAddr,
@@ -25,6 +25,15 @@ struct State {
 struct Way {
     to: Option<String>,
     is_cut: bool,
+    /// Nothing that the server says gets through.
+    is_held: bool,
+}
+
+/// Which way bytes go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Direction {
+    ToServer,
+    Back,
 }
 
 impl State {
@@ -33,12 +42,13 @@ impl State {
         self.changed.notify_all();
     }
 
-    /// Waits until it leads somewhere and is not cut; where to.
-    fn open(&self) -> String {
+    /// Waits until it leads somewhere and bytes get through in this direction; where to.
+    fn open(&self, direction: Direction) -> String {
         let mut way = self.way.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
+            let is_shut = way.is_cut || way.is_held && direction == Direction::Back;
             match &way.to {
-                Some(to) if !way.is_cut => return to.clone(),
+                Some(to) if !is_shut => return to.clone(),
                 _ => {}
             }
             way = self
@@ -82,9 +92,17 @@ impl Link {
         self.state.change(|way| way.is_cut = true);
     }
 
+    /// From now on the server hears what it is asked, and nothing that it says gets through.
+    pub fn hold_answers(&self) {
+        self.state.change(|way| way.is_held = true);
+    }
+
     /// What was held back gets through.
     pub fn mend(&self) {
-        self.state.change(|way| way.is_cut = false);
+        self.state.change(|way| {
+            way.is_cut = false;
+            way.is_held = false;
+        });
     }
 
     /// `127.0.0.1:port`.
@@ -94,21 +112,21 @@ impl Link {
 }
 
 fn connect(near: TcpStream, state: &Arc<State>) {
-    let Ok(far) = TcpStream::connect(state.open()) else {
+    let Ok(far) = TcpStream::connect(state.open(Direction::ToServer)) else {
         return;
     };
     let (Ok(from), Ok(to)) = (near.try_clone(), far.try_clone()) else {
         return;
     };
     let back = Arc::clone(state);
-    thread::spawn(move || pass(far, near, &back));
-    pass(from, to, state);
+    thread::spawn(move || pass(far, near, Direction::Back, &back));
+    pass(from, to, Direction::ToServer, state);
 }
 
-fn pass(mut from: TcpStream, mut to: TcpStream, state: &State) {
+fn pass(mut from: TcpStream, mut to: TcpStream, direction: Direction, state: &State) {
     let mut bytes = [0; 4096];
     while let Ok(count @ 1..) = from.read(&mut bytes) {
-        state.open();
+        state.open(direction);
         if to.write_all(&bytes[..count]).is_err() {
             break;
         }

@@ -83,6 +83,19 @@ impl Memcached {
         }
     }
 
+    /// One of its own counters (`stats`), which are numbers.
+    pub fn stat(&self, name: &str) -> u64 {
+        let stream = TcpStream::connect(self.address()).expect("one on a port");
+        stream.set_read_timeout(Some(BOUND)).expect("a bound");
+        (&stream).write_all(b"stats\r\n").expect("sent");
+        let lines = BufReader::new(&stream).lines().map_while(Result::ok);
+        let mut counters = lines.take_while(|line| line != "END");
+        let line = format!("STAT {name} ");
+        let value = counters.find_map(|told| Some(told.strip_prefix(&line)?.to_owned()));
+        let value = value.and_then(|value| value.parse().ok());
+        value.unwrap_or_else(|| panic!("memcached counts no {name}"))
+    }
+
     /// Stops it where it is (SIGSTOP): connections stay open, nothing is answered.
     pub fn pause(&self) {
         self.process().signal("STOP");

@@ -66,8 +66,9 @@ impl Redis {
         }
     }
 
-    /// One that watches over `primary` as `name`, as a sentinel. It finds nobody down by itself, lest a server that is merely slow
-    /// lose its place in the middle of a test: see [`fail_over`](Self::fail_over).
+    /// One that watches over `primary` as `name`, as a sentinel, over TLS with the same certificate where that one speaks it. It finds
+    /// nobody down by itself, lest a server that is merely slow lose its place in the middle of a test: see
+    /// [`fail_over`](Self::fail_over).
     pub fn sentinel(primary: &Self, name: &str) -> Self {
         let mut redis = Self::at_free_port(Vec::new());
         let file = redis.directory.join("sentinel.conf");
@@ -77,6 +78,7 @@ impl Redis {
         );
         std::fs::write(&file, text).expect("a configuration file");
         redis.options = vec![file.display().to_string(), "--sentinel".to_owned()];
+        redis.tls.clone_from(&primary.tls);
         redis.restart();
         redis
     }
@@ -115,12 +117,24 @@ impl Redis {
 
     /// Three that are a cluster; ready when each knows the others.
     pub fn cluster() -> Vec<Self> {
+        Self::cluster_of(None)
+    }
+
+    /// The same over TLS alone, all with the certificate and the key in these files.
+    pub fn cluster_over_tls(certificate: PathBuf, key: PathBuf) -> Vec<Self> {
+        Self::cluster_of(Some(&(certificate, key)))
+    }
+
+    fn cluster_of(tls: Option<&(PathBuf, PathBuf)>) -> Vec<Self> {
         const SLOTS: [(&str, &str); 3] = [("0", "5460"), ("5461", "10922"), ("10923", "16383")];
         let mut nodes: Vec<Self> = Vec::new();
         let mut first: Option<[String; 2]> = None;
         for (from, to) in SLOTS {
             let bus = free_port().to_string();
-            let node = Self::with(&["--cluster-enabled", "yes", "--cluster-port", &bus]);
+            let options = ["--cluster-enabled", "yes", "--cluster-port", &bus];
+            let mut node = Self::at_free_port(options.map(str::to_owned).into());
+            node.tls = tls.cloned();
+            node.restart();
             assert_eq!(node.ask(&["CLUSTER", "ADDSLOTSRANGE", from, to]), "OK");
             let [port, bus] = first.get_or_insert([node.port.to_string(), bus]);
             node.ask(&["CLUSTER", "MEET", "127.0.0.1", port, bus]);
@@ -242,6 +256,7 @@ impl Redis {
             None => command.args(["--port", &port]),
             Some((certificate, key)) => command
                 .args(["--port", "0", "--tls-port", &port])
+                .args(["--tls-replication", "yes", "--tls-cluster", "yes"])
                 .args(["--tls-auth-clients", "no", "--tls-cert-file"])
                 .arg(certificate)
                 .arg("--tls-ca-cert-file")

@@ -78,16 +78,21 @@ fn a_range_of_a_body_that_is_being_written_comes_as_soon_as_it_is_there() {
     let mut first = larder.get("/").begin();
     let mut answer = first.read_head();
     gate.wait_reached();
-    let part = larder.get("/").header("Range", "bytes=100-199").begin();
-    gate.open();
-    first.read_content(&mut answer);
-    let mut part = part;
-    let part = part.read();
     let wanted = content("page 2", LARGE);
-    match part.status {
-        206 => same(&part.body, &wanted[100..200], "the part"),
-        _ => same(&part.body, &wanted, "the whole"),
+    for (first, last) in [(100, 199), (500_000, 999_999), (0, 0)] {
+        let part = range(&larder, first, last);
+        assert_eq!(part.status, 206, "{}", part.said());
+        let place = format!("bytes {first}-{last}/{LARGE}");
+        assert_eq!(part.header("content-range"), Some(&*place));
+        same(&part.body, &wanted[first..=last], &place);
     }
+    // The rest has not come: one that lies there waits for it.
+    let mut rest = larder.get("/").header("Range", "bytes=-100").begin();
+    gate.open();
+    same(&rest.read().body, &wanted[LARGE - 100..], "the end");
+    first.read_content(&mut answer);
+    same(&answer.body, &wanted, "who fetched it");
+    assert_eq!(site.origin.requests("/"), 2, "one fetch for all");
 }
 
 #[test]
@@ -533,8 +538,12 @@ fn ranges_beyond_four_gigabytes_are_kept_at_their_place() {
         }
     }
     assert_eq!(larder.stop().code, Some(0));
+    let sizes = site.files().into_iter();
+    let used: u64 = sizes.map(|file| file.metadata().unwrap().len()).sum();
+    assert!(used < 500_000, "just what was fetched: {used}");
     let larder = start();
     let asked = site.origin.requests("/film");
+    assert_eq!(asked, spans.len(), "each once");
     for span in spans {
         let answer = ask(&larder, span);
         assert!(answer.hit(), "{span:?}: {}", answer.said());

@@ -2,6 +2,7 @@
 
 use crate::{
     common::{Said, counted, sample},
+    disk::content,
     nodes::{NODES, Site, get, is_unsure, losses, node, node_at, purge, wait_follows},
 };
 use testkit::{Link, Redis, Reply, wait_until};
@@ -322,6 +323,47 @@ fn what_is_shared_expires_and_is_small_and_can_be_listed() {
     assert!(stored < length / 10, "{stored} bytes of {length}");
     let found = get(&site.nodes[1], "/page");
     assert!(found.hit() && found.body.len() == length);
+}
+
+/// Of a large page its head and each of its pieces expire, in Redis itself. What nodes hear purges by does not: without it they
+/// would keep nothing.
+#[test]
+fn every_key_of_a_large_page_expires_and_the_log_of_purges_does_not() {
+    let site = Site::start();
+    let body = content("page", 1_500_000);
+    let sent = body.clone();
+    site.origin.on("/page", move |_| {
+        Reply::ok().cache("max-age=600").body(&sent)
+    });
+    assert_eq!(get(&site.nodes[0], "/page").body, body);
+    wait_shared(&site.nodes[0], 1);
+    let purged = purge(&site.nodes[1], &["--wait", "http://site.example/other"]);
+    assert_eq!(purged.code, Some(0), "{purged:?}");
+
+    let left = |key: &String| -> i64 { site.redis.ask(&["PTTL", key]).parse().expect("a number") };
+    let (pages, rest): (Vec<_>, Vec<_>) = site
+        .redis
+        .keys()
+        .into_iter()
+        .partition(|key| key.contains("site.example"));
+    let name = "larder:http://site.example/page";
+    let pieces = pages
+        .iter()
+        .filter(|key| key.starts_with(&format!("{name}#")));
+    assert_eq!(pieces.count(), 6, "{pages:?}");
+    assert!(pages.contains(&name.to_owned()), "{pages:?}");
+    for key in &pages {
+        // A lease among them is gone at once, and an expiry of none is -1.
+        let left = left(key);
+        assert!(
+            left == -2 || (1..=620_000).contains(&left),
+            "{key}: {left} ms"
+        );
+    }
+    assert_eq!(rest, ["larder:nodes", "larder:purges"]);
+    assert!(rest.iter().all(|key| left(key) == -1), "{rest:?}");
+    let found = get(&site.nodes[2], "/page");
+    assert!(found.hit() && found.body == body, "{}", found.said());
 }
 
 /// Each in its own language, and of what the others get not even the bytes travel.

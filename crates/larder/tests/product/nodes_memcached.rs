@@ -14,7 +14,8 @@ use std::{
     thread,
 };
 use testkit::{
-    Address, Command, Gate, Larder, Link, Memcached, Origin, Reply, scratch_dir, wait_until,
+    Address, Command, Gate, Larder, Link, Memcached, Origin, Reply, free_port, scratch_dir,
+    wait_until,
 };
 
 const NODES: usize = 3;
@@ -194,6 +195,43 @@ fn a_node_that_dies_when_it_has_acknowledged_remembers() {
     site.nodes.remove(0).kill();
     let back = site.node(0);
     assert_eq!(get(&back, "/page").text(), version);
+}
+
+/// What it had not passed on dies with it, as is written: `--wait` has named the node that was not told, and purging again tells it.
+#[test]
+fn what_was_not_passed_on_when_a_node_died_is_passed_on_when_it_is_purged_again() {
+    let mut site = Site::leasing("1s");
+    assert_eq!(get(&site.nodes[2], "/page").text(), "1");
+    let version = site.change();
+    // Nobody is there.
+    site.links[2].lead_to(&format!("127.0.0.1:{}", free_port()));
+    let args = ["--wait=200ms", "http://site.example/page"];
+    let purged = purge(&site.nodes[0], &args);
+    assert_eq!(purged.code, Some(1), "{purged:?}");
+    assert!(
+        purged.stderr.contains(&site.links[2].address()),
+        "{purged:?}"
+    );
+    site.nodes.remove(0).kill();
+    let back = site.node(0);
+    let [_, told_last] = &site.nodes[..] else {
+        panic!("two are left");
+    };
+    let Address::Tcp(admin) = told_last.admin() else {
+        panic!("an admin address");
+    };
+    site.links[2].lead_to(&admin.to_string());
+    // What is purged is told in order: anything from before would have come with this.
+    let purged = purge(&back, &["--wait", "http://site.example/other"]);
+    assert_eq!(purged.code, Some(0), "{purged:?}");
+    let kept = get(told_last, "/page");
+    assert_eq!(kept.text(), "1", "nobody told it: {}", kept.said());
+    assert_eq!(get(&back, "/page").text(), version, "it remembers its own");
+    let purged = purge(&back, &["--wait", "http://site.example/page"]);
+    assert_eq!(purged.code, Some(0), "{purged:?}");
+    for node in site.nodes.iter().chain([&back]) {
+        assert_eq!(get(node, "/page").text(), version);
+    }
 }
 
 /// Records, their pieces and leases lie on whichever server the ring says.

@@ -7,7 +7,7 @@ use crate::{
 use testkit::{Command, Larder, Memcached, Origin, Redis, wait_until};
 
 /// As [`start`], and it knows what was purged elsewhere.
-fn node(origin: &Origin, url: &str) -> Larder {
+pub(crate) fn node(origin: &Origin, url: &str) -> Larder {
     let node = start(origin, url);
     wait_until("it knew what was purged elsewhere", || {
         sample(&node, "larder_purges_unsure") == 0
@@ -16,7 +16,7 @@ fn node(origin: &Origin, url: &str) -> Larder {
 }
 
 /// A node with one worker, so that its breaker has seen what a test has asked. It trusts what it keeps for as long as the test takes.
-fn start(origin: &Origin, url: &str) -> Larder {
+pub(crate) fn start(origin: &Origin, url: &str) -> Larder {
     origin.otherwise(|request| counted(request).cache("max-age=600"));
     Command::serve(env!("CARGO_BIN_EXE_larder"))
         .config(&format!(
@@ -26,19 +26,19 @@ fn start(origin: &Origin, url: &str) -> Larder {
         .start()
 }
 
-fn errors(node: &Larder, kind: &str) -> u64 {
+pub(crate) fn errors(node: &Larder, kind: &str) -> u64 {
     sample(
         node,
         &format!("larder_shared_errors_total{{kind=\"{kind}\"}}"),
     )
 }
 
-fn is_open(node: &Larder) -> bool {
+pub(crate) fn is_open(node: &Larder) -> bool {
     sample(node, "larder_shared_breaker_open") == 1
 }
 
 /// Pages nobody has asked for come from the origin, and are kept here.
-fn goes_on(node: &Larder, round: &str) {
+pub(crate) fn goes_on(node: &Larder, round: &str) {
     for number in 0..20 {
         let path = format!("/{round}/{number}");
         let answer = node.get(&path).send();
@@ -52,7 +52,7 @@ fn goes_on(node: &Larder, round: &str) {
 }
 
 /// The server is asked again, and pages are shared again.
-fn is_found_again(node: &Larder) {
+pub(crate) fn is_found_again(node: &Larder) {
     let before = sample(node, "larder_shared_stored_total");
     let mut number = 0;
     wait_until("a page was shared again", || {

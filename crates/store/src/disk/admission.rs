@@ -21,7 +21,7 @@ impl Disk {
         let bytes = match &stored.body {
             Body::Filling(_) => return false,
             Body::Disk(_) => 0,
-            body => body.length().unwrap_or(0),
+            body => body.held().unwrap_or(0),
         };
         let size = bytes + (key.len() + stored.fields.len()) as u64;
         let hash = self.shared.hash(key);

@@ -64,7 +64,7 @@ impl Offer {
     fn bytes(&self) -> u64 {
         let body = match &self.stored.body {
             crate::Body::Disk(_) => None,
-            body => body.length(),
+            body => body.held(),
         };
         body.unwrap_or(0) + self.key.len() as u64 + self.stored.fields.len() as u64
     }

@@ -16,8 +16,10 @@ use std::{
 mod broken;
 mod bulk;
 mod counting;
+mod far;
 mod large;
 mod limit;
+mod loading;
 mod place;
 mod spans;
 

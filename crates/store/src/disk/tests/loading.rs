@@ -1,0 +1,78 @@
+//! While what an earlier run left is being found again, what has been found is used.
+
+use super::*;
+use std::sync::atomic::Ordering::Release;
+
+/// The tier over what lies in the directory, with its keeper in the hands of the test: nothing is loaded yet. Also the segments that are
+/// there, the oldest first.
+fn not_loaded(dir: &Dir, size: u64) -> (Disk, Keeper, Vec<u32>) {
+    let lock = directory::lock(&dir.0).expect("nobody else has it");
+    let seed = directory::seed(&dir.0).expect("a seed");
+    let mut listing = directory::list(&dir.0).expect("a directory");
+    let device = Device {
+        path: dir.0.clone(),
+        seed,
+        readers: Pool::start("test-read", READERS).expect("threads"),
+        writers: Pool::start("test-large", 1).expect("a thread"),
+        queue: Queue::default(),
+        health: Health::new(),
+        bucket: Bucket::new(None, Instant::now()),
+        demotions: Bucket::new(None, Instant::now()),
+        counts: Counts::default(),
+        always_waits: AtomicBool::new(false),
+        began: Instant::now(),
+    };
+    let shared = Arc::new(Shared::new(size, device, Arc::default(), &listing));
+    let keeper = Keeper::new(shared.clone());
+    let disk = Disk {
+        shared,
+        keeper: Mutex::new(None),
+        _lock: lock,
+    };
+    listing.segments.sort_unstable();
+    (disk, keeper, listing.segments)
+}
+
+#[test]
+fn what_is_loaded_is_found_and_all_else_may_be_there() {
+    const SIZE: u64 = 4 << 20;
+    const LENGTH: usize = 20_000;
+    const MANY: u64 = 24;
+    let dir = Dir::new();
+    let disk = dir.open_with(SIZE);
+    (0..MANY).for_each(|number| put(&disk, number, LENGTH));
+    drop(disk);
+
+    let (disk, mut keeper, segments) = not_loaded(&dir, SIZE);
+    let [older @ .., last] = &segments[..] else {
+        panic!("segments");
+    };
+    assert!(older.len() >= 2, "{segments:?}");
+    // It begins with the latest, and is not done.
+    keeper.load(vec![*last]);
+    disk.shared.is_whole.store(false, Release);
+    let is_found: Vec<_> = (0..MANY)
+        .map(|number| !find(&disk, &key(number)).is_empty())
+        .collect();
+    let may_be_there = (0..MANY + 100).all(|number| disk.knows(&key(number)));
+    let (oldest, is_whole) = (disk.oldest_checked(), disk.statistics().is_whole);
+    // The rest is loaded, and the tier goes on. What is wrong is told after that: it cannot end without its keeper.
+    let older = older.to_vec();
+    let thread = thread::spawn(move || keeper.run(older));
+    *disk.keeper.lock().expect("not poisoned") = Some(thread);
+    let loaded = is_found.iter().filter(|found| **found).count();
+    assert!((1..MANY as usize).contains(&loaded), "{is_found:?}");
+    assert!(is_found.is_sorted(), "the latest: {is_found:?}");
+    assert!(may_be_there, "nobody knows what else is there");
+    assert_eq!(oldest, Some(0), "the log of purges forgets nothing");
+    assert!(!is_whole);
+
+    disk.flush();
+    assert!(disk.statistics().is_whole);
+    for number in 0..MANY {
+        assert!(holds(&disk, number, LENGTH), "{number}");
+    }
+    assert!(!disk.knows(&key(MANY)), "nobody has put it there");
+    put(&disk, MANY, LENGTH);
+    assert!(holds(&disk, MANY, LENGTH));
+}
