@@ -66,7 +66,7 @@ impl Body {
     /// How many bytes of content it holds: of parts, those that were fetched. `None` while it is on its way.
     pub fn held(&self) -> Option<u64> {
         match self {
-            Self::Parts(parts) => Some(parts.spans().iter().map(|span| span.length()).sum()),
+            Self::Parts(parts) => Some(parts.spans().iter().map(Span::length).sum()),
             Self::Filling(_) => None,
             whole => whole.length(),
         }

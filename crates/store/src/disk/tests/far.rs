@@ -82,5 +82,8 @@ fn a_part_takes_of_the_write_rate_what_is_written_of_it() {
     let part = Parts::new(WHOLE, FAR, Bytes::from(noise(1, 100_000)));
     let stored = sample::with_body(Body::Parts(Arc::new(part)));
     assert!(disk.offer(&key(7), &Arc::new(stored)));
-    assert!(disk.offer(&key(1), &response(1, 1000)), "there is room left");
+    assert!(
+        disk.offer(&key(1), &response(1, 1000)),
+        "there is room left"
+    );
 }
