@@ -105,7 +105,7 @@ impl Disk {
 
 impl Shared {
     /// The stored response at `spot`, unless a purge covers it.
-    fn standing(
+    pub(super) fn standing(
         &self,
         key: &[u8],
         spot: Spot,
@@ -115,11 +115,20 @@ impl Shared {
         let Some(stored) = self.read(key, spot, manner, bodies)? else {
             return Ok(None);
         };
-        if self.log.standing(key, &stored) == Standing::Gone {
+        let checked = stored.checked();
+        let standing = self.log.standing_on_disk(key, &stored);
+        if standing == Standing::Gone {
             self.forget(spot);
             return Ok(None);
         }
-        Ok(Some(Arc::new(stored)))
+        if self.log.has_spared(checked) && self.index.at(spot.key, spot.place).is_none() {
+            // What gave it up may have held it against an expression that is forgotten by now.
+            return Ok(None);
+        }
+        Ok(Some(Arc::new(match standing {
+            Standing::Stale { since, checked } => stored.stale_since(since, checked),
+            Standing::Good | Standing::Unsure | Standing::Gone => stored,
+        })))
     }
 
     fn count(&self, is_hit: bool) {

@@ -14,7 +14,7 @@ use super::{
     queue::{Next, Offer, Task},
     segment::Segment,
 };
-use crate::{Stored, purge::Standing};
+use crate::purge::Standing;
 use append::Open;
 use round::Rounds;
 use std::{
@@ -165,21 +165,22 @@ impl Keeper {
 
     fn write(&mut self, offer: &Offer) -> Result<(), Refused> {
         let Offer { key, stored, .. } = offer;
-        if !self.is_worth_keeping(key, stored) {
+        if !self.may_write(self.shared.log.standing(key, stored)) {
             return Err(Refused::Unfit);
         }
         let content = self.content(stored)?;
         self.append(key, stored, &content, false)
     }
 
-    /// Whether no purge forbids to write `stored`.
-    fn is_worth_keeping(&self, key: &[u8], stored: &Stored) -> bool {
-        let log = &self.shared.log;
-        match log.standing(key, stored) {
-            Standing::Gone => false,
+    /// Whether what stands so with the log may be written.
+    fn may_write(&self, standing: Standing) -> bool {
+        match standing {
+            Standing::Good | Standing::Unsure => true,
             // A sweep that gives up what was purged softly may have passed already.
-            Standing::Stale { .. } => !log.is_crowded() && !log.has_spared(stored.checked()),
-            Standing::Good | Standing::Unsure => !log.has_spared(stored.checked()),
+            Standing::Stale { .. } => {
+                !self.rounds.gives_up_softly() && !self.shared.log.is_crowded()
+            }
+            Standing::Gone => false,
         }
     }
 

@@ -213,7 +213,7 @@ fn expressions_that_all_was_held_against_make_room() {
         let what = pattern(On::Url, &format!("blog-{number}"));
         log.apply(Purge { what, soft }, at(1), None);
     };
-    let early = stored(&log, &[]);
+    let [early, on_disk] = [(); 2].map(|()| stored(&log, &[]));
     for number in 1..=1024 {
         apply(number, number % 2 == 0);
     }
@@ -225,7 +225,8 @@ fn expressions_that_all_was_held_against_make_room() {
     log.spare_patterns(10, 10, 0);
     assert_eq!(log.remembered().1, 1024 - 10, "as far as both say");
     assert_eq!(log.admits(&one_more), Ok(()));
-    assert_eq!(log.standing(KEY, &early), Standing::Good);
+    assert_eq!(log.standing_on_disk(KEY, &on_disk), Standing::Good);
+    assert_eq!(log.standing(KEY, &early), Standing::Gone, "from elsewhere");
     assert!(log.has_spared(9) && !log.has_spared(10));
     assert!(log.refuses(KEY, None, 9), "a fetch that began before");
     assert!(!log.refuses(KEY, None, 10));

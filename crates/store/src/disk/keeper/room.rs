@@ -81,7 +81,8 @@ impl Keeper {
     /// What is at `spot`, unless a purge covers it.
     fn worth_keeping(&self, spot: Spot) -> Option<Again> {
         let again = self.shared.reread(spot).ok()?;
-        self.is_worth_keeping(&again.0, &again.1).then_some(again)
+        let standing = self.shared.log.standing_on_disk(&again.0, &again.1);
+        self.may_write(standing).then_some(again)
     }
 
     fn write_again(&mut self, (key, stored): &Again) {

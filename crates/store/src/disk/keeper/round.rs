@@ -73,6 +73,12 @@ impl Rounds {
         }
     }
 
+    /// Whether a sweep is under way that gives up what was purged only softly.
+    pub fn gives_up_softly(&self) -> bool {
+        let is_under_way = self.current.as_ref().is_some_and(|current| current.sweeps);
+        self.sweep.softly && (is_under_way || !self.sweep.left.is_empty())
+    }
+
     /// Which segment comes next; all who wait for it have it at once.
     fn next(&mut self) -> Option<(u32, bool, Vec<usize>)> {
         let asked = self.questions.first().and_then(|(left, _)| left.last());

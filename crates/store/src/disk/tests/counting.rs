@@ -247,6 +247,46 @@ fn the_log_is_told_what_all_was_held_against() {
     assert_eq!(tier.log.remembered().1, 0);
 }
 
+/// The device may take longer to read it than the sweep to give it up and the log to forget why.
+#[test]
+fn what_is_read_while_it_is_given_up_is_not_found() {
+    for soft in [false, true] {
+        let dir = Dir::new();
+        let tier = Tier::open(&dir);
+        tier.put(1, &[]);
+        let spots = tier.disk.shared.index.find(tier.disk.shared.hash(&key(1)));
+        let what = by_expression("example/1$");
+        tier.log
+            .apply(Purge { what, soft }, Time::from_secs(1), None);
+        for number in 0..600 {
+            tier.purge(by_expression(&format!("nowhere-{number}")));
+        }
+        tier.until(|tier| tier.records() == 0);
+        tier.log.spare_patterns(u64::MAX, u64::MAX, 0);
+        let read = |spot| {
+            let shared = &tier.disk.shared;
+            shared.standing(&key(1), spot, device::Manner::Waiting, Bodies::Read)
+        };
+        assert!(matches!(read(spots[0]), Ok(None)), "softly: {soft}");
+    }
+}
+
+#[test]
+fn what_was_purged_softly_is_found_stale() {
+    let dir = Dir::new();
+    let tier = Tier::open(&dir);
+    tier.put(1, &["all"]);
+    let at = Time::from_secs(1_000_000);
+    let what = What::Tags(vec!["all".to_owned()]);
+    tier.log.apply(Purge::soft(what), at, None);
+    let [found] = &find(&tier.disk, &key(1))[..] else {
+        panic!("one")
+    };
+    let lived = found.facts.age(at).as_millis() as u64;
+    assert!(found.facts.lifetime_ms <= lived);
+    assert_eq!(found.checked(), tier.log.head());
+}
+
 #[test]
 fn what_an_expression_that_is_forgotten_may_have_purged_is_not_written() {
     let dir = Dir::new();

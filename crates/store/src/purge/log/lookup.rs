@@ -6,6 +6,7 @@ use crate::{
     purge::{
         Address, Marks, Purge, Standing,
         subject::{Subject, Tagged, covers},
+        table::Table,
     },
 };
 use http::header;
@@ -14,6 +15,17 @@ use std::sync::atomic::Ordering::Acquire;
 impl Log {
     /// What purges say of `stored`, kept under `key`. One comparison where nothing was purged since the last look.
     pub fn standing(&self, key: &[u8], stored: &Stored) -> Standing {
+        // The sweep has moved on the marks of all that was in memory when an expression was forgotten.
+        self.judge(key, stored, |table| table.floor.max(table.spared))
+    }
+
+    /// As [`standing`](Self::standing), of what is found on disk, where marks stay as they were written: everything there was held
+    /// against the expressions that are [forgotten](Self::spare_patterns), and what is not found there any more may not be used.
+    pub fn standing_on_disk(&self, key: &[u8], stored: &Stored) -> Standing {
+        self.judge(key, stored, |table| table.floor)
+    }
+
+    fn judge(&self, key: &[u8], stored: &Stored, floor: impl FnOnce(&Table) -> u64) -> Standing {
         let checked = stored.checked();
         if checked >= self.bar.load(Acquire) {
             return Standing::Good;
@@ -22,7 +34,7 @@ impl Log {
         let subject = subject(key, stored, &content_type);
         let table = self.read();
         let head = self.head();
-        if checked < table.floor {
+        if checked < floor(&table) {
             return Standing::Gone;
         }
         let verdict = table.test(&subject, checked);

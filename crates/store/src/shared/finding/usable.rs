@@ -101,9 +101,6 @@ impl Inner {
         let remote = self.guard.remote();
         let checked = remote.sequence(&self.log, entry.position);
         let checked = checked.ok_or(Unused::Nothing)?;
-        if self.log.has_spared(checked) {
-            return Err(Unused::Nothing);
-        }
         let head = Head::decode(&entry.head)?;
         if *head.key != *key || head.layout.stored() > self.config.largest_body {
             return Err(Unused::Nothing);
