@@ -51,15 +51,15 @@ def _round(settings, stage):
     with Admin(larder) as admin:
         sequence(larder.url("/"), 1, HOT, 2, 30)
         _fill(settings, larder)
-        found["soft"], found["fsync"] = _timed(settings, admin, log)
+        found["soft"], found["fsync"] = timed(settings, admin, log)
         seconds = max(settings.seconds, LEAST_SECONDS)
         swept = seconds + int(settings.million.responses / SWEPT_A_SECOND)
-        for pace, load in {"paced": _paced, "full": _full}.items():
+        for pace, load in {"paced": paced, "full": full}.items():
             if pace != "paced":
                 _fill(settings, larder)
             warm = load(larder, 1)
             found[pace] = take(larder, origin, lambda: load(larder, seconds))
-            purge = _Purge(admin)
+            purge = Purge(admin)
             found[f"{pace}, purged"] = take(
                 larder, origin, lambda: purge.during(lambda: load(larder, swept)))
             found[f"{pace}, took"], found[f"{pace}, swept"] = purge.took * 1e3, purge.swept
@@ -73,15 +73,17 @@ def _fill(settings, larder):
     sequence(larder.url("/"), 1, count, 1, 30 + count // SLOWEST_FILL, "/t/")
 
 
-def _paced(larder, seconds):
+def paced(larder, seconds):
+    """Hits at a rate that leaves the core time for others."""
     return wrk(larder.url("/"), CONNECTIONS, seconds, "paced.lua", (HOT, "/k/", PAUSE_MS))
 
 
-def _full(larder, seconds):
+def full(larder, seconds):
+    """As many hits as one core has to give."""
     return wrk(larder.url("/"), CONNECTIONS, seconds, "random.lua", (HOT, "/k/"))
 
 
-def _timed(settings, admin, log):
+def timed(settings, admin, log):
     """Milliseconds of soft purges, which leave everything stored, and of a bare write with fsync beside each."""
     purges, syncs = [], []
     file = os.open(log / "beside", os.O_CREAT | os.O_WRONLY | os.O_APPEND)
@@ -97,11 +99,13 @@ def _timed(settings, admin, log):
     return purges, syncs
 
 
-class _Purge:
+class Purge:
     """The hard purge, while a load runs: how long it took, and when the memory was given back."""
 
-    def __init__(self, admin):
-        self._admin, self.took, self.swept, self.touched, self._fault = admin, 0.0, 0.0, 0, None
+    def __init__(self, admin, told="touched", left="larder_cache_keys"):
+        """`told` and `left`: what the answer calls how much it touched, and the metric of how much is there still."""
+        self._admin, self._told, self._left = admin, told, left
+        self.took, self.swept, self.touched, self._fault = 0.0, 0.0, 0, None
         self._loaded = threading.Event()
 
     def during(self, load):
@@ -121,10 +125,10 @@ class _Purge:
         try:
             time.sleep(BEFORE_SECONDS)
             self.took, answer = self._admin.purge(tag="everybody")
-            self.touched, begin = answer["touched"], time.perf_counter()
+            self.touched, begin = answer[self._told], time.perf_counter()
             # Nobody asks while hits are measured: reading the metrics would be measured too.
             self._loaded.wait()
-            while self._admin.metric("larder_cache_keys") > HOT:
+            while self._admin.metric(self._left) > HOT:
                 self.swept = time.perf_counter() - begin
                 if self.swept > SWEPT_LIMIT_SECONDS:
                     break

@@ -3,6 +3,7 @@
 import http.client
 import itertools
 import os
+import statistics
 import time
 
 from .. import servers, targets
@@ -11,13 +12,18 @@ from ..origin import Origin
 from ..process import free_port
 from ..result import Figure, Result
 from ..stage import Stage
+from ..load import sequence
+from ..sample import take
 from . import kept
+from .purge import HOT, LEAST_SECONDS, Purge, paced, timed
 
 MOST_ROUNDS = 3
 MEMORY = "64MiB"
 # Responses, spread over all, that are asked for while the index is read.
 PROBES = 200
 LIMIT_SECONDS = 60
+# The sweep of the disk begins ten seconds after a purge at the latest, and is over soon then.
+SWEPT_SECONDS = 30
 MIB = 1024 * 1024
 
 
@@ -45,7 +51,7 @@ def _measure(settings, result, stage):
 
     settings.say(f"filling with {count:,} responses")
     larder = start(pages)
-    left = kept.fill(larder, origin, "/k/", count)
+    left = kept.fill(larder, origin, "/t/", count)
     if left:
         result.notes.append(f"{left:,} of {count:,} are forwarded still")
     bytes_on_disk = sum(path.stat().st_size for path in pages.rglob("*") if path.is_file())
@@ -71,11 +77,44 @@ def _measure(settings, result, stage):
             Figure(case, "then found", list(found)),
         ]
     with Admin(larder) as admin:
+        _wait_until_counted(admin, count)
         index = admin.metric("larder_disk_index_bytes") / admin.metric("larder_disk_records")
     grown = (larder.process.resident_bytes() - empty) / count
     result.figures += [
         Figure("index", "bytes a response, as the metrics say", [index], targets.INDEX_BYTES),
-        Figure("index", "resident memory beyond an empty one's, bytes a response", [grown]),
+        Figure("index", "resident memory beyond an empty one's, the counts of two tags each included, bytes a response", [grown]),
+    ]
+    settings.say("a tag of all of them is purged")
+    _purged(settings, result, larder, origin, pages)
+
+
+def _wait_until_counted(admin, count):
+    """Waits until the tags of what was found are counted, which goes on in the background."""
+    end = time.perf_counter() + LIMIT_SECONDS
+    while time.perf_counter() < end:
+        if admin.purge(tag="everybody", soft=True)[1]["on_disk"] > count * 0.99:
+            return
+        time.sleep(0.1)
+
+
+def _purged(settings, result, larder, origin, log):
+    """What hits in memory notice of a purge of a million on disk, and of the sweep that gives them up."""
+    case = "a tag of all on disk is purged"
+    with Admin(larder) as admin:
+        sequence(larder.url("/"), 1, HOT, 2, 30)
+        purges, syncs = timed(settings, admin, log)
+        fsync = statistics.median(syncs)
+        warm, purge = paced(larder, 1), Purge(admin, "on_disk", "larder_disk_records")
+        without = take(larder, origin, lambda: paced(larder, LEAST_SECONDS))
+        during = take(larder, origin, lambda: purge.during(lambda: paced(larder, SWEPT_SECONDS)))
+    result.notes.extend(warm.complaints)
+    result.add_rows("hits in memory, paced", {"larder, without": [without], "larder, purged": [during]})
+    result.figures += [
+        Figure(case, "acknowledged, soft, beyond a bare fsync, ms", [statistics.median(purges) - fsync], targets.PURGE_MS),
+        Figure(case, "acknowledged, hard, beyond a bare fsync, ms", [purge.took * 1e3 - fsync], targets.PURGE_MS),
+        Figure(case, "p99 of hits during purge and sweep / without", [during.p99_ms / without.p99_ms], targets.PURGE_P99),
+        Figure(case, "responses touched", [purge.touched]),
+        Figure(case, "given up after, s", [purge.swept]),
     ]
 
 
@@ -101,7 +140,7 @@ def _restarted(larder, begin, count):
 
 def _is_stored(connection, number):
     # Answered 504 where it is not stored: nothing is fetched, and nothing stored that was not there.
-    connection.request("GET", f"/k/{number}", headers={"Cache-Control": "only-if-cached"})
+    connection.request("GET", f"/t/{number}", headers={"Cache-Control": "only-if-cached"})
     answer = connection.getresponse()
     answer.read()
     return answer.status == 200

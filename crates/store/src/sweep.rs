@@ -80,7 +80,7 @@ impl Remember {
 }
 
 /// So many expressions stay for what comes from a tier that nodes share, which nobody goes over.
-const FOR_SHARED: usize = 512;
+const FOR_SHARED: usize = 384;
 
 /// The sweep's door.
 #[derive(Clone)]
@@ -167,6 +167,8 @@ struct Sweep {
     remember: Remember,
     /// The head at which the last sweep began.
     swept: u64,
+    /// Whether purges elsewhere may have been missed meanwhile: what stood so was left alone.
+    was_unsure: bool,
     /// Until the next look.
     pause: Duration,
     /// Heads at which sweeps began that have ended, and when.
@@ -182,6 +184,7 @@ impl Sweep {
             horizon,
             remember,
             swept: 0,
+            was_unsure: false,
             pause: EVERY.0,
             done: VecDeque::new(),
             retired: Instant::now(),
@@ -198,7 +201,8 @@ impl Sweep {
             }
             questions.extend(asked.try_iter());
             answer(&self.memory, questions);
-            if self.memory.log().head() != self.swept {
+            let log = self.memory.log();
+            if log.head() != self.swept || (self.was_unsure && !log.is_unsure()) {
                 self.sweep(asked);
             }
             self.retire();
@@ -208,6 +212,7 @@ impl Sweep {
     /// One round over everything. Questions that come meanwhile are answered between its steps; half of the steps stay its own.
     fn sweep(&mut self, asked: &Receiver<Question>) {
         let head = self.memory.log().head();
+        self.was_unsure = self.memory.log().is_unsure();
         let mut own = 0;
         let swept = self.memory.sweep(|| {
             thread::sleep(REST);
@@ -223,7 +228,8 @@ impl Sweep {
             (self.pause * 2).min(EVERY.1)
         };
         self.swept = head;
-        if !self.memory.log().is_unsure() {
+        self.was_unsure |= self.memory.log().is_unsure();
+        if !self.was_unsure {
             self.done.push_back((head, Instant::now()));
         }
     }
@@ -240,7 +246,7 @@ impl Sweep {
         if let Some(settled) = self.settled(self.remember.fetches) {
             let keep = self.remember.shared.map_or(0, |_| FOR_SHARED);
             let (hard, soft) = (needs.swept, needs.swept_softly);
-            log.spare_patterns(settled.min(hard), settled.min(soft), keep);
+            log.release_patterns(settled.min(hard), settled.min(soft), keep);
         }
         let remember = self.remember.shared.unwrap_or_default();
         let remember = remember.max(self.remember.fetches);

@@ -188,6 +188,9 @@ fn shared(config: &shared::Config, log: Arc<Log>, outage: Arc<Outage>) -> Option
                 shared::Event::TakesNoWrites(error) => {
                     tracing::warn!("the shared tier takes no writes: {error}");
                 }
+                shared::Event::HoldsSomethingElse(error) => {
+                    tracing::warn!("the shared tier {error}");
+                }
             }));
             Some(shared)
         }

@@ -149,12 +149,26 @@ fn something_else_under_our_key_is_a_miss() {
     let name = |page: &str| format!("larder:http://site.example/{page}");
     wait_until("it was shared", || redis.keys().contains(&name("page")));
     redis.ask(&["LPUSH", &name("other"), "x"]);
-    let answer = node.get("/other").header("Host", "site.example").send();
-    assert_eq!(answer.status, 200);
-    assert!(errors(&node, "wrong-type") > 0);
+    for expected in 1..4 {
+        let answer = node.get("/other").header("Host", "site.example").send();
+        assert_eq!(answer.status, 200);
+        node.get("/other").header("Host", "site.example").send();
+        let errors = errors(&node, "wrong-type");
+        assert!(errors >= expected, "{errors}");
+        crate::purge::purge(
+            &node,
+            &serde_json::json!({"url": "http://site.example/other"}),
+        );
+    }
     assert!(!is_open(&node));
     goes_on(&node, "meanwhile");
-    assert_eq!(told(&node), Vec::<String>::new());
+    let [line] = &told(&node)[..] else {
+        panic!("once: {:#?}", told(&node))
+    };
+    assert!(
+        line.contains("holds something else under our key"),
+        "{line}"
+    );
 }
 
 #[test]

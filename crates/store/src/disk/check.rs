@@ -233,7 +233,7 @@ impl Check<'_> {
         {
             if indexed.iter().any(|entry| !is_among(&entries, entry)) {
                 faults.push((trailer.index, What::Index));
-            } else if !are_sound(segment.labels()?.as_deref(), &entries) {
+            } else if trailer.labels > 0 && !are_sound(segment.labels()?.as_deref(), &entries) {
                 faults.push((trailer.labels_at(), What::Labels));
             }
         }

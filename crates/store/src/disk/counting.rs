@@ -24,10 +24,15 @@ pub(super) struct Question {
     /// As much as was found so far.
     found: Arc<AtomicU64>,
     /// Dropped when everything was looked at.
-    _over: oneshot::Sender<()>,
+    over: oneshot::Sender<()>,
 }
 
 impl Question {
+    /// Whether nobody waits for the answer any more.
+    pub fn is_over(&self) -> bool {
+        self.over.is_closed()
+    }
+
     /// Looks at one stored response.
     pub fn look(&self, label: &Label<'_>) {
         let is_plain = is_plain(label.key);
@@ -92,7 +97,7 @@ impl Disk {
         self.shared.device.queue.push(Task::Survey(Question {
             purges,
             found: found.clone(),
-            _over: over,
+            over,
         }));
         // Over, closed or too late: what was found by then is known.
         let _ = timeout(within, told).await;

@@ -121,7 +121,7 @@ impl Shared {
             self.forget(spot);
             return Ok(None);
         }
-        if self.log.has_spared(checked) && self.index.at(spot.key, spot.place).is_none() {
+        if self.log.has_released(checked) && self.index.at(spot.key, spot.place).is_none() {
             // What gave it up may have held it against an expression that is forgotten by now.
             return Ok(None);
         }

@@ -165,20 +165,23 @@ impl Keeper {
 
     fn write(&mut self, offer: &Offer) -> Result<(), Refused> {
         let Offer { key, stored, .. } = offer;
-        if !self.may_write(self.shared.log.standing(key, stored)) {
+        let checked = stored.checked();
+        if !self.may_write(self.shared.log.standing(key, stored), checked) {
             return Err(Refused::Unfit);
         }
         let content = self.content(stored)?;
         self.append(key, stored, &content, false)
     }
 
-    /// Whether what stands so with the log may be written.
-    fn may_write(&self, standing: Standing) -> bool {
+    /// Whether what stands so with the log, and was checked up to `checked`, may be written.
+    fn may_write(&self, standing: Standing, checked: u64) -> bool {
         match standing {
-            Standing::Good | Standing::Unsure => true,
-            // A sweep that gives up what was purged softly may have passed already.
-            Standing::Stale { .. } => {
-                !self.rounds.gives_up_softly() && !self.shared.log.is_crowded()
+            Standing::Good => true,
+            // A sweep that gives up what was purged softly may have passed already, and the log forget why it is stale.
+            Standing::Stale { .. } | Standing::Unsure => {
+                checked >= self.shared.swept.1.load(Relaxed)
+                    && !self.rounds.gives_up_softly()
+                    && !self.shared.log.is_crowded()
             }
             Standing::Gone => false,
         }

@@ -38,7 +38,7 @@ impl Label<'_> {
 }
 
 impl Log {
-    /// Whether what `label` is of was purged; `softly`: also if only so.
+    /// Whether what `label` is of was purged; `softly`: also if only so, by an expression.
     pub fn has_purged(&self, label: &Label<'_>, softly: bool) -> bool {
         if label.checked >= self.head() {
             return false;
@@ -50,6 +50,6 @@ impl Log {
             return true;
         }
         let verdict = table.test(&subject, label.checked);
-        verdict.gone || softly && verdict.stale_since.is_some()
+        verdict.gone || softly && verdict.stale_by_pattern
     }
 }

@@ -80,9 +80,9 @@ impl Log {
 
     /// Forgets expressions that everything kept on this node was held against, up to the number `hard`, and softly up to `soft`, so
     /// that there is room for others; `keep` of them stay for what comes from elsewhere. What was purged stays so over a restart.
-    pub fn spare_patterns(&self, hard: u64, soft: u64, keep: usize) {
-        let over = self.write().spare(hard, soft, keep);
-        if let (Some(over), Some(journal)) = (over, self.journal.get()) {
+    pub fn release_patterns(&self, hard: u64, soft: u64, keep: usize) {
+        let released = self.write().release(hard, soft, keep);
+        if let (Some(over), Some(journal)) = (released.over, self.journal.get()) {
             journal.retire(self.positions().spare(over));
         }
     }
@@ -93,10 +93,10 @@ impl Log {
         self.read().is_crowded()
     }
 
-    /// Whether what was checked up to `checked`, and comes from elsewhere than memory and disk, may have been purged by an expression
-    /// that is forgotten.
-    pub fn has_spared(&self, checked: u64) -> bool {
-        checked < self.read().spared
+    /// Whether an expression is forgotten that what was checked up to `checked` may not have been held against, unless something
+    /// else tells that it was.
+    pub fn has_released(&self, checked: u64) -> bool {
+        checked < self.read().released
     }
 
     /// What took effect on this node after `after`, at most so many of it; where nothing is said, only where the log stands. For

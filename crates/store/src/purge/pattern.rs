@@ -1,6 +1,7 @@
 //! Purges by regular expression.
 
 use regex::{Regex, RegexBuilder};
+use xxhash_rust::xxh3::Xxh3;
 
 /// Regular expressions on a stored response: every one that is given must match somewhere in its subject.
 #[derive(Clone, Debug, Default)]
@@ -79,6 +80,17 @@ impl Pattern {
         ]
         .into_iter()
         .filter_map(|(on, regex)| Some((on, regex.as_ref()?.as_str())))
+    }
+
+    /// A name: the same for the same expressions.
+    pub(super) fn name(&self) -> u64 {
+        let mut hash = Xxh3::new();
+        for (on, text) in self.expressions() {
+            hash.update(&[on as u8]);
+            hash.update(text.as_bytes());
+            hash.update(&[0]);
+        }
+        hash.digest()
     }
 
     /// Whether every expression matches what `subject` says of it.

@@ -6,7 +6,7 @@ use super::{
     subject::{Subject, Texts},
 };
 use rules::time::Time;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap};
 
 /// At most this many names are remembered; past it the log forgets the older half of them, and what has not been checked since
 /// counts as purged: forgetting errs towards fetching again.
@@ -54,6 +54,8 @@ impl Mark {
 pub(super) struct Verdict {
     pub gone: bool,
     pub stale_since: Option<Time>,
+    /// Whether an expression made it stale.
+    pub stale_by_pattern: bool,
 }
 
 impl Verdict {
@@ -80,10 +82,18 @@ pub(super) struct Table {
     lengths: BTreeMap<usize, u64>,
     patterns: Vec<(Mark, Pattern)>,
     everything: Mark,
-    /// See [`spare`](Table::spare).
-    pub spared: u64,
-    /// The numbers of expressions that were spared, and that a restart would have to know: in order.
-    only_kept: VecDeque<u64>,
+    /// See [`release`](Table::release).
+    pub released: u64,
+    /// Expressions that were released and that a restart would have to know: their numbers and names.
+    only_kept: Vec<(u64, u64)>,
+}
+
+/// Expressions that were forgotten: to be dropped where nobody waits, since that takes a while.
+#[derive(Debug)]
+pub(super) struct Released {
+    /// Where a restart could not take all back that it would have to know: up to which number it is to forget everything.
+    pub over: Option<u64>,
+    _patterns: Vec<(Mark, Pattern)>,
 }
 
 impl Table {
@@ -99,6 +109,8 @@ impl Table {
         }
         match &purge.what {
             What::Pattern(pattern) => {
+                let name = pattern.name();
+                self.only_kept.retain(|(_, kept)| *kept != name);
                 let known = self
                     .patterns
                     .iter_mut()
@@ -133,24 +145,31 @@ impl Table {
 
     /// Forgets expressions that everything kept on this node was held against, up to the number `hard`, and softly up to `soft`: the
     /// older ones, so that `keep` of all stay. Unlike what is [retired](Self::retire), what was checked before them does not count
-    /// as purged, unless it comes from elsewhere: then [`spared`](Self::spared) is held against it. Where a restart could not take all
-    /// back that it would have to know, up to which number it is to forget everything.
-    pub fn spare(&mut self, hard: u64, soft: u64, keep: usize) -> Option<u64> {
+    /// as purged where it was held against them; [`released`](Self::released) tells the rest.
+    pub fn release(&mut self, hard: u64, soft: u64, keep: usize) -> Released {
         let mut most = self.patterns.len().saturating_sub(keep);
         self.patterns.sort_by_key(|(mark, _)| mark.last());
-        let (spared, only_kept) = (&mut self.spared, &mut self.only_kept);
-        self.patterns.retain(|(mark, _)| {
+        let goes = |(mark, _): &mut (Mark, Pattern)| {
             let goes = most > 0 && mark.hard <= hard && mark.soft <= soft;
-            if goes {
-                most -= 1;
-                *spared = mark.last().max(*spared);
-                only_kept.push_back(mark.last());
-            }
-            !goes
-        });
+            most -= usize::from(goes);
+            goes
+        };
+        let gone: Vec<_> = self.patterns.extract_if(.., goes).collect();
+        for (mark, pattern) in &gone {
+            self.released = self.released.max(mark.last());
+            self.only_kept.push((mark.last(), pattern.name()));
+        }
+        self.only_kept.sort_unstable();
         let room = MOST_PATTERNS - self.patterns.len().min(MOST_PATTERNS);
         let over = self.only_kept.len().saturating_sub(room);
-        self.only_kept.drain(..over).next_back()
+        Released {
+            over: self
+                .only_kept
+                .drain(..over)
+                .next_back()
+                .map(|(last, _)| last),
+            _patterns: gone,
+        }
     }
 
     /// Whether there is room for all expressions among `purges`; those that are known need none.
@@ -204,6 +223,7 @@ impl Table {
         for (mark, pattern) in &self.patterns {
             if mark.last() > since && pattern.matches(|on| texts.get(on)) {
                 verdict.add(mark, since);
+                verdict.stale_by_pattern |= mark.soft > since;
             }
         }
         verdict
@@ -224,7 +244,7 @@ impl Table {
         self.floor = self.floor.max(sequence);
         self.names.retain(|_, mark| mark.last() > sequence);
         self.patterns.retain(|(mark, _)| mark.last() > sequence);
-        self.only_kept.retain(|last| *last > sequence);
+        self.only_kept.retain(|(last, _)| *last > sequence);
         self.lengths.retain(|_, last| *last > sequence);
         if self.names.capacity() > 4 * self.names.len() + 1024 {
             self.names.shrink_to_fit();
@@ -244,6 +264,7 @@ impl Table {
         self.names.clear();
         self.lengths.clear();
         self.patterns.clear();
+        self.only_kept.clear();
     }
 }
 

@@ -42,6 +42,8 @@ pub enum Event {
     Up,
     /// It answers, but takes no writes.
     TakesNoWrites(Error),
+    /// Something else lies under a name that is ours; told of once.
+    HoldsSomethingElse(Error),
     /// It takes writes again.
     TakesWrites,
 }

@@ -28,6 +28,8 @@ pub(super) struct Guard {
     pub(super) counts: Counts,
     /// Whether the last write was refused.
     refuses: AtomicBool,
+    /// Whether something else was found under a key of ours: it is told of once.
+    holds_else: AtomicBool,
     hook: OnceLock<Hook>,
 }
 
@@ -39,6 +41,7 @@ impl Guard {
             breaker: Breaker::default(),
             counts: Counts::default(),
             refuses: AtomicBool::new(false),
+            holds_else: AtomicBool::new(false),
             hook: OnceLock::new(),
         }
     }
@@ -151,8 +154,14 @@ impl Guard {
         if !error.kind.opens_breaker() {
             // It has answered, after all.
             self.answered();
-            if error.kind == Kind::Full && !self.refuses.swap(true, Relaxed) {
-                self.event(Event::TakesNoWrites(error));
+            match error.kind {
+                Kind::Full if !self.refuses.swap(true, Relaxed) => {
+                    self.event(Event::TakesNoWrites(error));
+                }
+                Kind::WrongType if !self.holds_else.swap(true, Relaxed) => {
+                    self.event(Event::HoldsSomethingElse(error));
+                }
+                _ => {}
             }
             return;
         }

@@ -81,8 +81,9 @@ impl Keeper {
     /// What is at `spot`, unless a purge covers it.
     fn worth_keeping(&self, spot: Spot) -> Option<Again> {
         let again = self.shared.reread(spot).ok()?;
+        let checked = again.1.checked();
         let standing = self.shared.log.standing_on_disk(&again.0, &again.1);
-        self.may_write(standing).then_some(again)
+        self.may_write(standing, checked).then_some(again)
     }
 
     fn write_again(&mut self, (key, stored): &Again) {

@@ -18,11 +18,15 @@ const EVERY: Duration = Duration::from_secs(if cfg!(test) { 0 } else { 10 });
 /// What a sweep takes is at most this part of all time.
 const SHARE: u32 = 50;
 
-/// Labels looked at in one go, some hundred microseconds; and how long it rests then, so that hits on the same core hardly wait:
-/// less where somebody waits for an answer.
-const STEP: usize = 256;
+/// How long labels are looked at in one go, and how many between two looks at the clock; and how long it rests then, so that hits on
+/// the same core and other tasks hardly wait: less where somebody waits for an answer.
+const STEP: Duration = Duration::from_micros(200);
+const AT_ONCE: usize = 16;
 const REST: Duration = Duration::from_micros(300);
 const SHORT_REST: Duration = Duration::from_micros(50);
+
+/// At most so many questions are answered at one time; who asks beyond that is told of nothing.
+const MOST_QUESTIONS: usize = 32;
 
 /// The thread's rounds.
 #[derive(Default)]
@@ -31,6 +35,8 @@ pub(super) struct Rounds {
     /// Each with the segments that it was not told of yet.
     questions: Vec<(Vec<u32>, Question)>,
     current: Option<Current>,
+    /// When the last step ended.
+    stepped: Option<Instant>,
 }
 
 /// A round that gives up what purges cover.
@@ -98,13 +104,18 @@ impl Keeper {
     /// `question` goes over everything from now on.
     pub(super) fn survey(&mut self, question: Question) {
         let segments: Vec<_> = self.shared.segments().keys().copied().collect();
-        if !segments.is_empty() {
+        if !segments.is_empty() && self.rounds.questions.len() < MOST_QUESTIONS {
             self.rounds.questions.push((segments, question));
         }
     }
 
     /// One step of the rounds that are to be gone.
     pub(super) fn go_round(&mut self) {
+        let rest = self.rounds.patience().min(REST);
+        let stepped = self.rounds.stepped;
+        if stepped.is_some_and(|stepped| stepped.elapsed() < rest) {
+            return;
+        }
         if self.rounds.current.is_none() {
             self.begin_sweep();
             self.turn();
@@ -117,6 +128,7 @@ impl Keeper {
         } else {
             self.end(current.sweeps);
         }
+        self.rounds.stepped = Some(Instant::now());
     }
 
     /// Begins a sweep, if one is due.
@@ -126,7 +138,8 @@ impl Keeper {
         let rests = sweep
             .began
             .is_some_and(|began| began.elapsed() < sweep.rest);
-        if rests || !sweep.left.is_empty() || sweep.head == Some(head) {
+        let is_done = sweep.head == Some(head) && !sweep.is_partial;
+        if rests || !sweep.left.is_empty() || is_done {
             return;
         }
         sweep.softly = self.shared.log.is_crowded();
@@ -169,13 +182,15 @@ impl Keeper {
         let Rounds {
             sweep, questions, ..
         } = &mut self.rounds;
-        questions.retain(|(left, _)| !left.is_empty());
+        questions.retain(|(left, question)| !left.is_empty() && !question.is_over());
         if sweeps && sweep.left.is_empty() {
             let took = sweep.began.map_or(Duration::ZERO, |began| began.elapsed());
-            sweep.rest = EVERY.max(took * SHARE);
+            // Purges by expression wait for room.
+            let share = if sweep.softly { 1 } else { SHARE };
+            sweep.rest = EVERY.max(took * share);
             let head = sweep.head.unwrap_or_default();
-            self.shared.log.carried().tidy(head);
             if !sweep.is_partial {
+                self.shared.log.carried().tidy(head);
                 let (hard, soft) = &self.shared.swept;
                 hard.store(head, Relaxed);
                 soft.fetch_max(if sweep.softly { head } else { 0 }, Relaxed);
@@ -188,7 +203,11 @@ impl Keeper {
         let Some(segment) = self.shared.segment(current.id) else {
             return false;
         };
-        for _ in 0..STEP {
+        let began = Instant::now();
+        for number in 1.. {
+            if number % AT_ONCE == 0 && began.elapsed() > STEP {
+                break;
+            }
             let rest = current.labels.get(current.at..).unwrap_or_default();
             let Ok((unit, mut label, more)) = label::read(rest) else {
                 return false;

@@ -243,7 +243,7 @@ fn the_log_is_told_what_all_was_held_against() {
     assert_eq!(tier.records(), 0);
     let head = tier.log.head();
     tier.until(|tier| tier.disk.needs().swept_softly == head);
-    tier.log.spare_patterns(head, head, 0);
+    tier.log.release_patterns(head, head, 0);
     assert_eq!(tier.log.remembered().1, 0);
 }
 
@@ -262,7 +262,7 @@ fn what_is_read_while_it_is_given_up_is_not_found() {
             tier.purge(by_expression(&format!("nowhere-{number}")));
         }
         tier.until(|tier| tier.records() == 0);
-        tier.log.spare_patterns(u64::MAX, u64::MAX, 0);
+        tier.log.release_patterns(u64::MAX, u64::MAX, 0);
         let read = |spot| {
             let shared = &tier.disk.shared;
             shared.standing(&key(1), spot, device::Manner::Waiting, Bodies::Read)
@@ -293,9 +293,7 @@ fn what_an_expression_that_is_forgotten_may_have_purged_is_not_written() {
     let tier = Tier::open(&dir);
     let early = tagged(&tier.log, 1, &[]);
     tier.purge(by_expression("nowhere"));
-    let soft = Purge::soft(What::Url(vec!["//a.example/1".to_owned()]));
-    tier.log.apply(soft, Time::from_secs(1), None);
-    tier.log.spare_patterns(u64::MAX, u64::MAX, 0);
+    tier.log.release_patterns(u64::MAX, u64::MAX, 0);
     assert!(tier.disk.offer(&key(1), &early));
     tier.disk.flush();
     assert_eq!(tier.records(), 0);

@@ -16,11 +16,11 @@ impl Log {
     /// What purges say of `stored`, kept under `key`. One comparison where nothing was purged since the last look.
     pub fn standing(&self, key: &[u8], stored: &Stored) -> Standing {
         // The sweep has moved on the marks of all that was in memory when an expression was forgotten.
-        self.judge(key, stored, |table| table.floor.max(table.spared))
+        self.judge(key, stored, |table| table.floor.max(table.released))
     }
 
     /// As [`standing`](Self::standing), of what is found on disk, where marks stay as they were written: everything there was held
-    /// against the expressions that are [forgotten](Self::spare_patterns), and what is not found there any more may not be used.
+    /// against the expressions that are [forgotten](Self::release_patterns), and what is not found there any more may not be used.
     pub fn standing_on_disk(&self, key: &[u8], stored: &Stored) -> Standing {
         self.judge(key, stored, |table| table.floor)
     }
@@ -67,7 +67,7 @@ impl Log {
             content_type: &String::new,
         };
         let table = self.read();
-        began < table.floor.max(table.spared) || table.test(&subject, began).gone
+        began < table.floor.max(table.released) || table.test(&subject, began).gone
     }
 
     /// Whether `purge` covers `stored`, kept under `key`.
