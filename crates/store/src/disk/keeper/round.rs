@@ -46,10 +46,10 @@ struct Sweep {
     left: Vec<u32>,
     /// Where the log stood when the last one began; `None` before the first, which counts what was found at the start.
     head: Option<u64>,
-    /// When that was.
-    began: Option<Instant>,
-    /// Until the next may begin.
-    rest: Duration,
+    /// Until when the next rests.
+    rests_until: Option<Instant>,
+    /// What looking at labels has taken so far, without the rests.
+    spent: Duration,
     /// What was purged only softly is given up too.
     softly: bool,
     /// Something could not be looked at.
@@ -123,7 +123,12 @@ impl Keeper {
         let Some(mut current) = self.rounds.current.take() else {
             return;
         };
-        if self.look(&mut current) {
+        let began = Instant::now();
+        let has_more = self.look(&mut current);
+        if current.sweeps {
+            self.rounds.sweep.spent += began.elapsed();
+        }
+        if has_more {
             self.rounds.current = Some(current);
         } else {
             self.end(current.sweeps);
@@ -136,8 +141,8 @@ impl Keeper {
         let head = self.shared.log.head();
         let sweep = &mut self.rounds.sweep;
         let rests = sweep
-            .began
-            .is_some_and(|began| began.elapsed() < sweep.rest);
+            .rests_until
+            .is_some_and(|until| Instant::now() < until);
         let is_done = sweep.head == Some(head) && !sweep.is_partial;
         if rests || !sweep.left.is_empty() || is_done {
             return;
@@ -146,7 +151,7 @@ impl Keeper {
         sweep.is_partial = false;
         sweep.left = self.shared.segments().keys().copied().collect();
         sweep.head = Some(head);
-        sweep.began = Some(Instant::now());
+        sweep.spent = Duration::ZERO;
     }
 
     /// Turns to the next segment.
@@ -184,10 +189,9 @@ impl Keeper {
         } = &mut self.rounds;
         questions.retain(|(left, question)| !left.is_empty() && !question.is_over());
         if sweeps && sweep.left.is_empty() {
-            let took = sweep.began.map_or(Duration::ZERO, |began| began.elapsed());
             // Purges by expression wait for room.
             let share = if sweep.softly { 1 } else { SHARE };
-            sweep.rest = EVERY.max(took * share);
+            sweep.rests_until = Some(Instant::now() + EVERY.max(sweep.spent * share));
             let head = sweep.head.unwrap_or_default();
             if !sweep.is_partial {
                 self.shared.log.carried().tidy(head);
