@@ -150,8 +150,12 @@ impl Keeper {
         sweep.softly = self.shared.log.is_crowded();
         sweep.is_partial = false;
         sweep.left = self.shared.segments().keys().copied().collect();
+        let is_empty = sweep.left.is_empty();
         sweep.head = Some(head);
         sweep.spent = Duration::ZERO;
+        if is_empty {
+            self.end(true);
+        }
     }
 
     /// Turns to the next segment.
