@@ -4,8 +4,8 @@
 //! file each. What lies where is kept in memory (`index`), found again at the start (`load`), and changed by one thread
 //! alone (`keeper`). Reads take what lies in the page cache at once, and leave anything else to a few threads (`device`,
 //! `record`, `open`). Every byte is verified when it is first read since the start; what was verified may go from the page cache
-//! to a socket as it lies there (`span`). What purges are held against lies apart (`codec::label`), so that the keeper can go over all of it:
-//! what is purged is given up, and counted (`counting`).
+//! to a socket as it lies there (`span`). What purges are held against lies apart (`codec::label`), so that the keeper can go over
+//! all of it: what is purged is given up, and counted (`counting`).
 
 mod admission;
 mod at_hand;

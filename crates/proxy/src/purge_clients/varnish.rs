@@ -83,17 +83,17 @@ pub fn command(policy: &PurgePolicy, head: Head<'_>) -> Result<Command, Malforme
 
 /// Whether a field with an expression has several lines, of which one alone would be read.
 fn repeats_expression(head: Head<'_>) -> bool {
+    let always = [&TAG_EXPRESSIONS[..], &EXPRESSIONS, &["x-pool"]].concat();
+    // Lists of tags elsewhere, expressions in what bans.
     let bans = head.method == "BAN" || EXPRESSIONS.iter().any(|name| head.has(name));
-    let on_lists = ["x-cache-tags"].into_iter().filter(|_| bans);
-    let on_drupals = ["cache-tags"]
-        .into_iter()
-        .filter(|name| bans && head.text(*name).is_some_and(|text| text.contains('|')));
-    let names = TAG_EXPRESSIONS.into_iter().chain(EXPRESSIONS);
-    names
-        .chain(on_lists)
-        .chain(on_drupals)
-        .chain(["x-pool"])
-        .any(|name| head.repeats(name))
+    let is_expression = |name| {
+        let text = head.text(name);
+        name == "x-cache-tags" || text.is_some_and(|text| text.contains('|'))
+    };
+    always.into_iter().any(|name| head.repeats(name))
+        || ["x-cache-tags", "cache-tags"]
+            .into_iter()
+            .any(|name| bans && head.repeats(name) && is_expression(name))
 }
 
 /// What came from a pool of servers, as it named itself in `X-Pool`: of those that the expression in the request's names.
