@@ -121,14 +121,30 @@ impl Assertion {
 
     /// Whether it holds.
     pub fn judge(&self, target: &Target) -> Verdict {
-        let found = self.figure.of(target);
+        let at_most = matches!(self.relation, Relation::Less | Relation::AtMost);
+        let is_of_waiting = at_most && self.figure.is_of_waiting();
+        let found = match self.figure.of(target) {
+            _ if is_of_waiting && target.hung() => None,
+            found if is_of_waiting => match (found, self.figure.at_least(target)) {
+                (Some(found), Some(least)) => Some(found.max(least)),
+                (found, _) => found,
+            },
+            found => found,
+        };
         let holds = found.is_some_and(|found| match self.relation {
             Relation::Less => found < self.bound,
             Relation::AtMost => found <= self.bound,
             Relation::More => found > self.bound,
             Relation::AtLeast => found >= self.bound,
         });
-        let found = found.map_or("not measured".to_owned(), |found| self.figure.words(found));
+        let unknown = || match target.unanswered {
+            left if is_of_waiting && target.hung() => format!(
+                "not known: {} requests had no answer at the end, the oldest after {:.0} ms",
+                left.requests, left.oldest_ms
+            ),
+            _ => "not measured".to_owned(),
+        };
+        let found = found.map_or_else(unknown, |found| self.figure.words(found));
         Verdict {
             text: self.text.clone(),
             target: target.name.clone(),
@@ -207,6 +223,25 @@ fn bytes(value: &str) -> Result<f64, Wrong> {
 }
 
 impl Figure {
+    /// Whether requests that are still waiting could make it worse.
+    fn is_of_waiting(self) -> bool {
+        matches!(
+            self,
+            Self::Percentile(_) | Self::Mean | Self::Max | Self::Errors(_)
+        )
+    }
+
+    /// What it would be at least with those that had no answer at the end.
+    fn at_least(self, target: &Target) -> Option<f64> {
+        let latency = target.latency_at_least_ms.as_ref()?;
+        match self {
+            Self::Percentile(name) => latency.percentiles.get(name).copied(),
+            Self::Mean => Some(latency.mean),
+            Self::Max => Some(latency.max),
+            _ => None,
+        }
+    }
+
     fn of(self, target: &Target) -> Option<f64> {
         let latency = target.latency_ms.as_ref();
         // Counts of a run are far below what a float holds exactly.

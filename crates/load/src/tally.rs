@@ -13,6 +13,8 @@ pub struct Tally {
     pub good: Times,
     /// Latencies of answers from 400 on.
     pub bad: Times,
+    /// How long those had waited that had no answer at the end.
+    pub left: Times,
     /// How long connections took to open, with the TLS handshake.
     pub connecting: Times,
     /// How much later than asked for the tool's own loop went round: what it may add to a latency.
@@ -73,6 +75,7 @@ impl Tally {
     pub fn add(&mut self, other: &Self) {
         self.good.add(&other.good);
         self.bad.add(&other.bad);
+        self.left.add(&other.left);
         self.connecting.add(&other.connecting);
         self.lag.add(&other.lag);
         self.late.add(&other.late);

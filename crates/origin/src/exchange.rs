@@ -15,7 +15,7 @@ use crate::{
 };
 use http::{Request, Response, StatusCode, Version};
 use hyper::body::Incoming;
-use std::{sync::Arc, time::Duration};
+use std::{error::Error as _, sync::Arc, time::Duration};
 use tokio::{
     task::yield_now,
     time::{Instant, timeout},
@@ -295,7 +295,10 @@ impl Attempt<'_> {
         let mut alarm = alarm(Instant::now());
         let waited = wait.head(sending, &mut alarm).await;
         // A request that comes back unsent met a GOAWAY (RFC 9113 section 6.8).
-        let mut response = waited.map_err(|lost| failure(lost, true))?;
+        let mut response = waited.map_err(|lost| {
+            let was_taken = matches!(&lost, Lost::Sent(error) if was_taken(error));
+            failure(lost, !was_taken)
+        })?;
         message::judge(&mut response, self.asked, Speaks::Http2).map_err(sent)?;
         let carrier = Carrier::Http2 { alarm, _link: link };
         Ok(Answer::Http(response, Box::new(carrier)))
@@ -366,6 +369,19 @@ fn failure(lost: Lost, stale: bool) -> Failure {
         },
         Lost::Late(kind) => sent(Error::new(kind)),
     }
+}
+
+/// Whether the server had begun with a request before it gave the stream up, and not the connection. It says so where it had not (RFC
+/// 9113 section 8.7).
+fn was_taken(error: &Error) -> bool {
+    let mut cause = error.source();
+    while let Some(one) = cause {
+        if let Some(lost) = one.downcast_ref::<h2::Error>() {
+            return lost.is_reset() && lost.reason() != Some(h2::Reason::REFUSED_STREAM);
+        }
+        cause = one.source();
+    }
+    false
 }
 
 fn sent(error: Error) -> Failure {

@@ -9,7 +9,7 @@ use crate::{
     routing,
     walk::esi::Within,
 };
-use http::{HeaderMap, HeaderValue, Method, Uri, Version, header};
+use http::{HeaderMap, HeaderValue, Method, Uri, Version, header, uri::PathAndQuery};
 use hyper::upgrade::OnUpgrade;
 use rules::{
     directives::RequestDirectives,
@@ -166,12 +166,12 @@ impl Key {
         }
     }
 
-    /// Adds the route, where others may hold for the same URI, and the fields and cookies that the site keys on. Absent, empty and present differ; lengths are part of the
+    /// Adds the route, where others may hold for what is keyed of the URI, and the fields and cookies that the site keys on. Absent, empty and present differ; lengths are part of the
     /// bytes, so that no value can pass for two.
     pub fn extend(&mut self, route: &Route, fields: &HeaderMap) {
         let spec = &route.policy.key;
-        if route.matcher.looks_beyond_uri() {
-            // Other requests for the same URI take other routes, with origins of their own.
+        if route.matcher.looks_beyond(spec) {
+            // Other requests that would have the same key take other routes, with origins of their own.
             self.part(b'r', &route.name, std::iter::empty());
         }
         for name in &spec.headers {
@@ -182,16 +182,11 @@ impl Key {
             );
         }
         for name in &spec.cookies {
-            let lines: Vec<_> = fields
-                .get_all(header::COOKIE)
-                .iter()
-                .map(|line| String::from_utf8_lossy(line.as_bytes()).into_owned())
-                .collect();
+            let lines = fields.get_all(header::COOKIE).iter();
             let values = lines
-                .iter()
-                .flat_map(|line| routing::cookies(line))
-                .filter(|(found, _)| found == name);
-            self.part(b'c', name, values.map(|(_, value)| value.as_bytes()));
+                .flat_map(|line| routing::cookies(line.as_bytes()))
+                .filter(|(found, _)| *found == name.as_bytes());
+            self.part(b'c', name, values.map(|(_, value)| value));
         }
     }
 
@@ -269,6 +264,16 @@ impl Ask {
         [self.scheme, "://", self.host(), self.key.path_and_query()].concat()
     }
 
+    /// Path and query as the client wrote them, whatever of them is keyed.
+    pub fn target(&self) -> Cow<'_, str> {
+        match self.uri.path_and_query().map(PathAndQuery::as_str) {
+            None => "/".into(),
+            // An absolute target whose path is empty (RFC 9112 section 3.2.1).
+            Some(query) if query.starts_with('?') => ["/", query].concat().into(),
+            Some(target) => target.into(),
+        }
+    }
+
     /// Has `fields` say again what was set aside of them.
     pub fn take_cookies_back(&mut self) {
         if self.cookies.is_empty() {
@@ -309,18 +314,14 @@ pub fn set_cookies_aside(fields: &mut HeaderMap, spec: &KeySpec) -> Vec<HeaderVa
     if spec.cookies.is_empty() {
         return lines;
     }
-    let texts = lines
+    let kept: Vec<Vec<u8>> = lines
         .iter()
-        .map(|line| String::from_utf8_lossy(line.as_bytes()))
-        .collect::<Vec<_>>();
-    let kept: Vec<String> = texts
-        .iter()
-        .flat_map(|line| routing::cookies(line))
-        .filter(|(name, _)| spec.cookies.iter().any(|keyed| keyed == name))
-        .map(|(name, value)| format!("{name}={value}"))
+        .flat_map(|line| routing::cookies(line.as_bytes()))
+        .filter(|(name, _)| spec.cookies.iter().any(|keyed| keyed.as_bytes() == *name))
+        .map(|(name, value)| [name, b"=", value].concat())
         .collect();
     if !kept.is_empty()
-        && let Ok(line) = HeaderValue::from_bytes(kept.join("; ").as_bytes())
+        && let Ok(line) = HeaderValue::from_bytes(&kept.join(b"; ".as_slice()))
     {
         fields.insert(header::COOKIE, line);
     }
@@ -342,7 +343,7 @@ pub fn key_of(uri: &str, policy: &Policy) -> Option<Key> {
     } else {
         key::normalize(path)
     };
-    let query = chosen(policy, query);
+    let query = chosen(policy, query.map(key::normalize));
     Some(Key::build(
         &policy.key,
         scheme,
@@ -352,10 +353,10 @@ pub fn key_of(uri: &str, policy: &Policy) -> Option<Key> {
     ))
 }
 
-/// The query as it is keyed and sent: normalised, tracking parameters dropped, chosen, sorted.
-pub fn chosen<'a>(policy: &Policy, query: Option<&'a str>) -> Option<Cow<'a, str>> {
+/// The query as it is keyed and sent, of a normalised one: tracking parameters dropped, chosen, sorted.
+pub fn chosen<'a>(policy: &Policy, normal: Option<Cow<'a, str>>) -> Option<Cow<'a, str>> {
     let spec = &policy.key;
-    let mut normal = key::normalize(query?);
+    let mut normal = normal?;
     if policy.graphql.is_some()
         && let Some(canonical) = canonical_json(&normal)
     {

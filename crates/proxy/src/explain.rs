@@ -111,10 +111,11 @@ pub async fn explain(cache: &Cache, uri: &str, fields: &HeaderMap) -> Option<Exp
         "" => Cow::Borrowed("/"),
         path => key::normalize(path),
     };
+    let query = query.map(key::normalize);
     let subject = Subject {
         host: routing::without_port(&host),
         path: &path,
-        query,
+        query: query.as_deref(),
         method: &Method::GET,
         fields,
         client: routing::Client::default(),
@@ -125,8 +126,7 @@ pub async fn explain(cache: &Cache, uri: &str, fields: &HeaderMap) -> Option<Exp
     let mut key = ask::key_of(uri, &route.policy)?;
     key.extend(route, fields);
     let now = receive::now();
-    let normal = query.map(key::normalize);
-    let bypass = bypass(&route.policy, &path, normal.as_deref(), fields)
+    let bypass = bypass(&route.policy, &path, query.as_deref(), fields)
         .or_else(|| is_ambiguous.then_some(Bypass::Path))
         .map(Bypass::token);
     let mut fields = fields.clone();

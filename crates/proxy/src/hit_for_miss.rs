@@ -18,6 +18,8 @@ pub enum Unshared {
     NotStored(NotStorable),
     /// It is larger than what is kept.
     TooLarge,
+    /// It answers the request's own condition or range (206, 304, 412, 416), which says nothing of the page.
+    Conditional,
     /// The origin failed, which says nothing of its next answer.
     Failed,
     /// It is stored, and each use has to be validated.
@@ -26,7 +28,7 @@ pub enum Unshared {
 
 impl Unshared {
     /// All of them. A note in the table is a place in this list, counted from one.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::NotStored(NotStorable::Method),
         Self::NotStored(NotStorable::Status),
         Self::NotStored(NotStorable::NoStoreRequest),
@@ -39,6 +41,7 @@ impl Unshared {
         Self::NotStored(NotStorable::TooManyTags),
         Self::NotStored(NotStorable::NoFreshness),
         Self::TooLarge,
+        Self::Conditional,
         Self::Failed,
         Self::Validated,
     ];
@@ -48,6 +51,7 @@ impl Unshared {
         match self {
             Self::NotStored(why) => Some(why.token()),
             Self::TooLarge => Some(Detail::Unkept(Unkept::TooLarge).token()),
+            Self::Conditional => Some(NotStorable::Status.token()),
             Self::Failed => Some("failed"),
             Self::Validated => None,
         }
@@ -58,7 +62,7 @@ impl Unshared {
         match self {
             Self::NotStored(why) => !why.is_of_this_request(),
             Self::TooLarge => true,
-            Self::Failed | Self::Validated => false,
+            Self::Conditional | Self::Failed | Self::Validated => false,
         }
     }
 
@@ -67,6 +71,7 @@ impl Unshared {
     pub const fn keeps_apart(self) -> Option<Duration> {
         match self {
             Self::NotStored(NotStorable::Authorization | NotStorable::NoStoreRequest)
+            | Self::Conditional
             | Self::Failed => None,
             _ => Some(Duration::from_secs(SECONDS)),
         }

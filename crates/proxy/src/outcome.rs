@@ -139,6 +139,24 @@ impl Outcome {
         origin_time: None,
     };
 
+    /// Whether the answer is for everybody: it is stored, or would be if there were room.
+    pub const fn is_for_all(&self) -> bool {
+        match self.handled {
+            Handled::Hit => true,
+            Handled::Forwarded {
+                stored, collapsed, ..
+            } => {
+                stored
+                    || collapsed
+                    || matches!(
+                        self.detail,
+                        Some(Detail::Unkept(_) | Detail::StaleOnFailure(_))
+                    )
+            }
+            Handled::Own => false,
+        }
+    }
+
     /// Answered from the store.
     pub const fn hit(ttl: i64) -> Self {
         Self {

@@ -87,10 +87,11 @@ pub(crate) fn keys(site: &Site, uri: &str) -> Vec<Key> {
         path => key::normalize(path),
     };
     let fields = HeaderMap::new();
+    let query = query.map(key::normalize);
     let subject = Subject {
         host: routing::without_port(&host),
         path: &path,
-        query,
+        query: query.as_deref(),
         method: &Method::GET,
         fields: &fields,
         client: routing::Client::default(),

@@ -1,11 +1,11 @@
 //! Which route a request takes: first match wins.
 
 use crate::policy::{
-    FieldPattern, HostPattern, Matcher, NamePattern, PathPattern, Route, TextPattern,
+    FieldPattern, HostPattern, KeySpec, Matcher, NamePattern, PathPattern, Route, TextPattern,
 };
 use http::{HeaderMap, Method, header};
 use ipnet::IpNet;
-use rules::key;
+use rules::key::{self, QueryChoice};
 use std::net::IpAddr;
 
 /// What routes are matched against, after normalisation.
@@ -15,7 +15,7 @@ pub struct Subject<'a> {
     pub host: &'a str,
     /// Normalised, without query.
     pub path: &'a str,
-    /// As the client wrote it, without `?`.
+    /// Normalised, without `?`; whole, whatever part of it is keyed.
     pub query: Option<&'a str>,
     /// The request's method.
     pub method: &'a Method,
@@ -88,12 +88,15 @@ pub fn is_ambiguous(routes: &[Route], subject: &Subject<'_>, route: usize) -> bo
 }
 
 impl Matcher {
-    /// Whether two requests for one URI may fare differently here.
-    pub fn looks_beyond_uri(&self) -> bool {
+    /// Whether two requests with one key, as `spec` has it, may fare differently here.
+    pub fn looks_beyond(&self, spec: &KeySpec) -> bool {
+        let keeps_query = spec.query == QueryChoice::All && spec.drop == QueryChoice::All;
         !(self.methods.is_empty()
             && self.headers.is_empty()
             && self.cookies.is_empty()
-            && self.clients.is_empty())
+            && self.clients.is_empty()
+            && (self.hosts.is_empty() || spec.host)
+            && (self.query.is_empty() || keeps_query))
     }
 
     /// Whether all conditions hold; an empty list holds always.
@@ -202,19 +205,26 @@ pub fn without_port(host: &str) -> &str {
 
 /// Whether any cookie of the request matches.
 pub fn cookie_matches(pattern: &NamePattern, fields: &HeaderMap) -> bool {
-    fields.get_all(header::COOKIE).iter().any(|line| {
-        let line = String::from_utf8_lossy(line.as_bytes());
-        cookies(&line).any(|(name, value)| pattern.matches(name, value))
-    })
+    fields
+        .get_all(header::COOKIE)
+        .iter()
+        .any(|line| cookies(line.as_bytes()).any(|cookie| is_like(pattern, cookie)))
+}
+
+/// Whether a cookie matches, as far as it is text.
+fn is_like(pattern: &NamePattern, (name, value): (&[u8], &[u8])) -> bool {
+    pattern.matches(
+        &String::from_utf8_lossy(name),
+        &String::from_utf8_lossy(value),
+    )
 }
 
 /// Whether any cookie of the request matches any of these; the request is read once.
 pub fn any_cookie_matches(patterns: &[NamePattern], fields: &HeaderMap) -> bool {
     !patterns.is_empty()
         && fields.get_all(header::COOKIE).iter().any(|line| {
-            let line = String::from_utf8_lossy(line.as_bytes());
-            cookies(&line)
-                .any(|(name, value)| patterns.iter().any(|pattern| pattern.matches(name, value)))
+            cookies(line.as_bytes())
+                .any(|cookie| patterns.iter().any(|pattern| is_like(pattern, cookie)))
         })
 }
 
@@ -222,11 +232,10 @@ pub fn any_cookie_matches(patterns: &[NamePattern], fields: &HeaderMap) -> bool 
 pub fn sets_any_cookie(patterns: &[NamePattern], fields: &HeaderMap) -> bool {
     !patterns.is_empty()
         && fields.get_all(header::SET_COOKIE).iter().any(|line| {
-            let line = String::from_utf8_lossy(line.as_bytes());
             // Attributes follow the first (RFC 6265 section 4.1.1).
-            cookies(&line)
+            cookies(line.as_bytes())
                 .take(1)
-                .any(|(name, value)| patterns.iter().any(|pattern| pattern.matches(name, value)))
+                .any(|cookie| patterns.iter().any(|pattern| is_like(pattern, cookie)))
         })
 }
 
@@ -241,11 +250,12 @@ pub fn query_matches(pattern: &NamePattern, query: Option<&str>) -> bool {
         })
 }
 
-/// The cookies of one `Cookie` line (RFC 6265 section 4.2.1).
-pub fn cookies(line: &str) -> impl Iterator<Item = (&str, &str)> {
-    line.split(';').filter_map(|pair| {
-        let (name, value) = pair.trim().split_once('=')?;
-        Some((name.trim_end(), value.trim_start()))
+/// The cookies of one `Cookie` line (RFC 6265 section 4.2.1). Bytes: values that are no text differ all the same.
+pub fn cookies(line: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
+    line.split(|byte| *byte == b';').filter_map(|pair| {
+        let at = pair.iter().position(|byte| *byte == b'=')?;
+        let (name, value) = pair.split_at_checked(at)?;
+        Some((name.trim_ascii(), value.get(1..)?.trim_ascii()))
     })
 }
 

@@ -6,7 +6,7 @@ use crate::{
     outcome::{Detail, Unkept},
 };
 use http::StatusCode;
-use rules::freshness::Facts;
+use rules::{freshness::Facts, storable::NotStorable};
 
 /// What the way depends on.
 #[expect(
@@ -79,11 +79,23 @@ pub fn is_failure(status: StatusCode) -> bool {
     )
 }
 
+/// Whether an answer of `status` is to a condition or a range of its request.
+fn is_conditional(status: StatusCode) -> bool {
+    matches!(
+        status,
+        StatusCode::PARTIAL_CONTENT
+            | StatusCode::NOT_MODIFIED
+            | StatusCode::PRECONDITION_FAILED
+            | StatusCode::RANGE_NOT_SATISFIABLE
+    )
+}
+
 impl Unshared {
     /// Of an answer of `status` that is not kept, for this reason.
     pub fn of(status: StatusCode, why: &Detail) -> Self {
         match why {
             _ if status.is_server_error() => Self::Failed,
+            Detail::NotStored(NotStorable::Status) if is_conditional(status) => Self::Conditional,
             Detail::NotStored(why) => Self::NotStored(*why),
             Detail::Unkept(Unkept::TooLarge) => Self::TooLarge,
             _ => Self::Failed,
@@ -101,7 +113,11 @@ impl Unshared {
 
     /// Whether the answer of `status`, which is not kept, shows that what is stored is out of date: the origin has something else now.
     pub fn withdraws(self, status: StatusCode) -> bool {
-        let is_the_requests = matches!(self, Self::NotStored(why) if why.is_of_this_request());
+        let is_the_requests = match self {
+            Self::NotStored(why) => why.is_of_this_request(),
+            Self::Conditional => true,
+            _ => false,
+        };
         status.is_success() && !is_the_requests
     }
 }
@@ -109,7 +125,6 @@ impl Unshared {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rules::storable::NotStorable;
 
     const NEEDS: Needs = Needs {
         stores_nothing: false,
@@ -154,6 +169,8 @@ mod tests {
             (404, Detail::Unkept(Unkept::TooLarge), false),
             (404, not(NotStorable::NoFreshness), false),
             (500, not(NotStorable::NoStore), false),
+            (206, not(NotStorable::Status), false),
+            (206, not(NotStorable::NoStore), true),
         ] {
             assert_eq!(of(status, why.clone()), withdraws, "{status} {why:?}");
         }

@@ -76,13 +76,12 @@ impl Answer {
     }
 }
 
-/// What becomes of an answer of `status` that is not stored. A part says nothing of what is kept of the whole.
+/// What becomes of an answer of `status` that is not stored.
 pub(super) fn not_stored(status: StatusCode, why: NotStorable) -> Judged {
-    let is_part = status == StatusCode::PARTIAL_CONTENT && why == NotStorable::Status;
     let why = Unshared::of(status, &Detail::NotStored(why));
     Judged::Not {
         why,
-        withdraws: why.withdraws(status) && !is_part,
+        withdraws: why.withdraws(status),
     }
 }
 

@@ -336,6 +336,67 @@ fn one_validation_serves_all_who_wait_for_it() {
 }
 
 #[test]
+fn each_stale_variant_is_fetched_once_for_all_who_want_it() {
+    let (origin, larder) = start();
+    let gate = Gate::new();
+    let held = gate.clone();
+    origin.on("/", move |request| {
+        let language = request
+            .header("accept-language")
+            .unwrap_or_default()
+            .to_owned();
+        let reply = Reply::ok()
+            .header("Vary", "Accept-Language")
+            .cache("max-age=60")
+            .body(language);
+        match request.nth {
+            1 | 2 => reply.header("Age", "100"),
+            _ => reply.hold_head(&held),
+        }
+    });
+    let ask = |language: &str| larder.get("/").header("Accept-Language", language);
+    for language in ["en", "de"] {
+        ask(language).send();
+    }
+    let mut clients = vec![("en", ask("en").begin())];
+    gate.wait_reached();
+    clients.extend((0..6).map(|number| {
+        let language = if number % 2 == 0 { "de" } else { "en" };
+        (language, ask(language).begin())
+    }));
+    gate.wait_reached_by(2);
+    gate.open();
+    for (language, mut client) in clients {
+        assert_eq!(client.read().text(), language);
+    }
+    assert_eq!(origin.requests("/"), 4, "one fetch for each variant");
+}
+
+#[test]
+fn a_range_beyond_the_end_says_nothing_of_the_page() {
+    let (origin, larder) = start();
+    let gate = Gate::new();
+    let held = gate.clone();
+    origin.on("/", move |request| match request.header("range") {
+        Some(_) => Reply::status(416).header("Content-Range", "bytes */4"),
+        None => Reply::ok()
+            .cache("max-age=60")
+            .body("page")
+            .hold_head(&held),
+    });
+    let beyond = larder.get("/").header("Range", "bytes=99999999-").send();
+    assert_eq!(beyond.status, 416);
+    let mut clients = ask(&larder, "/", 1);
+    gate.wait_reached();
+    clients.extend(ask(&larder, "/", 4));
+    gate.open();
+    for mut client in clients {
+        assert_eq!(client.read().text(), "page");
+    }
+    assert_eq!(origin.requests("/"), 2);
+}
+
+#[test]
 fn followers_of_a_failing_validation_share_what_is_stale() {
     let (origin, larder) = start();
     let gate = Gate::new();

@@ -1,7 +1,7 @@
 //! Never one user's page to another: tests that try to get it.
 
 use crate::common::{Said, counted, serve, start, start_with};
-use testkit::{Gate, Origin, Reply, Request};
+use testkit::{Client, Gate, Larder, Origin, Reply, Request};
 
 /// An answer that says for whom it was made.
 pub(crate) fn whose(request: &Request) -> String {
@@ -416,6 +416,97 @@ fn pages_of_one_route_are_not_those_of_another() {
             !larder.get("/").send().hit() && !larder.get("/").header(name, value).send().hit(),
             "one URI, all of it invalidated"
         );
+    }
+}
+
+/// Two routes, the first with `matcher`, to origins of their own, under `defaults`.
+fn two_routes(defaults: &str, matcher: &str) -> (Origin, Origin, Larder) {
+    let (one, other) = (Origin::start(), Origin::start());
+    one.otherwise(|_| Reply::ok().cache("public, max-age=60").body("one"));
+    other.otherwise(|_| Reply::ok().cache("public, max-age=60").body("other"));
+    let config = format!(
+        "[defaults]\n{defaults}\n[[origin]]\nname = \"one\"\nservers = {:?}\n[[origin]]\nname = \"other\"\nservers = {:?}\n\
+         [[route]]\n{matcher}\norigin = \"other\"\n[[route]]\norigin = \"one\"\n",
+        one.url(),
+        other.url()
+    );
+    let larder = crate::common::command()
+        .args(["serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"])
+        .config(&config)
+        .start();
+    (one, other, larder)
+}
+
+#[test]
+fn routes_that_are_chosen_by_what_is_not_keyed_share_no_pages() {
+    for (defaults, matcher, theirs, ours) in [
+        (
+            "key = { drop = [\"beta\"] }",
+            "query = \"beta\"",
+            ("a.test", "/?beta=1"),
+            ("a.test", "/"),
+        ),
+        (
+            "key = { query = [\"page\"] }",
+            "query = \"beta\"",
+            ("a.test", "/?beta=1"),
+            ("a.test", "/"),
+        ),
+        (
+            "key = { host = false }",
+            "host = \"a.test\"",
+            ("a.test", "/"),
+            ("b.test", "/"),
+        ),
+    ] {
+        let (_one, _other, larder) = two_routes(defaults, matcher);
+        for _ in 0..2 {
+            for ((host, target), expected) in [(theirs, "other"), (ours, "one")] {
+                let page = larder.get(target).header("Host", host).send();
+                assert_eq!(page.text(), expected, "{defaults}, {matcher}");
+            }
+        }
+        larder.ask("DELETE", ours.1).header("Host", ours.0).send();
+        larder
+            .ask("DELETE", theirs.1)
+            .header("Host", theirs.0)
+            .send();
+        for (host, target) in [theirs, ours] {
+            assert!(
+                !larder.get(target).header("Host", host).send().hit(),
+                "{matcher}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_query_takes_its_route_however_it_is_encoded() {
+    let (_one, _other, larder) = two_routes("", "query = \"beta\"");
+    for target in ["/?%62eta=1", "/?beta=1", "/?bet%61=1"] {
+        assert_eq!(larder.get(target).send().text(), "other", "{target}");
+    }
+    assert!(larder.get("/?b%65ta=1").send().hit());
+}
+
+#[test]
+fn keyed_cookies_that_are_no_text_are_told_apart() {
+    let (origin, larder) = start_with("[defaults]\nkey = { cookies = \"city\" }\n");
+    origin.reply("/", Reply::ok().cache("public, max-age=60").body("a city"));
+    let ask = |city: &[u8]| {
+        let mut client = Client::connect(larder.address());
+        client.send(
+            [
+                b"GET / HTTP/1.1\r\nHost: a.test\r\nCookie: city=",
+                city,
+                b"\r\n\r\n",
+            ]
+            .concat(),
+        );
+        client.read()
+    };
+    for (city, hit) in [(b"K\xF6ln", false), (b"K\xE4ln", false), (b"K\xF6ln", true)] {
+        assert_eq!(ask(city).hit(), hit, "{city:?}");
     }
 }
 

@@ -419,6 +419,32 @@ fn a_completion_that_breaks_off_is_not_kept() {
 }
 
 #[test]
+fn a_part_for_somebody_who_has_the_rest_is_kept_only_with_its_fields() {
+    for (sent, kept) in [(None, false), (Some("text/css"), true)] {
+        let (origin, larder) = start();
+        origin.on("/", move |request| {
+            let reply = ranged(request, CONTENT, "\"a\"");
+            // 9110 section 15.3.7: an answer to `If-Range` leaves out what its client has.
+            match sent.or(request.header("if-range").is_none().then_some("text/css")) {
+                Some(media) => reply.header("Content-Type", media),
+                None => reply,
+            }
+        });
+        let first = larder
+            .get("/")
+            .header("Range", "bytes=0-9")
+            .header("If-Range", "\"a\"");
+        assert_eq!(first.send().status, 206);
+        for _ in 0..2 {
+            let whole = larder.get("/").send();
+            assert_eq!((whole.status, whole.text().as_str()), (200, CONTENT));
+            assert_eq!(whole.header("content-type"), Some("text/css"));
+        }
+        assert_eq!(origin.all()[1].header("range").is_some(), kept, "{sent:?}");
+    }
+}
+
+#[test]
 fn combined_parts_keep_the_fields_that_only_the_older_has() {
     let (origin, larder) = start();
     origin.on("/", |request| match request.nth {

@@ -44,6 +44,15 @@ fn fields_that_change_pages_without_being_keyed_are_not_passed_on() {
         "X-Forwarded-Protocol",
         "X-Url-Scheme",
         "Front-End-Https",
+        "X-Scheme",
+        "X-Script-Name",
+        "X-Forwarded-URI",
+        "X-Original-URI",
+        // Applications behind WSGI and CGI take an underscore for a hyphen.
+        "X_Forwarded_Host",
+        "X_Original_URL",
+        "SCRIPT_NAME",
+        "Path_Info",
     ]
     .into_iter()
     .enumerate()

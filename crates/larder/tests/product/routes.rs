@@ -282,6 +282,24 @@ fn the_browser_may_be_told_another_lifetime() {
 }
 
 #[test]
+fn what_passes_the_store_by_keeps_what_its_application_says_of_its_lifetime() {
+    let (origin, larder) = start_with(
+        "[[origin]]\nservers = \"{origin}\"\n[defaults]\nbrowser_ttl = \"5m\"\nbypass = { cookies = \"session\" }\n\
+         [[route]]\npath = \"/admin\"\ncache = false\n[[route]]\n",
+    );
+    origin.otherwise(|_| Reply::ok().cache("private, no-store").body("yours"));
+    let asks = [
+        larder.get("/").header("Cookie", "session=1"),
+        larder.get("/admin"),
+        larder.ask("POST", "/"),
+    ];
+    for ask in asks {
+        let said = ask.send().joined("cache-control");
+        assert_eq!(said, "private, no-store", "9111 section 5.2.2");
+    }
+}
+
+#[test]
 fn bodies_beyond_the_largest_pass_through() {
     let (origin, larder) = site(NOTHING, "[defaults]\nlargest_body = \"1KiB\"\n");
     let reply = || Reply::ok().cache("max-age=60");
@@ -369,6 +387,24 @@ fn plain_requests_may_be_sent_to_https() {
     assert!(matches!(answer.status, 301 | 308), "{}", answer.status);
     assert_eq!(answer.header("location"), Some("https://shop.test/a?b=c"));
     assert!(origin.all().is_empty());
+}
+
+#[test]
+fn a_redirect_to_https_keeps_what_is_not_keyed() {
+    let (_origin, larder) = site(
+        NOTHING,
+        "[defaults]\nredirect_https = true\nkey = { query = \"page\", drop_tracking = true }\n",
+    );
+    let target = "/pay?token=a%2fb&utm_source=c&page=2";
+    let answer = larder
+        .ask("POST", target)
+        .header("Host", "shop.test")
+        .send();
+    let location = format!("https://shop.test{target}");
+    assert_eq!(
+        (answer.status, answer.header("location")),
+        (308, Some(&*location))
+    );
 }
 
 #[test]

@@ -117,6 +117,51 @@ fn a_refresh_that_fails_leaves_the_stale_answer_in_place() {
 }
 
 #[test]
+fn an_answer_that_breaks_off_leaves_the_stale_one_in_place() {
+    let (origin, larder) = stale_with(
+        "max-age=60, stale-while-revalidate=100, stale-if-error=100",
+        || {
+            Reply::ok()
+                .cache("max-age=60")
+                .length(100_000)
+                .body("new, but")
+                .cut()
+        },
+    );
+    assert_eq!(larder.get("/").send().text(), "old");
+    wait_until("the refresh has broken off", || {
+        sample(&larder, "larder_fills_failed_total") == 1
+    });
+    origin.reply("/", Reply::status(500).body("broken"));
+    for _ in 0..2 {
+        assert_eq!(larder.get("/").send().text(), "old", "9111 section 4.2.4");
+    }
+}
+
+#[test]
+fn an_answer_that_breaks_off_does_not_bring_back_what_was_purged_meanwhile() {
+    let gate = Gate::new();
+    let held = gate.clone();
+    let (origin, larder) = stale_with("max-age=60, stale-while-revalidate=100", move || {
+        Reply::ok()
+            .cache("max-age=60")
+            .length(100_000)
+            .body("new, but")
+            .hold(&held)
+            .cut()
+    });
+    assert_eq!(larder.get("/").send().text(), "old");
+    gate.wait_reached();
+    larder.ask("DELETE", "/").send();
+    gate.open();
+    wait_until("the refresh has broken off", || {
+        sample(&larder, "larder_fills_failed_total") == 1
+    });
+    origin.reply("/", Reply::status(500).body("broken"));
+    assert_eq!(larder.get("/").send().status, 500);
+}
+
+#[test]
 fn on_an_error_the_stale_answer_is_sent() {
     for status in [500, 502, 503, 504] {
         let (_origin, larder) = stale_with("max-age=60, stale-if-error=100", move || {

@@ -11,6 +11,11 @@ use std::time::Duration;
 
 /// A hundred answers of 1 to 100 ms, one of them an error, in two seconds; three of four from a cache.
 fn target() -> Target {
+    with_left(&[])
+}
+
+/// The same, where requests had waited for these milliseconds at the end.
+fn with_left(waits: &[u64]) -> Target {
     let mut tally = Tally::default();
     for number in 1..=100_u64 {
         let answer = crate::http1::Answer {
@@ -24,7 +29,11 @@ fn target() -> Target {
         };
         tally.answer(&answer, Duration::from_millis(number));
     }
+    let waits = waits.iter().copied().map(Duration::from_millis);
+    waits.clone().for_each(|wait| tally.left.record(wait));
     let measured = Measured {
+        unanswered: tally.left.count(),
+        oldest: waits.max().unwrap_or_default(),
         tally,
         took: Duration::from_secs(2),
         used: Some(Used {
@@ -44,6 +53,36 @@ fn target() -> Target {
         watched: None,
     };
     Target::new(about, &measured, Vec::new())
+}
+
+#[test]
+fn what_had_no_answer_at_the_end_counts_with_the_time_it_waited() {
+    let judge = |waits: &[u64], text: &str| {
+        let asserted = Assertion::parse(text).expect("an assertion");
+        asserted.judge(&with_left(waits))
+    };
+    for (waits, text, holds) in [
+        (&[5, 20][..], "p99<100ms", true),
+        (&[150, 160], "p99<100ms", false),
+        (&[150, 160], "p50<60ms", true),
+        (&[150], "max<100ms", false),
+        (&[150; 50], "mean<60ms", false),
+        (&[150; 50], "p99>120ms", false),
+        // Who hung for most of the run may hang for ever.
+        (&[1900], "p50<60ms", false),
+        (&[1900], "errors<=1", false),
+        (&[1900], "requests>=100", true),
+        (&[1900], "p50>40ms", true),
+        (&[900], "errors<=1", true),
+    ] {
+        let verdict = judge(waits, text);
+        assert_eq!(verdict.holds, holds, "{waits:?} {text}: {}", verdict.found);
+    }
+    let said = judge(&[1900], "errors<1").found;
+    assert_eq!(
+        said,
+        "not known: 1 requests had no answer at the end, the oldest after 1900 ms"
+    );
 }
 
 #[test]

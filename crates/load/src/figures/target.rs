@@ -7,7 +7,7 @@ use super::{
     latency::curve,
     number::{float, millis, per, percent},
 };
-use crate::run::Measured;
+use crate::{run::Measured, tally::Tally};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -45,6 +45,10 @@ pub struct Target {
     pub rate: f64,
     /// Latencies of good answers.
     pub latency_ms: Option<Latency>,
+    /// What they would be at least with those that had no answer at the end, each of which waited as long as it had by then. None
+    /// where there were none.
+    #[serde(skip)]
+    pub latency_at_least_ms: Option<Latency>,
     /// Latencies of answers from 400 on.
     pub error_latency_ms: Option<Latency>,
     /// How long connections took to open, with the TLS handshake.
@@ -125,6 +129,7 @@ impl Target {
             errors_percent: percent(tally.errors(), requests).unwrap_or(0.0),
             rate: per(float(tally.good.count()), seconds),
             latency_ms: Latency::of(&tally.good),
+            latency_at_least_ms: at_least(tally),
             error_latency_ms: Latency::of(&tally.bad),
             connect_ms: Latency::of(&tally.connecting),
             bytes: Bytes {
@@ -160,9 +165,25 @@ impl Target {
         self.most_rate.filter(|most| rate >= most * NEAR_BOUND)
     }
 
+    /// Whether requests hung to the end: for most of the run, and far longer than any answer took. How many more there would have
+    /// been, and how late, nobody knows.
+    pub fn hung(&self) -> bool {
+        let longest = self.latency_ms.as_ref().map_or(0.0, |one| one.max);
+        let half = self.seconds * 1000.0 / 2.0;
+        self.unanswered.requests > 0 && self.unanswered.oldest_ms > half.max(longest * 2.0)
+    }
+
     /// A percentile of the latency by its name, in milliseconds.
     pub fn percentile(&self, name: &str) -> Option<f64> {
         let latency = self.latency_ms.as_ref()?;
         latency.percentiles.get(name).copied()
     }
+}
+
+fn at_least(tally: &Tally) -> Option<Latency> {
+    (tally.left.count() > 0).then(|| {
+        let mut all = tally.good.clone();
+        all.add(&tally.left);
+        Latency::of(&all)
+    })?
 }

@@ -1,7 +1,7 @@
 //! What a worker hands over four times a second.
 
 use super::{SPAN, Worker, queue};
-use crate::{shape::Shape, tally::Tally};
+use crate::{shape::Shape, tally::Tally, times::Times};
 use rustix::time::{ClockId, clock_gettime};
 use std::{
     cell::Cell,
@@ -39,9 +39,12 @@ pub(crate) struct Left {
 }
 
 impl Left {
-    pub(super) fn count(&mut self, since: Instant, now: Instant) {
+    /// Counts one that waits `since` then, in `waits` too.
+    pub(super) fn count(&mut self, waits: &mut Times, since: Instant, now: Instant) {
+        let wait = now.saturating_duration_since(since);
         self.requests += 1;
-        self.oldest = self.oldest.max(now.saturating_duration_since(since));
+        self.oldest = self.oldest.max(wait);
+        waits.record(wait);
     }
 }
 
@@ -96,6 +99,7 @@ impl Worker {
         tally.received = self.traffic.received.take();
         tally.sent = self.traffic.sent.take();
         let (span, cpu, waited) = hand.turn(now);
+        let left = over.then(|| self.left(&mut tally.left, now));
         Slice {
             worker: self.index,
             span,
@@ -104,7 +108,7 @@ impl Worker {
             users: self.present(),
             cpu,
             waited,
-            left: over.then(|| self.left(now)),
+            left,
         }
     }
 
@@ -119,14 +123,14 @@ impl Worker {
         }
     }
 
-    fn left(&self, now: Instant) -> Left {
+    fn left(&self, waits: &mut Times, now: Instant) -> Left {
         let under_way = self.flights.iter().filter_map(Cell::get);
         let mut left = Left::default();
-        self.queue.each(|due| left.count(due, now));
-        queue::missed(self, now, |due| left.count(due, now));
+        self.queue.each(|due| left.count(waits, due, now));
+        queue::missed(self, now, |due| left.count(waits, due, now));
         left.requests += self.queue.turned_away();
         left.unsent = left.requests;
-        under_way.for_each(|began| left.count(began, now));
+        under_way.for_each(|began| left.count(waits, began, now));
         left
     }
 }

@@ -212,3 +212,49 @@ fn a_stream_that_is_reset_is_no_whole_body() {
         });
     }
 }
+
+/// Answers the first request, and resets all others for this reason. Counts them.
+async fn reset_after_one(listener: TcpListener, reason: h2::Reason, asked: Rc<Cell<usize>>) {
+    while let Ok((stream, _)) = listener.accept().await {
+        let mut connection = h2::server::handshake(stream).await.unwrap();
+        while let Some(Ok((_request, mut respond))) = connection.accept().await {
+            asked.set(asked.get() + 1);
+            if asked.get() == 1 {
+                respond.send_response(Response::new(()), true).unwrap();
+            } else {
+                respond.send_reset(reason);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_stream_that_is_reset_is_asked_for_again_only_if_the_server_had_not_begun() {
+    for (reason, want) in [
+        (h2::Reason::REFUSED_STREAM, 3),
+        (h2::Reason::INTERNAL_ERROR, 2),
+        (h2::Reason::CANCEL, 2),
+        (h2::Reason::NO_ERROR, 2),
+    ] {
+        work(async {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let address = listener.local_addr().unwrap();
+            let asked = Rc::new(Cell::new(0));
+            tokio::task::spawn_local(reset_after_one(listener, reason, Rc::clone(&asked)));
+            let mut config = config([tcp(address)]);
+            config.protocol = Protocol::Http2;
+            config.retry.attempts = 0;
+            let origin = Origin::new(config).unwrap();
+            for is_answered in [true, false] {
+                let repeatable = Context {
+                    repeatable: true,
+                    ..Context::default()
+                };
+                let request = request(Method::GET, "/", empty());
+                let answer = origin.fetch(request, repeatable).await;
+                assert_eq!(answer.is_ok(), is_answered, "{reason:?}");
+            }
+            assert_eq!(asked.get(), want, "{reason:?}");
+        });
+    }
+}

@@ -181,7 +181,7 @@ proptest! {
             client: routing::Client::default(),
         };
         let route = &site.routes[routing::choose(&site.routes, &subject)];
-        let query = ask::chosen(&route.policy, query.strip_prefix('?'));
+        let query = ask::chosen(&route.policy, query.strip_prefix('?').map(key::normalize));
         let key = Key::build(&route.policy.key, "http", "a.example", &normal, query.as_deref());
         let Some(What::Url(named)) = url(&site, &uri) else {
             return Err(TestCaseError::fail("a URL"));

@@ -82,8 +82,12 @@ fn header_fields() {
 
 #[test]
 fn cookies_are_split_as_browsers_write_them() {
-    let found: Vec<_> = cookies("a=1; b=2;c = 3; junk; d=").collect();
-    assert_eq!(found, [("a", "1"), ("b", "2"), ("c", "3"), ("d", "")]);
+    let found: Vec<_> = cookies(b"a=1; b=2;c = 3; junk; d=").collect();
+    assert_eq!(
+        found,
+        [("a", "1"), ("b", "2"), ("c", "3"), ("d", "")]
+            .map(|(name, value)| (name.as_bytes(), value.as_bytes()))
+    );
 }
 
 #[test]
@@ -142,7 +146,39 @@ fn each_list_must_hold_and_one_of_its_entries_is_enough() {
         assert_eq!(matcher.matches(&subject), expected, "{subject:?}");
         assert_eq!(could_match(&matcher, &subject), path != "/c", "{subject:?}");
     }
-    assert!(matcher.looks_beyond_uri());
+    assert!(matcher.looks_beyond(&key_spec()));
+}
+
+#[test]
+fn a_route_is_part_of_the_key_where_it_is_chosen_by_what_is_not() {
+    let by_host = Matcher {
+        hosts: vec![HostPattern::Exact("a.example".into())],
+        ..Matcher::default()
+    };
+    let by_query = Matcher {
+        query: vec![NamePattern {
+            name: TextPattern::Exact("beta".into()),
+            value: None,
+        }],
+        ..Matcher::default()
+    };
+    let spec = |host, query, drop| KeySpec {
+        host,
+        query,
+        drop,
+        ..key_spec()
+    };
+    let all = || QueryChoice::All;
+    for (host, query, drop, beyond) in [
+        (true, all(), all(), (false, false)),
+        (false, all(), all(), (true, false)),
+        (true, QueryChoice::None, all(), (false, true)),
+        (true, all(), QueryChoice::Except(vec![]), (false, true)),
+    ] {
+        let spec = spec(host, query, drop);
+        let found = (by_host.looks_beyond(&spec), by_query.looks_beyond(&spec));
+        assert_eq!(found, beyond, "{spec:?}");
+    }
 }
 
 /// Every kind of pattern at once, one entry each.

@@ -321,9 +321,8 @@ pub fn redirect_https(worker: &Worker, ask: &Ask) -> Response<ReplyBody> {
     };
     let host = crate::routing::without_port(ask.host());
     let mut fields = HeaderMap::new();
-    if let Ok(location) =
-        HeaderValue::try_from(format!("https://{host}{}", ask.key.path_and_query()))
-    {
+    // As it came: what is not keyed is the application's all the same.
+    if let Ok(location) = HeaderValue::try_from(format!("https://{host}{}", ask.target())) {
         fields.insert(header::LOCATION, location);
     }
     finish(
@@ -351,8 +350,7 @@ pub fn finish(
     if let Some(browser) = policy.browser_ttl
         && !ask.composed.get()
         && (status.is_success() || status == StatusCode::NOT_MODIFIED)
-        && outcome.handled != Handled::Own
-        && !matches!(outcome.detail, Some(Detail::NotStored(_)))
+        && outcome.is_for_all()
     {
         // A browser takes `Age` off the lifetime it is told: what is left is what the site wants.
         let told = format!("max-age={}", browser.as_secs() + age.as_secs());

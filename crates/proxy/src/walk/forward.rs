@@ -147,24 +147,27 @@ pub fn meanwhile(worker: &Worker, ask: &Ask, need: &Need) -> Meanwhile {
     }
 }
 
-/// Requests for a variant that is not stored fly apart from those for others. Requests for a part fly apart from those for the
-/// whole, unless the whole is on its way already.
+/// Requests for a part fly apart from those for the whole, unless the whole is on its way already.
 fn flight_key(worker: &Worker, ask: &Ask, need: &Need) -> Vec<u8> {
-    let mut key = ask.key.as_bytes().to_vec();
-    let known = need.others.iter().find_map(|other| other.variant.as_ref());
-    if let Some(variant) = known
-        && need.why == Forward::VaryMiss
-    {
-        let mut own = Vec::new();
-        vary::variant_key(&variant.nominated, &ask.fields, &mut own);
-        key.extend_from_slice(b"\nvariant:");
-        key.append(&mut own);
-    }
+    let mut key = page_key(ask, need);
     if let Some(range) = ask.range()
         && !worker.cache.flights.flying(&key, worker.cache.memory.log())
     {
         key.extend_from_slice(b"\nrange:");
         key.extend_from_slice(range.as_bytes());
+    }
+    key
+}
+
+/// What is fetched together: requests for one variant fly apart from those for others, once it is known what chooses variants.
+pub fn page_key(ask: &Ask, need: &Need) -> Vec<u8> {
+    let mut key = ask.key.as_bytes().to_vec();
+    let mut held = need.selected.iter().chain(&need.others);
+    if let Some(variant) = held.find_map(|held| held.variant.as_ref()) {
+        let mut own = Vec::new();
+        vary::variant_key(&variant.nominated, &ask.fields, &mut own);
+        key.extend_from_slice(b"\nvariant:");
+        key.append(&mut own);
     }
     key
 }
@@ -188,8 +191,8 @@ async fn follow(
                 hit.outcome.handled = handled;
                 deliver::stored(worker, ask, hit)
             }
-            Found::Forward(need) if need.why == Forward::VaryMiss => {
-                return Err(Left::Variant(need));
+            Found::Forward(now) if page_key(ask, &now) != page_key(ask, &need) => {
+                return Err(Left::Variant(now));
             }
             Found::Forward(need) => return Err(Left::Alone(need)),
             Found::Bypass(_) => return Err(Left::Alone(need)),

@@ -249,6 +249,7 @@ impl Fetch<'_> {
         let destination = Destination::Whole {
             key: key.to_vec(),
             stored: stored.clone(),
+            before: self.replaced_by(&stored),
             lease: self.lease.take(),
         };
         let pump =
@@ -260,6 +261,13 @@ impl Fetch<'_> {
             kept,
             own: Some(own),
         }
+    }
+
+    /// What is stored that `new` takes the place of, where its content is at hand.
+    fn replaced_by(&self, new: &Stored) -> Option<Arc<Stored>> {
+        let old = self.need.selected.as_ref()?;
+        let is_at_hand = !matches!(old.body, Body::Filling(_));
+        (is_at_hand && old.variant == new.variant).then(|| old.clone())
     }
 
     /// An answer that has come as a whole.

@@ -18,7 +18,7 @@ use rules::fields;
 
 /// Fields with which a client could make an origin answer for another URI, host or method than the one that is keyed.
 /// Passed on only where the route says so or keys on them.
-static POISONOUS: [HeaderName; 19] = [
+static POISONOUS: [HeaderName; 23] = [
     HeaderName::from_static("x-forwarded-host"),
     HeaderName::from_static("x-forwarded-server"),
     HeaderName::from_static("x-forwarded-scheme"),
@@ -37,12 +37,18 @@ static POISONOUS: [HeaderName; 19] = [
     HeaderName::from_static("x-forwarded-protocol"),
     HeaderName::from_static("x-url-scheme"),
     HeaderName::from_static("front-end-https"),
+    HeaderName::from_static("x-scheme"),
+    HeaderName::from_static("x-script-name"),
+    HeaderName::from_static("x-forwarded-uri"),
+    HeaderName::from_static("x-original-uri"),
     HeaderName::from_static("forwarded"),
 ];
 
 /// Those of [`POISONOUS`] that name a path or a method: said of a page, they are wrong of what it includes.
-const OF_ONE_TARGET: [&str; 6] = [
+const OF_ONE_TARGET: [&str; 8] = [
     "x-forwarded-path",
+    "x-forwarded-uri",
+    "x-original-uri",
     "x-original-url",
     "x-rewrite-url",
     "x-http-method-override",
@@ -114,10 +120,12 @@ pub fn fields(ask: &Ask) -> Result<HeaderMap, Failure> {
             // An application believes it, and writes what only that client's surrogate could read into what is stored for all.
             || *name == SURROGATE_CAPABILITY;
         let is_poisonous = may_be_poisonous(name) && POISONOUS.contains(name);
+        let is_ambiguous = is_ambiguous(name) && !is_named(ask, name);
         *name != header::EXPECT
             && secret != Some(name)
             && (trusted || !is_said_by_another)
             && (!is_poisonous || is_passed(ask, name))
+            && !is_ambiguous
     });
     let host = Host::of(ask);
     forwarding(&mut fields, ask, &host);
@@ -301,6 +309,7 @@ pub fn sent_as(ask: &Ask, name: &HeaderName) -> Sent {
         "accept-encoding" if policy.esi == Esi::On => Sent::Same,
         "surrogate-capability" if !trusts_client(ask) => Sent::Same,
         _ if POISONOUS.contains(name) && !is_passed(ask, name) => Sent::Same,
+        _ if is_ambiguous(name) && !is_named(ask, name) => Sent::Same,
         "x-real-ip" if !trusts_client(ask) => Sent::Same,
         _ => Sent::AsAsked,
     }
@@ -314,8 +323,19 @@ fn trusts_client(ask: &Ask) -> bool {
 
 /// Whether a dangerous field of this client goes to the origin.
 fn is_passed(ask: &Ask, name: &HeaderName) -> bool {
+    trusts_client(ask) || is_named(ask, name)
+}
+
+/// Whether the route passes this field on, or keys on it.
+fn is_named(ask: &Ask, name: &HeaderName) -> bool {
     let policy = ask.policy();
-    trusts_client(ask) || policy.pass_fields.contains(name) || policy.key.headers.contains(name)
+    policy.pass_fields.contains(name) || policy.key.headers.contains(name)
+}
+
+/// Whether applications may take a field for another: CGI, and what comes after it, has an underscore for each hyphen (RFC 3875 section
+/// 4.1.18), and calls the path `SCRIPT_NAME`. A proxy that is trusted passes such fields on from anybody.
+fn is_ambiguous(name: &HeaderName) -> bool {
+    name.as_str().bytes().any(|byte| byte == b'_')
 }
 
 /// Makes the lines of a list field one, with one more member: `last`.

@@ -53,6 +53,9 @@ impl Fetch<'_> {
             (Err(why), _) => return self.raw(head, body, Detail::NotStored(why)),
             (_, None) => return self.raw(head, body, Detail::NotStored(NotStorable::Status)),
         };
+        if self.is_bare(&head.headers) {
+            return self.raw(head, body, Detail::NotStored(NotStorable::Status));
+        }
         let mut writer = writer.unwrap_or_else(|| begin_fill(self.worker).1);
         let announced = body.size_hint().exact();
         let room = Room::of(self.worker, self.ask);
@@ -82,6 +85,14 @@ impl Fetch<'_> {
             why: None,
             pump: Some(pump),
         }
+    }
+
+    /// Whether a 206 may lack fields of its representation: to `If-Range` it need not repeat what the client has (RFC 9110 section
+    /// 15.3.7), and here nothing is stored that would have them. An origin that leaves any out leaves out the type.
+    fn is_bare(&self, fields: &HeaderMap) -> bool {
+        self.ask.fields.contains_key(header::IF_RANGE)
+            && self.need.selected.is_none()
+            && !fields.contains_key(header::CONTENT_TYPE)
     }
 
     /// A 206 with what was missing: combined with what is stored (RFC 9111 section 3.4).

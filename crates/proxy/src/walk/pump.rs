@@ -112,6 +112,9 @@ pub enum Destination {
     Whole {
         key: Vec<u8>,
         stored: Arc<Stored>,
+        /// What it took the place of, which comes back where the body breaks off: an origin that fails half-way leaves what is stored
+        /// as usable as one that fails at once (RFC 9111 section 4.2.4).
+        before: Option<Arc<Stored>>,
         lease: Option<Lease>,
     },
     /// It is given to this function, which stores it (parts, answers to POST).
@@ -179,11 +182,26 @@ impl Pump {
                 }
                 Piece::Broken => {
                     bump(&self.worker.counters.fills_failed);
-                    self.forget();
+                    self.take_back();
                     return;
                 }
             }
         }
+    }
+
+    /// The response broke off: what was there before is there again, unless it was purged or replaced meanwhile.
+    fn take_back(&self) {
+        if let Destination::Whole {
+            key,
+            stored,
+            before: Some(before),
+            ..
+        } = &self.destination
+            && self.worker.cache.memory.exchange(key, stored, before)
+        {
+            return;
+        }
+        self.forget();
     }
 
     /// The response is not to be found any more; those who read it go on.
@@ -242,7 +260,12 @@ impl Pump {
             {
                 memory.remove(&key, stored.id());
             }
-            (Some(body), Destination::Whole { key, stored, lease }) => {
+            (
+                Some(body),
+                Destination::Whole {
+                    key, stored, lease, ..
+                },
+            ) => {
                 // Where it is not in its place any more it was withdrawn, or a later one has come.
                 let whole =
                     memory.amend(&key, stored.id(), |held| Some(held.clone().with_body(body)));

@@ -121,10 +121,11 @@ pub fn read(
         "" => Cow::Borrowed("/"),
         path => key::normalize(path),
     };
+    let query = parts.uri.query().map(key::normalize);
     let subject = Subject {
         host: routing::without_port(&host),
         path: &path,
-        query: parts.uri.query(),
+        query: query.as_deref(),
         method: &parts.method,
         fields: &parts.headers,
         client: client(connection, site),
@@ -135,7 +136,7 @@ pub fn read(
     };
     let is_ambiguous = routing::is_ambiguous(&site.routes, &subject, route);
     let policy = &chosen_route.policy;
-    let query = chosen(policy, parts.uri.query());
+    let query = chosen(policy, query);
     let mut key = Key::build(&policy.key, scheme, &host, &path, query.as_deref());
     key.extend(chosen_route, &parts.headers);
     let directives = if beside.said.directives {

@@ -17,25 +17,21 @@ use store::Stored;
 /// Fetches in the background, unless somebody is at it already.
 pub fn spawn(worker: &Rc<Worker>, ask: &Rc<Ask>, stored: &Arc<Stored>) {
     let (flights, log) = (&worker.cache.flights, worker.cache.memory.log());
-    if flights.flying(ask.key.as_bytes(), log) {
-        return;
-    }
-    let (fill, writer) = forward::begin_fill(worker);
-    // Nobody waits for this fetch; it goes on all the same.
-    fill.interest().keep();
-    let Seat::Lead(flight) =
-        worker
-            .cache
-            .flights
-            .join(ask.key.as_bytes(), worker.cache.memory.log(), fill)
-    else {
-        return;
-    };
     let need = Need {
         why: Forward::Stale,
         detail: None,
         selected: Some(stored.clone()),
         others: Vec::new(),
+    };
+    let key = forward::page_key(ask, &need);
+    if flights.flying(&key, log) {
+        return;
+    }
+    let (fill, writer) = forward::begin_fill(worker);
+    // Nobody waits for this fetch; it goes on all the same.
+    fill.interest().keep();
+    let Seat::Lead(flight) = flights.join(&key, log, fill) else {
+        return;
     };
     if !matches!(forward::meanwhile(worker, ask, &need), Meanwhile::Nothing) {
         flight.land(Landed::Found);

@@ -71,6 +71,30 @@ fn a_spilled_fill_holds_no_more_than_the_window_and_cuts_the_slow_off() {
 }
 
 #[test]
+fn what_a_slow_reader_has_still_to_read_of_a_spilled_fill_stays_in_the_budget() {
+    let budget = Budget::new(100);
+    let (fill, mut writer) = Fill::begin_within(budget.reservation(), 4);
+    let mut reader = fill.reader().expect("fresh");
+    for _ in 0..8 {
+        assert_eq!(writer.push(&[0; 10]), Pushed::Kept);
+    }
+    writer.spill();
+    assert_eq!(budget.reserved(), 80);
+    assert!(!room(&mut writer));
+    for read in 1..8 {
+        assert!(next(&mut reader).is_ready());
+        assert!(!room(&mut writer));
+        assert_eq!(budget.reserved(), 80 - read * 10);
+    }
+    assert!(next(&mut reader).is_ready() && room(&mut writer));
+    assert_eq!(budget.reserved(), 0);
+    assert_eq!(writer.push(&[0; 10]), Pushed::Spilled);
+    assert_eq!(budget.reserved(), 10);
+    writer.cut_off_slow();
+    assert_eq!(budget.reserved(), 0, "the reader is given up");
+}
+
+#[test]
 fn it_is_abandoned_when_the_last_interest_goes() {
     let (fill, _writer) = begin(1 << 20);
     let waiting = fill.interest();

@@ -69,7 +69,8 @@ impl Writer {
         let copy = Bytes::copy_from_slice(piece);
         let mut state = self.fill.lock();
         let spilled = state.is_spilled();
-        let fits = spilled || self.reservation.grow(piece.len() as u64);
+        self.reservation.shrink_to(state.held());
+        let fits = self.reservation.grow(piece.len() as u64);
         let first = state.received;
         state.received += piece.len() as u64;
         state.pieces.push_back((first, copy));
@@ -116,7 +117,13 @@ impl Writer {
         self.settle();
         self.backing = None;
         self.fill.lock().spill();
-        self.reservation.release();
+        self.give_back();
+    }
+
+    /// Of the budget it holds what its pieces take in memory: those that a slow reader of a spilled fill still has to read, too.
+    fn give_back(&mut self) {
+        let held = self.fill.lock().held();
+        self.reservation.shrink_to(held);
     }
 
     /// Whether it is spilled. What is backed may become spilled whenever [`poll_room`](Self::poll_room) is ready.
@@ -132,6 +139,7 @@ impl Writer {
             return Poll::Ready(());
         }
         let mut state = self.fill.lock();
+        self.reservation.shrink_to(state.held());
         let has_room = match state.keeping {
             Keeping::Memory | Keeping::Backed(_) => true,
             Keeping::Left(_) => false,
@@ -171,9 +179,8 @@ impl Writer {
         let mut state = self.fill.lock();
         state.keeping = Keeping::Backed(backing.written());
         state.trim();
-        let held = state.held();
         drop(state);
-        self.reservation.shrink_to(held);
+        self.give_back();
     }
 
     /// Gives up on whom [`poll_room`](Self::poll_room) has waited for too long: on the device of a backed fill, which is spilled
@@ -184,6 +191,7 @@ impl Writer {
             return;
         }
         self.fill.lock().cut_off_slow();
+        self.give_back();
     }
 
     /// The body is complete, and those who read learn it. Ready when it is known whether it is kept: when the device has written all
