@@ -25,15 +25,41 @@ pub(crate) struct Said {
     by_standard: bool,
 }
 
-/// The older fields that say how an answer was made. `X-Cache-Hits` and keys do not; Squid's `X-Cache-Lookup` says what was found,
-/// not what was sent.
-const OLDER: [&str; 5] = [
-    "x-cache",
-    "x-cache-status",
-    "x-cache-result",
+/// Names of fields that say how an answer was made, besides those that begin with [`X_CACHE`].
+const OTHERS: [&str; 10] = [
     "x-proxy-cache",
+    "x-fastcgi-cache",
+    "x-nginx-cache",
+    "x-nginx-cache-status",
+    "x-varnish-cache",
+    "x-litespeed-cache",
+    "x-drupal-cache",
+    "x-vercel-cache",
+    "x-magento-cache-debug",
     "cf-cache-status",
 ];
+
+/// `X-Cache`, `X-Cached`, `X-Cache-Status` and their kin.
+const X_CACHE: &str = "x-cache";
+
+/// Those of that beginning that say something else: Squid's `X-Cache-Lookup` says what was found, not what was sent.
+const NOT_THESE: [&str; 5] = [
+    "x-cache-lookup",
+    "x-cache-key",
+    "x-cache-tags",
+    "x-cache-control",
+    "x-cache-hits",
+];
+
+/// Whether a field of before `Cache-Status` says how an answer was made.
+fn is_older(name: &str) -> bool {
+    let is_one_of = |names: &[&str]| names.iter().any(|one| name.eq_ignore_ascii_case(one));
+    let begins = name.get(..X_CACHE.len());
+    if begins.is_some_and(|begins| begins.eq_ignore_ascii_case(X_CACHE)) {
+        return !is_one_of(&NOT_THESE);
+    }
+    is_one_of(&OTHERS)
+}
 
 impl Said {
     /// Takes a field of the answer into account. `Cache-Status` outweighs the others, and of the others a hit a miss: where
@@ -43,7 +69,7 @@ impl Said {
             // Of several lines the last one has the nearest cache.
             self.cached = standard(value);
             self.by_standard = true;
-        } else if !self.by_standard && OLDER.iter().any(|one| name.eq_ignore_ascii_case(one)) {
+        } else if !self.by_standard && is_older(name) {
             let said = older(value);
             if self.cached == Cached::Unsaid
                 || (self.cached == Cached::Miss && said != Cached::Unsaid)
@@ -58,15 +84,15 @@ impl Said {
     }
 }
 
-/// The last member is the cache that is nearest to us. It has either `hit` or `fwd` (RFC 9211 section 2); a negative `ttl` is
-/// stale.
+/// The last member is the cache that is nearest to us. It has `hit` or `fwd` (RFC 9211 section 2), or says nothing of it; a negative
+/// `ttl` is stale. There are delivery networks that say `hit` in place of their name.
 fn standard(value: &[u8]) -> Cached {
     let nearest = unquoted(value, b',').last().unwrap_or_default();
     let (mut hit, mut stale) = (false, false);
     for parameter in unquoted(nearest, b';').skip(1).map(<[u8]>::trim_ascii) {
         match parameter {
             b"hit" | b"hit=?1" => hit = true,
-            b"fwd" => return Cached::Miss,
+            b"hit=?0" | b"fwd" => return Cached::Miss,
             other if other.starts_with(b"fwd=") => return Cached::Miss,
             other if other.starts_with(b"ttl=-") => stale = true,
             _ => (),
@@ -75,7 +101,8 @@ fn standard(value: &[u8]) -> Cached {
     match (hit, stale) {
         (true, true) => Cached::Stale,
         (true, false) => Cached::Hit,
-        (false, _) => Cached::Miss,
+        (false, _) if nearest.contains(&b';') => Cached::Unsaid,
+        (false, _) => older(nearest),
     }
 }
 
@@ -112,7 +139,14 @@ fn older(value: &[u8]) -> Cached {
             if is_one_of(&["hit", "revalidated", "refreshhit"]) {
                 said = Cached::Hit;
             } else if said == Cached::Unsaid
-                && is_one_of(&["miss", "bypass", "expired", "pass", "dynamic"])
+                && is_one_of(&[
+                    "miss",
+                    "bypass",
+                    "expired",
+                    "pass",
+                    "dynamic",
+                    "uncacheable",
+                ])
             {
                 said = Cached::Miss;
             }

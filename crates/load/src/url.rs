@@ -61,6 +61,9 @@ impl Url {
     /// # Errors
     /// What is wrong with it, for a person.
     pub fn parse(text: &str) -> Result<Self, String> {
+        if text.contains(char::is_control) {
+            return Err("a control character in a URL must be written percent-encoded".to_owned());
+        }
         let (tls, rest) = match text.split_once("://") {
             None => (false, text),
             Some((scheme, rest)) if scheme.eq_ignore_ascii_case("http") => (false, rest),

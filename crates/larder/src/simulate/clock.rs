@@ -16,11 +16,23 @@ pub(super) struct Clock {
     pub now: Time,
     /// What the last line said, if that was far ahead.
     ahead: Option<Time>,
+    /// Whether a line has said the same as the first one.
+    is_sure: bool,
 }
 
 impl Clock {
     /// When a line counts, by what it tells. One that is far ahead alone does not move the clock.
     pub(super) fn at(&mut self, told: Time, totals: &mut Totals) -> Time {
+        if totals.first.is_some() && !self.is_sure {
+            let is_alone = self.now.since(told) > JUMP;
+            if is_alone {
+                // The first line was far ahead of all others.
+                totals.out_of_order += 1;
+                totals.first = Some(told);
+                self.now = told;
+            }
+            self.is_sure = !is_alone;
+        }
         let jumps = totals.first.is_some() && told.since(self.now) > JUMP;
         let before = self.ahead.take();
         let is_confirmed = before.is_some_and(|before| before.since(told) <= OUT_OF_ORDER);
@@ -63,6 +75,10 @@ mod tests {
                 0,
             ),
             (&[0, 9 * day, 5 * day, 1], &[0, 0, 0, 1], 2),
+            // The first line was wrong.
+            (&[9 * day, 1, 2, 3], &[9 * day, 1, 2, 3], 1),
+            (&[9 * day, 5 * day, 1, 2], &[9 * day, 5 * day, 1, 2], 2),
+            (&[9 * day, 9 * day, 1], &[9 * day, 9 * day, 9 * day], 1),
         ] {
             let (mut clock, mut totals) = (Clock::default(), Totals::default());
             let at = told

@@ -88,6 +88,30 @@ fn a_server_that_sends_garbage() {
 }
 
 #[test]
+fn nothing_is_asserted_of_a_server_that_hangs() {
+    let gate = Gate::new();
+    let held = gate.clone();
+    let origin = Origin::start();
+    origin.on("/", move |request| {
+        if request.nth > 50 {
+            held.pass();
+        }
+        Reply::ok().body("x")
+    });
+    let asserted = ["--assert", "p99<50s", "--assert", "errors<50%"];
+    let flags = [&["-c", "4", "-d", "1s", "--timeout", "10s"], &asserted[..]].concat();
+    let finished = bench(&[&[origin.url().as_str()], &flags[..]].concat()).run();
+    assert_eq!(finished.code, Some(1), "{}", finished.stdout);
+    gate.open();
+    let told = [finished.stdout, finished.stderr].concat();
+    assert!(told.contains("p99<50s does not hold"), "{told}");
+    assert!(
+        told.contains("4 requests had no answer at the end"),
+        "{told}"
+    );
+}
+
+#[test]
 fn a_server_that_hangs() {
     let gate = Gate::new();
     let held = gate.clone();

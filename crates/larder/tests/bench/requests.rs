@@ -309,6 +309,19 @@ fn a_sitemap_in_a_file_leads_to_files_beside_it_only() {
 }
 
 #[test]
+fn a_terminal_is_told_nothing_that_it_would_obey() {
+    let origin = origin();
+    origin.on("/sitemap.xml", |_| {
+        Reply::ok().body("<urlset><url><loc>http://a&#27;[31m b/</loc></url></urlset>")
+    });
+    let sitemap = format!("{}/sitemap.xml", origin.url());
+    let finished = bench(&[&origin.url(), "-n", "4", "--sitemap", &sitemap]).run();
+    assert_eq!(finished.code, Some(1));
+    assert!(!finished.stderr.contains('\u{1b}'), "{:?}", finished.stderr);
+    assert!(finished.stderr.contains("\\u{1b}"), "{:?}", finished.stderr);
+}
+
+#[test]
 fn a_body_comes_from_a_file_and_a_list_from_standard_input() {
     let origin = origin();
     let large = "x".repeat(300_000);

@@ -208,6 +208,23 @@ fn a_file_that_cannot_be_written_is_told_before_the_run() {
 }
 
 #[test]
+fn a_file_that_is_named_twice_is_told_before_the_run() {
+    let origin = origin();
+    let folder = scratch_dir();
+    let plain = folder.join("r.json").display().to_string();
+    let again = folder.join("./r.json").display().to_string();
+    let finished = bench(&[&origin.url(), "-n", "5", "-o", &plain, "-o", &again]).run();
+    assert_eq!(finished.code, Some(2));
+    assert!(
+        finished.stderr.contains("named twice"),
+        "{}",
+        finished.stderr
+    );
+    assert_eq!(origin.requests("/"), 0, "nothing was sent");
+    assert_eq!(fs::read_dir(&folder).expect("a folder").count(), 0);
+}
+
+#[test]
 fn an_old_result_stays_until_the_new_one_is_whole() {
     let folder = scratch_dir();
     let path = folder.join("r.json");

@@ -491,7 +491,9 @@ fn a_query_takes_its_route_however_it_is_encoded() {
 
 #[test]
 fn keyed_cookies_that_are_no_text_are_told_apart() {
-    let (origin, larder) = start_with("[defaults]\nkey = { cookies = \"city\" }\n");
+    let (origin, larder) = start_with(
+        "[[origin]]\nservers = \"{origin}\"\n[defaults]\nkey = { cookies = \"city\" }\n",
+    );
     origin.reply("/", Reply::ok().cache("public, max-age=60").body("a city"));
     let ask = |city: &[u8]| {
         let mut client = Client::connect(larder.address());

@@ -160,6 +160,14 @@ fn what_a_cache_says() {
         ("X-Cache: RefreshHit from cloudfront", Hit),
         ("x-proxy-cache: hit", Hit),
         ("CF-Cache-Status: DYNAMIC", Miss),
+        ("X-Cached: HIT", Hit),
+        ("X-Cache-Info: miss", Miss),
+        ("X-Drupal-Cache: HIT", Hit),
+        // A delivery network that says it in place of its name.
+        ("Cache-Status: hit", Hit),
+        ("Cache-Status: uncacheable", Miss),
+        ("Cache-Status: larder", Unsaid),
+        ("Cache-Status: hit-proxy; detail=refused", Unsaid),
     ] {
         let text = format!("HTTP/1.1 200 OK\r\n{field}\r\nContent-Length: 0\r\n\r\n");
         assert_eq!(whole(&text).cached, said, "{field}");

@@ -5,6 +5,9 @@ use std::{
     time::{Duration, Instant},
 };
 
+/// How long ago a moment may be that is still made use of: as late as a sleep may end, whose clock has a step of a millisecond.
+const LATE: Duration = Duration::from_millis(5);
+
 /// Gives out moments that lie at least `step` apart.
 #[derive(Debug)]
 pub(super) struct Pace {
@@ -20,10 +23,43 @@ impl Pace {
         Some(Self { step, next })
     }
 
-    /// The next moment, at `now` at the earliest. What was not used is not caught up with.
+    /// The next moment, hardly before `now`: what was not used in time is not caught up with.
     pub(super) fn next(&self, now: Instant) -> Instant {
-        let moment = self.next.get().max(now);
+        let earliest = now.checked_sub(LATE).unwrap_or(now);
+        let moment = self.next.get().max(earliest);
         self.next.set(moment + self.step);
         moment
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sleep_that_ends_late_costs_no_rate() {
+        let begin = Instant::now();
+        let pace = Pace::new(5000.0, begin, 0.0).expect("a rate");
+        let (mut now, mut asked) = (begin, 0);
+        while now < begin + Duration::from_secs(1) {
+            // A clock with steps of a millisecond.
+            let moment = pace.next(now);
+            if moment > now {
+                let steps = (moment - begin).as_micros().div_ceil(1000) as u64;
+                now = begin + Duration::from_millis(steps);
+            }
+            now += Duration::from_micros(20);
+            asked += 1;
+        }
+        assert!((4950..=5050).contains(&asked), "{asked}");
+    }
+
+    #[test]
+    fn what_was_not_used_for_long_is_not_caught_up_with() {
+        let begin = Instant::now();
+        let pace = Pace::new(1000.0, begin, 0.0).expect("a rate");
+        let now = begin + Duration::from_secs(9);
+        let at_once = (0..100).filter(|_| pace.next(now) <= now).count();
+        assert!(at_once <= 6, "{at_once}");
     }
 }

@@ -21,7 +21,8 @@ struct Content {
     incoming: Incoming,
     /// Whom to tell that we wait.
     watch: Arc<Watch>,
-    awaited: bool,
+    /// Since when we do.
+    awaited: Option<u32>,
     ended: bool,
     /// What was read of it already, to be read again first.
     front: Bytes,
@@ -44,7 +45,7 @@ impl RequestBody {
         Self(Some(Box::new(Content {
             incoming,
             watch,
-            awaited: false,
+            awaited: None,
             ended: false,
             front: Bytes::new(),
         })))
@@ -53,9 +54,13 @@ impl RequestBody {
 
 impl Content {
     fn await_more(&mut self, awaited: bool) {
-        if awaited != self.awaited {
-            self.awaited = awaited;
-            self.watch.await_body(awaited);
+        match self.awaited {
+            None if awaited => self.awaited = Some(self.watch.await_body()),
+            Some(since) if !awaited => {
+                self.awaited = None;
+                self.watch.body_came(since);
+            }
+            _ => {}
         }
     }
 

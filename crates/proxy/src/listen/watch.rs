@@ -16,6 +16,7 @@ pub(super) use stage::{Order, Stage};
 
 use super::{counters::Counters, interim::Outbox};
 use std::{
+    collections::BTreeMap,
     sync::{
         Arc, Mutex, OnceLock,
         atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering::Relaxed},
@@ -76,6 +77,8 @@ pub(super) struct Watch {
     in_flight: AtomicU32,
     /// Request bodies somebody waits for.
     bodies_awaited: AtomicU32,
+    /// Since when they are waited for, and how many of them: HTTP/2 has several at once.
+    waits: Mutex<BTreeMap<u32, u32>>,
     /// Answers' bodies that have more to give than the client takes.
     bodies_owed: AtomicU32,
     /// Whether a request was answered since `hyper` took its turn.
@@ -109,6 +112,7 @@ impl Watch {
             between: AtomicBool::new(true),
             in_flight: AtomicU32::new(0),
             bodies_awaited: AtomicU32::new(0),
+            waits: Mutex::default(),
             bodies_owed: AtomicU32::new(0),
             answered: AtomicBool::new(false),
             kept: AtomicBool::new(false),

@@ -112,9 +112,8 @@ pub fn read(
     if parts.method == Method::CONNECT {
         return Err(Failure::MethodNotAllowed);
     }
-    let trusted = connection
-        .peer
-        .is_none_or(|peer| is_trusted(site, peer.ip()));
+    let peer = connection.peer;
+    let trusted = peer.is_none_or(|peer| is_trusted(site, peer.ip()));
     let scheme = scheme(&parts.headers, connection, trusted);
     let host = host(&parts.uri, &parts.headers, parts.version, scheme)?;
     let path = match parts.uri.path() {

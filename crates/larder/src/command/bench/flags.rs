@@ -127,7 +127,7 @@ pub(super) struct Wire {
     #[arg(long)]
     pub(super) http2: bool,
     /// On HTTP/2: requests at once on each connection
-    #[arg(long, value_name = "N", default_value = "1", requires = "http2")]
+    #[arg(long, value_name = "N", default_value = "1", requires = "http2", conflicts_with_all = ["users", "rate"])]
     pub(super) streams: NonZeroUsize,
     /// A new connection for each request
     #[arg(long)]

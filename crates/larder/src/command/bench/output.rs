@@ -60,7 +60,13 @@ impl Output {
             let mut name = path.file_name().map_or_else(OsString::new, OsString::from);
             name.push(format!(".{}", std::process::id()));
             let beside = path.with_file_name(name);
-            (File::create(&beside).map_err(failed)?, Some(beside))
+            let file = File::create_new(&beside).map_err(|error| match error.kind() {
+                io::ErrorKind::AlreadyExists => {
+                    Refusal::Use(format!("{}: named twice", path.display()))
+                }
+                _ => failed(error),
+            })?;
+            (file, Some(beside))
         };
         Ok(Self {
             path: path.to_owned(),

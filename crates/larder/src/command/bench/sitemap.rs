@@ -43,7 +43,8 @@ pub(super) fn pages(
     let mut open = vec![place.to_owned()];
     let (mut read, mut lines) = (0, Vec::new());
     while let Some(name) = open.pop() {
-        let failed = |what: String| Refusal::Refused(format!("{name}: {what}"));
+        // A server may have written it.
+        let failed = |what: String| Refusal::Refused(format!("{}: {what}", name.escape_debug()));
         read += 1;
         if read > MOST_SITEMAPS || lines.len() > list::MOST {
             return Err(failed(format!("more than {MOST_SITEMAPS} sitemaps")));
@@ -52,7 +53,8 @@ pub(super) fn pages(
         let found = sitemap::parse(&text).map_err(failed)?;
         open.extend(found.sitemaps);
         for page in found.pages {
-            let url = Url::parse(&page).map_err(|what| failed(format!("{page}: {what}")))?;
+            let url = Url::parse(&page)
+                .map_err(|what| failed(format!("{}: {what}", page.escape_debug())))?;
             let base = base.unwrap_or(&url.base).clone();
             let target = url.target;
             lines.push(plain(Place::Url(Url { base, target })));

@@ -66,7 +66,8 @@ macro_rules! with_policy {
             /// Size of the largest body that is stored; larger ones pass through.
             #[schemars(extend("default" = "64MiB"))]
             largest_body: Text<Size>,
-            /// Lifetime that clients are told in place of the origin's `Cache-Control`.
+            /// Lifetime that clients are told in place of the origin's `Cache-Control`. What passes the store by, and what may not be
+            /// stored, keeps the origin's own.
             #[schemars(extend("examples" = ["0s"]))]
             browser_ttl: Text<Duration>,
             /// How long a request waits for another one that already fetches the same.
@@ -77,7 +78,8 @@ macro_rules! with_policy {
             /// Changes of the response's header on its way to the client.
             response_headers: Edits,
             /// Request headers that are passed on although an answer could depend on them unseen, such as
-            /// `X-Forwarded-Host`. Safer: put them into `key.headers`.
+            /// `X-Forwarded-Host`, and all with an underscore in the name, which applications take for a hyphen. Safer: put them
+            /// into `key.headers`.
             #[schemars(extend("default" = []))]
             pass_fields: Many<Text<HeaderName>>,
             /// `Host` towards the origin. The client's where nothing is said.

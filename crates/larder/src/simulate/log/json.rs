@@ -5,10 +5,10 @@ use super::{
     names,
     slot::Slot,
 };
-use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::{borrow::Cow, fmt};
 
-/// How deep objects may lie in one another; Caddy's go three deep.
+/// How deep objects lie in one another that are looked into; Caddy's go three deep.
 const DEEPEST: usize = 4;
 
 /// Reads a line.
@@ -139,7 +139,8 @@ impl<'a> Visitor<'a> for Value<'_, 'a, '_> {
     fn visit_seq<A: SeqAccess<'a>>(self, mut list: A) -> Result<(), A::Error> {
         let Self { object, slot } = self;
         if object.depth >= DEEPEST {
-            return Err(A::Error::custom("too deep"));
+            while list.next_element::<IgnoredAny>()?.is_some() {}
+            return Ok(());
         }
         object.depth += 1;
         loop {
@@ -155,10 +156,11 @@ impl<'a> Visitor<'a> for Value<'_, 'a, '_> {
         Ok(())
     }
 
-    fn visit_map<A: MapAccess<'a>>(self, map: A) -> Result<(), A::Error> {
+    fn visit_map<A: MapAccess<'a>>(self, mut map: A) -> Result<(), A::Error> {
         let object = self.object;
         if object.depth >= DEEPEST {
-            return Err(A::Error::custom("too deep"));
+            while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+            return Ok(());
         }
         object.depth += 1;
         object.path.push('.');

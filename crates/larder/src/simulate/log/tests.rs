@@ -311,8 +311,12 @@ fn what_is_wrong_with_a_line() {
     ] {
         assert_eq!(read("json", line), [why.to_string()], "{line}");
     }
+    let within = format!("{}1{}", "{\"a\":[".repeat(9), "]}".repeat(9));
+    let line = format!(r#"{{"ts":1763692560,"x":{within},"method":"GET","uri":"/","status":200}}"#);
+    let found = read("json", &line);
+    assert_ne!(found, [Bad::Json.to_string()], "what is not looked into");
     let deep = format!("{}1{}", "{\"a\":".repeat(200_000), "}".repeat(200_000));
-    assert_eq!(read("json", &deep), [Bad::Json.to_string()]);
+    assert_eq!(read("json", &deep), [Bad::Time.to_string()]);
 }
 
 fn line() -> impl Strategy<Value = Vec<u8>> {

@@ -1,7 +1,13 @@
 //! The requests of a connection: told by who serves them.
 
 use super::{Order, Watch};
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::{
+    collections::{BTreeMap, btree_map::Entry},
+    sync::{
+        MutexGuard, PoisonError,
+        atomic::{AtomicU32, Ordering::Relaxed},
+    },
+};
 
 impl Watch {
     /// `hyper` is to keep the connection: where the present request ends, it alone knows.
@@ -52,10 +58,36 @@ impl Watch {
         }
     }
 
-    pub(in crate::listen) fn await_body(&self, awaited: bool) {
+    /// Somebody waits for a piece of a request's body. Gives when that began, to be said when it [has come](Self::body_came).
+    pub(in crate::listen) fn await_body(&self) -> u32 {
         // Waiting begins now, however long ago the last byte came.
+        let now = self.worker.now();
+        self.read_at.store(now, Relaxed);
+        adjust(&self.bodies_awaited, true);
+        *self.waits().entry(now).or_default() += 1;
+        now
+    }
+
+    /// The piece has come that was waited for since then, or nobody waits any more.
+    pub(in crate::listen) fn body_came(&self, since: u32) {
         self.read_at.store(self.worker.now(), Relaxed);
-        adjust(&self.bodies_awaited, awaited);
+        adjust(&self.bodies_awaited, false);
+        if let Entry::Occupied(mut waits) = self.waits().entry(since) {
+            *waits.get_mut() -= 1;
+            if *waits.get() == 0 {
+                waits.remove();
+            }
+        }
+    }
+
+    /// Since when the body is waited for that is waited for longest.
+    pub(super) fn longest_wait(&self) -> Option<u32> {
+        self.waits().keys().next().copied()
+    }
+
+    /// Nobody else waits for it: all of a connection runs on one thread.
+    fn waits(&self) -> MutexGuard<'_, BTreeMap<u32, u32>> {
+        self.waits.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(in crate::listen) fn owe_body(&self, owed: bool) {

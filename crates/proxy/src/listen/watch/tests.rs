@@ -107,12 +107,12 @@ fn a_request_in_flight_has_no_limit_of_its_own() {
     let watch = watch(Stage::Http1);
     watch.request_begins();
     assert_eq!(watch.judge(1_000_000, &patience()), Verdict::Fine);
-    watch.await_body(true);
+    let since = watch.await_body();
     assert_eq!(
         turns(&watch, 30),
         (Verdict::Fine, Verdict::Slow(Order::Timeout))
     );
-    watch.await_body(false);
+    watch.body_came(since);
     assert_eq!(watch.judge(1_000_000, &patience()), Verdict::Fine);
     watch.owe_body(true);
     assert_eq!(
@@ -127,6 +127,27 @@ fn a_request_in_flight_has_no_limit_of_its_own() {
     );
     watch.wrote();
     assert_eq!(watch.judge(1_000_000, &patience()), Verdict::Fine);
+}
+
+#[test]
+fn over_http2_each_body_has_its_own_time_whatever_else_comes() {
+    let watch = watch(Stage::Http2);
+    let slow = [watch.await_body(), watch.await_body()];
+    for _ in 0..31 {
+        assert_eq!(watch.judge(watch.worker.now(), &patience()), Verdict::Fine);
+        watch.worker.step();
+        // A ping, and a piece of another body.
+        watch.read();
+        let quick = watch.await_body();
+        watch.body_came(quick);
+    }
+    let late = |watch: &Watch| watch.judge(watch.worker.now(), &patience());
+    assert_eq!(late(&watch), Verdict::Slow(Order::Timeout));
+    watch.body_came(slow[0]);
+    assert_eq!(late(&watch), Verdict::Slow(Order::Timeout));
+    watch.body_came(slow[1]);
+    watch.request_begins();
+    assert_eq!(late(&watch), Verdict::Fine);
 }
 
 #[test]
