@@ -82,7 +82,7 @@ def _api(stage):
 def _slow(stage, settings, contenders):
     flags = ["--connections", CONNECTIONS, "--requests", settings.slow_requests]
     case = load.new_case(f"`/` with `no-store`, {settings.slow_requests:,} requests",
-                         "Every request is forwarded. The API sets the rate, and the cache can only cost.", flags)
+                         "Every request is forwarded. The API sets the rate, and the cache can only cost.", flags, offered=True)
     load.compare(stage, settings, case, flags, contenders, 60)
     load.wrk(stage, settings, case, contenders, CONNECTIONS)
     return case

@@ -64,7 +64,9 @@ A server has one core to itself, with everything that belongs to it: its applica
 core. *CPU* is what the server, without the application behind it, used for each request. Where the load tool is slower than
 the server, requests a second and the 99th percentile are the tool's as much as the server's; CPU is not. Each figure
 is the median of the rounds; where no span stands beside it, there was one round. Where users rest between requests, they set
-the rate, and it is not compared. Two figures within 10 % of one another are alike, and who is ahead of the other by less
+the rate, and it is not compared; nor is it where all requests wait for an application that sleeps. Where the machine's *tcp* is BBR, the kernel
+paces what nginx and Varnish send, over loopback too; Larder's listeners there do without, which the others cannot be told.
+That matters most for large pages. Two figures within 10 % of one another are alike, and who is ahead of the other by less
 is ahead in name only."""
 
 
