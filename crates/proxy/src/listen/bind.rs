@@ -2,7 +2,7 @@
 
 use super::{
     config::{Address, ListenConfig},
-    pacing,
+    deferral, pacing,
 };
 use socket2::{Domain, Protocol, SockAddr, SockRef, Socket, Type};
 use std::{
@@ -154,6 +154,7 @@ fn bind_tcp(address: SocketAddr, backlog: u32, workers: usize) -> io::Result<Vec
         .into_iter()
         .map(|socket| {
             socket.listen(backlog)?;
+            deferral::defer(&socket);
             Ok(Listening::Tcp(socket.into()))
         })
         .collect()

@@ -1,6 +1,7 @@
 //! Accepts connections and turns them into requests: limits, TLS, PROXY protocol, HTTP/1.1 and HTTP/2, drain.
 //!
-//! `bind` opens one socket for each worker, not paced where only this machine reaches it (`pacing`); each worker runs `accept_loop`
+//! `bind` opens one socket for each worker, not paced where only this machine reaches it (`pacing`), which
+//! holds connections until they say something (`deferral`); each worker runs `accept_loop`
 //! on its own, on a current-thread runtime that takes tasks which cannot leave it. A connection is one task (`task`); below `hyper`
 //! lies a `Meter`, which sees the bytes, and beside it a `Watch`, which knows what the connection is doing. HTTP/1 requests without
 //! content go past `hyper` (`direct`). Below the `Meter` lie the bytes with or without TLS (`stream`), what is sent from files in
@@ -13,6 +14,7 @@ mod bind;
 mod check;
 mod config;
 mod counters;
+mod deferral;
 mod direct;
 mod drain;
 mod fault;

@@ -132,6 +132,7 @@ fn a_request_in_flight_has_no_limit_of_its_own() {
 #[test]
 fn over_http2_each_body_has_its_own_time_whatever_else_comes() {
     let watch = watch(Stage::Http2);
+    watch.request_begins();
     let slow = [watch.await_body(), watch.await_body()];
     for _ in 0..31 {
         assert_eq!(watch.judge(watch.worker.now(), &patience()), Verdict::Fine);
@@ -146,7 +147,6 @@ fn over_http2_each_body_has_its_own_time_whatever_else_comes() {
     watch.body_came(slow[0]);
     assert_eq!(late(&watch), Verdict::Slow(Order::Timeout));
     watch.body_came(slow[1]);
-    watch.request_begins();
     assert_eq!(late(&watch), Verdict::Fine);
 }
 
