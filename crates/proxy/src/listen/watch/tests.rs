@@ -134,7 +134,7 @@ fn over_http2_each_body_has_its_own_time_whatever_else_comes() {
     let watch = watch(Stage::Http2);
     watch.request_begins();
     let slow = [watch.await_body(), watch.await_body()];
-    for _ in 0..31 {
+    for _ in 0..32 {
         assert_eq!(watch.judge(watch.worker.now(), &patience()), Verdict::Fine);
         watch.worker.step();
         // A ping, and a piece of another body.
