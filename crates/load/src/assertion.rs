@@ -124,7 +124,7 @@ impl Assertion {
         let at_most = matches!(self.relation, Relation::Less | Relation::AtMost);
         let is_of_waiting = at_most && self.figure.is_of_waiting();
         let found = match self.figure.of(target) {
-            _ if is_of_waiting && target.hung() => None,
+            _ if is_of_waiting && target.hung => None,
             found if is_of_waiting => match (found, self.figure.at_least(target)) {
                 (Some(found), Some(least)) => Some(found.max(least)),
                 (found, _) => found,
@@ -138,7 +138,7 @@ impl Assertion {
             Relation::AtLeast => found >= self.bound,
         });
         let unknown = || match target.unanswered {
-            left if is_of_waiting && target.hung() => format!(
+            left if is_of_waiting && target.hung => format!(
                 "not known: {} requests had no answer at the end, the oldest after {:.0} ms",
                 left.requests, left.oldest_ms
             ),

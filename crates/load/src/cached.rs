@@ -25,8 +25,14 @@ pub(crate) struct Said {
     by_standard: bool,
 }
 
-/// Names of fields that say how an answer was made, besides those that begin with [`X_CACHE`].
-const OTHERS: [&str; 10] = [
+/// The other fields that say how an answer was made, as servers, delivery networks and the guides to them have it. `X-Cache-Hits`
+/// and keys do not; Squid's `X-Cache-Lookup` says what was found, not what was sent.
+const OLDER: [&str; 14] = [
+    "x-cache",
+    "x-cached",
+    "x-cache-status",
+    "x-cache-result",
+    "x-cache-info",
     "x-proxy-cache",
     "x-fastcgi-cache",
     "x-nginx-cache",
@@ -35,31 +41,8 @@ const OTHERS: [&str; 10] = [
     "x-litespeed-cache",
     "x-drupal-cache",
     "x-vercel-cache",
-    "x-magento-cache-debug",
     "cf-cache-status",
 ];
-
-/// `X-Cache`, `X-Cached`, `X-Cache-Status` and their kin.
-const X_CACHE: &str = "x-cache";
-
-/// Those of that beginning that say something else: Squid's `X-Cache-Lookup` says what was found, not what was sent.
-const NOT_THESE: [&str; 5] = [
-    "x-cache-lookup",
-    "x-cache-key",
-    "x-cache-tags",
-    "x-cache-control",
-    "x-cache-hits",
-];
-
-/// Whether a field of before `Cache-Status` says how an answer was made.
-fn is_older(name: &str) -> bool {
-    let is_one_of = |names: &[&str]| names.iter().any(|one| name.eq_ignore_ascii_case(one));
-    let begins = name.get(..X_CACHE.len());
-    if begins.is_some_and(|begins| begins.eq_ignore_ascii_case(X_CACHE)) {
-        return !is_one_of(&NOT_THESE);
-    }
-    is_one_of(&OTHERS)
-}
 
 impl Said {
     /// Takes a field of the answer into account. `Cache-Status` outweighs the others, and of the others a hit a miss: where
@@ -69,7 +52,7 @@ impl Said {
             // Of several lines the last one has the nearest cache.
             self.cached = standard(value);
             self.by_standard = true;
-        } else if !self.by_standard && is_older(name) {
+        } else if !self.by_standard && OLDER.iter().any(|one| name.eq_ignore_ascii_case(one)) {
             let said = older(value);
             if self.cached == Cached::Unsaid
                 || (self.cached == Cached::Miss && said != Cached::Unsaid)

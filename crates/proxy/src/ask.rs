@@ -169,11 +169,8 @@ impl Key {
     /// Adds the route, where others may hold for what is keyed of the URI, and the fields and cookies that the site keys on. Absent, empty and present differ; lengths are part of the
     /// bytes, so that no value can pass for two.
     pub fn extend(&mut self, route: &Route, fields: &HeaderMap) {
+        self.on(route);
         let spec = &route.policy.key;
-        if route.matcher.looks_beyond(spec) {
-            // Other requests that would have the same key take other routes, with origins of their own.
-            self.part(b'r', &route.name, std::iter::empty());
-        }
         for name in &spec.headers {
             self.part(
                 b'h',
@@ -187,6 +184,14 @@ impl Key {
                 .flat_map(|line| routing::cookies(line.as_bytes()))
                 .filter(|(found, _)| *found == name.as_bytes());
             self.part(b'c', name, values.map(|(_, value)| value));
+        }
+    }
+
+    /// Adds the route alone.
+    pub fn on(&mut self, route: &Route) {
+        if route.matcher.looks_beyond(&route.policy.key) {
+            // Other requests that would have the same key take other routes, with origins of their own.
+            self.part(b'r', &route.name, std::iter::empty());
         }
     }
 

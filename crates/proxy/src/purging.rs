@@ -3,7 +3,7 @@
 use crate::{
     ask::{self, Key},
     marks,
-    policy::Site,
+    policy::{Route, Site},
     routing::{self, Subject},
 };
 use http::{HeaderMap, Method};
@@ -73,6 +73,26 @@ pub fn groups(host: &str, names: &[String]) -> Option<What> {
 /// The keys of a GET for `uri` on each route that it could take, without the parts that depend on request fields. Conditions on
 /// fields and clients may hold for some requests and not for others, so every route counts whose host and path match.
 pub(crate) fn keys(site: &Site, uri: &str) -> Vec<Key> {
+    keys_and_routes(site, uri).map(|(key, _)| key).collect()
+}
+
+/// The same, each with its route where that is part of it: what is stored under them can be looked up, unless fields are keyed.
+pub(crate) fn stored_keys(site: &Site, uri: &str) -> Vec<Key> {
+    let on = |(mut key, route): (Key, &Route)| {
+        key.on(route);
+        key
+    };
+    keys_and_routes(site, uri).map(on).collect()
+}
+
+fn keys_and_routes<'a>(site: &'a Site, uri: &str) -> impl Iterator<Item = (Key, &'a Route)> {
+    let matching = matching(site, uri);
+    let keyed = |route: &'a Route| Some((ask::key_of(uri, &route.policy)?, route));
+    matching.into_iter().filter_map(keyed)
+}
+
+/// The routes that some request for `uri` could take.
+fn matching<'a>(site: &'a Site, uri: &str) -> Vec<&'a Route> {
     let Some((scheme, authority, target)) = parts(uri) else {
         return Vec::new();
     };
@@ -99,7 +119,6 @@ pub(crate) fn keys(site: &Site, uri: &str) -> Vec<Key> {
     let routes = site.routes.iter();
     routes
         .filter(|route| routing::could_match(&route.matcher, &subject))
-        .filter_map(|route| ask::key_of(uri, &route.policy))
         .collect()
 }
 

@@ -67,9 +67,9 @@ impl Fill {
 
     fn begin_within(reservation: Reservation, window: u64) -> (Arc<Self>, Writer) {
         let fill = Arc::new(Self {
-            state: Mutex::new(State::new(window)),
+            state: Mutex::new(State::new(reservation, window)),
         });
-        (fill.clone(), Writer::new(fill, reservation))
+        (fill.clone(), Writer::new(fill))
     }
 
     /// The announced length.

@@ -90,10 +90,7 @@ struct Prepared {
 }
 
 fn prepare(bench: &Bench) -> Result<Prepared, Refusal> {
-    let outputs = bench.result.outputs.iter();
-    let outputs = outputs
-        .map(|path| Output::open(path))
-        .collect::<Result<_, _>>()?;
+    let outputs = Output::open_all(&bench.result.outputs)?;
     let wire = &bench.wire;
     let trust = match &wire.ca {
         Some(path) => Trust::File(path.clone()),

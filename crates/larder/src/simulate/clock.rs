@@ -10,28 +10,23 @@ const OUT_OF_ORDER: Duration = Duration::from_mins(1);
 /// How far ahead of the last one a line's time may lie without another line that says the same.
 const JUMP: Duration = Duration::from_hours(24);
 
-/// Goes forward with the lines, and never back: a line that is late counts as now.
+/// Goes forward with the lines, and not back, unless the first one was wrong: a line that is late counts as now.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Clock {
     pub now: Time,
     /// What the last line said, if that was far ahead.
     ahead: Option<Time>,
-    /// Whether a line has said the same as the first one.
+    /// Whether a line has said much the same as the first one.
     is_sure: bool,
+    /// What the last line said, if the first one was far ahead of it.
+    back: Option<Time>,
 }
 
 impl Clock {
     /// When a line counts, by what it tells. One that is far ahead alone does not move the clock.
     pub(super) fn at(&mut self, told: Time, totals: &mut Totals) -> Time {
         if totals.first.is_some() && !self.is_sure {
-            let is_alone = self.now.since(told) > JUMP;
-            if is_alone {
-                // The first line was far ahead of all others.
-                totals.out_of_order += 1;
-                totals.first = Some(told);
-                self.now = told;
-            }
-            self.is_sure = !is_alone;
+            self.settle(told, totals);
         }
         let jumps = totals.first.is_some() && told.since(self.now) > JUMP;
         let before = self.ahead.take();
@@ -49,6 +44,25 @@ impl Clock {
         totals.last = Some(self.now);
         totals.notes.with_fractions |= !told.as_millis().is_multiple_of(1000);
         self.now
+    }
+}
+
+impl Clock {
+    /// Whether the first line was right: two that say the same outweigh it.
+    fn settle(&mut self, told: Time, totals: &mut Totals) {
+        let before = self.back.take();
+        self.is_sure = self.now.since(told) <= JUMP;
+        if self.is_sure {
+            return;
+        }
+        match before {
+            Some(back) if back.since(told).max(told.since(back)) <= JUMP => {
+                totals.first = Some(back);
+                self.now = back;
+                self.is_sure = true;
+            }
+            _ => self.back = Some(told),
+        }
     }
 }
 
@@ -76,8 +90,18 @@ mod tests {
             ),
             (&[0, 9 * day, 5 * day, 1], &[0, 0, 0, 1], 2),
             // The first line was wrong.
-            (&[9 * day, 1, 2, 3], &[9 * day, 1, 2, 3], 1),
-            (&[9 * day, 5 * day, 1, 2], &[9 * day, 5 * day, 1, 2], 2),
+            (&[9 * day, 1, 2, 3], &[9 * day, 9 * day, 2, 3], 1),
+            (
+                &[9 * day, 5 * day, 1, 2],
+                &[9 * day, 9 * day, 9 * day, 2],
+                2,
+            ),
+            // Or the second.
+            (
+                &[9 * day, 1, 9 * day + 1],
+                &[9 * day, 9 * day, 9 * day + 1],
+                1,
+            ),
             (&[9 * day, 9 * day, 1], &[9 * day, 9 * day, 9 * day], 1),
         ] {
             let (mut clock, mut totals) = (Clock::default(), Totals::default());

@@ -481,6 +481,32 @@ fn routes_that_are_chosen_by_what_is_not_keyed_share_no_pages() {
 }
 
 #[test]
+fn groups_go_with_what_a_route_by_host_keeps_for_itself() {
+    let origin = Origin::start();
+    origin.otherwise(|_| {
+        Reply::ok()
+            .cache("public, max-age=60")
+            .header("Cache-Groups", "\"front\"")
+            .body("x")
+    });
+    let config = format!(
+        "[defaults]\nkey = {{ host = false }}\n[[origin]]\nservers = {:?}\n[[route]]\nhost = \"a.test\"\n[[route]]\n",
+        origin.url()
+    );
+    let larder = crate::common::command()
+        .args(["serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"])
+        .config(&config)
+        .start();
+    let get = |target| larder.get(target).header("Host", "a.test").send();
+    for target in ["/x", "/y", "/y"] {
+        get(target);
+    }
+    assert!(get("/y").hit());
+    larder.ask("POST", "/x").header("Host", "a.test").send();
+    assert!(!get("/y").hit(), "9875 section 2.2.1");
+}
+
+#[test]
 fn a_query_takes_its_route_however_it_is_encoded() {
     let (_one, _other, larder) = two_routes("", "query = \"beta\"");
     for target in ["/?%62eta=1", "/?beta=1", "/?bet%61=1"] {

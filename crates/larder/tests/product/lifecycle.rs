@@ -23,8 +23,10 @@ fn sigterm_lets_requests_under_way_finish() {
             .hold(&gate)
             .body("second"),
     );
+    origin.reply("/quick", Reply::ok().body("x"));
     let mut client = larder.get("/").begin();
     let mut idle = larder.client();
+    assert_eq!(idle.get("/quick").send().text(), "x");
     gate.wait_reached();
     larder.terminate();
     assert_eq!(idle.read_to_end(), b"", "idle connections are closed");

@@ -49,6 +49,9 @@ pub struct Target {
     /// where there were none.
     #[serde(skip)]
     pub latency_at_least_ms: Option<Latency>,
+    /// Whether requests [hung](Measured::hung) to the end.
+    #[serde(skip)]
+    pub hung: bool,
     /// Latencies of answers from 400 on.
     pub error_latency_ms: Option<Latency>,
     /// How long connections took to open, with the TLS handshake.
@@ -130,6 +133,7 @@ impl Target {
             rate: per(float(tally.good.count()), seconds),
             latency_ms: Latency::of(&tally.good),
             latency_at_least_ms: at_least(tally),
+            hung: measured.hung(),
             error_latency_ms: Latency::of(&tally.bad),
             connect_ms: Latency::of(&tally.connecting),
             bytes: Bytes {
@@ -163,14 +167,6 @@ impl Target {
     pub fn held_back(&self) -> Option<f64> {
         let rate = per(float(self.requests), self.seconds);
         self.most_rate.filter(|most| rate >= most * NEAR_BOUND)
-    }
-
-    /// Whether requests hung to the end: for most of the run, and far longer than any answer took. How many more there would have
-    /// been, and how late, nobody knows.
-    pub fn hung(&self) -> bool {
-        let longest = self.latency_ms.as_ref().map_or(0.0, |one| one.max);
-        let half = self.seconds * 1000.0 / 2.0;
-        self.unanswered.requests > 0 && self.unanswered.oldest_ms > half.max(longest * 2.0)
     }
 
     /// A percentile of the latency by its name, in milliseconds.

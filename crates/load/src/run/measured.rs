@@ -47,6 +47,8 @@ pub struct Measured {
     pub unsent: u64,
     /// How long the oldest of them had waited.
     pub oldest: Duration,
+    /// Whether requests hung to the end of an earlier run of the target.
+    pub hung_before: bool,
     /// The most users that were there at once.
     pub peak: usize,
     /// What the watched processes used.
@@ -66,8 +68,17 @@ pub struct Measured {
 }
 
 impl Measured {
+    /// Whether requests hung to the end: for most of a run, and far longer than any answer took. How many more there would have
+    /// been, and how late, nobody knows.
+    pub fn hung(&self) -> bool {
+        let longest = self.tally.good.max().unwrap_or_default();
+        let hung = self.unanswered > 0 && self.oldest > (self.took / 2).max(longest * 2);
+        hung || self.hung_before
+    }
+
     /// Counts a later run of the same target too.
     pub fn add(&mut self, later: &Self) {
+        self.hung_before = (self.took > Duration::ZERO && self.hung()) || later.hung();
         let share = |ours: f64, theirs: f64| {
             let (one, other) = (self.took.as_secs_f64(), later.took.as_secs_f64());
             (ours * one + theirs * other) / (one + other).max(f64::MIN_POSITIVE)

@@ -1,8 +1,8 @@
 //! A connection is accepted with its first bytes.
 //!
 //! Clients of HTTP, and of TLS and the PROXY protocol below it, speak first. So a worker need not wake for a connection that has said
-//! nothing, ask it in vain, and wake again for what it says: the kernel holds it until then, which is a seventh of what a
-//! connection with one request costs.
+//! nothing, ask it in vain, and wake again for what it says: the kernel holds it until then, which is a tenth of what a
+//! connection with one request costs. A connection that is held when the program ends learns it when it speaks.
 
 use nix::sys::socket::{setsockopt, sockopt::SetUsize};
 use std::os::fd::AsFd;

@@ -7,8 +7,19 @@ use hyper::body::Incoming;
 use std::{
     pin::Pin,
     sync::Arc,
-    task::{Context, Poll},
+    task::{Context, Poll, Waker},
 };
+
+/// Why the content of a request broke off.
+#[derive(Debug, thiserror::Error)]
+pub enum Cut {
+    /// The client left, or framed it wrongly.
+    #[error(transparent)]
+    Client(hyper::Error),
+    /// Nothing came in time, on an HTTP/2 connection that has other streams.
+    #[error("the content did not come in time")]
+    Late,
+}
 
 /// The content of a request as it comes. An error is the client's: it left, or framed the content wrongly (RFC 9112 section 7.1),
 /// which deserves a 400. Most requests bring none, so it is one word that is cheap to pass on.
@@ -53,10 +64,16 @@ impl RequestBody {
 }
 
 impl Content {
-    fn await_more(&mut self, awaited: bool) {
-        match self.awaited {
-            None if awaited => self.awaited = Some(self.watch.await_body()),
-            Some(since) if !awaited => {
+    /// Whether what we wait for takes too long.
+    fn is_late(&self) -> bool {
+        self.awaited.is_some_and(|since| self.watch.is_late(since))
+    }
+
+    /// We wait for more, if there is somebody to wake, and otherwise no longer.
+    fn await_more(&mut self, waker: Option<&Waker>) {
+        match (self.awaited, waker) {
+            (None, Some(waker)) => self.awaited = Some(self.watch.await_body(waker)),
+            (Some(since), None) => {
                 self.awaited = None;
                 self.watch.body_came(since);
             }
@@ -71,12 +88,12 @@ impl Content {
 
 impl Body for RequestBody {
     type Data = Bytes;
-    type Error = hyper::Error;
+    type Error = Cut;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, Cut>>> {
         let Some(content) = &mut self.0 else {
             return Poll::Ready(None);
         };
@@ -85,7 +102,12 @@ impl Body for RequestBody {
             return Poll::Ready(Some(Ok(Frame::data(front))));
         }
         let polled = Pin::new(&mut content.incoming).poll_frame(cx);
-        content.await_more(polled.is_pending());
+        if polled.is_pending() && content.is_late() {
+            content.await_more(None);
+            return Poll::Ready(Some(Err(Cut::Late)));
+        }
+        content.await_more(polled.is_pending().then(|| cx.waker()));
+        let polled = polled.map_err(Cut::Client);
         content.ended |= matches!(polled, Poll::Ready(None));
         polled
     }
@@ -115,7 +137,7 @@ impl Body for RequestBody {
 
 impl Drop for Content {
     fn drop(&mut self) {
-        self.await_more(false);
+        self.await_more(None);
         if !self.ended && !self.is_ended() {
             self.watch.leave_unread();
         }

@@ -77,8 +77,10 @@ pub(super) struct Watch {
     in_flight: AtomicU32,
     /// Request bodies somebody waits for.
     bodies_awaited: AtomicU32,
-    /// Since when they are waited for, and how many of them: HTTP/2 has several at once.
-    waits: Mutex<BTreeMap<u32, u32>>,
+    /// Since when they are waited for, and by whom: HTTP/2 has several at once.
+    waits: Mutex<BTreeMap<u32, Wait>>,
+    /// What is waited for since then or before is late; 0: nothing is.
+    late: AtomicU32,
     /// Answers' bodies that have more to give than the client takes.
     bodies_owed: AtomicU32,
     /// Whether a request was answered since `hyper` took its turn.
@@ -93,6 +95,13 @@ pub(super) struct Watch {
     pub(super) outbox: Outbox,
     /// The raw bytes of the head being read (HTTP/1 only), for what `hyper` hides.
     pub(super) head: Mutex<Vec<u8>>,
+}
+
+/// Bodies that are waited for since one step of the clock.
+#[derive(Debug, Default)]
+struct Wait {
+    bodies: u32,
+    wakers: Vec<Waker>,
 }
 
 impl Watch {
@@ -113,6 +122,7 @@ impl Watch {
             in_flight: AtomicU32::new(0),
             bodies_awaited: AtomicU32::new(0),
             waits: Mutex::default(),
+            late: AtomicU32::new(0),
             bodies_owed: AtomicU32::new(0),
             answered: AtomicBool::new(false),
             kept: AtomicBool::new(false),

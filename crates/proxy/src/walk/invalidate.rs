@@ -48,7 +48,7 @@ pub async fn groups_on_disk(
         return groups;
     }
     for uri in targets(ask, response) {
-        for key in purging::keys(&ask.site, &uri) {
+        for key in purging::stored_keys(&ask.site, &uri) {
             let found = match disk.find(key.as_bytes(), disk::Bodies::Left) {
                 disk::Found::Nothing => continue,
                 disk::Found::Here(found) => found,
@@ -75,7 +75,7 @@ fn targets(ask: &Ask, response: &HeaderMap) -> Vec<String> {
 /// Forgets every stored response of `uri`, whatever its key holds besides, and what is grouped with it.
 fn forget(worker: &Worker, ask: &Ask, uri: &str) {
     let keys = purging::keys(&ask.site, uri);
-    for key in &keys {
+    for key in purging::stored_keys(&ask.site, uri) {
         purge_groups(worker, groups_in_memory(worker, key.as_bytes()));
         worker.cache.flights.forget(key.as_bytes());
     }

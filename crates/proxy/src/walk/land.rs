@@ -13,7 +13,7 @@ use crate::{
         fetch::{Fetch, Landing, reader_of},
         forward::begin_fill,
         lookup::{Need, answers, reuse_site},
-        pump::{Destination, Pump, Room},
+        pump::{Before, Destination, Pump, Room},
         receive,
     },
     way,
@@ -243,13 +243,14 @@ impl Fetch<'_> {
             return self.stored(stored.with_body(Body::Whole(content)), Some(own));
         }
         let stored = Arc::new(stored);
+        let before = self.replaced_by(&stored);
         let kept = self.insert(&stored);
         let reader = writer.fill().reader();
         let key = self.ask.key.as_bytes();
         let destination = Destination::Whole {
             key: key.to_vec(),
             stored: stored.clone(),
-            before: self.replaced_by(&stored),
+            before,
             lease: self.lease.take(),
         };
         let pump =
@@ -263,11 +264,18 @@ impl Fetch<'_> {
         }
     }
 
-    /// What is stored that `new` takes the place of, where its content is at hand.
-    fn replaced_by(&self, new: &Stored) -> Option<Arc<Stored>> {
-        let old = self.need.selected.as_ref()?;
-        let is_at_hand = !matches!(old.body, Body::Filling(_));
-        (is_at_hand && old.variant == new.variant).then(|| old.clone())
+    /// What stands where `new` is about to be put, if its content is at hand and the budget has room for both.
+    fn replaced_by(&self, new: &Stored) -> Option<Before> {
+        let memory = &self.worker.cache.memory;
+        let held = memory.peek(self.ask.key.as_bytes())?;
+        let mut held = held.as_slice().iter();
+        let stored = held.find(|old| old.variant == new.variant)?.clone();
+        let mut room = memory.budget().reservation();
+        let has_room = room.grow_sparing(stored.body.held()?);
+        has_room.then_some(Before {
+            stored,
+            _room: room,
+        })
     }
 
     /// An answer that has come as a whole.

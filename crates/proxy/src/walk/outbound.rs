@@ -333,7 +333,7 @@ fn is_named(ask: &Ask, name: &HeaderName) -> bool {
 }
 
 /// Whether applications may take a field for another: CGI, and what comes after it, has an underscore for each hyphen (RFC 3875 section
-/// 4.1.18), and calls the path `SCRIPT_NAME`. A proxy that is trusted passes such fields on from anybody.
+/// 4.1.18), and calls the path `SCRIPT_NAME`. Dropped from a trusted proxy too, which may have passed on what anybody wrote.
 fn is_ambiguous(name: &HeaderName) -> bool {
     name.as_str().bytes().any(|byte| byte == b'_')
 }

@@ -88,11 +88,13 @@ impl Fetch<'_> {
     }
 
     /// Whether a 206 may lack fields of its representation: to `If-Range` it need not repeat what the client has (RFC 9110 section
-    /// 15.3.7), and here nothing is stored that would have them. An origin that leaves any out leaves out the type.
+    /// 15.3.7), and nothing that it is combined with has them. An origin that leaves any out leaves out the type.
     fn is_bare(&self, fields: &HeaderMap) -> bool {
+        let is_combined =
+            |stored: &Arc<Stored>| partial::combinable(&stored.fields.unpack(0), fields);
         self.ask.fields.contains_key(header::IF_RANGE)
-            && self.need.selected.is_none()
             && !fields.contains_key(header::CONTENT_TYPE)
+            && !self.need.selected.as_ref().is_some_and(is_combined)
     }
 
     /// A 206 with what was missing: combined with what is stored (RFC 9111 section 3.4).

@@ -19,7 +19,7 @@ use std::{
     time::Duration,
 };
 use store::{
-    Body, Stored,
+    Body, Reservation, Stored,
     fill::{Backing, Overflow, Pushed, Writer},
     shared::Lease,
 };
@@ -106,15 +106,20 @@ impl Overflow for ToDisk {
     }
 }
 
+/// What a response took the place of, and what that takes of the budget meanwhile. It comes back where the new one's body breaks
+/// off: an origin that fails half-way leaves what is stored as usable as one that fails at once (RFC 9111 section 4.2.4).
+pub struct Before {
+    pub stored: Arc<Stored>,
+    pub _room: Reservation,
+}
+
 /// What becomes of a body once it is complete.
 pub enum Destination {
     /// It takes the place of the fill in this stored response.
     Whole {
         key: Vec<u8>,
         stored: Arc<Stored>,
-        /// What it took the place of, which comes back where the body breaks off: an origin that fails half-way leaves what is stored
-        /// as usable as one that fails at once (RFC 9111 section 4.2.4).
-        before: Option<Arc<Stored>>,
+        before: Option<Before>,
         lease: Option<Lease>,
     },
     /// It is given to this function, which stores it (parts, answers to POST).
@@ -197,7 +202,10 @@ impl Pump {
             before: Some(before),
             ..
         } = &self.destination
-            && self.worker.cache.memory.exchange(key, stored, before)
+            && {
+                let memory = &self.worker.cache.memory;
+                memory.exchange(key, stored, &before.stored)
+            }
         {
             return;
         }

@@ -1,7 +1,7 @@
 //! The shared state of a fill.
 
 use super::{Broken, followers::Followers};
-use crate::Piece;
+use crate::{Piece, Reservation};
 use bytes::Bytes;
 use std::{collections::VecDeque, task::Waker};
 
@@ -14,6 +14,8 @@ pub(super) struct State {
     /// Bytes pushed so far.
     pub received: u64,
     pub keeping: Keeping,
+    /// What the pieces take of the budget, for as long as a reader may want them.
+    pub reservation: Reservation,
     /// [`WINDOW`](super::WINDOW).
     pub window: u64,
     pub end: Option<End>,
@@ -47,12 +49,13 @@ pub(super) enum End {
 }
 
 impl State {
-    pub fn new(window: u64) -> Self {
+    pub fn new(reservation: Reservation, window: u64) -> Self {
         Self {
             length: None,
             pieces: VecDeque::new(),
             received: 0,
             keeping: Keeping::Memory,
+            reservation,
             window,
             end: None,
             kept: false,
@@ -137,6 +140,7 @@ impl State {
             }
             self.pieces.pop_front();
         }
+        self.reservation.shrink_to(self.held());
     }
 
     /// Keeps nothing from now on: it goes on for those who read it and for nobody else.

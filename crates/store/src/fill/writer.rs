@@ -1,7 +1,7 @@
 //! Writes a fill.
 
 use super::{Backing, End, Fill, Keeping, Overflow, State};
-use crate::{Body, Piece, Reservation};
+use crate::{Body, Piece};
 use bytes::Bytes;
 use std::{
     sync::Arc,
@@ -12,7 +12,6 @@ use std::{
 #[derive(Debug)]
 pub struct Writer {
     fill: Arc<Fill>,
-    reservation: Reservation,
     overflow: Option<Arc<dyn Overflow>>,
     backing: Option<Box<dyn Backing>>,
     /// Bytes handed over to the backing.
@@ -32,10 +31,9 @@ pub enum Pushed {
 }
 
 impl Writer {
-    pub(super) fn new(fill: Arc<Fill>, reservation: Reservation) -> Self {
+    pub(super) fn new(fill: Arc<Fill>) -> Self {
         Self {
             fill,
-            reservation,
             overflow: None,
             backing: None,
             handed: 0,
@@ -69,8 +67,7 @@ impl Writer {
         let copy = Bytes::copy_from_slice(piece);
         let mut state = self.fill.lock();
         let spilled = state.is_spilled();
-        self.reservation.shrink_to(state.held());
-        let fits = self.reservation.grow(piece.len() as u64);
+        let fits = state.reservation.grow(piece.len() as u64);
         let first = state.received;
         state.received += piece.len() as u64;
         state.pieces.push_back((first, copy));
@@ -117,13 +114,6 @@ impl Writer {
         self.settle();
         self.backing = None;
         self.fill.lock().spill();
-        self.give_back();
-    }
-
-    /// Of the budget it holds what its pieces take in memory: those that a slow reader of a spilled fill still has to read, too.
-    fn give_back(&mut self) {
-        let held = self.fill.lock().held();
-        self.reservation.shrink_to(held);
     }
 
     /// Whether it is spilled. What is backed may become spilled whenever [`poll_room`](Self::poll_room) is ready.
@@ -139,7 +129,6 @@ impl Writer {
             return Poll::Ready(());
         }
         let mut state = self.fill.lock();
-        self.reservation.shrink_to(state.held());
         let has_room = match state.keeping {
             Keeping::Memory | Keeping::Backed(_) => true,
             Keeping::Left(_) => false,
@@ -172,15 +161,13 @@ impl Writer {
     }
 
     /// Lets go what has been written.
-    fn settle(&mut self) {
+    fn settle(&self) {
         let Some(backing) = &self.backing else {
             return;
         };
         let mut state = self.fill.lock();
         state.keeping = Keeping::Backed(backing.written());
         state.trim();
-        drop(state);
-        self.give_back();
     }
 
     /// Gives up on whom [`poll_room`](Self::poll_room) has waited for too long: on the device of a backed fill, which is spilled
@@ -191,7 +178,6 @@ impl Writer {
             return;
         }
         self.fill.lock().cut_off_slow();
-        self.give_back();
     }
 
     /// The body is complete, and those who read learn it. Ready when it is known whether it is kept: when the device has written all
@@ -234,7 +220,11 @@ impl Writer {
             self.spill();
         }
         let whole = self.whole.take();
-        let state = self.fill.lock();
+        let mut state = self.fill.lock();
+        if !state.is_spilled() {
+            // What is stored is weighed there.
+            state.reservation.release();
+        }
         match &state.keeping {
             Keeping::Memory => {
                 let pieces = state.pieces.iter().map(|(_, piece)| piece.clone());

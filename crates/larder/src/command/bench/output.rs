@@ -6,6 +6,7 @@ use std::{
     ffi::OsString,
     fs::{self, File, OpenOptions},
     io::{self, Write},
+    os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
 };
 
@@ -28,11 +29,32 @@ enum Form {
 }
 
 impl Output {
-    /// Makes sure that the file can be written.
+    /// Makes sure that all of these files can be written.
     ///
     /// # Errors
-    /// It cannot, or its name does not say what it is to be.
-    pub(super) fn open(path: &Path) -> Result<Self, Refusal> {
+    /// One cannot, its name does not say what it is to be, or two are the same.
+    pub(super) fn open_all(paths: &[PathBuf]) -> Result<Vec<Self>, Refusal> {
+        let mut all: Vec<Self> = Vec::new();
+        for path in paths {
+            let one = Self::open(path)?;
+            if all.iter().any(|other| other.is_same(&one)) {
+                return Err(Refusal::Use(format!("{}: named twice", path.display())));
+            }
+            all.push(one);
+        }
+        Ok(all)
+    }
+
+    /// Whether both are written to one file, which is no device.
+    fn is_same(&self, other: &Self) -> bool {
+        let place = |one: &Self| {
+            let found = one.file.metadata().ok().filter(fs::Metadata::is_file);
+            found.map(|found| (found.dev(), found.ino()))
+        };
+        place(self).is_some_and(|ours| place(other) == Some(ours))
+    }
+
+    fn open(path: &Path) -> Result<Self, Refusal> {
         let ending = path.extension().and_then(|ending| ending.to_str());
         let form = match ending.map(str::to_ascii_lowercase).as_deref() {
             Some("html" | "htm") => Form::Html,
@@ -60,13 +82,7 @@ impl Output {
             let mut name = path.file_name().map_or_else(OsString::new, OsString::from);
             name.push(format!(".{}", std::process::id()));
             let beside = path.with_file_name(name);
-            let file = File::create_new(&beside).map_err(|error| match error.kind() {
-                io::ErrorKind::AlreadyExists => {
-                    Refusal::Use(format!("{}: named twice", path.display()))
-                }
-                _ => failed(error),
-            })?;
-            (file, Some(beside))
+            (File::create(&beside).map_err(failed)?, Some(beside))
         };
         Ok(Self {
             path: path.to_owned(),

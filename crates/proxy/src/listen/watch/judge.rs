@@ -53,14 +53,13 @@ impl Watch {
         if self.owes() && over(self.written_at.load(Relaxed), patience.write) {
             return Verdict::Slow(Order::Close);
         }
-        let body_since = match stage {
-            // What comes may belong to another request, or to none.
-            Stage::Http2 => self.longest_wait(),
-            _ if self.bodies_awaited.load(Relaxed) > 0 => Some(self.read_at.load(Relaxed)),
-            _ => None,
-        };
-        if body_since.is_some_and(|since| over(since, patience.body)) {
+        let awaits = self.bodies_awaited.load(Relaxed) > 0;
+        if awaits && over(self.read_at.load(Relaxed), patience.body) {
             return Verdict::Slow(Order::Timeout);
+        }
+        if awaits && stage == Stage::Http2 {
+            // What comes may belong to another request, or to none.
+            self.cut_late(now.saturating_sub(patience.body.saturating_add(1)));
         }
         if self.in_flight.load(Relaxed) > 0 {
             let left = self.has_left(now);

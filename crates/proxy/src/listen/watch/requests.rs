@@ -1,12 +1,13 @@
 //! The requests of a connection: told by who serves them.
 
-use super::{Order, Watch};
+use super::{Order, Stage, Wait, Watch};
 use std::{
     collections::{BTreeMap, btree_map::Entry},
     sync::{
         MutexGuard, PoisonError,
         atomic::{AtomicU32, Ordering::Relaxed},
     },
+    task::Waker,
 };
 
 impl Watch {
@@ -59,12 +60,17 @@ impl Watch {
     }
 
     /// Somebody waits for a piece of a request's body. Gives when that began, to be said when it [has come](Self::body_came).
-    pub(in crate::listen) fn await_body(&self) -> u32 {
+    pub(in crate::listen) fn await_body(&self, waker: &Waker) -> u32 {
         // Waiting begins now, however long ago the last byte came.
         let now = self.worker.now();
         self.read_at.store(now, Relaxed);
         adjust(&self.bodies_awaited, true);
-        *self.waits().entry(now).or_default() += 1;
+        if self.stage() == Stage::Http2 {
+            let mut waits = self.waits();
+            let wait = waits.entry(now).or_default();
+            wait.bodies += 1;
+            wait.wakers.push(waker.clone());
+        }
         now
     }
 
@@ -73,20 +79,35 @@ impl Watch {
         self.read_at.store(self.worker.now(), Relaxed);
         adjust(&self.bodies_awaited, false);
         if let Entry::Occupied(mut waits) = self.waits().entry(since) {
-            *waits.get_mut() -= 1;
-            if *waits.get() == 0 {
+            let left = waits.get().bodies.saturating_sub(1);
+            waits.get_mut().bodies = left;
+            if left == 0 {
                 waits.remove();
             }
         }
     }
 
-    /// Since when the body is waited for that is waited for longest.
-    pub(super) fn longest_wait(&self) -> Option<u32> {
-        self.waits().keys().next().copied()
+    /// Over HTTP/2, ends the wait for bodies that was begun then or before: their requests alone are cut off.
+    pub(super) fn cut_late(&self, then: u32) {
+        let mut waits = self.waits();
+        let mut late = Vec::new();
+        for (_, wait) in waits.range_mut(..=then) {
+            late.append(&mut wait.wakers);
+        }
+        drop(waits);
+        if !late.is_empty() {
+            self.late.store(then, Relaxed);
+            late.into_iter().for_each(Waker::wake);
+        }
+    }
+
+    /// Whether a body that is waited for since then is late.
+    pub(in crate::listen) fn is_late(&self, since: u32) -> bool {
+        since <= self.late.load(Relaxed)
     }
 
     /// Nobody else waits for it: all of a connection runs on one thread.
-    fn waits(&self) -> MutexGuard<'_, BTreeMap<u32, u32>> {
+    fn waits(&self) -> MutexGuard<'_, BTreeMap<u32, Wait>> {
         self.waits.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

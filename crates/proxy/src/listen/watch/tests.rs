@@ -1,6 +1,22 @@
 use super::{Order, Patience, Reading, Stage, Verdict, Watch, Worker};
 use crate::listen::{config::Limits, counters::Counters};
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    task::{Wake, Waker},
+    time::Duration,
+};
+
+#[derive(Default)]
+struct Woken(AtomicBool);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Relaxed);
+    }
+}
 
 /// Limits of so many steps, one apart.
 fn patience() -> Patience {
@@ -107,7 +123,7 @@ fn a_request_in_flight_has_no_limit_of_its_own() {
     let watch = watch(Stage::Http1);
     watch.request_begins();
     assert_eq!(watch.judge(1_000_000, &patience()), Verdict::Fine);
-    let since = watch.await_body();
+    let since = watch.await_body(Waker::noop());
     assert_eq!(
         turns(&watch, 30),
         (Verdict::Fine, Verdict::Slow(Order::Timeout))
@@ -133,21 +149,33 @@ fn a_request_in_flight_has_no_limit_of_its_own() {
 fn over_http2_each_body_has_its_own_time_whatever_else_comes() {
     let watch = watch(Stage::Http2);
     watch.request_begins();
-    let slow = [watch.await_body(), watch.await_body()];
-    for _ in 0..32 {
-        assert_eq!(watch.judge(watch.worker.now(), &patience()), Verdict::Fine);
+    let first = Arc::new(Woken::default());
+    let since = watch.await_body(&Waker::from(first.clone()));
+    let mut later = None;
+    for step in 0..40 {
+        let now = watch.worker.now();
+        assert_eq!(watch.judge(now, &patience()), Verdict::Fine);
+        let is_late = step > 31;
+        assert_eq!(
+            (watch.is_late(since), first.0.load(Relaxed)),
+            (is_late, is_late),
+            "{step}"
+        );
         watch.worker.step();
         // A ping, and a piece of another body.
         watch.read();
-        let quick = watch.await_body();
+        let quick = watch.await_body(Waker::noop());
         watch.body_came(quick);
+        if step == 20 {
+            later = Some(watch.await_body(Waker::noop()));
+        }
     }
-    let late = |watch: &Watch| watch.judge(watch.worker.now(), &patience());
-    assert_eq!(late(&watch), Verdict::Slow(Order::Timeout));
-    watch.body_came(slow[0]);
-    assert_eq!(late(&watch), Verdict::Slow(Order::Timeout));
-    watch.body_came(slow[1]);
-    assert_eq!(late(&watch), Verdict::Fine);
+    assert!(
+        later.is_some_and(|since| !watch.is_late(since)),
+        "it has its own time"
+    );
+    watch.body_came(since);
+    assert_eq!(watch.judge(watch.worker.now(), &patience()), Verdict::Fine);
 }
 
 #[test]
