@@ -11,6 +11,7 @@ const DATA: u8 = 0;
 const HEADERS: u8 = 1;
 const RST_STREAM: u8 = 3;
 const SETTINGS: u8 = 4;
+const PING: u8 = 6;
 const GOAWAY: u8 = 7;
 const END_STREAM: u8 = 1;
 const ACK: u8 = 1;
@@ -216,6 +217,24 @@ fn a_storm_of_resets_ends_the_connection() {
     }
     while frames.next().is_some() {}
     site.wait_counted("the close", |counters| counters.active == 0);
+}
+
+#[test]
+fn a_body_that_does_not_come_in_time_ends_its_stream_alone() {
+    let site = Site::with(quick(|limits| limits.body_time = SOON));
+    let mut frames = connect(&site);
+    frames.ask(1, "/echo", &[HOST], 0);
+    let cut = loop {
+        // The connection itself is not silent.
+        frames.send(PING, 0, 0, &[0; 8]);
+        let frame = frames.next().expect("the connection stays");
+        if frame.kind == RST_STREAM {
+            break frame;
+        }
+    };
+    assert_eq!(cut.stream, 1);
+    frames.ask(3, "/", &[HOST], END_STREAM);
+    assert_eq!(frames.answer(3).0, 200);
 }
 
 #[test]
