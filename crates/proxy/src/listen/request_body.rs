@@ -1,6 +1,6 @@
 //! The content of a request, under the time limit between its pieces.
 
-use super::watch::Watch;
+use super::watch::{Wait, Watch};
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
@@ -32,8 +32,8 @@ struct Content {
     incoming: Incoming,
     /// Whom to tell that we wait.
     watch: Arc<Watch>,
-    /// Since when we do.
-    awaited: Option<u32>,
+    /// Our wait for more of it.
+    awaited: Option<Wait>,
     ended: bool,
     /// What was read of it already, to be read again first.
     front: Bytes,
@@ -66,16 +66,16 @@ impl RequestBody {
 impl Content {
     /// Whether what we wait for takes too long.
     fn is_late(&self) -> bool {
-        self.awaited.is_some_and(|since| self.watch.is_late(since))
+        self.awaited.is_some_and(|wait| self.watch.is_late(wait))
     }
 
     /// We wait for more, if there is somebody to wake, and otherwise no longer.
     fn await_more(&mut self, waker: Option<&Waker>) {
         match (self.awaited, waker) {
             (None, Some(waker)) => self.awaited = Some(self.watch.await_body(waker)),
-            (Some(since), None) => {
+            (Some(wait), None) => {
                 self.awaited = None;
-                self.watch.body_came(since);
+                self.watch.body_came(wait);
             }
             _ => {}
         }

@@ -77,8 +77,10 @@ pub(super) struct Watch {
     in_flight: AtomicU32,
     /// Request bodies somebody waits for.
     bodies_awaited: AtomicU32,
-    /// Since when they are waited for, and by whom: HTTP/2 has several at once.
-    waits: Mutex<BTreeMap<u32, Wait>>,
+    /// Those of HTTP/2, which has several at once, and who waits.
+    waits: Mutex<BTreeMap<Wait, Waker>>,
+    /// Numbers them.
+    waited: AtomicU32,
     /// What is waited for since then or before is late; 0: nothing is.
     late: AtomicU32,
     /// Answers' bodies that have more to give than the client takes.
@@ -97,11 +99,13 @@ pub(super) struct Watch {
     pub(super) head: Mutex<Vec<u8>>,
 }
 
-/// Bodies that are waited for since one step of the clock.
-#[derive(Debug, Default)]
-struct Wait {
-    bodies: u32,
-    wakers: Vec<Waker>,
+/// A wait for a request's body. The longest is the least.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Wait {
+    /// When it began.
+    since: u32,
+    /// Which of those it is that began then.
+    number: u32,
 }
 
 impl Watch {
@@ -122,6 +126,7 @@ impl Watch {
             in_flight: AtomicU32::new(0),
             bodies_awaited: AtomicU32::new(0),
             waits: Mutex::default(),
+            waited: AtomicU32::new(0),
             late: AtomicU32::new(0),
             bodies_owed: AtomicU32::new(0),
             answered: AtomicBool::new(false),

@@ -2,7 +2,7 @@
 
 use super::{Order, Stage, Wait, Watch};
 use std::{
-    collections::{BTreeMap, btree_map::Entry},
+    collections::BTreeMap,
     sync::{
         MutexGuard, PoisonError,
         atomic::{AtomicU32, Ordering::Relaxed},
@@ -59,55 +59,51 @@ impl Watch {
         }
     }
 
-    /// Somebody waits for a piece of a request's body. Gives when that began, to be said when it [has come](Self::body_came).
-    pub(in crate::listen) fn await_body(&self, waker: &Waker) -> u32 {
+    /// Somebody waits for a piece of a request's body, to be ended when it [has come](Self::body_came).
+    pub(in crate::listen) fn await_body(&self, waker: &Waker) -> Wait {
         // Waiting begins now, however long ago the last byte came.
-        let now = self.worker.now();
-        self.read_at.store(now, Relaxed);
+        let since = self.worker.now();
+        self.read_at.store(since, Relaxed);
         adjust(&self.bodies_awaited, true);
+        let number = self.waited.fetch_add(1, Relaxed);
+        let wait = Wait { since, number };
         if self.stage() == Stage::Http2 {
-            let mut waits = self.waits();
-            let wait = waits.entry(now).or_default();
-            wait.bodies += 1;
-            wait.wakers.push(waker.clone());
+            self.waits().insert(wait, waker.clone());
         }
-        now
+        wait
     }
 
-    /// The piece has come that was waited for since then, or nobody waits any more.
-    pub(in crate::listen) fn body_came(&self, since: u32) {
+    /// The piece has come that was waited for, or nobody waits any more.
+    pub(in crate::listen) fn body_came(&self, wait: Wait) {
         self.read_at.store(self.worker.now(), Relaxed);
         adjust(&self.bodies_awaited, false);
-        if let Entry::Occupied(mut waits) = self.waits().entry(since) {
-            let left = waits.get().bodies.saturating_sub(1);
-            waits.get_mut().bodies = left;
-            if left == 0 {
-                waits.remove();
-            }
-        }
+        self.waits().remove(&wait);
     }
 
-    /// Over HTTP/2, ends the wait for bodies that was begun then or before: their requests alone are cut off.
+    /// Over HTTP/2, ends the waits that began then or before: their requests alone are cut off.
     pub(super) fn cut_late(&self, then: u32) {
-        let mut waits = self.waits();
-        let mut late = Vec::new();
-        for (_, wait) in waits.range_mut(..=then) {
-            late.append(&mut wait.wakers);
-        }
-        drop(waits);
+        let last = Wait {
+            since: then,
+            number: u32::MAX,
+        };
+        let late: Vec<Waker> = self
+            .waits()
+            .range(..=last)
+            .map(|(_, waker)| waker.clone())
+            .collect();
         if !late.is_empty() {
             self.late.store(then, Relaxed);
             late.into_iter().for_each(Waker::wake);
         }
     }
 
-    /// Whether a body that is waited for since then is late.
-    pub(in crate::listen) fn is_late(&self, since: u32) -> bool {
-        since <= self.late.load(Relaxed)
+    /// Whether what is waited for is late.
+    pub(in crate::listen) fn is_late(&self, wait: Wait) -> bool {
+        wait.since <= self.late.load(Relaxed)
     }
 
     /// Nobody else waits for it: all of a connection runs on one thread.
-    fn waits(&self) -> MutexGuard<'_, BTreeMap<u32, Wait>> {
+    fn waits(&self) -> MutexGuard<'_, BTreeMap<Wait, Waker>> {
         self.waits.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
