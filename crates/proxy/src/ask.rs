@@ -1,8 +1,14 @@
 //! What a request asks for, once it has been received: normalised, routed, keyed.
 
+mod cache_key;
+mod keyed_uri;
+
+pub use cache_key::Key;
+pub use keyed_uri::{chosen, key_of};
+
 use crate::{
     cache::OwnSite,
-    content_key::{Content, json, operation},
+    content_key::Content,
     listen::{Connection, InterimSink},
     policy::{KeySpec, Policy, Route},
     purge_clients::X_REFRESH,
@@ -11,12 +17,8 @@ use crate::{
 };
 use http::{HeaderMap, HeaderValue, Method, Uri, Version, header, uri::PathAndQuery};
 use hyper::upgrade::OnUpgrade;
-use rules::{
-    directives::RequestDirectives,
-    key::{self, QueryChoice},
-    time::Time,
-};
-use std::{borrow::Cow, cell::Cell, fmt::Write, mem, rc::Rc, sync::Arc, time::Instant};
+use rules::{directives::RequestDirectives, time::Time};
+use std::{borrow::Cow, cell::Cell, mem, rc::Rc, sync::Arc, time::Instant};
 
 /// A request that may be answered from the store. Everything but its content.
 #[derive(Debug)]
@@ -116,134 +118,6 @@ pub struct Upgrade {
     pub protocol: HeaderValue,
 }
 
-/// A cache key: `scheme://host/path?query`, then what the site adds. The part that goes to the origin is a slice of it,
-/// so that what is keyed and what is sent cannot differ.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Key {
-    bytes: Vec<u8>,
-    /// Where the host begins, the path begins, and path and query end.
-    host: usize,
-    path: usize,
-    end: usize,
-    /// The host, where it is no part of the key.
-    host_apart: Option<Box<str>>,
-}
-
-impl Key {
-    /// Builds a key. `path` and `query` are normalised; `query` is chosen already.
-    pub fn build(
-        spec: &KeySpec,
-        scheme: &str,
-        host: &str,
-        path: &str,
-        query: Option<&str>,
-    ) -> Self {
-        let mut bytes = Vec::with_capacity(
-            scheme.len() + host.len() + path.len() + query.map_or(0, str::len) + 8,
-        );
-        if spec.scheme {
-            bytes.extend_from_slice(scheme.as_bytes());
-            bytes.push(b':');
-        }
-        bytes.extend_from_slice(b"//");
-        let host_at = bytes.len();
-        if spec.host {
-            bytes.extend_from_slice(host.as_bytes());
-        }
-        let start = bytes.len();
-        bytes.extend_from_slice(path.as_bytes());
-        if let Some(query) = query {
-            bytes.push(b'?');
-            bytes.extend_from_slice(query.as_bytes());
-        }
-        let end = bytes.len();
-        Self {
-            bytes,
-            host: host_at,
-            path: start,
-            end,
-            host_apart: (!spec.host).then(|| host.into()),
-        }
-    }
-
-    /// Adds the route, where others may hold for what is keyed of the URI, and the fields and cookies that the site keys on. Absent, empty and present differ; lengths are part of the
-    /// bytes, so that no value can pass for two.
-    pub fn extend(&mut self, route: &Route, fields: &HeaderMap) {
-        self.on(route);
-        let spec = &route.policy.key;
-        for name in &spec.headers {
-            self.part(
-                b'h',
-                name.as_str(),
-                fields.get_all(name).iter().map(HeaderValue::as_bytes),
-            );
-        }
-        for name in &spec.cookies {
-            let lines = fields.get_all(header::COOKIE).iter();
-            let values = lines
-                .flat_map(|line| routing::cookies(line.as_bytes()))
-                .filter(|(found, _)| *found == name.as_bytes());
-            self.part(b'c', name, values.map(|(_, value)| value));
-        }
-    }
-
-    /// Adds the route alone.
-    pub fn on(&mut self, route: &Route) {
-        if route.matcher.looks_beyond(&route.policy.key) {
-            // Other requests that would have the same key take other routes, with origins of their own.
-            self.part(b'r', &route.name, std::iter::empty());
-        }
-    }
-
-    /// Adds what a request's content means, in `values`.
-    pub fn content(&mut self, method: &str, values: &[&str]) {
-        self.part(b'q', method, values.iter().map(|value| value.as_bytes()));
-    }
-
-    /// Adds who asks, as a digest: what answers this key is for nobody else.
-    pub fn asker(&mut self, digest: &str) {
-        self.part(b'u', "", std::iter::once(digest.as_bytes()));
-    }
-
-    fn part<'a>(&mut self, kind: u8, name: &str, values: impl Iterator<Item = &'a [u8]>) {
-        self.bytes.extend_from_slice(&[b'\n', kind, b':']);
-        self.bytes.extend_from_slice(name.as_bytes());
-        for value in values {
-            self.bytes
-                .extend_from_slice(format!("={}:", value.len()).as_bytes());
-            self.bytes.extend_from_slice(value);
-        }
-    }
-
-    /// The whole key.
-    pub fn as_bytes(&self) -> &[u8] {
-        &self.bytes
-    }
-
-    /// The key as text for people; bytes that are not UTF-8 are replaced.
-    pub fn text(&self) -> String {
-        String::from_utf8_lossy(&self.bytes).into_owned()
-    }
-
-    /// The normalised authority of the request, with port where it is not the scheme's own.
-    pub fn host(&self) -> &str {
-        let keyed = self.bytes.get(self.host..self.path).unwrap_or_default();
-        let keyed = || std::str::from_utf8(keyed).unwrap_or_default();
-        self.host_apart.as_deref().unwrap_or_else(keyed)
-    }
-
-    /// The path alone.
-    pub fn path(&self) -> &str {
-        let target = self.path_and_query();
-        target.split_once('?').map_or(target, |(path, _)| path)
-    }
-
-    /// Path and query as they are sent to the origin. They were a string before they were keyed.
-    pub fn path_and_query(&self) -> &str {
-        std::str::from_utf8(self.bytes.get(self.path..self.end).unwrap_or_default()).unwrap_or("/")
-    }
-}
-
 impl Ask {
     /// The policy of the route taken.
     pub fn policy(&self) -> &Arc<Policy> {
@@ -331,82 +205,6 @@ pub fn set_cookies_aside(fields: &mut HeaderMap, spec: &KeySpec) -> Vec<HeaderVa
         fields.insert(header::COOKIE, line);
     }
     lines
-}
-
-/// The key of another URI of this site, as `policy` builds it, without the parts that depend on request fields.
-/// `None` if it is no URI of ours.
-pub fn key_of(uri: &str, policy: &Policy) -> Option<Key> {
-    let (scheme, rest) = uri.split_once("://")?;
-    let at = rest.find(['/', '?']).unwrap_or(rest.len());
-    let (authority, target) = rest.split_at(at);
-    let host = key::normalize_host(authority, scheme)?;
-    let (path, query) = target
-        .split_once('?')
-        .map_or((target, None), |(path, query)| (path, Some(query)));
-    let path = if path.is_empty() {
-        "/".into()
-    } else {
-        key::normalize(path)
-    };
-    let query = chosen(policy, query.map(key::normalize));
-    Some(Key::build(
-        &policy.key,
-        scheme,
-        &host,
-        &path,
-        query.as_deref(),
-    ))
-}
-
-/// The query as it is keyed and sent, of a normalised one: tracking parameters dropped, chosen, sorted.
-pub fn chosen<'a>(policy: &Policy, normal: Option<Cow<'a, str>>) -> Option<Cow<'a, str>> {
-    let spec = &policy.key;
-    let mut normal = normal?;
-    if policy.graphql.is_some()
-        && let Some(canonical) = canonical_json(&normal)
-    {
-        normal = Cow::Owned(canonical);
-    }
-    if spec.drop == QueryChoice::All && spec.query == QueryChoice::All && !spec.sort {
-        return Some(normal);
-    }
-    let kept = key::choose_query(Some(&normal), &spec.drop, false)?;
-    let kept = key::choose_query(Some(&kept), &spec.query, spec.sort)?;
-    Some(Cow::Owned(kept.into_owned()))
-}
-
-/// The query with the JSON in `variables` and `extensions` in its canonical form, where it has one: of a persisted GraphQL query
-/// each client writes it in another order. `None` where there is nothing to do.
-fn canonical_json(query: &str) -> Option<String> {
-    let mut changed = false;
-    let pairs: Vec<Cow<'_, str>> = query
-        .split('&')
-        .map(|pair| {
-            let canonical = pair.split_once('=').and_then(|(name, value)| {
-                // A plus sign is a space to some and a plus sign to others.
-                let is_json = matches!(name, "variables" | "extensions") && !value.contains('+');
-                let text = operation::decode(value).filter(|_| is_json)?;
-                let form = percent_encoded(&json::canonical(&text)?);
-                (form != value).then(|| format!("{name}={form}"))
-            });
-            changed |= canonical.is_some();
-            canonical.map_or(Cow::Borrowed(pair), Cow::Owned)
-        })
-        .collect();
-    changed.then(|| pairs.join("&"))
-}
-
-/// As [`key::normalize`] leaves it: all but unreserved bytes encoded (RFC 3986 section 2.3).
-fn percent_encoded(text: &str) -> String {
-    let mut encoded = String::with_capacity(text.len() * 2);
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
-            encoded.push(char::from(byte));
-        } else {
-            let _ = write!(encoded, "%{byte:02X}");
-        }
-    }
-    encoded
 }
 
 #[cfg(test)]

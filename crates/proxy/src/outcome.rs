@@ -1,21 +1,18 @@
 //! The one record of what happened to a request: answers, counters and the access log all render the same value.
 
+mod counters;
+mod record;
+
+pub use counters::{Counters, FORWARDS, HIT_KINDS, bump};
+pub use record::{Ending, Record};
+
 use crate::{content_key::Unkeyed, error::Failure, purge_clients::Operation};
-use http::{HeaderValue, Method, StatusCode, Version};
 use rules::{
     reuse::{StaleReason, ValidateReason},
     status::{Forward, Handled},
     storable::NotStorable,
 };
-use std::{
-    net::IpAddr,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering::Relaxed},
-        mpsc::SyncSender,
-    },
-    time::{Duration, Instant},
-};
+use std::time::Duration;
 
 /// Why, beyond RFC 9211's own words: the `detail` of `Cache-Status`.
 #[derive(Clone, Debug)]
@@ -219,132 +216,6 @@ impl Outcome {
     }
 }
 
-/// Kinds of hits counted apart.
-pub const HIT_KINDS: [&str; 3] = ["fresh", "stale", "stale-on-failure"];
-
-/// Forward reasons, in the order of [`Counters::forwarded`].
-pub const FORWARDS: [Forward; 8] = [
-    Forward::Bypass,
-    Forward::Method,
-    Forward::UriMiss,
-    Forward::VaryMiss,
-    Forward::Miss,
-    Forward::Request,
-    Forward::Stale,
-    Forward::Partial,
-];
-
-/// One worker's counters. Only that worker writes; anybody reads.
-#[derive(Debug, Default)]
-pub struct Counters {
-    /// By [`HIT_KINDS`].
-    pub hits: [AtomicU64; 3],
-    /// By [`FORWARDS`].
-    pub forwarded: [AtomicU64; 8],
-    /// Answers of our own: errors, redirects, refusals.
-    pub own: AtomicU64,
-    /// Requests whose client left before an answer began.
-    pub clients_left: AtomicU64,
-    /// Forwarded answers that were stored.
-    pub stored: AtomicU64,
-    /// Requests that followed the fetch of another.
-    pub collapsed: AtomicU64,
-    /// Stored responses that an origin confirmed with 304.
-    pub validated: AtomicU64,
-    /// Background fetches for what was sent stale.
-    pub refreshes: AtomicU64,
-    /// Pages that were read for what they include.
-    pub pages_read: AtomicU64,
-    /// Includes of composed pages.
-    pub fragments: AtomicU64,
-    /// Includes that came to nothing.
-    pub fragments_failed: AtomicU64,
-    /// Bodies that began to be stored.
-    pub fills: AtomicU64,
-    /// Bodies that were given up before they were whole.
-    pub fills_failed: AtomicU64,
-    /// Invalidations by answers to unsafe requests (RFC 9111 section 4.4).
-    pub invalidations: AtomicU64,
-    /// Purges over the listeners, by clients in their own words.
-    pub purges: AtomicU64,
-    /// Such purges from clients that may not.
-    pub purges_denied: AtomicU64,
-    /// Fetches without a usable answer.
-    pub origin_errors: AtomicU64,
-    /// By status class, 1xx to 5xx.
-    pub statuses: [AtomicU64; 5],
-    /// Access log records that were lost because the writer did not keep up.
-    pub log_lost: AtomicU64,
-}
-
-/// Adds one. A worker is its counters' only writer, so a load and a store are enough: no locked instruction.
-pub fn bump(counter: &AtomicU64) {
-    counter.store(counter.load(Relaxed) + 1, Relaxed);
-}
-
-impl Counters {
-    /// Counts an answer.
-    pub fn count(&self, outcome: &Outcome, status: StatusCode) {
-        match outcome.handled {
-            // It went forward in vain: the store answered.
-            Handled::Forwarded { .. }
-                if matches!(outcome.detail, Some(Detail::StaleOnFailure(_))) =>
-            {
-                self.hit(outcome);
-            }
-            Handled::Hit => self.hit(outcome),
-            Handled::Own => bump(&self.own),
-            Handled::Forwarded {
-                why,
-                stored,
-                collapsed,
-                status,
-            } => {
-                self.forwarded(why);
-                for (is, counter) in [
-                    (stored, &self.stored),
-                    (collapsed, &self.collapsed),
-                    (status == Some(304) && may_validate(why), &self.validated),
-                ] {
-                    if is {
-                        bump(counter);
-                    }
-                }
-            }
-        }
-        if let Some(class) = self
-            .statuses
-            .get(usize::from(status.as_u16() / 100).wrapping_sub(1))
-        {
-            bump(class);
-        }
-    }
-
-    /// Counts a request whose client left before an answer began, forwarded for `why` by then or not at all.
-    pub fn left(&self, why: Option<Forward>) {
-        bump(&self.clients_left);
-        if let Some(why) = why {
-            self.forwarded(why);
-        }
-    }
-
-    fn forwarded(&self, why: Forward) {
-        let mut kinds = FORWARDS.iter().zip(&self.forwarded);
-        if let Some((_, counter)) = kinds.find(|(forward, _)| **forward == why) {
-            bump(counter);
-        }
-    }
-
-    fn hit(&self, outcome: &Outcome) {
-        let [fresh, stale, on_failure] = &self.hits;
-        bump(match outcome.detail {
-            Some(Detail::Stale(_)) => stale,
-            Some(Detail::StaleOnFailure(_)) => on_failure,
-            _ => fresh,
-        });
-    }
-}
-
 /// Whether a 304 to a request forwarded for this reason confirms something stored. Where nothing is, it answers the client's own
 /// condition.
 const fn may_validate(why: Forward) -> bool {
@@ -352,85 +223,6 @@ const fn may_validate(why: Forward) -> bool {
         why,
         Forward::VaryMiss | Forward::Request | Forward::Stale | Forward::Partial
     )
-}
-
-/// One line of the access log, before it is text.
-#[derive(Debug)]
-pub struct Record {
-    /// The peer, after the PROXY protocol, or whom it speaks for where it is trusted; `None` where nobody said so on a Unix socket.
-    pub client: Option<IpAddr>,
-    /// The request's method.
-    pub method: Method,
-    /// Path and query as they are keyed and sent to the origin.
-    pub target: String,
-    /// The normalised authority of the request.
-    pub host: String,
-    /// The client's version of HTTP.
-    pub version: Version,
-    /// The status sent.
-    pub status: StatusCode,
-    /// The request's `Referer`.
-    pub referer: Option<HeaderValue>,
-    /// The request's `User-Agent`.
-    pub user_agent: Option<HeaderValue>,
-    /// [`Outcome::nginx_word`].
-    pub cache: &'static str,
-    /// [`Detail::token`].
-    pub detail: Option<&'static str>,
-    /// As [`Outcome::origin_time`].
-    pub origin_time: Option<Duration>,
-    /// When the request came, milliseconds since the Unix epoch.
-    pub at_ms: u64,
-    /// From the request to the end of the answer's body.
-    pub took: Duration,
-    /// Bytes of the body handed to the connection.
-    pub bytes: u64,
-}
-
-/// Completes a [`Record`] when the body has ended and hands it to the writer of the access log.
-#[derive(Debug)]
-pub struct Ending {
-    record: Option<Record>,
-    began: Instant,
-    log: SyncSender<Record>,
-    counters: Arc<Counters>,
-}
-
-impl Ending {
-    /// `record` goes to `log` when this is dropped, on the worker that `counters` belong to; where it cannot go there, it is
-    /// counted as lost.
-    pub fn new(
-        record: Record,
-        began: Instant,
-        log: SyncSender<Record>,
-        counters: Arc<Counters>,
-    ) -> Self {
-        Self {
-            record: Some(record),
-            began,
-            log,
-            counters,
-        }
-    }
-
-    /// Counts bytes handed to the connection.
-    pub fn sent(&mut self, bytes: u64) {
-        if let Some(record) = &mut self.record {
-            record.bytes += bytes;
-        }
-    }
-}
-
-impl Drop for Ending {
-    fn drop(&mut self) {
-        if let Some(mut record) = self.record.take() {
-            record.took = self.began.elapsed();
-            // A full queue loses the record rather than make a client wait for a log.
-            if self.log.try_send(record).is_err() {
-                bump(&self.counters.log_lost);
-            }
-        }
-    }
 }
 
 #[cfg(test)]

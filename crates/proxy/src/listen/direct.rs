@@ -6,13 +6,17 @@
 //! writes all others: it gets the same bytes, and the answer where one was begun, and gives the connection back when it has sent
 //! its own. What is read here is read by the same parser and judged alike.
 
+mod desk;
 mod flow;
 mod head;
+mod next;
 mod page;
 mod prepared;
 mod reply;
 mod section;
+mod wait;
 
+pub(super) use desk::Desk;
 pub use head::request;
 pub use prepared::{Prepared, PreparedHead};
 
@@ -20,94 +24,21 @@ use super::{
     Later, Serve, Served,
     check::{check, check_target},
     meter::Meter,
-    own,
-    service::{Begun, InFlight, Panicked, Session, begin, unpanicked},
+    service::{Begun, InFlight, Session, begin},
     watch::Order,
-    wire::Wire,
 };
 use bytes::Bytes;
 use flow::Flow;
-use head::{Head, Parsed};
-use http::{HeaderMap, Method, Response};
-use page::{Asked, Page};
-use reply::{Answer, Sent, Spent};
-use section::{Section, Sections};
+use http::{Method, Response};
+use next::{Next, poll_head};
+use page::Asked;
+use reply::{Answer, Sent};
+use section::Section;
 use std::{
-    cell::{Cell, RefCell},
     future::poll_fn,
-    io,
-    pin::{Pin, pin},
     task::{Context, Poll, ready},
 };
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-
-/// Bytes of a head at most, together with what follows it already; longer ones are `hyper`'s.
-const LONGEST: usize = 16 << 10;
-
-/// Memory that the connections of one worker use in turn, so that none holds any while it waits.
-pub(super) struct Desk {
-    read: RefCell<Box<[u8]>>,
-    written: Cell<Box<[u8]>>,
-    /// An empty map with room for a request's fields.
-    fields: Cell<HeaderMap>,
-    /// The header sections of requests that are answered.
-    sections: RefCell<Sections>,
-}
-
-impl Default for Desk {
-    fn default() -> Self {
-        Self {
-            read: RefCell::new(vec![0; LONGEST].into()),
-            written: Cell::new(vec![0; LONGEST].into()),
-            fields: Cell::default(),
-            sections: RefCell::default(),
-        }
-    }
-}
-
-impl Desk {
-    /// An empty page, to be [given back](Self::give_back). Made anew where a panic kept the last one from coming back: who finds no
-    /// room to write on would try for ever.
-    fn page(&self) -> Page {
-        let mut bytes = self.written.take();
-        if bytes.is_empty() {
-            bytes = vec![0; LONGEST].into();
-        }
-        Page::on(bytes)
-    }
-
-    fn give_back(&self, page: Page) {
-        self.written.set(page.bytes);
-    }
-
-    /// Has what an answer needs no more serve the next request.
-    fn reuse(&self, spent: Spent, section: Option<Section>) {
-        let spare = match (spent, section) {
-            (Spent::Asked(fields), Some(section)) => {
-                self.sections.borrow_mut().keep(section, fields)
-            }
-            (Spent::Asked(fields) | Spent::Said(fields), _) => Some(fields),
-        };
-        if let Some(mut spare) = spare {
-            spare.clear();
-            self.fields.set(spare);
-        }
-    }
-
-    /// Reads once from `wire`, and puts what has come behind `seen`; how much that was.
-    pub(super) fn poll_read(
-        &self,
-        cx: &mut Context<'_>,
-        wire: &mut Wire,
-        seen: &mut Vec<u8>,
-    ) -> Poll<io::Result<usize>> {
-        let mut desk = self.read.borrow_mut();
-        let mut buffer = ReadBuf::new(&mut desk);
-        ready!(Pin::new(wire).poll_read(cx, &mut buffer))?;
-        seen.extend_from_slice(buffer.filled());
-        Poll::Ready(Ok(buffer.filled().len()))
-    }
-}
+use wait::wait;
 
 /// What is left to do on a connection.
 pub(super) enum Rest {
@@ -254,104 +185,5 @@ fn left<S: Serve>(
 fn over(meter: &Meter) -> Rest {
     Rest::Over {
         more: meter.has_ahead(),
-    }
-}
-
-/// What a client sends next.
-#[allow(
-    clippy::large_enum_variant,
-    reason = "on the path of a hit, which allocates nothing that it can do without"
-)]
-enum Next {
-    Head(Head),
-    /// Nothing that is answered here.
-    Rest(Rest),
-}
-
-/// Reads a head. Whatever was read beyond it, or before all of it has come, goes back to the `meter`.
-fn poll_head<S: Serve>(
-    cx: &mut Context<'_>,
-    session: &Session<S>,
-    meter: &mut Meter,
-) -> Poll<Next> {
-    session.watch.remember(cx.waker());
-    let mut desk = session.desk.read.borrow_mut();
-    let mut buffer = ReadBuf::new(&mut desk);
-    loop {
-        if session.watch.order() != Order::Serve {
-            meter.leave_head(buffer.filled());
-            return Poll::Ready(Next::Rest(Rest::Others));
-        }
-        let before = buffer.filled().len();
-        match meter.poll_read_head(cx, &mut buffer) {
-            Poll::Ready(Ok(())) => {}
-            Poll::Ready(Err(_)) => return Poll::Ready(Next::Rest(Rest::Broken)),
-            Poll::Pending => {
-                meter.leave_head(buffer.filled());
-                return Poll::Pending;
-            }
-        }
-        let bytes = buffer.filled();
-        if bytes.is_empty() {
-            return Poll::Ready(Next::Rest(Rest::Over { more: false }));
-        }
-        let is_ended = bytes.len() == before;
-        let (spare, before) = (&session.desk.fields, &session.desk.sections);
-        match head::parse(bytes, &session.limits, spare, before) {
-            Parsed::Head(head) => {
-                let rest = bytes.get(head.bytes.len()..).unwrap_or_default();
-                if !rest.is_empty() {
-                    meter.put_back(Bytes::copy_from_slice(rest));
-                }
-                return Poll::Ready(Next::Head(head));
-            }
-            Parsed::Partial if !is_ended && buffer.remaining() > 0 => {}
-            Parsed::Partial | Parsed::Others => {
-                meter.leave_head(bytes);
-                return Poll::Ready(Next::Rest(Rest::Others));
-            }
-        }
-    }
-}
-
-/// Waits for an answer, and sends the interim responses that come before it. `None`: the client has left, or the connection is to be
-/// closed; nobody waits any more.
-async fn wait<S: Serve>(
-    session: &Session<S>,
-    meter: &mut Meter,
-    answer: Later<S::Body>,
-) -> Option<Outcome<S::Body>> {
-    let mut answer = pin!(unpanicked(answer));
-    poll_fn(|cx| {
-        if let Poll::Ready(answer) = answer.as_mut().poll(cx) {
-            let ours = |Panicked| own::panicked(&*session.service, &session.watch);
-            return Poll::Ready(Some(answer.map_err(ours)));
-        }
-        // Between two messages interim responses find their place.
-        let flushed = Pin::new(&mut *meter).poll_flush(cx);
-        let is_broken = matches!(flushed, Poll::Ready(Err(_)));
-        if is_broken || session.watch.order() > Order::Drain {
-            return Poll::Ready(None);
-        }
-        poll_left(cx, session, meter).map(|()| None)
-    })
-    .await
-}
-
-/// Ready when the client has left while it is being answered. What it asks meanwhile is kept, as much as one read brings: more is
-/// read when that has its answer.
-fn poll_left<S: Serve>(cx: &mut Context<'_>, session: &Session<S>, meter: &mut Meter) -> Poll<()> {
-    if meter.has_ahead() {
-        return Poll::Pending;
-    }
-    let mut desk = session.desk.read.borrow_mut();
-    let mut buffer = ReadBuf::new(&mut desk);
-    match meter.poll_read_head(cx, &mut buffer) {
-        Poll::Ready(Ok(())) if !buffer.filled().is_empty() => {
-            meter.put_back(Bytes::copy_from_slice(buffer.filled()));
-            Poll::Pending
-        }
-        Poll::Ready(_) => Poll::Ready(()),
-        Poll::Pending => Poll::Pending,
     }
 }

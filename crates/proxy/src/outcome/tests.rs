@@ -1,4 +1,12 @@
 use super::*;
+use http::{Method, StatusCode, Version};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::Instant,
+};
 
 fn stale(detail: Detail) -> Outcome {
     Outcome {

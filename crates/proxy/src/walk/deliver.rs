@@ -1,5 +1,11 @@
 //! Deliver: the answer as the client gets it: its own conditions and ranges, `Age`, `Cache-Status`, body.
 
+mod own;
+mod raw;
+
+pub use own::{ended, failed_forward, failure, redirect_https, refusal};
+pub use raw::raw;
+
 use crate::{
     ask::Ask,
     body::{Content, ReplyBody},
@@ -8,10 +14,9 @@ use crate::{
     heads,
     outcome::{Detail, Outcome},
     walk::{
-        admit, below,
+        below,
         coding::{self, Chosen},
         esi,
-        fetch::client_condition,
         lookup::Hit,
         outbound::edit,
         receive, report,
@@ -19,10 +24,10 @@ use crate::{
         user_context,
     },
 };
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, header, response};
-use rules::{fields, precondition, status::Handled, surrogate};
+use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
+use rules::{status::Handled, surrogate};
 use std::{rc::Rc, sync::Arc, time::Duration};
-use store::{Stored, X_CACHE_DEBUG, fill::Reader};
+use store::{Stored, fill::Reader};
 
 const X_CACHE: HeaderName = HeaderName::from_static("x-cache");
 
@@ -156,184 +161,6 @@ fn page(
     let Shaped { status, content } = esi::stored(worker, ask, stored, reader, &mut fields)?;
     let content = coding::passed(worker, ask, status, &mut fields, content);
     Some((fields, Shaped { status, content }))
-}
-
-/// Answers with what the origin sent, as it came.
-pub fn raw(
-    worker: &Rc<Worker>,
-    ask: &Ask,
-    head: response::Parts,
-    content: Content,
-    outcome: &Outcome,
-) -> Response<ReplyBody> {
-    let is_page = esi::is_raw_page(ask, head.status, &head.headers);
-    let condition = client_condition(ask, &head);
-    let response::Parts {
-        status,
-        version,
-        headers: mut fields,
-        ..
-    } = head;
-    fields::remove_hop_by_hop(&mut fields);
-    if strips_cookies(ask, outcome) {
-        fields.remove(header::SET_COOKIE);
-    }
-    admit::complete(ask, version, &mut fields, receive::now);
-    if fields.contains_key(X_CACHE_DEBUG) {
-        fields.insert(X_CACHE, hit_or_miss(outcome));
-    }
-    let is_of_content = status.is_success() || status == StatusCode::NOT_MODIFIED;
-    let named = coding::held_of(ask, &fields).filter(|_| is_of_content && !is_page);
-    let condition = match named {
-        Some(tag) => {
-            fields.insert(header::ETAG, tag);
-            rules::coding::vary_by_coding(&mut fields);
-            precondition::Outcome::NotModified
-        }
-        None => condition,
-    };
-    let (status, content) = match condition {
-        _ if is_page => {
-            let Shaped { status, content } = esi::raw(worker, ask, status, &mut fields, content);
-            let content = coding::passed(worker, ask, status, &mut fields, content);
-            (status, content)
-        }
-        precondition::Outcome::Proceed | precondition::Outcome::Failed => {
-            let content = match ask.method {
-                Method::HEAD => Content::Empty,
-                _ => content,
-            };
-            let content = coding::passed(worker, ask, status, &mut fields, content);
-            (status, content)
-        }
-        precondition::Outcome::NotModified => {
-            coding::vary(ask, status, &mut fields);
-            precondition::trim_not_modified(&mut fields);
-            (StatusCode::NOT_MODIFIED, Content::Empty)
-        }
-    };
-    finish(
-        worker,
-        ask,
-        status,
-        fields,
-        content,
-        outcome,
-        Duration::ZERO,
-    )
-}
-
-/// A part that is stored on the way is stored without cookies where the site strips them: then nobody gets them.
-fn strips_cookies(ask: &Ask, outcome: &Outcome) -> bool {
-    use rules::storable::SetCookie;
-    ask.policy().set_cookie == SetCookie::Strip
-        && matches!(outcome.handled, Handled::Forwarded { stored: true, .. })
-}
-
-/// Our own error to a request that has a route.
-pub fn failure(worker: &Worker, ask: &Ask, failure: &Failure) -> Response<ReplyBody> {
-    let outcome = Outcome::failed(failure.clone());
-    failed_forward(worker, ask, failure, &outcome)
-}
-
-/// As [`failure`], after an origin was asked.
-pub fn failed_forward(
-    worker: &Worker,
-    ask: &Ask,
-    failure: &Failure,
-    outcome: &Outcome,
-) -> Response<ReplyBody> {
-    let (status, fields, content) = error_page(failure);
-    let content = if ask.method == Method::HEAD {
-        Content::Empty
-    } else {
-        content
-    };
-    finish(
-        worker,
-        ask,
-        status,
-        fields,
-        content,
-        outcome,
-        Duration::ZERO,
-    )
-}
-
-/// Our own error to a request that was not understood.
-pub fn refusal(worker: &Worker, failure: &Failure) -> Response<ReplyBody> {
-    let (status, mut fields, content) = error_page(failure);
-    let outcome = Outcome::failed(failure.clone());
-    report::fields(worker, &mut fields, &worker.site(), status, &outcome, None);
-    worker.counters.count(&outcome, status);
-    assemble(status, fields, content)
-}
-
-/// The methods that are passed on.
-const ALLOWED: HeaderValue =
-    HeaderValue::from_static("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
-
-/// The answer to a request that was to come no further than to us (RFC 9110 section 7.6.2): what may be done here, to an `OPTIONS`
-/// (section 9.3.7). `TRACE` is not offered.
-pub fn ended(worker: &Worker, ask: &Ask) -> Response<ReplyBody> {
-    if ask.method != Method::OPTIONS {
-        return failure(worker, ask, &Failure::MethodNotAllowed);
-    }
-    let mut fields = HeaderMap::new();
-    fields.insert(header::ALLOW, ALLOWED);
-    finish(
-        worker,
-        ask,
-        StatusCode::NO_CONTENT,
-        fields,
-        Content::Empty,
-        &Outcome::OWN,
-        Duration::ZERO,
-    )
-}
-
-fn error_page(failure: &Failure) -> (StatusCode, HeaderMap, Content) {
-    let status = failure.status();
-    let mut fields = HeaderMap::with_capacity(6);
-    fields.insert(
-        header::CONTENT_TYPE,
-        HeaderValue::from_static("text/plain; charset=utf-8"),
-    );
-    fields.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    if matches!(failure, Failure::MethodNotAllowed) {
-        fields.insert(header::ALLOW, ALLOWED);
-    }
-    let text = format!(
-        "{} {}\n{failure}\n",
-        status.as_u16(),
-        status.canonical_reason().unwrap_or("Error")
-    );
-    (status, fields, Content::Whole(text.into()))
-}
-
-/// Sends the client to the same URI over HTTPS. 308 keeps method and content where a 301 would lose them.
-pub fn redirect_https(worker: &Worker, ask: &Ask) -> Response<ReplyBody> {
-    let safe = ask.method == Method::GET || ask.method == Method::HEAD;
-    let status = if safe {
-        StatusCode::MOVED_PERMANENTLY
-    } else {
-        StatusCode::PERMANENT_REDIRECT
-    };
-    let host = crate::routing::without_port(ask.host());
-    let mut fields = HeaderMap::new();
-    // As it came: what is not keyed is the application's all the same.
-    if let Ok(location) = HeaderValue::try_from(format!("https://{host}{}", ask.target())) {
-        fields.insert(header::LOCATION, location);
-    }
-    finish(
-        worker,
-        ask,
-        status,
-        fields,
-        Content::Empty,
-        &Outcome::OWN,
-        Duration::ZERO,
-    )
 }
 
 /// The last touches that every answer to a routed request gets.

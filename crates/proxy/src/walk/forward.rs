@@ -1,31 +1,35 @@
 //! Forward: who fetches. One leads, the rest follow; some go alone.
 
+mod flight_key;
+mod follow;
+mod lead;
+
+pub use flight_key::page_key;
+pub use lead::Leader;
+
 use crate::{
     ask::Ask,
     body::ReplyBody,
     cache::Worker,
-    collapse::{Flight, Follower, Landed, Seat},
+    collapse::{Landed, Seat},
     error::Failure,
     outcome::{Detail, Outcome},
     walk::{
         below::{self, Shared},
         deliver,
         fetch::{self, Fetched, Landing},
-        land,
         lookup::{self, Found, Hit, Looked, Need},
-        pump::Pump,
         receive,
         waiting::Waiting,
     },
     way::{self, Company},
 };
+use flight_key::flight_key;
+use follow::follow;
 use http::Response;
-use rules::{
-    reuse,
-    status::{Forward, Handled},
-    vary,
-};
-use std::{future::poll_fn, rc::Rc, sync::Arc};
+use lead::take_pump;
+use rules::status::{Forward, Handled};
+use std::{rc::Rc, sync::Arc};
 use store::fill::{Fill, Writer};
 use tokio::sync::oneshot;
 
@@ -147,88 +151,8 @@ pub fn meanwhile(worker: &Worker, ask: &Ask, need: &Need) -> Meanwhile {
     }
 }
 
-/// Requests for a part fly apart from those for the whole, unless the whole is on its way already.
-fn flight_key(worker: &Worker, ask: &Ask, need: &Need) -> Vec<u8> {
-    let mut key = page_key(ask, need);
-    if let Some(range) = ask.range()
-        && !worker.cache.flights.flying(&key, worker.cache.memory.log())
-    {
-        key.extend_from_slice(b"\nrange:");
-        key.extend_from_slice(range.as_bytes());
-    }
-    key
-}
-
-/// What is fetched together: requests for one variant fly apart from those for others, once it is known what chooses variants.
-pub fn page_key(ask: &Ask, need: &Need) -> Vec<u8> {
-    let mut key = ask.key.as_bytes().to_vec();
-    let mut held = need.selected.iter().chain(&need.others);
-    if let Some(variant) = held.find_map(|held| held.variant.as_ref()) {
-        let mut own = Vec::new();
-        vary::variant_key(&variant.nominated, &ask.fields, &mut own);
-        key.extend_from_slice(b"\nvariant:");
-        key.append(&mut own);
-    }
-    key
-}
-
-async fn follow(
-    worker: &Rc<Worker>,
-    ask: &Rc<Ask>,
-    need: Need,
-    follower: Follower,
-) -> Result<Response<ReplyBody>, Left> {
-    let landed = tokio::time::timeout(ask.policy().collapse_wait, follower.landed()).await;
-    let response = match landed {
-        Ok(Landed::Stored) => match below::find(worker, ask, receive::now()).await {
-            Found::Hit(mut hit) | Found::StaleHit(mut hit) => {
-                let handled = Handled::Forwarded {
-                    why: need.why,
-                    status: None,
-                    stored: false,
-                    collapsed: true,
-                };
-                hit.outcome.handled = handled;
-                deliver::stored(worker, ask, hit)
-            }
-            Found::Forward(now) if page_key(ask, &now) != page_key(ask, &need) => {
-                return Err(Left::Variant(now));
-            }
-            Found::Forward(need) => return Err(Left::Alone(need)),
-            Found::Bypass(_) => return Err(Left::Alone(need)),
-        },
-        Ok(Landed::Found) => match below::find(worker, ask, receive::now()).await {
-            Found::Hit(hit) | Found::StaleHit(hit) => deliver::stored(worker, ask, hit),
-            Found::Forward(need) => return Err(Left::Alone(need)),
-            Found::Bypass(_) => return Err(Left::Alone(need)),
-        },
-        Ok(Landed::Failed(error)) => {
-            let why = error.kind().detail();
-            let failed = Landing::Failed(Failure::Origin(error));
-            let landing = stale(ask, &need, reuse::Failure::Unreachable, why).unwrap_or(failed);
-            answer(worker, ask, &need, not_fetched(ask, landing))
-        }
-        Ok(Landed::Stale(failure, why)) => match stale(ask, &need, failure, why) {
-            Some(landing) => answer(worker, ask, &need, not_fetched(ask, landing)),
-            None => return Err(Left::Alone(need)),
-        },
-        Ok(Landed::Released | Landed::Flying) | Err(_) => return Err(Left::Alone(need)),
-    };
-    Ok(response)
-}
-
-/// What is stored, for a follower whose leader found the origin failing.
-fn stale(ask: &Ask, need: &Need, failure: reuse::Failure, why: &'static str) -> Option<Landing> {
-    let stored = land::usable_on_failure(ask, need, failure)?;
-    Some(Landing::Stale {
-        stored,
-        failure,
-        why,
-    })
-}
-
 /// A follower's share of a fetch that was another's.
-fn not_fetched(ask: &Ask, landing: Landing) -> Fetched {
+pub fn not_fetched(ask: &Ask, landing: Landing) -> Fetched {
     let origin_time = receive::now().since(ask.now);
     Fetched {
         landing,
@@ -261,69 +185,6 @@ async fn alone(worker: Rc<Worker>, ask: Rc<Ask>, need: Need) -> Response<ReplyBo
         tokio::task::spawn_local(pump.run());
     }
     response
-}
-
-/// A leader's fetch: a task of its own, so that it outlives its client while others follow.
-pub struct Leader {
-    pub worker: Rc<Worker>,
-    pub ask: Rc<Ask>,
-    pub need: Need,
-    pub writer: Writer,
-    pub flight: Flight,
-    /// Where the leader's client waits; `None` for a refresh.
-    pub to: Option<oneshot::Sender<Fetched>>,
-}
-
-impl Leader {
-    /// Fetches, lands the flight, hands the answer over and fills the body.
-    pub async fn fly(self) {
-        let Self {
-            worker,
-            ask,
-            need,
-            writer,
-            flight,
-            to,
-        } = self;
-        let fill = writer.fill().clone();
-        let fetching = ask_below(&worker, &ask, need, writer);
-        let abandoned = poll_fn(|context| fill.poll_abandoned(context));
-        let mut fetched = tokio::select! {
-            biased;
-            fetched = fetching => fetched,
-            () = abandoned => return,
-        };
-        flight.land(match &fetched.landing {
-            Landing::Found(_) => Landed::Found,
-            Landing::Stored { kept: Ok(()), .. } => Landed::Stored,
-            Landing::Failed(Failure::Origin(error)) => Landed::Failed(error.clone()),
-            Landing::Stale { failure, why, .. } => Landed::Stale(*failure, why),
-            Landing::Stored { .. } | Landing::Raw { .. } | Landing::Failed(_) => Landed::Released,
-        });
-        let pump = take_pump(&mut fetched.landing);
-        if let Some(to) = to {
-            // A client that has left takes no answer; followers may still want the body.
-            let _ = to.send(fetched);
-        }
-        if let Some(pump) = pump {
-            pump.run().await;
-        }
-    }
-}
-
-/// What a leader's fetch comes to, where the shared tier does not answer.
-async fn ask_below(worker: &Rc<Worker>, ask: &Rc<Ask>, need: Need, writer: Writer) -> Fetched {
-    match below::shared(worker, ask, need, true).await {
-        Shared::Hit(hit) => not_fetched(ask, Landing::Found(Box::new(hit))),
-        Shared::Need(need, lease) => fetch::fetch(worker, ask, &need, Some(writer), lease).await,
-    }
-}
-
-fn take_pump(landing: &mut Landing) -> Option<Box<Pump>> {
-    match landing {
-        Landing::Stored { pump, .. } | Landing::Raw { pump, .. } => pump.take(),
-        Landing::Found(_) | Landing::Stale { .. } | Landing::Failed(_) => None,
-    }
 }
 
 /// Turns what a fetch came to into an answer.

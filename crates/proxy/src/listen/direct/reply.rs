@@ -5,8 +5,8 @@ use super::{
     Open,
     flow::Flow,
     page::{Asked, Framing, Page, framing, write_head},
-    poll_left,
     prepared::Prepared,
+    wait::poll_left,
 };
 use http::{HeaderMap, Response};
 use http_body::Body;

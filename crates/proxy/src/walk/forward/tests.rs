@@ -3,6 +3,7 @@ use crate::sample;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, StatusCode};
 use rules::freshness;
+use rules::vary;
 use std::{
     pin::pin,
     task::{Context, Poll, Waker},

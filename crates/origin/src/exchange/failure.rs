@@ -1,0 +1,65 @@
+//! How an attempt fails.
+
+use crate::{Error, upload::Outgoing};
+use http::Request;
+use std::sync::Arc;
+
+/// How an attempt failed, which decides whether another is safe.
+pub(crate) enum Failure {
+    /// Nothing of the request was sent: it may always go elsewhere.
+    Unsent {
+        request: Box<Request<Outgoing>>,
+        error: Error,
+        /// It was a reused connection that had just been closed: nobody's fault.
+        stale: bool,
+    },
+    /// Some of it may have been sent.
+    Sent {
+        error: Error,
+        /// A reused connection closed without a byte of answer: most likely it was closing already.
+        stale: bool,
+        /// The request once more, if it is repeatable.
+        again: Option<Box<Request<Outgoing>>>,
+    },
+}
+
+impl Failure {
+    pub(crate) fn into_error(self) -> Error {
+        match self {
+            Self::Unsent { error, .. } | Self::Sent { error, .. } => error,
+        }
+    }
+
+    /// With the request in it once more, unless it came back by itself.
+    pub(super) fn or_again(mut self, spare: Option<Box<Request<Outgoing>>>) -> Self {
+        if let Self::Sent { again, .. } = &mut self
+            && again.is_none()
+        {
+            *again = spare;
+        }
+        self
+    }
+
+    pub(super) fn at(self, label: &Arc<str>) -> Self {
+        match self {
+            Self::Unsent {
+                request,
+                error,
+                stale,
+            } => Self::Unsent {
+                request,
+                error: error.at(label),
+                stale,
+            },
+            Self::Sent {
+                error,
+                stale,
+                again,
+            } => Self::Sent {
+                error: error.at(label),
+                stale,
+                again,
+            },
+        }
+    }
+}

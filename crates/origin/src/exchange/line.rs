@@ -1,0 +1,121 @@
+//! The connection that an attempt is made on: an idle one, one that is shared, or a new one.
+
+use super::Attempt;
+use crate::{
+    Error, Kind,
+    connect::{self, Speaks},
+    direct, fastcgi,
+    link::{Http1, Http2},
+    pool::{self, Key, Sharing, Single},
+};
+use std::time::Duration;
+use tokio::{
+    task::yield_now,
+    time::{Instant, timeout},
+};
+
+/// A connection to send on.
+pub(super) enum Line {
+    Direct(direct::Link),
+    Http1(Http1),
+    Http2(Http2),
+    FastCgi(fastcgi::Link),
+}
+
+/// Whose an HTTP/1.1 connection must be for a request.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Engine {
+    /// Anybody's: there is no content, and no upgrade is asked for.
+    Any,
+    Hyper,
+}
+
+impl Attempt<'_> {
+    /// An idle connection, the shared one, or a new one.
+    pub(super) async fn line(&self, engine: Engine) -> Result<Line, Error> {
+        if !self.repeatable && !self.fresh {
+            // Lets the runtime look at its sockets, so that a connection closed in the meantime is known to be. A request
+            // that may be sent twice need not wait for that.
+            yield_now().await;
+        }
+        let now = self.began;
+        if !self.fresh
+            && let Some(link) = pool::take(self.key(), now)
+        {
+            return match link {
+                Single::Http1(link) => Ok(Line::Http1(link)),
+                Single::Direct(link) => self.with(engine, link).await,
+                Single::FastCgi(link) => Ok(Line::FastCgi(link)),
+            };
+        }
+        if self.needs_http1() || !self.origin.may_share() {
+            return Box::pin(self.dial(engine, now)).await;
+        }
+        loop {
+            match pool::shared(self.key(), now) {
+                Some(Sharing::Open(link)) => return Ok(Line::Http2(link)),
+                Some(Sharing::Make(_making)) => return Box::pin(self.dial(engine, now)).await,
+                None => return Box::pin(self.dial(engine, now)).await,
+                Some(Sharing::Wait(done)) => {
+                    let wait = timeout(self.limit(now), done.notified());
+                    wait.await.map_err(|_| Error::new(Kind::ConnectTimeout))?;
+                }
+            }
+        }
+    }
+
+    /// A new connection. Whoever awaits it boxes it: most fetches need none, and it is the largest part of an attempt.
+    async fn dial(&self, engine: Engine, now: Instant) -> Result<Line, Error> {
+        let limit = self.limit(now);
+        let only_http1 = self.needs_http1();
+        let dialled = connect::dial(self.origin, self.peer, only_http1, limit).await?;
+        pool::tend();
+        if dialled.speaks == Speaks::FastCgi {
+            return Ok(Line::FastCgi(fastcgi::Link::new(dialled, self.peer)));
+        }
+        if dialled.speaks == Speaks::Http1 {
+            if self.origin.may_share() && !only_http1 {
+                pool::note_http1(self.key());
+            }
+            let first_byte = self.origin.config.timeouts.first_byte;
+            let link = direct::Link::new(dialled, first_byte);
+            return self.with(engine, link).await;
+        }
+        let link = Http2::new(self.origin, dialled).await?;
+        pool::share(self.key(), link.clone(), now);
+        Ok(Line::Http2(link))
+    }
+
+    /// A connection of ours, handed to hyper where the request is for hyper.
+    async fn with(&self, engine: Engine, link: direct::Link) -> Result<Line, Error> {
+        match engine {
+            Engine::Any => Ok(Line::Direct(link)),
+            Engine::Hyper => {
+                let handing = Box::pin(Http1::over(self.origin, link));
+                Ok(Line::Http1(handing.await?))
+            }
+        }
+    }
+
+    /// Upgrades are HTTP/1.1's (RFC 9110 section 7.8); only a server that is HTTP/2 by configuration has no choice.
+    fn needs_http1(&self) -> bool {
+        self.asked.upgrade && !self.origin.config.protocol.is_http2()
+    }
+
+    /// Time for connecting.
+    fn limit(&self, now: Instant) -> Duration {
+        let connect = self.origin.config.timeouts.connect;
+        match self.until {
+            Some(until) => connect.min(until.saturating_duration_since(now)),
+            None => connect,
+        }
+    }
+
+    fn key(&self) -> Key<'_> {
+        Key {
+            origin: &self.origin.identity,
+            server: self.peer.index,
+            epoch: self.peer.place.epoch(),
+        }
+    }
+}

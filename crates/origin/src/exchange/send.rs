@@ -1,0 +1,196 @@
+//! The request on its connection, and the wait for the answer's head.
+
+use super::{Answer, Attempt, Failure};
+use crate::{
+    Error, Kind,
+    body::Carrier,
+    connect::Speaks,
+    direct, fastcgi,
+    link::{Http1, Http2, alarm},
+    message,
+    upload::Outgoing,
+    wait::{Lost, Wait},
+};
+use http::{Request, StatusCode};
+use std::error::Error as _;
+use tokio::time::Instant;
+
+impl Attempt<'_> {
+    pub(super) async fn send_direct(
+        &self,
+        link: direct::Link,
+        request: Box<Request<Outgoing>>,
+    ) -> Result<Answer, Failure> {
+        let asking = direct::Asking {
+            request: &request,
+            asked: self.asked,
+            largest_head: self.origin.config.largest_head,
+            interim: self.interim,
+        };
+        // One that lay idle was at hand at once.
+        let now = if link.reused {
+            self.began
+        } else {
+            Instant::now()
+        };
+        let direct::Lost {
+            error,
+            unsent,
+            stale,
+        } = match direct::ask(&asking, self.wait(&request, now), link).await {
+            Ok(arrived) => return Ok(Answer::Direct(arrived)),
+            Err(lost) => lost,
+        };
+        if unsent {
+            return Err(Failure::Unsent {
+                request,
+                error,
+                stale,
+            });
+        }
+        let again = self.repeatable.then_some(request);
+        Err(Failure::Sent {
+            error,
+            stale,
+            again,
+        })
+    }
+
+    pub(super) async fn send_http1(
+        &self,
+        mut link: Http1,
+        mut request: Request<Outgoing>,
+    ) -> Result<Answer, Failure> {
+        let before = link.heard();
+        let wait = self.wait(&request, Instant::now());
+        if let Some(passing) = self.interim.cloned() {
+            hyper::ext::on_informational(&mut request, move |interim| {
+                passing.pass(interim.status(), interim.headers());
+            });
+        }
+        let sending = link.sender.try_send_request(request);
+        let waited = wait.head(sending, &mut link.alarm).await;
+        let mut response = waited.map_err(|lost| {
+            let stale = link.reused && link.heard() == before;
+            failure(lost, stale)
+        })?;
+        let judged = message::judge(&mut response, self.asked, Speaks::Http1).map_err(sent)?;
+        link.reused = true;
+        let carrier = if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+            link.hand_over();
+            Carrier::Upgraded
+        } else {
+            Carrier::Http1 {
+                link,
+                afterwards: judged.afterwards,
+            }
+        };
+        Ok(Answer::Http(response, Box::new(carrier)))
+    }
+
+    pub(super) async fn send_http2(
+        &self,
+        mut link: Http2,
+        request: Request<Outgoing>,
+    ) -> Result<Answer, Failure> {
+        let wait = self.wait(&request, Instant::now());
+        let sending = link.sender.try_send_request(request);
+        let mut alarm = alarm(Instant::now());
+        let waited = wait.head(sending, &mut alarm).await;
+        // A request that comes back unsent met a GOAWAY (RFC 9113 section 6.8).
+        let mut response = waited.map_err(|lost| {
+            let was_taken = matches!(&lost, Lost::Sent(error) if was_taken(error));
+            failure(lost, !was_taken)
+        })?;
+        message::judge(&mut response, self.asked, Speaks::Http2).map_err(sent)?;
+        let carrier = Carrier::Http2 { alarm, _link: link };
+        Ok(Answer::Http(response, Box::new(carrier)))
+    }
+
+    pub(super) async fn send_fastcgi(
+        &self,
+        link: fastcgi::Link,
+        request: Request<Outgoing>,
+    ) -> Result<Answer, Failure> {
+        let Some(call) = self.call else {
+            return Err(sent(
+                Error::new(Kind::Configuration).because("not a call of a script"),
+            ));
+        };
+        let (head, body) = request.into_parts();
+        let limits = fastcgi::Limits {
+            first_byte: self.origin.config.timeouts.first_byte,
+            until: self.until,
+        };
+        let exchange = fastcgi::Exchange::new(link, call, &self.origin.complaints, body);
+        let largest = self.origin.config.largest_head;
+        match exchange.head(limits, largest).await {
+            Ok((arrived, exchange)) => Ok(Answer::FastCgi(arrived, Box::new(exchange))),
+            Err(lost) => {
+                let fastcgi::Lost {
+                    error,
+                    unsent,
+                    stale,
+                } = *lost;
+                Err(match unsent {
+                    Some(body) => Failure::Unsent {
+                        request: Box::new(Request::from_parts(head, body)),
+                        error,
+                        stale,
+                    },
+                    None => Failure::Sent {
+                        error,
+                        stale,
+                        again: self.repeatable.then(|| {
+                            let none = Outgoing::empty();
+                            Box::new(Request::from_parts(head, none))
+                        }),
+                    },
+                })
+            }
+        }
+    }
+
+    fn wait(&self, request: &Request<Outgoing>, now: Instant) -> Wait {
+        let first_byte = self.origin.config.timeouts.first_byte;
+        Wait::new(first_byte, self.until, request.body().progress(), now)
+    }
+}
+
+/// What no head means for the attempt.
+fn failure(lost: Lost, stale: bool) -> Failure {
+    match lost {
+        Lost::Unsent(request, error) => Failure::Unsent {
+            request,
+            error,
+            stale,
+        },
+        Lost::Sent(error) => Failure::Sent {
+            error,
+            stale,
+            again: None,
+        },
+        Lost::Late(kind) => sent(Error::new(kind)),
+    }
+}
+
+/// Whether the server had begun with a request before it gave the stream up, and not the connection. It says so where it had not (RFC
+/// 9113 section 8.7).
+fn was_taken(error: &Error) -> bool {
+    let mut cause = error.source();
+    while let Some(one) = cause {
+        if let Some(lost) = one.downcast_ref::<h2::Error>() {
+            return lost.is_reset() && lost.reason() != Some(h2::Reason::REFUSED_STREAM);
+        }
+        cause = one.source();
+    }
+    false
+}
+
+fn sent(error: Error) -> Failure {
+    Failure::Sent {
+        error,
+        stale: false,
+        again: None,
+    }
+}

@@ -1,0 +1,135 @@
+//! The cache key.
+
+use crate::{
+    policy::{KeySpec, Route},
+    routing,
+};
+use http::{HeaderMap, HeaderValue, header};
+
+/// A cache key: `scheme://host/path?query`, then what the site adds. The part that goes to the origin is a slice of it,
+/// so that what is keyed and what is sent cannot differ.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Key {
+    bytes: Vec<u8>,
+    /// Where the host begins, the path begins, and path and query end.
+    host: usize,
+    path: usize,
+    end: usize,
+    /// The host, where it is no part of the key.
+    host_apart: Option<Box<str>>,
+}
+
+impl Key {
+    /// Builds a key. `path` and `query` are normalised; `query` is chosen already.
+    pub fn build(
+        spec: &KeySpec,
+        scheme: &str,
+        host: &str,
+        path: &str,
+        query: Option<&str>,
+    ) -> Self {
+        let mut bytes = Vec::with_capacity(
+            scheme.len() + host.len() + path.len() + query.map_or(0, str::len) + 8,
+        );
+        if spec.scheme {
+            bytes.extend_from_slice(scheme.as_bytes());
+            bytes.push(b':');
+        }
+        bytes.extend_from_slice(b"//");
+        let host_at = bytes.len();
+        if spec.host {
+            bytes.extend_from_slice(host.as_bytes());
+        }
+        let start = bytes.len();
+        bytes.extend_from_slice(path.as_bytes());
+        if let Some(query) = query {
+            bytes.push(b'?');
+            bytes.extend_from_slice(query.as_bytes());
+        }
+        let end = bytes.len();
+        Self {
+            bytes,
+            host: host_at,
+            path: start,
+            end,
+            host_apart: (!spec.host).then(|| host.into()),
+        }
+    }
+
+    /// Adds the route, where others may hold for what is keyed of the URI, and the fields and cookies that the site keys on. Absent,
+    /// empty and present differ; lengths are part of the bytes, so that no value can pass for two.
+    pub fn extend(&mut self, route: &Route, fields: &HeaderMap) {
+        self.on(route);
+        let spec = &route.policy.key;
+        for name in &spec.headers {
+            self.part(
+                b'h',
+                name.as_str(),
+                fields.get_all(name).iter().map(HeaderValue::as_bytes),
+            );
+        }
+        for name in &spec.cookies {
+            let lines = fields.get_all(header::COOKIE).iter();
+            let values = lines
+                .flat_map(|line| routing::cookies(line.as_bytes()))
+                .filter(|(found, _)| *found == name.as_bytes());
+            self.part(b'c', name, values.map(|(_, value)| value));
+        }
+    }
+
+    /// Adds the route alone.
+    pub fn on(&mut self, route: &Route) {
+        if route.matcher.looks_beyond(&route.policy.key) {
+            // Other requests that would have the same key take other routes, with origins of their own.
+            self.part(b'r', &route.name, std::iter::empty());
+        }
+    }
+
+    /// Adds what a request's content means, in `values`.
+    pub fn content(&mut self, method: &str, values: &[&str]) {
+        self.part(b'q', method, values.iter().map(|value| value.as_bytes()));
+    }
+
+    /// Adds who asks, as a digest: what answers this key is for nobody else.
+    pub fn asker(&mut self, digest: &str) {
+        self.part(b'u', "", std::iter::once(digest.as_bytes()));
+    }
+
+    fn part<'a>(&mut self, kind: u8, name: &str, values: impl Iterator<Item = &'a [u8]>) {
+        self.bytes.extend_from_slice(&[b'\n', kind, b':']);
+        self.bytes.extend_from_slice(name.as_bytes());
+        for value in values {
+            self.bytes
+                .extend_from_slice(format!("={}:", value.len()).as_bytes());
+            self.bytes.extend_from_slice(value);
+        }
+    }
+
+    /// The whole key.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The key as text for people; bytes that are not UTF-8 are replaced.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.bytes).into_owned()
+    }
+
+    /// The normalised authority of the request, with port where it is not the scheme's own.
+    pub fn host(&self) -> &str {
+        let keyed = self.bytes.get(self.host..self.path).unwrap_or_default();
+        let keyed = || std::str::from_utf8(keyed).unwrap_or_default();
+        self.host_apart.as_deref().unwrap_or_else(keyed)
+    }
+
+    /// The path alone.
+    pub fn path(&self) -> &str {
+        let target = self.path_and_query();
+        target.split_once('?').map_or(target, |(path, _)| path)
+    }
+
+    /// Path and query as they are sent to the origin. They were a string before they were keyed.
+    pub fn path_and_query(&self) -> &str {
+        std::str::from_utf8(self.bytes.get(self.path..self.end).unwrap_or_default()).unwrap_or("/")
+    }
+}

@@ -1,0 +1,85 @@
+//! What of a URI is keyed and sent.
+
+use super::Key;
+use crate::{
+    content_key::{json, operation},
+    policy::Policy,
+};
+use rules::key::{self, QueryChoice};
+use std::{borrow::Cow, fmt::Write as _};
+
+/// The key of another URI of this site, as `policy` builds it, without the parts that depend on request fields.
+/// `None` if it is no URI of ours.
+pub fn key_of(uri: &str, policy: &Policy) -> Option<Key> {
+    let (scheme, rest) = uri.split_once("://")?;
+    let at = rest.find(['/', '?']).unwrap_or(rest.len());
+    let (authority, target) = rest.split_at(at);
+    let host = key::normalize_host(authority, scheme)?;
+    let (path, query) = target
+        .split_once('?')
+        .map_or((target, None), |(path, query)| (path, Some(query)));
+    let path = if path.is_empty() {
+        "/".into()
+    } else {
+        key::normalize(path)
+    };
+    let query = chosen(policy, query.map(key::normalize));
+    Some(Key::build(
+        &policy.key,
+        scheme,
+        &host,
+        &path,
+        query.as_deref(),
+    ))
+}
+
+/// The query as it is keyed and sent, of a normalised one: tracking parameters dropped, chosen, sorted.
+pub fn chosen<'a>(policy: &Policy, normal: Option<Cow<'a, str>>) -> Option<Cow<'a, str>> {
+    let spec = &policy.key;
+    let mut normal = normal?;
+    if policy.graphql.is_some()
+        && let Some(canonical) = canonical_json(&normal)
+    {
+        normal = Cow::Owned(canonical);
+    }
+    if spec.drop == QueryChoice::All && spec.query == QueryChoice::All && !spec.sort {
+        return Some(normal);
+    }
+    let kept = key::choose_query(Some(&normal), &spec.drop, false)?;
+    let kept = key::choose_query(Some(&kept), &spec.query, spec.sort)?;
+    Some(Cow::Owned(kept.into_owned()))
+}
+
+/// The query with the JSON in `variables` and `extensions` in its canonical form, where it has one: of a persisted GraphQL query
+/// each client writes it in another order. `None` where there is nothing to do.
+fn canonical_json(query: &str) -> Option<String> {
+    let mut changed = false;
+    let pairs: Vec<Cow<'_, str>> = query
+        .split('&')
+        .map(|pair| {
+            let canonical = pair.split_once('=').and_then(|(name, value)| {
+                // A plus sign is a space to some and a plus sign to others.
+                let is_json = matches!(name, "variables" | "extensions") && !value.contains('+');
+                let text = operation::decode(value).filter(|_| is_json)?;
+                let form = percent_encoded(&json::canonical(&text)?);
+                (form != value).then(|| format!("{name}={form}"))
+            });
+            changed |= canonical.is_some();
+            canonical.map_or(Cow::Borrowed(pair), Cow::Owned)
+        })
+        .collect();
+    changed.then(|| pairs.join("&"))
+}
+
+/// As [`key::normalize`] leaves it: all but unreserved bytes encoded (RFC 3986 section 2.3).
+fn percent_encoded(text: &str) -> String {
+    let mut encoded = String::with_capacity(text.len() * 2);
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
+            encoded.push(char::from(byte));
+        } else {
+            let _ = write!(encoded, "%{byte:02X}");
+        }
+    }
+    encoded
+}

@@ -1,0 +1,84 @@
+//! Memory that a worker's connections use in turn.
+
+use super::{
+    page::Page,
+    reply::Spent,
+    section::{Section, Sections},
+};
+use crate::listen::wire::Wire;
+use http::HeaderMap;
+use std::{
+    cell::{Cell, RefCell},
+    io,
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
+use tokio::io::{AsyncRead, ReadBuf};
+
+/// Bytes of a head at most, together with what follows it already; longer ones are `hyper`'s.
+const LONGEST: usize = 16 << 10;
+
+/// Memory that the connections of one worker use in turn, so that none holds any while it waits.
+pub(in crate::listen) struct Desk {
+    pub(super) read: RefCell<Box<[u8]>>,
+    written: Cell<Box<[u8]>>,
+    /// An empty map with room for a request's fields.
+    pub(super) fields: Cell<HeaderMap>,
+    /// The header sections of requests that are answered.
+    pub(super) sections: RefCell<Sections>,
+}
+
+impl Default for Desk {
+    fn default() -> Self {
+        Self {
+            read: RefCell::new(vec![0; LONGEST].into()),
+            written: Cell::new(vec![0; LONGEST].into()),
+            fields: Cell::default(),
+            sections: RefCell::default(),
+        }
+    }
+}
+
+impl Desk {
+    /// An empty page, to be [given back](Self::give_back). Made anew where a panic kept the last one from coming back: who finds no
+    /// room to write on would try for ever.
+    pub(super) fn page(&self) -> Page {
+        let mut bytes = self.written.take();
+        if bytes.is_empty() {
+            bytes = vec![0; LONGEST].into();
+        }
+        Page::on(bytes)
+    }
+
+    pub(super) fn give_back(&self, page: Page) {
+        self.written.set(page.bytes);
+    }
+
+    /// Has what an answer needs no more serve the next request.
+    pub(super) fn reuse(&self, spent: Spent, section: Option<Section>) {
+        let spare = match (spent, section) {
+            (Spent::Asked(fields), Some(section)) => {
+                self.sections.borrow_mut().keep(section, fields)
+            }
+            (Spent::Asked(fields) | Spent::Said(fields), _) => Some(fields),
+        };
+        if let Some(mut spare) = spare {
+            spare.clear();
+            self.fields.set(spare);
+        }
+    }
+
+    /// Reads once from `wire`, and puts what has come behind `seen`; how much that was.
+    pub(in crate::listen) fn poll_read(
+        &self,
+        cx: &mut Context<'_>,
+        wire: &mut Wire,
+        seen: &mut Vec<u8>,
+    ) -> Poll<io::Result<usize>> {
+        let mut desk = self.read.borrow_mut();
+        let mut buffer = ReadBuf::new(&mut desk);
+        ready!(Pin::new(wire).poll_read(cx, &mut buffer))?;
+        seen.extend_from_slice(buffer.filled());
+        Poll::Ready(Ok(buffer.filled().len()))
+    }
+}

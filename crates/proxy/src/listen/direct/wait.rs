@@ -1,0 +1,63 @@
+//! An answer that is waited for, and the client who may leave meanwhile.
+
+use super::Outcome;
+use crate::listen::{
+    Later, Serve,
+    meter::Meter,
+    own,
+    service::{Panicked, Session, unpanicked},
+    watch::Order,
+};
+use bytes::Bytes;
+use std::{
+    future::poll_fn,
+    pin::{Pin, pin},
+    task::{Context, Poll},
+};
+use tokio::io::{AsyncWrite, ReadBuf};
+
+/// Waits for an answer, and sends the interim responses that come before it. `None`: the client has left, or the connection is to be
+/// closed; nobody waits any more.
+pub async fn wait<S: Serve>(
+    session: &Session<S>,
+    meter: &mut Meter,
+    answer: Later<S::Body>,
+) -> Option<Outcome<S::Body>> {
+    let mut answer = pin!(unpanicked(answer));
+    poll_fn(|cx| {
+        if let Poll::Ready(answer) = answer.as_mut().poll(cx) {
+            let ours = |Panicked| own::panicked(&*session.service, &session.watch);
+            return Poll::Ready(Some(answer.map_err(ours)));
+        }
+        // Between two messages interim responses find their place.
+        let flushed = Pin::new(&mut *meter).poll_flush(cx);
+        let is_broken = matches!(flushed, Poll::Ready(Err(_)));
+        if is_broken || session.watch.order() > Order::Drain {
+            return Poll::Ready(None);
+        }
+        poll_left(cx, session, meter).map(|()| None)
+    })
+    .await
+}
+
+/// Ready when the client has left while it is being answered. What it asks meanwhile is kept, as much as one read brings: more is
+/// read when that has its answer.
+pub fn poll_left<S: Serve>(
+    cx: &mut Context<'_>,
+    session: &Session<S>,
+    meter: &mut Meter,
+) -> Poll<()> {
+    if meter.has_ahead() {
+        return Poll::Pending;
+    }
+    let mut desk = session.desk.read.borrow_mut();
+    let mut buffer = ReadBuf::new(&mut desk);
+    match meter.poll_read_head(cx, &mut buffer) {
+        Poll::Ready(Ok(())) if !buffer.filled().is_empty() => {
+            meter.put_back(Bytes::copy_from_slice(buffer.filled()));
+            Poll::Pending
+        }
+        Poll::Ready(_) => Poll::Ready(()),
+        Poll::Pending => Poll::Pending,
+    }
+}

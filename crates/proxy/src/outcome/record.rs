@@ -1,0 +1,88 @@
+//! What the access log tells of a request.
+
+use super::{Counters, bump};
+use http::{HeaderValue, Method, StatusCode, Version};
+use std::{
+    net::IpAddr,
+    sync::{Arc, mpsc::SyncSender},
+    time::{Duration, Instant},
+};
+
+/// One line of the access log, before it is text.
+#[derive(Debug)]
+pub struct Record {
+    /// The peer, after the PROXY protocol, or whom it speaks for where it is trusted; `None` where nobody said so on a Unix socket.
+    pub client: Option<IpAddr>,
+    /// The request's method.
+    pub method: Method,
+    /// Path and query as they are keyed and sent to the origin.
+    pub target: String,
+    /// The normalised authority of the request.
+    pub host: String,
+    /// The client's version of HTTP.
+    pub version: Version,
+    /// The status sent.
+    pub status: StatusCode,
+    /// The request's `Referer`.
+    pub referer: Option<HeaderValue>,
+    /// The request's `User-Agent`.
+    pub user_agent: Option<HeaderValue>,
+    /// [`Outcome::nginx_word`].
+    pub cache: &'static str,
+    /// [`Detail::token`].
+    pub detail: Option<&'static str>,
+    /// As [`Outcome::origin_time`].
+    pub origin_time: Option<Duration>,
+    /// When the request came, milliseconds since the Unix epoch.
+    pub at_ms: u64,
+    /// From the request to the end of the answer's body.
+    pub took: Duration,
+    /// Bytes of the body handed to the connection.
+    pub bytes: u64,
+}
+
+/// Completes a [`Record`] when the body has ended and hands it to the writer of the access log.
+#[derive(Debug)]
+pub struct Ending {
+    record: Option<Record>,
+    began: Instant,
+    log: SyncSender<Record>,
+    counters: Arc<Counters>,
+}
+
+impl Ending {
+    /// `record` goes to `log` when this is dropped, on the worker that `counters` belong to; where it cannot go there, it is
+    /// counted as lost.
+    pub fn new(
+        record: Record,
+        began: Instant,
+        log: SyncSender<Record>,
+        counters: Arc<Counters>,
+    ) -> Self {
+        Self {
+            record: Some(record),
+            began,
+            log,
+            counters,
+        }
+    }
+
+    /// Counts bytes handed to the connection.
+    pub fn sent(&mut self, bytes: u64) {
+        if let Some(record) = &mut self.record {
+            record.bytes += bytes;
+        }
+    }
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        if let Some(mut record) = self.record.take() {
+            record.took = self.began.elapsed();
+            // A full queue loses the record rather than make a client wait for a log.
+            if self.log.try_send(record).is_err() {
+                bump(&self.counters.log_lost);
+            }
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Answers of our own: errors, redirects, and what may be done here.
+
+use super::{assemble, finish};
+use crate::{
+    ask::Ask,
+    body::{Content, ReplyBody},
+    cache::Worker,
+    error::Failure,
+    outcome::Outcome,
+    walk::report,
+};
+use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header};
+use std::time::Duration;
+
+/// Our own error to a request that has a route.
+pub fn failure(worker: &Worker, ask: &Ask, failure: &Failure) -> Response<ReplyBody> {
+    let outcome = Outcome::failed(failure.clone());
+    failed_forward(worker, ask, failure, &outcome)
+}
+
+/// As [`failure`], after an origin was asked.
+pub fn failed_forward(
+    worker: &Worker,
+    ask: &Ask,
+    failure: &Failure,
+    outcome: &Outcome,
+) -> Response<ReplyBody> {
+    let (status, fields, content) = error_page(failure);
+    let content = if ask.method == Method::HEAD {
+        Content::Empty
+    } else {
+        content
+    };
+    finish(
+        worker,
+        ask,
+        status,
+        fields,
+        content,
+        outcome,
+        Duration::ZERO,
+    )
+}
+
+/// Our own error to a request that was not understood.
+pub fn refusal(worker: &Worker, failure: &Failure) -> Response<ReplyBody> {
+    let (status, mut fields, content) = error_page(failure);
+    let outcome = Outcome::failed(failure.clone());
+    report::fields(worker, &mut fields, &worker.site(), status, &outcome, None);
+    worker.counters.count(&outcome, status);
+    assemble(status, fields, content)
+}
+
+/// The answer to a request that was to come no further than to us (RFC 9110 section 7.6.2): what may be done here, to an `OPTIONS`
+/// (section 9.3.7). `TRACE` is not offered.
+pub fn ended(worker: &Worker, ask: &Ask) -> Response<ReplyBody> {
+    if ask.method != Method::OPTIONS {
+        return failure(worker, ask, &Failure::MethodNotAllowed);
+    }
+    let mut fields = HeaderMap::new();
+    fields.insert(header::ALLOW, ALLOWED);
+    finish(
+        worker,
+        ask,
+        StatusCode::NO_CONTENT,
+        fields,
+        Content::Empty,
+        &Outcome::OWN,
+        Duration::ZERO,
+    )
+}
+
+/// The methods that are passed on.
+const ALLOWED: HeaderValue =
+    HeaderValue::from_static("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
+
+/// Sends the client to the same URI over HTTPS. 308 keeps method and content where a 301 would lose them.
+pub fn redirect_https(worker: &Worker, ask: &Ask) -> Response<ReplyBody> {
+    let safe = ask.method == Method::GET || ask.method == Method::HEAD;
+    let status = if safe {
+        StatusCode::MOVED_PERMANENTLY
+    } else {
+        StatusCode::PERMANENT_REDIRECT
+    };
+    let host = crate::routing::without_port(ask.host());
+    let mut fields = HeaderMap::new();
+    // As it came: what is not keyed is the application's all the same.
+    if let Ok(location) = HeaderValue::try_from(format!("https://{host}{}", ask.target())) {
+        fields.insert(header::LOCATION, location);
+    }
+    finish(
+        worker,
+        ask,
+        status,
+        fields,
+        Content::Empty,
+        &Outcome::OWN,
+        Duration::ZERO,
+    )
+}
+
+fn error_page(failure: &Failure) -> (StatusCode, HeaderMap, Content) {
+    let status = failure.status();
+    let mut fields = HeaderMap::with_capacity(6);
+    fields.insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static("text/plain; charset=utf-8"),
+    );
+    fields.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    if matches!(failure, Failure::MethodNotAllowed) {
+        fields.insert(header::ALLOW, ALLOWED);
+    }
+    let text = format!(
+        "{} {}\n{failure}\n",
+        status.as_u16(),
+        status.canonical_reason().unwrap_or("Error")
+    );
+    (status, fields, Content::Whole(text.into()))
+}

@@ -1,0 +1,69 @@
+//! The stored responses that a condition names.
+
+use crate::walk::{fetch::Fetch, lookup::answers};
+use http::{HeaderMap, HeaderValue, header};
+use rules::validate::{self, Validators};
+use std::sync::Arc;
+use store::Stored;
+
+impl Fetch<'_> {
+    /// The stored responses that a condition names, the selected one first. Only those that could answer this request if they
+    /// are confirmed: a body on its way may yet break off, and parts may not hold what is asked for.
+    pub fn held(&self) -> Vec<Held> {
+        let answers = |stored: &&Arc<Stored>| answers(self.ask, stored);
+        let selected = self.need.selected.iter().filter(answers).map(Held::new);
+        let others = self
+            .need
+            .others
+            .iter()
+            .filter(answers)
+            .map(Held::of_another);
+        selected.chain(others).collect()
+    }
+
+    /// Which of them a 304 selects.
+    pub fn freshened(&self, not_modified: &HeaderMap) -> Vec<Held> {
+        let mut held = self.held();
+        let validators: Vec<_> = held.iter().map(Held::validators).collect();
+        let selected = validate::selected(not_modified, &validators);
+        let mut index = 0;
+        held.retain(|_| {
+            index += 1;
+            selected.contains(&(index - 1))
+        });
+        held
+    }
+}
+
+/// A stored response with its validators at hand.
+pub struct Held {
+    pub stored: Arc<Stored>,
+    pub etag: Option<HeaderValue>,
+    pub last_modified: Option<HeaderValue>,
+}
+
+impl Held {
+    pub fn new(stored: &Arc<Stored>) -> Self {
+        Self {
+            stored: stored.clone(),
+            etag: stored.fields.get(&header::ETAG),
+            last_modified: stored.fields.get(&header::LAST_MODIFIED),
+        }
+    }
+
+    /// As another variant: it may be named by its tag, but a date alone would let an origin confirm the wrong one.
+    pub fn of_another(stored: &Arc<Stored>) -> Self {
+        Self {
+            last_modified: None,
+            ..Self::new(stored)
+        }
+    }
+
+    pub fn validators(&self) -> Validators<'_> {
+        Validators {
+            etag: self.etag.as_ref(),
+            last_modified: self.last_modified.as_ref(),
+            date: self.stored.facts.date,
+        }
+    }
+}

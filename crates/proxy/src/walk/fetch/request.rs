@@ -1,0 +1,82 @@
+//! The request that asks for what a plan says.
+
+use crate::{
+    error::Failure,
+    walk::{
+        coding,
+        fetch::{Fetch, Held, Plan},
+        outbound,
+    },
+};
+use http::{HeaderMap, HeaderValue, Method, Request, header};
+use origin::RequestBody;
+use rules::{partial, validate};
+
+impl Fetch<'_> {
+    /// HEAD goes out as GET: then both can be answered from what is stored.
+    pub fn request(&self, plan: &Plan, conditional: bool) -> Result<Request<RequestBody>, Failure> {
+        let mut fields = outbound::fields(self.ask)?;
+        let part = matches!(plan, Plan::Part).then(|| {
+            let range = fields.remove(header::RANGE);
+            (range, fields.remove(header::IF_RANGE))
+        });
+        validate::remove_conditions(&mut fields);
+        coding::ask_origin(self.worker, self.ask, &mut fields);
+        match plan {
+            Plan::Whole if conditional && self.passes_condition => {
+                for name in [header::IF_NONE_MATCH, header::IF_MODIFIED_SINCE] {
+                    for line in self.ask.fields.get_all(&name) {
+                        fields.append(&name, line.clone());
+                    }
+                }
+                rules::coding::for_origin(&mut fields);
+            }
+            Plan::Whole if conditional && self.ask.content.keyed.is_none() => {
+                self.condition(&mut fields);
+            }
+            Plan::Whole => {}
+            Plan::Part => {
+                let (range, if_range) = part.unwrap_or_default();
+                put(&mut fields, header::RANGE, range);
+                put(&mut fields, header::IF_RANGE, if_range);
+                rules::coding::for_origin(&mut fields);
+            }
+            Plan::Missing(span) => {
+                let tag = self
+                    .need
+                    .selected
+                    .as_ref()
+                    .and_then(|stored| stored.fields.get(&header::ETAG));
+                fields.insert(header::RANGE, partial::range_value(*span));
+                put(&mut fields, header::IF_RANGE, tag);
+            }
+        }
+        if self.ask.checks_errors() {
+            // Whether it tells of errors can be seen in plain text alone.
+            fields.insert(
+                header::ACCEPT_ENCODING,
+                HeaderValue::from_static("identity"),
+            );
+        }
+        match self.ask.content.keyed.as_deref() {
+            Some((content, _)) => outbound::with_content(self.ask, fields, content.clone()),
+            None => outbound::bodyless(self.ask, Method::GET, fields),
+        }
+    }
+
+    /// `If-None-Match` and `If-Modified-Since` from everything at hand.
+    pub fn condition(&self, fields: &mut HeaderMap) {
+        let held = self.held();
+        if held.is_empty() {
+            return;
+        }
+        let validators: Vec<_> = held.iter().map(Held::validators).collect();
+        validate::condition(fields, &validators);
+    }
+}
+
+fn put(fields: &mut HeaderMap, name: http::HeaderName, value: Option<HeaderValue>) {
+    if let Some(value) = value {
+        fields.insert(name, value);
+    }
+}

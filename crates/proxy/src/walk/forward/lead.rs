@@ -1,0 +1,81 @@
+//! Who leads: a fetch that outlives its client while others follow.
+
+use crate::{
+    ask::Ask,
+    cache::Worker,
+    collapse::{Flight, Landed},
+    error::Failure,
+    walk::{
+        below::{self, Shared},
+        fetch::{self, Fetched, Landing},
+        forward::not_fetched,
+        lookup::Need,
+        pump::Pump,
+    },
+};
+use std::{future::poll_fn, rc::Rc};
+use store::fill::Writer;
+use tokio::sync::oneshot;
+
+/// A leader's fetch: a task of its own, so that it outlives its client while others follow.
+pub struct Leader {
+    pub worker: Rc<Worker>,
+    pub ask: Rc<Ask>,
+    pub need: Need,
+    pub writer: Writer,
+    pub flight: Flight,
+    /// Where the leader's client waits; `None` for a refresh.
+    pub to: Option<oneshot::Sender<Fetched>>,
+}
+
+impl Leader {
+    /// Fetches, lands the flight, hands the answer over and fills the body.
+    pub async fn fly(self) {
+        let Self {
+            worker,
+            ask,
+            need,
+            writer,
+            flight,
+            to,
+        } = self;
+        let fill = writer.fill().clone();
+        let fetching = ask_below(&worker, &ask, need, writer);
+        let abandoned = poll_fn(|context| fill.poll_abandoned(context));
+        let mut fetched = tokio::select! {
+            biased;
+            fetched = fetching => fetched,
+            () = abandoned => return,
+        };
+        flight.land(match &fetched.landing {
+            Landing::Found(_) => Landed::Found,
+            Landing::Stored { kept: Ok(()), .. } => Landed::Stored,
+            Landing::Failed(Failure::Origin(error)) => Landed::Failed(error.clone()),
+            Landing::Stale { failure, why, .. } => Landed::Stale(*failure, why),
+            Landing::Stored { .. } | Landing::Raw { .. } | Landing::Failed(_) => Landed::Released,
+        });
+        let pump = take_pump(&mut fetched.landing);
+        if let Some(to) = to {
+            // A client that has left takes no answer; followers may still want the body.
+            let _ = to.send(fetched);
+        }
+        if let Some(pump) = pump {
+            pump.run().await;
+        }
+    }
+}
+
+/// What a leader's fetch comes to, where the shared tier does not answer.
+async fn ask_below(worker: &Rc<Worker>, ask: &Rc<Ask>, need: Need, writer: Writer) -> Fetched {
+    match below::shared(worker, ask, need, true).await {
+        Shared::Hit(hit) => not_fetched(ask, Landing::Found(Box::new(hit))),
+        Shared::Need(need, lease) => fetch::fetch(worker, ask, &need, Some(writer), lease).await,
+    }
+}
+
+pub fn take_pump(landing: &mut Landing) -> Option<Box<Pump>> {
+    match landing {
+        Landing::Stored { pump, .. } | Landing::Raw { pump, .. } => pump.take(),
+        Landing::Found(_) | Landing::Stale { .. } | Landing::Failed(_) => None,
+    }
+}

@@ -1,0 +1,57 @@
+//! What is stored, where the origin fails (RFC 5861 section 4, RFC 9111 section 4.2.4).
+
+use crate::{
+    ask::Ask,
+    error::Failure,
+    walk::{
+        fetch::{Fetch, Landing},
+        lookup::{Need, answers, reuse_site},
+        receive,
+    },
+    way,
+};
+use http::StatusCode;
+use rules::reuse;
+use std::sync::Arc;
+use store::Stored;
+
+impl Fetch<'_> {
+    /// What is stored, where the origin's error may be hidden by it (RFC 5861 section 4).
+    pub fn stale_instead(&self, status: StatusCode) -> Option<Landing> {
+        if !way::is_failure(status) {
+            return None;
+        }
+        let stored = usable_on_failure(self.ask, self.need, reuse::Failure::Status)?;
+        Some(Landing::Stale {
+            stored,
+            failure: reuse::Failure::Status,
+            why: "stale-if-error",
+        })
+    }
+
+    pub fn failed(&self, failure: Failure) -> Landing {
+        // No head came, for whatever reason: the cache is disconnected (RFC 9111 section 4.2.4).
+        match usable_on_failure(self.ask, self.need, reuse::Failure::Unreachable) {
+            Some(stored) if matches!(failure, Failure::Origin(_)) => Landing::Stale {
+                stored,
+                failure: reuse::Failure::Unreachable,
+                why: failure.detail(),
+            },
+            _ => Landing::Failed(failure),
+        }
+    }
+}
+
+/// What is stored, where it may be sent although the origin failed.
+pub fn usable_on_failure(ask: &Ask, need: &Need, failure: reuse::Failure) -> Option<Arc<Stored>> {
+    let stored = need.selected.as_ref()?;
+    let site = reuse_site(ask.policy());
+    let usable = reuse::on_failure(
+        &stored.facts,
+        &ask.directives,
+        &site,
+        failure,
+        receive::now(),
+    );
+    (usable && answers(ask, stored)).then(|| stored.clone())
+}

@@ -1,0 +1,160 @@
+//! 304: what is stored is fresh again (RFC 9111 section 4.3.4).
+
+use crate::{
+    body::Content,
+    outcome::Detail,
+    walk::{
+        admit, below,
+        fetch::{Fetch, Landing},
+    },
+};
+use http::{HeaderMap, Method, Response, header, response};
+use origin::ResponseBody;
+use rules::{
+    freshness::{self, Facts},
+    storable::NotStorable,
+    surrogate, validate,
+};
+use std::sync::Arc;
+use store::{Body, Fields, Stored, fill::Reader};
+
+impl Fetch<'_> {
+    /// 304: what it selects is fresh again, with the fields it carries (RFC 9111 section 4.3.4).
+    pub fn freshen(&self, response: Response<ResponseBody>) -> Landing {
+        let (head, body) = response.into_parts();
+        drop(body);
+        let mut answer = None;
+        for held in self.freshened(&head.headers) {
+            let fresh = self.freshened_one(&held.stored, &head);
+            answer.get_or_insert(fresh);
+        }
+        match answer {
+            Some((stored, kept, own)) => {
+                let reader = reader_of(&stored);
+                Landing::Stored {
+                    stored,
+                    reader,
+                    pump: None,
+                    kept,
+                    own,
+                }
+            }
+            // The client's own condition went along, and this is its answer. Any other 304 that fits nothing was asked again
+            // without conditions: an origin that repeats it is broken.
+            None => Landing::Raw {
+                head,
+                content: Content::Empty,
+                why: Some(Detail::NotStored(NotStorable::Status)),
+                pump: None,
+            },
+        }
+    }
+
+    /// `stored` with the fields of the 304 `head`: what answers this request, whether others get it from now on, and the fields
+    /// that they do not get.
+    fn freshened_one(
+        &self,
+        stored: &Arc<Stored>,
+        head: &response::Parts,
+    ) -> (Arc<Stored>, Result<(), Detail>, Option<Box<HeaderMap>>) {
+        let mut fields = stored.fields.unpack(8);
+        validate::freshen(&mut fields, &head.headers);
+        admit::keep_language(stored, &mut fields);
+        let judged = admit::judge(self.ask, &Method::GET, self.times, stored.status, &fields);
+        let storable = match judged {
+            Ok(storable) => storable,
+            Err(why) => {
+                return (
+                    self.for_this_only(stored, head, why),
+                    Err(Detail::NotStored(why)),
+                    None,
+                );
+            }
+        };
+        let at = self.times.response;
+        let first_line = (stored.status, head.version);
+        let kept = admit::stored_fields(self.ask, first_line, storable, &fields, at);
+        let updated = (&stored.fields, &fields);
+        let own = admit::own_updated(self.ask, first_line, storable, updated, &head.headers);
+        let fresh = |variant| {
+            let fresh = Stored::new(
+                self.ticket.began,
+                stored.status,
+                Fields::pack(&kept),
+                storable.facts,
+                variant,
+                admit::marks(
+                    self.worker,
+                    self.ask,
+                    &fields,
+                    self.ticket.began,
+                    Some(stored),
+                ),
+                stored.body.clone(),
+            );
+            Arc::new(fresh.after(stored).with_made_of(stored))
+        };
+        let for_this = fresh(admit::variant(self.ask, &fields));
+        let is_another = !stored.matches(&self.ask.fields, &mut Vec::new());
+        let in_place = if is_another {
+            fresh(stored.variant.clone())
+        } else {
+            for_this.clone()
+        };
+        let (memory, key) = (&self.worker.cache.memory, self.ask.key.as_bytes());
+        let replaced = memory.replace(key, stored.id(), &in_place);
+        if is_another || !replaced {
+            // Another variant's content is this request's too from now on; or what was validated was evicted meanwhile, or
+            // invalidated: then the ticket refuses it.
+            let most = self.ask.site.most_variants;
+            let _ = memory.insert(key, self.ticket, for_this.clone(), most);
+        }
+        self.remember_uncollapsible(&for_this);
+        below::keep_freshened(self.worker, key, stored, &for_this, self.lease.take());
+        (for_this, Ok(()), own)
+    }
+
+    /// A 304 whose fields may not be stored: its client gets them, nobody else does. What is stored goes where the response
+    /// withdraws it, and stays where only this request is the reason.
+    fn for_this_only(
+        &self,
+        stored: &Arc<Stored>,
+        head: &response::Parts,
+        why: NotStorable,
+    ) -> Arc<Stored> {
+        if !why.is_of_this_request() {
+            below::forget(self.worker, self.ask.key.as_bytes(), stored);
+        }
+        let at = self.times.response;
+        let mut fields = stored.fields.unpack(8);
+        validate::freshen_for_one(&mut fields, head.headers.clone());
+        fields.remove(header::AGE);
+        admit::complete(self.ask, head.version, &mut fields, || at);
+        if stored.has_surrogate_control() {
+            fields.insert(surrogate::CONTROL, surrogate::CONTENT_ESI);
+        }
+        let facts = Facts {
+            response_time: at,
+            initial_age_ms: freshness::initial_age_ms(&head.headers, self.times.request, at),
+            ..stored.facts
+        };
+        let body = stored.body.clone();
+        Arc::new(Stored::new(
+            self.ticket.began,
+            stored.status,
+            Fields::pack(&fields),
+            facts,
+            None,
+            None,
+            body,
+        ))
+    }
+}
+
+/// A reader where the body is still on its way.
+fn reader_of(stored: &Stored) -> Option<Reader> {
+    match &stored.body {
+        Body::Filling(fill) => fill.reader(),
+        Body::Whole(_) | Body::Chunks(_) | Body::Disk(_) | Body::Parts(_) => None,
+    }
+}

@@ -1,0 +1,63 @@
+//! What the disk has, as lookup finds it.
+
+use super::{Found, Need, judge::among};
+use crate::{
+    ask::Ask,
+    cache::Worker,
+    walk::{coding, esi},
+};
+use rules::{status::Forward, time::Time};
+use std::sync::Arc;
+use store::{
+    Body, Stored, Variants,
+    disk::{self, Bodies, Disk},
+};
+
+/// As [`adopted`], of what the disk brought.
+pub fn from_disk(worker: &Worker, ask: &Ask, now: Time, found: Vec<Arc<Stored>>) -> Found {
+    for stored in &found {
+        stored.set_below();
+    }
+    adopted(worker, ask, now, found)
+}
+
+/// What a request finds after a lower tier has brought something.
+pub fn adopted(worker: &Worker, ask: &Ask, now: Time, found: Vec<Arc<Stored>>) -> Found {
+    let (memory, most) = (&worker.cache.memory, ask.site.most_variants);
+    match memory.adopt(ask.key.as_bytes(), found, most) {
+        Some(variants) => among(worker, ask, now, &variants),
+        None => Found::Forward(Need::miss(Forward::UriMiss)),
+    }
+}
+
+/// What a request finds on disk, and leaves there.
+pub fn unpromoted(worker: &Worker, ask: &Ask, now: Time, found: Vec<Arc<Stored>>) -> Found {
+    for stored in &found {
+        stored.set_below();
+    }
+    match Variants::from_vec(found) {
+        Some(variants) => among(worker, ask, now, &variants),
+        None => Found::Forward(Need::miss(Forward::UriMiss)),
+    }
+}
+
+/// What memory holds without its body is read whole for a client that gets [more](is_worked_on) than the bytes in the file, and now and
+/// then for one that gets them in TLS.
+pub fn drawn(worker: &Worker, ask: &Ask, left: &Stored, disk: &Disk) -> disk::Found {
+    let in_tls = || ask.connection.splices.is_none() && worker.promotes();
+    if !is_worked_on(ask, left) && !in_tls() {
+        return disk::Found::Nothing;
+    }
+    disk.find(ask.key.as_bytes(), Bodies::Read)
+}
+
+/// Whether the body was left in its segment: sent from there as it is, it costs no more than from memory.
+pub fn is_left(stored: &Stored) -> bool {
+    matches!(&stored.body, Body::Disk(bytes) if bytes.is_in_segment())
+}
+
+/// Whether the client gets more than the stored bytes: in a coding that is made here, or composed. What is made is kept with what is in
+/// memory, so that it is made once.
+pub fn is_worked_on(ask: &Ask, stored: &Stored) -> bool {
+    coding::is_wanted(ask, stored) || esi::is_stored_page(ask, stored)
+}

@@ -1,0 +1,156 @@
+//! Which of a key's variants answers, and whether it may.
+
+use super::{
+    Bypassed, Found, Hit, Need,
+    content::{self, Held},
+    needs::{condition_is_the_origins, reuse_site_for},
+};
+use crate::{
+    ask::Ask,
+    cache::Worker,
+    outcome::{Detail, Outcome},
+};
+use rules::{
+    reuse::{self, Verdict},
+    status::Forward,
+    time::Time,
+};
+use std::sync::Arc;
+use store::{Stored, Variants, purge::Standing};
+
+/// Which of a key's variants answers, and whether it may.
+pub fn among(worker: &Worker, ask: &Ask, now: Time, variants: &Variants) -> Found {
+    let mut scratch = worker.scratch.take();
+    let selected = variants.select(&ask.fields, &mut scratch);
+    worker.scratch.set(scratch);
+    let others = || -> Vec<_> {
+        let all = variants.as_slice().iter();
+        all.filter_map(|stored| kept(worker, ask, stored).stored())
+            .collect()
+    };
+    match selected.map(|stored| kept(worker, ask, stored)) {
+        Some(Kept::Good(stored)) => judge(ask, stored, now, others),
+        Some(Kept::Unsure(stored)) => Found::Forward(Need {
+            why: Forward::Stale,
+            detail: Some(Detail::Unsure),
+            others: others()
+                .into_iter()
+                .filter(|other| other.id() != stored.id())
+                .collect(),
+            selected: Some(stored),
+        }),
+        Some(Kept::Gone) | None => {
+            let others = others();
+            let why = if others.is_empty() {
+                Forward::UriMiss
+            } else {
+                Forward::VaryMiss
+            };
+            Found::Forward(Need {
+                others,
+                ..Need::miss(why)
+            })
+        }
+    }
+}
+
+/// What purges have left of a stored response.
+enum Kept {
+    Good(Arc<Stored>),
+    /// Purges elsewhere may have been missed: the origin must confirm it, and where it cannot, this is not sent.
+    Unsure(Arc<Stored>),
+    Gone,
+}
+
+impl Kept {
+    fn stored(self) -> Option<Arc<Stored>> {
+        match self {
+            Self::Good(stored) | Self::Unsure(stored) => Some(stored),
+            Self::Gone => None,
+        }
+    }
+}
+
+/// Holds a stored response against the log of purges. One comparison where nothing was purged since the last look.
+fn kept(worker: &Worker, ask: &Ask, stored: &Arc<Stored>) -> Kept {
+    let (memory, key) = (&worker.cache.memory, ask.key.as_bytes());
+    if stored.body.is_gone() {
+        // The disk may have it elsewhere by now.
+        return Kept::Gone;
+    }
+    match memory.log().standing(key, stored) {
+        Standing::Good => Kept::Good(stored.clone()),
+        Standing::Stale { since, checked } => {
+            let stale = Arc::new(stored.stale_since(since, checked));
+            memory.exchange(key, stored, &stale);
+            Kept::Good(stale)
+        }
+        Standing::Unsure => Kept::Unsure(Arc::new(stored.to_be_validated())),
+        Standing::Gone => Kept::Gone,
+    }
+}
+
+fn judge(
+    ask: &Ask,
+    stored: Arc<Stored>,
+    now: Time,
+    variants: impl FnOnce() -> Vec<Arc<Stored>>,
+) -> Found {
+    let site = reuse_site_for(ask);
+    let need = |why, detail, stored: Arc<Stored>| {
+        let others = variants()
+            .into_iter()
+            .filter(|other: &Arc<Stored>| other.id() != stored.id())
+            .collect();
+        Found::Forward(Need {
+            why,
+            detail,
+            selected: Some(stored),
+            others,
+        })
+    };
+    let outcome = match reuse::judge(&stored.facts, &ask.directives, &site, now) {
+        Verdict::Fresh(remaining) => Outcome::hit(remaining.as_secs().cast_signed()),
+        Verdict::Stale(reason) => {
+            let ttl = stale_ttl(&stored, now);
+            Outcome {
+                detail: Some(Detail::Stale(reason)),
+                ..Outcome::hit(ttl)
+            }
+        }
+        Verdict::Validate(reason) => {
+            let why = match reason {
+                reuse::ValidateReason::Expired | reuse::ValidateReason::NoCache => Forward::Stale,
+                reuse::ValidateReason::RequestNoCache | reuse::ValidateReason::RequestAge => {
+                    Forward::Request
+                }
+            };
+            return need(why, Some(Detail::Validated(reason)), stored);
+        }
+    };
+    match content::body_for(ask, &stored) {
+        Held::Enough(reader) => {
+            let refresh = matches!(outcome.detail, Some(Detail::Stale(why)) if why.refreshes());
+            if condition_is_the_origins(ask, &stored) {
+                return Found::Bypass(Bypassed::Condition(Forward::Request));
+            }
+            let hit = Hit {
+                stored,
+                reader,
+                outcome,
+                own: None,
+            };
+            if refresh {
+                Found::StaleHit(hit)
+            } else {
+                Found::Hit(hit)
+            }
+        }
+        Held::TooLittle => need(Forward::Partial, None, stored),
+    }
+}
+
+/// The `ttl` of a stale answer: negative from its first moment on (RFC 9211 section 2.4).
+pub fn stale_ttl(stored: &Stored, now: Time) -> i64 {
+    -(stored.facts.staleness(now).as_millis().div_ceil(1000) as i64)
+}

@@ -1,0 +1,58 @@
+//! What of a request, of its client and of the site decides beside what is stored.
+
+use crate::{
+    ask::Ask,
+    policy::Policy,
+    walk::{coding, purge, shape},
+    way::Needs,
+};
+use http::header;
+use rules::{precondition, reuse};
+use store::Stored;
+
+/// On what it depends how a request goes on that nothing stored answers.
+pub fn needs(ask: &Ask) -> Needs {
+    Needs {
+        stores_nothing: ask.stores_nothing,
+        // What is fetched would not have the form yet that such a condition names.
+        on_condition: has_condition_for_origin(ask) || coding::is_on_form(ask),
+        only_if_cached: ask.directives.only_if_cached,
+        is_personal: ask.directives.no_store || ask.fields.contains_key(header::AUTHORIZATION),
+    }
+}
+
+/// Whether the request carries a condition that only an origin may judge.
+fn has_condition_for_origin(ask: &Ask) -> bool {
+    ask.said.conditions
+        && (ask.fields.contains_key(header::IF_MATCH)
+            || ask.fields.contains_key(header::IF_UNMODIFIED_SINCE))
+}
+
+/// Whether the request carries a condition for the origin that what is stored does not meet.
+pub fn condition_is_the_origins(ask: &Ask, stored: &Stored) -> bool {
+    has_condition_for_origin(ask) && stored.status.is_success() && {
+        let representation = shape::representation(stored);
+        let judged = precondition::judge(&ask.method, &ask.fields, &representation, ask.now);
+        judged == precondition::Outcome::Failed
+    }
+}
+
+/// The site's say on reuse, as the rules want it.
+pub fn reuse_site(policy: &Policy) -> reuse::Site {
+    reuse::Site {
+        client_may_force: policy.client_may_force,
+        unreachable: seconds(policy.stale.unreachable),
+    }
+}
+
+/// As [`reuse_site`], for this client: who may purge may have anything validated.
+pub fn reuse_site_for(ask: &Ask) -> reuse::Site {
+    let mut site = reuse_site(ask.policy());
+    site.client_may_force |= purge::may_force(ask);
+    site
+}
+
+/// Whole seconds, at most what the rules count with.
+pub fn seconds(duration: std::time::Duration) -> u32 {
+    u32::try_from(duration.as_secs()).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,44 @@
+//! What an origin is told beside the message.
+
+use crate::{ask::Ask, walk::receive};
+use origin::{Context, Visitor};
+
+/// What the origin is told beside the message, as far as it looks at it. `is_personal`: the application itself is to answer.
+pub fn context(ask: &Ask, is_personal: impl FnOnce() -> bool) -> Context {
+    let heeds = ask.policy().origin.heeds();
+    let interim = ask.interim.clone();
+    let mut context = Context {
+        interim: Some(Box::new(move |status, fields| interim.send(status, fields))),
+        ..Context::default()
+    };
+    if heeds.key {
+        context.hash = hash(ask.key.as_bytes());
+    }
+    if heeds.asker {
+        context.visitor = visitor(ask);
+        ask.host().clone_into(&mut context.host);
+        context.personal = is_personal();
+    }
+    context
+}
+
+/// Feeds consistent hashing: the same key, the same number, on every node.
+fn hash(key: &[u8]) -> u64 {
+    // FNV-1a: stable over processes and nodes, and not a defence against anything.
+    key.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+/// Who asks, for origins that want it beside the message: the client itself, or whom trusted proxies speak for.
+fn visitor(ask: &Ask) -> Visitor {
+    let peer = ask.connection.peer;
+    let client = receive::client(&ask.connection, &ask.site).address(&ask.fields);
+    let itself = peer.filter(|peer| Some(peer.ip()) == client);
+    Visitor {
+        client,
+        port: itself.map(|peer| peer.port()),
+        server: ask.connection.local,
+        https: ask.scheme == "https",
+    }
+}

@@ -1,0 +1,76 @@
+//! The request message: method, target and content around its fields.
+
+use crate::{ask::Ask, error::Failure};
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Method, Request, Uri, header, uri::PathAndQuery};
+use http_body_util::{BodyExt, Empty, Full};
+use origin::RequestBody;
+use rules::fields::remove_where;
+
+/// A request without content.
+pub fn bodyless(
+    ask: &Ask,
+    method: Method,
+    fields: HeaderMap,
+) -> Result<Request<RequestBody>, Failure> {
+    let empty = Empty::<Bytes>::new()
+        .map_err(|never| match never {})
+        .boxed_unsync();
+    let mut fields = fields;
+    remove_where(&mut fields, |name| {
+        matches!(*name, header::CONTENT_LENGTH | header::CONTENT_TYPE)
+    });
+    Ok(assemble(method, keyed(ask)?, fields, empty))
+}
+
+/// A request whose content is part of the key.
+pub fn with_content(
+    ask: &Ask,
+    mut fields: HeaderMap,
+    content: Bytes,
+) -> Result<Request<RequestBody>, Failure> {
+    fields.insert(header::CONTENT_LENGTH, HeaderValue::from(content.len()));
+    let content = Full::new(content)
+        .map_err(|never| match never {})
+        .boxed_unsync();
+    Ok(assemble(ask.method.clone(), keyed(ask)?, fields, content))
+}
+
+/// A request that passes the store by: its target goes as the client wrote it, since nothing is keyed.
+pub fn as_it_came(
+    ask: &Ask,
+    fields: HeaderMap,
+    body: RequestBody,
+) -> Result<Request<RequestBody>, Failure> {
+    let uri = match ask.uri.path_and_query().map(PathAndQuery::as_str) {
+        None => Ok(Uri::from_static("*")),
+        // An absolute target whose path is empty (RFC 9112 section 3.2.1).
+        Some(query) if query.starts_with('?') => Uri::try_from(["/", query].concat()),
+        Some(target) => Uri::try_from(target),
+    };
+    let uri = uri.map_err(|_| Failure::BadRequest("bad-target"))?;
+    Ok(assemble(ask.method.clone(), uri, fields, body))
+}
+
+/// A request whose answer may be stored: what is sent as target is a slice of what is keyed.
+fn keyed(ask: &Ask) -> Result<Uri, Failure> {
+    let keyed = ask.key.path_and_query();
+    // Mostly that is what the client wrote, which is read already.
+    match ask.uri.path_and_query() {
+        Some(asked) if asked.as_str() == keyed => Ok(asked.clone().into()),
+        _ => Uri::try_from(keyed).map_err(|_| Failure::BadRequest("bad-target")),
+    }
+}
+
+fn assemble(
+    method: Method,
+    uri: Uri,
+    fields: HeaderMap,
+    body: RequestBody,
+) -> Request<RequestBody> {
+    let mut request = Request::new(body);
+    *request.method_mut() = method;
+    *request.uri_mut() = uri;
+    *request.headers_mut() = fields;
+    request
+}

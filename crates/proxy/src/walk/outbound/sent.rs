@@ -1,0 +1,47 @@
+//! How each field of the client's request stands in the one the origin gets.
+
+use super::trust::{POISONOUS, is_ambiguous, is_named, is_passed, trusts_client};
+use crate::{
+    ask::Ask,
+    policy::{Edit, Esi},
+    walk::coding,
+};
+use http::HeaderName;
+
+/// How a field of the client's request stands in the one the origin gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sent {
+    /// As the client wrote it.
+    AsAsked,
+    /// The same for every request of one key: part of the key, set by the site, or taken away.
+    Same,
+    /// The same for every request of one key, in so far as codings are settled here.
+    Settled,
+    /// Written anew, with what differs from client to client.
+    ByClient,
+}
+
+/// How the origin gets the field `name`, if the request of `ask` has it or not.
+pub fn sent_as(ask: &Ask, name: &HeaderName) -> Sent {
+    let policy = ask.policy();
+    let edited = policy.request_edits.iter().any(|edit| match edit {
+        Edit::Set(edited, _) | Edit::Remove(edited) => edited == name,
+        Edit::Add(..) => false,
+    });
+    let keyed = |keyed| if keyed { Sent::Same } else { Sent::ByClient };
+    match name.as_str() {
+        _ if edited => Sent::Same,
+        _ if coding::settles(ask, name) => Sent::Settled,
+        "host" => keyed(policy.key.host || policy.host.is_some()),
+        "x-forwarded-host" if !is_passed(ask, name) => keyed(policy.key.host),
+        "x-forwarded-proto" => keyed(policy.key.scheme),
+        "x-forwarded-for" | "forwarded" => Sent::ByClient,
+        "expect" => Sent::Same,
+        "accept-encoding" if policy.esi == Esi::On => Sent::Same,
+        "surrogate-capability" if !trusts_client(ask) => Sent::Same,
+        _ if POISONOUS.contains(name) && !is_passed(ask, name) => Sent::Same,
+        _ if is_ambiguous(name) && !is_named(ask, name) => Sent::Same,
+        "x-real-ip" if !trusts_client(ask) => Sent::Same,
+        _ => Sent::AsAsked,
+    }
+}

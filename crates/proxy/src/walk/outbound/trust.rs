@@ -1,0 +1,96 @@
+//! Which of a client's fields an origin may believe, and so may get.
+
+use crate::{ask::Ask, walk::receive};
+use http::{HeaderMap, HeaderName, header};
+
+/// Fields with which a client could make an origin answer for another URI, host or method than the one that is keyed.
+/// Passed on only where the route says so or keys on them.
+pub static POISONOUS: [HeaderName; 23] = [
+    HeaderName::from_static("x-forwarded-host"),
+    HeaderName::from_static("x-forwarded-server"),
+    HeaderName::from_static("x-forwarded-scheme"),
+    HeaderName::from_static("x-forwarded-prefix"),
+    HeaderName::from_static("x-forwarded-port"),
+    HeaderName::from_static("x-forwarded-path"),
+    HeaderName::from_static("x-host"),
+    HeaderName::from_static("x-original-host"),
+    HeaderName::from_static("x-original-url"),
+    HeaderName::from_static("x-rewrite-url"),
+    HeaderName::from_static("x-http-method-override"),
+    HeaderName::from_static("x-http-method"),
+    HeaderName::from_static("x-method-override"),
+    HeaderName::from_static("x-http-host-override"),
+    HeaderName::from_static("x-forwarded-ssl"),
+    HeaderName::from_static("x-forwarded-protocol"),
+    HeaderName::from_static("x-url-scheme"),
+    HeaderName::from_static("front-end-https"),
+    HeaderName::from_static("x-scheme"),
+    HeaderName::from_static("x-script-name"),
+    HeaderName::from_static("x-forwarded-uri"),
+    HeaderName::from_static("x-original-uri"),
+    HeaderName::from_static("forwarded"),
+];
+
+/// Those of [`POISONOUS`] that name a path or a method: said of a page, they are wrong of what it includes.
+const OF_ONE_TARGET: [&str; 8] = [
+    "x-forwarded-path",
+    "x-forwarded-uri",
+    "x-original-uri",
+    "x-original-url",
+    "x-rewrite-url",
+    "x-http-method-override",
+    "x-http-method",
+    "x-method-override",
+];
+
+/// What trusted proxies say of the client's address.
+pub static OF_ADDRESS: [HeaderName; 2] = [
+    HeaderName::from_static("x-forwarded-for"),
+    HeaderName::from_static("x-real-ip"),
+];
+
+/// Takes away what says something of a page's target, and not of that of its includes.
+pub fn strip_target(fields: &mut HeaderMap) {
+    for name in OF_ONE_TARGET {
+        fields.remove(name);
+    }
+}
+
+/// Takes away what says something of a page's host, and what its visitor showed there alone, for an include from another.
+pub fn strip_host(fields: &mut HeaderMap) {
+    for name in POISONOUS
+        .iter()
+        .chain([&header::COOKIE, &header::AUTHORIZATION])
+    {
+        fields.remove(name);
+    }
+}
+
+/// Whether a field may be one of [`POISONOUS`]. Most are not, as their beginnings tell.
+pub fn may_be_poisonous(name: &HeaderName) -> bool {
+    let name = name.as_str();
+    name.starts_with("x-") || name.starts_with('f')
+}
+
+/// Whether the client's forwarding fields are believed.
+pub fn trusts_client(ask: &Ask) -> bool {
+    let peer = ask.connection.peer;
+    peer.is_none_or(|peer| receive::is_trusted(&ask.site, peer.ip()))
+}
+
+/// Whether a dangerous field of this client goes to the origin.
+pub fn is_passed(ask: &Ask, name: &HeaderName) -> bool {
+    trusts_client(ask) || is_named(ask, name)
+}
+
+/// Whether the route passes this field on, or keys on it.
+pub fn is_named(ask: &Ask, name: &HeaderName) -> bool {
+    let policy = ask.policy();
+    policy.pass_fields.contains(name) || policy.key.headers.contains(name)
+}
+
+/// Whether applications may take a field for another: CGI, and what comes after it, has an underscore for each hyphen (RFC 3875 section
+/// 4.1.18), and calls the path `SCRIPT_NAME`. Dropped from a trusted proxy too, which may have passed on what anybody wrote.
+pub fn is_ambiguous(name: &HeaderName) -> bool {
+    name.as_str().bytes().any(|byte| byte == b'_')
+}
