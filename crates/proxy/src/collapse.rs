@@ -21,6 +21,8 @@ pub enum Landed {
     Flying,
     /// Something was stored or freshened: look again.
     Stored,
+    /// What came was purged, or replaced, before it could be shared: look again, and fetch it together.
+    Overtaken,
     /// A lower tier had it: look again.
     Found,
     /// Nothing to share: fetch on your own.

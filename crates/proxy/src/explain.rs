@@ -10,12 +10,13 @@ use crate::{
     outcome::Bypass,
     policy::Policy,
     routing::{self, Subject},
-    walk::{bypass::rule, receive, user_context},
+    walk::{bypass::rule, forward::page_key_of, receive, user_context},
 };
 use http::{HeaderMap, Method, StatusCode};
 use judge::Judge;
 use rules::{freshness, key, reuse::Verdict};
 use std::{borrow::Cow, time::Duration};
+use store::Variants;
 
 /// What would happen to a GET for a URL now.
 #[derive(Debug)]
@@ -141,7 +142,10 @@ pub async fn explain(cache: &Cache, uri: &str, fields: &HeaderMap) -> Option<Exp
         now,
     };
     let (stored, selected) = judge.stored().await;
-    let hit_for_miss = cache.hit_for_miss.knows(key.as_bytes(), now);
+    let held = cache.memory.peek(key.as_bytes());
+    let held = held.iter().flat_map(Variants::as_slice);
+    let page = page_key_of(key.as_bytes(), &fields, held);
+    let hit_for_miss = cache.hit_for_miss.knows(&page, now);
     let replaceable = selected
         .and_then(|index| stored.get(index))
         .is_none_or(|one| one.replaceable);
@@ -150,7 +154,7 @@ pub async fn explain(cache: &Cache, uri: &str, fields: &HeaderMap) -> Option<Exp
         shared: cache.shared.is_some() && bypass.is_none() && !hit_for_miss && replaceable,
         bypass,
         hit_for_miss,
-        unshared: cache.hit_for_miss.why(key.as_bytes()),
+        unshared: cache.hit_for_miss.why(&page),
         stored,
         selected,
         key: key.text(),

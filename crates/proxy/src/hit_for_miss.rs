@@ -18,8 +18,9 @@ pub enum Unshared {
     NotStored(NotStorable),
     /// It is larger than what is kept.
     TooLarge,
-    /// It answers the request's own condition or range (206, 304, 412, 416), which says nothing of the page.
-    Conditional,
+    /// It answers the request's own condition or range (206, 304, 412, 416), or finds fault with the request itself (400, 431, 429),
+    /// which says nothing of the page.
+    OfRequest,
     /// The origin failed, which says nothing of its next answer.
     Failed,
     /// It is stored, and each use has to be validated.
@@ -41,7 +42,7 @@ impl Unshared {
         Self::NotStored(NotStorable::TooManyTags),
         Self::NotStored(NotStorable::NoFreshness),
         Self::TooLarge,
-        Self::Conditional,
+        Self::OfRequest,
         Self::Failed,
         Self::Validated,
     ];
@@ -51,7 +52,7 @@ impl Unshared {
         match self {
             Self::NotStored(why) => Some(why.token()),
             Self::TooLarge => Some(Detail::Unkept(Unkept::TooLarge).token()),
-            Self::Conditional => Some(NotStorable::Status.token()),
+            Self::OfRequest => Some(NotStorable::Status.token()),
             Self::Failed => Some("failed"),
             Self::Validated => None,
         }
@@ -62,7 +63,7 @@ impl Unshared {
         match self {
             Self::NotStored(why) => !why.is_of_this_request(),
             Self::TooLarge => true,
-            Self::Conditional | Self::Failed | Self::Validated => false,
+            Self::OfRequest | Self::Failed | Self::Validated => false,
         }
     }
 
@@ -71,7 +72,7 @@ impl Unshared {
     pub const fn keeps_apart(self) -> Option<Duration> {
         match self {
             Self::NotStored(NotStorable::Authorization | NotStorable::NoStoreRequest)
-            | Self::Conditional
+            | Self::OfRequest
             | Self::Failed => None,
             _ => Some(Duration::from_secs(SECONDS)),
         }

@@ -48,6 +48,8 @@ pub enum Unkept {
     TooLarge,
     /// Its key was invalidated while it was fetched.
     Invalidated,
+    /// A later one has come while the origin confirmed it.
+    Superseded,
 }
 
 /// Which rule of the site bypassed the store.
@@ -82,6 +84,7 @@ impl Detail {
             Self::NotStored(why) => why.token(),
             Self::Unkept(Unkept::TooLarge) => "too-large",
             Self::Unkept(Unkept::Invalidated) => "invalidated",
+            Self::Unkept(Unkept::Superseded) => "superseded",
             Self::Validated(why) => why.token(),
             Self::Unsure => "purges-unknown",
             Self::Stale(why) => why.token(),

@@ -79,6 +79,24 @@ pub fn is_failure(status: StatusCode) -> bool {
     )
 }
 
+/// Whether an answer of `status` finds fault with the request: with its fields, its content, its length or how often it comes. Another
+/// request for the same may well get another answer.
+fn is_of_request(status: StatusCode) -> bool {
+    matches!(
+        status.as_u16(),
+        400 | 405 | 406 | 408 | 411 | 413 | 414 | 415 | 417 | 421 | 425 | 426 | 428 | 429 | 431
+    )
+}
+
+/// Whether an answer of `status` says that what was there is there no more, or not for everybody: it is gone, has moved, or is guarded
+/// now.
+fn is_elsewhere(status: StatusCode) -> bool {
+    matches!(
+        status.as_u16(),
+        301 | 302 | 303 | 307 | 308 | 401 | 403 | 404 | 410 | 451
+    )
+}
+
 /// Whether an answer of `status` is to a condition or a range of its request.
 fn is_conditional(status: StatusCode) -> bool {
     matches!(
@@ -95,7 +113,8 @@ impl Unshared {
     pub fn of(status: StatusCode, why: &Detail) -> Self {
         match why {
             _ if status.is_server_error() => Self::Failed,
-            Detail::NotStored(NotStorable::Status) if is_conditional(status) => Self::Conditional,
+            _ if is_of_request(status) => Self::OfRequest,
+            Detail::NotStored(NotStorable::Status) if is_conditional(status) => Self::OfRequest,
             Detail::NotStored(why) => Self::NotStored(*why),
             Detail::Unkept(Unkept::TooLarge) => Self::TooLarge,
             _ => Self::Failed,
@@ -111,14 +130,15 @@ impl Unshared {
         }
     }
 
-    /// Whether the answer of `status`, which is not kept, shows that what is stored is out of date: the origin has something else now.
+    /// Whether the answer of `status`, which is not kept, shows that what is stored is out of date: the origin has something else now, or
+    /// nothing (RFC 9111 section 4.3.3).
     pub fn withdraws(self, status: StatusCode) -> bool {
         let is_the_requests = match self {
             Self::NotStored(why) => why.is_of_this_request(),
-            Self::Conditional => true,
+            Self::OfRequest => true,
             _ => false,
         };
-        status.is_success() && !is_the_requests
+        (status.is_success() || is_elsewhere(status)) && !is_the_requests
     }
 }
 
@@ -166,8 +186,16 @@ mod tests {
             (200, not(NotStorable::Authorization), false),
             (200, not(NotStorable::NoStoreRequest), false),
             (200, Detail::Unkept(Unkept::TooLarge), true),
-            (404, Detail::Unkept(Unkept::TooLarge), false),
-            (404, not(NotStorable::NoFreshness), false),
+            (404, Detail::Unkept(Unkept::TooLarge), true),
+            (404, not(NotStorable::NoFreshness), true),
+            (410, not(NotStorable::NoStore), true),
+            (302, not(NotStorable::NoStore), true),
+            (302, not(NotStorable::SetCookie), false),
+            (403, not(NotStorable::Private), true),
+            (403, not(NotStorable::Authorization), false),
+            (400, not(NotStorable::NoFreshness), false),
+            (429, not(NotStorable::NoStore), false),
+            (431, not(NotStorable::NoStore), false),
             (500, not(NotStorable::NoStore), false),
             (206, not(NotStorable::Status), false),
             (206, not(NotStorable::NoStore), true),

@@ -10,7 +10,7 @@ mod room;
 mod tests;
 
 use crate::{
-    Budget, Stored, Variants,
+    Body, Budget, Stored, Variants,
     disk::Disk,
     purge::{Log, Marks},
 };
@@ -140,6 +140,15 @@ impl Memory {
     /// `old` is on its way. False if that very one is gone.
     pub fn exchange(&self, key: &[u8], old: &Arc<Stored>, new: &Arc<Stored>) -> bool {
         self.change(key, |held| held.exchanged(old, new))
+    }
+
+    /// Puts `old` back in the place of the response of identity `id`, whose body has broken off on its way. False if that one is gone.
+    pub fn put_back(&self, key: &[u8], id: u64, old: &Arc<Stored>) -> bool {
+        self.change(key, |held| {
+            let broken = held.as_slice().iter().find(|stored| stored.id() == id)?;
+            let is_filling = matches!(broken.body, Body::Filling(_));
+            is_filling.then(|| held.replaced(id, old)).flatten()
+        })
     }
 
     /// Forgets the response of identity `id`.

@@ -81,6 +81,7 @@ mod nodes_memcached;
 mod nodes_purge;
 mod origins;
 mod origins_trouble;
+mod overtaken;
 mod page_store;
 mod page_store_bad;
 mod page_store_clients;

@@ -141,21 +141,36 @@ fn lasts(stored: &Stored) -> bool {
     facts.lifetime_ms + u64::from(stale) * 1000 >= WORTH_WRITING_MS
 }
 
-/// The disk gets it where it has an older one of its key, or where memory has lost it since it was last fetched.
+/// Notes of what was fetched lately: that what the disk has of the key does not [last](lasts), or that it may.
+const SHORT: u8 = 1;
+const MAY_LAST: u8 = 0;
+
+/// The disk gets it where it has an older one of its key, or where memory has lost it since it was last fetched. What does not last
+/// takes the place of one that may, which would answer again after a restart; not of another that does not last either.
 fn keep_on_disk(worker: &Worker, key: &[u8], stored: &Arc<Stored>) {
     let Some(disk) = &worker.cache.disk else {
         return;
     };
-    let knows = disk.knows(key);
-    let now = receive::now();
-    let again = worker.cache.fetched.knows(key, now);
-    worker.cache.fetched.remember(key, 0, now);
-    let wanted = stored.body.is_on_disk() || knows || again;
-    if wanted && lasts(stored) && disk.offer(key, stored) {
+    let (fetched, now) = (&worker.cache.fetched, receive::now());
+    let again = fetched.knows(key, now);
+    let has_short = fetched.noted(key) == Some(SHORT);
+    let (lasts, knows) = (lasts(stored), disk.knows(key));
+    let note = if knows && !lasts { SHORT } else { MAY_LAST };
+    fetched.remember(key, note, now);
+    let wanted = if lasts {
+        stored.body.is_on_disk() || knows || again
+    } else {
+        knows && !has_short
+    };
+    if !wanted {
+        return;
+    }
+    if disk.offer(key, stored) {
         stored.set_below();
-    } else if knows && stored.variant.is_none() {
-        // Better nothing than an older one.
+    } else if knows {
+        // Better nothing than an older one, here and in memory: the log knows no time between the two.
         disk.forget(key);
+        withdraw(worker, key);
     }
 }
 
@@ -188,8 +203,13 @@ pub fn forget(worker: &Worker, key: &[u8], stored: &Stored) {
     let disk = worker.cache.disk.as_ref();
     let is_below = stored.is_below() || disk.is_some_and(|disk| disk.knows(key));
     if is_below || worker.cache.shared.is_some() {
-        let url = Address::of(key).text();
-        let purge = Purge::hard(What::Url(vec![url]));
-        worker.cache.purger.invalidate(purge, receive::now());
+        withdraw(worker, key);
     }
+}
+
+/// Nothing that was received under `key` until now is ever answered with again, also after a restart.
+fn withdraw(worker: &Worker, key: &[u8]) {
+    let url = Address::of(key).text();
+    let purge = Purge::hard(What::Url(vec![url]));
+    worker.cache.purger.invalidate(purge, receive::now());
 }

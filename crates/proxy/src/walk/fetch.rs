@@ -16,7 +16,7 @@ use crate::{
     outcome::{Detail, bump},
     walk::{
         admit::Times,
-        lookup::{Hit, Need},
+        lookup::{self, Hit, Need},
         outbound,
         pump::Pump,
         receive,
@@ -100,11 +100,15 @@ pub async fn fetch(
     lease: Option<Lease>,
 ) -> Fetched {
     let now = receive::now();
+    let ticket = worker.cache.memory.begin();
+    // Who has waited for others until now may have been overtaken by a purge, which its ticket knows nothing of.
+    let purged = lookup::purged_since(worker, ask, need);
+    let need = purged.as_ref().unwrap_or(need);
     let mut fetch = Fetch {
         worker,
         ask,
         need,
-        ticket: worker.cache.memory.begin(),
+        ticket,
         began: Instant::now(),
         times: Times {
             request: now,
@@ -127,6 +131,7 @@ fn passes_condition(worker: &Worker, ask: &Ask, need: &Need) -> bool {
     reads && on_condition && holds_nothing && {
         let (table, key) = (&worker.cache.hit_for_miss, ask.key.as_bytes());
         let is_lasting = || table.why(key).is_some_and(Unshared::is_lasting);
+        // Nothing is held: no variant is known, and the key alone is that of the page.
         ask.directives.no_store || (table.knows(key, ask.now) && is_lasting())
     }
 }

@@ -4,7 +4,7 @@ mod flight_key;
 mod follow;
 mod lead;
 
-pub use flight_key::page_key;
+pub use flight_key::{page_key, page_key_of};
 pub use lead::Leader;
 
 use crate::{
@@ -38,10 +38,13 @@ pub fn begin_fill(worker: &Worker) -> (Arc<Fill>, Writer) {
     Fill::begin(worker.cache.memory.budget().reservation())
 }
 
+/// How often a request joins others, where what they fetch together is purged each time before it can be shared.
+const MOST_FLIGHTS: usize = 3;
+
 /// What a follower is left with when the flight has landed.
 enum Left {
-    /// What landed is another variant: those who want this one fetch it together, now that the nominated fields are known.
-    Variant(Need),
+    /// What landed is another variant, or was purged meanwhile: those who want the same fetch it together.
+    Together(Need),
     /// Nothing that another flight could help with.
     Alone(Need),
 }
@@ -49,13 +52,16 @@ enum Left {
 /// Answers a request that needs an origin.
 pub async fn forward(worker: Rc<Worker>, ask: Rc<Ask>, need: Need) -> Response<ReplyBody> {
     let waiting = Waiting::new(&worker, &*ask, Some(need.why));
-    let left = match together(&worker, &ask, need).await {
-        Err(Left::Variant(need)) => together(&worker, &ask, need).await,
-        ended => ended,
-    };
+    let mut left = Err(Left::Together(need));
+    for _ in 0..MOST_FLIGHTS {
+        left = match left {
+            Err(Left::Together(need)) => together(&worker, &ask, need).await,
+            ended => ended,
+        };
+    }
     let response = match left {
         Ok(response) => response,
-        Err(Left::Variant(need) | Left::Alone(need)) => {
+        Err(Left::Together(need) | Left::Alone(need)) => {
             alone(worker.clone(), ask.clone(), need).await
         }
     };
@@ -69,7 +75,7 @@ async fn together(
     ask: &Rc<Ask>,
     need: Need,
 ) -> Result<Response<ReplyBody>, Left> {
-    let is_unshared = || worker.cache.hit_for_miss.knows(ask.key.as_bytes(), ask.now);
+    let is_unshared = || is_unshared(worker, ask, &need);
     if way::company(lookup::needs(ask), is_unshared) != Company::Together {
         return Err(Left::Alone(need));
     }
@@ -90,7 +96,7 @@ async fn together(
                 }
                 Meanwhile::Variants(need) => {
                     flight.land(Landed::Stored);
-                    return Err(Left::Variant(need));
+                    return Err(Left::Together(need));
                 }
             }
             let (to, from) = oneshot::channel();
@@ -122,6 +128,12 @@ async fn together(
             Box::pin(follow(worker, ask, need, follower)).await
         }
     }
+}
+
+/// Whether the last answer to such a request was lately of no use to others.
+pub fn is_unshared(worker: &Worker, ask: &Ask, need: &Need) -> bool {
+    let table = &worker.cache.hit_for_miss;
+    table.knows(&page_key(ask, need), ask.now)
 }
 
 /// What another flight has landed after a request's lookup and before its own took off.
@@ -163,7 +175,7 @@ pub fn not_fetched(ask: &Ask, landing: Landing) -> Fetched {
 
 /// Fetches for one request only; what is storable is stored all the same.
 async fn alone(worker: Rc<Worker>, ask: Rc<Ask>, need: Need) -> Response<ReplyBody> {
-    let is_hopeless = worker.cache.hit_for_miss.knows(ask.key.as_bytes(), ask.now);
+    let is_hopeless = is_unshared(&worker, &ask, &need);
     let need = if is_hopeless && !ask.directives.only_if_cached {
         need
     } else {

@@ -14,7 +14,7 @@ use crate::{
         arrival::{AT_ONCE, Arrival},
         below,
         fetch::{Fetch, Landing},
-        forward::begin_fill,
+        forward::{begin_fill, page_key},
         pump::{Before, Destination, Pump, Room},
     },
 };
@@ -144,9 +144,9 @@ impl Fetch<'_> {
     }
 
     pub fn raw(&self, head: response::Parts, body: ResponseBody, why: Detail) -> Landing {
-        let (table, key) = (&self.worker.cache.hit_for_miss, self.ask.key.as_bytes());
+        let table = &self.worker.cache.hit_for_miss;
         let unshared = Unshared::of(head.status, &why);
-        table.remember(key, unshared, self.times.response);
+        table.remember(&page_key(self.ask, self.need), unshared, self.times.response);
         if let Some(stored) = &self.need.selected
             && unshared.withdraws(head.status)
         {
@@ -163,10 +163,10 @@ impl Fetch<'_> {
     /// Answers that must be validated each time are not worth queueing for.
     pub fn remember_uncollapsible(&self, stored: &Stored) {
         let table = &self.worker.cache.hit_for_miss;
-        let key = self.ask.key.as_bytes();
+        let key = page_key(self.ask, self.need);
         match Unshared::of_kept(&stored.facts) {
-            Some(why) => table.remember(key, why, self.times.response),
-            None => table.forget(key),
+            Some(why) => table.remember(&key, why, self.times.response),
+            None => table.forget(&key),
         }
     }
 }

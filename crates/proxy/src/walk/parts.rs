@@ -23,7 +23,7 @@ use rules::{
     storable::{NotStorable, Storable},
     validate,
 };
-use std::{rc::Rc, sync::Arc};
+use std::{cmp::Ordering, rc::Rc, sync::Arc};
 use store::{
     Body, Fields, Parts, Refused, Stored, Ticket,
     fill::Writer,
@@ -192,14 +192,26 @@ impl Arrived {
         let (memory, key) = (&worker.cache.memory, self.ask.key.as_bytes());
         let mut scratch = Vec::new();
         let (marks, most) = (new.marks.clone(), self.ask.site.most_variants);
+        let mut is_new = true;
         let kept = memory.combine(key, self.ticket, marks.as_deref(), most, |variants| {
             let old = variants.and_then(|variants| variants.select(&self.ask.fields, &mut scratch));
             // What was purged and not swept yet would be new again.
             let old = old.filter(|old| memory.log().standing(key, old) == Standing::Good);
             let combined = old.and_then(|old| self.combined(worker, old, &new));
-            Arc::new(combined.unwrap_or(new))
+            match (combined, old) {
+                (Some(combined), _) => Arc::new(combined),
+                (None, Some(old)) if outlives(old, &new) => {
+                    is_new = false;
+                    old.clone()
+                }
+                (None, _) => Arc::new(new),
+            }
         });
-        kept.map(|kept| below::keep(worker, key, &kept, None))
+        kept.map(|kept| {
+            if is_new {
+                below::keep(worker, key, &kept, None);
+            }
+        })
     }
 
     /// `new` over the bytes and fields of `old`, where both are parts of one representation: a complete one becomes an ordinary
@@ -265,6 +277,16 @@ impl Arrived {
         tags.dedup();
         let log = worker.cache.memory.log();
         log.tags().marks(tags, self.ticket.began)
+    }
+}
+
+/// Whether `old` stays where `new` has come, with which it cannot be combined: it is the later of the two (RFC 9111 section 4), or as
+/// late and all of the representation, be it on its way.
+fn outlives(old: &Stored, new: &Stored) -> bool {
+    match old.facts.date.cmp(&new.facts.date) {
+        Ordering::Greater => true,
+        Ordering::Equal => matches!(old.body, Body::Filling(_)) || old.body.is_complete(),
+        Ordering::Less => matches!(old.body, Body::Filling(_)),
     }
 }
 

@@ -149,6 +149,12 @@ impl Pump {
         })
     }
 
+    /// Whether the body announces a length, of at most `bytes`.
+    pub fn is_at_most(&self, bytes: u64) -> bool {
+        let announced = self.writer.fill().length();
+        announced.is_some_and(|length| length <= bytes)
+    }
+
     /// Keeps the body only if it is GraphQL's answer without errors.
     pub fn if_without_errors(mut self: Box<Self>, required: bool) -> Box<Self> {
         self.without_errors = required;
@@ -204,7 +210,7 @@ impl Pump {
         } = &self.destination
             && {
                 let memory = &self.worker.cache.memory;
-                memory.exchange(key, stored, &before.stored)
+                memory.put_back(key, stored.id(), &before.stored)
             }
         {
             return;

@@ -5,8 +5,8 @@ use crate::{Body, Stored};
 use std::{sync::Arc, time::Instant};
 
 impl Disk {
-    /// Queues `stored` to be written. False where it is not taken: queue full, write rate used up (neither counts for what takes
-    /// the place of another), tier out of order.
+    /// Queues `stored` to be written. False where it is not taken: queue full, write rate used up (for what takes the place
+    /// of another the rate does not count, and the queue is longer), tier out of order.
     pub fn offer(&self, key: &[u8], stored: &Arc<Stored>) -> bool {
         self.take(key, stored, None)
     }

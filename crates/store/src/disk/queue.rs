@@ -16,6 +16,8 @@ use std::{
 const MOST_BYTES: u64 = 16 << 20;
 /// At most so many stored responses wait to be written.
 const MOST: usize = 4096;
+/// How many times more may wait of what takes the place of another.
+const MORE_REPLACING: u32 = 4;
 
 /// A stored response to be written.
 #[derive(Debug)]
@@ -132,8 +134,8 @@ impl Queue {
         lock(&self.coming).contains_key(&hash)
     }
 
-    /// Queues a stored response, whose key has this hash; false where the queue is full. What takes the place of another is taken
-    /// all the same: left out, the other would be found as if it were the latest.
+    /// Queues a stored response, whose key has this hash; false where the queue is full. There is more room for what takes the place
+    /// of another: left out, the other would be found as if it were the latest, and has to be withdrawn.
     pub fn offer(&self, key: &[u8], hash: u64, stored: &Arc<Stored>, replaces: bool) -> bool {
         let offer = Offer {
             key: key.into(),
@@ -143,8 +145,10 @@ impl Queue {
         let mut tasks = self.lock();
         let bytes = tasks.bytes + offer.bytes();
         // One is always taken, however large.
-        let fits = tasks.offers < MOST && (bytes <= MOST_BYTES || tasks.offers == 0);
-        let takes = (fits || replaces) && !tasks.is_closed;
+        let times = if replaces { MORE_REPLACING } else { 1 };
+        let fits = tasks.offers < MOST * times as usize
+            && (bytes <= MOST_BYTES * u64::from(times) || tasks.offers == 0);
+        let takes = fits && !tasks.is_closed;
         if takes {
             tasks.offers += 1;
             tasks.bytes = bytes;

@@ -5,6 +5,11 @@ use crate::{Piece, Reservation};
 use bytes::Bytes;
 use std::{collections::VecDeque, task::Waker};
 
+/// From so many pieces on they are joined.
+const MANY: usize = 64;
+/// Pieces of at most so many bytes come of joining smaller ones.
+const JOINED: usize = 4096;
+
 #[derive(Debug)]
 pub(super) struct State {
     /// The announced length of the body, once the head has come and if it says.
@@ -115,6 +120,24 @@ impl State {
         let (first, piece) = self.pieces.get(next.checked_sub(1)?)?;
         let skip = usize::try_from(at - first).ok()?;
         (skip < piece.len()).then(|| piece.slice(skip..))
+    }
+
+    /// Appends a piece. Where there are many, small ones are joined, each with one about as large: they take hardly more memory than
+    /// their bytes then, and each byte is copied a few times at most.
+    pub fn append(&mut self, piece: Bytes) {
+        let mut first = self.received;
+        let mut piece = piece;
+        self.received += piece.len() as u64;
+        while self.pieces.len() >= MANY
+            && let Some((before, last)) = self.pieces.back()
+            && last.len() <= piece.len()
+            && last.len() + piece.len() <= JOINED
+        {
+            first = *before;
+            piece = [&last[..], &piece[..]].concat().into();
+            self.pieces.pop_back();
+        }
+        self.pieces.push_back((first, piece));
     }
 
     /// Whether a reader needs what is not in memory.

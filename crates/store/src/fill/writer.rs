@@ -68,9 +68,7 @@ impl Writer {
         let mut state = self.fill.lock();
         let spilled = state.is_spilled();
         let fits = state.reservation.grow(piece.len() as u64);
-        let first = state.received;
-        state.received += piece.len() as u64;
-        state.pieces.push_back((first, copy));
+        state.append(copy);
         state.readers.wake();
         drop(state);
         match (spilled, fits) {

@@ -151,15 +151,14 @@ pub fn held_of(ask: &Ask, fields: &HeaderMap) -> Option<HeaderValue> {
 /// `Accept-Encoding` towards the origin, for what may be stored: identity, so that one copy serves all and codings are made
 /// here. Where the answer is most likely for one client alone, that client's own wish goes on instead: then the origin codes
 /// what is not coded here. So it does where the origin has codings ready, which are variants then.
-pub fn ask_origin(worker: &Worker, ask: &Ask, fields: &mut HeaderMap) {
+pub fn ask_origin(ask: &Ask, fields: &mut HeaderMap, is_unshared: impl FnOnce() -> bool) {
     let policy = ask.policy();
     let name = header::ACCEPT_ENCODING;
     let is_edited = policy.request_edits.iter().any(|edit| match edit {
         Edit::Set(edited, _) | Edit::Add(edited, _) | Edit::Remove(edited) => *edited == name,
     });
-    let is_unshared = worker.cache.hit_for_miss.knows(ask.key.as_bytes(), ask.now);
-    let is_hopeless = is_unshared || ask.fields.contains_key(header::AUTHORIZATION);
-    if settles(ask, &name) && !is_edited && !is_hopeless {
+    let is_hopeless = || ask.fields.contains_key(header::AUTHORIZATION) || is_unshared();
+    if settles(ask, &name) && !is_edited && !is_hopeless() {
         fields.insert(name, HeaderValue::from_static("identity"));
     }
 }

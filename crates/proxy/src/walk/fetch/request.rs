@@ -5,6 +5,7 @@ use crate::{
     walk::{
         coding,
         fetch::{Fetch, Held, Plan},
+        forward,
         outbound,
     },
 };
@@ -21,7 +22,9 @@ impl Fetch<'_> {
             (range, fields.remove(header::IF_RANGE))
         });
         validate::remove_conditions(&mut fields);
-        coding::ask_origin(self.worker, self.ask, &mut fields);
+        coding::ask_origin(self.ask, &mut fields, || {
+            forward::is_unshared(self.worker, self.ask, self.need)
+        });
         match plan {
             Plan::Whole if conditional && self.passes_condition => {
                 for name in [header::IF_NONE_MATCH, header::IF_MODIFIED_SINCE] {

@@ -39,9 +39,14 @@ pub async fn follow(
                 deliver::stored(worker, ask, hit)
             }
             Found::Forward(now) if page_key(ask, &now) != page_key(ask, &need) => {
-                return Err(Left::Variant(now));
+                return Err(Left::Together(now));
             }
             Found::Forward(need) => return Err(Left::Alone(need)),
+            Found::Bypass(_) => return Err(Left::Alone(need)),
+        },
+        Ok(Landed::Overtaken) => match below::find(worker, ask, receive::now()).await {
+            Found::Hit(hit) | Found::StaleHit(hit) => deliver::stored(worker, ask, hit),
+            Found::Forward(need) => return Err(Left::Together(need)),
             Found::Bypass(_) => return Err(Left::Alone(need)),
         },
         Ok(Landed::Found) => match below::find(worker, ask, receive::now()).await {
@@ -52,10 +57,10 @@ pub async fn follow(
         Ok(Landed::Failed(error)) => {
             let why = error.kind().detail();
             let failed = Landing::Failed(Failure::Origin(error));
-            let landing = stale(ask, &need, reuse::Failure::Unreachable, why).unwrap_or(failed);
+            let landing = stale(worker, ask, &need, reuse::Failure::Unreachable, why).unwrap_or(failed);
             answer(worker, ask, &need, not_fetched(ask, landing))
         }
-        Ok(Landed::Stale(failure, why)) => match stale(ask, &need, failure, why) {
+        Ok(Landed::Stale(failure, why)) => match stale(worker, ask, &need, failure, why) {
             Some(landing) => answer(worker, ask, &need, not_fetched(ask, landing)),
             None => return Err(Left::Alone(need)),
         },
@@ -65,8 +70,8 @@ pub async fn follow(
 }
 
 /// What is stored, for a follower whose leader found the origin failing.
-fn stale(ask: &Ask, need: &Need, failure: reuse::Failure, why: &'static str) -> Option<Landing> {
-    let stored = land::usable_on_failure(ask, need, failure)?;
+fn stale(worker: &Worker, ask: &Ask, need: &Need, failure: reuse::Failure, why: &'static str) -> Option<Landing> {
+    let stored = land::usable_on_failure(worker, ask, need, failure)?;
     Some(Landing::Stale {
         stored,
         failure,

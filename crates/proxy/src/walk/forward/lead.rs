@@ -5,6 +5,7 @@ use crate::{
     cache::Worker,
     collapse::{Flight, Landed},
     error::Failure,
+    outcome::{Detail, Unkept},
     walk::{
         below::{self, Shared},
         fetch::{self, Fetched, Landing},
@@ -16,6 +17,9 @@ use crate::{
 use std::{future::poll_fn, rc::Rc};
 use store::fill::Writer;
 use tokio::sync::oneshot;
+
+/// Parts of at most so many bytes are waited for by those who ask for the same meanwhile.
+const LARGEST_AWAITED: u64 = 1 << 20;
 
 /// A leader's fetch: a task of its own, so that it outlives its client while others follow.
 pub struct Leader {
@@ -47,14 +51,15 @@ impl Leader {
             fetched = fetching => fetched,
             () = abandoned => return,
         };
-        flight.land(match &fetched.landing {
-            Landing::Found(_) => Landed::Found,
-            Landing::Stored { kept: Ok(()), .. } => Landed::Stored,
-            Landing::Failed(Failure::Origin(error)) => Landed::Failed(error.clone()),
-            Landing::Stale { failure, why, .. } => Landed::Stale(*failure, why),
-            Landing::Stored { .. } | Landing::Raw { .. } | Landing::Failed(_) => Landed::Released,
-        });
+        let landed = landed(&fetched.landing);
         let pump = take_pump(&mut fetched.landing);
+        let flight = match landed {
+            Some(how) => {
+                flight.land(how);
+                None
+            }
+            None => Some(flight),
+        };
         if let Some(to) = to {
             // A client that has left takes no answer; followers may still want the body.
             let _ = to.send(fetched);
@@ -62,7 +67,27 @@ impl Leader {
         if let Some(pump) = pump {
             pump.run().await;
         }
+        if let Some(flight) = flight {
+            flight.land(Landed::Stored);
+        }
     }
+}
+
+/// How a flight ends once the head is there; `None` where its followers are to wait for the body too: a part is found by others when
+/// it is complete. One that is larger, or of which nobody knows how long it takes, is not waited for.
+fn landed(landing: &Landing) -> Option<Landed> {
+    Some(match landing {
+        Landing::Found(_) => Landed::Found,
+        Landing::Stored { kept, .. } => match kept {
+            Ok(()) => Landed::Stored,
+            Err(Detail::Unkept(Unkept::Invalidated | Unkept::Superseded)) => Landed::Overtaken,
+            Err(_) => Landed::Released,
+        },
+        Landing::Failed(Failure::Origin(error)) => Landed::Failed(error.clone()),
+        Landing::Stale { failure, why, .. } => Landed::Stale(*failure, why),
+        Landing::Raw { pump: Some(pump), .. } if pump.is_at_most(LARGEST_AWAITED) => return None,
+        Landing::Raw { .. } | Landing::Failed(_) => Landed::Released,
+    })
 }
 
 /// What a leader's fetch comes to, where the shared tier does not answer.

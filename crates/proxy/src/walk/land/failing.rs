@@ -2,10 +2,11 @@
 
 use crate::{
     ask::Ask,
+    cache::Worker,
     error::Failure,
     walk::{
         fetch::{Fetch, Landing},
-        lookup::{Need, answers, reuse_site},
+        lookup::{self, Need, answers, reuse_site},
         receive,
     },
     way,
@@ -21,7 +22,7 @@ impl Fetch<'_> {
         if !way::is_failure(status) {
             return None;
         }
-        let stored = usable_on_failure(self.ask, self.need, reuse::Failure::Status)?;
+        let stored = usable_on_failure(self.worker, self.ask, self.need, reuse::Failure::Status)?;
         Some(Landing::Stale {
             stored,
             failure: reuse::Failure::Status,
@@ -31,7 +32,7 @@ impl Fetch<'_> {
 
     pub fn failed(&self, failure: Failure) -> Landing {
         // No head came, for whatever reason: the cache is disconnected (RFC 9111 section 4.2.4).
-        match usable_on_failure(self.ask, self.need, reuse::Failure::Unreachable) {
+        match usable_on_failure(self.worker, self.ask, self.need, reuse::Failure::Unreachable) {
             Some(stored) if matches!(failure, Failure::Origin(_)) => Landing::Stale {
                 stored,
                 failure: reuse::Failure::Unreachable,
@@ -42,9 +43,14 @@ impl Fetch<'_> {
     }
 }
 
-/// What is stored, where it may be sent although the origin failed.
-pub fn usable_on_failure(ask: &Ask, need: &Need, failure: reuse::Failure) -> Option<Arc<Stored>> {
-    let stored = need.selected.as_ref()?;
+/// What is stored, where it may be sent although the origin failed: not if it was purged while that was waited for.
+pub fn usable_on_failure(
+    worker: &Worker,
+    ask: &Ask,
+    need: &Need,
+    failure: reuse::Failure,
+) -> Option<Arc<Stored>> {
+    let stored = lookup::unpurged(worker, ask, need.selected.as_ref()?)?;
     let site = reuse_site(ask.policy());
     let usable = reuse::on_failure(
         &stored.facts,
@@ -53,5 +59,5 @@ pub fn usable_on_failure(ask: &Ask, need: &Need, failure: reuse::Failure) -> Opt
         failure,
         receive::now(),
     );
-    (usable && answers(ask, stored)).then(|| stored.clone())
+    (usable && answers(ask, &stored)).then_some(stored)
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     body::Content,
-    outcome::Detail,
+    outcome::{Detail, Unkept},
     walk::{
         admit, below,
         fetch::{Fetch, Landing},
@@ -16,7 +16,7 @@ use rules::{
     surrogate, validate,
 };
 use std::sync::Arc;
-use store::{Body, Fields, Stored, fill::Reader};
+use store::{Body, Fields, Refused, Stored, Variants, fill::Reader};
 
 impl Fetch<'_> {
     /// 304: what it selects is fresh again, with the fields it carries (RFC 9111 section 4.3.4).
@@ -103,15 +103,37 @@ impl Fetch<'_> {
         };
         let (memory, key) = (&self.worker.cache.memory, self.ask.key.as_bytes());
         let replaced = memory.replace(key, stored.id(), &in_place);
-        if is_another || !replaced {
-            // Another variant's content is this request's too from now on; or what was validated was evicted meanwhile, or
-            // invalidated: then the ticket refuses it.
-            let most = self.ask.site.most_variants;
-            let _ = memory.insert(key, self.ticket, for_this.clone(), most);
-        }
+        // Another variant's content is this request's too from now on; or what was validated was evicted meanwhile.
+        let kept = if is_another || !replaced {
+            self.insert_confirmed(&for_this)
+        } else {
+            Ok(())
+        };
         self.remember_uncollapsible(&for_this);
-        below::keep_freshened(self.worker, key, stored, &for_this, self.lease.take());
-        (for_this, Ok(()), own)
+        if kept.is_ok() {
+            below::keep_freshened(self.worker, key, stored, &for_this, self.lease.take());
+        }
+        (for_this, kept, own)
+    }
+
+    /// Stores what a 304 has confirmed, unless it was invalidated or a later one has come meanwhile.
+    fn insert_confirmed(&self, fresh: &Arc<Stored>) -> Result<(), Detail> {
+        let (memory, key) = (&self.worker.cache.memory, self.ask.key.as_bytes());
+        let mut known = self.need.selected.iter().chain(&self.need.others);
+        let mut is_later = |there: &Stored| {
+            there.variant == fresh.variant && known.all(|known| known.id() != there.id())
+        };
+        let (marks, most) = (fresh.marks.as_deref(), self.ask.site.most_variants);
+        let kept = memory.combine(key, self.ticket, marks, most, |held| {
+            let mut held = held.into_iter().flat_map(Variants::as_slice);
+            let later = held.find(|there| is_later(there));
+            later.unwrap_or(fresh).clone()
+        });
+        match kept {
+            Err(Refused) => Err(Detail::Unkept(Unkept::Invalidated)),
+            Ok(kept) if !Arc::ptr_eq(&kept, fresh) => Err(Detail::Unkept(Unkept::Superseded)),
+            Ok(_) => Ok(()),
+        }
     }
 
     /// A 304 whose fields may not be stored: its client gets them, nobody else does. What is stored goes where the response

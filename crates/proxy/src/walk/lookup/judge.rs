@@ -90,6 +90,30 @@ fn kept(worker: &Worker, ask: &Ask, stored: &Arc<Stored>) -> Kept {
     }
 }
 
+/// What a request needs, as purges have left it since its lookup; `None` where they have not touched any of it.
+pub fn purged_since(worker: &Worker, ask: &Ask, need: &Need) -> Option<Need> {
+    let (log, key) = (worker.cache.memory.log(), ask.key.as_bytes());
+    let is_good = |stored: &&Arc<Stored>| log.standing(key, stored) == Standing::Good;
+    let mut held = need.selected.iter().chain(&need.others);
+    if held.all(|stored| is_good(&stored)) {
+        return None;
+    }
+    let left = |stored: &Arc<Stored>| kept(worker, ask, stored).stored();
+    Some(Need {
+        selected: need.selected.as_ref().and_then(left),
+        others: need.others.iter().filter_map(left).collect(),
+        ..need.clone()
+    })
+}
+
+/// A stored response as purges have left it, unless it may only be sent once its origin has confirmed it.
+pub fn unpurged(worker: &Worker, ask: &Ask, stored: &Arc<Stored>) -> Option<Arc<Stored>> {
+    match kept(worker, ask, stored) {
+        Kept::Good(stored) => Some(stored),
+        Kept::Unsure(_) | Kept::Gone => None,
+    }
+}
+
 fn judge(
     ask: &Ask,
     stored: Arc<Stored>,
