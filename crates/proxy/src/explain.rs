@@ -142,9 +142,7 @@ pub async fn explain(cache: &Cache, uri: &str, fields: &HeaderMap) -> Option<Exp
         now,
     };
     let (stored, selected) = judge.stored().await;
-    let held = cache.memory.peek(key.as_bytes());
-    let held = held.iter().flat_map(Variants::as_slice);
-    let page = page_key_of(key.as_bytes(), &fields, held);
+    let page = page_of(cache, key.as_bytes(), &fields);
     let hit_for_miss = cache.hit_for_miss.knows(&page, now);
     let replaceable = selected
         .and_then(|index| stored.get(index))
@@ -159,6 +157,13 @@ pub async fn explain(cache: &Cache, uri: &str, fields: &HeaderMap) -> Option<Exp
         selected,
         key: key.text(),
     })
+}
+
+/// What is remembered of such a request is remembered under this key.
+fn page_of<'a>(cache: &Cache, key: &'a [u8], fields: &HeaderMap) -> Cow<'a, [u8]> {
+    let held = cache.memory.peek(key);
+    let held = held.iter().flat_map(Variants::as_slice);
+    page_key_of(key, fields, held)
 }
 
 fn bypass(policy: &Policy, path: &str, query: Option<&str>, fields: &HeaderMap) -> Option<Bypass> {

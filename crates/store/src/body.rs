@@ -114,6 +114,16 @@ impl Body {
         }
     }
 
+    /// Whether somebody else holds any of its bytes in memory. What is on its way is looked after by its fill.
+    pub(crate) fn is_read(&self) -> bool {
+        match self {
+            Self::Whole(bytes) => !bytes.is_unique(),
+            Self::Chunks(chunks) => chunks.iter().any(|chunk| !chunk.is_unique()),
+            Self::Parts(parts) => parts.pieces().iter().any(|(_, piece)| piece.is_read()),
+            Self::Disk(_) | Self::Filling(_) => false,
+        }
+    }
+
     /// Bytes of memory it holds itself, as the allocator rounds them. A fill's bytes are counted by its reservation.
     pub(crate) fn weight(&self) -> u64 {
         match self {

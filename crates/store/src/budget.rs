@@ -65,6 +65,12 @@ impl Reservation {
         self.grow_within(self.budget.limit - self.budget.limit / 4, bytes)
     }
 
+    /// Takes `bytes` more, be there room or not: they are held already.
+    pub fn take(&mut self, bytes: u64) {
+        self.budget.reserved.fetch_add(bytes, Relaxed);
+        self.bytes += bytes;
+    }
+
     fn grow_within(&mut self, limit: u64, bytes: u64) -> bool {
         let taken = self.budget.reserved.fetch_update(Relaxed, Relaxed, |now| {
             now.checked_add(bytes)

@@ -123,6 +123,15 @@ impl Fill {
         Some(Reader::new(Interest { fill: self.clone() }, reader))
     }
 
+    /// The body was [complete](Writer::finish), and is not stored after all: what those who read have still to get is in the budget
+    /// again.
+    pub fn let_go(&self) {
+        let mut state = self.lock();
+        let held = state.held();
+        state.reservation.take(held);
+        state.spill();
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

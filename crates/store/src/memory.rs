@@ -3,6 +3,7 @@
 mod amend;
 mod cache;
 mod eviction;
+mod leaving;
 mod listing;
 mod purging;
 mod room;
@@ -15,6 +16,7 @@ use crate::{
     purge::{Log, Marks},
 };
 use eviction::{Demoted, Entries, Evictions, Weigh};
+use leaving::Leaving;
 use std::{
     hash::{BuildHasher, RandomState},
     sync::{
@@ -64,12 +66,13 @@ pub struct Refused;
 impl Memory {
     /// A tier that holds at most `limit` bytes, in flight and stored together. `log` says what was purged.
     pub fn new(limit: u64, log: Arc<Log>) -> Self {
-        let evictions = Arc::new(Demoted::default());
+        let budget = Budget::new(limit / 2);
+        let evictions = Arc::new(Demoted::new(Leaving::new(&budget)));
         Self {
             entries: entries(limit, 1, Weigh, Evictions(evictions.clone())),
             limit,
             capacity: AtomicU64::new(limit),
-            budget: Budget::new(limit / 2),
+            budget,
             stripes: (0..STRIPES).map(|_| Mutex::default()).collect(),
             seed: RandomState::new().hash_one(()),
             evictions,
@@ -162,9 +165,10 @@ impl Memory {
     /// Forgets all variants of `key`. Says how many there were.
     pub fn forget(&self, key: &[u8]) -> u64 {
         let _guard = self.hold(key);
-        self.entries
-            .remove(key)
-            .map_or(0, |(_, variants)| variants.as_slice().len() as u64)
+        let removed = self.entries.remove(key);
+        let all = removed.iter().flat_map(|(_, variants)| variants.as_slice());
+        all.inspect(|stored| self.evictions.leaving.add(stored))
+            .count() as u64
     }
 
     /// Takes in what a lower tier holds under `key`, where it is newer than what is here, `most` variants at most. Returns
@@ -217,9 +221,23 @@ impl Memory {
         done
     }
 
+    /// What stands under `key`, and not in `new`, is found no more.
+    fn leave(&self, key: &[u8], new: Option<&Variants>) {
+        let Some(old) = self.entries.peek(key) else {
+            return;
+        };
+        let new = new.map(Variants::as_slice).unwrap_or_default();
+        for stored in old.as_slice() {
+            if !new.iter().any(|new| new.content() == stored.content()) {
+                self.evictions.leaving.add(stored);
+            }
+        }
+    }
+
     /// Under the key's stripe.
     fn put(&self, key: &[u8], variants: Option<Variants>) {
         self.make_room();
+        self.leave(key, variants.as_ref());
         let Some(variants) = variants else {
             self.entries.remove(key);
             return;

@@ -104,6 +104,13 @@ impl Stored {
         self.content
     }
 
+    /// Whether somebody reads its bytes, or those of a form of it, who has them not all.
+    pub(crate) fn is_read(&self) -> bool {
+        let forms = self.forms.as_slice().iter();
+        let mut forms = forms.filter_map(|form| form.stored.as_ref());
+        self.body.is_read() || forms.any(|form| form.body.is_read())
+    }
+
     /// The number of the log up to which no purge covers it.
     pub fn checked(&self) -> u64 {
         self.checked.0.load(Acquire)

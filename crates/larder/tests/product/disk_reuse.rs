@@ -541,3 +541,29 @@ fn what_the_disk_does_not_take_leaves_no_older_one_there() {
     let larder = site.restart(larder);
     never_old(&larder, "/page");
 }
+
+#[test]
+fn what_does_not_last_takes_the_place_of_what_does() {
+    for vary in [None, Some("X-Other")] {
+        let site = Site::with(move |request| {
+            let (what, seconds) = match request.header("x-new") {
+                Some(_) => ("new", 10),
+                None => ("old", 600),
+            };
+            let reply = Reply::ok()
+                .cache(&format!("max-age={seconds}"))
+                .body(content(&format!("{} {what}", request.path()), 500));
+            match vary {
+                Some(name) => reply.header("Vary", name),
+                None => reply,
+            }
+        });
+        let larder = site.start();
+        keep(&larder, &["/page"]);
+        for _ in 0..2 {
+            renew(&larder, "/page");
+        }
+        let larder = site.restart(larder);
+        never_old(&larder, "/page");
+    }
+}

@@ -115,6 +115,42 @@ fn what_is_evicted_while_it_is_read_is_read_to_its_end() {
     );
 }
 
+/// Resident memory of the process, in bytes.
+fn resident(larder: &Larder) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", larder.id())).expect("Linux");
+    let line = status.lines().find(|line| line.starts_with("VmRSS"));
+    let kib = line.and_then(|line| line.split_whitespace().nth(1));
+    kib.expect("kB").parse::<u64>().expect("a number") << 10
+}
+
+#[test]
+fn who_reads_slowly_holds_no_more_than_the_budget() {
+    const SIZE: usize = 3_000_000;
+    let origin = Origin::start();
+    let larder = serve(&origin).args(["--memory", "16MiB"]).start();
+    let body = "x".repeat(SIZE);
+    origin.otherwise(move |_| Reply::ok().cache("max-age=60").body(&body));
+    let before = resident(&larder);
+    let begun: Vec<_> = (0..60)
+        .map(|number| {
+            let mut client = larder.get(&format!("/{number}")).begin();
+            let mut answer = client.read_head();
+            client.read_body_exactly(&mut answer, 1);
+            (client, answer)
+        })
+        .collect();
+    let grown = resident(&larder).saturating_sub(before);
+    assert!(grown < 80 << 20, "{grown} bytes more");
+    assert!(used(&larder) <= 16 << 20, "{} bytes", used(&larder));
+    for (mut client, mut answer) in begun {
+        client.read_content(&mut answer);
+        assert!(answer.complete && answer.body.len() == SIZE);
+    }
+    wait_until("nothing is left", || {
+        sample(&larder, "larder_in_flight_bytes") == 0
+    });
+}
+
 #[test]
 fn what_is_asked_for_often_outlives_a_scan() {
     let (origin, larder) = small();

@@ -146,7 +146,11 @@ impl Fetch<'_> {
     pub fn raw(&self, head: response::Parts, body: ResponseBody, why: Detail) -> Landing {
         let table = &self.worker.cache.hit_for_miss;
         let unshared = Unshared::of(head.status, &why);
-        table.remember(&page_key(self.ask, self.need), unshared, self.times.response);
+        table.remember(
+            &page_key(self.ask, self.need),
+            unshared,
+            self.times.response,
+        );
         if let Some(stored) = &self.need.selected
             && unshared.withdraws(head.status)
         {

@@ -265,6 +265,7 @@ impl Pump {
 
     fn complete(self) {
         let memory = &self.worker.cache.memory;
+        let fill = self.writer.fill().clone();
         match (self.writer.finish(), self.destination) {
             // The device failed, or it was not kept: nobody is to find it.
             (None, Destination::Whole { key, stored, .. }) => memory.remove(&key, stored.id()),
@@ -273,6 +274,7 @@ impl Pump {
                 if self.without_errors && has_errors(&body) =>
             {
                 memory.remove(&key, stored.id());
+                fill.let_go();
             }
             (
                 Some(body),
@@ -284,6 +286,7 @@ impl Pump {
                 let whole =
                     memory.amend(&key, stored.id(), |held| Some(held.clone().with_body(body)));
                 let Some(whole) = whole else {
+                    fill.let_go();
                     return;
                 };
                 let (marks, checked) = (whole.marks.as_deref(), whole.checked());

@@ -89,6 +89,11 @@ impl Piece {
         matches!(self, Self::Disk(bytes) if bytes.is_broken())
     }
 
+    /// Whether somebody else holds any of its bytes in memory.
+    pub(super) fn is_read(&self) -> bool {
+        matches!(self, Self::Memory(bytes) if !bytes.is_unique())
+    }
+
     /// Bytes of memory it takes.
     pub(super) fn weight(&self) -> u64 {
         match self {

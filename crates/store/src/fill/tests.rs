@@ -565,3 +565,48 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn many_small_pieces_take_hardly_more_than_their_bytes() {
+    let (fill, mut writer) = begin(1 << 20);
+    let mut reader = fill.reader().expect("fresh");
+    let all: Vec<u8> = (0..100_000_u32).map(|number| number as u8).collect();
+    let mut read = Vec::new();
+    for (number, byte) in all.iter().enumerate() {
+        assert_eq!(writer.push(&[*byte]), Pushed::Kept);
+        if number % 1000 == 7
+            && let Poll::Ready(Some(Ok(some))) = next(&mut reader)
+        {
+            read.extend_from_slice(&some);
+        }
+    }
+    let pieces = fill.lock().pieces.len();
+    assert!(pieces < 200, "{pieces} pieces");
+    let Some(Body::Whole(body)) = writer.finish() else {
+        panic!("kept")
+    };
+    while let Poll::Ready(Some(Ok(some))) = next(&mut reader) {
+        read.extend_from_slice(&some);
+    }
+    assert!(body == all && read == all);
+}
+
+#[test]
+fn what_is_complete_and_not_stored_stays_in_the_budget_until_it_is_read() {
+    let budget = Budget::new(1 << 20);
+    let (fill, mut writer) = Fill::begin(budget.reservation());
+    let mut reader = fill.reader().expect("fresh");
+    writer.push(&[0; 1000]);
+    drop(writer.finish());
+    assert_eq!(
+        budget.reserved(),
+        0,
+        "it would be weighed where it is stored"
+    );
+    fill.let_go();
+    assert_eq!(budget.reserved(), 1000);
+    assert!(fill.reader().is_none());
+    assert!(matches!(next(&mut reader), Poll::Ready(Some(Ok(_)))));
+    assert_eq!(next(&mut reader), Poll::Ready(None));
+    assert_eq!(budget.reserved(), 0);
+}

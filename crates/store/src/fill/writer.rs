@@ -226,10 +226,12 @@ impl Writer {
         match &state.keeping {
             Keeping::Memory => {
                 let pieces = state.pieces.iter().map(|(_, piece)| piece.clone());
-                let pieces = pieces.collect();
-                let length = state.received as usize;
-                drop(state);
-                Some(Body::from_chunks(pieces, length))
+                let body = Body::from_chunks(pieces.collect(), state.received as usize);
+                if let Body::Whole(joined) = &body {
+                    // Those who read on need no copy of their own.
+                    state.pieces = [(0, joined.clone())].into();
+                }
+                Some(body)
             }
             Keeping::Backed(_) => whole.map(Body::from),
             Keeping::Left(_) | Keeping::Nowhere => None,

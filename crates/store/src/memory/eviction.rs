@@ -1,6 +1,6 @@
 //! What an entry weighs, and what becomes of it when there is no room.
 
-use super::cache::entry_weight;
+use super::{cache::entry_weight, leaving::Leaving};
 use crate::{Variants, disk::Disk};
 use quick_cache::{DefaultHashBuilder, Lifecycle, Weighter, sync::Cache};
 use std::sync::{
@@ -22,10 +22,21 @@ impl Weighter<Key, Variants> for Weigh {
 }
 
 /// Where evicted responses go, and how many there were.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Demoted {
     pub count: AtomicU64,
     pub disk: OnceLock<Arc<Disk>>,
+    pub leaving: Leaving,
+}
+
+impl Demoted {
+    pub fn new(leaving: Leaving) -> Self {
+        Self {
+            count: AtomicU64::new(0),
+            disk: OnceLock::new(),
+            leaving,
+        }
+    }
 }
 
 /// Looks after evictions, and keeps entries whose body is still on its way.
@@ -42,6 +53,9 @@ impl Lifecycle<Key, Variants> for Evictions {
     // `on_evict` is called for replaced values too.
     fn before_evict(&self, _state: &mut (), key: &Key, variants: &mut Variants) {
         self.0.count.fetch_add(1, Relaxed);
+        for stored in variants.as_slice() {
+            self.0.leaving.add(stored);
+        }
         let Some(disk) = self.0.disk.get() else {
             return;
         };

@@ -11,7 +11,7 @@ pub struct Statistics {
     pub keys: u64,
     /// Bytes they take.
     pub stored: u64,
-    /// Bytes of fills in flight.
+    /// Bytes of fills in flight, and of what clients read that is not stored any more.
     pub in_flight: u64,
     /// The budget.
     pub limit: u64,
@@ -20,7 +20,8 @@ pub struct Statistics {
 }
 
 impl Memory {
-    /// The bytes in flight. At most half the limit: beyond it responses pass through unstored.
+    /// The bytes in flight. At most half the limit: beyond it responses pass through unstored. What clients still read that is not stored
+    /// any more counts too, and may take more than that: of the room for what is stored.
     pub fn budget(&self) -> &Arc<Budget> {
         &self.budget
     }
@@ -32,6 +33,7 @@ impl Memory {
 
     /// A snapshot for metrics.
     pub fn statistics(&self) -> Statistics {
+        self.evictions.leaving.look();
         Statistics {
             keys: self.entries.len() as u64,
             stored: self.entries.weight(),
@@ -41,12 +43,13 @@ impl Memory {
         }
     }
 
-    /// Lowers or raises what may be stored by what is in flight, in steps of a 64th of the limit. To be called when bytes
-    /// in flight were reserved; what is stored or forgotten does so itself. Two loads where no step was crossed.
+    /// Lowers or raises what may be stored by what is in flight, or is read and not stored any more, in steps of a 64th of the limit. To
+    /// be called when bytes in flight were reserved; what is stored or forgotten does so itself. A few loads where no step was crossed.
     pub fn make_room(&self) {
+        self.evictions.leaving.look();
         let step = (self.limit / 64).max(1);
-        let wanted =
-            self.limit - (self.budget.reserved().div_ceil(step) * step).min(self.limit / 2);
+        let taken = self.budget.reserved().div_ceil(step) * step;
+        let wanted = self.limit - taken.min(self.limit - step.min(self.limit));
         if self.capacity.load(Relaxed) != wanted && self.capacity.swap(wanted, Relaxed) != wanted {
             self.entries.set_capacity(wanted);
         }

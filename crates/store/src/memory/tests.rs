@@ -254,3 +254,44 @@ fn a_sweep_drops_few_at_a_time() {
     assert_eq!((swept.seen, swept.gone, keys()), (500, 500, 0));
     assert_eq!(most, 8);
 }
+
+#[test]
+fn what_is_read_and_not_stored_any_more_stays_in_the_budget() {
+    let memory = Memory::new(LIMIT, Arc::default());
+    let body = |stored: &Stored| match &stored.body {
+        Body::Whole(bytes) => bytes.clone(),
+        other => panic!("{other:?}"),
+    };
+    let large = LIMIT as usize / 8;
+    let read = |key: &[u8]| body(&put(&memory, key, whole(large)));
+    // It is replaced, purged, evicted: each time somebody still reads it.
+    let replaced = read(b"other");
+    put(&memory, b"other", whole(10));
+    assert!(memory.statistics().in_flight >= large as u64);
+    let purged = read(b"purged");
+    memory.forget(b"purged");
+    let taken = memory.statistics();
+    assert!(taken.in_flight >= 2 * large as u64, "{taken:?}");
+    drop((replaced, purged));
+    assert_eq!(memory.statistics().in_flight, 0);
+    let many: Vec<_> = (0..8_u8).map(|number| read(&[number])).collect();
+    let taken = memory.statistics();
+    assert!(taken.in_flight >= large as u64, "{taken:?}");
+    drop(many);
+    assert_eq!(memory.statistics().in_flight, 0);
+    memory.make_room();
+    let taken = memory.statistics();
+    assert!(taken.stored <= LIMIT, "{taken:?}");
+}
+
+#[test]
+fn what_nobody_reads_leaves_at_once() {
+    let memory = Memory::new(LIMIT, Arc::default());
+    let stored = put(&memory, b"k", whole(LIMIT as usize / 8));
+    // The same content with other fields: it is stored all along.
+    let again = Arc::new(Stored::clone(&stored));
+    assert!(memory.exchange(b"k", &stored, &again));
+    drop((stored, again));
+    put(&memory, b"k", whole(10));
+    assert_eq!(memory.statistics().in_flight, 0);
+}

@@ -5,8 +5,7 @@ use crate::{
     walk::{
         coding,
         fetch::{Fetch, Held, Plan},
-        forward,
-        outbound,
+        forward, outbound,
     },
 };
 use http::{HeaderMap, HeaderValue, Method, Request, header};

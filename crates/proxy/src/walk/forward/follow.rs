@@ -57,7 +57,8 @@ pub async fn follow(
         Ok(Landed::Failed(error)) => {
             let why = error.kind().detail();
             let failed = Landing::Failed(Failure::Origin(error));
-            let landing = stale(worker, ask, &need, reuse::Failure::Unreachable, why).unwrap_or(failed);
+            let landing =
+                stale(worker, ask, &need, reuse::Failure::Unreachable, why).unwrap_or(failed);
             answer(worker, ask, &need, not_fetched(ask, landing))
         }
         Ok(Landed::Stale(failure, why)) => match stale(worker, ask, &need, failure, why) {
@@ -70,7 +71,13 @@ pub async fn follow(
 }
 
 /// What is stored, for a follower whose leader found the origin failing.
-fn stale(worker: &Worker, ask: &Ask, need: &Need, failure: reuse::Failure, why: &'static str) -> Option<Landing> {
+fn stale(
+    worker: &Worker,
+    ask: &Ask,
+    need: &Need,
+    failure: reuse::Failure,
+    why: &'static str,
+) -> Option<Landing> {
     let stored = land::usable_on_failure(worker, ask, need, failure)?;
     Some(Landing::Stale {
         stored,

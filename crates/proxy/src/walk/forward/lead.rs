@@ -85,7 +85,9 @@ fn landed(landing: &Landing) -> Option<Landed> {
         },
         Landing::Failed(Failure::Origin(error)) => Landed::Failed(error.clone()),
         Landing::Stale { failure, why, .. } => Landed::Stale(*failure, why),
-        Landing::Raw { pump: Some(pump), .. } if pump.is_at_most(LARGEST_AWAITED) => return None,
+        Landing::Raw {
+            pump: Some(pump), ..
+        } if pump.is_at_most(LARGEST_AWAITED) => return None,
         Landing::Raw { .. } | Landing::Failed(_) => Landed::Released,
     })
 }

@@ -32,7 +32,12 @@ impl Fetch<'_> {
 
     pub fn failed(&self, failure: Failure) -> Landing {
         // No head came, for whatever reason: the cache is disconnected (RFC 9111 section 4.2.4).
-        match usable_on_failure(self.worker, self.ask, self.need, reuse::Failure::Unreachable) {
+        match usable_on_failure(
+            self.worker,
+            self.ask,
+            self.need,
+            reuse::Failure::Unreachable,
+        ) {
             Some(stored) if matches!(failure, Failure::Origin(_)) => Landing::Stale {
                 stored,
                 failure: reuse::Failure::Unreachable,
