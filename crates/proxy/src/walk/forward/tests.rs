@@ -86,7 +86,7 @@ fn whose_variant_is_known_by_now_goes_with_those_who_fetch_it() {
     land(&worker, &self::ask("0"));
     let mut first = pin!(together(&worker, &ask, need(Forward::UriMiss)));
     let first = first.as_mut().poll(&mut Context::from_waker(Waker::noop()));
-    let Poll::Ready(Err(Left::Variant(need))) = first else {
+    let Poll::Ready(Err(Left::Together(need))) = first else {
         panic!("it took off on its own");
     };
     let (flights, log) = (&worker.cache.flights, worker.cache.memory.log());
