@@ -61,8 +61,8 @@ impl Single {
     pub(super) fn is_ready(&mut self) -> bool {
         match self {
             Self::Http1(link) => link.is_ready(),
-            Self::Direct(link) => link.is_quiet(),
-            Self::FastCgi(link) => link.is_quiet(),
+            Self::Direct(link) => link.is_ready(),
+            Self::FastCgi(link) => link.is_ready(),
         }
     }
 
@@ -70,7 +70,7 @@ impl Single {
     pub(super) fn may_rest(&mut self) -> bool {
         match self {
             Self::Http1(link) => link.is_ready(),
-            Self::Direct(link) => link.is_quiet(),
+            Self::Direct(link) => link.may_rest(),
             Self::FastCgi(link) => link.may_rest(),
         }
     }
