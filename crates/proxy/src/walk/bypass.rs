@@ -15,7 +15,11 @@ use crate::{
     listen::RequestBody,
     outcome::{Bypass, Detail, Outcome, bump},
     walk::{
-        admit::Times, coding, deliver, esi, invalidate, lookup::Bypassed, outbound, receive,
+        admit::Times,
+        coding, deliver, esi,
+        invalidate::{self, Undecided},
+        lookup::Bypassed,
+        outbound, receive,
         waiting::Waiting,
     },
 };
@@ -118,7 +122,13 @@ async fn pass(
     let ticket = worker.cache.memory.begin();
     let began = Instant::now();
     let mut asked = receive::now();
-    let mut response = exchange(worker, ask, why, fields, body).await?;
+    let mut undecided = Undecided::begin(worker, ask);
+    let answer = exchange(worker, ask, why, fields, body).await;
+    let mut response = answer.inspect_err(|failure| {
+        if !may_have_arrived(failure) {
+            undecided.decided();
+        }
+    })?;
     if let Some(whole) = whole
         && response.status() == StatusCode::PARTIAL_CONTENT
         && !ask.has_content
@@ -145,6 +155,7 @@ async fn pass(
     }
     let groups = invalidate::groups_on_disk(worker, ask, response.status(), response.headers());
     let groups = groups.await;
+    undecided.decided();
     Ok(land(
         worker,
         ask,
@@ -153,6 +164,16 @@ async fn pass(
         ((ticket, times), groups),
         (why, outcome),
     ))
+}
+
+/// Whether the origin may have done what it was asked to, although it has not said so.
+fn may_have_arrived(failure: &Failure) -> bool {
+    match failure {
+        Failure::Origin(error) => error.was_sent(),
+        // That is seen on the way.
+        Failure::BodyTooLarge => true,
+        _ => false,
+    }
 }
 
 /// Whether a part with these fields is of no use: only the whole can be composed, and the client may hold it in another coding.
