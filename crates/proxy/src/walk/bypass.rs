@@ -134,15 +134,11 @@ async fn pass(
         && !ask.has_content
         && only_whole_is_right(ask, response.headers())
     {
+        // It keeps its turn while it is not read.
+        drop(response);
         asked = receive::now();
-        response = exchange(
-            worker,
-            ask,
-            why,
-            whole,
-            request_body(ask, RequestBody::none())?,
-        )
-        .await?;
+        let body = request_body(ask, RequestBody::none())?;
+        response = exchange(worker, ask, why, whole, body).await?;
     }
     let origin_time = began.elapsed();
     let times = Times::of(asked, receive::now(), response.extensions());
