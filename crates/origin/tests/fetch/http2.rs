@@ -7,7 +7,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use origin::{Context, Kind, Origin, config::Protocol};
 use std::{cell::Cell, rc::Rc, sync::Arc};
-use tokio::{net::TcpListener, sync::Notify};
+use tokio::{net::TcpListener, sync::Notify, task::spawn_local};
 
 fn text(text: impl Into<String>) -> Response<Full<Bytes>> {
     Response::new(Full::new(text.into().into()))
@@ -56,6 +56,45 @@ fn fetches_share_one_connection() {
         );
         assert_eq!(server.connections(), 1);
         assert_eq!(origin.report().active, 0);
+    });
+}
+
+/// Streams beyond what the server allows would wait without being sent, until time is up.
+#[test]
+fn beyond_the_servers_limit_there_is_another_connection() {
+    work(async {
+        let gate = Rc::new(Notify::new());
+        let arrived = Rc::new(Cell::new(0));
+        let (count, held) = (Rc::clone(&arrived), Rc::clone(&gate));
+        let server = Http2Server::with_streams(2, move |request: Request<Incoming>| {
+            let (count, held) = (Rc::clone(&count), Rc::clone(&held));
+            async move {
+                count.set(count.get() + 1);
+                held.notified().await;
+                text(request.uri().path())
+            }
+        })
+        .await;
+        let origin = origin_of(&server);
+        let mut fetches = Vec::new();
+        for number in 1..=5 {
+            let origin = Arc::clone(&origin);
+            fetches.push(spawn_local(async move { get(&origin, "/").await }));
+            until(|| arrived.get() == number).await;
+        }
+        assert_eq!(server.connections(), 3);
+        gate.notify_waiters();
+        for fetch in fetches {
+            assert_eq!(fetch.await.unwrap().unwrap().text(), "/");
+        }
+        let last = spawn_local({
+            let origin = Arc::clone(&origin);
+            async move { get(&origin, "/").await }
+        });
+        until(|| arrived.get() == 6).await;
+        gate.notify_waiters();
+        assert_eq!(last.await.unwrap().unwrap().text(), "/");
+        assert_eq!(server.connections(), 3, "there is room again");
     });
 }
 
