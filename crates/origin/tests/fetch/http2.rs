@@ -5,8 +5,11 @@ use bytes::Bytes;
 use http::{Method, Request, Response};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
-use origin::{Context, Kind, Origin, config::Protocol};
-use std::{cell::Cell, rc::Rc, sync::Arc};
+use origin::{
+    Context, Kind, Origin,
+    config::{ActiveHealth, Protocol},
+};
+use std::{cell::Cell, rc::Rc, sync::Arc, time::Duration};
 use tokio::{net::TcpListener, sync::Notify, task::spawn_local};
 
 fn text(text: impl Into<String>) -> Response<Full<Bytes>> {
@@ -95,6 +98,37 @@ fn beyond_the_servers_limit_there_is_another_connection() {
         gate.notify_waiters();
         assert_eq!(last.await.unwrap().unwrap().text(), "/");
         assert_eq!(server.connections(), 3, "there is room again");
+    });
+}
+
+/// A check that went out on the last one's connection would say nothing of whether another can be made.
+#[test]
+fn each_check_makes_a_connection() {
+    work(async {
+        let checks = Rc::new(Cell::new(0));
+        let count = Rc::clone(&checks);
+        let server = Http2Server::start(move |_| {
+            count.set(count.get() + 1);
+            async { text("well") }
+        })
+        .await;
+        let mut config = config([tcp(server.address)]);
+        config.protocol = Protocol::Http2;
+        config.active = Some(ActiveHealth {
+            path: "/health".to_owned(),
+            host: None,
+            every: Duration::from_millis(1),
+            timeout: LONG,
+            healthy_after: 1,
+            unhealthy_after: 1,
+            status: 200..=299,
+        });
+        let origin = Origin::new(config).unwrap();
+        let watch = spawn_local(Arc::clone(&origin).keep_watch());
+        until(|| checks.get() == 3).await;
+        watch.abort();
+        assert_eq!(server.connections(), 3);
+        assert!(origin.report().servers[0].healthy);
     });
 }
 
