@@ -57,7 +57,7 @@ async fn resolve(origin: Arc<Servers>, peer: Arc<Peer>) {
     }
 }
 
-fn named(peer: &Peer) -> Option<&Addresses> {
+fn named(peer: &Peer) -> Option<&Arc<Addresses>> {
     match &peer.place {
         Place::Tcp(addresses) if addresses.is_named() => Some(addresses),
         Place::Tcp(_) | Place::Unix(_) => None,
