@@ -31,25 +31,33 @@ enum Rank {
     Resting,
 }
 
+/// A server that may be asked, as it was when it was looked at.
+struct Candidate<'a> {
+    peer: &'a Arc<Peer>,
+    rank: Rank,
+    weight: f64,
+    /// Fetches under way for its weight, were it given one more.
+    load: f64,
+}
+
 impl<'a> Choice<'a> {
     /// The server to ask; `turns` are the calling worker's own. `None`: nobody is left.
     pub(crate) fn make(&self, turns: &mut [i64]) -> Option<&'a Arc<Peer>> {
-        let ranks = self.peers.iter().filter_map(|peer| self.weigh(peer));
-        let best = ranks.map(|(rank, _)| rank).min()?;
-        let candidates = || {
-            self.peers.iter().filter_map(move |peer| {
-                let (rank, weight) = self.weigh(peer)?;
-                (rank == best).then_some((peer, weight))
-            })
-        };
+        // Each is looked at once: other workers change what is compared.
+        let weighed = self.peers.iter().filter_map(|peer| self.candidate(peer));
+        let mut all: Vec<Candidate<'_>> = weighed.collect();
+        let best = all.iter().map(|one| one.rank).min()?;
+        all.retain(|one| one.rank == best);
         match self.balance {
-            Balance::RoundRobin => in_turn(candidates(), turns),
+            Balance::RoundRobin => in_turn(&all, turns),
             Balance::LeastConnections => {
-                let least = candidates().map(load).min_by(f64::total_cmp)?;
-                in_turn(candidates().filter(|one| load(*one) <= least), turns)
+                let least = all.iter().map(|one| one.load).min_by(f64::total_cmp)?;
+                all.retain(|one| one.load <= least);
+                in_turn(&all, turns)
             }
-            Balance::ConsistentHash => candidates()
-                .map(|(peer, weight)| (peer, score(self.hash, peer, weight)))
+            Balance::ConsistentHash => all
+                .iter()
+                .map(|one| (one.peer, score(self.hash, one.peer, one.weight)))
                 .max_by(|(_, one), (_, other)| one.total_cmp(other))
                 .map(|(peer, _)| peer),
         }
@@ -58,6 +66,17 @@ impl<'a> Choice<'a> {
     /// Whether `peer` may be asked.
     pub(crate) fn allows(&self, peer: &Peer) -> bool {
         self.weigh(peer).is_some()
+    }
+
+    fn candidate(&self, peer: &'a Arc<Peer>) -> Option<Candidate<'a>> {
+        let (rank, weight) = self.weigh(peer)?;
+        let load = (peer.active() + 1) as f64 / weight;
+        Some(Candidate {
+            peer,
+            rank,
+            weight,
+            load,
+        })
     }
 
     /// A server's rank and its weight as of now.
@@ -75,25 +94,18 @@ impl<'a> Choice<'a> {
     }
 }
 
-/// Fetches under way for the server's weight, were it given one more.
-fn load((peer, weight): (&Arc<Peer>, f64)) -> f64 {
-    (peer.active() + 1) as f64 / weight
-}
-
 /// Smooth weighted round robin, as nginx does it: each candidate gains its weight, the highest is chosen and pays the
 /// sum, so that a heavy server's turns are spread out.
-fn in_turn<'a>(
-    candidates: impl Iterator<Item = (&'a Arc<Peer>, f64)>,
-    turns: &mut [i64],
-) -> Option<&'a Arc<Peer>> {
+fn in_turn<'a>(candidates: &[Candidate<'a>], turns: &mut [i64]) -> Option<&'a Arc<Peer>> {
     let mut sum = 0;
     let mut best: Option<(&Arc<Peer>, i64)> = None;
-    for (peer, weight) in candidates {
+    for one in candidates {
+        let peer = one.peer;
         let Some(turn) = turns.get_mut(peer.index) else {
             continue;
         };
         // Hundredths, for a share in slow start.
-        let weight = ((weight * 100.0) as i64).max(1);
+        let weight = ((one.weight * 100.0) as i64).max(1);
         *turn += weight;
         sum += weight;
         if best.is_none_or(|(_, highest)| *turn > highest) {

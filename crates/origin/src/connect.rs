@@ -8,7 +8,7 @@ use crate::{
     resolve::Addresses,
     stream::{Secured, Stream, Wire},
 };
-use std::{io, net::SocketAddr, path::Path, time::Duration};
+use std::{io, net::SocketAddr, path::Path, sync::Arc, time::Duration};
 use tokio::{
     net::{TcpStream, UnixStream},
     time::{Instant, sleep, timeout, timeout_at},
@@ -59,7 +59,7 @@ async fn connect(
             (Wire::Unix(stream), 0)
         }
         Place::Tcp(addresses) => {
-            let (stream, epoch) = reach(addresses, origin.now(), until).await?;
+            let (stream, epoch) = reach(addresses, until).await?;
             (Wire::Tcp(stream), epoch)
         }
     };
@@ -116,8 +116,8 @@ fn agreed(chosen: Option<&[u8]>, wanted: &Protocol) -> Result<Speaks, Error> {
 
 /// Tries all addresses in turn, beginning with the one that worked last. Each has an even part of the time left, so a
 /// dead address cannot use up all of it.
-async fn reach(addresses: &Addresses, now: u64, until: Instant) -> Result<(TcpStream, u64), Error> {
-    let answer = addresses.get(now).await?;
+async fn reach(addresses: &Arc<Addresses>, until: Instant) -> Result<(TcpStream, u64), Error> {
+    let answer = addresses.get().await?;
     let known = &answer.addresses;
     let first = addresses.favourite();
     let mut last = Error::new(Kind::Unresolvable);
@@ -166,14 +166,14 @@ mod tests {
         // Nobody listens on the loopback's other addresses.
         let dead = |last| SocketAddr::from(([127, 0, 0, last], good.port()));
         let until = Instant::now() + Duration::from_secs(5);
-        let addresses = Addresses::resolved(vec![dead(2), dead(3), good]);
+        let addresses = Arc::new(Addresses::resolved(vec![dead(2), dead(3), good]));
         for _ in 0..2 {
-            let (stream, epoch) = reach(&addresses, 0, until).await.unwrap();
+            let (stream, epoch) = reach(&addresses, until).await.unwrap();
             assert_eq!(stream.peer_addr().unwrap(), good);
             assert_eq!((addresses.favourite(), epoch), (2, 1));
         }
-        let addresses = Addresses::resolved(vec![dead(2), dead(3)]);
-        let error = reach(&addresses, 0, until).await.unwrap_err();
+        let addresses = Arc::new(Addresses::resolved(vec![dead(2), dead(3)]));
+        let error = reach(&addresses, until).await.unwrap_err();
         assert_eq!(error.kind(), Kind::Refused);
     }
 }

@@ -17,6 +17,7 @@ mod request;
 
 pub(crate) use body::Body;
 pub(crate) use exchange::{Arrived, Asking, Lost, ask};
+pub(crate) use framing::is_bare;
 pub(crate) use link::Link;
 
 #[cfg(test)]

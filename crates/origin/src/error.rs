@@ -10,6 +10,7 @@ pub struct Error {
     kind: Kind,
     server: Option<Arc<str>>,
     cause: Option<Cause>,
+    was_sent: bool,
 }
 
 impl Error {
@@ -18,7 +19,14 @@ impl Error {
             kind,
             server: None,
             cause: None,
+            was_sent: false,
         }
+    }
+
+    /// Some of the request may have been sent before.
+    pub(crate) fn having_sent(mut self) -> Self {
+        self.was_sent = true;
+        self
     }
 
     pub(crate) fn because(mut self, cause: impl Into<Cause>) -> Self {
@@ -44,6 +52,11 @@ impl Error {
     /// The server's address as configured, where one had been chosen.
     pub fn server(&self) -> Option<&str> {
         self.server.as_deref()
+    }
+
+    /// Some of the request may have reached a server, which may have done what it was asked to.
+    pub fn was_sent(&self) -> bool {
+        self.was_sent
     }
 
     /// A time limit ran out: for the client a 504 (RFC 9110 section 15.6.5), otherwise a 502.

@@ -29,6 +29,17 @@ pub(crate) enum Answer {
     FastCgi(fastcgi::Arrived, Box<fastcgi::Exchange>),
 }
 
+/// Which connection an attempt may be made on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Which {
+    /// Any that is fit.
+    Any,
+    /// No idle one: the last attempt found one stale.
+    Fresh,
+    /// A new one, which nobody shares: connecting itself is tried.
+    Alone,
+}
+
 /// What one attempt is made with.
 pub(crate) struct Attempt<'a> {
     pub(crate) origin: &'a Servers,
@@ -36,8 +47,7 @@ pub(crate) struct Attempt<'a> {
     pub(crate) asked: Asked,
     /// What FastCGI servers get in place of the request's head.
     pub(crate) call: Option<&'a Arc<fastcgi::Call>>,
-    /// No idle connection: the last attempt found one stale.
-    pub(crate) fresh: bool,
+    pub(crate) which: Which,
     pub(crate) began: Instant,
     /// The request has no content, and may be sent twice.
     pub(crate) repeatable: bool,

@@ -4,7 +4,7 @@ use crate::{
     Context, Error, Kind, RequestBody, Servers,
     balance::Choice,
     body::{ResponseBody, UnderWay},
-    exchange::{Answer, Attempt, Failure},
+    exchange::{Answer, Attempt, Failure, Which},
     fastcgi,
     held::Held,
     interim::Passing,
@@ -29,6 +29,8 @@ struct Fetch<'a> {
     until: Option<Instant>,
     /// The request may be sent twice.
     repeatable: bool,
+    /// Some of it may have been sent already, in an attempt that failed.
+    was_sent: bool,
     interim: Option<Passing>,
     /// When it was asked for.
     began: Instant,
@@ -73,6 +75,7 @@ pub(crate) fn fetch(
         hash: context.hash,
         until: bounds.until,
         repeatable: context.repeatable && request.body().is_end_stream(),
+        was_sent: false,
         interim: context.interim.map(Passing::new),
         began: bounds.began,
         now: bounds.began,
@@ -96,7 +99,11 @@ impl Fetch<'_> {
             pass
         };
         origin.budget.note(origin.at(self.now));
-        let (answer, serving) = self.attempts(request).await?;
+        let attempts = self.attempts(request).await;
+        let (answer, serving) = attempts.map_err(|error| match self.was_sent {
+            true => error.having_sent(),
+            false => error,
+        })?;
         let waited = self.now.saturating_duration_since(self.began);
         let held = Held {
             origin: Arc::clone(origin),
@@ -114,7 +121,9 @@ impl Fetch<'_> {
                 let under_way = UnderWay { carrier, held };
                 ResponseBody::new(incoming, under_way)
             })),
-            Answer::FastCgi(arrived, exchange) => fastcgi::answered(arrived, *exchange, held),
+            Answer::FastCgi(arrived, exchange) => {
+                fastcgi::answered(arrived, *exchange, held).map_err(Error::having_sent)
+            }
         }?;
         Ok(Waited::and(response, waited))
     }
@@ -139,7 +148,7 @@ impl Fetch<'_> {
                 peer: serving.peer(),
                 asked: self.asked,
                 call: self.call.as_ref(),
-                fresh: next.fresh,
+                which: if next.fresh { Which::Fresh } else { Which::Any },
                 began: self.now,
                 repeatable: self.repeatable,
                 interim: self.interim.as_ref(),
@@ -181,6 +190,7 @@ impl Fetch<'_> {
     /// nobody's fault and costs nothing: the same server gets a new connection, once.
     fn after(&mut self, failure: Failure, peer: Arc<Peer>, fresh: bool) -> Result<Next, Error> {
         self.now = Instant::now();
+        self.was_sent |= matches!(failure, Failure::Sent { .. });
         match failure {
             Failure::Unsent { request, stale, .. } if stale && !fresh => Ok(Next {
                 request,

@@ -4,10 +4,11 @@ use crate::{Error, Kind, Servers, connect::Dialled, direct, upload::Outgoing};
 use hyper::client::conn::{http1, http2};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use std::{
+    future::poll_fn,
     pin::Pin,
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering::Relaxed},
+        atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
     },
     task::Context,
     time::Duration,
@@ -107,19 +108,21 @@ impl Http1 {
     }
 }
 
-/// A worker's HTTP/2 connection to a server, shared by all its fetches there. When the last clone goes, the socket closes.
+/// A worker's HTTP/2 connection to a server, shared by its fetches there. When the last clone goes, the socket closes.
 #[derive(Clone, Debug)]
 pub(crate) struct Http2 {
     pub(crate) sender: http2::SendRequest<Outgoing>,
     /// `Place::epoch` when it was made.
     pub(crate) epoch: u64,
     driver: Arc<Driver>,
+    /// How many streams the server allows at a time, as of the last request.
+    streams: Arc<AtomicUsize>,
 }
 
 impl Http2 {
     pub(crate) async fn new(origin: &Servers, dialled: Dialled) -> Result<Self, Error> {
         let largest = u32::try_from(origin.config.largest_head).unwrap_or(u32::MAX);
-        let (sender, connection) = http2::Builder::new(LocalExecutor)
+        let (sender, mut connection) = http2::Builder::new(LocalExecutor)
             .timer(TokioTimer::new())
             // A connection that died without a word is found out before fetches pile up on it.
             .keep_alive_interval(Duration::from_secs(20))
@@ -130,17 +133,29 @@ impl Http2 {
             .handshake(TokioIo::new(dialled.stream))
             .await
             .map_err(|cause| Error::new(Kind::Protocol).because(cause))?;
-        let task = spawn_local(connection);
+        let streams = Arc::new(AtomicUsize::new(connection.current_max_send_streams()));
+        let known = Arc::clone(&streams);
+        let task = spawn_local(poll_fn(move |cx| {
+            let done = Pin::new(&mut connection).poll(cx);
+            known.store(connection.current_max_send_streams(), Relaxed);
+            done
+        }));
         Ok(Self {
             sender,
             epoch: dialled.epoch,
             driver: Arc::new(Driver(Some(task.abort_handle()))),
+            streams,
         })
     }
 
-    /// Fetches under way on it, apart from the pool's own hold.
-    pub(crate) fn is_idle(&self) -> bool {
-        Arc::strong_count(&self.driver) <= 1
+    /// How many fetches are under way on it: all holds but the pool's own.
+    pub(crate) fn under_way(&self) -> usize {
+        Arc::strong_count(&self.driver).saturating_sub(1)
+    }
+
+    /// The server allows no more streams for now (RFC 9113 section 5.1.2): what is sent waits for the end of another.
+    pub(crate) fn is_full(&self) -> bool {
+        self.under_way() >= self.streams.load(Relaxed)
     }
 
     /// The server has closed it or said GOAWAY (RFC 9113 section 6.8).

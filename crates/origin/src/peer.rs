@@ -38,7 +38,7 @@ pub(crate) struct Peer {
 /// Where connections go.
 #[derive(Debug)]
 pub(crate) enum Place {
-    Tcp(Addresses),
+    Tcp(Arc<Addresses>),
     Unix(PathBuf),
 }
 
@@ -76,7 +76,7 @@ impl Peer {
     ) -> Result<Self, Error> {
         let label: Arc<str> = server.address.to_string().into();
         let place = match &server.address {
-            Address::Tcp { host, port } => Place::Tcp(Addresses::new(host, *port)),
+            Address::Tcp { host, port } => Place::Tcp(Arc::new(Addresses::new(host, *port))),
             Address::Unix(path) => Place::Unix(path.clone()),
         };
         let tls_name = tls

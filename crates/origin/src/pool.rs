@@ -102,16 +102,14 @@ pub(crate) fn put(key: Key<'_>, mut link: Single, since: Instant) {
     KEPT.with(|kept| kept.notify_one());
 }
 
-/// Asks for the shared HTTP/2 connection; `None`: this server speaks HTTP/1.1.
+/// Asks for a shared HTTP/2 connection; `None`: this server speaks HTTP/1.1.
 pub(crate) fn shared(key: Key<'_>, now: Instant) -> Option<Sharing> {
     with_lane(key.origin, key.server, |lane| {
-        if let Some(shared) = &mut lane.http2 {
-            if shared.link.epoch == key.epoch && !shared.link.is_closed() {
-                shared.used = now;
-                return Some(Sharing::Open(shared.link.clone()));
-            }
-            // What is under way on it goes on; the last fetch closes it.
-            lane.http2 = None;
+        // What is under way on one that is given up goes on; the last fetch closes it.
+        lane.http2
+            .retain(|shared| shared.link.epoch == key.epoch && !shared.link.is_closed());
+        if let Some(link) = lane.open(now) {
+            return Some(Sharing::Open(link));
         }
         if lane.chose_http1 {
             return None;
@@ -133,7 +131,7 @@ pub(crate) fn shared(key: Key<'_>, now: Instant) -> Option<Sharing> {
 pub(crate) fn share(key: Key<'_>, link: Http2, now: Instant) {
     with_lane(key.origin, key.server, |lane| {
         lane.chose_http1 = false;
-        lane.http2 = Some(Shared { link, used: now });
+        lane.add(Shared { link, used: now });
     });
     KEPT.with(|kept| kept.notify_one());
 }

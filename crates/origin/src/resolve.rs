@@ -1,17 +1,23 @@
 //! A server's addresses: fixed, or a name's, asked again as time goes and kept when asking fails.
 
+mod resolver;
+
 use crate::{Error, Kind};
 use arc_swap::ArcSwap;
+use resolver::Resolver;
 use std::{
+    io,
     net::{IpAddr, SocketAddr},
     sync::{
-        Arc,
-        atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering::Relaxed},
     },
+    time::Duration,
 };
+use tokio::{sync::watch, task::spawn_blocking, time::Instant};
 
-/// How long a name that could not be resolved is not asked again by requests, in milliseconds.
-const PAUSE: u64 = 1_000;
+/// How long a name that could not be resolved is not asked again by requests.
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// Where a TCP server can be reached.
 #[derive(Debug)]
@@ -19,12 +25,12 @@ pub(crate) struct Addresses {
     /// `None`: the address is an IP and never changes.
     name: Option<String>,
     port: u16,
+    resolver: Resolver,
     known: ArcSwap<Known>,
     /// Index of the address that last took a connection: tried first, so that a dead one costs its limit only once.
     favourite: AtomicUsize,
-    /// One asker at a time; the others wait for its answer.
-    asking: tokio::sync::Mutex<()>,
-    ask_again: AtomicU64,
+    /// The last question; `None`: nobody has asked.
+    last: Mutex<Option<Question>>,
 }
 
 /// Addresses as of one resolution.
@@ -33,6 +39,24 @@ pub(crate) struct Known {
     pub(crate) addresses: Vec<SocketAddr>,
     /// Counts changes; connections remember theirs, and idle ones of an older epoch are not used again.
     pub(crate) epoch: u64,
+}
+
+/// A question to the resolver, which outlives who asked it: nobody can call it back, and a resolver that is down must not be asked
+/// by each request anew. `None`: it is under way.
+type Question = watch::Receiver<Option<Result<(), Failed>>>;
+
+/// The resolver had no answer.
+#[derive(Clone, Debug)]
+struct Failed {
+    /// When that was known.
+    at: Instant,
+    cause: Arc<io::Error>,
+}
+
+impl From<Failed> for Error {
+    fn from(failed: Failed) -> Self {
+        Self::new(Kind::Unresolvable).because(failed.cause)
+    }
 }
 
 impl Addresses {
@@ -48,10 +72,10 @@ impl Addresses {
         Self {
             name: fixed.is_none().then(|| host.to_owned()),
             port,
+            resolver: Resolver::default(),
             known: ArcSwap::from_pointee(known),
             favourite: AtomicUsize::new(0),
-            asking: tokio::sync::Mutex::new(()),
-            ask_again: AtomicU64::new(0),
+            last: Mutex::default(),
         }
     }
 
@@ -77,45 +101,67 @@ impl Addresses {
 
     /// The addresses as known; resolves the name first if it never was. A name that just failed fails again at once
     /// for a while, so that requests do not queue up behind a dead resolver.
-    pub(crate) async fn get(&self, now: u64) -> Result<Arc<Known>, Error> {
+    pub(crate) async fn get(self: &Arc<Self>) -> Result<Arc<Known>, Error> {
         let known = self.known.load_full();
         if !known.addresses.is_empty() {
             return Ok(known);
         }
-        let _turn = self.asking.lock().await;
-        let known = self.known.load_full();
-        if !known.addresses.is_empty() {
-            return Ok(known);
+        if let Some(failed) = self.just_failed() {
+            return Err(failed.into());
         }
-        if now < self.ask_again.load(Relaxed) {
-            return Err(Error::new(Kind::Unresolvable));
-        }
-        match self.ask().await {
-            Ok(()) => Ok(self.known.load_full()),
-            Err(error) => {
-                self.ask_again.store(now.saturating_add(PAUSE), Relaxed);
-                Err(error)
-            }
-        }
+        self.refresh().await?;
+        Ok(self.known.load_full())
     }
 
     /// Resolves the name again, if there is one. On failure the last good answer stays.
-    pub(crate) async fn refresh(&self) -> Result<(), Error> {
-        let _turn = self.asking.lock().await;
-        self.ask().await
-    }
-
-    async fn ask(&self) -> Result<(), Error> {
-        let Some(name) = &self.name else {
+    pub(crate) async fn refresh(self: &Arc<Self>) -> Result<(), Error> {
+        let Some(mut question) = self.ask() else {
             return Ok(());
         };
-        let found: Vec<SocketAddr> = tokio::net::lookup_host((name.as_str(), self.port))
-            .await
-            .map_err(|cause| Error::new(Kind::Unresolvable).because(cause))?
-            .collect();
-        if found.is_empty() {
-            return Err(Error::new(Kind::Unresolvable));
+        let answer = question.wait_for(Option::is_some).await;
+        let answer = answer.map(|answer| (*answer).clone());
+        match answer {
+            Ok(Some(Err(failed))) => Err(failed.into()),
+            Ok(_) => Ok(()),
+            // Whose threads it was asked on has ended.
+            Err(cause) => Err(Error::new(Kind::Unresolvable).because(cause)),
         }
+    }
+
+    /// The question that is under way, or a new one; `None`: there is nothing to ask.
+    fn ask(self: &Arc<Self>) -> Option<Question> {
+        let name = self.name.clone()?;
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let under_way = last
+            .as_ref()
+            .filter(|question| question.borrow().is_none() && question.has_changed().is_ok());
+        if let Some(question) = under_way {
+            return Some(question.clone());
+        }
+        let (tell, question) = watch::channel(None);
+        let this = Arc::clone(self);
+        spawn_blocking(move || {
+            let found = this.resolver.ask(&name, this.port);
+            let answer = found.map(|found| this.learn(found));
+            tell.send_replace(Some(answer.map_err(|cause| Failed {
+                at: Instant::now(),
+                cause: Arc::new(cause),
+            })));
+        });
+        *last = Some(question.clone());
+        Some(question)
+    }
+
+    fn just_failed(&self) -> Option<Failed> {
+        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let failed = match &*last.as_ref()?.borrow() {
+            Some(Err(failed)) => failed.clone(),
+            _ => return None,
+        };
+        (failed.at.elapsed() < PAUSE).then_some(failed)
+    }
+
+    fn learn(&self, found: Vec<SocketAddr>) {
         let known = self.known.load();
         if !same_set(&known.addresses, &found) {
             let epoch = known.epoch + 1;
@@ -123,7 +169,6 @@ impl Addresses {
             self.known.store(Arc::new(Known { addresses, epoch }));
             self.favourite.store(0, Relaxed);
         }
-        Ok(())
     }
 
     pub(crate) fn favourite(&self) -> usize {
@@ -144,80 +189,4 @@ fn same_set(one: &[SocketAddr], other: &[SocketAddr]) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn run<T>(future: impl Future<Output = T>) -> T {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build();
-        runtime.unwrap().block_on(future)
-    }
-
-    #[test]
-    fn an_address_needs_no_resolver() {
-        for host in ["127.0.0.1", "::1"] {
-            let addresses = Addresses::new(host, 80);
-            assert!(!addresses.is_named());
-            let known = run(addresses.get(0)).unwrap();
-            assert_eq!(
-                known.addresses,
-                [SocketAddr::new(host.parse().unwrap(), 80)]
-            );
-        }
-    }
-
-    #[test]
-    fn a_name_that_failed_is_left_alone_for_a_while() {
-        let addresses = Addresses::new("nowhere.invalid", 80);
-        let failed = |now| run(addresses.get(now)).unwrap_err();
-        let with_cause = |error: &Error| std::error::Error::source(error).is_some();
-        assert!(with_cause(&failed(10)), "asked");
-        assert!(!with_cause(&failed(10 + PAUSE - 1)), "not asked");
-        assert!(with_cause(&failed(10 + PAUSE)), "asked again");
-    }
-
-    #[test]
-    fn the_last_good_answer_is_kept() {
-        let addresses = Addresses::resolved(vec![SocketAddr::from(([127, 0, 0, 1], 80))]);
-        run(addresses.refresh()).unwrap_err();
-        assert_eq!(addresses.epoch(), 1);
-        assert_eq!(run(addresses.get(0)).unwrap().addresses.len(), 1);
-    }
-
-    #[test]
-    fn a_name_that_changed_is_followed() {
-        let addresses = Addresses::new("localhost", 80);
-        let gone = SocketAddr::from(([127, 0, 0, 9], 80));
-        addresses.known.store(Arc::new(Known {
-            addresses: vec![gone],
-            epoch: 1,
-        }));
-        addresses.prefer(3);
-        run(addresses.refresh()).unwrap();
-        let known = run(addresses.get(0)).unwrap();
-        assert!(!known.addresses.contains(&gone), "{known:?}");
-        assert!(
-            known
-                .addresses
-                .iter()
-                .all(|address| address.ip().is_loopback())
-        );
-        assert_eq!((addresses.epoch(), addresses.favourite()), (2, 0));
-        run(addresses.refresh()).unwrap();
-        assert_eq!(addresses.epoch(), 2, "nothing changed");
-    }
-
-    #[test]
-    fn a_change_is_told_from_a_rotation() {
-        let [one, two, three] = [1, 2, 3].map(|n| SocketAddr::from(([10, 0, 0, n], 80)));
-        for (before, after, same) in [
-            (vec![one, two], vec![two, one], true),
-            (vec![one, two], vec![one], false),
-            (vec![one], vec![one, two], false),
-            (vec![one, two], vec![one, three], false),
-        ] {
-            assert_eq!(same_set(&before, &after), same, "{before:?} {after:?}");
-        }
-    }
-}
+mod tests;

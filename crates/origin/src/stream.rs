@@ -1,8 +1,13 @@
 //! The bytes to and from a server: TCP or Unix socket, plain or TLS, as one type.
 
+use rustix::{
+    io::Errno,
+    net::{RecvFlags, recv},
+};
 use std::{
     future::poll_fn,
     io,
+    os::fd::AsFd,
     pin::{Pin, pin},
     sync::{
         Arc,
@@ -22,6 +27,18 @@ use tokio_rustls::client::TlsStream;
 pub(crate) enum Wire {
     Tcp(TcpStream),
     Unix(UnixStream),
+}
+
+impl Wire {
+    /// Nothing lies in the kernel to be read, not even the end.
+    fn is_empty(&self) -> bool {
+        let socket = match self {
+            Self::Tcp(socket) => socket.as_fd(),
+            Self::Unix(socket) => socket.as_fd(),
+        };
+        let looked = recv(socket, &mut [0], RecvFlags::PEEK | RecvFlags::DONTWAIT);
+        looked.is_err_and(|cause| cause == Errno::WOULDBLOCK)
+    }
 }
 
 /// Calls `$call` on whichever socket there is.
@@ -115,6 +132,15 @@ impl Stream {
             }
         };
         read.is_err_and(|cause| cause.kind() == io::ErrorKind::WouldBlock)
+    }
+
+    /// As [`is_quiet`](Self::is_quiet), and the kernel says so too: what has come since the runtime last looked is seen. Costs a call.
+    pub(crate) fn is_silent(&mut self) -> bool {
+        self.is_quiet()
+            && match &self.inner {
+                Secured::Plain(wire) => wire.is_empty(),
+                Secured::Tls(session) => session.get_ref().0.is_empty(),
+            }
     }
 
     /// On a plain connection: writes what the kernel takes without waiting. For last words; whether they are heard is

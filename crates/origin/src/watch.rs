@@ -3,7 +3,7 @@
 use crate::{
     Servers,
     config::{ActiveHealth, Protocol},
-    exchange::{Answer, Attempt},
+    exchange::{Answer, Attempt, Which},
     fastcgi::{self, Complaints},
     message,
     peer::{Peer, Place},
@@ -57,7 +57,7 @@ async fn resolve(origin: Arc<Servers>, peer: Arc<Peer>) {
     }
 }
 
-fn named(peer: &Peer) -> Option<&Addresses> {
+fn named(peer: &Peer) -> Option<&Arc<Addresses>> {
     match &peer.place {
         Place::Tcp(addresses) if addresses.is_named() => Some(addresses),
         Place::Tcp(_) | Place::Unix(_) => None,
@@ -108,7 +108,7 @@ async fn probe(origin: &Servers, peer: &Arc<Peer>, rule: &ActiveHealth) -> Resul
         peer,
         asked,
         call: call.as_ref(),
-        fresh: true,
+        which: Which::Alone,
         began: Instant::now(),
         repeatable: false,
         interim: None,

@@ -1,7 +1,7 @@
 //! What unsafe methods invalidate (RFC 9111 section 4.4, RFC 9875), and what was under way meanwhile.
 
-use crate::common::{Said, counted, start};
-use testkit::{Gate, Larder, Origin, Reply};
+use crate::common::{Said, counted, start, start_with};
+use testkit::{Gate, Larder, Origin, Reply, wait_until};
 
 /// Every GET is answered with a count and kept; every other method with what `other` says.
 fn start_unsafe(other: impl Fn() -> Reply + Send + Sync + 'static) -> (Origin, Larder) {
@@ -65,6 +65,57 @@ fn safe_methods_invalidate_nothing() {
             "9110 section 9.2.1: {method} is safe"
         );
     }
+}
+
+/// The application may have done what it was asked to, and nobody has heard whether it did.
+#[test]
+fn an_unsafe_request_without_an_answer_invalidates_its_target() {
+    for (what, reply) in [
+        ("leaves", Reply::ok().hang()),
+        ("closes", Reply::close()),
+        ("late", Reply::ok().hang()),
+        ("broken", Reply::raw("HTTP/1.1 what\r\n\r\n")),
+    ] {
+        let (origin, larder) = start_with(&format!(
+            "[[origin]]\nservers = \"{{origin}}\"\ntimeouts.first_byte = \"{}\"",
+            if what == "late" { "10ms" } else { "1h" }
+        ));
+        origin.otherwise(move |request| match request.method.as_str() {
+            "GET" => counted(request).cache("max-age=60"),
+            _ => reply.clone(),
+        });
+        larder.get("/page").send();
+        larder.get("/other").send();
+        let mut client = larder.ask("POST", "/page").body("x").begin();
+        if what == "leaves" {
+            origin.wait_requests("/page", 2);
+            drop(client);
+        } else {
+            assert!(client.read().status >= 500, "{what}");
+        }
+        wait_until("what was stored is gone", || !kept(&larder, "/page"));
+        assert!(kept(&larder, "/other"), "{what}");
+    }
+}
+
+#[test]
+fn one_that_was_never_sent_invalidates_nothing() {
+    let (origin, larder) = start_unsafe(Reply::ok);
+    larder.get("/page").send();
+    origin.stop();
+    for method in ["POST", "DELETE"] {
+        let refused = larder.ask(method, "/page").send();
+        assert_eq!(refused.status, 502, "{method}");
+        assert!(kept(&larder, "/page"), "{method}");
+    }
+}
+
+#[test]
+fn nor_does_a_safe_one_without_an_answer() {
+    let (_origin, larder) = start_unsafe(Reply::close);
+    larder.get("/page").send();
+    assert_eq!(larder.ask("OPTIONS", "/page").send().status, 502);
+    assert!(kept(&larder, "/page"));
 }
 
 #[test]

@@ -229,3 +229,28 @@ fn fetches_beyond_the_limit_wait_and_those_beyond_the_queue_fail() {
     assert_eq!(first.read().text(), "held");
     assert_eq!(others.remove(0).read().status, 200);
 }
+
+/// A part where only the whole is right: it is not read, and must not keep the turn that the whole needs.
+#[test]
+fn an_answer_that_is_asked_for_anew_gives_its_turn_back_first() {
+    let turns = "most_concurrent = 1\nqueue = { length = 1, time = \"5s\" }\n";
+    for (route, range) in [("cache = true", false), ("esi = true\ncache = false", true)] {
+        let (origin, larder) = limited(&format!("{turns}[[route]]\n{route}\n"));
+        origin.on("/", |request| match request.nth {
+            1 => Reply::status(206)
+                .header("Content-Range", "bytes 0-9/20")
+                .length(10)
+                .body("01234")
+                .until_client_leaves(),
+            _ => Reply::ok().body("whole"),
+        });
+        let ask = larder.get("/");
+        let answer = if range {
+            ask.header("Range", "bytes=0-9").send()
+        } else {
+            ask.send()
+        };
+        let got = (answer.status, answer.text());
+        assert_eq!(got, (200, "whole".to_owned()), "{route}");
+    }
+}

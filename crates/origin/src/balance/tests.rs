@@ -1,5 +1,6 @@
 use super::*;
 use crate::config::{Address, PassiveHealth, Server};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 fn peers(weights: &[u32]) -> Vec<Arc<Peer>> {
     let server = |weight, index| {
@@ -153,4 +154,34 @@ fn who_comes_back_works_up_to_its_share() {
             );
         }
     }
+}
+
+/// Whether each of many choices finds a server while somebody else does this again and again.
+fn always_finds(peers: &[Arc<Peer>], balance: Balance, meanwhile: impl Fn() + Sync) -> bool {
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Relaxed) {
+                meanwhile();
+            }
+        });
+        let mut turns = vec![0; peers.len()];
+        let found = (0..200_000).all(|_| choice(peers, &[], balance, 0).make(&mut turns).is_some());
+        done.store(true, Relaxed);
+        found
+    })
+}
+
+#[test]
+fn somebody_is_left_whatever_others_do_meanwhile() {
+    let many = peers(&[1, 1]);
+    let fetched = || many.iter().for_each(|peer| drop(Arc::clone(peer).serve()));
+    assert!(always_finds(&many, Balance::LeastConnections, fetched));
+    let mut pair = peers(&[1, 1]);
+    Arc::get_mut(&mut pair[1]).unwrap().backup = true;
+    let checked = || {
+        pair[0].health.mark_down();
+        pair[0].health.mark_up(1);
+    };
+    assert!(always_finds(&pair, Balance::RoundRobin, checked));
 }

@@ -3,7 +3,7 @@
 use super::{
     body::Body,
     desk,
-    framing::Framing,
+    framing::{Framing, is_bare},
     head::{self, Head},
     link::Link,
     request,
@@ -233,7 +233,7 @@ impl Exchange {
 
     /// The final head as it may be believed, where its content ends, and whether the connection may be used again after it.
     fn judged(
-        &self,
+        &mut self,
         head: Head,
         asking: &Asking<'_>,
     ) -> Result<(Response<()>, Framing, bool), Error> {
@@ -241,6 +241,7 @@ impl Exchange {
         let judged = message::judge(&mut response, asking.asked, Speaks::Http1)?;
         let is_head = asking.request.method() == Method::HEAD;
         let framing = Framing::of(&response, judged.announced, is_head)?;
+        self.link.bare = is_bare(&response, is_head);
         let keeps = head.keeps
             && !self.closes
             && judged.afterwards == Afterwards::Reuse

@@ -41,11 +41,7 @@ impl Framing {
         announced: Announced,
         is_head: bool,
     ) -> Result<Self, Error> {
-        let without = matches!(
-            response.status(),
-            StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED
-        );
-        if is_head || without {
+        if is_bare(response, is_head) {
             return Ok(Self::Length(0));
         }
         Ok(match announced {
@@ -89,6 +85,15 @@ impl Framing {
             },
         }
     }
+}
+
+/// Whether a response has no content, whatever its fields say.
+pub(crate) fn is_bare<B>(response: &Response<B>, is_head: bool) -> bool {
+    is_head
+        || matches!(
+            response.status(),
+            StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED
+        )
 }
 
 fn chunks(decoder: &mut Decoder, came: &[u8]) -> Taken {

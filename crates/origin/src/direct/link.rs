@@ -17,6 +17,8 @@ pub(crate) struct Link {
     pub(crate) epoch: u64,
     /// It has carried a response before.
     pub(crate) reused: bool,
+    /// The last answer was without content by its nature. Some servers send it all the same, behind the head.
+    pub(crate) bare: bool,
 }
 
 impl Link {
@@ -27,11 +29,22 @@ impl Link {
             alarm: alarm(Instant::now() + first_byte),
             epoch: dialled.epoch,
             reused: false,
+            bare: false,
         }
     }
 
-    /// The server has neither closed it nor said anything.
-    pub(crate) fn is_quiet(&mut self) -> bool {
+    /// It may be used: the server has neither closed it nor said anything. What comes behind an answer must not be taken for the next
+    /// (RFC 9112 section 6.3), so that where it is likely the kernel is asked.
+    pub(crate) fn is_ready(&mut self) -> bool {
+        if self.bare {
+            self.stream.is_silent()
+        } else {
+            self.stream.is_quiet()
+        }
+    }
+
+    /// The server has neither closed it nor said anything, as far as the runtime has looked.
+    pub(crate) fn may_rest(&mut self) -> bool {
         self.stream.is_quiet()
     }
 }

@@ -1,6 +1,6 @@
 //! The connection that an attempt is made on: an idle one, one that is shared, or a new one.
 
-use super::Attempt;
+use super::{Attempt, Which};
 use crate::{
     Error, Kind,
     connect::{self, Speaks},
@@ -33,13 +33,13 @@ pub(super) enum Engine {
 impl Attempt<'_> {
     /// An idle connection, the shared one, or a new one.
     pub(super) async fn line(&self, engine: Engine) -> Result<Line, Error> {
-        if !self.repeatable && !self.fresh {
+        if !self.repeatable && self.which == Which::Any {
             // Lets the runtime look at its sockets, so that a connection closed in the meantime is known to be. A request
             // that may be sent twice need not wait for that.
             yield_now().await;
         }
         let now = self.began;
-        if !self.fresh
+        if self.which == Which::Any
             && let Some(link) = pool::take(self.key(), now)
         {
             return match link {
@@ -48,7 +48,7 @@ impl Attempt<'_> {
                 Single::FastCgi(link) => Ok(Line::FastCgi(link)),
             };
         }
-        if self.needs_http1() || !self.origin.may_share() {
+        if self.which == Which::Alone || self.needs_http1() || !self.origin.may_share() {
             return Box::pin(self.dial(engine, now)).await;
         }
         loop {
@@ -82,7 +82,9 @@ impl Attempt<'_> {
             return self.with(engine, link).await;
         }
         let link = Http2::new(self.origin, dialled).await?;
-        pool::share(self.key(), link.clone(), now);
+        if self.which != Which::Alone {
+            pool::share(self.key(), link.clone(), now);
+        }
         Ok(Line::Http2(link))
     }
 

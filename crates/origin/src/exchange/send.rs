@@ -7,11 +7,11 @@ use crate::{
     connect::Speaks,
     direct, fastcgi,
     link::{Http1, Http2, alarm},
-    message,
+    message::{self, Afterwards},
     upload::Outgoing,
     wait::{Lost, Wait},
 };
-use http::{Request, StatusCode};
+use http::{Method, Request, StatusCode};
 use std::error::Error as _;
 use tokio::time::Instant;
 
@@ -63,6 +63,7 @@ impl Attempt<'_> {
     ) -> Result<Answer, Failure> {
         let before = link.heard();
         let wait = self.wait(&request, Instant::now());
+        let is_head = request.method() == Method::HEAD;
         if let Some(passing) = self.interim.cloned() {
             hyper::ext::on_informational(&mut request, move |interim| {
                 passing.pass(interim.status(), interim.headers());
@@ -80,10 +81,15 @@ impl Attempt<'_> {
             link.hand_over();
             Carrier::Upgraded
         } else {
-            Carrier::Http1 {
-                link,
-                afterwards: judged.afterwards,
-            }
+            // hyper's socket cannot be asked whether content comes behind the head all the same. A 204, as uploads are often answered
+            // with, stays: with one that announces content the connection is closed anyway.
+            let is_bare = direct::is_bare(&response, is_head);
+            let afterwards = if is_bare && response.status() != StatusCode::NO_CONTENT {
+                Afterwards::Close
+            } else {
+                judged.afterwards
+            };
+            Carrier::Http1 { link, afterwards }
         };
         Ok(Answer::Http(response, Box::new(carrier)))
     }

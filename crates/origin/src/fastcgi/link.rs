@@ -44,14 +44,15 @@ impl Link {
         self.stream.heard_so_far()
     }
 
-    /// The server has neither closed it nor said anything.
-    pub(crate) fn is_quiet(&mut self) -> bool {
-        self.stream.is_quiet()
+    /// It may be used: the server has neither closed it nor said anything. All requests have the same number, so that what came late
+    /// would be the next one's answer; beside a script, asking the kernel costs nothing.
+    pub(crate) fn is_ready(&mut self) -> bool {
+        self.stream.is_silent()
     }
 
     /// It may lie idle: nobody waits for the process at its other end.
     pub(crate) fn may_rest(&mut self) -> bool {
-        self.is_quiet() && !self.peer.hunger.is_felt()
+        self.stream.is_quiet() && !self.peer.hunger.is_felt()
     }
 }
 

@@ -43,6 +43,7 @@ pub(crate) async fn fetch(
     let Bounds { until, .. } = origin.bounds(Instant::now());
     let mut sent = Some((body, context.room));
     let mut repeatable = context.repeatable;
+    let mut redirected = false;
     for _ in 0..=MOST_REDIRECTS {
         let found = look(cgi, head.uri.path()).await;
         let script = match found.inspect_err(|error| origin.refuse(error))? {
@@ -68,12 +69,17 @@ pub(crate) async fn fetch(
             began: Instant::now(),
             until,
         };
-        let mut response = attempts::fetch(origin, request, context, Some(call), bounds).await?;
+        let answer = attempts::fetch(origin, request, context, Some(call), bounds).await;
+        let mut response = answer.map_err(|error| match redirected {
+            // The script that was asked first has run.
+            true => error.having_sent(),
+            false => error,
+        })?;
         let Some(Elsewhere(target)) = response.extensions_mut().remove() else {
             return Ok(response);
         };
         redirect(&mut head, &target)?;
-        repeatable = true;
+        (repeatable, redirected) = (true, true);
     }
     Err(Error::new(Kind::Malformed).because("a script's local redirects lead in a circle"))
 }

@@ -7,12 +7,16 @@ use crate::{
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 use tokio::{sync::Notify, time::Instant};
 
+/// HTTP/2 connections of a worker to a server at a time. Most servers allow a hundred streams on each.
+const MOST_SHARED: usize = 8;
+
 /// One worker's connections to one server.
 #[derive(Default)]
 pub(super) struct Lane {
     /// The one used last at the back: it has the most life left, and the others may grow old and go.
     pub(super) idle: VecDeque<Idle>,
-    pub(super) http2: Option<Shared>,
+    /// The oldest first. There is another only where these were full, and it goes when it was not needed for a while.
+    pub(super) http2: Vec<Shared>,
     /// Somebody is making the HTTP/2 connection; the others wait for it.
     pub(super) dialling: Option<Arc<Notify>>,
     /// ALPN settled on HTTP/1.1 last time: nothing to share, so nobody waits.
@@ -23,14 +27,33 @@ impl Lane {
     pub(super) fn sweep(&mut self, now: Instant, idle_time: Duration) {
         self.idle
             .retain_mut(|idle| idle.link.may_rest() && now.duration_since(idle.since) < idle_time);
-        if let Some(shared) = &mut self.http2 {
-            if !shared.link.is_idle() {
+        self.http2.retain_mut(|shared| {
+            if shared.link.under_way() > 0 {
                 shared.used = now;
             }
-            if shared.link.is_closed() || now.duration_since(shared.used) >= idle_time {
-                self.http2 = None;
-            }
+            !shared.link.is_closed() && now.duration_since(shared.used) < idle_time
+        });
+    }
+
+    /// Takes in an HTTP/2 connection. A server that chose HTTP/1.1 before is not waited for, so that many may come at once.
+    pub(super) fn add(&mut self, shared: Shared) {
+        if self.http2.len() >= MOST_SHARED {
+            self.http2.remove(0);
         }
+        self.http2.push(shared);
+    }
+
+    /// The HTTP/2 connection for the next fetch: one with room, or where there may be no more of them the emptiest.
+    pub(super) fn open(&mut self, now: Instant) -> Option<Http2> {
+        let may_be_full = self.http2.len() >= MOST_SHARED;
+        let with_room = self.http2.iter().position(|one| !one.link.is_full());
+        let index = with_room.or_else(|| {
+            let all = self.http2.iter().enumerate().filter(|_| may_be_full);
+            Some(all.min_by_key(|(_, one)| one.link.under_way())?.0)
+        })?;
+        let shared = self.http2.get_mut(index)?;
+        shared.used = now;
+        Some(shared.link.clone())
     }
 }
 
@@ -61,8 +84,8 @@ impl Single {
     pub(super) fn is_ready(&mut self) -> bool {
         match self {
             Self::Http1(link) => link.is_ready(),
-            Self::Direct(link) => link.is_quiet(),
-            Self::FastCgi(link) => link.is_quiet(),
+            Self::Direct(link) => link.is_ready(),
+            Self::FastCgi(link) => link.is_ready(),
         }
     }
 
@@ -70,7 +93,7 @@ impl Single {
     pub(super) fn may_rest(&mut self) -> bool {
         match self {
             Self::Http1(link) => link.is_ready(),
-            Self::Direct(link) => link.is_quiet(),
+            Self::Direct(link) => link.may_rest(),
             Self::FastCgi(link) => link.may_rest(),
         }
     }

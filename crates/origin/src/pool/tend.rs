@@ -78,7 +78,7 @@ fn sweep(now: Instant) -> Left {
             None => false,
         });
         let mut lanes = pools.values().flat_map(|pool| &pool.lanes);
-        if lanes.any(|lane| !lane.idle.is_empty() || lane.http2.is_some()) {
+        if lanes.any(|lane| !lane.idle.is_empty() || !lane.http2.is_empty()) {
             Left::Connections
         } else if pools.is_empty() {
             Left::Nothing

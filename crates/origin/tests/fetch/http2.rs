@@ -5,9 +5,12 @@ use bytes::Bytes;
 use http::{Method, Request, Response};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
-use origin::{Context, Kind, Origin, config::Protocol};
-use std::{cell::Cell, rc::Rc, sync::Arc};
-use tokio::{net::TcpListener, sync::Notify};
+use origin::{
+    Context, Kind, Origin,
+    config::{ActiveHealth, Protocol},
+};
+use std::{cell::Cell, rc::Rc, sync::Arc, time::Duration};
+use tokio::{net::TcpListener, sync::Notify, task::spawn_local};
 
 fn text(text: impl Into<String>) -> Response<Full<Bytes>> {
     Response::new(Full::new(text.into().into()))
@@ -56,6 +59,76 @@ fn fetches_share_one_connection() {
         );
         assert_eq!(server.connections(), 1);
         assert_eq!(origin.report().active, 0);
+    });
+}
+
+/// Streams beyond what the server allows would wait without being sent, until time is up.
+#[test]
+fn beyond_the_servers_limit_there_is_another_connection() {
+    work(async {
+        let gate = Rc::new(Notify::new());
+        let arrived = Rc::new(Cell::new(0));
+        let (count, held) = (Rc::clone(&arrived), Rc::clone(&gate));
+        let server = Http2Server::with_streams(2, move |request: Request<Incoming>| {
+            let (count, held) = (Rc::clone(&count), Rc::clone(&held));
+            async move {
+                count.set(count.get() + 1);
+                held.notified().await;
+                text(request.uri().path())
+            }
+        })
+        .await;
+        let origin = origin_of(&server);
+        let mut fetches = Vec::new();
+        for number in 1..=5 {
+            let origin = Arc::clone(&origin);
+            fetches.push(spawn_local(async move { get(&origin, "/").await }));
+            until(|| arrived.get() == number).await;
+        }
+        assert_eq!(server.connections(), 3);
+        gate.notify_waiters();
+        for fetch in fetches {
+            assert_eq!(fetch.await.unwrap().unwrap().text(), "/");
+        }
+        let last = spawn_local({
+            let origin = Arc::clone(&origin);
+            async move { get(&origin, "/").await }
+        });
+        until(|| arrived.get() == 6).await;
+        gate.notify_waiters();
+        assert_eq!(last.await.unwrap().unwrap().text(), "/");
+        assert_eq!(server.connections(), 3, "there is room again");
+    });
+}
+
+/// A check that went out on the last one's connection would say nothing of whether another can be made.
+#[test]
+fn each_check_makes_a_connection() {
+    work(async {
+        let checks = Rc::new(Cell::new(0));
+        let count = Rc::clone(&checks);
+        let server = Http2Server::start(move |_| {
+            count.set(count.get() + 1);
+            async { text("well") }
+        })
+        .await;
+        let mut config = config([tcp(server.address)]);
+        config.protocol = Protocol::Http2;
+        config.active = Some(ActiveHealth {
+            path: "/health".to_owned(),
+            host: None,
+            every: Duration::from_millis(1),
+            timeout: LONG,
+            healthy_after: 1,
+            unhealthy_after: 1,
+            status: 200..=299,
+        });
+        let origin = Origin::new(config).unwrap();
+        let watch = spawn_local(Arc::clone(&origin).keep_watch());
+        until(|| checks.get() == 3).await;
+        watch.abort();
+        assert_eq!(server.connections(), 3);
+        assert!(origin.report().servers[0].healthy);
     });
 }
 

@@ -12,6 +12,7 @@ mod framing;
 mod health;
 mod http2;
 mod idle;
+mod left_out;
 mod limits;
 mod peers;
 mod pools;

@@ -135,6 +135,17 @@ impl Http2Server {
     where
         F: Future<Output = Response<Full<Bytes>>> + 'static,
     {
+        Self::with_streams(200, handler).await
+    }
+
+    /// One that allows so many streams on a connection.
+    pub(crate) async fn with_streams<F>(
+        most: u32,
+        handler: impl Fn(Request<Incoming>) -> F + Clone + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Response<Full<Bytes>>> + 'static,
+    {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let connections: Rc<RefCell<Vec<Rc<tokio::sync::Notify>>>> = Rc::default();
@@ -143,7 +154,7 @@ impl Http2Server {
             while let Ok((stream, _)) = listener.accept().await {
                 let leave = Rc::new(tokio::sync::Notify::new());
                 known.borrow_mut().push(Rc::clone(&leave));
-                spawn_local(serve(stream, handler.clone(), leave));
+                spawn_local(serve(stream, most, handler.clone(), leave));
             }
         });
         Self {
@@ -166,6 +177,7 @@ impl Http2Server {
 
 async fn serve<F>(
     stream: TcpStream,
+    most: u32,
     handler: impl Fn(Request<Incoming>) -> F + 'static,
     leave: Rc<tokio::sync::Notify>,
 ) where
@@ -175,7 +187,8 @@ async fn serve<F>(
         let answer = handler(request);
         async move { Ok::<_, Infallible>(answer.await) }
     });
-    let builder = conn::http2::Builder::new(Local);
+    let mut builder = conn::http2::Builder::new(Local);
+    builder.max_concurrent_streams(most);
     let mut connection = std::pin::pin!(builder.serve_connection(TokioIo::new(stream), service));
     tokio::select! {
         _ = connection.as_mut() => return,

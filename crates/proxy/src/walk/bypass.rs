@@ -15,7 +15,11 @@ use crate::{
     listen::RequestBody,
     outcome::{Bypass, Detail, Outcome, bump},
     walk::{
-        admit::Times, coding, deliver, esi, invalidate, lookup::Bypassed, outbound, receive,
+        admit::Times,
+        coding, deliver, esi,
+        invalidate::{self, Undecided},
+        lookup::Bypassed,
+        outbound, receive,
         waiting::Waiting,
     },
 };
@@ -118,21 +122,23 @@ async fn pass(
     let ticket = worker.cache.memory.begin();
     let began = Instant::now();
     let mut asked = receive::now();
-    let mut response = exchange(worker, ask, why, fields, body).await?;
+    let mut undecided = Undecided::begin(worker, ask);
+    let answer = exchange(worker, ask, why, fields, body).await;
+    let mut response = answer.inspect_err(|failure| {
+        if !may_have_arrived(failure) {
+            undecided.decided();
+        }
+    })?;
     if let Some(whole) = whole
         && response.status() == StatusCode::PARTIAL_CONTENT
         && !ask.has_content
         && only_whole_is_right(ask, response.headers())
     {
+        // It keeps its turn while it is not read.
+        drop(response);
         asked = receive::now();
-        response = exchange(
-            worker,
-            ask,
-            why,
-            whole,
-            request_body(ask, RequestBody::none())?,
-        )
-        .await?;
+        let body = request_body(ask, RequestBody::none())?;
+        response = exchange(worker, ask, why, whole, body).await?;
     }
     let origin_time = began.elapsed();
     let times = Times::of(asked, receive::now(), response.extensions());
@@ -145,6 +151,7 @@ async fn pass(
     }
     let groups = invalidate::groups_on_disk(worker, ask, response.status(), response.headers());
     let groups = groups.await;
+    undecided.decided();
     Ok(land(
         worker,
         ask,
@@ -153,6 +160,16 @@ async fn pass(
         ((ticket, times), groups),
         (why, outcome),
     ))
+}
+
+/// Whether the origin may have done what it was asked to, although it has not said so.
+fn may_have_arrived(failure: &Failure) -> bool {
+    match failure {
+        Failure::Origin(error) => error.was_sent(),
+        // That is seen on the way.
+        Failure::BodyTooLarge => true,
+        _ => false,
+    }
 }
 
 /// Whether a part with these fields is of no use: only the whole can be composed, and the client may hold it in another coding.

@@ -144,6 +144,8 @@ impl Fetch<'_> {
             .as_ref()
             .is_ok_and(|response| self.is_useless(&plan, response))
         {
+            // It keeps a turn and a connection while it is not read, and this one needs both.
+            drop(answer);
             plan = Plan::Whole;
             self.times.request = receive::now();
             answer = self.exchange(&plan, false).await;

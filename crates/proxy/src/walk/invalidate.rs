@@ -3,6 +3,7 @@
 use crate::{ask::Ask, cache::Worker, marks, outcome::bump, purging, walk::receive};
 use http::{HeaderMap, StatusCode};
 use rules::{invalidate, surrogate};
+use std::rc::Rc;
 use store::{
     Stored, disk,
     purge::{Address, Purge, What},
@@ -58,6 +59,40 @@ pub async fn groups_on_disk(
         }
     }
     groups
+}
+
+/// An unsafe request that may have reached its origin, which may have done what it was asked to. Unless it is [decided](Self::decided),
+/// its target is invalidated as by a success: also where its client leaves, and whoever waits for the answer is dropped.
+pub struct Undecided {
+    worker: Rc<Worker>,
+    ask: Rc<Ask>,
+    is_open: bool,
+}
+
+impl Undecided {
+    /// The request is about to go out.
+    pub fn begin(worker: &Rc<Worker>, ask: &Rc<Ask>) -> Self {
+        Self {
+            worker: Rc::clone(worker),
+            ask: Rc::clone(ask),
+            is_open: invalidates(ask, StatusCode::OK),
+        }
+    }
+
+    /// An answer says how it ended, or it never went out.
+    pub fn decided(&mut self) {
+        self.is_open = false;
+    }
+}
+
+impl Drop for Undecided {
+    fn drop(&mut self) {
+        if self.is_open {
+            // Groups of what lies on disk would have to be waited for.
+            forget(&self.worker, &self.ask, &self.ask.uri());
+            bump(&self.worker.counters.invalidations);
+        }
+    }
 }
 
 fn invalidates(ask: &Ask, status: StatusCode) -> bool {

@@ -40,7 +40,7 @@ pub(super) struct Read {
     content: Bytes,
     pub(super) broke: Option<Kind>,
     /// The connection is used again.
-    kept: bool,
+    pub(super) kept: bool,
     /// What the server was asked.
     asked: String,
 }
@@ -129,6 +129,7 @@ async fn idle(reader: Reader, origin: &Servers, stream: Stream) -> Single {
         alarm: alarm(Instant::now() + Duration::from_mins(1)),
         epoch: 0,
         reused: false,
+        bare: false,
     };
     match reader {
         Reader::Ours => Single::Direct(link),
