@@ -28,7 +28,7 @@ pub struct Subject<'a> {
 /// Who asks: the peer, or whom proxies that the site trusts speak for.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Client<'a> {
-    /// The peer's address; `None` on a Unix socket, whose peer is trusted.
+    /// The peer's address, an IPv4 address as one; `None` on a Unix socket, whose peer is trusted.
     pub peer: Option<IpAddr>,
     /// The networks of those proxies.
     pub trusted: &'a [IpNet],
@@ -38,10 +38,7 @@ impl Client<'_> {
     /// Its address, as far as it is known: the last one in the request's `X-Forwarded-For` that no trusted proxy has. What stands
     /// before a stranger's is the stranger's own.
     pub fn address(&self, fields: &HeaderMap) -> Option<IpAddr> {
-        let believed = |address: IpAddr| {
-            let address = address.to_canonical();
-            self.trusted.iter().any(|net| net.contains(&address))
-        };
+        let believed = |address: IpAddr| self.trusted.iter().any(|net| net.contains(&address));
         let mut client = self.peer;
         if !client.is_none_or(believed) {
             return client;
@@ -50,8 +47,9 @@ impl Client<'_> {
         let lines = lines.map(|line| line.to_str().unwrap_or_default());
         let mut chain: Vec<_> = lines.flat_map(|line| line.split(',')).collect();
         while client.is_none_or(believed) {
-            match chain.pop().map(|word| word.trim().parse()) {
-                Some(Ok(address)) => client = Some(address),
+            match chain.pop().map(|word| word.trim().parse::<IpAddr>()) {
+                // A network of IPv4 has no address of IPv6, however it is meant.
+                Some(Ok(address)) => client = Some(address.to_canonical()),
                 Some(Err(_)) | None => break,
             }
         }

@@ -325,6 +325,35 @@ fn a_balancer_that_names_no_client_lends_nobody_its_right_to_purge() {
     }
 }
 
+/// An address may come as `::ffff:203.0.113.9`, from balancers that listen for both families.
+#[test]
+fn a_mapped_address_is_an_ipv4_client() {
+    let origin = Origin::start();
+    origin.otherwise(counted);
+    let config = "admin = \"127.0.0.1:0\"\ntrusted = \"192.0.2.0/24\"\n\
+                  [[listen]]\naddress = \"127.0.0.1:0\"\nproxy_protocol = \"127.0.0.0/8\"\n\
+                  [[origin]]\nservers = \"{origin}\"\n\
+                  [[route]]\nclient = \"203.0.113.0/24\"\nttl = \"60s\"\n";
+    let larder = crate::common::command()
+        .args(["serve"])
+        .config(&config.replace("{origin}", &origin.url()))
+        .start();
+    let direct = "PROXY TCP6 ::ffff:203.0.113.9 ::ffff:127.0.0.1 4660 80\r\n";
+    let through = "PROXY TCP6 ::ffff:192.0.2.7 ::ffff:127.0.0.1 4660 80\r\n";
+    for (path, header, told) in [
+        ("/direct", direct, ""),
+        ("/told", through, "X-Forwarded-For: ::ffff:203.0.113.9\r\n"),
+    ] {
+        let answers = [(); 2].map(|()| {
+            let mut connection = larder.client();
+            connection.send(header);
+            connection.send(format!("GET {path} HTTP/1.1\r\nHost: a\r\n{told}\r\n"));
+            connection.read()
+        });
+        assert!(answers[1].says("hit"), "{path}: {}", answers[1].said());
+    }
+}
+
 #[test]
 fn the_proxy_protocol_is_not_understood_where_it_is_not_expected() {
     let (origin, larder) = start_with("[[origin]]\nservers = \"{origin}\"\n");

@@ -220,9 +220,7 @@ fn nominates(connection: &HeaderValue) -> bool {
 
 /// Whether forwarding fields from this peer are believed.
 pub fn is_trusted(site: &Site, peer: IpAddr) -> bool {
-    site.trusted
-        .iter()
-        .any(|net| net.contains(&peer.to_canonical()))
+    site.trusted.iter().any(|net| net.contains(&peer))
 }
 
 /// Who asks over a connection to this site.

@@ -98,7 +98,7 @@ impl Accepted {
 }
 
 /// An IPv4 client of an IPv6 socket is an IPv4 client.
-fn canonical(peer: SocketAddr) -> SocketAddr {
+pub(in crate::listen) fn canonical(peer: SocketAddr) -> SocketAddr {
     SocketAddr::new(peer.ip().to_canonical(), peer.port())
 }
 
