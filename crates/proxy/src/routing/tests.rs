@@ -139,7 +139,7 @@ fn each_list_must_hold_and_one_of_its_entries_is_enough() {
             method: &method,
             fields: &none,
             client: Client {
-                peer: client.map(IpAddr::from),
+                peer: client.map_or(Peer::OnSocket, |client| Peer::At(client.into())),
                 trusted: &[],
             },
         };
@@ -286,12 +286,21 @@ fn a_client_is_whom_trusted_proxies_speak_for() {
             fields.append("x-forwarded-for", HeaderValue::from_static(line));
         }
         let client = Client {
-            peer: Some(peer.parse().expect("an address")),
+            peer: Peer::At(peer.parse().expect("an address")),
             trusted: &trusted,
         };
         let told = client.address(&fields).map(|address| address.to_string());
         assert_eq!(told.as_deref(), Some(expected), "{peer} {lines:?}");
     }
-    let fields = HeaderMap::new();
+    let mut fields = HeaderMap::new();
     assert_eq!(Client::default().address(&fields), None, "a Unix socket");
+    fields.insert("x-forwarded-for", HeaderValue::from_static("198.51.100.7"));
+    let told = Some(IpAddr::from([198, 51, 100, 7]));
+    assert_eq!(Client::default().address(&fields), told, "a Unix socket");
+    let nameless = Client {
+        peer: Peer::Nameless,
+        trusted: &trusted,
+    };
+    assert_eq!(nameless.address(&fields), None);
+    assert!(!nameless.is_believed());
 }
