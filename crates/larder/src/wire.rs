@@ -274,7 +274,6 @@ impl Running {
         if let Some(disk) = &self.state.cache.disk {
             disk.close();
         }
-        self.listeners.clear();
         self.control.stop();
         if let Some(journal) = &self.journal {
             journal.flush();

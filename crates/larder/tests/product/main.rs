@@ -67,6 +67,7 @@ mod keys;
 mod leaks;
 mod leaks_to_followers;
 mod lifecycle;
+mod lifecycle_sockets;
 mod lifetime;
 mod limits;
 mod memcached_full;
