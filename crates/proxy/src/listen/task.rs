@@ -61,6 +61,7 @@ pub(super) async fn run<S: Serve>(
         limits: Arc::clone(&limits),
         redirect_https: place.config.redirect_https,
         begun: Cell::default(),
+        is_old: Cell::default(),
         desk: Rc::clone(&place.desk),
     };
     let bounds = (limits.target, limits.header_size);
