@@ -20,7 +20,7 @@ use crate::{
         meant::{self, Admin, Config},
         value::PeerUrl,
     },
-    telemetry::access_log::AccessLog,
+    telemetry::access_log::{AccessLog, Haste},
 };
 use arc_swap::ArcSwap;
 use control::Control;
@@ -93,6 +93,25 @@ pub struct Running {
     admin: Option<SocketAddr>,
     /// What the running parts were built from and cannot change.
     fixed: Fixed,
+}
+
+/// Cuts a stop short.
+#[derive(Debug)]
+pub struct Cut {
+    switches: Vec<DrainSwitch>,
+    log: Option<Haste>,
+}
+
+impl Cut {
+    /// Ends requests under way, and waits for nobody who reads the access log.
+    pub fn now(&self) {
+        for switch in &self.switches {
+            switch.start(Duration::ZERO);
+        }
+        if let Some(log) = &self.log {
+            log.make();
+        }
+    }
 }
 
 /// Settings that only a restart changes.
@@ -263,9 +282,12 @@ impl Running {
         self.listeners.drain(within);
     }
 
-    /// What [drains](Self::drain), for when this is busy with [finishing](Self::finish).
-    pub fn switches(&self) -> Vec<DrainSwitch> {
-        self.listeners.switches()
+    /// What cuts a stop short, for when this is busy with [finishing](Self::finish).
+    pub fn cut(&self) -> Cut {
+        Cut {
+            switches: self.listeners.switches(),
+            log: self.log.as_ref().map(AccessLog::haste),
+        }
     }
 
     /// Waits until all has drained, and ends.
@@ -274,7 +296,6 @@ impl Running {
         if let Some(disk) = &self.state.cache.disk {
             disk.close();
         }
-        self.listeners.clear();
         self.control.stop();
         if let Some(journal) = &self.journal {
             journal.flush();

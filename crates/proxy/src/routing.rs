@@ -28,30 +28,56 @@ pub struct Subject<'a> {
 /// Who asks: the peer, or whom proxies that the site trusts speak for.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Client<'a> {
-    /// The peer's address; `None` on a Unix socket, whose peer is trusted.
-    pub peer: Option<IpAddr>,
+    /// Who is at the other end of the connection.
+    pub peer: Peer,
     /// The networks of those proxies.
     pub trusted: &'a [IpNet],
 }
 
+/// Who is at the other end of a connection.
+#[derive(Clone, Copy, Debug, Default)]
+pub enum Peer {
+    /// Whoever has this address, an IPv4 address as one.
+    At(IpAddr),
+    /// Somebody on a Unix socket, who is trusted.
+    #[default]
+    OnSocket,
+    /// Nobody who is known: a proxy that did not say for whom it asks. It is in no network, and what it says is not believed, however
+    /// trusted the proxy itself may be: anybody could have said it.
+    Nameless,
+}
+
 impl Client<'_> {
+    /// Whether what the peer says of somebody else is believed.
+    pub fn is_believed(&self) -> bool {
+        match self.peer {
+            Peer::At(address) => self.believes(address),
+            Peer::OnSocket => true,
+            Peer::Nameless => false,
+        }
+    }
+
+    fn believes(&self, address: IpAddr) -> bool {
+        self.trusted.iter().any(|net| net.contains(&address))
+    }
+
     /// Its address, as far as it is known: the last one in the request's `X-Forwarded-For` that no trusted proxy has. What stands
     /// before a stranger's is the stranger's own.
     pub fn address(&self, fields: &HeaderMap) -> Option<IpAddr> {
-        let believed = |address: IpAddr| {
-            let address = address.to_canonical();
-            self.trusted.iter().any(|net| net.contains(&address))
+        let mut client = match self.peer {
+            Peer::At(address) => Some(address),
+            Peer::OnSocket | Peer::Nameless => None,
         };
-        let mut client = self.peer;
-        if !client.is_none_or(believed) {
+        if !self.is_believed() {
             return client;
         }
         let lines = fields.get_all("x-forwarded-for").iter();
         let lines = lines.map(|line| line.to_str().unwrap_or_default());
         let mut chain: Vec<_> = lines.flat_map(|line| line.split(',')).collect();
-        while client.is_none_or(believed) {
-            match chain.pop().map(|word| word.trim().parse()) {
-                Some(Ok(address)) => client = Some(address),
+        while client.is_none_or(|address| self.believes(address)) {
+            match chain.pop().map(|word| word.trim().parse::<IpAddr>()) {
+                // A network of IPv4 has no address of IPv6, however it is meant.
+                Some(Ok(address)) => client = Some(address.to_canonical()),
                 Some(Err(_)) | None => break,
             }
         }

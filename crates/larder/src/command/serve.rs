@@ -126,7 +126,7 @@ async fn obey(mut running: Running, signals: Signals, flags: &Flags, mut drain_t
     notify(&[NotifyState::Stopping]);
     tracing::info!(within = ?drain_time, "stopping");
     running.drain(drain_time);
-    let switches = running.switches();
+    let cut = running.cut();
     let mut finished = pin!(spawn_blocking(move || running.finish()));
     let told_again = async {
         tokio::select! {
@@ -139,9 +139,7 @@ async fn obey(mut running: Running, signals: Signals, flags: &Flags, mut drain_t
         () = told_again => {}
     }
     tracing::warn!("told to stop again: requests under way are ended");
-    for switch in switches {
-        switch.start(Duration::ZERO);
-    }
+    cut.now();
     // A thread that panicked has said so itself.
     let _ = finished.await;
 }

@@ -18,9 +18,10 @@ use std::{
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering::Relaxed},
-        mpsc::{SyncSender, sync_channel},
+        mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel},
     },
-    thread::{self, JoinHandle},
+    thread,
+    time::{Duration, Instant},
 };
 use target::Target;
 use writer::Writer;
@@ -28,19 +29,29 @@ use writer::Writer;
 /// Records that wait at most. The queue's room is taken once, at the start: about 2 MiB.
 const QUEUE: usize = 8192;
 
-/// A running access log. Dropping it writes what is queued and waits for that.
+/// How long the end of what is queued is waited for: whoever reads a pipe may have stopped doing so.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The same where haste is wanted: enough for a writer that nobody holds up.
+const LITTLE_PATIENCE: Duration = Duration::from_millis(200);
+
+/// How often somebody who waits looks whether haste is wanted.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// A running access log. Dropping it writes what is queued and waits for that, but not for ever.
 #[derive(Debug)]
 pub struct AccessLog {
     /// Dropped before `thread`: the order of these fields matters.
     queue: SyncSender<Record>,
-    thread: Joined,
+    thread: Awaited,
 }
 
-/// The writer's thread; joined when dropped.
+/// The writer's thread; waited for when dropped.
 #[derive(Debug)]
-struct Joined {
+struct Awaited {
     wishes: Arc<Wishes>,
-    thread: Option<JoinHandle<()>>,
+    /// Ends with the thread.
+    ended: Receiver<()>,
 }
 
 /// What the writer is asked to do besides writing; it looks at least every `writer::TICK`.
@@ -48,6 +59,19 @@ struct Joined {
 struct Wishes {
     reopen: AtomicBool,
     stop: AtomicBool,
+    /// Of whoever waits for it to stop.
+    haste: AtomicBool,
+}
+
+/// Has whoever waits for an access log to be written wait no longer than it takes.
+#[derive(Debug)]
+pub struct Haste(Arc<Wishes>);
+
+impl Haste {
+    /// From now on.
+    pub fn make(&self) {
+        self.0.haste.store(true, Relaxed);
+    }
 }
 
 impl AccessLog {
@@ -62,15 +86,16 @@ impl AccessLog {
         let (queue, records) = sync_channel(QUEUE);
         let wishes = Arc::new(Wishes::default());
         let mut writer = Writer::new(target, log.format, wishes.clone())?;
-        let thread = thread::Builder::new()
+        let (end, ended) = sync_channel(0);
+        thread::Builder::new()
             .name("larder-log".to_owned())
-            .spawn(move || writer.run(&records))?;
+            .spawn(move || {
+                let _end: SyncSender<()> = end;
+                writer.run(&records);
+            })?;
         Ok(Some(Self {
             queue,
-            thread: Joined {
-                wishes,
-                thread: Some(thread),
-            },
+            thread: Awaited { wishes, ended },
         }))
     }
 
@@ -85,19 +110,33 @@ impl AccessLog {
         self.thread.wishes.reopen.store(true, Relaxed);
     }
 
+    /// For when its end is being waited for.
+    pub fn haste(&self) -> Haste {
+        Haste(self.thread.wishes.clone())
+    }
+
     /// Writes what is queued and ends the writer. Workers that still hold a sender lose what they send from now on.
     pub fn close(self) {
         drop(self);
     }
 }
 
-impl Drop for Joined {
+impl Drop for Awaited {
     fn drop(&mut self) {
         // Where no worker holds a sender any more the writer has noticed already; the wish covers those that still do.
         self.wishes.stop.store(true, Relaxed);
-        if let Some(thread) = self.thread.take() {
-            // A writer that panicked has said so itself.
-            let _ = thread.join();
+        let asked = Instant::now();
+        while self.ended.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+            let patience = if self.wishes.haste.load(Relaxed) {
+                LITTLE_PATIENCE
+            } else {
+                PATIENCE
+            };
+            if asked.elapsed() >= patience {
+                // It may be in the middle of a write that nobody can call it back from; it ends with the process.
+                tracing::warn!("nobody takes the end of the access log: it is lost");
+                return;
+            }
         }
     }
 }

@@ -4,10 +4,7 @@ use super::{
     StartError,
     worker::{Order, Workers},
 };
-use crate::config::{
-    meant::{Config, Listener},
-    value::ListenAddress,
-};
+use crate::config::meant::{Config, Listener};
 use listenfd::ListenFd;
 use proxy::listen::{Address, Bound, Drain, DrainSwitch, TlsStore, bind, drain};
 use std::{fmt, net::SocketAddr, sync::Arc, time::Duration};
@@ -38,8 +35,6 @@ struct Open {
     listener: Listener,
     place: Place,
     tls: Option<Arc<TlsStore>>,
-    /// Opened by somebody else.
-    inherited: bool,
     switch: DrainSwitch,
     /// The handle that accept loops wait on; kept for workers yet to come.
     drain: Drain,
@@ -143,13 +138,6 @@ impl Listeners {
     pub fn switches(&self) -> Vec<DrainSwitch> {
         self.open.iter().map(|open| open.switch.clone()).collect()
     }
-
-    /// Removes the files of Unix sockets that we made, once nobody listens on them.
-    pub fn clear(self) {
-        for open in self.open {
-            open.clear();
-        }
-    }
 }
 
 /// What a reload cannot change of a listener that stays.
@@ -166,13 +154,6 @@ fn check_same_kind(old: &Listener, new: &Listener) -> Result<(), StartError> {
 }
 
 impl Open {
-    fn clear(&self) {
-        if let (ListenAddress::Unix(path), false) = (&self.listener.address, self.inherited) {
-            // Somebody may have removed it before us.
-            let _ = std::fs::remove_file(path);
-        }
-    }
-
     fn hand_over(&self, bound: Vec<Bound>, workers: &Workers) {
         workers.serve(bound.into_iter().map(|bound| Order {
             bound,
@@ -209,7 +190,6 @@ fn open_one(
         [] => None,
         certificates => Some(TlsStore::load(certificates.to_vec())?),
     };
-    let is_inherited = inherited.is_some();
     let mut config = listener.config(tls.clone());
     if let Some(inherited) = inherited {
         config.address = inherited;
@@ -226,7 +206,6 @@ fn open_one(
             listener: listener.clone(),
             place,
             tls,
-            inherited: is_inherited,
             switch,
             drain,
         },

@@ -13,6 +13,7 @@
 )]
 #![allow(clippy::too_many_lines, reason = "a table is as long as it has rows")]
 
+mod access_log;
 mod admin;
 mod admin_schema;
 mod bad_input;
@@ -67,6 +68,7 @@ mod keys;
 mod leaks;
 mod leaks_to_followers;
 mod lifecycle;
+mod lifecycle_sockets;
 mod lifetime;
 mod limits;
 mod memcached_full;

@@ -325,6 +325,74 @@ fn a_balancer_that_names_no_client_lends_nobody_its_right_to_purge() {
     }
 }
 
+/// An address may come as `::ffff:203.0.113.9`, from balancers that listen for both families.
+#[test]
+fn a_mapped_address_is_an_ipv4_client() {
+    let origin = Origin::start();
+    origin.otherwise(counted);
+    let config = "admin = \"127.0.0.1:0\"\ntrusted = \"192.0.2.0/24\"\n\
+                  [[listen]]\naddress = \"127.0.0.1:0\"\nproxy_protocol = \"127.0.0.0/8\"\n\
+                  [[origin]]\nservers = \"{origin}\"\n\
+                  [[route]]\nclient = \"203.0.113.0/24\"\nttl = \"60s\"\n";
+    let larder = crate::common::command()
+        .args(["serve"])
+        .config(&config.replace("{origin}", &origin.url()))
+        .start();
+    let direct = "PROXY TCP6 ::ffff:203.0.113.9 ::ffff:127.0.0.1 4660 80\r\n";
+    let through = "PROXY TCP6 ::ffff:192.0.2.7 ::ffff:127.0.0.1 4660 80\r\n";
+    for (path, header, told) in [
+        ("/direct", direct, ""),
+        ("/told", through, "X-Forwarded-For: ::ffff:203.0.113.9\r\n"),
+    ] {
+        let answers = [(); 2].map(|()| {
+            let mut connection = larder.client();
+            connection.send(header);
+            connection.send(format!("GET {path} HTTP/1.1\r\nHost: a\r\n{told}\r\n"));
+            connection.read()
+        });
+        assert!(answers[1].says("hit"), "{path}: {}", answers[1].said());
+    }
+}
+
+/// Behind a balancer that does not say for whom it asks is nobody known: no client of any network, and nobody to be believed.
+#[test]
+fn a_balancer_that_names_no_client_lends_nobody_its_name() {
+    let socket = testkit::scratch_dir().join("socket");
+    let origin = Origin::start();
+    origin.otherwise(counted);
+    let config = format!(
+        "admin = \"127.0.0.1:0\"\ntrusted = \"127.0.0.0/8\"\n\
+         [[listen]]\naddress = \"127.0.0.1:0\"\nproxy_protocol = \"127.0.0.0/8\"\n\
+         [[listen]]\naddress = \"unix:{}\"\nproxy_protocol = \"127.0.0.0/8\"\n\
+         [[origin]]\nservers = \"{}\"\n\
+         [[route]]\nclient = [\"127.0.0.0/8\", \"203.0.113.0/24\"]\nttl = \"60s\"\n",
+        socket.display(),
+        origin.url()
+    );
+    let larder = crate::common::command()
+        .args(["serve"])
+        .config(&config)
+        .start();
+    let told = "X-Forwarded-For: 203.0.113.9\r\nX-Forwarded-Host: evil.example\r\nX-Forwarded-Proto: https\r\n";
+    let local = b"\r\n\r\n\0\r\nQUIT\n\x20\0\0\0";
+    for (number, header) in [&b"PROXY UNKNOWN\r\n"[..], local].iter().enumerate() {
+        for address in [larder.address(), testkit::Address::Unix(socket.clone())] {
+            for told in ["", told] {
+                let path = format!("/{number}");
+                let mut connection = testkit::Client::connect(address.clone());
+                connection.send(header);
+                connection.send(format!("GET {path} HTTP/1.1\r\nHost: a\r\n{told}\r\n"));
+                let answer = connection.read();
+                assert!(!answer.says("hit"), "{path} {told}: {}", answer.said());
+                let asked = origin.last(&path);
+                assert_eq!(asked.headers("x-forwarded-host"), ["a"], "{path}");
+                assert_eq!(asked.headers("x-forwarded-proto"), ["http"], "{path}");
+                assert_ne!(asked.headers("x-forwarded-for"), ["203.0.113.9"], "{path}");
+            }
+        }
+    }
+}
+
 #[test]
 fn the_proxy_protocol_is_not_understood_where_it_is_not_expected() {
     let (origin, larder) = start_with("[[origin]]\nservers = \"{origin}\"\n");

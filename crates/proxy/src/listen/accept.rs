@@ -4,7 +4,7 @@
 mod listener;
 mod open;
 
-pub(super) use listener::Accepted;
+pub(super) use listener::{Accepted, canonical};
 
 use super::{
     Serve,

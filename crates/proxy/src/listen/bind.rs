@@ -1,20 +1,15 @@
 //! Opens listening sockets: one for each worker where the kernel can spread connections, else one shared by all.
 
+mod unix_socket;
+
+pub(super) use unix_socket::SocketName;
+
 use super::{
     config::{Address, ListenConfig},
     deferral, pacing,
 };
-use socket2::{Domain, Protocol, SockAddr, SockRef, Socket, Type};
-use std::{
-    fs, io,
-    net::SocketAddr,
-    os::unix::{
-        fs::{FileTypeExt, PermissionsExt},
-        net as unix,
-    },
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use socket2::{Domain, Protocol, SockRef, Socket, Type};
+use std::{io, net::SocketAddr, os::unix::net as unix, path::PathBuf, sync::Arc};
 
 /// A listening socket for one worker, with what the listener was told.
 #[derive(Debug)]
@@ -28,7 +23,8 @@ pub struct Bound {
 #[derive(Debug)]
 pub(super) enum Listening {
     Tcp(std::net::TcpListener),
-    Unix(unix::UnixListener),
+    /// The name is first, since it goes first.
+    Unix(Option<Arc<SocketName>>, unix::UnixListener),
 }
 
 impl Bound {
@@ -81,14 +77,17 @@ pub fn bind(config: ListenConfig, workers: usize) -> Result<Vec<Bound>, BindErro
     let sockets = match &config.address {
         Address::Tcp(address) => bind_tcp(*address, config.backlog, workers).map_err(fail)?,
         Address::Unix(path) => {
-            let first = bind_unix(path, &config)?;
-            share(workers, || first.try_clone().map(Listening::Unix)).map_err(fail)?
+            let (name, first) = unix_socket::open(path, &config)?;
+            let name = Some(Arc::new(name));
+            let handle = || Ok(Listening::Unix(name.clone(), first.try_clone()?));
+            share(workers, handle).map_err(fail)?
         }
         Address::InheritedTcp(listener) => {
             share(workers, || listener.try_clone().map(Listening::Tcp)).map_err(fail)?
         }
         Address::InheritedUnix(listener) => {
-            share(workers, || listener.try_clone().map(Listening::Unix)).map_err(fail)?
+            let handle = || Ok(Listening::Unix(None, listener.try_clone()?));
+            share(workers, handle).map_err(fail)?
         }
     };
     let config = Arc::new(config);
@@ -130,7 +129,7 @@ fn prepare(socket: &Listening) -> io::Result<Option<SocketAddr>> {
             pacing::spare(listener, local.ip());
             Ok(Some(local))
         }
-        Listening::Unix(listener) => listener.set_nonblocking(true).map(|()| None),
+        Listening::Unix(_, listener) => listener.set_nonblocking(true).map(|()| None),
     }
 }
 
@@ -168,40 +167,6 @@ fn open_tcp(address: SocketAddr) -> io::Result<Socket> {
     )?;
     socket.set_reuse_address(true)?;
     Ok(socket)
-}
-
-fn bind_unix(path: &Path, config: &ListenConfig) -> Result<unix::UnixListener, BindError> {
-    let place = path.display().to_string();
-    let fail = |error| BindError::new(&place, error);
-    clear_stale(path)?;
-    let socket = Socket::new(Domain::UNIX, Type::STREAM, None).map_err(fail)?;
-    let address = SockAddr::unix(path).map_err(fail)?;
-    socket.bind(&address).map_err(fail)?;
-    if let Some(mode) = config.unix_mode {
-        // Before `listen`: nobody can connect while the bits are still the mask's.
-        fs::set_permissions(path, fs::Permissions::from_mode(mode)).map_err(fail)?;
-    }
-    let backlog = i32::try_from(config.backlog).unwrap_or(i32::MAX);
-    socket.listen(backlog).map_err(fail)?;
-    Ok(socket.into())
-}
-
-/// Removes a socket file that nobody answers on; leaves anything else alone and says so.
-fn clear_stale(path: &Path) -> Result<(), BindError> {
-    let place = || path.display().to_string();
-    let Ok(kind) = fs::symlink_metadata(path).map(|meta| meta.file_type()) else {
-        return Ok(());
-    };
-    if !kind.is_socket() {
-        return Err(BindError::NotASocket(place()));
-    }
-    match unix::UnixStream::connect(path) {
-        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
-            fs::remove_file(path).map_err(|error| BindError::new(&place(), error))
-        }
-        Ok(_) => Err(BindError::InUse(place())),
-        Err(error) => Err(BindError::new(&place(), error)),
-    }
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use super::{
     own,
     service::{Session, answer},
     task::unless_told,
-    watch::{Order, Stage},
+    watch::{Order, Stage, Watch},
 };
 use hyper::{server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
@@ -50,6 +50,17 @@ enum End {
     AtRest,
 }
 
+impl End {
+    /// Whether it comes in the middle of an answer.
+    fn breaks_off(&self, watch: &Watch, may_answer: bool) -> bool {
+        match self {
+            Self::Told(_) => !may_answer || !watch.is_between(),
+            Self::Over(Err(error)) => error.is_user(),
+            Self::Over(Ok(())) | Self::AtRest => false,
+        }
+    }
+}
+
 /// Has `hyper` serve the connection until that is at rest; `None`: it has ended, or become a tunnel.
 async fn by_hyper<S: Serve>(session: &Session<S>, meter: Meter, limits: &Limits) -> Option<Meter> {
     let watch = &session.watch;
@@ -87,6 +98,7 @@ async fn by_hyper<S: Serve>(session: &Session<S>, meter: Meter, limits: &Limits)
     let may_answer = watch.may_answer();
     let is_late = matches!(end, End::Told(Order::Timeout));
     session.facts.late.set(is_late && may_answer);
+    let breaks_off = end.breaks_off(watch, may_answer);
     let Some(parts) = connection.into_parts() else {
         watch.enter(Stage::Tunnel);
         return None;
@@ -96,6 +108,11 @@ async fn by_hyper<S: Serve>(session: &Session<S>, meter: Meter, limits: &Limits)
         meter.forget_head();
         meter.put_back(parts.read_buf);
         return Some(meter);
+    }
+    if breaks_off && session.is_old.get() {
+        // Content that ends with the connection would look whole.
+        meter.reset_at_close();
+        return None;
     }
     let more = !parts.read_buf.is_empty() || watch.has_unread();
     finish(session, meter, end, may_answer, more).await;

@@ -66,7 +66,7 @@ use std::{
 /// What every request knows of the connection it came on. One per connection, shared by its requests.
 #[derive(Debug)]
 pub struct Connection {
-    /// The client's address (after PROXY protocol); `None` on a Unix socket.
+    /// The client's address (after PROXY protocol), an IPv4 address as one; `None` on a Unix socket.
     pub peer: Option<SocketAddr>,
     /// Whether `peer` is who asks: not a proxy that did not say for whom (PROXY protocol `UNKNOWN`, `LOCAL`).
     pub peer_asks: bool,
@@ -85,11 +85,11 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// The client's address as text, an IPv4 address as one. It is made once.
+    /// The client's address as text. It is made once.
     pub fn address(&self) -> Option<&HeaderValue> {
         let peer = self.peer?;
         let text = self.text.get_or_init(|| {
-            let text = peer.ip().to_canonical().to_string();
+            let text = peer.ip().to_string();
             // Digits, letters, dots and colons.
             HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static("unknown"))
         });

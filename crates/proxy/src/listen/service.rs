@@ -35,6 +35,8 @@ pub(super) struct Session<S: Serve> {
     pub(super) redirect_https: Option<u16>,
     /// What was begun for the request that `hyper` reads next.
     pub(super) begun: Cell<Option<Begun<S::Body>>>,
+    /// Whether what `hyper` answers came over HTTP/1.0, whose answers may end where the connection does.
+    pub(super) is_old: Cell<bool>,
     pub(super) desk: Rc<Desk>,
 }
 
@@ -95,6 +97,7 @@ pub(super) fn answer<S: Serve>(
     session: &Session<S>,
     request: Request<Incoming>,
 ) -> impl Future<Output = Result<Response<AnswerBody<S::Body>>, Infallible>> + use<S> {
+    session.is_old.set(request.version() < Version::HTTP_11);
     let begun = session.begun.take().unwrap_or_else(|| {
         let (parts, body) = request.into_parts();
         let request = Request::from_parts(parts, RequestBody::none());

@@ -2,7 +2,7 @@
 
 use super::{
     Connection, Serve,
-    accept::{Accepted, Place, claim_address},
+    accept::{Accepted, Place, canonical, claim_address},
     config::{Limits, ListenConfig},
     counters::add,
     direct::Desk,
@@ -61,6 +61,7 @@ pub(super) async fn run<S: Serve>(
         limits: Arc::clone(&limits),
         redirect_https: place.config.redirect_https,
         begun: Cell::default(),
+        is_old: Cell::default(),
         desk: Rc::clone(&place.desk),
     };
     let bounds = (limits.target, limits.header_size);
@@ -187,8 +188,8 @@ fn adopt(facts: &mut Connection, header: Header) {
             destination,
             tls,
         } => {
-            facts.peer = Some(source);
-            facts.local = Some(destination);
+            facts.peer = Some(canonical(source));
+            facts.local = Some(canonical(destination));
             facts.tls |= tls;
         }
         Header::Direct => facts.peer_asks = false,

@@ -139,7 +139,7 @@ fn each_list_must_hold_and_one_of_its_entries_is_enough() {
             method: &method,
             fields: &none,
             client: Client {
-                peer: client.map(IpAddr::from),
+                peer: client.map_or(Peer::OnSocket, |client| Peer::At(client.into())),
                 trusted: &[],
             },
         };
@@ -264,7 +264,12 @@ fn a_client_is_whom_trusted_proxies_speak_for() {
             "198.51.100.7",
         ),
         ("10.0.0.1", &["6.6.6.6", "198.51.100.7"], "198.51.100.7"),
-        ("::ffff:10.0.0.1", &["198.51.100.7"], "198.51.100.7"),
+        ("10.0.0.1", &["::ffff:198.51.100.7"], "198.51.100.7"),
+        (
+            "10.0.0.1",
+            &["198.51.100.7, ::ffff:10.0.0.2"],
+            "198.51.100.7",
+        ),
         (
             "2001:db8::1",
             &["2001:db8:1::7, 2001:db9::7"],
@@ -281,12 +286,21 @@ fn a_client_is_whom_trusted_proxies_speak_for() {
             fields.append("x-forwarded-for", HeaderValue::from_static(line));
         }
         let client = Client {
-            peer: Some(peer.parse().expect("an address")),
+            peer: Peer::At(peer.parse().expect("an address")),
             trusted: &trusted,
         };
         let told = client.address(&fields).map(|address| address.to_string());
         assert_eq!(told.as_deref(), Some(expected), "{peer} {lines:?}");
     }
-    let fields = HeaderMap::new();
+    let mut fields = HeaderMap::new();
     assert_eq!(Client::default().address(&fields), None, "a Unix socket");
+    fields.insert("x-forwarded-for", HeaderValue::from_static("198.51.100.7"));
+    let told = Some(IpAddr::from([198, 51, 100, 7]));
+    assert_eq!(Client::default().address(&fields), told, "a Unix socket");
+    let nameless = Client {
+        peer: Peer::Nameless,
+        trusted: &trusted,
+    };
+    assert_eq!(nameless.address(&fields), None);
+    assert!(!nameless.is_believed());
 }

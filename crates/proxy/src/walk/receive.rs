@@ -9,7 +9,7 @@ use crate::{
     error::Failure,
     listen::{Connection, InterimSink, RequestBody},
     policy::{PurgePolicy, Site},
-    routing::{self, Subject},
+    routing::{self, Peer, Subject},
 };
 use authority::{host, scheme};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Version, header, request::Parts};
@@ -23,7 +23,6 @@ use rules::{
 use std::{
     borrow::Cow,
     cell::Cell,
-    net::IpAddr,
     rc::Rc,
     time::{Instant, SystemTime},
 };
@@ -112,9 +111,8 @@ pub fn read(
     if parts.method == Method::CONNECT {
         return Err(Failure::MethodNotAllowed);
     }
-    let peer = connection.peer;
-    let trusted = peer.is_none_or(|peer| is_trusted(site, peer.ip()));
-    let scheme = scheme(&parts.headers, connection, trusted);
+    let client = client(connection, site);
+    let scheme = scheme(&parts.headers, connection, client.is_believed());
     let host = host(&parts.uri, &parts.headers, parts.version, scheme)?;
     let path = match parts.uri.path() {
         "" => Cow::Borrowed("/"),
@@ -127,7 +125,7 @@ pub fn read(
         query: query.as_deref(),
         method: &parts.method,
         fields: &parts.headers,
-        client: client(connection, site),
+        client,
     };
     let route = routing::choose(&site.routes, &subject);
     let Some(chosen_route) = site.routes.get(route) else {
@@ -218,17 +216,15 @@ fn nominates(connection: &HeaderValue) -> bool {
         .any(|word| connection.as_bytes().eq_ignore_ascii_case(word))
 }
 
-/// Whether forwarding fields from this peer are believed.
-pub fn is_trusted(site: &Site, peer: IpAddr) -> bool {
-    site.trusted
-        .iter()
-        .any(|net| net.contains(&peer.to_canonical()))
-}
-
 /// Who asks over a connection to this site.
 pub fn client<'a>(connection: &Connection, site: &'a Site) -> routing::Client<'a> {
+    let peer = match connection.peer {
+        _ if !connection.peer_asks => Peer::Nameless,
+        Some(peer) => Peer::At(peer.ip()),
+        None => Peer::OnSocket,
+    };
     routing::Client {
-        peer: connection.peer.map(|peer| peer.ip()),
+        peer,
         trusted: &site.trusted,
     }
 }

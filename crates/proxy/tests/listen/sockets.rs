@@ -107,6 +107,10 @@ fn proxy_protocol_from_a_trusted_address() {
             b"PROXY TCP6 2001:db8::1 2001:db8::9 4096 80\r\n".to_vec(),
             "peer=Some([2001:db8::1]:4096) local=Some([2001:db8::9]:80) tls=false",
         ),
+        (
+            b"PROXY TCP6 ::ffff:192.0.2.1 ::ffff:192.0.2.9 4096 80\r\n".to_vec(),
+            "peer=Some(192.0.2.1:4096) local=Some(192.0.2.9:80) tls=false",
+        ),
         (b"PROXY UNKNOWN whatever\r\n".to_vec(), direct),
         (
             block(0x21, 0x11, &v4),

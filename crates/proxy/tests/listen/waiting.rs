@@ -100,14 +100,61 @@ proptest! {
 fn content_that_ends_with_the_connection_and_breaks_off_is_reset() {
     let site = Site::plain();
     let script = Script::new(1, false, [Step::Bytes(9), Step::Break]);
-    let mut client = TcpStream::connect(site.address()).unwrap();
-    client.set_read_timeout(Some(BOUND)).unwrap();
-    let request = old(&script.target(), "close");
-    client.write_all(request.as_bytes()).unwrap();
+    for request in old_requests(&script) {
+        let mut client = TcpStream::connect(site.address()).unwrap();
+        client.set_read_timeout(Some(BOUND)).unwrap();
+        client.write_all(request.as_bytes()).unwrap();
+        assert_reset(&mut client, &request);
+    }
+}
+
+/// The same, where it is we who break it off.
+#[test]
+fn content_that_ends_with_the_connection_is_reset_at_the_end_of_a_drain() {
+    let script = Script::new(1, false, [Step::Bytes(9), Step::Wait]);
+    for request in old_requests(&script) {
+        let mut site = Site::plain();
+        let mut client = TcpStream::connect(site.address()).unwrap();
+        client.set_read_timeout(Some(BOUND)).unwrap();
+        client.write_all(request.as_bytes()).unwrap();
+        client.read_exact(&mut [0; 9]).unwrap();
+        site.switch.start(Duration::from_millis(20));
+        site.join();
+        assert_reset(&mut client, &request);
+    }
+}
+
+/// What ends whole is not reset, whoever reads it and however it is framed.
+#[test]
+fn content_that_ends_with_the_connection_ends_with_it() {
+    let site = Site::plain();
+    let script = Script::new(1, false, [Step::Bytes(9), Step::Pause, Step::Bytes(9)]);
+    for request in old_requests(&script) {
+        let mut client = site.client();
+        client.send(&request);
+        let answer = client.read_to_end();
+        let content = answer.len()
+            - answer
+                .windows(4)
+                .position(|end| end == b"\r\n\r\n")
+                .unwrap();
+        assert_eq!(content, 4 + 18, "{request}");
+    }
+}
+
+/// One that is answered directly, and one that is not.
+fn old_requests(script: &Script) -> [String; 2] {
+    let target = script.target();
+    let brings = format!("POST {target} HTTP/1.0\r\nContent-Length: 1\r\n\r\nx");
+    [old(&target, "close"), brings]
+}
+
+fn assert_reset(client: &mut TcpStream, request: &str) {
     let read = client.read_to_end(&mut Vec::new());
     assert_eq!(
         read.map_err(|error| error.kind()),
-        Err(ErrorKind::ConnectionReset)
+        Err(ErrorKind::ConnectionReset),
+        "{request}"
     );
 }
 

@@ -56,6 +56,7 @@ impl Reader {
         *request.headers_mut() = fields;
         // An address that nobody trusts stands for one that is not told.
         let client = line.client.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
+        let client = client.to_canonical();
         let connection = Rc::new(Connection {
             peer: Some(SocketAddr::new(client, 0)),
             peer_asks: true,

@@ -1,10 +1,14 @@
 //! The socket that connections come from, and one of them as it came.
 
-use crate::listen::{bind::Listening, socket::Socket};
+use crate::listen::{
+    bind::{Listening, SocketName},
+    socket::Socket,
+};
 use std::{
     future::poll_fn,
     io,
     net::SocketAddr,
+    sync::Arc,
     task::{Context, Poll},
 };
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
@@ -25,7 +29,7 @@ pub(super) fn must_rest(error: &io::Error) -> bool {
 
 pub(super) enum Listener {
     Tcp(TcpListener, Option<SocketAddr>),
-    Unix(UnixListener),
+    Unix(Option<Arc<SocketName>>, UnixListener),
 }
 
 /// A connection just accepted.
@@ -39,7 +43,7 @@ impl Listener {
     pub(super) fn new(socket: Listening, bound: Option<SocketAddr>) -> io::Result<Self> {
         Ok(match socket {
             Listening::Tcp(listener) => Self::Tcp(TcpListener::from_std(listener)?, bound),
-            Listening::Unix(listener) => Self::Unix(UnixListener::from_std(listener)?),
+            Listening::Unix(name, listener) => Self::Unix(name, UnixListener::from_std(listener)?),
         })
     }
 
@@ -48,7 +52,7 @@ impl Listener {
             Self::Tcp(listener, bound) => listener
                 .poll_accept(cx)
                 .map_ok(|(stream, peer)| Accepted::tcp(stream, peer, *bound)),
-            Self::Unix(listener) => listener
+            Self::Unix(_, listener) => listener
                 .poll_accept(cx)
                 .map_ok(|(stream, _)| Accepted::unix(stream)),
         }
@@ -65,7 +69,9 @@ impl Listener {
                     rest.push(Accepted::tcp(TcpStream::from_std(stream)?, peer, bound));
                 }
             }
-            Self::Unix(listener) => {
+            Self::Unix(name, listener) => {
+                // While it listens still.
+                drop(name);
                 let listener = listener.into_std()?;
                 while let Ok((stream, _)) = listener.accept() {
                     stream.set_nonblocking(true)?;
@@ -98,7 +104,7 @@ impl Accepted {
 }
 
 /// An IPv4 client of an IPv6 socket is an IPv4 client.
-fn canonical(peer: SocketAddr) -> SocketAddr {
+pub(in crate::listen) fn canonical(peer: SocketAddr) -> SocketAddr {
     SocketAddr::new(peer.ip().to_canonical(), peer.port())
 }
 

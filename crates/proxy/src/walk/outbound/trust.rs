@@ -74,8 +74,7 @@ pub fn may_be_poisonous(name: &HeaderName) -> bool {
 
 /// Whether the client's forwarding fields are believed.
 pub fn trusts_client(ask: &Ask) -> bool {
-    let peer = ask.connection.peer;
-    peer.is_none_or(|peer| receive::is_trusted(&ask.site, peer.ip()))
+    receive::client(&ask.connection, &ask.site).is_believed()
 }
 
 /// Whether a dangerous field of this client goes to the origin.
