@@ -18,7 +18,7 @@ sys.path[:0] = [str(LAB), str(LAB.parent / "bench")]
 from laboratory import servers  # noqa: E402
 from laboratory.servers import LabStage  # noqa: E402
 from measure.limits import raise_open_files  # noqa: E402
-from measure.process import StartFailed, free_port  # noqa: E402
+from measure.process import TICKS_PER_SECOND, StartFailed, free_port  # noqa: E402
 from measure.stage import find  # noqa: E402
 
 # Two experiments: one that is done at once, and one whose server runs until it is ended.
@@ -81,6 +81,12 @@ class Stages(unittest.TestCase):
             self.assertEqual(stage.start("waits", waits).wait_for_line("files "), "64 64")
             configuration = servers.nginx_configuration(stage, "nginx.conf", stage.new_directory("nginx"))
             self.assertIn("worker_rlimit_nofile 64;", configuration.read_text())
+
+    def test_cpu_is_not_counted_in_ticks(self):
+        with LabStage(self.folder, self.home / "raw") as stage:
+            waits = stage.start("waits", ["sh", "-c", "echo here; exec sleep 1000"])
+            waits.wait_for_line("here")
+            self.assertNotEqual(waits.cpu_seconds() * TICKS_PER_SECOND % 1, 0)
 
     @unittest.skipIf(os.cpu_count() < 2, "the laboratory needs two cores")
     def test_everything_ends_on_a_signal_and_what_was_measured_stays(self):

@@ -2,6 +2,7 @@
 
 use crate::{
     figures::{BEYOND, MachineCpu, Round, Target, beyond},
+    process::TICK,
     run::FULL,
 };
 use serde::Serialize;
@@ -48,6 +49,8 @@ pub enum Kind {
     NoProcess,
     /// The tool's own bound on the rate held it back.
     RateBound,
+    /// CPU time was counted in ticks, and was few of them.
+    CoarseCpu,
 }
 
 /// From which share of its core on a worker has no time left, in percent; what others took of it counts too.
@@ -62,6 +65,9 @@ const FULL_MACHINE: f64 = 95.0;
 /// How late a loop or a request may be, in milliseconds, unless that is little beside the latency.
 const LATE_MS: f64 = 5.0;
 
+/// How many ticks of CPU time are few: one more or less is a twentieth.
+const FEW_TICKS: u32 = 20;
+
 /// How many requests at the end are a heap and no chance, and how many times as many as usual.
 const HEAP: u64 = 10;
 const HEAPED: f64 = 2.5;
@@ -71,7 +77,7 @@ type Check = (Kind, fn(&Target) -> Option<String>);
 
 /// What there is to say of a target; `asked` are the percentiles that somebody relies on, in percent.
 pub fn warnings(target: &Target, asked: &[f64]) -> Vec<Warning> {
-    let checks: [Check; 10] = [
+    let checks: [Check; 11] = [
         (Kind::RateBound, rate_bound),
         (Kind::ToolAtLimit, tool_at_limit),
         (Kind::MachineAtLimit, machine_at_limit),
@@ -82,6 +88,7 @@ pub fn warnings(target: &Target, asked: &[f64]) -> Vec<Warning> {
         (Kind::OnlyErrors, only_errors),
         (Kind::Unanswered, unanswered),
         (Kind::Local, local),
+        (Kind::CoarseCpu, coarse_cpu),
     ];
     let mut found: Vec<_> = checks
         .into_iter()
@@ -248,6 +255,20 @@ fn local(target: &Target) -> Option<String> {
     Some(format!(
         "{count} connections failed since this machine had no descriptor or port left: that is not the server's fault"
     ))
+}
+
+fn coarse_cpu(target: &Target) -> Option<String> {
+    let process = target.process.as_ref().filter(|one| one.cpu_in_ticks)?;
+    let rounds = target.rounds.len().max(1);
+    let used = process.cpu_seconds / float(rounds as u64);
+    (used < (TICK * FEW_TICKS).as_secs_f64()).then(|| {
+        let (used, tick) = (used * 1000.0, TICK.as_millis());
+        let place = if rounds > 1 { " in a round" } else { "" };
+        format!(
+            "the server used {used:.0} ms of CPU{place}, which could be counted in steps of {tick} ms for each process only: \
+             CPU for each request is that rough"
+        )
+    })
 }
 
 fn too_short(target: &Target, asked: &[f64]) -> Option<String> {

@@ -39,6 +39,7 @@ fn with_left(waits: &[u64]) -> Target {
         used: Some(Used {
             cpu: Duration::from_millis(10),
             memory: 64 << 20,
+            in_ticks: false,
             processes: 1,
         }),
         ..Measured::default()

@@ -22,6 +22,7 @@ fn healthy() -> Measured {
         tool_cpu: Duration::from_secs(1),
         used: Some(Used {
             cpu: Duration::from_secs(1),
+            in_ticks: true,
             memory: 1 << 20,
             processes: 1,
         }),
@@ -56,10 +57,20 @@ fn told(measured: &Measured, most_rate: Option<f64>, rounds: Vec<Round>) -> Vec<
     found.into_iter().map(|one| one.kind).collect()
 }
 
+/// The server used so much CPU, which is known exactly or not.
+fn used(measured: &mut Measured, cpu: Duration, in_ticks: bool) {
+    measured.used = Some(Used {
+        cpu,
+        in_ticks,
+        memory: 1 << 20,
+        processes: 1,
+    });
+}
+
 #[test]
 fn each_doubt_by_itself() {
     type Change = fn(&mut Measured);
-    let rows: [(Option<Kind>, Change); 21] = [
+    let rows: [(Option<Kind>, Change); 23] = [
         (None, |_| ()),
         (Some(Kind::ToolAtLimit), |one| one.busiest = 0.99),
         (Some(Kind::ToolAtLimit), |one| {
@@ -77,6 +88,8 @@ fn each_doubt_by_itself() {
             // A twentieth of all cores at least, however many there are.
             one.tool_cpu = one.took.saturating_mul(10_000);
         }),
+        (Some(Kind::CoarseCpu), |one| used(one, ms(190), true)),
+        (None, |one| used(one, ms(190), false)),
         (Some(Kind::Lag), |one| {
             (0..100).for_each(|_| one.tally.lag.record(ms(40)));
         }),
