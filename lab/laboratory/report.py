@@ -45,7 +45,7 @@ def page(entries, failures):
     head += [summary(results), _in_short(results)]
     if any(result["run"]["quick"] for result in results):
         head.append("**Tried, not measured:** with `--quick` the counts are too small to quote.")
-    warnings = dict.fromkeys(f"{entry.run['date']}: {text}" for entry in entries for text in entry.run["warnings"])
+    warnings = [f"{entry.result['number']}, {entry.run['date']}: {text}" for entry in entries for text in entry.run["warnings"]]
     if warnings:
         head.append("Doubtful, because:\n\n" + _list(warnings))
     parts = []
@@ -112,8 +112,9 @@ def _failure(failure, entries):
 
 
 def _measured(entry):
-    run = entry.result["run"]
-    return (f"Measured on {run['date']} in {run['seconds']} s with `{run['call']}`. Raw data: "
+    run = entry.run
+    larder = run["machine"].get("larder", "Larder's revision is not known")
+    return (f"Measured on {run['date']} in {run['seconds']} s with `{run['call']}`; {larder}. Raw data: "
             f"[figures]({entry.folder}/{_name(entry.result)}.json), [what the tools said]({entry.folder}/raw/{entry.result['name']}).")
 
 
@@ -218,14 +219,17 @@ def _cell(value):
 
 
 def _machines(entries):
-    """The machine and the versions; of each day apart where they differ."""
+    """The machine and the versions: what all articles have in common, and of some what only they have."""
     found = {}
     for entry in entries:
         lines = tuple(f"{name}: {value}" for name, value in entry.run["machine"].items())
         found.setdefault(lines, []).append(str(entry.result["number"]))
-    if len(found) == 1:
-        return ["## The machine", _list(next(iter(found)))]
-    return ["## The machine", *(text for lines, numbers in found.items() for text in (f"Of {', '.join(numbers)}:", _list(lines)))]
+    common = [line for line in next(iter(found)) if all(line in lines for lines in found)]
+    parts = ["## The machine", _list(common)]
+    for lines, numbers in found.items():
+        own = [line for line in lines if line not in common]
+        parts += [f"Of {', '.join(numbers)}:", _list(own)] if own else []
+    return parts
 
 
 def _started(results):

@@ -235,6 +235,28 @@ class Archives(unittest.TestCase):
         self.archive("2000-01-02").measured(self.article(1, "One"), 3)
         self.assertNotIn("failed", self.page.read_text())
 
+    def test_an_article_keeps_what_it_was_measured_with(self):
+        def run(revision, warnings):
+            made = self.RUN | {"machine": {"cores": "2", "larder": f"revision {revision}"}, "warnings": warnings}
+            return archive.Archive(self.home / "2000-01-01", made, self.page, [self.home / "2000-01-01"])
+
+        older = run("aaa", ["busy"])
+        older.measured(self.article(1, "One"), 3)
+        older.measured(self.article(2, "Two"), 3)
+        # Before articles kept it, it was in the run's own file alone.
+        raw = self.home / "2000-01-01" / "2-a-2.json"
+        kept = json.loads(raw.read_text())
+        del kept["run"]["machine"], kept["run"]["warnings"]
+        raw.write_text(json.dumps(kept))
+        run("bbb", []).measured(self.article(3, "Three"), 3)
+        entries, _ = archive.read([self.home / "2000-01-01"], self.page)
+        self.assertEqual([(entry.run["machine"]["larder"], entry.run["warnings"]) for entry in entries],
+                         [("revision aaa", ["busy"]), ("revision bbb", []), ("revision bbb", [])])
+        text = self.page.read_text()
+        for said in ("Measured on 2000-01-01 in 3 s with `lab/run`; revision aaa.", "- cores: 2\n\nOf 1:\n\n- larder: revision aaa",
+                     "Of 2, 3:\n\n- larder: revision bbb", "- 1, 2000-01-01: busy"):
+            self.assertIn(said, text)
+
     def test_an_experiment_that_fails_is_written_down(self):
         for fault, said in ((load.LoadFailed("wrk: no"), "wrk: no"), (KeyError("rate"), "a fault of the laboratory: KeyError: 'rate'")):
             run = self.archive("2000-01-01")
@@ -343,10 +365,11 @@ class Pages(unittest.TestCase):
         self.assertNotIn("comparisons here", report.table_of(result(PLAIN[0])))
 
     def test_the_page_follows_from_the_raw_data(self):
-        run = {"date": "2000-01-01", "warnings": ["busy"], "machine": {"cores": "2"}}
-        entry = archive.Entry(json.loads(json.dumps(result(*PLAIN, AHEAD))), run, "results/2000-01-01")
+        made = json.loads(json.dumps(result(*PLAIN, AHEAD)))
+        run = made["run"] | {"warnings": ["busy"], "machine": {"cores": "2"}}
+        entry = archive.Entry(made, run, "results/2000-01-01")
         page = report.page([entry], [])
-        for said in ("](results/2000-01-01/1-an-article.svg)", "too small to quote", "- 2000-01-01: busy", "- cores: 2",
+        for said in ("](results/2000-01-01/1-an-article.svg)", "too small to quote", "- 1, 2000-01-01: busy", "- cores: 2",
                      "Measured on 2000-01-01 in 7 s with `lab/run`",
                      "- 1. An article: of the article's 0 conclusions 0 hold here. Gained over app (10 requests/s): nginx"):
             self.assertIn(said, page)
