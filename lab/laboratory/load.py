@@ -55,8 +55,23 @@ def wrk(stage, settings, case, contenders, connections, paths=None):
     for contender in contenders:
         script = ["-s", _script(stage, paths)] if paths else []
         said = _wrk(stage, case, contender, connections, settings.check, script)
-        slowest = re.search(r"^\s+99%\s+([\d.]+)(us|ms|s|m)\s*$", said, re.MULTILINE)
-        _wrk_saw(case, contender, said, float(slowest[1]) * MILLISECONDS[slowest[2]] if slowest else None)
+        _wrk_saw(case, contender, said, _milliseconds("99%", said))
+        _waiting(case, contender, said, connections)
+
+
+def _milliseconds(name, said):
+    """The first time in a line of wrk's."""
+    found = re.search(rf"^\s+{name}\s+([\d.]+)(us|ms|s|m)\b", said, re.MULTILINE)
+    return float(found[1]) * MILLISECONDS[found[2]] if found else None
+
+
+def _waiting(case, contender, said, connections):
+    """Notes how many of wrk's connections waited for an answer (Little's law). The others waited for wrk, whose latency begins when it
+    sends: where they are many, wrk was the slower side."""
+    check = next((row.check for row in case.rows if row.contender == contender.name), None)
+    mean = _milliseconds("Latency", said)
+    if check and mean is not None:
+        check.update(connections=connections, waiting=min(check["rate"] * mean / 1000, connections))
 
 
 def wrk_users(stage, case, contenders, users, pause, seconds, paths=None):
