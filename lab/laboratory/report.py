@@ -1,5 +1,7 @@
 """Tables and the page, made from the raw data alone."""
 
+from measure.network import FAIR, PACES
+
 from .findings import conclusions, findings, gain
 from .picture import number, picture
 from .result import LARDER, median
@@ -44,6 +46,7 @@ def page(entries, failures):
     if not entries:
         return "\n\n".join([*head, "There are no results yet: nobody has run it on a quiet machine."]) + "\n"
     results = [entry.result for entry in entries]
+    head += _pacing(entries)
     head += [summary(results), _in_short(results)]
     if any(result["run"]["quick"] for result in results):
         head.append("**Tried, not measured:** with `--quick` the counts are too small to quote.")
@@ -68,9 +71,25 @@ slower than the server, requests a second and the 99th percentile are the tool's
 a server that is kept waiting sleeps and wakes for fewer requests at a time. wrk beside it shows how much hangs on the tool: where it
 has another one first, nothing is decided. Each figure
 is the median of the rounds; where no span stands beside it, there was one round. Where users rest between requests, they set
-the rate, and it is not compared; nor is it where all requests wait for an application that sleeps. Where the machine's *tcp* is BBR, the kernel
-paces what nginx and Varnish send, over loopback too; Larder's listeners there do without, which the others cannot be told.
-That matters most for large pages."""
+the rate, and it is not compared; nor is it where all requests wait for an application that sleeps."""
+
+
+def _pacing(entries):
+    """Whether the kernel treated all servers alike, of each article."""
+    found = {}
+    for entry in entries:
+        found.setdefault(entry.run["machine"].get("tcp", ""), []).append(str(entry.result["number"]))
+    return [f"Of {', '.join(numbers)}: {_paced(control)}" for control, numbers in found.items()]
+
+
+def _paced(control):
+    if not control:
+        return "it is not known which congestion control there was."
+    if not control.startswith(PACES):
+        return f"congestion control is {control}, for all servers alike: the kernel paces none of them."
+    return (f"congestion control is {control}. The kernel paces what nginx and Varnish send, over loopback too; Larder's listeners there do "
+            f"without, which the others can be told only in a network of the run's own (`lab/run --tcp {FAIR}`). They are not on a par, least with "
+            "large pages.")
 
 
 def summary(results):

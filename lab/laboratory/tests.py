@@ -428,6 +428,14 @@ class Pages(unittest.TestCase):
                      "- 1. An article: of the article's 0 conclusions 0 hold here. Gained over app (10 requests/s): nginx"):
             self.assertIn(said, page)
 
+    def test_whether_all_are_treated_alike_is_said(self):
+        made = json.loads(json.dumps(result(*PLAIN, AHEAD)))
+        for control, said in (("bbr", "Of 1: congestion control is bbr. The kernel paces what nginx"),
+                              ("bbr, in a network of the run's own", "Of 1: congestion control is bbr, in a network of the run's own. The kernel paces"),
+                              ("cubic, in a network of the run's own", "Of 1: congestion control is cubic, in a network of the run's own, for all")):
+            run = made["run"] | {"warnings": [], "machine": {"tcp": control}}
+            self.assertIn(said, report.page([archive.Entry(made, run, "results/2000-01-01")], []))
+
     def test_the_page_in_docs_is_made_from_the_newest_results(self):
         made = report.page(*archive.read(archive.folders(), place.PAGE))
         self.assertEqual(place.PAGE.read_text(), made, "run lab/run --page")
