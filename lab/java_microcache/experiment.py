@@ -284,10 +284,18 @@ def _merge_last(case):
     for values in ("rate", "p50_ms", "p99_ms", "cpu_us", "warnings"):
         getattr(before, values).extend(getattr(last, values))
     before.max_ms = max(before.max_ms or 0, last.max_ms or 0)
+    for name in ("application_us", "cached"):
+        setattr(before, name, _mean((getattr(one, name), one.requests) for one in (before, last)))
     before.requests += last.requests
     before.errors += last.errors
     before.faults = {kind: before.faults.get(kind, 0) + last.faults.get(kind, 0) for kind in {**before.faults, **last.faults}}
     case.rows.pop()
+
+
+def _mean(values):
+    """The mean of what is known, each value counted so many times."""
+    known = [(value, times) for value, times in values if value is not None and times]
+    return sum(value * times for value, times in known) / sum(times for _, times in known) if known else None
 
 
 def _file(stage, paths):

@@ -26,7 +26,7 @@ class Row:
     faults: dict
     # Percent of the answers that came from a cache, of those that say; None where none says.
     cached: float | None
-    # CPU of the application behind the cache, for each request that the contender answered.
+    # CPU of the application behind the cache, for each request that the contender answered, in warm-ups too.
     application_us: float | None = None
     # What the other load tool saw: `tool`, `rate`, and where it can be compared `p99_ms`; `failed`, if any did; of connections that are
     # never at rest `connections`, and how many of them were `waiting` for an answer on average.

@@ -63,7 +63,7 @@ import importlib
 from laboratory import load, settings
 
 LATENCY = {{"p50": 1.0, "p99": 1.0, "max": 1.0}}
-TARGET = {{"rounds": [], "rate": 1.0, "latency_ms": LATENCY, "process": None, "requests": 1, "errors": 0, "statuses": {{"codes": {{}}}},
+TARGET = {{"rounds": [], "rate": 1.0, "latency_ms": LATENCY, "process": None, "requests": 1, "warm_up_requests": 0, "errors": 0, "statuses": {{"codes": {{}}}},
            "faults": {{}}, "cache": {{"hits_percent": None}}, "points": [], "curve": []}}
 
 def asked(argv, *_):

@@ -15,7 +15,7 @@ LAB = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(LAB), str(LAB.parent / "bench")]
 
 # The paths above come first.
-from java_microcache import rising  # noqa: E402
+from java_microcache import experiment, rising  # noqa: E402
 from laboratory import archive, cli, findings, install, load, panels, picture, place, report, servers  # noqa: E402
 from laboratory.result import APPLICATION, FIRST_ERROR, LARDER, PEER, Case, Result, Row  # noqa: E402
 from laboratory.verdict import Standing, verdicts  # noqa: E402
@@ -342,6 +342,24 @@ class Loads(unittest.TestCase):
         self.assertEqual([str(part) for part in run.call_args.args[0]][:7], ["wrk", "-t", "1", "-c", "30", "-d", "15s"])
         for said in ('{ "/a", "/b" }', "math.random(0, 10000)", '"Connection"] = "close"'):
             self.assertIn(said, script)
+
+    def test_an_application_answers_what_is_not_counted_too(self):
+        target = {"rounds": [], "rate": 1.0, "latency_ms": None, "process": None, "requests": 200, "warm_up_requests": 100, "errors": 0,
+                  "statuses": {"codes": {}}, "faults": {}, "cache": {"hits_percent": None}, "points": [], "curve": []}
+        process = mock.Mock(cpu_seconds=mock.Mock(side_effect=[1.0, 4.0]))
+        contender = servers.Contender("nginx", PEER, "http://127.0.0.1:1/", [], [process])
+        case = load.new_case("A case", "", [])
+        with mock.patch.object(load, "_bench", return_value={"targets": [target], "warnings": []}):
+            load.compare(mock.Mock(), mock.Mock(warm_up=1), case, [], [contender], 5, 1)
+        self.assertEqual(case.rows[0].application_us, 10_000)
+
+    def test_rounds_that_were_taken_one_by_one_are_one_row(self):
+        case = Case("A case", "", "", False, [row("Larder", LARDER, [100], [1.0], [4.0], application_us=10.0),
+                                              row("Larder", LARDER, [110], [2.0], [5.0], application_us=40.0)])
+        case.rows[1].requests, case.rows[1].cached = 200, 90.0
+        experiment._merge_last(case)
+        (found,) = case.rows
+        self.assertEqual((found.rate, found.requests, found.application_us, found.cached), ([100, 110], 300, 30.0, 93.0))
 
     def test_a_cross_check_that_fails_takes_nothing_with_it(self):
         case, kept = self.checked(load.LoadFailed("no end after 16 s: wrk\nmore"))

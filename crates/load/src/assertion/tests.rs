@@ -51,6 +51,7 @@ fn with_left(waits: &[u64]) -> Target {
         most_rate: None,
         http: "1.1",
         keep_alive: true,
+        warm_up_requests: 0,
         watched: None,
     };
     Target::new(about, &measured, Vec::new())
@@ -131,6 +132,7 @@ fn what_was_not_measured_holds_nothing() {
         most_rate: None,
         http: "2",
         keep_alive: true,
+        warm_up_requests: 0,
         watched: None,
     };
     let target = Target::new(about, &measured, Vec::new());

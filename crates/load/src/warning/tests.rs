@@ -50,6 +50,7 @@ fn told(measured: &Measured, most_rate: Option<f64>, rounds: Vec<Round>) -> Vec<
         http: "1.1",
         keep_alive: true,
         most_rate,
+        warm_up_requests: 0,
         watched: Some("server".to_owned()),
     };
     let target = Target::new(about, measured, rounds);
