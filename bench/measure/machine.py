@@ -58,7 +58,8 @@ def slug():
 
 def _congestion_control():
     """What paces the kernel's TCP: with `bbr` large answers over loopback cost several times what they cost with `cubic`."""
-    return network.CONTROL.read_text().strip()
+    control = network.CONTROL.read_text().strip()
+    return f"{control}, in a network of the run's own" if network.entered() else control
 
 
 def _processor():

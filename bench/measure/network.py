@@ -4,11 +4,14 @@ import fcntl
 import os
 import socket
 import struct
+import subprocess
 import sys
 from pathlib import Path
 
 CONTROL = Path("/proc/sys/net/ipv4/tcp_congestion_control")
 KNOWN = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+# What all are told where the system's paces some of them, over loopback too.
+PACES, FAIR = "bbr", "cubic"
 _INSIDE = "LARDER_BENCH_NETWORK"
 # linux/sockios.h and linux/if.h: sets an interface's flags; it is up.
 _SET_FLAGS, _UP = 0x8914, 1
@@ -19,11 +22,27 @@ def known():
     return KNOWN.read_text().split()
 
 
+def entered():
+    """The name that this program was begun again with, in a network of its own; None where it was not."""
+    return os.environ.get(_INSIDE)
+
+
+def fair():
+    """The name under which all servers are treated alike, where under the system's they are not and a network can be had; None otherwise."""
+    if not CONTROL.read_text().startswith(PACES) or FAIR not in known():
+        return None
+    try:
+        done = subprocess.run(["unshare", "--net", "--", "sh", "-c", f"echo {FAIR} > {CONTROL}"], check=False, capture_output=True)
+    except OSError:
+        return None
+    return FAIR if done.returncode == 0 else None
+
+
 def enter(control):
     """Begins this program again in a network that has nothing but a loopback interface, or makes that fit where it has begun."""
     if os.environ.get(_INSIDE) != control:
         os.environ[_INSIDE] = control
-        os.execvp("unshare", ["unshare", "--net", "--", sys.executable, *sys.argv])
+        os.execvp("unshare", ["unshare", "--net", "--", sys.executable, *sys.orig_argv[1:]])
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         fcntl.ioctl(any_socket, _SET_FLAGS, struct.pack("16sh", b"lo", _UP))
     CONTROL.write_text(control)

@@ -9,6 +9,8 @@ import subprocess
 import time
 from pathlib import Path
 
+# linux/posix-timers.h: of the number of a clock, its last three bits: all CPU time of a process, as its scheduler counts it.
+CPU_CLOCK = 2
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 START_LIMIT_SECONDS = 20
 STOP_LIMIT_SECONDS = 5
@@ -55,14 +57,15 @@ class Process:
         return found
 
     def cpu_seconds(self):
-        """User and system time so far, of the living and of the children already reaped."""
-        ticks = 0
+        """User and system time so far: of the living, with threads that ended, to the nanosecond; of children already reaped, in ticks."""
+        seconds = 0.0
         for pid in self.pids():
             fields = _stat(pid)
             if fields:
                 # utime, stime, cutime, cstime: proc(5), counted from the state field.
-                ticks += sum(int(ticks) for ticks in fields[11:15])
-        return ticks / TICKS_PER_SECOND
+                own, reaped = (sum(map(int, fields[first:first + 2])) / TICKS_PER_SECOND for first in (11, 13))
+                seconds += _cpu_clock(pid, own) + reaped
+        return seconds
 
     def threads_cpu_seconds(self, name):
         """User and system time of those threads of the server whose whole name matches the expression `name`."""
@@ -168,6 +171,14 @@ def _all_stats():
             fields = _stat(entry)
             if fields:
                 yield int(entry), fields
+
+
+def _cpu_clock(pid, ticks):
+    """What the kernel's clock of this process says; where it has none, what was counted in ticks."""
+    try:
+        return time.clock_gettime(~pid << 3 | CPU_CLOCK)
+    except OSError:
+        return ticks
 
 
 def _start_time(pid):

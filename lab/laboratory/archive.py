@@ -9,7 +9,8 @@ from . import place, report
 
 @dataclass(frozen=True)
 class Entry:
-    """An article as it was measured last: its result, the run's machine and versions, and its folder as seen from the page."""
+    """An article as it was measured last: its result, the run that measured it with its machine and versions, and its folder as seen
+    from the page."""
 
     result: dict
     run: dict
@@ -41,7 +42,8 @@ class Archive:
     def measured(self, result, seconds):
         """An experiment has ended well."""
         self._run["failed"].pop(result["title"], None)
-        result["run"] = {name: self._run[name] for name in ("date", "call", "quick")} | {"seconds": seconds}
+        # A later run of this day may measure other articles with something else.
+        result["run"] = {name: self._run[name] for name in ("date", "call", "quick", "machine", "warnings")} | {"seconds": seconds}
         base = self.folder / _name(result)
         _write(base.with_suffix(".json"), result)
         base.with_suffix(".md").write_text(report.table_of(result) + "\n")
@@ -72,7 +74,7 @@ def read(folders, page):
         seen = os.path.relpath(folder, page.parent)
         for path in sorted(folder.glob("[0-9]-*.json")):
             result = _read(path)
-            entries[result["number"]] = Entry(result, run, seen)
+            entries[result["number"]] = Entry(result, run | result["run"], seen)
             failures.pop(result["title"], None)
         failures.update({title: Failure(title, run["date"], text) for title, text in run["failed"].items()})
     return [entries[number] for number in sorted(entries)], list(failures.values())

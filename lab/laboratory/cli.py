@@ -9,7 +9,7 @@ import sys
 import time
 import traceback
 
-from measure import machine
+from measure import machine, network
 from measure.admin import AdminFailed
 from measure.limits import raise_open_files
 from measure.load import LoadFailed
@@ -44,6 +44,10 @@ def main(arguments):
 
 def _measure(asked, experiments, call):
     missing = install.everything(experiments, _say)
+    # What is installed comes from a network that those who are measured need not have.
+    control = asked.tcp or network.entered() or network.fair()
+    if control:
+        network.enter(control)
     facts, warnings = machine.describe() | install.versions(), machine.warnings()
     for warning in warnings:
         _say(f"warning: {warning}")
@@ -94,6 +98,9 @@ def _parse(arguments):
     parser.add_argument("--quick", action="store_true",
                         help="small counts, results in target/lab; to try it, not to quote")
     parser.add_argument("--out", type=place.Path, help="folder of the results, and of a page from them alone (lab/results/DATE)")
+    parser.add_argument("--tcp", choices=network.known(),
+                        help="congestion control of all sockets, in a network of the run's own; needs root (where the system's paces over "
+                             f"loopback, and root may: {network.FAIR})")
     parser.add_argument("--page", action="store_true",
                         help="only make docs/lab.md again from the newest results")
     asked = parser.parse_args(arguments)

@@ -2,10 +2,8 @@
 
 from .picture import number
 from .result import APPLICATION, FIRST_ERROR, LARDER, PEER, median
-from .verdict import MORE, STEADY, compared, decided, falls, value
+from .verdict import ALIKE, MORE, STEADY, compared, decided, disputed, falls, value
 
-# Figures that are closer than this are alike.
-ALIKE = 1.1
 NAMES = {"rate": "requests/s", "p50_ms": "median", "p99_ms": "p99", "max_ms": "longest answer", "cpu_us": "CPU a request",
          "application_us": "the application's CPU for each answer", "bore": "users borne"}
 UNITS = {"rate": "", "cpu_us": " µs", "application_us": " µs", "bore": ""}
@@ -33,8 +31,8 @@ def gain(result):
 
 
 def _claim(result, claim):
-    holds = _holds(result, claim)
-    judged = {True: "**It holds.**", False: "**It does not hold here.**", None: "**Not measured.**"}[holds]
+    unknown = "**The cross-check says otherwise.**" if _disputed(result, claim) else "**Not measured.**"
+    judged = {True: "**It holds.**", False: "**It does not hold here.**", None: unknown}[_holds(result, claim)]
     return f"The article: {claim['says']} Here: {_shown(result, claim)}. {judged}"
 
 
@@ -50,14 +48,19 @@ def _shown(result, claim):
 
 
 def _holds(result, claim):
-    """Whether it does; None where it was not measured."""
+    """Whether it does; None where it was not measured, or where the two load tools contradict one another."""
     if claim["figure"] == "errors":
         row = _row(result, claim["one"])
         return None if row is None or not row["requests"] else (row["errors"] > 0) == (claim["expect"] == "some")
     ratio = _claimed(result, claim)
-    if ratio is None:
+    if ratio is None or _disputed(result, claim):
         return None
     return claim["expect"] == ("more" if ratio > ALIKE else "less" if ratio < 1 / ALIKE else "alike")
+
+
+def _disputed(result, claim):
+    rows = [_row(result, side) for side in (claim["one"], claim["other"]) if side]
+    return claim["figure"] != "errors" and None not in rows and disputed(*rows, claim["figure"])
 
 
 def _claimed(result, claim):
@@ -89,7 +92,8 @@ def _best(case):
         if known:
             first = (max if figure in MORE else min)(known, key=lambda row: _figure(row, figure))
             least = "at least " if figure == "bore" and first["bears_more"] else ""
-            said.append(f"{name} {first['contender']} ({least}{number(_figure(first, figure))}{UNITS.get(figure, ' ms')})")
+            doubt = "; the cross-check says otherwise" if any(disputed(first, row, figure) for row in known) else ""
+            said.append(f"{name} {first['contender']} ({least}{number(_figure(first, figure))}{UNITS.get(figure, ' ms')}{doubt})")
     without = " of those without an error," if len(whole) < len(cached) else ""
     return f"best is{without} by {', by '.join(said)}." if len(cached) > 1 and said else ""
 
@@ -144,7 +148,8 @@ def _silent(row):
 
 def _times(row, other, figures):
     pairs = [(figure, _figure(row, figure), _figure(other, figure)) for figure in figures]
-    return ", ".join(f"{NAMES[figure]} × {number(mine / its)}" for figure, mine, its in pairs if mine is not None and its)
+    return ", ".join(f"{NAMES[figure]} × {number(mine / its)}{' (the cross-check says otherwise)' * disputed(row, other, figure)}"
+                     for figure, mine, its in pairs if mine is not None and its)
 
 
 def _figure(row, figure):

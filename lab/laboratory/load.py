@@ -55,8 +55,23 @@ def wrk(stage, settings, case, contenders, connections, paths=None):
     for contender in contenders:
         script = ["-s", _script(stage, paths)] if paths else []
         said = _wrk(stage, case, contender, connections, settings.check, script)
-        slowest = re.search(r"^\s+99%\s+([\d.]+)(us|ms|s|m)\s*$", said, re.MULTILINE)
-        _wrk_saw(case, contender, said, float(slowest[1]) * MILLISECONDS[slowest[2]] if slowest else None)
+        _wrk_saw(case, contender, said, _milliseconds("99%", said))
+        _waiting(case, contender, said, connections)
+
+
+def _milliseconds(name, said):
+    """The first time in a line of wrk's."""
+    found = re.search(rf"^\s+{name}\s+([\d.]+)(us|ms|s|m)\b", said, re.MULTILINE)
+    return float(found[1]) * MILLISECONDS[found[2]] if found else None
+
+
+def _waiting(case, contender, said, connections):
+    """Notes how many of wrk's connections waited for an answer (Little's law). The others waited for wrk, whose latency begins when it
+    sends: where they are many, wrk was the slower side."""
+    check = next((row.check for row in case.rows if row.contender == contender.name), None)
+    mean = _milliseconds("Latency", said)
+    if check and mean is not None:
+        check.update(connections=connections, waiting=min(check["rate"] * mean / 1000, connections))
 
 
 def wrk_users(stage, case, contenders, users, pause, seconds, paths=None):
@@ -129,7 +144,8 @@ def _row(contender, target, application_seconds, warnings):
         cpu_us=[one["cpu_us_per_request"] if one["rate"] else None for one in each],
         max_ms=latency.get("max"), requests=answered, errors=target["errors"], faults=_faults(target),
         cached=target["cache"]["hits_percent"],
-        application_us=application_seconds / answered * 1e6 if contender.application and answered else None,
+        # The application answered during the warm-up too.
+        application_us=application_seconds / (answered + target["warm_up_requests"]) * 1e6 if contender.application and answered else None,
         points=target["points"], curve=target["curve"], warnings=warnings,
     )
 

@@ -1,11 +1,15 @@
 """Tables and the page, made from the raw data alone."""
 
+from measure.network import FAIR, PACES
+
 from .findings import conclusions, findings, gain
 from .picture import number, picture
 from .result import LARDER, median
-from .verdict import FIGURES, STEADY, falls, verdicts
+from .verdict import FIGURES, STEADY, UNDECIDED, Standing, falls, verdicts
 
 NAMES = dict(FIGURES)
+# Where fewer of its connections than this wait for an answer, the other tool was the slower side.
+BUSY = 0.8
 # Two load tools that differ by more than this share disagree.
 AGREE = 0.1
 # Where users rest at random, the rates of fewer requests than this differ by as much by chance.
@@ -21,7 +25,7 @@ def table_of(result):
              "### What is otherwise here", _list(result["differs"])]
     for case in result["cases"]:
         parts += [f"### {case['name']}", case["asks"], f"`larder bench … {case['load']}`", _rows(case)]
-        parts += [text for text in (_extra(case), _verdicts(case), _list(case["notes"] + _disagreements(case) + _doubts(case)))
+        parts += [text for text in (_extra(case), _verdicts(case), _list(case["notes"] + _disagreements(case) + _slower_side(case) + _doubts(case)))
                   if text]
     if result["notes"]:
         parts.append(_list(result["notes"]))
@@ -42,10 +46,11 @@ def page(entries, failures):
     if not entries:
         return "\n\n".join([*head, "There are no results yet: nobody has run it on a quiet machine."]) + "\n"
     results = [entry.result for entry in entries]
+    head += _pacing(entries)
     head += [summary(results), _in_short(results)]
     if any(result["run"]["quick"] for result in results):
         head.append("**Tried, not measured:** with `--quick` the counts are too small to quote.")
-    warnings = dict.fromkeys(f"{entry.run['date']}: {text}" for entry in entries for text in entry.run["warnings"])
+    warnings = [f"{entry.result['number']}, {entry.run['date']}: {text}" for entry in entries for text in entry.run["warnings"]]
     if warnings:
         head.append("Doubtful, because:\n\n" + _list(warnings))
     parts = []
@@ -61,37 +66,91 @@ set-up, the same set-up as its experts would have it today, and Larder in its pl
 [`larder bench`](../lab/README.md#the-load). Everybody who has Debian can repeat it: `make lab`.
 
 A server has one core to itself, with everything that belongs to it: its application, Redis, memcached. The load has the other
-core. *CPU* is what the server, without the application behind it, used for each request. Where the load tool is slower than
-the server, requests a second and the 99th percentile are the tool's as much as the server's; CPU is not. Each figure
+core. *CPU* is what the server, without the application behind it, used for each request, as the kernel counts it. Where the load tool is
+slower than the server, requests a second and the 99th percentile are the tool's as much as the server's; and CPU depends on the tool too, since
+a server that is kept waiting sleeps and wakes for fewer requests at a time. wrk beside it shows how much hangs on the tool: where it
+has another one first, nothing is decided. Each figure
 is the median of the rounds; where no span stands beside it, there was one round. Where users rest between requests, they set
-the rate, and it is not compared; nor is it where all requests wait for an application that sleeps. Where the machine's *tcp* is BBR, the kernel
-paces what nginx and Varnish send, over loopback too; Larder's listeners there do without, which the others cannot be told.
-That matters most for large pages. Two figures within 10 % of one another are alike, and who is ahead of the other by less
-is ahead in name only."""
+the rate, and it is not compared; nor is it where all requests wait for an application that sleeps."""
+
+
+def _pacing(entries):
+    """Whether the kernel treated all servers alike, of each article."""
+    found = {}
+    for entry in entries:
+        found.setdefault(entry.run["machine"].get("tcp", ""), []).append(str(entry.result["number"]))
+    return [f"Of {', '.join(numbers)}: {_paced(control)}" for control, numbers in found.items()]
+
+
+def _paced(control):
+    if not control:
+        return "it is not known which congestion control there was."
+    if not control.startswith(PACES):
+        return f"congestion control is {control}, for all servers alike: the kernel paces none of them."
+    return (f"congestion control is {control}. The kernel paces what nginx and Varnish send, over loopback too; Larder's listeners there do "
+            f"without, which the others can be told only in a network of the run's own (`lab/run --tcp {FAIR}`). They are not on a par, least with "
+            "large pages.")
 
 
 def summary(results):
-    """How often Larder is ahead, and where it is not, in plain words."""
+    """Where Larder stands, and where it is not ahead nor alike, in plain words."""
     found = [(result, verdict) for result in results for case in result["cases"] for verdict in verdicts(case)]
-    behind = [(result, verdict) for result, verdict in found if verdict.behind()]
-    lines = [f"**Larder is ahead of the peer in {len(found) - len(behind)} of {len(found)} comparisons** "
-             "(requests a second where the load does not set them, 99th percentile and CPU for each request, all of them; where users rise "
-             "until requests fail, how many it bears)."]
-    said = [f"{result['number']}, {verdict.case}: {verdict.larder} against {verdict.peer}, in "
-            f"{' and '.join(verdict.behind())} ({_ratios(verdict)})" for result, verdict in behind]
-    fallen = [f"{result['number']}, with many URLs in place of one: {fall.contender} keeps "
-              f"{'nothing that was measured' if fall.share is None else f'{fall.share:.0%}'} of its requests/s, less than {STEADY:.0%}"
-              for result in results for fall in falls(result) if fall.role == LARDER and not fall.holds()]
-    if said or fallen:
-        lines += ["It is not ahead here:", _list(said + fallen)]
+    lines = [f"**Of {_counted([verdict for _, verdict in found])}.** {WHAT_COUNTS}"]
+    unlike = [f"{result['number']}: {said}" for result in results for said in _unlike(result)]
+    if unlike:
+        lines += ["Not everywhere do both do the same:", _list(unlike)]
+    behind = _standing_so(found, (Standing.BEHIND,), lambda verdict: " and ".join(verdict.decisive()))
+    behind += [f"{result['number']}, with many URLs in place of one: {fall.contender} keeps "
+               f"{'nothing that was measured' if fall.share is None else f'{fall.share:.0%}'} of its requests/s, less than {STEADY:.0%}"
+               for result in results for fall in falls(result) if fall.role == LARDER and not fall.holds()]
+    if behind:
+        lines += ["It is behind here:", _list(behind)]
+    open_still = _standing_so(found, UNDECIDED, _undecided)
+    if open_still:
+        lines += ["Not decided:", _list(open_still)]
     return "\n\n".join(lines)
 
 
-def _ahead(result):
-    """How often Larder is ahead in this article."""
+WHAT_COUNTS = """What counts are requests a second where the load does not set them, the 99th percentile and CPU for each request; where
+users rise until requests fail, how many it bears. Ahead is who is ahead in all of these, behind who is behind in one, alike who is alike in
+one. Two figures are alike where they are within 10 % of one another, or rounds of the one came out as rounds of the other did. They are
+not decided where the cross-check has the other one first, where one was not measured, and where the load tool came to its end before the
+servers."""
+
+
+def _counted(found):
+    """How many of these comparisons end how: all of them, each once."""
+    ahead, same, behind, undecided = (
+        sum(verdict.standing() in standings for verdict in found)
+        for standings in ((Standing.AHEAD,), (Standing.ALIKE,), (Standing.BEHIND,), UNDECIDED))
+    return (f"{len(found)} comparisons with a peer, Larder is ahead in {ahead}, alike in {same} and behind in {behind}; "
+            f"{undecided} are not decided")
+
+
+def _standing_so(found, standings, why):
+    return [f"{result['number']}, {verdict.case}: {verdict.larder} against {verdict.peer}, in {why(verdict)} ({_ratios(verdict)})"
+            for result, verdict in found if verdict.standing() in standings]
+
+
+def _undecided(verdict):
+    return f"{' and '.join(verdict.decisive())}: {verdict.standing().value}"
+
+
+def _unlike(result):
+    """Where a contender does something else than those whom it is compared with, and how many times Larder is ahead there."""
     found = [verdict for case in result["cases"] for verdict in verdicts(case)]
-    ahead = sum(not verdict.behind() for verdict in found)
-    return [f"Larder is ahead of the peer in {ahead} of {len(found)} comparisons here."] if found else []
+    said = {}
+    for contender, what in result.get("unlike", {}).items():
+        said.setdefault(what, set()).add(contender)
+    ahead = [verdict for verdict in found if verdict.standing() is Standing.AHEAD]
+    return [f"{what} ({sum(not names.isdisjoint((one.larder, one.peer)) for one in ahead)} of those in which Larder is ahead)"
+            for what, names in said.items()]
+
+
+def _ahead(result):
+    """Where Larder stands in this article."""
+    found = [verdict for case in result["cases"] for verdict in verdicts(case)]
+    return [f"Of {_counted(found)}.", *_unlike(result)] if found else []
 
 
 def _in_short(results):
@@ -112,8 +171,9 @@ def _failure(failure, entries):
 
 
 def _measured(entry):
-    run = entry.result["run"]
-    return (f"Measured on {run['date']} in {run['seconds']} s with `{run['call']}`. Raw data: "
+    run = entry.run
+    larder = run["machine"].get("larder", "Larder's revision is not known")
+    return (f"Measured on {run['date']} in {run['seconds']} s with `{run['call']}`; {larder}. Raw data: "
             f"[figures]({entry.folder}/{_name(entry.result)}.json), [what the tools said]({entry.folder}/raw/{entry.result['name']}).")
 
 
@@ -155,8 +215,17 @@ def _verdicts(case):
         return ""
     headings = ["Larder", "against", *(f"{name}, ratio" for figure, name in FIGURES if figure in found[0].ratios), "ahead"]
     lines = [[verdict.larder, verdict.peer, *(_cell(ratio) or "none" for ratio in verdict.ratios.values()),
-              f"**no: {', '.join(verdict.behind())}**" if verdict.behind() else "yes"] for verdict in found]
+              _stands(verdict)] for verdict in found]
     return _table(headings, lines)
+
+
+def _stands(verdict):
+    standing = verdict.standing()
+    if standing is Standing.AHEAD:
+        return "yes"
+    names = ", ".join(verdict.decisive())
+    said = {Standing.BEHIND: f"**no: {names}**", Standing.ALIKE: f"alike: {names}"}
+    return said.get(standing, f"not decided: {names}, {standing.value}")
 
 
 def _ratios(verdict):
@@ -182,6 +251,14 @@ def _disagreements(case):
     checked = [row["check"]["tool"] for row in case["rows"] if row["check"]]
     said = " and ".join(f"{name} of {found.count(name)}" for name in dict.fromkeys(found))
     return [f"≠: {checked[0]}, in one run after the others, and `larder bench` differ by more than {AGREE:.0%}: {said} of {len(checked)}"]
+
+
+def _slower_side(case):
+    """Where the other tool had its connections lie idle: its rate is its own then."""
+    checks = [(row["contender"], row["check"]) for row in case["rows"] if row["check"]]
+    return [f"With {name}, {check['tool']} was the slower side: on average {number(check['waiting'])} of its {check['connections']} "
+            f"connections waited for an answer, the others for {check['tool']}, whose latencies do not have that"
+            for name, check in checks if check.get("waiting") is not None and check["waiting"] < BUSY * check["connections"]]
 
 
 def _disagrees(case, row, figure):
@@ -218,14 +295,17 @@ def _cell(value):
 
 
 def _machines(entries):
-    """The machine and the versions; of each day apart where they differ."""
+    """The machine and the versions: what all articles have in common, and of some what only they have."""
     found = {}
     for entry in entries:
         lines = tuple(f"{name}: {value}" for name, value in entry.run["machine"].items())
         found.setdefault(lines, []).append(str(entry.result["number"]))
-    if len(found) == 1:
-        return ["## The machine", _list(next(iter(found)))]
-    return ["## The machine", *(text for lines, numbers in found.items() for text in (f"Of {', '.join(numbers)}:", _list(lines)))]
+    common = [line for line in next(iter(found)) if all(line in lines for lines in found)]
+    parts = ["## The machine", _list(common)]
+    for lines, numbers in found.items():
+        own = [line for line in lines if line not in common]
+        parts += [f"Of {', '.join(numbers)}:", _list(own)] if own else []
+    return parts
 
 
 def _started(results):

@@ -26,9 +26,10 @@ class Row:
     faults: dict
     # Percent of the answers that came from a cache, of those that say; None where none says.
     cached: float | None
-    # CPU of the application behind the cache, for each request that the contender answered.
+    # CPU of the application behind the cache, for each request that the contender answered, in warm-ups too.
     application_us: float | None = None
-    # What the other load tool saw: `tool`, `rate`, and where it can be compared `p99_ms`; `failed`, if any did.
+    # What the other load tool saw: `tool`, `rate`, and where it can be compared `p99_ms`; `failed`, if any did; of connections that are
+    # never at rest `connections`, and how many of them were `waiting` for an answer on average.
     check: dict | None = None
     # Of a case in which users rise until requests fail: how many there were then, and whether it bears more than these, since it was
     # not this server that ended.
@@ -87,6 +88,9 @@ class Result:
     claims: list = field(default_factory=list)
     # The contenders that are the article's own set-up.
     own: list = field(default_factory=list)
+    # What a peer does otherwise than Larder, or a Larder otherwise than the peers, so that who is ahead says something of that first; by
+    # the contender's name.
+    unlike: dict = field(default_factory=dict)
     # Two cases, by their places: in the second, Larder may not answer fewer requests than in the first.
     steady: list = field(default_factory=list)
     # The same of the cases in which users rise, whose further columns say how many there were at the first error.

@@ -15,10 +15,10 @@ LAB = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(LAB), str(LAB.parent / "bench")]
 
 # The paths above come first.
-from laboratory import servers  # noqa: E402
+from laboratory import place, servers  # noqa: E402
 from laboratory.servers import LabStage  # noqa: E402
 from measure.limits import raise_open_files  # noqa: E402
-from measure.process import StartFailed, free_port  # noqa: E402
+from measure.process import TICKS_PER_SECOND, StartFailed, free_port  # noqa: E402
 from measure.stage import find  # noqa: E402
 
 # Two experiments: one that is done at once, and one whose server runs until it is ended.
@@ -47,6 +47,39 @@ cli.EXPERIMENTS = ("one", "two")
 install.everything = lambda experiments, say: {{}}
 install.versions = dict
 sys.exit(cli.main(["--out", {out!r}]))
+"""
+
+# All of an experiment but the load: its servers are started and asked once.
+ASKED = """
+import json, ssl, sys, tempfile, urllib.request
+sys.dont_write_bytecode = True
+sys.path[:0] = [{lab!r}, {bench!r}]
+from pathlib import Path
+from measure import network
+from measure.limits import raise_open_files
+network.enter({control!r})
+raise_open_files()
+import importlib
+from laboratory import load, settings
+
+LATENCY = {{"p50": 1.0, "p99": 1.0, "max": 1.0}}
+TARGET = {{"rounds": [], "rate": 1.0, "latency_ms": LATENCY, "process": None, "requests": 1, "warm_up_requests": 0, "errors": 0, "statuses": {{"codes": {{}}}},
+           "faults": {{}}, "cache": {{"hits_percent": None}}, "points": [], "curve": []}}
+
+def asked(argv, *_):
+    urls = [str(part).split("=", 1)[1] for part in argv if str(part)[:1].isdigit() and "=" in str(part)]
+    anybody = ssl._create_unverified_context()
+    for url in urls:
+        with urllib.request.urlopen(url, timeout=20, context=anybody) as answer:
+            print("ASKED", answer.status, url.split(":")[0], Path(network.CONTROL).read_text().strip(), flush=True)
+    return {{"targets": [TARGET for _ in urls], "warnings": []}}
+
+load._bench = asked
+load._said = lambda argv, *_: ""
+raw = Path(tempfile.mkdtemp(dir={home!r}))
+for name in {names!r}:
+    importlib.import_module(name + ".experiment").run(settings.quick(lambda text: None, raw))
+    print("DONE", name, flush=True)
 """
 
 
@@ -82,6 +115,12 @@ class Stages(unittest.TestCase):
             configuration = servers.nginx_configuration(stage, "nginx.conf", stage.new_directory("nginx"))
             self.assertIn("worker_rlimit_nofile 64;", configuration.read_text())
 
+    def test_cpu_is_not_counted_in_ticks(self):
+        with LabStage(self.folder, self.home / "raw") as stage:
+            waits = stage.start("waits", ["sh", "-c", "echo here; exec sleep 1000"])
+            waits.wait_for_line("here")
+            self.assertNotEqual(waits.cpu_seconds() * TICKS_PER_SECOND % 1, 0)
+
     @unittest.skipIf(os.cpu_count() < 2, "the laboratory needs two cores")
     def test_everything_ends_on_a_signal_and_what_was_measured_stays(self):
         out = self.home / "out"
@@ -104,6 +143,27 @@ class Stages(unittest.TestCase):
             stage.keep("a-case-wrk.txt", "$ wrk")
         kept = {path.name: path.read_text() for path in (self.home / "raw" / "an_experiment").iterdir()}
         self.assertEqual(kept, {"01-a-case-wrk.txt": "$ wrk"}, "in place of what was said before")
+
+
+class Networks(unittest.TestCase):
+    """Everything of the laboratory can be in a network of the run's own, in which nothing is but what was started there."""
+
+    @unittest.skipUnless(os.geteuid() == 0 and place.LARDER.exists(), "a network of one's own is root's, and Larder is to be built")
+    def test_every_server_is_started_and_asked(self):
+        # What is not installed here is left out.
+        needs = {"php_varnish": place.LARDER, "cdn_api": place.GO_API, "redis_nginx": place.PYTHON, "static_memcached": place.PYTHON,
+                 "java_microcache": place.JAVA}
+        names = [name for name, need in needs.items() if need.exists()]
+        control = "reno"
+        with tempfile.TemporaryDirectory() as home:
+            code = ASKED.format(lab=str(LAB), bench=str(LAB.parent / "bench"), control=control, home=home, names=names)
+            done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr[-3000:])
+        said = [line.split() for line in done.stdout.splitlines()]
+        self.assertEqual([line[1] for line in said if line[0] == "DONE"], names)
+        asked = [line[1:] for line in said if line[0] == "ASKED"]
+        self.assertEqual({(status, told) for status, _, told in asked}, {("200", control)})
+        self.assertEqual({scheme for _, scheme, _ in asked}, {"http", "https"})
 
 
 class Configurations(unittest.TestCase):

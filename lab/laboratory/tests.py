@@ -1,6 +1,7 @@
 """Tests of what is made from the figures: no server is started."""
 
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -14,10 +15,10 @@ LAB = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(LAB), str(LAB.parent / "bench")]
 
 # The paths above come first.
-from java_microcache import rising  # noqa: E402
+from java_microcache import experiment, rising  # noqa: E402
 from laboratory import archive, cli, findings, install, load, panels, picture, place, report, servers  # noqa: E402
 from laboratory.result import APPLICATION, FIRST_ERROR, LARDER, PEER, Case, Result, Row  # noqa: E402
-from laboratory.verdict import decided, verdicts  # noqa: E402
+from laboratory.verdict import Standing, verdicts  # noqa: E402
 from measure import machine  # noqa: E402
 
 
@@ -48,7 +49,7 @@ def growing(*shares):
     return Result("many", 5, "Many", "many", "", [], [], cases=cases, steady=[0, 1]).as_json()
 
 
-PLAIN = (row("app", APPLICATION, [10], [90.0], [900.0]), row("nginx", PEER, [100, 110, 90], [2.0, 3.0, 1.0], [10.0, 10.0, 10.0]))
+PLAIN = (row("app", APPLICATION, [10], [90.0], [900.0]), row("nginx", PEER, [100, 110, 90], [2.0, 3.0, 1.5], [10.0, 10.0, 10.0]))
 AHEAD = row("Larder", LARDER, [200, 201, 199], [1.0, 1.0, 1.0], [4.0, 5.0, 4.0])
 MIXED = row("Larder", LARDER, [200], [5.0], [10.0])
 
@@ -58,23 +59,49 @@ class Verdicts(unittest.TestCase):
 
     def test_ahead_in_all(self):
         (found,) = verdicts(result(*PLAIN, AHEAD)["cases"][0])
-        self.assertEqual((found.peer, found.behind()), ("nginx", []))
+        self.assertEqual((found.peer, found.standing(), found.decisive()), ("nginx", Standing.AHEAD, ["requests/s", "p99", "CPU"]))
         self.assertAlmostEqual(found.ratios["rate"], 2.0)
 
-    def test_behind_and_equal_are_named(self):
+    def test_behind_and_alike_are_named(self):
         (found,) = verdicts(result(*PLAIN, MIXED)["cases"][0])
-        self.assertEqual(found.behind(), ["p99", "CPU"])
+        self.assertEqual((found.standing(), found.decisive()), (Standing.BEHIND, ["p99"]))
+        self.assertIs(found.standings["cpu_us"], Standing.ALIKE)
+
+    def standing(self, mine, its, check=(None, None)):
+        """Where Larder stands by its rates and the peer's, in everything else far ahead, with what wrk saw of both."""
+        checks = [{"tool": "wrk", "rate": rate, "p99_ms": None} if rate else None for rate in check]
+        rows = [row("nginx", PEER, its, [2.0], [9.0], check=checks[1]), row("Larder", LARDER, mine, [1.0], [1.0], check=checks[0])]
+        (found,) = verdicts(result(*rows)["cases"][0])
+        return found.standing()
+
+    def test_what_is_close_is_alike(self):
+        for mine, its, standing in (
+                ([109], [100], Standing.ALIKE), ([91], [100], Standing.ALIKE), ([111], [100], Standing.AHEAD), ([90], [100], Standing.BEHIND),
+                # As far apart as rounds of one of them are.
+                ([100, 130, 140], [90, 95, 101], Standing.ALIKE), ([102, 130, 140], [90, 95, 101], Standing.AHEAD)):
+            with self.subTest(mine=mine, its=its):
+                self.assertIs(self.standing(mine, its), standing)
+
+    def test_what_the_cross_check_has_the_other_way_round_is_not_decided(self):
+        for mine, its, check, standing in (
+                ([131], [120], (98, 135), Standing.DISPUTED), ([80], [120], (135, 98), Standing.DISPUTED), ([150], [100], (99, 100), Standing.DISPUTED),
+                ([150], [100], (101, 100), Standing.AHEAD), ([150], [100], (None, 100), Standing.AHEAD), ([102], [100], (99, 100), Standing.ALIKE)):
+            with self.subTest(mine=mine, its=its, check=check):
+                self.assertIs(self.standing(mine, its, check), standing)
 
     def test_a_figure_that_is_missing_is_not_ahead(self):
         silent = row("Larder", LARDER, [0.0], [None], [None])
         (found,) = verdicts(result(*PLAIN, silent)["cases"][0])
-        self.assertEqual(found.behind(), ["requests/s", "p99", "CPU"])
+        self.assertEqual((found.standing(), found.decisive()), (Standing.BEHIND, ["requests/s", "p99", "CPU"]))
+        unknown = row("Larder", LARDER, [200], [1.0], [None])
+        (found,) = verdicts(result(*PLAIN, unknown)["cases"][0])
+        self.assertEqual((found.standing(), found.decisive()), (Standing.UNKNOWN, ["CPU"]))
 
     def test_who_fails_more_is_not_ahead(self):
         failing = row("Larder", LARDER, [200, 201, 199], [1.0, 1.0, 1.0], [4.0, 5.0, 4.0])
         failing.errors = 1
         (found,) = verdicts(result(*PLAIN, failing)["cases"][0])
-        self.assertEqual(found.behind(), ["errors"])
+        self.assertEqual(found.decisive(), ["errors"])
 
     def test_rates_that_users_set_are_not_compared(self):
         (found,) = verdicts(result(*PLAIN, AHEAD, offered=True)["cases"][0])
@@ -122,15 +149,17 @@ class Rising(unittest.TestCase):
 
     def test_who_bears_more_is_ahead_where_it_is_known(self):
         for mine, its, judged in (
-                ((300, False), (200, False), "yes"), ((200, False), (300, False), "no"), ((300, True), (200, False), "yes"),
-                ((200, True), (300, False), None), ((300, False), (400, True), "no"), ((300, False), (200, True), None), ((300, True), (200, True), None)):
+                ((300, False), (200, False), Standing.AHEAD), ((200, False), (300, False), Standing.BEHIND),
+                ((300, True), (200, False), Standing.AHEAD), ((200, True), (300, False), Standing.OPEN),
+                ((300, False), (400, True), Standing.BEHIND), ((300, False), (200, True), Standing.OPEN),
+                ((300, True), (200, True), Standing.OPEN)):
             rows = (row("nginx", PEER, [1.0], [1.0], [1.0], bore=its[0], bears_more=its[1]),
                     row("Larder", LARDER, [1.0], [9.0], [9.0], bore=mine[0], bears_more=mine[1]))
             found = result(*rows, offered=True)
             found["cases"][0]["rises"] = True
             with self.subTest(mine=mine, its=its):
-                said = [(list(one.ratios), one.behind()) for one in verdicts(found["cases"][0])]
-                self.assertEqual(said, [] if judged is None else [(["bore"], [] if judged == "yes" else ["users"])])
+                (said,) = verdicts(found["cases"][0])
+                self.assertEqual((list(said.ratios), said.standing()), (["bore"], judged))
                 best = max((mine, "Larder"), (its, "nginx"))
                 least = "at least " if best[0][1] else ""
                 self.assertIn(f"best is by users {best[1]} ({least}{best[0][0]}).", findings.findings(found)[0])
@@ -180,7 +209,7 @@ class Findings(unittest.TestCase):
         for share, judged in ((1.2, "does not fall"), (0.95, "does not fall"), (0.94, "falls: Larder")):
             found = growing(share)
             self.assertIn(f"**Larder {judged}**", findings.findings(found)[-1])
-            self.assertEqual("It is not ahead here" in report.summary([found]), share < 0.95)
+            self.assertEqual("It is behind here" in report.summary([found]), share < 0.95)
         found["cases"][0]["extra"], found["cases"][1]["extra"] = {"Larder": {FIRST_ERROR: "2,000"}}, {"Larder": {FIRST_ERROR: "50"}}
         found["rising"] = [0, 1]
         self.assertIn("with one URL and with the many: Larder 2,000, then 50.", findings.findings(found)[-1])
@@ -235,6 +264,28 @@ class Archives(unittest.TestCase):
         self.archive("2000-01-02").measured(self.article(1, "One"), 3)
         self.assertNotIn("failed", self.page.read_text())
 
+    def test_an_article_keeps_what_it_was_measured_with(self):
+        def run(revision, warnings):
+            made = self.RUN | {"machine": {"cores": "2", "larder": f"revision {revision}"}, "warnings": warnings}
+            return archive.Archive(self.home / "2000-01-01", made, self.page, [self.home / "2000-01-01"])
+
+        older = run("aaa", ["busy"])
+        older.measured(self.article(1, "One"), 3)
+        older.measured(self.article(2, "Two"), 3)
+        # Before articles kept it, it was in the run's own file alone.
+        raw = self.home / "2000-01-01" / "2-a-2.json"
+        kept = json.loads(raw.read_text())
+        del kept["run"]["machine"], kept["run"]["warnings"]
+        raw.write_text(json.dumps(kept))
+        run("bbb", []).measured(self.article(3, "Three"), 3)
+        entries, _ = archive.read([self.home / "2000-01-01"], self.page)
+        self.assertEqual([(entry.run["machine"]["larder"], entry.run["warnings"]) for entry in entries],
+                         [("revision aaa", ["busy"]), ("revision bbb", []), ("revision bbb", [])])
+        text = self.page.read_text()
+        for said in ("Measured on 2000-01-01 in 3 s with `lab/run`; revision aaa.", "- cores: 2\n\nOf 1:\n\n- larder: revision aaa",
+                     "Of 2, 3:\n\n- larder: revision bbb", "- 1, 2000-01-01: busy"):
+            self.assertIn(said, text)
+
     def test_an_experiment_that_fails_is_written_down(self):
         for fault, said in ((load.LoadFailed("wrk: no"), "wrk: no"), (KeyError("rate"), "a fault of the laboratory: KeyError: 'rate'")):
             run = self.archive("2000-01-01")
@@ -255,7 +306,7 @@ class Archives(unittest.TestCase):
 class Loads(unittest.TestCase):
     """What the other tools say."""
 
-    WRK = "  Latency Distribution\n     50%    1.20ms\n     99%    0.90s \nRequests/sec:   1234.50\n"
+    WRK = "    Latency     4.05ms  179.18us   4.80ms   98.11%\n  Latency Distribution\n     50%    1.20ms\n     99%    0.90s \nRequests/sec:   1234.50\n"
 
     def checked(self, said):
         """A case that is checked with wrk, whose run is or raises this, and what was kept of it."""
@@ -268,7 +319,9 @@ class Loads(unittest.TestCase):
 
     def test_what_wrk_says(self):
         case, kept = self.checked(self.WRK)
-        self.assertEqual(case.rows[0].check, {"tool": "wrk", "rate": 1234.5, "p99_ms": 900.0})
+        waiting = case.rows[0].check.pop("waiting")
+        self.assertAlmostEqual(waiting, 1234.5 * 4.05 / 1000)
+        self.assertEqual(case.rows[0].check, {"tool": "wrk", "rate": 1234.5, "p99_ms": 900.0, "connections": 10})
         self.assertEqual(kept.args[0], "a-case-nginx-wrk.txt")
         self.assertTrue(kept.args[1].startswith("$ wrk -t 1 -c 10"))
 
@@ -290,6 +343,24 @@ class Loads(unittest.TestCase):
         for said in ('{ "/a", "/b" }', "math.random(0, 10000)", '"Connection"] = "close"'):
             self.assertIn(said, script)
 
+    def test_an_application_answers_what_is_not_counted_too(self):
+        target = {"rounds": [], "rate": 1.0, "latency_ms": None, "process": None, "requests": 200, "warm_up_requests": 100, "errors": 0,
+                  "statuses": {"codes": {}}, "faults": {}, "cache": {"hits_percent": None}, "points": [], "curve": []}
+        process = mock.Mock(cpu_seconds=mock.Mock(side_effect=[1.0, 4.0]))
+        contender = servers.Contender("nginx", PEER, "http://127.0.0.1:1/", [], [process])
+        case = load.new_case("A case", "", [])
+        with mock.patch.object(load, "_bench", return_value={"targets": [target], "warnings": []}):
+            load.compare(mock.Mock(), mock.Mock(warm_up=1), case, [], [contender], 5, 1)
+        self.assertEqual(case.rows[0].application_us, 10_000)
+
+    def test_rounds_that_were_taken_one_by_one_are_one_row(self):
+        case = Case("A case", "", "", False, [row("Larder", LARDER, [100], [1.0], [4.0], application_us=10.0),
+                                              row("Larder", LARDER, [110], [2.0], [5.0], application_us=40.0)])
+        case.rows[1].requests, case.rows[1].cached = 200, 90.0
+        experiment._merge_last(case)
+        (found,) = case.rows
+        self.assertEqual((found.rate, found.requests, found.application_us, found.cached), ([100, 110], 300, 30.0, 93.0))
+
     def test_a_cross_check_that_fails_takes_nothing_with_it(self):
         case, kept = self.checked(load.LoadFailed("no end after 16 s: wrk\nmore"))
         self.assertEqual((case.notes, case.rows[0].check, kept), (["No cross-check of nginx: wrk: no end after 16 s: wrk"], None, None))
@@ -300,8 +371,30 @@ class Pages(unittest.TestCase):
 
     def test_where_larder_is_not_ahead_is_said(self):
         text = report.summary([result(*PLAIN, AHEAD), result(*PLAIN, MIXED)])
-        self.assertIn("ahead of the peer in 1 of 2 comparisons", text)
-        self.assertIn("1, A case: Larder against nginx, in p99 and CPU (requests/s × 2, p99 × 2.5, CPU × 1)", text)
+        self.assertIn("**Of 2 comparisons with a peer, Larder is ahead in 1, alike in 0 and behind in 1; 0 are not decided.**", text)
+        self.assertIn("behind here:\n\n- 1, A case: Larder against nginx, in p99 (requests/s × 2, p99 × 2.5, CPU × 1)", text)
+
+    def test_what_is_not_decided_is_said(self):
+        peer, larder = (row(name, role, rate, [1.0], [1.0], check={"tool": "wrk", "rate": check, "p99_ms": None, "connections": 64, "waiting": waiting})
+                        for name, role, rate, check, waiting in (
+                            ("nginx", PEER, [120_661.0], 135_451.0, 63.0), ("Larder", LARDER, [131_157.0], 98_689.0, 34.1)))
+        made = result(peer, larder)
+        made["claims"] = [{"says": "it is so.", "figure": "rate", "one": (0, "Larder"), "other": (0, "nginx"), "expect": "alike"}]
+        text = report.summary([made])
+        self.assertIn("ahead in 0, alike in 0 and behind in 0; 1 are not decided", text)
+        self.assertIn("Not decided:\n\n- 1, A case: Larder against nginx, in requests/s: the cross-check says otherwise (requests/s × 1.09,", text)
+        text = report.table_of(made)
+        for said in ("| not decided: requests/s, the cross-check says otherwise |", "by requests/s Larder (131,157; the cross-check says otherwise)",
+                     "× 1.09. **The cross-check says otherwise.**",
+                     "- With Larder, wrk was the slower side: on average 34.1 of its 64 connections waited"):
+            self.assertIn(said, text)
+        self.assertNotIn("With nginx, wrk was", text)
+
+    def test_what_is_not_alike_is_said(self):
+        made = result(*PLAIN, AHEAD) | {"unlike": {"nginx": "nginx asks each time"}}
+        said = "nginx asks each time (1 of those in which Larder is ahead)"
+        self.assertIn(f"- 1: {said}", report.summary([made]))
+        self.assertIn(f"- {said}", report.table_of(made))
 
     def test_a_table_has_errors_checks_and_warnings(self):
         failing = row("nginx", PEER, [1.0], [1.0], [1.0], check={"tool": "wrk", "rate": 1234.0, "p99_ms": 1.05},
@@ -329,27 +422,37 @@ class Pages(unittest.TestCase):
         for one in results:
             part = report.table_of(one)
             for case in one["cases"]:
-                pairs = [(mine, its) for its in case["rows"] for mine in case["rows"] if (mine["role"], its["role"]) == (LARDER, PEER)]
-                pairs = sum(decided(case, mine, its) for mine, its in pairs)
+                pairs = sum((mine["role"], its["role"]) == (LARDER, PEER) for its in case["rows"] for mine in case["rows"])
                 self.assertEqual(len(verdicts(case)), pairs, case["name"])
                 compared += pairs
                 for verdict in verdicts(case):
                     self.assertIn(f"| {verdict.larder} | {verdict.peer} |", part)
-        self.assertIn(f" of {compared} comparisons** ", report.summary(results))
+        said = report.summary(results).splitlines()[0]
+        counts = [int(number) for number in re.findall(r"\d+", said)][:5]
+        self.assertEqual((counts[0], sum(counts[1:])), (compared, compared), said)
 
     def test_an_article_has_its_own_count(self):
-        self.assertIn("- Larder is ahead of the peer in 1 of 1 comparisons here.", report.table_of(result(*PLAIN, AHEAD)))
-        self.assertIn("- Larder is ahead of the peer in 0 of 1 comparisons here.", report.table_of(result(*PLAIN, MIXED)))
-        self.assertNotIn("comparisons here", report.table_of(result(PLAIN[0])))
+        self.assertIn("- Of 1 comparisons with a peer, Larder is ahead in 1, alike", report.table_of(result(*PLAIN, AHEAD)))
+        self.assertIn("- Of 1 comparisons with a peer, Larder is ahead in 0, alike in 0 and behind in 1;", report.table_of(result(*PLAIN, MIXED)))
+        self.assertNotIn("comparisons with", report.table_of(result(PLAIN[0])))
 
     def test_the_page_follows_from_the_raw_data(self):
-        run = {"date": "2000-01-01", "warnings": ["busy"], "machine": {"cores": "2"}}
-        entry = archive.Entry(json.loads(json.dumps(result(*PLAIN, AHEAD))), run, "results/2000-01-01")
+        made = json.loads(json.dumps(result(*PLAIN, AHEAD)))
+        run = made["run"] | {"warnings": ["busy"], "machine": {"cores": "2"}}
+        entry = archive.Entry(made, run, "results/2000-01-01")
         page = report.page([entry], [])
-        for said in ("](results/2000-01-01/1-an-article.svg)", "too small to quote", "- 2000-01-01: busy", "- cores: 2",
+        for said in ("](results/2000-01-01/1-an-article.svg)", "too small to quote", "- 1, 2000-01-01: busy", "- cores: 2",
                      "Measured on 2000-01-01 in 7 s with `lab/run`",
                      "- 1. An article: of the article's 0 conclusions 0 hold here. Gained over app (10 requests/s): nginx"):
             self.assertIn(said, page)
+
+    def test_whether_all_are_treated_alike_is_said(self):
+        made = json.loads(json.dumps(result(*PLAIN, AHEAD)))
+        for control, said in (("bbr", "Of 1: congestion control is bbr. The kernel paces what nginx"),
+                              ("bbr, in a network of the run's own", "Of 1: congestion control is bbr, in a network of the run's own. The kernel paces"),
+                              ("cubic, in a network of the run's own", "Of 1: congestion control is cubic, in a network of the run's own, for all")):
+            run = made["run"] | {"warnings": [], "machine": {"tcp": control}}
+            self.assertIn(said, report.page([archive.Entry(made, run, "results/2000-01-01")], []))
 
     def test_the_page_in_docs_is_made_from_the_newest_results(self):
         made = report.page(*archive.read(archive.folders(), place.PAGE))

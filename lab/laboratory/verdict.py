@@ -1,15 +1,36 @@
-"""Whether Larder is ahead: against each peer, in requests a second, in the 99th percentile, and in CPU for each request; where users
+"""Where Larder stands against each peer: in requests a second, in the 99th percentile, and in CPU for each request; where users
 rise until requests fail, in how many of them it bears."""
 
 from dataclasses import dataclass
+from enum import Enum
 
 from .result import LARDER, PEER, median
 
+# Figures that are closer than this are alike.
+ALIKE = 1.1
 # With more URLs Larder answers at least this share of what it did with one.
 STEADY = 0.95
 FIGURES = (("rate", "requests/s"), ("p99_ms", "p99"), ("cpu_us", "CPU"), ("bore", "users"))
 # Of which more is better; of the others less is.
 MORE = {"rate", "bore"}
+
+
+class Standing(Enum):
+    """Where Larder stands, in a figure or in all of them; the value is said of it."""
+
+    AHEAD = "ahead"
+    ALIKE = "alike"
+    BEHIND = "behind"
+    # Both tools measured it, and each has another one first.
+    DISPUTED = "the cross-check says otherwise"
+    # There is no figure of one of the two.
+    UNKNOWN = "not measured"
+    # The load tool ended before the servers did.
+    OPEN = "more users than the tool could make"
+
+
+# What leaves a comparison undecided.
+UNDECIDED = (Standing.DISPUTED, Standing.UNKNOWN, Standing.OPEN)
 
 
 @dataclass(frozen=True)
@@ -20,22 +41,33 @@ class Verdict:
     larder: str
     peer: str
     ratios: dict
+    # By figure.
+    standings: dict
     # Whether a larger share of Larder's requests failed: then nothing else counts.
     failed_more: bool
 
-    def behind(self):
-        """The figures in which Larder is not ahead, or that are missing."""
-        figures = [name for figure, name in FIGURES if figure in self.ratios and not _ahead(figure, self.ratios[figure])]
-        return figures + ["errors"] * self.failed_more
+    def standing(self):
+        """In all: behind in one figure is behind, and ahead is only who is ahead in each."""
+        found = self.standings.values()
+        if self.failed_more or Standing.BEHIND in found:
+            return Standing.BEHIND
+        return next((one for one in (*UNDECIDED, Standing.ALIKE) if one in found), Standing.AHEAD)
+
+    def decisive(self):
+        """The figures that make it so, where that is not being ahead in all."""
+        standing = self.standing()
+        names = [name for figure, name in FIGURES if self.standings.get(figure) is standing]
+        return names + ["errors"] * self.failed_more
 
 
 def verdicts(case):
     """Every row of Larder's in a case (plain values) against every peer in it."""
     rows = case["rows"]
     return [
-        Verdict(case["name"], mine["contender"], its["contender"], _ratios(case, mine, its), _failed(mine) > _failed(its))
+        Verdict(case["name"], mine["contender"], its["contender"], _ratios(case, mine, its), _standings(case, mine, its),
+                _failed(mine) > _failed(its))
         for its in rows if its["role"] == PEER
-        for mine in rows if mine["role"] == LARDER and decided(case, mine, its)
+        for mine in rows if mine["role"] == LARDER
     ]
 
 
@@ -101,7 +133,42 @@ def _ratios(case, mine, its):
     return found
 
 
-def _ahead(figure, ratio):
-    if ratio is None:
+def _standings(case, mine, its):
+    return {figure: _standing(case, figure, mine, its) for figure in compared(case)}
+
+
+def _standing(case, figure, mine, its):
+    if not decided(case, mine, its):
+        return Standing.OPEN
+    # Who gives no good answer has no figures, and is behind whoever does.
+    if not median(mine["rate"]) or not median(its["rate"]):
+        return Standing.BEHIND if not median(mine["rate"]) else Standing.AHEAD
+    ours, theirs = value(mine, figure), value(its, figure)
+    if ours is None or not theirs:
+        return Standing.UNKNOWN
+    if disputed(mine, its, figure):
+        return Standing.DISPUTED
+    if alike(ours, theirs) or _overlap(mine[figure], its[figure]):
+        return Standing.ALIKE
+    return Standing.AHEAD if (ours > theirs) == (figure in MORE) else Standing.BEHIND
+
+
+def alike(one, other):
+    """Whether two figures are too close to be told apart."""
+    return other / ALIKE <= one <= other * ALIKE
+
+
+def disputed(mine, its, figure):
+    """Whether the other tool saw the two in the other order, and they were not alike to both tools."""
+    ours, theirs, *checked = [value(row, figure) for row in (mine, its)] + [(row["check"] or {}).get(figure) for row in (mine, its)]
+    if None in (ours, theirs, *checked) or (checked[0] - checked[1]) * (ours - theirs) >= 0:
         return False
-    return ratio > 1 if figure in MORE else ratio < 1
+    return not (alike(*checked) and (alike(ours, theirs) or _overlap(mine[figure], its[figure])))
+
+
+def _overlap(one, other):
+    """Whether rounds of the one came out as rounds of the other did: then the machine's noise is as large as what lies between them."""
+    if not isinstance(one, list) or min(len(one), len(other)) < 2:
+        return False
+    one, other = ([value for value in values if value is not None] for values in (one, other))
+    return max(one) >= min(other) and max(other) >= min(one)

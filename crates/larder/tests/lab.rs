@@ -32,7 +32,11 @@ fn servers_are_started_and_ended_and_their_configurations_are_right() {
 
 fn succeeds(tests: &str) {
     let tests = lab().join("laboratory").join(tests);
-    finishes(Command::new("python3").arg(tests));
+    finishes(
+        Command::new("python3")
+            .arg(tests)
+            .env("LARDER", env!("CARGO_BIN_EXE_larder")),
+    );
 }
 
 fn finishes(command: &mut Command) {
@@ -116,11 +120,15 @@ fn an_experiment_is_measured_written_and_shown() {
     for row in rows {
         assert!(row["requests"].as_u64() > Some(0), "{row}");
     }
+    // All servers have the same congestion control, which the page tells.
+    let control = raw["run"]["machine"]["tcp"].as_str().expect("a name");
     let (table, page) = (read("3-cdn-api.md"), read("lab.md"));
     assert!(
         table.starts_with("## 3. ") && page.contains(&table),
         "{page}"
     );
+    let told = format!("Of 3: congestion control is {control}");
+    assert!(page.contains(&told), "{page}");
     let said = fs::read_dir(out.join("raw/cdn_api")).expect("what the tools said");
     assert!(said.count() > 0);
     show(&[out.join("3-cdn-api.svg")]);

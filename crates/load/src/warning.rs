@@ -1,7 +1,8 @@
 //! What makes figures doubtful, said rather than hidden.
 
 use crate::{
-    figures::{BEYOND, MachineCpu, Round, Target, beyond},
+    figures::{BEYOND, Latency, MachineCpu, PERCENTILES, Round, Target, beyond},
+    process::TICK,
     run::FULL,
 };
 use serde::Serialize;
@@ -48,6 +49,8 @@ pub enum Kind {
     NoProcess,
     /// The tool's own bound on the rate held it back.
     RateBound,
+    /// CPU time was counted in ticks, and was few of them.
+    CoarseCpu,
 }
 
 /// From which share of its core on a worker has no time left, in percent; what others took of it counts too.
@@ -62,6 +65,9 @@ const FULL_MACHINE: f64 = 95.0;
 /// How late a loop or a request may be, in milliseconds, unless that is little beside the latency.
 const LATE_MS: f64 = 5.0;
 
+/// How many ticks of CPU time are few: one more or less is a twentieth.
+const FEW_TICKS: u32 = 20;
+
 /// How many requests at the end are a heap and no chance, and how many times as many as usual.
 const HEAP: u64 = 10;
 const HEAPED: f64 = 2.5;
@@ -71,22 +77,23 @@ type Check = (Kind, fn(&Target) -> Option<String>);
 
 /// What there is to say of a target; `asked` are the percentiles that somebody relies on, in percent.
 pub fn warnings(target: &Target, asked: &[f64]) -> Vec<Warning> {
-    let checks: [Check; 10] = [
+    let checks: [Check; 9] = [
         (Kind::RateBound, rate_bound),
         (Kind::ToolAtLimit, tool_at_limit),
         (Kind::MachineAtLimit, machine_at_limit),
-        (Kind::Lag, lag),
-        (Kind::LateSends, late_sends),
         (Kind::Backlog, backlog),
         (Kind::FastErrors, fast_errors),
         (Kind::OnlyErrors, only_errors),
         (Kind::Unanswered, unanswered),
         (Kind::Local, local),
+        (Kind::CoarseCpu, coarse_cpu),
     ];
     let mut found: Vec<_> = checks
         .into_iter()
         .filter_map(|(kind, check)| Some((kind, check(target)?)))
         .collect();
+    found.extend(lag(target, asked).map(|text| (Kind::Lag, text)));
+    found.extend(late_sends(target, asked).map(|text| (Kind::LateSends, text)));
     found.extend(too_short(target, asked).map(|text| (Kind::TooShort, text)));
     found.extend(no_process(target).map(|text| (Kind::NoProcess, text)));
     let warning = |(kind, text)| Warning {
@@ -149,21 +156,52 @@ fn machine_at_limit(target: &Target) -> Option<String> {
     ))
 }
 
-fn lag(target: &Target) -> Option<String> {
-    let late = *target.tool.lag_ms.as_ref()?.percentiles.get("p99")?;
-    let p50 = target.percentile("p50")?;
-    // A loop that is full in a closed loop is late by nature; it matters where it is more than what is measured.
-    (late > LATE_MS && late > p50).then(|| {
-        format!("the tool came up to {late:.1} ms late to its own clock (p99): answers may have lain there as long")
-    })
+/// The highest percentile that somebody relies on, by name, and in percent; everybody looks at the 99th.
+fn highest(asked: &[f64]) -> (&'static str, f64) {
+    let relied = PERCENTILES.into_iter().filter(|(_, percent)| {
+        *percent >= 99.0 && asked.iter().any(|one| (one - percent).abs() < f64::EPSILON)
+    });
+    relied.last().unwrap_or(("p99", 99.0))
 }
 
-fn late_sends(target: &Target) -> Option<String> {
+/// The longest answer, in milliseconds, where the tool was late at its worst for so long that most of that may be its own.
+fn longest(target: &Target, late: &Latency) -> Option<f64> {
+    let longest = target.latency_ms.as_ref()?.max;
+    (late.max > LATE_MS && late.max * 2.0 > longest).then_some(longest)
+}
+
+fn lag(target: &Target, asked: &[f64]) -> Option<String> {
+    let lag = target.tool.lag_ms.as_ref()?;
+    let name = highest(asked).0;
+    let late = *lag.percentiles.get(name)?;
+    let p50 = target.percentile("p50")?;
+    // A loop that is full in a closed loop is late by nature; it matters where it is more than what is measured.
+    if late > LATE_MS && late > p50 {
+        return Some(format!(
+            "the tool came up to {late:.1} ms late to its own clock ({name}): answers may have lain there as long"
+        ));
+    }
+    let (longest, late) = (longest(target, lag)?, lag.max);
+    Some(format!(
+        "the tool came {late:.1} ms late to its own clock at worst: of the longest answer, {longest:.1} ms, most may be its own"
+    ))
+}
+
+fn late_sends(target: &Target, asked: &[f64]) -> Option<String> {
     let late = target.tool.late_ms.as_ref()?;
-    let p99 = *late.percentiles.get("p99")?;
-    (p99 > LATE_MS).then(|| {
-        format!("the tool sent late: 1 % of the requests more than {p99:.1} ms after they were due, with a connection free")
-    })
+    let (name, percent) = highest(asked);
+    let beyond = *late.percentiles.get(name)?;
+    if beyond > LATE_MS {
+        // Two decimals are enough for every percentile that has a name.
+        let share = ((100.0 - percent) * 100.0).round() / 100.0;
+        return Some(format!(
+            "the tool sent late: {share} % of the requests more than {beyond:.1} ms after they were due, with a connection free"
+        ));
+    }
+    let (longest, late) = (longest(target, late)?, late.max);
+    Some(format!(
+        "the tool sent {late:.1} ms late at worst, with a connection free: of the longest answer, {longest:.1} ms, most may be its own"
+    ))
 }
 
 fn rate_bound(target: &Target) -> Option<String> {
@@ -248,6 +286,20 @@ fn local(target: &Target) -> Option<String> {
     Some(format!(
         "{count} connections failed since this machine had no descriptor or port left: that is not the server's fault"
     ))
+}
+
+fn coarse_cpu(target: &Target) -> Option<String> {
+    let process = target.process.as_ref().filter(|one| one.cpu_in_ticks)?;
+    let rounds = target.rounds.len().max(1);
+    let used = process.cpu_seconds / float(rounds as u64);
+    (used < (TICK * FEW_TICKS).as_secs_f64()).then(|| {
+        let (used, tick) = (used * 1000.0, TICK.as_millis());
+        let place = if rounds > 1 { " in a round" } else { "" };
+        format!(
+            "the server used {used:.0} ms of CPU{place}, which could be counted in steps of {tick} ms for each process only: \
+             CPU for each request is that rough"
+        )
+    })
 }
 
 fn too_short(target: &Target, asked: &[f64]) -> Option<String> {

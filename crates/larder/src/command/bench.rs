@@ -127,6 +127,8 @@ fn prepare(bench: &Bench) -> Result<Prepared, Refusal> {
 struct Run {
     /// For each target, its rounds.
     measured: Vec<Vec<Measured>>,
+    /// For each target, the requests of its warm-up.
+    warm_up: Vec<u64>,
     ended: Ended,
 }
 
@@ -142,14 +144,18 @@ fn measure(bench: &Bench, prepared: &Prepared, stop: &Stop) -> io::Result<Run> {
     let mut show = Show::new(bench.result.quiet, whole);
     let mut ended = Ended::default();
     let mut measured: Vec<Vec<Measured>> = targets.iter().map(|_| Vec::new()).collect();
+    let mut warmed_up = vec![0; targets.len()];
     'rounds: for round in 0..rounds {
         for (index, target) in targets.iter().enumerate() {
             let plan = |turn| plan::plan(bench, prepared, target, index, turn);
             if round == 0 && !warm_up.is_zero() {
                 show.begin(format!("{}: warming up", target.name));
-                load::run(&plan(plan::Turn::WarmUp), stop, &mut |live| {
+                let run = load::run(&plan(plan::Turn::WarmUp), stop, &mut |live| {
                     show.live(&live);
                 })?;
+                if let Some(requests) = warmed_up.get_mut(index) {
+                    *requests = run.tally.requests();
+                }
                 show.end(warm_up);
             }
             // What was stopped before it began would be an empty round.
@@ -169,7 +175,11 @@ fn measure(bench: &Bench, prepared: &Prepared, stop: &Stop) -> io::Result<Run> {
         }
     }
     show.finish();
-    Ok(Run { measured, ended })
+    Ok(Run {
+        measured,
+        warm_up: warmed_up,
+        ended,
+    })
 }
 
 fn title(bench: &Bench, target: &Target, round: usize, rounds: usize) -> String {

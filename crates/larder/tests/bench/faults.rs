@@ -201,6 +201,27 @@ fn an_answer_that_goes_on_for_ever() {
     all_fail(&origin.url(), &["--timeout", "200ms"], "endless");
 }
 
+/// There is always more to read: small chunks take longer to understand than to send, so the tool never has to wait for the server.
+#[test]
+fn an_answer_that_goes_on_for_ever_and_faster_than_it_is_read() {
+    let server = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}", server.local_addr().expect("an address"));
+    std::thread::spawn(move || {
+        for mut stream in server.incoming().flatten() {
+            std::thread::spawn(move || {
+                let piece = b"1\r\nx\r\n".repeat(1 << 16);
+                let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
+                while stream.write_all(&piece).is_ok() {}
+            });
+        }
+    });
+    let flags = ["-n", "2", "-c", "1", "-d", "20s", "--timeout", "300ms"];
+    let result = figures(&[&[url.as_str()], &flags[..]].concat());
+    let target = &result["targets"][0];
+    assert_eq!(target["faults"], json!({ "endless": 2 }), "{target}");
+    assert_eq!(target["unanswered"]["requests"], 0);
+}
+
 #[test]
 fn a_server_that_resets() {
     let server = TcpListener::bind("127.0.0.1:0").expect("a port");

@@ -39,6 +39,7 @@ fn with_left(waits: &[u64]) -> Target {
         used: Some(Used {
             cpu: Duration::from_millis(10),
             memory: 64 << 20,
+            in_ticks: false,
             processes: 1,
         }),
         ..Measured::default()
@@ -50,6 +51,7 @@ fn with_left(waits: &[u64]) -> Target {
         most_rate: None,
         http: "1.1",
         keep_alive: true,
+        warm_up_requests: 0,
         watched: None,
     };
     Target::new(about, &measured, Vec::new())
@@ -130,6 +132,7 @@ fn what_was_not_measured_holds_nothing() {
         most_rate: None,
         http: "2",
         keep_alive: true,
+        warm_up_requests: 0,
         watched: None,
     };
     let target = Target::new(about, &measured, Vec::new());

@@ -39,6 +39,8 @@ pub struct Target {
     pub good: u64,
     /// Requests without a whole answer, and answers from 400 on.
     pub errors: u64,
+    /// Requests of the warm-up, which is counted nowhere else.
+    pub warm_up_requests: u64,
     /// Errors among requests, in percent.
     pub errors_percent: f64,
     /// Good answers a second.
@@ -100,6 +102,8 @@ pub struct About {
     pub keep_alive: bool,
     /// The most requests a second that were allowed, where that could hold the run back.
     pub most_rate: Option<f64>,
+    /// Requests that were over before it was measured.
+    pub warm_up_requests: u64,
     /// Which processes were watched.
     pub watched: Option<String>,
 }
@@ -129,6 +133,7 @@ impl Target {
             requests,
             good: tally.good.count(),
             errors: tally.errors(),
+            warm_up_requests: about.warm_up_requests,
             errors_percent: percent(tally.errors(), requests).unwrap_or(0.0),
             rate: per(float(tally.good.count()), seconds),
             latency_ms: Latency::of(&tally.good),

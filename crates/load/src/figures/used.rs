@@ -19,6 +19,8 @@ pub struct Process {
     pub processes: usize,
     /// CPU time.
     pub cpu_seconds: f64,
+    /// Whether some of it is known in ticks of 10 ms only, since a process's own clock could not be read.
+    pub cpu_in_ticks: bool,
     /// CPU time for each request that was over.
     pub cpu_us_per_request: Option<f64>,
     /// CPU time over time: how many cores were busy.
@@ -65,6 +67,7 @@ impl Process {
             name,
             processes: used.processes,
             cpu_seconds: used.cpu.as_secs_f64(),
+            cpu_in_ticks: used.in_ticks,
             cpu_us_per_request: each(used.cpu, requests),
             cores: per(used.cpu.as_secs_f64(), seconds),
             memory_bytes: used.memory,

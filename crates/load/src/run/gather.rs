@@ -118,6 +118,7 @@ impl Gatherer {
             }
             self.used = Use {
                 cpu: used.cpu,
+                in_ticks: used.in_ticks,
                 memory: self.used.memory.max(used.memory),
                 processes: self.used.processes.max(used.processes),
             };
@@ -163,6 +164,7 @@ impl Gatherer {
         measured.agreed = self.common.agreed.get().cloned();
         measured.used = self.watch.is_some().then_some(Used {
             cpu: self.used.cpu,
+            in_ticks: self.used.in_ticks,
             memory: self.used.memory,
             processes: self.used.processes,
         });

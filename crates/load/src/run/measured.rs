@@ -24,6 +24,8 @@ pub enum Ended {
 pub struct Used {
     /// CPU time.
     pub cpu: Duration,
+    /// Whether some of it is known in ticks of 10 ms only.
+    pub in_ticks: bool,
     /// The most memory they had, in bytes.
     pub memory: u64,
     /// The most processes there were.
@@ -104,6 +106,7 @@ impl Measured {
         self.used = match (self.used, later.used) {
             (Some(ours), Some(theirs)) => Some(Used {
                 cpu: ours.cpu + theirs.cpu,
+                in_ticks: ours.in_ticks || theirs.in_ticks,
                 memory: ours.memory.max(theirs.memory),
                 processes: ours.processes.max(theirs.processes),
             }),

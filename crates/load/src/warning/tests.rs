@@ -22,6 +22,7 @@ fn healthy() -> Measured {
         tool_cpu: Duration::from_secs(1),
         used: Some(Used {
             cpu: Duration::from_secs(1),
+            in_ticks: true,
             memory: 1 << 20,
             processes: 1,
         }),
@@ -43,23 +44,49 @@ fn answer(measured: &mut Measured, status: u16, took: u64) {
 
 fn told(measured: &Measured, most_rate: Option<f64>, rounds: Vec<Round>) -> Vec<Kind> {
     let about = About {
+        most_rate,
+        ..about()
+    };
+    kinds(&Target::new(about, measured, rounds), &[99.0])
+}
+
+/// What is told where somebody relies on these percentiles.
+fn relied(measured: &Measured, asked: &[f64]) -> Vec<Kind> {
+    kinds(&Target::new(about(), measured, Vec::new()), asked)
+}
+
+fn about() -> About {
+    About {
         name: "it".to_owned(),
         url: "http://it/".to_owned(),
         urls: 1,
         http: "1.1",
         keep_alive: true,
-        most_rate,
+        most_rate: None,
+        warm_up_requests: 0,
         watched: Some("server".to_owned()),
-    };
-    let target = Target::new(about, measured, rounds);
-    let found = warnings(&target, &[99.0]);
+    }
+}
+
+fn kinds(target: &Target, asked: &[f64]) -> Vec<Kind> {
+    let found = warnings(target, asked);
     found.into_iter().map(|one| one.kind).collect()
+}
+
+/// The server used so much CPU, which is known exactly or not.
+fn used(measured: &mut Measured, cpu: Duration, in_ticks: bool) {
+    measured.used = Some(Used {
+        cpu,
+        in_ticks,
+        memory: 1 << 20,
+        processes: 1,
+    });
 }
 
 #[test]
 fn each_doubt_by_itself() {
     type Change = fn(&mut Measured);
-    let rows: [(Option<Kind>, Change); 21] = [
+    let rows: [(Option<Kind>, Change); 26] = [
         (None, |_| ()),
         (Some(Kind::ToolAtLimit), |one| one.busiest = 0.99),
         (Some(Kind::ToolAtLimit), |one| {
@@ -77,6 +104,8 @@ fn each_doubt_by_itself() {
             // A twentieth of all cores at least, however many there are.
             one.tool_cpu = one.took.saturating_mul(10_000);
         }),
+        (Some(Kind::CoarseCpu), |one| used(one, ms(190), true)),
+        (None, |one| used(one, ms(190), false)),
         (Some(Kind::Lag), |one| {
             (0..100).for_each(|_| one.tally.lag.record(ms(40)));
         }),
@@ -85,6 +114,19 @@ fn each_doubt_by_itself() {
         }),
         (Some(Kind::LateSends), |one| {
             (0..100).for_each(|_| one.tally.late.record(ms(10)));
+        }),
+        // The longest answer is shown too, and was mostly the tool's: once late is enough.
+        (Some(Kind::LateSends), |one| {
+            (0..1000).for_each(|_| one.tally.late.record(Duration::ZERO));
+            one.tally.late.record(ms(11));
+        }),
+        (None, |one| {
+            (0..1000).for_each(|_| one.tally.late.record(Duration::ZERO));
+            one.tally.late.record(ms(9));
+        }),
+        (Some(Kind::Lag), |one| {
+            (0..1000).for_each(|_| one.tally.lag.record(Duration::ZERO));
+            one.tally.lag.record(ms(11));
         }),
         (Some(Kind::Backlog), |one| {
             (0..100).for_each(|_| one.tally.late.record(Duration::ZERO));
@@ -121,6 +163,22 @@ fn each_doubt_by_itself() {
         let found = told(&measured, None, Vec::new());
         assert_eq!(found, wanted.into_iter().collect::<Vec<_>>(), "row {row}");
     }
+}
+
+/// What is late once in a thousand times is of no matter to the 99th percentile.
+#[test]
+fn late_where_somebody_relies_on_it() {
+    let mut measured = healthy();
+    // The longest answer is longer than that by far.
+    answer(&mut measured, 200, 900);
+    let tally = &mut measured.tally;
+    for times in [&mut tally.late, &mut tally.lag] {
+        (0..995).for_each(|_| times.record(Duration::ZERO));
+        (0..5).for_each(|_| times.record(ms(40)));
+    }
+    assert_eq!(relied(&measured, &[99.0]), []);
+    let found = relied(&measured, &[50.0, 99.9]);
+    assert_eq!(found, [Kind::Lag, Kind::LateSends, Kind::TooShort]);
 }
 
 #[test]

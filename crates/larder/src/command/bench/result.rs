@@ -14,9 +14,10 @@ const MASK: &str = "…";
 
 /// The result, as figures.
 pub(super) fn figures(bench: &Bench, prepared: &Prepared, run: Run, began: String) -> Figures {
-    let targets = prepared.targets.iter().zip(run.measured).enumerate();
+    let rounds = run.measured.into_iter().zip(run.warm_up);
+    let targets = prepared.targets.iter().zip(rounds).enumerate();
     let targets: Vec<_> = targets
-        .map(|(index, (target, rounds))| {
+        .map(|(index, (target, (rounds, warm_up)))| {
             // A round that was cut off is no match for a whole one.
             let whole = rounds.iter().filter(|one| one.ended != Ended::Stopped);
             let each = whole.map(Round::of).collect();
@@ -24,7 +25,10 @@ pub(super) fn figures(bench: &Bench, prepared: &Prepared, run: Run, began: Strin
                 sum.add(&round);
                 sum
             });
-            let about = about(bench, prepared, target, index);
+            let about = About {
+                warm_up_requests: warm_up,
+                ..about(bench, prepared, target, index)
+            };
             Target::new(about, &sum.unwrap_or_default(), each)
         })
         .collect();
@@ -68,6 +72,7 @@ fn about(
         http: if bench.wire.http2 { "2" } else { "1.1" },
         keep_alive: !bench.wire.no_keep_alive,
         most_rate: bounds.most_rate.filter(|_| held),
+        warm_up_requests: 0,
         watched: plan::watched(bench, index).map(|watched| watched.asked.clone()),
     }
 }
