@@ -8,7 +8,7 @@ pub(crate) use failure::Failure;
 
 use crate::{
     Error, Servers,
-    body::Carrier,
+    body::Carried,
     connect::Speaks,
     direct, fastcgi,
     interim::Passing,
@@ -25,7 +25,7 @@ use tokio::time::Instant;
 /// A head that arrived, and what its body comes on.
 pub(crate) enum Answer {
     Direct(direct::Arrived),
-    Http(Response<Incoming>, Box<Carrier>),
+    Http(Response<Incoming>, Box<Carried>),
     FastCgi(fastcgi::Arrived, Box<fastcgi::Exchange>),
 }
 

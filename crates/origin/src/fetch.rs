@@ -116,9 +116,9 @@ impl Fetch<'_> {
                 body.hold(held);
                 ResponseBody::direct(body)
             })),
-            Answer::Http(response, carrier) => Ok(response.map(|incoming| {
-                let carrier = *carrier;
-                let under_way = UnderWay { carrier, held };
+            Answer::Http(response, carried) => Ok(response.map(|incoming| {
+                let carried = *carried;
+                let under_way = UnderWay { carried, held };
                 ResponseBody::new(incoming, under_way)
             })),
             Answer::FastCgi(arrived, exchange) => {
