@@ -108,6 +108,15 @@ impl Outgoing {
         Self { body, progress }
     }
 
+    /// All that a request brings, once more; `None`: nothing.
+    pub(crate) fn again(content: Option<&Bytes>) -> Self {
+        content.map_or_else(Self::empty, |content| {
+            let full = http_body_util::Full::new(content.clone());
+            let body = http_body_util::BodyExt::map_err(full, |never| match never {});
+            Self::new(RequestBody::new(body))
+        })
+    }
+
     pub(crate) fn empty() -> Self {
         let none = http_body_util::Empty::new();
         Self {

@@ -152,8 +152,8 @@ impl Attempt<'_> {
                         error,
                         stale,
                         again: self.repeatable.then(|| {
-                            let none = Outgoing::empty();
-                            Box::new(Request::from_parts(head, none))
+                            let again = Outgoing::again(self.content);
+                            Box::new(Request::from_parts(head, again))
                         }),
                     },
                 })
