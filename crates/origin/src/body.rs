@@ -6,6 +6,7 @@ use crate::{
     link::{Alarm, Http1, Http2},
     message::Afterwards,
     pool::Single,
+    upload::Upload,
 };
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
@@ -65,9 +66,15 @@ pub(crate) enum Carrier {
     Upgraded,
 }
 
+/// What a body comes on, and the request's own, which may still be on its way.
+pub(crate) struct Carried {
+    pub(crate) carrier: Carrier,
+    pub(crate) upload: Upload,
+}
+
 /// A fetch whose body has not ended: what it holds, given back at the end.
 pub(crate) struct UnderWay {
-    pub(crate) carrier: Carrier,
+    pub(crate) carried: Carried,
     pub(crate) held: Held,
 }
 
@@ -153,7 +160,7 @@ impl HttpBody {
         if let Carrier::Http1 {
             link,
             afterwards: Afterwards::Reuse,
-        } = under_way.carrier
+        } = under_way.carried.carrier
         {
             under_way.held.keep(Single::Http1(link));
         }
@@ -162,7 +169,8 @@ impl HttpBody {
     /// hyper says that the body is over, but the server did not: hyper takes a reset stream without an error for an end
     /// (RFC 9113 section 8.1 allows it only after a complete response).
     fn is_short(&self) -> bool {
-        match self.under_way.as_ref().map(|under_way| &under_way.carrier) {
+        let under_way = self.under_way.as_ref();
+        match under_way.map(|under_way| &under_way.carried.carrier) {
             Some(Carrier::Http2 { .. }) => !self.incoming.is_end_stream(),
             Some(Carrier::Http1 { .. }) => self
                 .incoming
@@ -176,23 +184,36 @@ impl HttpBody {
     /// The body broke: the connection closes, the server is blamed where it is at fault.
     fn fail(&mut self, error: Error) -> Error {
         match self.under_way.take() {
+            Some(UnderWay { carried, held }) if carried.upload.has_failed() => {
+                held.blame(Error::new(Kind::RequestBody).because(error))
+            }
             Some(under_way) => under_way.held.blame(error),
             None => error,
         }
     }
 
-    /// Nothing has come: looks whether a limit ran out.
+    /// Nothing has come: looks whether a limit ran out. None does between two bytes while the client is slow with its own, which the
+    /// server may wait for.
     fn poll_alarm(&mut self, cx: &mut Context<'_>) -> Poll<Error> {
         let Some(under_way) = &mut self.under_way else {
             return Poll::Pending;
         };
-        let alarm = match &mut under_way.carrier {
+        let Carried { carrier, upload } = &mut under_way.carried;
+        let alarm = match carrier {
             Carrier::Http1 { link, .. } => &mut link.alarm,
             Carrier::Http2 { alarm, .. } => alarm,
             Carrier::Upgraded => return Poll::Pending,
         };
         let moved = std::mem::take(&mut self.moved);
-        under_way.held.pace.poll(alarm, moved, cx)
+        let pace = under_way.held.pace;
+        match pace.poll(alarm, moved, cx) {
+            Poll::Ready(late)
+                if late.kind() == Kind::BetweenBytesTimeout && upload.keeps_waiting() =>
+            {
+                pace.poll(alarm, true, cx)
+            }
+            polled => polled,
+        }
     }
 }
 

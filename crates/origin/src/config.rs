@@ -5,7 +5,7 @@ pub use crate::fastcgi::config::{FastCgi, Paths};
 use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
 /// Everything about one origin.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OriginConfig {
     /// For reports and messages.
     pub name: String,
@@ -143,7 +143,7 @@ pub enum Balance {
 }
 
 /// What is spoken to the servers.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Protocol {
     /// HTTP/1.1.
     #[default]

@@ -1,5 +1,6 @@
 //! What the caller knows of a request beyond its message.
 
+use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 use std::{
     fmt,
@@ -21,8 +22,11 @@ pub struct Context {
     pub hash: u64,
     /// Passed each 1xx except 100 and 101.
     pub interim: Option<Interim>,
-    /// The request carries no content and its method is idempotent: it may be sent again to another server.
+    /// The request may be sent again to another server: its method is idempotent, or it changes nothing. One with content is only
+    /// where that is `content`.
     pub repeatable: bool,
+    /// The request's content, where all of it lies in memory.
+    pub content: Option<Bytes>,
     /// What FastCGI servers are told beside the message.
     pub visitor: Visitor,
     /// The host the client asked for, in lower case: what pages are kept by.
@@ -62,6 +66,7 @@ impl fmt::Debug for Context {
             .field("hash", &self.hash)
             .field("interim", &self.interim.is_some())
             .field("repeatable", &self.repeatable)
+            .field("content", &self.content.is_some())
             .field("visitor", &self.visitor)
             .field("host", &self.host)
             .field("personal", &self.personal)

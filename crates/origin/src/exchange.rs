@@ -8,7 +8,7 @@ pub(crate) use failure::Failure;
 
 use crate::{
     Error, Servers,
-    body::Carrier,
+    body::Carried,
     connect::Speaks,
     direct, fastcgi,
     interim::Passing,
@@ -16,6 +16,7 @@ use crate::{
     peer::Peer,
     upload::Outgoing,
 };
+use bytes::Bytes;
 use http::{Request, Response, Version};
 use hyper::body::Incoming;
 use line::{Engine, Line};
@@ -25,7 +26,7 @@ use tokio::time::Instant;
 /// A head that arrived, and what its body comes on.
 pub(crate) enum Answer {
     Direct(direct::Arrived),
-    Http(Response<Incoming>, Box<Carrier>),
+    Http(Response<Incoming>, Box<Carried>),
     FastCgi(fastcgi::Arrived, Box<fastcgi::Exchange>),
 }
 
@@ -49,8 +50,10 @@ pub(crate) struct Attempt<'a> {
     pub(crate) call: Option<&'a Arc<fastcgi::Call>>,
     pub(crate) which: Which,
     pub(crate) began: Instant,
-    /// The request has no content, and may be sent twice.
+    /// The request may be sent twice.
     pub(crate) repeatable: bool,
+    /// What it brings then.
+    pub(crate) content: Option<&'a Bytes>,
     pub(crate) interim: Option<&'a Passing>,
     /// When the whole exchange must have ended.
     pub(crate) until: Option<Instant>,
@@ -85,7 +88,9 @@ impl Attempt<'_> {
         let spare = match &line {
             // These give it back.
             Line::Direct(_) | Line::FastCgi(_) => None,
-            Line::Http1(_) | Line::Http2(_) => self.repeatable.then(|| again(&request)),
+            Line::Http1(_) | Line::Http2(_) => {
+                self.repeatable.then(|| again(&request, self.content))
+            }
         };
         let tls = self.origin.tls.is_some();
         if let Err(error) = message::address(&mut request, self.asked, speaks, tls) {
@@ -102,9 +107,9 @@ impl Attempt<'_> {
     }
 }
 
-/// A request without content once more.
-fn again(request: &Request<Outgoing>) -> Box<Request<Outgoing>> {
-    let mut again = Request::new(Outgoing::empty());
+/// A request once more.
+fn again(request: &Request<Outgoing>, content: Option<&Bytes>) -> Box<Request<Outgoing>> {
+    let mut again = Request::new(Outgoing::again(content));
     *again.method_mut() = request.method().clone();
     *again.uri_mut() = request.uri().clone();
     *again.headers_mut() = request.headers().clone();

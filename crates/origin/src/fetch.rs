@@ -15,6 +15,7 @@ use crate::{
     upload::Outgoing,
     waited::Waited,
 };
+use bytes::Bytes;
 use http::{Request, Response};
 use http_body::Body as _;
 use std::sync::Arc;
@@ -29,6 +30,8 @@ struct Fetch<'a> {
     until: Option<Instant>,
     /// The request may be sent twice.
     repeatable: bool,
+    /// What it brings then.
+    content: Option<Bytes>,
     /// Some of it may have been sent already, in an attempt that failed.
     was_sent: bool,
     interim: Option<Passing>,
@@ -74,7 +77,9 @@ pub(crate) fn fetch(
         call,
         hash: context.hash,
         until: bounds.until,
-        repeatable: context.repeatable && request.body().is_end_stream(),
+        repeatable: context.repeatable
+            && (context.content.is_some() || request.body().is_end_stream()),
+        content: context.content,
         was_sent: false,
         interim: context.interim.map(Passing::new),
         began: bounds.began,
@@ -116,9 +121,9 @@ impl Fetch<'_> {
                 body.hold(held);
                 ResponseBody::direct(body)
             })),
-            Answer::Http(response, carrier) => Ok(response.map(|incoming| {
-                let carrier = *carrier;
-                let under_way = UnderWay { carrier, held };
+            Answer::Http(response, carried) => Ok(response.map(|incoming| {
+                let carried = *carried;
+                let under_way = UnderWay { carried, held };
                 ResponseBody::new(incoming, under_way)
             })),
             Answer::FastCgi(arrived, exchange) => {
@@ -151,6 +156,7 @@ impl Fetch<'_> {
                 which: if next.fresh { Which::Fresh } else { Which::Any },
                 began: self.now,
                 repeatable: self.repeatable,
+                content: self.content.as_ref(),
                 interim: self.interim.as_ref(),
                 until: self.until,
             };

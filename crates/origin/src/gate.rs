@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 use tokio::{
-    sync::Notify,
+    sync::{Mutex, Notify},
     time::{Instant, timeout_at},
 };
 
@@ -24,6 +24,8 @@ pub(crate) struct Gate {
     patience: Duration,
     active: AtomicUsize,
     waiting: AtomicUsize,
+    /// Who waits stands here, in the order in which they came; only the first looks for a turn.
+    line: Mutex<()>,
     turn: Notify,
 }
 
@@ -58,6 +60,7 @@ impl Gate {
             patience: turns.queue_time,
             active: AtomicUsize::new(0),
             waiting: AtomicUsize::new(0),
+            line: Mutex::new(()),
             turn: Notify::new(),
         }
     }
@@ -98,6 +101,7 @@ impl Gate {
     }
 
     async fn wait(self: &Arc<Self>) -> Pass {
+        let _first = self.line.lock().await;
         loop {
             let mut turn = std::pin::pin!(self.turn.notified());
             turn.as_mut().enable();
@@ -113,5 +117,49 @@ impl Gate {
             (active < self.most).then_some(active + 1)
         });
         entered.ok().map(|_| Pass(Arc::clone(self)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::pin::{Pin, pin};
+
+    type Entered = Result<Pass, Error>;
+
+    /// What has come of it by now.
+    async fn look(entering: Pin<&mut impl Future<Output = Entered>>) -> Option<Entered> {
+        tokio::select! {
+            biased;
+            entered = entering => Some(entered),
+            () = std::future::ready(()) => None,
+        }
+    }
+
+    #[tokio::test]
+    async fn who_came_first_goes_first() {
+        let gate = Arc::new(Gate::new(Turns {
+            most: 1,
+            queue: 9,
+            queue_time: Duration::from_hours(1),
+        }));
+        let held = gate.at_once().unwrap();
+        let [one, two, three] = [(); 3].map(|()| gate.enter(None));
+        let (mut one, mut two, mut three) = (Box::pin(one), Box::pin(two), pin!(three));
+        assert!(look(one.as_mut()).await.is_none());
+        assert!(look(two.as_mut()).await.is_none());
+        drop(held);
+        assert!(
+            look(three.as_mut()).await.is_none(),
+            "others were here before"
+        );
+        assert!(look(two.as_mut()).await.is_none(), "so was one");
+        let held = look(one.as_mut()).await.unwrap().unwrap();
+        drop(held);
+        drop(two);
+        let last = look(three.as_mut()).await.unwrap().unwrap();
+        assert_eq!((gate.active(), gate.waiting()), (1, 0));
+        drop(last);
+        assert!(gate.at_once().is_some());
     }
 }

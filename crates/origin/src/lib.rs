@@ -125,6 +125,15 @@ impl Origin {
         })
     }
 
+    /// Whether both are the same servers, made of the same configuration: either may go on in the other's place, with what it knows of
+    /// them.
+    pub fn is_same(&self, other: &Self) -> bool {
+        match (&self.source, &other.source) {
+            (Source::Servers(one), Source::Servers(other)) => one.is_same(other),
+            _ => false,
+        }
+    }
+
     /// The name from the configuration; of several in turn, all names.
     pub fn name(&self) -> &str {
         &self.name

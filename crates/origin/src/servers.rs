@@ -83,6 +83,15 @@ impl Servers {
         }))
     }
 
+    /// Whether these are made of the same configuration, with the same authorities in the files that it names.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        let believes = match (&self.tls, &other.tls) {
+            (Some(one), Some(other)) => one.believes_as(other),
+            (one, other) => one.is_none() && other.is_none(),
+        };
+        self.config == other.config && believes
+    }
+
     /// The name from the configuration.
     pub(crate) fn name(&self) -> &str {
         &self.config.name

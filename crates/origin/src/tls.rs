@@ -19,6 +19,8 @@ pub(crate) struct Client {
     negotiating: TlsConnector,
     http1: TlsConnector,
     name: Option<String>,
+    /// Whom it believes; `None`: anybody.
+    authorities: Option<Arc<RootCertStore>>,
 }
 
 impl std::fmt::Debug for Client {
@@ -31,7 +33,11 @@ impl std::fmt::Debug for Client {
 
 impl Client {
     pub(crate) fn new(tls: &Tls, protocol: &Protocol) -> Result<Self, Error> {
-        let base = base(tls)?;
+        let authorities = match tls.insecure {
+            true => None,
+            false => Some(Arc::new(authorities(tls.authorities.as_deref())?)),
+        };
+        let base = base(authorities.clone())?;
         let with = |protocols: &[&[u8]]| {
             let mut config = base.clone();
             config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
@@ -46,7 +52,14 @@ impl Client {
             negotiating,
             http1: with(&[b"http/1.1"]),
             name: tls.server_name.clone(),
+            authorities,
         })
+    }
+
+    /// Whether both believe the same authorities.
+    pub(crate) fn believes_as(&self, other: &Self) -> bool {
+        let roots = |client: &Self| client.authorities.clone().map(|store| store.roots.clone());
+        roots(self) == roots(other)
     }
 
     /// The connector for what the configuration allows, or for HTTP/1.1 alone (upgrades need it).
@@ -69,23 +82,21 @@ impl Client {
     }
 }
 
-fn base(tls: &Tls) -> Result<ClientConfig, Error> {
+fn base(authorities: Option<Arc<RootCertStore>>) -> Result<ClientConfig, Error> {
     let faulty = |cause: rustls::Error| Error::new(Kind::Configuration).because(cause);
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
         .map_err(faulty)?;
-    let config = if tls.insecure {
-        builder
+    Ok(match authorities {
+        Some(authorities) => builder
+            .with_root_certificates(authorities)
+            .with_no_client_auth(),
+        None => builder
             .dangerous()
             .with_custom_certificate_verifier(Arc::new(AnyCertificate(provider)))
-            .with_no_client_auth()
-    } else {
-        builder
-            .with_root_certificates(authorities(tls.authorities.as_deref())?)
-            .with_no_client_auth()
-    };
-    Ok(config)
+            .with_no_client_auth(),
+    })
 }
 
 fn authorities(file: Option<&Path>) -> Result<RootCertStore, Error> {

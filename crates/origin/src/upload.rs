@@ -2,6 +2,7 @@
 
 use crate::RequestBody;
 use bytes::Bytes;
+use http::Request;
 use http_body::{Body, Frame, SizeHint};
 use std::{
     error::Error,
@@ -15,7 +16,7 @@ use std::{
 
 /// Where an upload stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stage {
+enum Stage {
     /// The server takes what the client gives.
     Flowing,
     /// The client has not sent the next piece yet.
@@ -28,7 +29,7 @@ pub(crate) enum Stage {
 
 /// What the waiting side sees of an upload.
 #[derive(Debug)]
-pub(crate) struct Progress {
+struct Progress {
     stage: AtomicU8,
     pieces: AtomicU64,
 }
@@ -41,7 +42,7 @@ impl Progress {
         }
     }
 
-    pub(crate) fn stage(&self) -> Stage {
+    fn stage(&self) -> Stage {
         const STAGES: [Stage; 4] = [
             Stage::Flowing,
             Stage::AwaitsClient,
@@ -53,12 +54,45 @@ impl Progress {
     }
 
     /// Pieces handed on so far.
-    pub(crate) fn pieces(&self) -> u64 {
+    fn pieces(&self) -> u64 {
         self.pieces.load(Relaxed)
     }
 
     fn set(&self, stage: Stage) {
         self.stage.store(stage as u8, Relaxed);
+    }
+}
+
+/// An upload as who waits for the answer or reads it sees it: the server may answer before it has read everything.
+#[derive(Debug)]
+pub(crate) struct Upload {
+    /// `None`: there is none.
+    progress: Option<Arc<Progress>>,
+    /// How far it was when last looked at.
+    pieces: u64,
+}
+
+impl Upload {
+    pub(crate) fn of(request: &Request<Outgoing>) -> Self {
+        Self {
+            progress: request.body().progress.clone(),
+            pieces: 0,
+        }
+    }
+
+    /// The client's side broke.
+    pub(crate) fn has_failed(&self) -> bool {
+        let progress = self.progress.as_ref();
+        progress.is_some_and(|progress| progress.stage() == Stage::Failed)
+    }
+
+    /// Whether who waits for the server may in truth wait for the client: it is to send the next piece, or has sent one since this was
+    /// last asked.
+    pub(crate) fn keeps_waiting(&mut self) -> bool {
+        self.progress.as_ref().is_some_and(|progress| {
+            let before = std::mem::replace(&mut self.pieces, progress.pieces());
+            before != self.pieces || progress.stage() == Stage::AwaitsClient
+        })
     }
 }
 
@@ -74,6 +108,15 @@ impl Outgoing {
         Self { body, progress }
     }
 
+    /// All that a request brings, once more; `None`: nothing.
+    pub(crate) fn again(content: Option<&Bytes>) -> Self {
+        content.map_or_else(Self::empty, |content| {
+            let full = http_body_util::Full::new(content.clone());
+            let body = http_body_util::BodyExt::map_err(full, |never| match never {});
+            Self::new(RequestBody::new(body))
+        })
+    }
+
     pub(crate) fn empty() -> Self {
         let none = http_body_util::Empty::new();
         Self {
@@ -83,10 +126,6 @@ impl Outgoing {
             )),
             progress: None,
         }
-    }
-
-    pub(crate) fn progress(&self) -> Option<Arc<Progress>> {
-        self.progress.clone()
     }
 }
 

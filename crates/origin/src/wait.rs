@@ -3,14 +3,13 @@
 use crate::{
     Error, Kind,
     link::{Alarm, has_rung},
-    upload::{Outgoing, Progress, Stage},
+    upload::{Outgoing, Upload},
 };
 use http::{Request, Response};
 use hyper::{body::Incoming, client::conn::TrySendError};
 use std::{
     future::poll_fn,
     pin::pin,
-    sync::Arc,
     task::{Context, Poll},
     time::Duration,
 };
@@ -23,9 +22,7 @@ pub(crate) struct Wait {
     until: Option<Instant>,
     /// When to look whether a limit ran out.
     due: Instant,
-    /// The upload, if the request has content, and how far it was when last looked at.
-    progress: Option<Arc<Progress>>,
-    pieces: u64,
+    upload: Upload,
 }
 
 /// Why no head came.
@@ -43,15 +40,14 @@ impl Wait {
     pub(crate) fn new(
         first_byte: Duration,
         until: Option<Instant>,
-        progress: Option<Arc<Progress>>,
+        upload: Upload,
         now: Instant,
     ) -> Self {
         let mut wait = Self {
             first_byte,
             until,
             due: now,
-            progress,
-            pieces: 0,
+            upload,
         };
         wait.due = wait.ring(now);
         wait
@@ -117,16 +113,11 @@ impl Wait {
         if self.until.is_some_and(|until| now >= until) {
             return Some(Kind::WholeTimeout);
         }
-        let moved = self.progress.as_ref().is_some_and(|progress| {
-            let before = std::mem::replace(&mut self.pieces, progress.pieces());
-            before != self.pieces || progress.stage() == Stage::AwaitsClient
-        });
-        (!moved).then_some(Kind::FirstByteTimeout)
+        (!self.upload.keeps_waiting()).then_some(Kind::FirstByteTimeout)
     }
 
     fn blame(&self, cause: hyper::Error) -> Error {
-        let progress = self.progress.as_ref();
-        if progress.is_some_and(|progress| progress.stage() == Stage::Failed) {
+        if self.upload.has_failed() {
             return Error::new(Kind::RequestBody).because(cause);
         }
         Error::of_hyper(cause)

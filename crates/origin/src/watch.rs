@@ -111,6 +111,7 @@ async fn probe(origin: &Servers, peer: &Arc<Peer>, rule: &ActiveHealth) -> Resul
         which: Which::Alone,
         began: Instant::now(),
         repeatable: false,
+        content: None,
         interim: None,
         until: None,
     };

@@ -154,7 +154,8 @@ fn reload(running: &mut Running, flags: &Flags, drain_time: &mut Duration) {
     if let Ok(now) = NotifyState::monotonic_usec_now() {
         notify(&[NotifyState::Reloading, now]);
     }
-    match config::load(flags) {
+    let origins = running.state().origins.load_full();
+    match config::load_again(flags, &origins) {
         Ok(config) => {
             let new_drain_time = config.limits.drain_time;
             let reloaded = running.reload(config);

@@ -22,7 +22,8 @@ pub use presets::plain;
 pub use reference::reference;
 pub use schema::schema;
 
-use std::{fs, io, net::SocketAddr, path::Path};
+use origin::Origin;
+use std::{fs, io, net::SocketAddr, path::Path, sync::Arc};
 
 /// Tries whether an address can be listened on.
 pub type Probe = fn(SocketAddr) -> io::Result<()>;
@@ -32,7 +33,15 @@ pub type Probe = fn(SocketAddr) -> io::Result<()>;
 /// # Errors
 /// Every fault at once, each with its place.
 pub fn load(flags: &Flags) -> Result<meant::Config, Faults> {
-    load_probing(flags, |_| Ok(()))
+    load_with(flags, |_| Ok(()), &[])
+}
+
+/// As [`load`], and of the origins that are `running` those stay whose configuration has not changed.
+///
+/// # Errors
+/// Every fault at once, each with its place.
+pub fn load_again(flags: &Flags, running: &[Arc<Origin>]) -> Result<meant::Config, Faults> {
+    load_with(flags, |_| Ok(()), running)
 }
 
 /// As [`load`], and an address that `probe` refuses is a fault like any other.
@@ -40,15 +49,23 @@ pub fn load(flags: &Flags) -> Result<meant::Config, Faults> {
 /// # Errors
 /// Every fault at once, each with its place.
 pub fn load_probing(flags: &Flags, probe: Probe) -> Result<meant::Config, Faults> {
+    load_with(flags, probe, &[])
+}
+
+fn load_with(
+    flags: &Flags,
+    probe: Probe,
+    running: &[Arc<Origin>],
+) -> Result<meant::Config, Faults> {
     let Some(path) = &flags.config else {
-        return parse_probing("", "the command line", flags, probe);
+        return parse_with("", "the command line", flags, (probe, running));
     };
     let file = path.display().to_string();
     let text = read_file(path).map_err(|error| {
         let fault = Fault::anywhere(format!("cannot read {file}: {error}"));
         Faults::new(file.clone(), String::new(), vec![fault])
     })?;
-    parse_probing(&text, &file, flags, probe)
+    parse_with(&text, &file, flags, (probe, running))
 }
 
 /// Reads `text`, which `file` names in messages, and what the flags say beside it.
@@ -56,18 +73,18 @@ pub fn load_probing(flags: &Flags, probe: Probe) -> Result<meant::Config, Faults
 /// # Errors
 /// Every fault at once, each with its place.
 pub fn parse(text: &str, file: &str, flags: &Flags) -> Result<meant::Config, Faults> {
-    parse_probing(text, file, flags, |_| Ok(()))
+    parse_with(text, file, flags, (|_| Ok(()), &[]))
 }
 
-fn parse_probing(
+fn parse_with(
     text: &str,
     file: &str,
     flags: &Flags,
-    probe: Probe,
+    beside: (Probe, &[Arc<Origin>]),
 ) -> Result<meant::Config, Faults> {
     let mut faults = Vec::new();
     let written = read::read(text, &mut faults);
-    let meant = meant::build(&written, flags, probe, &mut faults);
+    let meant = meant::build(&written, flags, beside, &mut faults);
     match meant {
         Some(config) if faults.is_empty() => Ok(config),
         _ => Err(Faults::new(file.to_owned(), text.to_owned(), faults)),

@@ -6,7 +6,7 @@
 use super::value::{
     FieldLine, ListenAddress, PathStart, PeerUrl, ServerUrl, SharedUrl, Size, TagField, Token, Word,
 };
-use super::{Faults, Flags, meant, parse, parse_probing, reference, schema};
+use super::{Faults, Flags, meant, parse, parse_with, reference, schema};
 use http::{HeaderName, HeaderValue};
 use ipnet::IpNet;
 use meant::{AccessTarget, Admin};
@@ -16,7 +16,7 @@ use proxy::policy::{
 };
 use rules::key::{ParamPattern, QueryChoice};
 use serde_json::Value;
-use std::{fmt::Write, fs, io, path::Path, time::Duration};
+use std::{fmt::Write, fs, io, net::SocketAddr, path::Path, time::Duration};
 
 const ORIGIN: &str = "[[origin]]\nservers = \"http://127.0.0.1:5001\"\n";
 
@@ -63,13 +63,14 @@ fn purges_survive_a_power_loss_unless_somebody_says_otherwise() {
 fn an_address_that_is_refused_is_a_fault_like_the_others() {
     let text =
         format!("listen = [\":80\", \":81\"]\nworker = 1\nadmin = \"192.0.2.1:9\"\n{ORIGIN}");
-    let faults = parse_probing(&text, "larder.toml", &Flags::default(), |address| {
+    let probe = |address: SocketAddr| {
         Err(match address.port() {
             80 => io::ErrorKind::PermissionDenied.into(),
             81 => io::ErrorKind::AddrInUse.into(),
             _ => io::ErrorKind::AddrNotAvailable.into(),
         })
-    });
+    };
+    let faults = parse_with(&text, "larder.toml", &Flags::default(), (probe, &[]));
     insta::assert_snapshot!(faults.unwrap_err().render(false));
 }
 

@@ -162,6 +162,33 @@ fn a_bad_file_changes_nothing_and_is_reported() {
     });
 }
 
+/// What is known of an application stays known: how much it is asked at a time, and which of its servers are down.
+#[test]
+fn a_reload_leaves_alone_what_it_does_not_change() {
+    let base = "[[origin]]\nservers = \"{origin}\"\nmost_concurrent = 1\nqueue = { length = 1, time = \"10ms\" }\n";
+    let (origin, larder) = start_with(base);
+    let gate = Gate::new();
+    origin.otherwise(|_| Reply::ok().cache("no-store"));
+    origin.reply("/held", Reply::ok().cache("no-store").hold_head(&gate));
+    let mut held = larder.get("/held").begin();
+    gate.wait_reached();
+    let base = base.replace("{origin}", &origin.url());
+    for (generation, changed, status) in [("2", "", 503), ("3", "retry.attempts = 0\n", 200)] {
+        larder.rewrite_config(&format!(
+            "{base}{changed}[defaults.response_headers]\nset = \"X-Generation: {generation}\"\n"
+        ));
+        larder.reload();
+        let mut answer = larder.get("/other").send();
+        wait_until("the new configuration holds", || {
+            answer = larder.get("/other").send();
+            answer.header("x-generation") == Some(generation)
+        });
+        assert_eq!(answer.status, status, "{generation}");
+    }
+    gate.open();
+    assert_eq!(held.read().status, 200);
+}
+
 #[test]
 fn a_reload_moves_to_another_origin() {
     let other = Origin::start();

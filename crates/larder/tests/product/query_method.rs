@@ -49,6 +49,23 @@ fn its_answers_are_reused_for_the_same_content() {
     assert_eq!(origin.requests("/search"), 2);
 }
 
+/// Its content is at hand, and it changes nothing.
+#[test]
+fn it_is_sent_again_where_a_connection_was_closing() {
+    let config = "[[origin]]\nservers = \"{origin}\"\nretry.attempts = 0\n";
+    let (origin, larder) = start_with(config);
+    origin.on("/search", |request| match request.nth {
+        2 => Reply::close(),
+        _ => counted(request).cache("max-age=60"),
+    });
+    assert_eq!(query(&larder, "text/plain", b"a", &[]).text(), "1");
+    let answer = query(&larder, "text/plain", b"b", &[]);
+    assert_eq!((answer.status, answer.text().as_str()), (200, "3"));
+    let bodies = origin.recorded("/search");
+    let bodies: Vec<_> = bodies.iter().map(|asked| asked.body.as_slice()).collect();
+    assert_eq!(bodies, [b"a", b"b", b"b"]);
+}
+
 #[test]
 fn what_differs_in_content_or_what_is_said_of_it_shares_nothing() {
     let (_origin, larder) = service();

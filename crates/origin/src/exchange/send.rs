@@ -3,12 +3,12 @@
 use super::{Answer, Attempt, Failure};
 use crate::{
     Error, Kind,
-    body::Carrier,
+    body::{Carried, Carrier},
     connect::Speaks,
     direct, fastcgi,
     link::{Http1, Http2, alarm},
     message::{self, Afterwards},
-    upload::Outgoing,
+    upload::{Outgoing, Upload},
     wait::{Lost, Wait},
 };
 use http::{Method, Request, StatusCode};
@@ -63,6 +63,7 @@ impl Attempt<'_> {
     ) -> Result<Answer, Failure> {
         let before = link.heard();
         let wait = self.wait(&request, Instant::now());
+        let upload = Upload::of(&request);
         let is_head = request.method() == Method::HEAD;
         if let Some(passing) = self.interim.cloned() {
             hyper::ext::on_informational(&mut request, move |interim| {
@@ -91,7 +92,8 @@ impl Attempt<'_> {
             };
             Carrier::Http1 { link, afterwards }
         };
-        Ok(Answer::Http(response, Box::new(carrier)))
+        let carried = Carried { carrier, upload };
+        Ok(Answer::Http(response, Box::new(carried)))
     }
 
     pub(super) async fn send_http2(
@@ -100,6 +102,7 @@ impl Attempt<'_> {
         request: Request<Outgoing>,
     ) -> Result<Answer, Failure> {
         let wait = self.wait(&request, Instant::now());
+        let upload = Upload::of(&request);
         let sending = link.sender.try_send_request(request);
         let mut alarm = alarm(Instant::now());
         let waited = wait.head(sending, &mut alarm).await;
@@ -110,7 +113,8 @@ impl Attempt<'_> {
         })?;
         message::judge(&mut response, self.asked, Speaks::Http2).map_err(sent)?;
         let carrier = Carrier::Http2 { alarm, _link: link };
-        Ok(Answer::Http(response, Box::new(carrier)))
+        let carried = Carried { carrier, upload };
+        Ok(Answer::Http(response, Box::new(carried)))
     }
 
     pub(super) async fn send_fastcgi(
@@ -148,8 +152,8 @@ impl Attempt<'_> {
                         error,
                         stale,
                         again: self.repeatable.then(|| {
-                            let none = Outgoing::empty();
-                            Box::new(Request::from_parts(head, none))
+                            let again = Outgoing::again(self.content);
+                            Box::new(Request::from_parts(head, again))
                         }),
                     },
                 })
@@ -159,7 +163,7 @@ impl Attempt<'_> {
 
     fn wait(&self, request: &Request<Outgoing>, now: Instant) -> Wait {
         let first_byte = self.origin.config.timeouts.first_byte;
-        Wait::new(first_byte, self.until, request.body().progress(), now)
+        Wait::new(first_byte, self.until, Upload::of(request), now)
     }
 }
 

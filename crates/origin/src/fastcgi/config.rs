@@ -3,7 +3,7 @@
 use std::{fmt, path::PathBuf, sync::Arc};
 
 /// Which scripts there are, and what they are told.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FastCgi {
     /// The folder of the site: scripts and files lie below it, nothing outside it is ever used. A path that the FastCGI
     /// server sees in the same place.
@@ -30,7 +30,7 @@ pub struct Paths {
 }
 
 impl Paths {
-    /// Those for which `matches` says so; `words` say the same to people.
+    /// Those for which `matches` says so; `words` say the same to people, and tell them from others.
     pub fn new(
         words: impl Into<String>,
         matches: impl Fn(&str) -> bool + Send + Sync + 'static,
@@ -45,6 +45,14 @@ impl Paths {
         (self.matches)(path)
     }
 }
+
+impl PartialEq for Paths {
+    fn eq(&self, other: &Self) -> bool {
+        self.words == other.words
+    }
+}
+
+impl Eq for Paths {}
 
 impl fmt::Debug for Paths {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

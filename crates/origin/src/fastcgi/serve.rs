@@ -42,6 +42,7 @@ pub(crate) async fn fetch(
     let (mut head, body) = request.into_parts();
     let Bounds { until, .. } = origin.bounds(Instant::now());
     let mut sent = Some((body, context.room));
+    let mut content = context.content;
     let mut repeatable = context.repeatable;
     let mut redirected = false;
     for _ in 0..=MOST_REDIRECTS {
@@ -63,6 +64,7 @@ pub(crate) async fn fetch(
         let context = Context {
             hash: context.hash,
             repeatable,
+            content: content.take(),
             ..Context::default()
         };
         let bounds = Bounds {

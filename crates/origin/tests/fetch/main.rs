@@ -8,6 +8,7 @@
 )]
 
 mod basics;
+mod early;
 mod framing;
 mod health;
 mod http2;

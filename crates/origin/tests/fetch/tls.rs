@@ -267,6 +267,22 @@ fn what_http2_gives_back_unsent_is_whole_over_http1() {
 }
 
 #[test]
+fn servers_are_the_same_while_configuration_and_authorities_are() {
+    let [one, other] = [1, 2].map(|_| Authority::new(&["site.example"]));
+    let made = |port, authorities| {
+        let mut config = config([tcp(SocketAddr::from(([127, 0, 0, 1], port)))]);
+        config.tls = Some(trusting(authorities));
+        Origin::new(config).unwrap()
+    };
+    let before = made(1, one.file());
+    assert!(before.is_same(&made(1, one.file())));
+    assert!(!before.is_same(&made(2, one.file())));
+    assert!(!before.is_same(&made(1, other.file())));
+    std::fs::copy(other.file(), one.file()).unwrap();
+    assert!(!before.is_same(&made(1, one.file())), "read again");
+}
+
+#[test]
 fn what_configuration_cannot_work() {
     let server = || tcp("127.0.0.1:1".parse().unwrap());
     let directory = testkit::scratch_dir();

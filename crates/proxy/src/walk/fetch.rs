@@ -201,6 +201,7 @@ impl Fetch<'_> {
         let is_personal = || self.ask.fields.contains_key(header::AUTHORIZATION);
         let context = origin::Context {
             repeatable: true,
+            content: self.content(),
             ..outbound::context(self.ask, is_personal)
         };
         Ok(self.ask.policy().origin.fetch(request, context))

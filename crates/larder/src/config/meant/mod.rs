@@ -61,11 +61,11 @@ pub(super) fn matches_everything(route: &written::Route) -> bool {
     matchers::everything(&matchers::build(route))
 }
 
-/// Makes sense of what is written. Returns nothing only where `faults` grew.
+/// Makes sense of what is written, beside origins that run already. Returns nothing only where `faults` grew.
 pub(super) fn build(
     written: &written::Config,
     flags: &Flags,
-    probe: Probe,
+    (probe, running): (Probe, &[Arc<Origin>]),
     faults: &mut Vec<Fault>,
 ) -> Option<Config> {
     let mut sink = Sink::new(faults);
@@ -78,7 +78,7 @@ pub(super) fn build(
     let admin = settings::admin(written, flags);
     let listeners = listen::build(written, flags, &mut sink);
     addresses::check(&listeners, written, admin, probe, &mut sink);
-    let origins = origins::build(written, flags, &mut sink);
+    let origins = origins::build(written, flags, running, &mut sink);
     // A body that is too large for memory may still be kept on disk.
     let room = disk.as_ref().map_or(memory, |disk| memory.max(disk.size));
     let routes = routes::build(written, &origins, room, &mut sink);

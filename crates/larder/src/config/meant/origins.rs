@@ -22,7 +22,23 @@ impl Origins {
     }
 }
 
-pub(super) fn build(written: &written::Config, flags: &Flags, sink: &mut Sink<'_>) -> Origins {
+/// Of those that are `running`, what is the same stays: turns, health, retries and addresses are known of servers, and hold on.
+pub(super) fn build(
+    written: &written::Config,
+    flags: &Flags,
+    running: &[Arc<Origin>],
+    sink: &mut Sink<'_>,
+) -> Origins {
+    let mut origins = build_new(written, flags, sink);
+    for made in origins.0.iter_mut().filter_map(|(_, made)| made.as_mut()) {
+        if let Some(same) = running.iter().find(|origin| origin.is_same(made)) {
+            *made = Arc::clone(same);
+        }
+    }
+    origins
+}
+
+fn build_new(written: &written::Config, flags: &Flags, sink: &mut Sink<'_>) -> Origins {
     let none = Vec::new();
     let tables = written.origin.as_ref().unwrap_or(&none);
     let mut origins = Origins::default();

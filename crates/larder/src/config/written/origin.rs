@@ -10,7 +10,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use std::{ops::Range, path::PathBuf, time::Duration};
 
-/// Where answers come from: an application on one or several servers, a folder, or a store of pages.
+/// Where answers come from: an application on one or several servers, a folder, or a store of pages. What is known of servers (turns,
+/// retries, addresses, which are down) holds on over a reload that changes nothing of their table.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Origin {

@@ -9,7 +9,7 @@ const HEAD: &str = "\
 
 `GET /metrics` on the admin address (127.0.0.1:9180 unless `--admin` or `admin` says otherwise) answers in OpenMetrics text,
 which Prometheus and everything that speaks its language reads. The figures are sums over all workers. Counters begin at zero
-when the program starts; a reload keeps them, except those of origins and their servers. Their samples end in `_total`.
+when the program starts; a reload keeps them, except those of origins whose configuration it changes. Their samples end in `_total`.
 
 This page is made from the program's own table: `larder/src/telemetry/metrics/names.rs`.
 

@@ -8,6 +8,7 @@ use crate::{
         forward, outbound,
     },
 };
+use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, Request, header};
 use origin::RequestBody;
 use rules::{partial, validate};
@@ -60,10 +61,16 @@ impl Fetch<'_> {
                 HeaderValue::from_static("identity"),
             );
         }
-        match self.ask.content.keyed.as_deref() {
-            Some((content, _)) => outbound::with_content(self.ask, fields, content.clone()),
+        match self.content() {
+            Some(content) => outbound::with_content(self.ask, fields, content),
             None => outbound::bodyless(self.ask, Method::GET, fields),
         }
+    }
+
+    /// What goes along, where it is in the key.
+    pub fn content(&self) -> Option<Bytes> {
+        let keyed = self.ask.content.keyed.as_deref();
+        keyed.map(|(content, _)| content.clone())
     }
 
     /// `If-None-Match` and `If-Modified-Since` from everything at hand.
