@@ -22,24 +22,31 @@ pub use presets::plain;
 pub use reference::reference;
 pub use schema::schema;
 
-use std::{fs, io, net::SocketAddr, path::Path};
+use std::{fs, io, path::Path};
+use value::ListenAddress;
 
-/// Tries whether an address can be listened on.
-pub type Probe = fn(SocketAddr) -> io::Result<()>;
+/// Tries whether an address can be listened on. Of a Unix socket, `NotFound` says that its folder is not there, and `AlreadyExists`
+/// that something else has its name.
+pub type Probe = fn(&ListenAddress) -> io::Result<()>;
 
 /// Reads the file named in `flags`, if one is, and what the flags say beside it.
 ///
 /// # Errors
 /// Every fault at once, each with its place.
 pub fn load(flags: &Flags) -> Result<meant::Config, Faults> {
-    load_probing(flags, |_| Ok(()))
+    load_from(flags, None)
 }
 
-/// As [`load`], and an address that `probe` refuses is a fault like any other.
+/// As [`load`], and addresses that `probe` refuses, or that cannot be listened on together, are faults like any other. Where
+/// sockets are inherited, they say little.
 ///
 /// # Errors
 /// Every fault at once, each with its place.
 pub fn load_probing(flags: &Flags, probe: Probe) -> Result<meant::Config, Faults> {
+    load_from(flags, Some(probe))
+}
+
+fn load_from(flags: &Flags, probe: Option<Probe>) -> Result<meant::Config, Faults> {
     let Some(path) = &flags.config else {
         return parse_probing("", "the command line", flags, probe);
     };
@@ -56,14 +63,14 @@ pub fn load_probing(flags: &Flags, probe: Probe) -> Result<meant::Config, Faults
 /// # Errors
 /// Every fault at once, each with its place.
 pub fn parse(text: &str, file: &str, flags: &Flags) -> Result<meant::Config, Faults> {
-    parse_probing(text, file, flags, |_| Ok(()))
+    parse_probing(text, file, flags, None)
 }
 
 fn parse_probing(
     text: &str,
     file: &str,
     flags: &Flags,
-    probe: Probe,
+    probe: Option<Probe>,
 ) -> Result<meant::Config, Faults> {
     let mut faults = Vec::new();
     let written = read::read(text, &mut faults);
