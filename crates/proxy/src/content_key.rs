@@ -15,7 +15,7 @@ use crate::{
     ask::Ask,
     cache::Worker,
     error::Failure,
-    listen::RequestBody,
+    listen::{Cut, RequestBody},
     policy::{GraphQl, Operation},
 };
 use bytes::{Bytes, BytesMut};
@@ -109,7 +109,10 @@ pub async fn read(
     let mut bytes = BytesMut::new();
     let mut whole = content.size_hint().lower() <= most;
     while whole && let Some(frame) = content.frame().await {
-        let frame = frame.map_err(|_| Failure::BadRequest("content"))?;
+        let frame = frame.map_err(|cut| match cut {
+            Cut::Late => Failure::BodyTooLate,
+            Cut::Client(_) => Failure::BadRequest("content"),
+        })?;
         let Ok(data) = frame.into_data() else {
             continue;
         };

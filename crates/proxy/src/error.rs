@@ -16,6 +16,9 @@ pub enum Failure {
     /// The request's content is larger than the site allows; the client's fault.
     #[error("request body too large")]
     BodyTooLarge,
+    /// The request's content did not come in time; the client's fault.
+    #[error("request body too late")]
+    BodyTooLate,
     /// `only-if-cached` and nothing to answer with (RFC 9111 section 5.2.1.7).
     #[error("only-if-cached, and nothing stored to answer with")]
     OnlyIfCached,
@@ -46,6 +49,7 @@ impl Failure {
             Self::BadRequest(_) => StatusCode::BAD_REQUEST,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::BodyTooLate => StatusCode::REQUEST_TIMEOUT,
             Self::OnlyIfCached => StatusCode::GATEWAY_TIMEOUT,
             Self::Loop => StatusCode::LOOP_DETECTED,
             Self::UnaskedSwitch | Self::BadPart => StatusCode::BAD_GATEWAY,
@@ -61,6 +65,7 @@ impl Failure {
             Self::BadRequest(why) => why,
             Self::MethodNotAllowed => "method-not-allowed",
             Self::BodyTooLarge => "request-body-too-large",
+            Self::BodyTooLate => "request-timeout",
             Self::OnlyIfCached => "only-if-cached",
             Self::Loop => "loop",
             Self::UnaskedSwitch => "unasked-switch",

@@ -8,7 +8,7 @@ use crate::{
         Faults, Flags, load_probing,
         meant::{Admin, Config, Listener},
         plain,
-        value::SharedUrl,
+        value::{ListenAddress, SharedUrl},
     },
 };
 use socket2::{Domain, Protocol, Socket, Type};
@@ -16,7 +16,8 @@ use std::{
     fs,
     io::{self, IsTerminal, Write},
     net::SocketAddr,
-    path::PathBuf,
+    os::unix::fs::FileTypeExt,
+    path::{Path, PathBuf},
 };
 
 /// Checks `file` and says what was found: faults on `err`, a summary on `out`.
@@ -53,8 +54,24 @@ pub fn check(file: PathBuf) -> Result<(String, Config), Faults> {
         config: Some(file),
         ..Flags::default()
     };
-    let config = load_probing(&flags, try_bind)?;
+    let config = load_probing(&flags, try_listen)?;
     Ok((shown, config))
+}
+
+fn try_listen(address: &ListenAddress) -> io::Result<()> {
+    match address {
+        ListenAddress::Tcp(address) => try_bind(*address),
+        ListenAddress::Unix(path) => try_name(path),
+    }
+}
+
+/// Looks for what is in a socket's way. One that is there already may be that of a running Larder, whose configuration this may be.
+fn try_name(path: &Path) -> io::Result<()> {
+    fs::metadata(path.parent().unwrap_or(path))?;
+    match fs::symlink_metadata(path) {
+        Ok(there) if !there.file_type().is_socket() => Err(io::ErrorKind::AlreadyExists.into()),
+        _ => Ok(()),
+    }
 }
 
 /// Binds without listening. With `SO_REUSEPORT`, so that a running Larder of the same user, whose configuration this may be,

@@ -26,6 +26,8 @@ pub struct Fault {
     pub what: String,
     /// Bytes of the file that the caret points at; `None` where the fault is not in the file (a flag, a missing key).
     pub span: Option<Range<usize>>,
+    /// Bytes of what it does not go together with.
+    pub beside: Option<Range<usize>>,
     /// What to write instead.
     pub instead: Option<String>,
 }
@@ -36,6 +38,7 @@ impl Fault {
         Self {
             what: what.into(),
             span: Some(span.clone()),
+            beside: None,
             instead: None,
         }
     }
@@ -45,8 +48,16 @@ impl Fault {
         Self {
             what: what.into(),
             span: None,
+            beside: None,
             instead: None,
         }
+    }
+
+    /// Points at what it does not go together with, too.
+    #[must_use]
+    pub fn beside(mut self, other: Option<&Range<usize>>) -> Self {
+        self.beside = other.cloned();
+        self
     }
 
     /// Adds what to write instead.
@@ -163,10 +174,11 @@ impl Diagnostic for Shown<'_> {
 
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
         let span = self.fault.span.clone()?;
-        let span = SourceSpan::from(span);
-        Some(Box::new(std::iter::once(LabeledSpan::new_with_span(
-            None, span,
-        ))))
+        let all = [Some(span), self.fault.beside.clone()];
+        let spans = all.into_iter().flatten().map(SourceSpan::from);
+        Some(Box::new(
+            spans.map(|span| LabeledSpan::new_with_span(None, span)),
+        ))
     }
 }
 

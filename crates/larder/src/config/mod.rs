@@ -23,17 +23,19 @@ pub use reference::reference;
 pub use schema::schema;
 
 use origin::Origin;
-use std::{fs, io, net::SocketAddr, path::Path, sync::Arc};
+use std::{fs, io, path::Path, sync::Arc};
+use value::ListenAddress;
 
-/// Tries whether an address can be listened on.
-pub type Probe = fn(SocketAddr) -> io::Result<()>;
+/// Tries whether an address can be listened on. Of a Unix socket, `NotFound` says that its folder is not there, and `AlreadyExists`
+/// that something else has its name.
+pub type Probe = fn(&ListenAddress) -> io::Result<()>;
 
 /// Reads the file named in `flags`, if one is, and what the flags say beside it.
 ///
 /// # Errors
 /// Every fault at once, each with its place.
 pub fn load(flags: &Flags) -> Result<meant::Config, Faults> {
-    load_with(flags, |_| Ok(()), &[])
+    load_with(flags, None, &[])
 }
 
 /// As [`load`], and of the origins that are `running` those stay whose configuration has not changed.
@@ -41,20 +43,21 @@ pub fn load(flags: &Flags) -> Result<meant::Config, Faults> {
 /// # Errors
 /// Every fault at once, each with its place.
 pub fn load_again(flags: &Flags, running: &[Arc<Origin>]) -> Result<meant::Config, Faults> {
-    load_with(flags, |_| Ok(()), running)
+    load_with(flags, None, running)
 }
 
-/// As [`load`], and an address that `probe` refuses is a fault like any other.
+/// As [`load`], and addresses that `probe` refuses, or that cannot be listened on together, are faults like any other. Where
+/// sockets are inherited, they say little.
 ///
 /// # Errors
 /// Every fault at once, each with its place.
 pub fn load_probing(flags: &Flags, probe: Probe) -> Result<meant::Config, Faults> {
-    load_with(flags, probe, &[])
+    load_with(flags, Some(probe), &[])
 }
 
 fn load_with(
     flags: &Flags,
-    probe: Probe,
+    probe: Option<Probe>,
     running: &[Arc<Origin>],
 ) -> Result<meant::Config, Faults> {
     let Some(path) = &flags.config else {
@@ -73,14 +76,14 @@ fn load_with(
 /// # Errors
 /// Every fault at once, each with its place.
 pub fn parse(text: &str, file: &str, flags: &Flags) -> Result<meant::Config, Faults> {
-    parse_with(text, file, flags, (|_| Ok(()), &[]))
+    parse_with(text, file, flags, (None, &[]))
 }
 
 fn parse_with(
     text: &str,
     file: &str,
     flags: &Flags,
-    beside: (Probe, &[Arc<Origin>]),
+    beside: (Option<Probe>, &[Arc<Origin>]),
 ) -> Result<meant::Config, Faults> {
     let mut faults = Vec::new();
     let written = read::read(text, &mut faults);

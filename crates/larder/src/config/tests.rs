@@ -6,7 +6,7 @@
 use super::value::{
     FieldLine, ListenAddress, PathStart, PeerUrl, ServerUrl, SharedUrl, Size, TagField, Token, Word,
 };
-use super::{Faults, Flags, meant, parse, parse_with, reference, schema};
+use super::{Faults, Flags, Probe, meant, parse, parse_with, reference, schema};
 use http::{HeaderName, HeaderValue};
 use ipnet::IpNet;
 use meant::{AccessTarget, Admin};
@@ -16,7 +16,7 @@ use proxy::policy::{
 };
 use rules::key::{ParamPattern, QueryChoice};
 use serde_json::Value;
-use std::{fmt::Write, fs, io, net::SocketAddr, path::Path, time::Duration};
+use std::{fmt::Write, fs, io, path::Path, time::Duration};
 
 const ORIGIN: &str = "[[origin]]\nservers = \"http://127.0.0.1:5001\"\n";
 
@@ -59,19 +59,40 @@ fn purges_survive_a_power_loss_unless_somebody_says_otherwise() {
     assert!(!good(&not).purge.durable);
 }
 
+fn probing(text: &str, probe: Probe) -> String {
+    let faults = parse_with(text, "larder.toml", &Flags::default(), (Some(probe), &[]));
+    faults.unwrap_err().render(false)
+}
+
 #[test]
 fn an_address_that_is_refused_is_a_fault_like_the_others() {
-    let text =
-        format!("listen = [\":80\", \":81\"]\nworker = 1\nadmin = \"192.0.2.1:9\"\n{ORIGIN}");
-    let probe = |address: SocketAddr| {
-        Err(match address.port() {
-            80 => io::ErrorKind::PermissionDenied.into(),
-            81 => io::ErrorKind::AddrInUse.into(),
-            _ => io::ErrorKind::AddrNotAvailable.into(),
+    let text = format!(
+        "listen = [\":80\", \":81\", \"unix:/none/a\", \"unix:/run/b\"]\nworker = 1\nadmin = \"192.0.2.1:9\"\n{ORIGIN}"
+    );
+    let faults = probing(&text, |address| {
+        Err(match address {
+            ListenAddress::Tcp(address) => match address.port() {
+                80 => io::ErrorKind::PermissionDenied.into(),
+                81 => io::ErrorKind::AddrInUse.into(),
+                _ => io::ErrorKind::AddrNotAvailable.into(),
+            },
+            ListenAddress::Unix(path) if path.starts_with("/none") => {
+                io::ErrorKind::NotFound.into()
+            }
+            ListenAddress::Unix(_) => io::ErrorKind::AlreadyExists.into(),
         })
-    };
-    let faults = parse_with(&text, "larder.toml", &Flags::default(), (probe, &[]));
-    insta::assert_snapshot!(faults.unwrap_err().render(false));
+    });
+    insta::assert_snapshot!(faults);
+}
+
+#[test]
+fn addresses_that_cannot_be_had_together_are_told_with_both() {
+    let text = format!(
+        "listen = [\n  \"127.0.0.1:8080\",\n  \"[::1]:8080\",\n  \":8080\",\n  \":9180\",\n]\nadmin = \"127.0.0.1:9180\"\n{ORIGIN}"
+    );
+    insta::assert_snapshot!(probing(&text, |_| Ok(())));
+    // Sockets that are inherited may be both.
+    good(&text);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What a client and an origin may cost: times, sizes, counts.
 
 use crate::common::{Said, start_with};
-use testkit::{Client, Gate, Larder, Origin, Reply, wait_until};
+use testkit::{Client, Gate, Larder, Origin, Reply, scratch_dir, wait_until};
 
 fn limited(limits: &str) -> (Origin, Larder) {
     let (origin, larder) = start_with(&format!("[[origin]]\nservers = \"{{origin}}\"\n{limits}\n"));
@@ -48,6 +48,60 @@ fn a_body_that_does_not_come_in_time_gets_408() {
     client.read_to_end();
     assert_eq!(origin.requests("/"), 0);
     assert_eq!(larder.get("/alive").send().status, 200);
+}
+
+/// Over HTTP/2 the connection is other requests' too: only the late one ends.
+#[test]
+fn over_http_2_a_body_that_does_not_come_in_time_gets_408() {
+    let log = scratch_dir().join("access.log");
+    let (_origin, larder) = limited(&format!(
+        "[limits]\nbody_time = \"100ms\"\n[purge]\nallow = \"127.0.0.0/8\"\n[log]\naccess = {:?}\n",
+        log.display().to_string()
+    ));
+    let mut client = larder.client();
+    client.send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+    client.send(frame(4, 0, &[]));
+    let query = ("content-type", "application/json");
+    let purge = ("fastly-key", "any");
+    let asked = [
+        ("POST", "/post", ("x", "y")),
+        ("QUERY", "/query", query),
+        ("POST", "/service/any/purge", purge),
+    ];
+    for (stream, (method, path, field)) in (1..).step_by(2).zip(asked) {
+        let scheme = (":scheme", "http");
+        let fields = [
+            (":method", method),
+            scheme,
+            (":authority", "a"),
+            (":path", path),
+            field,
+        ];
+        // Literals without a name from a table (RFC 7541 section 6.2.2).
+        let text = |text: &str| [&[text.len() as u8], text.as_bytes()].concat();
+        let line = |(name, value)| [vec![0], text(name), text(value)].concat();
+        let block = fields.map(line).concat();
+        client.send(frame(1, stream, &block));
+        client.send(frame(0, stream, b"{"));
+    }
+    for (method, path, _) in asked {
+        let line = format!("\"{method} {path} HTTP/2.0\" 408 ");
+        wait_until(&line, || {
+            std::fs::read_to_string(&log).is_ok_and(|text| text.contains(&line))
+        });
+    }
+    let figures = larder.admin_get("/metrics").send().text();
+    let errors = figures
+        .lines()
+        .find(|line| line.starts_with("larder_origin_errors_total"));
+    assert_eq!(errors, Some("larder_origin_errors_total 0"));
+}
+
+/// A frame of HTTP/2 (RFC 9113 section 4.1); a head is whole in one.
+fn frame(kind: u8, stream: u8, payload: &[u8]) -> Vec<u8> {
+    let flags = if kind == 1 { 4 } else { 0 };
+    let head = [0, 0, payload.len() as u8, kind, flags, 0, 0, 0, stream];
+    [&head, payload].concat()
 }
 
 #[test]

@@ -124,16 +124,31 @@ pub(super) fn check_framing(fields: &HeaderMap, raw: &[u8]) -> Result<(), Fault>
     Ok(())
 }
 
-/// Whether the first head in `raw` has a `Content-Length` line.
+/// Whether the first head in `raw` has a `Content-Length` line. The first line is the request's, or what is left of one that was torn.
 fn names_length(raw: &[u8]) -> bool {
     let text = raw.trim_ascii_start();
     text.split(|&byte| byte == b'\n')
         .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
         .take_while(|line| !line.is_empty())
+        .skip(1)
         .any(|line| {
             let name = line.split(|&byte| byte == b':').next().unwrap_or_default();
             name.eq_ignore_ascii_case(b"content-length")
         })
+}
+
+/// What comes behind the first head in `raw`.
+pub(super) fn behind_head(raw: &[u8]) -> &[u8] {
+    let mut rest = raw.trim_ascii_start();
+    while let Some((line, behind)) =
+        memchr::memchr(b'\n', rest).and_then(|end| rest.split_at_checked(end + 1))
+    {
+        rest = behind;
+        if matches!(line, b"\n" | b"\r\n") {
+            return rest;
+        }
+    }
+    &[]
 }
 
 #[cfg(test)]

@@ -47,7 +47,7 @@ pub use own::OwnAnswer;
 pub use proxy_protocol::{
     Error as ProxyProtocolError, Header as ProxyHeader, parse as parse_proxy,
 };
-pub use request_body::RequestBody;
+pub use request_body::{Cut, RequestBody};
 pub use shared::Shared;
 pub use splice::Splices;
 pub use tls::{CertificateFiles, TlsError, TlsStore};

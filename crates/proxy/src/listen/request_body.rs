@@ -16,7 +16,7 @@ pub enum Cut {
     /// The client left, or framed it wrongly.
     #[error(transparent)]
     Client(hyper::Error),
-    /// Nothing came in time, on an HTTP/2 connection that has other streams.
+    /// Nothing came in time, over HTTP/2: the connection may have other streams. It deserves a 408. Over HTTP/1 the connection ends.
     #[error("the content did not come in time")]
     Late,
 }

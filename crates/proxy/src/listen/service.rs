@@ -3,7 +3,7 @@
 use super::{
     Connection, InterimSink, RequestBody, Serve, Served,
     answer::AnswerBody,
-    check::{check, check_framing},
+    check::{behind_head, check, check_framing},
     config::Limits,
     direct::Desk,
     fault::Fault,
@@ -98,7 +98,11 @@ pub(super) fn answer<S: Serve>(
     request: Request<Incoming>,
 ) -> impl Future<Output = Result<Response<AnswerBody<S::Body>>, Infallible>> + use<S> {
     session.is_old.set(request.version() < Version::HTTP_11);
-    let begun = session.begun.take().unwrap_or_else(|| {
+    let begun = session.begun.take();
+    if begun.is_some() {
+        take_head(&session.watch, false);
+    }
+    let begun = begun.unwrap_or_else(|| {
         let (parts, body) = request.into_parts();
         let request = Request::from_parts(parts, RequestBody::none());
         begin(session, request, |request| {
@@ -183,6 +187,17 @@ pub(super) async fn unpanicked<F: Future>(future: F) -> Result<F::Output, Panick
     .await
 }
 
+/// Takes the raw head of a request, so that one that came in the same read finds its own, or none, rather than that of another. Behind
+/// content, heads begin nobody knows where.
+fn take_head(watch: &Watch, brings_content: bool) -> Vec<u8> {
+    let mut came = watch.head.lock().unwrap_or_else(PoisonError::into_inner);
+    let raw = mem::take(&mut *came);
+    if !brings_content {
+        *came = behind_head(&raw).to_vec();
+    }
+    raw
+}
+
 /// What a request brings that `hyper` has read the head of.
 fn content<S: Serve>(
     session: &Session<S>,
@@ -193,11 +208,10 @@ fn content<S: Serve>(
     if !body.is_end_stream() || fields.contains_key(header::UPGRADE) {
         watch.keep();
     }
+    let raw = take_head(watch, !body.is_end_stream());
     if body.is_end_stream() {
         return Ok(RequestBody::none());
     }
-    // Taken: a request that came in the same read finds none rather than that of another.
-    let raw = mem::take(&mut *watch.head.lock().unwrap_or_else(PoisonError::into_inner));
     check_framing(fields, &raw)?;
     Ok(RequestBody::watched(body, Arc::clone(watch)))
 }

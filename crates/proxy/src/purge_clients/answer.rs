@@ -37,6 +37,9 @@ pub enum Unpurged {
     /// The content did not come whole; the client's fault.
     #[error("the content did not come whole")]
     CutShort,
+    /// The content did not come in time; the client's fault.
+    #[error("the content did not come in time")]
+    Late,
     /// It could not be done.
     #[error(transparent)]
     Failed(#[from] PurgeError),
@@ -47,6 +50,7 @@ impl Unpurged {
         match self {
             Self::Malformed(_) | Self::CutShort => StatusCode::BAD_REQUEST,
             Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::Late => StatusCode::REQUEST_TIMEOUT,
             Self::Failed(PurgeError::TooMany(_) | PurgeError::Unreachable(_)) => {
                 StatusCode::SERVICE_UNAVAILABLE
             }
@@ -59,6 +63,7 @@ impl Unpurged {
         match self {
             Self::Malformed(_) | Self::CutShort => "purge-malformed",
             Self::TooLarge => "purge-too-large",
+            Self::Late => "request-timeout",
             Self::Failed(PurgeError::TooMany(_)) => "purge-too-many",
             Self::Failed(PurgeError::Unreachable(_)) => "purge-unreachable",
             Self::Failed(PurgeError::NotDurable(_)) => "purge-not-durable",
@@ -236,6 +241,7 @@ mod tests {
             ),
             (Unpurged::CutShort, 400, false),
             (Unpurged::TooLarge, 413, false),
+            (Unpurged::Late, 408, false),
             (unreachable(), 503, true),
             (lost, 500, false),
         ] {

@@ -24,7 +24,7 @@ use crate::{
     },
 };
 use answer::land;
-use content::{outgrew_limit, request_body, room};
+use content::{cut, request_body, room};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, header};
 use http_body::Body as _;
 use origin::ResponseBody;
@@ -195,11 +195,11 @@ async fn exchange(
     };
     let answer = ask.policy().origin.fetch(request, context).await;
     answer.map_err(|error| {
-        bump(&worker.counters.origin_errors);
-        if outgrew_limit(&error) {
-            return Failure::BodyTooLarge;
+        // What the client did is not the origin's fault: it would set off the operator's alarm.
+        if error.kind() != origin::Kind::RequestBody {
+            bump(&worker.counters.origin_errors);
         }
-        Failure::Origin(Arc::new(error))
+        cut(&error).unwrap_or_else(|| Failure::Origin(Arc::new(error)))
     })
 }
 

@@ -5,7 +5,7 @@ use crate::{
     body::{Content, ReplyBody},
     cache::Worker,
     error::Failure,
-    listen::{Connection, InterimSink, RequestBody},
+    listen::{Connection, Cut, InterimSink, RequestBody},
     outcome::{Detail, Outcome, bump},
     purge_clients::{
         Command, Head, Malformed, Operation, Spoken,
@@ -146,12 +146,10 @@ pub fn answer(
 
 async fn read(expected: &Expected, content: RequestBody) -> Result<Command, Unpurged> {
     let bytes = Limited::new(content, api::LARGEST).collect().await;
-    let bytes = bytes.map_err(|error| {
-        if error.is::<LengthLimitError>() {
-            Unpurged::TooLarge
-        } else {
-            Unpurged::CutShort
-        }
+    let bytes = bytes.map_err(|error| match error.downcast_ref() {
+        Some(Cut::Late) => Unpurged::Late,
+        _ if error.is::<LengthLimitError>() => Unpurged::TooLarge,
+        _ => Unpurged::CutShort,
     })?;
     Ok(api::content(expected, &bytes.to_bytes())?)
 }

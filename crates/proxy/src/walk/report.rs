@@ -185,7 +185,7 @@ fn record(ask: &Ask, status: StatusCode, outcome: &Outcome) -> Record {
     Record {
         client: receive::client(&ask.connection, &ask.site).address(&ask.fields),
         method: ask.method.clone(),
-        target: ask.key.path_and_query().to_owned(),
+        target: ask.target().into_owned(),
         host: ask.host().to_owned(),
         version: ask.version,
         status,

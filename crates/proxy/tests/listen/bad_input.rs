@@ -412,6 +412,30 @@ fn a_request_after_content_with_two_lengths_is_never_served() {
     assert!(!said.contains("smuggled"), "{said}");
 }
 
+/// Each request is judged by its own head, whatever came in the same packet before it.
+#[test]
+fn lengths_are_looked_for_in_the_request_that_they_are_of() {
+    const CHUNKED: &str = "Transfer-Encoding: chunked\r\n";
+    const LENGTH: &str = "Content-Length: 0\r\n";
+    let head =
+        |method: &str, rest: &str| format!("{method} /read HTTP/1.1\r\nHost: a\r\n{rest}\r\n");
+    let last = |rest: &str| head("POST", rest) + "0\r\n\r\n";
+    let both = format!("{LENGTH}{CHUNKED}");
+    for (first, second, status) in [
+        (head("POST", LENGTH), last(CHUNKED), 200),
+        (head("DELETE", ""), last(CHUNKED), 200),
+        (last(CHUNKED), last(CHUNKED), 200),
+        (head("POST", LENGTH), last(&both), 400),
+        (head("DELETE", ""), last(&both), 400),
+    ] {
+        let site = Site::plain();
+        let mut client = site.client();
+        client.send(format!("{first}{second}"));
+        assert_eq!(client.read().status, 200, "{first}");
+        assert_eq!(client.read().status, status, "{first}{second}");
+    }
+}
+
 #[test]
 fn sizes() {
     let site = Site::with(quick(|limits| {

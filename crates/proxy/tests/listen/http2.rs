@@ -221,20 +221,28 @@ fn a_storm_of_resets_ends_the_connection() {
 
 #[test]
 fn a_body_that_does_not_come_in_time_ends_its_stream_alone() {
-    let site = Site::with(quick(|limits| limits.body_time = SOON));
-    let mut frames = connect(&site);
-    frames.ask(1, "/echo", &[HOST], 0);
-    let cut = loop {
-        // The connection itself is not silent.
-        frames.send(PING, 0, 0, &[0; 8]);
-        let frame = frames.next().expect("the connection stays");
-        if frame.kind == RST_STREAM {
-            break frame;
-        }
-    };
-    assert_eq!(cut.stream, 1);
-    frames.ask(3, "/", &[HOST], END_STREAM);
-    assert_eq!(frames.answer(3).0, 200);
+    // Whether the connection itself is silent does not matter.
+    for pings in [true, false] {
+        let site = Site::with(quick(|limits| limits.body_time = SOON));
+        let mut frames = connect(&site);
+        frames.ask(1, "/echo", &[HOST], 0);
+        frames.ask(3, "/wait", &[HOST], END_STREAM);
+        site.stage.wait_entered(1);
+        let cut = loop {
+            if pings {
+                frames.send(PING, 0, 0, &[0; 8]);
+            }
+            let frame = frames.next().expect("the connection stays");
+            if frame.kind == RST_STREAM {
+                break frame;
+            }
+        };
+        assert_eq!(cut.stream, 1);
+        site.stage.let_go(1);
+        assert_eq!(frames.answer(3), (200, "waited".to_owned()));
+        frames.ask(5, "/", &[HOST], END_STREAM);
+        assert_eq!(frames.answer(5).0, 200);
+    }
 }
 
 #[test]

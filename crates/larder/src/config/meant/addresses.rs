@@ -2,24 +2,37 @@
 
 use super::{Admin, Sink, listen::Placed};
 use crate::config::{Fault, Probe, value::ListenAddress, written};
-use std::{io, net::SocketAddr, ops::Range};
+use socket2::{Domain, Socket, Type};
+use std::{
+    io,
+    net::{IpAddr, SocketAddr},
+    ops::Range,
+    path::Path,
+};
 
-/// Reports addresses that are written twice and those that `probe` refuses.
+/// Reports addresses that are written twice. With a `probe` those that it refuses too, and those that cannot be listened on together:
+/// sockets that are inherited are made by somebody else, who may know how to have both.
 pub(super) fn check(
     listeners: &[Placed],
     written: &written::Config,
     admin: Admin,
-    probe: Probe,
+    probe: Option<Probe>,
     sink: &mut Sink<'_>,
 ) {
+    let clash = |one: &ListenAddress, other: &ListenAddress| {
+        let matters = probe.is_some() || one == other;
+        matters && meet(one, other)
+    };
     let mut seen: Vec<(&ListenAddress, Option<&Range<usize>>)> = Vec::new();
     for (listener, span) in listeners {
         let (address, span) = (&listener.address, span.as_ref());
-        if seen.iter().any(|(other, _)| *other == address) && !is_free_choice(address) {
-            let what = format!("{address} is listened on twice");
-            sink.push(place(span, what).instead("choose another port"));
-        } else {
-            try_listen(address, span, probe, sink);
+        match seen.iter().find(|(other, _)| clash(other, address)) {
+            Some((other, _)) if *other == address => {
+                let what = format!("{address} is listened on twice");
+                sink.push(place(span, what).instead("choose another port"));
+            }
+            Some((other, beside)) => sink.push(overlap(address, span, other, *beside)),
+            None => try_listen(address, span, probe, sink),
         }
         seen.push((address, span));
     }
@@ -28,37 +41,90 @@ pub(super) fn check(
     };
     let admin_span = written.admin.as_ref().map(|text| &text.span);
     let admin = ListenAddress::Tcp(admin);
-    let clash = seen.iter().find(|(address, _)| **address == admin);
-    if let Some((_, span)) = clash
-        && !is_free_choice(&admin)
-    {
-        let what = format!("{admin} is the admin address too");
-        sink.push(place(admin_span.or(*span), what).instead("choose another port"));
-    } else {
-        try_listen(&admin, admin_span, probe, sink);
+    match seen.iter().find(|(other, _)| clash(other, &admin)) {
+        Some((other, span)) if **other == admin => {
+            let what = format!("{admin} is the admin address too");
+            sink.push(place(admin_span.or(*span), what).instead("choose another port"));
+        }
+        Some((other, beside)) => sink.push(overlap(&admin, admin_span, other, *beside)),
+        None => try_listen(&admin, admin_span, probe, sink),
     }
 }
 
-/// Port 0 is another port each time.
-const fn is_free_choice(address: &ListenAddress) -> bool {
-    matches!(address, ListenAddress::Tcp(tcp) if tcp.port() == 0)
+/// Whether the kernel refuses to have both: they share a port, and one is the other or takes in what comes to it.
+fn meet(one: &ListenAddress, other: &ListenAddress) -> bool {
+    let (ListenAddress::Tcp(one), ListenAddress::Tcp(other)) = (one, other) else {
+        return one == other;
+    };
+    // Port 0 is another port each time.
+    one.port() == other.port()
+        && one.port() != 0
+        && (takes_in(one.ip(), other.ip()) || takes_in(other.ip(), one.ip()))
+}
+
+fn takes_in(one: IpAddr, other: IpAddr) -> bool {
+    let (one, other) = (one.to_canonical(), other.to_canonical());
+    let of_one_family = one.is_ipv4() == other.is_ipv4();
+    one == other || one.is_unspecified() && (of_one_family || one.is_ipv6() && ipv6_takes_ipv4())
+}
+
+/// Whether `[::]` takes in IPv4 on this machine (`net.ipv6.bindv6only`).
+fn ipv6_takes_ipv4() -> bool {
+    Socket::new(Domain::IPV6, Type::STREAM, None)
+        .and_then(|socket| socket.only_v6())
+        .is_ok_and(|only| !only)
+}
+
+fn overlap(
+    address: &ListenAddress,
+    span: Option<&Range<usize>>,
+    other: &ListenAddress,
+    beside: Option<&Range<usize>>,
+) -> Fault {
+    let what = format!("{address} and {other} cannot both be listened on");
+    let fault = match (span, beside) {
+        (None, Some(only)) => Fault::at(only, what),
+        _ => place(span, what).beside(beside),
+    };
+    fault.instead("one takes in the other: leave out the narrower one, or choose another port")
 }
 
 fn try_listen(
     address: &ListenAddress,
     span: Option<&Range<usize>>,
-    probe: Probe,
+    probe: Option<Probe>,
     sink: &mut Sink<'_>,
 ) {
-    if let ListenAddress::Tcp(tcp) = address
-        && let Err(error) = probe(*tcp)
-    {
-        sink.push(refused(*tcp, &error, span));
+    if let Some(Err(error)) = probe.map(|probe| probe(address)) {
+        let (what, instead) = match address {
+            ListenAddress::Tcp(tcp) => refused(*tcp, &error),
+            ListenAddress::Unix(path) => obstructed(path, &error),
+        };
+        sink.push(place(span, what).instead(instead));
     }
 }
 
-fn refused(address: SocketAddr, error: &io::Error, span: Option<&Range<usize>>) -> Fault {
-    let (what, instead) = match error.kind() {
+fn obstructed(path: &Path, error: &io::Error) -> (String, &'static str) {
+    let shown = path.display();
+    match error.kind() {
+        io::ErrorKind::NotFound => {
+            let folder = path.parent().unwrap_or(path).display();
+            let what = format!("there is no folder {folder}");
+            (what, "make it, or choose another path")
+        }
+        io::ErrorKind::AlreadyExists => (
+            format!("{shown} is a file that is not a socket"),
+            "move it away, or choose another path",
+        ),
+        _ => (
+            format!("cannot listen on {shown}: {error}"),
+            "choose another path",
+        ),
+    }
+}
+
+fn refused(address: SocketAddr, error: &io::Error) -> (String, &'static str) {
+    match error.kind() {
         io::ErrorKind::AddrInUse => (
             format!("another process listens on {address}"),
             "stop it, or choose another port",
@@ -75,13 +141,42 @@ fn refused(address: SocketAddr, error: &io::Error, span: Option<&Range<usize>>) 
             format!("cannot listen on {address}: {error}"),
             "choose another address",
         ),
-    };
-    place(span, what).instead(instead)
+    }
 }
 
 fn place(span: Option<&Range<usize>>, what: String) -> Fault {
     match span {
         Some(span) => Fault::at(span, what),
         None => Fault::anywhere(what),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_takes_in_the_other_meets_it() {
+        let both = ipv6_takes_ipv4();
+        for (one, other, expected) in [
+            ("0.0.0.0:80", "0.0.0.0:80", true),
+            ("0.0.0.0:80", "127.0.0.1:80", true),
+            ("0.0.0.0:80", "127.0.0.1:81", false),
+            ("0.0.0.0:0", "127.0.0.1:0", false),
+            ("0.0.0.0:80", "[::]:80", both),
+            ("[::]:80", "127.0.0.1:80", both),
+            ("[::]:80", "[::1]:80", true),
+            ("0.0.0.0:80", "[::1]:80", false),
+            ("127.0.0.1:80", "[::1]:80", false),
+            ("127.0.0.1:80", "127.0.0.2:80", false),
+            ("127.0.0.1:80", "[::ffff:127.0.0.1]:80", true),
+        ] {
+            let [a, b] = [one, other].map(|text| ListenAddress::Tcp(text.parse().unwrap()));
+            assert_eq!(
+                (meet(&a, &b), meet(&b, &a)),
+                (expected, expected),
+                "{one} {other}"
+            );
+        }
     }
 }

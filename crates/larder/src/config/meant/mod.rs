@@ -65,7 +65,7 @@ pub(super) fn matches_everything(route: &written::Route) -> bool {
 pub(super) fn build(
     written: &written::Config,
     flags: &Flags,
-    (probe, running): (Probe, &[Arc<Origin>]),
+    (probe, running): (Option<Probe>, &[Arc<Origin>]),
     faults: &mut Vec<Fault>,
 ) -> Option<Config> {
     let mut sink = Sink::new(faults);

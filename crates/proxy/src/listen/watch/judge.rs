@@ -54,12 +54,15 @@ impl Watch {
             return Verdict::Slow(Order::Close);
         }
         let awaits = self.bodies_awaited.load(Relaxed) > 0;
-        if awaits && over(self.read_at.load(Relaxed), patience.body) {
-            return Verdict::Slow(Order::Timeout);
-        }
-        if awaits && stage == Stage::Http2 {
-            // What comes may belong to another request, or to none.
-            self.cut_late(now.saturating_sub(patience.body.saturating_add(1)));
+        match stage {
+            Stage::Http2 if awaits => {
+                // What comes may belong to another request, or to none; and where nothing comes, others may wait for answers.
+                self.cut_late(now.saturating_sub(patience.body.saturating_add(1)));
+            }
+            _ if awaits && over(self.read_at.load(Relaxed), patience.body) => {
+                return Verdict::Slow(Order::Timeout);
+            }
+            _ => {}
         }
         if self.in_flight.load(Relaxed) > 0 {
             let left = self.has_left(now);

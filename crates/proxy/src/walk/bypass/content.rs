@@ -1,6 +1,11 @@
 //! What a request brings, on its way to the origin: its limit, and the memory it may take.
 
-use crate::{ask::Ask, cache::Worker, error::Failure, listen::RequestBody};
+use crate::{
+    ask::Ask,
+    cache::Worker,
+    error::Failure,
+    listen::{Cut, RequestBody},
+};
 use bytes::Bytes;
 use http_body::Body as _;
 use http_body_util::{BodyExt, Empty, LengthLimitError, Limited};
@@ -34,14 +39,18 @@ pub(super) fn room(worker: &Worker) -> origin::Room {
     })
 }
 
-/// Whether the request's content turned out longer than the site allows while it was sent on.
-pub(super) fn outgrew_limit(error: &origin::Error) -> bool {
+/// What became of the request's content while it was sent on, where that is why nothing came of it: it turned out longer than the site
+/// allows, or did not come in time.
+pub(super) fn cut(error: &origin::Error) -> Option<Failure> {
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(error) = cause {
         if error.is::<LengthLimitError>() {
-            return true;
+            return Some(Failure::BodyTooLarge);
+        }
+        if let Some(Cut::Late) = error.downcast_ref() {
+            return Some(Failure::BodyTooLate);
         }
         cause = error.source();
     }
-    false
+    None
 }
