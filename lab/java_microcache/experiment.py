@@ -288,6 +288,7 @@ def _merge_last(case):
         setattr(before, name, _mean((getattr(one, name), one.requests) for one in (before, last)))
     before.requests += last.requests
     before.errors += last.errors
+    before.unsaid += last.unsaid
     before.faults = {kind: before.faults.get(kind, 0) + last.faults.get(kind, 0) for kind in {**before.faults, **last.faults}}
     case.rows.pop()
 

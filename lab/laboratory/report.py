@@ -194,10 +194,17 @@ def _rows(case):
         cells = [name, _spread(row["rate"]), _spread(row["p50_ms"]), _spread(row["p99_ms"]), number(row["max_ms"]),
                  _spread(row["cpu_us"])]
         cells += [number(row["application_us"])] * behind
-        cells += ["" if row["cached"] is None else f"{row['cached']:.4g} %", _errors(row)]
+        cells += [_cached(row), _errors(row)]
         cells += [_check(case, row, "rate")] * check + [_check(case, row, "p99_ms")] * slowest
         lines.append(cells)
     return _table(headings, lines)
+
+
+def _cached(row):
+    if row["cached"] is None:
+        return ""
+    others = f", of those that say; {row['unsaid']:,} do not" if row.get("unsaid") else ""
+    return f"{row['cached']:.4g} %{others}"
 
 
 def _extra(case):
