@@ -409,10 +409,17 @@ class Pages(unittest.TestCase):
         self.assertIn("- Warning for nginx: sent late", text)
         self.assertIn("### What is wrong in the article\n\n- a figure", text)
 
+    def test_how_many_rounds_there_were_is_said(self):
+        three = row("nginx", PEER, [1.0, 2.0, 3.0], [1.0], [1.0])
+        for rows, said in (((three,), ", 3 rounds"), ((AHEAD, three), ", 3 rounds"), ((PLAIN[0],), ", one round"),
+                           ((PLAIN[0], three), ", 3 rounds; one of app")):
+            self.assertIn(f"`larder bench … --connections 1`{said}\n\n", report.table_of(result(*rows)))
+
     def test_what_chance_makes_differ_is_not_marked(self):
         for requests, marked in ((999, False), (1000, True)):
-            few = row("nginx", PEER, [100.0], [1.0], [1.0], check={"tool": "wrk", "rate": 120.0, "p99_ms": None})
-            few.requests = requests
+            few = row("nginx", PEER, [100.0, 100.0], [1.0], [1.0], check={"tool": "wrk", "rate": 120.0, "p99_ms": None})
+            # Each round, as the one of wrk.
+            few.requests = requests * 2
             self.assertEqual("wrk 120 ≠" in report.table_of(result(few, AHEAD, offered=True)), marked)
             self.assertIn("wrk 120 ≠", report.table_of(result(few, AHEAD)))
 
