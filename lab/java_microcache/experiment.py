@@ -212,8 +212,8 @@ def _point(stage, settings, everybody, paths, name, users):
     flags = _resting(settings, users) + _file(stage, paths)
     case = load.new_case(f"{users:,} users, {name}", _stays(settings), _readable(flags), offered=True)
     _fill(everybody.caches, paths)
-    load.compare(stage, settings, case, flags, everybody.caches, settings.stay, 1)
-    _with_updates(stage, settings, case, flags, everybody, paths, settings.stay, 1)
+    load.compare(stage, settings, case, flags, everybody.caches, settings.stay)
+    _with_updates(stage, settings, case, flags, everybody, paths, settings.stay, settings.rounds)
     load.wrk_users(stage, case, [*everybody.caches, everybody.purged], users, _rest(settings), settings.stay, paths)
     return case
 
@@ -262,17 +262,17 @@ def _with_updates(stage, settings, case, flags, everybody, paths, seconds, round
     asked = paths or [ONE]
     base = everybody.purged.url.removesuffix(ONE)
     _prime(base, asked)
+    values, seen, lost = case.extra.setdefault(everybody.purged.name, {}), [], 0
     for _ in range(rounds):
         with updates.Updates(everybody.purging, base, asked) as author:
             load.compare(stage, settings, case, flags, [everybody.purged], seconds, 1)
         _merge_last(case)
-        values = case.extra.setdefault(everybody.purged.name, {})
-        seen = [after for after in author.seen_after if after is not None]
-        if seen:
-            values["update seen after, ms (median, longest)"] = f"{statistics.median(seen) * 1000:.0f}, {max(seen) * 1000:.0f}"
-        lost = author.failed + len(author.seen_after) - len(seen)
-        if lost:
-            values["updates not seen within 10 s"] = str(lost)
+        seen += [after for after in author.seen_after if after is not None]
+        lost += author.failed + author.seen_after.count(None)
+    if seen:
+        values["update seen after, ms (median, longest)"] = f"{statistics.median(seen) * 1000:.0f}, {max(seen) * 1000:.0f}"
+    if lost:
+        values["updates not seen within 10 s"] = str(lost)
 
 
 def _merge_last(case):
@@ -288,6 +288,7 @@ def _merge_last(case):
         setattr(before, name, _mean((getattr(one, name), one.requests) for one in (before, last)))
     before.requests += last.requests
     before.errors += last.errors
+    before.unsaid += last.unsaid
     before.faults = {kind: before.faults.get(kind, 0) + last.faults.get(kind, 0) for kind in {**before.faults, **last.faults}}
     case.rows.pop()
 

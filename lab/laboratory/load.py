@@ -143,7 +143,7 @@ def _row(contender, target, application_seconds, warnings):
         # What errors cost says nothing.
         cpu_us=[one["cpu_us_per_request"] if one["rate"] else None for one in each],
         max_ms=latency.get("max"), requests=answered, errors=target["errors"], faults=_faults(target),
-        cached=target["cache"]["hits_percent"],
+        cached=target["cache"]["hits_percent"], unsaid=target["cache"]["unsaid"],
         # The application answered during the warm-up too.
         application_us=application_seconds / (answered + target["warm_up_requests"]) * 1e6 if contender.application and answered else None,
         points=target["points"], curve=target["curve"], warnings=warnings,

@@ -22,6 +22,7 @@ PAGE = WORKSPACE / "docs" / "lab.md"
 
 def plain(text):
     """What was said, without where this machine keeps things."""
-    text = text.replace(f"{INSTALLED}/", "target/lab/").replace(f"{TARGET}/release/", "").replace(f"{WORKSPACE}/", "")
+    text = text.replace(str(LARDER), "larder").replace(f"{INSTALLED}/", "target/lab/").replace(f"{TARGET}/release/", "")
+    text = text.replace(f"{WORKSPACE}/", "")
     text = re.sub(r"/[\w./-]*/larder-bench-\w+/([a-z]+)-\w+", r"DIR/\1", text)
     return re.sub(r"/[\w./-]*/larder-bench-\w+", "DIR", text)

@@ -24,7 +24,7 @@ def table_of(result):
              "### What is wrong in the article", _list(result["wrong"]),
              "### What is otherwise here", _list(result["differs"])]
     for case in result["cases"]:
-        parts += [f"### {case['name']}", case["asks"], f"`larder bench … {case['load']}`", _rows(case)]
+        parts += [f"### {case['name']}", case["asks"], f"`larder bench … {case['load']}`{_rounds(case)}", _rows(case)]
         parts += [text for text in (_extra(case), _verdicts(case), _list(case["notes"] + _disagreements(case) + _slower_side(case) + _doubts(case)))
                   if text]
     if result["notes"]:
@@ -70,7 +70,7 @@ core. *CPU* is what the server, without the application behind it, used for each
 slower than the server, requests a second and the 99th percentile are the tool's as much as the server's; and CPU depends on the tool too, since
 a server that is kept waiting sleeps and wakes for fewer requests at a time. wrk beside it shows how much hangs on the tool: where it
 has another one first, nothing is decided. Each figure
-is the median of the rounds; where no span stands beside it, there was one round. Where users rest between requests, they set
+is the median of the rounds, which each table names; where no span stands beside it, there was one round. *Longest* is that of all rounds. Where users rest between requests, they set
 the rate, and it is not compared; nor is it where all requests wait for an application that sleeps."""
 
 
@@ -181,6 +181,16 @@ def _name(result):
     return f"{result['number']}-{result['name'].replace('_', '-')}"
 
 
+def _rounds(case):
+    """How many rounds the medians are taken of."""
+    counts = {}
+    for row in case["rows"]:
+        counts.setdefault(len(row["rate"]), []).append(row["contender"])
+    most, *fewer = sorted(counts, reverse=True)
+    said = f", {most} rounds" if most > 1 else ", one round"
+    return said + "".join(f"; {'one' if number == 1 else number} of {', '.join(counts[number])}" for number in fewer)
+
+
 def _rows(case):
     check = any(row["check"] for row in case["rows"])
     slowest = any((row["check"] or {}).get("p99_ms") is not None for row in case["rows"])
@@ -194,10 +204,17 @@ def _rows(case):
         cells = [name, _spread(row["rate"]), _spread(row["p50_ms"]), _spread(row["p99_ms"]), number(row["max_ms"]),
                  _spread(row["cpu_us"])]
         cells += [number(row["application_us"])] * behind
-        cells += ["" if row["cached"] is None else f"{row['cached']:.4g} %", _errors(row)]
+        cells += [_cached(row), _errors(row)]
         cells += [_check(case, row, "rate")] * check + [_check(case, row, "p99_ms")] * slowest
         lines.append(cells)
     return _table(headings, lines)
+
+
+def _cached(row):
+    if row["cached"] is None:
+        return ""
+    others = f", of those that say; {row['unsaid']:,} do not" if row.get("unsaid") else ""
+    return f"{row['cached']:.4g} %{others}"
 
 
 def _extra(case):
@@ -262,7 +279,7 @@ def _slower_side(case):
 
 
 def _disagrees(case, row, figure):
-    if case["offered"] and row["requests"] < ENOUGH:
+    if case["offered"] and row["requests"] / len(row["rate"]) < ENOUGH:
         return False
     theirs, ours = (row["check"] or {}).get(figure), median(row[figure])
     return theirs is not None and ours is not None and abs(theirs - ours) > AGREE * ours

@@ -26,6 +26,8 @@ class Row:
     faults: dict
     # Percent of the answers that came from a cache, of those that say; None where none says.
     cached: float | None
+    # How many answers say nothing of a cache.
+    unsaid: int = 0
     # CPU of the application behind the cache, for each request that the contender answered, in warm-ups too.
     application_us: float | None = None
     # What the other load tool saw: `tool`, `rate`, and where it can be compared `p99_ms`; `failed`, if any did; of connections that are

@@ -64,7 +64,7 @@ from laboratory import load, settings
 
 LATENCY = {{"p50": 1.0, "p99": 1.0, "max": 1.0}}
 TARGET = {{"rounds": [], "rate": 1.0, "latency_ms": LATENCY, "process": None, "requests": 1, "warm_up_requests": 0, "errors": 0, "statuses": {{"codes": {{}}}},
-           "faults": {{}}, "cache": {{"hits_percent": None}}, "points": [], "curve": []}}
+           "faults": {{}}, "cache": {{"hits_percent": None, "unsaid": 1}}, "points": [], "curve": []}}
 
 def asked(argv, *_):
     urls = [str(part).split("=", 1)[1] for part in argv if str(part)[:1].isdigit() and "=" in str(part)]

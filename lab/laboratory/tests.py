@@ -345,7 +345,7 @@ class Loads(unittest.TestCase):
 
     def test_an_application_answers_what_is_not_counted_too(self):
         target = {"rounds": [], "rate": 1.0, "latency_ms": None, "process": None, "requests": 200, "warm_up_requests": 100, "errors": 0,
-                  "statuses": {"codes": {}}, "faults": {}, "cache": {"hits_percent": None}, "points": [], "curve": []}
+                  "statuses": {"codes": {}}, "faults": {}, "cache": {"hits_percent": None, "unsaid": 1}, "points": [], "curve": []}
         process = mock.Mock(cpu_seconds=mock.Mock(side_effect=[1.0, 4.0]))
         contender = servers.Contender("nginx", PEER, "http://127.0.0.1:1/", [], [process])
         case = load.new_case("A case", "", [])
@@ -399,18 +399,27 @@ class Pages(unittest.TestCase):
     def test_a_table_has_errors_checks_and_warnings(self):
         failing = row("nginx", PEER, [1.0], [1.0], [1.0], check={"tool": "wrk", "rate": 1234.0, "p99_ms": 1.05},
                       warnings=[{"kind": "late-sends", "text": "sent late"}])
+        failing.unsaid = 7
         failing.errors, failing.faults = 12, {"timeout": 11, "status 502": 1, "reset": 0}
         text = report.table_of(result(failing, AHEAD))
+        self.assertIn("| 99 %, of those that say; 7 do not | 12 (", text)
         # Where the tools disagree there is a mark.
         self.assertIn("| 12 (timeout 11, status 502 1) | wrk 1,234 ≠ | wrk 1.05 |", text)
         self.assertIn("- ≠: wrk, in one run after the others, and `larder bench` differ by more than 10%: requests/s of 1 of 1", text)
         self.assertIn("- Warning for nginx: sent late", text)
         self.assertIn("### What is wrong in the article\n\n- a figure", text)
 
+    def test_how_many_rounds_there_were_is_said(self):
+        three = row("nginx", PEER, [1.0, 2.0, 3.0], [1.0], [1.0])
+        for rows, said in (((three,), ", 3 rounds"), ((AHEAD, three), ", 3 rounds"), ((PLAIN[0],), ", one round"),
+                           ((PLAIN[0], three), ", 3 rounds; one of app")):
+            self.assertIn(f"`larder bench … --connections 1`{said}\n\n", report.table_of(result(*rows)))
+
     def test_what_chance_makes_differ_is_not_marked(self):
         for requests, marked in ((999, False), (1000, True)):
-            few = row("nginx", PEER, [100.0], [1.0], [1.0], check={"tool": "wrk", "rate": 120.0, "p99_ms": None})
-            few.requests = requests
+            few = row("nginx", PEER, [100.0, 100.0], [1.0], [1.0], check={"tool": "wrk", "rate": 120.0, "p99_ms": None})
+            # Each round, as the one of wrk.
+            few.requests = requests * 2
             self.assertEqual("wrk 120 ≠" in report.table_of(result(few, AHEAD, offered=True)), marked)
             self.assertIn("wrk 120 ≠", report.table_of(result(few, AHEAD)))
 

@@ -125,6 +125,8 @@ impl Assertion {
         let is_of_waiting = at_most && self.figure.is_of_waiting();
         let found = match self.figure.of(target) {
             _ if is_of_waiting && target.hung => None,
+            // What says nothing may have come from anywhere: it helps nobody to have as many hits as he wants.
+            Some(_) if !at_most && self.figure.is_of_caches() => self.figure.of_all(target),
             found if is_of_waiting => match (found, self.figure.at_least(target)) {
                 (Some(found), Some(least)) => Some(found.max(least)),
                 (found, _) => found,
@@ -144,7 +146,8 @@ impl Assertion {
             ),
             _ => "not measured".to_owned(),
         };
-        let found = found.map_or_else(unknown, |found| self.figure.words(found));
+        let base = self.figure.base(target, at_most);
+        let found = found.map_or_else(unknown, |found| self.figure.words(found) + &base);
         Verdict {
             text: self.text.clone(),
             target: target.name.clone(),
@@ -229,6 +232,41 @@ impl Figure {
             self,
             Self::Percentile(_) | Self::Mean | Self::Max | Self::Errors(_)
         )
+    }
+
+    /// Whether it is a share of the answers of which caches say something.
+    fn is_of_caches(self) -> bool {
+        matches!(
+            self,
+            Self::Hits(Share::Percent) | Self::Stale(Share::Percent)
+        )
+    }
+
+    /// The same share of all answers; none where no answer says anything.
+    fn of_all(self, target: &Target) -> Option<f64> {
+        let cache = &target.cache;
+        let count = match self {
+            Self::Hits(_) => cache.hit + cache.stale,
+            _ => cache.stale,
+        };
+        // Counts of a run are far below what a float holds exactly.
+        #[allow(clippy::cast_precision_loss)]
+        let percent = count as f64 * 100.0 / cache.all().max(1) as f64;
+        (cache.said() > 0).then_some(percent)
+    }
+
+    /// Of which answers it is a share, in words, where not all say something of caches.
+    fn base(self, target: &Target, at_most: bool) -> String {
+        let cache = &target.cache;
+        match cache.unsaid {
+            _ if !self.is_of_caches() => String::new(),
+            0 => String::new(),
+            _ if at_most => format!(" of the {} answers that said something", cache.said()),
+            unsaid => format!(
+                " of {} answers, {unsaid} of which said nothing",
+                cache.all()
+            ),
+        }
     }
 
     /// What it would be at least with those that had no answer at the end.

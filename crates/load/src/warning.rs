@@ -158,10 +158,10 @@ fn machine_at_limit(target: &Target) -> Option<String> {
 
 /// The highest percentile that somebody relies on, by name, and in percent; everybody looks at the 99th.
 fn highest(asked: &[f64]) -> (&'static str, f64) {
-    let relied = PERCENTILES.into_iter().filter(|(_, percent)| {
+    let mut relied = PERCENTILES.into_iter().filter(|(_, percent)| {
         *percent >= 99.0 && asked.iter().any(|one| (one - percent).abs() < f64::EPSILON)
     });
-    relied.last().unwrap_or(("p99", 99.0))
+    relied.next_back().unwrap_or(("p99", 99.0))
 }
 
 /// The longest answer, in milliseconds, where the tool was late at its worst for so long that most of that may be its own.

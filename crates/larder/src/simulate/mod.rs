@@ -10,8 +10,9 @@
 //! `rules::reuse` against what it keeps. What it keeps follows the store's own rule of eviction (`store::model`).
 //!
 //! Memory is bounded: at most [`urls::MOST`] URLs are followed, and as many variants of them. Where a log has more, one in two,
-//! four, … of them is, chosen by a hash, with memory sizes scaled accordingly (SHARDS: Waldspurger and others, FAST 2015). Only
-//! the number of misses is estimated so, everything else is counted in full; of requests whose answers are not stored, which
+//! four, … of them is, chosen by a hash, with memory sizes scaled accordingly (SHARDS: Waldspurger and others, FAST 2015). What
+//! a simulation comes to is estimated so: misses, stale hits, waits for another's fetch, evictions, answers that are too large for it.
+//! What is known of the log alone is counted in full; of requests whose answers are not stored, which
 //! may be for a single URL, the share that missed is estimated, over their full number.
 
 mod answer;

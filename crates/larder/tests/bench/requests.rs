@@ -254,6 +254,16 @@ const REFUSED: &[Row] = &[
         "--unbounded",
     ),
     (
+        &["http://127.0.0.1/", "-H", "Authorization : Bearer x"],
+        2,
+        "'Authorization ' is not the name of a field",
+    ),
+    (
+        &["http://127.0.0.1/", "-H", " Cookie: x"],
+        2,
+        "' Cookie' is not the name of a field",
+    ),
+    (
         &["http://127.0.0.1/", "-H", "Host: {user}.example"],
         2,
         "{user}",

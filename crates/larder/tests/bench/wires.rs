@@ -1,6 +1,6 @@
 //! HTTP/2 and TLS, before larder itself.
 
-use crate::{bench, figures, json};
+use crate::{bench, figures, file, json};
 use std::fs;
 use testkit::{Command, Larder, Origin, Reply, scratch_dir};
 
@@ -205,6 +205,44 @@ fn stale_answers_are_counted_among_the_hits() {
     for verdict in result["assertions"].as_array().expect("verdicts") {
         assert_eq!(verdict["holds"], true, "{verdict}");
     }
+}
+
+#[test]
+fn answers_that_say_nothing_are_no_hits() {
+    let origin = Origin::start();
+    origin.otherwise(|request| match request.nth % 4 {
+        0 => Reply::ok().header("Cache-Status", "Larder; hit; ttl=30"),
+        _ => Reply::ok(),
+    });
+    let url = origin.url();
+    let asserted = ["--assert", "hits>=95%", "--assert", "stale<1%"];
+    let flags = [&[url.as_str(), "-n", "40", "-c", "1"], &asserted[..]].concat();
+    let table = file("hits.csv", "");
+    let page = file("hits.html", "");
+    let outputs = [
+        table.to_str().expect("a path"),
+        page.to_str().expect("a path"),
+    ];
+    let finished = bench(&[&flags[..], &["-o", outputs[0], "-o", outputs[1]]].concat()).run();
+    assert_eq!(finished.code, Some(1), "{}", finished.stdout);
+    for said in [
+        "100.0 %, stale 0.0 % of 10 answers; 30 others said nothing of it",
+        "hits>=95% does not hold for",
+        "25.000 % of 40 answers, 30 of which said nothing",
+        "stale<1% holds for",
+    ] {
+        assert!(
+            finished.stdout.contains(said),
+            "{said}: {}",
+            finished.stdout
+        );
+    }
+    let table = std::fs::read_to_string(table).expect("a table");
+    assert!(table.contains("hits_percent,stale_percent,cache_said,cache_unsaid"));
+    assert!(table.contains(",100,0,10,30,"), "{table}");
+    let page = std::fs::read_to_string(page).expect("a page");
+    assert!(page.contains("30 others said nothing of it"));
+    assert!(page.contains("from a cache, of 10 of 40 answers"));
 }
 
 #[test]

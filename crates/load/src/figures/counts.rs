@@ -74,6 +74,16 @@ pub struct Cache {
 }
 
 impl Cache {
+    /// Answers of which something was said.
+    pub fn said(&self) -> u64 {
+        self.hit + self.stale + self.miss
+    }
+
+    /// All whole answers, whether or not anything was said of them.
+    pub fn all(&self) -> u64 {
+        self.said() + self.unsaid
+    }
+
     pub(super) fn of(tally: &Tally) -> Self {
         let [hit, stale, miss] =
             [Cached::Hit, Cached::Stale, Cached::Miss].map(|said| tally.cached(said));

@@ -11,7 +11,7 @@ const COLUMNS: &str = "target,at_s,seconds,users,requests,errors,rate,p50_ms,p75
 max_ms,bytes_received,hits,stale,process_cores,process_memory_bytes,tool_cores";
 
 /// The columns of a whole target alone; after them a column for each [`Fault`].
-const WHOLE: &str = "good,hits_percent,stale_percent,connections_opened,process_cpu_seconds,process_cpu_us_per_request";
+const WHOLE: &str = "good,hits_percent,stale_percent,cache_said,cache_unsaid,connections_opened,process_cpu_seconds,process_cpu_us_per_request";
 
 /// The classes of statuses, a column each.
 const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
@@ -45,6 +45,8 @@ fn apart(target: &Target) -> String {
         target.good.to_string(),
         number(target.cache.hits_percent),
         number(target.cache.stale_percent),
+        target.cache.said().to_string(),
+        target.cache.unsaid.to_string(),
         target.connections.opened.to_string(),
         number(process.map(|process| process.cpu_seconds)),
         number(process.and_then(|process| process.cpu_us_per_request)),

@@ -5,7 +5,7 @@ mod chart;
 mod charts;
 mod table;
 
-use super::words::{bytes, count, doubt, millis, percentile};
+use super::words::{bytes, count, doubt, millis, percentile, whole};
 use crate::{
     compare::{Comparison, Ratio},
     figures::{Figures, Target},
@@ -104,6 +104,11 @@ fn tiles(page: &mut String, figures: &Figures, index: usize, target: &Target) {
         let at = latency.and_then(|latency| percentile(latency, name));
         at.unwrap_or("–".to_owned())
     };
+    let cache = &target.cache;
+    let from_a_cache = match (whole(cache.said()), whole(cache.all())) {
+        (said, all) if said != all => format!("from a cache, of {said} of {all} answers"),
+        _ => "from a cache".to_owned(),
+    };
     let mut tiles = vec![
         (format!("{}/s", count(target.rate)), "good answers", false),
         (at("p50"), "median latency", false),
@@ -116,7 +121,7 @@ fn tiles(page: &mut String, figures: &Figures, index: usize, target: &Target) {
         ),
     ];
     if let Some(hits) = target.cache.hits_percent {
-        tiles.push((format!("{} %", short(hits)), "from a cache", false));
+        tiles.push((format!("{} %", short(hits)), &from_a_cache, false));
     }
     if let Some(each) = target
         .process

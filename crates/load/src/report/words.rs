@@ -1,6 +1,6 @@
 //! Figures as people read them: with units, thousands apart, and a mark where they rest on too few.
 
-use crate::figures::Latency;
+use crate::figures::{Cache, Latency};
 
 /// A latency with the unit that suits it; from milliseconds.
 pub fn millis(millis: f64) -> String {
@@ -41,6 +41,19 @@ pub fn whole(number: u64) -> String {
         text.push(digit);
     }
     text
+}
+
+/// Which share of the answers came from a cache, and how many they are; none where no answer says anything of that.
+pub(super) fn cached(cache: &Cache) -> Option<String> {
+    let (hits, stale) = (cache.hits_percent?, cache.stale_percent?);
+    let said = whole(cache.said());
+    let others = match cache.unsaid {
+        0 => String::new(),
+        unsaid => format!("; {} others said nothing of it", whole(unsaid)),
+    };
+    Some(format!(
+        "{hits:.1} %, stale {stale:.1} % of {said} answers{others}"
+    ))
 }
 
 /// A number of bytes with the unit that suits it.

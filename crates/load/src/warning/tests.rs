@@ -83,10 +83,22 @@ fn used(measured: &mut Measured, cpu: Duration, in_ticks: bool) {
     });
 }
 
+type Change = fn(&mut Measured);
+
+/// Each change of what was healthy makes this doubt, and no other.
+fn each_by_itself(rows: &[(Option<Kind>, Change)]) {
+    for (row, (wanted, change)) in rows.iter().enumerate() {
+        let mut measured = healthy();
+        change(&mut measured);
+        let found = told(&measured, None, Vec::new());
+        let wanted: Vec<_> = wanted.iter().copied().collect();
+        assert_eq!(found, wanted, "row {row}");
+    }
+}
+
 #[test]
-fn each_doubt_by_itself() {
-    type Change = fn(&mut Measured);
-    let rows: [(Option<Kind>, Change); 26] = [
+fn doubts_of_the_tool_and_of_the_machine() {
+    each_by_itself(&[
         (None, |_| ()),
         (Some(Kind::ToolAtLimit), |one| one.busiest = 0.99),
         (Some(Kind::ToolAtLimit), |one| {
@@ -132,6 +144,12 @@ fn each_doubt_by_itself() {
             (0..100).for_each(|_| one.tally.late.record(Duration::ZERO));
             one.tally.queued = 5;
         }),
+    ]);
+}
+
+#[test]
+fn doubts_of_what_the_server_did() {
+    each_by_itself(&[
         (Some(Kind::FastErrors), |one| {
             (0..40).for_each(|_| answer(one, 503, 1));
         }),
@@ -156,13 +174,7 @@ fn each_doubt_by_itself() {
             one.used = Some(Used::default());
         }),
         (None, |one| one.used = None),
-    ];
-    for (row, (wanted, change)) in rows.into_iter().enumerate() {
-        let mut measured = healthy();
-        change(&mut measured);
-        let found = told(&measured, None, Vec::new());
-        assert_eq!(found, wanted.into_iter().collect::<Vec<_>>(), "row {row}");
-    }
+    ]);
 }
 
 /// What is late once in a thousand times is of no matter to the 99th percentile.

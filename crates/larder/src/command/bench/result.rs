@@ -85,6 +85,7 @@ fn command(bench: &Bench) -> Vec<String> {
     words.map(|word| masked(bench, word)).collect()
 }
 
+/// A word without what is secret in it. A field is found by its name with the colon behind it, as `flags::field` takes it.
 fn masked(bench: &Bench, word: String) -> String {
     for (name, value) in &bench.request.fields {
         let named = word

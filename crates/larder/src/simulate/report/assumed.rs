@@ -46,8 +46,9 @@ fn sample(plan: &Plan, reader: &Reader, all: &mut Vec<String>) {
         return;
     }
     all.push(format!(
-        "More than {} URLs or variants: one in {one_in} was followed, chosen by its hash, in memory scaled alike. Misses are \
-         estimated from them, and the list of URLs names only these.",
+        "More than {} URLs or variants: one in {one_in} was followed, chosen by its hash, in memory scaled alike. Misses, and \
+         with them hits, stale hits, waits for another's fetch, answers that are too large and evictions, are estimated from them, and the \
+         list of URLs names only these.",
         count(plan.most_urls as u64)
     ));
     let bodies = reader.urls.all.values().filter_map(|url| url.body);

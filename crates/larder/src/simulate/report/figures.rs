@@ -36,11 +36,13 @@ impl Maker<'_> {
     pub(super) fn outcome(&self, simulations: &[Simulation], wanted: Setting) -> Outcome {
         let tally = tally_of(simulations, wanted);
         let totals = &self.reader.totals;
-        // Where a part of the URLs was followed, what they missed is an estimate; the requests are counted.
+        // Where a part of the URLs was followed, what they missed is an estimate, and so is what they had stale or waited for; the
+        // requests are counted, and no estimate comes to more than these.
         let missed = missed(totals, &tally, wanted.lifetime);
         let hits = totals.asked.saturating_sub(missed.requests);
+        let stale = tally.stale.min(hits);
         let bytes = totals.asked_sent.saturating_sub(missed.sent);
-        let mut origin = at_most(missed.origin, totals.asked + tally.stale);
+        let mut origin = at_most(missed.origin, totals.asked + stale);
         for group in totals.bypassed.values() {
             origin.fetches += group.requests;
             origin.bytes += group.bytes;
@@ -58,12 +60,12 @@ impl Maker<'_> {
             hit_ratio: share(hits, totals.requests),
             byte_hit_ratio: share(bytes, totals.sent),
             hits,
-            stale: tally.stale,
-            collapsed: tally.collapsed,
+            stale,
+            collapsed: tally.collapsed.min(totals.asked - hits),
             origin: self.load(origin),
             evictions: tally.evictions,
             peak: tally.peak,
-            too_large: tally.too_large,
+            too_large: tally.too_large.min(totals.asked),
         }
     }
 }

@@ -101,6 +101,43 @@ fn what_is_not_stored_is_counted_in_full() {
     }
 }
 
+/// One URL that is always stale, as often as all others together: where it is followed, it stands for many that are not there.
+#[test]
+fn estimates_are_never_more_than_there_can_be() {
+    let mut followed = 0;
+    for hot in 0..32 {
+        let mut log = String::new();
+        for number in 0..600 {
+            let at = 1_763_692_560 + number * 3;
+            for (page, lifetime) in [
+                (
+                    format!("hot-{hot}"),
+                    "max-age=1, stale-while-revalidate=600",
+                ),
+                (format!("{number}"), "max-age=60"),
+            ] {
+                writeln!(
+                    log,
+                    r#"{{"ts":{at},"method":"GET","host":"h","uri":"/{page}","status":200,"bytes":100,"sent_http_cache_control":"{lifetime}"}}"#,
+                )
+                .unwrap();
+            }
+        }
+        let report = simulated(&log, 64);
+        assert!(report.sample.one_in >= 8, "{:?}", report.sample);
+        let base = &report.base;
+        assert!(base.stale <= base.hits, "{base:?}");
+        assert!(base.collapsed <= report.requests - base.hits, "{base:?}");
+        followed += u64::from(base.stale > 0);
+        let said = report
+            .assumed
+            .iter()
+            .any(|said| said.contains("stale hits"));
+        assert!(said, "{:?}", report.assumed);
+    }
+    assert!(followed > 0, "chance has it in none of them");
+}
+
 #[test]
 fn urls_that_are_never_asked_of_the_store_are_followed_no_more_than_others() {
     let mut log = String::new();

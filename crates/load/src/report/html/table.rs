@@ -1,7 +1,7 @@
 //! The table of all figures.
 
 use super::{
-    super::words::{bytes, count, millis, percentile, whole},
+    super::words::{bytes, cached, count, millis, percentile, whole},
     escape,
 };
 use crate::figures::{Figures, Latency, PERCENTILES, Target};
@@ -72,10 +72,7 @@ fn answers(table: &mut Table<'_>) {
         pairs(target.statuses.classes.iter())
     });
     table.row("No whole answer", |target| pairs(target.faults.iter()));
-    table.row("From a cache / stale", |target| {
-        let (hits, stale) = (target.cache.hits_percent?, target.cache.stale_percent?);
-        Some(format!("{hits:.1} % / {stale:.1} %"))
-    });
+    table.row("From a cache", |target| cached(&target.cache));
 }
 
 fn wire(table: &mut Table<'_>) {

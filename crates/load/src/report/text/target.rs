@@ -4,7 +4,7 @@ use super::line;
 use crate::{
     fault::Fault,
     figures::{Figures, Latency, Target},
-    report::words::{bytes, count, doubt, millis, percentile, rounded, whole},
+    report::words::{bytes, cached, count, doubt, millis, percentile, rounded, whole},
     run::Ended,
 };
 use std::fmt::Write;
@@ -33,13 +33,8 @@ pub(super) fn one(text: &mut String, figures: &Figures, target: &Target) {
     }
     line(text, "received", &received(target));
     line(text, "connections", &connections(target));
-    if let Some(hits) = target.cache.hits_percent {
-        let stale = target.cache.stale_percent.unwrap_or(0.0);
-        line(
-            text,
-            "from cache",
-            &format!("{hits:.1} %, stale {stale:.1} %"),
-        );
+    if let Some(shares) = cached(&target.cache) {
+        line(text, "from cache", &shares);
     }
     if let Some(process) = &target.process {
         let each = process
