@@ -43,6 +43,9 @@ struct Candidate<'a> {
 impl<'a> Choice<'a> {
     /// The server to ask; `turns` are the calling worker's own. `None`: nobody is left.
     pub(crate) fn make(&self, turns: &mut [i64]) -> Option<&'a Arc<Peer>> {
+        if let [only] = self.peers {
+            return self.allows(only).then_some(only);
+        }
         // Each is looked at once: other workers change what is compared.
         let weighed = self.peers.iter().filter_map(|peer| self.candidate(peer));
         let mut all: Vec<Candidate<'_>> = weighed.collect();
