@@ -104,11 +104,11 @@ impl Stored {
         self.content
     }
 
-    /// Whether somebody reads its bytes, or those of a form of it, who has them not all.
-    pub(crate) fn is_read(&self) -> bool {
+    /// Its body, and those of its forms.
+    pub(crate) fn bodies(&self) -> impl Iterator<Item = &Body> {
         let forms = self.forms.as_slice().iter();
-        let mut forms = forms.filter_map(|form| form.stored.as_ref());
-        self.body.is_read() || forms.any(|form| form.body.is_read())
+        let forms = forms.filter_map(|form| form.stored.as_ref());
+        std::iter::once(&self.body).chain(forms.map(|form| &form.body))
     }
 
     /// The number of the log up to which no purge covers it.

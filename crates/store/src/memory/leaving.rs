@@ -1,7 +1,7 @@
 //! What is not stored any more, and still read: a client that takes its time holds the bytes, wherever the store has them. They stay in
 //! the budget until it has them all.
 
-use crate::{Budget, Reservation, Stored};
+use crate::{Body, Budget, Reservation, Stored};
 use std::{
     collections::VecDeque,
     sync::{
@@ -24,9 +24,10 @@ pub(super) struct Leaving {
     budget: Arc<Budget>,
 }
 
+/// The bytes alone: what was made of them, and is kept with the response, refers to them too.
 #[derive(Debug)]
 struct Left {
-    stored: Arc<Stored>,
+    bodies: Vec<Body>,
     _room: Reservation,
 }
 
@@ -42,14 +43,22 @@ impl Leaving {
     /// `stored` is found no more.
     pub fn add(&self, stored: &Arc<Stored>) {
         let weight = stored.weight();
-        if weight < LARGE || !stored.is_read() {
+        if weight < LARGE {
+            return;
+        }
+        let bodies: Vec<Body> = stored
+            .bodies()
+            .filter(|body| body.is_read())
+            .cloned()
+            .collect();
+        if bodies.is_empty() {
             return;
         }
         let mut room = self.budget.reservation();
         room.take(weight);
         let mut list = self.lock();
         list.push_back(Left {
-            stored: stored.clone(),
+            bodies,
             _room: room,
         });
         self.count.store(list.len(), Relaxed);
@@ -63,7 +72,7 @@ impl Leaving {
         let mut list = self.lock();
         for _ in 0..STEP.min(list.len()) {
             if let Some(left) = list.pop_front()
-                && left.stored.is_read()
+                && left.bodies.iter().any(Body::is_read)
             {
                 list.push_back(left);
             }
