@@ -23,9 +23,9 @@ impl Error {
         }
     }
 
-    /// Some of the request may have been sent before.
-    pub(crate) fn having_sent(mut self) -> Self {
-        self.was_sent = true;
+    /// Some of the request may have been sent before, where `sent`.
+    pub(crate) fn having_sent_if(mut self, sent: bool) -> Self {
+        self.was_sent |= sent;
         self
     }
 

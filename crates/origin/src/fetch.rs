@@ -105,10 +105,7 @@ impl Fetch<'_> {
         };
         origin.budget.note(origin.at(self.now));
         let attempts = self.attempts(request).await;
-        let (answer, serving) = attempts.map_err(|error| match self.was_sent {
-            true => error.having_sent(),
-            false => error,
-        })?;
+        let (answer, serving) = attempts.map_err(|error| error.having_sent_if(self.was_sent))?;
         let waited = self.now.saturating_duration_since(self.began);
         let held = Held {
             origin: Arc::clone(origin),
@@ -126,9 +123,8 @@ impl Fetch<'_> {
                 let under_way = UnderWay { carried, held };
                 ResponseBody::new(incoming, under_way)
             })),
-            Answer::FastCgi(arrived, exchange) => {
-                fastcgi::answered(arrived, *exchange, held).map_err(Error::having_sent)
-            }
+            Answer::FastCgi(arrived, exchange) => fastcgi::answered(arrived, *exchange, held)
+                .map_err(|error| error.having_sent_if(true)),
         }?;
         Ok(Waited::and(response, waited))
     }

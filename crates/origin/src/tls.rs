@@ -33,9 +33,10 @@ impl std::fmt::Debug for Client {
 
 impl Client {
     pub(crate) fn new(tls: &Tls, protocol: &Protocol) -> Result<Self, Error> {
-        let authorities = match tls.insecure {
-            true => None,
-            false => Some(Arc::new(authorities(tls.authorities.as_deref())?)),
+        let authorities = if tls.insecure {
+            None
+        } else {
+            Some(Arc::new(authorities(tls.authorities.as_deref())?))
         };
         let base = base(authorities.clone())?;
         let with = |protocols: &[&[u8]]| {

@@ -92,8 +92,8 @@ impl Attempt<'_> {
             };
             Carrier::Http1 { link, afterwards }
         };
-        let carried = Carried { carrier, upload };
-        Ok(Answer::Http(response, Box::new(carried)))
+        let body = Carried { carrier, upload };
+        Ok(Answer::Http(response, Box::new(body)))
     }
 
     pub(super) async fn send_http2(
@@ -113,8 +113,8 @@ impl Attempt<'_> {
         })?;
         message::judge(&mut response, self.asked, Speaks::Http2).map_err(sent)?;
         let carrier = Carrier::Http2 { alarm, _link: link };
-        let carried = Carried { carrier, upload };
-        Ok(Answer::Http(response, Box::new(carried)))
+        let body = Carried { carrier, upload };
+        Ok(Answer::Http(response, Box::new(body)))
     }
 
     pub(super) async fn send_fastcgi(

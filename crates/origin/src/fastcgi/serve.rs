@@ -42,9 +42,9 @@ pub(crate) async fn fetch(
     let (mut head, body) = request.into_parts();
     let Bounds { until, .. } = origin.bounds(Instant::now());
     let mut sent = Some((body, context.room));
-    let mut content = context.content;
+    let mut whole = context.content;
     let mut repeatable = context.repeatable;
-    let mut redirected = false;
+    let mut has_run = false;
     for _ in 0..=MOST_REDIRECTS {
         let found = look(cgi, head.uri.path()).await;
         let script = match found.inspect_err(|error| origin.refuse(error))? {
@@ -64,7 +64,7 @@ pub(crate) async fn fetch(
         let context = Context {
             hash: context.hash,
             repeatable,
-            content: content.take(),
+            content: whole.take(),
             ..Context::default()
         };
         let bounds = Bounds {
@@ -72,16 +72,12 @@ pub(crate) async fn fetch(
             until,
         };
         let answer = attempts::fetch(origin, request, context, Some(call), bounds).await;
-        let mut response = answer.map_err(|error| match redirected {
-            // The script that was asked first has run.
-            true => error.having_sent(),
-            false => error,
-        })?;
+        let mut response = answer.map_err(|error| error.having_sent_if(has_run))?;
         let Some(Elsewhere(target)) = response.extensions_mut().remove() else {
             return Ok(response);
         };
         redirect(&mut head, &target)?;
-        (repeatable, redirected) = (true, true);
+        (repeatable, has_run) = (true, true);
     }
     Err(Error::new(Kind::Malformed).because("a script's local redirects lead in a circle"))
 }
