@@ -68,6 +68,7 @@ mod keys;
 mod leaks;
 mod leaks_to_followers;
 mod lifecycle;
+mod lifecycle_edges;
 mod lifecycle_sockets;
 mod lifetime;
 mod limits;
