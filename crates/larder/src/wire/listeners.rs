@@ -121,12 +121,12 @@ impl Listeners {
         self.leaving.retain(|switch| !switch.is_over());
         let mut kept = Vec::new();
         for (index, open) in std::mem::take(&mut self.open).into_iter().enumerate() {
-            match change.stay.iter().find(|(stays, _)| *stays == index) {
-                Some((_, listener)) => kept.push(open.with_certificates(listener)),
-                None => {
-                    open.switch.start(drain_time);
-                    self.leaving.push(open.switch);
-                }
+            let stays = change.stay.iter().find(|(stays, _)| *stays == index);
+            if let Some((_, listener)) = stays {
+                kept.push(open.with_certificates(listener));
+            } else {
+                open.switch.start(drain_time);
+                self.leaving.push(open.switch);
             }
         }
         for (open, bound) in change.new.into_iter().zip(change.sockets) {
