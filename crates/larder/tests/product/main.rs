@@ -92,6 +92,7 @@ mod poisoning;
 mod presets;
 mod presets_meaning;
 mod presets_walk;
+mod proxy_protocol;
 mod purge;
 mod purge_clients;
 mod purge_clients_refused;
