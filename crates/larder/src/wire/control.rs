@@ -90,7 +90,8 @@ async fn run(
     let admin = spawn_local(serve_admin(listener, state, admin_ended));
     let _ = (&mut stopped).await;
     drop(end_admin);
-    admin.abort();
+    // Whoever asks has a little time to be answered; a task that panicked has said so itself.
+    let _ = admin.await;
 }
 
 async fn serve_admin(

@@ -43,6 +43,8 @@ struct Open {
 /// All of them.
 pub struct Listeners {
     open: Vec<Open>,
+    /// What stops those that a reload took away, until they have.
+    leaving: Vec<DrainSwitch>,
 }
 
 /// The sockets of newly opened listeners, one for each worker.
@@ -72,7 +74,8 @@ impl Listeners {
             open.push(one);
             sockets.push(bound);
         }
-        Ok((Self { open }, sockets))
+        let leaving = Vec::new();
+        Ok((Self { open, leaving }, sockets))
     }
 
     /// Hands the sockets to the workers.
@@ -96,9 +99,11 @@ impl Listeners {
         };
         for listener in &config.listeners {
             let mut open = self.open.iter().enumerate();
-            if let Some((index, open)) =
-                open.find(|(_, open)| open.listener.address == listener.address)
-            {
+            // Several may have port 0.
+            let is_taken = |index| change.stay.iter().any(|(stays, _)| *stays == index);
+            if let Some((index, open)) = open.find(|(index, open)| {
+                open.listener.address == listener.address && !is_taken(*index)
+            }) {
                 check_same_kind(&open.listener, listener)?;
                 read_certificates(listener)?;
                 change.stay.push((index, listener.clone()));
@@ -113,11 +118,15 @@ impl Listeners {
 
     /// Applies a prepared change: new listeners serve, those that are no longer wanted drain.
     pub fn apply(&mut self, change: Change, workers: &Workers, drain_time: Duration) {
+        self.leaving.retain(|switch| !switch.is_over());
         let mut kept = Vec::new();
         for (index, open) in std::mem::take(&mut self.open).into_iter().enumerate() {
-            match change.stay.iter().find(|(stays, _)| *stays == index) {
-                Some((_, listener)) => kept.push(open.with_certificates(listener)),
-                None => open.switch.start(drain_time),
+            let stays = change.stay.iter().find(|(stays, _)| *stays == index);
+            if let Some((_, listener)) = stays {
+                kept.push(open.with_certificates(listener));
+            } else {
+                open.switch.start(drain_time);
+                self.leaving.push(open.switch);
             }
         }
         for (open, bound) in change.new.into_iter().zip(change.sockets) {
@@ -127,16 +136,20 @@ impl Listeners {
         self.open = kept;
     }
 
-    /// Stops all of them.
+    /// Stops all of them. Those that stop already get no more time.
     pub fn drain(&self, within: Duration) {
         for open in &self.open {
             open.switch.start(within);
+        }
+        for switch in &self.leaving {
+            switch.hasten(within);
         }
     }
 
     /// What stops them, or those that are stopping sooner.
     pub fn switches(&self) -> Vec<DrainSwitch> {
-        self.open.iter().map(|open| open.switch.clone()).collect()
+        let open = self.open.iter().map(|open| &open.switch);
+        open.chain(&self.leaving).cloned().collect()
     }
 }
 

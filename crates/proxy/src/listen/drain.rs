@@ -19,6 +19,18 @@ impl DrainSwitch {
     pub fn start(&self, within: Duration) {
         self.0.send_replace(Some(Instant::now() + within));
     }
+
+    /// As [`start`](Self::start), but a deadline that comes sooner stands.
+    pub fn hasten(&self, within: Duration) {
+        let at = Instant::now() + within;
+        self.0
+            .send_modify(|until| *until = Some(until.map_or(at, |until| until.min(at))));
+    }
+
+    /// Whether nobody waits on it: the accept loops have ended.
+    pub fn is_over(&self) -> bool {
+        self.0.receiver_count() == 0
+    }
 }
 
 /// One handle for each accept loop; cheap to clone.

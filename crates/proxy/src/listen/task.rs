@@ -126,8 +126,7 @@ async fn open<S: Serve>(
     let mut wire = Wire::new(accepted.socket);
     if expects_proxy(&place.config, accepted.peer) {
         let reading = read_proxy_header(&mut wire, &place.desk);
-        let header = unless_told(watch, Order::Timeout, reading).await?;
-        let Ok(header) = header else {
+        let Some(Ok(header)) = unless_told(watch, Order::Timeout, reading).await else {
             add(&counters.handshakes_failed, 1);
             return None;
         };
@@ -141,8 +140,7 @@ async fn open<S: Serve>(
         Box::pin(shake_hands(store, wire, watch)).await?
     } else {
         watch.enter(Stage::Silent);
-        let found = unless_told(watch, Order::Timeout, detect(&mut wire, &place.desk)).await?;
-        let protocol = found.ok()?;
+        let protocol = protocol(&mut wire, &place.desk, watch).await?;
         if matches!(protocol, Protocol::Http1) {
             let splices = Arc::<Splices>::default();
             wire.splice(splices.clone());
@@ -161,7 +159,7 @@ async fn open<S: Serve>(
 async fn shake_hands(store: &TlsStore, wire: Wire, watch: &Watch) -> Option<(Stream, Protocol)> {
     let counters = &watch.worker.counters;
     let accepting = TlsAcceptor::from(store.config()).accept(wire);
-    let Ok(tls) = unless_told(watch, Order::Timeout, accepting).await? else {
+    let Some(Ok(tls)) = unless_told(watch, Order::Timeout, accepting).await else {
         add(&counters.handshakes_failed, 1);
         return None;
     };
@@ -178,7 +176,9 @@ async fn read_proxy_header(wire: &mut Wire, desk: &Desk) -> io::Result<Header> {
         proxy_protocol::parse(bytes)
             .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
     };
-    wire.peel(desk, proxy_protocol::LONGEST, parse).await
+    let mut seen = Vec::new();
+    wire.peel(desk, proxy_protocol::LONGEST, &mut seen, parse)
+        .await
 }
 
 fn adopt(facts: &mut Connection, header: Header) {
@@ -196,17 +196,42 @@ fn adopt(facts: &mut Connection, header: Header) {
     }
 }
 
+/// The protocol of a plain connection. What stays too short to tell is half a head of HTTP/1, which is answered there.
+async fn protocol(wire: &mut Wire, desk: &Desk, watch: &Watch) -> Option<Protocol> {
+    let mut seen = Vec::new();
+    let detecting = detect(wire, desk, watch, &mut seen);
+    match unless_told(watch, Order::Timeout, detecting).await {
+        Some(found) => found.ok(),
+        None if watch.order() == Order::Timeout => {
+            wire.put_back(seen);
+            Some(Protocol::Http1)
+        }
+        None => None,
+    }
+}
+
 /// HTTP/2 by prior knowledge shows in its first bytes (RFC 9113 section 3.3); anything else is HTTP/1's to judge.
-async fn detect(wire: &mut Wire, desk: &Desk) -> io::Result<Protocol> {
+async fn detect(
+    wire: &mut Wire,
+    desk: &Desk,
+    watch: &Watch,
+    seen: &mut Vec<u8>,
+) -> io::Result<Protocol> {
     let decide = |bytes: &[u8]| {
         let alike = bytes.iter().zip(PREFACE).all(|(a, b)| a == b);
         Ok(match (alike, bytes.len() >= PREFACE.len()) {
             (false, _) => Some((Protocol::Http1, 0)),
-            (true, true) => Some((Protocol::Http2, 0)),
-            (true, false) => None,
+            (true, true) => {
+                watch.has_no_head();
+                Some((Protocol::Http2, 0))
+            }
+            (true, false) => {
+                watch.may_have_head();
+                None
+            }
         })
     };
-    wire.peel(desk, PREFACE.len(), decide).await
+    wire.peel(desk, PREFACE.len(), seen, decide).await
 }
 
 /// Runs HTTP/2 streams as tasks of this thread.

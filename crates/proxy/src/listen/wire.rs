@@ -149,28 +149,34 @@ impl Wire {
         Poll::Ready(Ok(sent))
     }
 
+    /// Has `seen` read again first, by who [peels](Self::peel) no more.
+    pub(super) fn put_back(&mut self, seen: Vec<u8>) {
+        self.ahead = Bytes::from(seen);
+    }
+
     /// Reads until `decide` knows what it sees; hands back the rest for the next reader. `decide` gets all bytes read so far and
     /// gives how many it uses up. The end of the stream, or more than `most` bytes without a decision, is an error. On the `desk`
-    /// a connection holds no more memory than it has brought bytes.
+    /// a connection holds no more memory than it has brought bytes. Who gives up finds them in `seen`.
     pub(super) async fn peel<T>(
         &mut self,
         desk: &Desk,
         most: usize,
+        seen: &mut Vec<u8>,
         mut decide: impl FnMut(&[u8]) -> io::Result<Option<(T, usize)>>,
     ) -> io::Result<T> {
-        let mut seen = Vec::from(std::mem::take(&mut self.ahead));
+        *seen = Vec::from(std::mem::take(&mut self.ahead));
         loop {
             if !seen.is_empty()
-                && let Some((found, used)) = decide(&seen)?
+                && let Some((found, used)) = decide(seen)?
             {
-                self.ahead = Bytes::from(seen);
+                self.ahead = Bytes::from(std::mem::take(seen));
                 self.ahead.advance(used.min(self.ahead.len()));
                 return Ok(found);
             }
             if seen.len() >= most {
                 return Err(io::ErrorKind::InvalidData.into());
             }
-            if poll_fn(|cx| desk.poll_read(cx, self, &mut seen)).await? == 0 {
+            if poll_fn(|cx| desk.poll_read(cx, self, seen)).await? == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
         }

@@ -153,6 +153,23 @@ fn a_preface_in_pieces_is_known() {
 }
 
 #[test]
+fn a_preface_in_pieces_is_no_slow_head() {
+    let site = Site::with(quick(|limits| {
+        limits.head_time = SOON;
+        limits.idle_time = SOON * 2;
+    }));
+    let mut stream = TcpStream::connect(site.address()).unwrap();
+    stream.set_read_timeout(Some(BOUND)).unwrap();
+    stream.write_all(b"PRI * HTTP/2.0\r\n").unwrap();
+    site.wait_counted("the first piece", |counters| counters.accepted == 1);
+    stream.write_all(b"\r\nSM\r\n\r\n").unwrap();
+    let mut frames = Frames { stream };
+    frames.send(SETTINGS, 0, 0, &[]);
+    frames.wait(GOAWAY).expect("the end of an idle connection");
+    assert_eq!(site.shared.snapshot().timeouts, 0);
+}
+
+#[test]
 fn hosts() {
     let site = Site::plain();
     let rows: [(&[_], u16); 5] = [

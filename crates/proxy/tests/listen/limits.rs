@@ -19,6 +19,19 @@ fn a_slow_head_gets_408() {
     site.wait_counted("the limit", |counters| counters.timeouts == 1);
 }
 
+/// What may become a preface of HTTP/2 may become a `POST` as well.
+#[test]
+fn a_head_that_ends_with_its_first_letter_gets_408_too() {
+    for first in ["P", "PR"] {
+        let site = Site::with(quick(|limits| limits.head_time = SOON));
+        let mut client = site.client();
+        client.send(first);
+        assert_eq!(client.read().status, 408, "{first}");
+        assert_eq!(client.read_to_end(), b"", "{first}");
+        site.wait_counted("the limit", |counters| counters.timeouts == 1);
+    }
+}
+
 #[test]
 fn a_slow_second_head_gets_408_too() {
     let site = Site::with(quick(|limits| limits.head_time = SOON));
@@ -74,6 +87,7 @@ fn a_slow_proxy_header_is_cut() {
     client.send("PROXY TCP4 ");
     assert_eq!(client.read_to_end(), b"");
     assert_eq!(site.shared.snapshot().timeouts, 1);
+    assert_eq!(site.shared.snapshot().handshakes_failed, 1);
 }
 
 #[test]

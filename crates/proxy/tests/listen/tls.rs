@@ -208,6 +208,7 @@ fn a_slow_handshake_is_cut() {
     client.send([0x16, 3, 1]);
     assert_eq!(client.read_to_end(), b"");
     assert_eq!(site.shared.snapshot().timeouts, 1);
+    assert_eq!(site.shared.snapshot().handshakes_failed, 1);
 }
 
 #[test]

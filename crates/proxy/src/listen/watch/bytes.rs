@@ -35,6 +35,17 @@ impl Watch {
         }
     }
 
+    /// The first bytes of a connection may be those of a head, and may yet turn out to be something else.
+    pub(in crate::listen) fn may_have_head(&self) {
+        self.enter(Stage::Http1);
+        self.awaits_head();
+    }
+
+    /// They have.
+    pub(in crate::listen) fn has_no_head(&self) {
+        self.head_since.store(0, Relaxed);
+    }
+
     /// The client has ended its side. Whether to wait before `hyper` hears of it: it would take a client that sends nothing more
     /// for one that left, and drop the request in flight. Some close their side right after their request and still read, so an
     /// answer that is ready within a step or two goes out, and then all of it that the client takes.

@@ -1,0 +1,107 @@
+//! Signals that come while something else is going on already.
+
+use crate::common::command;
+use std::{io::ErrorKind, net::TcpStream, os::unix::net::UnixStream, path::Path};
+use testkit::{Address, Client, Larder, Origin, Reply, scratch_dir, wait_until};
+
+fn config(origin: &Origin, drain_time: &str, listen: &str) -> String {
+    format!(
+        "listen = [{listen}]\nadmin = \"127.0.0.1:0\"\n[limits]\ndrain_time = {drain_time:?}\n[[origin]]\nservers = {:?}\ntimeouts = {{ first_byte = \"1h\" }}\n",
+        origin.url()
+    )
+}
+
+fn start(config: &str) -> Larder {
+    command().args(["serve"]).config(config).start()
+}
+
+fn unix(path: &Path) -> String {
+    format!("\"unix:{}\"", path.display())
+}
+
+/// A request under way on a listener that a reload has taken away, with an hour to end.
+fn removed() -> (Origin, Larder, Client) {
+    let origin = Origin::start();
+    origin.reply("/", Reply::ok().hang());
+    let folder = scratch_dir();
+    let (old, new) = (folder.join("old.sock"), folder.join("new.sock"));
+    let larder = start(&config(&origin, "1h", &unix(&old)));
+    let mut client = Client::connect(old.as_path());
+    client.get("/").begin();
+    origin.wait_requests("/", 1);
+    larder.rewrite_config(&config(&origin, "1h", &unix(&new)));
+    larder.reload();
+    wait_until("it is closed", || UnixStream::connect(&old).is_err());
+    larder.rewrite_config(&config(&origin, "50ms", &unix(&new)));
+    (origin, larder, client)
+}
+
+#[test]
+fn a_second_signal_ends_what_a_reload_left_to_drain() {
+    let (_origin, mut larder, _client) = removed();
+    larder.terminate();
+    larder.wait_output("stopping");
+    larder.terminate();
+    assert_eq!(larder.wait().code, Some(0));
+}
+
+#[test]
+fn a_stop_bounds_what_a_reload_left_to_drain() {
+    let (_origin, larder, _client) = removed();
+    larder.reload();
+    wait_until("it is reloaded twice", || {
+        larder.output().matches("configuration reloaded").count() == 2
+    });
+    assert_eq!(larder.stop().code, Some(0));
+}
+
+#[test]
+fn a_reload_that_changes_nothing_keeps_every_listener() {
+    let origin = Origin::start();
+    origin.reply("/", Reply::ok().body("x"));
+    let config = config(&origin, "1s", "\"127.0.0.1:0\", \"127.0.0.1:0\"");
+    let larder = start(&config);
+    for _ in 0..2 {
+        larder.reload();
+    }
+    wait_until("it is reloaded twice", || {
+        larder.output().matches("configuration reloaded").count() == 2
+    });
+    for url in larder.listeners() {
+        let address: std::net::SocketAddr = url
+            .trim_start_matches("http://")
+            .parse()
+            .expect("an address");
+        assert_eq!(
+            Client::connect(address).get("/").send().text(),
+            "x",
+            "{url}"
+        );
+    }
+}
+
+/// Whoever asks the admin API has a second to be answered.
+#[test]
+fn a_stop_waits_for_what_the_admin_api_was_asked() {
+    let origin = Origin::start();
+    let mut larder = start(&config(&origin, "1s", "\"127.0.0.1:0\""));
+    let Address::Tcp(address) = larder.admin() else {
+        panic!("a TCP address")
+    };
+    let mut client = Client::connect(larder.admin());
+    let purge = r#"{"tags": ["a"]}"#;
+    let (begins, ends) = purge.split_at(5);
+    client.send(format!(
+        "POST /purge HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {}\r\nExpect: 100-continue\r\n\r\n",
+        purge.len()
+    ));
+    client.read_interim();
+    client.send(begins);
+    larder.terminate();
+    wait_until("nobody else is let in", || {
+        TcpStream::connect(address).is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused)
+    });
+    client.send(ends);
+    assert_eq!(client.read().status, 200);
+    assert_eq!(larder.wait().code, Some(0));
+}
