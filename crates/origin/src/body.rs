@@ -208,7 +208,7 @@ impl HttpBody {
         let pace = under_way.held.pace;
         match pace.poll(alarm, moved, cx) {
             Poll::Ready(late)
-                if late.kind() == Kind::BetweenBytesTimeout && upload.keeps_waiting() =>
+                if late.kind() == Kind::BetweenBytesTimeout && pace.excuses(upload.awaited()) =>
             {
                 pace.poll(alarm, true, cx)
             }

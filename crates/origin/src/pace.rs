@@ -4,6 +4,7 @@ use crate::{
     Error, Kind,
     config::Timeouts,
     link::{Alarm, has_rung},
+    upload::Awaited,
 };
 use std::{
     task::{Context, Poll},
@@ -44,6 +45,16 @@ impl Pace {
         }
         let late = self.check().err();
         Poll::Ready(late.unwrap_or_else(|| Error::new(Kind::BetweenBytesTimeout)))
+    }
+
+    /// Whether the client is waited for, or was a moment ago, and not the server.
+    pub(crate) fn excuses(&self, awaited: Awaited) -> bool {
+        match awaited {
+            Awaited::Client => true,
+            Awaited::Server(since) => {
+                since.is_some_and(|since| since.elapsed() < self.between_bytes)
+            }
+        }
     }
 
     /// Something has come: a body that never pauses must end in time all the same.

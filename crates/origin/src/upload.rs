@@ -12,7 +12,9 @@ use std::{
         atomic::{AtomicU8, AtomicU64, Ordering::Relaxed},
     },
     task::{Context, Poll, ready},
+    time::Duration,
 };
+use tokio::time::Instant;
 
 /// Where an upload stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,14 +33,17 @@ enum Stage {
 #[derive(Debug)]
 struct Progress {
     stage: AtomicU8,
-    pieces: AtomicU64,
+    began: Instant,
+    /// When the last piece was handed on: milliseconds since it began.
+    moved: AtomicU64,
 }
 
 impl Progress {
     fn new() -> Self {
         Self {
             stage: AtomicU8::new(Stage::Flowing as u8),
-            pieces: AtomicU64::new(0),
+            began: Instant::now(),
+            moved: AtomicU64::new(0),
         }
     }
 
@@ -53,9 +58,14 @@ impl Progress {
         STAGES.get(stage).copied().unwrap_or(Stage::Failed)
     }
 
-    /// Pieces handed on so far.
-    fn pieces(&self) -> u64 {
-        self.pieces.load(Relaxed)
+    /// A piece is handed on.
+    fn moves(&self) {
+        let passed = self.began.elapsed().as_millis();
+        self.moved.store(passed as u64, Relaxed);
+    }
+
+    fn moved_at(&self) -> Instant {
+        self.began + Duration::from_millis(self.moved.load(Relaxed))
     }
 
     fn set(&self, stage: Stage) {
@@ -68,15 +78,21 @@ impl Progress {
 pub(crate) struct Upload {
     /// `None`: there is none.
     progress: Option<Arc<Progress>>,
-    /// How far it was when last looked at.
-    pieces: u64,
+}
+
+/// Who is waited for while an answer does not come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Awaited {
+    /// The client, which is to send the next piece.
+    Client,
+    /// The server: since then, where there was an upload that it waited for itself.
+    Server(Option<Instant>),
 }
 
 impl Upload {
     pub(crate) fn of(request: &Request<Outgoing>) -> Self {
         Self {
             progress: request.body().progress.clone(),
-            pieces: 0,
         }
     }
 
@@ -86,13 +102,13 @@ impl Upload {
         progress.is_some_and(|progress| progress.stage() == Stage::Failed)
     }
 
-    /// Whether who waits for the server may in truth wait for the client: it is to send the next piece, or has sent one since this was
-    /// last asked.
-    pub(crate) fn keeps_waiting(&mut self) -> bool {
-        self.progress.as_ref().is_some_and(|progress| {
-            let before = std::mem::replace(&mut self.pieces, progress.pieces());
-            before != self.pieces || progress.stage() == Stage::AwaitsClient
-        })
+    /// Who is waited for.
+    pub(crate) fn awaited(&self) -> Awaited {
+        match &self.progress {
+            None => Awaited::Server(None),
+            Some(progress) if progress.stage() == Stage::AwaitsClient => Awaited::Client,
+            Some(progress) => Awaited::Server(Some(progress.moved_at())),
+        }
     }
 }
 
@@ -146,7 +162,7 @@ impl Body for Outgoing {
             progress.set(Stage::AwaitsClient);
         }
         let frame = ready!(polled);
-        progress.pieces.fetch_add(1, Relaxed);
+        progress.moves();
         progress.set(match &frame {
             Some(Ok(_)) if this.body.is_end_stream() => Stage::Done,
             Some(Ok(_)) => Stage::Flowing,

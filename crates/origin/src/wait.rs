@@ -3,7 +3,7 @@
 use crate::{
     Error, Kind,
     link::{Alarm, has_rung},
-    upload::{Outgoing, Upload},
+    upload::{Awaited, Outgoing, Upload},
 };
 use http::{Request, Response};
 use hyper::{body::Incoming, client::conn::TrySendError};
@@ -67,10 +67,10 @@ impl Wait {
         while has_rung(alarm, cx) {
             let now = Instant::now();
             if now >= self.due {
-                if let Some(kind) = self.out_of_time(now) {
-                    return Poll::Ready(kind);
+                match self.from(now) {
+                    Ok(from) => self.due = self.ring(from),
+                    Err(kind) => return Poll::Ready(kind),
                 }
-                self.due = self.ring(now);
             }
             alarm.as_mut().reset(self.due);
         }
@@ -108,12 +108,19 @@ impl Wait {
         self.until.map_or(first_byte, |until| first_byte.min(until))
     }
 
-    /// Which limit ran out when it was time to look, if one did.
-    fn out_of_time(&mut self, now: Instant) -> Option<Kind> {
+    /// From when on the time for the first byte runs, now that it was time to look.
+    ///
+    /// # Errors
+    /// The limit that ran out.
+    fn from(&self, now: Instant) -> Result<Instant, Kind> {
         if self.until.is_some_and(|until| now >= until) {
-            return Some(Kind::WholeTimeout);
+            return Err(Kind::WholeTimeout);
         }
-        (!self.upload.keeps_waiting()).then_some(Kind::FirstByteTimeout)
+        match self.upload.awaited() {
+            Awaited::Client => Ok(now),
+            Awaited::Server(Some(since)) if now < self.ring(since) => Ok(since),
+            Awaited::Server(_) => Err(Kind::FirstByteTimeout),
+        }
     }
 
     fn blame(&self, cause: hyper::Error) -> Error {
@@ -121,5 +128,33 @@ impl Wait {
             return Error::new(Kind::RequestBody).because(cause);
         }
         Error::of_hyper(cause)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http_body::Body as _;
+    use http_body_util::{BodyExt, Full};
+    use std::{pin::Pin, task::Waker};
+
+    #[test]
+    fn the_time_for_the_first_byte_counts_from_the_last_piece_of_the_upload() {
+        let content = Full::new(bytes::Bytes::from("all of it")).map_err(|never| match never {});
+        let mut outgoing = Outgoing::new(crate::RequestBody::new(content));
+        let request = |body| {
+            let mut request = Request::new(Outgoing::empty());
+            *request.body_mut() = body;
+            request
+        };
+        let polled = Pin::new(&mut outgoing).poll_frame(&mut Context::from_waker(Waker::noop()));
+        assert!(polled.is_ready());
+        let (limit, began) = (Duration::from_secs(10), Instant::now());
+        let upload = Upload::of(&request(outgoing));
+        let wait = Wait::new(limit, None, upload, began);
+        let early = wait.from(began + limit / 2);
+        assert!(early.is_ok_and(|from| from <= began), "{early:?}");
+        let late = wait.from(began + limit + Duration::from_secs(1));
+        assert_eq!(late, Err(Kind::FirstByteTimeout));
     }
 }

@@ -9,7 +9,7 @@ use crate::{directives::ResponseDirectives, time::Time};
 use http::{HeaderMap, StatusCode};
 use std::time::Duration;
 
-pub use lifetime::{REVERSE_PROXY_TTL, has_explicit, is_heuristically_cacheable};
+pub use lifetime::{ACCEL_EXPIRES, REVERSE_PROXY_TTL, has_explicit, is_heuristically_cacheable};
 
 /// Where a lifetime came from, in the order of precedence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +20,8 @@ pub enum Source {
     Targeted,
     /// `X-Reverse-Proxy-TTL`, which Symfony's applications send to the cache before them ([`REVERSE_PROXY_TTL`]).
     ReverseProxyTtl,
+    /// `X-Accel-Expires`, which applications behind nginx send to it ([`ACCEL_EXPIRES`]).
+    AccelExpires,
     /// `s-maxage` (RFC 9111 section 5.2.2.10).
     SMaxAge,
     /// `max-age` (RFC 9111 section 5.2.2.1).
@@ -39,7 +41,12 @@ impl Source {
     pub const fn is_explicit(self) -> bool {
         matches!(
             self,
-            Self::Targeted | Self::ReverseProxyTtl | Self::SMaxAge | Self::MaxAge | Self::Expires
+            Self::Targeted
+                | Self::ReverseProxyTtl
+                | Self::AccelExpires
+                | Self::SMaxAge
+                | Self::MaxAge
+                | Self::Expires
         )
     }
 }
@@ -139,6 +146,15 @@ pub fn facts(
         },
         site,
     );
+    let initial_age_ms = age::initial_ms(fields, date, request_time, response_time);
+    let lifetime = lifetime.saturating_add(match source {
+        // The site's own word is of what arrives here, as nginx's is: a page that takes longer than its lifetime would never be fresh.
+        Source::Override | Source::Default if !lifetime.is_zero() => {
+            let waited = response_time.since(request_time);
+            waited.min(Duration::from_millis(initial_age_ms))
+        }
+        _ => Duration::ZERO,
+    });
     let lifetime = site
         .longest_lifetime
         .map_or(lifetime, |longest| lifetime.min(longest));
@@ -156,7 +172,7 @@ pub fn facts(
     Facts {
         response_time,
         date: date.unwrap_or(response_time),
-        initial_age_ms: age::initial_ms(fields, date, request_time, response_time),
+        initial_age_ms,
         lifetime_ms: u64::try_from(lifetime.as_millis()).unwrap_or(u64::MAX),
         source,
         stale_while_revalidate: window(

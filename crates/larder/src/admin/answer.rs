@@ -202,6 +202,7 @@ const fn source(source: Source) -> &'static str {
         Source::Override => "override",
         Source::Targeted => "targeted",
         Source::ReverseProxyTtl => "x-reverse-proxy-ttl",
+        Source::AccelExpires => "x-accel-expires",
         Source::SMaxAge => "s-maxage",
         Source::MaxAge => "max-age",
         Source::Expires => "expires",

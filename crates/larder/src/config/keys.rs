@@ -44,7 +44,8 @@ const OTHER_WORDS: &[(&str, &str)] = &[
     ("scripts", "script"),
 ];
 
-/// Takes the unknown keys out of `table` and reports them.
+/// Takes the unknown keys out of `table` and reports them, and lists that stand in the place of tables: serde would fill the table by
+/// the order of the list.
 pub(super) fn take_unknown(table: &mut DeTable<'_>, root: &Value, faults: &mut Vec<Fault>) {
     let mut places = Places::default();
     places.collect("", View::root(root));
@@ -61,15 +62,29 @@ impl Walk<'_> {
         let Some((known, schema)) = schema.table() else {
             return;
         };
-        let mut unknown = Vec::new();
+        let (mut unknown, mut lists) = (Vec::new(), Vec::new());
         for (key, value) in table.iter_mut() {
             match known.get(key.get_ref().as_ref()) {
-                Some(inner) => self.value(value, schema.to(inner)),
+                Some(inner) => {
+                    let inner = schema.to(inner);
+                    if matches!(value.get_ref(), DeValue::Array(_)) && inner.members().is_none() {
+                        lists.extend(inner.table().map(|(keys, _)| {
+                            let key = key.get_ref().to_string();
+                            let fault = list_for_table(&key, &value.span(), keys);
+                            (key, fault)
+                        }));
+                    }
+                    self.value(value, inner);
+                }
                 None => unknown.push((key.get_ref().to_string(), key.span())),
             }
         }
         for (key, span) in unknown {
             self.faults.push(self.unknown(&key, &span, known));
+            table.remove(key.as_str());
+        }
+        for (key, fault) in lists {
+            self.faults.push(fault);
             table.remove(key.as_str());
         }
     }
@@ -99,6 +114,11 @@ impl Walk<'_> {
             None => fault.instead(format!("known here: {}", join(known.keys()))),
         }
     }
+}
+
+fn list_for_table(key: &str, span: &Range<usize>, keys: &Map<String, Value>) -> Fault {
+    let fault = Fault::at(span, "expected a table, found a list");
+    fault.instead(format!("keys of `{key}`: {}", join(keys.keys())))
 }
 
 fn nearest_key<'a>(key: &str, known: &'a Map<String, Value>) -> Option<&'a str> {

@@ -252,7 +252,7 @@ fn explain_says_why_the_last_answer_was_not_stored() {
             "",
             "no-transform",
             "",
-            "it has neither a lifetime nor a validator",
+            "it has no lifetime (or says `no-cache`), and no validator",
         ),
         ("/c", "", "max-age=60", "a=b", "it sets a cookie"),
         (

@@ -45,6 +45,13 @@ fn what_symfony_tells_the_cache_before_it_is_a_lifetime_and_no_more() {
         fetched 200 X-Reverse-Proxy-TTL: 60 + Cache-Control: private, max-age=60   -- one user's stays one user's
         fetched 200 X-Reverse-Proxy-TTL: 60 + Cache-Control: no-store              -- what is forbidden stays forbidden
         fetched 200 X-Reverse-Proxy-TTL: 60 + Cache-Control: no-cache              -- what is forbidden stays forbidden
+        reused  200 X-Accel-Expires: 60 + Cache-Control: max-age=0                 -- what nginx is told
+        fetched 200 X-Accel-Expires: 0 + Cache-Control: max-age=60                 -- it is not for a cache
+        fetched 200 X-Accel-Expires: @784111777                                    -- a moment that has passed
+        reused  200 X-Accel-Expires: @99999999999                                  -- one to come
+        fetched 200 X-Accel-Expires: soon + Cache-Control: max-age=60              -- what cannot be read is past
+        fetched 200 X-Accel-Expires: 60 + Cache-Control: no-store                  -- what is forbidden stays forbidden
+        fetched 200 X-Accel-Expires: 60 + CDN-Cache-Control: max-age=0             -- a targeted field goes before it
         fetched 200 X-Reverse-Proxy-TTL: 60 + Set-Cookie: a=b                      -- it is not meant for cookies
         fetched 200 X-Reverse-Proxy-TTL: 60s + Cache-Control: max-age=60           -- malformed is past its lifetime
         fetched 200 X-Reverse-Proxy-TTL: 60 + X-Reverse-Proxy-TTL: 0               -- of several the least

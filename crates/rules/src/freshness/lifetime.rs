@@ -18,6 +18,10 @@ const HEURISTIC_PART: u32 = 10;
 /// `reverse_proxy_ttl`). It gives a lifetime and nothing else: what may be stored, `Cache-Control` says.
 pub const REVERSE_PROXY_TTL: HeaderName = HeaderName::from_static("x-reverse-proxy-ttl");
 
+/// Seconds for nginx, or a moment: `@` and seconds since the Unix epoch. It goes before what other caches are told, and zero means that
+/// the response is not for a cache. As with [`REVERSE_PROXY_TTL`], what may be stored, `Cache-Control` says.
+pub const ACCEL_EXPIRES: HeaderName = HeaderName::from_static("x-accel-expires");
+
 /// What a lifetime is computed from.
 pub(super) struct Given<'a> {
     pub(super) status: StatusCode,
@@ -58,6 +62,9 @@ fn explicit(given: &Given<'_>) -> Option<(Source, Duration)> {
     if let Some(lifetime) = reverse_proxy_ttl(given.fields) {
         return Some((Source::ReverseProxyTtl, seconds(lifetime)));
     }
+    if let Some(lifetime) = accel_expires(given.fields, given.now) {
+        return Some((Source::AccelExpires, lifetime));
+    }
     if let Some(lifetime) = directives.s_maxage {
         return Some((Source::SMaxAge, seconds(lifetime)));
     }
@@ -73,6 +80,21 @@ fn reverse_proxy_ttl(fields: &HeaderMap) -> Option<u32> {
     let lines = fields.get_all(REVERSE_PROXY_TTL).iter();
     lines
         .map(|line| delta_seconds(line.as_bytes().trim_ascii()).unwrap_or(0))
+        .min()
+}
+
+/// The least of [`ACCEL_EXPIRES`]; one that is malformed is zero.
+fn accel_expires(fields: &HeaderMap, now: Time) -> Option<Duration> {
+    let read = |value: &[u8]| match value.strip_prefix(b"@") {
+        Some(moment) => {
+            let moment = std::str::from_utf8(moment).ok()?.parse().ok()?;
+            Some(Time::from_secs(moment).since(now))
+        }
+        None => Some(Duration::from_secs(delta_seconds(value)?.into())),
+    };
+    let lines = fields.get_all(ACCEL_EXPIRES).iter();
+    lines
+        .map(|line| read(line.as_bytes().trim_ascii()).unwrap_or_default())
         .min()
 }
 
@@ -104,7 +126,10 @@ fn heuristic(given: &Given<'_>) -> Option<Duration> {
 pub fn has_explicit(fields: &HeaderMap, directives: &ResponseDirectives, targeted: bool) -> bool {
     directives.s_maxage.is_some()
         || directives.max_age.is_some()
-        || (!targeted && (fields.contains_key(EXPIRES) || fields.contains_key(REVERSE_PROXY_TTL)))
+        || (!targeted
+            && [EXPIRES, REVERSE_PROXY_TTL, ACCEL_EXPIRES]
+                .iter()
+                .any(|name| fields.contains_key(name)))
 }
 
 /// Whether the status is heuristically cacheable (RFC 9110 section 15.1).

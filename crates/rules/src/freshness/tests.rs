@@ -259,3 +259,31 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn the_sites_own_lifetime_counts_from_the_answer() {
+    let asked = Time::from_secs(NOW.as_secs() - 3);
+    let ttl = Some(Duration::from_secs(1));
+    let default = Site {
+        default_lifetime: ttl,
+        ..Site::default()
+    };
+    let forced = Site {
+        override_lifetime: ttl,
+        ..Site::default()
+    };
+    let left = |fields: &HeaderMap, site: &Site| judge_as(200, fields, site, asked).remaining(NOW);
+    for site in [default, forced] {
+        let slow = left(&fields(&[("date", date(-3))]), &site);
+        assert_eq!(slow, ttl, "as long as the application took");
+        let undated = left(&HeaderMap::new(), &site);
+        assert_eq!(undated, ttl);
+        let old = left(&fields(&[("age", "5".to_owned())]), &site);
+        assert_eq!(old, None, "what other caches say of its age counts");
+    }
+    assert_eq!(
+        left(&says("max-age=1"), &default),
+        None,
+        "9111 section 4.2.3"
+    );
+}

@@ -27,6 +27,7 @@ fn facts() -> impl Strategy<Value = Facts> {
         Source::Heuristic,
         Source::None,
         Source::ReverseProxyTtl,
+        Source::AccelExpires,
     ]);
     let numbers = any::<(u64, u64, u64, u64)>();
     let windows = any::<(Option<u32>, Option<u32>)>();

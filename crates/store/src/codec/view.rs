@@ -20,7 +20,7 @@ const VARIANT: u8 = 32;
 const ALL: u8 = 63;
 
 /// What lifetimes are taken from; on disk each is its place here. Only ever grows.
-const SOURCES: [Source; 9] = [
+const SOURCES: [Source; 10] = [
     Source::Override,
     Source::Targeted,
     Source::SMaxAge,
@@ -30,6 +30,7 @@ const SOURCES: [Source; 9] = [
     Source::Heuristic,
     Source::None,
     Source::ReverseProxyTtl,
+    Source::AccelExpires,
 ];
 
 /// A head that was read, with the large pieces where they lie.

@@ -27,6 +27,15 @@ impl Word for HostPattern {
         if let Some((host, _)) = name.split_once('/') {
             return Err(Wrong::new("a host has no path").instead(host));
         }
+        if let Some((host, port)) = name.rsplit_once(':')
+            && !port.is_empty()
+            && port.bytes().all(|byte| byte.is_ascii_digit())
+            && (!host.contains(':') || host.ends_with(']'))
+        {
+            return Err(
+                Wrong::new("a host has no port: it is the same on all of them").instead(host),
+            );
+        }
         let valid = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:[]".contains(&byte);
         if name.is_empty() || !name.bytes().all(valid) {
             return Err(Wrong::new(format!("`{text}` is not a host")).as_in(Self::EXAMPLES));
@@ -50,8 +59,21 @@ impl Word for PathPattern {
     ];
 
     fn parse(text: &str) -> Result<Self, Wrong> {
+        if let Some(pattern) = text.strip_prefix("~*") {
+            let whole = whole_path(pattern.trim_start());
+            return Err(
+                Wrong::new("upper and lower case are the same where `(?i)` says so")
+                    .instead(format!("~ (?i){whole}")),
+            );
+        }
         if let Some(pattern) = text.strip_prefix('~') {
             return path_regex(pattern.trim_start()).map(Self::Regex);
+        }
+        if text.starts_with('^') {
+            let whole = whole_path(text);
+            return Err(
+                Wrong::new("a regular expression begins with `~`").instead(format!("~ {whole}"))
+            );
         }
         if !text.starts_with(['/', '*']) {
             return Err(Wrong::new("a path begins with `/`").instead(format!("/{text}")));
@@ -80,7 +102,26 @@ fn path_regex(pattern: &str) -> Result<Regex, Wrong> {
         )
         .instead(format!("~ .*{pattern}")));
     }
+    let is_open = pattern.starts_with('^') && !pattern.ends_with(['$', '*', '+']);
+    if is_open {
+        return Err(Wrong::new(
+            "a regular expression covers the whole path, not its beginning alone",
+        )
+        .instead(format!("~ {}", whole_path(pattern))));
+    }
     anchored(pattern)
+}
+
+/// An expression that is searched for in a path, as one that covers all of it.
+fn whole_path(pattern: &str) -> String {
+    let (before, rest) = match pattern.strip_prefix('^') {
+        Some(rest) => ("", rest),
+        None => (".*", pattern),
+    };
+    match rest.strip_suffix('$') {
+        Some(rest) => format!("{before}{rest}"),
+        None => format!("{before}{rest}.*"),
+    }
 }
 
 /// The expression for a path with `*` (within a segment) and `**` (across); a leading `*` goes across too.
@@ -170,6 +211,13 @@ mod tests {
                 "covers the whole path",
                 Some(r#""~ .*\\.php$""#),
             ),
+            ("~ ^/api", "not its beginning", Some("\"~ /api.*\"")),
+            ("^/api", "begins with `~`", Some("\"~ /api.*\"")),
+            (
+                r"~* \.(png|jpg)$",
+                "upper and lower case",
+                Some(r#""~ (?i).*\\.(png|jpg)""#),
+            ),
             ("~ /(", "unclosed group", None),
             (r"~ /\w{900}{900}", "larger than", None),
         ] {
@@ -188,6 +236,8 @@ mod tests {
         for (text, instead) in [
             ("https://a.example/x", "\"a.example\""),
             ("a.example/x", "\"a.example\""),
+            ("a.example:8080", "\"a.example\""),
+            ("[::1]:80", "\"[::1]\""),
             ("a b", "\"example.com\""),
             ("*.", "\"example.com\""),
         ] {
