@@ -99,6 +99,17 @@ fn an_unsafe_request_without_an_answer_invalidates_its_target() {
 }
 
 #[test]
+fn what_it_may_have_changed_still_stands_in_for_an_origin_that_is_gone() {
+    let (origin, larder) = start_unsafe(Reply::close);
+    let page = larder.get("/page").send();
+    assert_eq!(larder.ask("POST", "/page").send().status, 502);
+    assert!(!kept(&larder, "/page"));
+    origin.stop();
+    let answer = larder.get("/page").send();
+    assert_eq!((answer.status, answer.text()), (200, page.text()));
+}
+
+#[test]
 fn one_that_was_never_sent_invalidates_nothing() {
     let (origin, larder) = start_unsafe(Reply::ok);
     larder.get("/page").send();

@@ -22,14 +22,14 @@ pub fn invalidate(
         return;
     }
     for uri in targets(ask, response) {
-        forget(worker, ask, &uri);
+        Certainty::Changed.forget(worker, ask, &uri);
     }
     let named = surrogate::invalidated_groups(response).into_iter();
     let named = named.map(|group| marks::of_group(ask.scheme, ask.host(), &group));
     let mut groups: Vec<_> = named.chain(on_disk).collect();
     groups.sort_unstable();
     groups.dedup();
-    purge_groups(worker, groups);
+    Certainty::Changed.purge_groups(worker, groups);
     bump(&worker.counters.invalidations);
 }
 
@@ -62,7 +62,8 @@ pub async fn groups_on_disk(
 }
 
 /// An unsafe request that may have reached its origin, which may have done what it was asked to. Unless it is [decided](Self::decided),
-/// its target is invalidated as by a success: also where its client leaves, and whoever waits for the answer is dropped.
+/// its target is stale from then on: also where its client leaves, and whoever waits for the answer is dropped. Where the origin fails
+/// for everybody, what is stored can still stand in.
 pub struct Undecided {
     worker: Rc<Worker>,
     ask: Rc<Ask>,
@@ -89,7 +90,7 @@ impl Drop for Undecided {
     fn drop(&mut self) {
         if self.is_open {
             // Groups of what lies on disk would have to be waited for.
-            forget(&self.worker, &self.ask, &self.ask.uri());
+            Certainty::MayHaveChanged.forget(&self.worker, &self.ask, &self.ask.uri());
             bump(&self.worker.counters.invalidations);
         }
     }
@@ -107,27 +108,44 @@ fn targets(ask: &Ask, response: &HeaderMap) -> Vec<String> {
     all
 }
 
-/// Forgets every stored response of `uri`, whatever its key holds besides, and what is grouped with it.
-fn forget(worker: &Worker, ask: &Ask, uri: &str) {
-    let keys = purging::keys(&ask.site, uri);
-    for key in purging::stored_keys(&ask.site, uri) {
-        purge_groups(worker, groups_in_memory(worker, key.as_bytes()));
-        worker.cache.flights.forget(key.as_bytes());
-    }
-    let mut urls: Vec<_> = keys
-        .iter()
-        .map(|key| Address::of(key.as_bytes()).text())
-        .collect();
-    urls.dedup();
-    if !urls.is_empty() {
-        let purge = Purge::hard(What::Url(urls));
-        worker.cache.purger.invalidate(purge, receive::now());
-    }
+/// How sure it is that what is stored is out of date.
+#[derive(Clone, Copy)]
+enum Certainty {
+    /// The origin has said so: nobody gets it any more.
+    Changed,
+    /// Nobody knows: it is stale.
+    MayHaveChanged,
 }
 
-fn purge_groups(worker: &Worker, groups: Vec<String>) {
-    if !groups.is_empty() {
-        let purge = Purge::hard(What::Tags(groups));
+impl Certainty {
+    /// Invalidates every stored response of `uri`, whatever its key holds besides, and what is grouped with it.
+    fn forget(self, worker: &Worker, ask: &Ask, uri: &str) {
+        let keys = purging::keys(&ask.site, uri);
+        for key in purging::stored_keys(&ask.site, uri) {
+            self.purge_groups(worker, groups_in_memory(worker, key.as_bytes()));
+            worker.cache.flights.forget(key.as_bytes());
+        }
+        let mut urls: Vec<_> = keys
+            .iter()
+            .map(|key| Address::of(key.as_bytes()).text())
+            .collect();
+        urls.dedup();
+        if !urls.is_empty() {
+            self.purge(worker, What::Url(urls));
+        }
+    }
+
+    fn purge_groups(self, worker: &Worker, groups: Vec<String>) {
+        if !groups.is_empty() {
+            self.purge(worker, What::Tags(groups));
+        }
+    }
+
+    fn purge(self, worker: &Worker, what: What) {
+        let purge = Purge {
+            what,
+            soft: matches!(self, Self::MayHaveChanged),
+        };
         worker.cache.purger.invalidate(purge, receive::now());
     }
 }

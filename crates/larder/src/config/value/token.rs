@@ -80,8 +80,27 @@ impl Word for FieldLine {
         })?;
         let EditableName(name) = EditableName::parse(name.trim())?;
         let value = HeaderValue::parse(value.trim())?;
+        if names_variable(text) {
+            return Err(Wrong::new(
+                "a value is sent as it is written: there are no variables (the client's address is in `X-Forwarded-For`)",
+            ));
+        }
         Ok(Self { name, value })
     }
+}
+
+/// How the names of nginx's variables begin that people set headers to.
+const VARIABLES: [&str; 14] = [
+    "remote_", "host", "http_", "scheme", "request_", "uri", "arg", "cookie_", "proxy_", "server_",
+    "upstream_", "ssl_", "realip_", "time_",
+];
+
+/// Whether nginx would put something else in the place of a part of `text`.
+fn names_variable(text: &str) -> bool {
+    text.split('$').skip(1).any(|rest| {
+        let name = rest.trim_start_matches('{');
+        VARIABLES.iter().any(|known| name.starts_with(known))
+    })
 }
 
 /// The name of a header that an edit may remove.
@@ -162,9 +181,12 @@ mod tests {
             "Host: a",
             "A B: c",
             "X-A: b\u{7}",
+            "X-Real-IP: $remote_addr",
+            "X-Host: ${host}:80",
         ] {
             FieldLine::parse(text).unwrap_err();
         }
+        FieldLine::parse("X-Price: 5 $ or $US 6").unwrap();
     }
 
     #[test]
