@@ -67,13 +67,8 @@ impl Walk<'_> {
             match known.get(key.get_ref().as_ref()) {
                 Some(inner) => {
                     let inner = schema.to(inner);
-                    if matches!(value.get_ref(), DeValue::Array(_)) && inner.members().is_none() {
-                        lists.extend(inner.table().map(|(keys, _)| {
-                            let key = key.get_ref().to_string();
-                            let fault = list_for_table(&key, &value.span(), keys);
-                            (key, fault)
-                        }));
-                    }
+                    let key = key.get_ref().to_string();
+                    lists.extend(list_for_table(&key, value, inner).map(|fault| (key, fault)));
                     self.value(value, inner);
                 }
                 None => unknown.push((key.get_ref().to_string(), key.span())),
@@ -116,9 +111,14 @@ impl Walk<'_> {
     }
 }
 
-fn list_for_table(key: &str, span: &Range<usize>, keys: &Map<String, Value>) -> Fault {
-    let fault = Fault::at(span, "expected a table, found a list");
-    fault.instead(format!("keys of `{key}`: {}", join(keys.keys())))
+/// The fault of a list under `key`, where there may be a table and no list.
+fn list_for_table(key: &str, value: &Spanned<DeValue<'_>>, schema: View<'_>) -> Option<Fault> {
+    let is_list = matches!(value.get_ref(), DeValue::Array(_));
+    let (keys, _) = schema
+        .table()
+        .filter(|_| is_list && schema.members().is_none())?;
+    let fault = Fault::at(&value.span(), "expected a table, found a list");
+    Some(fault.instead(format!("keys of `{key}`: {}", join(keys.keys()))))
 }
 
 fn nearest_key<'a>(key: &str, known: &'a Map<String, Value>) -> Option<&'a str> {

@@ -91,8 +91,20 @@ impl Word for FieldLine {
 
 /// How the names of nginx's variables begin that people set headers to.
 const VARIABLES: [&str; 14] = [
-    "remote_", "host", "http_", "scheme", "request_", "uri", "arg", "cookie_", "proxy_", "server_",
-    "upstream_", "ssl_", "realip_", "time_",
+    "remote_",
+    "host",
+    "http_",
+    "scheme",
+    "request_",
+    "uri",
+    "arg",
+    "cookie_",
+    "proxy_",
+    "server_",
+    "upstream_",
+    "ssl_",
+    "realip_",
+    "time_",
 ];
 
 /// Whether nginx would put something else in the place of a part of `text`.
