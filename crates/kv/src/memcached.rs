@@ -231,6 +231,13 @@ impl Memcached {
         }
     }
 
+    /// Of several servers, how many fail and have not answered since: each of them is left alone by itself, and the others are asked on.
+    /// `None` where there is only one.
+    pub fn down(&self) -> Option<usize> {
+        let down = self.servers.iter().filter(|server| server.is_down());
+        (self.servers.len() > 1).then(|| down.count())
+    }
+
     /// Drops this worker's connections: they do not answer. The next question makes new ones.
     pub fn hang_up(&self) {
         for server in &self.servers {

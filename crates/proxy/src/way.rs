@@ -88,6 +88,11 @@ fn is_of_request(status: StatusCode) -> bool {
     )
 }
 
+/// Whether an answer of `status` refuses the credentials of its request, of which others have none or others.
+pub fn refuses(status: StatusCode, has_credentials: bool) -> bool {
+    has_credentials && matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN)
+}
+
 /// Whether an answer of `status` says that what was there is there no more, or not for everybody: it is gone, has moved, or is guarded
 /// now.
 fn is_elsewhere(status: StatusCode) -> bool {

@@ -97,6 +97,22 @@ impl Redis {
         });
     }
 
+    /// Waits until this replica has all that was written to `primary` until now: it copies in its own time, and what it has not got
+    /// when that one dies is lost.
+    pub fn wait_copied(&self, primary: &Self) {
+        let written = primary.written();
+        wait_until("the replica had all of it", || self.written() >= written);
+    }
+
+    /// How much was written to it; of a replica, how much of that it has. In bytes.
+    fn written(&self) -> u64 {
+        let told = self.ask(&["INFO", "replication"]);
+        let mut lines = told.lines();
+        let offset = lines.find_map(|line| line.strip_prefix("master_repl_offset:"));
+        let offset = offset.and_then(|offset| offset.trim().parse().ok());
+        offset.expect("a number")
+    }
+
     /// One that copies `primary`; ready when it has.
     pub fn replica(primary: &Self) -> Self {
         let port = primary.port.to_string();

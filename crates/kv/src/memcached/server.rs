@@ -9,7 +9,7 @@ use crate::{Connection, Error, Kind, PerWorker};
 use std::{
     sync::{
         Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU32, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
     },
     time::Duration,
 };
@@ -29,6 +29,8 @@ pub(super) struct Server {
     /// In a row.
     failures: AtomicU32,
     resting_until: Mutex<Option<Instant>>,
+    /// Whether it has been left alone and has not answered since.
+    is_down: AtomicBool,
 }
 
 /// A question on its way.
@@ -44,6 +46,7 @@ impl Server {
             connections: PerWorker::default(),
             failures: AtomicU32::new(0),
             resting_until: Mutex::new(None),
+            is_down: AtomicBool::new(false),
         }
     }
 
@@ -94,6 +97,14 @@ impl Server {
         if self.failures.load(Relaxed) != 0 {
             self.failures.store(0, Relaxed);
         }
+        if self.is_down() {
+            self.is_down.store(false, Relaxed);
+        }
+    }
+
+    /// Whether it has been left alone and has not answered since.
+    pub fn is_down(&self) -> bool {
+        self.is_down.load(Relaxed)
     }
 
     /// One that fails again and again is left alone.
@@ -101,6 +112,7 @@ impl Server {
         if self.failures.fetch_add(1, Relaxed) + 1 >= FAILURES {
             self.failures.store(0, Relaxed);
             self.connections.hang_up();
+            self.is_down.store(true, Relaxed);
             *self.resting() = Some(Instant::now() + REST);
         }
     }

@@ -121,6 +121,7 @@ async fn one_of_several_that_is_gone_takes_only_its_own_keys_with_it() {
         assert!(remote.get(first).await.is_err());
     }
     // From now on it is left alone, and what it had is not there.
+    assert_eq!(remote.down(), Some(1));
     for name in &names {
         let found = remote.get(name).await.expect("an answer");
         assert_eq!(found.is_none(), of_dead(name), "{name}");
@@ -141,6 +142,7 @@ async fn one_of_several_that_is_gone_takes_only_its_own_keys_with_it() {
     timeout(testkit::BOUND, back)
         .await
         .expect("it is asked again");
+    assert_eq!(remote.down(), Some(0));
 }
 
 #[tokio::test]

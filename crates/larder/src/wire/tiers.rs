@@ -185,6 +185,12 @@ fn shared(config: &shared::Config, log: Arc<Log>, outage: Arc<Outage>) -> Option
                     Part::Tier,
                     &format_args!("the shared tier is not asked for a while: {error}"),
                 ),
+                shared::Event::OneDown(error) => {
+                    tracing::warn!("a server of the shared tier is not asked for a while: {error}");
+                }
+                shared::Event::AllUp => {
+                    tracing::info!("all servers of the shared tier answer again");
+                }
                 shared::Event::TakesNoWrites(error) => {
                     tracing::warn!("the shared tier takes no writes: {error}");
                 }

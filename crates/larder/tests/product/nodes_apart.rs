@@ -177,14 +177,6 @@ fn a_cluster_is_as_good_as_one_server() {
     }
 }
 
-/// How much of what its primary wrote this server has; of a primary, how much it wrote.
-fn offset(server: &Redis) -> Option<u64> {
-    let told = server.ask(&["INFO", "replication"]);
-    let mut lines = told.lines();
-    let offset = lines.find_map(|line| line.strip_prefix("master_repl_offset:"));
-    offset?.trim().parse().ok()
-}
-
 /// The shard that has the stream loses its primary.
 #[test]
 fn a_cluster_goes_on_with_a_replica() {
@@ -210,10 +202,7 @@ fn a_cluster_goes_on_with_a_replica() {
     }
     let length = cluster[of].ask(&["XLEN", "larder:purges"]);
     let old: Vec<_> = nodes.iter().map(|node| get(node, "/page").text()).collect();
-    // It copies in its own time: what it has not got by then is lost, as with any failover.
-    let copied = |server: &Redis| offset(server).expect("a number");
-    let written = copied(&cluster[of]);
-    wait_until("the replica had all of it", || copied(&replica) >= written);
+    replica.wait_copied(&cluster[of]);
     cluster[of].kill();
     for (server, redis) in cluster.iter().chain([&replica]).enumerate() {
         if server != of {

@@ -54,6 +54,7 @@ fn a_failover_is_told_of_once_and_seen_in_the_metrics() {
         assert_eq!(get(node, "/page").text(), "1");
         assert_eq!((is_open(node), good_news(node)), (false, 1));
     }
+    replica.wait_copied(&primary);
     primary.kill();
     for (number, node) in nodes.iter().enumerate() {
         let mut asked = 0;

@@ -267,6 +267,24 @@ fn a_stale_page_that_is_gone_is_not_sent_any_more() {
 }
 
 #[test]
+fn credentials_that_are_refused_say_nothing_of_those_who_have_none() {
+    for status in [401, 403] {
+        let (origin, larder) = start();
+        origin.on("/page", move |request| {
+            match request.header("authorization") {
+                Some(_) => Reply::status(status).cache("no-store"),
+                None => Reply::ok().cache("max-age=60").body("page"),
+            }
+        });
+        larder.get("/page").send();
+        let guess = larder.get("/page").header("Authorization", "Basic eDp5");
+        let refused = guess.header("Cache-Control", "no-cache").send();
+        assert_eq!(refused.status, status);
+        assert!(larder.get("/page").send().hit(), "{status}");
+    }
+}
+
+#[test]
 fn a_soft_purge_leaves_what_a_broken_refresh_took_the_place_of() {
     let (origin, larder) = start();
     let gate = Gate::new();

@@ -85,8 +85,10 @@ impl Store {
 
     fn failed<T>(&self, leave: Leave, error: kv::Error) -> Result<Result<T, Absent>, Error> {
         if error.kind.opens_breaker() {
-            self.breaker.failed(leave);
-            self.client.hang_up();
+            if !self.client.is_one_of_several() {
+                self.breaker.failed(leave);
+                self.client.hang_up();
+            }
             return Err(failed(error));
         }
         // It has answered, after all.
@@ -108,6 +110,11 @@ impl Client {
             }
             Self::Redis(redis) => page(redis, key).await,
         }
+    }
+
+    /// Whether each server is left alone by itself, and the others are asked on.
+    fn is_one_of_several(&self) -> bool {
+        matches!(self, Self::Memcached(memcached) if memcached.down().is_some())
     }
 
     fn hang_up(&self) {

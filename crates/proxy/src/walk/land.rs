@@ -17,6 +17,7 @@ use crate::{
         forward::{begin_fill, page_key},
         pump::{Before, Destination, Pump, Room},
     },
+    way,
 };
 use http::{HeaderMap, Response, StatusCode, header, response};
 use http_body::Body as _;
@@ -151,8 +152,10 @@ impl Fetch<'_> {
             unshared,
             self.times.response,
         );
+        let has_credentials = self.ask.fields.contains_key(header::AUTHORIZATION);
         if let Some(stored) = &self.need.selected
             && unshared.withdraws(head.status)
+            && !way::refuses(head.status, has_credentials)
         {
             below::forget(self.worker, self.ask.key.as_bytes(), stored);
         }

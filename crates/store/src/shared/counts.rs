@@ -40,6 +40,10 @@ pub enum Event {
     Down(Error),
     /// It answers again.
     Up,
+    /// One of several servers is left alone for a while, and what it has counts as not there; its last failure.
+    OneDown(Error),
+    /// All of several servers answer again.
+    AllUp,
     /// It answers, but takes no writes.
     TakesNoWrites(Error),
     /// Something else lies under a name that is ours; told of once.

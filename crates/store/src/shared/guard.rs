@@ -10,7 +10,7 @@ use std::{
     fmt,
     sync::{
         OnceLock,
-        atomic::{AtomicBool, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
     },
     time::Duration,
 };
@@ -30,6 +30,8 @@ pub(super) struct Guard {
     refuses: AtomicBool,
     /// Whether something else was found under a key of ours: it is told of once.
     holds_else: AtomicBool,
+    /// Of several servers, how many are known to be down.
+    down: AtomicUsize,
     hook: OnceLock<Hook>,
 }
 
@@ -42,6 +44,7 @@ impl Guard {
             counts: Counts::default(),
             refuses: AtomicBool::new(false),
             holds_else: AtomicBool::new(false),
+            down: AtomicUsize::new(0),
             hook: OnceLock::new(),
         }
     }
@@ -147,6 +150,12 @@ impl Guard {
         if self.breaker.answered() {
             self.event(Event::Up);
         }
+        if self.down.load(Relaxed) > 0
+            && self.remote.down() == Some(0)
+            && self.down.swap(0, Relaxed) > 0
+        {
+            self.event(Event::AllUp);
+        }
     }
 
     fn failed(&self, leave: Leave, error: Error) {
@@ -162,6 +171,13 @@ impl Guard {
                     self.event(Event::HoldsSomethingElse(error));
                 }
                 _ => {}
+            }
+            return;
+        }
+        if let Some(down) = self.remote.down() {
+            // The others are asked on.
+            if self.down.swap(down, Relaxed) < down {
+                self.event(Event::OneDown(error));
             }
             return;
         }

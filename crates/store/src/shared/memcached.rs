@@ -46,6 +46,10 @@ impl Remote for Memcached {
         Box::pin(self.delete_if(key, value))
     }
 
+    fn down(&self) -> Option<usize> {
+        self.down()
+    }
+
     fn hang_up(&self) {
         self.hang_up();
     }

@@ -37,6 +37,12 @@ pub trait Remote: fmt::Debug + Send + Sync {
     /// has changed stays in any case.
     fn delete_if<'a>(&'a self, key: &'a str, value: &'a [u8]) -> Asked<'a, bool>;
 
+    /// Of several servers that are left alone each by itself, how many fail and have not answered since. `None` where what befalls one
+    /// question befalls the next.
+    fn down(&self) -> Option<usize> {
+        None
+    }
+
     /// Drops this worker's connections: they do not answer. The next question makes new ones.
     fn hang_up(&self);
 

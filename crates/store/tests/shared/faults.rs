@@ -3,7 +3,7 @@
 use crate::support::{KEY, Node, Stall, page};
 use std::{sync::Arc, time::Duration};
 use store::shared::{Event, Found, remote::Kind};
-use testkit::Redis;
+use testkit::{Memcached, Redis};
 
 const NAME: &str = "larder:https://shop.example/shoes?page=2";
 
@@ -249,4 +249,53 @@ async fn a_flipped_bit_or_a_cut_is_never_answered() {
     }
     server.ask(&["COPY", "good", NAME, "REPLACE"]);
     assert_eq!(node.bodies(KEY).await, [b"hello"]);
+}
+
+/// All at once, and more than open a breaker: the others are asked on.
+#[tokio::test]
+async fn of_several_servers_one_that_dies_is_told_of_once_and_the_others_are_asked_on() {
+    let mut servers = [Memcached::start(), Memcached::start(), Memcached::start()];
+    let addresses: Vec<_> = servers.iter().map(Memcached::address).collect();
+    let node = Arc::new(Node::new(&format!("memcached://{}", addresses.join(","))));
+    let keys: Vec<_> = (0..24).map(|n| format!("http://a.example/{n}")).collect();
+    for key in &keys {
+        // What was fetched within a second of a start is not used.
+        while node.bodies(key.as_bytes()).await.is_empty() {
+            node.keep(key.as_bytes(), page(&node, key.clone()).done())
+                .await;
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+    servers[1].kill();
+    let mut asked = tokio::task::JoinSet::new();
+    for (number, key) in keys.iter().cycle().take(4 * keys.len()).enumerate() {
+        let (node, key) = (Arc::clone(&node), key.clone());
+        asked.spawn(async move { (number % 24, node.bodies(key.as_bytes()).await.len()) });
+    }
+    let mut found = [0; 24];
+    while let Some(answer) = asked.join_next().await {
+        let (key, count) = answer.expect("no panic");
+        found[key] += count;
+    }
+    assert!(
+        found.iter().all(|count| [0, 4].contains(count)),
+        "{found:?}"
+    );
+    assert!(found.contains(&0), "one of three had none of two dozen");
+    assert!(found.contains(&4), "the others were not asked");
+    assert_eq!(node.count().openings, 0);
+    assert!(
+        matches!(&node.events()[..], [Event::OneDown(_)]),
+        "{:?}",
+        node.events()
+    );
+    servers[1].restart();
+    node.until("all were up", |_| {
+        for key in &keys {
+            let page = Arc::new(page(&node, key.clone()).done());
+            node.shared.keep(key.as_bytes(), &page, None);
+        }
+        matches!(&node.events()[..], [Event::OneDown(_), Event::AllUp])
+    })
+    .await;
 }
