@@ -20,6 +20,8 @@
 //! stay as they are. A tag that never ends, or is longer than [`MOST_TAG`], is text. What was opened and is not closed is
 //! closed by the end of the body. So any bytes are a page, and bytes without a tag are sent as they came.
 
+#![forbid(unsafe_code)]
+
 mod escape;
 mod expression;
 mod include;

@@ -3,6 +3,8 @@
 //! - [`Memcached`] and [`Redis`] ask, over connections that each worker has for itself ([`PerWorker`]).
 //! - [`Breaker`] keeps a server that fails from being asked again and again.
 
+#![forbid(unsafe_code)]
+
 mod breaker;
 mod error;
 mod memcached;

@@ -1,5 +1,7 @@
 //! The program: flags, configuration, wiring, admin, telemetry, commands. Takes no caching decision.
 
+#![forbid(unsafe_code)]
+
 pub mod admin;
 pub mod cli;
 pub mod client;

@@ -1,5 +1,7 @@
 //! The program's way in.
 
+#![forbid(unsafe_code)]
+
 use clap::Parser;
 use larder::{
     cli::{Cli, Command, Ending},

@@ -5,6 +5,8 @@
 //! [`Plan`] says what is asked for; [`run()`] makes the load, on one thread for each core, and returns [`Measured`]. What a
 //! person or a program reads of it is made by [`figures`] and [`report`].
 
+#![forbid(unsafe_code)]
+
 pub mod assertion;
 pub mod cached;
 pub mod compare;

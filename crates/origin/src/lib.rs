@@ -6,6 +6,8 @@
 //! the connection on. `files` is a folder in place of servers, `pages` a store of pages, and
 //! `first_of` asks several origins in turn.
 
+#![forbid(unsafe_code)]
+
 mod balance;
 mod body;
 mod budget;

@@ -1,20 +1,37 @@
 //! The floor under everything that benchmarks compare with: what the kernel alone takes for a hit. `--listen ADDR --size N`.
 //!
 //! One thread waits for readable sockets, reads what has come, and takes that for one request, whatever it says; the answer lies
-//! there with its head, and is written at once. No server that reads a request from a socket and writes an answer to it does less.
+//! there with its head, and is written at once. A long one lies in a file in memory, whose pages the kernel sends without copying them.
+//! No server that reads a request from a socket and writes an answer to it does less.
 
 mod flags;
 
-use rustix::event::{Timespec, epoll};
+use rustix::{
+    event::{Timespec, epoll},
+    fs::{MemfdFlags, memfd_create, sendfile},
+    net::{SendFlags, send},
+};
 use socket2::SockRef;
 use std::{
     error::Error,
-    io::{ErrorKind, Read, Write},
+    fs::File,
+    io::{self, ErrorKind, Read, Write},
     net::{SocketAddr, TcpListener, TcpStream},
     os::fd::AsRawFd,
 };
 
 const LISTENER: u64 = u64::MAX;
+
+/// What is shorter, in bytes, is sent as cheaply by copying it.
+const LONG: usize = 32 << 10;
+
+/// What is sent.
+struct Answer {
+    /// All of it; where it is long, its head.
+    bytes: Vec<u8>,
+    /// The rest.
+    content: Option<(File, usize)>,
+}
 
 /// A client, and how much of its answer is out; all of it where none is due.
 struct Client {
@@ -24,22 +41,51 @@ struct Client {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let (listen, size) = flags::read()?;
-    serve(listen, &answer(size))
+    serve(listen, &answer(size)?)
 }
 
 /// With as many fields as a stored page has.
-fn answer(size: usize) -> Vec<u8> {
+fn answer(size: usize) -> io::Result<Answer> {
     let head = format!(
         "HTTP/1.1 200 OK\r\ncontent-type: text/html; charset=utf-8\r\ncache-control: public, max-age=3600\r\n\
          etag: \"5f3c-61b0c8a9d1e40\"\r\nlast-modified: Wed, 01 Oct 2025 10:00:00 GMT\r\nvary: Accept-Encoding\r\n\
          server: floor\r\nage: 17\r\nvia: 1.1 floor\r\ndate: Wed, 01 Oct 2025 10:00:17 GMT\r\ncontent-length: {size}\r\n\r\n"
     );
-    let mut answer = head.into_bytes();
-    answer.resize(answer.len() + size, b'x');
-    answer
+    let (mut bytes, content) = (head.into_bytes(), vec![b'x'; size]);
+    if size < LONG {
+        bytes.extend(content);
+        return Ok(Answer {
+            bytes,
+            content: None,
+        });
+    }
+    let mut file = File::from(memfd_create("floor", MemfdFlags::CLOEXEC)?);
+    file.write_all(&content)?;
+    let content = Some((file, size));
+    Ok(Answer { bytes, content })
 }
 
-fn serve(listen: SocketAddr, answer: &[u8]) -> Result<(), Box<dyn Error>> {
+impl Answer {
+    fn length(&self) -> usize {
+        self.bytes.len() + self.content.as_ref().map_or(0, |(_, size)| *size)
+    }
+
+    /// Sends what is left behind `sent` bytes, as far as the socket takes it at once; how much that was.
+    fn send(&self, mut socket: &TcpStream, sent: usize) -> io::Result<usize> {
+        let rest = self.bytes.get(sent..).unwrap_or_default();
+        match &self.content {
+            None => socket.write(rest),
+            Some(_) if !rest.is_empty() => Ok(send(socket, rest, SendFlags::MORE)?),
+            Some((file, size)) => {
+                let mut at = (sent - self.bytes.len()) as u64;
+                let left = self.bytes.len() + size - sent;
+                Ok(sendfile(socket, file, Some(&mut at), left)?)
+            }
+        }
+    }
+}
+
+fn serve(listen: SocketAddr, answer: &Answer) -> Result<(), Box<dyn Error>> {
     let listener = TcpListener::bind(listen)?;
     listener.set_nonblocking(true)?;
     SockRef::from(&listener).set_tcp_nodelay(true)?;
@@ -86,7 +132,7 @@ fn serve(listen: SocketAddr, answer: &[u8]) -> Result<(), Box<dyn Error>> {
                 let data = epoll::EventData::new_u64(number as u64);
                 epoll::add(&poll, &socket, data, both | epoll::EventFlags::ET)?;
                 clients.resize_with(clients.len().max(number + 1), || None);
-                let sent = answer.len();
+                let sent = answer.length();
                 if let Some(place) = clients.get_mut(number) {
                     *place = Some(Client { socket, sent });
                 }
@@ -96,19 +142,20 @@ fn serve(listen: SocketAddr, answer: &[u8]) -> Result<(), Box<dyn Error>> {
 }
 
 /// Goes on with a client as far as its socket lets; whether it is still there.
-fn turn(client: &mut Client, answer: &[u8], page: &mut [u8]) -> bool {
+fn turn(client: &mut Client, answer: &Answer, page: &mut [u8]) -> bool {
     let mut all_read = false;
     loop {
-        let done = match answer.get(client.sent..).unwrap_or_default() {
-            [] if all_read => return true,
-            [] => client.socket.read(page).inspect(|&read| {
+        let is_sent = client.sent >= answer.length();
+        let done = match is_sent {
+            true if all_read => return true,
+            true => client.socket.read(page).inspect(|&read| {
                 client.sent = 0;
                 all_read = read < page.len();
             }),
-            rest => client
-                .socket
-                .write(rest)
-                .inspect(|sent| client.sent += sent),
+            false => {
+                let now = answer.send(&client.socket, client.sent);
+                now.inspect(|sent| client.sent += sent)
+            }
         };
         match done {
             Ok(0) => return false,

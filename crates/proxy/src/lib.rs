@@ -2,6 +2,8 @@
 //!
 //! Begin with [`walk`]: one page that shows every way a request can end.
 
+#![forbid(unsafe_code)]
+
 mod ask;
 mod body;
 mod cache;

@@ -50,6 +50,8 @@
 //! | none | tags (surrogate keys) | [`surrogate::tags`] |
 //! | none | `Surrogate-Control: content` | [`surrogate::wants_esi`] |
 
+#![forbid(unsafe_code)]
+
 pub mod coding;
 pub mod directives;
 mod etag;

@@ -8,7 +8,11 @@ pub use parts::Parts;
 pub use piece::{Part, Piece};
 pub use reader::Pieces;
 
-use crate::{disk::OnDisk, fill::Fill};
+use crate::{
+    arena::{self, Extent},
+    disk::OnDisk,
+    fill::Fill,
+};
 use bytes::Bytes;
 use rules::range::Span;
 use std::sync::Arc;
@@ -21,6 +25,8 @@ const HANDLE: u64 = 256;
 pub enum Body {
     /// In one piece. Small and middle bodies; a hit writes it at once.
     Whole(Bytes),
+    /// In one piece, in memory that the kernel sends [without copying it](arena). Middle bodies.
+    Mapped(Arc<Extent>),
     /// In several pieces: large bodies, whose pieces were allocated as they came.
     Chunks(Arc<[Bytes]>),
     /// On disk, read as it is sent.
@@ -42,7 +48,15 @@ impl From<Piece> for Body {
 }
 
 impl Body {
-    /// A body from pieces: joined where that is cheap, so that a hit has one buffer to write.
+    /// A body from pieces, to be kept.
+    pub fn kept(chunks: Vec<Bytes>, length: usize) -> Self {
+        match arena::keep(&chunks, length) {
+            Some(extent) => Self::Mapped(extent),
+            None => Self::from_chunks(chunks, length),
+        }
+    }
+
+    /// A body from pieces, which somebody else may hold: joined where that is cheap, so that a hit has one buffer to write.
     pub(crate) fn from_chunks(chunks: Vec<Bytes>, length: usize) -> Self {
         const JOIN_BELOW: usize = 1 << 20;
         match <[Bytes; 1]>::try_from(chunks) {
@@ -56,6 +70,7 @@ impl Body {
     pub fn length(&self) -> Option<u64> {
         match self {
             Self::Whole(bytes) => Some(bytes.len() as u64),
+            Self::Mapped(extent) => Some(extent.len() as u64),
             Self::Chunks(chunks) => Some(chunks.iter().map(|chunk| chunk.len() as u64).sum()),
             Self::Disk(bytes) => Some(bytes.len()),
             Self::Parts(parts) => Some(parts.length),
@@ -77,7 +92,7 @@ impl Body {
         match self {
             Self::Disk(_) => true,
             Self::Parts(parts) => parts.is_on_disk(),
-            Self::Whole(_) | Self::Chunks(_) | Self::Filling(_) => false,
+            Self::Whole(_) | Self::Mapped(_) | Self::Chunks(_) | Self::Filling(_) => false,
         }
     }
 
@@ -86,17 +101,26 @@ impl Body {
         match self {
             Self::Disk(bytes) => bytes.is_gone(),
             Self::Parts(parts) => parts.is_gone(),
-            Self::Whole(_) | Self::Chunks(_) | Self::Filling(_) => false,
+            Self::Whole(_) | Self::Mapped(_) | Self::Chunks(_) | Self::Filling(_) => false,
         }
     }
 
     /// Whether every byte is held, for good, as far as is known.
     pub fn is_complete(&self) -> bool {
         match self {
-            Self::Whole(_) | Self::Chunks(_) => true,
+            Self::Whole(_) | Self::Mapped(_) | Self::Chunks(_) => true,
             Self::Disk(bytes) => !bytes.is_broken(),
             Self::Parts(parts) => parts.is_complete(),
             Self::Filling(_) => false,
+        }
+    }
+
+    /// The whole content, where memory has it in one piece.
+    pub fn in_one(&self) -> Option<Bytes> {
+        match self {
+            Self::Whole(bytes) => Some(bytes.clone()),
+            Self::Mapped(extent) => Some(extent.bytes()),
+            Self::Chunks(_) | Self::Disk(_) | Self::Parts(_) | Self::Filling(_) => None,
         }
     }
 
@@ -104,6 +128,7 @@ impl Body {
     pub(crate) fn pieces(&self) -> Option<Vec<Piece>> {
         match self {
             Self::Whole(bytes) => Some(vec![bytes.clone().into()]),
+            Self::Mapped(extent) => Some(vec![extent.bytes().into()]),
             Self::Chunks(chunks) => Some(chunks.iter().cloned().map(Piece::from).collect()),
             Self::Disk(bytes) => Some(vec![bytes.clone().into()]),
             Self::Parts(parts) => {
@@ -118,6 +143,7 @@ impl Body {
     pub(crate) fn is_read(&self) -> bool {
         match self {
             Self::Whole(bytes) => !bytes.is_unique(),
+            Self::Mapped(extent) => Arc::strong_count(extent) > 1,
             Self::Chunks(chunks) => chunks.iter().any(|chunk| !chunk.is_unique()),
             Self::Parts(parts) => parts.pieces().iter().any(|(_, piece)| piece.is_read()),
             Self::Disk(_) | Self::Filling(_) => false,
@@ -128,6 +154,7 @@ impl Body {
     pub(crate) fn weight(&self) -> u64 {
         match self {
             Self::Whole(bytes) => allocated(bytes.len()),
+            Self::Mapped(extent) => extent.weight(),
             Self::Chunks(chunks) => chunks.iter().map(|chunk| allocated(chunk.len()) + 64).sum(),
             Self::Disk(_) => HANDLE,
             Self::Parts(parts) => parts.weight(),
@@ -139,6 +166,7 @@ impl Body {
     pub fn slice(&self, span: Span) -> Option<Vec<Piece>> {
         match self {
             Self::Whole(bytes) => Some(vec![piece::cut(bytes, 0, span)?.into()]),
+            Self::Mapped(extent) => Some(vec![piece::cut(&extent.bytes(), 0, span)?.into()]),
             Self::Chunks(chunks) => Some(slice_chunks(chunks, span)),
             Self::Disk(bytes) => {
                 let last = span.last.min(bytes.len().checked_sub(1)?);
@@ -154,6 +182,7 @@ impl Body {
     pub fn into_piece(self) -> Option<Piece> {
         match self {
             Self::Whole(bytes) => Some(bytes.into()),
+            Self::Mapped(extent) => Some(extent.bytes().into()),
             Self::Chunks(chunks) => Some(Bytes::from(chunks.concat()).into()),
             Self::Disk(bytes) => Some(bytes.into()),
             Self::Parts(_) | Self::Filling(_) => None,

@@ -7,6 +7,7 @@
 //!
 //! Nothing here reads a clock or knows a directive: the caller judges with `rules`.
 
+pub mod arena;
 mod body;
 mod budget;
 pub mod codec;

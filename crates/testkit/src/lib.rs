@@ -35,6 +35,7 @@
 //! assert_eq!(origin.requests("/"), 1);
 //! ```
 
+#![forbid(unsafe_code)]
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,

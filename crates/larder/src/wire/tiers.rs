@@ -58,6 +58,9 @@ impl Durable for Lost {
 /// Opens the tiers that `config` names.
 pub fn open(config: &Config) -> Result<Store, StartError> {
     let log = Arc::new(Log::default());
+    if let Err(error) = store::arena::open(config.memory) {
+        tracing::info!("bodies are copied to the system as they are sent: {error}");
+    }
     let memory = Arc::new(Memory::new(config.memory, log.clone()));
     let (journal, durable) = journal(config, &log);
     // Without one, what is purged could come back from disk.

@@ -72,6 +72,7 @@ mod lifecycle_edges;
 mod lifecycle_sockets;
 mod lifetime;
 mod limits;
+mod mapped;
 mod memcached_full;
 mod memory;
 mod methods;

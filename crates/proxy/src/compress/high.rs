@@ -41,7 +41,7 @@ pub fn make(memory: &Memory, counts: &Counts, better: &Better) {
     }
     let sizes = (length, all.len() as u64);
     counts.made(*coding, Level::High, sizes, began.elapsed());
-    let body = Body::Whole(Bytes::copy_from_slice(&all));
+    let body = Body::kept(vec![Bytes::copy_from_slice(&all)], all.len());
     let mut coded = whole::coded(*coding, Level::High, length, body);
     keep_the_smaller(&stored, &mut coded);
     memory.add_form(key, *content, &coded);
@@ -70,6 +70,7 @@ fn held(memory: &Memory, key: &[u8], content: u64) -> Option<Arc<Stored>> {
 pub fn pieces(body: &Body) -> Option<Vec<Bytes>> {
     match body {
         Body::Whole(bytes) => Some(vec![bytes.clone()]),
+        Body::Mapped(extent) => Some(vec![extent.bytes()]),
         Body::Chunks(chunks) => Some(chunks.to_vec()),
         Body::Disk(_) | Body::Parts(_) | Body::Filling(_) => None,
     }

@@ -127,6 +127,7 @@ fn hash(body: &Body) -> u64 {
     let mut hash = Xxh3::new();
     match body {
         Body::Whole(bytes) => hash.update(bytes),
+        Body::Mapped(extent) => hash.update(&extent.bytes()),
         Body::Chunks(chunks) => chunks.iter().for_each(|chunk| hash.update(chunk)),
         // Forms are made in memory.
         Body::Disk(_) | Body::Parts(_) | Body::Filling(_) => {}

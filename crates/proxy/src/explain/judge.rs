@@ -134,7 +134,7 @@ fn nominated(stored: &Stored) -> Vec<String> {
 
 const fn form(body: &Body) -> &'static str {
     match body {
-        Body::Whole(_) | Body::Chunks(_) => "whole",
+        Body::Whole(_) | Body::Mapped(_) | Body::Chunks(_) => "whole",
         Body::Disk(_) => "disk",
         Body::Parts(_) => "parts",
         Body::Filling(_) => "filling",

@@ -20,6 +20,7 @@ mod drain;
 mod fault;
 mod http1;
 mod interim;
+mod mapped;
 mod meter;
 mod own;
 mod pacing;

@@ -2,6 +2,7 @@
 
 use super::{
     direct::Desk,
+    mapped,
     socket::{Socket, send},
     splice::Splices,
 };
@@ -58,6 +59,17 @@ impl Wire {
     ) -> Poll<io::Result<usize>> {
         self.socket
             .poll_send(cx, |socket| send(socket, bufs, SendFlags::MORE))
+    }
+
+    /// Writes bytes of which those at `mapped` lie where the kernel can send them from.
+    fn poll_write_mapped(
+        &self,
+        cx: &mut Context<'_>,
+        bufs: &[IoSlice<'_>],
+        mapped: usize,
+    ) -> Poll<io::Result<usize>> {
+        self.socket
+            .poll_send(cx, |socket| mapped::write(socket, bufs, mapped))
     }
 
     /// What is written from now on is the last before the connection is closed.
@@ -215,6 +227,9 @@ impl AsyncWrite for Wire {
                 let splices = splices.clone();
                 wire.poll_write_spliced(cx, &splices, &[IoSlice::new(buf)])
             }
+            _ if let Some(mapped) = mapped::first(&[IoSlice::new(buf)]) => {
+                wire.poll_write_mapped(cx, &[IoSlice::new(buf)], mapped)
+            }
             _ if wire.ends => wire.poll_write_last(cx, &[IoSlice::new(buf)]),
             _ => Pin::new(&mut wire.socket).poll_write(cx, buf),
         }
@@ -231,6 +246,7 @@ impl AsyncWrite for Wire {
                 let splices = splices.clone();
                 wire.poll_write_spliced(cx, &splices, bufs)
             }
+            _ if let Some(mapped) = mapped::first(bufs) => wire.poll_write_mapped(cx, bufs, mapped),
             _ if wire.ends => wire.poll_write_last(cx, bufs),
             _ => Pin::new(&mut wire.socket).poll_write_vectored(cx, bufs),
         }

@@ -209,9 +209,9 @@ fn missing(
         return Chosen::as_it_is(stored, reader);
     }
     if ask.method == Method::GET
-        && let Body::Whole(content) = &stored.body
-        && content.len() as u64 <= AT_ONCE
-        && let Some(form) = made_at_once(worker, ask, &stored, content, coding)
+        && length.is_some_and(|length| length <= AT_ONCE)
+        && let Some(content) = stored.body.in_one()
+        && let Some(form) = made_at_once(worker, ask, &stored, &content, coding)
     {
         return Chosen::as_it_is(form, None);
     }

@@ -71,8 +71,11 @@ pub fn stored(
             let body = kept.decoded.clone()?;
             Source::kept(kept, body)
         }
-        (Known::Kept(kept), Body::Whole(body)) if coding_of(fields).is_none() => {
-            Source::kept(kept, body.clone())
+        (Known::Kept(kept), body)
+            if coding_of(fields).is_none()
+                && let Some(body) = body.in_one() =>
+        {
+            Source::kept(kept, body)
         }
         (known, body) => {
             let content = match body {
@@ -179,17 +182,17 @@ fn known(worker: &Worker, ask: &Ask, stored: &Stored, fields: &HeaderMap) -> Kno
     if let Some(kept) = stored.derived::<Kept>() {
         return Known::Kept(kept.clone());
     }
-    match &stored.body {
-        Body::Whole(body) if body.len() <= MOST_AT_ONCE && coding_of(fields).is_none() => {
-            match Kept::read(worker, ask.key.as_bytes(), stored, body) {
-                Some(kept) => {
-                    bump(&worker.counters.pages_read);
-                    Known::Kept(kept)
-                }
-                None => Known::Unkept,
-            }
+    let body = stored.body.in_one();
+    let body = body.filter(|body| body.len() <= MOST_AT_ONCE && coding_of(fields).is_none());
+    let Some(body) = body else {
+        return Known::Unread;
+    };
+    match Kept::read(worker, ask.key.as_bytes(), stored, &body) {
+        Some(kept) => {
+            bump(&worker.counters.pages_read);
+            Known::Kept(kept)
         }
-        _ => Known::Unread,
+        None => Known::Unkept,
     }
 }
 

@@ -233,7 +233,7 @@ impl Arrived {
                     .unwrap_or_else(|| Body::Parts(Arc::new(parts)))
             }
             // The whole is there already.
-            Body::Whole(_) | Body::Chunks(_) | Body::Disk(_) => old.body.clone(),
+            Body::Whole(_) | Body::Mapped(_) | Body::Chunks(_) | Body::Disk(_) => old.body.clone(),
             Body::Filling(_) => return None,
         };
         validate::freshen(&mut fields, &self.head.headers);

@@ -17,7 +17,7 @@ use crate::{
 };
 use http::Method;
 use std::rc::Rc;
-use store::{Body, Stored};
+use store::Stored;
 
 /// Answers with a hit.
 pub fn hit(worker: &Rc<Worker>, ask: &mut Ask, hit: Hit) -> Answer {
@@ -64,12 +64,10 @@ fn prepared(
     outcome: &Outcome,
 ) -> Option<Prepared<ReplyBody>> {
     let Chosen { stored, then, .. } = chosen;
-    let Body::Whole(content) = &stored.body else {
-        return None;
-    };
     if !matches!(then, Then::Nothing) || is_changed(stored) {
         return None;
     }
+    let content = stored.body.in_one()?;
     let head = worker
         .heads
         .borrow()
@@ -77,7 +75,7 @@ fn prepared(
     let age = stored.facts.age(ask.now).as_secs();
     let age = worker.told.borrow_mut().age(age);
     let status = report::cache_status(worker, &ask.site, stored.status, outcome, None);
-    let mut body = ReplyBody::from(Content::Whole(content.clone()));
+    let mut body = ReplyBody::from(Content::Whole(content));
     report::note(worker, ask, stored.status, outcome, &mut body);
     Some(Prepared::new(
         head,

@@ -307,6 +307,7 @@ impl Pump {
 fn has_errors(body: &Body) -> bool {
     match body {
         Body::Whole(bytes) => operation::has_errors(bytes),
+        Body::Mapped(extent) => operation::has_errors(&extent.bytes()),
         Body::Chunks(chunks) => operation::has_errors(&chunks.concat()),
         Body::Disk(_) | Body::Parts(_) | Body::Filling(_) => true,
     }

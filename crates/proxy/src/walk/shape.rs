@@ -134,13 +134,17 @@ fn whole(
         };
     }
     let content = match &stored.body {
-        Body::Whole(bytes) => Content::Whole(bytes.clone()),
         Body::Filling(_) => {
             reader.map_or(Content::Empty, |reader| Content::following(reader, length))
         }
         // Lookup lets parts through for requests that they cover: those for a part, which `part` has answered, and where
         // nothing is missing all others.
-        Body::Chunks(_) | Body::Disk(_) | Body::Parts(_) => all_of(&stored.body),
+        Body::Whole(_) | Body::Mapped(_) | Body::Chunks(_) | Body::Disk(_) | Body::Parts(_) => {
+            stored
+                .body
+                .in_one()
+                .map_or_else(|| all_of(&stored.body), Content::Whole)
+        }
     };
     Shaped { status, content }
 }

@@ -226,10 +226,10 @@ impl Writer {
         match &state.keeping {
             Keeping::Memory => {
                 let pieces = state.pieces.iter().map(|(_, piece)| piece.clone());
-                let body = Body::from_chunks(pieces.collect(), state.received as usize);
-                if let Body::Whole(joined) = &body {
+                let body = Body::kept(pieces.collect(), state.received as usize);
+                if let Some(joined) = body.in_one() {
                     // Those who read on need no copy of their own.
-                    state.pieces = [(0, joined.clone())].into();
+                    state.pieces = [(0, joined)].into();
                 }
                 Some(body)
             }

@@ -177,6 +177,6 @@ impl Fetch<'_> {
 fn reader_of(stored: &Stored) -> Option<Reader> {
     match &stored.body {
         Body::Filling(fill) => fill.reader(),
-        Body::Whole(_) | Body::Chunks(_) | Body::Disk(_) | Body::Parts(_) => None,
+        Body::Whole(_) | Body::Mapped(_) | Body::Chunks(_) | Body::Disk(_) | Body::Parts(_) => None,
     }
 }

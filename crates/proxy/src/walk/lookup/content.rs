@@ -16,7 +16,7 @@ pub enum Held {
 
 pub fn body_for(ask: &Ask, stored: &Stored) -> Held {
     let enough = match &stored.body {
-        Body::Whole(_) | Body::Chunks(_) => true,
+        Body::Whole(_) | Body::Mapped(_) | Body::Chunks(_) => true,
         // What turned out to be damaged is fetched anew.
         Body::Disk(bytes) if !bytes.is_broken() => true,
         // Parts answer requests for what they hold and no other, not even those for the head (RFC 9111 section 3.3).

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
 use rules::{freshness, time::Time};
 use std::{sync::Arc, time::Duration};
-use store::Fields;
+use store::{Body, Fields};
 
 /// A page, with these fields too.
 fn page(more: &[(&'static str, &str)]) -> Arc<Stored> {

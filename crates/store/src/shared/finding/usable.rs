@@ -186,10 +186,11 @@ fn body(chunks: Vec<Bytes>, layout: &Layout) -> Result<Body, Malformed> {
         return Err(Malformed);
     }
     let length = usize::try_from(held).map_err(|_| Malformed)?;
-    let whole = Body::from_chunks(chunks, length);
     match layout {
-        Layout::Whole(_) => Ok(whole),
-        Layout::Parts { length, parts } => parts_of(&whole, *length, parts),
+        Layout::Whole(_) => Ok(Body::kept(chunks, length)),
+        Layout::Parts { length: all, parts } => {
+            parts_of(&Body::from_chunks(chunks, length), *all, parts)
+        }
     }
 }
 

@@ -1,0 +1,44 @@
+//! Bytes that lie in [memory that the kernel sends](arena) without copying it.
+
+use super::socket::send;
+use rustix::{fs::sendfile, io::retry_on_intr, net::SendFlags};
+use std::{
+    io::{self, IoSlice},
+    os::fd::BorrowedFd,
+};
+use store::arena;
+
+/// The first of `bufs` that is worth it, and lies there.
+pub(super) fn first(bufs: &[IoSlice<'_>]) -> Option<usize> {
+    let is_mapped = |buf: &IoSlice<'_>| buf.len() >= arena::LEAST && arena::place_of(buf).is_some();
+    bufs.iter().position(is_mapped)
+}
+
+/// Writes `bufs` up to the one at `mapped`, and that one, as far as `socket` takes them.
+pub(super) fn write(
+    socket: BorrowedFd<'_>,
+    bufs: &[IoSlice<'_>],
+    mapped: usize,
+) -> io::Result<usize> {
+    let (before, from) = bufs.split_at_checked(mapped).unwrap_or_default();
+    let mut sent = 0;
+    if !before.is_empty() {
+        // In one packet with what follows.
+        sent = send(socket, before, SendFlags::MORE)?;
+        if sent < before.iter().map(|buf| buf.len()).sum() {
+            return Ok(sent);
+        }
+    }
+    let Some(buf) = from.first() else {
+        return Ok(sent);
+    };
+    let Some((file, mut offset)) = arena::place_of(buf) else {
+        return Ok(sent);
+    };
+    match retry_on_intr(|| sendfile(socket, file, Some(&mut offset), buf.len())) {
+        Ok(more) => Ok(sent + more),
+        // The next call says it again.
+        Err(_) if sent > 0 => Ok(sent),
+        Err(error) => Err(error.into()),
+    }
+}

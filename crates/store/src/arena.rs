@@ -1,0 +1,331 @@
+//! Memory that the kernel sends without copying it: a file that lies in memory, mapped for whoever reads.
+//!
+//! A body in it is written once, through the file, and then read through the mapping like any other bytes. A plain connection that is
+//! to send some of it tells the kernel where in the file that lies ([`place_of`]), and the kernel sends the pages themselves. They stay
+//! as they are until the client has them, whatever happens here: what nobody reads any more is not written over, but
+//! cut out of the file, and whoever still has its pages keeps them.
+//!
+//! That holds for whole pages. Of a large one that something else lies in too, or that is on its way to a client, a part is not cut out but
+//! emptied where it is, and what is written there next would go out to that client. So the file has small pages only, wherever the system
+//! would rather have large ones: each is made by touching the mapping, which says so. And nothing is used again that is still there.
+//!
+//! The file is as long as addresses are cheap: of each size of [`Extent`], there is room for more than the budget. So it never has to be
+//! tidied up, and takes no more memory than what lies in it, to the page.
+
+use bytes::Bytes;
+use memmap2::{Advice, MmapMut, MmapOptions};
+use rustix::{
+    fs::{FallocateFlags, MemfdFlags, SeekFrom, fallocate, memfd_create, seek},
+    io::Errno,
+};
+use std::{
+    collections::BTreeMap,
+    fmt,
+    fs::File,
+    io,
+    os::{
+        fd::{AsFd, BorrowedFd},
+        unix::fs::FileExt,
+    },
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+};
+
+/// What is smaller, in bytes, is sent as cheaply by copying it.
+pub const LEAST: usize = 32 << 10;
+
+/// What is larger is not here.
+const MOST: usize = 1 << 20;
+
+/// The kernel's unit of memory, in bytes.
+const PAGE: usize = 4096;
+
+/// There are four sizes to a doubling, and five doublings from [`LEAST`] to [`MOST`]; and some to spare.
+const SIZES: u64 = 24;
+
+static ARENA: OnceLock<Arena> = OnceLock::new();
+
+/// The file, mapped.
+struct Arena {
+    file: File,
+    /// Never written through.
+    map: MmapMut,
+    free: Mutex<Free>,
+}
+
+/// What of the file is not in use. In pages.
+#[derive(Debug, Default)]
+struct Free {
+    /// Nothing was ever put here or behind it.
+    next: usize,
+    /// Size → where such were given back.
+    returned: BTreeMap<usize, Vec<usize>>,
+}
+
+/// Bytes in the file. Their memory is given back when this is dropped.
+pub struct Extent {
+    arena: &'static Arena,
+    /// The number of its first page.
+    first: usize,
+    length: usize,
+}
+
+/// What `Bytes` refer to.
+struct Lent(Arc<Extent>);
+
+/// Makes it, once in a process, for bodies of `budget` bytes together. Until then, and where the system has no such files, there is none,
+/// and bodies lie elsewhere.
+///
+/// # Errors
+/// Those of the system.
+pub fn open(budget: u64) -> io::Result<()> {
+    if ARENA.get().is_none() {
+        let _ = ARENA.set(Arena::new(budget.saturating_mul(SIZES))?);
+    }
+    Ok(())
+}
+
+/// Where in which file `bytes` lie; `None` where they do not.
+pub fn place_of(bytes: &[u8]) -> Option<(BorrowedFd<'static>, u64)> {
+    let arena = ARENA.get()?;
+    let offset = bytes
+        .as_ptr()
+        .addr()
+        .checked_sub(arena.map.as_ptr().addr())?;
+    (offset < arena.map.len()).then(|| (arena.file.as_fd(), offset as u64))
+}
+
+/// A copy of `pieces`, `length` bytes together. `None` where they are too few or too many, or there is no room for them.
+pub(crate) fn keep(pieces: &[Bytes], length: usize) -> Option<Arc<Extent>> {
+    let arena = ARENA.get()?;
+    if !(LEAST..MOST).contains(&length) {
+        return None;
+    }
+    // Given back where anything fails.
+    let extent = Extent {
+        arena,
+        first: arena.take(length)?,
+        length,
+    };
+    arena.touch(extent.first, length).ok()?;
+    let mut at = (extent.first * PAGE) as u64;
+    for piece in pieces {
+        arena.file.write_all_at(piece, at).ok()?;
+        at += piece.len() as u64;
+    }
+    Some(Arc::new(extent))
+}
+
+impl Arena {
+    fn new(length: u64) -> io::Result<Self> {
+        let file = File::from(memfd_create("larder", MemfdFlags::CLOEXEC)?);
+        file.set_len(length)?;
+        #[expect(
+            unsafe_code,
+            reason = "the file is this process's own, and no byte of it is written while anything refers to it: \
+            `Extent` is the only way to both, and what is given back is cut out of the file before it is used again"
+        )]
+        // SAFETY: see above.
+        let map = unsafe { MmapOptions::new().no_reserve_swap().map_mut(&file)? };
+        map.advise(Advice::NoHugePage)?;
+        let arena = Self {
+            file,
+            map,
+            free: Mutex::default(),
+        };
+        // Older systems cannot do that: they have none.
+        arena.touch(0, PAGE)?;
+        Ok(arena)
+    }
+
+    /// Makes the pages for so many bytes, small ones.
+    fn touch(&self, first: usize, length: usize) -> io::Result<()> {
+        let advice = Advice::PopulateWrite;
+        self.map.advise_range(advice, first * PAGE, length)
+    }
+
+    /// Cuts out `size` pages; whether they are there no more.
+    fn cut_out(&self, first: usize, size: usize) -> bool {
+        let (offset, length) = ((first * PAGE) as u64, (size * PAGE) as u64);
+        let cut = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        fallocate(&self.file, cut, offset, length).is_ok()
+            && match seek(&self.file, SeekFrom::Data(offset)) {
+                Ok(next) => next >= offset + length,
+                Err(error) => error == Errno::NXIO,
+            }
+    }
+
+    /// The first page of so many bytes.
+    fn take(&self, length: usize) -> Option<usize> {
+        let size = size(length);
+        let mut free = self.free();
+        if let Some(first) = free.returned.get_mut(&size).and_then(Vec::pop) {
+            return Some(first);
+        }
+        let first = free.next;
+        let next = first.checked_add(size)?;
+        (next <= self.map.len() / PAGE).then(|| {
+            free.next = next;
+            first
+        })
+    }
+
+    fn free(&self) -> MutexGuard<'_, Free> {
+        self.free.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Extent {
+    /// Its length in bytes.
+    pub(crate) fn len(&self) -> usize {
+        self.length
+    }
+
+    /// The bytes.
+    pub fn bytes(self: &Arc<Self>) -> Bytes {
+        Bytes::from_owner(Lent(Arc::clone(self)))
+    }
+
+    /// What it takes of memory, in bytes.
+    pub(crate) fn weight(&self) -> u64 {
+        (self.length.div_ceil(PAGE) * PAGE) as u64
+    }
+}
+
+impl Drop for Extent {
+    fn drop(&mut self) {
+        let size = size(self.length);
+        // Else it is never used again.
+        if self.arena.cut_out(self.first, size) {
+            let mut free = self.arena.free();
+            free.returned.entry(size).or_default().push(self.first);
+        }
+    }
+}
+
+impl AsRef<[u8]> for Lent {
+    fn as_ref(&self) -> &[u8] {
+        let Extent {
+            arena,
+            first,
+            length,
+        } = &*self.0;
+        let first = first * PAGE;
+        arena.map.get(first..first + length).unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for Extent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Extent")
+            .field("first", &self.first)
+            .field("length", &self.length)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The pages that so many bytes take of the file, rounded so that there are few sizes.
+fn size(length: usize) -> usize {
+    let pages = length.div_ceil(PAGE);
+    let step = (pages.next_power_of_two() / 8).max(1);
+    pages.div_ceil(step) * step
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use rustix::fs::sendfile;
+    use std::io::{Read, pipe};
+
+    const BUDGET: u64 = 64 << 20;
+
+    fn kept(byte: u8, length: usize) -> Arc<Extent> {
+        open(BUDGET).expect("a file in memory");
+        keep(&[vec![byte; length].into()], length).expect("room")
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_kept_is_read_and_lies_where_it_is_said_to(pieces in prop::collection::vec(prop::collection::vec(any::<u8>(), 1..9000), 2..6)) {
+            open(BUDGET).expect("a file in memory");
+            let all = pieces.concat();
+            let pieces: Vec<Bytes> = pieces.into_iter().map(Bytes::from).collect();
+            let extent = keep(&pieces, all.len());
+            prop_assert_eq!(extent.is_some(), all.len() >= LEAST);
+            if let Some(extent) = extent {
+                let bytes = extent.bytes();
+                prop_assert_eq!(&bytes, &all);
+                let part = bytes.slice(100..);
+                let (file, offset) = place_of(&part).expect("mapped");
+                let mut found = vec![0; part.len()];
+                let read = rustix::io::pread(file, &mut found, offset).expect("read");
+                prop_assert_eq!(&found[..read], &all[100..]);
+            }
+        }
+
+        #[test]
+        fn an_extent_has_room_for_its_bytes_and_there_are_few_sizes(length in LEAST..MOST) {
+            let pages = size(length);
+            prop_assert!(pages * PAGE >= length);
+            prop_assert!(pages * PAGE < length + length / 4 + PAGE);
+            prop_assert!(pages.trailing_zeros() + 3 >= usize::BITS - pages.leading_zeros());
+        }
+    }
+
+    #[test]
+    fn what_lies_elsewhere_has_no_place() {
+        open(BUDGET).expect("a file in memory");
+        assert!(place_of(&[0; 64]).is_none());
+        assert!(place_of(&[]).is_none());
+        let short = Bytes::from(vec![1; LEAST - 1]);
+        assert!(keep(&[short], LEAST - 1).is_none());
+        let long = Bytes::from(vec![1; MOST]);
+        assert!(keep(&[long], MOST).is_none());
+    }
+
+    /// What the kernel was told to send is not written over by what comes to lie in the same place.
+    #[test]
+    fn bytes_on_their_way_stay_what_they_are() {
+        const LENGTH: usize = 56_000;
+        let first = kept(b'a', LENGTH);
+        let bytes = first.bytes();
+        let (file, place) = place_of(&bytes).expect("mapped");
+        let (mut reader, writer) = pipe().expect("a pipe");
+        let sent = sendfile(&writer, file, Some(&mut { place }), LENGTH).expect("sent");
+        assert_eq!(sent, LENGTH);
+        drop((first, bytes, writer));
+        let others: Vec<_> = (0..100).map(|_| kept(b'b', LENGTH)).collect();
+        let places = others
+            .iter()
+            .map(|other| place_of(&other.bytes()).map(|(_, place)| place));
+        assert!(
+            places.clone().any(|other| other == Some(place)),
+            "it is used again"
+        );
+        let mut arrived = Vec::new();
+        reader.read_to_end(&mut arrived).expect("read");
+        assert!(arrived == vec![b'a'; LENGTH]);
+    }
+
+    /// Whatever the system is set to: it says so of each mapping (`nh`).
+    #[test]
+    fn no_page_is_a_large_one() {
+        let _extent = kept(b'a', 900_000);
+        let maps = std::fs::read_to_string("/proc/self/smaps").expect("Linux");
+        let (_, ours) = maps.split_once("/memfd:larder").expect("mapped");
+        let flags = ours.lines().find(|line| line.starts_with("VmFlags:"));
+        assert!(flags.is_some_and(|flags| flags.split(' ').any(|flag| flag == "nh")));
+    }
+
+    #[test]
+    fn who_reads_on_has_it_and_then_its_memory_is_given_back() {
+        const LENGTH: usize = 900_000;
+        let extent = kept(b'x', LENGTH);
+        let (bytes, weak) = (extent.bytes(), Arc::downgrade(&extent));
+        drop(extent);
+        assert!(bytes.iter().all(|byte| *byte == b'x') && weak.strong_count() == 1);
+        drop(bytes.slice(10..20));
+        drop(bytes);
+        assert_eq!(weak.strong_count(), 0);
+    }
+}
