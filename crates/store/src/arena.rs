@@ -17,6 +17,7 @@ use memmap2::{Advice, MmapMut, MmapOptions};
 use rustix::{
     fs::{FallocateFlags, MemfdFlags, SeekFrom, fallocate, memfd_create, seek},
     io::Errno,
+    process::{Resource, getrlimit},
 };
 use std::{
     collections::BTreeMap,
@@ -117,6 +118,11 @@ pub(crate) fn keep(pieces: &[Bytes], length: usize) -> Option<Arc<Extent>> {
 
 impl Arena {
     fn new(length: u64) -> io::Result<Self> {
+        // The system would end us, not refuse.
+        let most = getrlimit(Resource::Fsize).current;
+        if most.is_some_and(|most| most < length) {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
         let file = File::from(memfd_create("larder", MemfdFlags::CLOEXEC)?);
         file.set_len(length)?;
         #[expect(
