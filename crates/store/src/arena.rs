@@ -17,6 +17,7 @@ use memmap2::{Advice, MmapMut, MmapOptions};
 use rustix::{
     fs::{FallocateFlags, MemfdFlags, SeekFrom, fallocate, memfd_create, seek},
     io::Errno,
+    param::page_size,
     process::{Resource, getrlimit},
 };
 use std::{
@@ -37,7 +38,7 @@ pub const LEAST: usize = 32 << 10;
 /// What is larger is not here.
 const MOST: usize = 1 << 20;
 
-/// The kernel's unit of memory, in bytes.
+/// The kernel's unit of memory, in bytes. Where it has another, there is no arena: two bodies in one page would be one to the kernel.
 const PAGE: usize = 4096;
 
 /// There are four sizes to a doubling, and five doublings from [`LEAST`] to [`MOST`]; and some to spare.
@@ -95,10 +96,11 @@ pub fn place_of(bytes: &[u8]) -> Option<(BorrowedFd<'static>, u64)> {
     (offset < arena.map.len()).then(|| (arena.file.as_fd(), offset as u64))
 }
 
-/// A copy of `pieces`, `length` bytes together. `None` where they are too few or too many, or there is no room for them.
+/// A copy of `pieces`, `length` bytes together. `None` where that is too little, too much or not so, or there is no room for them.
 pub(crate) fn keep(pieces: &[Bytes], length: usize) -> Option<Arc<Extent>> {
     let arena = ARENA.get()?;
-    if !(LEAST..MOST).contains(&length) {
+    let is_all = pieces.iter().map(Bytes::len).sum::<usize>() == length;
+    if !is_all || !(LEAST..MOST).contains(&length) {
         return None;
     }
     // Given back where anything fails.
@@ -118,6 +120,9 @@ pub(crate) fn keep(pieces: &[Bytes], length: usize) -> Option<Arc<Extent>> {
 
 impl Arena {
     fn new(length: u64) -> io::Result<Self> {
+        if page_size() != PAGE {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
         // The system would end us, not refuse.
         let most = getrlimit(Resource::Fsize).current;
         if most.is_some_and(|most| most < length) {
@@ -287,6 +292,9 @@ mod tests {
         assert!(keep(&[short], LEAST - 1).is_none());
         let long = Bytes::from(vec![1; MOST]);
         assert!(keep(&[long], MOST).is_none());
+        // It would go on into another's place.
+        let more = Bytes::from(vec![1; LEAST + PAGE]);
+        assert!(keep(&[more], LEAST).is_none());
     }
 
     /// What the kernel was told to send is not written over by what comes to lie in the same place.
