@@ -10,8 +10,8 @@ from pathlib import Path
 
 CONTROL = Path("/proc/sys/net/ipv4/tcp_congestion_control")
 KNOWN = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
-# What all are told where the system's paces some of them, over loopback too.
-PACES, FAIR = "bbr", "cubic"
+# What all are told where the system's paces some of them, over loopback too: the first that can be had.
+PACES, FAIR = "bbr", ("cubic", "reno")
 _INSIDE = "LARDER_BENCH_NETWORK"
 # linux/sockios.h and linux/if.h: sets an interface's flags; it is up.
 _SET_FLAGS, _UP = 0x8914, 1
@@ -29,13 +29,18 @@ def entered():
 
 def fair():
     """The name under which all servers are treated alike, where under the system's they are not and a network can be had; None otherwise."""
-    if not CONTROL.read_text().startswith(PACES) or FAIR not in known():
+    if not CONTROL.read_text().startswith(PACES):
         return None
+    return next((name for name in FAIR if name in known() and _can_be_had(name)), None)
+
+
+def _can_be_had(name):
+    """Whether a network of one's own may have it: some systems keep names back there that they know."""
     try:
-        done = subprocess.run(["unshare", "--net", "--", "sh", "-c", f"echo {FAIR} > {CONTROL}"], check=False, capture_output=True)
+        done = subprocess.run(["unshare", "--net", "--", "sh", "-c", f"echo {name} > {CONTROL}"], check=False, capture_output=True)
     except OSError:
-        return None
-    return FAIR if done.returncode == 0 else None
+        return False
+    return done.returncode == 0
 
 
 def enter(control):

@@ -100,7 +100,7 @@ def _parse(arguments):
     parser.add_argument("--out", type=place.Path, help="folder of the results, and of a page from them alone (lab/results/DATE)")
     parser.add_argument("--tcp", choices=network.known(),
                         help="congestion control of all sockets, in a network of the run's own; needs root (where the system's paces over "
-                             f"loopback, and root may: {network.FAIR})")
+                             f"loopback, and root may: {' or '.join(network.FAIR)})")
     parser.add_argument("--page", action="store_true",
                         help="only make docs/lab.md again from the newest results")
     asked = parser.parse_args(arguments)

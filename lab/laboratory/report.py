@@ -88,7 +88,7 @@ def _paced(control):
     if not control.startswith(PACES):
         return f"congestion control is {control}, for all servers alike: the kernel paces none of them."
     return (f"congestion control is {control}. The kernel paces what nginx and Varnish send, over loopback too; Larder's listeners there do "
-            f"without, which the others can be told only in a network of the run's own (`lab/run --tcp {FAIR}`). They are not on a par, least with "
+            f"without, which the others can be told only in a network of the run's own (`lab/run --tcp {FAIR[-1]}`). They are not on a par, least with "
             "large pages.")
 
 
