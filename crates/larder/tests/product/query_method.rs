@@ -52,7 +52,8 @@ fn its_answers_are_reused_for_the_same_content() {
 /// Its content is at hand, and it changes nothing.
 #[test]
 fn it_is_sent_again_where_a_connection_was_closing() {
-    let config = "[[origin]]\nservers = \"{origin}\"\nretry.attempts = 0\n";
+    // Workers share no connections.
+    let config = "workers = 1\n[[origin]]\nservers = \"{origin}\"\nretry.attempts = 0\n";
     let (origin, larder) = start_with(config);
     origin.on("/search", |request| match request.nth {
         2 => Reply::close(),
