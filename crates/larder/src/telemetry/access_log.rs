@@ -90,8 +90,9 @@ impl AccessLog {
         thread::Builder::new()
             .name("larder-log".to_owned())
             .spawn(move || {
+                // Whoever waits for the end finds the queue closed: both go with it, the queue first.
                 let _end: SyncSender<()> = end;
-                writer.run(&records);
+                writer.run(records);
             })?;
         Ok(Some(Self {
             queue,

@@ -58,8 +58,10 @@ impl Writer {
         })
     }
 
-    /// Writes until nobody can send any more, or until told to stop: then what is queued, and no more.
-    pub(super) fn run(&mut self, records: &Receiver<Record>) {
+    /// Writes until nobody can send any more, or until told to stop: then what is queued, and no more. The queue is closed
+    /// when this returns.
+    #[expect(clippy::needless_pass_by_value, reason = "it closes the queue")]
+    pub(super) fn run(&mut self, records: Receiver<Record>) {
         loop {
             let received = records.recv_timeout(TICK);
             if self.wishes.reopen.swap(false, Relaxed) {
@@ -68,7 +70,7 @@ impl Writer {
             let ended = matches!(received, Err(RecvTimeoutError::Disconnected));
             if let Ok(record) = received {
                 self.write(&record);
-                self.drain(records);
+                self.drain(&records);
             }
             if ended || self.wishes.stop.load(Relaxed) {
                 let queued = records.try_iter().take(super::QUEUE);
