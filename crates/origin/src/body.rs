@@ -88,6 +88,14 @@ impl ResponseBody {
         Self(Via::Direct(body))
     }
 
+    /// While the caller is short of memory: from now on, whether at most [`LITTLE`](crate::LITTLE) bytes are read at once, and
+    /// nothing is held besides. What hyper reads comes in pieces no larger than its own buffers.
+    pub fn read_little(&mut self, little: bool) {
+        if let Via::Direct(body) = &mut self.0 {
+            body.read_little(little);
+        }
+    }
+
     /// One that did not come over HTTP.
     pub(crate) fn own<B>(body: B) -> Self
     where

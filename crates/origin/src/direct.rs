@@ -16,6 +16,7 @@ mod link;
 mod request;
 
 pub(crate) use body::Body;
+pub use body::LITTLE;
 pub(crate) use exchange::{Arrived, Asking, Lost, ask};
 pub(crate) use framing::is_bare;
 pub(crate) use link::Link;

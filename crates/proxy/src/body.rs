@@ -1,21 +1,23 @@
-//! The body of an answer.
+//! The content of an answer: where it comes from. What is sent of it, and to whom that is told, is `reply`'s.
 
-use crate::{
-    compress::{Counts, Recoded},
-    listen::Splices,
-    outcome::Ending,
-    walk::esi::Composer,
-};
+mod following;
+mod reply;
+mod transit;
+
+pub use reply::ReplyBody;
+
+use crate::{compress::Recoded, listen::Splices, walk::esi::Composer};
 use bytes::Bytes;
-use http_body::{Body, Frame, SizeHint};
+use following::Following;
+use http_body::{Body, SizeHint};
 use origin::ResponseBody;
-use rules::coding::Coding;
 use std::{
     pin::Pin,
     sync::Arc,
     task::{Context, Poll, ready},
 };
 use store::{Memory, Part, Piece, Pieces, disk, fill::Reader};
+use transit::Transit;
 
 /// Where an answer's content comes from.
 #[derive(Debug, Default)]
@@ -39,13 +41,8 @@ pub enum Content {
     Composed(Box<Composer>),
     /// Any of these, coded or decoded on its way.
     Recoded(Box<Recoded>),
-}
-
-/// A reader of a fill, and the bytes still to come, where that is known.
-#[derive(Debug)]
-pub struct Following {
-    reader: Reader,
-    left: Option<u64>,
+    /// Any of these that lies in no store, or may not, on its way to a client.
+    Passing(Box<(Self, Transit)>),
 }
 
 impl Content {
@@ -63,10 +60,7 @@ impl Content {
 
     /// A fill's whole body; `length` as announced.
     pub fn following(reader: Reader, length: Option<u64>) -> Self {
-        Self::Following(Following {
-            reader,
-            left: length,
-        })
+        Self::Following(Following::new(reader, length))
     }
 
     /// A part of a fill's body. The fill goes on to its end when this part has been sent.
@@ -74,6 +68,44 @@ impl Content {
         reader.keep();
         reader.skip(skip);
         Self::following(reader, Some(length))
+    }
+
+    /// As it leaves for a client: what lies in no store counts on its way.
+    pub fn counted(self, memory: &Arc<Memory>) -> Self {
+        let transit = match &self {
+            // What is to be stored counts with its fill.
+            Self::Following(_) => Transit::new(memory, Some(0)),
+            content if content.passes() => Transit::new(memory, content.length()),
+            _ => return self,
+        };
+        Self::Passing(Box::new((self, transit)))
+    }
+
+    /// Whether it is made, or comes from an origin, for one client, as it is sent.
+    pub fn passes(&self) -> bool {
+        match self {
+            Self::Origin(_) | Self::Composed(_) | Self::Recoded(_) => true,
+            Self::Following(following) => following.is_spilled(),
+            _ => false,
+        }
+    }
+
+    /// The fill that goes to the client as it is.
+    fn followed(&self) -> Option<&Following> {
+        match self {
+            Self::Following(following) => Some(following),
+            Self::Passing(passing) => passing.0.followed(),
+            _ => None,
+        }
+    }
+
+    /// While memory is short, an origin's content is read little by little.
+    fn read_little(&mut self, little: bool) {
+        match self {
+            Self::Origin(body) => body.read_little(little),
+            Self::Recoded(recoded) => recoded.content_mut().read_little(little),
+            _ => {}
+        }
     }
 
     /// Its length in bytes, where that is known.
@@ -87,6 +119,7 @@ impl Content {
             Self::Following(_) => true,
             Self::Recoded(recoded) => recoded.follows(),
             Self::Composed(composer) => composer.follows(),
+            Self::Passing(passing) => passing.0.follows(),
             _ => false,
         }
     }
@@ -115,6 +148,15 @@ impl Content {
             Self::Following(following) => following.poll(context),
             Self::Composed(composer) => composer.poll(context),
             Self::Recoded(recoded) => recoded.poll(context),
+            Self::Passing(passing) => {
+                let (inner, transit) = &mut **passing;
+                if !inner.passes() {
+                    return inner.poll(context);
+                }
+                inner.read_little(ready!(transit.poll_turn(context)));
+                let piece = ready!(inner.poll(context));
+                Poll::Ready(piece.map(|piece| Ok(transit.count(piece?))))
+            }
             Self::Origin(body) => loop {
                 // Trailers are not passed on (RFC 9110 section 6.5.1 lets an intermediary drop them).
                 match ready!(Pin::new(&mut *body).poll_frame(context)) {
@@ -130,172 +172,36 @@ impl Content {
         }
     }
 
+    /// Whether it is known that nothing more comes.
+    fn is_ended(&self) -> bool {
+        match self {
+            Self::Empty => true,
+            Self::Whole(bytes) => bytes.is_empty(),
+            Self::Pieces(pieces) | Self::Spliced(pieces, _) => pieces.left() == 0,
+            Self::Following(following) => following.left() == Some(0),
+            Self::Origin(body) => body.is_end_stream(),
+            Self::Missing | Self::Composed(_) => false,
+            Self::Recoded(recoded) => recoded.is_ended(),
+            Self::Passing(passing) => passing.0.is_ended(),
+        }
+    }
+
     fn size_hint(&self) -> SizeHint {
         match self {
             Self::Empty => SizeHint::with_exact(0),
             Self::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
             Self::Pieces(pieces) | Self::Spliced(pieces, _) => SizeHint::with_exact(pieces.left()),
             Self::Following(following) => following
-                .left
+                .left()
                 .map_or_else(SizeHint::default, SizeHint::with_exact),
             Self::Origin(body) => body.size_hint(),
+            Self::Passing(passing) => passing.0.size_hint(),
             Self::Missing | Self::Composed(_) | Self::Recoded(_) => SizeHint::default(),
         }
     }
 }
 
-impl Following {
-    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Error>>> {
-        // Where the length is known, the end of the fill is not waited for.
-        if self.left == Some(0) {
-            return Poll::Ready(None);
-        }
-        let Some(piece) = ready!(self.reader.poll_next(context)) else {
-            return Poll::Ready(None);
-        };
-        let mut piece = piece?;
-        if let Some(left) = &mut self.left {
-            piece.truncate((*left).min(piece.len() as u64) as usize);
-            *left -= piece.len() as u64;
-        }
-        Poll::Ready(Some(Ok(piece)))
-    }
-}
-
 pub type Error = Box<dyn std::error::Error + Send + Sync>;
-
-/// The body of an answer, and who is told when it ends.
-#[derive(Debug, Default)]
-pub struct ReplyBody {
-    content: Content,
-    ending: Option<Box<Ending>>,
-    /// Whether a piece has been given out.
-    begun: bool,
-    /// The error with which it is to end.
-    broken: Option<Error>,
-}
-
-impl From<Content> for ReplyBody {
-    fn from(content: Content) -> Self {
-        Self {
-            content,
-            ..Self::default()
-        }
-    }
-}
-
-impl ReplyBody {
-    /// Tells `ending` of the bytes sent, when the body ends or is dropped.
-    pub fn watched(&mut self, ending: Ending) {
-        self.ending = Some(Box::new(ending));
-    }
-
-    /// Nobody reads it. Where it is on its way into the store, and its length is known, it is read to its end nevertheless.
-    pub fn leave(self) {
-        if let Content::Following(Following {
-            reader,
-            left: Some(_),
-        }) = &self.content
-        {
-            reader.keep();
-        }
-    }
-
-    /// Nobody reads it, and others will want it: what is on its way into the store is read to its end, whatever its length, as far as
-    /// it may be stored.
-    pub fn keep(self) {
-        if let Content::Following(Following { reader, .. }) = &self.content {
-            reader.keep();
-        }
-    }
-
-    /// Its content, which is in `coding`, without it. `None` where memory has no room for a decoder.
-    pub fn decoded(
-        mut self,
-        coding: Coding,
-        counts: &Arc<Counts>,
-        memory: &Arc<Memory>,
-    ) -> Option<Self> {
-        let content = std::mem::take(&mut self.content);
-        self.content = Recoded::decoded(content, coding, counts, memory)?;
-        Some(self)
-    }
-
-    /// Sends through `splices` what can be sent so. For what leaves for the client as it is, and for nothing that is still to be
-    /// looked into.
-    pub fn splice(&mut self, splices: &Arc<Splices>) {
-        self.content = match std::mem::take(&mut self.content) {
-            Content::Pieces(pieces) => Content::Spliced(pieces, splices.clone()),
-            other => other,
-        };
-    }
-
-    /// Whether the content comes from a fill that is still to be read.
-    pub fn follows(&self) -> bool {
-        self.content.follows()
-    }
-
-    /// Whether all of it is in one piece, or nothing.
-    pub fn is_whole(&self) -> bool {
-        matches!(self.content, Content::Empty | Content::Whole(_))
-    }
-
-    /// Takes all of it out, where it is at hand.
-    pub fn take_whole(&mut self) -> Option<Bytes> {
-        if !self.is_whole() {
-            return None;
-        }
-        match std::mem::take(&mut self.content) {
-            Content::Whole(bytes) => Some(bytes),
-            _ => Some(Bytes::new()),
-        }
-    }
-}
-
-impl Body for ReplyBody {
-    type Data = Bytes;
-    type Error = Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
-        if let Some(error) = self.broken.take() {
-            return Poll::Ready(Some(Err(error)));
-        }
-        let polled = ready!(self.content.poll(context));
-        let polled = match polled {
-            Some(Err(error)) if !self.begun => {
-                // An error before the first byte would make the connection drop the head with it; once round, and it is out.
-                self.broken = Some(error);
-                context.waker().wake_by_ref();
-                return Poll::Pending;
-            }
-            polled => polled,
-        };
-        self.begun = true;
-        if let (Some(ending), Some(Ok(data))) = (&mut self.ending, &polled) {
-            ending.sent(data.len() as u64);
-        }
-        Poll::Ready(polled.map(|data| data.map(Frame::data)))
-    }
-
-    fn is_end_stream(&self) -> bool {
-        match &self.content {
-            Content::Empty => true,
-            Content::Whole(bytes) => bytes.is_empty(),
-            Content::Pieces(pieces) | Content::Spliced(pieces, _) => pieces.left() == 0,
-            Content::Following(following) => following.left == Some(0),
-            Content::Origin(body) => body.is_end_stream(),
-            Content::Missing | Content::Composed(_) => false,
-            Content::Recoded(recoded) => recoded.is_ended(),
-        }
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.content.size_hint()
-    }
-}
 
 #[cfg(test)]
 mod tests;

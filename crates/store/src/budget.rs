@@ -1,6 +1,5 @@
-//! The hard budget: stored responses, fills, parts in flight and what encoders and decoders work with share one number of bytes. What
-//! passes unstored is not counted here: it is held a piece at a time, so that the limits on connections and on one connection's
-//! buffers bound it.
+//! The hard budget: stored responses, fills, parts in flight, what encoders and decoders work with, and what passes unstored share one
+//! number of bytes.
 //!
 //! What is in flight takes room from what is stored: [`Memory::make_room`](crate::Memory::make_room) lowers the tier's own
 //! capacity by what is reserved here, rounded up to a step, so that the sum stays within the limit.
@@ -36,6 +35,16 @@ impl Budget {
         self.limit
     }
 
+    /// Whether so much is in flight that no more than must be should be read at once: what can be done without has no room left.
+    pub fn is_short(&self) -> bool {
+        self.reserved() > self.sparing()
+    }
+
+    /// The limit for what can be done without: a quarter is left to others.
+    const fn sparing(&self) -> u64 {
+        self.limit - self.limit / 4
+    }
+
     /// An empty reservation, to be grown.
     pub fn reservation(self: &Arc<Self>) -> Reservation {
         Reservation {
@@ -62,13 +71,24 @@ impl Reservation {
     /// As [`grow`](Self::grow), for what can be done without: a quarter of the limit is left to others.
     #[must_use]
     pub fn grow_sparing(&mut self, bytes: u64) -> bool {
-        self.grow_within(self.budget.limit - self.budget.limit / 4, bytes)
+        self.grow_within(self.budget.sparing(), bytes)
     }
 
     /// Takes `bytes` more, be there room or not: they are held already.
     pub fn take(&mut self, bytes: u64) {
         self.budget.reserved.fetch_add(bytes, Relaxed);
         self.bytes += bytes;
+    }
+
+    /// Holds exactly `bytes` from now on, be there room or not.
+    pub fn hold(&mut self, bytes: u64) {
+        self.shrink_to(bytes);
+        self.take(bytes - self.bytes);
+    }
+
+    /// Of what it holds a part.
+    pub fn budget(&self) -> &Budget {
+        &self.budget
     }
 
     fn grow_within(&mut self, limit: u64, bytes: u64) -> bool {
@@ -122,8 +142,22 @@ mod tests {
         assert_eq!(budget.reserved(), 40);
         two.shrink_to(30);
         assert_eq!(budget.reserved(), 30);
+        two.hold(120);
+        assert_eq!((two.bytes(), budget.reserved()), (120, 120));
+        two.hold(20);
+        assert_eq!((two.bytes(), budget.reserved()), (20, 20));
         two.release();
         assert_eq!(budget.reserved(), 0);
+    }
+
+    #[test]
+    fn it_is_short_before_the_limit_is_reached() {
+        let budget = Budget::new(100);
+        let mut one = budget.reservation();
+        one.hold(75);
+        assert!(!budget.is_short());
+        one.hold(76);
+        assert!(budget.is_short());
     }
 
     #[test]

@@ -23,6 +23,9 @@ const LARGE: u64 = 16 * 1024;
 const LEAST: usize = 32 * 1024;
 const MOST: usize = 256 * 1024;
 
+/// What is read at once while the caller is short of memory, in bytes.
+pub const LITTLE: usize = 8 * 1024;
+
 /// Read to its end, the connection goes back to the pool of the worker that read it; dropped before, it closes.
 pub(crate) struct Body {
     /// `None`: nothing more is read.
@@ -40,6 +43,8 @@ pub(crate) struct Body {
     /// Memory for large content, and how much of it is taken next.
     room: BytesMut,
     next: usize,
+    /// The caller is short of memory.
+    little: bool,
 }
 
 impl Body {
@@ -56,6 +61,7 @@ impl Body {
             moved: true,
             room: BytesMut::new(),
             next: LEAST,
+            little: false,
         })
     }
 
@@ -64,6 +70,15 @@ impl Body {
         self.held = Some(held);
         let behind = std::mem::take(&mut self.ahead);
         self.take(|framing| framing.take_whole(behind));
+    }
+
+    /// From now on, whether at most [`LITTLE`] is read at once and nothing held besides.
+    pub(crate) fn read_little(&mut self, little: bool) {
+        self.little = little;
+        if little {
+            self.room = BytesMut::new();
+            self.next = LEAST;
+        }
     }
 
     /// Has what came taken in.
@@ -106,14 +121,16 @@ impl Body {
     fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<bool>> {
         if let Framing::Length(left) = self.framing
             && left > LARGE
+            && !self.little
         {
             return self.poll_large(cx, left);
         }
+        let most = if self.little { LITTLE } else { desk::READ };
         desk::to_read(|buffer| {
             let Some(link) = &mut self.link else {
                 return Poll::Ready(Ok(false));
             };
-            let mut buffer = ReadBuf::new(buffer);
+            let mut buffer = ReadBuf::new(buffer.get_mut(..most).unwrap_or_default());
             ready!(Pin::new(&mut link.stream).poll_read(cx, &mut buffer))?;
             let came = buffer.filled();
             if came.is_empty() {

@@ -111,6 +111,11 @@ impl Recoded {
         self.ended
     }
 
+    /// The content as it comes.
+    pub const fn content_mut(&mut self) -> &mut Content {
+        &mut self.content
+    }
+
     /// Whether the content comes from a fill.
     pub fn follows(&self) -> bool {
         self.content.follows()

@@ -36,6 +36,11 @@ impl Arrival {
         }
     }
 
+    /// As [`ResponseBody::read_little`].
+    pub fn read_little(&mut self, little: bool) {
+        self.body.read_little(little);
+    }
+
     /// All of the content, at most `most` bytes, if it has come already; it is taken out. Otherwise what has come comes next.
     pub fn whole(&mut self, cx: &mut Context<'_>, most: u64) -> Option<Bytes> {
         let mut length = 0;

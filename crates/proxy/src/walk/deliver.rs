@@ -173,6 +173,17 @@ pub fn finish(
     outcome: &Outcome,
     age: Duration,
 ) -> Response<ReplyBody> {
+    // The answer to a request of our own is for us: what clients are not to see of it counts here.
+    let for_client = ask.within.is_none();
+    let memory = &worker.cache.memory;
+    if for_client && content.passes() && memory.is_exhausted() {
+        return failure(worker, ask, &Failure::NoRoom);
+    }
+    let content = if for_client {
+        content.counted(memory)
+    } else {
+        content
+    };
     let policy = ask.policy();
     if let Some(browser) = policy.browser_ttl
         && !ask.composed.get()
@@ -186,8 +197,6 @@ pub fn finish(
             fields.remove(header::EXPIRES);
         }
     }
-    // The answer to a request of our own is for us: what clients are not to see of it counts here.
-    let for_client = ask.within.is_none();
     if policy.user_context.is_some() && for_client {
         user_context::translate(&mut fields);
     }

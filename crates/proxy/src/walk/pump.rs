@@ -168,6 +168,7 @@ impl Pump {
         let announced = self.writer.fill().length();
         let mut ending = None;
         loop {
+            self.body.read_little(self.writer.is_short());
             let next = poll_fn(|context| next_piece(&self.writer, &mut self.body, context)).await;
             match next {
                 Piece::Data(data) => {
@@ -181,9 +182,9 @@ impl Pump {
                     } else if received > self.room.in_memory {
                         self.writer.overflow();
                     }
-                    if self.writer.push(&data) == Pushed::Kept {
-                        self.worker.cache.memory.make_room();
-                    }
+                    self.writer.push(&data);
+                    drop(data);
+                    self.worker.cache.memory.make_room();
                     self.wait_for_room().await;
                 }
                 Piece::End => {

@@ -120,6 +120,11 @@ impl Reader {
         Ok(())
     }
 
+    /// Whether what it reads is not kept.
+    pub fn is_spilled(&self) -> bool {
+        self.interest.fill.lock().is_spilled()
+    }
+
     /// The fill it follows.
     pub fn fill(&self) -> &Arc<Fill> {
         &self.interest.fill

@@ -10,6 +10,9 @@ const MANY: usize = 64;
 /// Pieces of at most so many bytes come of joining smaller ones.
 const JOINED: usize = 4096;
 
+/// [`WINDOW`](super::WINDOW) for what is not kept, while memory is short.
+const SHORT: u64 = 16 << 10;
+
 #[derive(Debug)]
 pub(super) struct State {
     /// The announced length of the body, once the head has come and if it says.
@@ -22,7 +25,7 @@ pub(super) struct State {
     /// What the pieces take of the budget, for as long as a reader may want them.
     pub reservation: Reservation,
     /// [`WINDOW`](super::WINDOW).
-    pub window: u64,
+    window: u64,
     pub end: Option<End>,
     /// It goes on to its end whoever leaves ([`Interest::keep`]).
     pub kept: bool,
@@ -67,6 +70,15 @@ impl State {
             interested: 0,
             readers: Followers::default(),
             writer: None,
+        }
+    }
+
+    /// How far the writer may run ahead of the slowest reader of what is not kept.
+    pub fn window(&self) -> u64 {
+        if self.reservation.budget().is_short() {
+            self.window.min(SHORT)
+        } else {
+            self.window
         }
     }
 
@@ -181,7 +193,7 @@ impl State {
         let nearest = match self.keeping {
             Keeping::Memory | Keeping::Backed(_) => return,
             Keeping::Left(_) => self.first(),
-            Keeping::Nowhere => self.received.saturating_sub(self.window),
+            Keeping::Nowhere => self.received.saturating_sub(self.window()),
         };
         self.readers.cut_off_before(nearest);
         self.readers.wake();

@@ -67,7 +67,12 @@ impl Writer {
         let copy = Bytes::copy_from_slice(piece);
         let mut state = self.fill.lock();
         let spilled = state.is_spilled();
-        let fits = state.reservation.grow(piece.len() as u64);
+        let length = piece.len() as u64;
+        let fits = state.reservation.grow(length);
+        if !fits {
+            // It is here all the same, until those who read have it.
+            state.reservation.take(length);
+        }
         state.append(copy);
         state.readers.wake();
         drop(state);
@@ -119,6 +124,12 @@ impl Writer {
         self.fill.lock().is_spilled()
     }
 
+    /// Whether no more than must be should be read for it at once: nobody keeps it, and memory is short.
+    pub fn is_short(&self) -> bool {
+        let state = self.fill.lock();
+        state.is_spilled() && state.reservation.budget().is_short()
+    }
+
     /// Ready when the next piece may be pushed: at once while kept in memory, when the device has taken
     /// all pieces while backed, and otherwise when the slowest reader has come near: it finds the rest in memory, and is not more
     /// than the window behind.
@@ -130,7 +141,7 @@ impl Writer {
         let has_room = match state.keeping {
             Keeping::Memory | Keeping::Backed(_) => true,
             Keeping::Left(_) => false,
-            Keeping::Nowhere => state.received.saturating_sub(state.slowest()) <= state.window,
+            Keeping::Nowhere => state.received.saturating_sub(state.slowest()) <= state.window(),
         };
         if has_room {
             return Poll::Ready(());

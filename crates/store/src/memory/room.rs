@@ -11,7 +11,7 @@ pub struct Statistics {
     pub keys: u64,
     /// Bytes they take.
     pub stored: u64,
-    /// Bytes of fills in flight, and of what clients read that is not stored any more.
+    /// Bytes of fills in flight, of what passes unstored, and of what clients read that is not stored any more.
     pub in_flight: u64,
     /// The budget.
     pub limit: u64,
@@ -20,10 +20,15 @@ pub struct Statistics {
 }
 
 impl Memory {
-    /// The bytes in flight. At most half the limit: beyond it responses pass through unstored. What clients still read that is not stored
-    /// any more counts too, and may take more than that: of the room for what is stored.
+    /// The bytes in flight. At most half the limit for what is to be stored: beyond it responses pass through unstored. What clients still
+    /// read that is not stored any more, or never was, counts too, and may take more than that: of the room for what is stored.
     pub fn budget(&self) -> &Arc<Budget> {
         &self.budget
+    }
+
+    /// Whether what is in flight takes all of the budget: nothing more should begin to pass through.
+    pub fn is_exhausted(&self) -> bool {
+        self.budget.reserved() >= self.limit
     }
 
     /// The largest body that has a chance to be kept.

@@ -1,0 +1,140 @@
+//! The body of an answer, as an HTTP engine sends it.
+
+use super::{Content, Error};
+use crate::{
+    compress::{Counts, Recoded},
+    listen::Splices,
+    outcome::Ending,
+};
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+use rules::coding::Coding;
+use std::{
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+};
+use store::Memory;
+
+/// The body of an answer, and who is told when it ends.
+#[derive(Debug, Default)]
+pub struct ReplyBody {
+    content: Content,
+    ending: Option<Box<Ending>>,
+    /// Whether a piece has been given out.
+    begun: bool,
+    /// The error with which it is to end.
+    broken: Option<Error>,
+}
+
+impl From<Content> for ReplyBody {
+    fn from(content: Content) -> Self {
+        Self {
+            content,
+            ..Self::default()
+        }
+    }
+}
+
+impl ReplyBody {
+    /// Tells `ending` of the bytes sent, when the body ends or is dropped.
+    pub fn watched(&mut self, ending: Ending) {
+        self.ending = Some(Box::new(ending));
+    }
+
+    /// Nobody reads it. Where it is on its way into the store, and its length is known, it is read to its end nevertheless.
+    pub fn leave(self) {
+        if let Some(following) = self.content.followed()
+            && following.left().is_some()
+        {
+            following.keep();
+        }
+    }
+
+    /// Nobody reads it, and others will want it: what is on its way into the store is read to its end, whatever its length, as far as
+    /// it may be stored.
+    pub fn keep(self) {
+        if let Some(following) = self.content.followed() {
+            following.keep();
+        }
+    }
+
+    /// Its content, which is in `coding`, without it. `None` where memory has no room for a decoder.
+    pub fn decoded(
+        mut self,
+        coding: Coding,
+        counts: &Arc<Counts>,
+        memory: &Arc<Memory>,
+    ) -> Option<Self> {
+        let content = std::mem::take(&mut self.content);
+        self.content = Recoded::decoded(content, coding, counts, memory)?;
+        Some(self)
+    }
+
+    /// Sends through `splices` what can be sent so. For what leaves for the client as it is, and for nothing that is still to be
+    /// looked into.
+    pub fn splice(&mut self, splices: &Arc<Splices>) {
+        self.content = match std::mem::take(&mut self.content) {
+            Content::Pieces(pieces) => Content::Spliced(pieces, splices.clone()),
+            other => other,
+        };
+    }
+
+    /// Whether the content comes from a fill that is still to be read.
+    pub fn follows(&self) -> bool {
+        self.content.follows()
+    }
+
+    /// Whether all of it is in one piece, or nothing.
+    pub fn is_whole(&self) -> bool {
+        matches!(self.content, Content::Empty | Content::Whole(_))
+    }
+
+    /// Takes all of it out, where it is at hand.
+    pub fn take_whole(&mut self) -> Option<Bytes> {
+        if !self.is_whole() {
+            return None;
+        }
+        match std::mem::take(&mut self.content) {
+            Content::Whole(bytes) => Some(bytes),
+            _ => Some(Bytes::new()),
+        }
+    }
+}
+
+impl Body for ReplyBody {
+    type Data = Bytes;
+    type Error = Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
+        if let Some(error) = self.broken.take() {
+            return Poll::Ready(Some(Err(error)));
+        }
+        let polled = ready!(self.content.poll(context));
+        let polled = match polled {
+            Some(Err(error)) if !self.begun => {
+                // An error before the first byte would make the connection drop the head with it; once round, and it is out.
+                self.broken = Some(error);
+                context.waker().wake_by_ref();
+                return Poll::Pending;
+            }
+            polled => polled,
+        };
+        self.begun = true;
+        if let (Some(ending), Some(Ok(data))) = (&mut self.ending, &polled) {
+            ending.sent(data.len() as u64);
+        }
+        Poll::Ready(polled.map(|data| data.map(Frame::data)))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.content.is_ended()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.content.size_hint()
+    }
+}

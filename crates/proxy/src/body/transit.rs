@@ -1,0 +1,122 @@
+//! Transit: what is on its way to a client and lies in no store. It counts in the budget until the socket has it.
+
+use bytes::Bytes;
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::{Context, Poll, Waker},
+};
+use store::{Memory, Reservation};
+
+/// What each answer may have on its way however short memory is, in bytes: two little pieces, so that one can be read while
+/// the other is sent.
+const FLOOR: u64 = 2 * origin::LITTLE as u64;
+
+/// The transit of one answer. Where memory is short its content is read a little at a time, and no further than its client takes it.
+#[derive(Debug)]
+pub struct Transit {
+    memory: Arc<Memory>,
+    held: Arc<Mutex<Held>>,
+}
+
+/// What one answer holds, the pieces that were handed on included.
+#[derive(Debug)]
+struct Held {
+    reservation: Reservation,
+    /// Taken as long as more may come.
+    floor: u64,
+    /// Bytes that were handed on and are not sent.
+    out: u64,
+    waiting: Option<Waker>,
+}
+
+/// A piece that was handed on; dropped when it is sent.
+struct Counted {
+    piece: Bytes,
+    held: Arc<Mutex<Held>>,
+}
+
+impl Transit {
+    /// Of an answer of `length` bytes, where that is known.
+    pub fn new(memory: &Arc<Memory>, length: Option<u64>) -> Self {
+        let mut held = Held {
+            reservation: memory.budget().reservation(),
+            floor: length.map_or(FLOOR, |length| length.min(FLOOR)),
+            out: 0,
+            waiting: None,
+        };
+        held.settle();
+        Self {
+            memory: memory.clone(),
+            held: Arc::new(Mutex::new(held)),
+        }
+    }
+
+    /// Ready when the next piece may be read, with whether it should be a little one.
+    pub fn poll_turn(&self, context: &mut Context<'_>) -> Poll<bool> {
+        if !self.memory.budget().is_short() {
+            return Poll::Ready(false);
+        }
+        let mut held = lock(&self.held);
+        if held.out <= FLOOR / 2 {
+            return Poll::Ready(true);
+        }
+        held.waiting = Some(context.waker().clone());
+        Poll::Pending
+    }
+
+    /// Counts `piece` until it is dropped.
+    pub fn count(&self, piece: Bytes) -> Bytes {
+        if piece.is_empty() {
+            return piece;
+        }
+        let mut held = lock(&self.held);
+        held.out += piece.len() as u64;
+        held.settle();
+        drop(held);
+        self.memory.make_room();
+        Bytes::from_owner(Counted {
+            piece,
+            held: self.held.clone(),
+        })
+    }
+}
+
+impl Drop for Transit {
+    fn drop(&mut self) {
+        let mut held = lock(&self.held);
+        held.floor = 0;
+        held.settle();
+    }
+}
+
+impl Held {
+    fn settle(&mut self) {
+        self.reservation.hold(self.out.max(self.floor));
+    }
+}
+
+impl AsRef<[u8]> for Counted {
+    fn as_ref(&self) -> &[u8] {
+        &self.piece
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        let mut held = lock(&self.held);
+        held.out -= self.piece.len() as u64;
+        held.settle();
+        let waiting = held.waiting.take();
+        drop(held);
+        if let Some(waiting) = waiting {
+            waiting.wake();
+        }
+    }
+}
+
+fn lock(held: &Mutex<Held>) -> MutexGuard<'_, Held> {
+    held.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests;
