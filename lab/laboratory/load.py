@@ -2,6 +2,7 @@
 
 import json
 import re
+import statistics
 import subprocess
 import urllib.parse
 
@@ -51,12 +52,16 @@ def new_case(name, asks, flags, offered=False, rises=False):
 
 
 def wrk(stage, settings, case, contenders, connections, paths=None):
-    """Asks again with wrk, for one page or for these in turn, and notes what it saw beside what `larder bench` saw."""
+    """Asks again with wrk, for one page or for these in turn, and notes what it saw beside what `larder bench` saw: the medians of as many
+    rounds, the contenders in turn."""
+    script = ["-s", _script(stage, paths)] if paths else []
+    seen = {contender.name: [] for contender in contenders}
+    for turn in range(1, settings.rounds + 1):
+        for contender in contenders:
+            said = _wrk(stage, case, contender, connections, settings.check, script, turn)
+            seen[contender.name] += _wrk_saw(said, _milliseconds("99%", said), connections)
     for contender in contenders:
-        script = ["-s", _script(stage, paths)] if paths else []
-        said = _wrk(stage, case, contender, connections, settings.check, script)
-        _wrk_saw(case, contender, said, _milliseconds("99%", said))
-        _waiting(case, contender, said, connections)
+        _check(case, contender, _joined(seen[contender.name]))
 
 
 def _milliseconds(name, said):
@@ -65,13 +70,14 @@ def _milliseconds(name, said):
     return float(found[1]) * MILLISECONDS[found[2]] if found else None
 
 
-def _waiting(case, contender, said, connections):
-    """Notes how many of wrk's connections waited for an answer (Little's law). The others waited for wrk, whose latency begins when it
-    sends: where they are many, wrk was the slower side."""
-    check = next((row.check for row in case.rows if row.contender == contender.name), None)
-    mean = _milliseconds("Latency", said)
-    if check and mean is not None:
-        check.update(connections=connections, waiting=min(check["rate"] * mean / 1000, connections))
+def _joined(rounds):
+    """What several runs of wrk saw of one contender, as one."""
+    if not rounds:
+        return None
+    each = {figure: [one[figure] for one in rounds if one.get(figure) is not None] for figure in ("rate", "p99_ms", "waiting")}
+    failed = sum(one.get("failed", 0) for one in rounds)
+    middle = {figure: statistics.median(values) if values else None for figure, values in each.items()}
+    return rounds[0] | middle | {"rounds": {figure: each[figure] for figure in ("rate", "p99_ms")}} | ({"failed": failed} if failed else {})
 
 
 def wrk_users(stage, case, contenders, users, pause, seconds, paths=None):
@@ -82,7 +88,8 @@ def wrk_users(stage, case, contenders, users, pause, seconds, paths=None):
     """
     for contender in contenders:
         script = ["-s", _script(stage, paths or [_path(contender.url)], pause)]
-        _wrk_saw(case, contender, _wrk(stage, case, contender, users, seconds, script), None)
+        for seen in _wrk_saw(_wrk(stage, case, contender, users, seconds, script), None):
+            _check(case, contender, seen)
 
 
 def _script(stage, paths, pause=None):
@@ -97,18 +104,30 @@ def _script(stage, paths, pause=None):
     return script
 
 
-def _wrk(stage, case, contender, connections, seconds, more):
+def _wrk(stage, case, contender, connections, seconds, more, turn=1):
     argv = ["wrk", "-t", 1, "-c", connections, "-d", f"{seconds}s", "--latency", *more, contender.url]
-    return _said(argv, seconds, stage, case, contender)
+    return _said(argv, seconds, stage, case, contender, turn)
 
 
-def _wrk_saw(case, contender, said, p99_ms):
+def _wrk_saw(said, p99_ms, connections=None):
+    """What a run of wrk saw; empty where it says nothing."""
     rate = re.search(r"Requests/sec:\s+([\d.]+)", said)
-    if rate:
-        errors = re.search(r"Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)", said)
-        refused = re.search(r"Non-2xx or 3xx responses: (\d+)", said)
-        failed = sum(map(int, errors.groups() if errors else ())) + int(refused[1] if refused else 0)
-        _check(case, contender, {"tool": "wrk", "rate": float(rate[1]), "p99_ms": p99_ms} | ({"failed": failed} if failed else {}))
+    if not rate:
+        return []
+    errors = re.search(r"Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)", said)
+    refused = re.search(r"Non-2xx or 3xx responses: (\d+)", said)
+    failed = sum(map(int, errors.groups() if errors else ())) + int(refused[1] if refused else 0)
+    seen = {"tool": "wrk", "rate": float(rate[1]), "p99_ms": p99_ms} | ({"failed": failed} if failed else {})
+    return [seen | _waiting(seen["rate"], said, connections)]
+
+
+def _waiting(rate, said, connections):
+    """How many of wrk's connections waited for an answer (Little's law). The others waited for wrk, whose latency begins when it
+    sends: where they are many, wrk was the slower side."""
+    mean = _milliseconds("Latency", said)
+    if connections is None or mean is None:
+        return {}
+    return {"connections": connections, "waiting": min(rate * mean / 1000, connections)}
 
 
 def slower_than(row, limit_ms):
@@ -178,14 +197,15 @@ def _bench(argv, seconds, stage, case):
         raise LoadFailed(f"{' '.join(map(str, argv))}\n{output[-800:]}") from None
 
 
-def _said(argv, seconds, stage, case, contender):
+def _said(argv, seconds, stage, case, contender, turn):
     """What another tool says; a cross-check that fails is noted, and takes nothing else with it."""
     try:
         output = _run(argv, seconds, stage, CHECK_GRACE_SECONDS)
     except LoadFailed as fault:
         case.notes.append(f"No cross-check of {contender.name}: wrk: {place.plain(str(fault)).splitlines()[0]}")
         return ""
-    stage.keep(f"{_slug(case.name)}-{_slug(contender.name)}-wrk.txt", f"$ {' '.join(map(str, argv))}\n{output}")
+    again = f"-{turn}" if turn > 1 else ""
+    stage.keep(f"{_slug(case.name)}-{_slug(contender.name)}-wrk{again}.txt", f"$ {' '.join(map(str, argv))}\n{output}")
     return output
 
 

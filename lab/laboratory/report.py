@@ -267,7 +267,7 @@ def _disagreements(case):
         return []
     checked = [row["check"]["tool"] for row in case["rows"] if row["check"]]
     said = " and ".join(f"{name} of {found.count(name)}" for name in dict.fromkeys(found))
-    return [f"≠: {checked[0]}, in one run after the others, and `larder bench` differ by more than {AGREE:.0%}: {said} of {len(checked)}"]
+    return [f"≠: {checked[0]}, in runs after the others, and `larder bench` differ by more than {AGREE:.0%}: {said} of {len(checked)}"]
 
 
 def _slower_side(case):

@@ -14,7 +14,7 @@ class Settings:
     seconds: int
     warm_up: int
     # Length of a ramp, of a ramp to the most users, of a number of users who rest, of a look at pages that expire, and
-    # of a run of the other load tool.
+    # of one run of the other load tool.
     ramp: int
     climb: int
     stay: int
@@ -35,7 +35,7 @@ class Settings:
 
 def full(say, raw):
     """What is worth quoting: under forty minutes in all."""
-    return Settings(False, 3, 5, 1, 30, 24, 13, 16, 3, 10_000, 100_000, 5_000, 40_000, 2_000, 60, say, raw)
+    return Settings(False, 3, 5, 1, 30, 24, 13, 16, 2, 10_000, 100_000, 5_000, 40_000, 2_000, 60, say, raw)
 
 
 def quick(say, raw):

@@ -89,6 +89,18 @@ class Verdicts(unittest.TestCase):
             with self.subTest(mine=mine, its=its, check=check):
                 self.assertIs(self.standing(mine, its, check), standing)
 
+    def test_two_whose_rounds_are_alike_to_both_tools_are_alike(self):
+        def check(*rates):
+            return {"tool": "wrk", "rate": rates[1], "p99_ms": None, "rounds": {"rate": list(rates)}}
+
+        rows = [row("nginx", PEER, [100, 110, 125], [2.0], [9.0], check=check(100, 130, 140)),
+                row("Larder", LARDER, [110, 130, 140], [1.0], [1.0], check=check(90, 100, 110))]
+        (found,) = verdicts(result(*rows)["cases"][0])
+        self.assertIs(found.standing(), Standing.ALIKE)
+        rows[1].check = check(80, 90, 99)
+        (found,) = verdicts(result(*rows)["cases"][0])
+        self.assertIs(found.standing(), Standing.DISPUTED, "wrk tells them apart, the other way round")
+
     def test_a_figure_that_is_missing_is_not_ahead(self):
         silent = row("Larder", LARDER, [0.0], [None], [None])
         (found,) = verdicts(result(*PLAIN, silent)["cases"][0])
@@ -308,22 +320,31 @@ class Loads(unittest.TestCase):
 
     WRK = "    Latency     4.05ms  179.18us   4.80ms   98.11%\n  Latency Distribution\n     50%    1.20ms\n     99%    0.90s \nRequests/sec:   1234.50\n"
 
-    def checked(self, said):
-        """A case that is checked with wrk, whose run is or raises this, and what was kept of it."""
+    def checked(self, *said):
+        """A case that is checked with wrk, whose runs are or raise this, and what was kept of the last."""
         case = Case("A case", "", "", False, [row("nginx", PEER, [1], [1.0], [1.0])])
         contender, stage = mock.Mock(url="http://127.0.0.1:1/"), mock.Mock()
         contender.name = "nginx"
-        with mock.patch.object(load, "_run", side_effect=[said]):
-            load.wrk(stage, mock.Mock(check=1), case, [contender], 10)
+        with mock.patch.object(load, "_run", side_effect=said):
+            load.wrk(stage, mock.Mock(check=1, rounds=len(said)), case, [contender], 10)
         return case, stage.keep.call_args
 
     def test_what_wrk_says(self):
         case, kept = self.checked(self.WRK)
         waiting = case.rows[0].check.pop("waiting")
         self.assertAlmostEqual(waiting, 1234.5 * 4.05 / 1000)
-        self.assertEqual(case.rows[0].check, {"tool": "wrk", "rate": 1234.5, "p99_ms": 900.0, "connections": 10})
+        self.assertEqual(case.rows[0].check, {"tool": "wrk", "rate": 1234.5, "p99_ms": 900.0, "connections": 10,
+                                              "rounds": {"rate": [1234.5], "p99_ms": [900.0]}})
         self.assertEqual(kept.args[0], "a-case-nginx-wrk.txt")
         self.assertTrue(kept.args[1].startswith("$ wrk -t 1 -c 10"))
+
+    def test_of_several_runs_of_wrk_the_medians_count(self):
+        slow, fast = (self.WRK.replace("1234.50", rate).replace("0.90s", p99) for rate, p99 in (("900.00", "2.00s"), ("2000.00", "0.80s")))
+        case, kept = self.checked(slow, self.WRK, fast)
+        check = case.rows[0].check
+        self.assertEqual((check["rate"], check["p99_ms"]), (1234.5, 900.0))
+        self.assertEqual(check["rounds"], {"rate": [900.0, 1234.5, 2000.0], "p99_ms": [2000.0, 900.0, 800.0]})
+        self.assertEqual(kept.args[0], "a-case-nginx-wrk-3.txt")
 
     def test_who_fails_with_wrk_is_counted(self):
         said = self.WRK + "  Socket errors: connect 0, read 2, write 0, timeout 3\n  Non-2xx or 3xx responses: 4\n"
@@ -405,7 +426,7 @@ class Pages(unittest.TestCase):
         self.assertIn("| 99 %, of those that say; 7 do not | 12 (", text)
         # Where the tools disagree there is a mark.
         self.assertIn("| 12 (timeout 11, status 502 1) | wrk 1,234 ≠ | wrk 1.05 |", text)
-        self.assertIn("- ≠: wrk, in one run after the others, and `larder bench` differ by more than 10%: requests/s of 1 of 1", text)
+        self.assertIn("- ≠: wrk, in runs after the others, and `larder bench` differ by more than 10%: requests/s of 1 of 1", text)
         self.assertIn("- Warning for nginx: sent late", text)
         self.assertIn("### What is wrong in the article\n\n- a figure", text)
 

@@ -163,7 +163,13 @@ def disputed(mine, its, figure):
     ours, theirs, *checked = [value(row, figure) for row in (mine, its)] + [(row["check"] or {}).get(figure) for row in (mine, its)]
     if None in (ours, theirs, *checked) or (checked[0] - checked[1]) * (ours - theirs) >= 0:
         return False
-    return not (alike(*checked) and (alike(ours, theirs) or _overlap(mine[figure], its[figure])))
+    same = alike(*checked) or _overlap(*(_checks(row, figure) for row in (mine, its)))
+    return not (same and (alike(ours, theirs) or _overlap(mine[figure], its[figure])))
+
+
+def _checks(row, figure):
+    """What the other tool saw, round by round."""
+    return row["check"].get("rounds", {}).get(figure, [])
 
 
 def _overlap(one, other):
