@@ -83,6 +83,11 @@ impl Followers {
         self.standing.keys().next().copied()
     }
 
+    /// Bytes the fastest has taken; `None` without any.
+    pub fn fastest(&self) -> Option<u64> {
+        self.standing.keys().next_back().copied()
+    }
+
     /// Cuts off those that have taken fewer bytes than `first`.
     pub fn cut_off_before(&mut self, first: u64) {
         for place in self.places.values_mut() {
@@ -117,7 +122,7 @@ mod tests {
         for (reader, bytes) in [(one, 5), (two, 7), (three, 7), (one, 1)] {
             assert!(followers.pass(reader, bytes));
         }
-        assert_eq!(followers.slowest(), Some(6));
+        assert_eq!((followers.slowest(), followers.fastest()), (Some(6), Some(7)));
         followers.cut_off_before(7);
         assert_eq!((followers.at(one), followers.at(two)), (None, Some(7)));
         assert!(!followers.pass(one, 9));

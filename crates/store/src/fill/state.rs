@@ -188,13 +188,17 @@ impl State {
         self.trim();
     }
 
-    /// Cuts off readers that are too far behind for the writer of a spilled fill to go on.
+    /// Cuts off readers that are too far behind for the writer of a spilled fill to go on, where others wait for more. Those who keep
+    /// nobody waiting are their connections' to judge.
     pub fn cut_off_slow(&mut self) {
         let nearest = match self.keeping {
             Keeping::Memory | Keeping::Backed(_) => return,
             Keeping::Left(_) => self.first(),
             Keeping::Nowhere => self.received.saturating_sub(self.window()),
         };
+        if self.readers.fastest().is_none_or(|at| at < nearest) {
+            return;
+        }
         self.readers.cut_off_before(nearest);
         self.readers.wake();
         self.trim();

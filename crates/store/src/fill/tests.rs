@@ -295,6 +295,21 @@ fn who_does_not_read_what_a_failed_device_has_is_cut_off() {
 }
 
 #[test]
+fn who_keeps_nobody_waiting_is_not_cut_off() {
+    let (fill, mut writer) = begin(2 * WINDOW);
+    let mut slow = fill.reader().expect("fresh");
+    let piece = vec![0u8; WINDOW as usize];
+    assert_eq!(writer.push(&piece), Pushed::Kept);
+    writer.spill();
+    writer.push(&piece);
+    assert!(!room(&mut writer));
+    writer.cut_off_slow();
+    assert!(!room(&mut writer), "it is waited for");
+    assert_eq!(read(&mut slow).len(), 2 * WINDOW as usize);
+    assert!(room(&mut writer));
+}
+
+#[test]
 fn a_device_that_fails_at_the_end_takes_nothing_from_those_who_read() {
     let device = device(usize::MAX, 1);
     let (fill, mut writer) = backed(&device, &Budget::new(100), 4);

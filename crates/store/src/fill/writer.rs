@@ -180,7 +180,7 @@ impl Writer {
     }
 
     /// Gives up on whom [`poll_room`](Self::poll_room) has waited for too long: on the device of a backed fill, which is spilled
-    /// then, or on readers of a spilled fill that are not near.
+    /// then, or on readers of a spilled fill that are not near, where others are.
     pub fn cut_off_slow(&mut self) {
         if self.backing.is_some() {
             self.spill();
