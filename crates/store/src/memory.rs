@@ -26,7 +26,8 @@ use std::{
 };
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-pub(crate) use cache::{entries, entry_weight, largest_body, shards};
+pub use cache::largest_body;
+pub(crate) use cache::{entries, entry_weight, for_stored};
 pub use purging::{Purged, Swept};
 pub use room::Statistics;
 
@@ -71,7 +72,7 @@ impl Memory {
         Self {
             entries: entries(limit, 1, Weigh, Evictions(evictions.clone())),
             limit,
-            capacity: AtomicU64::new(limit),
+            capacity: AtomicU64::new(for_stored(limit)),
             budget,
             stripes: (0..STRIPES).map(|_| Mutex::default()).collect(),
             seed: RandomState::new().hash_one(()),

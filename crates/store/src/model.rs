@@ -1,5 +1,7 @@
 //! The memory tier's eviction without its contents: what would be kept in so many bytes, told from weights alone.
 
+pub use crate::memory::largest_body;
+
 use crate::memory;
 use quick_cache::{DefaultHashBuilder, Lifecycle, Weighter, sync::Cache};
 use std::sync::{
@@ -51,7 +53,8 @@ impl<V: Clone> Model<V> {
     /// From now on only one key in `one_in` is looked at: those that `stays` names are kept, in as much less room.
     pub fn thin(&self, one_in: u64, stays: impl Fn(u64, &V) -> bool) {
         self.entries.retain(|key, (_, value)| stays(*key, value));
-        self.entries.set_capacity(self.limit / one_in.max(1));
+        self.entries
+            .set_capacity(memory::for_stored(self.limit) / one_in.max(1));
     }
 
     /// Entries evicted for room so far.
@@ -69,14 +72,6 @@ impl<V: Clone> Model<V> {
 pub fn weight(key: usize, fields: usize, body: u64) -> u64 {
     let body = usize::try_from(body).unwrap_or(usize::MAX / 2);
     memory::entry_weight(key) + crate::stored::weight_of(fields, body)
-}
-
-/// The largest body that a memory tier of `limit` bytes keeps.
-pub fn largest_body(limit: u64) -> u64 {
-    memory::largest_body(
-        limit / memory::shards(limit).next_power_of_two() as u64,
-        limit,
-    )
 }
 
 /// The weight is told beside the value.
@@ -138,14 +133,6 @@ mod tests {
                 memory.statistics().stored,
                 weight(key.len(), length, body as u64),
                 "{key}"
-            );
-            assert_eq!(memory.largest_body(), largest_body(64 << 20));
-        }
-        for limit in [1 << 20, 200 << 20, 1 << 30, 3 << 30] {
-            assert_eq!(
-                Memory::new(limit, log.clone()).largest_body(),
-                largest_body(limit),
-                "{limit}"
             );
         }
     }

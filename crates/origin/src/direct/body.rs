@@ -24,7 +24,7 @@ const LEAST: usize = 32 * 1024;
 const MOST: usize = 256 * 1024;
 
 /// What is read at once while the caller is short of memory, in bytes.
-pub const LITTLE: usize = 8 * 1024;
+pub const LITTLE: usize = 4 * 1024;
 
 /// Read to its end, the connection goes back to the pool of the worker that read it; dropped before, it closes.
 pub(crate) struct Body {

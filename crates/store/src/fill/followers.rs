@@ -122,7 +122,10 @@ mod tests {
         for (reader, bytes) in [(one, 5), (two, 7), (three, 7), (one, 1)] {
             assert!(followers.pass(reader, bytes));
         }
-        assert_eq!((followers.slowest(), followers.fastest()), (Some(6), Some(7)));
+        assert_eq!(
+            (followers.slowest(), followers.fastest()),
+            (Some(6), Some(7))
+        );
         followers.cut_off_before(7);
         assert_eq!((followers.at(one), followers.at(two)), (None, Some(7)));
         assert!(!followers.pass(one, 9));

@@ -11,7 +11,7 @@ const MANY: usize = 64;
 const JOINED: usize = 4096;
 
 /// [`WINDOW`](super::WINDOW) for what is not kept, while memory is short.
-const SHORT: u64 = 16 << 10;
+const SHORT: u64 = 4 << 10;
 
 #[derive(Debug)]
 pub(super) struct State {

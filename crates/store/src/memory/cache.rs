@@ -20,7 +20,7 @@ where
     W: Weighter<K, V> + Clone,
     L: Lifecycle<K, V> + Clone,
 {
-    let capacity = limit / one_in;
+    let capacity = for_stored(limit) / one_in;
     let options = OptionsBuilder::new()
         .weight_capacity(capacity)
         .estimated_items_capacity(((limit / 4096).clamp(64, 1 << 20) / one_in).max(64) as usize)
@@ -34,9 +34,16 @@ where
     }
 }
 
-/// The largest body that has a chance to be kept: more would leave no room for others.
-pub(crate) fn largest_body(shard_capacity: u64, limit: u64) -> u64 {
-    shard_capacity.min(limit / 2) / 2
+/// What of a tier's `limit` may be stored, in bytes. The rest is for answers that pass while slow clients hold all else: each has a little.
+pub(crate) fn for_stored(limit: u64) -> u64 {
+    const SMALL: u64 = 1 << 20;
+    limit - (limit / 32).max(SMALL.min(limit / 8))
+}
+
+/// The largest body that a memory tier of `limit` bytes keeps: more would leave no room for others.
+pub fn largest_body(limit: u64) -> u64 {
+    let shard = limit / shards(limit).next_power_of_two() as u64;
+    shard.min(limit / 2) / 2
 }
 
 /// What an entry weighs beside its variants.
@@ -45,7 +52,7 @@ pub(crate) fn entry_weight(key: usize) -> u64 {
 }
 
 /// Few enough shards that a large body fits into one, enough that workers seldom meet.
-pub(crate) fn shards(limit: u64) -> usize {
+fn shards(limit: u64) -> usize {
     const ROOM: u64 = 128 << 20;
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
     ((limit / ROOM) as usize).clamp(1, workers * 4)

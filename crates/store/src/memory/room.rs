@@ -1,6 +1,6 @@
 //! How much room there is, and how much of it is taken.
 
-use super::{Memory, largest_body};
+use super::{Memory, for_stored, largest_body};
 use crate::Budget;
 use std::sync::{Arc, atomic::Ordering::Relaxed};
 
@@ -33,7 +33,7 @@ impl Memory {
 
     /// The largest body that has a chance to be kept.
     pub fn largest_body(&self) -> u64 {
-        largest_body(self.entries.shard_capacity(), self.limit)
+        largest_body(self.limit)
     }
 
     /// A snapshot for metrics.
@@ -52,9 +52,9 @@ impl Memory {
     /// be called when bytes in flight were reserved; what is stored or forgotten does so itself. A few loads where no step was crossed.
     pub fn make_room(&self) {
         self.evictions.leaving.look();
-        let step = (self.limit / 64).max(1);
+        let (step, most) = ((self.limit / 64).max(1), for_stored(self.limit));
         let taken = self.budget.reserved().div_ceil(step) * step;
-        let wanted = self.limit - taken.min(self.limit - step.min(self.limit));
+        let wanted = most - taken.min(most.saturating_sub(step));
         if self.capacity.load(Relaxed) != wanted && self.capacity.swap(wanted, Relaxed) != wanted {
             self.entries.set_capacity(wanted);
         }

@@ -295,3 +295,25 @@ fn what_nobody_reads_leaves_at_once() {
     put(&memory, b"k", whole(10));
     assert_eq!(memory.statistics().in_flight, 0);
 }
+
+#[test]
+fn the_largest_body_fits_into_a_shard() {
+    for limit in [1 << 20, 64 << 20, 200 << 20, 512 << 20, 1 << 30, 3 << 30] {
+        let memory = Memory::new(limit, Arc::default());
+        let (most, shard) = (memory.largest_body(), memory.entries.shard_capacity());
+        assert!(most <= limit / 4 && most < shard, "{limit}: {most} {shard}");
+    }
+}
+
+#[test]
+fn what_is_stored_leaves_room_for_what_passes() {
+    let memory = Memory::new(1 << 20, Arc::default());
+    let mut passing = memory.budget().reservation();
+    passing.hold(900_000);
+    memory.make_room();
+    let capacity = memory.entries.capacity();
+    assert!(capacity + 900_000 <= (1 << 20) - (1 << 15), "{capacity}");
+    assert!(!memory.is_exhausted());
+    passing.hold(1 << 20);
+    assert!(memory.is_exhausted());
+}
