@@ -26,7 +26,7 @@ bench:
 	cargo build --release --locked -p proxy --examples
 	python3 bench/run
 
-# Five articles' experiments done again, under forty minutes; `make lab ARGS=--quick` to try it; see lab/README.md.
+# Five articles' experiments done again, some forty minutes; `make lab ARGS=--quick` to try it; see lab/README.md.
 lab:
 	cargo build --release --locked -p larder
 	python3 lab/run $(ARGS)

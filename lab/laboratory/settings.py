@@ -34,7 +34,7 @@ class Settings:
 
 
 def full(say, raw):
-    """What is worth quoting: under forty minutes in all."""
+    """What is worth quoting: some forty minutes in all."""
     return Settings(False, 3, 5, 1, 30, 24, 13, 16, 2, 10_000, 100_000, 5_000, 40_000, 2_000, 60, say, raw)
 
 
