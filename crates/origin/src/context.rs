@@ -1,15 +1,11 @@
 //! What the caller knows of a request beyond its message.
 
+use crate::Interim;
 use bytes::Bytes;
-use http::{HeaderMap, StatusCode};
 use std::{
     fmt,
     net::{IpAddr, SocketAddr},
 };
-
-/// Where interim responses (RFC 9110 section 15.2) go as they come. Called on the worker's own thread; must not block.
-/// HTTP/2 origins' are not reported by hyper and pass unseen.
-pub type Interim = Box<dyn FnMut(StatusCode, &HeaderMap) + Send>;
 
 /// Takes so many bytes more of what the caller has to spare in memory; false, and nothing taken, where there are not so many left.
 /// Dropped, it gives back all.
@@ -64,7 +60,7 @@ impl fmt::Debug for Context {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Context")
             .field("hash", &self.hash)
-            .field("interim", &self.interim.is_some())
+            .field("interim", &self.interim)
             .field("repeatable", &self.repeatable)
             .field("content", &self.content.is_some())
             .field("visitor", &self.visitor)

@@ -7,11 +7,10 @@ mod send;
 pub(crate) use failure::Failure;
 
 use crate::{
-    Error, Servers,
+    Error, Interim, Servers,
     body::Carried,
     connect::Speaks,
     direct, fastcgi,
-    interim::Passing,
     message::{self, Asked},
     peer::Peer,
     upload::Outgoing,
@@ -54,7 +53,7 @@ pub(crate) struct Attempt<'a> {
     pub(crate) repeatable: bool,
     /// What it brings then.
     pub(crate) content: Option<&'a Bytes>,
-    pub(crate) interim: Option<&'a Passing>,
+    pub(crate) interim: Option<&'a Interim>,
     /// When the whole exchange must have ended.
     pub(crate) until: Option<Instant>,
 }

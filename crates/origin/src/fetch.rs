@@ -1,13 +1,12 @@
 //! One fetch: choose a server, attempt, and decide after a failure whether another attempt is safe and allowed.
 
 use crate::{
-    Context, Error, Kind, RequestBody, Servers,
+    Context, Error, Interim, Kind, RequestBody, Servers,
     balance::Choice,
     body::{ResponseBody, UnderWay},
     exchange::{Answer, Attempt, Failure, Which},
     fastcgi,
     held::Held,
-    interim::Passing,
     message::{self, Asked},
     pace::Pace,
     peer::{Peer, Serving},
@@ -34,7 +33,7 @@ struct Fetch<'a> {
     content: Option<Bytes>,
     /// Some of it may have been sent already, in an attempt that failed.
     was_sent: bool,
-    interim: Option<Passing>,
+    interim: Option<Interim>,
     /// When it was asked for.
     began: Instant,
     /// When the attempt under way began: the clock is read once for all that happens before its request is out.
@@ -81,7 +80,7 @@ pub(crate) fn fetch(
             && (context.content.is_some() || request.body().is_end_stream()),
         content: context.content,
         was_sent: false,
-        interim: context.interim.map(Passing::new),
+        interim: context.interim,
         began: bounds.began,
         now: bounds.began,
         tried: Vec::new(),

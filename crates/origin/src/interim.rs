@@ -1,34 +1,50 @@
 //! Interim responses on their way to whoever asked for them.
 
-use crate::Interim;
 use http::{HeaderMap, StatusCode};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering::Relaxed},
+    },
+};
 
 /// Interim responses passed on for one request; an origin that sends more has lost its mind.
 const MOST_INTERIM: u32 = 32;
 
-/// Where the interim responses to one request go, whichever attempt they come from.
+/// Where the interim responses (RFC 9110 section 15.2) to one request go as they come, whichever attempt they come from.
+/// HTTP/2 origins' are not reported by hyper and pass unseen.
 #[derive(Clone)]
-pub(crate) struct Passing(Arc<Mutex<Left>>);
+pub struct Interim(Arc<Passing<To>>);
 
-struct Left {
-    to: Interim,
-    left: u32,
+type To = dyn Fn(StatusCode, &HeaderMap) + Send + Sync;
+
+struct Passing<F: ?Sized> {
+    left: AtomicU32,
+    to: F,
 }
 
-impl Passing {
-    pub(crate) fn new(to: Interim) -> Self {
-        let left = MOST_INTERIM;
-        Self(Arc::new(Mutex::new(Left { to, left })))
+impl Interim {
+    /// Passes them to `to`, which is called on the worker's own thread and must not block.
+    pub fn new(to: impl Fn(StatusCode, &HeaderMap) + Send + Sync + 'static) -> Self {
+        let left = AtomicU32::new(MOST_INTERIM);
+        Self(Arc::new(Passing { left, to }))
     }
 
     /// Passes on all interim responses but the answer to `Expect`, which is between us and the server.
     pub(crate) fn pass(&self, status: StatusCode, headers: &HeaderMap) {
-        let mut passing = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if status == StatusCode::CONTINUE || passing.left == 0 {
+        if status == StatusCode::CONTINUE {
             return;
         }
-        passing.left -= 1;
-        (passing.to)(status, headers);
+        let one_less = |left: u32| left.checked_sub(1);
+        if self.0.left.fetch_update(Relaxed, Relaxed, one_less).is_ok() {
+            (self.0.to)(status, headers);
+        }
+    }
+}
+
+impl fmt::Debug for Interim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Interim").finish_non_exhaustive()
     }
 }

@@ -48,9 +48,10 @@ mod watch;
 
 pub use body::{RequestBody, ResponseBody};
 pub use config::OriginConfig;
-pub use context::{Context, Heeds, Interim, Room, Visitor};
+pub use context::{Context, Heeds, Room, Visitor};
 pub use direct::LITTLE;
 pub use error::{Error, Kind};
+pub use interim::Interim;
 pub use latency::{BOUNDS_MS, Latency};
 pub use lifetime::Lifetime;
 pub use report::{Report, ServerReport};

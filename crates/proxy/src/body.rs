@@ -81,6 +81,14 @@ impl Content {
         Self::Passing(Box::new((self, transit)))
     }
 
+    /// As it leaves for a client whose connection can send from files, where it has `splices`. Nobody looks into it any more.
+    pub fn spliced(self, splices: Option<&Arc<Splices>>) -> Self {
+        match (self, splices) {
+            (Self::Pieces(pieces), Some(splices)) => Self::Spliced(pieces, splices.clone()),
+            (content, _) => content,
+        }
+    }
+
     /// Whether it is made, or comes from an origin, for one client, as it is sent.
     pub fn passes(&self) -> bool {
         match self {

@@ -14,7 +14,7 @@ use crate::{
     walk::{self, Answer, esi::Readings, receive},
 };
 use arc_swap::ArcSwap;
-use http::{HeaderValue, Request, Response};
+use http::{HeaderValue, Request};
 use rules::fields::Via;
 use std::{
     cell::{Cell, RefCell},
@@ -263,28 +263,14 @@ impl Serve for Service {
         connection: &Rc<Connection>,
         interim: InterimSink,
     ) -> Served<ReplyBody> {
-        let answer = walk::walk(&self.0, request, connection, interim);
-        match answer {
-            Answer::Now(response) => Served::Now(spliced(response, connection)),
+        match walk::walk(&self.0, request, connection, interim) {
+            Answer::Now(response) => Served::Now(response),
             Answer::Prepared(prepared) => Served::Prepared(prepared),
-            Answer::Later(response) => {
-                let connection = connection.clone();
-                Served::Later(Box::pin(
-                    async move { spliced(response.await, &connection) },
-                ))
-            }
+            Answer::Later(response) => Served::Later(response),
         }
     }
 
     fn answered(&self, own: &OwnAnswer<'_>) -> Option<HeaderValue> {
         walk::report::of_listener(&self.0, own)
     }
-}
-
-/// An answer as it leaves over `connection`.
-fn spliced(mut response: Response<ReplyBody>, connection: &Connection) -> Response<ReplyBody> {
-    if let Some(splices) = &connection.splices {
-        response.body_mut().splice(splices);
-    }
-    response
 }

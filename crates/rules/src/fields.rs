@@ -1,5 +1,9 @@
 //! Field lists: hop-by-hop, `Connection`-nominated, never stored (RFC 9110 section 7.6.1, RFC 9111 section 3.1).
 
+mod spares;
+
+pub use spares::Spares;
+
 use crate::directives::{Qualified, ResponseDirectives};
 use http::{
     HeaderMap, HeaderName, HeaderValue, Version,

@@ -9,9 +9,8 @@ use super::{
     request,
 };
 use crate::{
-    Error, Kind,
+    Error, Interim, Kind,
     connect::Speaks,
-    interim::Passing,
     message::{self, Afterwards, Asked},
     upload::Outgoing,
     wait::Wait,
@@ -39,7 +38,7 @@ pub(crate) struct Asking<'a> {
     pub(crate) asked: Asked,
     /// `OriginConfig::largest_head`.
     pub(crate) largest_head: usize,
-    pub(crate) interim: Option<&'a Passing>,
+    pub(crate) interim: Option<&'a Interim>,
 }
 
 /// A head, and its content, which nobody holds anything for yet.

@@ -38,7 +38,10 @@ impl Attempt<'_> {
             unsent,
             stale,
         } = match direct::ask(&asking, self.wait(&request, now), link).await {
-            Ok(arrived) => return Ok(Answer::Direct(arrived)),
+            Ok(arrived) => {
+                direct::reuse(*request);
+                return Ok(Answer::Direct(arrived));
+            }
             Err(lost) => lost,
         };
         if unsent {

@@ -4,7 +4,7 @@ use crate::support::*;
 use http::{Method, Request};
 use hyper_util::rt::TokioIo;
 use origin::{
-    Context, Origin,
+    Context, Interim, Origin,
     config::{Address, Server},
 };
 use std::sync::{Arc, Mutex};
@@ -158,7 +158,7 @@ fn interim_responses_are_passed_on_but_not_100() {
     let sink = Arc::clone(&seen);
     work(async {
         let context = Context {
-            interim: Some(Box::new(move |status, headers| {
+            interim: Some(Interim::new(move |status, headers| {
                 let link = headers
                     .get("link")
                     .map(|link| link.to_str().unwrap().to_owned());
@@ -190,7 +190,7 @@ fn an_interim_response_comes_before_the_head() {
     work(async {
         let context = Context {
             // The head is held until the interim response has been passed on.
-            interim: Some(Box::new(move |_, _| opener.open())),
+            interim: Some(Interim::new(move |_, _| opener.open())),
             ..repeatable()
         };
         let response = origin

@@ -3,7 +3,6 @@
 use super::{Content, Error};
 use crate::{
     compress::{Counts, Recoded},
-    listen::Splices,
     outcome::Ending,
 };
 use bytes::Bytes;
@@ -69,15 +68,6 @@ impl ReplyBody {
         let content = std::mem::take(&mut self.content);
         self.content = Recoded::decoded(content, coding, counts, memory)?;
         Some(self)
-    }
-
-    /// Sends through `splices` what can be sent so. For what leaves for the client as it is, and for nothing that is still to be
-    /// looked into.
-    pub fn splice(&mut self, splices: &Arc<Splices>) {
-        self.content = match std::mem::take(&mut self.content) {
-            Content::Pieces(pieces) => Content::Spliced(pieces, splices.clone()),
-            other => other,
-        };
     }
 
     /// Whether the content comes from a fill that is still to be read.

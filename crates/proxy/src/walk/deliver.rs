@@ -180,7 +180,8 @@ pub fn finish(
         return failure(worker, ask, &Failure::NoRoom);
     }
     let content = if for_client {
-        content.counted(memory)
+        let splices = ask.connection.splices.as_ref();
+        content.counted(memory).spliced(splices)
     } else {
         content
     };

@@ -139,6 +139,7 @@ fn passes_condition(worker: &Worker, ask: &Ask, need: &Need) -> bool {
 impl Fetch<'_> {
     pub async fn run(&mut self, writer: Option<Writer>) -> Fetched {
         let mut plan = self.plan();
+        let began = self.times.request;
         let mut answer = self.exchange(&plan, true).await;
         if answer
             .as_ref()
@@ -151,7 +152,7 @@ impl Fetch<'_> {
             answer = self.exchange(&plan, false).await;
         }
         let origin_time = self.began.elapsed();
-        self.times.response = receive::now();
+        self.times.response = began.plus(origin_time);
         let origin_status = answer
             .as_ref()
             .ok()

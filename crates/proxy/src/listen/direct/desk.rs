@@ -6,7 +6,7 @@ use super::{
     section::{Section, Sections},
 };
 use crate::listen::wire::Wire;
-use http::HeaderMap;
+use rules::fields::Spares;
 use std::{
     cell::{Cell, RefCell},
     io,
@@ -22,8 +22,8 @@ const LONGEST: usize = 16 << 10;
 pub(in crate::listen) struct Desk {
     pub(super) read: RefCell<Box<[u8]>>,
     written: Cell<Box<[u8]>>,
-    /// An empty map with room for a request's fields.
-    pub(super) fields: Cell<HeaderMap>,
+    /// Empty maps for the fields of requests.
+    pub(super) fields: RefCell<Spares>,
     /// The header sections of requests that are answered.
     pub(super) sections: RefCell<Sections>,
 }
@@ -33,7 +33,7 @@ impl Default for Desk {
         Self {
             read: RefCell::new(vec![0; LONGEST].into()),
             written: Cell::new(vec![0; LONGEST].into()),
-            fields: Cell::default(),
+            fields: RefCell::default(),
             sections: RefCell::default(),
         }
     }
@@ -62,9 +62,8 @@ impl Desk {
             }
             (Spent::Asked(fields) | Spent::Said(fields), _) => Some(fields),
         };
-        if let Some(mut spare) = spare {
-            spare.clear();
-            self.fields.set(spare);
+        if let Some(spare) = spare {
+            self.fields.borrow_mut().keep(spare);
         }
     }
 

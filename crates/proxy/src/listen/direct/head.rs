@@ -9,10 +9,8 @@ use http::{
     HeaderMap, HeaderName, HeaderValue, Method, Request, Uri, Version, header, request::Parts,
 };
 use httparse::{Header, Status};
-use std::{
-    cell::{Cell, RefCell},
-    mem::MaybeUninit,
-};
+use rules::fields::Spares;
+use std::{cell::RefCell, mem::MaybeUninit};
 
 /// Field lines at most; more are `hyper`'s to judge.
 const MOST: usize = 64;
@@ -41,11 +39,11 @@ pub(super) enum Parsed {
     Others,
 }
 
-/// Reads the head that `bytes` begin with. `spare` may give a map for its fields, and `before` the fields themselves.
+/// Reads the head that `bytes` begin with. `spares` may give a map for its fields, and `before` the fields themselves.
 pub(super) fn parse(
     bytes: &[u8],
     limits: &Limits,
-    spare: &Cell<HeaderMap>,
+    spares: &RefCell<Spares>,
     before: &RefCell<Sections>,
 ) -> Parsed {
     if let Some((line, rest)) = section::split(bytes) {
@@ -59,7 +57,7 @@ pub(super) fn parse(
             return again(copy, line, limits, kept);
         }
     }
-    anew(bytes, limits, spare)
+    anew(bytes, limits, spares)
 }
 
 /// Reads a head whose header section has come before. What was taken out is lost where this is no request that is answered here.
@@ -80,7 +78,7 @@ fn again(
 }
 
 /// Reads a head like no other.
-fn anew(bytes: &[u8], limits: &Limits, spare: &Cell<HeaderMap>) -> Parsed {
+fn anew(bytes: &[u8], limits: &Limits, spares: &RefCell<Spares>) -> Parsed {
     let mut lines = [const { MaybeUninit::uninit() }; MOST];
     let mut request = httparse::Request::new(&mut []);
     let length = match request.parse_with_uninit_headers(bytes, &mut lines) {
@@ -93,7 +91,7 @@ fn anew(bytes: &[u8], limits: &Limits, spare: &Cell<HeaderMap>) -> Parsed {
         return Parsed::Others;
     };
     let copy = Copied::of(came);
-    let mut read = spare.take();
+    let mut read = spares.borrow_mut().take();
     let Some(told) = fields(&copy, request.headers, &mut read) else {
         return Parsed::Others;
     };
@@ -160,7 +158,7 @@ impl<'a> Start<'a> {
 
 /// The request that `bytes` begin with and the length of its head, where it is one that may be answered without `hyper`. For tests.
 pub fn request(bytes: &[u8], limits: &Limits) -> Option<(Parts, usize)> {
-    match anew(bytes, limits, &Cell::default()) {
+    match anew(bytes, limits, &RefCell::default()) {
         Parsed::Head(head) => Some((head.request.into_parts().0, head.bytes.len())),
         Parsed::Partial | Parsed::Others => None,
     }

@@ -48,8 +48,8 @@ pub fn poll_head<S: Serve>(
             return Poll::Ready(Next::Rest(Rest::Over { more: false }));
         }
         let is_ended = bytes.len() == before;
-        let (spare, before) = (&session.desk.fields, &session.desk.sections);
-        match head::parse(bytes, &session.limits, spare, before) {
+        let (spares, before) = (&session.desk.fields, &session.desk.sections);
+        match head::parse(bytes, &session.limits, spares, before) {
             Parsed::Head(head) => {
                 let rest = bytes.get(head.bytes.len()..).unwrap_or_default();
                 if !rest.is_empty() {

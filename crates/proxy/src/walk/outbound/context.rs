@@ -1,14 +1,16 @@
 //! What an origin is told beside the message.
 
 use crate::{ask::Ask, walk::receive};
-use origin::{Context, Visitor};
+use origin::{Context, Interim, Visitor};
 
 /// What the origin is told beside the message, as far as it looks at it. `is_personal`: the application itself is to answer.
 pub fn context(ask: &Ask, is_personal: impl FnOnce() -> bool) -> Context {
     let heeds = ask.policy().origin.heeds();
     let interim = ask.interim.clone();
     let mut context = Context {
-        interim: Some(Box::new(move |status, fields| interim.send(status, fields))),
+        interim: Some(Interim::new(move |status, fields| {
+            interim.send(status, fields);
+        })),
         ..Context::default()
     };
     if heeds.key {

@@ -3,7 +3,7 @@ use crate::listen::check::{check, check_target};
 use proptest::prelude::*;
 
 fn read(text: &str) -> Parsed {
-    anew(text.as_bytes(), &Limits::default(), &Cell::default())
+    anew(text.as_bytes(), &Limits::default(), &RefCell::default())
 }
 
 fn head(text: &str) -> Head {
@@ -137,7 +137,7 @@ fn what_is_beyond_a_limit_is_left() {
     };
     let kept = |text: &str| {
         matches!(
-            anew(text.as_bytes(), &limits, &Cell::default()),
+            anew(text.as_bytes(), &limits, &RefCell::default()),
             Parsed::Head(_)
         )
     };
@@ -174,14 +174,14 @@ proptest! {
         after in "[ -~\r\n]{0,40}",
     ) {
         let text = format!("{start}\r\n{lines}\r\n");
-        if let Parsed::Head(read) = anew(format!("{text}{after}").as_bytes(), &Limits::default(), &Cell::default()) {
+        if let Parsed::Head(read) = anew(format!("{text}{after}").as_bytes(), &Limits::default(), &RefCell::default()) {
             prop_assert_eq!(text.find("\r\n\r\n").map(|at| at + 4), Some(read.bytes.len()));
             prop_assert_eq!(read.bytes.as_ref(), text.get(..read.bytes.len()).unwrap().as_bytes());
             for name in [header::CONTENT_LENGTH, header::TRANSFER_ENCODING, header::UPGRADE, header::EXPECT] {
                 prop_assert!(!read.request.headers().contains_key(name));
             }
             for cut in 0..read.bytes.len() {
-                prop_assert!(!matches!(anew(&text.as_bytes()[..cut], &Limits::default(), &Cell::default()), Parsed::Head(_)));
+                prop_assert!(!matches!(anew(&text.as_bytes()[..cut], &Limits::default(), &RefCell::default()), Parsed::Head(_)));
             }
         }
     }
@@ -206,16 +206,18 @@ proptest! {
     /// Any bytes are taken or left, without a panic.
     #[test]
     fn any_bytes(bytes: Vec<u8>) {
-        let _ = anew(&bytes, &Limits::default(), &Cell::default());
+        let _ = anew(&bytes, &Limits::default(), &RefCell::default());
     }
 
     /// A map that was used before leaves nothing behind.
     #[test]
     fn maps_are_empty_when_they_are_used_again(lines in lines()) {
-        let spare = Cell::default();
+        let spares = RefCell::<Spares>::default();
         let text = format!("GET / HTTP/1.1\r\n{lines}\r\n");
-        let _ = anew(text.as_bytes(), &Limits::default(), &spare);
-        let Parsed::Head(second) = anew(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n", &Limits::default(), &spare) else {
+        if let Parsed::Head(first) = anew(text.as_bytes(), &Limits::default(), &spares) {
+            spares.borrow_mut().keep(first.request.into_parts().0.headers);
+        }
+        let Parsed::Head(second) = anew(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n", &Limits::default(), &spares) else {
             panic!("a plain head was left");
         };
         prop_assert_eq!(second.request.headers().len(), 1);
