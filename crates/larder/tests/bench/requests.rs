@@ -1,7 +1,7 @@
 //! What requests are made of, and which comes next.
 
 use crate::{bench, figures, file};
-use testkit::{Gate, Origin, Reply};
+use testkit::{Command, Gate, Larder, Origin, Reply};
 
 fn origin() -> Origin {
     let origin = Origin::start();
@@ -99,10 +99,9 @@ fn a_sitemap_is_asked_for_at_the_target() {
     assert_eq!(origin.last("/p").target, "/p?a=1&b");
 }
 
-#[test]
-fn users_have_numbers_and_cookies_of_their_own() {
+/// An origin that gives each user a cookie of its own, and answers nobody before three have asked.
+fn giving_cookies(gate: &Gate) -> Origin {
     let origin = Origin::start();
-    let gate = Gate::new();
     let held = gate.clone();
     origin.otherwise(move |request| {
         let user = request.header("x-user").unwrap_or_default().to_owned();
@@ -110,7 +109,12 @@ fn users_have_numbers_and_cookies_of_their_own() {
             .header("Set-Cookie", format!("session=s{user}; Path=/"))
             .hold_head(&held)
     });
-    let flags = [
+    origin
+}
+
+/// Has three users ask at `url`, with these flags too, and looks at what the origin behind it was sent.
+fn users_are_told_apart(origin: &Origin, gate: &Gate, url: &str, flags: &[&str]) {
+    let all = [
         "--users",
         "3",
         "-n",
@@ -127,7 +131,7 @@ fn users_have_numbers_and_cookies_of_their_own() {
             gate.wait_reached_by(3);
             gate.open();
         });
-        figures(&[&[origin.url().as_str()], &flags[..]].concat());
+        figures(&[&[url], &all[..], flags].concat());
     });
     let mut users = std::collections::HashSet::new();
     for request in origin.recorded("/") {
@@ -140,6 +144,65 @@ fn users_have_numbers_and_cookies_of_their_own() {
         }
     }
     assert_eq!(users.len(), 3);
+}
+
+#[test]
+fn users_have_numbers_and_cookies_of_their_own() {
+    let gate = Gate::new();
+    let origin = giving_cookies(&gate);
+    users_are_told_apart(&origin, &gate, &origin.url(), &[]);
+}
+
+/// Larder before an origin, forwarding all: a server that speaks HTTP/2.
+fn forwarding(origin: &Origin) -> Larder {
+    let config = format!(
+        "listen = \"127.0.0.1:0\"\n[[origin]]\nservers = \"{}\"\n[[route]]\ncache = false\n",
+        origin.url()
+    );
+    Command::new(env!("CARGO_BIN_EXE_larder"))
+        .args(["serve"])
+        .config(&config)
+        .start()
+}
+
+#[test]
+fn over_http2_users_are_told_apart_too() {
+    let gate = Gate::new();
+    let origin = giving_cookies(&gate);
+    let larder = forwarding(&origin);
+    let url = &larder.listeners()[0];
+    users_are_told_apart(&origin, &gate, url, &["--http2"]);
+}
+
+#[test]
+fn over_http2_requests_are_sent_as_they_are_given() {
+    let origin = origin();
+    let larder = forwarding(&origin);
+    let url = format!("{}/a?b=c", larder.listeners()[0]);
+    let flags = ["--http2", "-n", "3", "-c", "1", "-X", "PUT"];
+    let body = ["--body", "a=1&b=2", "-H", "Content-Type: text/x"];
+    figures(&[&[url.as_str()], &flags[..], &body[..]].concat());
+    assert_eq!(origin.requests("/a"), 3);
+    for request in origin.recorded("/a") {
+        assert_eq!(request.method, "PUT");
+        assert_eq!(request.target, "/a?b=c");
+        assert_eq!(request.header("content-type"), Some("text/x"));
+        assert_eq!(request.body, b"a=1&b=2");
+    }
+    // A list says it for each of its requests.
+    let list = file("list2", "/x\nPOST /y body=z\nHEAD /w\n");
+    let list = list.to_str().expect("a path");
+    let url = &larder.listeners()[0];
+    let result = figures(&[url, "--http2", "-n", "9", "-c", "3", "--file", list]);
+    assert_eq!(result["targets"][0]["good"], 9);
+    for (path, method, body) in [("/x", "GET", ""), ("/y", "POST", "z"), ("/w", "HEAD", "")] {
+        assert_eq!(origin.requests(path), 3, "{path}");
+        let request = origin.last(path);
+        assert_eq!(
+            (request.method.as_str(), request.body),
+            (method, body.into())
+        );
+    }
 }
 
 #[test]

@@ -3,10 +3,10 @@ use super::*;
 use crate::listen::config::Limits;
 use http::HeaderName;
 use proptest::prelude::*;
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 
 fn read(text: &[u8], before: &RefCell<Sections>) -> Parsed {
-    parse(text, &Limits::default(), &Cell::default(), before)
+    parse(text, &Limits::default(), &RefCell::default(), before)
 }
 
 /// Reads `text`, and has its section kept where it is a head that is answered.
