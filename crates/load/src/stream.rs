@@ -113,6 +113,9 @@ impl Stream {
             Fault::Reset => Fault::Reset,
             _ => Fault::Tls,
         })?;
+        if !tls.may_go_on(stream.get_ref().1.alpn_protocol()) {
+            return Err(Fault::Http2);
+        }
         Ok(Self::Tls(Box::new(stream)))
     }
 }

@@ -30,6 +30,7 @@ pub enum Trust {
 /// TLS settings, ready for handshakes.
 pub struct Tls {
     connector: TlsConnector,
+    http2: bool,
 }
 
 impl std::fmt::Debug for Tls {
@@ -65,7 +66,14 @@ impl Tls {
         config.resumption = Resumption::disabled();
         Ok(Self {
             connector: TlsConnector::from(Arc::new(config)),
+            http2,
         })
+    }
+
+    /// Whether a server that agreed on this protocol is one to go on with. HTTP/2 is spoken only where it was agreed on (RFC 9113
+    /// section 3.2); HTTP/1.1 is what a server that says nothing speaks.
+    pub(crate) fn may_go_on(&self, agreed: Option<&[u8]>) -> bool {
+        !self.http2 || agreed == Some(b"h2")
     }
 
     pub(crate) fn connector(&self) -> &TlsConnector {

@@ -3,7 +3,7 @@
 use crate::{bench, figures, file, json};
 use serde_json::json;
 use std::{
-    io::Write,
+    io::{BufRead, BufReader, Write},
     net::{Shutdown, TcpListener},
 };
 use testkit::{Gate, Origin, Reply};
@@ -308,6 +308,47 @@ fn answers_that_fail_on_http2() {
         all_fail(&url, &["--http2", "--timeout", within], kind);
     }
     gate.open();
+}
+
+/// A server with TLS that says nothing of HTTP/2.
+#[test]
+fn a_server_that_does_not_agree_on_http2() {
+    const SERVER: &str = "\
+import http.server, ssl, sys
+class Hello(http.server.BaseHTTPRequestHandler):
+    protocol_version = 'HTTP/1.1'
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header('Content-Length', '0')
+        self.end_headers()
+server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Hello)
+context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+context.load_cert_chain(sys.argv[1])
+server.socket = context.wrap_socket(server.socket, server_side=True)
+print(server.server_port, flush=True)
+server.serve_forever()
+";
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
+    let pem = format!("{}{}", made.signing_key.serialize_pem(), made.cert.pem());
+    let pem = file("server.pem", &pem);
+    let mut server = std::process::Command::new("python3")
+        .args(["-c", SERVER])
+        .arg(pem)
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .expect("python3");
+    let mut port = String::new();
+    let mut said = BufReader::new(server.stdout.take().expect("a pipe"));
+    said.read_line(&mut port).expect("a port");
+    let url = format!("https://localhost:{}/", port.trim());
+    assert_eq!(
+        figures(&[&url, "--insecure", "-n", "4"])["targets"][0]["good"],
+        4
+    );
+    all_fail(&url, &["--insecure", "--http2"], "http2");
+    server.kill().expect("it runs");
+    server.wait().expect("its end");
 }
 
 #[test]

@@ -224,6 +224,54 @@ fn a_signal_ends_it_and_it_still_reports() {
     assert!(result["targets"][0]["good"].as_u64() > Some(10));
 }
 
+/// The files are written whichever way it ends, over HTTP/2 and at a rate too.
+#[test]
+fn a_signal_ends_it_and_the_files_are_written() {
+    let origin = origin();
+    let larder = testkit::Command::serve(env!("CARGO_BIN_EXE_larder"))
+        .args([origin.url()])
+        .start();
+    for flags in [&["--rate", "200"][..], &["--http2"]] {
+        let folder = testkit::scratch_dir();
+        let (json, page) = (folder.join("result.json"), folder.join("result.html"));
+        let before = origin.requests("/");
+        let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_larder"))
+            .args(["bench", &larder.listeners()[0], "-d", "10m", "-q"])
+            .args(flags)
+            .args([
+                "-o".as_ref(),
+                json.as_os_str(),
+                "-o".as_ref(),
+                page.as_os_str(),
+            ])
+            .stdout(Stdio::null())
+            .spawn()
+            .expect("a process");
+        wait_until("requests came", || origin.requests("/") > before + 50);
+        let id = child.id().to_string();
+        let killed = std::process::Command::new("kill")
+            .args(["-INT", &id])
+            .status();
+        assert!(killed.expect("kill").success());
+        assert!(child.wait().expect("its end").success(), "{flags:?}");
+        let result = std::fs::read(&json).expect("a file");
+        let result: serde_json::Value = serde_json::from_slice(&result).expect("JSON");
+        assert_eq!(result["ended"], "stopped", "{flags:?}");
+        let page = std::fs::read_to_string(&page).expect("a file");
+        assert!(page.contains("stopped before its end"), "{flags:?}");
+    }
+}
+
+#[test]
+fn a_closed_loop_for_a_time_ends_with_it() {
+    let origin = origin();
+    let result = figures(&[&origin.url(), "-c", "2", "-d", "1s"]);
+    assert_eq!(result["ended"], "time");
+    assert!(result["targets"][0]["good"].as_u64() > Some(0));
+    // Never before it is over; how long after is the machine's.
+    assert!(result["targets"][0]["seconds"].as_f64() >= Some(1.0));
+}
+
 #[test]
 fn targets_are_compared_round_by_round() {
     let (one, other) = (origin(), origin());

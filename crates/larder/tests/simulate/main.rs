@@ -948,6 +948,46 @@ fn the_page_needs_nothing_else_and_nothing_in_a_log_is_believed() {
     }
 }
 
+/// What the figures say is said in words too: what passes the store by, and the URLs that cost most, dearest first.
+#[test]
+fn a_person_reads_what_costs_most_and_why() {
+    let line = |asked: &str| {
+        format!(
+            "127.0.0.1 - - [24/Nov/2026:02:00:00 +0000] \"{asked} HTTP/1.1\" 200 100 \"-\" \"x\"\n"
+        )
+    };
+    let log = [
+        line("GET /once").repeat(2),
+        line("POST /form").repeat(3),
+        line("PUT /put"),
+    ]
+    .concat();
+    let finished = simulate(&[text(&file("access.log", log))]);
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    // A table's lines, without the space between its columns.
+    let rows = |head: &str| -> Vec<String> {
+        let lines = finished.stdout.lines();
+        lines
+            .skip_while(|line| !line.contains(head))
+            .skip(1)
+            .take_while(|line| !line.is_empty())
+            .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+            .collect()
+    };
+    assert_eq!(
+        rows("The store is passed by"),
+        ["method 4 https://localhost/form"]
+    );
+    assert_eq!(
+        rows("URLs that cost most"),
+        [
+            "3 3 300 B https://localhost/form (method)",
+            "1 2 100 B https://localhost/once",
+            "1 1 100 B https://localhost/put (method)",
+        ]
+    );
+}
+
 /// A terminal of 40 columns.
 #[test]
 fn a_narrow_terminal_gets_narrow_tables() {
