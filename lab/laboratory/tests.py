@@ -15,11 +15,12 @@ LAB = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(LAB), str(LAB.parent / "bench")]
 
 # The paths above come first.
-from java_microcache import experiment, rising  # noqa: E402
-from laboratory import archive, cli, findings, install, load, panels, picture, place, report, servers  # noqa: E402
+from java_microcache import experiment as java, rising  # noqa: E402
+from laboratory import archive, cli, findings, install, load, panels, picture, place, report, rounds, servers  # noqa: E402
 from laboratory.result import APPLICATION, FIRST_ERROR, LARDER, PEER, Case, Result, Row  # noqa: E402
 from laboratory.verdict import Standing, verdicts  # noqa: E402
 from measure import machine  # noqa: E402
+from php_varnish import experiment as php  # noqa: E402
 
 
 def row(name, role, rate, p99_ms, cpu_us, **more):
@@ -375,12 +376,55 @@ class Loads(unittest.TestCase):
         self.assertEqual(case.rows[0].application_us, 10_000)
 
     def test_rounds_that_were_taken_one_by_one_are_one_row(self):
-        case = Case("A case", "", "", False, [row("Larder", LARDER, [100], [1.0], [4.0], application_us=10.0),
-                                              row("Larder", LARDER, [110], [2.0], [5.0], application_us=40.0)])
-        case.rows[1].requests, case.rows[1].cached = 200, 90.0
-        experiment._merge_last(case)
-        (found,) = case.rows
+        points = [{"at": 0.0, "seconds": 0.25}, {"at": 0.25, "seconds": 0.25}]
+        taken = [row("Larder", LARDER, [100], [1.0], [4.0], application_us=10.0, points=points, curve=[[0.0, 1.0]]),
+                 row("Larder", LARDER, [110], [2.0], [5.0], application_us=40.0, points=points, curve=[[0.0, 2.0]])]
+        taken[0].faults, taken[1].faults = {"reset": 1}, {"reset": 2, "closed": 3}
+        taken[1].requests, taken[1].cached, taken[1].max_ms = 200, 90.0, 10.0
+        found = rounds.joined(taken)
         self.assertEqual((found.rate, found.requests, found.application_us, found.cached), ([100, 110], 300, 30.0, 93.0))
+        self.assertEqual((found.max_ms, found.faults, found.curve), (10.0, {"reset": 3, "closed": 3}, []))
+        self.assertEqual([point["at"] for point in found.points], [0.0, 0.25, 0.5, 0.75])
+        self.assertEqual(rounds.joined(taken[:1]), taken[0])
+
+    def test_each_page_is_asked_once_right_before_its_round(self):
+        done, both = [], [servers.Contender(name, PEER, f"http://127.0.0.1:1/{name}", []) for name in ("one", "two")]
+
+        def compared(stage, settings, case, flags, contenders, seconds, times):
+            done.append(f"{times} of {contenders[0].name}")
+            case.rows.append(row(contenders[0].name, PEER, [1.0], [1.0], [1.0]))
+
+        case = load.new_case("A case", "", [])
+        with mock.patch.object(load, "compare", compared), mock.patch.object(rounds, "ask", done.append):
+            taken = rounds.in_turn(mock.Mock(), mock.Mock(rounds=2), case, [], both, 5)
+        self.assertEqual(done, [both[0].url, "1 of one", both[1].url, "1 of two"] * 2)
+        self.assertEqual([(found.contender, len(found.rate), len(taken[found.contender])) for found in case.rows], [("one", 2, 2), ("two", 2, 2)])
+
+    def test_users_who_rest_do_not_wait_for_an_update_in_the_background(self):
+        # The kernel keeps the last bytes of an answer back for at most 200 ms: only a clock would see it.
+        for name, said in (("php_varnish/nginx-fastcgi.conf", r"background_update on;\s+tcp_nopush off;"),
+                           ("java_microcache/nginx-expert.conf", r"@TLS_PORT@[^}]+tcp_nopush off;")):
+            self.assertRegex((LAB / name).read_text(), said)
+        everybody = java._Everybody(None, ["as they can"], ["resting"], "purged", "")
+        with mock.patch.object(load, "compare") as compare, mock.patch.object(load, "wrk_users") as wrk, \
+                mock.patch.multiple(java, _fill=mock.DEFAULT, _with_updates=mock.DEFAULT):
+            java._point(None, mock.Mock(stay=13), everybody, None, "one URL", 3000)
+        self.assertEqual((compare.call_args.args[4], wrk.call_args.args[2]), (["resting"], ["resting", "purged"]))
+
+    def test_a_look_at_expiries_begins_with_a_page_that_is_there(self):
+        slow = [[0.0, 1.0], [99.0, 1.0], [99.5, 150.0], [100.0, 151.0]]
+
+        def taken(stage, settings, case, flags, contenders, seconds):
+            rows = [row("Varnish", PEER, [200.0], [1.0], [1.0], curve=slow) for _ in range(3)]
+            for one in rows:
+                one.max_ms = 151.0
+            case.rows.append(rounds.joined(rows))
+            return {"Varnish": rows}
+
+        with mock.patch.object(rounds, "in_turn", taken):
+            case = php._expiry(mock.Mock(), mock.Mock(expiry=16), [])
+        self.assertEqual(case.extra, {"Varnish": {"waited longer than 100 ms": "3 of 300"}})
+        self.assertIn("asked once right before each round", case.asks)
 
     def test_a_cross_check_that_fails_takes_nothing_with_it(self):
         case, kept = self.checked(load.LoadFailed("no end after 16 s: wrk\nmore"))
