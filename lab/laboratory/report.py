@@ -5,7 +5,7 @@ from measure.network import FAIR, PACES
 from .findings import conclusions, findings, gain
 from .picture import number, picture
 from .result import LARDER, median
-from .verdict import FIGURES, STEADY, UNDECIDED, Standing, falls, verdicts
+from .verdict import FIGURES, STEADY, UNDECIDED, Standing, checked, corrected, falls, verdicts
 
 NAMES = dict(FIGURES)
 # Where fewer of its connections than this wait for an answer, the other tool was the slower side.
@@ -25,7 +25,7 @@ def table_of(result):
              "### What is otherwise here", _list(result["differs"])]
     for case in result["cases"]:
         parts += [f"### {case['name']}", case["asks"], f"`larder bench … {case['load']}`{_rounds(case)}", _rows(case)]
-        parts += [text for text in (_extra(case), _verdicts(case), _list(case["notes"] + _disagreements(case) + _slower_side(case) + _doubts(case)))
+        parts += [text for text in (_extra(case), _verdicts(case), _list(case["notes"] + _disagreements(case) + _more_than_waited(case) + _slower_side(case) + _doubts(case)))
                   if text]
     if result["notes"]:
         parts.append(_list(result["notes"]))
@@ -69,9 +69,11 @@ A server has one core to itself, with everything that belongs to it: its applica
 core. *CPU* is what the server, without the application behind it, used for each request, as the kernel counts it. Where the load tool is
 slower than the server, requests a second and the 99th percentile are the tool's as much as the server's; and CPU depends on the tool too, since
 a server that is kept waiting sleeps and wakes for fewer requests at a time. wrk beside it shows how much hangs on the tool: where it
-has another one first, nothing is decided. Each figure
-is the median of the rounds, which each table names; where no span stands beside it, there was one round. *Longest* is that of all rounds. Where users rest between requests, they set
-the rate, and it is not compared; nor is it where all requests wait for an application that sleeps."""
+has another one first, nothing is decided. To what it saw wrk adds the latencies of requests that it would have sent while an answer was late;
+where they make its mean so long that more connections would have waited than there were, its 99th percentile is marked † and counts for
+nothing. Each figure is the median of the rounds, which each table names; where no span stands beside it, there was one round. *Longest* is
+that of all rounds. Where users rest between requests, they set the rate, and it is not compared; nor is it where all requests wait for an
+application that sleeps."""
 
 
 def _pacing(entries):
@@ -265,9 +267,9 @@ def _disagreements(case):
     found = [NAMES[figure] for figure in ("rate", "p99_ms") for row in case["rows"] if _disagrees(case, row, figure)]
     if not found:
         return []
-    checked = [row["check"]["tool"] for row in case["rows"] if row["check"]]
+    tools = [row["check"]["tool"] for row in case["rows"] if row["check"]]
     said = " and ".join(f"{name} of {found.count(name)}" for name in dict.fromkeys(found))
-    return [f"≠: {checked[0]}, in runs after the others, and `larder bench` differ by more than {AGREE:.0%}: {said} of {len(checked)}"]
+    return [f"≠: {tools[0]}, in runs after the others, and `larder bench` differ by more than {AGREE:.0%}: {said} of {len(tools)}"]
 
 
 def _slower_side(case):
@@ -278,10 +280,18 @@ def _slower_side(case):
             for name, check in checks if check.get("waiting") is not None and check["waiting"] < BUSY * check["connections"]]
 
 
+def _more_than_waited(case):
+    """Where the other tool says more than it can have seen."""
+    found = [(row["contender"], row["check"]) for row in case["rows"] if row["check"] and corrected(row["check"])]
+    said = "; ".join(f"{name} {number(check['waiting'])} of {check['connections']}" for name, check in found)
+    return [f"†: not comparable, since {found[0][1]['tool']} adds latencies that it did not see: by its rate and its mean latency more "
+            f"connections waited than there were ({said})"] if found else []
+
+
 def _disagrees(case, row, figure):
     if case["offered"] and row["requests"] / len(row["rate"]) < ENOUGH:
         return False
-    theirs, ours = (row["check"] or {}).get(figure), median(row[figure])
+    theirs, ours = checked(row, figure), median(row[figure])
     return theirs is not None and ours is not None and abs(theirs - ours) > AGREE * ours
 
 
@@ -297,7 +307,8 @@ def _check(case, row, figure):
     if check.get(figure) is None:
         return ""
     failed = f", {check['failed']:,} failed" if figure == "rate" and check.get("failed") else ""
-    return f"{check['tool']} {number(check[figure])}{failed}{' ≠' if _disagrees(case, row, figure) else ''}"
+    mark = " †" if checked(row, figure) is None else " ≠" if _disagrees(case, row, figure) else ""
+    return f"{check['tool']} {number(check[figure])}{failed}{mark}"
 
 
 def _spread(values):

@@ -90,6 +90,24 @@ class Verdicts(unittest.TestCase):
             with self.subTest(mine=mine, its=its, check=check):
                 self.assertIs(self.standing(mine, its, check), standing)
 
+    def test_latencies_that_the_cross_check_did_not_see_decide_nothing(self):
+        def found(waiting):
+            """Larder's p99 is lower to the one tool, and higher to the other, which says that so many of 50 connections waited."""
+            checks = [{"tool": "wrk", "rate": 100.0, "p99_ms": p99_ms, "connections": 50, "waiting": many} for p99_ms, many in ((1.0, 50.0), (592.0, waiting))]
+            made = result(row("nginx", PEER, [100], [2.0], [9.0], check=checks[0]), row("Larder", LARDER, [200], [1.0], [1.0], check=checks[1]))
+            (judged,) = verdicts(made["cases"][0])
+            return judged.standing(), report.table_of(made)
+
+        standing, text = found(52.0)
+        self.assertIs(standing, Standing.DISPUTED)
+        self.assertIn("| wrk 592 ≠ |", text)
+        standing, text = found(1447.0)
+        self.assertIs(standing, Standing.AHEAD)
+        self.assertIn("| wrk 592 † |", text)
+        self.assertIn("- †: not comparable, since wrk adds latencies that it did not see: by its rate and its mean latency more connections waited than "
+                      "there were (Larder 1,447 of 50)", text)
+        self.assertNotIn("p99 of 2 of 2", text)
+
     def test_two_whose_rounds_are_alike_to_both_tools_are_alike(self):
         def check(*rates):
             return {"tool": "wrk", "rate": rates[1], "p99_ms": None, "rounds": {"rate": list(rates)}}
@@ -337,6 +355,8 @@ class Loads(unittest.TestCase):
         self.assertEqual(case.rows[0].check, {"tool": "wrk", "rate": 1234.5, "p99_ms": 900.0, "connections": 10,
                                               "rounds": {"rate": [1234.5], "p99_ms": [900.0]}})
         self.assertEqual(kept.args[0], "a-case-nginx-wrk.txt")
+        late, _ = self.checked(self.WRK.replace("4.05ms", "40.5ms"))
+        self.assertAlmostEqual(late.rows[0].check["waiting"], 1234.5 * 40.5 / 1000)
         self.assertTrue(kept.args[1].startswith("$ wrk -t 1 -c 10"))
 
     def test_of_several_runs_of_wrk_the_medians_count(self):

@@ -10,6 +10,8 @@ from .result import LARDER, PEER, median
 ALIKE = 1.1
 # With more URLs Larder answers at least this share of what it did with one.
 STEADY = 0.95
+# How many times as many connections as there are may have waited by the other tool's own figures, for its latencies to count.
+CORRECTED = 1.05
 FIGURES = (("rate", "requests/s"), ("p99_ms", "p99"), ("cpu_us", "CPU"), ("bore", "users"))
 # Of which more is better; of the others less is.
 MORE = {"rate", "bore"}
@@ -160,11 +162,23 @@ def alike(one, other):
 
 def disputed(mine, its, figure):
     """Whether the other tool saw the two in the other order, and they were not alike to both tools."""
-    ours, theirs, *checked = [value(row, figure) for row in (mine, its)] + [(row["check"] or {}).get(figure) for row in (mine, its)]
-    if None in (ours, theirs, *checked) or (checked[0] - checked[1]) * (ours - theirs) >= 0:
+    ours, theirs, *seen = [value(row, figure) for row in (mine, its)] + [checked(row, figure) for row in (mine, its)]
+    if None in (ours, theirs, *seen) or (seen[0] - seen[1]) * (ours - theirs) >= 0:
         return False
-    same = alike(*checked) or _overlap(*(_checks(row, figure) for row in (mine, its)))
+    same = alike(*seen) or _overlap(*(_checks(row, figure) for row in (mine, its)))
     return not (same and (alike(ours, theirs) or _overlap(mine[figure], its[figure])))
+
+
+def checked(row, figure):
+    """What the other tool saw, None where it did not, or where it says more than it saw."""
+    check = row["check"] or {}
+    return None if figure == "p99_ms" and corrected(check) else check.get(figure)
+
+
+def corrected(check):
+    """Whether the latencies are more than its connections can have waited (Little's law). After an answer that was late wrk adds those of
+    requests that it would have sent meanwhile; of a server that lets a few wait for long, most of what it says is such."""
+    return check.get("waiting") is not None and check["waiting"] > check["connections"] * CORRECTED
 
 
 def _checks(row, figure):
