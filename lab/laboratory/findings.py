@@ -124,12 +124,21 @@ def _steady(result):
     said = "; ".join(f"{fall.contender} {'not measured' if fall.share is None else f'{fall.share:.0%}'}" for fall in found)
     fallen = [fall.contender for fall in found if fall.role == LARDER and not fall.holds()]
     judged = f"**Larder falls: {'; '.join(fallen)}**" if fallen else "**Larder does not fall**"
-    lines = [f"Requests/s with the many URLs, of those with one: {said}. {judged} (less than {STEADY:.0%} is a fall)."]
+    why = "".join(f" Of {fall.contender}{taken(fall)}." for fall in found if fall.contender in fallen and taken(fall))
+    lines = [f"Requests/s with the many URLs, of those with one: {said}. {judged} (less than {STEADY:.0%} is a fall).{why}"]
     if result["rising"]:
         few, many = (result["cases"][place]["extra"] for place in result["rising"])
         said = "; ".join(f"{name} {values.get(FIRST_ERROR)}, then {many.get(name, {}).get(FIRST_ERROR)}" for name, values in few.items())
         lines.append(f"Users at the first error, with one URL and with the many: {said}.")
     return lines
+
+
+def taken(fall):
+    """What the application behind it took of the core that both have, where that is more than it was."""
+    before, after = fall.application
+    if None in fall.application or after <= before:
+        return ""
+    return f": pages that are asked anew take the application {after:.0%} of the core that both have, {before:.0%} with one URL"
 
 
 def _first(case, role):

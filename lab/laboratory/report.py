@@ -2,7 +2,7 @@
 
 from measure.network import FAIR, PACES
 
-from .findings import conclusions, findings, gain
+from .findings import conclusions, findings, gain, taken
 from .picture import number, picture
 from .result import LARDER, median
 from .verdict import FIGURES, STEADY, UNDECIDED, Standing, checked, corrected, falls, verdicts
@@ -101,12 +101,17 @@ def summary(results):
     unlike = [f"{result['number']}: {said}" for result in results for said in _unlike(result)]
     if unlike:
         lines += ["Not everywhere do both do the same:", _list(unlike)]
+    goals = [f"{result['number']}. {result['title']}: {_goal(result)}" for result in results]
+    lines += [f"{GOAL}:", _list(goals)]
     behind = _standing_so(found, (Standing.BEHIND,), lambda verdict: " and ".join(verdict.decisive()))
-    behind += [f"{result['number']}, with many URLs in place of one: {fall.contender} keeps "
-               f"{'nothing that was measured' if fall.share is None else f'{fall.share:.0%}'} of its requests/s, less than {STEADY:.0%}"
-               for result in results for fall in falls(result) if fall.role == LARDER and not fall.holds()]
     if behind:
         lines += ["It is behind here:", _list(behind)]
+    fallen = [f"{result['number']}: {_fallen(fall)}" for result in results for fall in _falling(result)]
+    if fallen:
+        lines += ["It falls here, with many URLs in place of one (no comparison with a peer, and not counted among them):", _list(fallen)]
+    worse = [(result, verdict) for result, verdict in found if verdict.worse()]
+    if any(verdict.standing() is Standing.ALIKE for _, verdict in worse):
+        lines += [WORSE, _list(_standing_so(worse, (Standing.ALIKE,), lambda verdict: " and ".join(verdict.worse())))]
     open_still = _standing_so(found, UNDECIDED, _undecided)
     if open_still:
         lines += ["Not decided:", _list(open_still)]
@@ -118,6 +123,29 @@ users rise until requests fail, how many it bears. Ahead is who is ahead in all 
 one. Two figures are alike where they are within 10 % of one another, or rounds of the one came out as rounds of the other did. They are
 not decided where the cross-check has the other one first, where one was not measured, and where the load tool came to its end before the
 servers."""
+
+
+GOAL = "Larder's goal is to be ahead of every peer in all that counts"
+WORSE = "Alike, because rounds of the one came out as rounds of the other did, but with Larder's median worse by more than 10 %:"
+
+
+def _goal(result):
+    """Whether Larder is ahead of every peer of an article, or how many comparisons are short of it."""
+    found = [verdict for case in result["cases"] for verdict in verdicts(case)]
+    short = [verdict for verdict in found if verdict.standing() is not Standing.AHEAD]
+    falling = f", and Larder falls with many URLs ({'; '.join(fall.contender for fall in _falling(result))})" if _falling(result) else ""
+    if not short and not falling:
+        return f"reached, in {len(found)} of {len(found)} comparisons" if found else "nothing is compared"
+    return f"not reached, {len(short)} of {len(found)} comparisons short{falling}"
+
+
+def _falling(result):
+    return [fall for fall in falls(result) if fall.role == LARDER and not fall.holds()]
+
+
+def _fallen(fall):
+    kept = "nothing that was measured" if fall.share is None else f"{fall.share:.0%}"
+    return f"{fall.contender} keeps {kept} of its requests/s, less than {STEADY:.0%}{taken(fall)}"
 
 
 def _counted(found):
@@ -152,7 +180,7 @@ def _unlike(result):
 def _ahead(result):
     """Where Larder stands in this article."""
     found = [verdict for case in result["cases"] for verdict in verdicts(case)]
-    return [f"Of {_counted(found)}.", *_unlike(result)] if found else []
+    return [f"Of {_counted(found)}. {GOAL}: {_goal(result)}.", *_unlike(result)] if found else []
 
 
 def _in_short(results):

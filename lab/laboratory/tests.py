@@ -240,7 +240,16 @@ class Findings(unittest.TestCase):
         for share, judged in ((1.2, "does not fall"), (0.95, "does not fall"), (0.94, "falls: Larder")):
             found = growing(share)
             self.assertIn(f"**Larder {judged}**", findings.findings(found)[-1])
-            self.assertEqual("It is behind here" in report.summary([found]), share < 0.95)
+            said = report.summary([found])
+            self.assertNotIn("It is behind here", said, "it is no comparison")
+            self.assertEqual("It falls here" in said, share < 0.95)
+        self.assertIn("- 5: Larder keeps 94% of its requests/s, less than 95%", said)
+        self.assertIn("- 5. Many: not reached, 0 of 0 comparisons short, and Larder falls with many URLs (Larder)", said)
+        for case, used in zip(found["cases"], (500.0, 3000.0)):
+            case["rows"][0]["application_us"] = used
+        why = ": pages that are asked anew take the application 28% of the core that both have, 5% with one URL"
+        self.assertIn(f"- 5: Larder keeps 94% of its requests/s, less than 95%{why}", report.summary([found]))
+        self.assertIn(f"Of Larder{why}.", findings.findings(found)[-1])
         found["cases"][0]["extra"], found["cases"][1]["extra"] = {"Larder": {FIRST_ERROR: "2,000"}}, {"Larder": {FIRST_ERROR: "50"}}
         found["rising"] = [0, 1]
         self.assertIn("with one URL and with the many: Larder 2,000, then 50.", findings.findings(found)[-1])
@@ -458,6 +467,21 @@ class Pages(unittest.TestCase):
         text = report.summary([result(*PLAIN, AHEAD), result(*PLAIN, MIXED)])
         self.assertIn("**Of 2 comparisons with a peer, Larder is ahead in 1, alike in 0 and behind in 1; 0 are not decided.**", text)
         self.assertIn("behind here:\n\n- 1, A case: Larder against nginx, in p99 (requests/s × 2, p99 × 2.5, CPU × 1)", text)
+
+    def test_what_is_alike_though_worse_is_said(self):
+        noisy = row("nginx", PEER, [100, 100, 100], [1.0, 1.0, 4.0], [10.0, 10.0, 10.0])
+        for p99_ms, worse in (([1.0, 1.2, 1.5], True), ([1.0, 1.05, 1.5], False), ([0.5, 0.5, 1.5], False)):
+            text = report.summary([result(noisy, row("Larder", LARDER, [200, 200, 200], p99_ms, [4.0, 4.0, 4.0]))])
+            self.assertIn("alike in 1 and behind in 0", text)
+            self.assertEqual("with Larder's median worse by more than 10 %:\n\n- 1, A case: Larder against nginx, in p99 (requests/s × 2, p99 × 1.2, "
+                             in text, worse, p99_ms)
+            self.assertEqual("worse by more" in text, worse)
+
+    def test_whether_the_goal_is_reached_is_said(self):
+        for rows, said in (((*PLAIN, AHEAD), "reached, in 1 of 1 comparisons"), ((*PLAIN, MIXED), "not reached, 1 of 1 comparisons short"),
+                           ((PLAIN[0],), "nothing is compared")):
+            self.assertIn(f"ahead of every peer in all that counts:\n\n- 1. An article: {said}", report.summary([result(*rows)]))
+        self.assertIn("in all that counts: not reached, 1 of 1 comparisons short.", report.table_of(result(*PLAIN, MIXED)))
 
     def test_what_is_not_decided_is_said(self):
         peer, larder = (row(name, role, rate, [1.0], [1.0], check={"tool": "wrk", "rate": check, "p99_ms": None, "connections": 64, "waiting": waiting})

@@ -61,6 +61,13 @@ class Verdict:
         names = [name for figure, name in FIGURES if self.standings.get(figure) is standing]
         return names + ["errors"] * self.failed_more
 
+    def worse(self):
+        """The figures that are alike only because rounds came out alike, with Larder's median worse by more than is alike."""
+        return [name for figure, name in FIGURES if self.standings.get(figure) is Standing.ALIKE and self._worse(figure)]
+
+    def _worse(self, figure):
+        return self.ratios[figure] < 1 / ALIKE if figure in MORE else self.ratios[figure] > ALIKE
+
 
 def verdicts(case):
     """Every row of Larder's in a case (plain values) against every peer in it."""
@@ -104,6 +111,8 @@ class Fall:
     contender: str
     role: str
     share: float | None
+    # Cores that the application behind it used, here and there; None where it has none.
+    application: tuple
 
     def holds(self):
         """Whether it does not fall."""
@@ -115,8 +124,19 @@ def falls(result):
     if not result["steady"]:
         return []
     few, many = (result["cases"][place]["rows"] for place in result["steady"])
-    after = {row["contender"]: median(row["rate"]) for row in many}
-    return [Fall(row["contender"], row["role"], _share(median(row["rate"]), after.get(row["contender"]))) for row in few]
+    after = {row["contender"]: row for row in many}
+    return [_fall(row, after.get(row["contender"])) for row in few]
+
+
+def _fall(here, there):
+    rates = [median(row["rate"]) if row else None for row in (here, there)]
+    cores = tuple(_application_cores(row) for row in (here, there))
+    return Fall(here["contender"], here["role"], _share(*rates), cores)
+
+
+def _application_cores(row):
+    used, rate = (row["application_us"], median(row["rate"])) if row else (None, None)
+    return used * rate / 1e6 if used is not None and rate is not None else None
 
 
 def _share(before, after):
