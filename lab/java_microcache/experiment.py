@@ -53,8 +53,8 @@ DIFFERS = [
     f"Rising users rest up to {rising.PAUSE_SECONDS} s, not {PAUSE_SECONDS}: they ask as often as "
     f"{PAUSE_SECONDS // rising.PAUSE_SECONDS} times as many of the article's. Each request has a new connection, as siege's have.",
     f"Where users rise, no server has more than {rising.FILES:,} open files. Fast ones do not let a request wait for long: where users are "
-    "more than they can answer, they end at this limit. It is below the load tool's own, so that it is the server that ends first; where "
-    "it is the tool all the same, the page says so. nginx closes what comes beyond its `worker_connections`, 500 fewer than its files, since "
+    "more than they can answer, they end at this limit, which is below the load tool's own. Where the tool's core is full before, "
+    "the page says so. nginx closes what comes beyond its `worker_connections`, 500 fewer than its files, since "
     "it opens cached files too; Larder leaves what it has no file for in the kernel's queue.",
     "Everybody is sent the same bytes, not compressed.",
     f"A request without a whole answer after {TIMEOUT_SECONDS} seconds has failed, after {rising.TIMEOUT_SECONDS} where users rise; siege "

@@ -174,6 +174,7 @@ class Rising(unittest.TestCase):
         self.assertEqual(rising.notes({"nginx": servers_own}), [])
         (said,) = rising.notes({"nginx": servers_own, "Larder": tools})
         self.assertTrue(said.startswith("The tool ended first, with Larder: "), said)
+        self.assertIn("Errors that come later are no measure of it", said)
         self.assertEqual(list(tools.columns().values()), ["no error up to 4,000", "never", "2,300"])
         self.assertEqual(list(servers_own.columns().values()), ["2,000", "never", "never"])
         self.assertEqual(rising.panel({"nginx": servers_own, "Larder": tools}, "One")["values"], {"nginx": 2000, "Larder": 2300})
@@ -191,9 +192,18 @@ class Rising(unittest.TestCase):
             with self.subTest(mine=mine, its=its):
                 (said,) = verdicts(found["cases"][0])
                 self.assertEqual((list(said.ratios), said.standing()), (["bore"], judged))
-                best = max((mine, "Larder"), (its, "nginx"))
-                least = "at least " if best[0][1] else ""
-                self.assertIn(f"best is by users {best[1]} ({least}{best[0][0]}).", findings.findings(found)[0])
+                best, (users, more) = ("Larder", mine) if judged is Standing.AHEAD else ("nginx", its)
+                text = findings.findings(found)[0]
+                self.assertEqual(f"best is by users {best} ({'at least ' if more else ''}{users})." in text, judged is not Standing.OPEN)
+                self.assertEqual("best is" in text, judged is not Standing.OPEN)
+                self.assertEqual("not decided, since the tool had nothing left before some of them had." in text, judged is Standing.OPEN)
+
+    def test_where_errors_began_is_said_where_nothing_is_decided(self):
+        rows = [row(name, role, [1.0], [1.0], [1.0], bore=bore, bears_more=True) for name, role, bore in (("nginx", PEER, 300), ("Larder", LARDER, 200))]
+        found = result(*rows, offered=True)
+        found["cases"][0] |= {"rises": True, "extra": {"nginx": {FIRST_ERROR: "400"}, "Larder": {FIRST_ERROR: "no error up to 900"}}}
+        (text,) = findings.findings(found)
+        self.assertTrue(text.endswith("Users at the first error that was seen: nginx 400; Larder no error up to 900."), text)
 
 
 class Findings(unittest.TestCase):
