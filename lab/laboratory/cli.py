@@ -16,7 +16,7 @@ from measure.load import LoadFailed
 from measure.process import StartFailed
 from measure.stage import LOAD_CORE
 
-from . import archive, install, place, report, settings
+from . import archive, install, place, report, rest, settings
 
 EXPERIMENTS = ("redis_nginx", "static_memcached", "cdn_api", "php_varnish", "java_microcache")
 
@@ -48,6 +48,9 @@ def _measure(asked, experiments, call):
     control = asked.tcp or network.entered() or network.fair()
     if control:
         network.enter(control)
+    # To try it, a machine may be busy.
+    if not asked.quick:
+        rest.wait(_say)
     facts, warnings = machine.describe() | install.versions(), machine.warnings()
     for warning in warnings:
         _say(f"warning: {warning}")

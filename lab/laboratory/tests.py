@@ -16,7 +16,7 @@ sys.path[:0] = [str(LAB), str(LAB.parent / "bench")]
 
 # The paths above come first.
 from java_microcache import experiment as java, rising  # noqa: E402
-from laboratory import archive, cli, findings, install, load, panels, picture, place, report, rounds, servers  # noqa: E402
+from laboratory import archive, cli, findings, install, load, panels, picture, place, report, rest, rounds, servers  # noqa: E402
 from laboratory.result import APPLICATION, FIRST_ERROR, LARDER, PEER, Case, Result, Row  # noqa: E402
 from laboratory.verdict import Standing, verdicts  # noqa: E402
 from measure import machine  # noqa: E402
@@ -636,6 +636,26 @@ class Small(unittest.TestCase):
         said = servers._plain("taskset -c 0 /usr/sbin/nginx -p /dev/shm/larder-bench-ab/nginx-cd -c 127.0.0.1:1234 --port 6379")
         self.assertEqual(said, "taskset -c 0 nginx -p DIR/nginx -c 127.0.0.1:PORT --port PORT")
         self.assertEqual(place.plain(f"{place.LARDER} --file /dev/shm/larder-bench-ab_1/paths"), "larder --file DIR/paths")
+
+    def test_a_machine_comes_to_rest_before_anything_is_measured(self):
+        for averages, slept, said in (([0.5], 0, 0), ([1.6, 1.1, 0.4], 2, 1), ([1.6] * 100, rest.MOST_SECONDS // rest.STEP_SECONDS, 1)):
+            say = mock.Mock()
+            with mock.patch("os.getloadavg", side_effect=[(average, 1.0, 1.0) for average in averages]), mock.patch("time.sleep") as sleep:
+                rest.wait(say)
+            self.assertEqual((sleep.call_count, say.call_count), (slept, said), averages)
+        self.assertIn("the load average is 1.6: waiting", say.call_args.args[0])
+        for average, warned in ((rest.BUSY, False), (rest.BUSY + 0.1, True)):
+            with mock.patch("os.getloadavg", return_value=(average, 1.0, 1.0)):
+                self.assertEqual("load average" in str(machine.warnings()), warned, average)
+
+    def test_the_machine_is_described_after_it_has_come_to_rest(self):
+        for quick, waits in ((False, True), (True, False)):
+            done = mock.Mock()
+            done.warnings.side_effect = KeyboardInterrupt
+            with mock.patch.multiple(cli, rest=done, machine=done, network=mock.Mock(), install=mock.Mock()), self.assertRaises(KeyboardInterrupt):
+                done.describe.return_value = cli.install.versions.return_value = {}
+                cli._measure(mock.Mock(quick=quick), [], "lab/run")
+            self.assertEqual([call[0] for call in done.method_calls], ["wait"] * waits + ["describe", "warnings"])
 
     def test_versions_are_pinned(self):
         self.assertRegex(install._pinned("go.mod")[0], r"^v2\.")
