@@ -21,6 +21,7 @@ from laboratory.result import APPLICATION, FIRST_ERROR, LARDER, PEER, Case, Resu
 from laboratory.verdict import Standing, verdicts  # noqa: E402
 from measure import machine  # noqa: E402
 from php_varnish import experiment as php  # noqa: E402
+from redis_nginx import experiment as redis  # noqa: E402
 
 
 def row(name, role, rate, p99_ms, cpu_us, **more):
@@ -438,6 +439,16 @@ class Loads(unittest.TestCase):
             taken = rounds.in_turn(mock.Mock(), mock.Mock(rounds=2), case, [], both, 5)
         self.assertEqual(done, [both[0].url, "1 of one", both[1].url, "1 of two"] * 2)
         self.assertEqual([(found.contender, len(found.rate), len(taken[found.contender])) for found in case.rows], [("one", 2, 2), ("two", 2, 2)])
+
+    def test_how_much_comes_to_the_api_behind_a_cache_is_seen(self):
+        apis = [(port, f"api {port}") for port in range(8)]
+        with mock.patch.multiple(servers, python=mock.Mock(side_effect=apis), nginx=mock.Mock(return_value=(80, 81, "nginx")),
+                                 larder=mock.Mock(return_value=servers.Contender("through Larder", LARDER, "http://127.0.0.1:82", ["larder"]))), \
+                mock.patch.multiple(load, compare=mock.DEFAULT, wrk=mock.DEFAULT) as loads:
+            redis._between(None, mock.Mock(seconds=5))
+        contenders = loads["compare"].call_args.args[4]
+        self.assertEqual([one.application for one in contenders], [["api 0"], ["api 1"], ["api 2"], ["api 3"]])
+        self.assertEqual([one.serving for one in contenders], [["api 4"], ["api 5", "nginx"], ["api 6", "nginx"], ["api 7", "larder"]])
 
     def test_users_who_rest_do_not_wait_for_an_update_in_the_background(self):
         # The kernel keeps the last bytes of an answer back for at most 200 ms: only a clock would see it.
