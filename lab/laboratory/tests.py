@@ -16,7 +16,7 @@ sys.path[:0] = [str(LAB), str(LAB.parent / "bench")]
 
 # The paths above come first.
 from java_microcache import experiment as java, rising  # noqa: E402
-from laboratory import archive, cli, findings, install, load, panels, picture, place, report, rest, rounds, servers  # noqa: E402
+from laboratory import archive, cli, findings, install, load, panels, picture, place, report, rest, rounds, servers, summary  # noqa: E402
 from laboratory.result import APPLICATION, FIRST_ERROR, LARDER, PEER, Case, Result, Row  # noqa: E402
 from laboratory.verdict import Standing, verdicts  # noqa: E402
 from measure import machine  # noqa: E402
@@ -251,7 +251,7 @@ class Findings(unittest.TestCase):
         for share, judged in ((1.2, "does not fall"), (0.95, "does not fall"), (0.94, "falls: Larder")):
             found = growing(share)
             self.assertIn(f"**Larder {judged}**", findings.findings(found)[-1])
-            said = report.summary([found])
+            said = summary.summary([found])
             self.assertNotIn("It is behind here", said, "it is no comparison")
             self.assertEqual("It falls here" in said, share < 0.95)
         self.assertIn("- 5: Larder keeps 94% of its requests/s, less than 95%", said)
@@ -259,7 +259,7 @@ class Findings(unittest.TestCase):
         for case, used in zip(found["cases"], (500.0, 3000.0)):
             case["rows"][0]["application_us"] = used
         why = ": pages that are asked anew take the application 28% of the core that both have, 5% with one URL"
-        self.assertIn(f"- 5: Larder keeps 94% of its requests/s, less than 95%{why}", report.summary([found]))
+        self.assertIn(f"- 5: Larder keeps 94% of its requests/s, less than 95%{why}", summary.summary([found]))
         self.assertIn(f"Of Larder{why}.", findings.findings(found)[-1])
         found["cases"][0]["extra"], found["cases"][1]["extra"] = {"Larder": {FIRST_ERROR: "2,000"}}, {"Larder": {FIRST_ERROR: "50"}}
         found["rising"] = [0, 1]
@@ -485,14 +485,14 @@ class Pages(unittest.TestCase):
     """What readers see."""
 
     def test_where_larder_is_not_ahead_is_said(self):
-        text = report.summary([result(*PLAIN, AHEAD), result(*PLAIN, MIXED)])
+        text = summary.summary([result(*PLAIN, AHEAD), result(*PLAIN, MIXED)])
         self.assertIn("**Of 2 comparisons with a peer, Larder is ahead in 1, alike in 0 and behind in 1; 0 are not decided.**", text)
         self.assertIn("behind here:\n\n- 1, A case: Larder against nginx, in p99 (requests/s × 2, p99 × 2.5, CPU × 1)", text)
 
     def test_what_is_alike_though_worse_is_said(self):
         noisy = row("nginx", PEER, [100, 100, 100], [1.0, 1.0, 4.0], [10.0, 10.0, 10.0])
         for p99_ms, worse in (([1.0, 1.2, 1.5], True), ([1.0, 1.05, 1.5], False), ([0.5, 0.5, 1.5], False)):
-            text = report.summary([result(noisy, row("Larder", LARDER, [200, 200, 200], p99_ms, [4.0, 4.0, 4.0]))])
+            text = summary.summary([result(noisy, row("Larder", LARDER, [200, 200, 200], p99_ms, [4.0, 4.0, 4.0]))])
             self.assertIn("alike in 1 and behind in 0", text)
             self.assertEqual("with Larder's median worse by more than 10 %:\n\n- 1, A case: Larder against nginx, in p99 (requests/s × 2, p99 × 1.2, "
                              in text, worse, p99_ms)
@@ -501,7 +501,7 @@ class Pages(unittest.TestCase):
     def test_whether_the_goal_is_reached_is_said(self):
         for rows, said in (((*PLAIN, AHEAD), "reached, in 1 of 1 comparisons"), ((*PLAIN, MIXED), "not reached, 1 of 1 comparisons short"),
                            ((PLAIN[0],), "nothing is compared")):
-            self.assertIn(f"ahead of every peer in all that counts:\n\n- 1. An article: {said}", report.summary([result(*rows)]))
+            self.assertIn(f"ahead of every peer in all that counts:\n\n- 1. An article: {said}", summary.summary([result(*rows)]))
         self.assertIn("in all that counts: not reached, 1 of 1 comparisons short.", report.table_of(result(*PLAIN, MIXED)))
 
     def test_what_is_not_decided_is_said(self):
@@ -510,7 +510,7 @@ class Pages(unittest.TestCase):
                             ("nginx", PEER, [120_661.0], 135_451.0, 63.0), ("Larder", LARDER, [131_157.0], 98_689.0, 34.1)))
         made = result(peer, larder)
         made["claims"] = [{"says": "it is so.", "figure": "rate", "one": (0, "Larder"), "other": (0, "nginx"), "expect": "alike"}]
-        text = report.summary([made])
+        text = summary.summary([made])
         self.assertIn("ahead in 0, alike in 0 and behind in 0; 1 are not decided", text)
         self.assertIn("Not decided:\n\n- 1, A case: Larder against nginx, in requests/s: the cross-check says otherwise (requests/s × 1.09,", text)
         text = report.table_of(made)
@@ -523,7 +523,7 @@ class Pages(unittest.TestCase):
     def test_what_is_not_alike_is_said(self):
         made = result(*PLAIN, AHEAD) | {"unlike": {"nginx": "nginx asks each time"}}
         said = "nginx asks each time (1 of those in which Larder is ahead)"
-        self.assertIn(f"- 1: {said}", report.summary([made]))
+        self.assertIn(f"- 1: {said}", summary.summary([made]))
         self.assertIn(f"- {said}", report.table_of(made))
 
     def test_a_table_has_errors_checks_and_warnings(self):
@@ -566,7 +566,7 @@ class Pages(unittest.TestCase):
                 compared += pairs
                 for verdict in verdicts(case):
                     self.assertIn(f"| {verdict.larder} | {verdict.peer} |", part)
-        said = report.summary(results).splitlines()[0]
+        said = summary.summary(results).splitlines()[0]
         counts = [int(number) for number in re.findall(r"\d+", said)][:5]
         self.assertEqual((counts[0], sum(counts[1:])), (compared, compared), said)
 

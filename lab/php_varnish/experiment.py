@@ -161,8 +161,8 @@ def _expiry(stage, settings, moments):
     # On a connection that is kept nginx does nothing else until a page is renewed in the background: that would be another visitor's.
     flags = ["--rate", RATE, "--duration", f"{settings.expiry}s", "--no-keep-alive"]
     asks = (f"{RATE} requests a second, due at their times whatever the answers do; the page holds for five seconds and takes 150 ms to make. It is "
-            "asked once right before each round, which so begins with a page that is there: nobody asks while the others have their turns, and "
-            "what is sent when it is stale is gone by then. An expiry concerns a few of a round's requests, fewer than the hundredth part "
+            "asked once right before each round, so that a round has expiries alone: nobody asks while the others have their turns, and by then it "
+            "is too old to be sent even stale. An expiry concerns a few of a round's requests, fewer than the hundredth part "
             "that the 99th percentile leaves out: what it costs is seen in the longest answer, and in how many waited.")
     case = load.new_case("The moment of expiry", asks, flags, offered=True)
     taken = rounds.in_turn(stage, settings, case, flags, moments, settings.expiry)
