@@ -32,6 +32,8 @@ DIFFERS = [
     "the server, and the API decides, not the cache.",
     "The API has a core with the cache before it, not a quarter of one. It sleeps most of the time.",
     "nginx and Varnish answer with a page that has just gone stale while they fetch, as Larder does.",
+    "What an expiry costs is not seen here either: so many requests take each of the caches less than the five seconds of `max-age`, Larder "
+    "less than one, so that a round has an expiry at its beginning or none. The fourth article's \"moment of expiry\" looks at that.",
 ]
 
 CLAIMS = [

@@ -1,11 +1,10 @@
 """Microcaching for Java: a page that reads 8,000 rows, and one second of cache, or a long lifetime and purges."""
 
 import statistics
-import urllib.request
 from dataclasses import replace
 from pathlib import Path
 
-from laboratory import load, panels, place, servers
+from laboratory import load, panels, place, rounds, servers
 from laboratory.result import Claim, Result
 from laboratory.servers import LabStage, application, peer
 from measure.process import free_port
@@ -17,6 +16,8 @@ NEEDS = ("java",)
 ONE = "/read"
 FIFTY = [f"/read/index/{number}" for number in range(1, 51)]
 CONNECTIONS = 50
+# The article's numbers of users.
+HOLDS, BREAKS, WITH_ONE, WITH_FIFTY = 30, 35, 3000, 250
 PAUSE_SECONDS = 10
 TIMEOUT_SECONDS = 5
 # How many times as long as elsewhere a load is made before it counts.
@@ -52,26 +53,26 @@ DIFFERS = [
     f"Rising users rest up to {rising.PAUSE_SECONDS} s, not {PAUSE_SECONDS}: they ask as often as "
     f"{PAUSE_SECONDS // rising.PAUSE_SECONDS} times as many of the article's. Each request has a new connection, as siege's have.",
     f"Where users rise, no server has more than {rising.FILES:,} open files. Fast ones do not let a request wait for long: where users are "
-    "more than they can answer, they end at this limit. It is below the load tool's own, so that it is the server that ends first; where "
-    "it is the tool all the same, the page says so. nginx closes what comes beyond its `worker_connections`, 500 fewer than its files, since "
+    "more than they can answer, they end at this limit, which is below the load tool's own. Where the tool's core is full before, "
+    "the page says so. nginx closes what comes beyond its `worker_connections`, 500 fewer than its files, since "
     "it opens cached files too; Larder leaves what it has no file for in the kernel's queue.",
     "Everybody is sent the same bytes, not compressed.",
     f"A request without a whole answer after {TIMEOUT_SECONDS} seconds has failed, after {rising.TIMEOUT_SECONDS} where users rise; siege "
     "waits 30.",
     "The application has the same core as the cache before it, as in the article: what it uses is missing there.",
-    "nginx is here as the article's series has it, and as experts do today: `background_update`, a lock, kept connections.",
+    "nginx is here as the article's series has it, and as experts do today: `background_update`, a lock, kept connections. With "
+    f"{WITH_ONE:,} and {WITH_FIFTY} users it has `tcp_nopush` off there, which otherwise holds the end of a stale answer back until the new "
+    "page is there; elsewhere on, since it answers more so.",
     "Larder lets the application make one page at a time (`most_concurrent`): it has one core and waits for nothing. nginx without a "
     "subscription has no such queue.",
     "Every cache has had every page once before it is measured.",
 ]
 
-ARTICLE, TOMCAT = "nginx, 1 s, as in the article", "Tomcat"
+ARTICLE, EXPERT, TOMCAT = "nginx, 1 s, as in the article", "nginx, 1 s, as experts have it", "Tomcat"
 PURGED = "Larder, a day and purge on update"
 UNLIKE = {PURGED: "with a day and purge on update Larder asks Java when the author says so; nginx asks once a second for each page"}
 # The places of the cases.
 ONE_MOST, FIFTY_MOST, ALONE, FIFTY_ALONE, ONE_POINT, FIFTY_POINT, ONE_RISING, FIFTY_RISING = range(8)
-# The article's numbers of users.
-HOLDS, BREAKS, WITH_ONE, WITH_FIFTY = 30, 35, 3000, 250
 CLAIMS = [
     Claim(f"Tomcat holds {HOLDS} users.", "errors", (ALONE, f"Tomcat, {HOLDS} users"), None, "none"),
     Claim(f"{BREAKS} users cause a lot of errors.", "errors", (ALONE, f"Tomcat, {BREAKS} users"), None, "some"),
@@ -124,17 +125,18 @@ def run(settings):
 
 
 class _Everybody:
-    """The application alone, the caches before an application each, and the one whose application purges."""
+    """The application alone, the caches before an application each, these as users who rest ask them, and the one whose application
+    purges."""
 
-    def __init__(self, direct, caches, purged, purging):
-        self.direct, self.caches, self.purged, self.purging = direct, caches, purged, purging
+    def __init__(self, direct, caches, resting, purged, purging):
+        self.direct, self.caches, self.resting, self.purged, self.purging = direct, caches, resting, purged, purging
 
 
 def _servers(stage, settings):
     direct_port, direct = _java(stage)
     ports = [_java(stage) for _ in range(3)]
     article, _, by_article = servers.nginx(stage, "nginx-article.conf", True, app=ports[0][0])
-    expert, _, by_experts = servers.nginx(stage, "nginx-expert.conf", app=ports[1][0])
+    expert, expert_resting, by_experts = servers.nginx(stage, "nginx-expert.conf", app=ports[1][0])
     micro = servers.larder(stage, "Larder, 1 s and stale while revalidating", "larder-micro.toml", app=ports[2][0])
     micro.application.append(ports[2][1])
     # The application must know where Larder is, and Larder where the application is.
@@ -145,12 +147,13 @@ def _servers(stage, settings):
         contender.url += ONE
     caches = [
         peer(ARTICLE, article, [by_article], ONE, [ports[0][1]]),
-        peer("nginx, 1 s, as experts have it", expert, [by_experts], ONE, [ports[1][1]]),
+        peer(EXPERT, expert, [by_experts], ONE, [ports[1][1]]),
         micro,
     ]
+    resting = [caches[0], peer(EXPERT, expert_resting, [by_experts], ONE, [ports[1][1]]), micro]
     for one in (direct_port, *(one for one, _ in ports), port):
         _prime(f"http://127.0.0.1:{one}", [ONE] * settings.priming)
-    return _Everybody(application(TOMCAT, direct_port, [direct], ONE), caches, purged, f"http://127.0.0.1:{port}")
+    return _Everybody(application(TOMCAT, direct_port, [direct], ONE), caches, resting, purged, f"http://127.0.0.1:{port}")
 
 
 def _java(stage, port=None, admin=None):
@@ -171,8 +174,7 @@ def _emptied(stage, settings, direct):
 
 def _prime(base, paths):
     for path in paths:
-        with urllib.request.urlopen(base + path, timeout=30) as answer:
-            answer.read()
+        rounds.ask(base + path)
 
 
 def _fill(caches, paths):
@@ -212,9 +214,9 @@ def _point(stage, settings, everybody, paths, name, users):
     flags = _resting(settings, users) + _file(stage, paths)
     case = load.new_case(f"{users:,} users, {name}", _stays(settings), _readable(flags), offered=True)
     _fill(everybody.caches, paths)
-    load.compare(stage, settings, case, flags, everybody.caches, settings.stay)
+    load.compare(stage, settings, case, flags, everybody.resting, settings.stay)
     _with_updates(stage, settings, case, flags, everybody, paths, settings.stay, settings.rounds)
-    load.wrk_users(stage, case, [*everybody.caches, everybody.purged], users, _rest(settings), settings.stay, paths)
+    load.wrk_users(stage, case, [*everybody.resting, everybody.purged], users, _rest(settings), settings.stay, paths)
     return case
 
 
@@ -257,46 +259,22 @@ def _users(stage, settings, everybody, paths, name):
     return case, found
 
 
-def _with_updates(stage, settings, case, flags, everybody, paths, seconds, rounds):
+def _with_updates(stage, settings, case, flags, everybody, paths, seconds, times):
     """The load on the long lifetime, while an author updates a page a second."""
     asked = paths or [ONE]
     base = everybody.purged.url.removesuffix(ONE)
     _prime(base, asked)
-    values, seen, lost = case.extra.setdefault(everybody.purged.name, {}), [], 0
-    for _ in range(rounds):
+    values, taken, seen, lost = case.extra.setdefault(everybody.purged.name, {}), [], [], 0
+    for _ in range(times):
         with updates.Updates(everybody.purging, base, asked) as author:
-            load.compare(stage, settings, case, flags, [everybody.purged], seconds, 1)
-        _merge_last(case)
+            taken.append(rounds.alone(stage, settings, case, flags, everybody.purged, seconds))
         seen += [after for after in author.seen_after if after is not None]
         lost += author.failed + author.seen_after.count(None)
+    case.rows.append(rounds.joined(taken))
     if seen:
         values["update seen after, ms (median, longest)"] = f"{statistics.median(seen) * 1000:.0f}, {max(seen) * 1000:.0f}"
     if lost:
         values["updates not seen within 10 s"] = str(lost)
-
-
-def _merge_last(case):
-    """Rounds that were taken one by one become one row, as those of the others are."""
-    *_, last = case.rows
-    before = next((row for row in case.rows[:-1] if row.contender == last.contender), None)
-    if before is None:
-        return
-    for values in ("rate", "p50_ms", "p99_ms", "cpu_us", "warnings"):
-        getattr(before, values).extend(getattr(last, values))
-    before.max_ms = max(before.max_ms or 0, last.max_ms or 0)
-    for name in ("application_us", "cached"):
-        setattr(before, name, _mean((getattr(one, name), one.requests) for one in (before, last)))
-    before.requests += last.requests
-    before.errors += last.errors
-    before.unsaid += last.unsaid
-    before.faults = {kind: before.faults.get(kind, 0) + last.faults.get(kind, 0) for kind in {**before.faults, **last.faults}}
-    case.rows.pop()
-
-
-def _mean(values):
-    """The mean of what is known, each value counted so many times."""
-    known = [(value, times) for value, times in values if value is not None and times]
-    return sum(value * times for value, times in known) / sum(times for _, times in known) if known else None
 
 
 def _file(stage, paths):

@@ -11,7 +11,9 @@ PAUSE_SECONDS = 2
 TIMEOUT_SECONDS = 2
 # Open files of each process that serves. Whoever is overrun by users with a connection each meets this limit in the end. It lies far
 # below the tool's own, and below half of the ports of an address (beyond that a connection takes the kernel a long search), so that
-# it is the server that ends first.
+# no error is due to these. A lower limit does not make the server end before a tool whose core is full: connections become many where
+# one of the two is late, and while the tool is, nginx closes what comes beyond its limit, and would at fewer users, whereas Larder leaves it
+# in the kernel's queue, where it waits. The limit would decide, not the servers.
 FILES = 2048
 SLOW_MS = 100
 # The share of its core from which the tool has none left, over so many seconds.
@@ -50,7 +52,12 @@ class Endured:
         return (self.most, True) if self.failed is None else (self.failed, False)
 
     def is_the_tools(self):
-        """Whether the tool ended first, so that the server may bear more."""
+        """Whether the tool ended first, so that the server may bear more.
+
+        Errors that come later do not tell, though the server closes or resets these connections itself: a tool that is late sends its
+        requests and reads its answers late, and the connections that wait for it are what fills the server. Nor does it tell that
+        there are none: so many users ask less than they would.
+        """
         return self.full is not None and (self.failed is None or self.full <= self.failed)
 
 
@@ -82,7 +89,8 @@ def notes(found):
     if not tools:
         return []
     return [f"The tool ended first, with {'; '.join(tools)}: from where it had nothing left on, what is seen is its own limit, and how many "
-            "users more the server bears is not known."]
+            "users more the server bears is not known. Errors that come later are no measure of it, nor that none came: connections that "
+            "wait for a late tool fill a server too, and its users ask less than they would."]
 
 
 def _full_at(row):

@@ -16,7 +16,7 @@ from measure.load import LoadFailed
 from measure.process import StartFailed
 from measure.stage import LOAD_CORE
 
-from . import archive, install, place, report, settings
+from . import archive, install, place, report, rest, settings, summary
 
 EXPERIMENTS = ("redis_nginx", "static_memcached", "cdn_api", "php_varnish", "java_microcache")
 
@@ -48,6 +48,9 @@ def _measure(asked, experiments, call):
     control = asked.tcp or network.entered() or network.fair()
     if control:
         network.enter(control)
+    # To try it, a machine may be busy.
+    if not asked.quick:
+        rest.wait(_say)
     facts, warnings = machine.describe() | install.versions(), machine.warnings()
     for warning in warnings:
         _say(f"warning: {warning}")
@@ -67,7 +70,7 @@ def _measure(asked, experiments, call):
         if result:
             measured.append(result)
             print(f"\n{report.table_of(result)}\n", flush=True)
-    print(report.summary(measured))
+    print(summary.summary(measured))
     _say(f"written: {folder} and {page}, in {time.monotonic() - begin:.0f} s")
     return 0 if len(measured) == len(experiments) else 1
 

@@ -83,6 +83,8 @@ def _row(result, side):
 def _best(case):
     """Which to use, by each figure: of those who do not fail, where there are such."""
     cached = [row for row in case["rows"] if row["role"] != APPLICATION]
+    if case.get("rises") and len(cached) > 1 and not _most_borne(case, cached):
+        return _errors_begin(case, cached)
     # Where users rise until requests fail, somebody who has no error was only not asked for enough.
     whole = [row for row in cached if not row["errors"] and not case.get("rises")] or cached
     said = []
@@ -96,6 +98,18 @@ def _best(case):
             said.append(f"{name} {first['contender']} ({least}{number(_figure(first, figure))}{UNITS.get(figure, ' ms')}{doubt})")
     without = " of those without an error," if len(whole) < len(cached) else ""
     return f"best is{without} by {', by '.join(said)}." if len(cached) > 1 and said else ""
+
+
+def _most_borne(case, rows):
+    """Who bears more users than each of the others; None where that is not known, or where several bear as many."""
+    return next((one for one in rows if all(decided(case, one, other) and one["bore"] > other["bore"] for other in rows if other is not one)), None)
+
+
+def _errors_begin(case, rows):
+    """What is known where it is not known who bears the most."""
+    seen = [f"{row['contender']} {case['extra'][row['contender']][FIRST_ERROR]}" for row in rows if FIRST_ERROR in case["extra"].get(row["contender"], {})]
+    said = f" Users at the first error that was seen: {'; '.join(seen)}." if seen else ""
+    return f"which bears the most users is not decided, since the tool had nothing left before some of them had.{said}"
 
 
 def _gain(case):
@@ -124,12 +138,21 @@ def _steady(result):
     said = "; ".join(f"{fall.contender} {'not measured' if fall.share is None else f'{fall.share:.0%}'}" for fall in found)
     fallen = [fall.contender for fall in found if fall.role == LARDER and not fall.holds()]
     judged = f"**Larder falls: {'; '.join(fallen)}**" if fallen else "**Larder does not fall**"
-    lines = [f"Requests/s with the many URLs, of those with one: {said}. {judged} (less than {STEADY:.0%} is a fall)."]
+    why = "".join(f" Of {fall.contender}{taken(fall)}." for fall in found if fall.contender in fallen and taken(fall))
+    lines = [f"Requests/s with the many URLs, of those with one: {said}. {judged} (less than {STEADY:.0%} is a fall).{why}"]
     if result["rising"]:
         few, many = (result["cases"][place]["extra"] for place in result["rising"])
         said = "; ".join(f"{name} {values.get(FIRST_ERROR)}, then {many.get(name, {}).get(FIRST_ERROR)}" for name, values in few.items())
         lines.append(f"Users at the first error, with one URL and with the many: {said}.")
     return lines
+
+
+def taken(fall):
+    """What the application behind it took of the core that both have, where that is more than it was."""
+    before, after = fall.application
+    if None in fall.application or after <= before:
+        return ""
+    return f": pages that are asked anew take the application {after:.0%} of the core that both have, {before:.0%} with one URL"
 
 
 def _first(case, role):

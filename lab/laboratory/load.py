@@ -123,11 +123,11 @@ def _wrk_saw(said, p99_ms, connections=None):
 
 def _waiting(rate, said, connections):
     """How many of wrk's connections waited for an answer (Little's law). The others waited for wrk, whose latency begins when it
-    sends: where they are many, wrk was the slower side."""
+    sends: where they are many, wrk was the slower side. Where it is more than there are, wrk has made its latencies longer."""
     mean = _milliseconds("Latency", said)
     if connections is None or mean is None:
         return {}
-    return {"connections": connections, "waiting": min(rate * mean / 1000, connections)}
+    return {"connections": connections, "waiting": rate * mean / 1000}
 
 
 def slower_than(row, limit_ms):

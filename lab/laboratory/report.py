@@ -5,7 +5,8 @@ from measure.network import FAIR, PACES
 from .findings import conclusions, findings, gain
 from .picture import number, picture
 from .result import LARDER, median
-from .verdict import FIGURES, STEADY, UNDECIDED, Standing, falls, verdicts
+from .summary import listed, standing_of, summary
+from .verdict import FIGURES, Standing, checked, corrected, verdicts
 
 NAMES = dict(FIGURES)
 # Where fewer of its connections than this wait for an answer, the other tool was the slower side.
@@ -20,15 +21,15 @@ SHORT = 200
 
 def table_of(result):
     """One article's part of a page, from its raw data."""
-    parts = [f"## {result['number']}. {result['title']}", result["said"], "### What was found", _list(findings(result) + _ahead(result)),
-             "### What is wrong in the article", _list(result["wrong"]),
-             "### What is otherwise here", _list(result["differs"])]
+    parts = [f"## {result['number']}. {result['title']}", result["said"], "### What was found", listed(findings(result) + standing_of(result)),
+             "### What is wrong in the article", listed(result["wrong"]),
+             "### What is otherwise here", listed(result["differs"])]
     for case in result["cases"]:
         parts += [f"### {case['name']}", case["asks"], f"`larder bench … {case['load']}`{_rounds(case)}", _rows(case)]
-        parts += [text for text in (_extra(case), _verdicts(case), _list(case["notes"] + _disagreements(case) + _slower_side(case) + _doubts(case)))
+        parts += [text for text in (_extra(case), _verdicts(case), listed(case["notes"] + _disagreements(case) + _more_than_waited(case) + _slower_side(case) + _doubts(case)))
                   if text]
     if result["notes"]:
-        parts.append(_list(result["notes"]))
+        parts.append(listed(result["notes"]))
     return "\n\n".join(parts)
 
 
@@ -42,7 +43,7 @@ def page(entries, failures):
     """`docs/lab.md`, from the newest result of each article and what has failed since."""
     head = ["# Five articles done again", INTRODUCTION]
     if failures:
-        head.append("**Not everything could be measured:**\n\n" + _list([_failure(failure, entries) for failure in failures]))
+        head.append("**Not everything could be measured:**\n\n" + listed([_failure(failure, entries) for failure in failures]))
     if not entries:
         return "\n\n".join([*head, "There are no results yet: nobody has run it on a quiet machine."]) + "\n"
     results = [entry.result for entry in entries]
@@ -52,7 +53,7 @@ def page(entries, failures):
         head.append("**Tried, not measured:** with `--quick` the counts are too small to quote.")
     warnings = [f"{entry.result['number']}, {entry.run['date']}: {text}" for entry in entries for text in entry.run["warnings"]]
     if warnings:
-        head.append("Doubtful, because:\n\n" + _list(warnings))
+        head.append("Doubtful, because:\n\n" + listed(warnings))
     parts = []
     for entry in entries:
         parts += [table_of(entry.result), f"![{entry.result['title']}]({entry.folder}/{_name(entry.result)}.svg)", _measured(entry)]
@@ -69,9 +70,11 @@ A server has one core to itself, with everything that belongs to it: its applica
 core. *CPU* is what the server, without the application behind it, used for each request, as the kernel counts it. Where the load tool is
 slower than the server, requests a second and the 99th percentile are the tool's as much as the server's; and CPU depends on the tool too, since
 a server that is kept waiting sleeps and wakes for fewer requests at a time. wrk beside it shows how much hangs on the tool: where it
-has another one first, nothing is decided. Each figure
-is the median of the rounds, which each table names; where no span stands beside it, there was one round. *Longest* is that of all rounds. Where users rest between requests, they set
-the rate, and it is not compared; nor is it where all requests wait for an application that sleeps."""
+has another one first, nothing is decided. To what it saw wrk adds the latencies of requests that it would have sent while an answer was late;
+where they make its mean so long that more connections would have waited than there were, its 99th percentile is marked † and counts for
+nothing. Each figure is the median of the rounds, which each table names; where no span stands beside it, there was one round. *Longest* is
+that of all rounds. Where users rest between requests, they set the rate, and it is not compared; nor is it where all requests wait for an
+application that sleeps."""
 
 
 def _pacing(entries):
@@ -92,67 +95,6 @@ def _paced(control):
             "large pages.")
 
 
-def summary(results):
-    """Where Larder stands, and where it is not ahead nor alike, in plain words."""
-    found = [(result, verdict) for result in results for case in result["cases"] for verdict in verdicts(case)]
-    lines = [f"**Of {_counted([verdict for _, verdict in found])}.** {WHAT_COUNTS}"]
-    unlike = [f"{result['number']}: {said}" for result in results for said in _unlike(result)]
-    if unlike:
-        lines += ["Not everywhere do both do the same:", _list(unlike)]
-    behind = _standing_so(found, (Standing.BEHIND,), lambda verdict: " and ".join(verdict.decisive()))
-    behind += [f"{result['number']}, with many URLs in place of one: {fall.contender} keeps "
-               f"{'nothing that was measured' if fall.share is None else f'{fall.share:.0%}'} of its requests/s, less than {STEADY:.0%}"
-               for result in results for fall in falls(result) if fall.role == LARDER and not fall.holds()]
-    if behind:
-        lines += ["It is behind here:", _list(behind)]
-    open_still = _standing_so(found, UNDECIDED, _undecided)
-    if open_still:
-        lines += ["Not decided:", _list(open_still)]
-    return "\n\n".join(lines)
-
-
-WHAT_COUNTS = """What counts are requests a second where the load does not set them, the 99th percentile and CPU for each request; where
-users rise until requests fail, how many it bears. Ahead is who is ahead in all of these, behind who is behind in one, alike who is alike in
-one. Two figures are alike where they are within 10 % of one another, or rounds of the one came out as rounds of the other did. They are
-not decided where the cross-check has the other one first, where one was not measured, and where the load tool came to its end before the
-servers."""
-
-
-def _counted(found):
-    """How many of these comparisons end how: all of them, each once."""
-    ahead, same, behind, undecided = (
-        sum(verdict.standing() in standings for verdict in found)
-        for standings in ((Standing.AHEAD,), (Standing.ALIKE,), (Standing.BEHIND,), UNDECIDED))
-    return (f"{len(found)} comparisons with a peer, Larder is ahead in {ahead}, alike in {same} and behind in {behind}; "
-            f"{undecided} are not decided")
-
-
-def _standing_so(found, standings, why):
-    return [f"{result['number']}, {verdict.case}: {verdict.larder} against {verdict.peer}, in {why(verdict)} ({_ratios(verdict)})"
-            for result, verdict in found if verdict.standing() in standings]
-
-
-def _undecided(verdict):
-    return f"{' and '.join(verdict.decisive())}: {verdict.standing().value}"
-
-
-def _unlike(result):
-    """Where a contender does something else than those whom it is compared with, and how many times Larder is ahead there."""
-    found = [verdict for case in result["cases"] for verdict in verdicts(case)]
-    said = {}
-    for contender, what in result.get("unlike", {}).items():
-        said.setdefault(what, set()).add(contender)
-    ahead = [verdict for verdict in found if verdict.standing() is Standing.AHEAD]
-    return [f"{what} ({sum(not names.isdisjoint((one.larder, one.peer)) for one in ahead)} of those in which Larder is ahead)"
-            for what, names in said.items()]
-
-
-def _ahead(result):
-    """Where Larder stands in this article."""
-    found = [verdict for case in result["cases"] for verdict in verdicts(case)]
-    return [f"Of {_counted(found)}.", *_unlike(result)] if found else []
-
-
 def _in_short(results):
     lines = []
     for result in results:
@@ -160,7 +102,7 @@ def _in_short(results):
         said = f"{result['number']}. {result['title']}: of the article's {count} conclusions {holding} hold here"
         said += f", {unknown} could not be judged" if unknown else ""
         lines.append(f"{said}. {gain(result)}".strip())
-    return "What becomes of the articles' conclusions, and what a cache gains:\n\n" + _list(lines)
+    return "What becomes of the articles' conclusions, and what a cache gains:\n\n" + listed(lines)
 
 
 def _failure(failure, entries):
@@ -245,10 +187,6 @@ def _stands(verdict):
     return said.get(standing, f"not decided: {names}, {standing.value}")
 
 
-def _ratios(verdict):
-    return ", ".join(f"{NAMES[figure]} × {_cell(ratio) or 'not measured'}" for figure, ratio in verdict.ratios.items())
-
-
 def _doubts(case):
     """What `larder bench` warns of: each kind once, with those whom it concerns."""
     found = {}
@@ -265,9 +203,9 @@ def _disagreements(case):
     found = [NAMES[figure] for figure in ("rate", "p99_ms") for row in case["rows"] if _disagrees(case, row, figure)]
     if not found:
         return []
-    checked = [row["check"]["tool"] for row in case["rows"] if row["check"]]
+    tools = [row["check"]["tool"] for row in case["rows"] if row["check"]]
     said = " and ".join(f"{name} of {found.count(name)}" for name in dict.fromkeys(found))
-    return [f"≠: {checked[0]}, in runs after the others, and `larder bench` differ by more than {AGREE:.0%}: {said} of {len(checked)}"]
+    return [f"≠: {tools[0]}, in runs after the others, and `larder bench` differ by more than {AGREE:.0%}: {said} of {len(tools)}"]
 
 
 def _slower_side(case):
@@ -278,10 +216,18 @@ def _slower_side(case):
             for name, check in checks if check.get("waiting") is not None and check["waiting"] < BUSY * check["connections"]]
 
 
+def _more_than_waited(case):
+    """Where the other tool says more than it can have seen."""
+    found = [(row["contender"], row["check"]) for row in case["rows"] if row["check"] and corrected(row["check"])]
+    said = "; ".join(f"{name} {number(check['waiting'])} of {check['connections']}" for name, check in found)
+    return [f"†: not comparable, since {found[0][1]['tool']} adds latencies that it did not see: by its rate and its mean latency more "
+            f"connections waited than there were ({said})"] if found else []
+
+
 def _disagrees(case, row, figure):
     if case["offered"] and row["requests"] / len(row["rate"]) < ENOUGH:
         return False
-    theirs, ours = (row["check"] or {}).get(figure), median(row[figure])
+    theirs, ours = checked(row, figure), median(row[figure])
     return theirs is not None and ours is not None and abs(theirs - ours) > AGREE * ours
 
 
@@ -297,7 +243,8 @@ def _check(case, row, figure):
     if check.get(figure) is None:
         return ""
     failed = f", {check['failed']:,} failed" if figure == "rate" and check.get("failed") else ""
-    return f"{check['tool']} {number(check[figure])}{failed}{' ≠' if _disagrees(case, row, figure) else ''}"
+    mark = " †" if checked(row, figure) is None else " ≠" if _disagrees(case, row, figure) else ""
+    return f"{check['tool']} {number(check[figure])}{failed}{mark}"
 
 
 def _spread(values):
@@ -318,20 +265,16 @@ def _machines(entries):
         lines = tuple(f"{name}: {value}" for name, value in entry.run["machine"].items())
         found.setdefault(lines, []).append(str(entry.result["number"]))
     common = [line for line in next(iter(found)) if all(line in lines for lines in found)]
-    parts = ["## The machine", _list(common)]
+    parts = ["## The machine", listed(common)]
     for lines, numbers in found.items():
         own = [line for line in lines if line not in common]
-        parts += [f"Of {', '.join(numbers)}:", _list(own)] if own else []
+        parts += [f"Of {', '.join(numbers)}:", listed(own)] if own else []
     return parts
 
 
 def _started(results):
     lines = dict.fromkeys(line for result in results for line in result["started"])
     return "## How the servers were started\n\n```\n" + "\n".join(lines) + "\n```"
-
-
-def _list(lines):
-    return "\n".join(f"- {line}" for line in lines)
 
 
 def _table(headings, rows):

@@ -31,7 +31,7 @@ class Row:
     # CPU of the application behind the cache, for each request that the contender answered, in warm-ups too.
     application_us: float | None = None
     # What the other load tool saw: `tool`, `rate`, and where it can be compared `p99_ms`; `failed`, if any did; of connections that are
-    # never at rest `connections`, and how many of them were `waiting` for an answer on average.
+    # never at rest `connections`, and how many of them were `waiting` for an answer on average, as its rate and its mean latency say.
     check: dict | None = None
     # Of a case in which users rise until requests fail: how many there were then, and whether it bears more than these, since it was
     # not this server that ended.

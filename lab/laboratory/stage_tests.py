@@ -46,6 +46,7 @@ for name, run in (("one", done), ("two", waits)):
 cli.EXPERIMENTS = ("one", "two")
 install.everything = lambda experiments, say: {{}}
 install.versions = dict
+cli.rest.wait = lambda say: None
 sys.exit(cli.main(["--out", {out!r}]))
 """
 

@@ -15,11 +15,13 @@ LAB = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(LAB), str(LAB.parent / "bench")]
 
 # The paths above come first.
-from java_microcache import experiment, rising  # noqa: E402
-from laboratory import archive, cli, findings, install, load, panels, picture, place, report, servers  # noqa: E402
+from java_microcache import experiment as java, rising  # noqa: E402
+from laboratory import archive, cli, findings, install, load, panels, picture, place, report, rest, rounds, servers, summary  # noqa: E402
 from laboratory.result import APPLICATION, FIRST_ERROR, LARDER, PEER, Case, Result, Row  # noqa: E402
 from laboratory.verdict import Standing, verdicts  # noqa: E402
 from measure import machine  # noqa: E402
+from php_varnish import experiment as php  # noqa: E402
+from redis_nginx import experiment as redis  # noqa: E402
 
 
 def row(name, role, rate, p99_ms, cpu_us, **more):
@@ -89,6 +91,24 @@ class Verdicts(unittest.TestCase):
             with self.subTest(mine=mine, its=its, check=check):
                 self.assertIs(self.standing(mine, its, check), standing)
 
+    def test_latencies_that_the_cross_check_did_not_see_decide_nothing(self):
+        def found(waiting):
+            """Larder's p99 is lower to the one tool, and higher to the other, which says that so many of 50 connections waited."""
+            checks = [{"tool": "wrk", "rate": 100.0, "p99_ms": p99_ms, "connections": 50, "waiting": many} for p99_ms, many in ((1.0, 50.0), (592.0, waiting))]
+            made = result(row("nginx", PEER, [100], [2.0], [9.0], check=checks[0]), row("Larder", LARDER, [200], [1.0], [1.0], check=checks[1]))
+            (judged,) = verdicts(made["cases"][0])
+            return judged.standing(), report.table_of(made)
+
+        standing, text = found(52.0)
+        self.assertIs(standing, Standing.DISPUTED)
+        self.assertIn("| wrk 592 ≠ |", text)
+        standing, text = found(1447.0)
+        self.assertIs(standing, Standing.AHEAD)
+        self.assertIn("| wrk 592 † |", text)
+        self.assertIn("- †: not comparable, since wrk adds latencies that it did not see: by its rate and its mean latency more connections waited than "
+                      "there were (Larder 1,447 of 50)", text)
+        self.assertNotIn("p99 of 2 of 2", text)
+
     def test_two_whose_rounds_are_alike_to_both_tools_are_alike(self):
         def check(*rates):
             return {"tool": "wrk", "rate": rates[1], "p99_ms": None, "rounds": {"rate": list(rates)}}
@@ -155,6 +175,7 @@ class Rising(unittest.TestCase):
         self.assertEqual(rising.notes({"nginx": servers_own}), [])
         (said,) = rising.notes({"nginx": servers_own, "Larder": tools})
         self.assertTrue(said.startswith("The tool ended first, with Larder: "), said)
+        self.assertIn("Errors that come later are no measure of it", said)
         self.assertEqual(list(tools.columns().values()), ["no error up to 4,000", "never", "2,300"])
         self.assertEqual(list(servers_own.columns().values()), ["2,000", "never", "never"])
         self.assertEqual(rising.panel({"nginx": servers_own, "Larder": tools}, "One")["values"], {"nginx": 2000, "Larder": 2300})
@@ -172,9 +193,18 @@ class Rising(unittest.TestCase):
             with self.subTest(mine=mine, its=its):
                 (said,) = verdicts(found["cases"][0])
                 self.assertEqual((list(said.ratios), said.standing()), (["bore"], judged))
-                best = max((mine, "Larder"), (its, "nginx"))
-                least = "at least " if best[0][1] else ""
-                self.assertIn(f"best is by users {best[1]} ({least}{best[0][0]}).", findings.findings(found)[0])
+                best, (users, more) = ("Larder", mine) if judged is Standing.AHEAD else ("nginx", its)
+                text = findings.findings(found)[0]
+                self.assertEqual(f"best is by users {best} ({'at least ' if more else ''}{users})." in text, judged is not Standing.OPEN)
+                self.assertEqual("best is" in text, judged is not Standing.OPEN)
+                self.assertEqual("not decided, since the tool had nothing left before some of them had." in text, judged is Standing.OPEN)
+
+    def test_where_errors_began_is_said_where_nothing_is_decided(self):
+        rows = [row(name, role, [1.0], [1.0], [1.0], bore=bore, bears_more=True) for name, role, bore in (("nginx", PEER, 300), ("Larder", LARDER, 200))]
+        found = result(*rows, offered=True)
+        found["cases"][0] |= {"rises": True, "extra": {"nginx": {FIRST_ERROR: "400"}, "Larder": {FIRST_ERROR: "no error up to 900"}}}
+        (text,) = findings.findings(found)
+        self.assertTrue(text.endswith("Users at the first error that was seen: nginx 400; Larder no error up to 900."), text)
 
 
 class Findings(unittest.TestCase):
@@ -221,7 +251,16 @@ class Findings(unittest.TestCase):
         for share, judged in ((1.2, "does not fall"), (0.95, "does not fall"), (0.94, "falls: Larder")):
             found = growing(share)
             self.assertIn(f"**Larder {judged}**", findings.findings(found)[-1])
-            self.assertEqual("It is behind here" in report.summary([found]), share < 0.95)
+            said = summary.summary([found])
+            self.assertNotIn("It is behind here", said, "it is no comparison")
+            self.assertEqual("It falls here" in said, share < 0.95)
+        self.assertIn("- 5: Larder keeps 94% of its requests/s, less than 95%", said)
+        self.assertIn("- 5. Many: not reached, 0 of 0 comparisons short, and Larder falls with many URLs (Larder)", said)
+        for case, used in zip(found["cases"], (500.0, 3000.0)):
+            case["rows"][0]["application_us"] = used
+        why = ": pages that are asked anew take the application 28% of the core that both have, 5% with one URL"
+        self.assertIn(f"- 5: Larder keeps 94% of its requests/s, less than 95%{why}", summary.summary([found]))
+        self.assertIn(f"Of Larder{why}.", findings.findings(found)[-1])
         found["cases"][0]["extra"], found["cases"][1]["extra"] = {"Larder": {FIRST_ERROR: "2,000"}}, {"Larder": {FIRST_ERROR: "50"}}
         found["rising"] = [0, 1]
         self.assertIn("with one URL and with the many: Larder 2,000, then 50.", findings.findings(found)[-1])
@@ -336,6 +375,8 @@ class Loads(unittest.TestCase):
         self.assertEqual(case.rows[0].check, {"tool": "wrk", "rate": 1234.5, "p99_ms": 900.0, "connections": 10,
                                               "rounds": {"rate": [1234.5], "p99_ms": [900.0]}})
         self.assertEqual(kept.args[0], "a-case-nginx-wrk.txt")
+        late, _ = self.checked(self.WRK.replace("4.05ms", "40.5ms"))
+        self.assertAlmostEqual(late.rows[0].check["waiting"], 1234.5 * 40.5 / 1000)
         self.assertTrue(kept.args[1].startswith("$ wrk -t 1 -c 10"))
 
     def test_of_several_runs_of_wrk_the_medians_count(self):
@@ -375,12 +416,65 @@ class Loads(unittest.TestCase):
         self.assertEqual(case.rows[0].application_us, 10_000)
 
     def test_rounds_that_were_taken_one_by_one_are_one_row(self):
-        case = Case("A case", "", "", False, [row("Larder", LARDER, [100], [1.0], [4.0], application_us=10.0),
-                                              row("Larder", LARDER, [110], [2.0], [5.0], application_us=40.0)])
-        case.rows[1].requests, case.rows[1].cached = 200, 90.0
-        experiment._merge_last(case)
-        (found,) = case.rows
+        points = [{"at": 0.0, "seconds": 0.25}, {"at": 0.25, "seconds": 0.25}]
+        taken = [row("Larder", LARDER, [100], [1.0], [4.0], application_us=10.0, points=points, curve=[[0.0, 1.0]]),
+                 row("Larder", LARDER, [110], [2.0], [5.0], application_us=40.0, points=points, curve=[[0.0, 2.0]])]
+        taken[0].faults, taken[1].faults = {"reset": 1}, {"reset": 2, "closed": 3}
+        taken[1].requests, taken[1].cached, taken[1].max_ms = 200, 90.0, 10.0
+        found = rounds.joined(taken)
         self.assertEqual((found.rate, found.requests, found.application_us, found.cached), ([100, 110], 300, 30.0, 93.0))
+        self.assertEqual((found.max_ms, found.faults, found.curve), (10.0, {"reset": 3, "closed": 3}, []))
+        self.assertEqual([point["at"] for point in found.points], [0.0, 0.25, 0.5, 0.75])
+        self.assertEqual(rounds.joined(taken[:1]), taken[0])
+
+    def test_each_page_is_asked_once_right_before_its_round(self):
+        done, both = [], [servers.Contender(name, PEER, f"http://127.0.0.1:1/{name}", []) for name in ("one", "two")]
+
+        def compared(stage, settings, case, flags, contenders, seconds, times):
+            done.append(f"{times} of {contenders[0].name}")
+            case.rows.append(row(contenders[0].name, PEER, [1.0], [1.0], [1.0]))
+
+        case = load.new_case("A case", "", [])
+        with mock.patch.object(load, "compare", compared), mock.patch.object(rounds, "ask", done.append):
+            taken = rounds.in_turn(mock.Mock(), mock.Mock(rounds=2), case, [], both, 5)
+        self.assertEqual(done, [both[0].url, "1 of one", both[1].url, "1 of two"] * 2)
+        self.assertEqual([(found.contender, len(found.rate), len(taken[found.contender])) for found in case.rows], [("one", 2, 2), ("two", 2, 2)])
+
+    def test_how_much_comes_to_the_api_behind_a_cache_is_seen(self):
+        apis = [(port, f"api {port}") for port in range(8)]
+        with mock.patch.multiple(servers, python=mock.Mock(side_effect=apis), nginx=mock.Mock(return_value=(80, 81, "nginx")),
+                                 larder=mock.Mock(return_value=servers.Contender("through Larder", LARDER, "http://127.0.0.1:82", ["larder"]))), \
+                mock.patch.multiple(load, compare=mock.DEFAULT, wrk=mock.DEFAULT) as loads:
+            redis._between(None, mock.Mock(seconds=5))
+        contenders = loads["compare"].call_args.args[4]
+        self.assertEqual([one.application for one in contenders], [["api 0"], ["api 1"], ["api 2"], ["api 3"]])
+        self.assertEqual([one.serving for one in contenders], [["api 4"], ["api 5", "nginx"], ["api 6", "nginx"], ["api 7", "larder"]])
+
+    def test_users_who_rest_do_not_wait_for_an_update_in_the_background(self):
+        # The kernel keeps the last bytes of an answer back for at most 200 ms: only a clock would see it.
+        for name, said in (("php_varnish/nginx-fastcgi.conf", r"background_update on;\s+tcp_nopush off;"),
+                           ("java_microcache/nginx-expert.conf", r"@TLS_PORT@[^}]+tcp_nopush off;")):
+            self.assertRegex((LAB / name).read_text(), said)
+        everybody = java._Everybody(None, ["as they can"], ["resting"], "purged", "")
+        with mock.patch.object(load, "compare") as compare, mock.patch.object(load, "wrk_users") as wrk, \
+                mock.patch.multiple(java, _fill=mock.DEFAULT, _with_updates=mock.DEFAULT):
+            java._point(None, mock.Mock(stay=13), everybody, None, "one URL", 3000)
+        self.assertEqual((compare.call_args.args[4], wrk.call_args.args[2]), (["resting"], ["resting", "purged"]))
+
+    def test_a_look_at_expiries_begins_with_a_page_that_is_there(self):
+        slow = [[0.0, 1.0], [99.0, 1.0], [99.5, 150.0], [100.0, 151.0]]
+
+        def taken(stage, settings, case, flags, contenders, seconds):
+            rows = [row("Varnish", PEER, [200.0], [1.0], [1.0], curve=slow) for _ in range(3)]
+            for one in rows:
+                one.max_ms = 151.0
+            case.rows.append(rounds.joined(rows))
+            return {"Varnish": rows}
+
+        with mock.patch.object(rounds, "in_turn", taken):
+            case = php._expiry(mock.Mock(), mock.Mock(expiry=16), [])
+        self.assertEqual(case.extra, {"Varnish": {"waited longer than 100 ms": "3 of 300"}})
+        self.assertIn("asked once right before each round", case.asks)
 
     def test_a_cross_check_that_fails_takes_nothing_with_it(self):
         case, kept = self.checked(load.LoadFailed("no end after 16 s: wrk\nmore"))
@@ -391,9 +485,24 @@ class Pages(unittest.TestCase):
     """What readers see."""
 
     def test_where_larder_is_not_ahead_is_said(self):
-        text = report.summary([result(*PLAIN, AHEAD), result(*PLAIN, MIXED)])
+        text = summary.summary([result(*PLAIN, AHEAD), result(*PLAIN, MIXED)])
         self.assertIn("**Of 2 comparisons with a peer, Larder is ahead in 1, alike in 0 and behind in 1; 0 are not decided.**", text)
         self.assertIn("behind here:\n\n- 1, A case: Larder against nginx, in p99 (requests/s × 2, p99 × 2.5, CPU × 1)", text)
+
+    def test_what_is_alike_though_worse_is_said(self):
+        noisy = row("nginx", PEER, [100, 100, 100], [1.0, 1.0, 4.0], [10.0, 10.0, 10.0])
+        for p99_ms, worse in (([1.0, 1.2, 1.5], True), ([1.0, 1.05, 1.5], False), ([0.5, 0.5, 1.5], False)):
+            text = summary.summary([result(noisy, row("Larder", LARDER, [200, 200, 200], p99_ms, [4.0, 4.0, 4.0]))])
+            self.assertIn("alike in 1 and behind in 0", text)
+            self.assertEqual("with Larder's median worse by more than 10 %:\n\n- 1, A case: Larder against nginx, in p99 (requests/s × 2, p99 × 1.2, "
+                             in text, worse, p99_ms)
+            self.assertEqual("worse by more" in text, worse)
+
+    def test_whether_the_goal_is_reached_is_said(self):
+        for rows, said in (((*PLAIN, AHEAD), "reached, in 1 of 1 comparisons"), ((*PLAIN, MIXED), "not reached, 1 of 1 comparisons short"),
+                           ((PLAIN[0],), "nothing is compared")):
+            self.assertIn(f"ahead of every peer in all that counts:\n\n- 1. An article: {said}", summary.summary([result(*rows)]))
+        self.assertIn("in all that counts: not reached, 1 of 1 comparisons short.", report.table_of(result(*PLAIN, MIXED)))
 
     def test_what_is_not_decided_is_said(self):
         peer, larder = (row(name, role, rate, [1.0], [1.0], check={"tool": "wrk", "rate": check, "p99_ms": None, "connections": 64, "waiting": waiting})
@@ -401,7 +510,7 @@ class Pages(unittest.TestCase):
                             ("nginx", PEER, [120_661.0], 135_451.0, 63.0), ("Larder", LARDER, [131_157.0], 98_689.0, 34.1)))
         made = result(peer, larder)
         made["claims"] = [{"says": "it is so.", "figure": "rate", "one": (0, "Larder"), "other": (0, "nginx"), "expect": "alike"}]
-        text = report.summary([made])
+        text = summary.summary([made])
         self.assertIn("ahead in 0, alike in 0 and behind in 0; 1 are not decided", text)
         self.assertIn("Not decided:\n\n- 1, A case: Larder against nginx, in requests/s: the cross-check says otherwise (requests/s × 1.09,", text)
         text = report.table_of(made)
@@ -414,7 +523,7 @@ class Pages(unittest.TestCase):
     def test_what_is_not_alike_is_said(self):
         made = result(*PLAIN, AHEAD) | {"unlike": {"nginx": "nginx asks each time"}}
         said = "nginx asks each time (1 of those in which Larder is ahead)"
-        self.assertIn(f"- 1: {said}", report.summary([made]))
+        self.assertIn(f"- 1: {said}", summary.summary([made]))
         self.assertIn(f"- {said}", report.table_of(made))
 
     def test_a_table_has_errors_checks_and_warnings(self):
@@ -457,7 +566,7 @@ class Pages(unittest.TestCase):
                 compared += pairs
                 for verdict in verdicts(case):
                     self.assertIn(f"| {verdict.larder} | {verdict.peer} |", part)
-        said = report.summary(results).splitlines()[0]
+        said = summary.summary(results).splitlines()[0]
         counts = [int(number) for number in re.findall(r"\d+", said)][:5]
         self.assertEqual((counts[0], sum(counts[1:])), (compared, compared), said)
 
@@ -538,6 +647,26 @@ class Small(unittest.TestCase):
         said = servers._plain("taskset -c 0 /usr/sbin/nginx -p /dev/shm/larder-bench-ab/nginx-cd -c 127.0.0.1:1234 --port 6379")
         self.assertEqual(said, "taskset -c 0 nginx -p DIR/nginx -c 127.0.0.1:PORT --port PORT")
         self.assertEqual(place.plain(f"{place.LARDER} --file /dev/shm/larder-bench-ab_1/paths"), "larder --file DIR/paths")
+
+    def test_a_machine_comes_to_rest_before_anything_is_measured(self):
+        for averages, slept, said in (([0.5], 0, 0), ([1.6, 1.1, 0.4], 2, 1), ([1.6] * 100, rest.MOST_SECONDS // rest.STEP_SECONDS, 1)):
+            say = mock.Mock()
+            with mock.patch("os.getloadavg", side_effect=[(average, 1.0, 1.0) for average in averages]), mock.patch("time.sleep") as sleep:
+                rest.wait(say)
+            self.assertEqual((sleep.call_count, say.call_count), (slept, said), averages)
+        self.assertIn("the load average is 1.6: waiting", say.call_args.args[0])
+        for average, warned in ((rest.BUSY, False), (rest.BUSY + 0.1, True)):
+            with mock.patch("os.getloadavg", return_value=(average, 1.0, 1.0)):
+                self.assertEqual("load average" in str(machine.warnings()), warned, average)
+
+    def test_the_machine_is_described_after_it_has_come_to_rest(self):
+        for quick, waits in ((False, True), (True, False)):
+            done = mock.Mock()
+            done.warnings.side_effect = KeyboardInterrupt
+            with mock.patch.multiple(cli, rest=done, machine=done, network=mock.Mock(), install=mock.Mock()), self.assertRaises(KeyboardInterrupt):
+                done.describe.return_value = cli.install.versions.return_value = {}
+                cli._measure(mock.Mock(quick=quick), [], "lab/run")
+            self.assertEqual([call[0] for call in done.method_calls], ["wait"] * waits + ["describe", "warnings"])
 
     def test_versions_are_pinned(self):
         self.assertRegex(install._pinned("go.mod")[0], r"^v2\.")

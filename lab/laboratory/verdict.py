@@ -10,6 +10,8 @@ from .result import LARDER, PEER, median
 ALIKE = 1.1
 # With more URLs Larder answers at least this share of what it did with one.
 STEADY = 0.95
+# How many times as many connections as there are may have waited by the other tool's own figures, for its latencies to count.
+CORRECTED = 1.05
 FIGURES = (("rate", "requests/s"), ("p99_ms", "p99"), ("cpu_us", "CPU"), ("bore", "users"))
 # Of which more is better; of the others less is.
 MORE = {"rate", "bore"}
@@ -59,6 +61,13 @@ class Verdict:
         names = [name for figure, name in FIGURES if self.standings.get(figure) is standing]
         return names + ["errors"] * self.failed_more
 
+    def worse(self):
+        """The figures that are alike only because rounds came out alike, with Larder's median worse by more than is alike."""
+        return [name for figure, name in FIGURES if self.standings.get(figure) is Standing.ALIKE and self._worse(figure)]
+
+    def _worse(self, figure):
+        return self.ratios[figure] < 1 / ALIKE if figure in MORE else self.ratios[figure] > ALIKE
+
 
 def verdicts(case):
     """Every row of Larder's in a case (plain values) against every peer in it."""
@@ -102,6 +111,8 @@ class Fall:
     contender: str
     role: str
     share: float | None
+    # Cores that the application behind it used, here and there; None where it has none.
+    application: tuple
 
     def holds(self):
         """Whether it does not fall."""
@@ -113,8 +124,19 @@ def falls(result):
     if not result["steady"]:
         return []
     few, many = (result["cases"][place]["rows"] for place in result["steady"])
-    after = {row["contender"]: median(row["rate"]) for row in many}
-    return [Fall(row["contender"], row["role"], _share(median(row["rate"]), after.get(row["contender"]))) for row in few]
+    after = {row["contender"]: row for row in many}
+    return [_fall(row, after.get(row["contender"])) for row in few]
+
+
+def _fall(here, there):
+    rates = [median(row["rate"]) if row else None for row in (here, there)]
+    cores = tuple(_application_cores(row) for row in (here, there))
+    return Fall(here["contender"], here["role"], _share(*rates), cores)
+
+
+def _application_cores(row):
+    used, rate = (row["application_us"], median(row["rate"])) if row else (None, None)
+    return used * rate / 1e6 if used is not None and rate is not None else None
 
 
 def _share(before, after):
@@ -160,11 +182,23 @@ def alike(one, other):
 
 def disputed(mine, its, figure):
     """Whether the other tool saw the two in the other order, and they were not alike to both tools."""
-    ours, theirs, *checked = [value(row, figure) for row in (mine, its)] + [(row["check"] or {}).get(figure) for row in (mine, its)]
-    if None in (ours, theirs, *checked) or (checked[0] - checked[1]) * (ours - theirs) >= 0:
+    ours, theirs, *seen = [value(row, figure) for row in (mine, its)] + [checked(row, figure) for row in (mine, its)]
+    if None in (ours, theirs, *seen) or (seen[0] - seen[1]) * (ours - theirs) >= 0:
         return False
-    same = alike(*checked) or _overlap(*(_checks(row, figure) for row in (mine, its)))
+    same = alike(*seen) or _overlap(*(_checks(row, figure) for row in (mine, its)))
     return not (same and (alike(ours, theirs) or _overlap(mine[figure], its[figure])))
+
+
+def checked(row, figure):
+    """What the other tool saw, None where it did not, or where it says more than it saw."""
+    check = row["check"] or {}
+    return None if figure == "p99_ms" and corrected(check) else check.get(figure)
+
+
+def corrected(check):
+    """Whether the latencies are more than its connections can have waited (Little's law). After an answer that was late wrk adds those of
+    requests that it would have sent meanwhile; of a server that lets a few wait for long, most of what it says is such."""
+    return check.get("waiting") is not None and check["waiting"] > check["connections"] * CORRECTED
 
 
 def _checks(row, figure):

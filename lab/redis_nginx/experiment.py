@@ -95,24 +95,26 @@ def _werkzeug(stage, redis_port, redis):
 
 
 def _between(stage, settings):
-    api2, _ = servers.python(stage, "api", "api:APP", NAME="api2")
-    article, _, by_article = servers.nginx(stage, "nginx-article.conf", True, api1=api2, api2=api2)
-    expert, _, by_experts = servers.nginx(stage, "nginx-expert.conf", api1=api2, api2=api2)
-    larder = servers.larder(stage, "through Larder", "larder.toml", app=api2)
+    # One for each, so that what it does for each is known.
+    (direct, _), (first, _), (second, _), (third, _) = asked = [servers.python(stage, "api", "api:APP", NAME="api2") for _ in range(4)]
+    article, _, by_article = servers.nginx(stage, "nginx-article.conf", True, api1=first, api2=first)
+    expert, _, by_experts = servers.nginx(stage, "nginx-expert.conf", api1=second, api2=second)
+    larder = servers.larder(stage, "through Larder", "larder.toml", app=third)
     routes = [
-        ("directly", APPLICATION, f"http://127.0.0.1:{api2}/", []),
+        ("directly", APPLICATION, f"http://127.0.0.1:{direct}/", []),
         ("through nginx, as in the article", PEER, f"http://127.0.0.1:{article}/api2/", [by_article]),
         ("through nginx, as experts have it", PEER, f"http://127.0.0.1:{expert}/api2/", [by_experts]),
         ("through Larder", LARDER, larder.url, larder.serving),
     ]
     contenders = []
-    for name, role, url, cache in routes:
+    for (name, role, url, cache), (_, api2) in zip(routes, asked):
         port, api1 = servers.python(stage, "api", "api:APP", API2_URL=url)
-        contenders.append(Contender(name, role, f"http://127.0.0.1:{port}/getapi2", [api1, *cache]))
+        contenders.append(Contender(name, role, f"http://127.0.0.1:{port}/getapi2", [api1, *cache], [api2]))
     flags = ["--connections", CONNECTIONS, "--duration", f"{settings.seconds}s"]
     case = load.new_case("One API asks the other, through the cache",
                          "`/getapi2` of the first API asks the second with `requests`, on a new connection each time. Almost all of "
-                         "the time, and of the CPU, is the first API's own.", flags)
+                         "the time, and of the CPU, is the first API's own, which does not say whether its answer came from a cache. The "
+                         "application's CPU is the second API's: it tells how much of the asking came to it.", flags)
     load.compare(stage, settings, case, flags, contenders, settings.seconds)
     load.wrk(stage, settings, case, contenders, CONNECTIONS)
     return case
