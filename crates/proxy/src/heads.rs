@@ -1,10 +1,13 @@
 //! Heads ready to send: a worker's own copies of the heads it sends often.
 //!
-//! Stored heads are packed, since most are seldom asked for. A head that this worker has sent before is kept unpacked, over
+//! Stored heads are packed, since most are seldom asked for, and sent as they lie there. A head that this worker has sent before is kept unpacked, over
 //! bytes of its own, and beside that as it is sent over HTTP/1: a hit then copies bytes, or at worst a map, without parsing or
 //! checking anything, and workers do not contend for the reference count of one allocation. Keyed by the stored response's identity, so that nothing here can be out of date.
 
-use crate::{listen::PreparedHead, walk::report::CACHE_STATUS};
+use crate::{
+    listen::{Head, PackedHead, PreparedHead},
+    walk::report::CACHE_STATUS,
+};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use rules::status::Handled;
 use std::rc::Rc;
@@ -52,35 +55,51 @@ impl Heads {
                 slot.last = id;
                 return unpack();
             }
-            slot.head = Some(Rc::new(prepare(stored)));
-            slot.held = id;
+            slot.keep(stored);
         }
         let held = slot.head.as_ref();
         held.map_or_else(unpack, |head| head.fields().clone())
     }
 
-    /// The head of `stored` as it is sent before `content` bytes of content, with [`ANEW`] to be added; `None` where it is not kept so.
-    pub fn prepared(&self, stored: &Stored, content: u64) -> Option<Rc<PreparedHead>> {
+    /// The head of `stored`, whose body is not on its way, as it is sent before `content` bytes of content, with [`ANEW`] to be added;
+    /// `None` where it takes a map.
+    pub fn as_sent(&mut self, stored: &Stored, content: u64) -> Option<Head> {
         let id = stored.id();
-        let slot = self.slots.get(id as usize % SLOTS)?;
-        let head = slot.head.as_ref().filter(|_| slot.held == id)?;
-        head.is_written_for(content).then(|| head.clone())
+        let slot = self.slots.get_mut(id as usize % SLOTS)?;
+        if slot.held != id && slot.last != id {
+            let packed = PackedHead::new(stored.status, &stored.fields, &ANEW, content)?;
+            slot.last = id;
+            return Some(Head::Packed(packed));
+        }
+        if slot.held != id {
+            slot.keep(stored);
+        }
+        let head = slot.head.as_ref()?;
+        let is_written = head.is_written_for(content);
+        is_written.then(|| Head::Kept(head.clone()))
+    }
+}
+
+impl Slot {
+    fn keep(&mut self, stored: &Stored) {
+        self.head = Some(Rc::new(prepare(stored)));
+        self.held = stored.id();
     }
 }
 
 /// What every hit says anew.
-const ANEW: [HeaderName; 2] = [header::AGE, CACHE_STATUS];
+static ANEW: [HeaderName; 2] = [header::AGE, CACHE_STATUS];
 
 fn prepare(stored: &Stored) -> PreparedHead {
     let fields = own_copy(&stored.fields);
-    PreparedHead::new(stored.status, fields, ANEW, stored.body.length())
+    PreparedHead::new(stored.status, fields, ANEW.clone(), stored.body.length())
 }
 
 /// The fields over bytes that no other worker touches, with those in place that every hit sets: setting them then changes a
 /// value and grows nothing.
 fn own_copy(fields: &Fields) -> HeaderMap {
     let mut head = fields.detached().unpack(ADDED);
-    for name in ANEW {
+    for name in &ANEW {
         head.entry(name).or_insert(UNSET);
     }
     head
@@ -219,17 +238,20 @@ mod tests {
             .collect();
         for turn in 0..3 {
             for one in &all {
-                assert!(heads.prepared(one, 0).is_none(), "another's, turn {turn}");
+                let first = heads.as_sent(one, 0);
+                assert!(matches!(first, Some(Head::Packed(_))), "turn {turn}");
                 for time in ["once", "twice", "again"] {
                     let mut head = heads.head(one);
                     clear_unset(&mut head, &header::AGE);
                     clear_unset(&mut head, &CACHE_STATUS);
                     assert_eq!(head, one.fields.unpack(0), "turn {turn}, {time}");
                 }
-                let prepared = heads.prepared(one, 0).expect("it was sent before");
-                let tag = prepared.fields().get(header::ETAG).cloned();
+                let Some(Head::Kept(kept)) = heads.as_sent(one, 0) else {
+                    panic!("it was sent before");
+                };
+                let tag = kept.fields().get(header::ETAG).cloned();
                 assert_eq!(tag, one.fields.get(&header::ETAG), "turn {turn}");
-                assert!(heads.prepared(one, 1).is_none(), "of another length");
+                assert!(heads.as_sent(one, 1).is_none(), "of another length");
             }
         }
     }

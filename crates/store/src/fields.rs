@@ -52,14 +52,26 @@ impl Fields {
         }
     }
 
-    /// Fields as they were [`packed`](Self::packed); `None` where these bytes are none. Names and values are looked at when
-    /// the map is built: what is no field then is left out.
+    /// Fields as they were [`packed`](Self::packed); `None` where these bytes are none. What has no name or value that a field can
+    /// have is left out: whoever has `Fields` may send them as they are.
     pub(crate) fn from_packed(bytes: Bytes) -> Option<Self> {
         let fields = Self { bytes };
         let end = fields.walk().take(MOST).last();
         let end = end.map_or(0, |(_, _, end)| end);
         let is_whole = end == fields.bytes.len();
-        is_whole.then_some(fields)
+        is_whole.then(|| match fields.walk().all(|field| fields.is_sound(field)) {
+            true => fields,
+            false => Self::pack(&fields.unpack(0)),
+        })
+    }
+
+    /// Whether name and value are what a field can have.
+    fn is_sound(&self, (name, start, end): (Name<'_>, usize, usize)) -> bool {
+        let is_name = match name {
+            Name::Known(_) => true,
+            Name::Spelled(spelled) => HeaderName::from_lowercase(spelled).is_ok(),
+        };
+        is_name && HeaderValue::from_maybe_shared(self.bytes.slice(start..end)).is_ok()
     }
 
     /// The bytes, for tiers below memory.

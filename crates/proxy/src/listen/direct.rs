@@ -18,7 +18,7 @@ mod wait;
 
 pub(super) use desk::Desk;
 pub use head::request;
-pub use prepared::{Prepared, PreparedHead};
+pub use prepared::{Head, PackedHead, Prepared, PreparedHead};
 
 use super::{
     Later, Serve, Served,

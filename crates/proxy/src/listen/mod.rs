@@ -41,7 +41,7 @@ pub use accept::accept_loop;
 pub use bind::{BindError, Bound, bind};
 pub use config::{Address, Limits, ListenConfig};
 pub use counters::Snapshot;
-pub use direct::{Prepared, PreparedHead, request as parse_request};
+pub use direct::{Head, PackedHead, Prepared, PreparedHead, request as parse_request};
 pub use drain::{Drain, DrainSwitch, drain};
 pub use interim::InterimSink;
 pub use own::OwnAnswer;

@@ -1,4 +1,4 @@
-//! Plain: a hit whose head goes out as it is kept, since neither the site nor the client wants it changed. All others are
+//! Plain: a hit whose head goes out as it is kept or stored, since neither the site nor the client wants it changed. All others are
 //! [delivered](super::deliver); what is said of a hit is the same here and there.
 
 use crate::{
@@ -56,7 +56,7 @@ fn is_plain(ask: &Ask, hit: &Hit) -> bool {
         && !esi::concerns(ask, &hit.stored)
 }
 
-/// The answer with the chosen form, where its head is kept as it is sent.
+/// The answer with the chosen form, where its head takes no map.
 fn prepared(
     worker: &Worker,
     ask: &mut Ask,
@@ -70,8 +70,8 @@ fn prepared(
     let content = stored.body.in_one()?;
     let head = worker
         .heads
-        .borrow()
-        .prepared(stored, content.len() as u64)?;
+        .borrow_mut()
+        .as_sent(stored, content.len() as u64)?;
     let age = stored.facts.age(ask.now).as_secs();
     let age = worker.told.borrow_mut().age(age);
     let status = report::cache_status(worker, &ask.site, stored.status, outcome, None);

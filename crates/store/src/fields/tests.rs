@@ -53,6 +53,31 @@ proptest! {
             let _ = fields.unpack(8);
         }
     }
+
+    /// They are sent without another look at them: nobody who writes to another server's disk or memory ends a line in them.
+    #[test]
+    fn what_was_packed_elsewhere_holds_fields_alone(
+        written in prop::collection::vec((prop_oneof!["[a-z-]{1,9}", "[ -~\r\n]{0,9}"], prop_oneof!["[ -~]{0,9}", "[\x00-\x7f]{0,9}"]), 0..9),
+    ) {
+        let mut bytes = Vec::new();
+        for text in written.iter().flat_map(|(name, value)| [(&[SPELLED][..], name), (&[], value)]) {
+            bytes.extend_from_slice(text.0);
+            bytes.extend_from_slice(&(text.1.len() as u16).to_be_bytes());
+            bytes.extend_from_slice(text.1.as_bytes());
+        }
+        let fields = Fields::from_packed(bytes.into()).expect("as packed");
+        for (name, value) in fields.iter() {
+            prop_assert!(HeaderName::from_lowercase(name).is_ok(), "{name:?}");
+            prop_assert!(HeaderValue::from_bytes(value).is_ok(), "{value:?}");
+        }
+        let mut map = HeaderMap::new();
+        for (name, value) in &written {
+            if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
+                map.append(name, value);
+            }
+        }
+        prop_assert_eq!(fields.unpack(0), map);
+    }
 }
 
 #[test]

@@ -82,9 +82,15 @@ impl Page {
     /// Adds a field line; `None` where it does not fit.
     #[inline]
     pub(super) fn put_field(&mut self, name: &HeaderName, value: &HeaderValue) -> Option<()> {
-        self.put(name.as_str().as_bytes())?;
+        self.put_line(name.as_str().as_bytes(), value.as_bytes())
+    }
+
+    /// As [`put_field`](Self::put_field), of what is known to be a name and a value.
+    #[inline]
+    pub(super) fn put_line(&mut self, name: &[u8], value: &[u8]) -> Option<()> {
+        self.put(name)?;
         self.put(b": ")?;
-        self.put(value.as_bytes())?;
+        self.put(value)?;
         self.put(b"\r\n")
     }
 
@@ -122,6 +128,14 @@ pub(super) fn write_head<B>(
     write_end(page, asked)
 }
 
+/// Writes the rest of the status line. `None` where no reason is known.
+pub(super) fn write_status(page: &mut Page, status: StatusCode) -> Option<()> {
+    page.put(status.as_str().as_bytes())?;
+    page.put(b" ")?;
+    page.put(status.canonical_reason()?.as_bytes())?;
+    page.put(b"\r\n")
+}
+
 /// Writes a head from the status on, but for what [`write_framing`] and [`write_end`] do. Whether it tells the length; `None` as
 /// for [`write_head`].
 pub(super) fn write_fields<'a>(
@@ -130,10 +144,7 @@ pub(super) fn write_fields<'a>(
     fields: impl IntoIterator<Item = (&'a HeaderName, &'a HeaderValue)>,
     framing: Framing,
 ) -> Option<bool> {
-    page.put(status.as_str().as_bytes())?;
-    page.put(b" ")?;
-    page.put(status.canonical_reason()?.as_bytes())?;
-    page.put(b"\r\n")?;
+    write_status(page, status)?;
     let (mut dated, mut told) = (false, false);
     for (name, value) in fields {
         match *name {
@@ -169,7 +180,7 @@ pub(super) fn write_end(page: &mut Page, asked: Asked) -> Option<()> {
 }
 
 /// Whether `Content-Length` says what is sent.
-fn agrees(framing: Framing, told: &[u8]) -> bool {
+pub(super) fn agrees(framing: Framing, told: &[u8]) -> bool {
     match framing {
         Framing::None => true,
         Framing::Length(length) => {

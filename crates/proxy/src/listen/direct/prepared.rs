@@ -1,14 +1,27 @@
 //! Answers whose head is kept as it is sent, but for the fields that each answer says anew.
 
+mod packed;
+
 use super::page::{Asked, Framing, Page, has_no_content, write_end, write_fields, write_framing};
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 use std::rc::Rc;
+
+pub use packed::PackedHead;
 
 /// The longest head that is kept as it is sent, in bytes.
 const LONGEST: usize = 4 << 10;
 
 /// How many fields each answer says anew.
 const ANEW: usize = 2;
+
+/// A head that no map is needed for.
+#[derive(Debug)]
+pub enum Head {
+    /// One that was sent before.
+    Kept(Rc<PreparedHead>),
+    /// One that lies in the store as it is.
+    Packed(PackedHead),
+}
 
 /// The head of a stored response: its fields, and where that can be, the bytes they are sent as over HTTP/1.
 #[derive(Debug)]
@@ -59,6 +72,27 @@ impl PreparedHead {
         let written = self.written.as_ref();
         written.is_some_and(|written| written.content == content)
     }
+
+    /// All of it, with these values for the fields that are said anew.
+    fn to_map(&self, anew: [Rc<HeaderValue>; ANEW]) -> HeaderMap {
+        let mut fields = self.fields.clone();
+        for (name, value) in self.anew.iter().zip(anew) {
+            fields.insert(name, Rc::unwrap_or_clone(value));
+        }
+        fields
+    }
+
+    /// Writes it, but for its end. How many bytes of content it announces; `None` where it cannot be written.
+    fn write(&self, page: &mut Page, asked: Asked, anew: &[Rc<HeaderValue>; ANEW]) -> Option<u64> {
+        let written = self.written.as_ref()?;
+        page.put(asked.version_text())?;
+        for (before, value) in written.before.iter().zip(anew) {
+            page.put(before)?;
+            page.put(value.as_bytes())?;
+        }
+        page.put(&written.after)?;
+        Some(written.content)
+    }
 }
 
 impl Written {
@@ -107,7 +141,7 @@ fn is_a_place(fields: &HeaderMap, name: &HeaderName) -> bool {
 /// An answer to a `GET` with a prepared head.
 #[derive(Debug)]
 pub struct Prepared<B> {
-    head: Rc<PreparedHead>,
+    head: Head,
     /// In the order of the head's names.
     anew: [Rc<HeaderValue>; ANEW],
     body: B,
@@ -118,12 +152,7 @@ pub struct Prepared<B> {
 impl<B> Prepared<B> {
     /// An answer with these values for the fields that are said anew. `asked` are the fields of its request, as they came: the next
     /// request that comes with the same bytes gets them.
-    pub fn new(
-        head: Rc<PreparedHead>,
-        anew: [Rc<HeaderValue>; ANEW],
-        body: B,
-        asked: HeaderMap,
-    ) -> Self {
+    pub fn new(head: Head, anew: [Rc<HeaderValue>; ANEW], body: B, asked: HeaderMap) -> Self {
         Self {
             head,
             anew,
@@ -134,27 +163,27 @@ impl<B> Prepared<B> {
 
     /// The same answer with its fields in a map.
     pub fn response(self) -> Response<B> {
-        let mut fields = self.head.fields.clone();
-        for (name, value) in self.head.anew.iter().zip(self.anew) {
-            fields.insert(name, Rc::unwrap_or_clone(value));
-        }
+        let (status, fields) = match &self.head {
+            Head::Kept(head) => (head.status, head.to_map(self.anew)),
+            Head::Packed(head) => (head.status(), head.to_map(self.anew)),
+        };
         let mut response = Response::new(self.body);
-        *response.status_mut() = self.head.status;
+        *response.status_mut() = status;
         *response.headers_mut() = fields;
         response
     }
 
     /// Writes its head, and says how it frames the content. `None` where it cannot be written.
     pub(super) fn write_head(&self, page: &mut Page, asked: Asked) -> Option<Framing> {
-        let written = self.head.written.as_ref().filter(|_| !asked.is_head)?;
-        page.put(asked.version_text())?;
-        for (before, value) in written.before.iter().zip(&self.anew) {
-            page.put(before)?;
-            page.put(value.as_bytes())?;
+        if asked.is_head {
+            return None;
         }
-        page.put(&written.after)?;
+        let content = match &self.head {
+            Head::Kept(head) => head.write(page, asked, &self.anew),
+            Head::Packed(head) => head.write(page, asked, &self.anew),
+        }?;
         write_end(page, asked)?;
-        Some(Framing::Length(written.content))
+        Some(Framing::Length(content))
     }
 
     /// Its body, and the fields of its request.

@@ -4,9 +4,10 @@ use bytes::Bytes;
 use http::{Version, header};
 use http_body_util::Full;
 use proptest::prelude::*;
+use store::Fields;
 
 const CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
-const NAMES: [HeaderName; ANEW] = [header::AGE, CACHE_STATUS];
+static NAMES: [HeaderName; ANEW] = [header::AGE, CACHE_STATUS];
 
 /// Names and values as an application may have sent them.
 fn field() -> impl Strategy<Value = (HeaderName, HeaderValue)> {
@@ -92,19 +93,27 @@ proptest! {
         *response.headers_mut() = whole;
         let expected = general(&response, asked);
 
-        let head = PreparedHead::new(status, places, NAMES, Some(content as u64));
-        let is_written = head.is_written_for(content as u64);
-        prop_assert!(!head.is_written_for(content as u64 + 1));
-        let prepared = Prepared::new(Rc::new(head), anew().map(Rc::new), body(), HeaderMap::new());
-        let mut page = Page::on(vec![0; 16 << 10].into());
-        let written = prepared.write_head(&mut page, asked);
-        prop_assert_eq!(written.is_some(), is_written);
-        if let Some(announced) = written {
-            prop_assert_eq!(Some((page.written().to_vec(), announced)), expected);
-            let map = general(&prepared.response(), asked);
-            prop_assert_eq!(map, Some((page.written().to_vec(), announced)));
-        } else if !has_no_content(status) && !NAMES.iter().any(|name| kept.contains_key(name)) {
-            prop_assert_eq!(expected, None);
+        let length = content as u64;
+        let head = PreparedHead::new(status, places, NAMES.clone(), Some(length));
+        let is_written = head.is_written_for(length);
+        prop_assert!(!head.is_written_for(length + 1));
+        let packed = PackedHead::new(status, &Fields::pack(&kept), &NAMES, length);
+        let has_anew = NAMES.iter().any(|name| kept.contains_key(name));
+        prop_assert_eq!(packed.is_none(), has_anew || has_no_content(status));
+        for head in [Some(Head::Kept(Rc::new(head))), packed.map(Head::Packed)].into_iter().flatten() {
+            let is_kept = matches!(head, Head::Kept(_));
+            let prepared = Prepared::new(head, anew().map(Rc::new), body(), HeaderMap::new());
+            let mut page = Page::on(vec![0; 16 << 10].into());
+            let written = prepared.write_head(&mut page, asked);
+            prop_assert!(!is_kept || written.is_some() == is_written);
+            if let Some(announced) = written {
+                prop_assert_eq!(Some((page.written().to_vec(), announced)), expected.clone());
+            } else if !has_no_content(status) && !has_anew {
+                prop_assert_eq!(expected.clone(), None);
+            }
+            if written.is_some() || !is_kept {
+                prop_assert_eq!(general(&prepared.response(), asked), expected.clone());
+            }
         }
     }
 }
@@ -114,16 +123,21 @@ fn what_is_too_long_or_for_no_content_is_not_written() {
     let head = |value: &str| {
         let mut fields = HeaderMap::new();
         fields.insert(header::DATE, HeaderValue::try_from(value).expect("valid"));
-        for name in NAMES {
+        for name in &NAMES {
             fields.insert(name, HeaderValue::from_static(""));
         }
-        PreparedHead::new(StatusCode::OK, fields, NAMES, Some(1))
+        PreparedHead::new(StatusCode::OK, fields, NAMES.clone(), Some(1))
     };
     assert!(!head(&"x".repeat(LONGEST)).is_written_for(1));
     let head = Rc::new(head("now"));
     assert!(head.is_written_for(1));
     let anew = [1, 2].map(|number| Rc::new(HeaderValue::from(number)));
-    let prepared = Prepared::new(head, anew, Full::new(Bytes::from("x")), HeaderMap::new());
+    let prepared = Prepared::new(
+        Head::Kept(head),
+        anew,
+        Full::new(Bytes::from("x")),
+        HeaderMap::new(),
+    );
     let mut page = Page::on(vec![0; LONGEST].into());
     let asked = Asked {
         is_head: true,
