@@ -59,9 +59,12 @@ impl Fields {
         let end = fields.walk().take(MOST).last();
         let end = end.map_or(0, |(_, _, end)| end);
         let is_whole = end == fields.bytes.len();
-        is_whole.then(|| match fields.walk().all(|field| fields.is_sound(field)) {
-            true => fields,
-            false => Self::pack(&fields.unpack(0)),
+        is_whole.then(|| {
+            if fields.walk().all(|field| fields.is_sound(field)) {
+                fields
+            } else {
+                Self::pack(&fields.unpack(0))
+            }
         })
     }
 
