@@ -3,6 +3,7 @@
 use crate::{
     Error, Kind, Servers,
     config::Protocol,
+    pacing,
     peer::{Peer, Place},
     pem,
     resolve::Addresses,
@@ -10,7 +11,7 @@ use crate::{
 };
 use std::{io, net::SocketAddr, path::Path, sync::Arc, time::Duration};
 use tokio::{
-    net::{TcpStream, UnixStream},
+    net::{TcpSocket, TcpStream, UnixStream},
     time::{Instant, sleep, timeout, timeout_at},
 };
 
@@ -141,7 +142,12 @@ async fn reach(addresses: &Arc<Addresses>, until: Instant) -> Result<(TcpStream,
 }
 
 async fn to(address: SocketAddr) -> io::Result<TcpStream> {
-    let stream = TcpStream::connect(address).await?;
+    let socket = match address {
+        SocketAddr::V4(_) => TcpSocket::new_v4(),
+        SocketAddr::V6(_) => TcpSocket::new_v6(),
+    }?;
+    pacing::spare(&socket, address.ip());
+    let stream = socket.connect(address).await?;
     // Heads and bodies are written whole; waiting for more only adds delay.
     stream.set_nodelay(true)?;
     Ok(stream)

@@ -17,7 +17,6 @@ mod request;
 
 pub(crate) use body::Body;
 pub use body::LITTLE;
-pub(crate) use desk::reuse;
 pub(crate) use exchange::{Arrived, Asking, Lost, ask};
 pub(crate) use framing::is_bare;
 pub(crate) use link::Link;

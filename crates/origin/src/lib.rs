@@ -30,6 +30,7 @@ mod lifetime;
 mod link;
 mod message;
 mod pace;
+pub mod pacing;
 pub mod pages;
 mod peer;
 pub mod pem;

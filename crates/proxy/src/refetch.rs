@@ -2,7 +2,7 @@
 
 use crate::{
     cache::Worker,
-    listen::{Connection, InterimSink, RequestBody},
+    listen::{Connection, InterimSink, RequestBody, Texts},
     walk::{
         self,
         receive::{self, Beside},
@@ -12,11 +12,7 @@ use crate::{
 use http::{Request, header};
 use http_body_util::BodyExt;
 use rules::vary;
-use std::{
-    cell::{Cell, OnceCell},
-    rc::Rc,
-    time::Duration,
-};
+use std::{cell::Cell, rc::Rc, time::Duration};
 use store::Busy;
 use tokio::{sync::mpsc::Receiver, time::sleep};
 
@@ -57,7 +53,7 @@ fn connection(tls: bool) -> Rc<Connection> {
         local: None,
         tls,
         splices: None,
-        text: OnceCell::new(),
+        texts: Texts::default(),
         idle_time: Duration::ZERO,
         late: Cell::new(false),
     })

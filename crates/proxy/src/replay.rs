@@ -177,9 +177,10 @@ impl Asked {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::listen::Texts;
     use crate::sample::{fields, key_spec, policy, site};
     use http::Uri;
-    use std::cell::{Cell, OnceCell};
+    use std::cell::Cell;
 
     fn ask(
         replay: &Replay,
@@ -209,7 +210,7 @@ mod tests {
             local: None,
             tls: false,
             splices: None,
-            text: OnceCell::new(),
+            texts: Texts::default(),
             idle_time: Duration::ZERO,
             late: Cell::new(false),
         });

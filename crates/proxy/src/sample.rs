@@ -3,7 +3,7 @@
 use crate::{
     ask::{Ask, Key, Said},
     cache::{Cache, Tiers, Worker},
-    listen::{Connection, InterimSink},
+    listen::{Connection, InterimSink, Texts},
     policy::{
         Bypass, Esi, KeySpec, Lifetime, Matcher, Policy, PurgePolicy, Report, Route, Site, Stale,
     },
@@ -14,13 +14,7 @@ use origin::{
     config::{Address, Server},
 };
 use rules::{directives, key::QueryChoice, storable::SetCookie, time::Time};
-use std::{
-    cell::{Cell, OnceCell},
-    net::SocketAddr,
-    rc::Rc,
-    sync::Arc,
-    time::Duration,
-};
+use std::{cell::Cell, net::SocketAddr, rc::Rc, sync::Arc, time::Duration};
 use store::{Memory, Needs, Purger, Remember, Sweeper};
 
 /// A worker of a cache with this memory alone, before a site that says nothing.
@@ -150,7 +144,7 @@ pub(crate) fn ask(site: Site, peer: Option<SocketAddr>, fields: HeaderMap) -> As
             local: None,
             tls: false,
             splices: None,
-            text: OnceCell::new(),
+            texts: Texts::default(),
             idle_time: Duration::ZERO,
             late: Cell::new(false),
         }),

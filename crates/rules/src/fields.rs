@@ -1,8 +1,6 @@
 //! Field lists: hop-by-hop, `Connection`-nominated, never stored (RFC 9110 section 7.6.1, RFC 9111 section 3.1).
 
-mod spares;
-
-pub use spares::Spares;
+pub mod spares;
 
 use crate::directives::{Qualified, ResponseDirectives};
 use http::{
@@ -68,7 +66,8 @@ pub fn forwarded(
     stays: impl Fn(&HeaderName) -> bool,
 ) -> HeaderMap {
     let nominated = nominated(fields);
-    let mut forwarded = HeaderMap::with_capacity(fields.len() + more);
+    let mut forwarded = spares::take();
+    forwarded.reserve(fields.len() + more);
     for (name, value) in fields {
         if !is_hop_by_hop(name) && stays(name) && !nominated.contains(name) {
             forwarded.append(name.clone(), value.clone());

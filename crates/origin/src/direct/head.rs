@@ -1,6 +1,5 @@
 //! Heads of answers (RFC 9112 section 4), read by the parser that hyper uses.
 
-use super::desk;
 use crate::{Error, Kind};
 use bytes::Bytes;
 use http::{
@@ -8,6 +7,7 @@ use http::{
     header::{self, InvalidHeaderName},
 };
 use httparse::{Header, ParserConfig, Status};
+use rules::fields::spares;
 use std::mem::MaybeUninit;
 
 /// Field lines at most; `hyper` is told the same.
@@ -52,7 +52,7 @@ pub fn parse(bytes: &[u8], largest: usize) -> Result<Option<Head>, Error> {
         from: bytes,
         bytes: Bytes::copy_from_slice(bytes.get(..length).unwrap_or_default()),
     };
-    *response.headers_mut() = desk::fields();
+    *response.headers_mut() = spares::take();
     let wish = fields(&copy, head.headers, response.headers_mut())?;
     let keeps = match wish {
         Wish::Close => false,

@@ -12,6 +12,7 @@ use crate::{
     wait::{Lost, Wait},
 };
 use http::{Method, Request, StatusCode};
+use rules::fields::spares;
 use std::error::Error as _;
 use tokio::time::Instant;
 
@@ -39,7 +40,7 @@ impl Attempt<'_> {
             stale,
         } = match direct::ask(&asking, self.wait(&request, now), link).await {
             Ok(arrived) => {
-                direct::reuse(*request);
+                spares::keep(request.into_parts().0.headers);
                 return Ok(Answer::Direct(arrived));
             }
             Err(lost) => lost,

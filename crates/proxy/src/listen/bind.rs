@@ -6,8 +6,9 @@ pub(super) use unix_socket::SocketName;
 
 use super::{
     config::{Address, ListenConfig},
-    deferral, pacing,
+    deferral,
 };
+use origin::pacing;
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
 use std::{io, net::SocketAddr, os::unix::net as unix, path::PathBuf, sync::Arc};
 

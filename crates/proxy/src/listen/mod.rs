@@ -1,6 +1,6 @@
 //! Accepts connections and turns them into requests: limits, TLS, PROXY protocol, HTTP/1.1 and HTTP/2, drain.
 //!
-//! `bind` opens one socket for each worker, not paced where only this machine reaches it (`pacing`), which
+//! `bind` opens one socket for each worker, not paced where only this machine reaches it (`origin::pacing`), which
 //! holds connections until they say something (`deferral`); each worker runs `accept_loop`
 //! on its own, on a current-thread runtime that takes tasks which cannot leave it. A connection is one task (`task`); below `hyper`
 //! lies a `Meter`, which sees the bytes, and beside it a `Watch`, which knows what the connection is doing. HTTP/1 requests without
@@ -23,7 +23,6 @@ mod interim;
 mod mapped;
 mod meter;
 mod own;
-mod pacing;
 mod proxy_protocol;
 mod redirect;
 mod request_body;
@@ -33,6 +32,7 @@ mod socket;
 mod splice;
 mod stream;
 mod task;
+mod texts;
 mod tls;
 mod watch;
 mod wire;
@@ -51,18 +51,12 @@ pub use proxy_protocol::{
 pub use request_body::{Cut, RequestBody};
 pub use shared::Shared;
 pub use splice::Splices;
+pub use texts::Texts;
 pub use tls::{CertificateFiles, TlsError, TlsStore};
 
 use bytes::Bytes;
 use http::{HeaderValue, Request, Response};
-use std::{
-    cell::{Cell, OnceCell},
-    net::SocketAddr,
-    pin::Pin,
-    rc::Rc,
-    sync::Arc,
-    time::Duration,
-};
+use std::{cell::Cell, net::SocketAddr, pin::Pin, rc::Rc, sync::Arc, time::Duration};
 
 /// What every request knows of the connection it came on. One per connection, shared by its requests.
 #[derive(Debug)]
@@ -77,8 +71,8 @@ pub struct Connection {
     pub tls: bool,
     /// Takes what can be sent to the client straight from a file; `None`: the connection cannot.
     pub splices: Option<Arc<Splices>>,
-    /// See [`address`](Self::address).
-    pub text: OnceCell<HeaderValue>,
+    /// What origins are told of it.
+    pub texts: Texts,
     /// How long it may stay without a request, or half closed as a tunnel ([`Limits::idle_time`]).
     pub idle_time: Duration,
     /// Whether it ends since its client sent too slowly: what is in flight is answered with 408.
@@ -89,7 +83,7 @@ impl Connection {
     /// The client's address as text. It is made once.
     pub fn address(&self) -> Option<&HeaderValue> {
         let peer = self.peer?;
-        let text = self.text.get_or_init(|| {
+        let text = self.texts.address.get_or_init(|| {
             let text = peer.ip().to_string();
             // Digits, letters, dots and colons.
             HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static("unknown"))

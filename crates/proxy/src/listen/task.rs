@@ -13,6 +13,7 @@ use super::{
     shared::Slot,
     splice::Splices,
     stream::Stream,
+    texts::Texts,
     tls::TlsStore,
     watch::{Order, Stage, Watch},
     wire::Wire,
@@ -20,14 +21,7 @@ use super::{
 use hyper::{rt::Executor, server::conn::http2, service::service_fn};
 use hyper_util::rt::TokioIo;
 use std::{
-    cell::{Cell, OnceCell},
-    future::poll_fn,
-    io,
-    net::SocketAddr,
-    pin::pin,
-    rc::Rc,
-    sync::Arc,
-    task::Poll,
+    cell::Cell, future::poll_fn, io, net::SocketAddr, pin::pin, rc::Rc, sync::Arc, task::Poll,
 };
 use tokio_rustls::TlsAcceptor;
 
@@ -119,7 +113,7 @@ async fn open<S: Serve>(
         local: accepted.local,
         tls: place.config.tls.is_some(),
         splices: None,
-        text: OnceCell::new(),
+        texts: Texts::default(),
         idle_time: limits.idle_time,
         late: Cell::new(false),
     };

@@ -4,13 +4,13 @@ use super::Reader;
 use crate::simulate::log::Line;
 use http::{HeaderValue, Method, Request, Uri, header};
 use proxy::{
-    listen::Connection,
+    listen::{Connection, Texts},
     replay::{Asked, Received},
 };
 use rules::time::Time;
 use std::{
     borrow::Cow,
-    cell::{Cell, OnceCell},
+    cell::Cell,
     net::{IpAddr, Ipv4Addr, SocketAddr},
     rc::Rc,
     time::Duration,
@@ -64,7 +64,7 @@ impl Reader {
             // Where nothing is told it is the same for all, and no redirect to HTTPS stands in the way.
             tls: line.tls.unwrap_or(true),
             splices: None,
-            text: OnceCell::new(),
+            texts: Texts::default(),
             idle_time: Duration::ZERO,
             late: Cell::new(false),
         });

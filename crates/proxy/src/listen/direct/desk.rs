@@ -6,7 +6,7 @@ use super::{
     section::{Section, Sections},
 };
 use crate::listen::wire::Wire;
-use rules::fields::Spares;
+use rules::fields::spares;
 use std::{
     cell::{Cell, RefCell},
     io,
@@ -22,8 +22,6 @@ const LONGEST: usize = 16 << 10;
 pub(in crate::listen) struct Desk {
     pub(super) read: RefCell<Box<[u8]>>,
     written: Cell<Box<[u8]>>,
-    /// Empty maps for the fields of requests.
-    pub(super) fields: RefCell<Spares>,
     /// The header sections of requests that are answered.
     pub(super) sections: RefCell<Sections>,
 }
@@ -33,7 +31,6 @@ impl Default for Desk {
         Self {
             read: RefCell::new(vec![0; LONGEST].into()),
             written: Cell::new(vec![0; LONGEST].into()),
-            fields: RefCell::default(),
             sections: RefCell::default(),
         }
     }
@@ -63,7 +60,7 @@ impl Desk {
             (Spent::Asked(fields) | Spent::Said(fields), _) => Some(fields),
         };
         if let Some(spare) = spare {
-            self.fields.borrow_mut().keep(spare);
+            spares::keep(spare);
         }
     }
 

@@ -9,7 +9,7 @@ use http::{
     HeaderMap, HeaderName, HeaderValue, Method, Request, Uri, Version, header, request::Parts,
 };
 use httparse::{Header, Status};
-use rules::fields::Spares;
+use rules::fields::spares;
 use std::{cell::RefCell, mem::MaybeUninit};
 
 /// Field lines at most; more are `hyper`'s to judge.
@@ -39,13 +39,8 @@ pub(super) enum Parsed {
     Others,
 }
 
-/// Reads the head that `bytes` begin with. `spares` may give a map for its fields, and `before` the fields themselves.
-pub(super) fn parse(
-    bytes: &[u8],
-    limits: &Limits,
-    spares: &RefCell<Spares>,
-    before: &RefCell<Sections>,
-) -> Parsed {
+/// Reads the head that `bytes` begin with. `before` may give its fields.
+pub(super) fn parse(bytes: &[u8], limits: &Limits, before: &RefCell<Sections>) -> Parsed {
     if let Some((line, rest)) = section::split(bytes) {
         let mut before = before.borrow_mut();
         if let Some((length, kept)) = before.take(rest) {
@@ -57,7 +52,7 @@ pub(super) fn parse(
             return again(copy, line, limits, kept);
         }
     }
-    anew(bytes, limits, spares)
+    anew(bytes, limits)
 }
 
 /// Reads a head whose header section has come before. What was taken out is lost where this is no request that is answered here.
@@ -78,7 +73,7 @@ fn again(
 }
 
 /// Reads a head like no other.
-fn anew(bytes: &[u8], limits: &Limits, spares: &RefCell<Spares>) -> Parsed {
+fn anew(bytes: &[u8], limits: &Limits) -> Parsed {
     let mut lines = [const { MaybeUninit::uninit() }; MOST];
     let mut request = httparse::Request::new(&mut []);
     let length = match request.parse_with_uninit_headers(bytes, &mut lines) {
@@ -91,7 +86,7 @@ fn anew(bytes: &[u8], limits: &Limits, spares: &RefCell<Spares>) -> Parsed {
         return Parsed::Others;
     };
     let copy = Copied::of(came);
-    let mut read = spares.borrow_mut().take();
+    let mut read = spares::take();
     let Some(told) = fields(&copy, request.headers, &mut read) else {
         return Parsed::Others;
     };
@@ -158,7 +153,7 @@ impl<'a> Start<'a> {
 
 /// The request that `bytes` begin with and the length of its head, where it is one that may be answered without `hyper`. For tests.
 pub fn request(bytes: &[u8], limits: &Limits) -> Option<(Parts, usize)> {
-    match anew(bytes, limits, &RefCell::default()) {
+    match anew(bytes, limits) {
         Parsed::Head(head) => Some((head.request.into_parts().0, head.bytes.len())),
         Parsed::Partial | Parsed::Others => None,
     }

@@ -48,8 +48,7 @@ pub fn poll_head<S: Serve>(
             return Poll::Ready(Next::Rest(Rest::Over { more: false }));
         }
         let is_ended = bytes.len() == before;
-        let (spares, before) = (&session.desk.fields, &session.desk.sections);
-        match head::parse(bytes, &session.limits, spares, before) {
+        match head::parse(bytes, &session.limits, &session.desk.sections) {
             Parsed::Head(head) => {
                 let rest = bytes.get(head.bytes.len()..).unwrap_or_default();
                 if !rest.is_empty() {

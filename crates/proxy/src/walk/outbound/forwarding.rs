@@ -45,7 +45,9 @@ pub fn tell(fields: &mut HeaderMap, ask: &Ask, host: &Host<'_>) {
             add(fields, &X_FORWARDED_FOR, address.clone());
         }
         if named != [true, false]
-            && let Some(element) = element(ask.scheme, host.text, address)
+            && let Some(element) = ask.connection.texts.element(ask.scheme, host.text, || {
+                element(ask.scheme, host.text, address)
+            })
         {
             add(fields, &FORWARDED, element);
         }

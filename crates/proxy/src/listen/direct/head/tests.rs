@@ -206,18 +206,17 @@ proptest! {
     /// Any bytes are taken or left, without a panic.
     #[test]
     fn any_bytes(bytes: Vec<u8>) {
-        let _ = anew(&bytes, &Limits::default(), &RefCell::default());
+        let _ = anew(&bytes, &Limits::default());
     }
 
     /// A map that was used before leaves nothing behind.
     #[test]
     fn maps_are_empty_when_they_are_used_again(lines in lines()) {
-        let spares = RefCell::<Spares>::default();
         let text = format!("GET / HTTP/1.1\r\n{lines}\r\n");
-        if let Parsed::Head(first) = anew(text.as_bytes(), &Limits::default(), &spares) {
-            spares.borrow_mut().keep(first.request.into_parts().0.headers);
+        if let Parsed::Head(first) = anew(text.as_bytes(), &Limits::default()) {
+            spares::keep(first.request.into_parts().0.headers);
         }
-        let Parsed::Head(second) = anew(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n", &Limits::default(), &spares) else {
+        let Parsed::Head(second) = anew(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n", &Limits::default()) else {
             panic!("a plain head was left");
         };
         prop_assert_eq!(second.request.headers().len(), 1);

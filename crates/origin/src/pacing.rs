@@ -1,21 +1,21 @@
 //! TCP within the machine is not paced.
 //!
-//! Where the system's congestion control is BBR, the kernel measures the way to a client and sends no faster than that carries, by a
-//! timer for each few packets. Within the machine there is no way to measure, and the timers make large answers cost twice as
-//! much and take longer. Clients elsewhere are served as the system says.
+//! Where the system's congestion control is BBR, the kernel measures the way to the other side and sends no faster than that carries, by
+//! a timer for each few packets. Within the machine there is no way to measure, and the timers make large answers cost twice as
+//! much and take longer. Servers and clients elsewhere are spoken to as the system says.
 
 use rustix::net::sockopt::{set_tcp_congestion, tcp_congestion};
 use std::{net::IpAddr, os::fd::AsFd};
 
-/// Has the connections of `listener`, which is bound to `address`, not be paced where only this machine can make them. One that
-/// is paced when it is accepted would stay so.
-pub(super) fn spare(listener: impl AsFd, address: IpAddr) {
-    let Ok(now) = tcp_congestion(&listener) else {
+/// Has `socket` not be paced where `address` is of this machine alone: a listener's own, whose connections inherit that, or the one
+/// that is connected to next. A connection that is there already would stay paced.
+pub fn spare(socket: impl AsFd, address: IpAddr) {
+    let Ok(now) = tcp_congestion(&socket) else {
         return;
     };
     if let Some(unpaced) = unpaced(&now, address) {
-        // Without it, they are paced.
-        let _ = set_tcp_congestion(listener, unpaced);
+        // Without it, it is paced.
+        let _ = set_tcp_congestion(socket, unpaced);
     }
 }
 

@@ -1,0 +1,45 @@
+//! What origins are told of a connection, made once: most of its requests say the same.
+
+use http::HeaderValue;
+use std::cell::{OnceCell, RefCell};
+
+/// Texts that the requests of a connection share.
+#[derive(Debug, Default)]
+pub struct Texts {
+    /// See [`Connection::address`](super::Connection::address).
+    pub(super) address: OnceCell<HeaderValue>,
+    element: RefCell<Option<Element>>,
+}
+
+/// An element of `Forwarded` (RFC 7239 section 4), and what of it a request may say otherwise.
+#[derive(Debug)]
+struct Element {
+    scheme: &'static str,
+    host: Box<str>,
+    value: HeaderValue,
+}
+
+impl Texts {
+    /// The element for requests of this scheme to this host: the last one where it was for the same, or made now.
+    pub fn element(
+        &self,
+        scheme: &'static str,
+        host: &str,
+        make: impl FnOnce() -> Option<HeaderValue>,
+    ) -> Option<HeaderValue> {
+        let mut last = self.element.borrow_mut();
+        if let Some(last) = &*last
+            && last.scheme == scheme
+            && *last.host == *host
+        {
+            return Some(last.value.clone());
+        }
+        let value = make()?;
+        *last = Some(Element {
+            scheme,
+            host: host.into(),
+            value: value.clone(),
+        });
+        Some(value)
+    }
+}
