@@ -84,7 +84,11 @@ impl Memory {
 
     /// The variants stored under `key`. On the path of a hit: one shared lock, one reference count.
     pub fn find(&self, key: &[u8]) -> Option<Variants> {
-        self.entries.get(key)
+        let found = self.entries.get(key)?;
+        if let Variants::One(stored) = &found {
+            stored.draw_near();
+        }
+        Some(found)
     }
 
     /// As [`find`](Self::find), without counting as a use.

@@ -1,5 +1,6 @@
 //! One stored response.
 
+mod near;
 mod successor;
 mod variant;
 mod weight;
