@@ -31,7 +31,7 @@ impl Interim {
         Self(Arc::new(Passing { left, to }))
     }
 
-    /// Passes on all interim responses but the answer to `Expect`, which is between us and the server.
+    /// Passes on all interim responses but the answer to `Expect`: the client has one when its content is asked for.
     pub(crate) fn pass(&self, status: StatusCode, headers: &HeaderMap) {
         if status == StatusCode::CONTINUE {
             return;

@@ -26,6 +26,7 @@ mod health;
 mod held;
 mod interim;
 mod latency;
+mod leave;
 mod lifetime;
 mod link;
 mod message;

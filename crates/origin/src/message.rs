@@ -56,8 +56,11 @@ pub(crate) fn frame(request: &mut Request<Outgoing>) -> Asked {
     *request.version_mut() = Version::HTTP_11;
     let headers = request.headers_mut();
     if said.framing {
-        // We answer the client's expectation ourselves (RFC 9110 section 10.1.1).
-        fields::remove_where(headers, |name| matches!(*name, EXPECT | TRANSFER_ENCODING));
+        fields::remove_where(headers, |name| *name == TRANSFER_ENCODING);
+        // The other expectations mean nothing (RFC 9110 section 10.1.1).
+        if ended || !expects_continue(headers) {
+            headers.remove(EXPECT);
+        }
     }
     match size {
         _ if ended && wants_length => {
@@ -106,6 +109,12 @@ impl Said {
     }
 }
 
+/// Whether content is held back until the server has given leave.
+pub(crate) fn expects_continue(headers: &HeaderMap) -> bool {
+    let expected = headers.get(EXPECT);
+    expected.is_some_and(|said| said.as_bytes().eq_ignore_ascii_case(b"100-continue"))
+}
+
 /// Methods whose requests say `Content-Length: 0` when they have no content (RFC 9110 section 8.6).
 fn expects_content(method: &Method) -> bool {
     !matches!(
@@ -126,7 +135,10 @@ pub(crate) fn address(
     tls: bool,
 ) -> Result<(), Error> {
     match speaks {
-        Speaks::FastCgi => Ok(()),
+        Speaks::FastCgi => {
+            request.headers_mut().remove(EXPECT);
+            Ok(())
+        }
         Speaks::Http1 if request.uri().authority().is_none() => Ok(()),
         Speaks::Http1 => {
             over_http1(request, asked);
@@ -146,8 +158,9 @@ pub(crate) fn address(
             parts.scheme = Some(if tls { Scheme::HTTPS } else { Scheme::HTTP });
             parts.authority = Some(authority);
             parts.path_and_query = Some(target(request.uri()));
-            // Chunks are HTTP/1.1's (RFC 9113 section 8.2.2).
+            // Chunks are HTTP/1.1's (RFC 9113 section 8.2.2), and hyper tells of no leave that comes over HTTP/2.
             request.headers_mut().remove(TRANSFER_ENCODING);
+            request.headers_mut().remove(EXPECT);
             *request.uri_mut() = Uri::from_parts(parts)
                 .map_err(|cause| Error::new(Kind::Configuration).because(cause))?;
             *request.version_mut() = Version::HTTP_2;

@@ -1,6 +1,9 @@
 //! The request's body on its way to the server, watched so that a time limit knows whom to blame.
 
-use crate::RequestBody;
+use crate::{
+    RequestBody,
+    leave::{Awaiting, Leave},
+};
 use bytes::Bytes;
 use http::Request;
 use http_body::{Body, Frame, SizeHint};
@@ -116,12 +119,23 @@ impl Upload {
 pub(crate) struct Outgoing {
     body: RequestBody,
     progress: Option<Arc<Progress>>,
+    /// Until then nothing of it is asked for.
+    awaits: Option<Awaiting>,
 }
 
 impl Outgoing {
     pub(crate) fn new(body: RequestBody) -> Self {
         let progress = (!body.is_end_stream()).then(|| Arc::new(Progress::new()));
-        Self { body, progress }
+        Self {
+            body,
+            progress,
+            awaits: None,
+        }
+    }
+
+    /// Has it wait for the server's leave.
+    pub(crate) fn await_leave(&mut self, leave: &Leave) {
+        self.awaits = Some(leave.wait());
     }
 
     /// All that a request brings, once more; `None`: nothing.
@@ -141,6 +155,7 @@ impl Outgoing {
                 |never| match never {},
             )),
             progress: None,
+            awaits: None,
         }
     }
 }
@@ -154,6 +169,10 @@ impl Body for Outgoing {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
         let this = self.get_mut();
+        if let Some(awaits) = &mut this.awaits {
+            ready!(awaits.poll(cx));
+            this.awaits = None;
+        }
         let polled = Pin::new(&mut this.body).poll_frame(cx);
         let Some(progress) = &this.progress else {
             return polled;

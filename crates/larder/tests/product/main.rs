@@ -51,6 +51,7 @@ mod esi_kept;
 mod esi_leaks;
 mod esi_requests;
 mod examples;
+mod expectation;
 mod fastcgi;
 mod fastcgi_answers;
 mod fastcgi_bad;

@@ -202,6 +202,21 @@ fn a_client_that_expects_100_gets_it() {
 }
 
 #[test]
+fn a_head_of_an_answer_without_content_tells_no_length() {
+    let (origin, larder) = start();
+    origin.reply("/", Reply::status(204).cache("max-age=60"));
+    for time in ["miss", "hit"] {
+        let head = larder.ask("HEAD", "/").send();
+        assert_eq!(
+            (head.status, head.header("content-length")),
+            (204, None),
+            "9110 section 8.6: {time}"
+        );
+    }
+    assert_eq!(origin.requests("/"), 1);
+}
+
+#[test]
 fn max_forwards_ends_here_when_it_is_zero() {
     let (origin, larder) = start();
     origin.reply("/", Reply::ok());

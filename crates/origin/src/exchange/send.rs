@@ -6,6 +6,7 @@ use crate::{
     body::{Carried, Carrier},
     connect::Speaks,
     direct, fastcgi,
+    leave::Leave,
     link::{Http1, Http2, alarm},
     message::{self, Afterwards},
     upload::{Outgoing, Upload},
@@ -69,9 +70,18 @@ impl Attempt<'_> {
         let wait = self.wait(&request, Instant::now());
         let upload = Upload::of(&request);
         let is_head = request.method() == Method::HEAD;
-        if let Some(passing) = self.interim.cloned() {
+        let leave = message::expects_continue(request.headers()).then(Leave::default);
+        if let Some(leave) = &leave {
+            request.body_mut().await_leave(leave);
+        }
+        let passing = self.interim.cloned();
+        if passing.is_some() || leave.is_some() {
             hyper::ext::on_informational(&mut request, move |interim| {
-                passing.pass(interim.status(), interim.headers());
+                match (interim.status(), &leave, &passing) {
+                    (StatusCode::CONTINUE, Some(leave), _) => leave.give(),
+                    (status, _, Some(passing)) => passing.pass(status, interim.headers()),
+                    _ => {}
+                }
             });
         }
         let sending = link.sender.try_send_request(request);

@@ -25,7 +25,7 @@ use crate::{
 };
 use answer::land;
 use content::{cut, request_body, room};
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, Version, header};
 use http_body::Body as _;
 use origin::ResponseBody;
 use rules::status::Forward;
@@ -112,6 +112,13 @@ async fn pass(
         // Hop-by-hop removal took the wish away; it is made anew, for the next hop.
         fields.insert(header::UPGRADE, upgrade.protocol.clone());
         fields.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
+    }
+    if ask.has_content
+        && ask.version == Version::HTTP_11
+        && let Some(expected) = ask.fields.get(header::EXPECT)
+    {
+        // The client is told to go on once the origin has told us (RFC 9110 section 10.1.1).
+        fields.insert(header::EXPECT, expected.clone());
     }
     let body = request_body(ask, received)?;
     let whole = ask.fields.contains_key(header::RANGE).then(|| {

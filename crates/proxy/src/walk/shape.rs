@@ -125,7 +125,11 @@ fn whole(
 ) -> Shaped {
     let length = stored.body.length();
     if ask.method == Method::HEAD {
-        if let (Some(length), false) = (length, fields.contains_key(header::CONTENT_LENGTH)) {
+        // A 204 never says one (RFC 9110 section 8.6).
+        if status != StatusCode::NO_CONTENT
+            && let Some(length) = length
+            && !fields.contains_key(header::CONTENT_LENGTH)
+        {
             fields.insert(header::CONTENT_LENGTH, HeaderValue::from(length));
         }
         return Shaped {

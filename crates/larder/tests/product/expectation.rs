@@ -1,0 +1,98 @@
+//! `Expect: 100-continue`: whether content comes is the application's to say (RFC 9110 section 10.1.1).
+
+use crate::common::{start, start_with};
+use std::{
+    io::{Read, Write},
+    net::{TcpListener, TcpStream},
+    thread::{self, JoinHandle},
+};
+use testkit::{Client, Larder, Origin, Reply};
+
+const HEAD: &str =
+    "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n";
+
+/// An application of one connection, which is `played`, and Larder before it.
+fn before<T: Send + 'static>(
+    played: impl FnOnce(TcpStream, String) -> T + Send + 'static,
+) -> (JoinHandle<T>, (Origin, Larder)) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let application = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("a connection");
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            let mut byte = [0];
+            stream.read_exact(&mut byte).expect("a head");
+            head.extend(byte);
+        }
+        let head = String::from_utf8(head).expect("text");
+        played(stream, head.to_ascii_lowercase())
+    });
+    let servers = format!("[[origin]]\nservers = \"http://{address}\"\n");
+    (application, start_with(&servers))
+}
+
+fn asked(larder: &Larder) -> Client {
+    let mut client = larder.client();
+    client.send(HEAD);
+    client
+}
+
+#[test]
+fn an_application_refuses_content_before_it_is_sent() {
+    let (application, (_origin, larder)) = before(|mut stream, head| {
+        let refusal = "HTTP/1.1 417 Expectation Failed\r\nContent-Length: 2\r\n\r\nno";
+        stream.write_all(refusal.as_bytes()).expect("open");
+        head
+    });
+    let mut client = asked(&larder);
+    // What comes first is the final answer: nobody has told the client to go on.
+    let answer = client.read_head();
+    assert_eq!(answer.status, 417, "{}", answer.head.start);
+    let head = application.join().expect("it ended");
+    assert!(head.contains("expect: 100-continue\r\n"), "{head}");
+}
+
+#[test]
+fn a_client_goes_on_when_the_application_says_so() {
+    let (application, (_origin, larder)) = before(|mut stream, _| {
+        let leave = "HTTP/1.1 100 Continue\r\n\r\n";
+        stream.write_all(leave.as_bytes()).expect("open");
+        let mut content = [0; 4];
+        stream.read_exact(&mut content).expect("content");
+        let answer = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ndone";
+        stream.write_all(answer.as_bytes()).expect("open");
+        content
+    });
+    let mut client = asked(&larder);
+    let interim = client.read_interim();
+    assert!(interim.start.contains(" 100"), "{}", interim.start);
+    client.send("body");
+    assert_eq!(client.read().text(), "done");
+    assert_eq!(application.join().expect("it ended"), *b"body");
+}
+
+#[test]
+fn an_application_that_knows_no_expectation_gets_the_content_all_the_same() {
+    let (application, (_origin, larder)) = before(|mut stream, _| {
+        let mut content = [0; 4];
+        stream.read_exact(&mut content).expect("content");
+        let answer = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ndone";
+        stream.write_all(answer.as_bytes()).expect("open");
+        content
+    });
+    let mut client = asked(&larder);
+    client.read_interim();
+    client.send("body");
+    assert_eq!(client.read().text(), "done");
+    assert_eq!(application.join().expect("it ended"), *b"body");
+}
+
+#[test]
+fn a_head_without_content_expects_nothing() {
+    let (origin, larder) = start();
+    origin.reply("/", Reply::ok().body("done"));
+    let answer = larder.get("/").header("Expect", "100-continue").send();
+    assert_eq!(answer.text(), "done");
+    assert_eq!(origin.last("/").header("expect"), None);
+}
