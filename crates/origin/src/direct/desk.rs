@@ -1,6 +1,7 @@
 //! Memory that the exchanges of one worker use in turn, so that none holds any while it waits.
 
-use std::cell::Cell;
+use bytes::{Bytes, BytesMut};
+use std::cell::{Cell, RefCell};
 
 /// What is read at once, in bytes. More than most answers have: a read that does not fill it tells the runtime that there is
 /// nothing more, and spares the question.
@@ -9,7 +10,11 @@ pub(super) const READ: usize = 64 * 1024;
 /// A longer request's memory is given back.
 const LONGEST: usize = 64 * 1024;
 
+/// Bytes of memory that heads are copied to one after another. All of it is held as long as one of them is needed.
+const COPIES: usize = 4 << 10;
+
 thread_local! {
+    static HEADS: RefCell<BytesMut> = RefCell::new(BytesMut::with_capacity(COPIES));
     static READING: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
     static WRITING: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
@@ -23,6 +28,14 @@ pub(super) fn to_read<T>(act: impl FnOnce(&mut [u8]) -> T) -> T {
     let done = act(&mut buffer);
     READING.set(buffer);
     done
+}
+
+/// A copy of `head`. When the last of those that lie together is needed no more, their memory is used again.
+pub(super) fn copy(head: &[u8]) -> Bytes {
+    HEADS.with_borrow_mut(|heads| {
+        heads.extend_from_slice(head);
+        heads.split().freeze()
+    })
 }
 
 /// Lends an empty buffer to write into.

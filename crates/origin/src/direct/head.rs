@@ -1,5 +1,6 @@
 //! Heads of answers (RFC 9112 section 4), read by the parser that hyper uses.
 
+use super::desk;
 use crate::{Error, Kind};
 use bytes::Bytes;
 use http::{
@@ -50,7 +51,7 @@ pub fn parse(bytes: &[u8], largest: usize) -> Result<Option<Head>, Error> {
         StatusCode::from_u16(head.code.unwrap_or_default()).map_err(malformed)?;
     let copy = Copied {
         from: bytes,
-        bytes: Bytes::copy_from_slice(bytes.get(..length).unwrap_or_default()),
+        bytes: desk::copy(bytes.get(..length).unwrap_or_default()),
     };
     *response.headers_mut() = spares::take();
     let wish = fields(&copy, head.headers, response.headers_mut())?;
