@@ -131,4 +131,5 @@ mod upgrade;
 mod user_context;
 mod user_context_purge;
 mod validation;
+mod validation_variants;
 mod vary;
