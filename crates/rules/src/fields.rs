@@ -2,7 +2,10 @@
 
 pub mod spares;
 
-use crate::directives::{Qualified, ResponseDirectives};
+use crate::{
+    directives::{Qualified, ResponseDirectives},
+    freshness, surrogate,
+};
 use http::{
     HeaderMap, HeaderName, HeaderValue, Version,
     header::{self, CONNECTION, VIA},
@@ -114,6 +117,22 @@ fn nominated(fields: &HeaderMap) -> Vec<HeaderName> {
 fn is_end_to_end(name: &HeaderName) -> bool {
     name.as_str().ends_with("-cache-control") || END_TO_END.contains(name)
 }
+
+/// Whether a field decides whether, how long and for whom a response is stored, whichever of them a site heeds: it must be known as long
+/// as the response is kept, for when that is judged anew.
+pub fn decides(name: &HeaderName) -> bool {
+    match *name {
+        header::CACHE_CONTROL | header::EXPIRES | header::VARY => true,
+        _ => name.as_str().ends_with("-cache-control") || DECIDING.contains(name),
+    }
+}
+
+/// Fields of other caches that decide; see [`decides`].
+static DECIDING: [HeaderName; 3] = [
+    surrogate::CONTROL,
+    freshness::REVERSE_PROXY_TTL,
+    freshness::ACCEL_EXPIRES,
+];
 
 /// Removes what must not be stored beyond hop-by-hop; see [`is_unstorable`].
 pub fn remove_unstorable(fields: &mut HeaderMap, directives: &ResponseDirectives) {

@@ -180,7 +180,8 @@ const OF_ONE_MESSAGE: [HeaderName; 3] = [AGE, DATE, VIA];
 
 /// Freshens stored fields with those of a 304, of a HEAD's 200 or of another part (RFC 9111 section 3.2): every field the
 /// update carries replaces all stored lines of its name, except `Content-Length`, `Content-Encoding`, `Content-Range`,
-/// hop-by-hop fields, and what cannot be stored (section 3.1).
+/// hop-by-hop fields, and what cannot be stored (section 3.1). What decides about storing is among them: it is taken out with what the
+/// response was first stored without, once that is judged anew.
 ///
 /// The stored `Age`, `Date` and `Via` go even if the update has none: they tell of the journey of an earlier message. Age is
 /// counted from the validation on (section 4.2.3), and a `Date` that the origin left out is the time of receipt (RFC 9110
@@ -188,7 +189,10 @@ const OF_ONE_MESSAGE: [HeaderName; 3] = [AGE, DATE, VIA];
 pub fn freshen(stored: &mut HeaderMap, update: &HeaderMap) {
     let mut update = update.clone();
     let (directives, _) = directives::response(&update, &[]);
-    fields::remove_unstorable(&mut update, &directives);
+    // What decides is judged before it is taken out.
+    fields::remove_where(&mut update, |name| {
+        fields::is_unstorable(name, &directives) && !fields::decides(name)
+    });
     freshen_for_one(stored, update);
 }
 

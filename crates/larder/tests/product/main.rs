@@ -114,6 +114,7 @@ mod ranges;
 mod refetch;
 mod request_directives;
 mod routes;
+mod said_to_us;
 mod sections;
 mod set_cookie;
 mod shared_refused;

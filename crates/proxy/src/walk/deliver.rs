@@ -25,7 +25,7 @@ use crate::{
     },
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
-use rules::{status::Handled, surrogate};
+use rules::status::Handled;
 use std::{rc::Rc, sync::Arc, time::Duration};
 use store::{Stored, fill::Reader};
 
@@ -136,9 +136,6 @@ fn coded(
         Some(own) => *own,
         None => worker.heads.borrow_mut().head(&stored),
     };
-    if stored.has_surrogate_control() {
-        fields.remove(surrogate::CONTROL);
-    }
     let mut shaped = shape::shape(ask, &stored, reader, &then, &mut fields);
     if shaped.status == stored.status {
         shaped.content = coding::apply(worker, ask, &stored, &then, &mut fields, shaped.content)?;

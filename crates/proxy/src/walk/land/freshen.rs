@@ -13,7 +13,7 @@ use origin::ResponseBody;
 use rules::{
     freshness::{self, Facts},
     storable::NotStorable,
-    surrogate, validate,
+    validate,
 };
 use std::sync::Arc;
 use store::{Body, Fields, Refused, Stored, Variants, fill::Reader};
@@ -57,7 +57,7 @@ impl Fetch<'_> {
         stored: &Arc<Stored>,
         head: &response::Parts,
     ) -> (Arc<Stored>, Result<(), Detail>, Option<Box<HeaderMap>>) {
-        let mut fields = stored.fields.unpack(8);
+        let mut fields = stored.all_fields(8);
         validate::freshen(&mut fields, &head.headers);
         admit::keep_language(stored, &mut fields);
         let judged = admit::judge(self.ask, &Method::GET, self.times, stored.status, &fields);
@@ -80,7 +80,7 @@ impl Fetch<'_> {
             let fresh = Stored::new(
                 self.ticket.began,
                 stored.status,
-                Fields::pack(&kept),
+                Fields::pack(&kept.fields),
                 storable.facts,
                 variant,
                 admit::marks(
@@ -92,6 +92,7 @@ impl Fetch<'_> {
                 ),
                 stored.body.clone(),
             );
+            let fresh = fresh.with_unsent(kept.unsent.clone());
             Arc::new(fresh.after(stored).with_made_of(stored))
         };
         let for_this = fresh(admit::variant(self.ask, &fields));
@@ -152,16 +153,13 @@ impl Fetch<'_> {
         validate::freshen_for_one(&mut fields, head.headers.clone());
         fields.remove(header::AGE);
         admit::complete(self.ask, head.version, &mut fields, || at);
-        if stored.has_surrogate_control() {
-            fields.insert(surrogate::CONTROL, surrogate::CONTENT_ESI);
-        }
         let facts = Facts {
             response_time: at,
             initial_age_ms: freshness::initial_age_ms(&head.headers, self.times.request, at),
             ..stored.facts
         };
         let body = stored.body.clone();
-        Arc::new(Stored::new(
+        let only = Stored::new(
             self.ticket.began,
             stored.status,
             Fields::pack(&fields),
@@ -169,7 +167,8 @@ impl Fetch<'_> {
             None,
             None,
             body,
-        ))
+        );
+        Arc::new(only.with_unsent(stored.unsent.clone()))
     }
 }
 
