@@ -1,7 +1,7 @@
 //! Stale answers: while revalidating, on errors, when the origin cannot be reached (RFC 5861, RFC 9111 section 4.2.4).
 
 use crate::common::{Said, sample, start, start_with};
-use testkit::{Gate, Larder, Origin, Reply, wait_until};
+use testkit::{Gate, Larder, Origin, Reply, Request, wait_until};
 
 /// The first answer has these directives beside `max-age=60`, and an age of 70; what comes after, `then` says.
 fn stale_with(
@@ -261,6 +261,8 @@ fn never_where_the_origin_forbids_it() {
         "max-age=60, proxy-revalidate",
         "no-cache, max-age=60",
         "s-maxage=60",
+        "s-maxage=60, stale-while-revalidate=5",
+        "s-maxage=60, stale-if-error=5",
         "max-age=60, must-revalidate, stale-if-error=100",
         "max-age=60, must-revalidate, stale-while-revalidate=100",
         "max-age=60, proxy-revalidate, stale-while-revalidate=100",
@@ -300,6 +302,32 @@ fn an_explicit_window_beside_s_maxage_wins() {
     assert!(larder.get("/").send().hit());
     let (_origin, larder) = stale_with("s-maxage=60, stale-if-error=100", || Reply::status(503));
     assert_eq!(larder.get("/").send().text(), "old");
+}
+
+#[test]
+fn beside_s_maxage_an_explicit_window_opens_itself_alone() {
+    let (origin, larder) = start_with(
+        "[[origin]]\nservers = \"{origin}\"\n[defaults.stale]\nwhile_revalidate = \"1h\"\nif_error = \"1h\"\n",
+    );
+    let first = |directives: &'static str| {
+        move |request: &Request| match request.nth {
+            1 => Reply::ok()
+                .cache(directives)
+                .header("Age", "70")
+                .body("old"),
+            _ => Reply::status(503).body("broken"),
+        }
+    };
+    origin.on("/error", first("s-maxage=60, stale-if-error=100"));
+    larder.get("/error").send();
+    let hidden = larder.get("/error").send();
+    assert_eq!(
+        hidden.parameter("detail").as_deref(),
+        Some("stale-if-error")
+    );
+    origin.on("/refresh", first("s-maxage=60, stale-while-revalidate=5"));
+    larder.get("/refresh").send();
+    assert_eq!(larder.get("/refresh").send().text(), "broken");
 }
 
 #[test]

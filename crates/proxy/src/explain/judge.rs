@@ -99,9 +99,7 @@ impl Judge<'_> {
 /// The window in seconds; 0 where there is none, or one that is shut.
 fn while_revalidate(stored: &Stored) -> u32 {
     let facts = &stored.facts;
-    let window = facts
-        .stale_while_revalidate
-        .filter(|_| !(facts.no_cache || facts.must_revalidate));
+    let window = facts.stale_while_revalidate.filter(|_| !facts.no_cache);
     window.unwrap_or(0)
 }
 
