@@ -194,7 +194,9 @@ impl Arrived {
         let (marks, most) = (new.marks.clone(), self.ask.site.most_variants);
         let mut is_new = true;
         let kept = memory.combine(key, self.ticket, marks.as_deref(), most, |variants| {
-            let old = variants.and_then(|variants| variants.select(&self.ask.fields, &mut scratch));
+            let now = self.times.response;
+            let old =
+                variants.and_then(|variants| variants.select(&self.ask.fields, &mut scratch, now));
             // What was purged and not swept yet would be new again.
             let old = old.filter(|old| memory.log().standing(key, old) == Standing::Good);
             let combined = old.and_then(|old| self.combined(worker, old, &new));
