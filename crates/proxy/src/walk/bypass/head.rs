@@ -9,7 +9,10 @@ use crate::{
     },
 };
 use http::{Method, response};
-use rules::validate::{self, HeadSays};
+use rules::{
+    fields,
+    validate::{self, HeadSays},
+};
 use std::sync::Arc;
 use store::{Body, Fields, Stored, Variants};
 
@@ -34,6 +37,8 @@ fn says_of(worker: &Worker, ask: &Ask, stored: &Arc<Stored>, head: &response::Pa
     let mut fields = stored.all_fields(4);
     match validate::head_says(head.status, &head.headers, &fields, stored.body.length()) {
         HeadSays::Nothing => return,
+        // It was said to us alone.
+        HeadSays::Freshen if fields::nominates_end_to_end(&head.headers) => return,
         HeadSays::Disqualify => return below::forget(worker, key, stored),
         HeadSays::Freshen => {}
     }

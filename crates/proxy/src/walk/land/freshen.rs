@@ -11,6 +11,7 @@ use crate::{
 use http::{HeaderMap, Method, Response, header, response};
 use origin::ResponseBody;
 use rules::{
+    fields,
     freshness::{self, Facts},
     storable::NotStorable,
     validate,
@@ -60,7 +61,11 @@ impl Fetch<'_> {
         let mut fields = stored.all_fields(8);
         validate::freshen(&mut fields, &head.headers);
         admit::keep_language(stored, &mut fields);
-        let judged = admit::judge(self.ask, &Method::GET, self.times, stored.status, &fields);
+        let judged = if fields::nominates_end_to_end(&head.headers) {
+            Err(NotStorable::Connection)
+        } else {
+            admit::judge(self.ask, &Method::GET, self.times, stored.status, &fields)
+        };
         let storable = match judged {
             Ok(storable) => storable,
             Err(why) => {
