@@ -330,6 +330,35 @@ fn beside_s_maxage_an_explicit_window_opens_itself_alone() {
     assert_eq!(larder.get("/refresh").send().text(), "broken");
 }
 
+/// What is fresh, sent because the origin was asked in vain.
+#[test]
+fn what_is_fresh_is_not_said_to_be_stale_where_the_origin_fails() {
+    for (dies, detail) in [(false, "fresh-if-error"), (true, "refused")] {
+        let (origin, larder) = start();
+        origin.on("/", |request| match request.nth {
+            1 => Reply::ok().cache("max-age=60").body("good"),
+            _ => Reply::status(503),
+        });
+        larder.get("/").send();
+        if dies {
+            origin.stop();
+        }
+        let answer = larder.get("/").header("Cache-Control", "no-cache").send();
+        assert_eq!(answer.text(), "good", "9111 section 5.2.1.4: a preference");
+        let said = answer.said();
+        assert!(said.contains("fwd=request"), "{said}");
+        let ttl = answer.parameter("ttl").expect("a ttl");
+        let ttl: i64 = ttl.parse().expect("a number");
+        assert!((1..=60).contains(&ttl), "9211 section 2.4: {said}");
+        assert_eq!(
+            answer.parameter("detail").as_deref(),
+            Some(detail),
+            "{said}"
+        );
+        assert!(answer.header("age").is_some(), "9111 section 4");
+    }
+}
+
 #[test]
 fn of_a_targeted_field_the_windows_count() {
     let (origin, larder) = start();

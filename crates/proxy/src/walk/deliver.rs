@@ -12,7 +12,7 @@ use crate::{
     cache::Worker,
     error::Failure,
     heads,
-    outcome::{Detail, Outcome},
+    outcome::Outcome,
     walk::{
         below,
         coding::{self, Chosen},
@@ -96,9 +96,7 @@ fn shaped_stored(
         .facts
         .age(if waited { receive::now() } else { ask.now });
     // Whatever no origin has just confirmed says how old it is, be it no second (RFC 9111 section 4).
-    let unconfirmed = collapsed
-        || outcome.handled == Handled::Hit
-        || matches!(outcome.detail, Some(Detail::StaleOnFailure(_)));
+    let unconfirmed = collapsed || outcome.handled == Handled::Hit || outcome.is_on_failure();
     if unconfirmed || age.as_secs() > 0 {
         let told = worker.told.borrow_mut().age(age.as_secs());
         fields.insert(header::AGE, HeaderValue::clone(&told));
