@@ -15,7 +15,7 @@ use crate::{
     routing,
     walk::esi::Within,
 };
-use http::{HeaderMap, HeaderValue, Method, Uri, Version, header, uri::PathAndQuery};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, Version, header, uri::PathAndQuery};
 use hyper::upgrade::OnUpgrade;
 use rules::{directives::RequestDirectives, time::Time};
 use std::{borrow::Cow, cell::Cell, mem, rc::Rc, sync::Arc, time::Instant};
@@ -57,6 +57,8 @@ pub struct Ask {
     pub upgrade: Option<Box<Upgrade>>,
     /// Whether it brings content.
     pub has_content: bool,
+    /// Fields meant for the origin that `Connection` nominates: it does not get them, and the store is passed by.
+    pub nominated: Box<[HeaderName]>,
     /// Whether fields that `Connection` had taken away say that its peer makes it for somebody else.
     pub for_another: bool,
     /// The target as the client wrote it.

@@ -29,7 +29,7 @@ pub enum Unshared {
 
 impl Unshared {
     /// All of them. A note in the table is a place in this list, counted from one.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::NotStored(NotStorable::Method),
         Self::NotStored(NotStorable::Status),
         Self::NotStored(NotStorable::NoStoreRequest),
@@ -40,6 +40,7 @@ impl Unshared {
         Self::NotStored(NotStorable::SetCookie),
         Self::NotStored(NotStorable::VaryStar),
         Self::NotStored(NotStorable::TooManyTags),
+        Self::NotStored(NotStorable::Connection),
         Self::NotStored(NotStorable::NoFreshness),
         Self::TooLarge,
         Self::OfRequest,

@@ -29,6 +29,8 @@ pub enum Detail {
     Stale(StaleReason),
     /// Sent stale because the origin failed: the failure's own token.
     StaleOnFailure(&'static str),
+    /// Fresh, and sent because the origin, whose word the client wanted, failed: the failure's own token.
+    FreshOnFailure(&'static str),
     /// The site says so.
     Bypass(Bypass),
     /// We answered ourselves.
@@ -73,6 +75,9 @@ pub enum Bypass {
     Content,
     /// Its content, or what it asks of a GraphQL service.
     Unkeyed(Unkeyed),
+    /// `Connection` nominates fields that are meant for the origin, which it does not get then (RFC 9110 section 7.6.1): no rule, but what
+    /// is fetched without them is not for those who have them.
+    Connection,
     /// Which group of users its sender belongs to is not known (`user_context`).
     Group,
 }
@@ -88,7 +93,10 @@ impl Detail {
             Self::Validated(why) => why.token(),
             Self::Unsure => "purges-unknown",
             Self::Stale(why) => why.token(),
-            Self::StaleOnFailure(why) | Self::Refused(why) | Self::Unpurged(why) => why,
+            Self::StaleOnFailure(why)
+            | Self::FreshOnFailure(why)
+            | Self::Refused(why)
+            | Self::Unpurged(why) => why,
             Self::Bypass(why) => why.token(),
             Self::Failed(failure) => failure.detail(),
             Self::Purged(Operation::Exact) => "purge-exact",
@@ -112,6 +120,7 @@ impl Bypass {
             Self::Upgrade => "upgrade",
             Self::Content => "content",
             Self::Unkeyed(why) => why.token(),
+            Self::Connection => "connection",
             Self::Group => "group-unknown",
         }
     }
@@ -146,15 +155,19 @@ impl Outcome {
             Handled::Forwarded {
                 stored, collapsed, ..
             } => {
-                stored
-                    || collapsed
-                    || matches!(
-                        self.detail,
-                        Some(Detail::Unkept(_) | Detail::StaleOnFailure(_))
-                    )
+                let is_storable = matches!(self.detail, Some(Detail::Unkept(_)));
+                stored || collapsed || is_storable || self.is_on_failure()
             }
             Handled::Own => false,
         }
+    }
+
+    /// Whether the store answered because the origin failed.
+    pub const fn is_on_failure(&self) -> bool {
+        matches!(
+            self.detail,
+            Some(Detail::StaleOnFailure(_) | Detail::FreshOnFailure(_))
+        )
     }
 
     /// Answered from the store.
@@ -200,7 +213,7 @@ impl Outcome {
             (Handled::Hit, Some(Detail::Stale(_))) | (_, Some(Detail::StaleOnFailure(_))) => {
                 "STALE"
             }
-            (Handled::Hit, _) => "HIT",
+            (Handled::Hit, _) | (_, Some(Detail::FreshOnFailure(_))) => "HIT",
             (
                 Handled::Forwarded {
                     why,

@@ -151,6 +151,7 @@ pub(crate) fn ask(site: Site, peer: Option<SocketAddr>, fields: HeaderMap) -> As
         interim: InterimSink::deaf(),
         upgrade: None,
         has_content: false,
+        nominated: Box::default(),
         for_another: false,
         uri: Uri::from_static("/p"),
         within: None,

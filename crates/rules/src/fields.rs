@@ -2,7 +2,10 @@
 
 pub mod spares;
 
-use crate::directives::{Qualified, ResponseDirectives};
+use crate::{
+    directives::{Qualified, ResponseDirectives},
+    freshness, surrogate,
+};
 use http::{
     HeaderMap, HeaderName, HeaderValue, Version,
     header::{self, CONNECTION, VIA},
@@ -15,13 +18,12 @@ static OF_PROXIES: [HeaderName; 3] = [
     header::PROXY_AUTHORIZATION,
 ];
 
-/// Fields that `Connection` cannot remove. A sender MUST NOT nominate a field meant for all recipients (RFC 9110 section
-/// 7.6.1); one that does so all the same would take away what decides which response is sent to whom, and for how long: the
-/// answer fetched without it would be stored under the key of requests that have it.
-static END_TO_END: [HeaderName; 23] = [
+/// Fields that are meant for all recipients, beside those that [decide](decides). A sender MUST NOT nominate them in `Connection` (RFC
+/// 9110 section 7.6.1); where one does so all the same, they go like any other, and with them what tells which response is for whom, and
+/// for how long. So nothing of such an exchange is stored, nor answered from the store.
+static END_TO_END: [HeaderName; 20] = [
     header::AGE,
     header::AUTHORIZATION,
-    header::CACHE_CONTROL,
     header::CONTENT_ENCODING,
     header::CONTENT_LENGTH,
     header::CONTENT_LOCATION,
@@ -30,7 +32,6 @@ static END_TO_END: [HeaderName; 23] = [
     header::COOKIE,
     header::DATE,
     header::ETAG,
-    header::EXPIRES,
     header::FORWARDED,
     header::HOST,
     header::LAST_MODIFIED,
@@ -38,17 +39,30 @@ static END_TO_END: [HeaderName; 23] = [
     header::PRAGMA,
     header::RANGE,
     header::SET_COOKIE,
-    header::VARY,
     header::VIA,
     HeaderName::from_static("x-forwarded-for"),
     HeaderName::from_static("x-forwarded-proto"),
 ];
 
 /// Removes `Connection`, every field it nominates, and the hop-by-hop fields, from a message about to be forwarded.
-///
-/// Fields that caching and routing rest on stay, even where `Connection` nominates them.
 pub fn remove_hop_by_hop(fields: &mut HeaderMap) {
     forward(fields, |_| true);
+}
+
+/// As [`remove_hop_by_hop`], of a request whose way is still to be found: fields that are meant for all recipients stay, since routes, keys
+/// and trust rest on them as they came. Returns those that `Connection` nominates: they must not be sent on, and the store is passed by.
+pub fn remove_hop_by_hop_but_end_to_end(request: &mut HeaderMap) -> Box<[HeaderName]> {
+    let (kept, gone): (Vec<_>, Vec<_>) = nominated(request).into_iter().partition(is_end_to_end);
+    for name in gone {
+        request.remove(name);
+    }
+    remove_where(request, is_hop_by_hop);
+    kept.into()
+}
+
+/// Whether `Connection` nominates a field that is meant for all recipients: the response was said to its own recipient alone.
+pub fn nominates_end_to_end(response: &HeaderMap) -> bool {
+    nominated(response).iter().any(is_end_to_end)
 }
 
 /// Makes the fields of a message those that are forwarded: what [`remove_hop_by_hop`] leaves, and `stays` names.
@@ -94,7 +108,7 @@ pub fn remove_where(fields: &mut HeaderMap, goes: impl Fn(&HeaderName) -> bool) 
     }
 }
 
-/// The fields that `Connection` nominates and that may be removed on its word.
+/// The fields that `Connection` nominates.
 fn nominated(fields: &HeaderMap) -> Vec<HeaderName> {
     if !fields.contains_key(CONNECTION) {
         return Vec::new();
@@ -106,14 +120,30 @@ fn nominated(fields: &HeaderMap) -> Vec<HeaderName> {
         // `Keep-Alive` goes in any case.
         .filter(|option| !option.eq_ignore_ascii_case(b"keep-alive"))
         .filter_map(|option| HeaderName::from_bytes(option.trim_ascii()).ok())
-        .filter(|name| fields.contains_key(name) && !is_end_to_end(name))
+        .filter(|name| fields.contains_key(name))
         .collect()
 }
 
-/// Whether the field is meant for all recipients. By its ending every targeted field is (RFC 9213), whichever a site obeys.
+/// Whether the field is meant for all recipients.
 fn is_end_to_end(name: &HeaderName) -> bool {
-    name.as_str().ends_with("-cache-control") || END_TO_END.contains(name)
+    decides(name) || END_TO_END.contains(name)
 }
+
+/// Whether a field decides whether, how long and for whom a response is stored, whichever of them a site heeds: it must be known as long
+/// as the response is kept, for when that is judged anew.
+pub fn decides(name: &HeaderName) -> bool {
+    match *name {
+        header::CACHE_CONTROL | header::EXPIRES | header::VARY => true,
+        _ => name.as_str().ends_with("-cache-control") || DECIDING.contains(name),
+    }
+}
+
+/// Fields of other caches that decide; see [`decides`].
+static DECIDING: [HeaderName; 3] = [
+    surrogate::CONTROL,
+    freshness::REVERSE_PROXY_TTL,
+    freshness::ACCEL_EXPIRES,
+];
 
 /// Removes what must not be stored beyond hop-by-hop; see [`is_unstorable`].
 pub fn remove_unstorable(fields: &mut HeaderMap, directives: &ResponseDirectives) {

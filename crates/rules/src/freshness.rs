@@ -70,8 +70,8 @@ pub struct Facts {
     pub stale_if_error: Option<u32>,
     /// `no-cache` without names: never reused without validation.
     pub no_cache: bool,
-    /// `must-revalidate`, `proxy-revalidate`, or a bare `s-maxage`: never stale. An explicit `stale-*` beside `s-maxage`
-    /// lifts what that one implies; beside the other two it does not count.
+    /// `must-revalidate`, `proxy-revalidate`, or `s-maxage`, which implies that: not stale, but in the windows above. The origin's own
+    /// `stale-*` beside `s-maxage` is what opens one; beside the other two it does not count.
     pub must_revalidate: bool,
     /// RFC 8246: while it is fresh, a request's `max-age` does not lead to validation.
     pub immutable: bool,
@@ -160,14 +160,16 @@ pub fn facts(
         .map_or(lifetime, |longest| lifetime.min(longest));
     let forced = source == Source::Override;
     let no_cache = !forced && directives.no_cache.is_whole();
-    let must_revalidate = !forced && forbids_stale(directives);
-    // Where stale answers are forbidden no window is open, the origin's own included (RFC 9111 section 4.2.4).
+    let forbids_stale = !forced && (directives.must_revalidate || directives.proxy_revalidate);
+    let must_revalidate = forbids_stale || (!forced && directives.s_maxage.is_some());
+    // Where stale answers are forbidden no window is open, the origin's own included (RFC 9111 section 4.2.4). What `s-maxage` implies
+    // (section 5.2.2.10) an explicit window goes before, for itself alone: the other one, and the site's, stay shut.
     // The site's windows lengthen a lifetime; where there is none they must not make one: the typical page that says nothing of
     // caching is one user's.
     let window = |explicit: Option<u32>, site: Option<u32>| {
-        let open = !no_cache && !must_revalidate;
-        let site = site.filter(|_| !lifetime.is_zero());
-        open.then_some(explicit.or(site)).flatten()
+        let site = site.filter(|_| !must_revalidate && !lifetime.is_zero());
+        let window = explicit.or(site);
+        window.filter(|_| !no_cache && !forbids_stale)
     };
     Facts {
         response_time,
@@ -192,15 +194,6 @@ pub fn facts(
 pub fn initial_age_ms(fields: &HeaderMap, request_time: Time, response_time: Time) -> u64 {
     let date = age::date(fields, response_time);
     age::initial_ms(fields, date, request_time, response_time)
-}
-
-/// Whether the directives forbid stale answers (RFC 9111 sections 5.2.2.2, 5.2.2.8, 5.2.2.10).
-fn forbids_stale(directives: &ResponseDirectives) -> bool {
-    let opens = |window: Option<u32>| window.is_some_and(|seconds| seconds > 0);
-    let is_bare = !opens(directives.stale_while_revalidate) && !opens(directives.stale_if_error);
-    directives.must_revalidate
-        || directives.proxy_revalidate
-        || (directives.s_maxage.is_some() && is_bare)
 }
 
 #[cfg(test)]

@@ -130,13 +130,16 @@ fn judge_stale(
     let wants_fresh = site.client_may_force
         && (request.min_fresh.is_some()
             || (request.max_age.is_some() && request.max_stale.is_none()));
-    if facts.must_revalidate || too_old || wants_fresh {
+    if too_old || wants_fresh {
         return Verdict::Validate(ValidateReason::Expired);
     }
     let staleness = facts.staleness(now);
     // The window goes before `max-stale`: the answer is the same, and a refresh comes with it.
     if is_within(staleness, facts.stale_while_revalidate) {
         return Verdict::Stale(StaleReason::WhileRevalidate);
+    }
+    if facts.must_revalidate {
+        return Verdict::Validate(ValidateReason::Expired);
     }
     // What was never fresh is kept to be validated, and may be one user's: another must not open it for himself.
     let accepted = request.max_stale == Some(u32::MAX) || is_within(staleness, request.max_stale);
@@ -172,8 +175,11 @@ pub fn window_on_failure(
     site: &Site,
     failure: Failure,
 ) -> u32 {
-    if facts.no_cache || facts.must_revalidate {
+    if facts.no_cache {
         return 0;
+    }
+    if facts.must_revalidate {
+        return facts.stale_if_error.unwrap_or(0);
     }
     // A response that was never fresh is kept to be validated, and may be one user's: nobody but the origin opens a window for it.
     let had_lifetime = facts.lifetime_ms > 0;

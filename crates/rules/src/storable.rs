@@ -11,6 +11,7 @@ pub use refusal::NotStorable;
 
 use crate::{
     directives::{self, RequestDirectives},
+    fields,
     freshness::{self, Facts},
     surrogate,
     time::Time,
@@ -103,6 +104,9 @@ pub fn judge(exchange: &Exchange<'_>, site: &Site<'_>) -> Result<Storable, NotSt
     }
     if !surrogate::fits(exchange.response) {
         return Err(NotStorable::TooManyTags);
+    }
+    if fields::nominates_end_to_end(exchange.response) {
+        return Err(NotStorable::Connection);
     }
     let facts = freshness::facts(
         exchange.status,

@@ -16,22 +16,38 @@ pub struct Validators<'a> {
     pub etag: Option<&'a HeaderValue>,
     /// The value of `Last-Modified`.
     pub last_modified: Option<&'a HeaderValue>,
-    /// `Date`, or time of receipt: tells which response is the most recent. Never made into a validator.
+    /// `Date`, or time of receipt, as dates in two digits are read. Never made into a validator.
     pub date: Time,
+    /// Whether it could be chosen for the request: its nominated fields match. What does not is named by a strong tag alone, since
+    /// representations with different content may share a weak one, or a date (RFC 9110 section 8.8.1).
+    pub matches: bool,
 }
 
 impl<'a> Validators<'a> {
-    /// The validators of a stored response, and its `date`.
+    /// The validators of a stored response that could be chosen for the request, and its `date`.
     pub fn of(fields: &'a HeaderMap, date: Time) -> Self {
         Self {
             etag: fields.get(ETAG),
             last_modified: fields.get(LAST_MODIFIED),
             date,
+            matches: true,
         }
     }
 
+    /// The tag by which it may be named.
     fn tag(&self) -> Option<EntityTag<'a>> {
-        EntityTag::parse(self.etag?.as_bytes())
+        let tag = EntityTag::parse(self.etag?.as_bytes())?;
+        (self.matches || tag.is_strong()).then_some(tag)
+    }
+
+    /// The date by which it may be named.
+    fn modified(&self) -> Option<&'a HeaderValue> {
+        self.last_modified.filter(|_| self.matches)
+    }
+
+    /// Whether a request can name it.
+    pub fn has_any(&self) -> bool {
+        self.tag().is_some() || self.modified().is_some()
     }
 }
 
@@ -56,8 +72,7 @@ const LONGEST_LIST: usize = 3 * 1024;
 /// which is `candidates[0]`) into `request`, in place of those it has. Returns false if there is no validator to use
 /// (RFC 9111 section 4.3.1).
 ///
-/// Where no stored response matches the request (the candidates are other variants), none is the chosen one: leave their
-/// `last_modified` out, for a date cannot tell the origin which of them is meant.
+/// Of candidates that do not match the request only strong tags are sent.
 pub fn condition(request: &mut HeaderMap, candidates: &[Validators<'_>]) -> bool {
     if candidates.is_empty() {
         fields::remove_where(request, |name| {
@@ -83,7 +98,7 @@ pub fn condition(request: &mut HeaderMap, candidates: &[Validators<'_>]) -> bool
         listed.push(tag);
     }
     let modified = candidates.first().and_then(|chosen| {
-        let value = chosen.last_modified?;
+        let value = chosen.modified()?;
         // Sent as it came (origins may compare bytes), but only if it is a date at all.
         Time::parse(value.as_bytes(), chosen.date).map(|_| value.clone())
     });
@@ -104,12 +119,13 @@ fn replace(request: &mut HeaderMap, name: HeaderName, value: Option<HeaderValue>
     }
 }
 
-/// Which candidates a 304 selects for freshening (RFC 9111 sections 4.3.3 and 4.3.4): by strong tag all with the same tag,
-/// by weak tag or `Last-Modified` the most recent, without validators the only one. Indices into `candidates`; empty: the
-/// 304 matches nothing.
+/// Which candidates a 304 selects for freshening (RFC 9111 sections 4.3.3 and 4.3.4): by strong tag all with the same tag; by weak tag
+/// or `Last-Modified` the first that matches the request; without validators that one, where nothing else was asked about. Indices into
+/// `candidates`; empty: the 304 matches nothing.
 ///
-/// `candidates` are those that could have been chosen for the request, or whose tags were sent with it. `Last-Modified`
-/// counts as weak: variants made by one deployment share it.
+/// `candidates` are those whose validators were sent: first the one chosen for the request, then the most recent before the others.
+/// Another that matches may be more recent than the chosen one and share its weak tag; the chosen one has the right to it, since it was
+/// what the request would have been answered with. `Last-Modified` counts as weak: variants made by one deployment share it.
 pub fn selected(not_modified: &HeaderMap, candidates: &[Validators<'_>]) -> Vec<usize> {
     let tag = EntityTag::of(not_modified);
     if let Some(tag) = tag.filter(|tag| tag.is_strong()) {
@@ -118,32 +134,27 @@ pub fn selected(not_modified: &HeaderMap, candidates: &[Validators<'_>]) -> Vec<
     }
     let modified = not_modified.get(LAST_MODIFIED);
     if !not_modified.contains_key(ETAG) && modified.is_none() {
-        // We sent the validators of one response, so the answer can mean no other.
-        return if candidates.len() == 1 {
-            vec![0]
-        } else {
-            vec![]
+        // It can mean no other.
+        return match candidates {
+            [only] if only.matches => vec![0],
+            _ => vec![],
         };
     }
     let corresponds = |one: &Validators<'_>| match (tag, one.tag()) {
         (Some(tag), Some(own)) => own.weak_eq(tag),
-        _ => match (modified, one.last_modified) {
+        _ => match (modified, one.modified()) {
             (Some(modified), Some(own)) => same_date(modified, own, one.date),
             _ => false,
         },
     };
-    // `max_by_key` takes the last of equals; the first of them stands nearer to the chosen one.
-    indices(candidates, corresponds)
-        .rev()
-        .max_by_key(|&index| candidates.get(index).map(|one| one.date))
-        .into_iter()
-        .collect()
+    let is_meant = |one: &Validators<'_>| one.matches && corresponds(one);
+    indices(candidates, is_meant).take(1).collect()
 }
 
 fn indices<'a>(
     candidates: &'a [Validators<'a>],
     is_meant: impl Fn(&Validators<'a>) -> bool + 'a,
-) -> impl DoubleEndedIterator<Item = usize> + 'a {
+) -> impl Iterator<Item = usize> + 'a {
     let all = candidates.iter().enumerate();
     all.filter(move |(_, one)| is_meant(one))
         .map(|(index, _)| index)
@@ -169,7 +180,8 @@ const OF_ONE_MESSAGE: [HeaderName; 3] = [AGE, DATE, VIA];
 
 /// Freshens stored fields with those of a 304, of a HEAD's 200 or of another part (RFC 9111 section 3.2): every field the
 /// update carries replaces all stored lines of its name, except `Content-Length`, `Content-Encoding`, `Content-Range`,
-/// hop-by-hop fields, and what cannot be stored (section 3.1).
+/// hop-by-hop fields, and what cannot be stored (section 3.1). What decides about storing is among them: it is taken out with what the
+/// response was first stored without, once that is judged anew.
 ///
 /// The stored `Age`, `Date` and `Via` go even if the update has none: they tell of the journey of an earlier message. Age is
 /// counted from the validation on (section 4.2.3), and a `Date` that the origin left out is the time of receipt (RFC 9110
@@ -177,7 +189,10 @@ const OF_ONE_MESSAGE: [HeaderName; 3] = [AGE, DATE, VIA];
 pub fn freshen(stored: &mut HeaderMap, update: &HeaderMap) {
     let mut update = update.clone();
     let (directives, _) = directives::response(&update, &[]);
-    fields::remove_unstorable(&mut update, &directives);
+    // What decides is judged before it is taken out.
+    fields::remove_where(&mut update, |name| {
+        fields::is_unstorable(name, &directives) && !fields::decides(name)
+    });
     freshen_for_one(stored, update);
 }
 

@@ -6,7 +6,7 @@
 //! ```text
 //! u8 version | key | u16 status | u8 flags | u8 source | u64 response time, date, initial age, lifetime (ms)
 //! | u32 stale-while-revalidate, stale-if-error (s, each only if flagged) | u64 checked, uses | fields as packed
-//! | nominated names, variant key (only if flagged) | tags | u8 layout, u64 length, parts as u64 first, u64 length
+//! | fields that are not sent, packed (only if flagged) | nominated names, variant key (only if flagged) | tags | u8 layout, u64 length, parts as u64 first, u64 length
 //! ```
 
 mod bytes;
@@ -22,7 +22,7 @@ use rules::{freshness::Facts, partial::Spans};
 pub(crate) use view::View;
 
 /// The first byte of a head. Bytes with another one were written by another version of the program.
-pub const VERSION: u8 = 1;
+pub const VERSION: u8 = 2;
 
 /// Bytes that are no head of ours, or of a version we do not know. The tier drops them; nobody is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -89,6 +89,7 @@ struct Rest {
     checked: u64,
     uses: u64,
     fields: Fields,
+    unsent: Option<Box<Fields>>,
     variant: Option<Box<Variant>>,
     tags: Vec<Box<str>>,
 }
@@ -100,10 +101,17 @@ pub fn encode(key: &[u8], stored: &Stored) -> Option<Vec<u8>> {
     out.u8(VERSION);
     out.run(key)?;
     out.u16(stored.status.as_u16());
-    view::write_facts(&mut out, &stored.facts, stored.variant.is_some());
+    let beside = view::Beside {
+        variant: stored.variant.is_some(),
+        unsent: stored.unsent.is_some(),
+    };
+    view::write_facts(&mut out, &stored.facts, beside);
     out.u64(stored.checked());
     out.u64(stored.uses());
     out.run(stored.fields.packed())?;
+    if let Some(unsent) = &stored.unsent {
+        out.run(unsent.packed())?;
+    }
     if let Some(variant) = &stored.variant {
         out.count(variant.nominated.len())?;
         for name in &variant.nominated {
@@ -128,6 +136,7 @@ impl Head {
     pub fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
         let view = View::parse(bytes)?;
         let fields = Fields::from_packed(Bytes::copy_from_slice(view.fields)).ok_or(Malformed)?;
+        let unsent = view.unsent()?;
         Ok(Self {
             key: view.key.into(),
             rest: Rest {
@@ -136,6 +145,7 @@ impl Head {
                 checked: view.checked,
                 uses: view.uses,
                 fields,
+                unsent,
                 variant: view.variant,
                 tags: view.tags.into_iter().map(Into::into).collect(),
             },
@@ -162,6 +172,7 @@ impl Head {
             tags.marks(rest.tags, checked),
             body,
         )
+        .with_unsent(rest.unsent)
         .with_uses(rest.uses)
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::{Body, Stored};
 use http::HeaderMap;
+use rules::time::Time;
 use std::{cmp::Reverse, sync::Arc};
 
 /// The variants of one cache key, the most recent first. Cheap to clone; never empty.
@@ -22,11 +23,31 @@ impl Variants {
         }
     }
 
-    /// The most recent one that answers `request` (RFC 9111 section 4.1: the newest match wins).
-    pub fn select(&self, request: &HeaderMap, scratch: &mut Vec<u8>) -> Option<&Arc<Stored>> {
-        self.as_slice()
-            .iter()
-            .find(|stored| stored.matches(request, scratch))
+    /// The one that answers `request` at `now`: of those that match, the most recent of the highest [`Rank`].
+    pub fn select(
+        &self,
+        request: &HeaderMap,
+        scratch: &mut Vec<u8>,
+        now: Time,
+    ) -> Option<&Arc<Stored>> {
+        let all = match self {
+            Self::One(only) => return only.matches(request, scratch).then_some(only),
+            Self::Many(all) => all,
+        };
+        let mut best: Option<(Rank, &Arc<Stored>)> = None;
+        for stored in all.iter() {
+            if !stored.matches(request, scratch) {
+                continue;
+            }
+            let rank = Rank::of(stored, now);
+            if rank == Rank::Chosen {
+                return Some(stored);
+            }
+            if best.is_none_or(|(before, _)| before < rank) {
+                best = Some((rank, stored));
+            }
+        }
+        best.map(|(_, stored)| stored)
     }
 
     /// These, the newest first; `None` where there are none.
@@ -41,12 +62,12 @@ impl Variants {
         }
     }
 
-    /// With `new` among them: it takes the place of those it covers, and the oldest go beyond `most`.
+    /// With `new` among them: it takes the place of the one of the same variant, and the oldest go beyond `most`.
     pub(crate) fn with(&self, new: Arc<Stored>, most: usize) -> Option<Self> {
         let mut all: Vec<_> = self
             .as_slice()
             .iter()
-            .filter(|old| !covers(&new, old))
+            .filter(|old| new.variant != old.variant)
             .cloned()
             .collect();
         let at = all.partition_point(|old| old.facts.date > new.facts.date);
@@ -58,7 +79,7 @@ impl Variants {
     /// Whether what `new` would take the place of is newer, or as new and no farther away, or on its way.
     pub fn has_newer(&self, new: &Stored) -> bool {
         self.as_slice().iter().any(|held| {
-            covers(new, held)
+            new.variant == held.variant
                 && (matches!(held.body, Body::Filling(_))
                     || held.facts.response_time > new.facts.response_time
                     || (held.facts.response_time == new.facts.response_time
@@ -129,11 +150,30 @@ fn is_nearer(new: &Body, held: &Body) -> bool {
     held.is_on_disk() && (!new.is_on_disk() || held.is_gone())
 }
 
-/// Whether `new` answers every request that `old` answers, so that `old` would never be chosen again.
-fn covers(new: &Stored, old: &Stored) -> bool {
-    match (&new.variant, &old.variant) {
-        (None, _) => true,
-        (new_variant, old_variant) => new_variant == old_variant,
+/// What goes before what, of the stored responses that match a request, whatever their dates.
+///
+/// What is fresh goes before what is stale: the most recent one is taken of those that are suitable (RFC 9111 section 4). Of what is
+/// fresh, what a `Vary` has chosen goes before what omits it: many resources omit it by mistake from the response to a request that says
+/// nothing, which would push aside the better ones for everybody (section 4.1). Nobody can tell that from an application that does
+/// without `Vary` for good; there, old variants answer until they are stale, as the section has it, and what omits it from then on, being
+/// newer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Rank {
+    /// Past its lifetime.
+    Stale,
+    /// Fresh, for any request.
+    ForAny,
+    /// Fresh, and chosen by a `Vary`.
+    Chosen,
+}
+
+impl Rank {
+    pub(crate) fn of(stored: &Stored, now: Time) -> Self {
+        match (stored.facts.remaining(now), &stored.variant) {
+            (None, _) => Self::Stale,
+            (Some(_), None) => Self::ForAny,
+            (Some(_), Some(_)) => Self::Chosen,
+        }
     }
 }
 
@@ -167,26 +207,51 @@ mod tests {
             ("text/plain", Some(10)),
             ("image/png", None),
         ] {
-            let found = held.select(&request(accept), &mut scratch);
+            let found = held.select(&request(accept), &mut scratch, Time::from_secs(100));
             let date = found.map(|stored| stored.facts.date.as_secs());
             assert_eq!(date, expected, "{accept}");
         }
     }
 
     #[test]
-    fn a_response_takes_the_place_of_those_it_covers() {
+    fn a_response_takes_the_place_of_its_like() {
         let held = Variants::One(Arc::new(accepting("text/html", 20)));
         let held = with(&held, accepting("text/plain", 21), 8);
         let again = with(&held, accepting("text/html", 22), 8);
         assert_eq!(dates(&again), [22, 21], "the same variant");
         let all = with(&held, any_request(23), 8);
-        assert_eq!(dates(&all), [23], "one for any request");
-        let beside = with(&all, accepting("text/html", 24), 8);
-        assert_eq!(
-            dates(&beside),
-            [24, 23],
-            "a variant does not cover what answers any request"
-        );
+        assert_eq!(dates(&all), [23, 21, 20], "one for any request is another");
+        let all = with(&all, any_request(24), 8);
+        assert_eq!(dates(&all), [24, 21, 20]);
+    }
+
+    /// RFC 9111 sections 4 and 4.1. A row: what is stored, by date, whether a `Vary` chose it, and its lifetime; and what is taken at 100.
+    #[test]
+    fn of_several_that_match_the_highest_rank_is_taken() {
+        let stored = |(date, is_chosen, lifetime): (u64, bool, u64)| {
+            let mut stored = if is_chosen {
+                accepting("a", date)
+            } else {
+                any_request(date)
+            };
+            stored.facts.lifetime_ms = lifetime * 1000;
+            Arc::new(stored)
+        };
+        for (all, taken) in [
+            (vec![(20, true, 0)], 20),
+            (vec![(20, true, 90), (30, false, 90)], 20),
+            (vec![(20, true, 70), (30, false, 90)], 30),
+            (vec![(20, true, 70), (30, false, 60)], 30),
+            (vec![(30, true, 60), (20, false, 70)], 30),
+            (vec![(30, true, 60), (20, false, 90)], 20),
+            (vec![(30, true, 90), (20, false, 90)], 30),
+        ] {
+            let variants = Variants::from_vec(all.iter().map(|one| stored(*one)).collect());
+            let variants = variants.expect("not empty");
+            let found = variants.select(&request("a"), &mut Vec::new(), Time::from_secs(100));
+            let date = found.map(|stored| stored.facts.date.as_secs());
+            assert_eq!(date, Some(taken), "{all:?}");
+        }
     }
 
     #[test]

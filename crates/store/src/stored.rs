@@ -40,13 +40,16 @@ pub struct Stored {
     checked: Mark,
     uses: Mark,
     below: Mark,
-    surrogate: bool,
+    is_esi: bool,
     debugged: bool,
     pub(crate) derived: Option<Arc<dyn Derived>>,
     /// The status to answer with.
     pub status: StatusCode,
     /// The fields to answer with, ready but for `Age`.
     pub fields: Fields,
+    /// Fields that decide about it and that nobody is answered with: what the origin said to us alone, and what it had kept from
+    /// later requests. Whoever judges it anew reads them too. `None` for most.
+    pub unsent: Option<Box<Fields>>,
     /// What judgement needs.
     pub facts: Facts,
     /// `None`: any request matches.
@@ -80,18 +83,41 @@ impl Stored {
             checked: Mark::at(began),
             uses: Mark::at(0),
             below: Mark::at(0),
-            surrogate: said.surrogate,
+            is_esi: false,
             debugged: said.debugged,
             derived: None,
             status,
             is_coded: said.coded && coding::is_coded(fields.iter()),
             fields,
+            unsent: None,
             facts,
             variant,
             marks,
             body,
             forms: Forms::default(),
         }
+    }
+
+    /// The same response with fields that [decide](Self::unsent) about it.
+    #[must_use]
+    pub fn with_unsent(self, unsent: Option<Box<Fields>>) -> Self {
+        let says_so = |fields: &Fields| surrogate::wants_esi(&fields.unpack(0));
+        Self {
+            is_esi: unsent.as_deref().is_some_and(says_so),
+            unsent,
+            ..self
+        }
+    }
+
+    /// All that is kept of what the origin said of it, with room for `more` fields.
+    pub fn all_fields(&self, more: usize) -> HeaderMap {
+        let mut all = self.fields.unpack(more);
+        if let Some(unsent) = &self.unsent {
+            for (name, value) in &unsent.unpack(0) {
+                all.append(name, value.clone());
+            }
+        }
+        all
     }
 
     /// Identity: a response that takes this one's place when its body is whole keeps it, a freshened one does not.
@@ -124,9 +150,9 @@ impl Stored {
         let _ = checked.compare_exchange(from, to, AcqRel, Relaxed);
     }
 
-    /// Whether it carries `Surrogate-Control`, of which only what it says of the content is stored.
-    pub fn has_surrogate_control(&self) -> bool {
-        self.surrogate
+    /// Whether its origin said that its content is written in ESI.
+    pub fn is_esi(&self) -> bool {
+        self.is_esi
     }
 
     /// Whether it carries [`X_CACHE_DEBUG`].
@@ -177,7 +203,6 @@ impl Stored {
 /// Which fields are there that are asked about with each use: found in one look, since most are not.
 #[derive(Default)]
 struct Said {
-    surrogate: bool,
     debugged: bool,
     /// Something is said of content codings.
     coded: bool,
@@ -187,7 +212,6 @@ impl Said {
     fn by(fields: &Fields) -> Self {
         let mut said = Self::default();
         for (name, _) in fields.iter() {
-            said.surrogate |= name == surrogate::CONTROL.as_str().as_bytes();
             said.debugged |= name == X_CACHE_DEBUG.as_str().as_bytes();
             said.coded |= name == header::CONTENT_ENCODING.as_str().as_bytes();
         }

@@ -1,6 +1,6 @@
 //! What belongs to one connection stays there; what every hop adds (RFC 9110 sections 6.6, 7.6 and 15.2; RFC 9111 section 3.1).
 
-use crate::common::{Said, start};
+use crate::common::{Said, counted, start};
 use testkit::{Gate, Reply, date};
 
 #[test]
@@ -75,6 +75,149 @@ fn fields_of_the_origins_connection_are_neither_forwarded_nor_stored() {
                 None,
                 "9111 section 3.1: MUST NOT be stored"
             );
+        }
+    }
+}
+
+/// A sender MUST NOT nominate a field that is meant for all recipients. What does so all the same was said to us alone.
+#[test]
+fn an_answer_that_nominates_what_all_should_get_is_for_its_own_client() {
+    for (name, value) in [
+        ("Cache-Control", "max-age=60"),
+        ("CDN-Cache-Control", "max-age=60"),
+        ("Surrogate-Control", "max-age=60"),
+        ("Vary", "Foo"),
+        ("ETag", "\"a\""),
+        ("Last-Modified", "Tue, 15 Nov 1994 12:45:26 GMT"),
+        ("Content-Type", "text/css"),
+        ("Set-Cookie", "a=b"),
+        ("Location", "/x"),
+    ] {
+        let (origin, larder) = start();
+        origin.on("/", move |request| {
+            let reply = counted(request).header("Connection", format!("{name}, X-Private"));
+            let reply = if name == "Cache-Control" {
+                reply
+            } else {
+                reply.cache("public, max-age=60")
+            };
+            reply.header(name, value).header("X-Private", "1")
+        });
+        for round in ["1", "2"] {
+            let answer = larder.get("/").send();
+            assert_eq!(answer.text(), round, "{name}: not for others");
+            for gone in [name, "X-Private"] {
+                let gone = gone.to_ascii_lowercase();
+                assert_eq!(
+                    answer.header(&gone),
+                    None,
+                    "9110 section 7.6.1: MUST: {gone}"
+                );
+            }
+            assert_eq!(answer.parameter("detail").as_deref(), Some("connection"));
+        }
+    }
+}
+
+#[test]
+fn framing_and_date_stay_right_where_an_answer_nominates_them() {
+    let (origin, larder) = start();
+    let reply = Reply::ok().cache("max-age=60").body("content");
+    let reply = reply.header("Connection", "Content-Length, Date, Age");
+    origin.reply("/", reply.header("Age", "10"));
+    let mut client = larder.client();
+    for _ in 0..2 {
+        let answer = client.get("/").send();
+        assert_eq!((answer.text().as_str(), answer.complete), ("content", true));
+        assert_eq!(answer.headers("date").len(), 1);
+        assert_eq!(answer.header("age"), None);
+        assert!(!answer.hit());
+    }
+}
+
+#[test]
+fn a_304_that_nominates_what_all_should_get_confirms_for_its_own_client() {
+    let (origin, larder) = start();
+    origin.on("/", |request| match request.header("if-none-match") {
+        Some(_) => Reply::status(304)
+            .cache("no-store")
+            .header("Connection", "Cache-Control")
+            .header("ETag", "\"a\""),
+        None => counted(request).cache("max-age=60").header("ETag", "\"a\""),
+    });
+    larder.get("/").send();
+    let confirmed = larder.get("/").header("Cache-Control", "no-cache").send();
+    assert_eq!(confirmed.text(), "1");
+    let after = larder.get("/").send();
+    assert_eq!(
+        (after.hit(), after.text().as_str()),
+        (false, "3"),
+        "what it said was not for others: {}",
+        after.said()
+    );
+}
+
+#[test]
+fn a_request_that_nominates_what_is_for_the_origin_passes_the_store_by() {
+    let (origin, larder) = start();
+    origin.on("/", |request| {
+        let cookie = request.header("cookie").unwrap_or("nobody");
+        let vary = Reply::ok().cache("max-age=60").header("Vary", "Cookie");
+        vary.body(format!("{cookie} {}", request.nth))
+    });
+    let nominated = |nominated: &str| {
+        let ask = larder.get("/").header("Connection", nominated);
+        ask.header("Cookie", "anna").send()
+    };
+    assert_eq!(nominated("close, Cookie").text(), "nobody 1");
+    let own = larder.get("/").header("Cookie", "anna").send();
+    assert_eq!(
+        own.text(),
+        "anna 2",
+        "what is fetched without it is not stored"
+    );
+    let again = nominated("Cookie");
+    assert_eq!(
+        again.text(),
+        "nobody 3",
+        "what is stored does not answer it"
+    );
+    assert_eq!(again.parameter("fwd").as_deref(), Some("bypass"));
+    assert_eq!(again.parameter("detail").as_deref(), Some("connection"));
+    let own = larder.get("/").header("Cookie", "anna").send();
+    assert_eq!((own.hit(), own.text().as_str()), (true, "anna 2"));
+    let nobody = larder.get("/").send();
+    assert_eq!(nobody.text(), "nobody 4");
+}
+
+#[test]
+fn a_request_may_not_take_away_its_framing_nor_its_host() {
+    let (origin, larder) = start();
+    origin.reply("/", Reply::ok().cache("max-age=60").body("x"));
+    let mut client = larder.client();
+    for name in [
+        "Authorization",
+        "Cache-Control",
+        "Range",
+        "Content-Type",
+        "Host",
+    ] {
+        let ask = client
+            .ask("POST", "/")
+            .header("Connection", format!("{name}, Content-Length"));
+        let ask = ask.header("Authorization", "Basic eA==");
+        let ask = ask.header("Cache-Control", "no-transform");
+        let ask = ask.header("Range", "bytes=0-1");
+        let answer = ask.header("Content-Type", "text/plain").body("sent").send();
+        assert_eq!(answer.status, 200, "{name}");
+        let asked = origin.last("/");
+        assert_eq!(
+            (asked.body.as_slice(), asked.header("host")),
+            (&b"sent"[..], Some("example.test"))
+        );
+        if name != "Host" {
+            let gone = asked.header(&name.to_ascii_lowercase());
+            assert_eq!(gone, None, "9110 section 7.6.1: MUST: {name}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Stale answers: while revalidating, on errors, when the origin cannot be reached (RFC 5861, RFC 9111 section 4.2.4).
 
 use crate::common::{Said, sample, start, start_with};
-use testkit::{Gate, Larder, Origin, Reply, wait_until};
+use testkit::{Gate, Larder, Origin, Reply, Request, wait_until};
 
 /// The first answer has these directives beside `max-age=60`, and an age of 70; what comes after, `then` says.
 fn stale_with(
@@ -261,6 +261,8 @@ fn never_where_the_origin_forbids_it() {
         "max-age=60, proxy-revalidate",
         "no-cache, max-age=60",
         "s-maxage=60",
+        "s-maxage=60, stale-while-revalidate=5",
+        "s-maxage=60, stale-if-error=5",
         "max-age=60, must-revalidate, stale-if-error=100",
         "max-age=60, must-revalidate, stale-while-revalidate=100",
         "max-age=60, proxy-revalidate, stale-while-revalidate=100",
@@ -300,6 +302,61 @@ fn an_explicit_window_beside_s_maxage_wins() {
     assert!(larder.get("/").send().hit());
     let (_origin, larder) = stale_with("s-maxage=60, stale-if-error=100", || Reply::status(503));
     assert_eq!(larder.get("/").send().text(), "old");
+}
+
+#[test]
+fn beside_s_maxage_an_explicit_window_opens_itself_alone() {
+    let (origin, larder) = start_with(
+        "[[origin]]\nservers = \"{origin}\"\n[defaults.stale]\nwhile_revalidate = \"1h\"\nif_error = \"1h\"\n",
+    );
+    let first = |directives: &'static str| {
+        move |request: &Request| match request.nth {
+            1 => Reply::ok()
+                .cache(directives)
+                .header("Age", "70")
+                .body("old"),
+            _ => Reply::status(503).body("broken"),
+        }
+    };
+    origin.on("/error", first("s-maxage=60, stale-if-error=100"));
+    larder.get("/error").send();
+    let hidden = larder.get("/error").send();
+    assert_eq!(
+        hidden.parameter("detail").as_deref(),
+        Some("stale-if-error")
+    );
+    origin.on("/refresh", first("s-maxage=60, stale-while-revalidate=5"));
+    larder.get("/refresh").send();
+    assert_eq!(larder.get("/refresh").send().text(), "broken");
+}
+
+/// What is fresh, sent because the origin was asked in vain.
+#[test]
+fn what_is_fresh_is_not_said_to_be_stale_where_the_origin_fails() {
+    for (dies, detail) in [(false, "fresh-if-error"), (true, "refused")] {
+        let (origin, larder) = start();
+        origin.on("/", |request| match request.nth {
+            1 => Reply::ok().cache("max-age=60").body("good"),
+            _ => Reply::status(503),
+        });
+        larder.get("/").send();
+        if dies {
+            origin.stop();
+        }
+        let answer = larder.get("/").header("Cache-Control", "no-cache").send();
+        assert_eq!(answer.text(), "good", "9111 section 5.2.1.4: a preference");
+        let said = answer.said();
+        assert!(said.contains("fwd=request"), "{said}");
+        let ttl = answer.parameter("ttl").expect("a ttl");
+        let ttl: i64 = ttl.parse().expect("a number");
+        assert!((1..=60).contains(&ttl), "9211 section 2.4: {said}");
+        assert_eq!(
+            answer.parameter("detail").as_deref(),
+            Some(detail),
+            "{said}"
+        );
+        assert!(answer.header("age").is_some(), "9111 section 4");
+    }
 }
 
 #[test]

@@ -1,7 +1,10 @@
 //! Variants (RFC 9111 section 4.1).
 
-use crate::common::{Said, counted, start, start_with};
-use testkit::{Larder, Origin, Reply, date};
+use crate::{
+    common::{Said, counted, start, start_with},
+    disk::Site,
+};
+use testkit::{Larder, Origin, Reply, Request, date};
 
 fn varying(vary: &'static str) -> (Origin, Larder) {
     let (origin, larder) = start();
@@ -297,6 +300,87 @@ fn what_was_just_confirmed_is_the_newest() {
     );
     let other = larder.get("/").header("Foo", "2").header("Bar", "1").send();
     assert_eq!((other.hit(), other.text().as_str()), (true, "other"));
+}
+
+/// Answers `one` with `Vary: Foo`, of twenty seconds ago, to `Foo: 1`, and to all others `any`, which omits it.
+fn omits_vary(request: &Request, one: Reply) -> Reply {
+    match request.header("foo") {
+        Some("1") => {
+            let one = one.undated().header("Date", date(-20));
+            one.header("Vary", "Foo").body("one")
+        }
+        _ => Reply::ok().cache("max-age=600").body("any"),
+    }
+}
+
+fn text(larder: &Larder, foo: &str) -> (bool, String) {
+    let answer = larder.get("/").header("Foo", foo).send();
+    (answer.hit(), answer.text())
+}
+
+#[test]
+fn what_omits_vary_stands_beside_the_variants_and_behind_them() {
+    let (origin, larder) = start();
+    origin.on("/", |request| {
+        omits_vary(request, Reply::ok().cache("max-age=600"))
+    });
+    assert_eq!(text(&larder, "1"), (false, "one".to_owned()));
+    assert_eq!(text(&larder, "2"), (false, "any".to_owned()));
+    assert_eq!(
+        text(&larder, "1"),
+        (true, "one".to_owned()),
+        "9111 section 4.1: SHOULD choose the one with a valid Vary field value"
+    );
+    assert_eq!(text(&larder, "3"), (true, "any".to_owned()));
+}
+
+#[test]
+fn on_disk_it_stands_beside_them_too() {
+    let site = Site::with(|request| omits_vary(request, Reply::ok().cache("max-age=600")));
+    let larder = site.start();
+    for foo in ["1", "1", "2", "2"] {
+        text(&larder, foo);
+    }
+    let larder = site.restart(larder);
+    assert_eq!(text(&larder, "1"), (true, "one".to_owned()));
+    assert_eq!(text(&larder, "3"), (true, "any".to_owned()));
+}
+
+#[test]
+fn a_variant_past_its_lifetime_stands_behind_what_omits_vary() {
+    let (origin, larder) = start();
+    origin.on("/", |request| {
+        let one = Reply::ok().cache("max-age=60, stale-while-revalidate=600");
+        omits_vary(request, one.header("Age", "100"))
+    });
+    text(&larder, "1");
+    text(&larder, "2");
+    assert_eq!(text(&larder, "1"), (true, "any".to_owned()));
+}
+
+#[test]
+fn where_the_newest_match_is_stale_the_newest_fresh_one_answers() {
+    let (origin, larder) = start();
+    origin.on("/", |request| match request.header("foo") {
+        Some("1") => Reply::ok()
+            .cache("max-age=600")
+            .undated()
+            .header("Date", date(-20))
+            .header("Vary", "Foo")
+            .body("older"),
+        _ => Reply::ok()
+            .cache("max-age=60")
+            .header("Age", "100")
+            .header("Vary", "Bar")
+            .body("newer"),
+    });
+    assert_eq!(text(&larder, "1"), (false, "older".to_owned()));
+    assert_eq!(text(&larder, "2"), (false, "newer".to_owned()));
+    assert_eq!(
+        text(&larder, "1"),
+        (true, "older".to_owned()),
+        "9111 section 4: the most recent of those that are suitable"
+    );
 }
 
 #[test]

@@ -9,7 +9,7 @@ use rules::{
     time::Time,
     vary,
 };
-use std::{borrow::Cow, time::Duration};
+use std::{borrow::Cow, sync::Arc, time::Duration};
 use store::{Body, Stored, Variant, Variants, purge::Standing};
 
 /// The request that stored responses are judged for.
@@ -30,23 +30,34 @@ impl Judge<'_> {
             .iter()
             .map(|stored| self.judge(stored, Tier::Memory))
             .collect();
-        // The newest that matches; where that was invalidated, no other in memory takes its place.
-        let selected = all.iter().position(|one| one.matches);
+        // Where that was invalidated, no other in memory takes its place.
+        let chosen = here.as_ref().and_then(|here| self.select(here));
+        let selected = variants.iter().position(|stored| is_same(stored, chosen));
         let decides = selected.and_then(|index| all.get(index));
         if decides.is_some_and(|one| !one.invalidated) {
             return (all, selected);
         }
         if let Some(disk) = &self.cache.disk {
-            let below = Variants::from_vec(disk.peek(self.key.as_bytes()).await);
-            for stored in below.as_ref().map_or(&[][..], Variants::as_slice) {
-                if here.as_ref().is_none_or(|here| !here.has_newer(stored)) {
-                    all.push(self.judge(stored, Tier::Disk));
-                }
+            let below = disk.peek(self.key.as_bytes()).await.into_iter();
+            let is_newest = |stored: &Arc<Stored>| {
+                let mut here = here.iter();
+                here.all(|here| !here.has_newer(stored))
+            };
+            if let Some(below) = Variants::from_vec(below.filter(is_newest).collect()) {
+                let chosen = self.select(&below);
+                let mut on_disk = below.as_slice().iter();
+                let index = on_disk.position(|stored| is_same(stored, chosen));
+                let selected = index.map(|index| all.len() + index).or(selected);
+                let on_disk = below.as_slice().iter();
+                all.extend(on_disk.map(|stored| self.judge(stored, Tier::Disk)));
+                return (all, selected);
             }
         }
-        let on_disk = |one: &StoredExplanation| one.matches && one.tier == Tier::Disk;
-        let below = all.iter().position(on_disk);
-        (all, below.or(selected))
+        (all, selected)
+    }
+
+    fn select<'v>(&self, variants: &'v Variants) -> Option<&'v Arc<Stored>> {
+        variants.select(self.fields, &mut Vec::new(), self.now)
     }
 
     fn judge(&self, stored: &Stored, tier: Tier) -> StoredExplanation {
@@ -96,12 +107,14 @@ impl Judge<'_> {
     }
 }
 
+fn is_same(stored: &Arc<Stored>, chosen: Option<&Arc<Stored>>) -> bool {
+    chosen.is_some_and(|chosen| Arc::ptr_eq(stored, chosen))
+}
+
 /// The window in seconds; 0 where there is none, or one that is shut.
 fn while_revalidate(stored: &Stored) -> u32 {
     let facts = &stored.facts;
-    let window = facts
-        .stale_while_revalidate
-        .filter(|_| !(facts.no_cache || facts.must_revalidate));
+    let window = facts.stale_while_revalidate.filter(|_| !facts.no_cache);
     window.unwrap_or(0)
 }
 

@@ -68,11 +68,7 @@ impl Counters {
     pub fn count(&self, outcome: &Outcome, status: StatusCode) {
         match outcome.handled {
             // It went forward in vain: the store answered.
-            Handled::Forwarded { .. }
-                if matches!(outcome.detail, Some(Detail::StaleOnFailure(_))) =>
-            {
-                self.hit(outcome);
-            }
+            Handled::Forwarded { .. } if outcome.is_on_failure() => self.hit(outcome),
             Handled::Hit => self.hit(outcome),
             Handled::Own => bump(&self.own),
             Handled::Forwarded {

@@ -45,6 +45,13 @@ fn each_outcome_in_the_words_of_nginx() {
         ),
         (stale(Detail::Stale(StaleReason::MaxStale)), "STALE"),
         (on_failure(), "STALE"),
+        (
+            Outcome {
+                detail: Some(Detail::FreshOnFailure("refused")),
+                ..answered(Forward::Request, 503)
+            },
+            "HIT",
+        ),
         (Outcome::forwarded(Forward::Bypass), "BYPASS"),
         (Outcome::forwarded(Forward::Method), "BYPASS"),
         (Outcome::forwarded(Forward::Stale), "EXPIRED"),

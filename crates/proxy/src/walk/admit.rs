@@ -4,7 +4,7 @@
 mod fields;
 mod lifetime;
 
-pub use fields::{complete, keep_language, own_fields, own_updated, stored_fields};
+pub use fields::{Kept, complete, keep_language, own_fields, own_updated, stored_fields};
 
 use crate::{
     ask::Ask,
@@ -204,7 +204,7 @@ pub fn marks(
     worker.cache.memory.log().tags().marks(tags, began)
 }
 
-/// A new stored response for `ask`, and its fields as they were before they were packed. `admitted` was judged of `head`.
+/// A new stored response for `ask`, and the fields it is sent with as they were before they were packed. `admitted` was judged of `head`.
 pub fn new_stored(
     worker: &Worker,
     ask: &Ask,
@@ -224,14 +224,15 @@ pub fn new_stored(
     let marks = marks(worker, ask, &head.headers, ticket.began, None);
     let first_line = (head.status, head.version);
     let kept = kept_fields(ask, first_line, storable, head.headers, at, &directives);
+    let Kept { fields, unsent } = kept;
     let stored = Stored::new(
         ticket.began,
         head.status,
-        Fields::pack(&kept),
+        Fields::pack(&fields),
         storable.facts,
         variant,
         marks,
         body,
     );
-    (stored, kept)
+    (stored.with_unsent(unsent), fields)
 }

@@ -12,7 +12,7 @@ use crate::{
     cache::Worker,
     error::Failure,
     heads,
-    outcome::{Detail, Outcome},
+    outcome::Outcome,
     walk::{
         below,
         coding::{self, Chosen},
@@ -25,7 +25,7 @@ use crate::{
     },
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
-use rules::{status::Handled, surrogate};
+use rules::status::Handled;
 use std::{rc::Rc, sync::Arc, time::Duration};
 use store::{Stored, fill::Reader};
 
@@ -96,9 +96,7 @@ fn shaped_stored(
         .facts
         .age(if waited { receive::now() } else { ask.now });
     // Whatever no origin has just confirmed says how old it is, be it no second (RFC 9111 section 4).
-    let unconfirmed = collapsed
-        || outcome.handled == Handled::Hit
-        || matches!(outcome.detail, Some(Detail::StaleOnFailure(_)));
+    let unconfirmed = collapsed || outcome.handled == Handled::Hit || outcome.is_on_failure();
     if unconfirmed || age.as_secs() > 0 {
         let told = worker.told.borrow_mut().age(age.as_secs());
         fields.insert(header::AGE, HeaderValue::clone(&told));
@@ -136,9 +134,6 @@ fn coded(
         Some(own) => *own,
         None => worker.heads.borrow_mut().head(&stored),
     };
-    if stored.has_surrogate_control() {
-        fields.remove(surrogate::CONTROL);
-    }
     let mut shaped = shape::shape(ask, &stored, reader, &then, &mut fields);
     if shaped.status == stored.status {
         shaped.content = coding::apply(worker, ask, &stored, &then, &mut fields, shaped.content)?;

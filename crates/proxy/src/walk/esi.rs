@@ -33,7 +33,7 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use kept::Kept;
 use page::{coding_of, is_identity, is_page};
 use reading::Begun;
-use rules::{coding::Coding, range::Span, surrogate};
+use rules::{coding::Coding, range::Span};
 use shared::Shared;
 use source::Source;
 use std::{rc::Rc, sync::Arc};
@@ -50,9 +50,8 @@ pub fn stored(
     reader: &mut Option<Reader>,
     fields: &mut HeaderMap,
 ) -> Option<Shaped> {
-    fields.remove(surrogate::CONTROL);
     let status = stored.status;
-    if !is_page(ask, status, fields, stored.has_surrogate_control()) {
+    if !is_page(ask, status, fields, stored.is_esi()) {
         return None;
     }
     let known = known(worker, ask, stored, fields);

@@ -28,9 +28,15 @@ use flight_key::flight_key;
 use follow::follow;
 use http::Response;
 use lead::take_pump;
-use rules::status::{Forward, Handled};
+use rules::{
+    reuse,
+    status::{Forward, Handled},
+};
 use std::{rc::Rc, sync::Arc};
-use store::fill::{Fill, Writer};
+use store::{
+    Stored,
+    fill::{Fill, Writer},
+};
 use tokio::sync::oneshot;
 
 /// A fill that nobody waits for yet, within the budget.
@@ -250,9 +256,13 @@ fn outcome(need: &Need, fetched: &Fetched) -> Outcome {
             let ttl = left.map(|left| left.as_secs().cast_signed());
             (kept.is_ok(), ttl, detail)
         }
-        Landing::Stale { stored, why, .. } => {
-            let ttl = lookup::stale_ttl(stored, receive::now());
-            (false, Some(ttl), Some(Detail::StaleOnFailure(why)))
+        Landing::Stale {
+            stored,
+            failure,
+            why,
+        } => {
+            let (ttl, detail) = on_failure(stored, *failure, why);
+            (false, Some(ttl), Some(detail))
         }
         Landing::Raw { why, .. } => (why.is_none(), None, why.clone()),
         Landing::Failed(failure) => {
@@ -274,6 +284,21 @@ fn outcome(need: &Need, fetched: &Fetched) -> Outcome {
         detail,
         ..forwarded
     }
+}
+
+/// The `ttl` and the reason of what is stored and sent because the origin failed: fresh where it was the client that wanted the origin's
+/// word.
+fn on_failure(stored: &Stored, failure: reuse::Failure, why: &'static str) -> (i64, Detail) {
+    let now = receive::now();
+    let Some(left) = stored.facts.remaining(now) else {
+        let ttl = lookup::stale_ttl(stored, now);
+        return (ttl, Detail::StaleOnFailure(why));
+    };
+    let why = match failure {
+        reuse::Failure::Status => "fresh-if-error",
+        reuse::Failure::Unreachable => why,
+    };
+    (left.as_secs().cast_signed(), Detail::FreshOnFailure(why))
 }
 
 #[cfg(test)]

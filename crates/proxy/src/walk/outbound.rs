@@ -53,6 +53,10 @@ pub fn fields(ask: &Ask) -> Result<HeaderMap, Failure> {
     }
     let trusted = trusts_client(ask);
     let secret = ask.site.purge.secret.as_ref().map(|(name, _)| name);
+    // Host and length are those of our own message.
+    let is_nominated = |name: &HeaderName| {
+        ask.nominated.contains(name) && !matches!(*name, header::HOST | header::CONTENT_LENGTH)
+    };
     let mut fields = fields::forwarded(&ask.fields, MOST_ADDED, |name| {
         let is_said_by_another = OF_ADDRESS.contains(name)
             // An application believes it, and writes what only that client's surrogate could read into what is stored for all.
@@ -64,6 +68,7 @@ pub fn fields(ask: &Ask) -> Result<HeaderMap, Failure> {
             && (trusted || !is_said_by_another)
             && (!is_poisonous || is_passed(ask, name))
             && !is_ambiguous
+            && !is_nominated(name)
     });
     let host = Host::of(ask);
     forwarding::tell(&mut fields, ask, &host);

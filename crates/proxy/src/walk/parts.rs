@@ -194,7 +194,9 @@ impl Arrived {
         let (marks, most) = (new.marks.clone(), self.ask.site.most_variants);
         let mut is_new = true;
         let kept = memory.combine(key, self.ticket, marks.as_deref(), most, |variants| {
-            let old = variants.and_then(|variants| variants.select(&self.ask.fields, &mut scratch));
+            let now = self.times.response;
+            let old =
+                variants.and_then(|variants| variants.select(&self.ask.fields, &mut scratch, now));
             // What was purged and not swept yet would be new again.
             let old = old.filter(|old| memory.log().standing(key, old) == Standing::Good);
             let combined = old.and_then(|old| self.combined(worker, old, &new));
@@ -218,7 +220,7 @@ impl Arrived {
     /// 200. Fields that the 206 does not carry stay (RFC 9111 section 3.4): an answer to `If-Range` leaves most of them out
     /// (RFC 9110 section 15.3.7). It is purged by what either was tagged with.
     fn combined(&self, worker: &Worker, old: &Stored, new: &Stored) -> Option<Stored> {
-        let mut fields = old.fields.unpack(8);
+        let mut fields = old.all_fields(8);
         if !partial::combinable(&fields, &new.fields.unpack(0)) {
             return None;
         }
@@ -249,19 +251,20 @@ impl Arrived {
         let all = Stored::new(
             self.ticket.began,
             old.status,
-            Fields::pack(&kept),
+            Fields::pack(&kept.fields),
             storable.facts,
             admit::variant(&self.ask, &fields),
             self.marks_of_both(worker, old, new),
             body,
         );
+        let all = all.with_unsent(kept.unsent);
         Some(all.after(old).with_made_of(old))
     }
 
     /// The fields for the client whose request completed `old`, where they are more than what is stored.
     fn own_with(&self, old: &Stored) -> Option<Box<HeaderMap>> {
         let (first_line, update) = ((old.status, self.head.version), &self.head.headers);
-        let mut fields = old.fields.unpack(8);
+        let mut fields = old.all_fields(8);
         validate::freshen(&mut fields, update);
         let updated = (&old.fields, &fields);
         admit::own_updated(&self.ask, first_line, self.storable, updated, update)

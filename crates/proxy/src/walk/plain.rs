@@ -17,7 +17,6 @@ use crate::{
 };
 use http::Method;
 use std::rc::Rc;
-use store::Stored;
 
 /// Answers with a hit.
 pub fn hit(worker: &Rc<Worker>, ask: &mut Ask, hit: Hit) -> Answer {
@@ -64,7 +63,8 @@ fn prepared(
     outcome: &Outcome,
 ) -> Option<Prepared<ReplyBody>> {
     let Chosen { stored, then, .. } = chosen;
-    if !matches!(then, Then::Nothing) || is_changed(stored) {
+    // One that is debugged says more with each answer.
+    if !matches!(then, Then::Nothing) || stored.is_debugged() {
         return None;
     }
     let content = stored.body.in_one()?;
@@ -83,11 +83,6 @@ fn prepared(
         body,
         ask.fields_as_they_came(),
     ))
-}
-
-/// Whether its fields say what is not for clients, or ask for more.
-fn is_changed(stored: &Stored) -> bool {
-    stored.has_surrogate_control() || stored.is_debugged()
 }
 
 #[cfg(test)]

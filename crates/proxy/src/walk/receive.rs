@@ -23,6 +23,7 @@ use rules::{
 use std::{
     borrow::Cow,
     cell::Cell,
+    mem,
     rc::Rc,
     time::{Instant, SystemTime},
 };
@@ -55,9 +56,10 @@ pub fn receive(
     let lines = || parts.headers.get_all(header::CONNECTION).iter();
     let nominates = said.connection && lines().any(nominates);
     let for_another = nominates && PurgePolicy::is_for_another(&parts.headers);
+    let mut nominated = Box::default();
     if nominates {
         // What the origin does not get must not choose a variant either.
-        fields::remove_hop_by_hop(&mut parts.headers);
+        nominated = fields::remove_hop_by_hop_but_end_to_end(&mut parts.headers);
         said = Said::by(&parts.headers);
     }
     let mut beside = Beside {
@@ -65,6 +67,7 @@ pub fn receive(
         upgrade,
         timed: worker.log.is_some(),
         has_content: !content.is_end_stream(),
+        nominated,
         for_another,
     };
     let site = worker.site();
@@ -83,6 +86,7 @@ pub struct Beside {
     upgrade: Option<Box<Upgrade>>,
     timed: bool,
     has_content: bool,
+    nominated: Box<[HeaderName]>,
     for_another: bool,
 }
 
@@ -94,6 +98,7 @@ impl Beside {
             upgrade: None,
             timed: false,
             has_content: false,
+            nominated: Box::default(),
             for_another: false,
         }
     }
@@ -162,6 +167,7 @@ pub fn read(
         interim,
         upgrade: beside.upgrade.take(),
         has_content: beside.has_content,
+        nominated: mem::take(&mut beside.nominated),
         for_another: beside.for_another,
         uri: parts.uri,
         within: None,

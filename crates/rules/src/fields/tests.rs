@@ -49,12 +49,13 @@ fn nominated_fields_go_rfc_9110_section_7_6_1() {
 }
 
 #[test]
-fn connection_cannot_remove_what_caching_rests_on() {
+fn what_is_meant_for_all_recipients_goes_too_but_not_before_the_way_is_found() {
     let message = fields(&[
         (
             "connection",
-            "cache-control, host, Content-Length, vary, cookie, authorization, cdn-cache-control, x-forwarded-for",
+            "cache-control, host, Content-Length, vary, cookie, authorization, cdn-cache-control, x-forwarded-for, x-hop",
         ),
+        ("x-hop", "1"),
         ("cache-control", "no-store"),
         ("host", "a"),
         ("content-length", "1"),
@@ -64,8 +65,16 @@ fn connection_cannot_remove_what_caching_rests_on() {
         ("cdn-cache-control", "no-store"),
         ("x-forwarded-for", "::1"),
     ]);
-    let count = message.keys_len();
-    assert_eq!(left(message).len(), count - 1);
+    assert!(left(message.clone()).is_empty(), "9110 section 7.6.1: MUST");
+    assert!(nominates_end_to_end(&message));
+    let mut request = message.clone();
+    let nominated = remove_hop_by_hop_but_end_to_end(&mut request);
+    assert_eq!(nominated.len(), 8);
+    assert_eq!(request.keys_len(), message.keys_len() - 2);
+    let mut plain = fields(&[("connection", "x-hop, close"), ("x-hop", "1")]);
+    assert!(!nominates_end_to_end(&plain));
+    assert!(remove_hop_by_hop_but_end_to_end(&mut plain).is_empty());
+    assert!(plain.is_empty());
 }
 
 #[test]

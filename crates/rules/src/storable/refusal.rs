@@ -25,6 +25,8 @@ pub enum NotStorable {
     VaryStar,
     /// More tags than are read: those left out could not purge it.
     TooManyTags,
+    /// `Connection` nominates fields that are meant for all recipients: it was said to us alone (RFC 9110 section 7.6.1).
+    Connection,
     /// No lifetime and nothing to validate with: keeping it would never spare a fetch.
     NoFreshness,
 }
@@ -51,6 +53,7 @@ impl NotStorable {
             Self::SetCookie => "set-cookie",
             Self::VaryStar => "vary-star",
             Self::TooManyTags => "too-many-tags",
+            Self::Connection => "connection",
             Self::NoFreshness => "no-freshness",
         }
     }

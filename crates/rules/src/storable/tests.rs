@@ -139,6 +139,7 @@ fn reasons_have_tokens() {
         (NotStorable::SetCookie, "set-cookie"),
         (NotStorable::VaryStar, "vary-star"),
         (NotStorable::TooManyTags, "too-many-tags"),
+        (NotStorable::Connection, "connection"),
         (NotStorable::NoFreshness, "no-freshness"),
     ] {
         assert_eq!(reason.to_string(), token);

@@ -103,7 +103,7 @@ fn which_stored_responses_a_304_selects() {
         (&strong, vec![&weak], &[]),
         (&strong, vec![&dated], &[]),
         (&strong, vec![&bare], &[]),
-        // "the most recent of those matching stored responses".
+        // "the most recent of those matching stored responses": they stand in that order behind the chosen one.
         (&weak, vec![&other, &strong, &weak], &[1]),
         (&weak, vec![&other], &[]),
         (&weak, vec![&dated], &[0]),
@@ -129,16 +129,66 @@ fn which_stored_responses_a_304_selects() {
     assert!(selected(&garbled, &candidates(&[strong])).is_empty());
 }
 
+/// RFC 9111 section 4.3.4: "those that could have been chosen for that request". A row: the 304, the candidates, each with whether it
+/// matches the request, and which of them are meant.
 #[test]
-fn the_most_recent_is_told_by_date() {
-    let stored = [
-        fields(&[("last-modified", EARLY)]),
-        fields(&[("last-modified", EARLY)]),
-    ];
-    let mut candidates = candidates(&stored);
-    candidates.reverse();
+fn of_variants_that_do_not_match_strong_tags_alone_count() {
+    let strong = fields(&[("etag", r#""a""#), ("last-modified", EARLY)]);
+    let weak = fields(&[("etag", r#"W/"a""#), ("last-modified", EARLY)]);
+    let other = fields(&[("etag", r#""b""#)]);
+    let dated = fields(&[("last-modified", EARLY)]);
+    let bare = fields(&[]);
+    for (answer, stored, expected, offered) in [
+        (&strong, vec![(&strong, false)], &[0][..], Some(r#""a""#)),
+        (
+            &strong,
+            vec![(&other, true), (&strong, false)],
+            &[1],
+            Some(r#""b", "a""#),
+        ),
+        (&weak, vec![(&weak, false)], &[], None),
+        (&weak, vec![(&strong, false)], &[], Some(r#""a""#)),
+        (
+            &weak,
+            vec![(&weak, false), (&weak, true)],
+            &[1],
+            Some(r#"W/"a""#),
+        ),
+        (
+            &weak,
+            vec![(&weak, true), (&weak, false)],
+            &[0],
+            Some(r#"W/"a""#),
+        ),
+        (&dated, vec![(&dated, false)], &[], None),
+        (&dated, vec![(&dated, false), (&dated, true)], &[1], None),
+        (&bare, vec![(&strong, false)], &[], Some(r#""a""#)),
+        (&bare, vec![(&other, true)], &[0], Some(r#""b""#)),
+    ] {
+        let (maps, matches): (Vec<HeaderMap>, Vec<bool>) = stored
+            .into_iter()
+            .map(|(fields, matches)| (fields.clone(), matches))
+            .unzip();
+        let mut all = candidates(&maps);
+        for (one, matches) in all.iter_mut().zip(matches) {
+            one.matches = matches;
+        }
+        assert_eq!(selected(answer, &all), expected, "{answer:?} {all:?}");
+        let mut request = HeaderMap::new();
+        condition(&mut request, &all);
+        let tags = request.get(IF_NONE_MATCH).map(HeaderValue::as_bytes);
+        assert_eq!(tags, offered.map(str::as_bytes), "{all:?}");
+        for one in all.iter().filter(|one| !one.matches) {
+            assert_eq!(one.has_any(), one.tag().is_some(), "{one:?}");
+        }
+    }
+}
+
+#[test]
+fn dates_are_the_same_however_they_are_written() {
+    let stored = fields(&[("last-modified", EARLY)]);
     let answer = fields(&[("last-modified", "Tuesday, 15-Nov-94 12:45:26 GMT")]);
-    assert_eq!(selected(&answer, &candidates), [1]);
+    assert_eq!(selected(&answer, &candidates(&[stored])), [0]);
 }
 
 /// RFC 9111 section 4.3.5. A row: the HEAD's fields, the stored fields and length, and what follows.

@@ -12,6 +12,7 @@ fn written(stored: &Stored) -> impl PartialEq + std::fmt::Debug + use<> {
     (
         (stored.status, stored.facts, stored.fields.clone()),
         (stored.variant.clone(), tags),
+        (stored.unsent.clone(), stored.is_esi()),
         (stored.checked(), stored.uses()),
     )
 }
@@ -59,6 +60,20 @@ fn fields() -> impl Strategy<Value = HeaderMap> {
     })
 }
 
+fn unsent() -> impl Strategy<Value = Option<Box<Fields>>> {
+    let control = prop::option::of(prop::sample::select(vec![
+        "max-age=1",
+        "content=\"ESI/1.0\"",
+    ]));
+    (fields(), control, any::<bool>()).prop_map(|(mut fields, control, is_there)| {
+        if let Some(control) = control {
+            let name = HeaderName::from_static("surrogate-control");
+            fields.append(name, HeaderValue::from_static(control));
+        }
+        is_there.then(|| Box::new(Fields::pack(&fields)))
+    })
+}
+
 fn variant() -> impl Strategy<Value = Option<Variant>> {
     let names = prop::collection::btree_set("[a-z][a-z0-9-]{0,12}", 1..4);
     prop::option::of((names, prop::collection::vec(any::<u8>(), 0..40))).prop_map(|some| {
@@ -89,9 +104,9 @@ fn body() -> impl Strategy<Value = Body> {
 fn stored() -> impl Strategy<Value = Stored> {
     let tags = prop::collection::vec(".{0,12}", 0..4);
     let numbers = any::<(u64, u64)>();
-    let parts = (fields(), facts(), variant(), tags, body());
+    let parts = (fields(), unsent(), facts(), variant(), tags, body());
     (100u16..1000, numbers, parts).prop_map(
-        |(status, (checked, uses), (fields, facts, variant, tags, body))| {
+        |(status, (checked, uses), (fields, unsent, facts, variant, tags, body))| {
             Stored::new(
                 checked,
                 StatusCode::from_u16(status).expect("a status"),
@@ -101,6 +116,7 @@ fn stored() -> impl Strategy<Value = Stored> {
                 Log::default().tags().marks(tags, checked),
                 body,
             )
+            .with_unsent(unsent)
             .with_uses(uses)
         },
     )

@@ -4,7 +4,8 @@ use super::{
     Layout, Malformed, VERSION,
     bytes::{In, Out},
 };
-use crate::Variant;
+use crate::{Fields, Variant};
+use ::bytes::Bytes;
 use http::{HeaderName, StatusCode};
 use rules::{
     freshness::{Facts, Source},
@@ -17,7 +18,8 @@ const IMMUTABLE: u8 = 4;
 const WHILE_REVALIDATE: u8 = 8;
 const IF_ERROR: u8 = 16;
 const VARIANT: u8 = 32;
-const ALL: u8 = 63;
+const UNSENT: u8 = 64;
+const ALL: u8 = 127;
 
 /// What lifetimes are taken from; on disk each is its place here. Only ever grows.
 const SOURCES: [Source; 10] = [
@@ -42,6 +44,7 @@ pub(crate) struct View<'a> {
     pub uses: u64,
     /// Not looked into yet.
     pub fields: &'a [u8],
+    unsent: Option<&'a [u8]>,
     pub variant: Option<Box<Variant>>,
     pub tags: Vec<&'a str>,
     pub layout: Layout,
@@ -56,10 +59,14 @@ impl<'a> View<'a> {
         }
         let key = from.run()?;
         let status = StatusCode::from_u16(from.u16()?).map_err(|_| Malformed)?;
-        let (facts, has_variant) = read_facts(&mut from)?;
+        let (facts, beside) = read_facts(&mut from)?;
         let (checked, uses) = (from.u64()?, from.u64()?);
         let fields = from.run()?;
-        let variant = has_variant.then(|| read_variant(&mut from)).transpose()?;
+        let unsent = beside.unsent.then(|| from.run()).transpose()?;
+        let variant = beside
+            .variant
+            .then(|| read_variant(&mut from))
+            .transpose()?;
         let tags = (0..from.count(4)?)
             .map(|_| std::str::from_utf8(from.run()?).map_err(|_| Malformed))
             .collect::<Result<_, _>>()?;
@@ -73,21 +80,35 @@ impl<'a> View<'a> {
             checked,
             uses,
             fields,
+            unsent,
             variant: variant.map(Box::new),
             tags,
             layout,
         })
     }
+
+    /// The fields that are not sent, in memory of their own: they are few, and asked for seldom.
+    pub fn unsent(&self) -> Result<Option<Box<Fields>>, Malformed> {
+        let read = |packed| Fields::from_packed(Bytes::copy_from_slice(packed)).ok_or(Malformed);
+        Ok(self.unsent.map(read).transpose()?.map(Box::new))
+    }
 }
 
-pub(super) fn write_facts(out: &mut Out, facts: &Facts, has_variant: bool) {
+/// What a head has that others do not.
+pub(super) struct Beside {
+    pub variant: bool,
+    pub unsent: bool,
+}
+
+pub(super) fn write_facts(out: &mut Out, facts: &Facts, beside: Beside) {
     let flags = [
         (facts.no_cache, NO_CACHE),
         (facts.must_revalidate, MUST_REVALIDATE),
         (facts.immutable, IMMUTABLE),
         (facts.stale_while_revalidate.is_some(), WHILE_REVALIDATE),
         (facts.stale_if_error.is_some(), IF_ERROR),
-        (has_variant, VARIANT),
+        (beside.variant, VARIANT),
+        (beside.unsent, UNSENT),
     ];
     let set = flags.iter().filter(|(is_set, _)| *is_set);
     out.u8(set.fold(0, |all, (_, flag)| all | flag));
@@ -103,8 +124,8 @@ pub(super) fn write_facts(out: &mut Out, facts: &Facts, has_variant: bool) {
     }
 }
 
-/// The facts, and whether a variant follows.
-fn read_facts(from: &mut In<'_>) -> Result<(Facts, bool), Malformed> {
+/// The facts, and what follows.
+fn read_facts(from: &mut In<'_>) -> Result<(Facts, Beside), Malformed> {
     let flags = from.u8()?;
     let is_set = |flag: u8| flags & flag != 0;
     if is_set(!ALL) {
@@ -123,7 +144,11 @@ fn read_facts(from: &mut In<'_>) -> Result<(Facts, bool), Malformed> {
         must_revalidate: is_set(MUST_REVALIDATE),
         immutable: is_set(IMMUTABLE),
     };
-    Ok((facts, is_set(VARIANT)))
+    let beside = Beside {
+        variant: is_set(VARIANT),
+        unsent: is_set(UNSENT),
+    };
+    Ok((facts, beside))
 }
 
 fn read_variant(from: &mut In<'_>) -> Result<Variant, Malformed> {

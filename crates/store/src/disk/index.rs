@@ -111,14 +111,14 @@ impl Index {
         count
     }
 
-    /// Adds a record, unless a later one covers it. Returns those that are not found any more, in whatever order they came.
+    /// Adds a record, unless a later one like it is there. Returns those that are not found any more, in whatever order they came.
     pub fn insert(&self, new: Spot) -> Vec<Spot> {
         self.with(new.key, |table| {
             let (mut gone, mut kept) = (Vec::new(), 0);
             let (mut is_old, mut oldest) = (false, new);
             table.each(new.key, |spot| {
-                is_old |= spot.place >= new.place && spot.covers(&new);
-                if spot.place < new.place && new.covers(spot) {
+                is_old |= spot.place >= new.place && spot.is_like(&new);
+                if spot.place < new.place && new.is_like(spot) {
                     return gone.push(*spot);
                 }
                 kept += 1;

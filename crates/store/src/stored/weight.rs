@@ -1,7 +1,7 @@
 //! What a stored response takes of memory.
 
 use super::Stored;
-use crate::body::allocated;
+use crate::{Fields, body::allocated};
 use http::HeaderName;
 
 impl Stored {
@@ -12,7 +12,11 @@ impl Stored {
                 + allocated(variant.nominated.len() * size_of::<HeaderName>())
                 + 48
         });
+        let unsent = self.unsent.as_ref().map_or(0, |unsent| {
+            allocated(size_of::<Fields>()) + allocated(unsent.len())
+        });
         head_weight(self.fields.len())
+            + unsent
             + self.body.weight()
             + self.forms.weight()
             + variant

@@ -221,6 +221,7 @@ fn token(token: &str) -> &str {
         "method" => "answers to its request's method are not stored",
         "status" => "answers with its status are not stored",
         "too-many-tags" => "it has more tags than are read",
+        "connection" => "its Connection names fields that are meant for everybody",
         "too-large" => "it is larger than what is kept",
         other => other,
     }

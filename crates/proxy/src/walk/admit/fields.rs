@@ -15,14 +15,22 @@ use rules::{
 };
 use store::{Fields, Stored};
 
-/// Fields as they are stored: without what must not be, with what a recipient must add.
+/// The fields of a response as they are stored.
+pub struct Kept {
+    /// Without what must not be, with what a recipient must add.
+    pub fields: HeaderMap,
+    /// What decides about it and is not among them.
+    pub unsent: Option<Box<Fields>>,
+}
+
+/// Fields as they are stored, of a response that was judged by all of `received`.
 pub fn stored_fields(
     ask: &Ask,
     (status, version): (StatusCode, Version),
     storable: Storable,
     received: &HeaderMap,
     at: Time,
-) -> HeaderMap {
+) -> Kept {
     let (directives, _) = directives::response(received, &ask.site.targets);
     let received = received.clone();
     kept_fields(ask, (status, version), storable, received, at, &directives)
@@ -36,8 +44,8 @@ pub(super) fn kept_fields(
     received: HeaderMap,
     at: Time,
     directives: &ResponseDirectives,
-) -> HeaderMap {
-    let wants_esi = surrogate::wants_esi(&received);
+) -> Kept {
+    let unsent = unsent(ask, &received, directives);
     let mut kept = received;
     fields::forward(&mut kept, |name| {
         *name != header::AGE
@@ -45,11 +53,34 @@ pub(super) fn kept_fields(
             && !fields::is_unstorable(name, directives)
     });
     complete(ask, version, &mut kept, || at);
-    if wants_esi {
-        kept.insert(surrogate::CONTROL, surrogate::CONTENT_ESI);
-    }
     coding::vary(ask, status, &mut kept);
-    kept
+    Kept {
+        fields: kept,
+        unsent,
+    }
+}
+
+/// What of `received` decides how the response is judged, and is not sent: what is said to us alone, and what `no-cache="…"` or
+/// `private="…"` names. A 304, a HEAD or another part need not repeat it.
+fn unsent(ask: &Ask, received: &HeaderMap, directives: &ResponseDirectives) -> Option<Box<Fields>> {
+    let decides = |name: &HeaderName| fields::decides(name) || ask.site.targets.contains(name);
+    let is_kept = |name: &HeaderName| {
+        is_for_us(name) || (fields::is_unstorable(name, directives) && decides(name))
+    };
+    // Most have nothing of the kind.
+    if !received.keys().any(is_kept) {
+        return None;
+    }
+    let mut unsent = HeaderMap::new();
+    for (name, value) in received.iter().filter(|(name, _)| is_kept(name)) {
+        unsent.append(name, value.clone());
+    }
+    Some(Box::new(Fields::pack(&unsent)))
+}
+
+/// Whether a field is said to us alone.
+fn is_for_us(name: &HeaderName) -> bool {
+    *name == surrogate::CONTROL || *name == freshness::REVERSE_PROXY_TTL
 }
 
 /// The fields for the request's own client, where storing takes some away that only later requests must not get: those
@@ -96,18 +127,16 @@ fn all_fields(
 /// `Via`, and `Date` where the origin gave none (RFC 9110 sections 6.6.1 and 7.6.3); what is said to us alone goes.
 pub fn complete(ask: &Ask, version: Version, response: &mut HeaderMap, at: impl FnOnce() -> Time) {
     let passed = &ask.site.purge.pass_tags;
-    let is_for_us = |name: &HeaderName| {
-        *name == surrogate::CONTROL
-            || *name == freshness::REVERSE_PROXY_TTL
-            || (surrogate::carries_tags(name) && !passed.contains(name))
+    let ends_here = |name: &HeaderName| {
+        is_for_us(name) || (surrogate::carries_tags(name) && !passed.contains(name))
     };
     let (mut is_dated, mut says_it_to_us) = (false, false);
     for name in response.keys() {
         is_dated |= *name == header::DATE;
-        says_it_to_us |= is_for_us(name);
+        says_it_to_us |= ends_here(name);
     }
     if says_it_to_us {
-        fields::remove_where(response, is_for_us);
+        fields::remove_where(response, ends_here);
     }
     if !is_dated && let Ok(date) = HeaderValue::try_from(at().to_http()) {
         response.insert(header::DATE, date);
@@ -117,7 +146,7 @@ pub fn complete(ask: &Ask, version: Version, response: &mut HeaderMap, at: impl 
 
 /// Freshened `fields` of what is stored as a page of fragments say so still: the body is the same, and so is what it is written in.
 pub fn keep_language(stored: &Stored, fields: &mut HeaderMap) {
-    if stored.has_surrogate_control() && !surrogate::wants_esi(fields) {
+    if stored.is_esi() && !surrogate::wants_esi(fields) {
         fields.append(surrogate::CONTROL, surrogate::CONTENT_ESI);
     }
 }

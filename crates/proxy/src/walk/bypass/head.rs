@@ -9,7 +9,10 @@ use crate::{
     },
 };
 use http::{Method, response};
-use rules::validate::{self, HeadSays};
+use rules::{
+    fields,
+    validate::{self, HeadSays},
+};
 use std::sync::Arc;
 use store::{Body, Fields, Stored, Variants};
 
@@ -31,9 +34,11 @@ pub fn says(worker: &Worker, ask: &Ask, head: &response::Parts, times: Times) {
 /// It freshens this one, or shows it to be out of date.
 fn says_of(worker: &Worker, ask: &Ask, stored: &Arc<Stored>, head: &response::Parts, times: Times) {
     let key = ask.key.as_bytes();
-    let mut fields = stored.fields.unpack(4);
+    let mut fields = stored.all_fields(4);
     match validate::head_says(head.status, &head.headers, &fields, stored.body.length()) {
         HeadSays::Nothing => return,
+        // It was said to us alone.
+        HeadSays::Freshen if fields::nominates_end_to_end(&head.headers) => return,
         HeadSays::Disqualify => return below::forget(worker, key, stored),
         HeadSays::Freshen => {}
     }
@@ -54,13 +59,14 @@ fn says_of(worker: &Worker, ask: &Ask, stored: &Arc<Stored>, head: &response::Pa
             let fresh = Stored::new(
                 stored.checked(),
                 stored.status,
-                Fields::pack(&kept),
+                Fields::pack(&kept.fields),
                 storable.facts,
                 variant,
                 stored.marks.clone(),
                 stored.body.clone(),
             );
-            let fresh = Arc::new(fresh.with_made_of(stored));
+            let fresh = fresh.with_unsent(kept.unsent).with_made_of(stored);
+            let fresh = Arc::new(fresh);
             worker.cache.memory.replace(key, stored.id(), &fresh);
         }
     }

@@ -21,6 +21,9 @@ pub fn bypassed(ask: &Ask) -> Option<Bypassed> {
     if ask.upgrade.is_some() {
         return Some(Bypassed::Site(Bypass::Upgrade));
     }
+    if !ask.nominated.is_empty() {
+        return Some(Bypassed::Site(Bypass::Connection));
+    }
     if !keyed && ask.has_content {
         // Its meaning is the origin's alone (RFC 9110 section 9.3.1).
         return Some(Bypassed::Site(Bypass::Content));
@@ -51,6 +54,7 @@ pub fn may_fill(ask: &Ask) -> bool {
     // Nobody asked which group it is.
     let by_group = policy.user_context.is_some() && user_context::is_somebody(&ask.fields);
     policy.cache
+        && ask.nominated.is_empty()
         && !by_cookie
         && !by_group
         && !stores_nothing(&policy.bypass, &ask.fields)

@@ -8,13 +8,13 @@ use store::Stored;
 /// Whether a stored response may be a page. On the path of a hit: two comparisons.
 #[inline]
 pub fn concerns(ask: &Ask, stored: &Stored) -> bool {
-    stored.has_surrogate_control() || ask.policy().esi == Esi::On
+    stored.is_esi() || ask.policy().esi == Esi::On
 }
 
 /// Whether a stored response is a page. Looks at its fields, as no hit in memory does.
 pub fn is_stored_page(ask: &Ask, stored: &Stored) -> bool {
     concerns(ask, stored) && {
-        let says_so = stored.has_surrogate_control();
+        let says_so = stored.is_esi();
         is_page(ask, stored.status, &stored.fields.unpack(0), says_so)
     }
 }

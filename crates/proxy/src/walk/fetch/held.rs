@@ -7,18 +7,20 @@ use std::sync::Arc;
 use store::Stored;
 
 impl Fetch<'_> {
-    /// The stored responses that a condition names, the selected one first. Only those that could answer this request if they
-    /// are confirmed: a body on its way may yet break off, and parts may not hold what is asked for.
+    /// The stored responses that a condition names: the selected one first, the others as they stand in the store, the most recent
+    /// first. Only those that could answer this request if they are confirmed: a body on its way may yet break off, and parts may not
+    /// hold what is asked for.
     pub fn held(&self) -> Vec<Held> {
         let answers = |stored: &&Arc<Stored>| answers(self.ask, stored);
         let selected = self.need.selected.iter().filter(answers).map(Held::new);
-        let others = self
-            .need
-            .others
-            .iter()
-            .filter(answers)
-            .map(Held::of_another);
-        selected.chain(others).collect()
+        let mut scratch = Vec::new();
+        let others = self.need.others.iter().filter(answers).map(|stored| {
+            let matches = stored.matches(&self.ask.fields, &mut scratch);
+            Held::of_another(stored, matches)
+        });
+        // What cannot be named is not asked about.
+        let is_named = |held: &Held| held.validators().has_any();
+        selected.chain(others.filter(is_named)).collect()
     }
 
     /// Which of them a 304 selects.
@@ -38,23 +40,27 @@ impl Fetch<'_> {
 /// A stored response with its validators at hand.
 pub struct Held {
     pub stored: Arc<Stored>,
-    pub etag: Option<HeaderValue>,
-    pub last_modified: Option<HeaderValue>,
+    etag: Option<HeaderValue>,
+    last_modified: Option<HeaderValue>,
+    matches: bool,
 }
 
 impl Held {
-    pub fn new(stored: &Arc<Stored>) -> Self {
+    /// As the one selected for the request.
+    fn new(stored: &Arc<Stored>) -> Self {
         Self {
             stored: stored.clone(),
             etag: stored.fields.get(&header::ETAG),
             last_modified: stored.fields.get(&header::LAST_MODIFIED),
+            matches: true,
         }
     }
 
-    /// As another variant: it may be named by its tag, but a date alone would let an origin confirm the wrong one.
-    pub fn of_another(stored: &Arc<Stored>) -> Self {
+    /// As another: it may be named by its tag, and no date but that of the selected one is sent.
+    fn of_another(stored: &Arc<Stored>, matches: bool) -> Self {
         Self {
             last_modified: None,
+            matches,
             ..Self::new(stored)
         }
     }
@@ -64,6 +70,7 @@ impl Held {
             etag: self.etag.as_ref(),
             last_modified: self.last_modified.as_ref(),
             date: self.stored.facts.date,
+            matches: self.matches,
         }
     }
 }

@@ -11,9 +11,10 @@ use crate::{
 use http::{HeaderMap, Method, Response, header, response};
 use origin::ResponseBody;
 use rules::{
+    fields,
     freshness::{self, Facts},
     storable::NotStorable,
-    surrogate, validate,
+    validate,
 };
 use std::sync::Arc;
 use store::{Body, Fields, Refused, Stored, Variants, fill::Reader};
@@ -57,10 +58,14 @@ impl Fetch<'_> {
         stored: &Arc<Stored>,
         head: &response::Parts,
     ) -> (Arc<Stored>, Result<(), Detail>, Option<Box<HeaderMap>>) {
-        let mut fields = stored.fields.unpack(8);
+        let mut fields = stored.all_fields(8);
         validate::freshen(&mut fields, &head.headers);
         admit::keep_language(stored, &mut fields);
-        let judged = admit::judge(self.ask, &Method::GET, self.times, stored.status, &fields);
+        let judged = if fields::nominates_end_to_end(&head.headers) {
+            Err(NotStorable::Connection)
+        } else {
+            admit::judge(self.ask, &Method::GET, self.times, stored.status, &fields)
+        };
         let storable = match judged {
             Ok(storable) => storable,
             Err(why) => {
@@ -80,7 +85,7 @@ impl Fetch<'_> {
             let fresh = Stored::new(
                 self.ticket.began,
                 stored.status,
-                Fields::pack(&kept),
+                Fields::pack(&kept.fields),
                 storable.facts,
                 variant,
                 admit::marks(
@@ -92,6 +97,7 @@ impl Fetch<'_> {
                 ),
                 stored.body.clone(),
             );
+            let fresh = fresh.with_unsent(kept.unsent.clone());
             Arc::new(fresh.after(stored).with_made_of(stored))
         };
         let for_this = fresh(admit::variant(self.ask, &fields));
@@ -152,16 +158,13 @@ impl Fetch<'_> {
         validate::freshen_for_one(&mut fields, head.headers.clone());
         fields.remove(header::AGE);
         admit::complete(self.ask, head.version, &mut fields, || at);
-        if stored.has_surrogate_control() {
-            fields.insert(surrogate::CONTROL, surrogate::CONTENT_ESI);
-        }
         let facts = Facts {
             response_time: at,
             initial_age_ms: freshness::initial_age_ms(&head.headers, self.times.request, at),
             ..stored.facts
         };
         let body = stored.body.clone();
-        Arc::new(Stored::new(
+        let only = Stored::new(
             self.ticket.began,
             stored.status,
             Fields::pack(&fields),
@@ -169,7 +172,8 @@ impl Fetch<'_> {
             None,
             None,
             body,
-        ))
+        );
+        Arc::new(only.with_unsent(stored.unsent.clone()))
     }
 }
 

@@ -21,7 +21,7 @@ use store::{Stored, Variants, purge::Standing};
 /// Which of a key's variants answers, and whether it may.
 pub fn among(worker: &Worker, ask: &Ask, now: Time, variants: &Variants) -> Found {
     let mut scratch = worker.scratch.take();
-    let selected = variants.select(&ask.fields, &mut scratch);
+    let selected = variants.select(&ask.fields, &mut scratch, now);
     worker.scratch.set(scratch);
     let others = || -> Vec<_> {
         let all = variants.as_slice().iter();

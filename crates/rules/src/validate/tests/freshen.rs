@@ -20,7 +20,8 @@ fn freshening_replaces_what_the_update_carries() {
         ("age", "7"),
     ]);
     let update = fields(&[
-        ("cache-control", "max-age=9, private=\"x-secret\""),
+        ("cache-control", "max-age=9, private=\"x-secret, vary\""),
+        ("vary", "x-new"),
         ("date", LATE),
         ("content-type", "text/html"),
         ("content-length", "0"),
@@ -38,7 +39,8 @@ fn freshening_replaces_what_the_update_carries() {
     ]);
     freshen(&mut stored, &update);
     let expected = fields(&[
-        ("cache-control", "max-age=9, private=\"x-secret\""),
+        ("cache-control", "max-age=9, private=\"x-secret, vary\""),
+        ("vary", "x-new"),
         ("date", LATE),
         ("etag", r#""a""#),
         ("content-type", "text/html"),

@@ -81,8 +81,8 @@ impl Spot {
         self.place == Place(0)
     }
 
-    /// Whether this answers every request that `other` answers.
-    pub(super) fn covers(&self, other: &Self) -> bool {
-        self.variant == NO_VARIANT || self.variant == other.variant
+    /// Whether this takes the place of `other`, or the other way round.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        self.variant == other.variant
     }
 }

@@ -50,15 +50,15 @@ proptest! {
 }
 
 #[test]
-fn one_for_any_request_covers_all_before_it() {
+fn one_for_any_request_stands_beside_its_variants() {
     let index = Index::new();
     index.insert(spot(7, 1, 5));
     index.insert(spot(7, 2, 6));
-    let gone = index.insert(spot(7, 4, NO_VARIANT));
-    assert_eq!(gone.len(), 2);
-    index.insert(spot(7, 5, 5));
-    assert_eq!(places(&index, 7).len(), 2, "a variant stands beside it");
-    let late = spot(7, 3, 6);
+    assert_eq!(index.insert(spot(7, 4, NO_VARIANT)), []);
+    let gone = index.insert(spot(7, 5, 5));
+    assert_eq!(gone, [spot(7, 1, 5)]);
+    assert_eq!(places(&index, 7).len(), 3);
+    let late = spot(7, 3, NO_VARIANT);
     assert_eq!(index.insert(late), [late], "an older one came too late");
 }
 

@@ -87,10 +87,6 @@ impl Keeper {
     }
 
     fn write_again(&mut self, (key, stored): &Again) {
-        if stored.variant.is_none() && self.shared.index.knows(self.shared.hash(key)) {
-            // Written again it would seem to be newer than its variants, and take their place.
-            return;
-        }
         let written = self
             .content(stored)
             .and_then(|content| self.append(key, stored, &content, true));

@@ -39,6 +39,7 @@ impl Shared {
             Piece::Disk(_) => Fields::from_packed(fields).map(|fields| fields.detached()),
         };
         let fields = fields.ok_or(Missed::Damaged)?;
+        let unsent = view.unsent().map_err(|_| Missed::Damaged)?;
         let checked = self.checked(&record.segment, view.checked);
         let body = laid_out(&view.layout, piece).ok_or(Missed::Damaged)?;
         let marks = self.log.tags().marks(view.tags, checked);
@@ -51,7 +52,7 @@ impl Shared {
             marks,
             body,
         );
-        Ok(Some(stored.with_uses(view.uses)))
+        Ok(Some(stored.with_unsent(unsent).with_uses(view.uses)))
     }
 
     /// The body of a record: in memory where it was read with its head.

@@ -8,10 +8,12 @@ use crate::{
         Inner, Question,
         chunk::Chunk,
         guard::Failed,
+        keeping::now,
         name,
         record::{self, Entry, Place},
         remote::Read,
     },
+    slot::Rank,
 };
 use bytes::Bytes;
 use rules::range::Span;
@@ -51,7 +53,7 @@ impl From<Failed> for Unused {
 }
 
 impl Inner {
-    /// What of a record may be used: what lies in it, and of what lies apart the most recent one that answers the request.
+    /// What of a record may be used: what lies in it, and of what lies apart the one that answers the request.
     pub(super) async fn usable(
         &self,
         question: &Question<'_>,
@@ -73,8 +75,11 @@ impl Inner {
                 Err(Unused::Nothing | Unused::Failed) => {}
             }
         }
-        // The most recent one answers (RFC 9111 section 4).
-        variants.sort_by_key(|variant| Reverse(variant.stored.facts.date));
+        // The first that matches answers, as in memory.
+        let now = now();
+        variants.sort_by_key(|Variant { stored, .. }| {
+            Reverse((Rank::of(stored, now), stored.facts.date))
+        });
         let (mut found, mut scratch) = (Vec::with_capacity(variants.len()), Vec::new());
         let mut is_answered = false;
         for variant in variants {

@@ -1,0 +1,175 @@
+//! Which of several variants a 304 confirms (RFC 9111 section 4.3.4): a weak tag, or a date, may be shared by representations with
+//! different content (RFC 9110 section 8.8.1).
+
+use crate::{
+    common::{Said, start, start_with},
+    disk::Site,
+};
+use testkit::{Larder, Reply, Request, Response, date};
+
+const WEAK: &str = "W/\"a\"";
+
+fn ask(larder: &Larder, foo: &str) -> Response {
+    larder.get("/").header("Foo", foo).send()
+}
+
+/// Has the origin asked, whatever is stored.
+fn validated(larder: &Larder, foo: &str) -> Response {
+    let ask = larder.get("/").header("Foo", foo);
+    ask.header("Cache-Control", "no-cache").send()
+}
+
+fn is_conditional(request: &Request) -> bool {
+    request.header("if-none-match").is_some() || request.header("if-modified-since").is_some()
+}
+
+/// An application that deploys its variants together: all have one weak tag and one date of modification. What was made for `Foo: 2`
+/// is the more recent.
+fn deployed(request: &Request, validator: (&str, &str)) -> Reply {
+    let reply = if is_conditional(request) {
+        Reply::status(304)
+    } else {
+        let foo = request.header("foo").unwrap_or_default();
+        let age = if foo == "2" { -10 } else { -20 };
+        let reply = Reply::ok().undated().header("Date", date(age));
+        reply.body(format!("content-{foo}"))
+    };
+    let reply = reply.cache("max-age=600").header("Vary", "Foo");
+    reply.header(validator.0, validator.1)
+}
+
+#[test]
+fn a_304_with_a_shared_validator_confirms_the_variant_that_the_request_selects() {
+    let modified = date(-1000);
+    for validator in [("ETag", WEAK), ("Last-Modified", modified.as_str())] {
+        let (origin, larder) = start();
+        let own = (validator.0, validator.1.to_owned());
+        origin.on("/", move |request| deployed(request, (own.0, &own.1)));
+        for foo in ["1", "2"] {
+            assert_eq!(ask(&larder, foo).text(), format!("content-{foo}"));
+        }
+        for foo in ["1", "2", "1"] {
+            let confirmed = validated(&larder, foo);
+            assert_eq!(
+                confirmed.parameter("fwd-status").as_deref(),
+                Some("304"),
+                "{validator:?}"
+            );
+            assert_eq!(
+                confirmed.text(),
+                format!("content-{foo}"),
+                "9111 section 4.3.4: those that could have been chosen: {validator:?}"
+            );
+        }
+        for foo in ["1", "2"] {
+            let hit = ask(&larder, foo);
+            assert_eq!(
+                (hit.hit(), hit.text()),
+                (true, format!("content-{foo}")),
+                "{validator:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_same_holds_of_what_comes_from_disk() {
+    let site = Site::with(|request| deployed(request, ("ETag", WEAK)));
+    let larder = site.start();
+    for foo in ["1", "2"] {
+        for _ in 0..2 {
+            ask(&larder, foo);
+        }
+    }
+    let larder = site.restart(larder);
+    for foo in ["1", "2", "1"] {
+        let confirmed = validated(&larder, foo);
+        assert_eq!(confirmed.parameter("fwd-status").as_deref(), Some("304"));
+        assert_eq!(confirmed.text(), format!("content-{foo}"));
+    }
+    let other = ask(&larder, "3");
+    assert_eq!((other.hit(), other.text().as_str()), (false, "content-3"));
+}
+
+/// As Rails' `fresh_when` does, whose tags are weak and tell of the record alone.
+#[test]
+fn a_weak_tag_of_another_variant_is_not_offered() {
+    for (field, one, other) in [
+        ("Cookie", "user=alice", "user=bob"),
+        ("Accept", "text/html", "application/json"),
+        ("Accept-Encoding", "gzip", "identity"),
+        ("Foo", "1", "2"),
+    ] {
+        let config = "[[origin]]\nservers = \"{origin}\"\n[defaults]\ncompress = false\n";
+        let (origin, larder) = start_with(config);
+        origin.on("/", move |request| {
+            let reply = match request.header("if-none-match") {
+                Some(tags) if tags.contains("W/\"rec-1\"") => Reply::status(304),
+                _ => Reply::ok().body(request.header(field).unwrap_or_default()),
+            };
+            reply
+                .cache("no-cache")
+                .header("ETag", "W/\"rec-1\"")
+                .header("Vary", field)
+        });
+        for value in [one, other, one, other] {
+            let answer = larder.get("/").header(field, value).send();
+            assert_eq!(
+                answer.text(),
+                value,
+                "9110 section 8.8.1: a weak tag may be shared: {field}"
+            );
+        }
+        let first = &origin.recorded("/")[1];
+        assert_eq!(first.header("if-none-match"), None, "{field}");
+        assert_eq!(
+            origin.last("/").header("if-none-match"),
+            Some("W/\"rec-1\""),
+            "{field}: its own is"
+        );
+    }
+}
+
+#[test]
+fn a_304_that_names_nothing_confirms_what_alone_was_asked_about() {
+    let (origin, larder) = start();
+    let modified = date(-1000);
+    origin.on("/", move |request| {
+        if is_conditional(request) {
+            return Reply::status(304).cache("max-age=600");
+        }
+        deployed(request, ("Last-Modified", &modified))
+    });
+    for foo in ["1", "2"] {
+        ask(&larder, foo);
+    }
+    for foo in ["1", "2", "1"] {
+        let confirmed = validated(&larder, foo);
+        assert_eq!(confirmed.text(), format!("content-{foo}"));
+        assert_eq!(confirmed.parameter("fwd-status").as_deref(), Some("304"));
+    }
+    assert_eq!(origin.requests("/"), 5, "each was asked once");
+}
+
+#[test]
+fn a_part_is_not_completed_by_another_variant() {
+    let (origin, larder) = start();
+    origin.on("/", |request| {
+        let part = request.header("range").is_some() && !is_conditional(request);
+        let reply = deployed(request, ("ETag", WEAK));
+        if part {
+            let reply = Reply::status(206).cache("max-age=600").header("ETag", WEAK);
+            let reply = reply.header("Vary", "Foo").body("con");
+            return reply.header("Content-Range", "bytes 0-2/9");
+        }
+        reply
+    });
+    let part = larder.get("/").header("Foo", "1");
+    assert_eq!(part.header("Range", "bytes=0-2").send().text(), "con");
+    assert_eq!(ask(&larder, "2").text(), "content-2");
+    assert_eq!(
+        ask(&larder, "1").text(),
+        "content-1",
+        "9111 section 4.3.4: the whole of another variant"
+    );
+}
