@@ -127,6 +127,7 @@ mod streams;
 mod tls;
 mod try_chain;
 mod unanswered;
+mod unkeyed;
 mod upgrade;
 mod user_context;
 mod user_context_purge;

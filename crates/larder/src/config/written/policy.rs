@@ -82,7 +82,8 @@ macro_rules! with_policy {
             /// into `key.headers`.
             #[schemars(extend("default" = []))]
             pass_fields: Many<Text<HeaderName>>,
-            /// `Host` towards the origin. The client's where nothing is said.
+            /// `Host` towards the origin. The client's where nothing is said. With `key.host = false` all that the origin is told of
+            /// a host.
             #[schemars(extend("examples" = ["app.example"]))]
             origin_host: Text<HeaderValue>,
             /// Size of the content that is read to be part of the key: of `QUERY`, and of `POST` to GraphQL. Larger content passes

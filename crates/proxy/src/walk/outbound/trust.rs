@@ -1,6 +1,6 @@
 //! Which of a client's fields an origin may believe, and so may get.
 
-use crate::{ask::Ask, walk::receive};
+use crate::{ask::Ask, policy::KeySpec, walk::receive};
 use http::{HeaderMap, HeaderName, header};
 
 /// Fields with which a client could make an origin answer for another URI, host or method than the one that is keyed.
@@ -43,6 +43,27 @@ const OF_ONE_TARGET: [&str; 8] = [
     "x-method-override",
 ];
 
+/// Those of [`POISONOUS`] that name the host that the client asked for.
+const OF_HOST: [&str; 6] = [
+    "x-forwarded-host",
+    "x-forwarded-server",
+    "x-forwarded-port",
+    "x-host",
+    "x-original-host",
+    "x-http-host-override",
+];
+
+/// Those that name the scheme it used.
+const OF_SCHEME: [&str; 7] = [
+    "x-forwarded-scheme",
+    "x-forwarded-port",
+    "x-forwarded-ssl",
+    "x-forwarded-protocol",
+    "x-url-scheme",
+    "front-end-https",
+    "x-scheme",
+];
+
 /// What trusted proxies say of the client's address.
 pub static OF_ADDRESS: [HeaderName; 2] = [
     HeaderName::from_static("x-forwarded-for"),
@@ -79,7 +100,13 @@ pub fn trusts_client(ask: &Ask) -> bool {
 
 /// Whether a dangerous field of this client goes to the origin.
 pub fn is_passed(ask: &Ask, name: &HeaderName) -> bool {
-    trusts_client(ask) || is_named(ask, name)
+    is_named(ask, name) || (trusts_client(ask) && !tells_unkeyed(&ask.policy().key, name))
+}
+
+/// Whether a field tells of a host or scheme that is no part of the key. A trusted proxy says there what anybody asked it for.
+fn tells_unkeyed(key: &KeySpec, name: &HeaderName) -> bool {
+    (!key.host && OF_HOST.contains(&name.as_str()))
+        || (!key.scheme && OF_SCHEME.contains(&name.as_str()))
 }
 
 /// Whether the route passes this field on, or keys on it.
