@@ -29,6 +29,7 @@ mod coding_room;
 mod collapse;
 mod common;
 mod conditions;
+mod deceived;
 mod demo;
 mod disk;
 mod disk_damage;

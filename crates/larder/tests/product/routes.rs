@@ -181,7 +181,7 @@ fn a_lifetime_may_override_the_origin() {
         (
             "static",
             "/style.css",
-            &[("Cache-Control", "no-store")],
+            &[("Cache-Control", "no-store"), ("Content-Type", "text/css")],
             true,
         ),
         ("static", "/page", &[("Cache-Control", "no-store")], false),

@@ -32,7 +32,8 @@ pub enum Preset {
 pub enum TtlMode {
     /// Only where the origin gives no lifetime of its own.
     Default,
-    /// As `default`, and in place of the origin's for styles, scripts, images, fonts and media.
+    /// As `default`, and in place of the origin's for styles, scripts, images, fonts and media: where the path ends so, in one
+    /// reading, and the answer's `Content-Type` is of that kind.
     Static,
     /// In place of whatever the origin says, `no-store` and `private` too.
     Override,
