@@ -18,6 +18,7 @@ mod admin;
 mod admin_schema;
 mod bad_input;
 mod bad_origin;
+mod believed;
 mod cache_status;
 mod coding;
 mod coding_forms;

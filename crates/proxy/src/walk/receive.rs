@@ -112,7 +112,7 @@ pub fn read(
         return Err(Failure::MethodNotAllowed);
     }
     let client = client(connection, site);
-    let scheme = scheme(&parts.headers, connection, client.is_believed());
+    let scheme = scheme(client, &parts.headers, beside.said.forwarded, connection);
     let host = host(&parts.uri, &parts.headers, parts.version, scheme)?;
     let path = match parts.uri.path() {
         "" => Cow::Borrowed("/"),
