@@ -79,7 +79,7 @@ macro_rules! with_policy {
             response_headers: Edits,
             /// Request headers that are passed on although an answer could depend on them unseen, such as
             /// `X-Forwarded-Host`, and all with an underscore in the name, which applications take for a hyphen. Safer: put them
-            /// into `key.headers`.
+            /// into `key.headers`. [Which are kept back](storing.md#what-a-client-may-not-say).
             #[schemars(extend("default" = []))]
             pass_fields: Many<Text<HeaderName>>,
             /// `Host` towards the origin. The client's where nothing is said. With `key.host = false` all that the origin is told of

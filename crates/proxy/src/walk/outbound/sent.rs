@@ -1,6 +1,6 @@
 //! How each field of the client's request stands in the one the origin gets.
 
-use super::trust::{POISONOUS, is_ambiguous, is_named, is_passed, trusts_client};
+use super::trust::{is_ambiguous, is_named, is_passed, misleads, trusts_client};
 use crate::{
     ask::Ask,
     policy::{Edit, Esi},
@@ -38,9 +38,8 @@ pub fn sent_as(ask: &Ask, name: &HeaderName) -> Sent {
         "expect" => Sent::Same,
         "accept-encoding" if policy.esi == Esi::On => Sent::Same,
         "surrogate-capability" if !trusts_client(ask) => Sent::Same,
-        _ if POISONOUS.contains(name) && !is_passed(ask, name) => Sent::Same,
+        _ if misleads(name) && !is_passed(ask, name) => Sent::Same,
         _ if is_ambiguous(name) && !is_named(ask, name) => Sent::Same,
-        "x-real-ip" if !trusts_client(ask) => Sent::Same,
         _ => Sent::AsAsked,
     }
 }
