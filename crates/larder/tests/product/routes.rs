@@ -281,6 +281,30 @@ fn the_browser_may_be_told_another_lifetime() {
     );
 }
 
+/// Everybody gets what is stored, whatever its status.
+#[test]
+fn the_browser_is_told_it_of_all_that_is_stored() {
+    let (origin, larder) = start_with(
+        "[[origin]]\nservers = \"{origin}\"\n[defaults]\nbrowser_ttl = \"5s\"\nredirect_https = false\n\
+         [[route]]\npath = \"/https\"\nredirect_https = true\n[[route]]\n",
+    );
+    origin.otherwise(|request| {
+        let status = request.path().trim_start_matches('/').parse().expect("a status");
+        let reply = Reply::status(status).cache("max-age=60").header("Expires", testkit::date(60));
+        reply.header("Location", "/200").body("x")
+    });
+    for status in [200, 301, 302, 404, 410] {
+        for expected in [false, true] {
+            let answer = larder.get(&format!("/{status}")).send();
+            assert_eq!((answer.status, answer.hit()), (status, expected));
+            let said = answer.joined("cache-control");
+            assert_eq!((&*said, answer.header("expires")), ("max-age=5", None), "{status}");
+        }
+    }
+    let sent = larder.get("/https").send();
+    assert_eq!((sent.status, sent.header("cache-control")), (301, None), "it is stored nowhere");
+}
+
 #[test]
 fn what_passes_the_store_by_keeps_what_its_application_says_of_its_lifetime() {
     let (origin, larder) = start_with(

@@ -66,8 +66,8 @@ macro_rules! with_policy {
             /// Size of the largest body that is stored; larger ones pass through.
             #[schemars(extend("default" = "64MiB"))]
             largest_body: Text<Size>,
-            /// Lifetime that clients are told in place of the origin's `Cache-Control`. What passes the store by, and what may not be
-            /// stored, keeps the origin's own.
+            /// Lifetime that clients are told in place of the origin's `Cache-Control`, whatever the status. What passes the store by,
+            /// and what may not be stored, keeps the origin's own.
             #[schemars(extend("examples" = ["0s"]))]
             browser_ttl: Text<Duration>,
             /// How long a request waits for another one that already fetches the same.
