@@ -305,6 +305,17 @@ fn the_browser_is_told_it_of_all_that_is_stored() {
     assert_eq!((sent.status, sent.header("cache-control")), (301, None), "it is stored nowhere");
 }
 
+/// Sent to nowhere, a browser asks again and again.
+#[test]
+fn a_request_that_names_no_host_is_not_sent_to_https() {
+    let (_origin, larder) = site(NOTHING, "[defaults]\nredirect_https = true\n");
+    let mut client = larder.client();
+    client.send("GET /x HTTP/1.0\r\n\r\n");
+    let answer = client.read();
+    assert_eq!((answer.status, answer.header("location")), (400, None));
+    assert!(answer.said().contains("detail=no-host"), "{}", answer.said());
+}
+
 #[test]
 fn what_passes_the_store_by_keeps_what_its_application_says_of_its_lifetime() {
     let (origin, larder) = start_with(
