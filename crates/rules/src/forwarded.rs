@@ -40,7 +40,9 @@ impl<'a> Element<'a> {
                 continue;
             }
             let (name, value) = std::str::from_utf8(part).ok()?.split_once('=')?;
-            let is_known = pairs.iter().any(|(known, _)| known.eq_ignore_ascii_case(name));
+            let is_known = pairs
+                .iter()
+                .any(|(known, _)| known.eq_ignore_ascii_case(name));
             if is_known || !is_token(name.as_bytes()) || !is_value(value.as_bytes()) {
                 // "Each parameter MUST NOT occur more than once" (section 4).
                 return None;
@@ -61,7 +63,9 @@ impl<'a> Element<'a> {
     pub fn without(&self, names: &[&str]) -> Option<String> {
         let is_kept = |name: &str| names.iter().all(|gone| !gone.eq_ignore_ascii_case(name));
         let kept = self.0.iter().filter(|(name, _)| is_kept(name));
-        let kept: Vec<_> = kept.map(|(name, value)| [name, "=", value].concat()).collect();
+        let kept: Vec<_> = kept
+            .map(|(name, value)| [name, "=", value].concat())
+            .collect();
         (!kept.is_empty()).then(|| kept.join(";"))
     }
 }
@@ -73,7 +77,10 @@ pub fn address(node: &str) -> Option<IpAddr> {
     let node = node.trim();
     let address = match node.parse() {
         Ok(address) => address,
-        Err(_) => match node.strip_prefix('[').and_then(|inner| inner.split_once(']')) {
+        Err(_) => match node
+            .strip_prefix('[')
+            .and_then(|inner| inner.split_once(']'))
+        {
             Some((inner, rest)) if is_port(rest) => IpAddr::V6(inner.parse().ok()?),
             Some(_) => return None,
             None => {
@@ -123,7 +130,9 @@ fn ends_unquoted(inner: &[u8]) -> bool {
 }
 
 fn unquoted(value: &str) -> Cow<'_, str> {
-    let inner = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    let inner = value
+        .strip_prefix('"')
+        .and_then(|rest| rest.strip_suffix('"'));
     match inner {
         None => Cow::Borrowed(value),
         Some(inner) if !inner.contains('\\') => Cow::Borrowed(inner),

@@ -8,7 +8,8 @@ use testkit::{Reply, Request, scratch_dir};
 fn betrayed(request: &Request, words: &[&str]) -> Vec<String> {
     let fields = request.head.fields.iter();
     let told = fields.filter(|(_, value)| words.iter().any(|word| value.contains(word)));
-    told.map(|(name, value)| format!("{name}: {value}")).collect()
+    told.map(|(name, value)| format!("{name}: {value}"))
+        .collect()
 }
 
 #[test]
@@ -27,9 +28,14 @@ fn where_hosts_share_a_page_none_of_them_is_written_into_it() {
             ("X-Forwarded-Host", "evil.test"),
             ("X-Forwarded-Server", "evil.test"),
             ("X-Original-Host", "evil.test"),
-            ("Forwarded", "for=192.0.2.1;host=\"evil.test\";proto=http, for=10.0.0.1;Host=evil.test"),
+            (
+                "Forwarded",
+                "for=192.0.2.1;host=\"evil.test\";proto=http, for=10.0.0.1;Host=evil.test",
+            ),
         ];
-        let ask = fields.iter().fold(larder.get("/p"), |ask, (name, value)| ask.header(name, value));
+        let ask = fields.iter().fold(larder.get("/p"), |ask, (name, value)| {
+            ask.header(name, value)
+        });
         assert_eq!(ask.send().text(), "", "trusted: {trusted}");
         let other = larder.get("/p").header("Host", "good.test").send();
         assert!(other.hit() && other.text().is_empty(), "{}", other.text());
@@ -70,15 +76,25 @@ fn what_is_told_of_a_connection_is_told_as_its_route_has_it() {
 
 #[test]
 fn where_schemes_share_a_page_neither_is_written_into_it() {
-    for (more, expected) in [("", None), ("request_headers.set = \"X-Forwarded-Proto: https\"", Some("https"))] {
+    for (more, expected) in [
+        ("", None),
+        (
+            "request_headers.set = \"X-Forwarded-Proto: https\"",
+            Some("https"),
+        ),
+    ] {
         let (origin, larder) = start_with(&format!(
             "trusted = \"127.0.0.0/8\"\n[[origin]]\nservers = \"{{origin}}\"\n\
              [defaults]\nkey = {{ scheme = false }}\n{more}\n"
         ));
         origin.otherwise(|request| {
             let told = betrayed(request, &["https", "on", "443"]);
-            let told = told.into_iter().filter(|line| !line.starts_with("x-forwarded-proto"));
-            Reply::ok().cache("max-age=60").body(told.collect::<Vec<_>>().join("\n"))
+            let told = told
+                .into_iter()
+                .filter(|line| !line.starts_with("x-forwarded-proto"));
+            Reply::ok()
+                .cache("max-age=60")
+                .body(told.collect::<Vec<_>>().join("\n"))
         });
         let page = larder
             .get("/p")
@@ -89,7 +105,13 @@ fn where_schemes_share_a_page_neither_is_written_into_it() {
             .header("Forwarded", "for=192.0.2.1;proto=https")
             .send();
         assert_eq!(page.text(), "", "{more}");
-        assert!(larder.get("/p").header("X-Forwarded-Proto", "http").send().hit());
+        assert!(
+            larder
+                .get("/p")
+                .header("X-Forwarded-Proto", "http")
+                .send()
+                .hit()
+        );
         let asked = origin.last("/p");
         assert_eq!(asked.header("x-forwarded-proto"), expected);
         let forwarded = "for=192.0.2.1, for=127.0.0.1;host=\"example.test\"";
@@ -104,20 +126,40 @@ fn hosts_that_are_kept_together_want_one_that_the_application_is_asked_for() {
     for (written, good) in [
         ("[defaults]\nkey = { host = false }\n", false),
         ("[[route]]\npath = \"/a\"\nkey = { host = false }\n", false),
-        ("[defaults]\norigin_host = \"a.test\"\n[[route]]\npath = \"/a\"\nkey = { host = false }\n", true),
-        ("[defaults]\norigin_host = \"a.test\"\nkey = { host = false }\n", true),
-        ("[defaults]\nkey = { host = false }\n[[route]]\norigin_host = \"a.test\"\n", true),
+        (
+            "[defaults]\norigin_host = \"a.test\"\n[[route]]\npath = \"/a\"\nkey = { host = false }\n",
+            true,
+        ),
+        (
+            "[defaults]\norigin_host = \"a.test\"\nkey = { host = false }\n",
+            true,
+        ),
+        (
+            "[defaults]\nkey = { host = false }\n[[route]]\norigin_host = \"a.test\"\n",
+            true,
+        ),
     ] {
         let config = format!("listen = \"127.0.0.1:0\"\nadmin = \"off\"\n{origin}{written}");
         let file = scratch_dir().join("larder.toml");
         fs::write(&file, &config).expect("a file");
-        let checked = command().args([OsStr::new("check"), file.as_os_str()]).run();
-        assert_eq!(checked.code == Some(0), good, "{written}: {}", checked.stderr);
+        let checked = command()
+            .args([OsStr::new("check"), file.as_os_str()])
+            .run();
+        assert_eq!(
+            checked.code == Some(0),
+            good,
+            "{written}: {}",
+            checked.stderr
+        );
         let told = |text: &str| text.contains("origin_host = \"app.example\"");
         assert_eq!(told(&checked.stderr), !good, "{}", checked.stderr);
         if !good {
             let served = command().args(["serve"]).config(&config).run();
-            assert!(served.code != Some(0) && told(&served.stderr), "{}", served.stderr);
+            assert!(
+                served.code != Some(0) && told(&served.stderr),
+                "{}",
+                served.stderr
+            );
         }
     }
 }

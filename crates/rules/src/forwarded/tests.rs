@@ -15,10 +15,22 @@ fn said(line: &str, name: &str) -> Vec<String> {
 fn elements_are_read() {
     for (line, name, expected) in [
         (r#"for="_gazonk""#, "for", &["_gazonk"][..]),
-        (r#"For="[2001:db8:cafe::17]:4711""#, "for", &["[2001:db8:cafe::17]:4711"]),
-        ("for=192.0.2.60;proto=http;by=203.0.113.43", "proto", &["http"]),
+        (
+            r#"For="[2001:db8:cafe::17]:4711""#,
+            "for",
+            &["[2001:db8:cafe::17]:4711"],
+        ),
+        (
+            "for=192.0.2.60;proto=http;by=203.0.113.43",
+            "proto",
+            &["http"],
+        ),
         ("for=192.0.2.60;PROTO=https", "proto", &["https"]),
-        ("for=192.0.2.43, for=198.51.100.17", "for", &["192.0.2.43", "198.51.100.17"]),
+        (
+            "for=192.0.2.43, for=198.51.100.17",
+            "for",
+            &["192.0.2.43", "198.51.100.17"],
+        ),
         ("for=192.0.2.43,for=198.51.100.17;by=a", "by", &["-", "a"]),
         (";for=a;;", "for", &["a"]),
         (" , for=a ,", "for", &["a"]),
@@ -37,7 +49,11 @@ fn elements_are_read() {
         ("for=a b, for=c", "for", &["!", "c"]),
         // What a client leaves open hides no proxy's word.
         (r#"for="evil, for=192.0.2.1"#, "for", &["!", "192.0.2.1"]),
-        (r#"for="evil, for=192.0.2.1;host="a.test""#, "for", &["!", "192.0.2.1"]),
+        (
+            r#"for="evil, for=192.0.2.1;host="a.test""#,
+            "for",
+            &["!", "192.0.2.1"],
+        ),
         (r#"for="evil"#, "for", &["!", "!"]),
     ] {
         assert_eq!(said(line, name), expected, "{line}");
@@ -88,7 +104,9 @@ fn element() -> impl Strategy<Value = String> {
     let names = proptest::sample::subsequence(vec!["for", "by", "host", "proto"], 1..4);
     (names, proptest::collection::vec(value, 4)).prop_map(|(names, values)| {
         let pairs = names.iter().zip(values);
-        let pairs: Vec<_> = pairs.map(|(name, value)| format!("{name}={value}")).collect();
+        let pairs: Vec<_> = pairs
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
         pairs.join(";")
     })
 }

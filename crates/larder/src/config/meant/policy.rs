@@ -3,7 +3,9 @@
 use super::{Sink, compress, settings::values};
 use crate::config::{
     Fault,
-    value::{At, CookieName, EditableName, FieldLine, Many, PathStart, Query, Size, Text, Token, Ttl},
+    value::{
+        At, CookieName, EditableName, FieldLine, Many, PathStart, Query, Size, Text, Token, Ttl,
+    },
     written::{self, Defaults},
 };
 use origin::Origin;

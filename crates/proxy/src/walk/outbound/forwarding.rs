@@ -62,9 +62,10 @@ pub fn tell(fields: &mut HeaderMap, ask: &Ask, host: &Host<'_>) {
             add(fields, &X_FORWARDED_FOR, address.clone());
         }
         if named != [true, false]
-            && let Some(element) = ask.connection.texts.element(scheme, host.text, || {
-                element(scheme, host.text, address)
-            })
+            && let Some(element) = ask
+                .connection
+                .texts
+                .element(scheme, host.text, || element(scheme, host.text, address))
         {
             add(fields, &FORWARDED, element);
         }
