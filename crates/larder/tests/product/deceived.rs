@@ -58,13 +58,24 @@ fn an_ending_alone_keeps_nothing() {
     );
     origin.otherwise(|request| {
         let kind = request.header("x-kind").unwrap_or_default().to_owned();
-        let reply = Reply::ok().cache("private, no-store").body(request.header("cookie").unwrap_or("nobody"));
-        if kind.is_empty() { reply } else { reply.header("Content-Type", kind) }
+        let reply = Reply::ok()
+            .cache("private, no-store")
+            .body(request.header("cookie").unwrap_or("nobody"));
+        if kind.is_empty() {
+            reply
+        } else {
+            reply.header("Content-Type", kind)
+        }
     });
     let mut wrong = Vec::new();
     for (number, (path, kind, kept)) in ROWS.iter().enumerate() {
         let host = format!("site-{number}.test");
-        let get = || larder.get(path).header("Host", &host).header("X-Kind", kind);
+        let get = || {
+            larder
+                .get(path)
+                .header("Host", &host)
+                .header("X-Kind", kind)
+        };
         get().header("Cookie", "alice").send();
         let eve = get().send();
         if eve.hit() != *kept || (eve.text() == "alice") != *kept {
@@ -88,7 +99,10 @@ fn what_is_confirmed_keeps_its_lifetime() {
         reply.cache("no-cache").header("ETag", "\"a\"")
     });
     larder.get("/a.css").send();
-    larder.get("/a.css").header("Cache-Control", "no-cache").send();
+    larder
+        .get("/a.css")
+        .header("Cache-Control", "no-cache")
+        .send();
     assert_eq!(origin.requests("/a.css"), 2);
     assert!(larder.get("/a.css").send().hit());
 }

@@ -56,12 +56,17 @@ const KINDS: [(&[&str], &[&str]); 7] = [
 /// The ending is the client's word and the type the application's, and both must say so: an application that takes
 /// `/account/x.css` for `/account` answers with a user's page (web cache deception).
 pub(super) fn is_settled(path: &str, fields: &HeaderMap) -> bool {
-    let name = path.rsplit('/').next().and_then(|name| name.rsplit_once('.'));
+    let name = path
+        .rsplit('/')
+        .next()
+        .and_then(|name| name.rsplit_once('.'));
     let Some((_, ending)) = name else {
         return false;
     };
     let is_of = |(endings, _): &&(&[&str], _)| {
-        endings.iter().any(|known| known.eq_ignore_ascii_case(ending))
+        endings
+            .iter()
+            .any(|known| known.eq_ignore_ascii_case(ending))
     };
     let Some((_, kinds)) = KINDS.iter().find(is_of) else {
         return false;
@@ -73,6 +78,7 @@ pub(super) fn is_settled(path: &str, fields: &HeaderMap) -> bool {
     let kind = line.to_str().unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim();
     let kind = kind.to_ascii_lowercase();
-    let is_served = |known: &&str| kind == **known || (known.ends_with('/') && kind.starts_with(*known));
+    let is_served =
+        |known: &&str| kind == **known || (known.ends_with('/') && kind.starts_with(*known));
     kinds.iter().any(|known| is_served(&known)) && key::is_plain(path)
 }
