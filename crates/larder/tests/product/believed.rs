@@ -15,7 +15,10 @@ fn behind_a_proxy() -> (Origin, Larder) {
 
 fn say(larder: &Larder, path: &str, lines: &[(&str, &str)]) -> Response {
     let ask = larder.get(path);
-    lines.iter().fold(ask, |ask, (name, value)| ask.header(name, value)).send()
+    lines
+        .iter()
+        .fold(ask, |ask, (name, value)| ask.header(name, value))
+        .send()
 }
 
 #[test]
@@ -58,22 +61,47 @@ fn the_scheme_is_the_one_that_the_proxy_names() {
         (&[(usual, "http")], false),
         (&[(usual, "http, https")], false),
         (&[(usual, "ftp")], false),
-        (&[(usual, "https, http"), ("X-Forwarded-For", "192.0.2.9, 10.0.0.3")], true),
+        (
+            &[
+                (usual, "https, http"),
+                ("X-Forwarded-For", "192.0.2.9, 10.0.0.3"),
+            ],
+            true,
+        ),
         // The first word is the client's own.
-        (&[(usual, "https, http"), ("X-Forwarded-For", "192.0.2.9")], false),
+        (
+            &[(usual, "https, http"), ("X-Forwarded-For", "192.0.2.9")],
+            false,
+        ),
         (&[(new, "for=192.0.2.9;proto=https")], true),
         (&[(new, "proto=\"HTTPS\"")], true),
-        (&[(new, "for=192.0.2.9;proto=https, for=10.0.0.3;proto=http")], true),
-        (&[(new, "for=10.9.9.9;proto=https, for=192.0.2.9;proto=http")], false),
-        (&[(new, "for=\"x;proto=https, for=192.0.2.9;proto=http")], false),
+        (
+            &[(new, "for=192.0.2.9;proto=https, for=10.0.0.3;proto=http")],
+            true,
+        ),
+        (
+            &[(new, "for=10.9.9.9;proto=https, for=192.0.2.9;proto=http")],
+            false,
+        ),
+        (
+            &[(new, "for=\"x;proto=https, for=192.0.2.9;proto=http")],
+            false,
+        ),
         // Whoever says it in both ways means the one that more proxies know.
-        (&[(usual, "http"), (new, "for=192.0.2.9;proto=https")], false),
+        (
+            &[(usual, "http"), (new, "for=192.0.2.9;proto=https")],
+            false,
+        ),
         (&[], false),
     ] {
         let answer = say(&larder, "/", lines);
         assert_eq!(answer.status == 200, secure, "{lines:?}");
         if secure {
-            assert_eq!(origin.last("/").headers("x-forwarded-proto"), ["https"], "{lines:?}");
+            assert_eq!(
+                origin.last("/").headers("x-forwarded-proto"),
+                ["https"],
+                "{lines:?}"
+            );
         }
     }
 }

@@ -169,7 +169,9 @@ fn told(elements: &[Option<Element<'_>>]) -> impl Iterator<Item = Word> {
     elements.iter().rev().map(|element| match element {
         None => Word::Unreadable,
         Some(element) => {
-            let node = element.get("for").and_then(|node| forwarded::address(&node));
+            let node = element
+                .get("for")
+                .and_then(|node| forwarded::address(&node));
             node.map_or(Word::Hidden, Word::Address)
         }
     })

@@ -314,9 +314,24 @@ fn a_client_is_whom_trusted_proxies_speak_for() {
 fn forwarded_names_the_client_where_nothing_else_does() {
     let trusted = ["10.0.0.0/8".parse().expect("a network")];
     for (peer, lines, address, scheme) in [
-        ("192.0.2.1", &["for=6.6.6.6;proto=https"][..], Some("192.0.2.1"), None),
-        ("10.0.0.1", &["for=6.6.6.6;proto=https"], Some("6.6.6.6"), Some("https")),
-        ("10.0.0.1", &["for=\"[2001:db8::1]:4\";proto=HTTP"], Some("2001:db8::1"), Some("http")),
+        (
+            "192.0.2.1",
+            &["for=6.6.6.6;proto=https"][..],
+            Some("192.0.2.1"),
+            None,
+        ),
+        (
+            "10.0.0.1",
+            &["for=6.6.6.6;proto=https"],
+            Some("6.6.6.6"),
+            Some("https"),
+        ),
+        (
+            "10.0.0.1",
+            &["for=\"[2001:db8::1]:4\";proto=HTTP"],
+            Some("2001:db8::1"),
+            Some("http"),
+        ),
         (
             "10.0.0.1",
             &["for=7.7.7.7;proto=http, for=6.6.6.6;proto=https, for=10.0.0.2;proto=http"],
@@ -329,13 +344,38 @@ fn forwarded_names_the_client_where_nothing_else_does() {
             Some("6.6.6.6"),
             Some("https"),
         ),
-        ("10.0.0.1", &["for=6.6.6.6;proto=http, for=_x;proto=https"], Some("10.0.0.1"), Some("https")),
-        ("10.0.0.1", &["proto=https"], Some("10.0.0.1"), Some("https")),
-        ("10.0.0.1", &["for=6.6.6.6;proto=ftp"], Some("6.6.6.6"), None),
+        (
+            "10.0.0.1",
+            &["for=6.6.6.6;proto=http, for=_x;proto=https"],
+            Some("10.0.0.1"),
+            Some("https"),
+        ),
+        (
+            "10.0.0.1",
+            &["proto=https"],
+            Some("10.0.0.1"),
+            Some("https"),
+        ),
+        (
+            "10.0.0.1",
+            &["for=6.6.6.6;proto=ftp"],
+            Some("6.6.6.6"),
+            None,
+        ),
         // Of what cannot be read nobody is the sender, least of all the proxy.
         ("10.0.0.1", &["for=\"6.6.6.6"], None, None),
-        ("10.0.0.1", &["for=\"7.7.7.7, for=6.6.6.6;proto=https"], Some("6.6.6.6"), Some("https")),
-        ("10.0.0.1", &["for=\"7.7.7.7, for=10.0.0.2;proto=https"], None, None),
+        (
+            "10.0.0.1",
+            &["for=\"7.7.7.7, for=6.6.6.6;proto=https"],
+            Some("6.6.6.6"),
+            Some("https"),
+        ),
+        (
+            "10.0.0.1",
+            &["for=\"7.7.7.7, for=10.0.0.2;proto=https"],
+            None,
+            None,
+        ),
         ("10.0.0.1", &[], Some("10.0.0.1"), None),
     ] {
         let mut fields = HeaderMap::new();
