@@ -179,7 +179,15 @@ mod tests {
         for name in POISONOUS.iter().chain(&OF_ADDRESS) {
             assert!(misleads(name), "{name}");
         }
-        for name in ["host", "cookie", "connection", "proxy", "te", "from", "x-own"] {
+        for name in [
+            "host",
+            "cookie",
+            "connection",
+            "proxy",
+            "te",
+            "from",
+            "x-own",
+        ] {
             assert!(!misleads(&HeaderName::from_static(name)), "{name}");
         }
     }
