@@ -289,8 +289,14 @@ fn the_browser_is_told_it_of_all_that_is_stored() {
          [[route]]\npath = \"/https\"\nredirect_https = true\n[[route]]\n",
     );
     origin.otherwise(|request| {
-        let status = request.path().trim_start_matches('/').parse().expect("a status");
-        let reply = Reply::status(status).cache("max-age=60").header("Expires", testkit::date(60));
+        let status = request
+            .path()
+            .trim_start_matches('/')
+            .parse()
+            .expect("a status");
+        let reply = Reply::status(status)
+            .cache("max-age=60")
+            .header("Expires", testkit::date(60));
         reply.header("Location", "/200").body("x")
     });
     for status in [200, 301, 302, 404, 410] {
@@ -298,11 +304,19 @@ fn the_browser_is_told_it_of_all_that_is_stored() {
             let answer = larder.get(&format!("/{status}")).send();
             assert_eq!((answer.status, answer.hit()), (status, expected));
             let said = answer.joined("cache-control");
-            assert_eq!((&*said, answer.header("expires")), ("max-age=5", None), "{status}");
+            assert_eq!(
+                (&*said, answer.header("expires")),
+                ("max-age=5", None),
+                "{status}"
+            );
         }
     }
     let sent = larder.get("/https").send();
-    assert_eq!((sent.status, sent.header("cache-control")), (301, None), "it is stored nowhere");
+    assert_eq!(
+        (sent.status, sent.header("cache-control")),
+        (301, None),
+        "it is stored nowhere"
+    );
 }
 
 /// Sent to nowhere, a browser asks again and again.
@@ -313,7 +327,11 @@ fn a_request_that_names_no_host_is_not_sent_to_https() {
     client.send("GET /x HTTP/1.0\r\n\r\n");
     let answer = client.read();
     assert_eq!((answer.status, answer.header("location")), (400, None));
-    assert!(answer.said().contains("detail=no-host"), "{}", answer.said());
+    assert!(
+        answer.said().contains("detail=no-host"),
+        "{}",
+        answer.said()
+    );
 }
 
 #[test]
