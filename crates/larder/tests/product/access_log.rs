@@ -92,9 +92,15 @@ fn targets_are_taken_in_their_encoded_form() {
     for (target, encoded) in rows {
         for version in ["1.0", "1.1"] {
             let mut client = larder.client();
-            client.send(format!("GET {target} HTTP/{version}\r\nHost: own.test\r\n\r\n"));
+            client.send(format!(
+                "GET {target} HTTP/{version}\r\nHost: own.test\r\n\r\n"
+            ));
             let answer = client.read();
-            assert_eq!((answer.status, answer.hit()), (200, version == "1.1"), "{target}");
+            assert_eq!(
+                (answer.status, answer.hit()),
+                (200, version == "1.1"),
+                "{target}"
+            );
         }
         assert_eq!(last_target(&origin), encoded);
         let again = larder.get(encoded).header("Host", "own.test").send();
@@ -106,7 +112,10 @@ fn targets_are_taken_in_their_encoded_form() {
     let text = std::fs::read_to_string(&path).expect("a log");
     for (lines, (target, encoded)) in text.lines().collect::<Vec<_>>().chunks(3).zip(rows) {
         for line in lines {
-            assert!(line.contains(&format!("GET {encoded} HTTP")), "{target}: {line}");
+            assert!(
+                line.contains(&format!("GET {encoded} HTTP")),
+                "{target}: {line}"
+            );
         }
     }
     // Neither control characters nor spaces are taken for anything, nor is what is no text.
@@ -120,14 +129,16 @@ fn targets_are_taken_in_their_encoded_form() {
 /// Answers of our own are the HTTP library's to write: it reads the same head.
 #[test]
 fn an_encoded_target_is_that_for_all_who_read_it() {
-    let (_origin, larder) = start_with(
-        "[[origin]]\nservers = \"{origin}\"\n[defaults]\nredirect_https = true\n",
-    );
+    let (_origin, larder) =
+        start_with("[[origin]]\nservers = \"{origin}\"\n[defaults]\nredirect_https = true\n");
     let mut client = larder.client();
     for _ in 0..2 {
         client.send("GET /\u{e9}?\"a\" HTTP/1.1\r\nHost: a.test\r\n\r\n");
         let answer = client.read();
         let location = answer.header("location");
-        assert_eq!((answer.status, location), (301, Some("https://a.test/%C3%A9?%22a%22")));
+        assert_eq!(
+            (answer.status, location),
+            (301, Some("https://a.test/%C3%A9?%22a%22"))
+        );
     }
 }
