@@ -69,6 +69,11 @@ impl Matcher {
 
     /// Whether all conditions hold; an empty list holds always.
     pub fn matches(&self, subject: &Subject<'_>) -> bool {
+        self.fits(subject) && self.allows(subject)
+    }
+
+    /// Whether all conditions hold but those on the client.
+    pub fn fits(&self, subject: &Subject<'_>) -> bool {
         any(&self.hosts, |host| host.matches(subject.host))
             && any(&self.paths, |path| path.matches(subject.path))
             && any(&self.methods, |method| method == subject.method)
@@ -79,7 +84,6 @@ impl Matcher {
             && any(&self.query, |parameter| {
                 query_matches(parameter, subject.query)
             })
-            && self.allows(subject)
     }
 
     /// Whether it is for this client. Who that is matters to few routes only.

@@ -53,6 +53,7 @@ mod esi_kept;
 mod esi_leaks;
 mod esi_requests;
 mod examples;
+mod explain;
 mod fastcgi;
 mod fastcgi_answers;
 mod fastcgi_bad;

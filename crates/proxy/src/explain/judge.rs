@@ -1,47 +1,46 @@
 //! What is stored under a key, judged for one request.
 
 use super::{OnFailure, StoredExplanation, Tier};
-use crate::{ask::Key, cache::Cache, policy::Policy, walk::lookup::reuse_site};
+use crate::{
+    ask::Ask,
+    cache::Cache,
+    walk::lookup::{answers, condition_is_the_origins, reuse_site_for},
+};
 use http::{HeaderMap, HeaderName};
 use rules::{
-    directives,
     reuse::{self, Failure, ValidateReason, Verdict},
-    time::Time,
     vary,
 };
-use std::{borrow::Cow, time::Duration};
+use std::{borrow::Cow, sync::Arc, time::Duration};
 use store::{Body, Stored, Variant, Variants, purge::Standing};
 
 /// The request that stored responses are judged for.
 pub(super) struct Judge<'a> {
     pub(super) cache: &'a Cache,
-    pub(super) policy: &'a Policy,
-    pub(super) key: &'a Key,
-    pub(super) fields: &'a HeaderMap,
-    pub(super) now: Time,
+    pub(super) ask: &'a Ask,
 }
 
 impl Judge<'_> {
+    /// Whether memory has one that matches and stands: then nobody asks the disk.
+    pub(super) fn decides_here(&self) -> bool {
+        let here = self.here();
+        let selected = here.iter().find(|one| one.matches);
+        selected.is_some_and(|one| !one.invalidated)
+    }
+
     /// What is stored, and which of it is selected: as lookup has it, the disk's where memory has none that matches and stands.
-    pub(super) async fn stored(&self) -> (Vec<StoredExplanation>, Option<usize>) {
-        let here = self.cache.memory.peek(self.key.as_bytes());
-        let variants = here.as_ref().map_or(&[][..], Variants::as_slice);
-        let mut all: Vec<_> = variants
-            .iter()
-            .map(|stored| self.judge(stored, Tier::Memory))
-            .collect();
+    pub(super) fn stored(
+        &self,
+        below: Vec<Arc<Stored>>,
+    ) -> (Vec<StoredExplanation>, Option<usize>) {
+        let mut all = self.here();
         // The newest that matches; where that was invalidated, no other in memory takes its place.
         let selected = all.iter().position(|one| one.matches);
-        let decides = selected.and_then(|index| all.get(index));
-        if decides.is_some_and(|one| !one.invalidated) {
-            return (all, selected);
-        }
-        if let Some(disk) = &self.cache.disk {
-            let below = Variants::from_vec(disk.peek(self.key.as_bytes()).await);
-            for stored in below.as_ref().map_or(&[][..], Variants::as_slice) {
-                if here.as_ref().is_none_or(|here| !here.has_newer(stored)) {
-                    all.push(self.judge(stored, Tier::Disk));
-                }
+        let here = self.cache.memory.peek(self.ask.key.as_bytes());
+        let below = Variants::from_vec(below);
+        for stored in below.as_ref().map_or(&[][..], Variants::as_slice) {
+            if here.as_ref().is_none_or(|here| !here.has_newer(stored)) {
+                all.push(self.judge(stored, Tier::Disk));
             }
         }
         let on_disk = |one: &StoredExplanation| one.matches && one.tier == Tier::Disk;
@@ -49,34 +48,45 @@ impl Judge<'_> {
         (all, below.or(selected))
     }
 
+    /// What memory has, the newest first.
+    fn here(&self) -> Vec<StoredExplanation> {
+        let here = self.cache.memory.peek(self.ask.key.as_bytes());
+        let variants = here.as_ref().map_or(&[][..], Variants::as_slice);
+        let judged = variants.iter();
+        judged
+            .map(|stored| self.judge(stored, Tier::Memory))
+            .collect()
+    }
+
     fn judge(&self, stored: &Stored, tier: Tier) -> StoredExplanation {
         let standing = self
             .cache
             .memory
             .log()
-            .standing(self.key.as_bytes(), stored);
+            .standing(self.ask.key.as_bytes(), stored);
         let differing = stored.variant.as_deref();
         let stored = standing_as(stored, standing);
-        let request = directives::request(self.fields);
-        let site = reuse_site(self.policy);
-        let verdict = reuse::judge(&stored.facts, &request, &site, self.now);
+        let (ask, now) = (self.ask, self.ask.now);
+        let (request, site) = (&ask.directives, reuse_site_for(ask));
+        let verdict = reuse::judge(&stored.facts, request, &site, now);
         let invalidated = standing == Standing::Gone;
         // Parts stand in for no whole.
         let stands_in = !invalidated && !matches!(stored.body, Body::Parts(_));
-        let sent = |failure| {
-            stands_in && reuse::on_failure(&stored.facts, &request, &site, failure, self.now)
-        };
-        let window = |failure| reuse::window_on_failure(&stored.facts, &request, &site, failure);
+        let sent =
+            |failure| stands_in && reuse::on_failure(&stored.facts, request, &site, failure, now);
+        let window = |failure| reuse::window_on_failure(&stored.facts, request, &site, failure);
         StoredExplanation {
             tier,
             status: stored.status,
-            matches: stored.matches(self.fields, &mut Vec::new()),
+            matches: stored.matches(&ask.fields, &mut Vec::new()),
             nominated: nominated(&stored),
             differing: differing
-                .map(|variant| self::differing(variant, self.fields))
+                .map(|variant| self::differing(variant, &ask.fields))
                 .unwrap_or_default(),
             verdict,
-            age: stored.facts.age(self.now),
+            is_enough: matches!(stored.body, Body::Filling(_)) || answers(ask, &stored),
+            condition_fails: condition_is_the_origins(ask, &stored),
+            age: stored.facts.age(now),
             lifetime: Duration::from_millis(stored.facts.lifetime_ms),
             source: stored.facts.source,
             length: stored.body.length(),
