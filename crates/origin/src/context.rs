@@ -25,7 +25,7 @@ pub struct Context {
     pub content: Option<Bytes>,
     /// What FastCGI servers are told beside the message.
     pub visitor: Visitor,
-    /// The host the client asked for, in lower case: what pages are kept by.
+    /// The host the client asked for, in lower case, or the one that stands for all: what pages are kept by.
     pub host: String,
     /// The site wants the application itself to answer: pages that were made for everybody will not do, unless there is nobody
     /// else to ask.
@@ -52,7 +52,7 @@ pub struct Visitor {
     pub port: Option<u16>,
     /// The address it is connected to.
     pub server: Option<SocketAddr>,
-    /// Its request is for `https`.
+    /// Its request is for `https`, and the origin may know.
     pub https: bool,
 }
 

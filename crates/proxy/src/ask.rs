@@ -87,6 +87,8 @@ pub struct Said {
     pub codings: bool,
     /// `X-Refresh`.
     pub refresh: bool,
+    /// `Forwarded`.
+    pub forwarded: bool,
 }
 
 impl Said {
@@ -98,6 +100,7 @@ impl Said {
                 header::CONNECTION => said.connection = true,
                 header::CACHE_CONTROL | header::PRAGMA => said.directives = true,
                 header::ACCEPT_ENCODING => said.codings = true,
+                header::FORWARDED => said.forwarded = true,
                 header::IF_MATCH
                 | header::IF_NONE_MATCH
                 | header::IF_MODIFIED_SINCE

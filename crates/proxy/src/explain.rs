@@ -1,32 +1,36 @@
-//! Explain: why a URL is or is not answered from the store, without asking an origin or the shared tier. What is stored is judged in
-//! `judge`.
+//! Explain: why a URL is or is not answered from the store, without asking an origin or the shared tier. The request is received, routed
+//! and judged by the walk's own functions, in `asked`; what is stored is judged in `judge`.
 
+mod asked;
 mod judge;
 
-use crate::{
-    ask,
-    cache::Cache,
-    hit_for_miss::Unshared,
-    outcome::Bypass,
-    policy::Policy,
-    routing::{self, Subject},
-    walk::{bypass::rule, forward::page_key_of, receive, user_context},
-};
-use http::{HeaderMap, Method, StatusCode};
-use judge::Judge;
-use rules::{freshness, key, reuse::Verdict};
-use std::{borrow::Cow, time::Duration};
-use store::Variants;
+use crate::{cache::Cache, hit_for_miss::Unshared, way::Past};
+use asked::Asked;
+use http::{HeaderMap, StatusCode};
+use rules::{freshness, reuse::Verdict};
+use std::time::Duration;
 
 /// What would happen to a GET for a URL now.
 #[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a question of its own"
+)]
 pub struct Explanation {
     /// The name of the route taken.
     pub route: String,
-    /// The cache key as text ([`Key::text`](ask::Key::text)).
+    /// The cache key as text ([`Key::text`](crate::ask::Key::text)).
     pub key: String,
+    /// A route for some clients that would be taken, were the one who asks among them: nobody says who asks.
+    pub passed_over: Option<String>,
+    /// Whether the client is sent to HTTPS.
+    pub redirected: bool,
     /// Why the route passes the store by, if it does.
     pub bypass: Option<&'static str>,
+    /// Why the store is passed by after all, where nothing in it answers.
+    pub past: Option<Past>,
+    /// Whether the request wants what is stored or nothing (`only-if-cached`).
+    pub only_stored: bool,
     /// Whether answers for this key were lately not reusable.
     pub hit_for_miss: bool,
     /// Why the last answer for this key was of no use to others, as far as that is remembered.
@@ -50,6 +54,10 @@ pub enum Tier {
 
 /// One stored response, judged.
 #[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a question of its own"
+)]
 pub struct StoredExplanation {
     /// Where it lies.
     pub tier: Tier,
@@ -63,6 +71,10 @@ pub struct StoredExplanation {
     pub differing: Vec<String>,
     /// Whether it would be sent now (RFC 9111 section 4), were it chosen.
     pub verdict: Verdict,
+    /// Whether what is held of its content is all that the request wants.
+    pub is_enough: bool,
+    /// Whether the request has a condition that it does not meet, and that the origin alone may judge (RFC 9111 section 4.3.2).
+    pub condition_fails: bool,
     /// Its age now (RFC 9111 section 4.2.3).
     pub age: Duration,
     /// How long it is fresh from its birth on (RFC 9111 section 4.2.1).
@@ -101,79 +113,11 @@ pub struct OnFailure {
 /// where that may decide.
 pub async fn explain(cache: &Cache, uri: &str, fields: &HeaderMap) -> Option<Explanation> {
     let site = cache.site.load_full();
-    let (scheme, rest) = uri.split_once("://")?;
-    let (host, target) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
-    let host = key::normalize_host(host, scheme)?;
-    let (path, query) = match target.split_once('?') {
-        Some((path, query)) => (path, Some(query)),
-        None => (target, None),
+    // Requests stay on their thread; what waits need not.
+    let wanted = Asked::read(&site, uri, fields)?.wanted_below(cache);
+    let below = match (&cache.disk, wanted) {
+        (Some(disk), Some(key)) => disk.peek(&key).await,
+        _ => Vec::new(),
     };
-    let path = match path {
-        "" => Cow::Borrowed("/"),
-        path => key::normalize(path),
-    };
-    let query = query.map(key::normalize);
-    let subject = Subject {
-        host: routing::without_port(&host),
-        path: &path,
-        query: query.as_deref(),
-        method: &Method::GET,
-        fields,
-        client: routing::Client::default(),
-    };
-    let chosen = routing::choose(&site.routes, &subject);
-    let is_ambiguous = routing::is_ambiguous(&site.routes, &subject, chosen);
-    let route = site.routes.get(chosen)?;
-    let mut key = ask::key_of(uri, &route.policy)?;
-    key.extend(route, fields);
-    let now = receive::now();
-    let bypass = bypass(&route.policy, &path, query.as_deref(), fields)
-        .or_else(|| is_ambiguous.then_some(Bypass::Path))
-        .map(Bypass::token);
-    let mut fields = fields.clone();
-    if route.policy.key.drop_cookies || rule::stores_nothing(&route.policy.bypass, &fields) {
-        ask::set_cookies_aside(&mut fields, &route.policy.key);
-    }
-    let judge = Judge {
-        cache,
-        policy: &route.policy,
-        key: &key,
-        fields: &fields,
-        now,
-    };
-    let (stored, selected) = judge.stored().await;
-    let page = page_of(cache, key.as_bytes(), &fields);
-    let hit_for_miss = cache.hit_for_miss.knows(&page, now);
-    let replaceable = selected
-        .and_then(|index| stored.get(index))
-        .is_none_or(|one| one.replaceable);
-    Some(Explanation {
-        route: route.name.clone(),
-        shared: cache.shared.is_some() && bypass.is_none() && !hit_for_miss && replaceable,
-        bypass,
-        hit_for_miss,
-        unshared: cache.hit_for_miss.why(&page),
-        stored,
-        selected,
-        key: key.text(),
-    })
-}
-
-/// What is remembered of such a request is remembered under this key.
-fn page_of<'a>(cache: &Cache, key: &'a [u8], fields: &HeaderMap) -> Cow<'a, [u8]> {
-    let held = cache.memory.peek(key);
-    let held = held.iter().flat_map(Variants::as_slice);
-    page_key_of(key, fields, held)
-}
-
-fn bypass(policy: &Policy, path: &str, query: Option<&str>, fields: &HeaderMap) -> Option<Bypass> {
-    if !policy.cache {
-        return Some(Bypass::Route);
-    }
-    let by_rule = rule::site_bypass(&policy.bypass, &Method::GET, path, query, fields);
-    // The application alone knows it, and is not asked here.
-    let by_group = policy.user_context.is_some()
-        && user_context::is_somebody(fields)
-        && !fields.contains_key(user_context::HASH);
-    by_rule.or_else(|| by_group.then_some(Bypass::Group))
+    Some(Asked::read(&site, uri, fields)?.explained(cache, below))
 }

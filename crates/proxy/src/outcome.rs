@@ -151,6 +151,8 @@ impl Outcome {
     /// Whether the answer is for everybody: it is stored, or would be if there were room.
     pub const fn is_for_all(&self) -> bool {
         match self.handled {
+            // What we say ourselves, where an origin was asked in vain.
+            _ if matches!(self.detail, Some(Detail::Failed(_))) => false,
             Handled::Hit => true,
             Handled::Forwarded {
                 stored, collapsed, ..

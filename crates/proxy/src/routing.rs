@@ -1,12 +1,14 @@
-//! Which route a request takes: first match wins.
+//! Which route a request takes: first match wins. Who asks is told in `client`.
+
+mod client;
+
+pub use client::{Client, Peer};
 
 use crate::policy::{
     FieldPattern, HostPattern, KeySpec, Matcher, NamePattern, PathPattern, Route, TextPattern,
 };
 use http::{HeaderMap, Method, header};
-use ipnet::IpNet;
 use rules::key::{self, QueryChoice};
-use std::net::IpAddr;
 
 /// What routes are matched against, after normalisation.
 #[derive(Clone, Copy, Debug)]
@@ -23,66 +25,6 @@ pub struct Subject<'a> {
     pub fields: &'a HeaderMap,
     /// Who asks.
     pub client: Client<'a>,
-}
-
-/// Who asks: the peer, or whom proxies that the site trusts speak for.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Client<'a> {
-    /// Who is at the other end of the connection.
-    pub peer: Peer,
-    /// The networks of those proxies.
-    pub trusted: &'a [IpNet],
-}
-
-/// Who is at the other end of a connection.
-#[derive(Clone, Copy, Debug, Default)]
-pub enum Peer {
-    /// Whoever has this address, an IPv4 address as one.
-    At(IpAddr),
-    /// Somebody on a Unix socket, who is trusted.
-    #[default]
-    OnSocket,
-    /// Nobody who is known: a proxy that did not say for whom it asks. It is in no network, and what it says is not believed, however
-    /// trusted the proxy itself may be: anybody could have said it.
-    Nameless,
-}
-
-impl Client<'_> {
-    /// Whether what the peer says of somebody else is believed.
-    pub fn is_believed(&self) -> bool {
-        match self.peer {
-            Peer::At(address) => self.believes(address),
-            Peer::OnSocket => true,
-            Peer::Nameless => false,
-        }
-    }
-
-    fn believes(&self, address: IpAddr) -> bool {
-        self.trusted.iter().any(|net| net.contains(&address))
-    }
-
-    /// Its address, as far as it is known: the last one in the request's `X-Forwarded-For` that no trusted proxy has. What stands
-    /// before a stranger's is the stranger's own.
-    pub fn address(&self, fields: &HeaderMap) -> Option<IpAddr> {
-        let mut client = match self.peer {
-            Peer::At(address) => Some(address),
-            Peer::OnSocket | Peer::Nameless => None,
-        };
-        if !self.is_believed() {
-            return client;
-        }
-        let lines = fields.get_all("x-forwarded-for").iter();
-        let lines = lines.map(|line| line.to_str().unwrap_or_default());
-        let mut chain: Vec<_> = lines.flat_map(|line| line.split(',')).collect();
-        while client.is_none_or(|address| self.believes(address)) {
-            match chain.pop().map(|word| word.trim().parse::<IpAddr>()) {
-                // A network of IPv4 has no address of IPv6, however it is meant.
-                Some(Ok(address)) => client = Some(address.to_canonical()),
-                Some(Err(_)) | None => break,
-            }
-        }
-        client
-    }
 }
 
 /// The index of the first route that matches; the last route where none does (it matches everything by construction).
@@ -127,6 +69,11 @@ impl Matcher {
 
     /// Whether all conditions hold; an empty list holds always.
     pub fn matches(&self, subject: &Subject<'_>) -> bool {
+        self.fits(subject) && self.allows(subject)
+    }
+
+    /// Whether all conditions hold but those on the client.
+    pub fn fits(&self, subject: &Subject<'_>) -> bool {
         any(&self.hosts, |host| host.matches(subject.host))
             && any(&self.paths, |path| path.matches(subject.path))
             && any(&self.methods, |method| method == subject.method)
@@ -137,7 +84,6 @@ impl Matcher {
             && any(&self.query, |parameter| {
                 query_matches(parameter, subject.query)
             })
-            && self.allows(subject)
     }
 
     /// Whether it is for this client. Who that is matters to few routes only.

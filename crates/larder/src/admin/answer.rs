@@ -3,6 +3,7 @@
 use proxy::{
     explain::{Explanation, StoredExplanation, Tier},
     hit_for_miss::Unshared,
+    way::Past,
 };
 use rules::{
     freshness::Source,
@@ -22,9 +23,11 @@ pub struct Answer {
     pub route: String,
     /// The cache key.
     pub key: String,
+    /// A route for some clients that might have been taken: no client was named.
+    pub passed_over: Option<String>,
     /// Where the answer would come from.
     pub from: From,
-    /// Why from there: a token of `Cache-Status` (RFC 9211), or `fresh`.
+    /// Why from there: a token of `Cache-Status` (RFC 9211), `fresh`, or of what Larder answers itself `redirect` or `only-if-cached`.
     pub why: String,
     /// More on `why`, where there is more.
     pub detail: Option<String>,
@@ -48,6 +51,8 @@ pub enum From {
     Memory,
     /// The disk tier.
     Disk,
+    /// Larder itself: nobody is asked.
+    Larder,
     /// The origin; with `shared_not_asked` only if the shared tier has no answer.
     Origin,
 }
@@ -108,6 +113,7 @@ pub(super) fn answer(url: String, explanation: Explanation) -> Answer {
         url,
         route: explanation.route,
         key: explanation.key,
+        passed_over: explanation.passed_over,
         from,
         why: why.to_owned(),
         detail: detail.map(str::to_owned),
@@ -125,10 +131,18 @@ pub(super) fn answer(url: String, explanation: Explanation) -> Answer {
 
 /// Where the answer would come from, why, and more on why.
 fn outlook(explanation: &Explanation) -> (From, &'static str, Option<&'static str>) {
-    let origin = |why: Forward, detail| (From::Origin, why.token(), detail);
-    if explanation.bypass.is_some() {
-        return origin(Forward::Bypass, explanation.bypass);
+    if explanation.redirected {
+        return (From::Larder, "redirect", None);
     }
+    if explanation.bypass.is_some() {
+        return (From::Origin, Forward::Bypass.token(), explanation.bypass);
+    }
+    // Where nothing stored answers.
+    let origin = |why: Forward, detail| match explanation.past {
+        Some(Past::Cookie) => (From::Origin, Forward::Bypass.token(), Some("cookie")),
+        None if explanation.only_stored => (From::Larder, "only-if-cached", None),
+        Some(Past::Condition) | None => (From::Origin, why.token(), detail),
+    };
     let selected = explanation.selected;
     let Some(selected) = selected.and_then(|index| explanation.stored.get(index)) else {
         let none = explanation.stored.is_empty();
@@ -146,7 +160,8 @@ fn outlook(explanation: &Explanation) -> (From, &'static str, Option<&'static st
     }
     let (why, reason) = match selected.verdict {
         Verdict::Validate(reason) => (Some(reason_to_forward(reason)), reason.token()),
-        _ if selected.form == "parts" => (Some(Forward::Partial), "parts"),
+        _ if !selected.is_enough => (Some(Forward::Partial), "parts"),
+        _ if selected.condition_fails => (Some(Forward::Request), "condition"),
         Verdict::Fresh(_) => (None, "fresh"),
         Verdict::Stale(reason) => (None, reason.token()),
     };

@@ -1,6 +1,6 @@
 //! The access log between the requests that it tells of and whoever reads it.
 
-use crate::common::{counted, start_with};
+use crate::common::{Said, counted, start_with};
 use std::{fs::File, path::Path, process::Command};
 use testkit::{Larder, Origin, scratch_dir, wait_until};
 
@@ -16,6 +16,12 @@ fn piped(path: &Path) -> (Origin, Larder, File) {
     ));
     origin.otherwise(|request| counted(request).cache("max-age=60"));
     (origin, larder, reader.expect("its other end"))
+}
+
+/// What the origin was asked for last.
+fn last_target(origin: &Origin) -> String {
+    let asked = origin.all().pop().expect("a request");
+    asked.target
 }
 
 /// More than the pipe and the writer's buffer take.
@@ -65,5 +71,74 @@ fn targets_are_told_as_the_client_wrote_them() {
     let text = std::fs::read_to_string(&path).expect("a log");
     for (line, told) in text.lines().zip(told) {
         assert!(line.contains(&told), "{line}");
+    }
+}
+
+/// What browsers encode and scripts do not is taken as if they had, keyed so and sent so.
+#[test]
+fn targets_are_taken_in_their_encoded_form() {
+    let path = scratch_dir().join("access.log");
+    let (origin, larder) = start_with(&format!(
+        "[log]\naccess = {:?}\n[[origin]]\nservers = \"{{origin}}\"\n",
+        path.display().to_string()
+    ));
+    origin.otherwise(|request| counted(request).cache("max-age=60"));
+    let rows = [
+        ("/?q=\"a\"", "/?q=%22a%22"),
+        ("/caf\u{e9}", "/caf%C3%A9"),
+        ("/a<b>?`\u{20ac}|^", "/a%3Cb%3E?%60%E2%82%AC|^"),
+        ("http://own.test/\u{e9}?\"", "/%C3%A9?%22"),
+    ];
+    for (target, encoded) in rows {
+        for version in ["1.0", "1.1"] {
+            let mut client = larder.client();
+            client.send(format!(
+                "GET {target} HTTP/{version}\r\nHost: own.test\r\n\r\n"
+            ));
+            let answer = client.read();
+            assert_eq!(
+                (answer.status, answer.hit()),
+                (200, version == "1.1"),
+                "{target}"
+            );
+        }
+        assert_eq!(last_target(&origin), encoded);
+        let again = larder.get(encoded).header("Host", "own.test").send();
+        assert!(again.hit(), "{target} and {encoded} are one");
+    }
+    wait_until("all are logged", || {
+        std::fs::read_to_string(&path).is_ok_and(|text| text.lines().count() == 3 * rows.len())
+    });
+    let text = std::fs::read_to_string(&path).expect("a log");
+    for (lines, (target, encoded)) in text.lines().collect::<Vec<_>>().chunks(3).zip(rows) {
+        for line in lines {
+            assert!(
+                line.contains(&format!("GET {encoded} HTTP")),
+                "{target}: {line}"
+            );
+        }
+    }
+    // Neither control characters nor spaces are taken for anything, nor is what is no text.
+    for target in [&b"/a b"[..], b"/a\x01", b"/a\x7f", b"/a\tb", b"/caf\xe9"] {
+        let mut client = larder.client();
+        client.send([b"GET ", target, b" HTTP/1.1\r\nHost: a\r\n\r\n"].concat());
+        assert_eq!(client.read().status, 400, "{target:?}");
+    }
+}
+
+/// Answers of our own are the HTTP library's to write: it reads the same head.
+#[test]
+fn an_encoded_target_is_that_for_all_who_read_it() {
+    let (_origin, larder) =
+        start_with("[[origin]]\nservers = \"{origin}\"\n[defaults]\nredirect_https = true\n");
+    let mut client = larder.client();
+    for _ in 0..2 {
+        client.send("GET /\u{e9}?\"a\" HTTP/1.1\r\nHost: a.test\r\n\r\n");
+        let answer = client.read();
+        let location = answer.header("location");
+        assert_eq!(
+            (answer.status, location),
+            (301, Some("https://a.test/%C3%A9?%22a%22"))
+        );
     }
 }

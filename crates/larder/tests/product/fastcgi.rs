@@ -205,6 +205,32 @@ fn who_asks_is_whom_trusted_proxies_speak_for() {
     }
 }
 
+/// What is no part of the key is told to no script: the page is everybody's.
+#[test]
+fn a_script_is_told_of_no_host_or_scheme_that_is_not_keyed() {
+    let site = Site::new();
+    let larder = site.serve(
+        "trusted = \"127.0.0.0/8\"\n[defaults]\norigin_host = \"shop.test\"\nkey = { host = false, scheme = false }",
+        "",
+    );
+    let answer = larder
+        .get("/probe/env.php")
+        .header("Host", "evil.test:8443")
+        .header("X-Forwarded-Host", "evil.test")
+        .header("X-Forwarded-Proto", "https")
+        .send();
+    let told = told(&answer);
+    assert_eq!(
+        (&told["SERVER_NAME"], &told["HTTP_HOST"]),
+        (&"shop.test".into(), &"shop.test".into())
+    );
+    assert_eq!(
+        (told.get("HTTPS"), &told["SERVER_PORT"]),
+        (None, &"80".into())
+    );
+    assert!(!answer.text().contains("evil"), "{}", answer.text());
+}
+
 #[test]
 fn which_script_answers() {
     let site = Site::new();

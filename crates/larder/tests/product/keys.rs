@@ -58,7 +58,7 @@ fn the_key_is_made_of_what_the_site_chooses() {
     ] {
         let (_origin, larder) = site(
             &[("Cache-Control", "max-age=60")],
-            &format!("[defaults.key]\n{key}\n"),
+            &format!("[defaults]\norigin_host = \"app.test\"\n[defaults.key]\n{key}\n"),
         );
         let ask = |(target, field): &(&str, &str)| -> Response {
             let fields: Vec<_> = field.split_once(": ").into_iter().collect();

@@ -453,7 +453,7 @@ fn routes_that_are_chosen_by_what_is_not_keyed_share_no_pages() {
             ("a.test", "/"),
         ),
         (
-            "key = { host = false }",
+            "origin_host = \"app.test\"\nkey = { host = false }",
             "host = \"a.test\"",
             ("a.test", "/"),
             ("b.test", "/"),
@@ -490,7 +490,7 @@ fn groups_go_with_what_a_route_by_host_keeps_for_itself() {
             .body("x")
     });
     let config = format!(
-        "[defaults]\nkey = {{ host = false }}\n[[origin]]\nservers = {:?}\n[[route]]\nhost = \"a.test\"\n[[route]]\n",
+        "[defaults]\norigin_host = \"app.test\"\nkey = {{ host = false }}\n[[origin]]\nservers = {:?}\n[[route]]\nhost = \"a.test\"\n[[route]]\n",
         origin.url()
     );
     let larder = crate::common::command()

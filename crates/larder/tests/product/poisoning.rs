@@ -48,6 +48,29 @@ fn fields_that_change_pages_without_being_keyed_are_not_passed_on() {
         "X-Script-Name",
         "X-Forwarded-URI",
         "X-Original-URI",
+        "X-Forwarded-Https",
+        "CloudFront-Forwarded-Proto",
+        "X-ARR-SSL",
+        "X-Request-Uri",
+        "X-Forwarded-Url",
+        "X-Forwarded-Request-Uri",
+        "X-HTTP-Path-Override",
+        "X-Invoke-Path",
+        "X-Now-Route-Matches",
+        "X-Middleware-Prefetch",
+        "X-Base-Url",
+        "X-Backend-Host",
+        "Host-Override",
+        "X-Original-Method",
+        "X-Forwarded-Method",
+        "Proxy",
+        // Who asks, as whoever asks says.
+        "X-Real-IP",
+        "Client-IP",
+        "True-Client-IP",
+        "X-Client-IP",
+        "CF-Connecting-IP",
+        "X-Cluster-Client-IP",
         // Applications behind WSGI and CGI take an underscore for a hyphen.
         "X_Forwarded_Host",
         "X_Original_URL",
@@ -149,7 +172,10 @@ fn what_is_not_equivalent_reaches_the_origin_byte_for_byte() {
             .replace("%2e", ".")
             .replace("%2f", "%2F")
             .replace("%0d", "%0D")
-            .replace("%0a", "%0A");
+            .replace("%0a", "%0A")
+            .replace('"', "%22")
+            .replace('<', "%3C")
+            .replace('>', "%3E");
         assert_eq!(text, expected, "what goes to the origin is what was keyed");
         assert!(!answer.hit(), "{target}");
     }

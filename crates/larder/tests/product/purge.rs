@@ -278,7 +278,7 @@ fn all_variants_and_all_keys_of_a_url_go() {
         "[[origin]]\nservers = \"{origin}\"\n\
          [[route]]\npath = \"/field/*\"\nkey = { headers = \"X-Group\", cookies = \"theme\" }\n\
          [[route]]\npath = \"/mixed/*\"\nheader = \"X-Group\"\n\
-         [[route]]\npath = \"/hosts/*\"\nkey = { host = false, scheme = false, sort = true, drop_tracking = true }\n",
+         [[route]]\npath = \"/hosts/*\"\norigin_host = \"app.test\"\nkey = { host = false, scheme = false, sort = true, drop_tracking = true }\n",
     );
     origin.otherwise(|request| {
         counted(request)

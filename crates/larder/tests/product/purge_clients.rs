@@ -413,7 +413,7 @@ fn a_page_that_was_on_its_way_when_it_was_purged_is_not_kept() {
 
 #[test]
 fn keys_of_the_site_are_found_however_they_are_made() {
-    let config = "[defaults.key]\nhost = false\nquery = \"q\"\nsort = true";
+    let config = "[defaults]\norigin_host = \"app.test\"\n[defaults.key]\nhost = false\nquery = \"q\"\nsort = true";
     let (_origin, larder) = tagged(config);
     for message in [
         "PURGE /a?utm=1&q=1 HTTP/1.1\nHost: site.test\n",

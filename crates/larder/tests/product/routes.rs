@@ -181,7 +181,7 @@ fn a_lifetime_may_override_the_origin() {
         (
             "static",
             "/style.css",
-            &[("Cache-Control", "no-store")],
+            &[("Cache-Control", "no-store"), ("Content-Type", "text/css")],
             true,
         ),
         ("static", "/page", &[("Cache-Control", "no-store")], false),
@@ -278,6 +278,59 @@ fn the_browser_may_be_told_another_lifetime() {
         private.joined("cache-control").contains("no-store"),
         "what forbids storing is not loosened: {:?}",
         private.head
+    );
+}
+
+/// Everybody gets what is stored, whatever its status.
+#[test]
+fn the_browser_is_told_it_of_all_that_is_stored() {
+    let (origin, larder) = start_with(
+        "[[origin]]\nservers = \"{origin}\"\n[defaults]\nbrowser_ttl = \"5s\"\nredirect_https = false\n\
+         [[route]]\npath = \"/https\"\nredirect_https = true\n[[route]]\n",
+    );
+    origin.otherwise(|request| {
+        let status = request
+            .path()
+            .trim_start_matches('/')
+            .parse()
+            .expect("a status");
+        let reply = Reply::status(status)
+            .cache("max-age=60")
+            .header("Expires", testkit::date(60));
+        reply.header("Location", "/200").body("x")
+    });
+    for status in [200, 301, 302, 404, 410] {
+        for expected in [false, true] {
+            let answer = larder.get(&format!("/{status}")).send();
+            assert_eq!((answer.status, answer.hit()), (status, expected));
+            let said = answer.joined("cache-control");
+            assert_eq!(
+                (&*said, answer.header("expires")),
+                ("max-age=5", None),
+                "{status}"
+            );
+        }
+    }
+    let sent = larder.get("/https").send();
+    assert_eq!(
+        (sent.status, sent.header("cache-control")),
+        (301, None),
+        "it is stored nowhere"
+    );
+}
+
+/// Sent to nowhere, a browser asks again and again.
+#[test]
+fn a_request_that_names_no_host_is_not_sent_to_https() {
+    let (_origin, larder) = site(NOTHING, "[defaults]\nredirect_https = true\n");
+    let mut client = larder.client();
+    client.send("GET /x HTTP/1.0\r\n\r\n");
+    let answer = client.read();
+    assert_eq!((answer.status, answer.header("location")), (400, None));
+    assert!(
+        answer.said().contains("detail=no-host"),
+        "{}",
+        answer.said()
     );
 }
 

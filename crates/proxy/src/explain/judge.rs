@@ -1,12 +1,14 @@
 //! What is stored under a key, judged for one request.
 
 use super::{OnFailure, StoredExplanation, Tier};
-use crate::{ask::Key, cache::Cache, policy::Policy, walk::lookup::reuse_site};
+use crate::{
+    ask::Ask,
+    cache::Cache,
+    walk::lookup::{answers, condition_is_the_origins, reuse_site_for},
+};
 use http::{HeaderMap, HeaderName};
 use rules::{
-    directives,
     reuse::{self, Failure, ValidateReason, Verdict},
-    time::Time,
     vary,
 };
 use std::{borrow::Cow, sync::Arc, time::Duration};
@@ -15,49 +17,56 @@ use store::{Body, Stored, Variant, Variants, purge::Standing};
 /// The request that stored responses are judged for.
 pub(super) struct Judge<'a> {
     pub(super) cache: &'a Cache,
-    pub(super) policy: &'a Policy,
-    pub(super) key: &'a Key,
-    pub(super) fields: &'a HeaderMap,
-    pub(super) now: Time,
+    pub(super) ask: &'a Ask,
 }
 
 impl Judge<'_> {
+    /// Whether what memory has selects one that stands: then nobody asks the disk.
+    pub(super) fn decides_here(&self) -> bool {
+        let (here, selected) = self.among(self.here().as_ref(), Tier::Memory);
+        let selected = selected.and_then(|index| here.get(index));
+        selected.is_some_and(|one| !one.invalidated)
+    }
+
     /// What is stored, and which of it is selected: as lookup has it, the disk's where memory has none that matches and stands.
-    pub(super) async fn stored(&self) -> (Vec<StoredExplanation>, Option<usize>) {
-        let here = self.cache.memory.peek(self.key.as_bytes());
-        let variants = here.as_ref().map_or(&[][..], Variants::as_slice);
-        let mut all: Vec<_> = variants
-            .iter()
-            .map(|stored| self.judge(stored, Tier::Memory))
-            .collect();
+    pub(super) fn stored(
+        &self,
+        below: Vec<Arc<Stored>>,
+    ) -> (Vec<StoredExplanation>, Option<usize>) {
+        let here = self.here();
         // Where that was invalidated, no other in memory takes its place.
-        let chosen = here.as_ref().and_then(|here| self.select(here));
-        let selected = variants.iter().position(|stored| is_same(stored, chosen));
-        let decides = selected.and_then(|index| all.get(index));
-        if decides.is_some_and(|one| !one.invalidated) {
-            return (all, selected);
-        }
-        if let Some(disk) = &self.cache.disk {
-            let below = disk.peek(self.key.as_bytes()).await.into_iter();
-            let is_newest = |stored: &Arc<Stored>| {
-                let mut here = here.iter();
-                here.all(|here| !here.has_newer(stored))
-            };
-            if let Some(below) = Variants::from_vec(below.filter(is_newest).collect()) {
-                let chosen = self.select(&below);
-                let mut on_disk = below.as_slice().iter();
-                let index = on_disk.position(|stored| is_same(stored, chosen));
-                let selected = index.map(|index| all.len() + index).or(selected);
-                let on_disk = below.as_slice().iter();
-                all.extend(on_disk.map(|stored| self.judge(stored, Tier::Disk)));
-                return (all, selected);
-            }
-        }
+        let (mut all, selected) = self.among(here.as_ref(), Tier::Memory);
+        let is_newest = |stored: &Arc<Stored>| {
+            let mut here = here.iter();
+            here.all(|here| !here.has_newer(stored))
+        };
+        let below = Variants::from_vec(below.into_iter().filter(is_newest).collect());
+        let (below, index) = self.among(below.as_ref(), Tier::Disk);
+        let selected = index.map(|index| all.len() + index).or(selected);
+        all.extend(below);
         (all, selected)
     }
 
-    fn select<'v>(&self, variants: &'v Variants) -> Option<&'v Arc<Stored>> {
-        variants.select(self.fields, &mut Vec::new(), self.now)
+    /// What memory has.
+    fn here(&self) -> Option<Variants> {
+        self.cache.memory.peek(self.ask.key.as_bytes())
+    }
+
+    /// Variants of one tier, judged, and which of them is selected.
+    fn among(
+        &self,
+        variants: Option<&Variants>,
+        tier: Tier,
+    ) -> (Vec<StoredExplanation>, Option<usize>) {
+        let all = variants.map_or(&[][..], Variants::as_slice);
+        let select = |all: &Variants| {
+            all.select(&self.ask.fields, &mut Vec::new(), self.ask.now)
+                .cloned()
+        };
+        let chosen = variants.and_then(select);
+        let selected = all.iter().position(|one| is_same(one, chosen.as_ref()));
+        let judged = all.iter().map(|stored| self.judge(stored, tier));
+        (judged.collect(), selected)
     }
 
     fn judge(&self, stored: &Stored, tier: Tier) -> StoredExplanation {
@@ -65,29 +74,30 @@ impl Judge<'_> {
             .cache
             .memory
             .log()
-            .standing(self.key.as_bytes(), stored);
+            .standing(self.ask.key.as_bytes(), stored);
         let differing = stored.variant.as_deref();
         let stored = standing_as(stored, standing);
-        let request = directives::request(self.fields);
-        let site = reuse_site(self.policy);
-        let verdict = reuse::judge(&stored.facts, &request, &site, self.now);
+        let (ask, now) = (self.ask, self.ask.now);
+        let (request, site) = (&ask.directives, reuse_site_for(ask));
+        let verdict = reuse::judge(&stored.facts, request, &site, now);
         let invalidated = standing == Standing::Gone;
         // Parts stand in for no whole.
         let stands_in = !invalidated && !matches!(stored.body, Body::Parts(_));
-        let sent = |failure| {
-            stands_in && reuse::on_failure(&stored.facts, &request, &site, failure, self.now)
-        };
-        let window = |failure| reuse::window_on_failure(&stored.facts, &request, &site, failure);
+        let sent =
+            |failure| stands_in && reuse::on_failure(&stored.facts, request, &site, failure, now);
+        let window = |failure| reuse::window_on_failure(&stored.facts, request, &site, failure);
         StoredExplanation {
             tier,
             status: stored.status,
-            matches: stored.matches(self.fields, &mut Vec::new()),
+            matches: stored.matches(&ask.fields, &mut Vec::new()),
             nominated: nominated(&stored),
             differing: differing
-                .map(|variant| self::differing(variant, self.fields))
+                .map(|variant| self::differing(variant, &ask.fields))
                 .unwrap_or_default(),
             verdict,
-            age: stored.facts.age(self.now),
+            is_enough: matches!(stored.body, Body::Filling(_)) || answers(ask, &stored),
+            condition_fails: condition_is_the_origins(ask, &stored),
+            age: stored.facts.age(now),
             lifetime: Duration::from_millis(stored.facts.lifetime_ms),
             source: stored.facts.source,
             length: stored.body.length(),

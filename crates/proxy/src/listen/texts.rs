@@ -14,16 +14,16 @@ pub struct Texts {
 /// An element of `Forwarded` (RFC 7239 section 4), and what of it a request may say otherwise.
 #[derive(Debug)]
 struct Element {
-    scheme: &'static str,
+    scheme: Option<&'static str>,
     host: Box<str>,
     value: HeaderValue,
 }
 
 impl Texts {
-    /// The element for requests of this scheme to this host: the last one where it was for the same, or made now.
+    /// The element that tells of this scheme, if of any, and this host: the last one where it told of the same, or made now.
     pub fn element(
         &self,
-        scheme: &'static str,
+        scheme: Option<&'static str>,
         host: &str,
         make: impl FnOnce() -> Option<HeaderValue>,
     ) -> Option<HeaderValue> {

@@ -3,6 +3,7 @@
 
 mod fields;
 mod lifetime;
+mod settled;
 
 pub use fields::{Kept, complete, keep_language, own_fields, own_updated, stored_fields};
 
@@ -119,7 +120,7 @@ fn judged(
         return Err(NotStorable::SetCookie);
     }
     let site = storable::Site {
-        freshness: freshness_site(ask, status, times.lifetime),
+        freshness: freshness_site(ask, status, fields, times.lifetime),
         set_cookie: policy.set_cookie,
         targets: &ask.site.targets,
     };

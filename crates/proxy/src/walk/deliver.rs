@@ -183,7 +183,7 @@ pub fn finish(
     let policy = ask.policy();
     if let Some(browser) = policy.browser_ttl
         && !ask.composed.get()
-        && (status.is_success() || status == StatusCode::NOT_MODIFIED)
+        && !is_of_request(status)
         && outcome.is_for_all()
     {
         // A browser takes `Age` off the lifetime it is told: what is left is what the site wants.
@@ -203,6 +203,14 @@ pub fn finish(
     let mut response = assemble(status, fields, content);
     report::note(worker, ask, status, outcome, response.body_mut());
     response
+}
+
+/// Whether a status is the answer to a condition or range of the request, whatever is stored.
+const fn is_of_request(status: StatusCode) -> bool {
+    matches!(
+        status,
+        StatusCode::PRECONDITION_FAILED | StatusCode::RANGE_NOT_SATISFIABLE
+    )
 }
 
 fn assemble(status: StatusCode, fields: HeaderMap, content: Content) -> Response<ReplyBody> {

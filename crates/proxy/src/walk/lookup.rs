@@ -8,7 +8,7 @@ mod needs;
 pub use content::{answers, wanted_part};
 pub use from_disk::{adopted, from_disk};
 pub use judge::{purged_since, stale_ttl, unpurged};
-pub use needs::{needs, reuse_site, reuse_site_for, seconds};
+pub use needs::{condition_is_the_origins, needs, reuse_site, reuse_site_for, seconds};
 
 use crate::{
     ask::{self, Ask},

@@ -16,15 +16,13 @@ use crate::{
     error::Failure,
     policy::{Edit, Esi},
 };
-use forwarding::Host;
+use forwarding::{Host, X_FORWARDED_FOR};
 use http::{
     HeaderMap, HeaderName, HeaderValue,
     header::{self, Entry},
 };
 use rules::fields;
-use trust::{
-    OF_ADDRESS, POISONOUS, is_ambiguous, is_named, is_passed, may_be_poisonous, trusts_client,
-};
+use trust::{is_ambiguous, is_named, is_passed, misleads, trusts_client};
 
 static SURROGATE_CAPABILITY: HeaderName = HeaderName::from_static("surrogate-capability");
 
@@ -58,15 +56,14 @@ pub fn fields(ask: &Ask) -> Result<HeaderMap, Failure> {
         ask.nominated.contains(name) && !matches!(*name, header::HOST | header::CONTENT_LENGTH)
     };
     let mut fields = fields::forwarded(&ask.fields, MOST_ADDED, |name| {
-        let is_said_by_another = OF_ADDRESS.contains(name)
+        let is_said_by_another = *name == X_FORWARDED_FOR
             // An application believes it, and writes what only that client's surrogate could read into what is stored for all.
             || *name == SURROGATE_CAPABILITY;
-        let is_poisonous = may_be_poisonous(name) && POISONOUS.contains(name);
         let is_ambiguous = is_ambiguous(name) && !is_named(ask, name);
         *name != header::EXPECT
             && secret != Some(name)
             && (trusted || !is_said_by_another)
-            && (!is_poisonous || is_passed(ask, name))
+            && (!misleads(name) || is_passed(ask, name))
             && !is_ambiguous
             && !is_nominated(name)
     });

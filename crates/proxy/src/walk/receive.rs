@@ -44,7 +44,7 @@ pub fn now() -> Time {
 pub fn receive(
     worker: &Rc<Worker>,
     mut parts: Parts,
-    mut said: Said,
+    said: Said,
     content: &RequestBody,
     connection: &Rc<Connection>,
     interim: InterimSink,
@@ -52,24 +52,13 @@ pub fn receive(
     if parts.version == Version::HTTP_2 {
         join_cookies(&mut parts.headers);
     }
-    let upgrade = upgrade(&mut parts);
-    let lines = || parts.headers.get_all(header::CONNECTION).iter();
-    let nominates = said.connection && lines().any(nominates);
-    let for_another = nominates && PurgePolicy::is_for_another(&parts.headers);
-    let mut nominated = Box::default();
-    if nominates {
-        // What the origin does not get must not choose a variant either.
-        nominated = fields::remove_hop_by_hop_but_end_to_end(&mut parts.headers);
-        said = Said::by(&parts.headers);
-    }
     let mut beside = Beside {
-        said,
-        upgrade,
+        upgrade: upgrade(&mut parts),
         timed: worker.log.is_some(),
         has_content: !content.is_end_stream(),
-        nominated,
-        for_another,
+        ..Beside::saying(said)
     };
+    beside.end_connection(&mut parts.headers);
     let site = worker.site();
     read(&site, parts, connection, interim, &mut beside, now())
 }
@@ -93,13 +82,34 @@ pub struct Beside {
 impl Beside {
     /// Of a request with these fields and nothing more.
     pub fn of(fields: &HeaderMap) -> Self {
+        Self::saying(Said::by(fields))
+    }
+
+    fn saying(said: Said) -> Self {
         Self {
-            said: Said::by(fields),
+            said,
             upgrade: None,
             timed: false,
             has_content: false,
             nominated: Box::default(),
             for_another: false,
+        }
+    }
+
+    /// Of a request with these fields, of which those go that are for its connection alone.
+    pub fn received(fields: &mut HeaderMap) -> Self {
+        let mut beside = Self::of(fields);
+        beside.end_connection(fields);
+        beside
+    }
+
+    /// Takes away the fields that are for the connection alone: what the origin does not get must not choose a variant either.
+    fn end_connection(&mut self, fields: &mut HeaderMap) {
+        let lines = || fields.get_all(header::CONNECTION).iter();
+        if self.said.connection && lines().any(nominates) {
+            self.for_another = PurgePolicy::is_for_another(fields);
+            self.nominated = fields::remove_hop_by_hop_but_end_to_end(fields);
+            self.said = Said::by(fields);
         }
     }
 }
@@ -117,7 +127,7 @@ pub fn read(
         return Err(Failure::MethodNotAllowed);
     }
     let client = client(connection, site);
-    let scheme = scheme(&parts.headers, connection, client.is_believed());
+    let scheme = scheme(client, &parts.headers, beside.said.forwarded, connection);
     let host = host(&parts.uri, &parts.headers, parts.version, scheme)?;
     let path = match parts.uri.path() {
         "" => Cow::Borrowed("/"),
@@ -190,13 +200,18 @@ fn join_cookies(fields: &mut HeaderMap) {
     }
 }
 
-/// The client's wish to switch protocols (RFC 9110 section 7.8). `h2c` is not offered: a tunnel of requests that nobody here
-/// reads would go past every rule of the site.
+/// The client's wish to switch protocols.
 fn upgrade(parts: &mut Parts) -> Option<Box<Upgrade>> {
     let client = parts.extensions.remove::<OnUpgrade>()?;
+    let protocol = protocol(&parts.headers)?.clone();
+    Some(Box::new(Upgrade { client, protocol }))
+}
+
+/// The protocol that these fields ask for (RFC 9110 section 7.8). `h2c` is not offered: a tunnel of requests that nobody here
+/// reads would go past every rule of the site.
+pub fn protocol(fields: &HeaderMap) -> Option<&HeaderValue> {
     let names = |name: HeaderName, token: &str| {
-        let mut lines = parts
-            .headers
+        let mut lines = fields
             .get_all(name)
             .iter()
             .filter_map(|line| line.to_str().ok());
@@ -206,12 +221,7 @@ fn upgrade(parts: &mut Parts) -> Option<Box<Upgrade>> {
         })
     };
     let offered = names(header::CONNECTION, "upgrade") && !names(header::UPGRADE, "h2c");
-    let protocol = parts
-        .headers
-        .get(header::UPGRADE)
-        .filter(|_| offered)?
-        .clone();
-    Some(Box::new(Upgrade { client, protocol }))
+    fields.get(header::UPGRADE).filter(|_| offered)
 }
 
 /// Whether `Connection` says more than that the connection stays or goes.

@@ -1,5 +1,7 @@
 //! How the most lenient of origins reads a path.
 
+use super::triplet;
+
 /// The path as an origin might read it that decodes slashes, takes a backslash for one, leaves out parameters of segments (`;x`), takes
 /// several slashes for one and resolves dot segments (RFC 3986 section 5.2.4). `path` is [normalised](super::normalize) and begins with
 /// a slash. `None`: all origins read it alike.
@@ -29,6 +31,20 @@ pub fn lenient(path: &str) -> Option<String> {
         read.push('/');
     }
     (read != path).then_some(read)
+}
+
+/// Whether all origins take the last segment for one name and the path for the way to it: it is [read alike](lenient), has no parameters,
+/// and nothing in it becomes a delimiter or a control character when it is decoded, be it twice. `path` is
+/// [normalised](super::normalize).
+pub fn is_plain(path: &str) -> bool {
+    let bytes = path.as_bytes();
+    let divides = |index| match triplet(bytes, index) {
+        Some(byte) => byte.is_ascii_control() || b"#%/;?\\".contains(&byte),
+        None => true,
+    };
+    lenient(path).is_none()
+        && !bytes.contains(&b';')
+        && !memchr::memchr_iter(b'%', bytes).any(divides)
 }
 
 /// Whether anything in it is read in more than one way; some of what is, is not. This is on the path of a hit.
@@ -79,6 +95,32 @@ mod tests {
             "/...",
         ] {
             assert_eq!(lenient(path), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn paths_that_name_one_thing() {
+        for (path, plain) in [
+            ("/a.css", true),
+            ("/a/b,c(d)=e/f.css", true),
+            ("/caf%C3%A9%20a.css", true),
+            ("/%22a%22.css", true),
+            ("/a;b.css", false),
+            ("/a;b/c.css", false),
+            ("/a%3Bb.css", false),
+            ("/a%2Fb.css", false),
+            ("/a%5Cb.css", false),
+            ("/a%3Fb.css", false),
+            ("/a%23b.css", false),
+            ("/a%0Ab.css", false),
+            ("/a%00.css", false),
+            ("/a%7F.css", false),
+            ("/a%253Bb.css", false),
+            ("/a%.css", false),
+            ("//a.css", false),
+            ("/a/../b.css", false),
+        ] {
+            assert_eq!(is_plain(path), plain, "{path}");
         }
     }
 

@@ -81,6 +81,7 @@ fn answer(from: From, why: &str, detail: Option<&str>, stored: Vec<Judged>) -> A
         url: "http://a.test/x".to_owned(),
         route: "pages".to_owned(),
         key: "//a.test/x".to_owned(),
+        passed_over: None,
         from,
         why: why.to_owned(),
         detail: detail.map(str::to_owned),

@@ -14,6 +14,7 @@ pub(super) fn write(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "  key    {}", answer.key)?;
     writeln!(out)?;
     let from = match answer.from {
+        From::Larder => "by Larder itself",
         From::Memory => "from memory",
         From::Disk => "from disk",
         From::Origin if answer.shared_not_asked => {
@@ -24,6 +25,12 @@ pub(super) fn write(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "A GET now is answered {from}: {}.", why(answer))?;
     if let Some(sentence) = on_failure(answer) {
         writeln!(out, "{sentence}")?;
+    }
+    if let Some(route) = &answer.passed_over {
+        writeln!(
+            out,
+            "Route `{route}` is for some clients alone: name one with --header 'X-Forwarded-For: ADDRESS'."
+        )?;
     }
     if let Some(why) = &answer.not_stored {
         writeln!(
@@ -182,6 +189,7 @@ fn bypass(detail: &str) -> &str {
         "path" => "the path is on the route's list",
         "method" => "the method is on the route's list",
         "query" => "a query parameter is on the route's list",
+        "upgrade" => "the client wants to switch protocols",
         "group-unknown" => {
             "the application alone knows the sender's group: name it with --header 'X-User-Context-Hash: GROUP'"
         }
@@ -209,6 +217,13 @@ fn token(token: &str) -> &str {
         "request-age" => "the request wants a younger one",
         "invalidated" => "the one that matches was invalidated",
         "parts" => "the rest has to be fetched",
+        "condition" => {
+            "its condition does not hold for that, which the application alone may judge"
+        }
+        "redirect" => "it is sent to https",
+        "only-if-cached" => {
+            "the request wants what is stored or nothing (only-if-cached), and nothing stored answers it"
+        }
         "failed" => "it was an error of the application",
         "no-store" => "it says no-store",
         "private" => "it says private",

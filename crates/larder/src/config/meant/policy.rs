@@ -3,7 +3,9 @@
 use super::{Sink, compress, settings::values};
 use crate::config::{
     Fault,
-    value::{CookieName, EditableName, FieldLine, Many, PathStart, Query, Size, Text, Token, Ttl},
+    value::{
+        At, CookieName, EditableName, FieldLine, Many, PathStart, Query, Size, Text, Token, Ttl,
+    },
     written::{self, Defaults},
 };
 use origin::Origin;
@@ -165,7 +167,7 @@ fn key(written: Option<&written::Key>) -> KeySpec {
     let cookies = values(written.cookies.as_ref());
     KeySpec {
         scheme: written.scheme.unwrap_or(true),
-        host: written.host.unwrap_or(true),
+        host: written.host.as_ref().is_none_or(|keyed| keyed.value),
         query,
         drop: if drop.is_empty() {
             QueryChoice::All
@@ -242,6 +244,19 @@ pub(super) fn contradictions(written: &Defaults, memory: u64, sink: &mut Sink<'_
                 Size(memory)
             )),
         );
+    }
+}
+
+/// One page for all hosts, made for the one that asks first.
+pub(super) fn hosts_together(written: &Defaults, sink: &mut Sink<'_>) {
+    let host = written.key.as_ref().and_then(|key| key.host.as_ref());
+    if let Some(At { value: false, span }) = host
+        && written.origin_host.is_none()
+    {
+        let what = "all hosts share what is stored here, so that none of theirs may be told to the application";
+        sink.missing(Fault::at(span, what).instead(
+            "add `origin_host = \"app.example\"`, the host that it is asked for, and makes its links with",
+        ));
     }
 }
 

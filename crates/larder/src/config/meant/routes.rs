@@ -77,6 +77,7 @@ fn route(
     room: u64,
     sink: &mut Sink<'_>,
 ) -> Option<Route> {
+    policy::hosts_together(policy, sink);
     let origin = match &policy.r#try {
         Some(list) => in_turn(list, policy.origin.as_ref(), origins, sink)?,
         None => origin(policy.origin.as_ref(), span, origins, sink)?,

@@ -97,7 +97,7 @@ fn each_preset_is_a_configuration_and_means_the_same_in_plain_words() {
 fn what_is_written_goes_over_the_preset_and_bypass_is_added_to() {
     let config = good(
         "[defaults]\npreset = \"wordpress\"\nttl = \"3s\"\nkey.sort = true\nbypass.cookies = \"own\"\n\
-         [[route]]\nname = \"news\"\npath = \"/news/*\"\nbypass = { cookies = [\"other\"] }\nkey = { host = false }\n",
+         [[route]]\nname = \"news\"\npath = \"/news/*\"\nbypass = { cookies = [\"other\"] }\norigin_host = \"app.test\"\nkey = { host = false }\n",
     );
     assert_eq!(names(&config), ["news", "static", "default"]);
     let pages = &route(&config, "default");

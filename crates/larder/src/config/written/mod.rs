@@ -51,7 +51,8 @@ pub struct Config {
     #[schemars(extend("default" = "larder"))]
     pub name: Option<Text<Token>>,
     /// Networks of proxies and load balancers in front of Larder. Their `X-Forwarded-*` and `Forwarded` are believed and
-    /// passed on; everybody else's are replaced. Who asks, for routes and the access log, is whom they name.
+    /// passed on; everybody else's are replaced. Who asks, for routes and the access log, is whom they name: in `X-Forwarded-For`, or
+    /// where that is not there in `Forwarded` (RFC 7239), with or without a port.
     #[schemars(extend("default" = []))]
     pub trusted: Option<Many<Text<IpNet>>>,
     /// Fields that speak to this cache alone, the first one found wins over `Cache-Control` (RFC 9213).

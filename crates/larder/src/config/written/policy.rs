@@ -66,8 +66,8 @@ macro_rules! with_policy {
             /// Size of the largest body that is stored; larger ones pass through.
             #[schemars(extend("default" = "64MiB"))]
             largest_body: Text<Size>,
-            /// Lifetime that clients are told in place of the origin's `Cache-Control`. What passes the store by, and what may not be
-            /// stored, keeps the origin's own.
+            /// Lifetime that clients are told in place of the origin's `Cache-Control`, whatever the status. What passes the store by,
+            /// and what may not be stored, keeps the origin's own.
             #[schemars(extend("examples" = ["0s"]))]
             browser_ttl: Text<Duration>,
             /// How long a request waits for another one that already fetches the same.
@@ -79,10 +79,11 @@ macro_rules! with_policy {
             response_headers: Edits,
             /// Request headers that are passed on although an answer could depend on them unseen, such as
             /// `X-Forwarded-Host`, and all with an underscore in the name, which applications take for a hyphen. Safer: put them
-            /// into `key.headers`.
+            /// into `key.headers`. [Which are kept back](storing.md#what-a-client-may-not-say).
             #[schemars(extend("default" = []))]
             pass_fields: Many<Text<HeaderName>>,
-            /// `Host` towards the origin. The client's where nothing is said.
+            /// `Host` towards the origin. The client's where nothing is said. With `key.host = false` all that the origin is told of
+            /// a host.
             #[schemars(extend("examples" = ["app.example"]))]
             origin_host: Text<HeaderValue>,
             /// Size of the content that is read to be part of the key: of `QUERY`, and of `POST` to GraphQL. Larger content passes

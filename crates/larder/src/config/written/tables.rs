@@ -32,7 +32,8 @@ pub enum Preset {
 pub enum TtlMode {
     /// Only where the origin gives no lifetime of its own.
     Default,
-    /// As `default`, and in place of the origin's for styles, scripts, images, fonts and media.
+    /// As `default`, and in place of the origin's for styles, scripts, images, fonts and media: where the path ends so, in one
+    /// reading, and the answer's `Content-Type` is of that kind.
     Static,
     /// In place of whatever the origin says, `no-store` and `private` too.
     Override,
@@ -72,12 +73,13 @@ pub struct Stale {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Key {
-    /// Whether `http` and `https` are kept apart.
+    /// Whether `http` and `https` are kept apart. With `false` the application is not told which one was used
+    /// (`X-Forwarded-Proto`, and their like); `request_headers` can say one for all.
     #[schemars(extend("default" = true))]
     pub scheme: Option<bool>,
-    /// Whether hosts are kept apart.
+    /// Whether hosts are kept apart. With `false` the application is told of no host but `origin_host`, which must be there.
     #[schemars(extend("default" = true))]
-    pub host: Option<bool>,
+    pub host: Option<At<bool>>,
     /// The parameters that count: `"all"`, `"none"`, or only those of a list.
     #[schemars(extend("default" = "all"))]
     pub query: Option<At<Query>>,

@@ -111,7 +111,11 @@ fn request_framing_says_what_the_body_is() {
             "row {index}"
         );
         let expects = fields.contains(&("expect", "100-continue"));
-        assert_eq!(request.headers().contains_key(EXPECT), expects, "row {index}");
+        assert_eq!(
+            request.headers().contains_key(EXPECT),
+            expects,
+            "row {index}"
+        );
     }
 }
 

@@ -1,5 +1,7 @@
 //! Heads of requests that end where their head ends.
 
+mod encoded;
+
 use super::{
     super::{check::is_authority, config::Limits, request_body::RequestBody},
     section::{self, Section, Sections},
@@ -20,8 +22,10 @@ pub(super) struct Head {
     pub(super) request: Request<RequestBody>,
     /// Whether the connection is closed after the answer (RFC 9112 section 9.3).
     pub(super) closes: bool,
-    /// As it came.
+    /// As it came, or where its target was [written anew](encoded) as it might have come.
     pub(super) bytes: Bytes,
+    /// How many bytes came.
+    pub(super) length: usize,
     /// What its fields were read from.
     pub(super) section: Section,
 }
@@ -131,7 +135,12 @@ impl<'a> Start<'a> {
 
     /// The head, with the fields of its section.
     fn head(self, copy: Copied<'_>, section: Section, fields: HeaderMap) -> Option<Head> {
-        let uri = Uri::from_maybe_shared(copy.part(self.target.as_bytes())?).ok()?;
+        let length = copy.bytes.len();
+        let uri = Uri::from_maybe_shared(copy.part(self.target.as_bytes())?);
+        let (uri, bytes) = match uri {
+            Ok(uri) if self.target.is_ascii() => (uri, copy.bytes),
+            _ => encoded::head(&copy, self.target)?,
+        };
         let mut request = Request::new(RequestBody::none());
         *request.method_mut() = self.method;
         *request.version_mut() = self.version;
@@ -145,7 +154,8 @@ impl<'a> Start<'a> {
         Some(Head {
             request,
             closes,
-            bytes: copy.bytes,
+            bytes,
+            length,
             section,
         })
     }
@@ -154,7 +164,7 @@ impl<'a> Start<'a> {
 /// The request that `bytes` begin with and the length of its head, where it is one that may be answered without `hyper`. For tests.
 pub fn request(bytes: &[u8], limits: &Limits) -> Option<(Parts, usize)> {
     match anew(bytes, limits) {
-        Parsed::Head(head) => Some((head.request.into_parts().0, head.bytes.len())),
+        Parsed::Head(head) => Some((head.request.into_parts().0, head.length)),
         Parsed::Partial | Parsed::Others => None,
     }
 }

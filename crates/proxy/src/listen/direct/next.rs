@@ -50,7 +50,7 @@ pub fn poll_head<S: Serve>(
         let is_ended = bytes.len() == before;
         match head::parse(bytes, &session.limits, &session.desk.sections) {
             Parsed::Head(head) => {
-                let rest = bytes.get(head.bytes.len()..).unwrap_or_default();
+                let rest = bytes.get(head.length..).unwrap_or_default();
                 if !rest.is_empty() {
                     meter.put_back(Bytes::copy_from_slice(rest));
                 }

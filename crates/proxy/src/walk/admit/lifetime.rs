@@ -1,18 +1,20 @@
 //! The site's say on how long an answer is fresh, for its route and status.
 
+use super::settled::is_settled;
 use crate::{
     ask::Ask,
     policy::{Lifetime, LifetimeMode, StatusPattern},
     walk::lookup::seconds,
 };
-use http::StatusCode;
+use http::{HeaderMap, StatusCode};
 use rules::freshness;
 use std::time::Duration;
 
-/// The site's say on lifetimes for this route and status.
+/// The site's say on lifetimes for this route, and for an answer of this status with these fields.
 pub(super) fn freshness_site(
     ask: &Ask,
     status: StatusCode,
+    fields: &HeaderMap,
     known: Option<origin::Lifetime>,
 ) -> freshness::Site {
     let policy = ask.policy();
@@ -23,7 +25,7 @@ pub(super) fn freshness_site(
     let forced = match policy.lifetime.mode {
         LifetimeMode::Default => false,
         LifetimeMode::Override => true,
-        LifetimeMode::Static => is_static(ask.key.path_and_query()),
+        LifetimeMode::Static => is_settled(ask.key.path(), fields),
     };
     freshness::Site {
         default_lifetime: match known {
@@ -57,24 +59,4 @@ impl Lifetime {
             })
             .map(|(_, lifetime)| *lifetime)
     }
-}
-
-/// Endings of paths whose content seldom depends on who asks.
-const STATIC_ENDINGS: [&str; 26] = [
-    "css", "js", "mjs", "map", "png", "jpg", "jpeg", "gif", "webp", "avif", "svg", "ico", "bmp",
-    "woff", "woff2", "ttf", "otf", "eot", "mp4", "webm", "mp3", "ogg", "wav", "pdf", "wasm", "zip",
-];
-
-fn is_static(target: &str) -> bool {
-    let path = target.split('?').next().unwrap_or_default();
-    let ending = path
-        .rsplit('/')
-        .next()
-        .and_then(|name| name.rsplit_once('.'))
-        .map(|(_, ending)| ending);
-    ending.is_some_and(|ending| {
-        STATIC_ENDINGS
-            .iter()
-            .any(|known| ending.eq_ignore_ascii_case(known))
-    })
 }

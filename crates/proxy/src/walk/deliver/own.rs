@@ -74,8 +74,12 @@ pub fn ended(worker: &Worker, ask: &Ask) -> Response<ReplyBody> {
 const ALLOWED: HeaderValue =
     HeaderValue::from_static("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
 
-/// Sends the client to the same URI over HTTPS. 308 keeps method and content where a 301 would lose them.
+/// Sends the client to the same URI over HTTPS. 308 keeps method and content where a 301 would lose them. A request by HTTP/1.0 that
+/// names no host is refused: there is nowhere to send it.
 pub fn redirect_https(worker: &Worker, ask: &Ask) -> Response<ReplyBody> {
+    if ask.host().is_empty() {
+        return failure(worker, ask, &Failure::BadRequest("no-host"));
+    }
     let safe = ask.method == Method::GET || ask.method == Method::HEAD;
     let status = if safe {
         StatusCode::MOVED_PERMANENTLY

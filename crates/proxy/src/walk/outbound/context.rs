@@ -1,5 +1,6 @@
 //! What an origin is told beside the message.
 
+use super::forwarding::Host;
 use crate::{ask::Ask, walk::receive};
 use origin::{Context, Interim, Visitor};
 
@@ -18,7 +19,7 @@ pub fn context(ask: &Ask, is_personal: impl FnOnce() -> bool) -> Context {
     }
     if heeds.asker {
         context.visitor = visitor(ask);
-        ask.host().clone_into(&mut context.host);
+        Host::of(ask).text.clone_into(&mut context.host);
         context.personal = is_personal();
     }
     context
@@ -41,6 +42,6 @@ fn visitor(ask: &Ask) -> Visitor {
         client,
         port: itself.map(|peer| peer.port()),
         server: ask.connection.local,
-        https: ask.scheme == "https",
+        https: ask.policy().key.scheme && ask.scheme == "https",
     }
 }

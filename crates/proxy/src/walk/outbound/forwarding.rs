@@ -1,18 +1,20 @@
 //! What the origin is told of the client and of the host asked for: `X-Forwarded-*` and `Forwarded` (RFC 7239).
 
-use crate::ask::Ask;
+use super::trust::is_named;
+use crate::{ask::Ask, policy::KeySpec};
 use http::{
     HeaderMap, HeaderName, HeaderValue,
     header::{self, Entry, FORWARDED},
 };
+use rules::forwarded;
 
-static X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+pub static X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 static X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 static X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 
-/// The host that the request is for.
+/// The host that the origin is asked for: the client's, or the site's where the client's is no part of the key.
 pub struct Host<'a> {
-    text: &'a str,
+    pub text: &'a str,
     /// As the value of a field. Mostly the client wrote it just so.
     value: Option<HeaderValue>,
     is_as_asked: bool,
@@ -20,6 +22,16 @@ pub struct Host<'a> {
 
 impl<'a> Host<'a> {
     pub fn of(ask: &'a Ask) -> Self {
+        let policy = ask.policy();
+        if !policy.key.host {
+            let host = policy.host.as_ref();
+            return Self {
+                text: host.and_then(|host| host.to_str().ok()).unwrap_or_default(),
+                // A configuration without one is refused; even so nobody is asked for the client's.
+                value: Some(host.cloned().unwrap_or(HeaderValue::from_static(""))),
+                is_as_asked: false,
+            };
+        }
         let text = ask.host();
         let line = ask.fields.get(header::HOST).filter(|line| *line == text);
         Self {
@@ -36,24 +48,33 @@ impl<'a> Host<'a> {
 }
 
 /// `X-Forwarded-*` and `Forwarded` (RFC 7239): what a trusted peer says stays and is added to, anything else is replaced.
-/// What anybody else said is gone already. Where that peer names the client in one of the two ways alone, the other is not begun: it
+/// What anybody else said is gone already, and so is what tells of a host or scheme that is not keyed. Where that peer names the client in one of the two ways alone, the other is not begun: it
 /// would name the peer in the client's place (RFC 7239 section 7.4).
 pub fn tell(fields: &mut HeaderMap, ask: &Ask, host: &Host<'_>) {
+    let key = &ask.policy().key;
+    let scheme = key.scheme.then_some(ask.scheme);
+    if !is_named(ask, &FORWARDED) {
+        leave_out(fields, untold(key));
+    }
     if let Some(address) = ask.connection.address() {
         let named = [&X_FORWARDED_FOR, &FORWARDED].map(|name| fields.contains_key(name));
         if named != [false, true] {
             add(fields, &X_FORWARDED_FOR, address.clone());
         }
         if named != [true, false]
-            && let Some(element) = ask.connection.texts.element(ask.scheme, host.text, || {
-                element(ask.scheme, host.text, address)
-            })
+            && let Some(element) = ask
+                .connection
+                .texts
+                .element(scheme, host.text, || element(scheme, host.text, address))
         {
             add(fields, &FORWARDED, element);
         }
     }
-    let scheme = HeaderValue::from_static(ask.scheme);
-    fields.insert(&X_FORWARDED_PROTO, scheme);
+    if let Some(scheme) = scheme {
+        fields.insert(&X_FORWARDED_PROTO, HeaderValue::from_static(scheme));
+    } else if !is_named(ask, &X_FORWARDED_PROTO) {
+        fields.remove(&X_FORWARDED_PROTO);
+    }
     if let Some(host) = &host.value {
         fields
             .entry(&X_FORWARDED_HOST)
@@ -61,22 +82,52 @@ pub fn tell(fields: &mut HeaderMap, ask: &Ask, host: &Host<'_>) {
     }
 }
 
+/// The parameters of `Forwarded` that tell of what is not keyed.
+const fn untold(key: &KeySpec) -> &'static [&'static str] {
+    match (key.host, key.scheme) {
+        (true, true) => &[],
+        (false, true) => &["host"],
+        (true, false) => &["proto"],
+        (false, false) => &["host", "proto"],
+    }
+}
+
+/// Leaves these parameters out of what other proxies say, and all that cannot be read.
+fn leave_out(fields: &mut HeaderMap, names: &[&str]) {
+    if names.is_empty() {
+        return;
+    }
+    let Entry::Occupied(mut lines) = fields.entry(FORWARDED) else {
+        return;
+    };
+    let texts = lines.iter().filter_map(|line| line.to_str().ok());
+    let elements = texts.flat_map(forwarded::elements).flatten();
+    let kept: Vec<_> = elements
+        .filter_map(|element| element.without(names))
+        .collect();
+    match HeaderValue::try_from(kept.join(", ")) {
+        Ok(line) if !line.is_empty() => drop(lines.insert(line)),
+        _ => drop(lines.remove()),
+    }
+}
+
 /// What `Forwarded` says of this hop (RFC 7239 section 4); `address` is the peer's.
-fn element(scheme: &str, host: &str, address: &HeaderValue) -> Option<HeaderValue> {
+fn element(scheme: Option<&str>, host: &str, address: &HeaderValue) -> Option<HeaderValue> {
     let (open, close) = if address.as_bytes().contains(&b':') {
         ("\"[", "]\"")
     } else {
         ("", "")
     };
-    let pieces: [&[u8]; 8] = [
+    let pieces: [&[u8]; 9] = [
         b"for=",
         open.as_bytes(),
         address.as_bytes(),
         close.as_bytes(),
         b";host=\"",
         host.as_bytes(),
-        b"\";proto=",
-        scheme.as_bytes(),
+        b"\"",
+        scheme.map_or(b"", |_| b";proto="),
+        scheme.unwrap_or_default().as_bytes(),
     ];
     let mut element = Vec::with_capacity(pieces.iter().map(|piece| piece.len()).sum());
     for piece in pieces {

@@ -1,6 +1,6 @@
 //! How each field of the client's request stands in the one the origin gets.
 
-use super::trust::{POISONOUS, is_ambiguous, is_named, is_passed, trusts_client};
+use super::trust::{is_ambiguous, is_named, is_passed, misleads, trusts_client};
 use crate::{
     ask::Ask,
     policy::{Edit, Esi},
@@ -28,20 +28,18 @@ pub fn sent_as(ask: &Ask, name: &HeaderName) -> Sent {
         Edit::Set(edited, _) | Edit::Remove(edited) => edited == name,
         Edit::Add(..) => false,
     });
-    let keyed = |keyed| if keyed { Sent::Same } else { Sent::ByClient };
     match name.as_str() {
         _ if edited => Sent::Same,
         _ if coding::settles(ask, name) => Sent::Settled,
-        "host" => keyed(policy.key.host || policy.host.is_some()),
-        "x-forwarded-host" if !is_passed(ask, name) => keyed(policy.key.host),
-        "x-forwarded-proto" => keyed(policy.key.scheme),
+        // Keyed, or told otherwise to all.
+        "host" => Sent::Same,
+        "x-forwarded-proto" if policy.key.scheme || !is_named(ask, name) => Sent::Same,
         "x-forwarded-for" | "forwarded" => Sent::ByClient,
         "expect" => Sent::Same,
         "accept-encoding" if policy.esi == Esi::On => Sent::Same,
         "surrogate-capability" if !trusts_client(ask) => Sent::Same,
-        _ if POISONOUS.contains(name) && !is_passed(ask, name) => Sent::Same,
+        _ if misleads(name) && !is_passed(ask, name) => Sent::Same,
         _ if is_ambiguous(name) && !is_named(ask, name) => Sent::Same,
-        "x-real-ip" if !trusts_client(ask) => Sent::Same,
         _ => Sent::AsAsked,
     }
 }

@@ -1,11 +1,11 @@
 //! Which of a client's fields an origin may believe, and so may get.
 
-use crate::{ask::Ask, walk::receive};
+use crate::{ask::Ask, policy::KeySpec, walk::receive};
 use http::{HeaderMap, HeaderName, header};
 
 /// Fields with which a client could make an origin answer for another URI, host or method than the one that is keyed.
 /// Passed on only where the route says so or keys on them.
-pub static POISONOUS: [HeaderName; 23] = [
+pub static POISONOUS: [HeaderName; 38] = [
     HeaderName::from_static("x-forwarded-host"),
     HeaderName::from_static("x-forwarded-server"),
     HeaderName::from_static("x-forwarded-scheme"),
@@ -28,11 +28,26 @@ pub static POISONOUS: [HeaderName; 23] = [
     HeaderName::from_static("x-script-name"),
     HeaderName::from_static("x-forwarded-uri"),
     HeaderName::from_static("x-original-uri"),
+    HeaderName::from_static("x-forwarded-https"),
+    HeaderName::from_static("cloudfront-forwarded-proto"),
+    HeaderName::from_static("x-arr-ssl"),
+    HeaderName::from_static("x-request-uri"),
+    HeaderName::from_static("x-forwarded-url"),
+    HeaderName::from_static("x-forwarded-request-uri"),
+    HeaderName::from_static("x-http-path-override"),
+    HeaderName::from_static("x-invoke-path"),
+    HeaderName::from_static("x-now-route-matches"),
+    HeaderName::from_static("x-middleware-prefetch"),
+    HeaderName::from_static("x-base-url"),
+    HeaderName::from_static("x-backend-host"),
+    HeaderName::from_static("host-override"),
+    HeaderName::from_static("x-original-method"),
+    HeaderName::from_static("x-forwarded-method"),
     HeaderName::from_static("forwarded"),
 ];
 
 /// Those of [`POISONOUS`] that name a path or a method: said of a page, they are wrong of what it includes.
-const OF_ONE_TARGET: [&str; 8] = [
+const OF_ONE_TARGET: [&str; 16] = [
     "x-forwarded-path",
     "x-forwarded-uri",
     "x-original-uri",
@@ -41,12 +56,54 @@ const OF_ONE_TARGET: [&str; 8] = [
     "x-http-method-override",
     "x-http-method",
     "x-method-override",
+    "x-request-uri",
+    "x-forwarded-url",
+    "x-forwarded-request-uri",
+    "x-http-path-override",
+    "x-invoke-path",
+    "x-now-route-matches",
+    "x-original-method",
+    "x-forwarded-method",
 ];
 
-/// What trusted proxies say of the client's address.
-pub static OF_ADDRESS: [HeaderName; 2] = [
-    HeaderName::from_static("x-forwarded-for"),
+/// Those of [`POISONOUS`] that name the host that the client asked for.
+const OF_HOST: [&str; 10] = [
+    "x-forwarded-host",
+    "x-forwarded-server",
+    "x-forwarded-port",
+    "x-host",
+    "x-original-host",
+    "x-http-host-override",
+    "x-backend-host",
+    "host-override",
+    "x-base-url",
+    "x-forwarded-url",
+];
+
+/// Those that name the scheme it used.
+const OF_SCHEME: [&str; 12] = [
+    "x-forwarded-scheme",
+    "x-forwarded-port",
+    "x-forwarded-ssl",
+    "x-forwarded-protocol",
+    "x-url-scheme",
+    "front-end-https",
+    "x-scheme",
+    "x-forwarded-https",
+    "cloudfront-forwarded-proto",
+    "x-arr-ssl",
+    "x-base-url",
+    "x-forwarded-url",
+];
+
+/// What trusted proxies say of the client's address beside `X-Forwarded-For`, which is written anew.
+pub static OF_ADDRESS: [HeaderName; 6] = [
     HeaderName::from_static("x-real-ip"),
+    HeaderName::from_static("x-client-ip"),
+    HeaderName::from_static("x-cluster-client-ip"),
+    HeaderName::from_static("client-ip"),
+    HeaderName::from_static("true-client-ip"),
+    HeaderName::from_static("cf-connecting-ip"),
 ];
 
 /// Takes away what says something of a page's target, and not of that of its includes.
@@ -66,10 +123,20 @@ pub fn strip_host(fields: &mut HeaderMap) {
     }
 }
 
-/// Whether a field may be one of [`POISONOUS`]. Most are not, as their beginnings tell.
-pub fn may_be_poisonous(name: &HeaderName) -> bool {
-    let name = name.as_str();
-    name.starts_with("x-") || name.starts_with('f')
+/// Whether a field is one of [`POISONOUS`] or [`OF_ADDRESS`]. Most are not, as their beginnings tell.
+pub fn misleads(name: &HeaderName) -> bool {
+    may_mislead(name) && (POISONOUS.contains(name) || OF_ADDRESS.contains(name))
+}
+
+fn may_mislead(name: &HeaderName) -> bool {
+    matches!(
+        name.as_str().as_bytes(),
+        [b'x', b'-', ..]
+            | [b'f', ..]
+            | [b'c', b'l' | b'f', ..]
+            | [b't', b'r', b'u', ..]
+            | [b'h', b'o', b's', b't', b'-', ..]
+    )
 }
 
 /// Whether the client's forwarding fields are believed.
@@ -77,9 +144,15 @@ pub fn trusts_client(ask: &Ask) -> bool {
     receive::client(&ask.connection, &ask.site).is_believed()
 }
 
-/// Whether a dangerous field of this client goes to the origin.
+/// Whether a field of this client that [misleads] goes to the origin.
 pub fn is_passed(ask: &Ask, name: &HeaderName) -> bool {
-    trusts_client(ask) || is_named(ask, name)
+    is_named(ask, name) || (trusts_client(ask) && !tells_unkeyed(&ask.policy().key, name))
+}
+
+/// Whether a field tells of a host or scheme that is no part of the key. A trusted proxy says there what anybody asked it for.
+fn tells_unkeyed(key: &KeySpec, name: &HeaderName) -> bool {
+    (!key.host && OF_HOST.contains(&name.as_str()))
+        || (!key.scheme && OF_SCHEME.contains(&name.as_str()))
 }
 
 /// Whether the route passes this field on, or keys on it.
@@ -89,7 +162,41 @@ pub fn is_named(ask: &Ask, name: &HeaderName) -> bool {
 }
 
 /// Whether applications may take a field for another: CGI, and what comes after it, has an underscore for each hyphen (RFC 3875 section
-/// 4.1.18), and calls the path `SCRIPT_NAME`. Dropped from a trusted proxy too, which may have passed on what anybody wrote.
+/// 4.1.18), calls the path `SCRIPT_NAME`, and the environment's proxy `HTTP_PROXY` (CVE-2016-5385). Dropped from a trusted proxy too,
+/// which may have passed on what anybody wrote.
 pub fn is_ambiguous(name: &HeaderName) -> bool {
-    name.as_str().bytes().any(|byte| byte == b'_')
+    let name = name.as_str();
+    name.bytes().any(|byte| byte == b'_') || name == "proxy"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A name that the first look does not let through to the lists would be passed on.
+    #[test]
+    fn no_field_is_overlooked_by_its_beginning() {
+        for name in POISONOUS.iter().chain(&OF_ADDRESS) {
+            assert!(misleads(name), "{name}");
+        }
+        for name in [
+            "host",
+            "cookie",
+            "connection",
+            "proxy",
+            "te",
+            "from",
+            "x-own",
+        ] {
+            assert!(!misleads(&HeaderName::from_static(name)), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_a_field_tells_of_is_told_of_fields_that_there_are() {
+        let all = OF_ONE_TARGET.iter().chain(&OF_HOST).chain(&OF_SCHEME);
+        for name in all {
+            assert!(POISONOUS.contains(&HeaderName::from_static(name)), "{name}");
+        }
+    }
 }

@@ -1,25 +1,19 @@
 //! Where a request was sent: scheme and authority.
 
-use crate::{error::Failure, listen::Connection};
-use http::{HeaderMap, HeaderName, HeaderValue, Uri, Version, header};
+use crate::{error::Failure, listen::Connection, routing::Client};
+use http::{HeaderMap, Uri, Version, header};
 use rules::key;
 use std::borrow::Cow;
 
-const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
-
 /// The scheme the client used: ours, or the one a trusted peer tells of.
-pub(super) fn scheme(fields: &HeaderMap, connection: &Connection, trusted: bool) -> &'static str {
-    let told = if trusted {
-        fields.get(X_FORWARDED_PROTO)
-    } else {
-        None
-    };
-    match told.map(HeaderValue::as_bytes) {
-        Some(b"https") => "https",
-        Some(b"http") => "http",
-        _ if connection.tls => "https",
-        _ => "http",
-    }
+pub(super) fn scheme(
+    client: Client<'_>,
+    fields: &HeaderMap,
+    forwarded: bool,
+    connection: &Connection,
+) -> &'static str {
+    let own = if connection.tls { "https" } else { "http" };
+    client.scheme(fields, forwarded).unwrap_or(own)
 }
 
 /// The authority: of the target where it has one (absolute form, HTTP/2), otherwise of `Host` (RFC 9112 section 3.3).

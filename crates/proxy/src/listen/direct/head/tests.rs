@@ -34,6 +34,28 @@ fn a_head_is_read_as_it_came() {
     );
 }
 
+/// RFC 3986 section 2.1; what stands in a URI already is left alone.
+#[test]
+fn a_target_is_read_in_its_encoded_form() {
+    for (target, expected) in [
+        ("/?q=\"a\"", "/?q=%22a%22"),
+        ("/caf\u{e9}?\u{20ac}", "/caf%C3%A9?%E2%82%AC"),
+        ("/<a>`%3C|^", "/%3Ca%3E%60%3C|^"),
+        ("http://a.example/\u{e9}", "http://a.example/%C3%A9"),
+    ] {
+        let text = format!("GET {target} HTTP/1.1\r\nHost: a.example\r\nAccept: x\r\n\r\n");
+        let read = head(&format!("{text}GET /next"));
+        assert_eq!(read.request.uri().to_string(), expected);
+        assert_eq!(read.length, text.len());
+        assert_eq!(read.bytes, text.replace(target, expected).as_bytes());
+        assert_eq!(read.request.headers().len(), 2);
+    }
+    for target in ["/a\u{7f}", "/a\tb", "/a b", "\u{e9}", "<"] {
+        let text = format!("GET {target} HTTP/1.1\r\nHost: a\r\n\r\n");
+        assert!(matches!(read(&text), Parsed::Others), "{target:?}");
+    }
+}
+
 /// Those known at sight, and others, however they are written.
 #[test]
 fn a_name_known_at_sight_is_the_name_read_byte_for_byte() {
@@ -169,18 +191,23 @@ proptest! {
     /// for the whole.
     #[test]
     fn a_head_ends_where_it_ends(
-        start in prop_oneof![Just("GET / HTTP/1.1".to_owned()), "[A-Z]{1,4} [!-~]{1,9} HTTP/1.[01]"],
+        start in prop_oneof![Just("GET / HTTP/1.1".to_owned()), "[A-Z]{1,4} [!-~]{1,9} HTTP/1.[01]", "GET /[!-~é€]{1,9} HTTP/1.1"],
         lines in lines(),
         after in "[ -~\r\n]{0,40}",
     ) {
         let text = format!("{start}\r\n{lines}\r\n");
         if let Parsed::Head(read) = anew(format!("{text}{after}").as_bytes(), &Limits::default(), &RefCell::default()) {
-            prop_assert_eq!(text.find("\r\n\r\n").map(|at| at + 4), Some(read.bytes.len()));
-            prop_assert_eq!(read.bytes.as_ref(), text.get(..read.bytes.len()).unwrap().as_bytes());
+            prop_assert_eq!(text.find("\r\n\r\n").map(|at| at + 4), Some(read.length));
+            let again = head(std::str::from_utf8(&read.bytes).unwrap());
+            prop_assert_eq!(again.request.uri(), read.request.uri());
+            prop_assert_eq!(again.request.headers(), read.request.headers());
+            if !start.contains(['"', '<', '>', '`']) {
+                prop_assert_eq!(read.bytes.as_ref(), text.get(..read.length).unwrap().as_bytes());
+            }
             for name in [header::CONTENT_LENGTH, header::TRANSFER_ENCODING, header::UPGRADE, header::EXPECT] {
                 prop_assert!(!read.request.headers().contains_key(name));
             }
-            for cut in 0..read.bytes.len() {
+            for cut in 0..read.length {
                 prop_assert!(!matches!(anew(&text.as_bytes()[..cut], &Limits::default(), &RefCell::default()), Parsed::Head(_)));
             }
         }

@@ -1,0 +1,108 @@
+//! A page that is one user's is nobody else's, however its address looks.
+
+use crate::common::{Said, start_with};
+use testkit::Reply;
+
+/// What each path is answered as, and whether `ttl_mode = "static"` keeps it although the application says that it is private.
+const ROWS: &[(&str, &str, bool)] = &[
+    ("/a.css", "text/css", true),
+    ("/a.css", "text/css; charset=utf-8", true),
+    ("/A.CSS?v=1", "Text/CSS", true),
+    ("/a.js", "application/javascript", true),
+    ("/a.mjs", "text/javascript", true),
+    ("/a.png", "image/png", true),
+    ("/a.png", "image/webp", true),
+    ("/a.svg", "image/svg+xml", true),
+    ("/a.ico", "image/x-icon", true),
+    ("/a.woff2", "font/woff2", true),
+    ("/a.woff2", "application/font-woff2", true),
+    ("/a.ttf", "application/octet-stream", true),
+    ("/a.eot", "application/vnd.ms-fontobject", true),
+    ("/a.mp4", "video/mp4", true),
+    ("/a.ogg", "application/ogg", true),
+    ("/a.pdf", "application/pdf", true),
+    ("/a.wasm", "application/wasm", true),
+    ("/a.zip", "application/zip", true),
+    ("/caf%C3%A9%20a.css", "text/css", true),
+    ("/a,b(c)/d.css", "text/css", true),
+    // What a user's page is sent as.
+    ("/account/x.css", "text/html", false),
+    ("/account/x.js", "application/json", false),
+    ("/account/x.png", "text/html; charset=utf-8", false),
+    ("/account/x.woff2", "application/xhtml+xml", false),
+    ("/account/x.pdf", "text/html", false),
+    ("/account/x.css", "application/octet-stream", false),
+    ("/account/x.css", "text/plain", false),
+    ("/account/x.map", "application/json", false),
+    ("/account/x.css", "", false),
+    ("/account", "text/css", false),
+    // What applications read in another way.
+    ("/account;a.css", "text/css", false),
+    ("/account;x/a.css", "text/css", false),
+    ("/account%3Ba.css", "text/css", false),
+    ("/account%2Fa.css", "text/css", false),
+    ("/account%3Fa.css", "text/css", false),
+    ("/account%23a.css", "text/css", false),
+    ("/account%0Aa.css", "text/css", false),
+    ("/account%00a.css", "text/css", false),
+    ("/account%253Ba.css", "text/css", false),
+    ("/account\\a.css", "text/css", false),
+    ("//account/a.css", "text/css", false),
+    ("/x/../a.css", "text/css", false),
+];
+
+#[test]
+fn an_ending_alone_keeps_nothing() {
+    let (origin, larder) = start_with(
+        "[[origin]]\nservers = \"{origin}\"\n[defaults]\nttl = \"1h\"\nttl_mode = \"static\"\n",
+    );
+    origin.otherwise(|request| {
+        let kind = request.header("x-kind").unwrap_or_default().to_owned();
+        let reply = Reply::ok()
+            .cache("private, no-store")
+            .body(request.header("cookie").unwrap_or("nobody"));
+        if kind.is_empty() {
+            reply
+        } else {
+            reply.header("Content-Type", kind)
+        }
+    });
+    let mut wrong = Vec::new();
+    for (number, (path, kind, kept)) in ROWS.iter().enumerate() {
+        let host = format!("site-{number}.test");
+        let get = || {
+            larder
+                .get(path)
+                .header("Host", &host)
+                .header("X-Kind", kind)
+        };
+        get().header("Cookie", "alice").send();
+        let eve = get().send();
+        if eve.hit() != *kept || (eve.text() == "alice") != *kept {
+            wrong.push(format!("{path} {kind}: {}", eve.said()));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A 304 brings no type: what is stored has one.
+#[test]
+fn what_is_confirmed_keeps_its_lifetime() {
+    let (origin, larder) = start_with(
+        "[[origin]]\nservers = \"{origin}\"\n[defaults]\nttl = \"1h\"\nttl_mode = \"static\"\n",
+    );
+    origin.on("/a.css", |request| {
+        let reply = match request.header("if-none-match") {
+            Some(_) => Reply::status(304),
+            None => Reply::ok().header("Content-Type", "text/css").body("x"),
+        };
+        reply.cache("no-cache").header("ETag", "\"a\"")
+    });
+    larder.get("/a.css").send();
+    larder
+        .get("/a.css")
+        .header("Cache-Control", "no-cache")
+        .send();
+    assert_eq!(origin.requests("/a.css"), 2);
+    assert!(larder.get("/a.css").send().hit());
+}

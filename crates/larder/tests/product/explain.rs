@@ -1,0 +1,172 @@
+//! `larder explain` says what happens to the request that it is asked about.
+
+use crate::{
+    admin::explain,
+    common::{Said, command, start_with},
+};
+use testkit::{Address, Finished, Larder, Reply, date};
+
+fn ask(larder: &Larder, url: &str, lines: &[(&str, &str)]) -> Finished {
+    let Address::Tcp(admin) = larder.admin() else {
+        panic!("a TCP address")
+    };
+    let lines = lines.iter().map(|(name, value)| format!("{name}: {value}"));
+    let flags = lines.flat_map(|line| ["--header".to_owned(), line]);
+    let known = ["explain", url, "--admin", &admin.to_string()].map(str::to_owned);
+    command().args(known).args(flags).run()
+}
+
+fn explained(larder: &Larder, url: &str, lines: &[(&str, &str)]) -> String {
+    let finished = ask(larder, url, lines);
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    finished.stdout
+}
+
+#[test]
+fn a_request_is_answered_from_where_it_is_said_to_be() {
+    let (origin, larder) =
+        start_with("[purge]\nallow = \"127.0.0.1\"\n[[origin]]\nservers = \"{origin}\"\n");
+    let (old, older, new) = (date(-1000), date(-2000), date(-500));
+    origin.otherwise(move |request| {
+        let reply = match request.header("range") {
+            Some("bytes=0-4") => Reply::status(206)
+                .header("Content-Range", "bytes 0-4/10")
+                .body("01234"),
+            _ => Reply::ok().body("0123456789"),
+        };
+        let reply = reply.cache("max-age=60").header("ETag", "\"a\"");
+        reply.header("Last-Modified", &old)
+    });
+    let mut number = 0;
+    let mut part_of = || {
+        number += 1;
+        let path = format!("/parts/{number}");
+        larder.get(&path).header("Range", "bytes=0-4").send();
+        path
+    };
+    larder.get("/page").send();
+    for (path, lines, from_memory) in [
+        ("/page", &[][..], true),
+        ("/page", &[("If-Match", "\"a\"")], true),
+        ("/page", &[("If-Match", "\"z\"")], false),
+        ("/page", &[("If-Unmodified-Since", &*new)], true),
+        ("/page", &[("If-Unmodified-Since", &*older)], false),
+        ("/page", &[("If-None-Match", "\"a\"")], true),
+        (
+            "/page",
+            &[("Connection", "upgrade"), ("Upgrade", "websocket")],
+            false,
+        ),
+        (
+            "/page",
+            &[("Connection", "upgrade, x"), ("Upgrade", "h2c")],
+            true,
+        ),
+        ("/page", &[("X-Refresh", "1")], false),
+        (
+            "/page",
+            &[("X-Refresh", "1"), ("X-Forwarded-For", "192.0.2.1")],
+            true,
+        ),
+        ("/parts", &[("Range", "bytes=0-4")], true),
+        ("/parts", &[], false),
+        ("/parts", &[("Range", "bytes=0-1")], true),
+        ("/parts", &[("Range", "bytes=3-6")], false),
+        (
+            "/parts",
+            &[("Range", "bytes=0-1"), ("If-Range", "\"z\"")],
+            false,
+        ),
+    ] {
+        let path = if path == "/parts" {
+            part_of()
+        } else {
+            path.to_owned()
+        };
+        let told = explained(&larder, &format!("http://example.test{path}"), lines);
+        let said_so = told.contains("A GET now is answered from memory");
+        assert_eq!(said_so, from_memory, "{path} {lines:?}: {told}");
+        let ask = lines.iter().fold(larder.get(&path), |ask, (name, value)| {
+            ask.header(name, value)
+        });
+        let answer = ask.send();
+        assert_eq!(
+            answer.hit(),
+            from_memory,
+            "{path} {lines:?}: {}",
+            answer.said()
+        );
+    }
+}
+
+#[test]
+fn what_larder_answers_by_itself_is_no_origins() {
+    let (origin, larder) = start_with(
+        "[[origin]]\nservers = \"{origin}\"\n\
+         [[route]]\npath = \"/secure\"\nredirect_https = true\n[[route]]\n",
+    );
+    origin.otherwise(|_| Reply::ok().cache("max-age=60").body("x"));
+    let told = explained(&larder, "http://example.test/secure", &[]);
+    assert!(
+        told.contains("answered by Larder itself: it is sent to https"),
+        "{told}"
+    );
+    assert_eq!(larder.get("/secure").send().status, 301);
+    let told = explained(&larder, "https://example.test/secure", &[]);
+    assert!(told.contains("answered from the origin"), "{told}");
+    let only = [("Cache-Control", "only-if-cached")];
+    let told = explained(&larder, "http://example.test/a", &only);
+    assert!(
+        told.contains("answered by Larder itself: the request wants"),
+        "{told}"
+    );
+    let (name, value) = only[0];
+    assert_eq!(larder.get("/a").header(name, value).send().status, 504);
+}
+
+#[test]
+fn routes_for_some_clients_are_told_of_where_no_client_is_named() {
+    let (_origin, larder) = start_with(
+        "trusted = \"127.0.0.1\"\n[[origin]]\nservers = \"{origin}\"\n\
+         [[route]]\nname = \"staff\"\nclient = \"192.0.2.0/24\"\n[[route]]\nname = \"all\"\n",
+    );
+    let url = "http://example.test/";
+    let told = explained(&larder, url, &[]);
+    let hint = "Route `staff` is for some clients alone: name one with --header 'X-Forwarded-For: ADDRESS'.";
+    assert!(told.contains("route  all") && told.contains(hint), "{told}");
+    for (client, route) in [("192.0.2.9", "staff"), ("198.51.100.1", "all")] {
+        let told = explained(&larder, url, &[("X-Forwarded-For", client)]);
+        assert!(
+            told.contains(&format!("route  {route}")) && !told.contains(hint),
+            "{told}"
+        );
+    }
+}
+
+#[test]
+fn what_no_client_can_ask_for_is_not_explained() {
+    let (_origin, larder) = start_with("[[origin]]\nservers = \"{origin}\"\n");
+    for url in [
+        "ftp://example.test/",
+        "http://example.test/a b",
+        "http://exa mple.test/",
+        "http:///a",
+        "http://example.test/\u{7f}",
+    ] {
+        let finished = ask(&larder, url, &[]);
+        assert_ne!(finished.code, Some(0), "{url}: {}", finished.stdout);
+        assert!(
+            finished.stderr.contains("not a URL a client could ask for"),
+            "{}",
+            finished.stderr
+        );
+    }
+    // As a client's library would send it.
+    for url in [
+        "HTTP://Example.test/%7ea",
+        "http://example.test/caf\u{e9}?q=\"a\"",
+        "example.test",
+    ] {
+        explain(&larder, url);
+    }
+}

@@ -1,0 +1,197 @@
+//! The request that is explained: read as a client's, by the walk.
+
+use super::{Explanation, judge::Judge};
+use crate::{
+    ask::Ask,
+    cache::{Cache, OwnSite},
+    content_key,
+    listen::{Connection, InterimSink, Limits, Texts, parse_request},
+    outcome::Bypass,
+    policy::{PurgePolicy, Site},
+    purge_clients::{Head, Spoken, recognise},
+    routing::{self, Subject},
+    walk::{
+        bypass::rule,
+        forward::page_key_of,
+        lookup::{self, Bypassed},
+        receive::{self, Beside},
+        user_context,
+    },
+    way,
+};
+use http::{HeaderMap, HeaderValue, Method, header, request::Parts};
+use rules::key;
+use std::{borrow::Cow, cell::Cell, net::SocketAddr, rc::Rc, sync::Arc, time::Duration};
+use store::{Stored, Variants};
+
+/// A request, and why it passes the store by, if it does.
+pub(super) struct Asked {
+    ask: Ask,
+    bypass: Option<Bypass>,
+}
+
+impl Asked {
+    /// Reads a GET for `uri` with `fields`, as it would be received. Who asks is whom a trusted proxy names in them.
+    pub(super) fn read(site: &Arc<Site>, uri: &str, fields: &HeaderMap) -> Option<Self> {
+        let site: OwnSite = Rc::new(Arc::clone(site).into());
+        let (mut parts, tls) = parts(uri)?;
+        for name in fields.keys() {
+            parts.headers.remove(name);
+        }
+        parts.headers.extend(
+            fields
+                .iter()
+                .map(|(name, value)| (name.clone(), value.clone())),
+        );
+        let switches = receive::protocol(&parts.headers).is_some();
+        let connection = Rc::new(connection(refresher(&site.purge, &parts.headers), tls));
+        ask_for_refresh(&site.purge, &connection, &mut parts);
+        let mut beside = Beside::received(&mut parts.headers);
+        let (interim, now) = (InterimSink::deaf(), receive::now());
+        let mut ask = receive::read(&site, parts, &connection, interim, &mut beside, now).ok()?;
+        if ask.policy().graphql.is_some() {
+            content_key::read_get(&mut ask);
+        }
+        let bypass = bypass(&ask, switches);
+        if bypass.is_none() {
+            lookup::keep_cookies_from_store(&mut ask);
+        }
+        Some(Self { ask, bypass })
+    }
+
+    /// The key to look for on disk, where memory has nothing for this request.
+    pub(super) fn wanted_below(&self, cache: &Cache) -> Option<Vec<u8>> {
+        let judge = Judge {
+            cache,
+            ask: &self.ask,
+        };
+        (!judge.decides_here()).then(|| self.ask.key.as_bytes().to_vec())
+    }
+
+    /// What would happen to it; `below` is what the disk has.
+    pub(super) fn explained(&self, cache: &Cache, below: Vec<Arc<Stored>>) -> Explanation {
+        let ask = &self.ask;
+        let (stored, selected) = Judge { cache, ask }.stored(below);
+        let page = page_of(cache, ask.key.as_bytes(), &ask.fields);
+        let hit_for_miss = cache.hit_for_miss.knows(&page, ask.now);
+        let replaceable = selected
+            .and_then(|index| stored.get(index))
+            .is_none_or(|one| one.replaceable);
+        let needs = lookup::needs(ask);
+        let bypass = self.bypass.map(Bypass::token);
+        Explanation {
+            route: ask.route().name.clone(),
+            key: ask.key.text(),
+            passed_over: passed_over(ask),
+            redirected: receive::is_redirected(ask),
+            shared: cache.shared.is_some() && bypass.is_none() && !hit_for_miss && replaceable,
+            bypass,
+            past: way::past(needs),
+            only_stored: needs.only_if_cached,
+            hit_for_miss,
+            unshared: cache.hit_for_miss.why(&page),
+            stored,
+            selected,
+        }
+    }
+}
+
+/// The head that a client sends for `uri`, without its own fields, and whether it does so in TLS. `None`: no client can.
+fn parts(uri: &str) -> Option<(Parts, bool)> {
+    let (scheme, rest) = uri.split_once("://")?;
+    let tls = scheme.eq_ignore_ascii_case("https");
+    if !tls && !scheme.eq_ignore_ascii_case("http") {
+        return None;
+    }
+    let (host, target) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+    let host = key::normalize_host(host, scheme)?;
+    if target
+        .bytes()
+        .any(|byte| byte == b' ' || byte.is_ascii_control())
+    {
+        return None;
+    }
+    let slash = if target.starts_with('/') { "" } else { "/" };
+    let head = format!("GET {slash}{target} HTTP/1.1\r\nHost: {host}\r\n\r\n");
+    let (parts, _) = parse_request(head.as_bytes(), &Limits::default())?;
+    Some((parts, tls))
+}
+
+/// Who wants a page fetched anew: only who may is asked about.
+fn refresher(purge: &PurgePolicy, fields: &HeaderMap) -> Option<SocketAddr> {
+    let refreshes = fields.contains_key(&crate::purge_clients::X_REFRESH);
+    let net = purge.allow.first().filter(|_| refreshes)?;
+    (!PurgePolicy::is_for_another(fields)).then(|| SocketAddr::new(net.addr(), 0))
+}
+
+fn connection(peer: Option<SocketAddr>, tls: bool) -> Connection {
+    Connection {
+        peer,
+        peer_asks: true,
+        local: None,
+        tls,
+        splices: None,
+        texts: Texts::default(),
+        idle_time: Duration::ZERO,
+        late: Cell::new(false),
+    }
+}
+
+/// Says in the fields what `X-Refresh` means, from who may say it.
+fn ask_for_refresh(purge: &PurgePolicy, connection: &Connection, parts: &mut Parts) {
+    let head = Head {
+        method: &parts.method,
+        uri: &parts.uri,
+        fields: &parts.headers,
+        refreshes: true,
+        peer: connection.peer.map(|peer| peer.ip()),
+    };
+    if matches!(recognise(purge, head), Spoken::Refresh) {
+        let no_cache = HeaderValue::from_static("no-cache");
+        parts.headers.append(header::CACHE_CONTROL, no_cache);
+    }
+}
+
+/// Why it passes the store by. `switches`: it wants to speak another protocol.
+fn bypass(ask: &Ask, switches: bool) -> Option<Bypass> {
+    let why = match rule::bypassed(ask) {
+        Some(Bypassed::Site(why)) => Some(why),
+        Some(Bypassed::Method | Bypassed::Condition(_)) => Some(Bypass::Method),
+        None => None,
+    };
+    if switches && why != Some(Bypass::Route) {
+        return Some(Bypass::Upgrade);
+    }
+    // The application alone knows it, and is not asked here.
+    let by_group = ask.policy().user_context.is_some()
+        && user_context::is_somebody(&ask.fields)
+        && !ask.fields.contains_key(user_context::HASH);
+    why.or_else(|| by_group.then_some(Bypass::Group))
+}
+
+/// The first route that would be taken, were it for whoever asks.
+fn passed_over(ask: &Ask) -> Option<String> {
+    let client = receive::client(&ask.connection, &ask.site);
+    if client.address(&ask.fields).is_some() {
+        return None;
+    }
+    let query = ask.uri.query().map(key::normalize);
+    let subject = Subject {
+        host: routing::without_port(ask.host()),
+        path: ask.key.path(),
+        query: query.as_deref(),
+        method: &Method::GET,
+        fields: &ask.fields,
+        client,
+    };
+    let mut before = ask.site.routes.iter().take(ask.route);
+    let route = before.find(|route| route.matcher.fits(&subject))?;
+    Some(route.name.clone())
+}
+
+/// What is remembered of such a request is remembered under this key.
+fn page_of<'a>(cache: &Cache, key: &'a [u8], fields: &HeaderMap) -> Cow<'a, [u8]> {
+    let held = cache.memory.peek(key);
+    let held = held.iter().flat_map(Variants::as_slice);
+    page_key_of(key, fields, held)
+}

@@ -1,0 +1,155 @@
+//! `Forwarded` (RFC 7239): what proxies say of whom they got a request from.
+//!
+//! ```text
+//! Forwarded         = 1#forwarded-element
+//! forwarded-element = [ forwarded-pair ] *( ";" [ forwarded-pair ] )
+//! forwarded-pair    = token "=" ( token / quoted-string )
+//! ```
+//! Each proxy writes behind what it was sent, and what stands there anybody may have written. So nothing that a client says may
+//! keep the last proxy's word from being read.
+
+use crate::vary::member::{Unquoted, is_token};
+use std::{borrow::Cow, net::IpAddr};
+
+/// What one proxy says: parameters in their order, with their values as they are written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Element<'a>(Vec<(&'a str, &'a str)>);
+
+/// The elements of one line, the first proxy's first; `None` in the place of one that is malformed. Where a quoted string is never
+/// closed it cannot be told where elements end: then there is the last one alone, behind the last comma.
+pub fn elements(line: &str) -> Vec<Option<Element<'_>>> {
+    let mut found = Vec::new();
+    for piece in Unquoted::new(line.as_bytes(), b',') {
+        let Some(piece) = piece else {
+            let last = line.rsplit_once(',').map(|(_, last)| last);
+            return vec![None, last.and_then(|last| Element::read(last.as_bytes()))];
+        };
+        if !piece.trim_ascii().is_empty() {
+            found.push(Element::read(piece));
+        }
+    }
+    found
+}
+
+impl<'a> Element<'a> {
+    fn read(text: &'a [u8]) -> Option<Self> {
+        let mut pairs: Vec<(&str, &str)> = Vec::new();
+        for part in Unquoted::new(text, b';') {
+            let part = part?.trim_ascii();
+            if part.is_empty() {
+                continue;
+            }
+            let (name, value) = std::str::from_utf8(part).ok()?.split_once('=')?;
+            let is_known = pairs
+                .iter()
+                .any(|(known, _)| known.eq_ignore_ascii_case(name));
+            if is_known || !is_token(name.as_bytes()) || !is_value(value.as_bytes()) {
+                // "Each parameter MUST NOT occur more than once" (section 4).
+                return None;
+            }
+            pairs.push((name, value));
+        }
+        Some(Self(pairs))
+    }
+
+    /// The value of a parameter, whose name has no case.
+    pub fn get(&self, name: &str) -> Option<Cow<'a, str>> {
+        let mut pairs = self.0.iter();
+        let (_, value) = pairs.find(|(known, _)| known.eq_ignore_ascii_case(name))?;
+        Some(unquoted(value))
+    }
+
+    /// The element as it is written, but for these parameters; `None` where nothing is left.
+    pub fn without(&self, names: &[&str]) -> Option<String> {
+        let is_kept = |name: &str| names.iter().all(|gone| !gone.eq_ignore_ascii_case(name));
+        let kept = self.0.iter().filter(|(name, _)| is_kept(name));
+        let kept: Vec<_> = kept
+            .map(|(name, value)| [name, "=", value].concat())
+            .collect();
+        (!kept.is_empty()).then(|| kept.join(";"))
+    }
+}
+
+/// The address of a node (section 6), with or without a port: `192.0.2.7`, `192.0.2.7:4711`, `[2001:db8::1]:443`; an IPv4 address
+/// that is written as IPv6 is an IPv4 address. Bare IPv6 too, which `X-Forwarded-For` has. `None`: a name that hides it (`unknown`, `_x`),
+/// or nothing that can be read.
+pub fn address(node: &str) -> Option<IpAddr> {
+    let node = node.trim();
+    let address = match node.parse() {
+        Ok(address) => address,
+        Err(_) => match node
+            .strip_prefix('[')
+            .and_then(|inner| inner.split_once(']'))
+        {
+            Some((inner, rest)) if is_port(rest) => IpAddr::V6(inner.parse().ok()?),
+            Some(_) => return None,
+            None => {
+                let at = node.find(':')?;
+                let (address, port) = node.split_at_checked(at)?;
+                IpAddr::V4(address.parse().ok().filter(|_| is_port(port))?)
+            }
+        },
+    };
+    Some(address.to_canonical())
+}
+
+/// Nothing, or a port behind its colon (`node-port`, section 6).
+fn is_port(text: &str) -> bool {
+    let Some(port) = text.strip_prefix(':') else {
+        return text.is_empty();
+    };
+    let is_number = (1..=5).contains(&port.len()) && port.bytes().all(|byte| byte.is_ascii_digit());
+    is_number || port.strip_prefix('_').is_some_and(is_obfuscated)
+}
+
+fn is_obfuscated(text: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+    !text.is_empty() && text.bytes().all(is_plain)
+}
+
+/// A token or a quoted string; [`Unquoted`] has seen that it is closed.
+fn is_value(value: &[u8]) -> bool {
+    match value {
+        [b'"', inner @ .., b'"'] => ends_unquoted(inner),
+        _ => is_token(value),
+    }
+}
+
+/// Whether no quotation mark in it stands for itself, nor does a last backslash.
+fn ends_unquoted(inner: &[u8]) -> bool {
+    let mut escaped = false;
+    for &byte in inner {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = true,
+            b'"' => return false,
+            _ => {}
+        }
+    }
+    !escaped
+}
+
+fn unquoted(value: &str) -> Cow<'_, str> {
+    let inner = value
+        .strip_prefix('"')
+        .and_then(|rest| rest.strip_suffix('"'));
+    match inner {
+        None => Cow::Borrowed(value),
+        Some(inner) if !inner.contains('\\') => Cow::Borrowed(inner),
+        Some(inner) => {
+            let mut plain = String::with_capacity(inner.len());
+            let mut characters = inner.chars();
+            while let Some(character) = characters.next() {
+                let meant = match character {
+                    '\\' => characters.next(),
+                    other => Some(other),
+                };
+                plain.extend(meant);
+            }
+            Cow::Owned(plain)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
