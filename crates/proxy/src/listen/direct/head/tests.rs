@@ -3,7 +3,7 @@ use crate::listen::check::{check, check_target};
 use proptest::prelude::*;
 
 fn read(text: &str) -> Parsed {
-    anew(text.as_bytes(), &Limits::default(), &RefCell::default())
+    anew(text.as_bytes(), &Limits::default())
 }
 
 fn head(text: &str) -> Head {
@@ -157,12 +157,7 @@ fn what_is_beyond_a_limit_is_left() {
         header_size: 100,
         ..Limits::default()
     };
-    let kept = |text: &str| {
-        matches!(
-            anew(text.as_bytes(), &limits, &RefCell::default()),
-            Parsed::Head(_)
-        )
-    };
+    let kept = |text: &str| matches!(anew(text.as_bytes(), &limits), Parsed::Head(_));
     assert!(kept("GET /123456789 HTTP/1.1\r\na: 1\r\nb: 2\r\n\r\n"));
     assert!(!kept("GET /1234567890 HTTP/1.1\r\n\r\n"));
     assert!(!kept("GET / HTTP/1.1\r\na: 1\r\nb: 2\r\nc: 3\r\n\r\n"));
@@ -196,7 +191,7 @@ proptest! {
         after in "[ -~\r\n]{0,40}",
     ) {
         let text = format!("{start}\r\n{lines}\r\n");
-        if let Parsed::Head(read) = anew(format!("{text}{after}").as_bytes(), &Limits::default(), &RefCell::default()) {
+        if let Parsed::Head(read) = anew(format!("{text}{after}").as_bytes(), &Limits::default()) {
             prop_assert_eq!(text.find("\r\n\r\n").map(|at| at + 4), Some(read.length));
             let again = head(std::str::from_utf8(&read.bytes).unwrap());
             prop_assert_eq!(again.request.uri(), read.request.uri());
@@ -208,7 +203,7 @@ proptest! {
                 prop_assert!(!read.request.headers().contains_key(name));
             }
             for cut in 0..read.length {
-                prop_assert!(!matches!(anew(&text.as_bytes()[..cut], &Limits::default(), &RefCell::default()), Parsed::Head(_)));
+                prop_assert!(!matches!(anew(&text.as_bytes()[..cut], &Limits::default()), Parsed::Head(_)));
             }
         }
     }
