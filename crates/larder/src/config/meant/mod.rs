@@ -8,6 +8,7 @@ mod fetching;
 mod limits;
 mod listen;
 mod matchers;
+mod names;
 mod origins;
 mod policy;
 mod purge;

@@ -1,6 +1,6 @@
 //! The routes, each with its policy, and the last one that matches everything.
 
-use super::{Sink, matchers, origins::Origins, policy};
+use super::{Sink, matchers, names, origins::Origins, policy};
 use crate::config::{
     Fault,
     keys::{join, nearest},
@@ -23,8 +23,10 @@ pub(super) fn build(
     policy::contradictions(defaults, room, sink);
     policy::without_effect(defaults, sink);
     let mut everything: Option<String> = None;
-    for (index, table) in written.route.iter().flatten().enumerate() {
-        let name = name(table, index, &routes, sink);
+    let tables = || written.route.iter().flatten();
+    let has_last = !tables().any(|table| matchers::everything(&matchers::build(&table.value)));
+    let names = names::of_all(written, has_last, sink);
+    for (table, name) in tables().zip(names) {
         if let Some(earlier) = &everything {
             sink.missing(
                 Fault::at(
@@ -56,7 +58,7 @@ pub(super) fn build(
     if everything.is_none() {
         let matcher = Matcher::default();
         routes.extend(route(
-            "default".to_owned(),
+            names::LAST.to_owned(),
             matcher,
             defaults,
             None,
@@ -87,25 +89,6 @@ fn route(
         matcher,
         policy,
     })
-}
-
-/// A name of its own, and none that an earlier route has.
-fn name(
-    table: &At<written::Route>,
-    index: usize,
-    earlier: &[Route],
-    sink: &mut Sink<'_>,
-) -> String {
-    let Some(At { value, span }) = &table.value.name else {
-        return format!("route-{}", index + 1);
-    };
-    if earlier.iter().any(|route| route.name == *value) {
-        sink.push(
-            Fault::at(span, format!("a second route is called `{value}`"))
-                .instead(format!("write `name = \"{value}-2\"`")),
-        );
-    }
-    value.clone()
 }
 
 /// The origins that are named, as one.
