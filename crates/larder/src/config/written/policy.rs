@@ -151,7 +151,10 @@ with_policy! {
         /// Hosts: `example.com`, or `*.example.com` for every name below it.
         host: Many<Text<HostPattern>>,
         /// Paths: `/exact`; `/prefix/*` for everything that begins so; elsewhere `*` stands for anything within a segment
-        /// and `**` (or `*` at the beginning) for anything at all; `~` begins a regular expression over the whole path.
+        /// and `**` (or `*` at the beginning) for anything at all; `~` begins a regular expression over the whole path. So
+        /// `/a/*/b/*` covers `/a/1/b/2` and not `/a/1/b/2/3`: that is `/a/*/b/**`. Upper and lower case differ, and so do `/me`,
+        /// `/me/` and `/me.json`. Letters beyond ASCII and spaces are written as they are, in an expression as clients send them:
+        /// `~ /%C3%BC.*`.
         path: Many<Text<PathPattern>>,
         /// Methods.
         method: Many<Text<Method>>,
