@@ -3,7 +3,7 @@
 use super::Sink;
 use crate::config::{
     Fault, Flags,
-    value::{At, Count, Many, Size, Text, Word, Wrong},
+    value::{At, Count, Many, OwnField, Size, Text, Word, Wrong},
     written::{self, AccessFormat, Level},
 };
 use http::{HeaderName, HeaderValue};
@@ -128,7 +128,19 @@ pub(super) fn report(written: Option<&written::Report>, sink: &mut Sink<'_>) -> 
                 .instead("add `node = \"edge-1\"`"),
         );
     }
-    let value = |text: &Text<HeaderName>| text.value.clone();
+    let value = |text: &Text<OwnField>| text.value.0.clone();
+    if let (Some(field), Some(x_cache)) = (field, &written.x_cache)
+        && field.value == x_cache.value
+    {
+        sink.push(
+            Fault::at(
+                &field.span,
+                "`x_cache` has the same name: one would take the other's place",
+            )
+            .beside(Some(&x_cache.span))
+            .instead("leave `node_field` out, which is then `Cache-ID`"),
+        );
+    }
     let field = field.map_or(HeaderName::from_static("cache-id"), value);
     let named = |name: &Text<HeaderValue>| (field, name.value.clone());
     Report {
