@@ -96,7 +96,7 @@ pub struct Origin {
     /// Size of a response's header fields in all; there may be 256 of them.
     #[schemars(extend("default" = "64KiB"))]
     pub header_size: Option<Text<Size>>,
-    /// How often the names of servers are resolved again.
+    /// How often the names of servers are resolved again, every 100 ms at most.
     #[schemars(extend("default" = "30s"))]
     pub resolve_every: Option<Text<Duration>>,
 }
@@ -246,7 +246,7 @@ pub struct Health {
     /// Its `Host`. The server's own address where nothing is said.
     #[schemars(extend("examples" = ["app.example"]))]
     pub host: Option<String>,
-    /// How often.
+    /// How often, every 100 ms at most.
     #[schemars(extend("default" = "5s"))]
     pub every: Option<Text<Duration>>,
     /// How long an answer may take.
