@@ -19,6 +19,7 @@ mod admin_schema;
 mod bad_input;
 mod bad_origin;
 mod cache_status;
+mod checked;
 mod coding;
 mod coding_forms;
 mod coding_leaks;

@@ -163,9 +163,10 @@ fn active(written: &written::Health, sink: &mut Sink<'_>) -> ActiveHealth {
         );
     }
     let status = written.status.as_ref();
+    let host = written.host.as_ref();
     ActiveHealth {
         path: path.map_or_else(|| "/".to_owned(), |path| path.value.clone()),
-        host: written.host.clone(),
+        host: host.and_then(|host| host.value.0.to_str().ok().map(str::to_owned)),
         every: sink.lasts(
             LEAST_INTERVAL,
             "every",

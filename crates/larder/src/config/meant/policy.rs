@@ -27,7 +27,10 @@ pub(super) fn build(written: &Defaults, origin: Arc<Origin>, memory: u64) -> Pol
     let largest = written.largest_body.as_ref().map(|size| size.value.0);
     Policy {
         origin,
-        host: written.origin_host.as_ref().map(|host| host.value.clone()),
+        host: written
+            .origin_host
+            .as_ref()
+            .map(|host| host.value.0.clone()),
         cache: written.cache.unwrap_or(true),
         lifetime: lifetime(written),
         stale: stale(written.stale.as_ref()),

@@ -17,6 +17,8 @@ use std::{
 
 /// Below this a store is of no use.
 const LEAST_MEMORY: u64 = 1 << 20;
+/// What a process can address on the machines there are (47 bits).
+const MOST_MEMORY: u64 = 1 << 47;
 const DEFAULT_MEMORY: u64 = 512 << 20;
 
 /// Where metrics, health and `explain` are.
@@ -107,14 +109,15 @@ pub(super) fn memory(written: Option<&written::Memory>, flags: &Flags, sink: &mu
     let text = written.and_then(|memory| memory.size.as_ref());
     let file = text.map(|size| size.value);
     let Size(bytes) = flags.memory.or(file).unwrap_or(Size(DEFAULT_MEMORY));
-    if bytes < LEAST_MEMORY {
-        let fault = match (flags.memory, text) {
-            (None, Some(text)) => Fault::at(&text.span, "the store needs at least 1 MiB")
-                .instead("write `size = \"512MiB\"`"),
-            _ => Fault::anywhere("the store needs at least 1 MiB").instead("write --memory 512MiB"),
-        };
-        sink.push(fault);
-    }
+    let what = match bytes {
+        ..LEAST_MEMORY => "the store needs at least 1 MiB",
+        LEAST_MEMORY..=MOST_MEMORY => return bytes,
+        _ => "no process can address that much",
+    };
+    sink.push(match (flags.memory, text) {
+        (None, Some(text)) => Fault::at(&text.span, what).instead("write `size = \"512MiB\"`"),
+        _ => Fault::anywhere(what).instead("write --memory 512MiB"),
+    });
     bytes
 }
 

@@ -1,8 +1,8 @@
 //! Origins as written.
 
 use crate::config::value::{
-    At, Brief, Count, FastCgiUrl, FileName, FilePattern, Front, Many, Param, ServerUrl, SharedUrl, Short, Size,
-    Text, Word, Wrong,
+    At, Brief, Count, FastCgiUrl, FileName, FilePattern, Front, HostValue, Many, Param, ServerUrl,
+    SharedUrl, Short, Size, Text, Word, Wrong,
 };
 use http::HeaderValue;
 use schemars::JsonSchema;
@@ -245,7 +245,7 @@ pub struct Health {
     pub path: Option<At<String>>,
     /// Its `Host`. The server's own address where nothing is said.
     #[schemars(extend("examples" = ["app.example"]))]
-    pub host: Option<String>,
+    pub host: Option<Text<HostValue>>,
     /// How often, every 100 ms at most.
     #[schemars(extend("default" = "5s"))]
     pub every: Option<Text<Duration>>,

@@ -1,8 +1,8 @@
 //! What may hold on a route, as written: the same keys in `[defaults]` and in each `[[route]]`.
 
 use super::tables::{Bypass, Edits, GraphQl, Key, Preset, SetCookie, Stale, TtlMode};
-use crate::config::value::{At, Compress, Many, PathStart, Size, Text, Ttl};
-use http::{HeaderName, HeaderValue, Method};
+use crate::config::value::{At, Compress, HostValue, Many, PathStart, Size, Text, Ttl};
+use http::{HeaderName, Method};
 use ipnet::IpNet;
 use proxy::policy::{FieldPattern, HostPattern, NamePattern, PathPattern};
 use rules::coding::TypePattern;
@@ -82,9 +82,9 @@ macro_rules! with_policy {
             /// into `key.headers`.
             #[schemars(extend("default" = []))]
             pass_fields: Many<Text<HeaderName>>,
-            /// `Host` towards the origin. The client's where nothing is said.
+            /// `Host` towards the origin: a host, and a port where it needs one. The client's where nothing is said.
             #[schemars(extend("examples" = ["app.example"]))]
-            origin_host: Text<HeaderValue>,
+            origin_host: Text<HostValue>,
             /// Size of the content that is read to be part of the key: of `QUERY`, and of `POST` to GraphQL. Larger content passes
             /// the store by; with `"0B"` all of it.
             #[schemars(extend("default" = "64KiB"))]
