@@ -4,16 +4,15 @@
 //! meant, run the tests once with `INSTA_UPDATE=always` and read the difference.
 
 use super::value::{
-    FieldLine, ListenAddress, PathStart, PeerUrl, ServerUrl, SharedUrl, Size, TagField, Token, Word,
+    CookiePattern, FieldLine, FilePattern, HostValue, ListenAddress, OwnField, PathStart, PeerUrl,
+    QueryPattern, ServerUrl, SharedUrl, Size, TagField, Token, Word,
 };
 use super::{Faults, Flags, Probe, meant, parse, parse_with, reference, schema};
 use http::{HeaderName, HeaderValue};
 use ipnet::IpNet;
 use meant::{AccessTarget, Admin};
 use proptest::{collection::vec, prelude::*, sample::select};
-use proxy::policy::{
-    Edit, FieldPattern, HostPattern, LifetimeMode, NamePattern, PathPattern, StatusPattern,
-};
+use proxy::policy::{Edit, FieldPattern, HostPattern, LifetimeMode, PathPattern, StatusPattern};
 use rules::key::{ParamPattern, QueryChoice};
 use serde_json::Value;
 use std::{fmt::Write, fs, io, path::Path, time::Duration};
@@ -388,7 +387,11 @@ proptest! {
         told::<HostPattern>(&text);
         told::<PathPattern>(&text);
         told::<FieldPattern>(&text);
-        told::<NamePattern>(&text);
+        told::<CookiePattern>(&text);
+        told::<QueryPattern>(&text);
+        told::<FilePattern>(&text);
+        told::<HostValue>(&text);
+        told::<OwnField>(&text);
         told::<ParamPattern>(&text);
         told::<StatusPattern>(&text);
         told::<FieldLine>(&text);

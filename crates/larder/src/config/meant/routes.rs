@@ -27,6 +27,8 @@ pub(super) fn build(
     let has_last = !tables().any(|table| matchers::everything(&matchers::build(&table.value)));
     let names = names::of_all(written, has_last, sink);
     for (table, name) in tables().zip(names) {
+        matchers::empty_lists(&table.value, sink);
+        let mut matcher = matchers::build(&table.value);
         if let Some(earlier) = &everything {
             sink.missing(
                 Fault::at(
@@ -35,8 +37,9 @@ pub(super) fn build(
                 )
                 .instead(format!("move `{earlier}` to the end")),
             );
+        } else {
+            covered(table, &matcher, &routes, sink);
         }
-        let mut matcher = matchers::build(&table.value);
         if matchers::everything(&matcher) {
             everything.get_or_insert_with(|| name.clone());
             matcher = Matcher::default();
@@ -68,6 +71,29 @@ pub(super) fn build(
         ));
     }
     routes
+}
+
+/// Reports a route that is never reached, since an earlier one matches all that it does.
+fn covered(table: &At<written::Route>, matcher: &Matcher, earlier: &[Route], sink: &mut Sink<'_>) {
+    // A preset's stands where the preset does, and may have its likes before it: that is how one goes over it.
+    let is_written = |span: &Range<usize>| *span != table.span;
+    let path = table.value.path.as_ref();
+    if path.is_some_and(|path| !is_written(&path.span)) {
+        return;
+    }
+    let mut earlier = earlier.iter();
+    if let Some(Route {
+        name, matcher: own, ..
+    }) = earlier.find(|one| matchers::covers(&one.matcher, matcher))
+    {
+        let what = format!("never reached: `{name}` before it matches all of this");
+        let instead = if matchers::covers(matcher, own) {
+            "leave out one of them".to_owned()
+        } else {
+            format!("move it before `{name}`")
+        };
+        sink.missing(Fault::at(&table.span, what).instead(instead));
+    }
 }
 
 fn route(

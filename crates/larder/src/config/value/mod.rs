@@ -31,6 +31,7 @@ pub use count::Count;
 pub use fastcgi::{FastCgiUrl, FileName, Front, Param};
 pub use host::HostValue;
 pub use many::{Element, Many};
+pub use name::{CookiePattern, QueryPattern};
 pub use path::{FilePattern, normal};
 pub use purge::{PathStart, TagField};
 pub use query::Query;

@@ -19,7 +19,7 @@ impl Word for PathPattern {
         match Written::read(text)? {
             Written::Expression(pattern) => {
                 let regex = path_regex(pattern)?;
-                in_normal_form(pattern)?;
+                in_normal_form("~ ", pattern)?;
                 Ok(Self::Regex(regex))
             }
             Written::Plain(text) => {
@@ -104,11 +104,7 @@ fn of_others(text: &str) -> Result<(), Wrong> {
     let wrong = Wrong::new(format!(
         "`{sign}` is of regular expressions, and these begin with `~`"
     ));
-    let meant = format!("~ {text}");
-    Err(match PathPattern::parse(&meant) {
-        Ok(_) => wrong.instead(meant),
-        Err(_) => wrong,
-    })
+    Err(wrong.instead_if_good::<PathPattern>(&format!("~ {text}")))
 }
 
 /// The text with `*` for placeholders, `{id}` and `<id>`, where it has some.
@@ -144,8 +140,8 @@ pub fn normal(path: &str) -> String {
     rules::key::normalize(&sent).into_owned()
 }
 
-/// An expression that no path in normal form can match as it was meant: what is in it by itself is never in a path.
-fn in_normal_form(pattern: &str) -> Result<(), Wrong> {
+/// Refuses an expression with letters that are in no request as they stand here; `before` is what stands before it.
+pub(super) fn in_normal_form(before: &str, pattern: &str) -> Result<(), Wrong> {
     let is_verbose = has_flag(pattern, 'x');
     let is_foreign = |letter: char| {
         !letter.is_ascii() || letter.is_ascii_control() || letter == ' ' && !is_verbose
@@ -170,26 +166,30 @@ fn in_normal_form(pattern: &str) -> Result<(), Wrong> {
         let mut whole = String::new();
         encode(letter, &mut whole);
         let is_repeated = letters.peek().is_some_and(|next| "*+?{".contains(*next));
-        meant.push_str(&if is_repeated { format!("({whole})") } else { whole });
+        meant.push_str(&if is_repeated {
+            format!("({whole})")
+        } else {
+            whole
+        });
     }
     let meant = meant.replace("%2e", "%2E").replace("%2E", r"\.");
     let normal = rules::key::normalize(&meant);
-    let is_same = normal == pattern
-        || has_flag(pattern, 'i') && normal.eq_ignore_ascii_case(pattern);
+    let is_same =
+        normal == pattern || has_flag(pattern, 'i') && normal.eq_ignore_ascii_case(pattern);
     let what = match foreign {
         None if is_same => return Ok(()),
-        None => "paths are compared in their normal form (RFC 3986 section 6.2.2)".to_owned(),
+        None => "requests are compared in their normal form (RFC 3986 section 6.2.2)".to_owned(),
         Some(letter) => {
             let mut sent = String::new();
             encode(letter, &mut sent);
-            format!("`{letter}` is in no path: it is compared as clients send it, `{sent}`")
+            format!("`{letter}` is in no request as it is: clients send `{sent}`")
         }
     };
     if in_brackets {
         let what = format!("{what}, which needs round brackets: `(%C3%A4|%C3%B6)`");
         return Err(Wrong::new(what));
     }
-    Err(Wrong::new(what).instead(format!("~ {normal}")))
+    Err(Wrong::new(what).instead(format!("{before}{normal}")))
 }
 
 /// Whether a group sets this flag: `(?i)`, `(?ix:…)`.
@@ -331,8 +331,12 @@ mod tests {
             ),
             ("~ /(", "unclosed group", None),
             ("~", "is empty", Some(r#""~ /v[0-9]+/.*""#)),
-            ("~ /ü.*", "`ü` is in no path", Some("\"~ /%C3%BC.*\"")),
-            ("~ /ü+ x", "`ü` is in no path", Some("\"~ /(%C3%BC)+%20x\"")),
+            ("~ /ü.*", "`ü` is in no request", Some("\"~ /%C3%BC.*\"")),
+            (
+                "~ /ü+ x",
+                "`ü` is in no request",
+                Some("\"~ /(%C3%BC)+%20x\""),
+            ),
             ("~ /[äö]", "round brackets", None),
             ("~ /%c3%bc", "normal form", Some("\"~ /%C3%BC\"")),
             ("~ /%41%2eb", "normal form", Some(r#""~ /A\\.b""#)),

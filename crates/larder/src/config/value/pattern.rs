@@ -36,6 +36,10 @@ impl Word for HostPattern {
                 Wrong::new("a host has no port: it is the same on all of them").instead(host),
             );
         }
+        if let Some(name) = name.strip_prefix('.').filter(|_| !suffix) {
+            let what = format!("nginx's `.{name}` is `{name}` and `*.{name}` here, each by itself");
+            return Err(Wrong::new(what).instead(format!("*.{name}")));
+        }
         let valid = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:[]".contains(&byte);
         if name.is_empty() || !name.bytes().all(valid) {
             return Err(Wrong::new(format!("`{text}` is not a host")).as_in(Self::EXAMPLES));
@@ -88,6 +92,7 @@ mod tests {
             ("a.example/x", "\"a.example\""),
             ("a.example:8080", "\"a.example\""),
             ("[::1]:80", "\"[::1]\""),
+            (".a.example", "\"*.a.example\""),
             ("a b", "\"example.com\""),
             ("*.", "\"example.com\""),
         ] {

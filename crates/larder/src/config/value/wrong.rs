@@ -1,5 +1,6 @@
 //! What is wrong with one value.
 
+use super::Word;
 use std::fmt;
 
 /// What is wrong with a value, and the value that was probably meant.
@@ -27,6 +28,16 @@ impl Wrong {
     pub fn instead(mut self, value: impl fmt::Display) -> Self {
         self.instead = Some(format!("{:?}", value.to_string()));
         self
+    }
+
+    /// Adds the value that was probably meant, where it is one.
+    #[must_use]
+    pub fn instead_if_good<T: Word>(self, value: &str) -> Self {
+        if T::parse(value).is_ok() {
+            self.instead(value)
+        } else {
+            self
+        }
     }
 
     /// Adds the first of these as the value that was probably meant.

@@ -1,10 +1,12 @@
 //! What may hold on a route, as written: the same keys in `[defaults]` and in each `[[route]]`.
 
 use super::tables::{Bypass, Edits, GraphQl, Key, Preset, SetCookie, Stale, TtlMode};
-use crate::config::value::{At, Compress, HostValue, Many, PathStart, Size, Text, Ttl};
+use crate::config::value::{
+    At, Compress, CookiePattern, HostValue, Many, PathStart, QueryPattern, Size, Text, Ttl,
+};
 use http::{HeaderName, Method};
 use ipnet::IpNet;
-use proxy::policy::{FieldPattern, HostPattern, NamePattern, PathPattern};
+use proxy::policy::{FieldPattern, HostPattern, PathPattern};
 use rules::coding::TypePattern;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -161,9 +163,9 @@ with_policy! {
         /// Request headers: `Name`, `Name: value`, `Name: *part*` or `Name: ~ regex`.
         header: Many<Text<FieldPattern>>,
         /// Cookies: `name`, `prefix*`, `name=value` or `~ regex`.
-        cookie: Many<Text<NamePattern>>,
+        cookie: Many<Text<CookiePattern>>,
         /// Parameters of the query, written like cookies.
-        query: Many<Text<NamePattern>>,
+        query: Many<Text<QueryPattern>>,
         /// Addresses and networks of clients; behind a proxy in `trusted`, of those it speaks for.
         client: Many<Text<IpNet>>,
     }
