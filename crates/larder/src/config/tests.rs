@@ -17,6 +17,8 @@ use rules::key::{ParamPattern, QueryChoice};
 use serde_json::Value;
 use std::{fmt::Write, fs, io, path::Path, time::Duration};
 
+mod proposals;
+
 const ORIGIN: &str = "[[origin]]\nservers = \"http://127.0.0.1:5001\"\n";
 
 fn read(text: &str) -> Result<meant::Config, Faults> {
@@ -375,8 +377,14 @@ proptest! {
     #[test]
     fn no_word_is_too_much(text in "\\PC{0,24}|[-a-z0-9:/.*~=\\[\\] ]{0,24}") {
         fn told<T: Word>(text: &str) {
-            if let Err(wrong) = T::parse(text) {
+            if let Err(wrong) = T::read(text) {
                 assert!(!wrong.what.is_empty() && !wrong.to_string().ends_with('\n'));
+                let Some(instead) = wrong.instead else {
+                    return;
+                };
+                let table: toml::Table = toml::from_str(&format!("value = {instead}")).unwrap();
+                let proposed = table["value"].as_str().unwrap();
+                assert!(T::parse(proposed).is_ok(), "{text:?}: {proposed:?}");
             }
         }
         told::<Duration>(&text);

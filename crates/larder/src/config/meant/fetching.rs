@@ -153,13 +153,17 @@ fn active(written: &written::Health, sink: &mut Sink<'_>) -> ActiveHealth {
     if let Some(At { value, span }) = path
         && (!value.starts_with('/') || value.parse::<PathAndQuery>().is_err())
     {
-        let clean = value.trim_start_matches('/');
+        let meant = format!("/{}", value.trim_start_matches('/').replace(' ', "%20"));
+        let meant = match meant.parse::<PathAndQuery>() {
+            Ok(_) => meant,
+            Err(_) => "/health".to_owned(),
+        };
         sink.push(
             Fault::at(
                 span,
                 "the path of a health check begins with `/` and has no spaces",
             )
-            .instead(format!("write `path = \"/{}\"`", clean.replace(' ', "%20"))),
+            .instead(format!("write `path = {meant:?}`")),
         );
     }
     let status = written.status.as_ref();

@@ -6,7 +6,7 @@ use crate::config::{
     value::At,
     written::{self, Route},
 };
-use std::{iter, ops::Range};
+use std::ops::Range;
 
 /// The route that is always there, behind all others.
 pub(super) const LAST: &str = "default";
@@ -41,7 +41,8 @@ pub(super) fn of_all(
                     second.name
                 ),
             };
-            let instead = format!("write `name = \"{}\"`", free(&second.name, &all));
+            let is_free = |name: &str| all.iter().all(|named| named.name != name);
+            let instead = format!("write `name = {:?}`", free(&second.name, is_free));
             match second.written.or(first.written) {
                 Some(span) => sink.push(Fault::at(span, what).instead(instead)),
                 None => sink.missing(Fault::anywhere(what).instead(instead)),
@@ -65,10 +66,9 @@ fn named<'a>((table, number): (&&'a At<Route>, usize)) -> Named<'a> {
     }
 }
 
-/// A name like this one that no route has.
-fn free(name: &str, all: &[Named<'_>]) -> String {
-    let like = |number: usize| format!("{name}-{number}");
-    let mut numbers = iter::successors(Some(2), |number| Some(number + 1));
-    let found = numbers.find(|number| all.iter().all(|named| named.name != like(*number)));
-    like(found.unwrap_or(2))
+/// A name like this one that is free.
+pub(super) fn free(name: &str, is_free: impl Fn(&str) -> bool) -> String {
+    let like = |number: u32| format!("{name}-{number}");
+    let mut all = (2..).map(like);
+    all.find(|like| is_free(like)).unwrap_or_else(|| like(2))
 }

@@ -3,7 +3,7 @@
 use super::Sink;
 use crate::config::{
     Fault, Flags,
-    value::{At, Count, Many, OwnField, Size, Text, Word, Wrong},
+    value::{At, Count, Many, OwnField, Size, Text, Word, Wrong, with_port},
     written::{self, AccessFormat, Level},
 };
 use http::{HeaderName, HeaderValue};
@@ -21,6 +21,9 @@ const LEAST_MEMORY: u64 = 1 << 20;
 const MOST_MEMORY: u64 = 1 << 47;
 const DEFAULT_MEMORY: u64 = 512 << 20;
 
+/// Of the admin API, where nothing is said.
+const PORT: u16 = 9180;
+
 /// Where metrics, health and `explain` are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admin {
@@ -32,7 +35,7 @@ pub enum Admin {
 
 impl Default for Admin {
     fn default() -> Self {
-        Self::At(SocketAddr::from((Ipv4Addr::LOCALHOST, 9180)))
+        Self::At(SocketAddr::from((Ipv4Addr::LOCALHOST, PORT)))
     }
 }
 
@@ -43,7 +46,7 @@ impl Word for Admin {
     fn parse(text: &str) -> Result<Self, Wrong> {
         match text {
             "off" => Ok(Self::Off),
-            _ => SocketAddr::parse(text).map(Self::At),
+            _ => with_port(text, PORT).map(Self::At),
         }
     }
 }

@@ -23,7 +23,7 @@ mod ttl;
 mod word;
 mod wrong;
 
-pub use address::ListenAddress;
+pub use address::{ListenAddress, with_port};
 pub use at::At;
 pub use brief::{Brief, Short};
 pub use compress::Compress;

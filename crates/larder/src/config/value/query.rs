@@ -38,7 +38,7 @@ impl<'de> de::Visitor<'de> for QueryVisitor {
                     );
                     return Err(E::custom(Wrong::new(what).instead(word)));
                 }
-                let pattern = <ParamPattern as Word>::parse(text).map_err(E::custom)?;
+                let pattern = ParamPattern::read(text).map_err(E::custom)?;
                 Ok(Query(QueryChoice::Only(vec![pattern])))
             }
         }

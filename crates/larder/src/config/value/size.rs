@@ -31,7 +31,10 @@ impl Word for Size {
     }
 
     fn number(number: i64) -> Wrong {
-        without_unit(&number.max(0).to_string())
+        if number < 0 {
+            return Wrong::new(format!("{number} is not a size")).as_in(Self::EXAMPLES);
+        }
+        without_unit(&number.to_string())
     }
 }
 
@@ -53,9 +56,13 @@ impl std::str::FromStr for Size {
     }
 }
 
-/// A large number was meant in bytes, a small one hardly.
+/// A large number was meant in bytes, and so was none; a small one hardly.
 fn without_unit(number: &str) -> Wrong {
-    let unit = if number.len() > 4 { "B" } else { "MiB" };
+    let unit = if number.len() > 4 || number == "0" {
+        "B"
+    } else {
+        "MiB"
+    };
     Wrong::new("the size has no unit").instead(format!("{number}{unit}"))
 }
 

@@ -133,7 +133,7 @@ impl Short for Server {
     const EXAMPLES: &'static [&'static str] = ServerUrl::EXAMPLES;
 
     fn short(text: &str, span: Range<usize>) -> Result<Self, Wrong> {
-        let value = ServerUrl::parse(text)?;
+        let value = ServerUrl::read(text)?;
         Ok(Self {
             url: Some(Text { value, span }),
             ..Self::default()
