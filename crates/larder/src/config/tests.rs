@@ -365,6 +365,29 @@ fn piece() -> impl Strategy<Value = String> {
     ]
 }
 
+/// Whatever is written, what is said of it is short.
+#[test]
+fn what_is_long_is_cut() {
+    let long = "x".repeat(100_000);
+    for text in [
+        format!("{long} = 1\n"),
+        format!("name = \"{long} \"\n"),
+        format!("listen = \"{long}\"\n"),
+        format!("log.access = {{ {long} = 1 }}\n"),
+        format!("log = {{ access = \"{long}\", formats = 1 }}\n"),
+        format!("[[route]]\nname = \"{long}\"\n[[route]]\nname = \"{long}\"\n"),
+    ] {
+        let faults = read(&format!("{text}{ORIGIN}")).unwrap_err().render(false);
+        assert!(faults.len() < 10_000, "{}", &faults[..10_000]);
+    }
+    let far = read(&format!("log = {{ access = \"{long}\", formats = 1 }}\n")).unwrap_err();
+    let told = far.render(false);
+    assert!(
+        told.contains("unknown key `formats` (line 1, column 100022)"),
+        "{told}"
+    );
+}
+
 proptest! {
     #[test]
     fn no_text_is_too_much(pieces in vec(piece(), 0..40)) {
