@@ -25,7 +25,7 @@ pub struct Limits {
 pub(super) fn build(written: Option<&written::Limits>, sink: &mut Sink<'_>) -> Limits {
     let none = written::Limits::default();
     let written = written.unwrap_or(&none);
-    let usual = timed(written, proxy::listen::Limits::default(), sink);
+    let usual = timed(written, sink);
     if let Some(size) = &written.header_size
         && size.value.0 < LEAST_HEADER
     {
@@ -80,12 +80,9 @@ pub(super) fn build(written: Option<&written::Limits>, sink: &mut Sink<'_>) -> L
     }
 }
 
-/// The limits with the times that are written in place of those of `usual`.
-fn timed(
-    written: &written::Limits,
-    usual: proxy::listen::Limits,
-    sink: &mut Sink<'_>,
-) -> proxy::listen::Limits {
+/// The usual limits, with the times that are written.
+fn timed(written: &written::Limits, sink: &mut Sink<'_>) -> proxy::listen::Limits {
+    let usual = proxy::listen::Limits::default();
     let mut limit =
         |key, text: &Option<Text<Duration>>, usual| sink.lasts(A_MOMENT, key, text.as_ref(), usual);
     let idle_time = written.idle_time.as_ref();

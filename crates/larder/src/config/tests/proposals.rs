@@ -87,7 +87,11 @@ fn what_is_proposed_is_accepted() {
             let Some(span) = &fault.span else {
                 continue;
             };
-            let line = written[..span.start].matches('\n').count();
+            let line = written
+                .bytes()
+                .take(span.start)
+                .filter(|byte| *byte == b'\n')
+                .count();
             let key = line.checked_sub(first).and_then(|line| keys.get(line));
             meant.extend(key.and_then(|key| Some(format!("{key} = {}", proposed(fault, key)?))));
         }

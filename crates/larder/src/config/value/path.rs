@@ -166,11 +166,10 @@ pub(super) fn in_normal_form(before: &str, pattern: &str) -> Result<(), Wrong> {
         let mut whole = String::new();
         encode(letter, &mut whole);
         let is_repeated = letters.peek().is_some_and(|next| "*+?{".contains(*next));
-        meant.push_str(&if is_repeated {
-            format!("({whole})")
-        } else {
-            whole
-        });
+        if is_repeated {
+            whole = format!("({whole})");
+        }
+        meant.push_str(&whole);
     }
     let meant = meant.replace("%2e", "%2E").replace("%2E", r"\.");
     let normal = rules::key::normalize(&meant);
