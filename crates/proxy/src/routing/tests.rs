@@ -1,6 +1,7 @@
 use super::*;
 use crate::sample::{fields, key_spec, policy, route};
 use http::HeaderValue;
+use ipnet::IpNet;
 use proptest::prelude::*;
 use regex::Regex;
 use std::net::IpAddr;

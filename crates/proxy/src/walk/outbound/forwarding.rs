@@ -12,9 +12,6 @@ pub static X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-fo
 static X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 static X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 
-<<<<<<< ours
-/// The host that the origin is asked for: the client's, or the site's where the client's is no part of the key.
-=======
 /// Whether the origin gets the field as it is written here, and not as the client has it or leaves it out.
 pub fn is_written_anew(name: &HeaderName) -> bool {
     match *name {
@@ -23,8 +20,7 @@ pub fn is_written_anew(name: &HeaderName) -> bool {
     }
 }
 
-/// The host that the request is for.
->>>>>>> theirs
+/// The host that the origin is asked for: the client's, or the site's where the client's is no part of the key.
 pub struct Host<'a> {
     pub text: &'a str,
     /// As the value of a field. Mostly the client wrote it just so.

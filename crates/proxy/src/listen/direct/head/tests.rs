@@ -3,7 +3,7 @@ use crate::listen::check::{check, check_target};
 use proptest::prelude::*;
 
 fn read(text: &str) -> Parsed {
-    anew(text.as_bytes(), &Limits::default(), &RefCell::default())
+    anew(text.as_bytes(), &Limits::default())
 }
 
 fn head(text: &str) -> Head {
@@ -159,7 +159,7 @@ fn what_is_beyond_a_limit_is_left() {
     };
     let kept = |text: &str| {
         matches!(
-            anew(text.as_bytes(), &limits, &RefCell::default()),
+            anew(text.as_bytes(), &limits),
             Parsed::Head(_)
         )
     };
@@ -196,7 +196,7 @@ proptest! {
         after in "[ -~\r\n]{0,40}",
     ) {
         let text = format!("{start}\r\n{lines}\r\n");
-        if let Parsed::Head(read) = anew(format!("{text}{after}").as_bytes(), &Limits::default(), &RefCell::default()) {
+        if let Parsed::Head(read) = anew(format!("{text}{after}").as_bytes(), &Limits::default()) {
             prop_assert_eq!(text.find("\r\n\r\n").map(|at| at + 4), Some(read.length));
             let again = head(std::str::from_utf8(&read.bytes).unwrap());
             prop_assert_eq!(again.request.uri(), read.request.uri());
@@ -208,7 +208,7 @@ proptest! {
                 prop_assert!(!read.request.headers().contains_key(name));
             }
             for cut in 0..read.length {
-                prop_assert!(!matches!(anew(&text.as_bytes()[..cut], &Limits::default(), &RefCell::default()), Parsed::Head(_)));
+                prop_assert!(!matches!(anew(&text.as_bytes()[..cut], &Limits::default()), Parsed::Head(_)));
             }
         }
     }

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use std::cell::RefCell;
 
 fn read(text: &[u8], before: &RefCell<Sections>) -> Parsed {
-    parse(text, &Limits::default(), &RefCell::default(), before)
+    parse(text, &Limits::default(), before)
 }
 
 /// Reads `text`, and has its section kept where it is a head that is answered.
