@@ -57,6 +57,7 @@ pub use interim::Interim;
 pub use latency::{BOUNDS_MS, Latency};
 pub use lifetime::Lifetime;
 pub use report::{Report, ServerReport};
+pub use upload::UNSENT;
 pub use waited::Waited;
 
 use files::{Files, Found, Turn, respond};

@@ -11,13 +11,17 @@ use std::{
     error::Error,
     pin::Pin,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicU8, AtomicU64, Ordering::Relaxed},
     },
-    task::{Context, Poll, ready},
+    task::{Context, Poll, Waker, ready},
     time::Duration,
 };
 use tokio::time::Instant;
+
+/// A request's content is handed on piece by piece: the next one when no more than so many bytes have yet to go to the server. However
+/// much the engines would hold, no more is held here than this and one piece.
+pub const UNSENT: u64 = 16 * 1024;
 
 /// Where an upload stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +43,34 @@ struct Progress {
     began: Instant,
     /// When the last piece was handed on: milliseconds since it began.
     moved: AtomicU64,
+    /// Bytes that were handed on and that the server has not taken.
+    unsent: AtomicU64,
+    /// Who waits until it has.
+    waiting: Mutex<Option<Waker>>,
+}
+
+/// A piece that was handed on; dropped when it has gone to the server.
+struct Piece {
+    bytes: Bytes,
+    progress: Arc<Progress>,
+}
+
+impl AsRef<[u8]> for Piece {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Drop for Piece {
+    fn drop(&mut self) {
+        let length = self.bytes.len() as u64;
+        self.progress.unsent.fetch_sub(length, Relaxed);
+        let waiting = self.progress.waiting.lock();
+        let waiting = waiting.unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(waiting) = waiting {
+            waiting.wake();
+        }
+    }
 }
 
 impl Progress {
@@ -47,7 +79,30 @@ impl Progress {
             stage: AtomicU8::new(Stage::Flowing as u8),
             began: Instant::now(),
             moved: AtomicU64::new(0),
+            unsent: AtomicU64::new(0),
+            waiting: Mutex::default(),
         }
+    }
+
+    /// Ready when the server has taken enough of what was handed on. It is the server that is waited for until then.
+    fn poll_sent(&self, cx: &Context<'_>) -> Poll<()> {
+        if self.unsent.load(Relaxed) <= UNSENT {
+            return Poll::Ready(());
+        }
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        *waiting = Some(cx.waker().clone());
+        Poll::Pending
+    }
+
+    /// Hands a piece on.
+    fn hand_on(self: &Arc<Self>, frame: Frame<Bytes>) -> Frame<Bytes> {
+        frame.map_data(|bytes| {
+            self.unsent.fetch_add(bytes.len() as u64, Relaxed);
+            Bytes::from_owner(Piece {
+                bytes,
+                progress: Arc::clone(self),
+            })
+        })
     }
 
     fn stage(&self) -> Stage {
@@ -173,10 +228,11 @@ impl Body for Outgoing {
             ready!(awaits.poll(cx));
             this.awaits = None;
         }
-        let polled = Pin::new(&mut this.body).poll_frame(cx);
         let Some(progress) = &this.progress else {
-            return polled;
+            return Pin::new(&mut this.body).poll_frame(cx);
         };
+        ready!(progress.poll_sent(cx));
+        let polled = Pin::new(&mut this.body).poll_frame(cx);
         if polled.is_pending() {
             progress.set(Stage::AwaitsClient);
         }
@@ -188,7 +244,7 @@ impl Body for Outgoing {
             Some(Err(_)) => Stage::Failed,
             None => Stage::Done,
         });
-        Poll::Ready(frame)
+        Poll::Ready(frame.map(|frame| frame.map(|frame| progress.hand_on(frame))))
     }
 
     fn is_end_stream(&self) -> bool {

@@ -57,7 +57,7 @@ pub struct Ask {
     pub upgrade: Option<Box<Upgrade>>,
     /// Whether it brings content.
     pub has_content: bool,
-    /// Fields meant for the origin that `Connection` nominates: it does not get them, and the store is passed by.
+    /// Fields meant for the origin that `Connection` nominates: it does not get them, and the store is passed by where that may matter.
     pub nominated: Box<[HeaderName]>,
     /// Whether fields that `Connection` had taken away say that its peer makes it for somebody else.
     pub for_another: bool,

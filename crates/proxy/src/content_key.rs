@@ -121,14 +121,20 @@ pub async fn read(
         bytes.extend_from_slice(&data);
     }
     let bytes = bytes.freeze();
-    content.put_back(bytes.clone());
-    if whole {
-        match key(ask, &bytes) {
-            Ok(()) => ask.content.keyed = Some(Box::new((bytes, held))),
-            Err(why) => ask.content.unkeyed = Some(why),
-        }
+    let keyed = if whole {
+        key(ask, &bytes)
     } else {
-        ask.content.unkeyed = Some(Unkeyed::TooLarge);
+        Err(Unkeyed::TooLarge)
+    };
+    match keyed {
+        Ok(()) => {
+            content.put_back(bytes.clone(), None);
+            ask.content.keyed = Some(Box::new((bytes, held)));
+        }
+        Err(why) => {
+            content.put_back(bytes, Some(held));
+            ask.content.unkeyed = Some(why);
+        }
     }
     Ok(content)
 }

@@ -8,7 +8,7 @@ use crate::{
 };
 use http::{HeaderMap, Method};
 use rules::key;
-use std::{borrow::Cow, fmt::Write as _};
+use std::borrow::Cow;
 use store::purge::{Address, What};
 
 /// One URL (`http://host/path?query`) with all its variants, in each form in which routes of `site` may have keyed it. What
@@ -16,9 +16,8 @@ use store::purge::{Address, What};
 /// client could ask for.
 pub fn url(site: &Site, url: &str) -> Option<What> {
     let url = without_fragment(url);
-    let mut addresses: Vec<String> = forms(url)
+    let mut addresses: Vec<String> = keys(site, url)
         .iter()
-        .flat_map(|url| keys(site, url))
         .map(|key| Address::of(key.as_bytes()).text())
         .collect();
     addresses.sort_unstable();
@@ -27,7 +26,7 @@ pub fn url(site: &Site, url: &str) -> Option<What> {
 }
 
 /// Everything whose URL begins so: `http://host/path`, or `/path` for every host. `None`: no URL begins so.
-pub fn prefix(text: &str) -> Option<Vec<What>> {
+pub fn prefix(text: &str) -> Option<What> {
     let text = without_fragment(text);
     let (host, target) = if text.starts_with('/') && !text.starts_with("//") {
         is_target(text).then_some((None, text))?
@@ -37,11 +36,8 @@ pub fn prefix(text: &str) -> Option<Vec<What>> {
         (Some(host.into_owned()), target)
     };
     let target = if target.is_empty() { "/" } else { target };
-    let prefix = |path: Cow<'_, str>| What::Prefix {
-        host: host.clone(),
-        path: key::normalize(&path).into_owned(),
-    };
-    Some(forms(target).into_iter().map(prefix).collect())
+    let path = key::normalize(target).into_owned();
+    Some(What::Prefix { host, path })
 }
 
 /// One host, with a port where it is not the scheme's own. `None`: it is no host.
@@ -141,24 +137,6 @@ fn is_target(text: &str) -> bool {
 /// A fragment is the browser's own business (RFC 9110 section 7.1).
 fn without_fragment(url: &str) -> &str {
     url.split_once('#').map_or(url, |(before, _)| before)
-}
-
-/// `text` as it is, and as clients write it that percent-encode what is not ASCII (RFC 3987 section 3.1); others do not.
-fn forms(text: &str) -> Vec<Cow<'_, str>> {
-    let mut forms = vec![Cow::Borrowed(text)];
-    if !text.is_ascii() {
-        let mut encoded = String::with_capacity(text.len() * 2);
-        for byte in text.bytes() {
-            if byte.is_ascii() {
-                encoded.push(char::from(byte));
-            } else {
-                // Writing to a string does not fail.
-                let _ = write!(encoded, "%{byte:02X}");
-            }
-        }
-        forms.push(Cow::Owned(encoded));
-    }
-    forms
 }
 
 #[cfg(test)]

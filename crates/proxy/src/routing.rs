@@ -156,7 +156,8 @@ impl NamePattern {
 }
 
 impl TextPattern {
-    fn matches(&self, text: &str) -> bool {
+    /// Whether a name matches.
+    pub fn matches(&self, text: &str) -> bool {
         match self {
             Self::Exact(exact) => text == exact,
             Self::Prefix(prefix) => text.starts_with(prefix.as_str()),

@@ -119,9 +119,12 @@ pub fn walk(
 }
 
 /// The walk from receipt on.
-fn received(worker: &Rc<Worker>, mut ask: Ask, content: RequestBody) -> Answer {
+fn received(worker: &Rc<Worker>, mut ask: Ask, mut content: RequestBody) -> Answer {
     if receive::is_redirected(&ask) {
         return Answer::Now(deliver::redirect_https(worker, &ask));
+    }
+    if !content.take_room(&worker.cache.memory) {
+        return Answer::Now(deliver::failure(worker, &ask, &Failure::NoRoom));
     }
     if content_key::concerns(&ask) {
         let worker = worker.clone();

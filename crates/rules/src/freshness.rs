@@ -60,7 +60,8 @@ pub struct Facts {
     pub date: Time,
     /// Corrected initial age (RFC 9111 section 4.2.3), milliseconds. Up to 2^31 seconds: `Age` may say so.
     pub initial_age_ms: u64,
-    /// Freshness lifetime in milliseconds (site defaults may be below a second).
+    /// Freshness lifetime in milliseconds (site defaults may be below a second). Where the site gives it, it is counted from receipt, and
+    /// the initial age is in it.
     pub lifetime_ms: u64,
     /// What the lifetime was taken from.
     pub source: Source,
@@ -147,17 +148,17 @@ pub fn facts(
         site,
     );
     let initial_age_ms = age::initial_ms(fields, date, request_time, response_time);
-    let lifetime = lifetime.saturating_add(match source {
-        // The site's own word is of what arrives here, as nginx's is: a page that takes longer than its lifetime would never be fresh.
-        Source::Override | Source::Default if !lifetime.is_zero() => {
-            let waited = response_time.since(request_time);
-            waited.min(Duration::from_millis(initial_age_ms))
-        }
-        _ => Duration::ZERO,
-    });
     let lifetime = site
         .longest_lifetime
         .map_or(lifetime, |longest| lifetime.min(longest));
+    let lifetime = lifetime.saturating_add(match source {
+        // The site's own word is of what arrives here, as nginx's is: all of it is left then, however old the response is. A page that
+        // takes longer than its lifetime, or comes from a cache or a clock that is behind, would never be fresh.
+        Source::Override | Source::Default if !lifetime.is_zero() => {
+            Duration::from_millis(initial_age_ms)
+        }
+        _ => Duration::ZERO,
+    });
     let forced = source == Source::Override;
     let no_cache = !forced && directives.no_cache.is_whole();
     let forbids_stale = !forced && (directives.must_revalidate || directives.proxy_revalidate);

@@ -9,13 +9,36 @@ pub use host::normalize_host;
 pub use lenient::{is_plain, lenient};
 pub use query::{ParamPattern, QueryChoice, TRACKING, choose_query, tracking};
 
-use std::borrow::Cow;
+use std::{borrow::Cow, fmt::Write as _};
 
 /// Normalises path or query: percent-encoded unreserved bytes are decoded (RFC 3986 section 6.2.2.2), hex digits made
-/// upper case (section 6.2.2.1). Dot segments, double slashes, case and order are left alone. A `%` without two hex
+/// upper case (section 6.2.2.1), what is not ASCII is encoded (RFC 3987 section 3.1): most clients do that, some leave it to
+/// whoever reads it. Dot segments, double slashes, case and order are left alone. A `%` without two hex
 /// digits is left as it is, and never becomes an encoded byte by what is decoded behind it.
 /// Returns the input untouched (borrowed) when there is nothing to do.
 pub fn normalize(part: &str) -> Cow<'_, str> {
+    if part.is_ascii() {
+        decode_unreserved(part)
+    } else {
+        Cow::Owned(decode_unreserved(&encode_rest(part)).into_owned())
+    }
+}
+
+/// The text with all that is not ASCII percent-encoded.
+fn encode_rest(part: &str) -> String {
+    let mut encoded = String::with_capacity(part.len() * 2);
+    for byte in part.bytes() {
+        if byte.is_ascii() {
+            encoded.push(char::from(byte));
+        } else {
+            // Writing to a string does not fail.
+            let _ = write!(encoded, "%{byte:02X}");
+        }
+    }
+    encoded
+}
+
+fn decode_unreserved(part: &str) -> Cow<'_, str> {
     let bytes = part.as_bytes();
     let mut normal = String::new();
     // How much of `part` is in `normal`, where the last percent sign's piece ended, and how many of the bytes written

@@ -11,8 +11,8 @@
 //!   passed them, or once more than [`WINDOW`] is held. Readers that are behind, and new ones, read from disk what is no
 //!   longer in memory. The writer waits for the device, never for a reader.
 //! - *spilled* otherwise, and when the device fails: no new reader may join, pieces that all readers have passed are dropped,
-//!   and the writer waits while the slowest reader is more than [`WINDOW`] behind, or has to read what lies on disk alone. Nothing is
-//!   kept in the end.
+//!   and the writer waits while the slowest reader is more than [`WINDOW`] behind, or has to read what lies on disk alone. One for
+//!   whom others wait too long is cut off ([`Writer::waited`]). Nothing is kept in the end.
 //!
 //! Either way an endless body takes bounded memory.
 //!

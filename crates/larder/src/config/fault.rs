@@ -1,6 +1,9 @@
 //! What is wrong with a configuration: each fault with its place and what to write instead.
 
+mod excerpt;
+
 use console::Term;
+use excerpt::Excerpt;
 use miette::{
     Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode,
     SourceSpan,
@@ -18,6 +21,12 @@ const PAGE: usize = 100;
 
 /// Fewer columns than this leave no room for words beside the frame.
 const NARROWEST: usize = 30;
+
+/// Letters of a message that are shown at most: what somebody wrote may stand in it.
+const LONGEST_MESSAGE: usize = 400;
+
+/// Letters of what to write instead; all keys of a table have room in it.
+const LONGEST_INSTEAD: usize = 1500;
 
 /// One fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -118,14 +127,12 @@ impl Faults {
         let handler = GraphicalReportHandler::new_themed(theme)
             .with_width(width)
             .with_links(false);
-        let source = NamedSource::new(&self.file, self.text.clone());
+        let excerpt = Excerpt::of(&self.text);
+        let source = NamedSource::new(&self.file, excerpt.text.clone());
         // Writing into a string does not fail.
         let mut out = String::new();
         for fault in &self.list {
-            let shown = Shown {
-                fault,
-                source: &source,
-            };
+            let shown = Shown::new(fault, &excerpt, &source);
             let _ = handler.render_report(&mut out, &shown);
             out.push('\n');
         }
@@ -149,13 +156,51 @@ impl std::error::Error for Faults {}
 /// A fault beside the text it points into, as miette wants it.
 #[derive(Debug)]
 struct Shown<'a> {
-    fault: &'a Fault,
+    what: String,
+    instead: Option<String>,
+    /// In what is shown of the text.
+    spans: Vec<Range<usize>>,
     source: &'a NamedSource<String>,
+}
+
+impl<'a> Shown<'a> {
+    fn new(fault: &Fault, excerpt: &Excerpt, source: &'a NamedSource<String>) -> Self {
+        let mut what = cut(&fault.what, LONGEST_MESSAGE);
+        let place = |span: &Range<usize>| excerpt.place(span);
+        let spans = match fault.span.as_ref().map(|span| (span, place(span))) {
+            Some((_, Some(shown))) => {
+                let beside = fault.beside.as_ref().and_then(place);
+                [shown].into_iter().chain(beside).collect()
+            }
+            Some((span, None)) => {
+                let (line, column) = excerpt.line_and_column(span.start);
+                let _ = write!(what, " (line {line}, column {column})");
+                Vec::new()
+            }
+            None => Vec::new(),
+        };
+        Self {
+            what,
+            instead: fault
+                .instead
+                .as_ref()
+                .map(|instead| cut(instead, LONGEST_INSTEAD)),
+            spans,
+            source,
+        }
+    }
+}
+
+fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
 }
 
 impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.fault.what)
+        f.write_str(&self.what)
     }
 }
 
@@ -163,19 +208,18 @@ impl std::error::Error for Shown<'_> {}
 
 impl Diagnostic for Shown<'_> {
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        let instead = self.fault.instead.as_ref()?;
+        let instead = self.instead.as_ref()?;
         Some(Box::new(instead))
     }
 
     fn source_code(&self) -> Option<&dyn SourceCode> {
-        self.fault.span.as_ref()?;
+        self.spans.first()?;
         Some(self.source)
     }
 
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        let span = self.fault.span.clone()?;
-        let all = [Some(span), self.fault.beside.clone()];
-        let spans = all.into_iter().flatten().map(SourceSpan::from);
+        self.spans.first()?;
+        let spans = self.spans.iter().cloned().map(SourceSpan::from);
         Some(Box::new(
             spans.map(|span| LabeledSpan::new_with_span(None, span)),
         ))

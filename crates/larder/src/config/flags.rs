@@ -34,7 +34,7 @@ pub struct Flags {
 }
 
 fn word<T: Word>(text: &str) -> Result<T, String> {
-    T::parse(text).map_err(|Wrong { what, instead }| match instead {
+    T::read(text).map_err(|Wrong { what, instead }| match instead {
         Some(instead) => format!("{what}; write {}", instead.trim_matches('"')),
         None => what,
     })

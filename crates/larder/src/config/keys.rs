@@ -44,8 +44,8 @@ const OTHER_WORDS: &[(&str, &str)] = &[
     ("scripts", "script"),
 ];
 
-/// Takes the unknown keys out of `table` and reports them, and lists that stand in the place of tables: serde would fill the table by
-/// the order of the list.
+/// Takes the unknown keys out of `table` and reports them, and what serde would make something else of: lists that stand in the place
+/// of tables, which it would fill by the order of the list, and dates.
 pub(super) fn take_unknown(table: &mut DeTable<'_>, root: &Value, faults: &mut Vec<Fault>) {
     let mut places = Places::default();
     places.collect("", View::root(root));
@@ -62,13 +62,15 @@ impl Walk<'_> {
         let Some((known, schema)) = schema.table() else {
             return;
         };
-        let (mut unknown, mut lists) = (Vec::new(), Vec::new());
+        let (mut unknown, mut wrong_kinds) = (Vec::new(), Vec::new());
         for (key, value) in table.iter_mut() {
             match known.get(key.get_ref().as_ref()) {
                 Some(inner) => {
                     let inner = schema.to(inner);
                     let key = key.get_ref().to_string();
-                    lists.extend(list_for_table(&key, value, inner).map(|fault| (key, fault)));
+                    let wrong =
+                        list_for_table(&key, value, inner).or_else(|| date(&key, value, inner));
+                    wrong_kinds.extend(wrong.map(|fault| (key, fault)));
                     self.value(value, inner);
                 }
                 None => unknown.push((key.get_ref().to_string(), key.span())),
@@ -78,7 +80,7 @@ impl Walk<'_> {
             self.faults.push(self.unknown(&key, &span, known));
             table.remove(key.as_str());
         }
-        for (key, fault) in lists {
+        for (key, fault) in wrong_kinds {
             self.faults.push(fault);
             table.remove(key.as_str());
         }
@@ -119,6 +121,24 @@ fn list_for_table(key: &str, value: &Spanned<DeValue<'_>>, schema: View<'_>) -> 
         .filter(|_| is_list && schema.members().is_none())?;
     let fault = Fault::at(&value.span(), "expected a table, found a list");
     Some(fault.instead(format!("keys of `{key}`: {}", join(keys.keys()))))
+}
+
+/// The fault of a date under `key`, or in a list there: nothing here is one, and serde takes it for a table.
+fn date(key: &str, value: &Spanned<DeValue<'_>>, schema: View<'_>) -> Option<Fault> {
+    let place = match value.get_ref() {
+        DeValue::Datetime(_) => value,
+        DeValue::Array(list) => list
+            .iter()
+            .find(|member| matches!(member.get_ref(), DeValue::Datetime(_)))?,
+        _ => return None,
+    };
+    let fault = Fault::at(&place.span(), "no key has a date or a time of day");
+    let examples = schema.get("examples").and_then(|list| list.get(0));
+    let example = examples.or_else(|| schema.get("default"));
+    Some(match example.filter(|example| !example.is_object()) {
+        Some(example) => fault.instead(format!("for example `{key} = {example}`")),
+        None => fault,
+    })
 }
 
 fn nearest_key<'a>(key: &str, known: &'a Map<String, Value>) -> Option<&'a str> {

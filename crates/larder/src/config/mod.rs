@@ -46,8 +46,8 @@ pub fn load_again(flags: &Flags, running: &[Arc<Origin>]) -> Result<meant::Confi
     load_with(flags, None, running)
 }
 
-/// As [`load`], and addresses that `probe` refuses, or that cannot be listened on together, are faults like any other. Where
-/// sockets are inherited, they say little.
+/// As [`load`], and what cannot be had here and now is a fault like any other: addresses that `probe` refuses, or that cannot be
+/// listened on together, and files and folders without a place. Where sockets are inherited, addresses say little.
 ///
 /// # Errors
 /// Every fault at once, each with its place.

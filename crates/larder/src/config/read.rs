@@ -21,8 +21,8 @@ use toml::{
 /// Reads `text`. Where `faults` grew, what is returned lacks what was faulty.
 pub(super) fn read(text: &str, faults: &mut Vec<Fault>) -> written::Config {
     let (mut document, errors) = DeTable::parse_recoverable(text);
-    if !errors.is_empty() {
-        faults.extend(errors.iter().map(|error| syntax::fault(text, error)));
+    faults.extend(errors.iter().map(|error| syntax::fault(text, error)));
+    if !errors.iter().all(syntax::is_duplicate) {
         // What was recovered is a guess; faults found in it would mislead.
         return written::Config::default();
     }

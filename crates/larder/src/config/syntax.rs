@@ -14,7 +14,7 @@ pub(super) fn fault(text: &str, error: &toml::de::Error) -> Fault {
         return Fault::anywhere(what);
     };
     let fault = Fault::at(&span, what);
-    if message.starts_with("duplicate key") {
+    if is_duplicate(error) {
         return fault.instead("leave out one of them");
     }
     match (quoted(text, &span), expected) {
@@ -22,6 +22,11 @@ pub(super) fn fault(text: &str, error: &toml::de::Error) -> Fault {
         (None, "nothing") => fault,
         (None, expected) => fault.instead(format!("{expected} belongs here")),
     }
+}
+
+/// Whether the text can be read but for a key that stands there twice: all others are where they are.
+pub(super) fn is_duplicate(error: &toml::de::Error) -> bool {
+    error.message().starts_with("duplicate key")
 }
 
 /// The line around `span` with its value in quotes, where it lacks them and this is what it looks like.

@@ -4,19 +4,20 @@
 //! meant, run the tests once with `INSTA_UPDATE=always` and read the difference.
 
 use super::value::{
-    FieldLine, ListenAddress, PathStart, PeerUrl, ServerUrl, SharedUrl, Size, TagField, Token, Word,
+    CookiePattern, FieldLine, FilePattern, HostValue, ListenAddress, OwnField, PathStart, PeerUrl,
+    QueryPattern, ServerUrl, SharedUrl, Size, TagField, Token, Word,
 };
 use super::{Faults, Flags, Probe, meant, parse, parse_with, reference, schema};
 use http::{HeaderName, HeaderValue};
 use ipnet::IpNet;
 use meant::{AccessTarget, Admin};
 use proptest::{collection::vec, prelude::*, sample::select};
-use proxy::policy::{
-    Edit, FieldPattern, HostPattern, LifetimeMode, NamePattern, PathPattern, StatusPattern,
-};
+use proxy::policy::{Edit, FieldPattern, HostPattern, LifetimeMode, PathPattern, StatusPattern};
 use rules::key::{ParamPattern, QueryChoice};
 use serde_json::Value;
 use std::{fmt::Write, fs, io, path::Path, time::Duration};
+
+mod proposals;
 
 const ORIGIN: &str = "[[origin]]\nservers = \"http://127.0.0.1:5001\"\n";
 
@@ -364,6 +365,31 @@ fn piece() -> impl Strategy<Value = String> {
     ]
 }
 
+/// Whatever is written, what is said of it is short.
+#[test]
+fn what_is_long_is_cut() {
+    let long = "x".repeat(100_000);
+    for text in [
+        format!("{long} = 1\n"),
+        format!("name = \"{long} \"\n"),
+        format!("listen = \"{long}\"\n"),
+        format!("log.access = {{ {long} = 1 }}\n"),
+        format!("log = {{ access = \"{long}\", formats = 1 }}\n"),
+        format!("[[route]]\nname = \"{long}\"\n[[route]]\nname = \"{long}\"\n"),
+    ] {
+        let faults = read(&format!("{text}{ORIGIN}")).unwrap_err().render(false);
+        let letters = faults.chars();
+        let begun: String = letters.take(2000).collect();
+        assert!(faults.len() < 10_000, "{begun}");
+    }
+    let far = read(&format!("log = {{ access = \"{long}\", formats = 1 }}\n")).unwrap_err();
+    let told = far.render(false);
+    assert!(
+        told.contains("unknown key `formats` (line 1, column 100022)"),
+        "{told}"
+    );
+}
+
 proptest! {
     #[test]
     fn no_text_is_too_much(pieces in vec(piece(), 0..40)) {
@@ -376,8 +402,14 @@ proptest! {
     #[test]
     fn no_word_is_too_much(text in "\\PC{0,24}|[-a-z0-9:/.*~=\\[\\] ]{0,24}") {
         fn told<T: Word>(text: &str) {
-            if let Err(wrong) = T::parse(text) {
+            if let Err(wrong) = T::read(text) {
                 assert!(!wrong.what.is_empty() && !wrong.to_string().ends_with('\n'));
+                let Some(instead) = wrong.instead else {
+                    return;
+                };
+                let table: toml::Table = toml::from_str(&format!("value = {instead}")).unwrap();
+                let proposed = table["value"].as_str().unwrap();
+                assert!(T::parse(proposed).is_ok(), "{text:?}: {proposed:?}");
             }
         }
         told::<Duration>(&text);
@@ -388,7 +420,11 @@ proptest! {
         told::<HostPattern>(&text);
         told::<PathPattern>(&text);
         told::<FieldPattern>(&text);
-        told::<NamePattern>(&text);
+        told::<CookiePattern>(&text);
+        told::<QueryPattern>(&text);
+        told::<FilePattern>(&text);
+        told::<HostValue>(&text);
+        told::<OwnField>(&text);
         told::<ParamPattern>(&text);
         told::<StatusPattern>(&text);
         told::<FieldLine>(&text);

@@ -29,6 +29,17 @@ pub(crate) fn start_with(config: &str) -> (Origin, Larder) {
     (origin, larder)
 }
 
+/// What `larder check` finds wrong with this configuration; empty where nothing is.
+pub(crate) fn faults(config: &str) -> String {
+    let file = testkit::scratch_dir().join("larder.toml");
+    let own = "admin = \"off\"\nlisten = \"127.0.0.1:0\"\n";
+    std::fs::write(&file, format!("{own}{config}")).expect("a file");
+    let checked = command().args(["check".into(), file.into_os_string()]);
+    let told = checked.run();
+    assert_eq!(told.code == Some(1), !told.stderr.is_empty(), "{told:?}");
+    told.stderr
+}
+
 /// 200 whose body is the count of requests to the path, so that a stored response and a fresh one differ.
 pub(crate) fn counted(request: &Request) -> Reply {
     Reply::ok().body(request.nth.to_string())

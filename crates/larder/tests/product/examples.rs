@@ -41,8 +41,26 @@ fn one_api() {
     let larder = example("api", &[("http://127.0.0.1:5001", &origin.url())]);
     assert!(hit(&larder, "/items?b=2&a=1", ""));
     assert!(larder.get("/items?a=1&b=2&utm_source=x").send().hit());
-    for personal in ["/me", "/me/orders", "/login"] {
+    for personal in [
+        "/me",
+        "/me/orders",
+        "/login",
+        "/ME",
+        "/Me/Orders",
+        "/%6de",
+        "/login/",
+        "/login?next=/",
+        "/me.json",
+        "/login%2f",
+        "/me;v=1",
+        "/me%20",
+        "//me",
+        "/items/../me",
+    ] {
         assert!(!hit(&larder, personal, ""), "{personal}");
+    }
+    for shared in ["/menu", "/me-too", "/login_help"] {
+        assert!(hit(&larder, shared, ""), "{shared}");
     }
 }
 
@@ -113,7 +131,17 @@ fn a_blog_behind_cookies() {
     ] {
         assert!(!hit(&larder, "/post", cookie), "{cookie}");
     }
-    for target in ["/wp-admin/post.php", "/wp-login.php", "/post?preview=true"] {
+    for target in [
+        "/wp-admin/post.php",
+        "/wp-admin",
+        "/WP-Admin/",
+        "/blog/wp-admin/",
+        "/wp-login.php",
+        "/wp-login.php/",
+        "/wp-login%2ephp%2f",
+        "/XMLRPC.php",
+        "/post?preview=true",
+    ] {
         assert!(!hit(&larder, target, ""), "{target}");
     }
     origin.reply(

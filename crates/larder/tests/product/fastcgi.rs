@@ -474,7 +474,7 @@ fn a_server_is_asked_whether_it_is_well() {
     let mut site = Site::before(PhpFpm::with_settings(2, "ping.path = /ping"));
     let larder = site.serve(
         "",
-        "health = { path = \"/ping\", every = \"10ms\", healthy_after = 1, unhealthy_after = 1 }",
+        "health = { path = \"/ping\", every = \"100ms\", healthy_after = 1, unhealthy_after = 1 }",
     );
     assert_eq!(larder.get("/wp-login.php").send().status, 200);
     site.php.stop();

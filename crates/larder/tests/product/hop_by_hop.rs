@@ -191,6 +191,20 @@ fn a_request_that_nominates_what_is_for_the_origin_passes_the_store_by() {
 }
 
 #[test]
+fn what_is_written_anew_may_be_nominated_and_the_store_answers() {
+    let (origin, larder) = start();
+    origin.on("/", |request| counted(request).cache("max-age=60"));
+    larder.get("/").send();
+    let ask = larder.get("/").header("X-Forwarded-For", "192.0.2.9");
+    let ask = ask.header("Via", "1.1 before").header(
+        "Connection",
+        "close, Host, X-Forwarded-For, X-Forwarded-Proto, Forwarded, Via",
+    );
+    let answer = ask.send();
+    assert!(answer.hit(), "{}", answer.said());
+}
+
+#[test]
 fn a_request_may_not_take_away_its_framing_nor_its_host() {
     let (origin, larder) = start();
     origin.reply("/", Reply::ok().cache("max-age=60").body("x"));

@@ -2,7 +2,7 @@
 
 use super::routes::{hit, site};
 use crate::common::{Said, counted};
-use testkit::{Command, Origin, Response};
+use testkit::{Command, Origin, Reply, Response};
 
 #[test]
 fn the_key_is_made_of_what_the_site_chooses() {
@@ -282,5 +282,44 @@ fn one_page_may_be_stored_for_both_schemes() {
         larder.get("/").header("X-Forwarded-Proto", "https").send();
         let plain = larder.get("/").header("X-Forwarded-Proto", "http").send();
         assert_eq!(plain.hit(), shared, "scheme = {keyed}: {}", plain.said());
+    }
+}
+
+/// Routes that are chosen by what is not keyed are kept apart by their names, whoever gave them.
+#[test]
+fn no_two_routes_have_one_name() {
+    let (a, b) = (Origin::start(), Origin::start());
+    a.otherwise(|_| Reply::ok().cache("max-age=60").body("from a"));
+    b.otherwise(|_| Reply::ok().cache("max-age=60").body("from b"));
+    let origins = format!(
+        "[[origin]]\nname = \"a\"\nservers = \"{}\"\n[[origin]]\nname = \"b\"\nservers = \"{}\"\n",
+        a.url(),
+        b.url()
+    );
+    let routes = |first: &str, second: &str| {
+        format!(
+            "{origins}[defaults]\norigin = \"b\"\n[[route]]\n{first}header = \"X-Kind: a\"\norigin = \"a\"\n\
+             [[route]]\n{second}header = \"X-Kind: b\"\n"
+        )
+    };
+    for (first, second, instead) in [
+        ("name = \"route-2\"\n", "", "name = \"route-2-2\""),
+        ("", "name = \"route-1\"\n", "name = \"route-1-2\""),
+        ("name = \"x\"\n", "name = \"x\"\n", "name = \"x-2\""),
+        ("name = \"default\"\n", "", "name = \"default-2\""),
+        ("", "name = \"default\"\n", "name = \"default-2\""),
+    ] {
+        let said = crate::common::faults(&routes(first, second));
+        assert!(said.contains(instead), "{first}{second}: {said}");
+    }
+    let apart = routes("name = \"route-2-2\"\n", "");
+    let larder = Command::serve(env!("CARGO_BIN_EXE_larder"))
+        .config(&apart)
+        .start();
+    for (kind, from) in [("a", "from a"), ("b", "from b"), ("c", "from b")] {
+        for _ in 0..2 {
+            let answer = larder.get("/").header("X-Kind", kind).send();
+            assert_eq!(answer.text(), from, "{kind}: {}", answer.said());
+        }
     }
 }

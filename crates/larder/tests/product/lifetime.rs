@@ -271,3 +271,26 @@ fn waiting_for_a_turn_makes_no_response_older() {
         .expect("a number");
     assert!(age <= opened.elapsed().as_secs(), "{age}");
 }
+
+#[test]
+fn the_sites_lifetime_is_counted_from_arrival_however_old_the_answer_is() {
+    for mode in ["default", "override"] {
+        let (origin, larder) = start_with(&format!(
+            "[[origin]]\nservers = \"{{origin}}\"\n[defaults]\nttl = \"10m\"\nttl_mode = \"{mode}\"\n"
+        ));
+        for (path, age, date) in [("/age", "700", 0), ("/clock", "0", -3600)] {
+            origin.on(path, move |request| {
+                let reply = counted(request).undated().header("Age", age);
+                reply.header("Date", testkit::date(date))
+            });
+            larder.get(path).send();
+            let hit = larder.get(path).send();
+            assert!(hit.hit(), "{mode} {path}: {}", hit.said());
+            let number = |text: &str| text.parse::<u64>().expect("a number");
+            let ttl = number(&hit.parameter("ttl").expect("a ttl"));
+            assert!((500..=600).contains(&ttl), "{mode} {path}: {ttl}");
+            let told = number(hit.header("age").expect("an age"));
+            assert!(told >= 700, "9111 section 4.2.3: {mode} {path}: {told}");
+        }
+    }
+}

@@ -20,6 +20,7 @@ mod bad_input;
 mod bad_origin;
 mod believed;
 mod cache_status;
+mod checked;
 mod coding;
 mod coding_forms;
 mod coding_leaks;

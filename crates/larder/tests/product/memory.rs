@@ -1,7 +1,12 @@
 //! One hard budget.
 
 use crate::common::{Said, next, sample, serve, start_with};
-use testkit::{Client, Gate, Larder, Origin, Reply, wait_until};
+use std::{
+    io::Write as _,
+    net::{TcpListener, TcpStream},
+    sync::{Arc, Mutex},
+};
+use testkit::{Address, Client, Command, Gate, Larder, Origin, Reply, wait_until};
 
 /// A larder with a budget of 4 MiB.
 fn small() -> (Origin, Larder) {
@@ -235,6 +240,111 @@ fn who_finds_no_room_at_all_is_told() {
     drop(clients);
     wait_until("there is room again", || {
         larder.get("/").send().status == 200
+    });
+}
+
+/// The connections of an origin that reads nothing, and a larder with 16 MiB before it.
+fn deaf() -> (Arc<Mutex<Vec<TcpStream>>>, Larder) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("an address");
+    let larder = Command::serve(env!("CARGO_BIN_EXE_larder"))
+        .config(&format!(
+            "[limits]\nbody_time = \"1h\"\n[memory]\nsize = \"16MiB\"\n[[origin]]\nservers = \"http://{address}\"\n\
+             most_concurrent = 1000\ntimeouts = {{ first_byte = \"1h\" }}\n"
+        ))
+        .start();
+    let taken = Arc::<Mutex<Vec<TcpStream>>>::default();
+    let own = Arc::clone(&taken);
+    std::thread::spawn(move || {
+        while let Ok((stream, _)) = listener.accept() {
+            own.lock().expect("nobody panicked").push(stream);
+        }
+    });
+    (taken, larder)
+}
+
+/// Sends content to all of them until none takes any more.
+fn fill(uploads: &mut [TcpStream], larder: &Larder, piece: &[u8]) {
+    let mut idle = 0;
+    while idle < 5 {
+        let mut taken = 0;
+        for upload in &mut *uploads {
+            while let Ok(count) = upload.write(piece) {
+                taken += count;
+            }
+        }
+        idle = if taken == 0 { idle + 1 } else { 0 };
+        // What was sent has been looked at when this is answered, or soon after.
+        sample(larder, "larder_in_flight_bytes");
+    }
+}
+
+#[test]
+fn uploads_that_the_origin_does_not_read_stay_within_the_budget() {
+    let lengths = ["Content-Length: 100000000", "Transfer-Encoding: chunked"];
+    for (length, piece) in lengths
+        .into_iter()
+        .zip([vec![b'x'; 65536], b"1\r\nx\r\n".repeat(9000)])
+    {
+        let (taken, larder) = deaf();
+        let before = resident(&larder);
+        let mut uploads: Vec<TcpStream> = (0..150)
+            .map(|_| {
+                let Address::Tcp(address) = larder.address() else {
+                    panic!("it listens on TCP");
+                };
+                let mut stream = TcpStream::connect(address).expect("it listens");
+                let head = format!("POST /up HTTP/1.1\r\nHost: a\r\n{length}\r\n\r\n");
+                stream.write_all(head.as_bytes()).expect("it reads");
+                stream.set_nonblocking(true).expect("a socket");
+                stream
+            })
+            .collect();
+        fill(&mut uploads, &larder, &piece);
+        let in_flight = sample(&larder, "larder_in_flight_bytes");
+        assert!(
+            (5 << 20..=8 << 20).contains(&in_flight),
+            "{in_flight} bytes"
+        );
+        let grown = resident(&larder).saturating_sub(before);
+        assert!(grown < 24 << 20, "{length}: {grown} bytes more");
+        // What is short has room as long as there is any.
+        let mut short = larder.ask("POST", "/short").body("x").begin();
+        let mut refused = larder.client();
+        refused.send(format!(
+            "POST /late HTTP/1.1\r\nHost: a\r\n{length}\r\n\r\n"
+        ));
+        let answer = refused.read_head();
+        assert_eq!(answer.status, 503);
+        assert_eq!(answer.parameter("detail").as_deref(), Some("no-room"));
+        assert!(!short.has_answer());
+        drop((uploads, short));
+        taken.lock().expect("nobody panicked").clear();
+        wait_until("nothing is left", || {
+            sample(&larder, "larder_in_flight_bytes") == 0
+        });
+    }
+}
+
+/// As large as what is held, and larger; both ways of framing.
+#[test]
+fn content_arrives_as_it_was_sent_whatever_is_held_of_it() {
+    let (origin, larder) = patient("2MiB");
+    origin.otherwise(|request| Reply::ok().cache("no-store").body(&request.body));
+    for length in [1, 16_384, 65_536, 300_000, 3_000_001] {
+        let content: Vec<u8> = (0..length).map(|at: u32| (at % 251) as u8).collect();
+        let answer = larder.ask("POST", "/").body(&content).send();
+        assert!(answer.status == 200 && answer.body == content, "{length}");
+        let mut client = larder.client();
+        client.send("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n");
+        for piece in content.chunks(1 + length as usize / 7) {
+            client.send([format!("{:x}\r\n", piece.len()).as_bytes(), piece, b"\r\n"].concat());
+        }
+        client.send("0\r\n\r\n");
+        assert!(client.read().body == content, "{length} in chunks");
+    }
+    wait_until("nothing is left", || {
+        sample(&larder, "larder_in_flight_bytes") == 0
     });
 }
 

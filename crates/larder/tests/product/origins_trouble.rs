@@ -62,7 +62,7 @@ fn retries_end_with_their_budget() {
 #[test]
 fn a_server_that_came_back_begins_with_few_requests() {
     for (lines, most) in [("slow_start = \"1h\"", 4), ("", 11)] {
-        let check = "health = { path = \"/health\", every = \"10ms\", healthy_after = 1, unhealthy_after = 1 }";
+        let check = "health = { path = \"/health\", every = \"100ms\", healthy_after = 1, unhealthy_after = 1 }";
         let (servers, larder) = two_servers(&format!("{check}\n{lines}"));
         let named = format!(
             "larder_server_healthy{{origin=\"origin\",server=\"{}\"}}",
@@ -174,7 +174,7 @@ fn a_name_is_followed_to_its_new_address() {
     point("127.0.0.1");
     let port = origin.url().rsplit(':').next().expect("a port").to_owned();
     let config = format!(
-        "workers = 1\n[[origin]]\nservers = \"http://app.test:{port}\"\nresolve_every = \"10ms\"\npassive = {{ failures = 0 }}\n"
+        "workers = 1\n[[origin]]\nservers = \"http://app.test:{port}\"\nresolve_every = \"100ms\"\npassive = {{ failures = 0 }}\n"
     );
     let binary = env!("CARGO_BIN_EXE_larder");
     let script = "mount --bind \"$0\" /etc/hosts && exec \"$@\"";

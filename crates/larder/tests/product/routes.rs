@@ -69,6 +69,16 @@ fn the_first_route_that_matches_wins() {
             &[("/123a", ""), ("/a/123", "")],
         ),
         (
+            "path = [\"/é/*\", \"/a b\"]",
+            &[
+                ("/%C3%A9/1", ""),
+                ("/%c3%a9/2", ""),
+                ("/é/3", ""),
+                ("/a%20b", ""),
+            ],
+            &[("/e/1", ""), ("/ab", "")],
+        ),
+        (
             "path = [\"/one\", \"/two\"]",
             &[("/one", ""), ("/two", "")],
             &[("/three", "")],
@@ -507,4 +517,16 @@ fn behind_a_trusted_proxy_a_route_is_for_whom_it_speaks_for() {
         );
         assert!(!hit(&larder, "/c", &[]), "{trusted}");
     }
+}
+
+/// Most clients percent-encode what is not ASCII; curl leaves it as it is.
+#[test]
+fn what_is_not_ascii_has_one_spelling() {
+    let (origin, larder) = site(&[("Cache-Control", "max-age=60")], "");
+    assert!(!larder.get("/é?q=ü").send().hit());
+    for target in ["/é?q=ü", "/%C3%A9?q=%C3%BC", "/%c3%a9?q=%c3%bc"] {
+        let answer = larder.get(target).send();
+        assert!(answer.hit(), "{target}: {}", answer.said());
+    }
+    assert_eq!(origin.requests("/%C3%A9"), 1);
 }

@@ -38,6 +38,8 @@ pub(crate) struct Exchange {
     out: BytesMut,
     /// What is still to be read of the request's body.
     upload: Option<Outgoing>,
+    /// What was read to its end, until all of it is sent: what it takes of memory counts as long.
+    spent: Option<Outgoing>,
     /// The client has not sent the next piece yet.
     awaits_client: bool,
     /// The server does not read any more; it may answer all the same.
@@ -76,6 +78,7 @@ impl Exchange {
             complaints: Arc::clone(complaints),
             out,
             upload,
+            spent: None,
             awaits_client: false,
             deaf: false,
             wrote: 0,
@@ -192,6 +195,7 @@ impl Exchange {
                 return Ok(());
             }
             let Some(upload) = &mut self.upload else {
+                self.spent = None;
                 return Ok(());
             };
             match Pin::new(upload).poll_frame(cx) {
@@ -212,7 +216,7 @@ impl Exchange {
                 }
                 Poll::Ready(None) => {
                     record::end_of_stdin(&mut self.out);
-                    self.upload = None;
+                    self.spent = self.upload.take();
                 }
             }
             self.awaits_client = false;

@@ -1,6 +1,7 @@
 //! What a listener is told: where to listen, how, and within which limits. Plain values.
 
 use super::tls::TlsStore;
+use http::Version;
 use ipnet::IpNet;
 use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
@@ -49,6 +50,12 @@ pub enum Address {
     InheritedUnix(std::os::unix::net::UnixListener),
 }
 
+/// Bytes that `hyper` reads of HTTP/1 at a time, unless a head may be longer.
+pub(super) const READ: usize = 32 * 1024;
+
+/// Bytes of content in a frame of HTTP/2, at most: more is not allowed to clients (RFC 9113 section 4.2).
+const FRAME: u64 = 16 * 1024;
+
 /// What clients may cost us. Times are kept by a coarse clock: a limit strikes up to two `tick`s late, never early.
 #[derive(Clone, Debug)]
 pub struct Limits {
@@ -86,6 +93,26 @@ pub struct Limits {
     pub tick: Duration,
 }
 
+impl Limits {
+    /// Bytes that `hyper` keeps in reserve to read into over HTTP/1: a whole head has room there.
+    pub(super) fn http1_buffer(&self) -> usize {
+        self.header_size.max(READ)
+    }
+
+    /// Bytes of one request's content that may be held at once: what came and nobody has read, and what was handed on and is not sent.
+    pub(super) fn held_content(&self, version: Version) -> u64 {
+        // A buffer may grow to twice what is kept in reserve, and a piece keeps the buffer that it came in.
+        let (unread, piece) = match version {
+            Version::HTTP_2 => (self.http2_stream_window.into(), 4 * FRAME),
+            _ => {
+                let buffer = 2 * self.http1_buffer() as u64;
+                (buffer, buffer)
+            }
+        };
+        unread + origin::UNSENT + piece
+    }
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Self {
@@ -103,7 +130,7 @@ impl Default for Limits {
             http2_streams: 200,
             http2_resets: 100,
             http2_stream_window: 256 * 1024,
-            http2_connection_window: 1024 * 1024,
+            http2_connection_window: 256 * 1024,
             tick: Duration::from_millis(500),
         }
     }

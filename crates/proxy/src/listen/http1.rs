@@ -66,7 +66,9 @@ async fn by_hyper<S: Serve>(session: &Session<S>, meter: Meter, limits: &Limits)
     let watch = &session.watch;
     watch.turn();
     let mut builder = http1::Builder::new();
-    builder.max_header_size(limits.header_size.max(8192));
+    builder
+        .max_header_size(limits.header_size.max(8192))
+        .max_buf_size(limits.http1_buffer());
     // Only where it differs: `hyper` keeps room for its own 100 on the stack.
     if limits.headers != 100 {
         builder.max_headers(limits.headers);

@@ -1,14 +1,18 @@
 //! The content of a request, under the time limit between its pieces.
 
+mod room;
+
 use super::watch::{Wait, Watch};
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
+use room::Room;
 use std::{
     pin::Pin,
     sync::Arc,
     task::{Context, Poll, Waker},
 };
+use store::{Memory, Reservation};
 
 /// Why the content of a request broke off.
 #[derive(Debug, thiserror::Error)]
@@ -35,16 +39,32 @@ struct Content {
     /// Our wait for more of it.
     awaited: Option<Wait>,
     ended: bool,
-    /// What was read of it already, to be read again first.
+    /// What was read of it already, to be read again first, and what that takes of the budget.
     front: Bytes,
+    front_room: Option<Reservation>,
+    /// Bytes of it that may be held at once.
+    most: u64,
+    /// What it takes of the budget.
+    room: Option<Room>,
 }
 
 impl RequestBody {
-    /// Puts back what was read of it, all of it until now.
-    pub(crate) fn put_back(&mut self, front: Bytes) {
+    /// Puts back what was read of it, all of it until now, with what that holds of the budget where nobody else does.
+    pub(crate) fn put_back(&mut self, front: Bytes, room: Option<Reservation>) {
         if let Some(content) = &mut self.0 {
             content.front = front;
+            content.front_room = room;
         }
+    }
+
+    /// Takes what it may hold on its way from the budget, until all of it is sent. False where there is no room.
+    #[inline]
+    pub(crate) fn take_room(&mut self, memory: &Memory) -> bool {
+        self.0.as_mut().is_none_or(|content| {
+            let length = content.incoming.size_hint().exact();
+            content.room = Room::take(memory, length, content.most);
+            content.room.is_some()
+        })
     }
 
     /// No content.
@@ -52,13 +72,17 @@ impl RequestBody {
         Self(None)
     }
 
-    pub(super) fn watched(incoming: Incoming, watch: Arc<Watch>) -> Self {
+    /// Of which at most so many bytes are held at once.
+    pub(super) fn watched(incoming: Incoming, watch: Arc<Watch>, most: u64) -> Self {
         Self(Some(Box::new(Content {
             incoming,
             watch,
             awaited: None,
             ended: false,
             front: Bytes::new(),
+            front_room: None,
+            most,
+            room: None,
         })))
     }
 }
@@ -99,6 +123,7 @@ impl Body for RequestBody {
         };
         if !content.front.is_empty() {
             let front = std::mem::take(&mut content.front);
+            let front = room::counted(front, content.front_room.take());
             return Poll::Ready(Some(Ok(Frame::data(front))));
         }
         let polled = Pin::new(&mut content.incoming).poll_frame(cx);
@@ -107,9 +132,12 @@ impl Body for RequestBody {
             return Poll::Ready(Some(Err(Cut::Late)));
         }
         content.await_more(polled.is_pending().then(|| cx.waker()));
-        let polled = polled.map_err(Cut::Client);
         content.ended |= matches!(polled, Poll::Ready(None));
-        polled
+        let room = &content.room;
+        polled.map(|frame| {
+            let frame = frame?.map_err(Cut::Client);
+            Some(frame.map(|frame| frame.map_data(|piece| room::of(room.as_ref(), piece))))
+        })
     }
 
     fn is_end_stream(&self) -> bool {

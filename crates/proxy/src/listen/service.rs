@@ -11,7 +11,7 @@ use super::{
     watch::Watch,
 };
 use bytes::Bytes;
-use http::{HeaderMap, Request, Response, Version, header};
+use http::{Request, Response, Version, header};
 use http_body_util::Either;
 use hyper::body::{Body as _, Incoming};
 use std::{
@@ -107,7 +107,7 @@ pub(super) fn answer<S: Serve>(
         let request = Request::from_parts(parts, RequestBody::none());
         begin(session, request, |request| {
             check(request, &session.limits)?;
-            *request.body_mut() = content(session, request.headers(), body)?;
+            *request.body_mut() = content(session, request, body)?;
             Ok(())
         })
     });
@@ -201,9 +201,10 @@ fn take_head(watch: &Watch, brings_content: bool) -> Vec<u8> {
 /// What a request brings that `hyper` has read the head of.
 fn content<S: Serve>(
     session: &Session<S>,
-    fields: &HeaderMap,
+    request: &Request<RequestBody>,
     body: Incoming,
 ) -> Result<RequestBody, Fault> {
+    let fields = request.headers();
     let watch = &session.watch;
     if !body.is_end_stream() || fields.contains_key(header::UPGRADE) {
         watch.keep();
@@ -213,5 +214,6 @@ fn content<S: Serve>(
         return Ok(RequestBody::none());
     }
     check_framing(fields, &raw)?;
-    Ok(RequestBody::watched(body, Arc::clone(watch)))
+    let most = session.limits.held_content(request.version());
+    Ok(RequestBody::watched(body, Arc::clone(watch), most))
 }

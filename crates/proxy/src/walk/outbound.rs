@@ -7,6 +7,7 @@ mod sent;
 mod trust;
 
 pub use context::context;
+pub use forwarding::is_written_anew;
 pub use message::{as_it_came, bodyless, with_content};
 pub use sent::{Sent, sent_as};
 pub use trust::{strip_host, strip_target};

@@ -1,5 +1,7 @@
 //! Pump: moves a body from the origin into a fill, and the fill into the store.
 
+mod patience;
+
 use crate::{
     ask::Ask,
     cache::{Cache, Worker},
@@ -10,22 +12,19 @@ use crate::{
         below,
     },
 };
+use patience::STILL;
 use rules::time::Time;
 use std::{
     future::poll_fn,
     rc::Rc,
     sync::Arc,
     task::{Context, Poll},
-    time::Duration,
 };
 use store::{
     Body, Reservation, Stored,
     fill::{Backing, Overflow, Pushed, Writer},
     shared::Lease,
 };
-
-/// How long a spilled fill waits for its slowest reader to move before that is cut off, and any for its device.
-const SLOW_READER: Duration = Duration::from_secs(30);
 
 /// Moves a body from the origin into a fill, and the fill into the store.
 pub struct Pump {
@@ -216,52 +215,33 @@ impl Pump {
         {
             return;
         }
-        self.forget();
+        forget(&self.worker, &self.destination);
     }
 
-    /// The response is not to be found any more; those who read it go on.
-    fn forget(&self) {
-        if let Destination::Whole { key, stored, .. } = &self.destination {
-            self.worker.cache.memory.remove(key, stored.id());
-        }
-    }
-
-    /// Waits until more may be pushed. The device is given up that hangs, and so is a reader that does not move.
+    /// Waits until more may be pushed. What is not kept any more is not found any more.
     async fn wait_for_room(&mut self) {
-        loop {
-            let before = self.standing();
-            let room = poll_fn(|context| self.poll_room(context));
-            if tokio::time::timeout(SLOW_READER, room).await.is_ok() {
-                return;
+        let Self {
+            worker,
+            writer,
+            destination,
+            forgotten,
+            ..
+        } = self;
+        patience::wait_for_room(writer, |writer| {
+            if writer.is_spilled() && !*forgotten {
+                *forgotten = true;
+                forget(worker, destination);
             }
-            if self.standing() == before {
-                self.writer.cut_off_slow();
-            }
-        }
+        })
+        .await;
     }
 
     /// Waits until the device has all of a body that has come as a whole, or is given up.
     async fn wait_for_device(&mut self) {
         let end = poll_fn(|context| self.writer.poll_end(context));
-        if tokio::time::timeout(SLOW_READER, end).await.is_err() {
+        if tokio::time::timeout(STILL, end).await.is_err() {
             self.writer.spill();
         }
-    }
-
-    /// Ready when more may be pushed. What is not kept any more is not found any more.
-    fn poll_room(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        let room = self.writer.poll_room(context);
-        if self.writer.is_spilled() && !self.forgotten {
-            self.forgotten = true;
-            self.forget();
-        }
-        room
-    }
-
-    /// What changes while it is worth waiting for: whether it is kept, and where the slowest reader of what is not kept stands.
-    fn standing(&self) -> Option<u64> {
-        let fill = self.writer.fill();
-        self.writer.is_spilled().then(|| fill.slowest())
     }
 
     fn complete(self) {
@@ -311,6 +291,13 @@ fn has_errors(body: &Body) -> bool {
         Body::Mapped(extent) => operation::has_errors(&extent.bytes()),
         Body::Chunks(chunks) => operation::has_errors(&chunks.concat()),
         Body::Disk(_) | Body::Parts(_) | Body::Filling(_) => true,
+    }
+}
+
+/// The response is not to be found any more; those who read it go on.
+fn forget(worker: &Worker, destination: &Destination) {
+    if let Destination::Whole { key, stored, .. } = destination {
+        worker.cache.memory.remove(key, stored.id());
     }
 }
 

@@ -273,7 +273,12 @@ fn the_sites_own_lifetime_counts_from_the_answer() {
         let undated = left(&HeaderMap::new(), &site);
         assert_eq!(undated, ttl);
         let old = left(&fields(&[("age", "5".to_owned())]), &site);
-        assert_eq!(old, None, "what other caches say of its age counts");
+        assert_eq!(
+            old, ttl,
+            "what other caches say of its age is told, and no more"
+        );
+        let behind = left(&fields(&[("date", date(-3600))]), &site);
+        assert_eq!(behind, ttl, "the application's clock is an hour behind");
     }
     assert_eq!(
         left(&says("max-age=1"), &default),

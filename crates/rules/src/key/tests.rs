@@ -23,7 +23,9 @@ fn only_spellings_of_the_same_byte_are_joined() {
         ("/%", "/%"),
         ("/%4", "/%4"),
         ("/%zz%41", "/%zzA"),
-        ("/é%41é", "/éAé"),
+        ("/é%41", "/%C3%A9A"),
+        ("/caf%c3%a9", "/caf%C3%A9"),
+        ("/%é%", "/%%C3%A9%"),
         // What is decoded must not complete a bare percent sign.
         ("/%%341", "/%%341"),
         ("/%4%31", "/%4%31"),
@@ -135,14 +137,14 @@ fn tracking_parameters_go_and_others_stay() {
     assert_eq!(kept.as_deref(), Some("id=7&page=2&utm=5"));
 }
 
-/// Each byte of a part: as it stands, or as a triplet with its value.
+/// Each byte of a part: as it stands, or as a triplet with its value, which a byte that is not ASCII stands for.
 fn meaning(part: &str) -> Vec<(u8, bool)> {
     let bytes = part.as_bytes();
     let mut found = Vec::new();
     let mut index = 0;
     while let Some(&byte) = bytes.get(index) {
         let encoded = (byte == b'%').then(|| triplet(bytes, index)).flatten();
-        let literal = encoded.is_none_or(is_unreserved);
+        let literal = byte.is_ascii() && encoded.is_none_or(is_unreserved);
         found.push((encoded.unwrap_or(byte), literal));
         index += if encoded.is_some() { 3 } else { 1 };
     }

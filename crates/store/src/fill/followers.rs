@@ -3,6 +3,7 @@
 use std::{
     collections::{BTreeMap, HashMap},
     task::Waker,
+    time::Duration,
 };
 
 /// Where one reader stands.
@@ -13,6 +14,10 @@ struct Place {
     waker: Option<Waker>,
     /// It was too slow for a spilled fill, or needs what is gone: it gets an error.
     cut_off: bool,
+    /// Whether the writer waits for it.
+    awaited: bool,
+    /// How long others have waited for it, less the time in which it has itself waited for others.
+    debt: Duration,
 }
 
 /// The readers of a fill. Thousands may follow one: none of them is searched for, and neither is the slowest.
@@ -94,6 +99,33 @@ impl Followers {
             place.cut_off |= place.at < first;
         }
         self.standing = self.standing.split_off(&first);
+    }
+
+    /// The writer begins to wait for those that have taken fewer bytes than `first`.
+    pub fn await_before(&mut self, first: u64) {
+        for place in self.places.values_mut() {
+            place.awaited = place.at < first;
+        }
+    }
+
+    /// The writer has waited for so long. Where others had taken all there was, `received` bytes, they have waited too: whoever was
+    /// [awaited](Self::await_before) owes it, and is cut off that owes `most`.
+    pub fn waited(&mut self, time: Duration, received: u64, most: Duration) {
+        let waits = |place: &Place| !place.awaited && !place.cut_off && place.at == received;
+        if !self.places.values().any(waits) {
+            return;
+        }
+        let mut late = Vec::new();
+        for place in self.places.values_mut() {
+            if waits(place) {
+                place.debt = place.debt.saturating_sub(time);
+            } else if place.awaited && !place.cut_off {
+                place.debt += time;
+                place.cut_off = place.debt >= most;
+                late.extend(place.cut_off.then_some(place.at));
+            }
+        }
+        late.into_iter().for_each(|at| self.quit(at));
     }
 
     fn enter(&mut self, at: u64) {

@@ -3,7 +3,7 @@
 use super::{Broken, followers::Followers};
 use crate::{Piece, Reservation};
 use bytes::Bytes;
-use std::{collections::VecDeque, task::Waker};
+use std::{collections::VecDeque, task::Waker, time::Duration};
 
 /// From so many pieces on they are joined.
 const MANY: usize = 64;
@@ -12,6 +12,9 @@ const JOINED: usize = 4096;
 
 /// [`WINDOW`](super::WINDOW) for what is not kept, while memory is short.
 const SHORT: u64 = 4 << 10;
+
+/// How long others wait in all for one reader of what is not kept, before it is cut off.
+const MOST_WAITED: Duration = Duration::from_secs(10);
 
 #[derive(Debug)]
 pub(super) struct State {
@@ -188,18 +191,37 @@ impl State {
         self.trim();
     }
 
+    /// How many bytes a reader of a spilled fill must have taken for the writer not to wait for it.
+    fn nearest(&self) -> Option<u64> {
+        match self.keeping {
+            Keeping::Memory | Keeping::Backed(_) => None,
+            Keeping::Left(_) => Some(self.first()),
+            Keeping::Nowhere => Some(self.received.saturating_sub(self.window())),
+        }
+    }
+
     /// Cuts off readers that are too far behind for the writer of a spilled fill to go on, where others wait for more. Those who keep
     /// nobody waiting are their connections' to judge.
     pub fn cut_off_slow(&mut self) {
-        let nearest = match self.keeping {
-            Keeping::Memory | Keeping::Backed(_) => return,
-            Keeping::Left(_) => self.first(),
-            Keeping::Nowhere => self.received.saturating_sub(self.window()),
+        let Some(nearest) = self.nearest() else {
+            return;
         };
         if self.readers.fastest().is_none_or(|at| at < nearest) {
             return;
         }
         self.readers.cut_off_before(nearest);
+        self.readers.wake();
+        self.trim();
+    }
+
+    /// The writer begins to wait for readers, if it does.
+    pub fn begin_wait(&mut self) {
+        self.readers.await_before(self.nearest().unwrap_or(0));
+    }
+
+    /// It has waited for so long; see [`Followers::waited`].
+    pub fn waited(&mut self, time: Duration) {
+        self.readers.waited(time, self.received, MOST_WAITED);
         self.readers.wake();
         self.trim();
     }

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use std::{
     sync::atomic::{AtomicBool, Ordering::Relaxed},
     task::{Wake, Waker},
+    time::Duration,
 };
 
 fn begin(limit: u64) -> (Arc<Fill>, Writer) {
@@ -307,6 +308,50 @@ fn who_keeps_nobody_waiting_is_not_cut_off() {
     assert!(!room(&mut writer), "it is waited for");
     assert_eq!(read(&mut slow).len(), 2 * WINDOW as usize);
     assert!(room(&mut writer));
+}
+
+/// The writer waits so many seconds.
+fn wait(writer: &mut Writer, seconds: u64) {
+    assert!(!room(writer));
+    writer.begin_wait();
+    writer.waited(Duration::from_secs(seconds));
+}
+
+#[test]
+fn who_owes_others_ten_seconds_is_cut_off() {
+    let (fill, mut writer) = begin(8 * WINDOW);
+    let [mut quick, mut near, mut slow] = [(); 3].map(|()| fill.reader().expect("fresh"));
+    let piece = vec![0u8; WINDOW as usize];
+    writer.push(&piece);
+    writer.spill();
+    writer.push(&piece);
+    wait(&mut writer, 60);
+    assert!(next(&mut near).is_ready(), "nobody had read on");
+    wait(&mut writer, 60);
+    assert_eq!(read(&mut quick).len(), 2 * WINDOW as usize);
+    wait(&mut writer, 9);
+    wait(&mut writer, 1);
+    assert!(room(&mut writer));
+    assert_eq!(next(&mut slow), Poll::Ready(Some(Err(Broken))));
+    assert_eq!(read(&mut near).len(), WINDOW as usize, "it was near enough");
+}
+
+#[test]
+fn who_has_waited_as_long_for_others_owes_nothing() {
+    let (fill, mut writer) = begin(8 * WINDOW);
+    let mut readers = [(); 2].map(|()| fill.reader().expect("fresh"));
+    let piece = vec![0u8; WINDOW as usize + 1];
+    writer.spill();
+    for turn in 0..10 {
+        writer.push(&piece);
+        let (first, second) = (turn % 2, 1 - turn % 2);
+        read(&mut readers[first]);
+        assert!(!room(&mut writer));
+        writer.begin_wait();
+        writer.waited(Duration::from_secs(9));
+        assert_eq!(read(&mut readers[second]).len(), piece.len());
+        assert!(room(&mut writer));
+    }
 }
 
 #[test]

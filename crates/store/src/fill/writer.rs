@@ -6,6 +6,7 @@ use bytes::Bytes;
 use std::{
     sync::Arc,
     task::{Context, Poll, ready},
+    time::Duration,
 };
 
 /// Writes a fill. Dropped without [`finish`](Self::finish), the fill has failed.
@@ -187,6 +188,17 @@ impl Writer {
             return;
         }
         self.fill.lock().cut_off_slow();
+    }
+
+    /// [`poll_room`](Self::poll_room) is waited for from now on. Whom it waits for is noted.
+    pub fn begin_wait(&self) {
+        self.fill.lock().begin_wait();
+    }
+
+    /// It was waited for so long, whether it is ready or not. A reader of a spilled fill for whom others have waited ten seconds in all
+    /// is cut off: it goes on at their cost. One that nobody waits for may be as slow as it likes.
+    pub fn waited(&self, time: Duration) {
+        self.fill.lock().waited(time);
     }
 
     /// The body is complete, and those who read learn it. Ready when it is known whether it is kept: when the device has written all

@@ -158,7 +158,8 @@ impl Request {
             return Ok(vec![what]);
         }
         if let Some(prefix) = &self.prefix {
-            return purging::prefix(prefix).ok_or_else(|| Bad::Prefix(prefix.clone()));
+            let what = purging::prefix(prefix).ok_or_else(|| Bad::Prefix(prefix.clone()))?;
+            return Ok(vec![what]);
         }
         if let Some(names) = &self.groups {
             return Ok(vec![groups(self.host.as_deref(), names)?]);

@@ -3,14 +3,13 @@
 use super::Sink;
 use crate::config::{
     Fault,
-    value::{At, FileName, Many, Text, Word},
+    value::{At, FileName, FilePattern, Many, Text, Word},
     written,
 };
 use origin::{
     OriginConfig,
     config::{FastCgi, Paths, Protocol, Server},
 };
-use proxy::policy::PathPattern;
 use std::{fs, ops::Range, path::PathBuf, sync::Arc, time::Duration};
 
 /// What visitors write to in the applications that people run most, which may lie in a folder of the site.
@@ -116,16 +115,18 @@ fn is_folder(root: &At<PathBuf>, sink: &mut Sink<'_>) -> bool {
     false
 }
 
-fn paths(written: Option<&Many<Text<PathPattern>>>, usual: &[&str]) -> Paths {
-    let patterns: Vec<PathPattern> = match written {
+fn paths(written: Option<&Many<Text<FilePattern>>>, usual: &[&str]) -> Paths {
+    let patterns: Vec<FilePattern> = match written {
         Some(list) => list.list.iter().map(|one| one.value.clone()).collect(),
         None => usual
             .iter()
-            .flat_map(|one| PathPattern::parse(one))
+            .flat_map(|one| FilePattern::parse(one))
             .collect(),
     };
     Paths::new(format!("{patterns:?}"), move |path| {
-        patterns.iter().any(|pattern| pattern.matches(path))
+        patterns
+            .iter()
+            .any(|FilePattern(pattern)| pattern.matches(path))
     })
 }
 

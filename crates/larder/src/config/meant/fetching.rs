@@ -1,6 +1,6 @@
 //! How an origin is asked: connections, time limits, retries, health.
 
-use super::{Sink, fastcgi, server};
+use super::{Sink, fastcgi, server, sink::A_MOMENT};
 use crate::config::{
     Fault, Flags,
     value::{At, Text},
@@ -13,6 +13,12 @@ use origin::{
 };
 use proxy::policy::StatusPattern;
 use std::{ops::RangeInclusive, time::Duration};
+
+/// What is proposed where a limit of the whole is too short to be meant.
+const USUAL_WHOLE: Duration = Duration::from_mins(5);
+
+/// How often something may be asked of others that nobody waits for.
+const LEAST_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The configuration of the origin that `table` describes; `None` if there is none to build one from.
 pub(super) fn config(
@@ -53,14 +59,19 @@ fn connections(written: &written::Origin, config: &mut OriginConfig, sink: &mut 
         None => std::mem::take(&mut config.protocol),
     };
     if let Some(written) = &written.timeouts {
-        config.timeouts = timeouts(written, config.timeouts);
+        config.timeouts = timeouts(written, config.timeouts, sink);
     }
     if let Some(count) = &written.idle_connections {
         config.idle_connections = count.value.0 as usize;
     }
     config.turns = turns(written, sink);
     config.idle_time = time(written.idle_time.as_ref(), config.idle_time);
-    config.resolve_every = time(written.resolve_every.as_ref(), config.resolve_every);
+    config.resolve_every = sink.lasts(
+        LEAST_INTERVAL,
+        "resolve_every",
+        written.resolve_every.as_ref(),
+        config.resolve_every,
+    );
     if let Some(size) = &written.header_size {
         config.largest_head = size.value.0 as usize;
     }
@@ -82,16 +93,17 @@ pub(super) fn turns(written: &written::Origin, sink: &mut Sink<'_>) -> Turns {
     }
 }
 
-fn timeouts(written: &written::Timeouts, usual: Timeouts) -> Timeouts {
+fn timeouts(written: &written::Timeouts, usual: Timeouts, sink: &mut Sink<'_>) -> Timeouts {
+    let mut limit =
+        |key, text: &Option<Text<Duration>>, usual| sink.lasts(A_MOMENT, key, text.as_ref(), usual);
     Timeouts {
-        connect: time(written.connect.as_ref(), usual.connect),
-        first_byte: time(written.first_byte.as_ref(), usual.first_byte),
-        between_bytes: time(written.between_bytes.as_ref(), usual.between_bytes),
-        whole: written
-            .whole
-            .as_ref()
-            .map(|time| time.value)
-            .or(usual.whole),
+        connect: limit("connect", &written.connect, usual.connect),
+        first_byte: limit("first_byte", &written.first_byte, usual.first_byte),
+        between_bytes: limit("between_bytes", &written.between_bytes, usual.between_bytes),
+        whole: match &written.whole {
+            Some(_) => Some(limit("whole", &written.whole, USUAL_WHOLE)),
+            None => usual.whole,
+        },
     }
 }
 
@@ -141,21 +153,36 @@ fn active(written: &written::Health, sink: &mut Sink<'_>) -> ActiveHealth {
     if let Some(At { value, span }) = path
         && (!value.starts_with('/') || value.parse::<PathAndQuery>().is_err())
     {
-        let clean = value.trim_start_matches('/');
+        let meant = format!("/{}", value.trim_start_matches('/').replace(' ', "%20"));
+        let meant = match meant.parse::<PathAndQuery>() {
+            Ok(_) => meant,
+            Err(_) => "/health".to_owned(),
+        };
         sink.push(
             Fault::at(
                 span,
                 "the path of a health check begins with `/` and has no spaces",
             )
-            .instead(format!("write `path = \"/{}\"`", clean.replace(' ', "%20"))),
+            .instead(format!("write `path = {meant:?}`")),
         );
     }
     let status = written.status.as_ref();
+    let host = written.host.as_ref();
     ActiveHealth {
         path: path.map_or_else(|| "/".to_owned(), |path| path.value.clone()),
-        host: written.host.clone(),
-        every: time(written.every.as_ref(), Duration::from_secs(5)),
-        timeout: time(written.timeout.as_ref(), Duration::from_secs(2)),
+        host: host.and_then(|host| host.value.0.to_str().ok().map(str::to_owned)),
+        every: sink.lasts(
+            LEAST_INTERVAL,
+            "every",
+            written.every.as_ref(),
+            Duration::from_secs(5),
+        ),
+        timeout: sink.lasts(
+            A_MOMENT,
+            "timeout",
+            written.timeout.as_ref(),
+            Duration::from_secs(2),
+        ),
         healthy_after: sink.at_least(1, "healthy_after", written.healthy_after.as_ref(), 2),
         unhealthy_after: sink.at_least(1, "unhealthy_after", written.unhealthy_after.as_ref(), 3),
         status: status.map_or(200..=299, |status| range(status.value)),

@@ -1,11 +1,13 @@
 //! What clients may cost.
 
-use super::Sink;
+use super::{Sink, sink::A_MOMENT};
 use crate::config::{Fault, value::Text, written};
 use std::time::Duration;
 
 /// `header_size` at least: an ordinary browser needs this much.
 const LEAST_HEADER: u64 = 8 << 10;
+
+const DEFAULT_DRAIN: Duration = Duration::from_secs(30);
 
 /// What clients may cost.
 #[derive(Clone, Debug)]
@@ -23,7 +25,7 @@ pub struct Limits {
 pub(super) fn build(written: Option<&written::Limits>, sink: &mut Sink<'_>) -> Limits {
     let none = written::Limits::default();
     let written = written.unwrap_or(&none);
-    let usual = proxy::listen::Limits::default();
+    let usual = timed(written, sink);
     if let Some(size) = &written.header_size
         && size.value.0 < LEAST_HEADER
     {
@@ -37,9 +39,6 @@ pub(super) fn build(written: Option<&written::Limits>, sink: &mut Sink<'_>) -> L
     }
     let size = |text: &Option<Text<crate::config::value::Size>>, usual: usize| {
         text.as_ref().map_or(usual, |size| size.value.0 as usize)
-    };
-    let time = |text: &Option<Text<Duration>>, usual: Duration| {
-        text.as_ref().map_or(usual, |time| time.value)
     };
     let mut least = |key, count, usual| sink.at_least(1, key, count, usual);
     let per_address = written.connections_per_address.as_ref();
@@ -59,11 +58,6 @@ pub(super) fn build(written: Option<&written::Limits>, sink: &mut Sink<'_>) -> L
             usual.headers as u32,
         ) as usize,
         target: size(&written.target_length, usual.target),
-        head_time: time(&written.header_time, usual.head_time),
-        idle_time: time(&written.idle_time, usual.idle_time),
-        body_time: time(&written.body_time, usual.body_time),
-        write_time: time(&written.write_time, usual.write_time),
-        handshake_time: time(&written.handshake_time, usual.handshake_time),
         http2_streams: least(
             "http2_streams",
             written.http2_streams.as_ref(),
@@ -79,6 +73,29 @@ pub(super) fn build(written: Option<&written::Limits>, sink: &mut Sink<'_>) -> L
         listen,
         request_body: written.request_body.as_ref().map(|size| size.value.0),
         variants: least("variants", written.variants.as_ref(), 64) as usize,
-        drain_time: time(&written.drain_time, Duration::from_secs(30)),
+        drain_time: written
+            .drain_time
+            .as_ref()
+            .map_or(DEFAULT_DRAIN, |time| time.value),
+    }
+}
+
+/// The usual limits, with the times that are written.
+fn timed(written: &written::Limits, sink: &mut Sink<'_>) -> proxy::listen::Limits {
+    let usual = proxy::listen::Limits::default();
+    let mut limit =
+        |key, text: &Option<Text<Duration>>, usual| sink.lasts(A_MOMENT, key, text.as_ref(), usual);
+    let idle_time = written.idle_time.as_ref();
+    proxy::listen::Limits {
+        head_time: limit("header_time", &written.header_time, usual.head_time),
+        body_time: limit("body_time", &written.body_time, usual.body_time),
+        write_time: limit("write_time", &written.write_time, usual.write_time),
+        handshake_time: limit(
+            "handshake_time",
+            &written.handshake_time,
+            usual.handshake_time,
+        ),
+        idle_time: idle_time.map_or(usual.idle_time, |time| time.value),
+        ..usual
     }
 }

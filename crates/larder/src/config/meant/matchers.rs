@@ -1,8 +1,14 @@
-//! What a route matches.
+//! What a route matches, and whether another one does already.
 
-use super::settings::values;
-use crate::config::written::Route;
-use proxy::policy::{HostPattern, Matcher, PathPattern};
+use super::{Sink, settings::values};
+use crate::config::{
+    Fault,
+    value::{CookiePattern, Many, QueryPattern, Text},
+    written::Route,
+};
+use proxy::policy::{FieldPattern, HostPattern, Matcher, NamePattern, PathPattern, TextPattern};
+use regex::Regex;
+use std::ops::Range;
 
 pub(super) fn build(written: &Route) -> Matcher {
     Matcher {
@@ -10,9 +16,48 @@ pub(super) fn build(written: &Route) -> Matcher {
         paths: values(written.path.as_ref()),
         methods: values(written.method.as_ref()),
         headers: values(written.header.as_ref()),
-        cookies: values(written.cookie.as_ref()),
-        query: values(written.query.as_ref()),
+        cookies: cookies(written.cookie.as_ref()),
+        query: parameters(written.query.as_ref()),
         clients: values(written.client.as_ref()),
+    }
+}
+
+pub(super) fn cookies(written: Option<&Many<Text<CookiePattern>>>) -> Vec<NamePattern> {
+    let patterns = values(written).into_iter();
+    patterns.map(|CookiePattern(pattern)| pattern).collect()
+}
+
+pub(super) fn parameters(written: Option<&Many<Text<QueryPattern>>>) -> Vec<NamePattern> {
+    let patterns = values(written).into_iter();
+    patterns.map(|QueryPattern(pattern)| pattern).collect()
+}
+
+/// Reports lists of which no member can match.
+pub(super) fn empty_lists(written: &Route, sink: &mut Sink<'_>) {
+    fn empty<T>(list: Option<&Many<T>>) -> Option<&Range<usize>> {
+        list.filter(|list| list.list.is_empty())
+            .map(|list| &list.span)
+    }
+    let lists = [
+        ("host", empty(written.host.as_ref())),
+        ("path", empty(written.path.as_ref())),
+        ("method", empty(written.method.as_ref())),
+        ("header", empty(written.header.as_ref())),
+        ("cookie", empty(written.cookie.as_ref())),
+        ("query", empty(written.query.as_ref())),
+        ("client", empty(written.client.as_ref())),
+    ];
+    for (key, span) in lists {
+        if let Some(span) = span {
+            // What was in it may have been faulty.
+            sink.missing(
+                Fault::at(
+                    span,
+                    format!("`{key}` is empty: does all match, or nothing?"),
+                )
+                .instead(format!("leave `{key}` out, so that all match")),
+            );
+        }
     }
 }
 
@@ -38,4 +83,68 @@ pub(super) fn everything(matcher: &Matcher) -> bool {
         && cookies.is_empty()
         && query.is_empty()
         && clients.is_empty()
+}
+
+/// Whether `wide` matches whatever `narrow` does, as far as that shows. Two expressions are the same or are not compared.
+pub(super) fn covers(wide: &Matcher, narrow: &Matcher) -> bool {
+    all(&wide.hosts, &narrow.hosts, host)
+        && all(&wide.paths, &narrow.paths, path)
+        && all(&wide.methods, &narrow.methods, PartialEq::eq)
+        && all(&wide.headers, &narrow.headers, field)
+        && all(&wide.cookies, &narrow.cookies, named)
+        && all(&wide.query, &narrow.query, named)
+        && all(&wide.clients, &narrow.clients, |wide, narrow| {
+            wide.contains(narrow)
+        })
+}
+
+/// Each of `narrow` is covered by one of `wide`. A list that is empty matches all.
+fn all<T>(wide: &[T], narrow: &[T], covers: impl Fn(&T, &T) -> bool) -> bool {
+    let is_covered = |one: &T| wide.iter().any(|wide| covers(wide, one));
+    wide.is_empty() || !narrow.is_empty() && narrow.iter().all(is_covered)
+}
+
+fn host(wide: &HostPattern, narrow: &HostPattern) -> bool {
+    match narrow {
+        HostPattern::Exact(name) => wide.matches(name),
+        // What is below a host is below those that it is below.
+        HostPattern::Suffix(name) => {
+            wide.matches(name) || matches!(wide, HostPattern::Suffix(own) if own == name)
+        }
+        HostPattern::Any => matches!(wide, HostPattern::Any),
+    }
+}
+
+fn path(wide: &PathPattern, narrow: &PathPattern) -> bool {
+    match (wide, narrow) {
+        (_, PathPattern::Exact(path)) => wide.matches(path),
+        (PathPattern::Prefix(wide), PathPattern::Prefix(narrow)) => {
+            narrow.starts_with(wide.as_str())
+        }
+        (
+            PathPattern::Wildcard(wide) | PathPattern::Regex(wide),
+            PathPattern::Wildcard(narrow) | PathPattern::Regex(narrow),
+        ) => wide.as_str() == narrow.as_str(),
+        _ => false,
+    }
+}
+
+fn field(wide: &FieldPattern, narrow: &FieldPattern) -> bool {
+    wide.name == narrow.name && value(wide.value.as_ref(), narrow.value.as_ref())
+}
+
+fn named(wide: &NamePattern, narrow: &NamePattern) -> bool {
+    let names = match (&wide.name, &narrow.name) {
+        (_, TextPattern::Exact(name)) => wide.name.matches(name),
+        (TextPattern::Prefix(wide), TextPattern::Prefix(narrow)) => {
+            narrow.starts_with(wide.as_str())
+        }
+        (TextPattern::Regex(wide), TextPattern::Regex(narrow)) => wide.as_str() == narrow.as_str(),
+        _ => false,
+    };
+    names && value(wide.value.as_ref(), narrow.value.as_ref())
+}
+
+fn value(wide: Option<&Regex>, narrow: Option<&Regex>) -> bool {
+    wide.is_none_or(|wide| narrow.is_some_and(|narrow| wide.as_str() == narrow.as_str()))
 }

@@ -8,7 +8,9 @@ mod fetching;
 mod limits;
 mod listen;
 mod matchers;
+mod names;
 mod origins;
+mod outside;
 mod policy;
 mod purge;
 mod routes;
@@ -78,6 +80,9 @@ pub(super) fn build(
     let admin = settings::admin(written, flags);
     let listeners = listen::build(written, flags, &mut sink);
     addresses::check(&listeners, written, admin, probe, &mut sink);
+    if probe.is_some() {
+        outside::check(written, &mut sink);
+    }
     let origins = origins::build(written, flags, running, &mut sink);
     // A body that is too large for memory may still be kept on disk.
     let room = disk.as_ref().map_or(memory, |disk| memory.max(disk.size));

@@ -1,7 +1,7 @@
 //! The applications behind Larder.
 
 use super::{
-    Sink, fetching, server,
+    Sink, fetching, names, server,
     sources::{self, Source},
 };
 use crate::config::{Fault, Flags, value::At, written};
@@ -65,7 +65,7 @@ fn build_new(written: &written::Config, flags: &Flags, sink: &mut Sink<'_>) -> O
         );
     }
     for table in tables {
-        let name = name(table, tables.len(), &origins, sink);
+        let name = name(table, tables, &origins, sink);
         let made = match sources::other_than_servers(table, &name, sink) {
             Source::Other(made) if flags.origin.is_none() => Some(made),
             Source::Faulty => None,
@@ -106,12 +106,12 @@ fn make(
 
 fn name(
     table: &At<written::Origin>,
-    count: usize,
+    all: &[At<written::Origin>],
     earlier: &Origins,
     sink: &mut Sink<'_>,
 ) -> String {
     let Some(At { value, span }) = &table.value.name else {
-        if count > 1 {
+        if all.len() > 1 {
             sink.missing(
                 Fault::at(&table.span, "with several origins, each needs a name")
                     .instead("add `name = \"shop\"`"),
@@ -122,11 +122,21 @@ fn name(
     if value.is_empty() {
         sink.push(Fault::at(span, "the name is empty").instead("write `name = \"shop\"`"));
     } else if earlier.0.iter().any(|(name, _)| name == value) {
+        let is_free = |name: &str| all.iter().all(|table| !is_called(table, name));
+        let free = names::free(value, is_free);
         sink.push(
             Fault::at(span, format!("a second origin is called `{value}`")).instead(format!(
-                "write `name = \"{value}-2\"`, or put its servers into the first"
+                "write `name = {free:?}`, or put its servers into the first"
             )),
         );
     }
     value.clone()
+}
+
+fn is_called(table: &At<written::Origin>, name: &str) -> bool {
+    table
+        .value
+        .name
+        .as_ref()
+        .is_some_and(|own| own.value == name)
 }

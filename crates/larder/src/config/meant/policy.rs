@@ -1,6 +1,10 @@
 //! What holds on a route.
 
-use super::{Sink, compress, settings::values};
+use super::{
+    Sink, compress,
+    matchers::{cookies, parameters},
+    settings::values,
+};
 use crate::config::{
     Fault,
     value::{
@@ -29,7 +33,10 @@ pub(super) fn build(written: &Defaults, origin: Arc<Origin>, memory: u64) -> Pol
     let largest = written.largest_body.as_ref().map(|size| size.value.0);
     Policy {
         origin,
-        host: written.origin_host.as_ref().map(|host| host.value.clone()),
+        host: written
+            .origin_host
+            .as_ref()
+            .map(|host| host.value.0.clone()),
         cache: written.cache.unwrap_or(true),
         lifetime: lifetime(written),
         stale: stale(written.stale.as_ref()),
@@ -183,13 +190,13 @@ fn key(written: Option<&written::Key>) -> KeySpec {
 
 fn bypass(written: Option<&written::Bypass>) -> Bypass {
     written.map_or_else(Bypass::default, |written| Bypass {
-        cookies: values(written.cookies.as_ref()),
+        cookies: cookies(written.cookies.as_ref()),
         headers: values(written.headers.as_ref()),
         paths: AnyPath::of(values(written.paths.as_ref())),
         methods: values(written.methods.as_ref()),
-        query: values(written.query.as_ref()),
-        misses_with: values(written.misses_with.as_ref()),
-        sets: values(written.sets.as_ref()),
+        query: parameters(written.query.as_ref()),
+        misses_with: cookies(written.misses_with.as_ref()),
+        sets: cookies(written.sets.as_ref()),
     })
 }
 

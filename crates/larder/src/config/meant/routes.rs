@@ -1,6 +1,6 @@
 //! The routes, each with its policy, and the last one that matches everything.
 
-use super::{Sink, matchers, origins::Origins, policy};
+use super::{Sink, matchers, names, origins::Origins, policy};
 use crate::config::{
     Fault,
     keys::{join, nearest},
@@ -23,8 +23,12 @@ pub(super) fn build(
     policy::contradictions(defaults, room, sink);
     policy::without_effect(defaults, sink);
     let mut everything: Option<String> = None;
-    for (index, table) in written.route.iter().flatten().enumerate() {
-        let name = name(table, index, &routes, sink);
+    let tables = || written.route.iter().flatten();
+    let has_last = !tables().any(|table| matchers::everything(&matchers::build(&table.value)));
+    let names = names::of_all(written, has_last, sink);
+    for (table, name) in tables().zip(names) {
+        matchers::empty_lists(&table.value, sink);
+        let mut matcher = matchers::build(&table.value);
         if let Some(earlier) = &everything {
             sink.missing(
                 Fault::at(
@@ -33,8 +37,9 @@ pub(super) fn build(
                 )
                 .instead(format!("move `{earlier}` to the end")),
             );
+        } else {
+            covered(table, &matcher, &routes, sink);
         }
-        let mut matcher = matchers::build(&table.value);
         if matchers::everything(&matcher) {
             everything.get_or_insert_with(|| name.clone());
             matcher = Matcher::default();
@@ -56,7 +61,7 @@ pub(super) fn build(
     if everything.is_none() {
         let matcher = Matcher::default();
         routes.extend(route(
-            "default".to_owned(),
+            names::LAST.to_owned(),
             matcher,
             defaults,
             None,
@@ -66,6 +71,29 @@ pub(super) fn build(
         ));
     }
     routes
+}
+
+/// Reports a route that is never reached, since an earlier one matches all that it does.
+fn covered(table: &At<written::Route>, matcher: &Matcher, earlier: &[Route], sink: &mut Sink<'_>) {
+    // A preset's stands where the preset does, and may have its likes before it: that is how one goes over it.
+    let is_written = |span: &Range<usize>| *span != table.span;
+    let path = table.value.path.as_ref();
+    if path.is_some_and(|path| !is_written(&path.span)) {
+        return;
+    }
+    let mut earlier = earlier.iter();
+    if let Some(Route {
+        name, matcher: own, ..
+    }) = earlier.find(|one| matchers::covers(&one.matcher, matcher))
+    {
+        let what = format!("never reached: `{name}` before it matches all of this");
+        let instead = if matchers::covers(matcher, own) {
+            "leave out one of them".to_owned()
+        } else {
+            format!("move it before `{name}`")
+        };
+        sink.missing(Fault::at(&table.span, what).instead(instead));
+    }
 }
 
 fn route(
@@ -88,25 +116,6 @@ fn route(
         matcher,
         policy,
     })
-}
-
-/// A name of its own, and none that an earlier route has.
-fn name(
-    table: &At<written::Route>,
-    index: usize,
-    earlier: &[Route],
-    sink: &mut Sink<'_>,
-) -> String {
-    let Some(At { value, span }) = &table.value.name else {
-        return format!("route-{}", index + 1);
-    };
-    if earlier.iter().any(|route| route.name == *value) {
-        sink.push(
-            Fault::at(span, format!("a second route is called `{value}`"))
-                .instead(format!("write `name = \"{value}-2\"`")),
-        );
-    }
-    value.clone()
 }
 
 /// The origins that are named, as one.

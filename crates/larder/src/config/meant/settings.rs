@@ -3,7 +3,7 @@
 use super::Sink;
 use crate::config::{
     Fault, Flags,
-    value::{At, Count, Many, Size, Text, Word, Wrong},
+    value::{At, Count, Many, OwnField, Size, Text, Word, Wrong, with_port},
     written::{self, AccessFormat, Level},
 };
 use http::{HeaderName, HeaderValue};
@@ -17,7 +17,12 @@ use std::{
 
 /// Below this a store is of no use.
 const LEAST_MEMORY: u64 = 1 << 20;
+/// What a process can address on the machines there are (47 bits).
+const MOST_MEMORY: u64 = 1 << 47;
 const DEFAULT_MEMORY: u64 = 512 << 20;
+
+/// Of the admin API, where nothing is said.
+const PORT: u16 = 9180;
 
 /// Where metrics, health and `explain` are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +35,7 @@ pub enum Admin {
 
 impl Default for Admin {
     fn default() -> Self {
-        Self::At(SocketAddr::from((Ipv4Addr::LOCALHOST, 9180)))
+        Self::At(SocketAddr::from((Ipv4Addr::LOCALHOST, PORT)))
     }
 }
 
@@ -41,7 +46,7 @@ impl Word for Admin {
     fn parse(text: &str) -> Result<Self, Wrong> {
         match text {
             "off" => Ok(Self::Off),
-            _ => SocketAddr::parse(text).map(Self::At),
+            _ => with_port(text, PORT).map(Self::At),
         }
     }
 }
@@ -107,14 +112,15 @@ pub(super) fn memory(written: Option<&written::Memory>, flags: &Flags, sink: &mu
     let text = written.and_then(|memory| memory.size.as_ref());
     let file = text.map(|size| size.value);
     let Size(bytes) = flags.memory.or(file).unwrap_or(Size(DEFAULT_MEMORY));
-    if bytes < LEAST_MEMORY {
-        let fault = match (flags.memory, text) {
-            (None, Some(text)) => Fault::at(&text.span, "the store needs at least 1 MiB")
-                .instead("write `size = \"512MiB\"`"),
-            _ => Fault::anywhere("the store needs at least 1 MiB").instead("write --memory 512MiB"),
-        };
-        sink.push(fault);
-    }
+    let what = match bytes {
+        ..LEAST_MEMORY => "the store needs at least 1 MiB",
+        LEAST_MEMORY..=MOST_MEMORY => return bytes,
+        _ => "no process can address that much",
+    };
+    sink.push(match (flags.memory, text) {
+        (None, Some(text)) => Fault::at(&text.span, what).instead("write `size = \"512MiB\"`"),
+        _ => Fault::anywhere(what).instead("write --memory 512MiB"),
+    });
     bytes
 }
 
@@ -128,7 +134,19 @@ pub(super) fn report(written: Option<&written::Report>, sink: &mut Sink<'_>) -> 
                 .instead("add `node = \"edge-1\"`"),
         );
     }
-    let value = |text: &Text<HeaderName>| text.value.clone();
+    let value = |text: &Text<OwnField>| text.value.0.clone();
+    if let (Some(field), Some(x_cache)) = (field, &written.x_cache)
+        && field.value == x_cache.value
+    {
+        sink.push(
+            Fault::at(
+                &field.span,
+                "`x_cache` has the same name: one would take the other's place",
+            )
+            .beside(Some(&x_cache.span))
+            .instead("leave `node_field` out, which is then `Cache-ID`"),
+        );
+    }
     let field = field.map_or(HeaderName::from_static("cache-id"), value);
     let named = |name: &Text<HeaderValue>| (field, name.value.clone());
     Report {

@@ -2,8 +2,12 @@
 
 use crate::config::{
     Fault,
-    value::{At, Count},
+    value::{At, Count, Text},
 };
+use std::time::Duration;
+
+/// Nothing can be done in less: a time limit below this would end everything.
+pub(super) const A_MOMENT: Duration = Duration::from_millis(1);
 
 /// Collects faults.
 pub(super) struct Sink<'a> {
@@ -61,5 +65,29 @@ impl<'a> Sink<'a> {
             );
         }
         value.0.max(least)
+    }
+
+    /// A time that must not be below `least`.
+    pub(super) fn lasts(
+        &mut self,
+        least: Duration,
+        key: &str,
+        written: Option<&Text<Duration>>,
+        usual: Duration,
+    ) -> Duration {
+        let Some(Text { value, span }) = written else {
+            return usual;
+        };
+        if *value < least {
+            let [least, usual] = [least, usual].map(|time| {
+                let shown = humantime::format_duration(time).to_string();
+                shown.replace(' ', "")
+            });
+            self.push(
+                Fault::at(span, format!("`{key}` is at least {least}"))
+                    .instead(format!("write `{key} = \"{usual}\"`")),
+            );
+        }
+        *value
     }
 }

@@ -1,6 +1,6 @@
 //! The tiers below memory.
 
-use super::Sink;
+use super::{Sink, sink::A_MOMENT};
 use crate::config::{
     Fault,
     value::{At, SharedUrl, Size, Text, Token},
@@ -78,7 +78,7 @@ pub(super) fn shared(
         return None;
     };
     let mut time =
-        |key, text: &Option<Text<Duration>>, usual| lasting(key, text.as_ref(), usual, sink);
+        |key, text: &Option<Text<Duration>>, usual| sink.lasts(A_MOMENT, key, text.as_ref(), usual);
     let timeout = time("timeout", &value.timeout, DEFAULT_TIMEOUT);
     let max_ttl = time("max_ttl", &value.max_ttl, DEFAULT_MAX_TTL);
     let lease = time("lease", &value.lease, DEFAULT_LEASE);
@@ -100,28 +100,6 @@ pub(super) fn shared(
         trust,
         node: name(&value.node).unwrap_or_else(host_name),
     })
-}
-
-/// A time that must not be nothing.
-fn lasting(
-    key: &str,
-    written: Option<&Text<Duration>>,
-    usual: Duration,
-    sink: &mut Sink<'_>,
-) -> Duration {
-    let Some(Text { value, span }) = written else {
-        return usual;
-    };
-    if value.is_zero() {
-        let usual = humantime::format_duration(usual)
-            .to_string()
-            .replace(' ', "");
-        sink.push(
-            Fault::at(span, format!("`{key}` cannot be nothing"))
-                .instead(format!("write `{key} = \"{usual}\"`")),
-        );
-    }
-    *value
 }
 
 /// What the kernel calls this host.

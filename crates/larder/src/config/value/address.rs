@@ -47,30 +47,35 @@ impl Word for SocketAddr {
     const EXAMPLES: &'static [&'static str] = &["127.0.0.1:8080", ":8080"];
 
     fn parse(text: &str) -> Result<Self, Wrong> {
-        if let Ok(address) = text.parse() {
-            return Ok(address);
-        }
-        if let Ok(address) = text.parse::<IpAddr>() {
-            return Err(
-                Wrong::new(format!("`{text}` has no port")).instead(Self::new(address, 8080))
-            );
-        }
-        let bare = text.parse::<u16>();
-        if let Ok(port) = bare {
-            return Err(Wrong::new(format!("`{text}` is a port without an address"))
-                .instead(format!(":{port}")));
-        }
-        let (host, port) = split_port(text).ok_or_else(|| {
-            Wrong::new(format!("`{text}` is not an address with a port")).as_in(Self::EXAMPLES)
-        })?;
-        match host {
-            "" | "*" => Ok(Self::new(Ipv4Addr::UNSPECIFIED.into(), port)),
-            "localhost" => Ok(Self::new(Ipv4Addr::LOCALHOST.into(), port)),
-            _ => Err(Wrong::new(format!(
-                "`{host}` is a name: an address of this machine is needed"
-            ))
-            .instead(format!("127.0.0.1:{port}"))),
-        }
+        with_port(text, 8080)
+    }
+}
+
+/// Reads an address with a port; `usual` is proposed where it has none.
+pub fn with_port(text: &str, usual: u16) -> Result<SocketAddr, Wrong> {
+    if let Ok(address) = text.parse() {
+        return Ok(address);
+    }
+    if let Ok(address) = text.parse::<IpAddr>() {
+        let wrong = Wrong::new(format!("`{text}` has no port"));
+        return Err(wrong.instead(SocketAddr::new(address, usual)));
+    }
+    let bare = text.parse::<u16>();
+    if let Ok(port) = bare {
+        return Err(Wrong::new(format!("`{text}` is a port without an address"))
+            .instead(format!(":{port}")));
+    }
+    let (host, port) = split_port(text).ok_or_else(|| {
+        Wrong::new(format!("`{text}` is not an address with a port"))
+            .instead(format!("127.0.0.1:{usual}"))
+    })?;
+    match host {
+        "" | "*" => Ok(SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), port)),
+        "localhost" => Ok(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port)),
+        _ => Err(Wrong::new(format!(
+            "`{host}` is a name: an address of this machine is needed"
+        ))
+        .instead(format!("127.0.0.1:{port}"))),
     }
 }
 
@@ -85,7 +90,14 @@ pub(super) fn split_port(text: &str) -> Option<(&str, u16)> {
 
 /// The path of a socket.
 pub(super) fn absolute(path: &str) -> Result<PathBuf, Wrong> {
-    if path.starts_with('/') {
+    if path.is_empty() || path.ends_with('/') {
+        let folder = match path.trim_end_matches('/') {
+            folder if folder.starts_with('/') => folder,
+            _ => "/run",
+        };
+        let named = format!("unix:{folder}/larder.sock");
+        Err(Wrong::new("the path of a socket ends with its name").instead(named))
+    } else if path.starts_with('/') {
         Ok(PathBuf::from(path))
     } else {
         Err(Wrong::new("the path of a socket must be absolute")
@@ -113,6 +125,8 @@ mod tests {
             ("8080", "\":8080\""),
             ("example.com:80", "\"127.0.0.1:80\""),
             ("unix:l.sock", "\"unix:/run/l.sock\""),
+            ("unix:", "\"unix:/run/larder.sock\""),
+            ("unix:/run/larder/", "\"unix:/run/larder/larder.sock\""),
             ("127.0.0.1:99999", "\"127.0.0.1:8080\""),
             ("", "\"127.0.0.1:8080\""),
         ] {

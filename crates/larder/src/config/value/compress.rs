@@ -52,8 +52,10 @@ impl<'de> de::Visitor<'de> for CompressVisitor {
             list.push(coding);
         }
         if list.is_empty() {
-            let wrong = Wrong::new("the list of codings is empty");
-            return Err(de::Error::custom(wrong.instead("false")));
+            return Err(de::Error::custom(Wrong {
+                instead: Some("false".to_owned()),
+                ..Wrong::new("the list of codings is empty")
+            }));
         }
         Ok(Compress::Only(list))
     }

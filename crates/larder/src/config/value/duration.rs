@@ -28,12 +28,17 @@ impl Word for Duration {
     }
 
     fn number(number: i64) -> Wrong {
-        without_unit(&number.max(0).to_string())
+        if number < 0 {
+            return Wrong::new(format!("{number} is not a duration")).as_in(Self::EXAMPLES);
+        }
+        without_unit(&number.to_string())
     }
 }
 
 fn without_unit(number: &str) -> Wrong {
-    Wrong::new("the duration has no unit").instead(format!("{number}s"))
+    Wrong::new("the duration has no unit")
+        .instead(format!("{number}s"))
+        .proposing::<Duration>()
 }
 
 #[cfg(test)]
@@ -73,6 +78,7 @@ mod tests {
             let wrong = Duration::parse(text).unwrap_err();
             assert_eq!(wrong.instead.as_deref(), Some(instead), "{text}: {wrong}");
         }
+        assert_eq!(Duration::number(-5).instead.as_deref(), Some("\"60s\""));
         assert_eq!(Duration::number(60).instead.as_deref(), Some("\"60s\""));
     }
 }

@@ -17,7 +17,7 @@ pub trait Element: DeserializeOwned + JsonSchema {
 
 impl<T: Word> Element for Text<T> {
     fn from_text(text: &str, span: Range<usize>) -> Result<Self, Wrong> {
-        let value = T::parse(text)?;
+        let value = T::read(text)?;
         Ok(Self { value, span })
     }
 }

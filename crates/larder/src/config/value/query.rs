@@ -1,6 +1,7 @@
 //! Which parameters belong to the cache key.
 
 use super::{Text, Word, Wrong};
+use crate::config::keys::nearest;
 use rules::key::{ParamPattern, QueryChoice};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, de};
@@ -30,7 +31,14 @@ impl<'de> de::Visitor<'de> for QueryVisitor {
             "all" => Ok(Query(QueryChoice::All)),
             "none" => Ok(Query(QueryChoice::None)),
             _ => {
-                let pattern = <ParamPattern as Word>::parse(text).map_err(E::custom)?;
+                if let Some(word) = nearest(&text.to_ascii_lowercase(), ["all", "none"].into_iter())
+                {
+                    let what = format!(
+                        "`{text}` is neither `all` nor `none`; a parameter of this name stands in brackets"
+                    );
+                    return Err(E::custom(Wrong::new(what).instead(word)));
+                }
+                let pattern = ParamPattern::read(text).map_err(E::custom)?;
                 Ok(Query(QueryChoice::Only(vec![pattern])))
             }
         }
@@ -47,6 +55,10 @@ impl<'de> de::Visitor<'de> for QueryVisitor {
         let mut list = Vec::new();
         while let Some(Text { value, .. }) = seq.next_element::<Text<ParamPattern>>()? {
             list.push(value);
+        }
+        if list.is_empty() {
+            let wrong = Wrong::new("the list of parameters is empty");
+            return Err(de::Error::custom(wrong.instead("none")));
         }
         Ok(Query(QueryChoice::Only(list)))
     }

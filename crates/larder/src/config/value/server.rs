@@ -73,6 +73,9 @@ pub(super) fn host_and_port(authority: &str, usual: Option<u16>) -> Result<(Stri
             let what = format!("`{authority}` is a port without an address");
             return Err(Wrong::new(what).instead(format!("http://127.0.0.1:{authority}")));
         }
+        (None, None) if authority.is_empty() => {
+            return Err(Wrong::new("the URL is empty").as_in(ServerUrl::EXAMPLES));
+        }
         (None, None) => {
             return Err(Wrong::new(format!("`{authority}` has no port"))
                 .instead(format!("http://{authority}")));
@@ -128,6 +131,7 @@ mod tests {
             ("app", "\"http://app\""),
             ("5001", "\"http://127.0.0.1:5001\""),
             ("http://user@app", "\"http://127.0.0.1:5001\""),
+            ("", "\"http://127.0.0.1:5001\""),
             ("http://", "\"http://127.0.0.1:5001\""),
             ("http://:", "\"http://127.0.0.1:5001\""),
             ("http://app:99999", "\"http://127.0.0.1:5001\""),

@@ -4,6 +4,9 @@ use super::{Word, Wrong};
 use bytesize::ByteSize;
 use std::fmt;
 
+/// The kernel counts no further: offsets in files have a sign.
+const LARGEST: u64 = i64::MAX as u64;
+
 /// A number of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Size(pub u64);
@@ -18,13 +21,20 @@ impl Word for Size {
             return Err(without_unit(text));
         }
         match text.parse::<ByteSize>() {
+            // What is too large for the number becomes the largest there is.
+            Ok(size) if size.as_u64() > LARGEST => {
+                Err(Wrong::new(format!("`{text}` is more than there is")).as_in(Self::EXAMPLES))
+            }
             Ok(size) => Ok(Self(size.as_u64())),
             Err(_) => Err(Wrong::new(format!("`{text}` is not a size")).as_in(Self::EXAMPLES)),
         }
     }
 
     fn number(number: i64) -> Wrong {
-        without_unit(&number.max(0).to_string())
+        if number < 0 {
+            return Wrong::new(format!("{number} is not a size")).as_in(Self::EXAMPLES);
+        }
+        without_unit(&number.to_string())
     }
 }
 
@@ -46,9 +56,13 @@ impl std::str::FromStr for Size {
     }
 }
 
-/// A large number was meant in bytes, a small one hardly.
+/// A large number was meant in bytes, and so was none; a small one hardly.
 fn without_unit(number: &str) -> Wrong {
-    let unit = if number.len() > 4 { "B" } else { "MiB" };
+    let unit = if number.len() > 4 || number == "0" {
+        "B"
+    } else {
+        "MiB"
+    };
     Wrong::new("the size has no unit").instead(format!("{number}{unit}"))
 }
 
@@ -78,6 +92,8 @@ mod tests {
             ("-1MiB", "\"512MiB\""),
             ("12 parrots", "\"512MiB\""),
             ("1é", "\"512MiB\""),
+            ("8EiB", "\"512MiB\""),
+            ("999999EiB", "\"512MiB\""),
         ] {
             let wrong = Size::parse(text).unwrap_err();
             assert_eq!(wrong.instead.as_deref(), Some(instead), "{text}: {wrong}");

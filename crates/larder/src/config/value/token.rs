@@ -21,6 +21,11 @@ impl Word for HeaderName {
     const EXAMPLES: &'static [&'static str] = &["Accept-Language", "X-Cache-Status"];
 
     fn parse(text: &str) -> Result<Self, Wrong> {
+        // A star may be in a name (RFC 9110 section 5.6.2), and is in none.
+        if text.contains('*') {
+            let what = format!("`{text}` is not the name of one header: each is written out");
+            return Err(Wrong::new(what));
+        }
         text.parse().map_err(|_| {
             let clean: String = text.chars().filter(char::is_ascii_alphanumeric).collect();
             let wrong = Wrong::new(format!("`{text}` is not the name of a header"));
@@ -137,6 +142,43 @@ impl Word for EditableName {
     }
 }
 
+/// Fields in which answers say something else, to clients or to other caches.
+const SPOKEN: &[&str] = &[
+    "age",
+    "cache-control",
+    "cache-status",
+    "content-encoding",
+    "content-location",
+    "content-range",
+    "content-type",
+    "date",
+    "etag",
+    "expires",
+    "last-modified",
+    "location",
+    "set-cookie",
+    "vary",
+    "via",
+];
+
+/// The name of a field in which we tell of ourselves alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnField(pub HeaderName);
+
+impl Word for OwnField {
+    const WHAT: &'static str = "the name of a header of our own";
+    const EXAMPLES: &'static [&'static str] = &["Cache-ID", "X-Cache-Status"];
+
+    fn parse(text: &str) -> Result<Self, Wrong> {
+        let name = HeaderName::parse(text)?;
+        if FRAMING.contains(&name.as_str()) || SPOKEN.contains(&name.as_str()) {
+            let what = format!("`{text}` has a meaning of its own in answers");
+            return Err(Wrong::new(what));
+        }
+        Ok(Self(name))
+    }
+}
+
 /// A token (RFC 9110 section 5.6.2): our pseudonym in `Via` and `Cache-Status`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token(pub String);
@@ -199,6 +241,26 @@ mod tests {
             FieldLine::parse(text).unwrap_err();
         }
         FieldLine::parse("X-Price: 5 $ or $US 6").unwrap();
+    }
+
+    #[test]
+    fn fields_of_our_own() {
+        for text in ["X-Cache", "Cache-ID", "x-cache-status", "X-Served-By"] {
+            OwnField::parse(text).unwrap();
+        }
+        for text in [
+            "Content-Length",
+            "transfer-encoding",
+            "Connection",
+            "Host",
+            "Cache-Status",
+            "Vary",
+            "Set-Cookie",
+            "X Cache",
+            "",
+        ] {
+            OwnField::parse(text).unwrap_err();
+        }
     }
 
     #[test]

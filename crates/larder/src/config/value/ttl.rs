@@ -84,7 +84,7 @@ impl<'de> de::Visitor<'de> for TtlVisitor {
     }
 
     fn visit_str<E: de::Error>(self, text: &str) -> Result<Ttl, E> {
-        let duration = Duration::parse(text).map_err(E::custom)?;
+        let duration = Duration::read(text).map_err(E::custom)?;
         Ok(Ttl::usual(duration))
     }
 

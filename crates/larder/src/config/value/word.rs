@@ -15,6 +15,11 @@ pub trait Word: Sized {
     /// Reads it.
     fn parse(text: &str) -> Result<Self, Wrong>;
 
+    /// Reads it; what is proposed where it cannot be read is accepted.
+    fn read(text: &str) -> Result<Self, Wrong> {
+        Self::parse(text).map_err(Wrong::proposing::<Self>)
+    }
+
     /// A number stands where the string should be.
     fn number(number: i64) -> Wrong {
         Wrong::new(format!(
@@ -76,7 +81,7 @@ impl<T: Word> de::Visitor<'_> for WordVisitor<T> {
         f.write_str(T::WHAT)
     }
     fn visit_str<E: de::Error>(self, text: &str) -> Result<T, E> {
-        T::parse(text).map_err(E::custom)
+        T::read(text).map_err(E::custom)
     }
     fn visit_i64<E: de::Error>(self, number: i64) -> Result<T, E> {
         Err(E::custom(T::number(number)))

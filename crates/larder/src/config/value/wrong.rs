@@ -1,6 +1,7 @@
 //! What is wrong with one value.
 
-use std::fmt;
+use super::Word;
+use std::fmt::{self, Write as _};
 
 /// What is wrong with a value, and the value that was probably meant.
 ///
@@ -25,8 +26,28 @@ impl Wrong {
     /// Adds the value that was probably meant, as text.
     #[must_use]
     pub fn instead(mut self, value: impl fmt::Display) -> Self {
-        self.instead = Some(format!("{:?}", value.to_string()));
+        self.instead = Some(quoted(&value.to_string()));
         self
+    }
+
+    /// Adds the value that was probably meant, where it is one.
+    #[must_use]
+    pub fn instead_if_good<T: Word>(self, value: &str) -> Self {
+        if T::parse(value).is_ok() {
+            self.instead(value)
+        } else {
+            self
+        }
+    }
+
+    /// Without a proposal that would be refused itself; an example stands in its place.
+    #[must_use]
+    pub fn proposing<T: Word>(self) -> Self {
+        let is_good = |toml: &String| unquoted(toml).is_some_and(|text| T::parse(&text).is_ok());
+        match &self.instead {
+            Some(toml) if !is_good(toml) => self.as_in(T::EXAMPLES),
+            _ => self,
+        }
     }
 
     /// Adds the first of these as the value that was probably meant.
@@ -48,6 +69,30 @@ impl Wrong {
             None => Self::new(message),
         }
     }
+}
+
+/// The text as TOML, in one line.
+fn quoted(text: &str) -> String {
+    let mut toml = String::with_capacity(text.len() + 2);
+    toml.push('"');
+    for letter in text.chars() {
+        match letter {
+            '"' | '\\' => toml.extend(['\\', letter]),
+            _ if letter.is_control() => {
+                // Writing to a string does not fail.
+                let _ = write!(toml, "\\u{:04X}", u32::from(letter));
+            }
+            _ => toml.push(letter),
+        }
+    }
+    toml.push('"');
+    toml
+}
+
+/// The text that stands in quotes.
+fn unquoted(toml: &str) -> Option<String> {
+    let table: toml::Table = toml::from_str(&format!("value = {toml}")).ok()?;
+    table.get("value")?.as_str().map(str::to_owned)
 }
 
 impl fmt::Display for Wrong {

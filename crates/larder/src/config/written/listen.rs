@@ -32,7 +32,7 @@ impl Short for Listen {
     const EXAMPLES: &'static [&'static str] = ListenAddress::EXAMPLES;
 
     fn short(text: &str, span: Range<usize>) -> Result<Self, Wrong> {
-        let value = ListenAddress::parse(text)?;
+        let value = ListenAddress::read(text)?;
         Ok(Self {
             address: Some(Text { value, span }),
             ..Self::default()

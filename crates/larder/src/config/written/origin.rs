@@ -1,11 +1,10 @@
 //! Origins as written.
 
 use crate::config::value::{
-    At, Brief, Count, FastCgiUrl, FileName, Front, Many, Param, ServerUrl, SharedUrl, Short, Size,
-    Text, Word, Wrong,
+    At, Brief, Count, FastCgiUrl, FileName, FilePattern, Front, HostValue, Many, Param, ServerUrl,
+    SharedUrl, Short, Size, Text, Word, Wrong,
 };
 use http::HeaderValue;
-use proxy::policy::PathPattern;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::{ops::Range, path::PathBuf, time::Duration};
@@ -53,14 +52,14 @@ pub struct Origin {
     pub front: Option<Text<Front>>,
     /// With `fastcgi`: paths of scripts. Only those that are there are run.
     #[schemars(extend("default" = ["*.php"]))]
-    pub script: Option<Many<Text<PathPattern>>>,
+    pub script: Option<Many<Text<FilePattern>>>,
     /// With `fastcgi`: paths of scripts that are never run: folders that visitors write to.
     #[schemars(extend("default" = ["*/wp-content/blogs.dir/**", "*/files/**", "*/media/**", "*/storage/**", "*/upload/**", "*/uploads/**"]))]
-    pub no_script: Option<Many<Text<PathPattern>>>,
+    pub no_script: Option<Many<Text<FilePattern>>>,
     /// With `fastcgi`: paths of files that are never sent. `.htaccess` is not read: what it guards in well-known applications is
     /// here where nothing is said.
     #[schemars(extend("default" = [r"~ (?i).*\.(engine|inc|install|log|make|module|po|profile|sh|sql|sqlite3?|theme|tpl|twig|xtmpl|ya?ml)(\.([0-9]+|bz2|gz|tar|xz|zip|zst))*", r"~ (?i).*(~|\.(bak|old|orig|save|sw[op]))", r"~ (?i).*/(auth\.json|composer\.(json|lock)|package(-lock)?\.json|yarn\.lock|web\.config)", r"~ (?i).*/(woocommerce_uploads|wc-logs|dlm_uploads|wpcf7_uploads|updraft|wflogs|backupbuddy_backups|backwpup-[^/]*)/.*", r"~ (?i).*/uploads/edd/.*\.(7z|docx?|epub|exe|mobi|mp4|pdf|rar|xlsx?|zip)", r"~ (?i).*/sites/[^/]+/(files/)?(private|backup_migrate|config_[^/]*)/.*", r"~ (?i).*/media/(customer|customer_address|custom_options|downloadable|import)/.*", r"~ (?i).*/media/theme_customization/.*\.xml", r"~ (?i).*/var/(backups|cache|export|import|log|report|session|tmp)/.*"]))]
-    pub no_file: Option<Many<Text<PathPattern>>>,
+    pub no_file: Option<Many<Text<FilePattern>>>,
     /// With `fastcgi`: further parameters for scripts, in place of Larder's own of the same name.
     #[schemars(extend("default" = []))]
     pub params: Option<Many<Text<Param>>>,
@@ -97,7 +96,7 @@ pub struct Origin {
     /// Size of a response's header fields in all; there may be 256 of them.
     #[schemars(extend("default" = "64KiB"))]
     pub header_size: Option<Text<Size>>,
-    /// How often the names of servers are resolved again.
+    /// How often the names of servers are resolved again, every 100 ms at most.
     #[schemars(extend("default" = "30s"))]
     pub resolve_every: Option<Text<Duration>>,
 }
@@ -134,7 +133,7 @@ impl Short for Server {
     const EXAMPLES: &'static [&'static str] = ServerUrl::EXAMPLES;
 
     fn short(text: &str, span: Range<usize>) -> Result<Self, Wrong> {
-        let value = ServerUrl::parse(text)?;
+        let value = ServerUrl::read(text)?;
         Ok(Self {
             url: Some(Text { value, span }),
             ..Self::default()
@@ -246,8 +245,8 @@ pub struct Health {
     pub path: Option<At<String>>,
     /// Its `Host`. The server's own address where nothing is said.
     #[schemars(extend("examples" = ["app.example"]))]
-    pub host: Option<String>,
-    /// How often.
+    pub host: Option<Text<HostValue>>,
+    /// How often, every 100 ms at most.
     #[schemars(extend("default" = "5s"))]
     pub every: Option<Text<Duration>>,
     /// How long an answer may take.

@@ -1,10 +1,12 @@
 //! What may hold on a route, as written: the same keys in `[defaults]` and in each `[[route]]`.
 
 use super::tables::{Bypass, Edits, GraphQl, Key, Preset, SetCookie, Stale, TtlMode};
-use crate::config::value::{At, Compress, Many, PathStart, Size, Text, Ttl};
-use http::{HeaderName, HeaderValue, Method};
+use crate::config::value::{
+    At, Compress, CookiePattern, HostValue, Many, PathStart, QueryPattern, Size, Text, Ttl,
+};
+use http::{HeaderName, Method};
 use ipnet::IpNet;
-use proxy::policy::{FieldPattern, HostPattern, NamePattern, PathPattern};
+use proxy::policy::{FieldPattern, HostPattern, PathPattern};
 use rules::coding::TypePattern;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -82,10 +84,10 @@ macro_rules! with_policy {
             /// into `key.headers`. [Which are kept back](storing.md#what-a-client-may-not-say).
             #[schemars(extend("default" = []))]
             pass_fields: Many<Text<HeaderName>>,
-            /// `Host` towards the origin. The client's where nothing is said. With `key.host = false` all that the origin is told of
-            /// a host.
+            /// `Host` towards the origin: a host, and a port where it needs one. The client's where nothing is said. With
+            /// `key.host = false` all that the origin is told of a host.
             #[schemars(extend("examples" = ["app.example"]))]
-            origin_host: Text<HeaderValue>,
+            origin_host: Text<HostValue>,
             /// Size of the content that is read to be part of the key: of `QUERY`, and of `POST` to GraphQL. Larger content passes
             /// the store by; with `"0B"` all of it.
             #[schemars(extend("default" = "64KiB"))]
@@ -145,22 +147,26 @@ with_policy! {
 with_policy! {
     /// What holds for the requests that match. All matchers must hold; of several values of one, any.
     Route {
-        /// Its name in logs and in `larder explain`. Made from its number where nothing is said.
+        /// Its name in logs and in `larder explain`. No two routes have the same: it keeps apart what they store. Made from its
+        /// number (`route-2`) where nothing is said; the one that is always there is `default`.
         #[schemars(with = "Option<String>", extend("examples" = ["pages"]))]
         name: At<String>,
         /// Hosts: `example.com`, or `*.example.com` for every name below it.
         host: Many<Text<HostPattern>>,
         /// Paths: `/exact`; `/prefix/*` for everything that begins so; elsewhere `*` stands for anything within a segment
-        /// and `**` (or `*` at the beginning) for anything at all; `~` begins a regular expression over the whole path.
+        /// and `**` (or `*` at the beginning) for anything at all; `~` begins a regular expression over the whole path. So
+        /// `/a/*/b/*` covers `/a/1/b/2` and not `/a/1/b/2/3`: that is `/a/*/b/**`. Upper and lower case differ, and so do `/me`,
+        /// `/me/` and `/me.json`. Letters beyond ASCII and spaces are written as they are, in an expression as clients send them:
+        /// `~ /%C3%BC.*`.
         path: Many<Text<PathPattern>>,
         /// Methods.
         method: Many<Text<Method>>,
         /// Request headers: `Name`, `Name: value`, `Name: *part*` or `Name: ~ regex`.
         header: Many<Text<FieldPattern>>,
         /// Cookies: `name`, `prefix*`, `name=value` or `~ regex`.
-        cookie: Many<Text<NamePattern>>,
+        cookie: Many<Text<CookiePattern>>,
         /// Parameters of the query, written like cookies.
-        query: Many<Text<NamePattern>>,
+        query: Many<Text<QueryPattern>>,
         /// Addresses and networks of clients; behind a proxy in `trusted`, of those it speaks for.
         client: Many<Text<IpNet>>,
     }

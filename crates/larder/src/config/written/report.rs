@@ -1,7 +1,7 @@
 //! Fields of answers about themselves, as written.
 
-use crate::config::value::Text;
-use http::{HeaderName, HeaderValue};
+use crate::config::value::{OwnField, Text};
+use http::HeaderValue;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -17,11 +17,11 @@ pub struct Report {
     pub key: Option<bool>,
     /// Name of a field in nginx's style (`HIT`, `MISS`, `STALE`, …). Off where nothing is said.
     #[schemars(extend("examples" = ["X-Cache-Status"]))]
-    pub x_cache: Option<Text<HeaderName>>,
+    pub x_cache: Option<Text<OwnField>>,
     /// Name of this node, sent in the field `node_field`. Off where nothing is said.
     #[schemars(extend("examples" = ["edge-1"]))]
     pub node: Option<Text<HeaderValue>>,
     /// The field that carries `node`.
     #[schemars(extend("default" = "Cache-ID"))]
-    pub node_field: Option<Text<HeaderName>>,
+    pub node_field: Option<Text<OwnField>>,
 }

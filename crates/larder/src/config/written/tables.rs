@@ -1,8 +1,10 @@
 //! The tables of a route, as written.
 
-use crate::config::value::{At, CookieName, EditableName, FieldLine, Many, Query, Text, Token};
+use crate::config::value::{
+    At, CookieName, CookiePattern, EditableName, FieldLine, Many, Query, QueryPattern, Text, Token,
+};
 use http::{HeaderName, HeaderValue, Method};
-use proxy::policy::{FieldPattern, NamePattern, PathPattern};
+use proxy::policy::{FieldPattern, PathPattern};
 use rules::key::ParamPattern;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -110,20 +112,20 @@ pub struct Key {
 #[serde(deny_unknown_fields, default)]
 pub struct Bypass {
     /// The request carries one of these cookies.
-    pub cookies: Option<Many<Text<NamePattern>>>,
+    pub cookies: Option<Many<Text<CookiePattern>>>,
     /// The request carries one of these headers.
     pub headers: Option<Many<Text<FieldPattern>>>,
     /// The path is one of these.
     pub paths: Option<Many<Text<PathPattern>>>,
     /// The query has one of these parameters.
-    pub query: Option<Many<Text<NamePattern>>>,
+    pub query: Option<Many<Text<QueryPattern>>>,
     /// The method is one of these.
     pub methods: Option<Many<Text<Method>>>,
     /// The request carries one of these cookies, and nothing is stored that answers it: it may get what others had stored, and
     /// stores nothing itself.
-    pub misses_with: Option<Many<Text<NamePattern>>>,
+    pub misses_with: Option<Many<Text<CookiePattern>>>,
     /// The response sets one of these cookies, and is not stored, whatever `set_cookie` says: it was made for who gets the cookie.
-    pub sets: Option<Many<Text<NamePattern>>>,
+    pub sets: Option<Many<Text<CookiePattern>>>,
 }
 
 /// A GraphQL service. Mutations, subscriptions, batches and what cannot be read pass the store by.

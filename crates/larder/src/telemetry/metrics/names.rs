@@ -86,7 +86,7 @@ metrics! {
     STORED_BYTES = Gauge "larder_stored_bytes"
         [] "Bytes of memory that stored responses take, with everything that belongs to them";
     IN_FLIGHT_BYTES = Gauge "larder_in_flight_bytes"
-        [] "Bytes of memory that bodies on their way into the store, or past it to a client, take";
+        [] "Bytes of memory that bodies on their way into the store, past it to a client, or from a client to an origin, take";
     BUDGET_BYTES = Gauge "larder_budget_bytes"
         [] "Bytes of memory that stored and in flight may take together";
     CODINGS_MADE = Counter "larder_codings_made" ["coding", "level"]

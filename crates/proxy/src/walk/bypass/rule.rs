@@ -1,6 +1,6 @@
 //! Which requests pass the store by, and which may not fill it.
 
-use crate::walk::{lookup::Bypassed, user_context};
+use crate::walk::{lookup::Bypassed, outbound, user_context};
 use crate::{ask::Ask, outcome::Bypass, policy, routing};
 use http::{HeaderMap, Method, header};
 use rules::key;
@@ -21,7 +21,7 @@ pub fn bypassed(ask: &Ask) -> Option<Bypassed> {
     if ask.upgrade.is_some() {
         return Some(Bypassed::Site(Bypass::Upgrade));
     }
-    if !ask.nominated.is_empty() {
+    if withholds(ask) {
         return Some(Bypassed::Site(Bypass::Connection));
     }
     if !keyed && ask.has_content {
@@ -29,6 +29,12 @@ pub fn bypassed(ask: &Ask) -> Option<Bypassed> {
         return Some(Bypassed::Site(Bypass::Content));
     }
     by_rule(ask).map(Bypassed::Site)
+}
+
+/// Whether the request keeps from the origin what others of its key tell it. What is written anew for each request makes no difference.
+fn withholds(ask: &Ask) -> bool {
+    let mut nominated = ask.nominated.iter();
+    nominated.any(|name| !outbound::is_written_anew(name))
 }
 
 /// Which of the site's rules passes the store by for this request, if any.
@@ -54,7 +60,7 @@ pub fn may_fill(ask: &Ask) -> bool {
     // Nobody asked which group it is.
     let by_group = policy.user_context.is_some() && user_context::is_somebody(&ask.fields);
     policy.cache
-        && ask.nominated.is_empty()
+        && !withholds(ask)
         && !by_cookie
         && !by_group
         && !stores_nothing(&policy.bypass, &ask.fields)

@@ -12,6 +12,14 @@ pub static X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-fo
 static X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 static X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 
+/// Whether the origin gets the field as it is written here, and not as the client has it or leaves it out.
+pub fn is_written_anew(name: &HeaderName) -> bool {
+    match *name {
+        header::HOST | header::CONTENT_LENGTH | header::VIA | FORWARDED => true,
+        _ => [&X_FORWARDED_FOR, &X_FORWARDED_PROTO].contains(&name),
+    }
+}
+
 /// The host that the origin is asked for: the client's, or the site's where the client's is no part of the key.
 pub struct Host<'a> {
     pub text: &'a str,

@@ -5,7 +5,7 @@ use crate::{
 };
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
-use rules::{freshness, time::Time};
+use rules::{freshness, surrogate, time::Time};
 use std::{sync::Arc, time::Duration};
 use store::{Body, Fields, Stored};
 
@@ -22,16 +22,13 @@ fn page(more: &[(&'static str, &str)]) -> Arc<Stored> {
     let (directives, site) = Default::default();
     let facts = freshness::facts(StatusCode::OK, &fields, &directives, false, &site, now, now);
     let body = Body::Whole(Bytes::from_static(b"a page for everybody"));
+    let told = fields.remove(surrogate::CONTROL).map(|told| {
+        let told = HeaderMap::from_iter([(surrogate::CONTROL, told)]);
+        Box::new(Fields::pack(&told))
+    });
     let fields = Fields::pack(&fields);
-    Arc::new(Stored::new(
-        0,
-        StatusCode::OK,
-        fields,
-        facts,
-        None,
-        None,
-        body,
-    ))
+    let page = Stored::new(0, StatusCode::OK, fields, facts, None, None, body);
+    Arc::new(page.with_unsent(told))
 }
 
 type Told = (StatusCode, HeaderMap, Option<Bytes>);
@@ -95,11 +92,12 @@ const CLIENTS: [Client; 6] = [
     ("GET", &[("if-range", "\"other\""), ("range", "bytes=2-3")]),
 ];
 
-/// What a page may have to say; the first says nothing more, the second what caches before us said.
-const PAGES: [&[(&str, &str)]; 4] = [
+/// What a page may have to say; the first says nothing more, the second what caches before us said, the third something to us alone.
+const PAGES: [&[(&str, &str)]; 5] = [
     &[],
     &[("cache-status", "before; hit")],
     &[("surrogate-control", "max-age=700")],
+    &[("surrogate-control", "content=\"ESI/1.0\"")],
     &[("x-cache-debug", "1")],
 ];
 
@@ -141,8 +139,8 @@ fn a_hit_tells_the_same_whether_its_head_is_a_kept_one_or_not() {
             }
         }
     }
-    // What tells this cache of its lifetime is kept unsent.
-    assert_eq!(kept, [(0, 0, 0), (0, 2, 0)], "what nobody wants changed");
+    let unchanged = [(0, 0, 0), (0, 2, 0)];
+    assert_eq!(kept, unchanged, "what nobody wants changed");
 }
 
 #[test]

@@ -4,6 +4,7 @@ use super::{said, under::under_all};
 use crate::config::{
     Fault,
     presets::{key, word},
+    value::normal,
     written::Preset,
 };
 use std::ops::Range;
@@ -82,7 +83,7 @@ fn within<'i>(
             folders.iter().map(move |folder| match folder.as_str() {
                 "" => word(format!("{ANY_DEPTH}{rest}"), span),
                 folder => {
-                    let folder = regex::escape(folder);
+                    let folder = regex::escape(&normal(folder));
                     word(format!("~ (?i)(?-i:{folder})/(.*/)?{rest}"), span)
                 }
             })

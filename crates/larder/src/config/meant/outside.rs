@@ -1,0 +1,73 @@
+//! Whether files and folders that Larder writes can be where they are to be. Nothing is made; who may write there is not asked,
+//! since it may be another user who serves.
+
+use super::{AccessTarget, Sink};
+use crate::config::{Fault, value::At, written};
+use std::{
+    fs, io,
+    ops::Range,
+    path::{Path, PathBuf},
+};
+
+pub(super) fn check(written: &written::Config, sink: &mut Sink<'_>) {
+    let log = written.log.as_ref().and_then(|log| log.access.as_ref());
+    if let Some(access) = log
+        && let AccessTarget::File(path) = &access.value
+    {
+        file(path, &access.span, sink);
+    }
+    let disk = written.disk.as_ref();
+    let purge = written.purge.as_ref();
+    let folders = [
+        disk.and_then(|disk| disk.value.path.as_ref()),
+        purge.and_then(|purge| purge.log.as_ref()),
+    ];
+    for At { value, span } in folders.into_iter().flatten() {
+        // That it is empty is said elsewhere.
+        if !value.as_os_str().is_empty() {
+            folder(value, span, sink);
+        }
+    }
+}
+
+fn file(path: &Path, span: &Range<usize>, sink: &mut Sink<'_>) {
+    let shown = path.display();
+    match fs::metadata(path) {
+        Ok(there) if there.is_dir() => {
+            let within = path.join("access.log");
+            sink.push(
+                Fault::at(span, format!("{shown} is a folder"))
+                    .instead(format!("write `access = {:?}`", within.to_string_lossy())),
+            );
+        }
+        Ok(_) => {}
+        Err(error) => parent(path, span, &error, sink),
+    }
+}
+
+fn folder(path: &PathBuf, span: &Range<usize>, sink: &mut Sink<'_>) {
+    match fs::metadata(path) {
+        Ok(there) if !there.is_dir() => sink.push(
+            Fault::at(span, format!("{} is not a folder", path.display()))
+                .instead("move it away, or choose another path"),
+        ),
+        Ok(_) => {}
+        Err(error) => parent(path, span, &error, sink),
+    }
+}
+
+/// What is not there is made, as long as it has a place.
+fn parent(path: &Path, span: &Range<usize>, error: &io::Error, sink: &mut Sink<'_>) {
+    let parent = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty());
+    let parent = parent.unwrap_or_else(|| Path::new("."));
+    let what = match error.kind() {
+        io::ErrorKind::NotFound if parent.is_dir() => return,
+        io::ErrorKind::NotFound => format!("there is no folder {}", parent.display()),
+        // Who serves may see more.
+        io::ErrorKind::PermissionDenied => return,
+        _ => format!("{}: {error}", path.display()),
+    };
+    sink.push(Fault::at(span, what).instead("make it, or choose another path"));
+}

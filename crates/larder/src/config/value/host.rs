@@ -1,0 +1,55 @@
+//! Hosts as `Host` names them.
+
+use super::{Word, Wrong};
+use http::HeaderValue;
+use rules::key::normalize_host;
+
+/// A host, and a port where that is not the usual one (RFC 9110 section 7.2).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostValue(pub HeaderValue);
+
+impl Word for HostValue {
+    const WHAT: &'static str = "a host";
+    const EXAMPLES: &'static [&'static str] = &["app.example", "app.example:8080"];
+
+    fn parse(text: &str) -> Result<Self, Wrong> {
+        let is_host = |text: &str| normalize_host(text, "http").is_some();
+        let value = HeaderValue::from_str(text).ok();
+        if let Some(value) = value.filter(|_| is_host(text)) {
+            return Ok(Self(value));
+        }
+        let bare = text.split_once("://").map_or(text, |(_, rest)| rest);
+        let bare = bare.split(['/', '?', '#']).next().unwrap_or_default();
+        if bare != text && is_host(bare) {
+            return Err(Wrong::new("a host has neither scheme nor path").instead(bare));
+        }
+        Err(Wrong::new(format!("`{text}` is not a host")).as_in(Self::EXAMPLES))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_with_and_without_port() {
+        for text in ["a", "A.example", "a:8080", "127.0.0.1:1", "[::1]:80", "a_b"] {
+            assert_eq!(HostValue::parse(text).unwrap().0, text);
+        }
+        for (text, instead) in [
+            ("http://a", "\"a\""),
+            ("https://a:8443/x?y", "\"a:8443\""),
+            ("a/../b", "\"a\""),
+            ("a b", "\"app.example\""),
+            ("", "\"app.example\""),
+            ("/", "\"app.example\""),
+            ("u@a", "\"app.example\""),
+            ("a:99999", "\"app.example\""),
+            ("a\n", "\"app.example\""),
+            ("é", "\"app.example\""),
+        ] {
+            let wrong = HostValue::parse(text).unwrap_err();
+            assert_eq!(wrong.instead.as_deref(), Some(instead), "{text}: {wrong}");
+        }
+    }
+}

@@ -1,0 +1,358 @@
+//! Patterns over paths: those of requests, and those of files.
+
+use super::{Word, Wrong, pattern::anchored};
+use proxy::policy::PathPattern;
+use regex::Regex;
+use std::{borrow::Cow, fmt::Write as _};
+
+impl Word for PathPattern {
+    const WHAT: &'static str = "a path";
+    const EXAMPLES: &'static [&'static str] = &[
+        "/api/*",
+        "/exact",
+        "/users/*/orders",
+        "*.css",
+        r"~ /v[0-9]+/.*",
+    ];
+
+    fn parse(text: &str) -> Result<Self, Wrong> {
+        match Written::read(text)? {
+            Written::Expression(pattern) => {
+                let regex = path_regex(pattern)?;
+                in_normal_form("~ ", pattern)?;
+                Ok(Self::Regex(regex))
+            }
+            Written::Plain(text) => {
+                of_others(text)?;
+                plain(&normal(text))
+            }
+        }
+    }
+}
+
+/// A pattern over the paths of files: names as they are on the disk, where a request's path is percent-encoded.
+#[derive(Clone, Debug)]
+pub struct FilePattern(pub PathPattern);
+
+impl Word for FilePattern {
+    const WHAT: &'static str = PathPattern::WHAT;
+    const EXAMPLES: &'static [&'static str] = PathPattern::EXAMPLES;
+
+    fn parse(text: &str) -> Result<Self, Wrong> {
+        match Written::read(text)? {
+            Written::Expression(pattern) => path_regex(pattern).map(PathPattern::Regex),
+            Written::Plain(text) => plain(text),
+        }
+        .map(Self)
+    }
+}
+
+/// A pattern by how it is written.
+enum Written<'a> {
+    /// Behind `~`.
+    Expression(&'a str),
+    /// With stars at most.
+    Plain(&'a str),
+}
+
+impl<'a> Written<'a> {
+    fn read(text: &'a str) -> Result<Self, Wrong> {
+        if let Some(pattern) = text.strip_prefix("~*") {
+            let whole = whole_path(pattern.trim_start());
+            return Err(
+                Wrong::new("upper and lower case are the same where `(?i)` says so")
+                    .instead(format!("~ (?i){whole}")),
+            );
+        }
+        if let Some(pattern) = text.strip_prefix('~') {
+            return Ok(Self::Expression(pattern.trim()));
+        }
+        if text.starts_with('^') {
+            let whole = whole_path(text);
+            return Err(
+                Wrong::new("a regular expression begins with `~`").instead(format!("~ {whole}"))
+            );
+        }
+        if !text.starts_with(['/', '*']) {
+            return Err(Wrong::new("a path begins with `/`").instead(format!("/{text}")));
+        }
+        if text.contains(['?', '#']) {
+            let path = text.split(['?', '#']).next().unwrap_or_default();
+            return Err(Wrong::new("a path has no query: match it with `query`").instead(path));
+        }
+        Ok(Self::Plain(text.trim_end()))
+    }
+}
+
+fn plain(text: &str) -> Result<PathPattern, Wrong> {
+    Ok(match text.split_once('*') {
+        None => PathPattern::Exact(text.to_owned()),
+        Some((prefix, "")) if !prefix.is_empty() => PathPattern::Prefix(prefix.to_owned()),
+        Some(_) => PathPattern::Wildcard(wildcard(text)?),
+    })
+}
+
+/// What means something to other programs, and would match nothing here.
+fn of_others(text: &str) -> Result<(), Wrong> {
+    if let Some(meant) = with_stars(text) {
+        let what = "a segment of any name is written `*`";
+        return Err(Wrong::new(what).instead(meant));
+    }
+    let Some(sign) = text.chars().find(|sign| ['|', '^', '\\'].contains(sign)) else {
+        return Ok(());
+    };
+    let wrong = Wrong::new(format!(
+        "`{sign}` is of regular expressions, and these begin with `~`"
+    ));
+    Err(wrong.instead_if_good::<PathPattern>(&format!("~ {text}")))
+}
+
+/// The text with `*` for placeholders, `{id}` and `<id>`, where it has some.
+fn with_stars(text: &str) -> Option<String> {
+    let (before, rest) = text.split_once(['{', '<'])?;
+    let (_, after) = rest.split_once(['}', '>'])?;
+    let after = with_stars(after).map_or(Cow::Borrowed(after), Cow::Owned);
+    Some(format!("{before}*{after}"))
+}
+
+/// Whether clients percent-encode it in every path.
+fn is_encoded(letter: char) -> bool {
+    !letter.is_ascii_graphic() || ['"', '<', '>', '`', '{', '}'].contains(&letter)
+}
+
+fn encode(letter: char, text: &mut String) {
+    for byte in letter.encode_utf8(&mut [0; 4]).bytes() {
+        // Writing to a string does not fail.
+        let _ = write!(text, "%{byte:02X}");
+    }
+}
+
+/// A path as requests are matched by it: what clients encode is encoded, and all of it in its normal form.
+pub fn normal(path: &str) -> String {
+    let mut sent = String::with_capacity(path.len());
+    for letter in path.chars() {
+        if is_encoded(letter) {
+            encode(letter, &mut sent);
+        } else {
+            sent.push(letter);
+        }
+    }
+    rules::key::normalize(&sent).into_owned()
+}
+
+/// Refuses an expression with letters that are in no request as they stand here; `before` is what stands before it.
+pub(super) fn in_normal_form(before: &str, pattern: &str) -> Result<(), Wrong> {
+    let is_verbose = has_flag(pattern, 'x');
+    let is_foreign = |letter: char| {
+        !letter.is_ascii() || letter.is_ascii_control() || letter == ' ' && !is_verbose
+    };
+    let mut meant = String::with_capacity(pattern.len());
+    let (mut foreign, mut in_brackets) = (None, false);
+    let (mut depth, mut is_escaped) = (0_usize, false);
+    let mut letters = pattern.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '[' if !is_escaped => depth += 1,
+            ']' if !is_escaped => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        is_escaped = letter == '\\' && !is_escaped;
+        if !is_foreign(letter) {
+            meant.push(letter);
+            continue;
+        }
+        foreign.get_or_insert(letter);
+        in_brackets |= depth > 0;
+        let mut whole = String::new();
+        encode(letter, &mut whole);
+        let is_repeated = letters.peek().is_some_and(|next| "*+?{".contains(*next));
+        if is_repeated {
+            whole = format!("({whole})");
+        }
+        meant.push_str(&whole);
+    }
+    let meant = meant.replace("%2e", "%2E").replace("%2E", r"\.");
+    let normal = rules::key::normalize(&meant);
+    let is_same =
+        normal == pattern || has_flag(pattern, 'i') && normal.eq_ignore_ascii_case(pattern);
+    let what = match foreign {
+        None if is_same => return Ok(()),
+        None => "requests are compared in their normal form (RFC 3986 section 6.2.2)".to_owned(),
+        Some(letter) => {
+            let mut sent = String::new();
+            encode(letter, &mut sent);
+            format!("`{letter}` is in no request as it is: clients send `{sent}`")
+        }
+    };
+    if in_brackets {
+        let what = format!("{what}, which needs round brackets: `(%C3%A4|%C3%B6)`");
+        return Err(Wrong::new(what));
+    }
+    Err(Wrong::new(what).instead(format!("{before}{normal}")))
+}
+
+/// Whether a group sets this flag: `(?i)`, `(?ix:…)`.
+fn has_flag(pattern: &str, flag: char) -> bool {
+    pattern.split("(?").skip(1).any(|group| {
+        let set = group.chars().take_while(char::is_ascii_alphabetic);
+        set.into_iter().any(|letter| letter == flag)
+    })
+}
+
+/// A regular expression over the whole path. One that cannot match any path, because it cannot begin with `/`, was
+/// probably meant to be searched for.
+fn path_regex(pattern: &str) -> Result<Regex, Wrong> {
+    if pattern.is_empty() {
+        return Err(Wrong::new("the regular expression is empty").instead(r"~ /v[0-9]+/.*"));
+    }
+    let literal = pattern.starts_with(|first: char| first.is_ascii_alphanumeric())
+        || pattern.starts_with("\\.");
+    if literal {
+        return Err(Wrong::new(
+            "a regular expression covers the whole path, which begins with `/`",
+        )
+        .instead(format!("~ .*{pattern}")));
+    }
+    let is_open = pattern.starts_with('^') && !pattern.ends_with(['$', '*', '+']);
+    if is_open {
+        return Err(Wrong::new(
+            "a regular expression covers the whole path, not its beginning alone",
+        )
+        .instead(format!("~ {}", whole_path(pattern))));
+    }
+    anchored(pattern)
+}
+
+/// An expression that is searched for in a path, as one that covers all of it.
+fn whole_path(pattern: &str) -> String {
+    let (before, rest) = match pattern.strip_prefix('^') {
+        Some(rest) => ("", rest),
+        None => (".*", pattern),
+    };
+    match rest.strip_suffix('$') {
+        Some(rest) => format!("{before}{rest}"),
+        None => format!("{before}{rest}.*"),
+    }
+}
+
+/// The expression for a path with `*` (within a segment) and `**` (across); a leading `*` goes across too.
+fn wildcard(text: &str) -> Result<Regex, Wrong> {
+    let mut pattern = String::new();
+    let mut rest = text;
+    while let Some((literal, after)) = rest.split_once('*') {
+        pattern.push_str(&regex::escape(literal));
+        let tail = after.trim_start_matches('*');
+        let across = tail.len() < after.len() || pattern.is_empty();
+        pattern.push_str(if across { ".*" } else { "[^/]*" });
+        rest = tail;
+    }
+    pattern.push_str(&regex::escape(rest));
+    anchored(&pattern)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn matches(pattern: &PathPattern, path: &str) -> bool {
+        match pattern {
+            PathPattern::Exact(exact) => exact == path,
+            PathPattern::Prefix(prefix) => path.starts_with(prefix.as_str()),
+            PathPattern::Wildcard(regex) | PathPattern::Regex(regex) => regex.is_match(path),
+        }
+    }
+
+    #[test]
+    fn paths() {
+        for (pattern, path, wanted) in [
+            ("/a", "/a", true),
+            ("/a", "/a/", false),
+            ("/a/*", "/a/b/c", true),
+            ("/a/*", "/a", false),
+            ("/a*", "/ab", true),
+            ("/*", "/", true),
+            ("/u/*/o", "/u/1/o", true),
+            ("/u/*/o", "/u/1/2/o", false),
+            ("/u/**/o", "/u/1/2/o", true),
+            ("*.css", "/a/b.css", true),
+            ("*.css", "/a/b.css.map", false),
+            ("/a.b/*/c", "/aXb/1/c", false),
+            ("~ /v[0-9]+/.*", "/v12/x", true),
+            ("~ /v[0-9]+", "/v12/x", false),
+            ("~ ^/v[0-9]+$", "/v12", true),
+            ("~ /a|/b", "/bc", false),
+        ] {
+            let parsed = PathPattern::parse(pattern).unwrap();
+            assert_eq!(matches(&parsed, path), wanted, "{pattern} {path}");
+        }
+    }
+
+    #[test]
+    fn paths_are_compared_as_clients_send_them() {
+        for (pattern, path) in [
+            ("/é/*", "/%C3%A9/x"),
+            ("/a b", "/a%20b"),
+            ("/%c3%a9", "/%C3%A9"),
+            ("/%61/%7Eb/*", "/a/~b/c"),
+            ("*/ü.css", "/a/b/%C3%BC.css"),
+            ("/ä/*/ö", "/%C3%A4/x/%C3%B6"),
+            ("/a`", "/a%60"),
+            ("~ /%C3%BC.*", "/%C3%BCx"),
+            ("~ (?i)/%c3%bc", "/%C3%BC"),
+            ("~ (?x) /a [0-9]", "/a1"),
+        ] {
+            let parsed = PathPattern::parse(pattern).unwrap();
+            assert!(matches(&parsed, path), "{pattern} {path}");
+        }
+        // Files have their own names.
+        for (pattern, path) in [("/é b/*", "/é b/x"), ("~ .*/ü", "/a/ü")] {
+            let FilePattern(parsed) = FilePattern::parse(pattern).unwrap();
+            assert!(matches(&parsed, path), "{pattern} {path}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_path() {
+        for (text, what, instead) in [
+            ("api", "a path begins", Some("\"/api\"")),
+            ("/a?b=c", "a path has no query", Some("\"/a\"")),
+            (
+                r"~ \.php$",
+                "covers the whole path",
+                Some(r#""~ .*\\.php$""#),
+            ),
+            ("~ ^/api", "not its beginning", Some("\"~ /api.*\"")),
+            ("^/api", "begins with `~`", Some("\"~ /api.*\"")),
+            (
+                r"~* \.(png|jpg)$",
+                "upper and lower case",
+                Some(r#""~ (?i).*\\.(png|jpg)""#),
+            ),
+            ("~ /(", "unclosed group", None),
+            ("~", "is empty", Some(r#""~ /v[0-9]+/.*""#)),
+            ("~ /ü.*", "`ü` is in no request", Some("\"~ /%C3%BC.*\"")),
+            (
+                "~ /ü+ x",
+                "`ü` is in no request",
+                Some("\"~ /(%C3%BC)+%20x\""),
+            ),
+            ("~ /[äö]", "round brackets", None),
+            ("~ /%c3%bc", "normal form", Some("\"~ /%C3%BC\"")),
+            ("~ /%41%2eb", "normal form", Some(r#""~ /A\\.b""#)),
+            ("/users/{id}", "a segment of any name", Some("\"/users/*\"")),
+            (
+                "/u/<int:id>/{x}/o",
+                "a segment of any name",
+                Some("\"/u/*/*/o\""),
+            ),
+            ("/a|/b", "begin with `~`", Some("\"~ /a|/b\"")),
+            (r"/v\d+", "begin with `~`", Some(r#""~ /v\\d+""#)),
+            ("*.css|*.js", "begin with `~`", None),
+            (r"~ /\w{900}{900}", "larger than", None),
+        ] {
+            let wrong = PathPattern::parse(text).unwrap_err();
+            assert!(wrong.what.contains(what), "{text}: {wrong}");
+            assert_eq!(wrong.instead.as_deref(), instead, "{text}");
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! What `larder check` finds of what `larder serve` could not use.
+
+use crate::common::faults;
+use std::fs;
+use testkit::scratch_dir;
+
+const ORIGIN: &str = "[[origin]]\nservers = \":5001\"\n";
+
+#[test]
+fn files_and_folders_have_a_place() {
+    let folder = scratch_dir();
+    fs::write(folder.join("file"), "").expect("a file");
+    let at = |path: &str| format!("{:?}", folder.join(path));
+    for (key, path, what) in [
+        ("log.access", "none/log", "there is no folder"),
+        ("log.access", "", "is a folder"),
+        ("log.access", "file/log", "Not a directory"),
+        ("disk.path", "none/disk", "there is no folder"),
+        ("disk.path", "file", "is not a folder"),
+        ("purge.log", "none/purge", "there is no folder"),
+    ] {
+        let said = faults(&format!("{key} = {}\n{ORIGIN}", at(path)));
+        assert!(said.contains(what), "{key} {path}: {said}");
+    }
+    for key in ["log.access", "disk.path", "purge.log"] {
+        let said = faults(&format!("{key} = {}\n{ORIGIN}", at("new")));
+        assert_eq!(said, "", "{key}");
+    }
+    assert!(!folder.join("new").exists(), "nothing is made");
+}
