@@ -196,7 +196,7 @@ proptest! {
             let again = head(std::str::from_utf8(&read.bytes).unwrap());
             prop_assert_eq!(again.request.uri(), read.request.uri());
             prop_assert_eq!(again.request.headers(), read.request.headers());
-            if !start.contains(['"', '<', '>', '`']) {
+            if start.is_ascii() && !start.contains(['"', '<', '>', '`']) {
                 prop_assert_eq!(read.bytes.as_ref(), text.get(..read.length).unwrap().as_bytes());
             }
             for name in [header::CONTENT_LENGTH, header::TRANSFER_ENCODING, header::UPGRADE, header::EXPECT] {
