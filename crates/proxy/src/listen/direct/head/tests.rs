@@ -157,12 +157,7 @@ fn what_is_beyond_a_limit_is_left() {
         header_size: 100,
         ..Limits::default()
     };
-    let kept = |text: &str| {
-        matches!(
-            anew(text.as_bytes(), &limits),
-            Parsed::Head(_)
-        )
-    };
+    let kept = |text: &str| matches!(anew(text.as_bytes(), &limits), Parsed::Head(_));
     assert!(kept("GET /123456789 HTTP/1.1\r\na: 1\r\nb: 2\r\n\r\n"));
     assert!(!kept("GET /1234567890 HTTP/1.1\r\n\r\n"));
     assert!(!kept("GET / HTTP/1.1\r\na: 1\r\nb: 2\r\nc: 3\r\n\r\n"));
