@@ -141,7 +141,7 @@ const PLACES: [&str; 18] = [
     "[[origin]]\nservers = \"http://app.example\"\n{}",
     "[[origin]]\nfastcgi = \"unix:/run/php-fpm.sock\"\nroot = \"/srv/site\"\n{}",
     "[defaults]\n{}\n[[origin]]\nservers = \"http://app.example\"",
-    "[defaults]\nttl = \"1s\"\n{}\n[[origin]]\nservers = \"http://app.example\"",
+    "[defaults]\nttl = \"1s\"\norigin_host = \"app.example\"\n{}\n[[origin]]\nservers = \"http://app.example\"",
     "[[route]]\n{}\n[[origin]]\nservers = \"http://app.example\"",
     "[report]\n{}\n[[origin]]\nservers = \"http://app.example\"",
     "[limits]\n{}\n[[origin]]\nservers = \"http://app.example\"",

@@ -196,7 +196,7 @@ fn a_vary_that_is_not_stored_chooses_nevertheless() {
             };
             reply.header("ETag", tag).body(tag)
         });
-        let ask = |foo: &str| larder.get("/").header("Foo", foo);
+        let ask = |kind: &str| larder.get("/").header("Foo", kind);
         ask("1").send();
         let confirmed = ask("1").header("Cache-Control", "no-cache").send();
         assert_eq!(confirmed.text(), "\"a\"");

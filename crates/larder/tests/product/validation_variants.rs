@@ -9,13 +9,13 @@ use testkit::{Larder, Reply, Request, Response, date};
 
 const WEAK: &str = "W/\"a\"";
 
-fn ask(larder: &Larder, foo: &str) -> Response {
-    larder.get("/").header("Foo", foo).send()
+fn ask(larder: &Larder, kind: &str) -> Response {
+    larder.get("/").header("Foo", kind).send()
 }
 
 /// Has the origin asked, whatever is stored.
-fn validated(larder: &Larder, foo: &str) -> Response {
-    let ask = larder.get("/").header("Foo", foo);
+fn validated(larder: &Larder, kind: &str) -> Response {
+    let ask = larder.get("/").header("Foo", kind);
     ask.header("Cache-Control", "no-cache").send()
 }
 
@@ -29,10 +29,10 @@ fn deployed(request: &Request, validator: (&str, &str)) -> Reply {
     let reply = if is_conditional(request) {
         Reply::status(304)
     } else {
-        let foo = request.header("foo").unwrap_or_default();
-        let age = if foo == "2" { -10 } else { -20 };
+        let kind = request.header("foo").unwrap_or_default();
+        let age = if kind == "2" { -10 } else { -20 };
         let reply = Reply::ok().undated().header("Date", date(age));
-        reply.body(format!("content-{foo}"))
+        reply.body(format!("content-{kind}"))
     };
     let reply = reply.cache("max-age=600").header("Vary", "Foo");
     reply.header(validator.0, validator.1)
@@ -45,11 +45,11 @@ fn a_304_with_a_shared_validator_confirms_the_variant_that_the_request_selects()
         let (origin, larder) = start();
         let own = (validator.0, validator.1.to_owned());
         origin.on("/", move |request| deployed(request, (own.0, &own.1)));
-        for foo in ["1", "2"] {
-            assert_eq!(ask(&larder, foo).text(), format!("content-{foo}"));
+        for kind in ["1", "2"] {
+            assert_eq!(ask(&larder, kind).text(), format!("content-{kind}"));
         }
-        for foo in ["1", "2", "1"] {
-            let confirmed = validated(&larder, foo);
+        for kind in ["1", "2", "1"] {
+            let confirmed = validated(&larder, kind);
             assert_eq!(
                 confirmed.parameter("fwd-status").as_deref(),
                 Some("304"),
@@ -57,15 +57,15 @@ fn a_304_with_a_shared_validator_confirms_the_variant_that_the_request_selects()
             );
             assert_eq!(
                 confirmed.text(),
-                format!("content-{foo}"),
+                format!("content-{kind}"),
                 "9111 section 4.3.4: those that could have been chosen: {validator:?}"
             );
         }
-        for foo in ["1", "2"] {
-            let hit = ask(&larder, foo);
+        for kind in ["1", "2"] {
+            let hit = ask(&larder, kind);
             assert_eq!(
                 (hit.hit(), hit.text()),
-                (true, format!("content-{foo}")),
+                (true, format!("content-{kind}")),
                 "{validator:?}"
             );
         }
@@ -76,16 +76,16 @@ fn a_304_with_a_shared_validator_confirms_the_variant_that_the_request_selects()
 fn the_same_holds_of_what_comes_from_disk() {
     let site = Site::with(|request| deployed(request, ("ETag", WEAK)));
     let larder = site.start();
-    for foo in ["1", "2"] {
+    for kind in ["1", "2"] {
         for _ in 0..2 {
-            ask(&larder, foo);
+            ask(&larder, kind);
         }
     }
     let larder = site.restart(larder);
-    for foo in ["1", "2", "1"] {
-        let confirmed = validated(&larder, foo);
+    for kind in ["1", "2", "1"] {
+        let confirmed = validated(&larder, kind);
         assert_eq!(confirmed.parameter("fwd-status").as_deref(), Some("304"));
-        assert_eq!(confirmed.text(), format!("content-{foo}"));
+        assert_eq!(confirmed.text(), format!("content-{kind}"));
     }
     let other = ask(&larder, "3");
     assert_eq!((other.hit(), other.text().as_str()), (false, "content-3"));
@@ -140,12 +140,12 @@ fn a_304_that_names_nothing_confirms_what_alone_was_asked_about() {
         }
         deployed(request, ("Last-Modified", &modified))
     });
-    for foo in ["1", "2"] {
-        ask(&larder, foo);
+    for kind in ["1", "2"] {
+        ask(&larder, kind);
     }
-    for foo in ["1", "2", "1"] {
-        let confirmed = validated(&larder, foo);
-        assert_eq!(confirmed.text(), format!("content-{foo}"));
+    for kind in ["1", "2", "1"] {
+        let confirmed = validated(&larder, kind);
+        assert_eq!(confirmed.text(), format!("content-{kind}"));
         assert_eq!(confirmed.parameter("fwd-status").as_deref(), Some("304"));
     }
     assert_eq!(origin.requests("/"), 5, "each was asked once");

@@ -313,8 +313,8 @@ fn omits_vary(request: &Request, one: Reply) -> Reply {
     }
 }
 
-fn text(larder: &Larder, foo: &str) -> (bool, String) {
-    let answer = larder.get("/").header("Foo", foo).send();
+fn text(larder: &Larder, kind: &str) -> (bool, String) {
+    let answer = larder.get("/").header("Foo", kind).send();
     (answer.hit(), answer.text())
 }
 
@@ -338,8 +338,8 @@ fn what_omits_vary_stands_beside_the_variants_and_behind_them() {
 fn on_disk_it_stands_beside_them_too() {
     let site = Site::with(|request| omits_vary(request, Reply::ok().cache("max-age=600")));
     let larder = site.start();
-    for foo in ["1", "1", "2", "2"] {
-        text(&larder, foo);
+    for kind in ["1", "1", "2", "2"] {
+        text(&larder, kind);
     }
     let larder = site.restart(larder);
     assert_eq!(text(&larder, "1"), (true, "one".to_owned()));

@@ -102,12 +102,11 @@ impl Limits {
     /// Bytes of one request's content that may be held at once: what came and nobody has read, and what was handed on and is not sent.
     pub(super) fn held_content(&self, version: Version) -> u64 {
         // A buffer may grow to twice what is kept in reserve, and a piece keeps the buffer that it came in.
-        let (unread, piece) = match version {
-            Version::HTTP_2 => (self.http2_stream_window.into(), 4 * FRAME),
-            _ => {
-                let buffer = 2 * self.http1_buffer() as u64;
-                (buffer, buffer)
-            }
+        let (unread, piece) = if version == Version::HTTP_2 {
+            (self.http2_stream_window.into(), 4 * FRAME)
+        } else {
+            let buffer = 2 * self.http1_buffer() as u64;
+            (buffer, buffer)
         };
         unread + origin::UNSENT + piece
     }

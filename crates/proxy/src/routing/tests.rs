@@ -310,77 +310,87 @@ fn a_client_is_whom_trusted_proxies_speak_for() {
     assert!(!nameless.is_believed());
 }
 
+/// Whose peer says what in `Forwarded`, and the address and scheme of the client.
+type Named = (
+    &'static str,
+    &'static [&'static str],
+    Option<&'static str>,
+    Option<&'static str>,
+);
+
+const NAMED: &[Named] = &[
+    (
+        "192.0.2.1",
+        &["for=6.6.6.6;proto=https"],
+        Some("192.0.2.1"),
+        None,
+    ),
+    (
+        "10.0.0.1",
+        &["for=6.6.6.6;proto=https"],
+        Some("6.6.6.6"),
+        Some("https"),
+    ),
+    (
+        "10.0.0.1",
+        &["for=\"[2001:db8::1]:4\";proto=HTTP"],
+        Some("2001:db8::1"),
+        Some("http"),
+    ),
+    (
+        "10.0.0.1",
+        &["for=7.7.7.7;proto=http, for=6.6.6.6;proto=https, for=10.0.0.2;proto=http"],
+        Some("6.6.6.6"),
+        Some("https"),
+    ),
+    (
+        "10.0.0.1",
+        &["for=6.6.6.6;proto=https", "for=10.0.0.2"],
+        Some("6.6.6.6"),
+        Some("https"),
+    ),
+    (
+        "10.0.0.1",
+        &["for=6.6.6.6;proto=http, for=_x;proto=https"],
+        Some("10.0.0.1"),
+        Some("https"),
+    ),
+    (
+        "10.0.0.1",
+        &["proto=https"],
+        Some("10.0.0.1"),
+        Some("https"),
+    ),
+    (
+        "10.0.0.1",
+        &["for=6.6.6.6;proto=ftp"],
+        Some("6.6.6.6"),
+        None,
+    ),
+    // Of what cannot be read nobody is the sender, least of all the proxy.
+    ("10.0.0.1", &["for=\"6.6.6.6"], None, None),
+    (
+        "10.0.0.1",
+        &["for=\"7.7.7.7, for=6.6.6.6;proto=https"],
+        Some("6.6.6.6"),
+        Some("https"),
+    ),
+    (
+        "10.0.0.1",
+        &["for=\"7.7.7.7, for=10.0.0.2;proto=https"],
+        None,
+        None,
+    ),
+    ("10.0.0.1", &[], Some("10.0.0.1"), None),
+];
+
 /// RFC 7239 section 4, from the right as with `X-Forwarded-For`.
 #[test]
 fn forwarded_names_the_client_where_nothing_else_does() {
     let trusted = ["10.0.0.0/8".parse().expect("a network")];
-    for (peer, lines, address, scheme) in [
-        (
-            "192.0.2.1",
-            &["for=6.6.6.6;proto=https"][..],
-            Some("192.0.2.1"),
-            None,
-        ),
-        (
-            "10.0.0.1",
-            &["for=6.6.6.6;proto=https"],
-            Some("6.6.6.6"),
-            Some("https"),
-        ),
-        (
-            "10.0.0.1",
-            &["for=\"[2001:db8::1]:4\";proto=HTTP"],
-            Some("2001:db8::1"),
-            Some("http"),
-        ),
-        (
-            "10.0.0.1",
-            &["for=7.7.7.7;proto=http, for=6.6.6.6;proto=https, for=10.0.0.2;proto=http"],
-            Some("6.6.6.6"),
-            Some("https"),
-        ),
-        (
-            "10.0.0.1",
-            &["for=6.6.6.6;proto=https", "for=10.0.0.2"],
-            Some("6.6.6.6"),
-            Some("https"),
-        ),
-        (
-            "10.0.0.1",
-            &["for=6.6.6.6;proto=http, for=_x;proto=https"],
-            Some("10.0.0.1"),
-            Some("https"),
-        ),
-        (
-            "10.0.0.1",
-            &["proto=https"],
-            Some("10.0.0.1"),
-            Some("https"),
-        ),
-        (
-            "10.0.0.1",
-            &["for=6.6.6.6;proto=ftp"],
-            Some("6.6.6.6"),
-            None,
-        ),
-        // Of what cannot be read nobody is the sender, least of all the proxy.
-        ("10.0.0.1", &["for=\"6.6.6.6"], None, None),
-        (
-            "10.0.0.1",
-            &["for=\"7.7.7.7, for=6.6.6.6;proto=https"],
-            Some("6.6.6.6"),
-            Some("https"),
-        ),
-        (
-            "10.0.0.1",
-            &["for=\"7.7.7.7, for=10.0.0.2;proto=https"],
-            None,
-            None,
-        ),
-        ("10.0.0.1", &[], Some("10.0.0.1"), None),
-    ] {
+    for (peer, lines, address, scheme) in NAMED {
         let mut fields = HeaderMap::new();
-        for line in lines {
+        for line in *lines {
             fields.append("forwarded", HeaderValue::from_static(line));
         }
         let client = Client {
@@ -388,8 +398,8 @@ fn forwarded_names_the_client_where_nothing_else_does() {
             trusted: &trusted,
         };
         let told = client.address(&fields).map(|address| address.to_string());
-        assert_eq!(told.as_deref(), address, "{peer} {lines:?}");
-        assert_eq!(client.scheme(&fields, true), scheme, "{peer} {lines:?}");
+        assert_eq!(told.as_deref(), *address, "{peer} {lines:?}");
+        assert_eq!(client.scheme(&fields, true), *scheme, "{peer} {lines:?}");
         fields.insert("x-forwarded-for", HeaderValue::from_static("5.5.5.5"));
         fields.insert("x-forwarded-proto", HeaderValue::from_static("http"));
         if client.is_believed() {

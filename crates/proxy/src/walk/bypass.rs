@@ -113,13 +113,7 @@ async fn pass(
         fields.insert(header::UPGRADE, upgrade.protocol.clone());
         fields.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
     }
-    if ask.has_content
-        && ask.version == Version::HTTP_11
-        && let Some(expected) = ask.fields.get(header::EXPECT)
-    {
-        // The client is told to go on once the origin has told us (RFC 9110 section 10.1.1).
-        fields.insert(header::EXPECT, expected.clone());
-    }
+    pass_expectation(ask, &mut fields);
     let body = request_body(ask, received)?;
     let whole = ask.fields.contains_key(header::RANGE).then(|| {
         let mut fields = fields.clone();
@@ -167,6 +161,16 @@ async fn pass(
         ((ticket, times), groups),
         (why, outcome),
     ))
+}
+
+/// The client is told to send its content once the origin has told us (RFC 9110 section 10.1.1).
+fn pass_expectation(ask: &Ask, fields: &mut HeaderMap) {
+    if ask.has_content
+        && ask.version == Version::HTTP_11
+        && let Some(expected) = ask.fields.get(header::EXPECT)
+    {
+        fields.insert(header::EXPECT, expected.clone());
+    }
 }
 
 /// Whether the origin may have done what it was asked to, although it has not said so.

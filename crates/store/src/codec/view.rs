@@ -95,6 +95,7 @@ impl<'a> View<'a> {
 }
 
 /// What a head has that others do not.
+#[derive(Clone, Copy)]
 pub(super) struct Beside {
     pub variant: bool,
     pub unsent: bool,

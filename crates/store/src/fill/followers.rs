@@ -125,7 +125,9 @@ impl Followers {
                 late.extend(place.cut_off.then_some(place.at));
             }
         }
-        late.into_iter().for_each(|at| self.quit(at));
+        for at in late {
+            self.quit(at);
+        }
     }
 
     fn enter(&mut self, at: u64) {

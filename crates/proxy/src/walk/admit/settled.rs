@@ -80,5 +80,5 @@ pub(super) fn is_settled(path: &str, fields: &HeaderMap) -> bool {
     let kind = kind.to_ascii_lowercase();
     let is_served =
         |known: &&str| kind == **known || (known.ends_with('/') && kind.starts_with(*known));
-    kinds.iter().any(|known| is_served(&known)) && key::is_plain(path)
+    kinds.iter().any(is_served) && key::is_plain(path)
 }

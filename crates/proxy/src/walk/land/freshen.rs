@@ -13,7 +13,7 @@ use origin::ResponseBody;
 use rules::{
     fields,
     freshness::{self, Facts},
-    storable::NotStorable,
+    storable::{NotStorable, Storable},
     validate,
 };
 use std::sync::Arc;
@@ -61,12 +61,7 @@ impl Fetch<'_> {
         let mut fields = stored.all_fields(8);
         validate::freshen(&mut fields, &head.headers);
         admit::keep_language(stored, &mut fields);
-        let judged = if fields::nominates_end_to_end(&head.headers) {
-            Err(NotStorable::Connection)
-        } else {
-            admit::judge(self.ask, &Method::GET, self.times, stored.status, &fields)
-        };
-        let storable = match judged {
+        let storable = match self.judge_updated(stored, head, &fields) {
             Ok(storable) => storable,
             Err(why) => {
                 return (
@@ -120,6 +115,19 @@ impl Fetch<'_> {
             below::keep_freshened(self.worker, key, stored, &for_this, self.lease.take());
         }
         (for_this, kept, own)
+    }
+
+    /// Whether `stored` may be stored with `fields`, which the 304 `head` has made of its own.
+    fn judge_updated(
+        &self,
+        stored: &Stored,
+        head: &response::Parts,
+        fields: &HeaderMap,
+    ) -> Result<Storable, NotStorable> {
+        if fields::nominates_end_to_end(&head.headers) {
+            return Err(NotStorable::Connection);
+        }
+        admit::judge(self.ask, &Method::GET, self.times, stored.status, fields)
     }
 
     /// Stores what a 304 has confirmed, unless it was invalidated or a later one has come meanwhile.

@@ -31,11 +31,10 @@ pub fn sent_as(ask: &Ask, name: &HeaderName) -> Sent {
     match name.as_str() {
         _ if edited => Sent::Same,
         _ if coding::settles(ask, name) => Sent::Settled,
-        // Keyed, or told otherwise to all.
-        "host" => Sent::Same,
+        // The host is keyed, or told otherwise to all.
+        "host" | "expect" => Sent::Same,
         "x-forwarded-proto" if policy.key.scheme || !is_named(ask, name) => Sent::Same,
         "x-forwarded-for" | "forwarded" => Sent::ByClient,
-        "expect" => Sent::Same,
         "accept-encoding" if policy.esi == Esi::On => Sent::Same,
         "surrogate-capability" if !trusts_client(ask) => Sent::Same,
         _ if misleads(name) && !is_passed(ask, name) => Sent::Same,

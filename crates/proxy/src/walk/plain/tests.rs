@@ -139,6 +139,7 @@ fn a_hit_tells_the_same_whether_its_head_is_a_kept_one_or_not() {
             }
         }
     }
+    // What tells this cache of its lifetime is kept unsent.
     let unchanged = [(0, 0, 0), (0, 2, 0)];
     assert_eq!(kept, unchanged, "what nobody wants changed");
 }

@@ -53,7 +53,7 @@ fn standing(writer: &Writer) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::rc::Rc;
+    use std::sync::Arc;
     use store::{Budget, fill::Fill};
     use tokio::{
         task::{LocalSet, spawn_local},
@@ -61,7 +61,7 @@ mod tests {
     };
 
     /// Reads to the end or until it is cut off, a piece each `pause`. How much it got, and whether that was all.
-    async fn read(fill: Rc<std::sync::Arc<Fill>>, pause: Duration) -> (u64, bool) {
+    async fn read(fill: Arc<Fill>, pause: Duration) -> (u64, bool) {
         let mut reader = fill.reader().expect("it is kept yet");
         let mut got = 0;
         loop {
@@ -77,13 +77,12 @@ mod tests {
     /// Two readers of a spilled fill of `pieces` of 100 KB, and what they got.
     async fn both(pieces: u64, pauses: [u64; 2]) -> [(u64, bool); 2] {
         let (fill, mut writer) = Fill::begin(Budget::new(64 << 20).reservation());
-        let fill = Rc::new(fill);
         let reading =
             pauses.map(|pause| spawn_local(read(fill.clone(), Duration::from_millis(pause))));
         tokio::task::yield_now().await;
         writer.spill();
         for _ in 0..pieces {
-            writer.push(&[0; 100_000]);
+            writer.push(&vec![0; 100_000]);
             wait_for_room(&mut writer, |_| {}).await;
         }
         writer.finish();
