@@ -6,15 +6,21 @@ use http_body::{Body, Frame, SizeHint};
 use http_body_util::{Either, Full};
 use std::{
     error::Error,
+    mem,
     pin::Pin,
     task::{Context, Poll, ready},
 };
+
+/// Bytes that are given to HTTP/2 at a time: of these something must be taken in time, whatever the connection carries beside them.
+const PIECE: usize = 64 * 1024;
 
 pin_project_lite::pin_project! {
     /// Keeps its request in flight until `hyper` drops it.
     pub(super) struct AnswerBody<B> {
         #[pin]
         source: Either<B, Full<Bytes>>,
+        // What came in one piece that was too large.
+        rest: Bytes,
         in_flight: InFlight,
     }
 }
@@ -27,6 +33,7 @@ impl<B: Body<Data = Bytes>> AnswerBody<B> {
         }
         Self {
             source: Either::Left(body),
+            rest: Bytes::new(),
             in_flight,
         }
     }
@@ -36,6 +43,7 @@ impl<B: Body<Data = Bytes>> AnswerBody<B> {
         in_flight.finish();
         Self {
             source: Either::Right(Full::new(text)),
+            rest: Bytes::new(),
             in_flight,
         }
     }
@@ -53,24 +61,42 @@ where
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
         let mut body = self.project();
-        let polled = body.source.as_mut().poll_frame(cx);
-        if polled.is_pending() {
-            body.in_flight.owe(false);
+        body.in_flight.taken();
+        let polled = if body.rest.is_empty() {
+            body.source.as_mut().poll_frame(cx)
+        } else {
+            Poll::Ready(Some(Ok(Frame::data(mem::take(body.rest)))))
+        };
+        let mut frame = ready!(polled);
+        if body.in_flight.is_one_of_many()
+            && let Some(Ok(given)) = &mut frame
+            && let Some(piece) = given.data_mut()
+            && piece.len() > PIECE
+        {
+            *body.rest = piece.split_off(PIECE);
         }
-        let frame = ready!(polled);
-        let more = matches!(frame, Some(Ok(_))) && !body.source.is_end_stream();
-        body.in_flight.owe(more);
-        if !more {
+        let is_last = body.rest.is_empty() && body.source.is_end_stream();
+        let gives = matches!(frame, Some(Ok(_)));
+        if gives {
+            body.in_flight.gave(cx.waker(), is_last);
+        }
+        if !gives || is_last {
             body.in_flight.finish();
         }
         Poll::Ready(frame)
     }
 
     fn is_end_stream(&self) -> bool {
-        self.source.is_end_stream()
+        self.rest.is_empty() && self.source.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.source.size_hint()
+        let mut hint = self.source.size_hint();
+        let rest = self.rest.len() as u64;
+        if let Some(upper) = hint.upper() {
+            hint.set_upper(upper.saturating_add(rest));
+        }
+        hint.set_lower(hint.lower().saturating_add(rest));
+        hint
     }
 }

@@ -75,7 +75,7 @@ pub struct Limits {
     pub idle_time: Duration,
     /// Between two pieces of a request body we wait for; 408 beyond (or a mere close when the answer has begun).
     pub body_time: Duration,
-    /// During which a client takes nothing of an answer; closed beyond.
+    /// During which a client takes nothing of an answer; closed beyond. Over HTTP/2 its stream is reset.
     pub write_time: Duration,
     /// For the PROXY protocol header and the TLS handshake together; closed beyond.
     pub handshake_time: Duration,

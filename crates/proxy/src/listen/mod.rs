@@ -19,6 +19,7 @@ mod direct;
 mod drain;
 mod fault;
 mod http1;
+mod http2;
 mod interim;
 mod mapped;
 mod meter;

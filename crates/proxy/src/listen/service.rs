@@ -7,6 +7,7 @@ use super::{
     config::Limits,
     direct::Desk,
     fault::Fault,
+    http2::Taking,
     own::{self, Refusal},
     watch::Watch,
 };
@@ -23,7 +24,7 @@ use std::{
     pin::pin,
     rc::Rc,
     sync::{Arc, PoisonError},
-    task::Poll,
+    task::{Poll, Waker},
 };
 
 /// What the requests of one connection share.
@@ -38,6 +39,8 @@ pub(super) struct Session<S: Serve> {
     /// Whether what `hyper` answers came over HTTP/1.0, whose answers may end where the connection does.
     pub(super) is_old: Cell<bool>,
     pub(super) desk: Rc<Desk>,
+    /// Over HTTP/2.
+    pub(super) taking: Option<Rc<Taking>>,
 }
 
 /// A request that the service has been asked to answer, or was kept from: then the answer is ours.
@@ -50,31 +53,75 @@ pub(super) struct Begun<B> {
 #[derive(Debug)]
 pub(super) struct InFlight {
     watch: Arc<Watch>,
-    /// Where the request is one of many on its connection: the limit on cancelled ones, and whether this one is finished.
-    stream: Option<(u32, bool)>,
-    /// Whether the client is what the answer's body waits for.
+    /// Where the request is one of many on its connection.
+    stream: Option<Stream>,
+    /// Whether the client is what the answer's body waits for, over HTTP/1.
     owed: bool,
 }
 
+/// A request over HTTP/2.
+#[derive(Debug)]
+struct Stream {
+    /// The limit on cancelled ones.
+    most_cancelled: u32,
+    finished: bool,
+    /// See [`Taking`].
+    taking: Rc<Taking>,
+}
+
 impl InFlight {
-    fn new(watch: &Arc<Watch>, most_cancelled: Option<u32>) -> Self {
+    fn new<S: Serve>(session: &Session<S>) -> Self {
+        let watch = &session.watch;
         watch.request_begins();
         Self {
             watch: Arc::clone(watch),
-            stream: most_cancelled.map(|most| (most, false)),
+            stream: session.taking.as_ref().map(|taking| Stream {
+                most_cancelled: session.limits.http2_resets,
+                finished: false,
+                taking: Rc::clone(taking),
+            }),
             owed: false,
         }
     }
 
+    /// Whether others share its connection.
+    pub(super) fn is_one_of_many(&self) -> bool {
+        self.stream.is_some()
+    }
+
     /// The answer is complete, as far as we go.
     pub(super) fn finish(&mut self) {
-        if let Some((_, finished)) = &mut self.stream {
-            *finished = true;
+        if let Some(stream) = &mut self.stream {
+            stream.finished = true;
         }
     }
 
-    /// Whether the client, and not the service, keeps the answer's body waiting.
-    pub(super) fn owe(&mut self, owed: bool) {
+    /// The answer's body gave a piece, the last one or not: the client is what it waits for from now on. Over HTTP/2 the stream ends
+    /// where that takes too long, and whoever has `waker` with it.
+    pub(super) fn gave(&mut self, waker: &Waker, is_last: bool) {
+        match &self.stream {
+            Some(stream) => {
+                let pieces = &self.watch.pieces;
+                let wait = pieces.begin(self.watch.worker.now(), Some(waker));
+                stream.taking.set(Some(wait));
+            }
+            None => self.owe(!is_last),
+        }
+    }
+
+    /// The client has taken what was given, or the answer has ended.
+    pub(super) fn taken(&mut self) {
+        match &self.stream {
+            Some(stream) => {
+                if let Some(wait) = stream.taking.take() {
+                    self.watch.pieces.end(wait);
+                }
+            }
+            None => self.owe(false),
+        }
+    }
+
+    fn owe(&mut self, owed: bool) {
         if owed != self.owed {
             self.owed = owed;
             self.watch.owe_body(owed);
@@ -84,10 +131,10 @@ impl InFlight {
 
 impl Drop for InFlight {
     fn drop(&mut self) {
-        self.owe(false);
+        self.taken();
         self.watch.request_ends();
-        if let Some((most, finished)) = self.stream {
-            self.watch.tally(!finished, most);
+        if let Some(stream) = &self.stream {
+            self.watch.tally(!stream.finished, stream.most_cancelled);
         }
     }
 }
@@ -144,7 +191,7 @@ pub(super) fn begin<S: Serve>(
 ) -> Begun<S::Body> {
     let watch = &session.watch;
     let http1 = request.version() != Version::HTTP_2;
-    let in_flight = InFlight::new(watch, (!http1).then_some(session.limits.http2_resets));
+    let in_flight = InFlight::new(session);
     if http1 {
         watch.outbox.open();
     }

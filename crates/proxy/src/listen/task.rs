@@ -6,10 +6,10 @@ use super::{
     config::{Limits, ListenConfig},
     counters::add,
     direct::Desk,
-    http1,
+    http1, http2,
     meter::Meter,
     proxy_protocol::{self, Header},
-    service::{Session, answer},
+    service::Session,
     shared::Slot,
     splice::Splices,
     stream::Stream,
@@ -18,8 +18,6 @@ use super::{
     watch::{Order, Stage, Watch},
     wire::Wire,
 };
-use hyper::{rt::Executor, server::conn::http2, service::service_fn};
-use hyper_util::rt::TokioIo;
 use std::{
     cell::Cell, future::poll_fn, io, net::SocketAddr, pin::pin, rc::Rc, sync::Arc, task::Poll,
 };
@@ -57,12 +55,13 @@ pub(super) async fn run<S: Serve>(
         begun: Cell::default(),
         is_old: Cell::default(),
         desk: Rc::clone(&place.desk),
+        taking: None,
     };
     let bounds = (limits.target, limits.header_size);
     let meter = Meter::new(opened.stream, watch, bounds, opened.slot);
     match opened.protocol {
         Protocol::Http1 => http1::serve(session, meter, &limits).await,
-        Protocol::Http2 => serve_http2(session, meter, &limits).await,
+        Protocol::Http2 => http2::serve(session, meter, &limits).await,
     }
 }
 
@@ -226,48 +225,4 @@ async fn detect(
         })
     };
     wire.peel(desk, PREFACE.len(), seen, decide).await
-}
-
-/// Runs HTTP/2 streams as tasks of this thread.
-#[derive(Clone, Copy)]
-struct Local;
-
-impl<F: Future + 'static> Executor<F> for Local {
-    fn execute(&self, future: F) {
-        // Boxed: the runtime moves what it is given several times.
-        tokio::task::spawn_local(Box::pin(async move {
-            future.await;
-        }));
-    }
-}
-
-async fn serve_http2<S: Serve>(session: Session<S>, meter: Meter, limits: &Limits) {
-    let watch = Arc::clone(&session.watch);
-    watch.enter(Stage::Http2);
-    let mut builder = http2::Builder::new(Local);
-    builder
-        .max_concurrent_streams(limits.http2_streams)
-        .max_header_list_size(u32::try_from(limits.header_size).unwrap_or(u32::MAX))
-        .initial_stream_window_size(limits.http2_stream_window)
-        .initial_connection_window_size(limits.http2_connection_window);
-    let service = service_fn(move |request| answer(&session, request));
-    let mut connection = pin!(builder.serve_connection(TokioIo::new(meter), service));
-    let mut draining = false;
-    let end = poll_fn(|cx| {
-        watch.remember(cx.waker());
-        if watch.order() > Order::Drain {
-            return Poll::Ready(Ok(()));
-        }
-        let mut polled = connection.as_mut().poll(cx);
-        if polled.is_pending() && !draining && watch.order() == Order::Drain {
-            draining = true;
-            connection.as_mut().graceful_shutdown();
-            polled = connection.as_mut().poll(cx);
-        }
-        polled
-    })
-    .await;
-    if end.is_err_and(|error| error.is_parse() || !error.is_closed()) {
-        add(&watch.worker.counters.protocol_errors, 1);
-    }
 }

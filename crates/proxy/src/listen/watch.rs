@@ -9,14 +9,15 @@ mod bytes;
 mod judge;
 mod requests;
 mod stage;
+mod waits;
 
 pub(super) use bytes::Reading;
 pub(super) use judge::{Patience, Verdict};
 pub(super) use stage::{Order, Stage};
+pub(super) use waits::{Wait, Waits};
 
 use super::{counters::Counters, interim::Outbox};
 use std::{
-    collections::BTreeMap,
     sync::{
         Arc, Mutex, OnceLock,
         atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering::Relaxed},
@@ -77,14 +78,11 @@ pub(super) struct Watch {
     in_flight: AtomicU32,
     /// Request bodies somebody waits for.
     bodies_awaited: AtomicU32,
-    /// Those of HTTP/2, which has several at once, and who waits.
-    waits: Mutex<BTreeMap<Wait, Waker>>,
-    /// Numbers them.
-    waited: AtomicU32,
-    /// What is waited for since then or before is late; 0: nothing is.
-    late: AtomicU32,
-    /// Answers' bodies that have more to give than the client takes.
+    contents: Waits,
+    /// Answers' bodies that have more to give than the client takes (HTTP/1).
     bodies_owed: AtomicU32,
+    /// Those of HTTP/2: what each gave last is with `hyper` until the client has room for it.
+    pub(super) pieces: Waits,
     /// Whether a request was answered since `hyper` took its turn.
     answered: AtomicBool,
     /// Whether `hyper` keeps the connection: a request was more than its head.
@@ -97,15 +95,6 @@ pub(super) struct Watch {
     pub(super) outbox: Outbox,
     /// The raw bytes of the head being read (HTTP/1 only), for what `hyper` hides.
     pub(super) head: Mutex<Vec<u8>>,
-}
-
-/// A wait for a request's body. The longest is the least.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Wait {
-    /// When it began.
-    since: u32,
-    /// Which of those it is that began then.
-    number: u32,
 }
 
 impl Watch {
@@ -125,10 +114,9 @@ impl Watch {
             between: AtomicBool::new(true),
             in_flight: AtomicU32::new(0),
             bodies_awaited: AtomicU32::new(0),
-            waits: Mutex::default(),
-            waited: AtomicU32::new(0),
-            late: AtomicU32::new(0),
+            contents: Waits::default(),
             bodies_owed: AtomicU32::new(0),
+            pieces: Waits::default(),
             answered: AtomicBool::new(false),
             kept: AtomicBool::new(false),
             unread: AtomicBool::new(false),

@@ -302,15 +302,26 @@ fn a_drain_finishes_streams_in_flight() {
 }
 
 #[test]
-fn a_client_that_opens_no_window_is_cut() {
+fn a_stream_whose_window_its_client_does_not_open_is_reset_whatever_else_it_sends() {
     let site = Site::with(quick(|limits| limits.write_time = SOON));
     let mut frames = connect(&site);
-    frames.ask(1, "/endless", &[HOST], END_STREAM);
     // 65,535 bytes come, then nothing: the window is never opened further.
-    while frames.next().is_some() {}
-    site.wait_counted("the cut", |counters| {
-        counters.timeouts == 1 && counters.active == 0
-    });
+    for (stream, path) in [(1, "/endless"), (3, "/endless")] {
+        frames.ask(stream, path, &[HOST], END_STREAM);
+        let reset = loop {
+            // Each is answered.
+            frames.send(PING, 0, 0, &[0; 8]);
+            match frames.next().unwrap() {
+                frame if frame.kind == RST_STREAM => break frame,
+                _ => {}
+            }
+        };
+        assert_eq!(reset.stream, stream);
+    }
+    site.wait_counted("the cuts", |counters| counters.timeouts == 2);
+    frames.ask(5, "/", &[HOST], END_STREAM);
+    let head = frames.wait(HEADERS).unwrap();
+    assert_eq!((head.stream, status(&head.payload)), (5, 200));
 }
 
 #[test]

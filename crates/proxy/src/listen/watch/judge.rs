@@ -55,9 +55,11 @@ impl Watch {
         }
         let awaits = self.bodies_awaited.load(Relaxed) > 0;
         match stage {
-            Stage::Http2 if awaits => {
-                // What comes may belong to another request, or to none; and where nothing comes, others may wait for answers.
-                self.cut_late(now.saturating_sub(patience.body.saturating_add(1)));
+            Stage::Http2 => {
+                // What comes or goes may belong to another request, or to none; and where nothing does, others may wait for answers.
+                let before = |limit: u32| now.saturating_sub(limit.saturating_add(1));
+                self.contents.cut(before(patience.body));
+                self.pieces.cut(before(patience.write));
             }
             _ if awaits && over(self.read_at.load(Relaxed), patience.body) => {
                 return Verdict::Slow(Order::Timeout);

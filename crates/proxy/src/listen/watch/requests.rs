@@ -2,11 +2,7 @@
 
 use super::{Order, Stage, Wait, Watch};
 use std::{
-    collections::BTreeMap,
-    sync::{
-        MutexGuard, PoisonError,
-        atomic::{AtomicU32, Ordering::Relaxed},
-    },
+    sync::atomic::{AtomicU32, Ordering::Relaxed},
     task::Waker,
 };
 
@@ -65,48 +61,23 @@ impl Watch {
         let since = self.worker.now();
         self.read_at.store(since, Relaxed);
         adjust(&self.bodies_awaited, true);
-        let number = self.waited.fetch_add(1, Relaxed);
-        let wait = Wait { since, number };
-        if self.stage() == Stage::Http2 {
-            self.waits().insert(wait, waker.clone());
-        }
-        wait
+        let waker = (self.stage() == Stage::Http2).then_some(waker);
+        self.contents.begin(since, waker)
     }
 
     /// The piece has come that was waited for, or nobody waits any more.
     pub(in crate::listen) fn body_came(&self, wait: Wait) {
         self.read_at.store(self.worker.now(), Relaxed);
         adjust(&self.bodies_awaited, false);
-        self.waits().remove(&wait);
+        self.contents.end(wait);
     }
 
-    /// Over HTTP/2, ends the waits that began then or before: their requests alone are cut off.
-    pub(super) fn cut_late(&self, then: u32) {
-        let last = Wait {
-            since: then,
-            number: u32::MAX,
-        };
-        let late: Vec<Waker> = self
-            .waits()
-            .range(..=last)
-            .map(|(_, waker)| waker.clone())
-            .collect();
-        if !late.is_empty() {
-            self.late.store(then, Relaxed);
-            late.into_iter().for_each(Waker::wake);
-        }
-    }
-
-    /// Whether what is waited for is late.
+    /// Whether the piece that is waited for is late.
     pub(in crate::listen) fn is_late(&self, wait: Wait) -> bool {
-        wait.since <= self.late.load(Relaxed)
+        self.contents.is_late(wait)
     }
 
-    /// Nobody else waits for it: all of a connection runs on one thread.
-    fn waits(&self) -> MutexGuard<'_, BTreeMap<Wait, Waker>> {
-        self.waits.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
+    /// An answer's body has more to give than the client takes, or not any more (HTTP/1).
     pub(in crate::listen) fn owe_body(&self, owed: bool) {
         self.written_at.store(self.worker.now(), Relaxed);
         adjust(&self.bodies_owed, owed);

@@ -179,6 +179,30 @@ fn over_http2_each_body_has_its_own_time_whatever_else_comes() {
 }
 
 #[test]
+fn over_http2_each_piece_of_an_answer_is_taken_in_its_own_time_whatever_else_goes() {
+    let watch = watch(Stage::Http2);
+    watch.request_begins();
+    let task = Arc::new(Woken::default());
+    let given = watch.pieces.begin(1, Some(&Waker::from(task.clone())));
+    for step in 0..50 {
+        let now = watch.worker.now();
+        assert_eq!(watch.judge(now, &patience()), Verdict::Fine);
+        let is_late = step > 41;
+        assert_eq!(
+            (watch.pieces.is_late(given), task.0.load(Relaxed)),
+            (is_late, is_late),
+            "{step}"
+        );
+        watch.worker.step();
+        // The answer to a ping, and a piece of another answer.
+        watch.wrote();
+        let quick = watch.pieces.begin(watch.worker.now(), Some(Waker::noop()));
+        assert!(!watch.pieces.is_late(quick));
+        watch.pieces.end(quick);
+    }
+}
+
+#[test]
 fn the_most_severe_order_stands() {
     let watch = watch(Stage::Http1);
     for (told, order) in [
