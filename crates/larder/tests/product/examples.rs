@@ -148,6 +148,7 @@ fn a_blog_behind_cookies() {
         "/wp-content/a.css",
         Reply::ok()
             .cache("no-cache")
+            .header("Content-Type", "text/css")
             .header("Set-Cookie", "x=1")
             .body("x"),
     );
