@@ -32,7 +32,7 @@ pub(super) struct Setting {
 /// What came of it. Where one URL in so many is followed, each event counts as often.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Tally {
-    /// Stale hits, those that hide a failure among them.
+    /// Stale hits, those among them that hide a failure.
     pub stale: u64,
     /// Requests that waited for another's fetch.
     pub collapsed: u64,
@@ -166,7 +166,7 @@ impl Simulation {
             return self.miss(event, judged);
         }
         match self.fetch(event, judged, seen) {
-            Landed::Hidden => self.tally.stale += self.one_in,
+            Landed::Hidden { is_stale } => self.tally.stale += u64::from(is_stale) * self.one_in,
             Landed::Sent => self.miss(event, judged),
         }
     }
@@ -174,12 +174,10 @@ impl Simulation {
     /// Asks the origin, and keeps what it says.
     fn fetch(&mut self, event: &Event, judged: &Judged, seen: Seen) -> Landed {
         self.cost(event, judged);
-        if seen
-            .here
-            .as_ref()
-            .is_some_and(|kept| event.hides_behind(kept))
-        {
-            return Landed::Hidden;
+        let mut here = seen.here.iter();
+        if let Some(kept) = here.find(|kept| event.hides_behind(kept)) {
+            let is_stale = kept.facts.remaining(event.landed).is_none();
+            return Landed::Hidden { is_stale };
         }
         let (unshared, withdraws) = match judged {
             Judged::Stored(kept) if kept.body <= self.largest.min(kept.largest) => {
@@ -258,8 +256,8 @@ impl Simulation {
 enum Landed {
     /// The origin's answer.
     Sent,
-    /// What was kept, since the origin failed.
-    Hidden,
+    /// What was kept, since the origin failed; it may be fresh still, where the client wanted the origin's own word.
+    Hidden { is_stale: bool },
 }
 
 /// Whether what is kept is sent.

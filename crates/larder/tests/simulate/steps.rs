@@ -219,9 +219,12 @@ fn real(
         writeln!(all_said, "{said}").expect("a string");
         let is_hit = said.contains("; hit");
         // A failure that was hidden says that the origin was asked.
-        let is_hidden = said.contains("stale-if-error");
-        let is_stale = is_hidden || is_hit && said.contains("ttl=-");
-        hits += u64::from(is_hit || is_hidden);
+        let (is_stale_hidden, is_fresh_hidden) = (
+            said.contains("stale-if-error"),
+            said.contains("fresh-if-error"),
+        );
+        let is_stale = is_stale_hidden || is_hit && said.contains("ttl=-");
+        hits += u64::from(is_hit || is_stale_hidden || is_fresh_hidden);
         stale += u64::from(is_stale);
         if said.contains("stale-while-revalidate") {
             wait_until("it was refreshed", || {
