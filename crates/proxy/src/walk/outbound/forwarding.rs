@@ -56,8 +56,8 @@ impl<'a> Host<'a> {
 }
 
 /// `X-Forwarded-*` and `Forwarded` (RFC 7239): what a trusted peer says stays and is added to, anything else is replaced.
-/// What anybody else said is gone already, and so is what tells of a host or scheme that is not keyed. Where that peer names the client in one of the two ways alone, the other is not begun: it
-/// would name the peer in the client's place (RFC 7239 section 7.4).
+/// What anybody else said is gone already, and so is what tells of a host or scheme that is not keyed. Where that peer names the client
+/// in one of the two ways alone, the other is not begun: it would name the peer in the client's place (RFC 7239 section 7.4).
 pub fn tell(fields: &mut HeaderMap, ask: &Ask, host: &Host<'_>) {
     let key = &ask.policy().key;
     let scheme = key.scheme.then_some(ask.scheme);
