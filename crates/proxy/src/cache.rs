@@ -273,4 +273,8 @@ impl Serve for Service {
     fn answered(&self, own: &OwnAnswer<'_>) -> Option<HeaderValue> {
         walk::report::of_listener(&self.0, own)
     }
+
+    fn memory(&self) -> Option<Arc<Memory>> {
+        Some(self.0.cache.memory.clone())
+    }
 }

@@ -1,6 +1,6 @@
 //! One hard budget.
 
-use crate::common::{Said, next, sample, serve, start_with};
+use crate::common::{Said, next, sample, serve, start, start_with};
 use std::{
     io::Write as _,
     net::{TcpListener, TcpStream},
@@ -346,6 +346,90 @@ fn content_arrives_as_it_was_sent_whatever_is_held_of_it() {
     wait_until("nothing is left", || {
         sample(&larder, "larder_in_flight_bytes") == 0
     });
+}
+
+/// Connects, and sends these bytes.
+fn sent(larder: &Larder, bytes: &[u8]) -> TcpStream {
+    let Address::Tcp(address) = larder.address() else {
+        panic!("it listens on TCP");
+    };
+    let mut stream = TcpStream::connect(address).expect("it listens");
+    stream.write_all(bytes).expect("it reads");
+    stream.set_nonblocking(true).expect("a socket");
+    stream
+}
+
+#[test]
+fn half_sent_heads_stay_within_the_budget() {
+    let head = format!("GET / HTTP/1.1\r\nHost: a\r\nX: {}", "x".repeat(30_000));
+    // Read by us from its first byte, and by the library behind content.
+    let behind = format!("POST /post HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx{head}");
+    for bytes in [&head, &behind] {
+        let (origin, larder) = start_with(
+            "[limits]\nheader_time = \"1h\"\n[memory]\nsize = \"16MiB\"\n[[origin]]\nservers = \"{origin}\"\n",
+        );
+        origin.otherwise(|_| Reply::ok().cache("no-store"));
+        let before = resident(&larder);
+        let halves: Vec<TcpStream> = (0..500).map(|_| sent(&larder, bytes.as_bytes())).collect();
+        let has_word = |half: &TcpStream| {
+            let mut last = [0; 4096];
+            let length = half.peek(&mut last).unwrap_or(0);
+            let said = String::from_utf8_lossy(&last[..length]);
+            said.contains("HTTP/1.1 503 ") && said.contains("detail=no-room")
+        };
+        wait_until("those are turned away for which there is no room", || {
+            halves.iter().filter(|half| has_word(half)).count() >= 250
+        });
+        let in_flight = sample(&larder, "larder_in_flight_bytes");
+        assert!(
+            (5 << 20..=8 << 20).contains(&in_flight),
+            "{in_flight} bytes"
+        );
+        let grown = resident(&larder).saturating_sub(before);
+        assert!(grown < 32 << 20, "{grown} bytes more");
+        // A short one has room.
+        let mut short = larder.client();
+        short.send("GET /short HTTP/1.1\r\nHo");
+        wait_until("it counts", || {
+            sample(&larder, "larder_in_flight_bytes") != in_flight
+        });
+        short.send("st: a\r\n\r\n");
+        assert_eq!(short.read().status, 200);
+        drop(halves);
+        wait_until("nothing is left", || {
+            sample(&larder, "larder_in_flight_bytes") == 0
+        });
+    }
+}
+
+#[test]
+fn a_head_is_read_wherever_it_is_cut() {
+    let (origin, larder) = start();
+    origin.otherwise(|request| {
+        let text = request.header("x").map_or(0, str::len).to_string();
+        Reply::ok().cache("no-store").body(text)
+    });
+    let in_flight = || sample(&larder, "larder_in_flight_bytes");
+    for length in [10, 16_000, 17_000, 30_000] {
+        let head = format!(
+            "GET /{length} HTTP/1.1\r\nHost: a\r\nX: {}\r\n\r\n",
+            "x".repeat(length)
+        );
+        let mut client = larder.client();
+        for cut in [1, head.len() / 2, head.len() - 1] {
+            let (first, rest) = head.split_at(cut);
+            client.send(first);
+            wait_until("it waits for the rest", || {
+                in_flight() >= first.len() as u64
+            });
+            // Another one at once behind it.
+            client.send([rest, &head].concat());
+            for _ in 0..2 {
+                assert_eq!(client.read().text(), length.to_string(), "cut at {cut}");
+            }
+            wait_until("nothing is left", || in_flight() == 0);
+        }
+    }
 }
 
 #[test]

@@ -47,7 +47,7 @@ pub async fn accept_loop<S: Serve>(
 ) -> io::Result<()> {
     let mut listener = Some(Listener::new(bound.socket, bound.local)?);
     let mut clock = clock(&shared.limits());
-    let worker = Worker::new(shared.enlist());
+    let worker = Worker::new(shared.enlist(), service.memory());
     let place = Rc::new(Place {
         config: bound.config,
         service,

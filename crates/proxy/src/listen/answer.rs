@@ -1,6 +1,6 @@
 //! The body of an answer on its way out: the service's, or a few words of ours.
 
-use super::service::InFlight;
+use super::in_flight::InFlight;
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::{Either, Full};

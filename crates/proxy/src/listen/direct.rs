@@ -23,8 +23,9 @@ pub use prepared::{Head, PackedHead, Prepared, PreparedHead};
 use super::{
     Later, Serve, Served,
     check::{check, check_target},
+    in_flight::InFlight,
     meter::Meter,
-    service::{Begun, InFlight, Session, begin},
+    service::{Begun, Session, begin},
     watch::Order,
 };
 use bytes::Bytes;
@@ -52,10 +53,6 @@ pub(super) enum Rest {
 
 /// Answers requests until there is one that is not answered here.
 pub(super) async fn serve<S: Serve>(session: &Session<S>, meter: &mut Meter) -> Rest {
-    if session.redirect_https.is_some() {
-        session.watch.keep();
-        return Rest::Others;
-    }
     let mut at_hand = None;
     loop {
         match poll_fn(|cx| poll_turns(cx, session, meter, &mut at_hand)).await {

@@ -30,6 +30,8 @@ pub(super) enum Fault {
     TimedOut,
     /// Too many connections.
     Full,
+    /// Memory has no room for a head that does not come at once.
+    NoRoom,
     /// Ours: the service panicked.
     Panicked,
 }
@@ -47,7 +49,7 @@ impl Fault {
             Self::TooManyFields => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
             Self::TransferCoding => StatusCode::NOT_IMPLEMENTED,
             Self::TimedOut => StatusCode::REQUEST_TIMEOUT,
-            Self::Full => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Full | Self::NoRoom => StatusCode::SERVICE_UNAVAILABLE,
             Self::Panicked => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
@@ -66,6 +68,7 @@ impl Fault {
             Self::TransferCoding => "transfer-coding",
             Self::TimedOut => "request-timeout",
             Self::Full => "too-many-connections",
+            Self::NoRoom => "no-room",
             Self::Panicked => "internal-error",
         }
     }

@@ -93,6 +93,9 @@ async fn by_hyper<S: Serve>(session: &Session<S>, meter: Meter, limits: &Limits)
         if polled.is_pending() && !draining && watch.is_at_rest() {
             return Poll::Ready(End::AtRest);
         }
+        if polled.is_pending() && watch.has_answered() && watch.has_unread() {
+            return Poll::Ready(End::Over(Ok(())));
+        }
         polled.map(End::Over)
     })
     .await;
@@ -116,7 +119,7 @@ async fn by_hyper<S: Serve>(session: &Session<S>, meter: Meter, limits: &Limits)
         meter.reset_at_close();
         return None;
     }
-    let more = !parts.read_buf.is_empty() || watch.has_unread();
+    let more = !parts.read_buf.is_empty() || meter.has_ahead() || watch.has_unread();
     finish(session, meter, end, may_answer, more).await;
     None
 }
@@ -138,6 +141,7 @@ async fn finish<S: Serve>(
             add(&watch.worker.counters.protocol_errors, 1);
             Some(Fault::TargetTooLong)
         }
+        End::Told(Order::NoRoom) => Some(Fault::NoRoom),
         End::Over(Ok(())) | End::AtRest => None,
         End::Over(Err(error)) if error.is_parse() => {
             add(&watch.worker.counters.protocol_errors, 1);
@@ -152,6 +156,7 @@ async fn finish<S: Serve>(
     }
     watch.enter(Stage::Linger);
     watch.outbox.close();
+    meter.forget_head();
     let farewell = async {
         if let Some(fault) = last_word {
             if !may_answer || !meter.is_clean() {

@@ -1,12 +1,14 @@
 //! The I/O under `hyper`: counts bytes, tells the `Watch` what moves, keeps the raw head, and puts interim responses between
-//! messages. The two directions are `read` and `write`.
+//! messages. The two directions are `read` and `write`; what has come of a head is `head`'s.
 
+mod head;
 mod read;
 mod write;
 
 use super::{shared::Slot, stream::Stream, watch::Watch};
-use bytes::Bytes;
+use bytes::{Buf, Bytes};
 use std::{mem, sync::Arc};
+use store::Reservation;
 
 /// See the module.
 #[derive(Debug)]
@@ -15,6 +17,8 @@ pub(super) struct Meter {
     watch: Arc<Watch>,
     /// What was read already and is to be read again first.
     ahead: Bytes,
+    /// What heads and what was sent ahead take of the budget, until the connection is at rest.
+    room: Option<Reservation>,
     /// Most bytes of a request target and of a head.
     target: usize,
     head: usize,
@@ -40,6 +44,7 @@ impl Meter {
             stream,
             watch,
             ahead: Bytes::new(),
+            room: None,
             target,
             head,
             interim: Vec::new(),
@@ -52,6 +57,10 @@ impl Meter {
 
     /// Has `bytes`, which were read, read again first.
     pub(super) fn put_back(&mut self, bytes: Bytes) {
+        if bytes.is_empty() {
+            // It would hold the memory that it came in.
+            return;
+        }
         self.ahead = if self.ahead.is_empty() {
             bytes
         } else {
@@ -64,9 +73,22 @@ impl Meter {
         self.stream.end();
     }
 
+    /// What was put back and not yet read again.
+    pub(super) fn ahead(&self) -> &[u8] {
+        &self.ahead
+    }
+
     /// Whether something was put back and not yet read again.
     pub(super) fn has_ahead(&self) -> bool {
         !self.ahead.is_empty()
+    }
+
+    /// So many bytes of it are not read again after all.
+    pub(super) fn skip_ahead(&mut self, bytes: usize) {
+        self.ahead.advance(bytes.min(self.ahead.len()));
+        if self.ahead.is_empty() {
+            self.ahead = Bytes::new();
+        }
     }
 
     /// Whether an answer of our own could be written now without cutting into another.

@@ -20,6 +20,7 @@ mod drain;
 mod fault;
 mod http1;
 mod http2;
+mod in_flight;
 mod interim;
 mod mapped;
 mod meter;
@@ -58,6 +59,7 @@ pub use tls::{CertificateFiles, TlsError, TlsStore};
 use bytes::Bytes;
 use http::{HeaderValue, Request, Response};
 use std::{cell::Cell, net::SocketAddr, pin::Pin, rc::Rc, sync::Arc, time::Duration};
+use store::Memory;
 
 /// What every request knows of the connection it came on. One per connection, shared by its requests.
 #[derive(Debug)]
@@ -121,4 +123,8 @@ pub trait Serve: 'static {
     ) -> Served<Self::Body>;
     /// Hears of an answer that the listener gives by itself, and tells the `Cache-Status` that goes with it; `None`: it has none.
     fn answered(&self, own: &OwnAnswer<'_>) -> Option<HeaderValue>;
+    /// What counts heads that have not come as a whole; `None`: nobody does.
+    fn memory(&self) -> Option<Arc<Memory>> {
+        None
+    }
 }

@@ -72,8 +72,9 @@ impl RequestBody {
         Self(None)
     }
 
-    /// Of which at most so many bytes are held at once.
+    /// Of which at most so many bytes are held at once. `hyper` keeps the connection until all of it was read.
     pub(super) fn watched(incoming: Incoming, watch: Arc<Watch>, most: u64) -> Self {
+        watch.keep();
         Self(Some(Box::new(Content {
             incoming,
             watch,
@@ -166,7 +167,9 @@ impl Body for RequestBody {
 impl Drop for Content {
     fn drop(&mut self) {
         self.await_more(None);
-        if !self.ended && !self.is_ended() {
+        if self.ended || self.is_ended() {
+            self.watch.let_go();
+        } else {
             self.watch.leave_unread();
         }
     }

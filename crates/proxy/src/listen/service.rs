@@ -8,11 +8,12 @@ use super::{
     direct::Desk,
     fault::Fault,
     http2::Taking,
+    in_flight::InFlight,
     own::{self, Refusal},
     watch::Watch,
 };
 use bytes::Bytes;
-use http::{Request, Response, Version, header};
+use http::{HeaderValue, Request, Response, StatusCode, Version, header};
 use http_body_util::Either;
 use hyper::body::{Body as _, Incoming};
 use std::{
@@ -24,7 +25,7 @@ use std::{
     pin::pin,
     rc::Rc,
     sync::{Arc, PoisonError},
-    task::{Poll, Waker},
+    task::Poll,
 };
 
 /// What the requests of one connection share.
@@ -49,96 +50,6 @@ pub(super) struct Begun<B> {
     pub(super) in_flight: InFlight,
 }
 
-/// Counts a request as in flight; on drop no more.
-#[derive(Debug)]
-pub(super) struct InFlight {
-    watch: Arc<Watch>,
-    /// Where the request is one of many on its connection.
-    stream: Option<Stream>,
-    /// Whether the client is what the answer's body waits for, over HTTP/1.
-    owed: bool,
-}
-
-/// A request over HTTP/2.
-#[derive(Debug)]
-struct Stream {
-    /// The limit on cancelled ones.
-    most_cancelled: u32,
-    finished: bool,
-    /// See [`Taking`].
-    taking: Rc<Taking>,
-}
-
-impl InFlight {
-    fn new<S: Serve>(session: &Session<S>) -> Self {
-        let watch = &session.watch;
-        watch.request_begins();
-        Self {
-            watch: Arc::clone(watch),
-            stream: session.taking.as_ref().map(|taking| Stream {
-                most_cancelled: session.limits.http2_resets,
-                finished: false,
-                taking: Rc::clone(taking),
-            }),
-            owed: false,
-        }
-    }
-
-    /// Whether others share its connection.
-    pub(super) fn is_one_of_many(&self) -> bool {
-        self.stream.is_some()
-    }
-
-    /// The answer is complete, as far as we go.
-    pub(super) fn finish(&mut self) {
-        if let Some(stream) = &mut self.stream {
-            stream.finished = true;
-        }
-    }
-
-    /// The answer's body gave a piece, the last one or not: the client is what it waits for from now on. Over HTTP/2 the stream ends
-    /// where that takes too long, and whoever has `waker` with it.
-    pub(super) fn gave(&mut self, waker: &Waker, is_last: bool) {
-        match &self.stream {
-            Some(stream) => {
-                let pieces = &self.watch.pieces;
-                let wait = pieces.begin(self.watch.worker.now(), Some(waker));
-                stream.taking.set(Some(wait));
-            }
-            None => self.owe(!is_last),
-        }
-    }
-
-    /// The client has taken what was given, or the answer has ended.
-    pub(super) fn taken(&mut self) {
-        match &self.stream {
-            Some(stream) => {
-                if let Some(wait) = stream.taking.take() {
-                    self.watch.pieces.end(wait);
-                }
-            }
-            None => self.owe(false),
-        }
-    }
-
-    fn owe(&mut self, owed: bool) {
-        if owed != self.owed {
-            self.owed = owed;
-            self.watch.owe_body(owed);
-        }
-    }
-}
-
-impl Drop for InFlight {
-    fn drop(&mut self) {
-        self.taken();
-        self.watch.request_ends();
-        if let Some(stream) = &self.stream {
-            self.watch.tally(!stream.finished, stream.most_cancelled);
-        }
-    }
-}
-
 /// Answers one request that `hyper` has read.
 pub(super) fn answer<S: Serve>(
     session: &Session<S>,
@@ -149,15 +60,12 @@ pub(super) fn answer<S: Serve>(
     if begun.is_some() {
         take_head(&session.watch, false);
     }
-    let begun = begun.unwrap_or_else(|| {
-        let (parts, body) = request.into_parts();
-        let request = Request::from_parts(parts, RequestBody::none());
-        begin(session, request, |request| {
-            check(request, &session.limits)?;
-            *request.body_mut() = content(session, request, body)?;
-            Ok(())
-        })
-    });
+    let fields = request.headers();
+    let may_upgrade = begun.is_none() && fields.contains_key(header::UPGRADE);
+    if may_upgrade {
+        session.watch.keep();
+    }
+    let begun = begun.unwrap_or_else(|| begin_read(session, request));
     let Begun { served, in_flight } = begun;
     let answered = match served {
         Ok(Served::Now(response)) => Either::Left(Ok(response)),
@@ -175,12 +83,55 @@ pub(super) fn answer<S: Serve>(
                 waited.map_err(|Panicked| own::panicked(&*service, &in_flight.watch))
             }
         };
-        in_flight.watch.outbox.close();
-        Ok(match served {
-            Ok(response) => response.map(|body| AnswerBody::served(body, in_flight)),
-            Err(own) => own.map(|text| AnswerBody::own(text, in_flight)),
-        })
+        Ok(finished(served, in_flight, may_upgrade))
     }
+}
+
+/// Has the service begin with a request that `hyper` has read.
+fn begin_read<S: Serve>(session: &Session<S>, request: Request<Incoming>) -> Begun<S::Body> {
+    let watch = &session.watch;
+    let brings_content = !request.body().is_end_stream();
+    let raw = take_head(watch, brings_content);
+    let most = session.limits.held_content(request.version());
+    let request = request.map(|body| {
+        if brings_content {
+            RequestBody::watched(body, Arc::clone(watch), most)
+        } else {
+            RequestBody::none()
+        }
+    });
+    begin(session, request, |request| {
+        check(request, &session.limits)?;
+        if brings_content {
+            check_framing(request.headers(), &raw)?;
+        }
+        Ok(())
+    })
+}
+
+/// The answer, for `hyper` to write.
+fn finished<B: http_body::Body<Data = Bytes>>(
+    served: Result<Response<B>, Box<Response<Bytes>>>,
+    in_flight: InFlight,
+    may_upgrade: bool,
+) -> Response<AnswerBody<B>> {
+    let watch = Arc::clone(&in_flight.watch);
+    watch.outbox.close();
+    let is_http1 = !in_flight.is_one_of_many();
+    let mut answer = match served {
+        Ok(response) => response.map(|body| AnswerBody::served(body, in_flight)),
+        Err(own) => own.map(|text| AnswerBody::own(text, in_flight)),
+    };
+    let upgrades = answer.status() == StatusCode::SWITCHING_PROTOCOLS;
+    if may_upgrade && !upgrades {
+        watch.let_go();
+    }
+    if is_http1 && !upgrades && watch.has_unread() {
+        // What follows the content that nobody reads is not found.
+        let close = HeaderValue::from_static("close");
+        answer.headers_mut().insert(header::CONNECTION, close);
+    }
+    answer
 }
 
 /// Has the service begin with a request, unless that is refused. `check` judges it, and puts in what it brings.
@@ -243,24 +194,4 @@ fn take_head(watch: &Watch, brings_content: bool) -> Vec<u8> {
         *came = behind_head(&raw).to_vec();
     }
     raw
-}
-
-/// What a request brings that `hyper` has read the head of.
-fn content<S: Serve>(
-    session: &Session<S>,
-    request: &Request<RequestBody>,
-    body: Incoming,
-) -> Result<RequestBody, Fault> {
-    let fields = request.headers();
-    let watch = &session.watch;
-    if !body.is_end_stream() || fields.contains_key(header::UPGRADE) {
-        watch.keep();
-    }
-    let raw = take_head(watch, !body.is_end_stream());
-    if body.is_end_stream() {
-        return Ok(RequestBody::none());
-    }
-    check_framing(fields, &raw)?;
-    let most = session.limits.held_content(request.version());
-    Ok(RequestBody::watched(body, Arc::clone(watch), most))
 }

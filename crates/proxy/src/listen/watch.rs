@@ -24,19 +24,23 @@ use std::{
     },
     task::Waker,
 };
+use store::Memory;
 
 /// Clock and counters of one accept loop.
 #[derive(Debug)]
 pub(super) struct Worker {
     pub(super) counters: Arc<Counters>,
+    /// Counts what has come of heads that are not there as a whole; `None`: nobody does.
+    pub(super) memory: Option<Arc<Memory>>,
     /// Steps since the loop began, plus one: 0 means "not".
     tick: AtomicU32,
 }
 
 impl Worker {
-    pub(super) fn new(counters: Arc<Counters>) -> Arc<Self> {
+    pub(super) fn new(counters: Arc<Counters>, memory: Option<Arc<Memory>>) -> Arc<Self> {
         Arc::new(Self {
             counters,
+            memory,
             tick: AtomicU32::new(1),
         })
     }
@@ -85,9 +89,9 @@ pub(super) struct Watch {
     pub(super) pieces: Waits,
     /// Whether a request was answered since `hyper` took its turn.
     answered: AtomicBool,
-    /// Whether `hyper` keeps the connection: a request was more than its head.
-    kept: AtomicBool,
-    /// Whether content of a request was left unread.
+    /// For how many reasons `hyper` keeps the connection: a request was more than its head.
+    kept: AtomicU32,
+    /// Whether content of a request was left unread: the connection ends with the answer.
     unread: AtomicBool,
     /// HTTP/2 requests the client let finish, and those it cancelled.
     finished: AtomicU32,
@@ -118,7 +122,7 @@ impl Watch {
             bodies_owed: AtomicU32::new(0),
             pieces: Waits::default(),
             answered: AtomicBool::new(false),
-            kept: AtomicBool::new(false),
+            kept: AtomicU32::new(0),
             unread: AtomicBool::new(false),
             finished: AtomicU32::new(0),
             cancelled: AtomicU32::new(0),

@@ -53,6 +53,23 @@ fn half_a_head_that_came_with_a_request_gets_408_too() {
 }
 
 #[test]
+fn half_a_head_that_came_with_content_gets_408_too() {
+    for framed in [
+        "Content-Length: 2\r\n\r\nok",
+        "Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
+    ] {
+        let site = Site::with(quick(|limits| limits.head_time = SOON));
+        let mut client = site.client();
+        client.send(format!(
+            "POST /read HTTP/1.1\r\nHost: a\r\n{framed}GET /second HTTP/1.1\r\nHo"
+        ));
+        assert_eq!(client.read().text(), "ok");
+        assert_eq!(client.read().status, 408, "{framed}");
+        assert_eq!(client.read_to_end(), b"");
+    }
+}
+
+#[test]
 fn a_head_in_pieces_is_served() {
     let site = Site::plain();
     let mut client = site.client();
@@ -152,6 +169,29 @@ fn content_left_unread_does_not_reset_the_answer() {
     client.send("POST /unread HTTP/1.1\r\nHost: a\r\nContent-Length: 100000000\r\n\r\n");
     client.send(vec![b'x'; 1_000_000]);
     assert_eq!(client.read().status, 413);
+}
+
+/// Whatever part of it lies here already: what follows is never taken for a request.
+#[test]
+fn behind_content_left_unread_the_connection_ends() {
+    let inner = "GET /inner HTTP/1.1\r\nHost: a\r\n\r\n";
+    let head = |length: usize| {
+        format!("POST /unread HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n\r\n")
+    };
+    for sent in [
+        head(inner.len()) + inner,
+        head(2 * inner.len()) + inner,
+        head(inner.len()),
+        head(inner.len()).replace("Host: a\r\n", "") + inner,
+    ] {
+        let site = Site::with(quick(|_| ()));
+        let mut client = site.client();
+        client.send(&sent);
+        let answer = client.read();
+        assert!(answer.status >= 400, "{sent}");
+        assert_eq!(answer.header("connection"), Some("close"), "{sent}");
+        assert_eq!(client.read_to_end(), b"", "{sent}");
+    }
 }
 
 #[test]

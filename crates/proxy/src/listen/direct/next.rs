@@ -6,7 +6,7 @@ use super::{
 };
 use crate::listen::{Serve, meter::Meter, service::Session, watch::Order};
 use bytes::Bytes;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use tokio::io::ReadBuf;
 
 /// What a client sends next.
@@ -28,10 +28,13 @@ pub fn poll_head<S: Serve>(
 ) -> Poll<Next> {
     session.watch.remember(cx.waker());
     let mut desk = session.desk.read.borrow_mut();
+    if meter.ahead().len() >= desk.len() {
+        return poll_long_head(cx, session, meter, &mut desk);
+    }
     let mut buffer = ReadBuf::new(&mut desk);
     loop {
         if session.watch.order() != Order::Serve {
-            meter.leave_head(buffer.filled());
+            meter.hand_head_over(buffer.filled());
             return Poll::Ready(Next::Rest(Rest::Others));
         }
         let before = buffer.filled().len();
@@ -54,13 +57,58 @@ pub fn poll_head<S: Serve>(
                 if !rest.is_empty() {
                     meter.put_back(Bytes::copy_from_slice(rest));
                 }
-                return Poll::Ready(Next::Head(head));
+                return Poll::Ready(room_for(head, session, meter));
             }
             Parsed::Partial if !is_ended && buffer.remaining() > 0 => {}
-            Parsed::Partial | Parsed::Others => {
+            Parsed::Partial if !is_ended => {
                 meter.leave_head(bytes);
+                return poll_long_head(cx, session, meter, &mut desk);
+            }
+            Parsed::Partial | Parsed::Others => {
+                meter.hand_head_over(bytes);
                 return Poll::Ready(Next::Rest(Rest::Others));
             }
         }
     }
+}
+
+/// The head, where memory has room for it until it is answered.
+#[inline]
+fn room_for<S: Serve>(head: Head, session: &Session<S>, meter: &mut Meter) -> Next {
+    if meter.has_room_for_head(head.length) {
+        return Next::Head(head);
+    }
+    session.watch.tell(Order::NoRoom);
+    Next::Rest(Rest::Others)
+}
+
+/// Goes on with a head that has outgrown the desk: what has come of it lies with the `meter`.
+fn poll_long_head<S: Serve>(
+    cx: &mut Context<'_>,
+    session: &Session<S>,
+    meter: &mut Meter,
+    desk: &mut [u8],
+) -> Poll<Next> {
+    loop {
+        let came = meter.ahead();
+        let is_full = came.len() >= session.limits.header_size;
+        match head::parse(came, &session.limits, &session.desk.sections) {
+            Parsed::Head(head) if head.length <= desk.len() => {
+                meter.skip_ahead(head.length);
+                return Poll::Ready(room_for(head, session, meter));
+            }
+            Parsed::Partial if !is_full && session.watch.order() == Order::Serve => {}
+            _ => break,
+        }
+        let mut buffer = ReadBuf::new(desk);
+        if ready!(meter.poll_read_more(cx, &mut buffer)).is_err() {
+            return Poll::Ready(Next::Rest(Rest::Broken));
+        }
+        if buffer.filled().is_empty() {
+            break;
+        }
+        meter.add_to_head(buffer.filled());
+    }
+    meter.hand_head_over(&[]);
+    Poll::Ready(Next::Rest(Rest::Others))
 }

@@ -8,7 +8,6 @@ use crate::listen::{
     service::{Panicked, Session, unpanicked},
     watch::Order,
 };
-use bytes::Bytes;
 use std::{
     future::poll_fn,
     pin::{Pin, pin},
@@ -54,7 +53,7 @@ pub fn poll_left<S: Serve>(
     let mut buffer = ReadBuf::new(&mut desk);
     match meter.poll_read_head(cx, &mut buffer) {
         Poll::Ready(Ok(())) if !buffer.filled().is_empty() => {
-            meter.put_back(Bytes::copy_from_slice(buffer.filled()));
+            meter.keep_ahead(buffer.filled());
             Poll::Pending
         }
         Poll::Ready(_) => Poll::Ready(()),

@@ -7,9 +7,18 @@ use std::{
 };
 
 impl Watch {
-    /// `hyper` is to keep the connection: where the present request ends, it alone knows.
+    /// `hyper` is to keep the connection: where the present request ends, it alone knows, until it is [let go](Self::let_go).
     pub(in crate::listen) fn keep(&self) {
-        self.kept.store(true, Relaxed);
+        adjust(&self.kept, true);
+    }
+
+    /// `hyper` need not keep the connection any longer for what it was to [keep](Self::keep) it.
+    pub(in crate::listen) fn let_go(&self) {
+        adjust(&self.kept, false);
+        if self.in_flight.load(Relaxed) == 0 {
+            // Where the content outlasts the answer, nothing else tells that all is over.
+            self.wake();
+        }
     }
 
     /// `hyper` takes its turn.
@@ -17,12 +26,14 @@ impl Watch {
         self.answered.store(false, Relaxed);
     }
 
-    /// Whether `hyper`'s turn is over: it has answered, all is out, and the requests ended with their heads.
+    /// Whether `hyper`'s turn is over: it has answered, all is out, and all that the requests brought was read.
     pub(in crate::listen) fn is_at_rest(&self) -> bool {
-        self.in_flight.load(Relaxed) == 0
-            && self.answered.load(Relaxed)
-            && self.is_between()
-            && !self.kept.load(Relaxed)
+        self.has_answered() && self.kept.load(Relaxed) == 0
+    }
+
+    /// Whether `hyper` has answered, and all is out.
+    pub(in crate::listen) fn has_answered(&self) -> bool {
+        self.in_flight.load(Relaxed) == 0 && self.answered.load(Relaxed) && self.is_between()
     }
 
     pub(in crate::listen) fn request_begins(&self) {

@@ -40,8 +40,10 @@ pub(in crate::listen) enum Order {
     Timeout = 2,
     /// Answer 414, then close.
     TargetTooLong = 3,
+    /// Answer 503, since memory has no room for a head, then close.
+    NoRoom = 4,
     /// Close without a word.
-    Close = 4,
+    Close = 5,
 }
 
 impl Order {
@@ -51,6 +53,7 @@ impl Order {
             1 => Self::Drain,
             2 => Self::Timeout,
             3 => Self::TargetTooLong,
+            4 => Self::NoRoom,
             _ => Self::Close,
         }
     }

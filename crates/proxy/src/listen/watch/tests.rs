@@ -45,7 +45,7 @@ fn turns(watch: &Watch, limit: u32) -> (Verdict, Verdict) {
 }
 
 fn watch(stage: Stage) -> Arc<Watch> {
-    let worker = Worker::new(Arc::new(Counters::default()));
+    let worker = Worker::new(Arc::new(Counters::default()), None);
     let watch = Watch::new(worker);
     watch.enter(stage);
     watch

@@ -1,0 +1,119 @@
+//! Heads that have not come as a whole yet, and what a client sends ahead of its turn. While a head is read without `hyper` it is kept once,
+//! and `hyper` gets it when it has come, or is not well formed; either way it counts in the budget until the connection is at rest.
+
+use super::Meter;
+use crate::listen::watch::Order;
+use bytes::Bytes;
+use std::sync::{MutexGuard, PoisonError};
+
+/// A head up to this length, in bytes, may take the last of the budget; a longer one leaves a quarter to others.
+const SHORT: usize = 4 * 1024;
+
+impl Meter {
+    /// Keeps what was read of a head until there is more of it. Where that cannot be, the connection's task is told.
+    pub(in crate::listen) fn leave_head(&mut self, bytes: &[u8]) {
+        if bytes.is_empty() {
+            self.room = None;
+            return;
+        }
+        self.put_back(Bytes::copy_from_slice(bytes));
+        self.left_head();
+    }
+
+    /// Puts more of a head behind what was [left](Self::leave_head) of it.
+    pub(in crate::listen) fn add_to_head(&mut self, bytes: &[u8]) {
+        self.ahead = Bytes::from([&self.ahead, bytes].concat());
+        self.left_head();
+    }
+
+    fn left_head(&mut self) {
+        self.watch.awaits_head();
+        if !self.has_room_for_target(&self.ahead) {
+            self.watch.tell(Order::TargetTooLong);
+        } else if !self.count_head(self.ahead.len()) {
+            self.watch.tell(Order::NoRoom);
+        }
+    }
+
+    /// Has `hyper` read what was read of a head, or of what is none, and all that was left of it.
+    pub(in crate::listen) fn hand_head_over(&mut self, bytes: &[u8]) {
+        if !bytes.is_empty() {
+            self.put_back(Bytes::copy_from_slice(bytes));
+        }
+        if self.ahead.is_empty() {
+            return;
+        }
+        self.watch.awaits_head();
+        let ahead = self.ahead.clone();
+        if !self.keep_head(true, &ahead) {
+            self.watch.tell(Order::TargetTooLong);
+        } else if !self.has_room_for_head(2 * ahead.len()) {
+            // It is kept here beside what `hyper` reads.
+            self.watch.tell(Order::NoRoom);
+        }
+    }
+
+    /// Keeps what a client sent while it is being answered, which is no reason to break that off.
+    pub(in crate::listen) fn keep_ahead(&mut self, bytes: &[u8]) {
+        self.put_back(Bytes::copy_from_slice(bytes));
+        if let Some(memory) = &self.watch.worker.memory {
+            let room = self
+                .room
+                .get_or_insert_with(|| memory.budget().reservation());
+            room.take(bytes.len() as u64);
+            memory.make_room();
+        }
+    }
+
+    /// Keeps the raw head that `hyper` reads. `false` when the target alone outgrows its limit: `hyper` would call that 431.
+    pub(super) fn keep_head(&self, begins: bool, bytes: &[u8]) -> bool {
+        let mut head = self.kept();
+        if begins {
+            head.clear();
+        }
+        let room = self.head.saturating_sub(head.len());
+        head.extend_from_slice(bytes.get(..room).unwrap_or(bytes));
+        self.has_room_for_target(&head)
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Vec<u8>> {
+        let head = self.watch.head.lock();
+        head.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether the target in what has come of a head may still be short enough. 32 bytes are for the method and white space; a complete
+    /// request line is judged exactly once it is parsed.
+    fn has_room_for_target(&self, head: &[u8]) -> bool {
+        let line = head.get(2..).unwrap_or_default();
+        head.len() <= self.target + 32 || memchr::memchr(b'\n', line).is_some()
+    }
+
+    /// Whether there is room for a head of which so many bytes are kept until it is answered. A short one needs none.
+    #[inline]
+    pub(in crate::listen) fn has_room_for_head(&mut self, bytes: usize) -> bool {
+        bytes <= SHORT || self.count_head(bytes)
+    }
+
+    /// Takes room for so many bytes that are held of a head, where somebody counts.
+    fn count_head(&mut self, bytes: usize) -> bool {
+        let Some(memory) = &self.watch.worker.memory else {
+            return true;
+        };
+        let room = self
+            .room
+            .get_or_insert_with(|| memory.budget().reservation());
+        let more = (bytes as u64).saturating_sub(room.bytes());
+        let fits = if bytes <= SHORT {
+            room.grow(more)
+        } else {
+            room.grow_sparing(more)
+        };
+        memory.make_room();
+        fits
+    }
+
+    /// Forgets the raw head: what comes next is read by who keeps none.
+    pub(in crate::listen) fn forget_head(&self) {
+        *self.kept() = Vec::new();
+    }
+}
