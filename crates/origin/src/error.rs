@@ -148,6 +148,8 @@ pub enum Kind {
     Truncated,
     /// Not HTTP, contradictory lengths, bad chunk.
     Malformed,
+    /// 101 to a request that asked for no other protocol (RFC 9110 section 15.2.2).
+    UnaskedSwitch,
     /// The response head is larger than `OriginConfig::largest_head`, or has too many fields.
     HeadTooLarge,
     /// `Turns::most` fetches are under way and the queue is full.
@@ -183,6 +185,7 @@ impl Kind {
             Self::WholeTimeout => "whole-timeout",
             Self::Truncated => "truncated",
             Self::Malformed => "malformed",
+            Self::UnaskedSwitch => "unasked-switch",
             Self::HeadTooLarge => "head-too-large",
             Self::QueueFull => "queue-full",
             Self::QueueTimeout => "queue-timeout",
@@ -248,6 +251,7 @@ impl Kind {
             Self::WholeTimeout => "the exchange took too long",
             Self::Truncated => "the response was cut short",
             Self::Malformed => "the response is malformed",
+            Self::UnaskedSwitch => "the server switched protocols unasked",
             Self::HeadTooLarge => "the response head is too large",
             Self::QueueFull => "too many fetches wait for this origin",
             Self::QueueTimeout => "no turn in the origin's queue in time",

@@ -285,6 +285,7 @@ fn may_retry(kind: Kind) -> bool {
         Kind::Truncated
             | Kind::FirstByteTimeout
             | Kind::Malformed
+            | Kind::UnaskedSwitch
             | Kind::Protocol
             | Kind::HeadTooLarge
     )

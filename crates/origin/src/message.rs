@@ -203,7 +203,7 @@ pub(crate) fn judge<B>(
     let malformed = |why: &'static str| Err(Error::new(Kind::Malformed).because(why));
     let status = response.status();
     if status == StatusCode::SWITCHING_PROTOCOLS && (!asked.upgrade || speaks != Speaks::Http1) {
-        return malformed("101 without having been asked for an upgrade");
+        return Err(Error::new(Kind::UnaskedSwitch));
     }
     let headers = response.headers_mut();
     let length = match length(headers) {

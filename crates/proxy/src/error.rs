@@ -25,7 +25,7 @@ pub enum Failure {
     /// The request has come through us too often: our configuration's fault.
     #[error("the request loops")]
     Loop,
-    /// The origin switched protocols although nobody asked for it (RFC 9110 section 15.2.2): its fault.
+    /// The origin switched to a protocol that nobody asked for (RFC 9110 section 7.8): its fault.
     #[error("the origin switched protocols unasked")]
     UnaskedSwitch,
     /// The origin's 206 brought other bytes than its `Content-Range` says: its fault.
@@ -98,6 +98,7 @@ fn origin_status(kind: origin::Kind) -> StatusCode {
         | Kind::Truncated
         | Kind::Script
         | Kind::Malformed
+        | Kind::UnaskedSwitch
         | Kind::HeadTooLarge => StatusCode::BAD_GATEWAY,
     }
 }

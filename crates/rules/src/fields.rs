@@ -90,6 +90,18 @@ pub fn forwarded(
     forwarded
 }
 
+/// Whether the field is there. Mostly it is not, and few others are, so that a look at each name is cheaper than the map's own search.
+#[inline]
+pub fn has(fields: &HeaderMap, name: &HeaderName) -> bool {
+    if fields.keys_len() > FEW {
+        return fields.contains_key(name);
+    }
+    fields.keys().any(|other| other == name)
+}
+
+/// Up to so many names are looked at one by one.
+const FEW: usize = 16;
+
 /// Whether a field concerns one connection only, whether `Connection` nominates it or not (RFC 9110 section 7.6.1). `Trailer` is
 /// among them because trailers are not forwarded.
 pub fn is_hop_by_hop(name: &HeaderName) -> bool {
@@ -110,7 +122,7 @@ pub fn remove_where(fields: &mut HeaderMap, goes: impl Fn(&HeaderName) -> bool) 
 
 /// The fields that `Connection` nominates.
 fn nominated(fields: &HeaderMap) -> Vec<HeaderName> {
-    if !fields.contains_key(CONNECTION) {
+    if !has(fields, &CONNECTION) {
         return Vec::new();
     }
     fields

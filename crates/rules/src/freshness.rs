@@ -51,6 +51,9 @@ impl Source {
     }
 }
 
+/// By how much the clock may run behind the one by which a response was received: the clocks of several nodes differ a little.
+const SKEW: Duration = Duration::from_mins(1);
+
 /// What judgement of a stored response needs, computed once when it is stored. Small and `Copy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Facts {
@@ -84,8 +87,12 @@ impl Facts {
         let resident = now.since(self.response_time);
         Duration::from_millis(self.initial_age_ms).saturating_add(resident)
     }
-    /// How long the response stays fresh from `now`; `None` when it is stale: fresh is `lifetime > age` (section 4.2).
+    /// How long the response stays fresh from `now`; `None` when it is stale: fresh is `lifetime > age` (section 4.2). It is when it
+    /// was received well after `now`: the clock was set back since, and how old it is nobody knows.
     pub fn remaining(&self, now: Time) -> Option<Duration> {
+        if self.response_time.since(now) > SKEW {
+            return None;
+        }
         let left = self.lifetime().checked_sub(self.age(now))?;
         (!left.is_zero()).then_some(left)
     }

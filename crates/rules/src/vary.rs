@@ -3,6 +3,7 @@
 pub(crate) mod member;
 mod preference;
 
+use crate::fields::has;
 use http::{
     HeaderMap, HeaderName, HeaderValue,
     header::{ACCEPT, ACCEPT_CHARSET, ACCEPT_ENCODING, ACCEPT_LANGUAGE, COOKIE, GetAll, VARY},
@@ -34,7 +35,7 @@ pub fn nominated(response: &HeaderMap) -> Nominated {
 
 /// Whether `Vary` nominates everything, so that no request ever matches.
 pub fn is_everything(response: &HeaderMap) -> bool {
-    members(response).any(|member| member.is_none())
+    has(response, &VARY) && members(response).any(|member| member.is_none())
 }
 
 /// The members of `Vary`; `None` for `*`, and for what cannot be read.

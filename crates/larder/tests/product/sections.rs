@@ -86,3 +86,32 @@ fn a_request_is_read_as_if_no_other_had_come_before() {
         assert!(hits > 100, "{settings}: {hits} hits");
     }
 }
+
+/// What one of them was read as is nobody else's: not another host's, nor the same one's by another scheme.
+#[test]
+fn hosts_that_take_turns_on_a_connection_have_their_own_pages() {
+    let (origin, larder) =
+        start_with("workers = 1\ntrusted = [\"127.0.0.1\"]\n[[origin]]\nservers = \"{origin}\"\n");
+    origin.otherwise(|request| {
+        let said = ["x-forwarded-proto", "host"].map(|name| request.header(name).unwrap_or(""));
+        Reply::ok().cache("max-age=600").body(said.join(" "))
+    });
+    let mut client = larder.client();
+    for (host, scheme, expected, is_hit) in [
+        ("a.example", "http", "http a.example", false),
+        ("b.example", "http", "http b.example", false),
+        ("A.Example:80", "http", "http a.example", true),
+        ("a.example", "https", "https a.example", false),
+        ("a.example:80", "https", "https a.example:80", false),
+        ("a.example:80", "http", "http a.example", true),
+        ("a.example:443", "https", "https a.example", true),
+        ("a.example:443", "http", "http a.example:443", false),
+        ("a.example", "https", "https a.example", true),
+        ("b.example.", "http", "http b.example", true),
+        ("a.example", "http", "http a.example", true),
+    ] {
+        let said = format!("Host: {host}\r\nX-Forwarded-Proto: {scheme}\r\n");
+        let found = ask(&mut client, "/", &said);
+        assert_eq!(found, (is_hit, expected.to_owned()), "{said}");
+    }
+}

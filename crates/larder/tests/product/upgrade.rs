@@ -102,6 +102,32 @@ fn a_tunnel_of_which_one_side_has_ended_is_closed() {
 }
 
 #[test]
+fn a_switch_to_what_nobody_asked_for_is_none() {
+    let (origin, larder) = start();
+    for (asked, switched, status) in [
+        (None, "websocket", 502),
+        (Some("websocket"), "ssh", 502),
+        (Some("websocket"), "websocket, ssh", 502),
+        (Some("IRC, WebSocket"), "websocket", 101),
+    ] {
+        origin.reply("/chat", Reply::upgrade(switched));
+        let mut client = larder.client();
+        let mut request = client.get("/chat");
+        if let Some(asked) = asked {
+            request = request
+                .header("Connection", "upgrade")
+                .header("Upgrade", asked);
+        }
+        request.begin();
+        let head = client.read_head();
+        assert_eq!(head.status, status, "{asked:?} {switched}");
+        let said = head.header("cache-status").unwrap_or_default();
+        let is_told = said.contains("detail=unasked-switch");
+        assert_eq!(is_told, status == 502, "{said}");
+    }
+}
+
+#[test]
 fn a_refused_upgrade_is_an_ordinary_answer() {
     let (origin, larder) = start();
     origin.reply("/chat", Reply::status(403).cache("no-store").body("no"));

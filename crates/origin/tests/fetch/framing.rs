@@ -87,7 +87,7 @@ fn malformed_heads() {
         (
             "unasked 101",
             "HTTP/1.1 101 Switching Protocols\r\n\r\n",
-            Kind::Malformed,
+            Kind::UnaskedSwitch,
         ),
         (
             "large value",

@@ -157,9 +157,16 @@ pub(super) fn begin<S: Serve>(
     };
     let served = match refusal {
         None => {
-            let serve = || session.service.serve(request, &session.facts, sink);
-            let served = catch_unwind(AssertUnwindSafe(serve));
-            served.map_err(|_| own::panicked(&*session.service, watch))
+            // Taken there, so that it is not moved into the closure, and with that on and on.
+            let mut asked = Some(request);
+            let serve = || {
+                let request = asked.take()?;
+                Some(session.service.serve(request, &session.facts, sink))
+            };
+            match catch_unwind(AssertUnwindSafe(serve)) {
+                Ok(Some(served)) => Ok(served),
+                Ok(None) | Err(_) => Err(own::panicked(&*session.service, watch)),
+            }
         }
         Some(refusal) => {
             let (head, _) = request.into_parts();

@@ -1,7 +1,10 @@
-//! What origins are told of a connection, made once: most of its requests say the same.
+//! What is made of a connection once: most of its requests say the same.
 
 use http::HeaderValue;
-use std::cell::{OnceCell, RefCell};
+use std::{
+    cell::{OnceCell, RefCell},
+    rc::Rc,
+};
 
 /// Texts that the requests of a connection share.
 #[derive(Debug, Default)]
@@ -9,6 +12,15 @@ pub struct Texts {
     /// See [`Connection::address`](super::Connection::address).
     pub(super) address: OnceCell<HeaderValue>,
     element: RefCell<Option<Element>>,
+    host: RefCell<Option<Host>>,
+}
+
+/// What an authority was read as.
+#[derive(Debug)]
+struct Host {
+    scheme: &'static str,
+    written: Box<[u8]>,
+    meant: Rc<str>,
 }
 
 /// An element of `Forwarded` (RFC 7239 section 4), and what of it a request may say otherwise.
@@ -41,5 +53,29 @@ impl Texts {
             value: value.clone(),
         });
         Some(value)
+    }
+
+    /// The host that is meant by what was `written` for this scheme: the last one where the same was, or read now.
+    #[inline]
+    pub fn host<E>(
+        &self,
+        scheme: &'static str,
+        written: &[u8],
+        read: impl FnOnce() -> Result<Rc<str>, E>,
+    ) -> Result<Rc<str>, E> {
+        let mut last = self.host.borrow_mut();
+        if let Some(last) = &*last
+            && last.scheme == scheme
+            && *last.written == *written
+        {
+            return Ok(last.meant.clone());
+        }
+        let host = read()?;
+        *last = Some(Host {
+            scheme,
+            written: written.into(),
+            meant: host.clone(),
+        });
+        Ok(host)
     }
 }

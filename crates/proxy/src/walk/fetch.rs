@@ -24,7 +24,7 @@ use crate::{
 };
 use http::{HeaderMap, Method, Response, StatusCode, header, response};
 use origin::ResponseBody;
-use rules::reuse;
+use rules::{fields::has, reuse};
 use std::{
     cell::Cell,
     rc::Rc,
@@ -199,7 +199,7 @@ impl Fetch<'_> {
         conditional: bool,
     ) -> Result<impl Future<Output = Result<Response<ResponseBody>, origin::Error>>, Failure> {
         let request = self.request(plan, conditional)?;
-        let is_personal = || self.ask.fields.contains_key(header::AUTHORIZATION);
+        let is_personal = || has(&self.ask.fields, &header::AUTHORIZATION);
         let context = origin::Context {
             repeatable: true,
             content: self.content(),

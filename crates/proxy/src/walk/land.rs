@@ -22,6 +22,7 @@ use crate::{
 use http::{HeaderMap, Response, StatusCode, header, response};
 use http_body::Body as _;
 use origin::ResponseBody;
+use rules::fields::has;
 use std::{
     sync::Arc,
     task::{Context, Waker},
@@ -152,7 +153,7 @@ impl Fetch<'_> {
             unshared,
             self.times.response,
         );
-        let has_credentials = self.ask.fields.contains_key(header::AUTHORIZATION);
+        let has_credentials = has(&self.ask.fields, &header::AUTHORIZATION);
         if let Some(stored) = &self.need.selected
             && unshared.withdraws(head.status)
             && !way::refuses(head.status, has_credentials)

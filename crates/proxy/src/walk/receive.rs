@@ -128,7 +128,7 @@ pub fn read(
     }
     let client = client(connection, site);
     let scheme = scheme(client, &parts.headers, beside.said.forwarded, connection);
-    let host = host(&parts.uri, &parts.headers, parts.version, scheme)?;
+    let host = host(&parts, scheme, connection)?;
     let path = match parts.uri.path() {
         "" => Cow::Borrowed("/"),
         path => key::normalize(path),

@@ -207,8 +207,9 @@ fn a_slow_handshake_is_cut() {
     let mut client = site.client();
     client.send([0x16, 3, 1]);
     assert_eq!(client.read_to_end(), b"");
-    assert_eq!(site.shared.snapshot().timeouts, 1);
-    assert_eq!(site.shared.snapshot().handshakes_failed, 1);
+    site.wait_counted("the limit", |counters| {
+        (counters.timeouts, counters.handshakes_failed) == (1, 1)
+    });
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Targeted fields (RFC 9213): dictionaries of structured fields, stricter than `Cache-Control`.
 
 use super::{MOST_SECONDS, Qualified, ResponseDirectives};
+use crate::fields::has;
 use http::{HeaderMap, HeaderName};
 use sfv::{BareItem, Dictionary, Item, ListEntry, Parser};
 
@@ -9,7 +10,7 @@ const SURROGATE_CONTROL: &str = "surrogate-control";
 
 /// The directives of the targeted field `name`; `None` if it is absent, empty, or no dictionary (RFC 9213 section 2.1).
 pub(super) fn read(fields: &HeaderMap, name: &HeaderName) -> Option<ResponseDirectives> {
-    if !fields.contains_key(name) {
+    if !has(fields, name) {
         return None;
     }
     let mut members = Dictionary::new();

@@ -1,6 +1,6 @@
 //! The initial age of a response (RFC 9111 section 4.2.3).
 
-use crate::{directives::list::delta_seconds, time::Time};
+use crate::{directives::list::delta_seconds, fields::has, time::Time};
 use http::{
     HeaderMap,
     header::{AGE, DATE},
@@ -44,6 +44,9 @@ fn apparent(date: Time, request_time: Time, response_time: Time) -> Duration {
 
 /// Seconds of `Age`: its first member; zero where that is absent or invalid (RFC 9111 section 5.1).
 fn value(fields: &HeaderMap) -> u64 {
+    if !has(fields, &AGE) {
+        return 0;
+    }
     fields
         .get_all(AGE)
         .iter()

@@ -3,6 +3,7 @@
 use super::{Site, Source};
 use crate::{
     directives::{ResponseDirectives, list::delta_seconds},
+    fields::has,
     time::Time,
 };
 use http::{
@@ -77,6 +78,9 @@ fn explicit(given: &Given<'_>) -> Option<(Source, Duration)> {
 
 /// The least of [`REVERSE_PROXY_TTL`]; one that is malformed is zero, as with `s-maxage`.
 fn reverse_proxy_ttl(fields: &HeaderMap) -> Option<u32> {
+    if !has(fields, &REVERSE_PROXY_TTL) {
+        return None;
+    }
     let lines = fields.get_all(REVERSE_PROXY_TTL).iter();
     lines
         .map(|line| delta_seconds(line.as_bytes().trim_ascii()).unwrap_or(0))
@@ -85,6 +89,9 @@ fn reverse_proxy_ttl(fields: &HeaderMap) -> Option<u32> {
 
 /// The least of [`ACCEL_EXPIRES`]; one that is malformed is zero.
 fn accel_expires(fields: &HeaderMap, now: Time) -> Option<Duration> {
+    if !has(fields, &ACCEL_EXPIRES) {
+        return None;
+    }
     let read = |value: &[u8]| match value.strip_prefix(b"@") {
         Some(moment) => {
             let moment = std::str::from_utf8(moment).ok()?.parse().ok()?;
@@ -101,6 +108,9 @@ fn accel_expires(fields: &HeaderMap, now: Time) -> Option<Duration> {
 /// `Expires` minus `Date`; `None` where there is no `Expires`. One that is no date, or several that differ, have expired
 /// already (RFC 9111 sections 5.3 and 4.2.1).
 fn expires(fields: &HeaderMap, date: Time, now: Time) -> Option<Duration> {
+    if !has(fields, &EXPIRES) {
+        return None;
+    }
     let mut lines = fields.get_all(EXPIRES).iter();
     let first = lines.next()?;
     if lines.any(|other| other != first) {
@@ -129,7 +139,7 @@ pub fn has_explicit(fields: &HeaderMap, directives: &ResponseDirectives, targete
         || (!targeted
             && [EXPIRES, REVERSE_PROXY_TTL, ACCEL_EXPIRES]
                 .iter()
-                .any(|name| fields.contains_key(name)))
+                .any(|name| has(fields, name)))
 }
 
 /// Whether the status is heuristically cacheable (RFC 9110 section 15.1).

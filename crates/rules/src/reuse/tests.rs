@@ -144,6 +144,25 @@ fn verdicts() {
 }
 
 #[test]
+fn what_was_received_before_the_clock_was_set_back_is_validated() {
+    let before = |seconds: u64| Time::from_secs(RECEIVED.as_secs() - seconds);
+    let at = |facts: &Facts, seconds: u64| judge(facts, &asks(""), &OBEYS, before(seconds));
+    // Nodes' clocks may differ by so much.
+    assert_eq!(at(&PLAIN, 60), fresh(60));
+    let validates = Verdict::Validate(ValidateReason::Expired);
+    assert_eq!(at(&PLAIN, 61), validates);
+    assert_eq!(at(&STRICT, 3600), validates);
+    // It may be as young as it was.
+    let refreshes = Verdict::Stale(StaleReason::WhileRevalidate);
+    assert_eq!(at(&WINDOWS, 3600), refreshes);
+    for failure in [Failure::Status, Failure::Unreachable] {
+        let may_be_sent = |facts: &Facts| on_failure(facts, &asks(""), &OBEYS, failure, before(61));
+        assert!(may_be_sent(&WINDOWS));
+        assert!(!may_be_sent(&STRICT));
+    }
+}
+
+#[test]
 fn a_site_may_ignore_what_clients_force() {
     for (facts, request, seconds, expected) in [
         (PLAIN, "no-cache", 0, fresh(60)),

@@ -3,6 +3,7 @@
 use super::{Exchange, NotStorable, SetCookie, post};
 use crate::{
     directives::ResponseDirectives,
+    fields::has,
     freshness::{self, Facts},
     range,
 };
@@ -74,7 +75,7 @@ impl Says<'_> {
     pub(super) fn check_authorization(&self) -> Result<(), NotStorable> {
         let directives = self.directives;
         let conditional = directives.must_revalidate || directives.s_maxage.is_some();
-        let allowed = !self.exchange.request.contains_key(AUTHORIZATION)
+        let allowed = !has(self.exchange.request, &AUTHORIZATION)
             || directives.public
             || (conditional && !self.forced);
         allowed.then_some(()).ok_or(NotStorable::Authorization)
@@ -83,7 +84,7 @@ impl Says<'_> {
     /// Whether `Set-Cookie` is to be removed. RFC 9111 does not forbid storing it; one user's session sent to another is
     /// the costliest fault a cache can have, so by default the origin has to say that it means it.
     pub(super) fn check_set_cookie(&self, site: SetCookie) -> Result<bool, NotStorable> {
-        if !self.exchange.response.contains_key(SET_COOKIE) {
+        if !has(self.exchange.response, &SET_COOKIE) {
             return Ok(false);
         }
         let directives = self.directives;
@@ -113,7 +114,7 @@ impl Says<'_> {
             );
         let has_validator = [ETAG, LAST_MODIFIED]
             .iter()
-            .any(|name| exchange.response.contains_key(name));
+            .any(|name| has(exchange.response, name));
         let opens = |window: Option<u32>| window.is_some_and(|seconds| seconds > 0);
         let has_time = facts.lifetime_ms > 0
             || opens(facts.stale_while_revalidate)

@@ -10,12 +10,8 @@ use std::task::{Context, Poll, ready};
 use tokio::io::ReadBuf;
 
 /// What a client sends next.
-#[allow(
-    clippy::large_enum_variant,
-    reason = "on the path of a hit, which allocates nothing that it can do without"
-)]
 pub enum Next {
-    Head(Head),
+    Head(Box<Head>),
     /// Nothing that is answered here.
     Rest(Rest),
 }
@@ -73,8 +69,7 @@ pub fn poll_head<S: Serve>(
 }
 
 /// The head, where memory has room for it until it is answered.
-#[inline]
-fn room_for<S: Serve>(head: Head, session: &Session<S>, meter: &mut Meter) -> Next {
+fn room_for<S: Serve>(head: Box<Head>, session: &Session<S>, meter: &mut Meter) -> Next {
     if meter.has_room_for_head(head.length) {
         return Next::Head(head);
     }
@@ -83,6 +78,8 @@ fn room_for<S: Serve>(head: Head, session: &Session<S>, meter: &mut Meter) -> Ne
 }
 
 /// Goes on with a head that has outgrown the desk: what has come of it lies with the `meter`.
+#[cold]
+#[inline(never)]
 fn poll_long_head<S: Serve>(
     cx: &mut Context<'_>,
     session: &Session<S>,

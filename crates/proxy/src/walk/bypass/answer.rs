@@ -19,7 +19,7 @@ use crate::{
         receive, tunnel,
     },
 };
-use http::{HeaderValue, Method, Response, StatusCode, header, response};
+use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header, response};
 use hyper_util::rt::TokioIo;
 use origin::ResponseBody;
 use rules::{fields, status::Handled, storable::NotStorable};
@@ -117,6 +117,18 @@ fn pass_on(
     )
 }
 
+/// Whether 101 with these fields switches to what the client asked for (RFC 9110 section 7.8). One that names nothing is believed.
+fn is_to_what_was_asked(fields: &HeaderMap, client: &Upgrade) -> bool {
+    let names = |line: &HeaderValue| -> Vec<String> {
+        let text = String::from_utf8_lossy(line.as_bytes());
+        let names = text.split(',').map(|name| name.trim().to_ascii_lowercase());
+        names.collect()
+    };
+    let asked = names(&client.protocol);
+    let mut lines = fields.get_all(header::UPGRADE).iter();
+    lines.all(|line| names(line).iter().all(|name| asked.contains(name)))
+}
+
 /// 101: from here on bytes pass both ways untouched.
 fn switch(
     worker: &Worker,
@@ -125,7 +137,8 @@ fn switch(
     client: Option<Upgrade>,
     outcome: &Outcome,
 ) -> Response<ReplyBody> {
-    let Some(client) = client else {
+    let Some(client) = client.filter(|client| is_to_what_was_asked(response.headers(), client))
+    else {
         return deliver::failure(worker, ask, &Failure::UnaskedSwitch);
     };
     let origin = hyper::upgrade::on(&mut response);

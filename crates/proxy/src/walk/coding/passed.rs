@@ -9,7 +9,10 @@ use crate::{
     policy::{Compress, Edit},
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
-use rules::coding::{self, Accepted, Choice, Coding, Made, Untouched};
+use rules::{
+    coding::{self, Accepted, Choice, Coding, Made, Untouched},
+    fields::has,
+};
 
 /// For content that is coded for one client: at the fast level all three come out about as small, and brotli takes several times as long.
 const CHEAPEST: [Coding; 3] = [Coding::Zstd, Coding::Gzip, Coding::Brotli];
@@ -99,7 +102,7 @@ fn is_personal(ask: &Ask, fields: &HeaderMap) -> bool {
     let mut names = ask.fields.keys();
     names.any(|name| matches!(*name, header::COOKIE | header::AUTHORIZATION))
         || (ask.composed.get() && !ask.cookies.is_empty())
-        || fields.contains_key(header::SET_COOKIE)
+        || has(fields, &header::SET_COOKIE)
 }
 
 fn untouched(
@@ -169,7 +172,7 @@ pub fn is_settled(ask: &Ask, fields: &HeaderMap) -> bool {
         let lines = fields.iter();
         lines.map(|(name, value)| (name.as_str().as_bytes(), value.as_bytes()))
     };
-    if !fields.contains_key(header::CONTENT_ENCODING) {
+    if !has(fields, &header::CONTENT_ENCODING) {
         return true;
     }
     let types = ask.policy().compress.as_ref();

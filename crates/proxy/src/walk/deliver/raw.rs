@@ -10,7 +10,7 @@ use crate::{
 };
 use http::{HeaderValue, Method, Response, StatusCode, header, response};
 use rules::{
-    fields,
+    fields::{self, has},
     precondition::{self, Representation},
     status::Handled,
 };
@@ -38,7 +38,7 @@ pub fn raw(
         fields.remove(header::SET_COOKIE);
     }
     admit::complete(ask, version, &mut fields, receive::now);
-    if fields.contains_key(X_CACHE_DEBUG) {
+    if has(&fields, &X_CACHE_DEBUG) {
         fields.insert(X_CACHE, hit_or_miss(outcome));
     }
     let is_of_content = status.is_success() || status == StatusCode::NOT_MODIFIED;

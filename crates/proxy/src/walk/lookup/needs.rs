@@ -7,7 +7,7 @@ use crate::{
     way::Needs,
 };
 use http::header;
-use rules::{precondition, reuse};
+use rules::{fields::has, precondition, reuse};
 use store::Stored;
 
 /// On what it depends how a request goes on that nothing stored answers.
@@ -17,7 +17,7 @@ pub fn needs(ask: &Ask) -> Needs {
         // What is fetched would not have the form yet that such a condition names.
         on_condition: has_condition_for_origin(ask) || coding::is_on_form(ask),
         only_if_cached: ask.directives.only_if_cached,
-        is_personal: ask.directives.no_store || ask.fields.contains_key(header::AUTHORIZATION),
+        is_personal: ask.directives.no_store || has(&ask.fields, &header::AUTHORIZATION),
     }
 }
 

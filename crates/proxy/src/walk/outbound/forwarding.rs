@@ -6,7 +6,7 @@ use http::{
     HeaderMap, HeaderName, HeaderValue,
     header::{self, Entry, FORWARDED},
 };
-use rules::forwarded;
+use rules::{fields::has, forwarded};
 
 pub static X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 static X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
@@ -65,7 +65,7 @@ pub fn tell(fields: &mut HeaderMap, ask: &Ask, host: &Host<'_>) {
         leave_out(fields, untold(key));
     }
     if let Some(address) = ask.connection.address() {
-        let named = [&X_FORWARDED_FOR, &FORWARDED].map(|name| fields.contains_key(name));
+        let named = [&X_FORWARDED_FOR, &FORWARDED].map(|name| has(fields, name));
         if named != [false, true] {
             add(fields, &X_FORWARDED_FOR, address.clone());
         }

@@ -1,9 +1,9 @@
 //! Where a request was sent: scheme and authority.
 
 use crate::{error::Failure, listen::Connection, routing::Client};
-use http::{HeaderMap, Uri, Version, header};
+use http::{HeaderMap, Version, header, request::Parts};
 use rules::key;
-use std::borrow::Cow;
+use std::rc::Rc;
 
 /// The scheme the client used: ours, or the one a trusted peer tells of.
 pub(super) fn scheme(
@@ -18,22 +18,25 @@ pub(super) fn scheme(
 
 /// The authority: of the target where it has one (absolute form, HTTP/2), otherwise of `Host` (RFC 9112 section 3.3).
 #[inline]
-pub(super) fn host<'a>(
-    uri: &'a Uri,
-    fields: &'a HeaderMap,
-    version: Version,
-    scheme: &str,
-) -> Result<Cow<'a, str>, Failure> {
-    let mut lines = fields.get_all(header::HOST).iter();
+pub(super) fn host(
+    asked: &Parts,
+    scheme: &'static str,
+    connection: &Connection,
+) -> Result<Rc<str>, Failure> {
+    let mut lines = asked.headers.get_all(header::HOST).iter();
     let (line, more) = (lines.next(), lines.next());
     if more.is_some() {
         return Err(Failure::BadRequest("several-hosts"));
     }
-    let authority = match (uri.authority(), line) {
-        (Some(authority), _) => authority.as_str(),
-        (None, Some(line)) => line.to_str().map_err(|_| Failure::BadRequest("bad-host"))?,
-        (None, None) if version <= Version::HTTP_10 => return Ok(Cow::Borrowed("")),
+    let written = match (asked.uri.authority(), line) {
+        (Some(authority), _) => authority.as_str().as_bytes(),
+        (None, Some(line)) => line.as_bytes(),
+        (None, None) if asked.version <= Version::HTTP_10 => return Ok("".into()),
         (None, None) => return Err(Failure::BadRequest("no-host")),
     };
-    key::normalize_host(authority, scheme).ok_or(Failure::BadRequest("bad-host"))
+    connection.texts.host(scheme, written, || {
+        let host = str::from_utf8(written).ok();
+        let host = host.and_then(|host| key::normalize_host(host, scheme));
+        host.map(Rc::from).ok_or(Failure::BadRequest("bad-host"))
+    })
 }

@@ -6,7 +6,7 @@ fn read(text: &str) -> Parsed {
     anew(text.as_bytes(), &Limits::default())
 }
 
-fn head(text: &str) -> Head {
+fn head(text: &str) -> Box<Head> {
     match read(text) {
         Parsed::Head(head) => head,
         Parsed::Partial => panic!("partial: {text}"),

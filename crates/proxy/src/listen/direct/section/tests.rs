@@ -10,7 +10,7 @@ fn read(text: &[u8], before: &RefCell<Sections>) -> Parsed {
 }
 
 /// Reads `text`, and has its section kept where it is a head that is answered.
-fn answer(text: &[u8], before: &RefCell<Sections>) -> Option<Head> {
+fn answer(text: &[u8], before: &RefCell<Sections>) -> Option<Box<Head>> {
     let Parsed::Head(head) = read(text, before) else {
         return None;
     };
@@ -126,7 +126,7 @@ fn a_line_alone_is_no_head_whatever_came_before() {
 #[test]
 fn heads_with_one_section_keep_their_targets() {
     let before = RefCell::default();
-    let mut waiting: Vec<(String, Head)> = Vec::new();
+    let mut waiting: Vec<(String, Box<Head>)> = Vec::new();
     for number in 0..400 {
         let text = format!("GET /{number} HTTP/1.1\r\nHost: a\r\nCookie: b\r\n\r\n");
         let head = answer(text.as_bytes(), &before).unwrap();
