@@ -1,6 +1,6 @@
 //! One connection with its HTTP engine: a sender of requests and the task that drives the socket.
 
-use crate::{Error, Kind, Servers, connect::Dialled, direct, upload::Outgoing};
+use crate::{Error, Kind, Servers, connect::Dialled, direct, stream::Stream, upload::Outgoing};
 use hyper::client::conn::{http1, http2};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use std::{
@@ -10,12 +10,12 @@ use std::{
         Arc,
         atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
     },
-    task::Context,
+    task::{Context, Poll, ready},
     time::Duration,
 };
 use tokio::{
     task::{AbortHandle, coop::has_budget_remaining, spawn_local},
-    time::{Instant, Sleep, sleep_until},
+    time::{Instant, Sleep, interval, sleep_until},
 };
 
 /// hyper's least size of a connection's read buffer (it refuses less).
@@ -130,10 +130,13 @@ impl Http2 {
             .initial_stream_window_size(1024 * 1024)
             .initial_connection_window_size(4 * 1024 * 1024)
             .max_header_list_size(largest)
+            // None before the server has said how many it allows.
+            .initial_max_send_streams(0)
             .handshake(TokioIo::new(dialled.stream))
             .await
             .map_err(|cause| Error::new(Kind::Protocol).because(cause))?;
-        let streams = Arc::new(AtomicUsize::new(connection.current_max_send_streams()));
+        let streams = allowed(&mut connection).await?;
+        let streams = Arc::new(AtomicUsize::new(streams));
         let known = Arc::clone(&streams);
         let task = spawn_local(poll_fn(move |cx| {
             let done = Pin::new(&mut connection).poll(cx);
@@ -163,6 +166,36 @@ impl Http2 {
         self.sender.is_closed()
     }
 }
+
+/// How often we look whether the server's first frame has come, which hyper tells nobody.
+const LOOK: Duration = Duration::from_millis(1);
+
+/// How many streams the server allows, which its first frame says (RFC 9113 section 3.4). What went out before could be beyond that.
+async fn allowed(connection: &mut Driven) -> Result<usize, Error> {
+    let mut look = interval(LOOK);
+    poll_fn(|cx| {
+        loop {
+            let streams = connection.current_max_send_streams();
+            if streams > 0 {
+                return Poll::Ready(Ok(streams));
+            }
+            if let Poll::Ready(ended) = Pin::new(&mut *connection).poll(cx) {
+                let error = Error::new(Kind::Protocol);
+                return Poll::Ready(Err(match ended {
+                    Ok(()) => {
+                        error.because("the server closed the connection before its first frame")
+                    }
+                    Err(cause) => error.because(cause),
+                }));
+            }
+            ready!(look.poll_tick(cx));
+        }
+    })
+    .await
+}
+
+/// hyper's part of a connection.
+type Driven = http2::Connection<TokioIo<Stream>, Outgoing, LocalExecutor>;
 
 /// Runs hyper's HTTP/2 tasks beside the connection, on the worker's own `LocalSet`.
 #[derive(Clone, Copy, Debug)]

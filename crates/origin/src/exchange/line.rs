@@ -11,7 +11,7 @@ use crate::{
 use std::time::Duration;
 use tokio::{
     task::yield_now,
-    time::{Instant, timeout},
+    time::{Instant, timeout, timeout_at},
 };
 
 /// A connection to send on.
@@ -81,7 +81,8 @@ impl Attempt<'_> {
             let link = direct::Link::new(dialled, first_byte);
             return self.with(engine, link).await;
         }
-        let link = Http2::new(self.origin, dialled).await?;
+        let link = timeout_at(now + limit, Http2::new(self.origin, dialled)).await;
+        let link = link.map_err(|_| Error::new(Kind::ConnectTimeout))??;
         if self.which != Which::Alone {
             pool::share(self.key(), link.clone(), now);
         }

@@ -101,6 +101,54 @@ fn beyond_the_servers_limit_there_is_another_connection() {
     });
 }
 
+/// The first ones too: nothing goes out before the server has said what it allows, so that it need not refuse any.
+#[test]
+fn a_burst_on_a_new_connection_keeps_within_the_servers_limit() {
+    work(async {
+        let gate = Rc::new(Notify::new());
+        let arrived = Rc::new(Cell::new(0));
+        let (count, held) = (Rc::clone(&arrived), Rc::clone(&gate));
+        let server = Http2Server::with_streams(2, move |_| {
+            let (count, held) = (Rc::clone(&count), Rc::clone(&held));
+            async move {
+                count.set(count.get() + 1);
+                held.notified().await;
+                text("held")
+            }
+        })
+        .await;
+        let origin = origin_of(&server);
+        let fetches: Vec<_> = (0..6)
+            .map(|_| {
+                let origin = Arc::clone(&origin);
+                let request = request(Method::POST, "/", empty());
+                spawn_local(async move { origin.fetch(request, Context::default()).await })
+            })
+            .collect();
+        until(|| arrived.get() == 6).await;
+        assert_eq!(server.connections(), 3);
+        gate.notify_waiters();
+        for fetch in fetches {
+            assert_eq!(fetch.await.unwrap().unwrap().status(), 200);
+        }
+        assert_eq!(origin.report().servers[0].failures, 0);
+    });
+}
+
+/// Who says nothing at all is not waited for longer than a connection may take.
+#[test]
+fn a_server_without_a_first_frame_is_given_up() {
+    work(async {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let mut config = config([tcp(address)]);
+        config.protocol = Protocol::Http2;
+        config.timeouts.connect = Duration::from_millis(50);
+        let origin = Origin::new(config).unwrap();
+        assert_eq!(kind(get(&origin, "/").await), Kind::ConnectTimeout);
+    });
+}
+
 /// A check that went out on the last one's connection would say nothing of whether another can be made.
 #[test]
 fn each_check_makes_a_connection() {

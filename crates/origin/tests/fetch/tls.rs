@@ -229,7 +229,7 @@ async fn seen(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infal
 }
 
 #[test]
-fn what_http2_gives_back_unsent_is_whole_over_http1() {
+fn what_finds_no_room_on_http2_is_whole_over_http1() {
     let authority = Authority::new(&["127.0.0.1"]);
     work(async {
         let address = changes_its_mind(&authority).await;
@@ -246,7 +246,7 @@ fn what_http2_gives_back_unsent_is_whole_over_http1() {
             let response = origin.fetch(request, Context::default()).await.unwrap();
             read(response).await
         };
-        // The first is sent, the second is the next to go, the others wait behind it and come back.
+        // The first is sent; the second has no room beside it, and finds that the server speaks HTTP/1 now. The others wait for that.
         let (held, next, back, content, ()) = tokio::join!(
             get(&origin, "/held"),
             get(&origin, "/next"),
@@ -254,14 +254,18 @@ fn what_http2_gives_back_unsent_is_whole_over_http1() {
             unmeasured,
             client
         );
-        let host = "Some(\"site.example\")";
-        for (answer, want) in [
-            (held, "HTTP/2.0 https://site.example/held None ".to_owned()),
-            (next, format!("HTTP/1.1 /next {host} ")),
-            (back, format!("HTTP/1.1 /back {host} ")),
-            (content, format!("HTTP/1.1 /content {host} content")),
-        ] {
-            assert_eq!(answer.unwrap().text(), want);
+        let over_http1 =
+            |path: &str, content: &str| format!("HTTP/1.1 {path} Some(\"site.example\") {content}");
+        let over_http2 = |path: &str, content: &str| {
+            format!("HTTP/2.0 https://site.example{path} None {content}")
+        };
+        assert_eq!(held.unwrap().text(), over_http2("/held", ""));
+        assert_eq!(next.unwrap().text(), over_http1("/next", ""));
+        for (answer, path, content) in [(back, "/back", ""), (content, "/content", "content")] {
+            // The first connection may be free before it says that it is closing.
+            let told = answer.unwrap().text().to_owned();
+            let either = [over_http1(path, content), over_http2(path, content)];
+            assert!(either.contains(&told), "{told}");
         }
     });
 }
