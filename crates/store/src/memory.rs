@@ -3,6 +3,7 @@
 mod amend;
 mod cache;
 mod eviction;
+mod key;
 mod leaving;
 mod listing;
 mod purging;

@@ -1,11 +1,12 @@
 //! The cache below the memory tier: its settings, and what an entry weighs. A model of the tier has the same.
 
+use super::key::Key;
 use crate::body::allocated;
 use quick_cache::{DefaultHashBuilder, Lifecycle, OptionsBuilder, Weighter, sync::Cache};
 use std::hash::Hash;
 
 /// What an entry costs beside what its [`Stored`](crate::Stored) holds: the table's slot (with room to grow), key and value.
-const ENTRY: u64 = 128;
+const ENTRY: u64 = 184;
 
 /// A cache with this tier's settings for `limit` bytes, scaled to hold one key in `one_in`.
 pub(crate) fn entries<K, V, W, L>(
@@ -48,7 +49,7 @@ pub fn largest_body(limit: u64) -> u64 {
 
 /// What an entry weighs beside its variants.
 pub(crate) fn entry_weight(key: usize) -> u64 {
-    ENTRY + allocated(key)
+    ENTRY + Key::apart(key).map_or(0, allocated)
 }
 
 /// Few enough shards that a large body fits into one, enough that workers seldom meet.

@@ -1,6 +1,6 @@
 //! What an entry weighs, and what becomes of it when there is no room.
 
-use super::{cache::entry_weight, leaving::Leaving};
+use super::{cache::entry_weight, key::Key, leaving::Leaving};
 use crate::{Variants, disk::Disk};
 use quick_cache::{DefaultHashBuilder, Lifecycle, Weighter, sync::Cache};
 use std::sync::{
@@ -8,7 +8,6 @@ use std::sync::{
     atomic::{AtomicU64, Ordering::Relaxed},
 };
 
-type Key = Box<[u8]>;
 pub(super) type Entries = Cache<Key, Variants, Weigh, DefaultHashBuilder, Evictions>;
 
 /// Weighs an entry as the allocator does.
