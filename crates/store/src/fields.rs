@@ -52,20 +52,15 @@ impl Fields {
         }
     }
 
-    /// Fields as they were [`packed`](Self::packed); `None` where these bytes are none. What has no name or value that a field can
-    /// have is left out: whoever has `Fields` may send them as they are.
+    /// Fields as they were [`packed`](Self::packed); `None` where these bytes are none, or one has no name or value that a field can
+    /// have: whoever has `Fields` may send them as they are.
     pub(crate) fn from_packed(bytes: Bytes) -> Option<Self> {
         let fields = Self { bytes };
         let end = fields.walk().take(MOST).last();
         let end = end.map_or(0, |(_, _, end)| end);
         let is_whole = end == fields.bytes.len();
-        is_whole.then(|| {
-            if fields.walk().all(|field| fields.is_sound(field)) {
-                fields
-            } else {
-                Self::pack(&fields.unpack(0))
-            }
-        })
+        let are_sound = is_whole && fields.walk().all(|field| fields.is_sound(field));
+        are_sound.then_some(fields)
     }
 
     /// Whether name and value are what a field can have.

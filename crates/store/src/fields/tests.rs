@@ -65,18 +65,16 @@ proptest! {
             bytes.extend_from_slice(&(text.1.len() as u16).to_be_bytes());
             bytes.extend_from_slice(text.1.as_bytes());
         }
-        let fields = Fields::from_packed(bytes.into()).expect("as packed");
-        for (name, value) in fields.iter() {
-            prop_assert!(HeaderName::from_lowercase(name).is_ok(), "{name:?}");
-            prop_assert!(HeaderValue::from_bytes(value).is_ok(), "{value:?}");
-        }
         let mut map = HeaderMap::new();
+        let mut are_fields = true;
         for (name, value) in &written {
-            if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
-                map.append(name, value);
+            match (HeaderName::from_lowercase(name.as_bytes()), HeaderValue::try_from(value)) {
+                (Ok(name), Ok(value)) => drop(map.append(name, value)),
+                _ => are_fields = false,
             }
         }
-        prop_assert_eq!(fields.unpack(0), map);
+        let fields = Fields::from_packed(bytes.into());
+        prop_assert_eq!(fields.map(|fields| fields.unpack(0)), are_fields.then_some(map));
     }
 }
 
