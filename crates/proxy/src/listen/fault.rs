@@ -30,7 +30,7 @@ pub(super) enum Fault {
     TimedOut,
     /// Too many connections.
     Full,
-    /// Memory has no room for a head that does not come at once.
+    /// Memory has no room for a head.
     NoRoom,
     /// Ours: the service panicked.
     Panicked,

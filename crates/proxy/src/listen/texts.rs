@@ -11,51 +11,23 @@ use std::{
 pub struct Texts {
     /// See [`Connection::address`](super::Connection::address).
     pub(super) address: OnceCell<HeaderValue>,
-    element: RefCell<Option<Element>>,
-    host: RefCell<Option<Host>>,
-}
-
-/// What an authority was read as.
-#[derive(Debug)]
-struct Host {
-    scheme: &'static str,
-    written: Box<[u8]>,
-    meant: Rc<str>,
-}
-
-/// An element of `Forwarded` (RFC 7239 section 4), and what of it a request may say otherwise.
-#[derive(Debug)]
-struct Element {
-    scheme: Option<&'static str>,
-    host: Box<str>,
-    value: HeaderValue,
+    element: Last<HeaderValue>,
+    host: Last<Rc<str>>,
 }
 
 impl Texts {
-    /// The element that tells of this scheme, if of any, and this host: the last one where it told of the same, or made now.
+    /// The element of `Forwarded` (RFC 7239 section 4) that tells of this scheme, if of any, and this host.
     pub fn element(
         &self,
         scheme: Option<&'static str>,
         host: &str,
         make: impl FnOnce() -> Option<HeaderValue>,
     ) -> Option<HeaderValue> {
-        let mut last = self.element.borrow_mut();
-        if let Some(last) = &*last
-            && last.scheme == scheme
-            && *last.host == *host
-        {
-            return Some(last.value.clone());
-        }
-        let value = make()?;
-        *last = Some(Element {
-            scheme,
-            host: host.into(),
-            value: value.clone(),
-        });
-        Some(value)
+        let make = || make().ok_or(());
+        self.element.or_make(scheme, host.as_bytes(), make).ok()
     }
 
-    /// The host that is meant by what was `written` for this scheme: the last one where the same was, or read now.
+    /// The host that is meant by what was `written` for this scheme.
     #[inline]
     pub fn host<E>(
         &self,
@@ -63,19 +35,50 @@ impl Texts {
         written: &[u8],
         read: impl FnOnce() -> Result<Rc<str>, E>,
     ) -> Result<Rc<str>, E> {
-        let mut last = self.host.borrow_mut();
+        self.host.or_make(Some(scheme), written, read)
+    }
+}
+
+/// What was made last.
+#[derive(Debug)]
+struct Last<T>(RefCell<Option<Made<T>>>);
+
+/// Something, and all that it was made of.
+#[derive(Debug)]
+struct Made<T> {
+    scheme: Option<&'static str>,
+    of: Box<[u8]>,
+    it: T,
+}
+
+impl<T> Default for Last<T> {
+    fn default() -> Self {
+        Self(RefCell::new(None))
+    }
+}
+
+impl<T: Clone> Last<T> {
+    /// The last one where that was made of the same, or one that is made now.
+    #[inline]
+    fn or_make<E>(
+        &self,
+        scheme: Option<&'static str>,
+        of: &[u8],
+        make: impl FnOnce() -> Result<T, E>,
+    ) -> Result<T, E> {
+        let mut last = self.0.borrow_mut();
         if let Some(last) = &*last
             && last.scheme == scheme
-            && *last.written == *written
+            && *last.of == *of
         {
-            return Ok(last.meant.clone());
+            return Ok(last.it.clone());
         }
-        let host = read()?;
-        *last = Some(Host {
+        let it = make()?;
+        *last = Some(Made {
             scheme,
-            written: written.into(),
-            meant: host.clone(),
+            of: of.into(),
+            it: it.clone(),
         });
-        Ok(host)
+        Ok(it)
     }
 }

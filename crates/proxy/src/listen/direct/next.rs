@@ -89,6 +89,9 @@ fn poll_long_head<S: Serve>(
     loop {
         let came = meter.ahead();
         let is_full = came.len() >= session.limits.header_size;
+        if session.watch.order() > Order::Drain {
+            break;
+        }
         match head::parse(came, &session.limits, &session.desk.sections) {
             Parsed::Head(head) if head.length <= desk.len() => {
                 meter.skip_ahead(head.length);

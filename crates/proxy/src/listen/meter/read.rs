@@ -29,11 +29,11 @@ impl Meter {
             }
             return Poll::Ready(Ok(None));
         }
-        self.poll_fresh(cx, buf)
+        self.poll_read_more(cx, buf)
     }
 
-    /// As [`poll_bytes`](Self::poll_bytes), past what was read before.
-    fn poll_fresh(
+    /// As [`poll_bytes`](Self::poll_bytes), past what lies [ahead](Self::ahead).
+    pub(in crate::listen) fn poll_read_more(
         &mut self,
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
@@ -63,15 +63,6 @@ impl Meter {
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         self.poll_bytes(cx, buf).map_ok(|_| ())
-    }
-
-    /// Reads more of a head of which all that has come is [ahead](Self::ahead).
-    pub(in crate::listen) fn poll_read_more(
-        &mut self,
-        cx: &mut Context<'_>,
-        buf: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        self.poll_fresh(cx, buf).map_ok(|_| ())
     }
 }
 
