@@ -62,22 +62,27 @@ fn fetches_share_one_connection() {
     });
 }
 
+/// A server that allows so many streams, counts what arrives, and answers with its path when the gate is opened.
+async fn holding(streams: u32) -> (Http2Server, Rc<Cell<usize>>, Rc<Notify>) {
+    let gate = Rc::new(Notify::new());
+    let arrived = Rc::new(Cell::new(0));
+    let (count, held) = (Rc::clone(&arrived), Rc::clone(&gate));
+    let server = Http2Server::with_streams(streams, move |request: Request<Incoming>| {
+        let (count, held) = (Rc::clone(&count), Rc::clone(&held));
+        async move {
+            count.set(count.get() + 1);
+            held.notified().await;
+            text(request.uri().path())
+        }
+    });
+    (server.await, arrived, gate)
+}
+
 /// Streams beyond what the server allows would wait without being sent, until time is up.
 #[test]
 fn beyond_the_servers_limit_there_is_another_connection() {
     work(async {
-        let gate = Rc::new(Notify::new());
-        let arrived = Rc::new(Cell::new(0));
-        let (count, held) = (Rc::clone(&arrived), Rc::clone(&gate));
-        let server = Http2Server::with_streams(2, move |request: Request<Incoming>| {
-            let (count, held) = (Rc::clone(&count), Rc::clone(&held));
-            async move {
-                count.set(count.get() + 1);
-                held.notified().await;
-                text(request.uri().path())
-            }
-        })
-        .await;
+        let (server, arrived, gate) = holding(2).await;
         let origin = origin_of(&server);
         let mut fetches = Vec::new();
         for number in 1..=5 {
@@ -105,18 +110,7 @@ fn beyond_the_servers_limit_there_is_another_connection() {
 #[test]
 fn a_burst_on_a_new_connection_keeps_within_the_servers_limit() {
     work(async {
-        let gate = Rc::new(Notify::new());
-        let arrived = Rc::new(Cell::new(0));
-        let (count, held) = (Rc::clone(&arrived), Rc::clone(&gate));
-        let server = Http2Server::with_streams(2, move |_| {
-            let (count, held) = (Rc::clone(&count), Rc::clone(&held));
-            async move {
-                count.set(count.get() + 1);
-                held.notified().await;
-                text("held")
-            }
-        })
-        .await;
+        let (server, arrived, gate) = holding(2).await;
         let origin = origin_of(&server);
         let fetches: Vec<_> = (0..6)
             .map(|_| {
