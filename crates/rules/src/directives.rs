@@ -1,11 +1,14 @@
 //! `Cache-Control`, `Pragma` and targeted fields as values (RFC 9111 section 5.2, RFC 9213, RFC 5861, RFC 8246).
 //!
 //! What is malformed is read the cautious way: it never makes a response live longer or more public than the same field
-//! without the fault. Two submodules do the reading: `list` for `Cache-Control`, `targeted` for RFC 9213.
+//! without the fault. Three submodules do the reading: `list` for `Cache-Control`, `targeted` for RFC 9213, `surrogate_control` for
+//! what came before it.
 
 pub(crate) mod list;
+mod surrogate_control;
 mod targeted;
 
+use crate::surrogate::CONTROL;
 use http::{
     HeaderMap, HeaderName,
     header::{CACHE_CONTROL, PRAGMA},
@@ -134,7 +137,11 @@ pub enum Source {
 /// (RFC 9213 section 2.2), otherwise `Cache-Control`.
 pub fn response(fields: &HeaderMap, targets: &[HeaderName]) -> (ResponseDirectives, Source) {
     for name in targets {
-        if let Some(directives) = targeted::read(fields, name) {
+        let read = match name {
+            name if *name == CONTROL => surrogate_control::read(fields),
+            name => targeted::read(fields, name),
+        };
+        if let Some(directives) = read {
             return (directives, Source::Targeted(name.clone()));
         }
     }

@@ -177,7 +177,7 @@ fn skip_while(text: &[u8], skipped: impl Fn(u8) -> bool) -> &[u8] {
 }
 
 /// Splits before the first byte that `is_end` accepts.
-fn split_where(text: &[u8], is_end: impl Fn(u8) -> bool) -> (&[u8], &[u8]) {
+pub(super) fn split_where(text: &[u8], is_end: impl Fn(u8) -> bool) -> (&[u8], &[u8]) {
     let end = text.iter().position(|byte| is_end(*byte));
     text.split_at_checked(end.unwrap_or(text.len()))
         .unwrap_or((text, &[]))

@@ -5,9 +5,6 @@ use crate::fields::has;
 use http::{HeaderMap, HeaderName};
 use sfv::{BareItem, Dictionary, Item, ListEntry, Parser};
 
-/// The field of the Edge Architecture, older than RFC 9213 and read by its rules here.
-const SURROGATE_CONTROL: &str = "surrogate-control";
-
 /// The directives of the targeted field `name`; `None` if it is absent, empty, or no dictionary (RFC 9213 section 2.1).
 pub(super) fn read(fields: &HeaderMap, name: &HeaderName) -> Option<ResponseDirectives> {
     if !has(fields, name) {
@@ -29,9 +26,7 @@ pub(super) fn read(fields: &HeaderMap, name: &HeaderName) -> Option<ResponseDire
             add(&mut directives, name.as_str(), bare_item);
         }
     }
-    // `Surrogate-Control` speaks of more than caching (`content="ESI/1.0"`): where it says nothing of that, the next field counts.
-    let silent = name == SURROGATE_CONTROL && directives == ResponseDirectives::default();
-    (!silent).then_some(directives)
+    Some(directives)
 }
 
 /// Takes a directive whose value has the type it should have; any other is ignored (RFC 9213 section 2.1).

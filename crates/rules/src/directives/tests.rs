@@ -2,6 +2,7 @@ use super::*;
 use http::HeaderValue;
 
 mod lists;
+mod surrogate_control;
 mod targets;
 
 const CDN: HeaderName = HeaderName::from_static("cdn-cache-control");

@@ -21,14 +21,13 @@ pub fn wants_esi(response: &HeaderMap) -> bool {
 
 fn names_esi(line: &str) -> bool {
     line.split(',').any(|member| {
-        let value = member.trim().strip_prefix("content");
-        let value = value.and_then(|rest| rest.trim_start().strip_prefix('='));
-        value.is_some_and(|value| {
+        let (name, value) = member.split_once('=').unwrap_or_default();
+        name.trim().eq_ignore_ascii_case("content") && {
             // Parameters say which surrogate is meant; we are the only one that reads it here.
             let value = value.split(';').next().unwrap_or_default();
             let mut words = value.trim().trim_matches('"').split_ascii_whitespace();
             words.any(|word| word == "ESI/1.0")
-        })
+        }
     })
 }
 
@@ -44,6 +43,7 @@ mod tests {
             ("content=\"ESI/1.0\", max-age=60+600", true),
             ("no-store,content=\"Other/2 ESI/1.0\"", true),
             ("content=ESI/1.0", true),
+            ("Content=\"ESI/1.0\"", true),
             ("content=\"ESI/1.0\";larder", true),
             ("content=\"ESI/1.0-like\"", false),
             ("content=\"\"", false),

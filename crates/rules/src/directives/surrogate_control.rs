@@ -1,0 +1,44 @@
+//! `Surrogate-Control` (Edge Architecture Specification, W3C Note of 4 August 2001, section 2.2): older than RFC 9213, and a list as
+//! `Cache-Control` is, with names in any case.
+
+use super::{
+    ResponseDirectives, least,
+    list::{self, Argument, Directive},
+};
+use crate::{fields::has, surrogate::CONTROL};
+use http::HeaderMap;
+
+/// What the field says of caching; `None` where it says nothing of that (`content="ESI/1.0"` alone).
+///
+/// Its own directives are `no-store`, and `max-age`, behind which `+` says for how long a stale response may still be sent. Those of
+/// `Cache-Control` count too, as applications write them. Parameters say which surrogate is meant, and we are the only one that
+/// reads it here.
+pub(super) fn read(fields: &HeaderMap) -> Option<ResponseDirectives> {
+    if !has(fields, &CONTROL) {
+        return None;
+    }
+    let mut directives = ResponseDirectives::default();
+    for line in fields.get_all(CONTROL) {
+        for directive in list::directives(line.as_bytes()) {
+            add(&mut directives, &directive);
+        }
+    }
+    (directives != ResponseDirectives::default()).then_some(directives)
+}
+
+fn add(directives: &mut ResponseDirectives, directive: &Directive<'_>) {
+    let before = |text, end| list::split_where(text, |byte| byte == end);
+    let (name, _) = before(directive.name, b';');
+    let (mut argument, mut extension) = (directive.argument, None);
+    if let Some(text) = argument.text() {
+        let (text, _) = before(text, b';');
+        let (lifetime, more) = before(text, b'+');
+        argument = Argument::Text(lifetime);
+        extension = more.strip_prefix(b"+").and_then(list::delta_seconds);
+    }
+    directives.add(&Directive { name, argument });
+    if name.eq_ignore_ascii_case(b"max-age") {
+        least(&mut directives.stale_while_revalidate, extension);
+        least(&mut directives.stale_if_error, extension);
+    }
+}
