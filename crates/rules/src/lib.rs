@@ -46,6 +46,7 @@
 //! | RFC 9211 | `Cache-Status` | [`status::Member::to_value`] |
 //! | RFC 9213 | targeted fields | [`directives::response`] |
 //! | RFC 9875 | cache groups | [`surrogate::groups`], [`surrogate::invalidated_groups`] |
+//! | RFC 9112 2.1 | where a head ends | [`head::may_be_whole`] |
 //! | RFC 7239 4, 6 | `Forwarded`, and the addresses of nodes | [`forwarded::elements`], [`forwarded::address`] |
 //! | RFC 3986 5 | references, as pages have them | [`resolved`] |
 //! | none | tags (surrogate keys) | [`surrogate::tags`] |
@@ -59,6 +60,7 @@ mod etag;
 pub mod fields;
 pub mod forwarded;
 pub mod freshness;
+pub mod head;
 pub mod invalidate;
 pub mod key;
 pub mod partial;

@@ -17,6 +17,7 @@ use crate::{
 };
 use bytes::{Buf, Bytes, BytesMut};
 use http::{Method, Request, Response, StatusCode};
+use rules::head::may_be_whole;
 use std::{
     future::poll_fn,
     io,
@@ -217,7 +218,7 @@ impl Exchange {
     /// Reads what is in `input` already.
     fn read_on(&mut self, largest: usize) -> Result<Option<Head>, Error> {
         let begun = self.seen > 0;
-        if begun && self.input.len() < largest && !head::may_be_whole(&self.input, self.seen) {
+        if begun && self.input.len() < largest && !may_be_whole(&self.input, self.seen) {
             self.seen = self.input.len();
             return Ok(None);
         }

@@ -67,17 +67,6 @@ pub fn parse(bytes: &[u8], largest: usize) -> Result<Option<Head>, Error> {
     }))
 }
 
-/// Whether there is an empty line in `bytes`, of which `before` have been looked at already. Spares reading a head again with each
-/// byte that comes.
-pub(super) fn may_be_whole(bytes: &[u8], before: usize) -> bool {
-    let from = before.saturating_sub(3);
-    let new = bytes.get(from..).unwrap_or_default();
-    memchr::memchr_iter(b'\n', new).any(|at| {
-        let next = new.get(at + 1..).unwrap_or_default();
-        next.starts_with(b"\n") || next.starts_with(b"\r\n")
-    })
-}
-
 /// Whether a list has this member, whatever its case.
 pub(super) fn names(list: &[u8], member: &[u8]) -> bool {
     list.split(|&byte| byte == b',')

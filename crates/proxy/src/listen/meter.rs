@@ -17,6 +17,8 @@ pub(super) struct Meter {
     watch: Arc<Watch>,
     /// What was read already and is to be read again first.
     ahead: Bytes,
+    /// So many bytes of it were read as a head, which they are no whole one.
+    parsed: usize,
     /// What heads and what was sent ahead take of the budget, until the connection is at rest.
     room: Option<Reservation>,
     /// Most bytes of a request target and of a head.
@@ -44,6 +46,7 @@ impl Meter {
             stream,
             watch,
             ahead: Bytes::new(),
+            parsed: 0,
             room: None,
             target,
             head,
@@ -61,6 +64,7 @@ impl Meter {
             // It would hold the memory that it came in.
             return;
         }
+        self.parsed = 0;
         self.ahead = if self.ahead.is_empty() {
             bytes
         } else {
@@ -85,6 +89,7 @@ impl Meter {
 
     /// So many bytes of it are not read again after all.
     pub(super) fn skip_ahead(&mut self, bytes: usize) {
+        self.parsed = 0;
         self.ahead.advance(bytes.min(self.ahead.len()));
         if self.ahead.is_empty() {
             self.ahead = Bytes::new();

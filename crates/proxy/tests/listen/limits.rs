@@ -75,6 +75,32 @@ fn a_head_in_pieces_is_served() {
     let mut client = site.client();
     client.send_bytewise("GET /pieces HTTP/1.1\r\nHost: a\r\n\r\n");
     assert_eq!(client.read().text(), "GET /pieces");
+    // Short and long, and two that come one behind the other, cut where they meet.
+    let long = "x".repeat(12_000);
+    for value in ["y", &long] {
+        let head = format!("GET /long HTTP/1.1\r\nHost: a\r\nA: {value}\r\n\r\n");
+        client.send_bytewise(&head);
+        assert_eq!(client.read().text(), "GET /long");
+        for cut in [head.len() - 3, head.len() - 1, head.len() + 1] {
+            let (first, second) = (head.repeat(2), head.len() * 2 - 1);
+            client.send(&first[..cut]);
+            client.send(&first[cut..second]);
+            assert_eq!(client.read().text(), "GET /long");
+            client.send(&first[second..]);
+            assert_eq!(client.read().text(), "GET /long");
+        }
+    }
+}
+
+/// What cannot become a head is found out before its end, or that there is none, and not only when the time for it is over.
+#[test]
+fn what_is_no_head_is_found_out_in_pieces_too() {
+    let site = Site::plain();
+    let mut client = site.client();
+    client.send_bytewise("GET / HTTP/1.1\r\nHost: a\r\nB\0: c\r\n");
+    client.send_bytewise("x".repeat(40));
+    assert_eq!(client.read().status, 400);
+    assert_eq!(client.read_to_end(), b"");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use super::{
 };
 use crate::listen::{Serve, meter::Meter, service::Session, watch::Order};
 use bytes::Bytes;
+use rules::head::may_be_whole;
 use std::task::{Context, Poll, ready};
 use tokio::io::ReadBuf;
 
@@ -27,6 +28,7 @@ pub fn poll_head<S: Serve>(
     if meter.ahead().len() >= desk.len() {
         return poll_long_head(cx, session, meter, &mut desk);
     }
+    let mut parsed = meter.parsed();
     let mut buffer = ReadBuf::new(&mut desk);
     loop {
         if session.watch.order() != Order::Serve {
@@ -38,7 +40,7 @@ pub fn poll_head<S: Serve>(
             Poll::Ready(Ok(())) => {}
             Poll::Ready(Err(_)) => return Poll::Ready(Next::Rest(Rest::Broken)),
             Poll::Pending => {
-                meter.leave_head(buffer.filled());
+                meter.leave_head(buffer.filled(), parsed);
                 return Poll::Pending;
             }
         }
@@ -47,7 +49,7 @@ pub fn poll_head<S: Serve>(
             return Poll::Ready(Next::Rest(Rest::Over { more: false }));
         }
         let is_ended = bytes.len() == before;
-        match head::parse(bytes, &session.limits, &session.desk.sections) {
+        match parse(bytes, &mut parsed, session) {
             Parsed::Head(head) => {
                 let rest = bytes.get(head.length..).unwrap_or_default();
                 if !rest.is_empty() {
@@ -57,7 +59,7 @@ pub fn poll_head<S: Serve>(
             }
             Parsed::Partial if !is_ended && buffer.remaining() > 0 => {}
             Parsed::Partial if !is_ended => {
-                meter.leave_head(bytes);
+                meter.leave_head(bytes, parsed);
                 return poll_long_head(cx, session, meter, &mut desk);
             }
             Parsed::Partial | Parsed::Others => {
@@ -66,6 +68,17 @@ pub fn poll_head<S: Serve>(
             }
         }
     }
+}
+
+/// Reads a head where that is worth it: an empty line has come, or twice as much as when it was read last, so that what is none is found out,
+/// and a client that sends byte by byte makes no work with each. `parsed`: how much was read then, and is no whole head.
+#[inline]
+fn parse<S: Serve>(bytes: &[u8], parsed: &mut usize, session: &Session<S>) -> Parsed {
+    if *parsed > 0 && bytes.len() < 2 * *parsed && !may_be_whole(bytes, *parsed) {
+        return Parsed::Partial;
+    }
+    *parsed = bytes.len();
+    head::parse(bytes, &session.limits, &session.desk.sections)
 }
 
 /// The head, where memory has room for it until it is answered.
@@ -92,7 +105,10 @@ fn poll_long_head<S: Serve>(
         if session.watch.order() > Order::Drain {
             break;
         }
-        match head::parse(came, &session.limits, &session.desk.sections) {
+        let mut parsed = meter.parsed();
+        let found = parse(came, &mut parsed, session);
+        meter.set_parsed(parsed);
+        match found {
             Parsed::Head(head) if head.length <= desk.len() => {
                 meter.skip_ahead(head.length);
                 return Poll::Ready(room_for(head, session, meter));

@@ -10,13 +10,25 @@ use std::sync::{MutexGuard, PoisonError};
 const SHORT: usize = 4 * 1024;
 
 impl Meter {
-    /// Keeps what was read of a head until there is more of it. Where that cannot be, the connection's task is told.
-    pub(in crate::listen) fn leave_head(&mut self, bytes: &[u8]) {
+    /// How much of what lies [ahead](Self::ahead) was read as a head already, which it is no whole one.
+    pub(in crate::listen) fn parsed(&self) -> usize {
+        self.parsed
+    }
+
+    /// See [`parsed`](Self::parsed).
+    pub(in crate::listen) fn set_parsed(&mut self, bytes: usize) {
+        self.parsed = bytes;
+    }
+
+    /// Keeps what was read of a head until there is more of it; `parsed` as [`Self::parsed`] has it. Where that cannot be, the connection's
+    /// task is told.
+    pub(in crate::listen) fn leave_head(&mut self, bytes: &[u8], parsed: usize) {
         if bytes.is_empty() {
             self.room = None;
             return;
         }
         self.put_back(Bytes::copy_from_slice(bytes));
+        self.parsed = parsed;
         self.left_head();
     }
 

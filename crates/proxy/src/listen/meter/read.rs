@@ -21,6 +21,7 @@ impl Meter {
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<Option<Reading>>> {
         if !self.ahead.is_empty() {
+            self.parsed = 0;
             let n = self.ahead.len().min(buf.remaining());
             buf.put_slice(&self.ahead.split_to(n));
             if self.ahead.is_empty() {
