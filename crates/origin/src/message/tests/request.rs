@@ -157,3 +157,37 @@ fn targets_keep_their_bytes() {
         }
     }
 }
+
+/// What HTTP/2 gives back unsent goes out over HTTP/1 as it would have gone at first: with its host, its target alone, and content that ends.
+#[test]
+fn what_comes_back_from_http2_is_whole_over_http1() {
+    let host = ("host", "site.example:8443");
+    let table = [
+        (Method::GET, Outgoing::empty(), vec![host]),
+        (Method::POST, full("content"), vec![host]),
+        (Method::POST, endless(), vec![host]),
+        (Method::PUT, endless(), vec![host, ("content-length", "7")]),
+        (Method::POST, Outgoing::empty(), vec![host]),
+    ];
+    for (method, body, fields) in table {
+        let mut request = request(method, body, &fields);
+        *request.uri_mut() = Uri::from_static("/path?a=b");
+        let asked = frame(&mut request);
+        let told = |request: &Request<Outgoing>| {
+            let mut fields: Vec<_> = request
+                .headers()
+                .iter()
+                .map(|(name, value)| format!("{name}: {value:?}"))
+                .collect();
+            fields.sort();
+            (request.uri().to_string(), request.version(), fields)
+        };
+        let first = told(&request);
+        address(&mut request, asked, Speaks::Http2, true).unwrap();
+        assert_eq!(request.uri(), "https://site.example:8443/path?a=b");
+        assert!(!request.headers().contains_key(HOST));
+        assert!(!request.headers().contains_key(TRANSFER_ENCODING));
+        address(&mut request, asked, Speaks::Http1, true).unwrap();
+        assert_eq!(told(&request), first);
+    }
+}
