@@ -137,6 +137,8 @@ pub struct Outcome {
     pub detail: Option<Detail>,
     /// From the request to the origin's final head.
     pub origin_time: Option<Duration>,
+    /// The origin said itself how old its answer is: a cache stands before it.
+    pub aged: bool,
 }
 
 impl Outcome {
@@ -146,6 +148,7 @@ impl Outcome {
         ttl: None,
         detail: None,
         origin_time: None,
+        aged: false,
     };
 
     /// Whether the answer is for everybody: it is stored, or would be if there were room.
@@ -179,6 +182,7 @@ impl Outcome {
             ttl: Some(ttl),
             detail: None,
             origin_time: None,
+            aged: false,
         }
     }
 
@@ -195,6 +199,7 @@ impl Outcome {
             ttl: None,
             detail: None,
             origin_time: None,
+            aged: false,
         }
     }
 
@@ -205,6 +210,7 @@ impl Outcome {
             ttl: None,
             detail: Some(Detail::Failed(failure)),
             origin_time: None,
+            aged: false,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::{
     cache::Worker,
-    listen::{Connection, InterimSink, RequestBody, Texts},
+    listen::{Connection, InterimSink, RequestBody},
     walk::{
         self,
         receive::{self, Beside},
@@ -12,7 +12,7 @@ use crate::{
 use http::{Request, header};
 use http_body_util::BodyExt;
 use rules::vary;
-use std::{cell::Cell, rc::Rc, time::Duration};
+use std::{rc::Rc, time::Duration};
 use store::Busy;
 use tokio::{sync::mpsc::Receiver, time::sleep};
 
@@ -47,16 +47,7 @@ fn request(busy: &Busy) -> Option<Request<RequestBody>> {
 
 /// A client's connection, over TLS or not.
 fn connection(tls: bool) -> Rc<Connection> {
-    Rc::new(Connection {
-        peer_asks: true,
-        peer: None,
-        local: None,
-        tls,
-        splices: None,
-        texts: Texts::default(),
-        idle_time: Duration::ZERO,
-        late: Cell::new(false),
-    })
+    Rc::new(Connection::imagined(None, tls))
 }
 
 /// Whether clients must ask for it over TLS. The key does not tell where it holds no scheme.

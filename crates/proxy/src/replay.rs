@@ -177,10 +177,9 @@ impl Asked {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::listen::Texts;
+
     use crate::sample::{fields, key_spec, policy, site};
     use http::Uri;
-    use std::cell::Cell;
 
     fn ask(
         replay: &Replay,
@@ -204,16 +203,10 @@ mod tests {
         *request.method_mut() = method.clone();
         *request.uri_mut() = Uri::from_static(uri);
         *request.headers_mut() = fields(lines);
-        let connection = Rc::new(Connection {
-            peer: Some(([192, 0, 2, 7], 0).into()),
-            peer_asks: true,
-            local: None,
-            tls: false,
-            splices: None,
-            texts: Texts::default(),
-            idle_time: Duration::ZERO,
-            late: Cell::new(false),
-        });
+        let connection = Rc::new(Connection::imagined(
+            Some(([192, 0, 2, 7], 0).into()),
+            false,
+        ));
         let at = Time::from_secs(1_000_000);
         replay.receive(request, &connection, at)
     }

@@ -3,7 +3,7 @@
 use crate::{
     ask::{Ask, Key, Said},
     cache::{Cache, Tiers, Worker},
-    listen::{Connection, InterimSink, Texts},
+    listen::{Connection, InterimSink},
     policy::{
         Bypass, Esi, KeySpec, Lifetime, Matcher, Policy, PurgePolicy, Report, Route, Site, Stale,
     },
@@ -138,16 +138,7 @@ pub(crate) fn ask(site: Site, peer: Option<SocketAddr>, fields: HeaderMap) -> As
         scheme: "http",
         now: Time::from_secs(1_000_000),
         began: None,
-        connection: Rc::new(Connection {
-            peer_asks: true,
-            peer,
-            local: None,
-            tls: false,
-            splices: None,
-            texts: Texts::default(),
-            idle_time: Duration::ZERO,
-            late: Cell::new(false),
-        }),
+        connection: Rc::new(Connection::imagined(peer, false)),
         interim: InterimSink::deaf(),
         upgrade: None,
         has_content: false,

@@ -5,7 +5,7 @@ use crate::{
     ask::Ask,
     cache::{Cache, OwnSite},
     content_key,
-    listen::{Connection, InterimSink, Limits, Texts, parse_request},
+    listen::{Connection, InterimSink, Limits, parse_request},
     outcome::Bypass,
     policy::{PurgePolicy, Site},
     purge_clients::{Head, Spoken, recognise},
@@ -21,7 +21,7 @@ use crate::{
 };
 use http::{HeaderMap, HeaderValue, Method, header, request::Parts};
 use rules::key;
-use std::{borrow::Cow, cell::Cell, net::SocketAddr, rc::Rc, sync::Arc, time::Duration};
+use std::{borrow::Cow, net::SocketAddr, rc::Rc, sync::Arc};
 use store::{Stored, Variants};
 
 /// A request, and why it passes the store by, if it does.
@@ -44,7 +44,10 @@ impl Asked {
                 .map(|(name, value)| (name.clone(), value.clone())),
         );
         let switches = receive::protocol(&parts.headers).is_some();
-        let connection = Rc::new(connection(refresher(&site.purge, &parts.headers), tls));
+        let connection = Rc::new(Connection::imagined(
+            refresher(&site.purge, &parts.headers),
+            tls,
+        ));
         ask_for_refresh(&site.purge, &connection, &mut parts);
         let mut beside = Beside::received(&mut parts.headers);
         let (interim, now) = (InterimSink::deaf(), receive::now());
@@ -122,19 +125,6 @@ fn refresher(purge: &PurgePolicy, fields: &HeaderMap) -> Option<SocketAddr> {
     let refreshes = fields.contains_key(&crate::purge_clients::X_REFRESH);
     let net = purge.allow.first().filter(|_| refreshes)?;
     (!PurgePolicy::is_for_another(fields)).then(|| SocketAddr::new(net.addr(), 0))
-}
-
-fn connection(peer: Option<SocketAddr>, tls: bool) -> Connection {
-    Connection {
-        peer,
-        peer_asks: true,
-        local: None,
-        tls,
-        splices: None,
-        texts: Texts::default(),
-        idle_time: Duration::ZERO,
-        late: Cell::new(false),
-    }
 }
 
 /// Says in the fields what `X-Refresh` means, from who may say it.

@@ -83,6 +83,20 @@ pub struct Connection {
 }
 
 impl Connection {
+    /// One that no client made, for what is asked here in the name of `peer`.
+    pub fn imagined(peer: Option<SocketAddr>, tls: bool) -> Self {
+        Self {
+            peer,
+            peer_asks: true,
+            local: None,
+            tls,
+            splices: None,
+            texts: Texts::default(),
+            idle_time: Duration::ZERO,
+            late: Cell::new(false),
+        }
+    }
+
     /// The client's address as text. It is made once.
     pub fn address(&self) -> Option<&HeaderValue> {
         let peer = self.peer?;

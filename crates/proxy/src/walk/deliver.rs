@@ -92,15 +92,17 @@ fn shaped_stored(
         }
     );
     let waited = collapsed || outcome.origin_time.is_some();
-    let age = stored
+    let mut age = stored
         .facts
         .age(if waited { receive::now() } else { ask.now });
-    // Whatever no origin has just confirmed says how old it is, be it no second (RFC 9111 section 4).
+    // Whatever no origin has just confirmed says how old it is, be it no second (RFC 9111 section 4); what one has says so where the origin
+    // did: an `Age` of ours would mean that it is another's (section 5.1).
     let unconfirmed = collapsed || outcome.handled == Handled::Hit || outcome.is_on_failure();
-    if unconfirmed || age.as_secs() > 0 {
+    if unconfirmed || outcome.aged {
         let told = worker.told.borrow_mut().age(age.as_secs());
         fields.insert(header::AGE, HeaderValue::clone(&told));
     } else {
+        age = Duration::ZERO;
         heads::clear_unset(&mut fields, &header::AGE);
     }
     if stored.is_debugged() {

@@ -43,6 +43,8 @@ pub struct Fetched {
     /// The status the origin gave, if any.
     pub origin_status: Option<u16>,
     pub origin_time: Duration,
+    /// As [`Outcome::aged`](crate::outcome::Outcome::aged).
+    pub aged: bool,
 }
 
 /// How the walk goes on.
@@ -157,7 +159,9 @@ impl Fetch<'_> {
             .as_ref()
             .ok()
             .map(|response| response.status().as_u16());
+        let mut aged = false;
         if let Ok(answer) = &answer {
+            aged = has(answer.headers(), &header::AGE);
             let times = self.times;
             self.times = Times::of(times.request, times.response, answer.extensions());
         }
@@ -177,6 +181,7 @@ impl Fetch<'_> {
             landing,
             origin_status,
             origin_time,
+            aged,
         }
     }
 

@@ -176,6 +176,7 @@ pub fn not_fetched(ask: &Ask, landing: Landing) -> Fetched {
         landing,
         origin_status: None,
         origin_time,
+        aged: false,
     }
 }
 
@@ -246,6 +247,7 @@ pub fn answer(
 fn outcome(need: &Need, fetched: &Fetched) -> Outcome {
     let forwarded = Outcome {
         origin_time: Some(fetched.origin_time),
+        aged: fetched.aged,
         ..Outcome::forwarded(need.why)
     };
     let (stored, ttl, detail) = match &fetched.landing {

@@ -4,16 +4,14 @@ use super::Reader;
 use crate::simulate::log::Line;
 use http::{HeaderValue, Method, Request, Uri, header};
 use proxy::{
-    listen::{Connection, Texts},
+    listen::Connection,
     replay::{Asked, Received},
 };
 use rules::time::Time;
 use std::{
     borrow::Cow,
-    cell::Cell,
     net::{IpAddr, Ipv4Addr, SocketAddr},
     rc::Rc,
-    time::Duration,
 };
 
 /// Why a request goes no further.
@@ -57,17 +55,10 @@ impl Reader {
         // An address that nobody trusts stands for one that is not told.
         let client = line.client.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
         let client = client.to_canonical();
-        let connection = Rc::new(Connection {
-            peer: Some(SocketAddr::new(client, 0)),
-            peer_asks: true,
-            local: None,
-            // Where nothing is told it is the same for all, and no redirect to HTTPS stands in the way.
-            tls: line.tls.unwrap_or(true),
-            splices: None,
-            texts: Texts::default(),
-            idle_time: Duration::ZERO,
-            late: Cell::new(false),
-        });
+        // Where nothing is told it is the same for all, and no redirect to HTTPS stands in the way.
+        let tls = line.tls.unwrap_or(true);
+        let peer = Some(SocketAddr::new(client, 0));
+        let connection = Rc::new(Connection::imagined(peer, tls));
         let base = self
             .replays
             .get(self.base)
