@@ -4,6 +4,7 @@ use crate::common::{Said, next, sample, serve, start, start_with};
 use std::{
     io::Write as _,
     net::{TcpListener, TcpStream},
+    process::{self, Stdio},
     sync::{Arc, Mutex},
 };
 use testkit::{Address, Client, Command, Gate, Larder, Origin, Reply, wait_until};
@@ -400,6 +401,43 @@ fn half_sent_heads_stay_within_the_budget() {
             sample(&larder, "larder_in_flight_bytes") == 0
         });
     }
+}
+
+#[test]
+fn heads_over_http2_stay_within_the_budget() {
+    let (origin, larder) = small();
+    let gate = Gate::new();
+    let held = gate.clone();
+    origin.otherwise(move |_| Reply::ok().cache("no-store").hold_head(&held));
+    let load = process::Command::new("h2load")
+        .args(["-n", "100", "-c", "1", "-m", "100", "-H"])
+        .arg(format!("X: {}", "x".repeat(24_000)))
+        .arg(format!("{}/", larder.listeners()[0]))
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("h2load runs");
+    // All that is not held at the origin.
+    let refused = || sample(&larder, "larder_responses_total{class=\"5xx\"}");
+    wait_until("those are turned away for which there is no room", || {
+        refused() > 0 && refused() + origin.requests("/") as u64 == 100
+    });
+    let refused = refused();
+    let in_flight = sample(&larder, "larder_in_flight_bytes");
+    assert!(
+        (1 << 20..=2 << 20).contains(&in_flight),
+        "{in_flight} bytes"
+    );
+    // A short one has room.
+    let mut short = larder.get("/short").begin();
+    gate.open();
+    assert_eq!(short.read().status, 200);
+    let said = load.wait_with_output().expect("it ends").stdout;
+    let said = String::from_utf8_lossy(&said);
+    assert!(said.contains(&format!("{refused} 5xx")), "{said}");
+    assert!(said.contains(&format!("{} 2xx", 100 - refused)), "{said}");
+    wait_until("nothing is left", || {
+        sample(&larder, "larder_in_flight_bytes") == 0
+    });
 }
 
 #[test]

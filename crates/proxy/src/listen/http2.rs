@@ -1,5 +1,9 @@
 //! HTTP/2 on one connection: `hyper`'s, a task for each stream.
 
+mod head;
+
+pub(super) use head::room;
+
 use super::{
     Serve,
     config::Limits,

@@ -2,6 +2,7 @@
 
 use super::{Serve, http2::Taking, service::Session, watch::Watch};
 use std::{rc::Rc, sync::Arc, task::Waker};
+use store::Reservation;
 
 /// Counts a request as in flight; on drop no more.
 #[derive(Debug)]
@@ -11,6 +12,8 @@ pub(super) struct InFlight {
     stream: Option<Stream>,
     /// Whether the client is what the answer's body waits for, over HTTP/1.
     owed: bool,
+    /// What its head takes of the budget, where that is counted by itself.
+    head: Option<Reservation>,
 }
 
 /// A request over HTTP/2.
@@ -35,7 +38,13 @@ impl InFlight {
                 taking: Rc::clone(taking),
             }),
             owed: false,
+            head: None,
         }
+    }
+
+    /// Holds what the request's head takes of the budget until it is answered.
+    pub(super) fn hold(&mut self, head: Option<Reservation>) {
+        self.head = head;
     }
 
     /// Whether others share its connection.

@@ -5,6 +5,8 @@ mod head;
 mod read;
 mod write;
 
+pub(super) use head::SHORT;
+
 use super::{shared::Slot, stream::Stream, watch::Watch};
 use bytes::{Buf, Bytes};
 use std::{mem, sync::Arc};

@@ -7,7 +7,7 @@ use super::{
     config::Limits,
     direct::Desk,
     fault::Fault,
-    http2::Taking,
+    http2::{self, Taking},
     in_flight::InFlight,
     own::{self, Refusal},
     watch::Watch,
@@ -100,13 +100,19 @@ fn begin_read<S: Serve>(session: &Session<S>, request: Request<Incoming>) -> Beg
             RequestBody::none()
         }
     });
-    begin(session, request, |request| {
+    let (room, full) = match http2::room(watch, &request) {
+        Ok(room) => (room, Ok(())),
+        Err(full) => (None, Err(full)),
+    };
+    let mut begun = begin(session, request, |request| {
         check(request, &session.limits)?;
         if brings_content {
             check_framing(request.headers(), &raw)?;
         }
-        Ok(())
-    })
+        full
+    });
+    begun.in_flight.hold(room);
+    begun
 }
 
 /// The answer, for `hyper` to write.

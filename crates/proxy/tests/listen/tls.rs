@@ -142,6 +142,33 @@ fn the_name_chooses_the_certificate() {
     site.wait_counted("the failures", |counters| counters.handshakes_failed == 3);
 }
 
+/// The host of a connection's last request is nobody else's.
+#[test]
+fn a_request_without_host_is_refused_whatever_came_before_it() {
+    let (files, trusted) = certificate(&scratch_dir(), "a", &["a.test"]);
+    let site = serve(&TlsStore::load(vec![files]).unwrap(), quick(|_| ()));
+    let config = trusting(&[&trusted], &[&TLS13], &[]);
+    for head in [
+        "GET / HTTP/1.1\r\nConnection: close\r\n\r\n",
+        "POST /read HTTP/1.1\r\nConnection: close\r\nContent-Length: 2\r\n\r\nab",
+        "POST /read HTTP/1.1\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    ] {
+        for before in [
+            "",
+            "GET /before HTTP/1.1\r\nHost: a.test\r\n\r\n",
+            "POST /read HTTP/1.1\r\nHost: a.test\r\nContent-Length: 2\r\n\r\nab",
+        ] {
+            let mut tls = connect(&site, &config, "a.test").unwrap();
+            tls.write_all([before, head].concat().as_bytes()).unwrap();
+            let mut said = String::new();
+            tls.read_to_string(&mut said).unwrap();
+            let answers: Vec<_> = said.matches("HTTP/1.1 200").collect();
+            assert_eq!(answers.len(), usize::from(!before.is_empty()), "{said}");
+            assert!(said.contains("HTTP/1.1 400"), "{before}{head}: {said}");
+        }
+    }
+}
+
 #[test]
 fn sessions_resume() {
     let (files, trusted) = certificate(&scratch_dir(), "a", &["a.test"]);

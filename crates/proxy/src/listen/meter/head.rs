@@ -7,7 +7,7 @@ use bytes::Bytes;
 use std::sync::{MutexGuard, PoisonError};
 
 /// A head up to this length, in bytes, may take the last of the budget; a longer one leaves a quarter to others.
-const SHORT: usize = 4 * 1024;
+pub(in crate::listen) const SHORT: usize = 4 * 1024;
 
 impl Meter {
     /// How much of what lies [ahead](Self::ahead) was read as a head already, which it is no whole one.
