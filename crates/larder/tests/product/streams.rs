@@ -141,6 +141,26 @@ fn one_that_outgrows_the_limit_while_others_follow_reaches_all_of_them() {
     assert!(!larder.get("/").send().hit());
 }
 
+/// What is not kept goes at the pace of the slowest who reads it, until the others have waited ten seconds for that one in all.
+#[test]
+fn who_does_not_read_what_is_not_kept_is_cut_off_for_the_others() {
+    let config = "[[origin]]\nservers = \"{origin}\"\n[defaults]\nlargest_body = \"100KiB\"\n";
+    let (origin, larder) = crate::common::start_with(config);
+    let gate = Gate::new();
+    let piece = vec![b'x'; 1 << 20];
+    let reply = Reply::ok().cache("max-age=60").chunked();
+    let reply = reply.body("begun").hold(&gate);
+    origin.reply("/", (0..64).fold(reply, |reply, _| reply.body(&piece)));
+    let (mut slow, mut slowly) = reading(&larder, "/", "begun");
+    let (mut fast, mut response) = reading(&larder, "/", "begun");
+    gate.open();
+    fast.read_content(&mut response);
+    assert!(response.complete && response.body.len() == 5 + (64 << 20));
+    slow.read_content(&mut slowly);
+    assert!(!slowly.complete && slowly.body.len() < 64 << 20);
+    assert_eq!(origin.requests("/"), 1);
+}
+
 #[test]
 fn a_client_that_leaves_before_the_head_lets_the_origin_go() {
     let (origin, larder) = start();
