@@ -19,6 +19,7 @@ use bytes::Bytes;
 use http::{Request, Response, Version};
 use hyper::body::Incoming;
 use line::{Engine, Line};
+use send::is_untouched;
 use std::sync::Arc;
 use tokio::time::Instant;
 
@@ -87,8 +88,11 @@ impl Attempt<'_> {
         let spare = match &line {
             // These give it back.
             Line::Direct(_) | Line::FastCgi(_) => None,
-            Line::Http1(_) | Line::Http2(_) => {
-                self.repeatable.then(|| again(&request, self.content))
+            Line::Http1(_) => self.repeatable.then(|| again(&request, self.content)),
+            // Its server may say that it had not begun with it: then it may be sent again whatever it asks for.
+            Line::Http2(_) => {
+                let is_known = !self.asked.content || self.content.is_some();
+                is_known.then(|| again(&request, self.content))
             }
         };
         let tls = self.origin.tls.is_some();
@@ -99,10 +103,29 @@ impl Attempt<'_> {
             Line::Direct(own) => self.send_direct(own, request).await,
             // Boxed, lest what waits for ours be as large as they are.
             Line::Http1(own) => Box::pin(self.send_http1(own, *request)).await,
-            Line::Http2(common) => Box::pin(self.send_http2(common, *request)).await,
+            Line::Http2(common) => {
+                let sent = Box::pin(self.send_http2(common, *request)).await;
+                return sent.map_err(|lost| self.after_http2(lost, spare));
+            }
             Line::FastCgi(own) => Box::pin(self.send_fastcgi(own, *request)).await,
         };
         sent.map_err(|failure| failure.at(&self.peer.label).or_again(spare))
+    }
+
+    /// How an attempt over HTTP/2 failed, with the request in it once more where it may be sent again.
+    fn after_http2(&self, failure: Failure, spare: Option<Box<Request<Outgoing>>>) -> Failure {
+        match (failure.at(&self.peer.label), spare) {
+            (Failure::Sent { error, .. }, Some(request))
+                if !self.repeatable && is_untouched(&error) =>
+            {
+                Failure::Unsent {
+                    request,
+                    error,
+                    stale: true,
+                }
+            }
+            (failure, spare) => failure.or_again(spare.filter(|_| self.repeatable)),
+        }
     }
 }
 

@@ -201,14 +201,29 @@ fn failure(lost: Lost, stale: bool) -> Failure {
 /// Whether the server had begun with a request before it gave the stream up, and not the connection. It says so where it had not (RFC
 /// 9113 section 8.7).
 fn was_taken(error: &Error) -> bool {
+    lost(error).is_some_and(|lost| lost.is_reset() && !is_refusal(lost))
+}
+
+/// Whether the server has said that it had not begun with a request: it refused the stream, or went away in peace without it.
+pub(super) fn is_untouched(error: &Error) -> bool {
+    let goes = |lost: &h2::Error| lost.is_go_away() && lost.reason() == Some(h2::Reason::NO_ERROR);
+    lost(error).is_some_and(|lost| lost.is_remote() && (is_refusal(lost) || goes(lost)))
+}
+
+fn is_refusal(lost: &h2::Error) -> bool {
+    lost.is_reset() && lost.reason() == Some(h2::Reason::REFUSED_STREAM)
+}
+
+/// What HTTP/2 says of it.
+fn lost(error: &Error) -> Option<&h2::Error> {
     let mut cause = error.source();
     while let Some(one) = cause {
-        if let Some(lost) = one.downcast_ref::<h2::Error>() {
-            return lost.is_reset() && lost.reason() != Some(h2::Reason::REFUSED_STREAM);
+        if let Some(lost) = one.downcast_ref() {
+            return Some(lost);
         }
         cause = one.source();
     }
-    false
+    None
 }
 
 fn sent(error: Error) -> Failure {

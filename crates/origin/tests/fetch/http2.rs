@@ -10,7 +10,12 @@ use origin::{
     config::{ActiveHealth, Protocol},
 };
 use std::{cell::Cell, rc::Rc, sync::Arc, time::Duration};
-use tokio::{net::TcpListener, sync::Notify, task::spawn_local};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpListener,
+    sync::Notify,
+    task::spawn_local,
+};
 
 fn text(text: impl Into<String>) -> Response<Full<Bytes>> {
     Response::new(Full::new(text.into().into()))
@@ -351,25 +356,81 @@ fn a_stream_that_is_reset_is_asked_for_again_only_if_the_server_had_not_begun() 
         (h2::Reason::CANCEL, 2),
         (h2::Reason::NO_ERROR, 2),
     ] {
-        work(async {
-            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-            let address = listener.local_addr().unwrap();
-            let asked = Rc::new(Cell::new(0));
-            tokio::task::spawn_local(reset_after_one(listener, reason, Rc::clone(&asked)));
-            let mut config = config([tcp(address)]);
-            config.protocol = Protocol::Http2;
-            config.retry.attempts = 0;
-            let origin = Origin::new(config).unwrap();
-            for is_answered in [true, false] {
-                let repeatable = Context {
-                    repeatable: true,
-                    ..Context::default()
-                };
-                let request = request(Method::GET, "/", empty());
-                let answer = origin.fetch(request, repeatable).await;
-                assert_eq!(answer.is_ok(), is_answered, "{reason:?}");
-            }
-            assert_eq!(asked.get(), want, "{reason:?}");
-        });
+        // Then it may be sent again whatever it asks for.
+        for (method, repeatable) in [(Method::GET, true), (Method::POST, false)] {
+            work(async {
+                let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+                let address = listener.local_addr().unwrap();
+                let asked = Rc::new(Cell::new(0));
+                tokio::task::spawn_local(reset_after_one(listener, reason, Rc::clone(&asked)));
+                let mut config = config([tcp(address)]);
+                config.protocol = Protocol::Http2;
+                config.retry.attempts = 0;
+                let origin = Origin::new(config).unwrap();
+                for is_answered in [true, false] {
+                    let context = Context {
+                        repeatable,
+                        ..Context::default()
+                    };
+                    let request = request(method.clone(), "/", empty());
+                    let answer = origin.fetch(request, context).await;
+                    assert_eq!(answer.is_ok(), is_answered, "{method} {reason:?}");
+                }
+                assert_eq!(asked.get(), want, "{method} {reason:?}");
+            });
+        }
     }
+}
+
+/// A frame without content of its own making (RFC 9113 section 4.1).
+fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
+    let head = [&length[1..], &[kind, flags], &stream.to_be_bytes()].concat();
+    [&head, payload].concat()
+}
+
+/// Answers one request on each connection, and goes away in peace at the second, with which it has not begun. How many came.
+async fn goes_without_the_second(listener: TcpListener, asked: Rc<Cell<usize>>) {
+    const HEADERS: u8 = 1;
+    while let Ok((mut stream, _)) = listener.accept().await {
+        let mut preface = [0; 24];
+        stream.read_exact(&mut preface).await.unwrap();
+        stream.write_all(&frame(4, 0, 0, &[])).await.unwrap();
+        let mut head = [0; 9];
+        let mut here = 0;
+        while here < 2 && stream.read_exact(&mut head).await.is_ok() {
+            let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
+            let mut payload = vec![0; length as usize];
+            stream.read_exact(&mut payload).await.unwrap();
+            if head[3] != HEADERS {
+                continue;
+            }
+            here += 1;
+            asked.set(asked.get() + 1);
+            let answer = match here {
+                // `:status: 200` (RFC 7541 appendix A), and the end of stream and head.
+                1 => frame(HEADERS, 5, 1, &[0x88]),
+                // The last it knows of is stream 1.
+                _ => frame(7, 0, 0, &[0, 0, 0, 1, 0, 0, 0, 0]),
+            };
+            stream.write_all(&answer).await.unwrap();
+        }
+    }
+}
+
+#[test]
+fn what_a_server_goes_away_without_is_asked_of_the_next_connection_whatever_it_is() {
+    work(async {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let asked = Rc::new(Cell::new(0));
+        tokio::task::spawn_local(goes_without_the_second(listener, Rc::clone(&asked)));
+        let mut config = config([tcp(address)]);
+        config.protocol = Protocol::Http2;
+        let origin = Origin::new(config).unwrap();
+        for method in [Method::GET, Method::POST] {
+            once(&origin, method, "/").await.unwrap();
+        }
+        assert_eq!(asked.get(), 3);
+    });
 }
