@@ -18,6 +18,7 @@ use tokio::{
     task::spawn_blocking,
 };
 use tracing::level_filters::LevelFilter;
+use tracing_subscriber::{filter::Targets, layer::SubscriberExt};
 
 /// Starts, says where, and obeys signals: `SIGTERM` and `SIGINT` drain and stop, `SIGHUP` reloads the configuration,
 /// `SIGUSR1` opens the access log again. A second signal to stop cuts the drain short.
@@ -85,12 +86,18 @@ fn announce(running: &Running, out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
+/// Whose words go into the log. What libraries say, a client or an application may bring about as often as it likes; what of it matters is
+/// said by us, and counted.
+const OURS: [&str; 6] = ["larder", "proxy", "origin", "store", "kv", "esi"];
+
 /// What the program tells of itself, on standard error.
 fn log_to_stderr(log: &meant::Log) {
+    let level = filter(log.level);
+    let ours = Targets::new().with_targets(OURS.map(|name| (name, level)));
     let subscriber = tracing_subscriber::fmt()
         .with_writer(io::stderr)
-        .with_max_level(filter(log.level))
-        .finish();
+        .finish()
+        .with(ours);
     // Set already where another part of the same process did so; then that one holds.
     let _ = tracing::subscriber::set_global_default(subscriber);
 }

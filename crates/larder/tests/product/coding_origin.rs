@@ -54,6 +54,22 @@ fn the_origins_own_coding_is_kept_and_decoded_for_who_cannot_read_it() {
     }
 }
 
+/// RFC 9110 section 12.5.5: however short it is in its coding, a cache behind us is told that others get something else.
+#[test]
+fn a_short_answer_in_the_origins_coding_varies_for_everybody() {
+    let (origin, larder) = start();
+    let body = "short ".repeat(40);
+    let reply = page("").header("Content-Encoding", "gzip");
+    origin.reply("/", reply.body(gzipped(&body)));
+    for _ in 0..2 {
+        for (accepts, expected) in [("gzip", "gzip"), ("identity", "identity")] {
+            let answer = get(&larder, "/", accepts);
+            assert_eq!(coding(&answer), expected);
+            assert_eq!(answer.header("vary"), Some("Accept-Encoding"), "{accepts}");
+        }
+    }
+}
+
 #[test]
 fn a_damaged_coding_of_the_origin_is_not_passed_off_as_whole() {
     let (origin, larder) = start();

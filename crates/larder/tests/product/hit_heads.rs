@@ -1,6 +1,6 @@
 //! The head of a hit is the same however often it was asked for, and by whom: the worker keeps those it sends often.
 
-use crate::common::{Said, start_with};
+use crate::common::{Said, start, start_with};
 use testkit::{Client, Larder, Origin, Reply, Request, Response, date};
 
 /// Requests that fare differently, each by its lines behind the request line.
@@ -157,5 +157,21 @@ fn what_was_changed_is_sent_with_its_own_head() {
             );
         }
         assert_eq!(client.ask("PURGE", "/").send().status, 200);
+    }
+}
+
+/// RFC 9112 section 4: a reason may be missing, and nobody knows one for these.
+#[test]
+fn a_status_that_nobody_knows_has_no_reason() {
+    let (origin, larder) = start();
+    for status in [299, 419, 520] {
+        let reply = Reply::status(status).cache("max-age=60").body("told");
+        origin.reply(&format!("/{status}"), reply);
+        let target = format!("/{status}");
+        for method in ["POST", "GET", "GET", "HEAD"] {
+            let answer = larder.ask(method, &target).body("").send();
+            let line = format!("HTTP/1.1 {status} ");
+            assert_eq!(answer.head.start, line, "{method}");
+        }
     }
 }

@@ -1,7 +1,12 @@
 //! Signals that come while something else is going on already.
 
 use crate::common::command;
-use std::{io::ErrorKind, net::TcpStream, os::unix::net::UnixStream, path::Path};
+use std::{
+    io::{ErrorKind, Read, Write},
+    net::TcpStream,
+    os::unix::net::UnixStream,
+    path::Path,
+};
 use testkit::{Address, Client, Larder, Origin, Reply, scratch_dir, wait_until};
 
 fn config(origin: &Origin, drain_time: &str, listen: &str) -> String {
@@ -105,4 +110,29 @@ fn a_stop_waits_for_what_the_admin_api_was_asked() {
     client.send(ends);
     assert_eq!(client.read().status, 200);
     assert_eq!(larder.wait().code, Some(0));
+}
+
+/// A client may bring about what libraries warn of as often as it likes, and there is one log for all.
+#[test]
+fn what_libraries_say_of_clients_is_not_logged() {
+    let origin = Origin::start();
+    let larder = start(&config(&origin, "1s", "\"127.0.0.1:0\""));
+    let Address::Tcp(address) = larder.address() else {
+        panic!("it listens on TCP");
+    };
+    let mut client = TcpStream::connect(address).expect("it listens");
+    let preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
+    // An answer to a PING that nobody sent, a hundred times, and a PING.
+    let pong = b"\0\0\x08\x06\x01\0\0\0\0ABCDEFGH".repeat(100);
+    let ping = b"\0\0\x08\x06\0\0\0\0\0IJKLMNOP";
+    let sent = [&preface[..], &pong, ping].concat();
+    client.write_all(&sent).expect("it reads");
+    let mut said = Vec::<u8>::new();
+    let mut piece = [0; 256];
+    while !said.windows(8).any(|word| word == b"IJKLMNOP") {
+        let count = client.read(&mut piece).expect("it answers the PING");
+        assert!(count > 0, "it stays");
+        said.extend(&piece[..count]);
+    }
+    assert!(!larder.output().contains("h2"), "{}", larder.output());
 }

@@ -8,11 +8,21 @@ pub(super) fn check<B>(request: &Request<B>, limits: &Limits) -> Result<(), Faul
     if target_length(request.uri()) > limits.target {
         return Err(Fault::TargetTooLong);
     }
-    if request.headers().len() > limits.headers {
+    if lines(request) > limits.headers {
         return Err(Fault::TooManyFields);
     }
     check_target(request)?;
     check_host(request.version(), request.uri(), request.headers())
+}
+
+/// Field lines. Over HTTP/2 the pairs of one `Cookie` may come in lines of their own (RFC 9113 section 8.2.3), and are one all the same.
+fn lines<B>(request: &Request<B>) -> usize {
+    let fields = request.headers();
+    let pairs = match request.version() {
+        Version::HTTP_2 => fields.get_all(header::COOKIE).iter().count(),
+        _ => 0,
+    };
+    fields.len() - pairs.saturating_sub(1)
 }
 
 /// Bytes of the target as sent, scheme and authority included where it has them.

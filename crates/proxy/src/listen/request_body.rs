@@ -127,6 +127,8 @@ impl Body for RequestBody {
             let front = room::counted(front, content.front_room.take());
             return Poll::Ready(Some(Ok(Frame::data(front))));
         }
+        // `hyper` tells the client to go on.
+        content.watch.hold_back(false);
         let polled = Pin::new(&mut content.incoming).poll_frame(cx);
         if polled.is_pending() && content.is_late() {
             content.await_more(None);

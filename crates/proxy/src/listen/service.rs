@@ -15,7 +15,10 @@ use super::{
 use bytes::Bytes;
 use http::{HeaderValue, Request, Response, StatusCode, Version, header};
 use http_body_util::Either;
-use hyper::body::{Body as _, Incoming};
+use hyper::{
+    body::{Body as _, Incoming},
+    ext::ReasonPhrase,
+};
 use std::{
     cell::Cell,
     convert::Infallible,
@@ -93,6 +96,8 @@ fn begin_read<S: Serve>(session: &Session<S>, request: Request<Incoming>) -> Beg
     let brings_content = !request.body().is_end_stream();
     let raw = take_head(watch, brings_content);
     let most = session.limits.held_content(request.version());
+    let expects = request.headers().contains_key(header::EXPECT);
+    watch.hold_back(brings_content && expects && request.version() == Version::HTTP_11);
     let request = request.map(|body| {
         if brings_content {
             RequestBody::watched(body, Arc::clone(watch), most)
@@ -128,12 +133,17 @@ fn finished<B: http_body::Body<Data = Bytes>>(
         Ok(response) => response.map(|body| AnswerBody::served(body, in_flight)),
         Err(own) => own.map(|text| AnswerBody::own(text, in_flight)),
     };
+    if answer.status().canonical_reason().is_none() {
+        // `hyper` makes one up.
+        let none = ReasonPhrase::from_static(b"");
+        answer.extensions_mut().insert(none);
+    }
     let upgrades = answer.status() == StatusCode::SWITCHING_PROTOCOLS;
     if may_upgrade && !upgrades {
         watch.let_go();
     }
-    if is_http1 && !upgrades && watch.has_unread() {
-        // What follows the content that nobody reads is not found.
+    if is_http1 && !upgrades && watch.ends_with_answer() {
+        // What follows the content that nobody reads is not found, and whether it comes after a refusal is not known.
         let close = HeaderValue::from_static("close");
         answer.headers_mut().insert(header::CONNECTION, close);
     }

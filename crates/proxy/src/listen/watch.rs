@@ -93,6 +93,8 @@ pub(super) struct Watch {
     kept: AtomicU32,
     /// Whether content of a request was left unread: the connection ends with the answer.
     unread: AtomicBool,
+    /// Whether the client holds content back until it is told to go on, which it has not been (HTTP/1).
+    held_back: AtomicBool,
     /// HTTP/2 requests the client let finish, and those it cancelled.
     finished: AtomicU32,
     cancelled: AtomicU32,
@@ -124,6 +126,7 @@ impl Watch {
             answered: AtomicBool::new(false),
             kept: AtomicU32::new(0),
             unread: AtomicBool::new(false),
+            held_back: AtomicBool::new(false),
             finished: AtomicU32::new(0),
             cancelled: AtomicU32::new(0),
             outbox: Outbox::default(),

@@ -336,3 +336,16 @@ fn a_panic_ends_one_stream_alone() {
     frames.ask(3, "/", &[HOST], END_STREAM);
     assert_eq!(frames.answer(3).0, 200);
 }
+
+/// RFC 9113 section 8.2.3: browsers send each cookie in a line of its own, and all are one field.
+#[test]
+fn the_pairs_of_a_cookie_count_as_one_field() {
+    let site = Site::plain();
+    let mut frames = connect(&site);
+    let pairs = vec![("cookie", "a=b"); 300];
+    frames.ask(1, "/one", &[&[HOST], &*pairs].concat(), END_STREAM);
+    assert_eq!(frames.answer(1).0, 200);
+    let others = vec![("x", "y"); 101];
+    frames.ask(3, "/one", &[&[HOST], &*others].concat(), END_STREAM);
+    assert_ne!(frames.answer(3).0, 200);
+}

@@ -128,11 +128,11 @@ pub(super) fn write_head<B>(
     write_end(page, asked)
 }
 
-/// Writes the rest of the status line. `None` where no reason is known.
+/// Writes the rest of the status line. Where no reason is known there is none (RFC 9112 section 4).
 pub(super) fn write_status(page: &mut Page, status: StatusCode) -> Option<()> {
     page.put(status.as_str().as_bytes())?;
     page.put(b" ")?;
-    page.put(status.canonical_reason()?.as_bytes())?;
+    page.put(status.canonical_reason().unwrap_or_default().as_bytes())?;
     page.put(b"\r\n")
 }
 

@@ -103,6 +103,16 @@ impl Watch {
         self.unread.load(Relaxed)
     }
 
+    /// Whether the client holds the content of its request back from now on, until it is told to go on (RFC 9110 section 10.1.1).
+    pub(in crate::listen) fn hold_back(&self, held: bool) {
+        self.held_back.store(held, Relaxed);
+    }
+
+    /// Whether an answer that begins now ends the connection: content of its request is not read, or not even sent.
+    pub(in crate::listen) fn ends_with_answer(&self) -> bool {
+        self.has_unread() || self.held_back.load(Relaxed)
+    }
+
     /// Whether no final answer has begun for what the client last asked (HTTP/1).
     pub(in crate::listen) fn may_answer(&self) -> bool {
         self.in_flight.load(Relaxed) == 0 || !self.outbox.is_closed()

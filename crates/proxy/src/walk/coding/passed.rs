@@ -124,6 +124,8 @@ pub fn vary(ask: &Ask, status: StatusCode, fields: &mut HeaderMap) {
     };
     let (status, length) = match status {
         StatusCode::PARTIAL_CONTENT => (StatusCode::OK, None),
+        // However short its coding makes it: who cannot read that gets it without.
+        status if has(fields, &header::CONTENT_ENCODING) => (status, None),
         status => (status, announced(fields)),
     };
     let lines = fields.iter();
