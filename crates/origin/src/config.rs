@@ -74,6 +74,17 @@ pub struct Turns {
     pub queue_time: Duration,
 }
 
+impl Turns {
+    /// Those of fetches whose content is on its way: a quarter is left to others, so that clients that send slowly do not keep the site
+    /// from all who send nothing.
+    pub(crate) fn for_uploads(self) -> Self {
+        Self {
+            most: self.most - self.most / 4,
+            ..self
+        }
+    }
+}
+
 impl Default for Turns {
     fn default() -> Self {
         Self {

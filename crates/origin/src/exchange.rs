@@ -16,9 +16,10 @@ use crate::{
     upload::Outgoing,
 };
 use bytes::Bytes;
-use http::{Request, Response, Version};
+use http::{Request, Response, Version, header::CONTENT_TYPE};
 use hyper::body::Incoming;
 use line::{Engine, Line};
+use rules::fields::is_event_stream;
 use send::is_untouched;
 use std::sync::Arc;
 use tokio::time::Instant;
@@ -28,6 +29,20 @@ pub(crate) enum Answer {
     Direct(direct::Arrived),
     Http(Response<Incoming>, Box<Carried>),
     FastCgi(fastcgi::Arrived, Box<fastcgi::Exchange>),
+}
+
+impl Answer {
+    /// Whether what it begins does not end by itself.
+    pub(crate) fn is_event_stream(&self) -> bool {
+        let fields = match self {
+            Self::Direct(response) => response.headers(),
+            Self::Http(response, _) => response.headers(),
+            Self::FastCgi(fastcgi::Arrived::Response(response), _) => response.headers(),
+            Self::FastCgi(fastcgi::Arrived::Local(_), _) => return false,
+        };
+        let kind = fields.get(CONTENT_TYPE);
+        kind.is_some_and(|kind| is_event_stream(kind.as_bytes()))
+    }
 }
 
 /// Which connection an attempt may be made on.

@@ -92,9 +92,15 @@ pub(crate) fn fetch(
 impl Fetch<'_> {
     async fn answer(
         mut self,
-        request: Box<Request<Outgoing>>,
+        mut request: Box<Request<Outgoing>>,
     ) -> Result<Response<ResponseBody>, Error> {
         let origin = self.origin;
+        if self.asked.content && !request.body().is_end_stream() {
+            // As long as its content is on its way.
+            let turn = Box::pin(origin.uploads.enter(self.until)).await?;
+            request.body_mut().hold(turn);
+            self.now = Instant::now();
+        }
         let pass = if let Some(pass) = origin.gate.at_once() {
             pass
         } else {
@@ -110,7 +116,7 @@ impl Fetch<'_> {
             origin: Arc::clone(origin),
             serving,
             pace: Pace::new(&origin.config.timeouts, self.until),
-            _pass: pass,
+            _pass: (!answer.is_event_stream()).then_some(pass),
         };
         let response = match answer {
             Answer::Direct(response) => Ok(response.map(|mut body| {

@@ -15,8 +15,8 @@ use tokio::time::Instant;
 pub(crate) struct Held {
     pub(crate) origin: Arc<Servers>,
     pub(crate) serving: Serving,
-    /// Held for its drop.
-    pub(crate) _pass: Pass,
+    /// Held for its drop. An event stream has none: what does not end would keep turns from all that does, as upgrades would.
+    pub(crate) _pass: Option<Pass>,
     pub(crate) pace: Pace,
 }
 

@@ -24,6 +24,8 @@ pub(crate) struct Servers {
     pub(crate) config: OriginConfig,
     pub(crate) peers: Vec<Arc<peer::Peer>>,
     pub(crate) gate: Arc<gate::Gate>,
+    /// Where content is still on its way it has a turn here, too: there are fewer.
+    pub(crate) uploads: Arc<gate::Gate>,
     pub(crate) budget: budget::Budget,
     pub(crate) tls: Option<tls::Client>,
     /// The workers' pools know this origin by it, and let go of their connections when it is dropped.
@@ -61,6 +63,7 @@ impl Servers {
             idle_time: config.idle_time,
         };
         let gate = gate::Gate::new(config.turns);
+        let uploads = gate::Gate::new(config.turns.for_uploads());
         let files = match &config.protocol {
             Protocol::FastCgi(cgi) => Some(Files::new(files::Config {
                 name: config.name.clone(),
@@ -72,6 +75,7 @@ impl Servers {
         Ok(Arc::new(Self {
             peers,
             gate: Arc::new(gate),
+            uploads: Arc::new(uploads),
             budget: budget::Budget::default(),
             tls,
             identity: Arc::new(identity),
@@ -153,7 +157,7 @@ impl Servers {
         Report {
             name: self.config.name.clone(),
             active: self.gate.active(),
-            queued: self.gate.waiting(),
+            queued: self.gate.waiting() + self.uploads.waiting(),
             servers: self
                 .peers
                 .iter()

@@ -2,6 +2,7 @@
 
 use crate::{
     RequestBody,
+    gate::Pass,
     leave::{Awaiting, Leave},
 };
 use bytes::Bytes;
@@ -176,6 +177,8 @@ pub(crate) struct Outgoing {
     progress: Option<Arc<Progress>>,
     /// Until then nothing of it is asked for.
     awaits: Option<Awaiting>,
+    /// Its turn among uploads, until all of it has come.
+    turn: Option<Pass>,
 }
 
 impl Outgoing {
@@ -185,7 +188,13 @@ impl Outgoing {
             body,
             progress,
             awaits: None,
+            turn: None,
         }
+    }
+
+    /// Holds its turn among uploads until all of it has come.
+    pub(crate) fn hold(&mut self, turn: Pass) {
+        self.turn = Some(turn);
     }
 
     /// Has it wait for the server's leave.
@@ -211,6 +220,7 @@ impl Outgoing {
             )),
             progress: None,
             awaits: None,
+            turn: None,
         }
     }
 }
@@ -244,6 +254,9 @@ impl Body for Outgoing {
             Some(Err(_)) => Stage::Failed,
             None => Stage::Done,
         });
+        if !matches!(progress.stage(), Stage::Flowing) {
+            this.turn = None;
+        }
         Poll::Ready(frame.map(|frame| frame.map(|frame| progress.hand_on(frame))))
     }
 

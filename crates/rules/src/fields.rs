@@ -44,6 +44,13 @@ static END_TO_END: [HeaderName; 20] = [
     HeaderName::from_static("x-forwarded-proto"),
 ];
 
+/// Whether a `Content-Type` is that of an event stream, which ends when one side has enough of it (HTML, section 9.2).
+pub fn is_event_stream(kind: &[u8]) -> bool {
+    let bare = kind.split(|byte| *byte == b';').next();
+    let bare = bare.unwrap_or_default().trim_ascii();
+    bare.eq_ignore_ascii_case(b"text/event-stream")
+}
+
 /// Removes `Connection`, every field it nominates, and the hop-by-hop fields, from a message about to be forwarded.
 pub fn remove_hop_by_hop(fields: &mut HeaderMap) {
     forward(fields, |_| true);

@@ -123,9 +123,9 @@ fn what_libraries_say_of_clients_is_not_logged() {
     let mut client = TcpStream::connect(address).expect("it listens");
     let preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
     // An answer to a PING that nobody sent, a hundred times, and a PING.
-    let pong = b"\0\0\x08\x06\x01\0\0\0\0ABCDEFGH".repeat(100);
-    let ping = b"\0\0\x08\x06\0\0\0\0\0IJKLMNOP";
-    let sent = [&preface[..], &pong, ping].concat();
+    let answers = b"\0\0\x08\x06\x01\0\0\0\0ABCDEFGH".repeat(100);
+    let question = b"\0\0\x08\x06\0\0\0\0\0IJKLMNOP";
+    let sent = [&preface[..], &answers, question].concat();
     client.write_all(&sent).expect("it reads");
     let mut said = Vec::<u8>::new();
     let mut piece = [0; 256];

@@ -1,6 +1,7 @@
 //! What a client and an origin may cost: times, sizes, counts.
 
-use crate::common::{Said, start_with};
+use super::collapse::reading;
+use crate::common::{Said, sample, start_with};
 use testkit::{Client, Gate, Larder, Origin, Reply, scratch_dir, wait_until};
 
 fn limited(limits: &str) -> (Origin, Larder) {
@@ -343,6 +344,43 @@ fn fetches_beyond_the_limit_wait_and_those_beyond_the_queue_fail() {
     gate.open();
     assert_eq!(first.read().text(), "held");
     assert_eq!(others.remove(0).read().status, 200);
+}
+
+#[test]
+fn slow_uploads_leave_turns_to_others() {
+    let (origin, larder) = limited("most_concurrent = 4\nqueue = { length = 9, time = \"1h\" }\n");
+    let mut slow: Vec<Client> = (0..5)
+        .map(|_| {
+            let mut client = larder.client();
+            client.send("POST /up HTTP/1.1\r\nHost: a\r\nContent-Length: 8\r\n\r\nhalf");
+            client
+        })
+        .collect();
+    wait_until("two wait", || {
+        sample(&larder, "larder_origin_queued{origin=\"origin\"}") == 2
+    });
+    assert_eq!(larder.get("/page").send().text(), "/page");
+    for client in &mut slow {
+        client.send("rest");
+    }
+    for client in &mut slow {
+        assert_eq!(client.read().text(), "/up");
+    }
+    assert_eq!(origin.requests("/up"), 5);
+}
+
+/// What does not end would keep its turn from all that does.
+#[test]
+fn event_streams_hold_no_turn() {
+    let (origin, larder) = limited("most_concurrent = 1\nqueue = { length = 1, time = \"1s\" }\n");
+    let events = Reply::ok()
+        .header("Content-Type", "text/event-stream; charset=utf-8")
+        .chunked();
+    let events = events.body("data: 1\n\n").until_client_leaves();
+    origin.reply("/events", events);
+    let readers = [(); 3].map(|()| reading(&larder, "/events", "data: 1\n\n"));
+    assert_eq!(larder.get("/page").send().text(), "/page");
+    drop(readers);
 }
 
 /// A part where only the whole is right: it is not read, and must not keep the turn that the whole needs.

@@ -1,6 +1,7 @@
 //! What is sent as it is.
 
 use super::{Accepted, Coding};
+use crate::fields::is_event_stream;
 use http::StatusCode;
 
 /// Why a response is not coded here.
@@ -133,8 +134,7 @@ pub fn judge<'a>(
 pub fn is_meant(kind: &[u8], types: &[TypePattern]) -> bool {
     let bare = kind.split(|byte| *byte == b';').next();
     let bare = bare.unwrap_or_default().trim_ascii();
-    !bare.eq_ignore_ascii_case(b"text/event-stream")
-        && types.iter().any(|pattern| pattern.matches(bare))
+    !is_event_stream(bare) && types.iter().any(|pattern| pattern.matches(bare))
 }
 
 /// Whether these fields, names in lower case with values, forbid any coding: `no-transform`, or a coding that is there.
