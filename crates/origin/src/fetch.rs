@@ -15,10 +15,13 @@ use crate::{
     waited::Waited,
 };
 use bytes::Bytes;
-use http::{Request, Response};
+use http::{Request, Response, header::EXPECT};
 use http_body::Body as _;
-use std::sync::Arc;
-use tokio::time::Instant;
+use std::{future::poll_fn, sync::Arc, task::Poll};
+use tokio::{task::yield_now, time::Instant};
+
+/// How often it is looked whether content has come: the listener reads a piece of it between two looks, when it is asked for one.
+const LOOKS: usize = 4;
 
 /// A fetch on its way through the attempts.
 struct Fetch<'a> {
@@ -96,10 +99,10 @@ impl Fetch<'_> {
     ) -> Result<Response<ResponseBody>, Error> {
         let origin = self.origin;
         if self.asked.content && !request.body().is_end_stream() {
-            // As long as its content is on its way.
-            let turn = Box::pin(origin.uploads.enter(self.until)).await?;
-            request.body_mut().hold(turn);
-            self.now = Instant::now();
+            match origin.uploads.at_once() {
+                Some(turn) => request.body_mut().hold(turn),
+                None => Box::pin(self.await_upload(&mut request)).await?,
+            }
         }
         let pass = if let Some(pass) = origin.gate.at_once() {
             pass
@@ -132,6 +135,22 @@ impl Fetch<'_> {
                 .map_err(|error| error.having_sent_if(true)),
         }?;
         Ok(Waited::and(response, waited))
+    }
+
+    /// Waits for a turn among uploads, where there is none, unless all of the content is here: then it is nobody who could be slow.
+    async fn await_upload(&mut self, request: &mut Request<Outgoing>) -> Result<(), Error> {
+        // Asking for content tells the client to go on, which is the server's to say.
+        let may_look = !request.headers().contains_key(EXPECT);
+        let outgoing = request.body_mut();
+        for _ in 0..if may_look { LOOKS } else { 0 } {
+            if poll_fn(|cx| Poll::Ready(outgoing.take_what_came(cx))).await {
+                return Ok(());
+            }
+            yield_now().await;
+        }
+        outgoing.hold(self.origin.uploads.enter(self.until).await?);
+        self.now = Instant::now();
+        Ok(())
     }
 
     /// Attempts until one succeeds, or no other may be made.

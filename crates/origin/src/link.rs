@@ -8,7 +8,7 @@ use std::{
     pin::Pin,
     sync::{
         Arc,
-        atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed},
     },
     task::{Context, Poll, ready},
     time::Duration,
@@ -117,6 +117,8 @@ pub(crate) struct Http2 {
     driver: Arc<Driver>,
     /// How many streams the server allows at a time, as of the last request.
     streams: Arc<AtomicUsize>,
+    /// The server has said GOAWAY, which hyper does not tell as long as others are under way.
+    leaving: Arc<AtomicBool>,
 }
 
 impl Http2 {
@@ -148,7 +150,13 @@ impl Http2 {
             epoch: dialled.epoch,
             driver: Arc::new(Driver(Some(task.abort_handle()))),
             streams,
+            leaving: Arc::default(),
         })
+    }
+
+    /// No further fetch goes there: one has met a GOAWAY.
+    pub(crate) fn leave(&self) {
+        self.leaving.store(true, Relaxed);
     }
 
     /// How many fetches are under way on it: all holds but the pool's own.
@@ -163,7 +171,7 @@ impl Http2 {
 
     /// The server has closed it or said GOAWAY (RFC 9113 section 6.8).
     pub(crate) fn is_closed(&self) -> bool {
-        self.sender.is_closed()
+        self.sender.is_closed() || self.leaving.load(Relaxed)
     }
 }
 

@@ -9,6 +9,7 @@ use bytes::Bytes;
 use http::Request;
 use http_body::{Body, Frame, SizeHint};
 use std::{
+    collections::VecDeque,
     error::Error,
     pin::Pin,
     sync::{
@@ -171,9 +172,17 @@ impl Upload {
     }
 }
 
+/// What comes next of a request body.
+type Coming = Result<Frame<Bytes>, Box<dyn Error + Send + Sync>>;
+
 /// A request body as the HTTP engines read it. A request without content is not watched and allocates nothing.
 pub(crate) struct Outgoing {
     body: RequestBody,
+    /// What [has come](Self::take_what_came) of it, and whether there is nothing behind.
+    front: VecDeque<Bytes>,
+    ended: bool,
+    /// Why nothing comes behind `front`.
+    broken: Option<Box<dyn Error + Send + Sync>>,
     progress: Option<Arc<Progress>>,
     /// Until then nothing of it is asked for.
     awaits: Option<Awaiting>,
@@ -186,9 +195,47 @@ impl Outgoing {
         let progress = (!body.is_end_stream()).then(|| Arc::new(Progress::new()));
         Self {
             body,
+            front: VecDeque::new(),
+            ended: false,
+            broken: None,
             progress,
             awaits: None,
             turn: None,
+        }
+    }
+
+    /// Takes in what has come of it already, a little of it at most. Whether that is all.
+    pub(crate) fn take_what_came(&mut self, cx: &mut Context<'_>) -> bool {
+        let mut taken = 0;
+        while taken < UNSENT && !self.ended {
+            match Pin::new(&mut self.body).poll_frame(cx) {
+                Poll::Ready(Some(Ok(frame))) => {
+                    // Trailers are nobody's.
+                    if let Ok(piece) = frame.into_data() {
+                        taken += piece.len() as u64;
+                        self.front.push_back(piece);
+                    }
+                    self.ended = self.body.is_end_stream();
+                }
+                Poll::Ready(Some(Err(error))) => {
+                    self.broken = Some(error);
+                    return false;
+                }
+                Poll::Ready(None) => self.ended = true,
+                Poll::Pending => return false,
+            }
+        }
+        self.ended
+    }
+
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Coming>> {
+        if let Some(piece) = self.front.pop_front() {
+            return Poll::Ready(Some(Ok(Frame::data(piece))));
+        }
+        match self.broken.take() {
+            Some(error) => Poll::Ready(Some(Err(error))),
+            None if self.ended => Poll::Ready(None),
+            None => Pin::new(&mut self.body).poll_frame(cx),
         }
     }
 
@@ -218,6 +265,9 @@ impl Outgoing {
                 none,
                 |never| match never {},
             )),
+            front: VecDeque::new(),
+            ended: false,
+            broken: None,
             progress: None,
             awaits: None,
             turn: None,
@@ -241,15 +291,16 @@ impl Body for Outgoing {
         let Some(progress) = &this.progress else {
             return Pin::new(&mut this.body).poll_frame(cx);
         };
+        let progress = Arc::clone(progress);
         ready!(progress.poll_sent(cx));
-        let polled = Pin::new(&mut this.body).poll_frame(cx);
+        let polled = this.poll_next(cx);
         if polled.is_pending() {
             progress.set(Stage::AwaitsClient);
         }
         let frame = ready!(polled);
         progress.moves();
         progress.set(match &frame {
-            Some(Ok(_)) if this.body.is_end_stream() => Stage::Done,
+            Some(Ok(_)) if this.is_end_stream() => Stage::Done,
             Some(Ok(_)) => Stage::Flowing,
             Some(Err(_)) => Stage::Failed,
             None => Stage::Done,
@@ -261,10 +312,22 @@ impl Body for Outgoing {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
+        let is_over = self.ended || self.body.is_end_stream();
+        is_over && self.front.is_empty() && self.broken.is_none()
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        let front = self.front.iter().map(|piece| piece.len() as u64).sum();
+        if self.ended {
+            return SizeHint::with_exact(front);
+        }
+        let rest = self.body.size_hint();
+        let mut hint = SizeHint::new();
+        if let Some(upper) = rest.upper().and_then(|upper| upper.checked_add(front)) {
+            hint.set_upper(upper);
+        }
+        let lower = rest.lower().saturating_add(front);
+        hint.set_lower(lower.min(hint.upper().unwrap_or(u64::MAX)));
+        hint
     }
 }

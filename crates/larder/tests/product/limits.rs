@@ -360,6 +360,17 @@ fn slow_uploads_leave_turns_to_others() {
         sample(&larder, "larder_origin_queued{origin=\"origin\"}") == 2
     });
     assert_eq!(larder.get("/page").send().text(), "/page");
+    // What comes with its head is nobody who could be slow.
+    for chunks in [false, true] {
+        let mut client = larder.client();
+        client.send(if chunks {
+            "POST /login HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nname\r\n0\r\n\r\n"
+        } else {
+            "POST /login HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nname"
+        });
+        assert_eq!(client.read().text(), "/login");
+        assert_eq!(origin.last("/login").body, b"name");
+    }
     for client in &mut slow {
         client.send("rest");
     }

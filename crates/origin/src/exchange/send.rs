@@ -120,8 +120,10 @@ impl Attempt<'_> {
         let sending = link.sender.try_send_request(request);
         let mut alarm = alarm(Instant::now());
         let waited = wait.head(sending, &mut alarm).await;
-        // A request that comes back unsent met a GOAWAY (RFC 9113 section 6.8).
         let mut response = waited.map_err(|lost| {
+            if has_met_goaway(&lost) {
+                link.leave();
+            }
             let was_taken = matches!(&lost, Lost::Sent(error) if was_taken(error));
             failure(lost, !was_taken)
         })?;
@@ -208,6 +210,15 @@ fn was_taken(error: &Error) -> bool {
 pub(super) fn is_untouched(error: &Error) -> bool {
     let goes = |lost: &h2::Error| lost.is_go_away() && lost.reason() == Some(h2::Reason::NO_ERROR);
     lost(error).is_some_and(|lost| lost.is_remote() && (is_refusal(lost) || goes(lost)))
+}
+
+/// Whether the server goes away (RFC 9113 section 6.8), and the connection with it. What comes back unsent has met that too.
+fn has_met_goaway(lost: &Lost) -> bool {
+    match lost {
+        Lost::Unsent(..) => true,
+        Lost::Sent(error) => self::lost(error).is_some_and(h2::Error::is_go_away),
+        Lost::Late(_) => false,
+    }
 }
 
 fn is_refusal(lost: &h2::Error) -> bool {

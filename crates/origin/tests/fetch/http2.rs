@@ -12,7 +12,7 @@ use origin::{
 use std::{cell::Cell, rc::Rc, sync::Arc, time::Duration};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
-    net::TcpListener,
+    net::{TcpListener, TcpStream},
     sync::Notify,
     task::spawn_local,
 };
@@ -389,48 +389,59 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     [&head, payload].concat()
 }
 
-/// Answers one request on each connection, and goes away in peace at the second, with which it has not begun. How many came.
-async fn goes_without_the_second(listener: TcpListener, asked: Rc<Cell<usize>>) {
-    const HEADERS: u8 = 1;
-    while let Ok((mut stream, _)) = listener.accept().await {
-        let mut preface = [0; 24];
-        stream.read_exact(&mut preface).await.unwrap();
-        stream.write_all(&frame(4, 0, 0, &[])).await.unwrap();
-        let mut head = [0; 9];
-        let mut here = 0;
-        while here < 2 && stream.read_exact(&mut head).await.is_ok() {
-            let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
-            let mut payload = vec![0; length as usize];
-            stream.read_exact(&mut payload).await.unwrap();
-            if head[3] != HEADERS {
-                continue;
-            }
-            here += 1;
-            asked.set(asked.get() + 1);
-            let answer = match here {
-                // `:status: 200` (RFC 7541 appendix A), and the end of stream and head.
-                1 => frame(HEADERS, 5, 1, &[0x88]),
-                // The last it knows of is stream 1.
-                _ => frame(7, 0, 0, &[0, 0, 0, 1, 0, 0, 0, 0]),
-            };
-            stream.write_all(&answer).await.unwrap();
-        }
+/// Answers the first request on each connection, holds the second, and goes away in peace at the third, with which it has not begun. How
+/// many came.
+async fn goes_without_the_third(listener: TcpListener, asked: Rc<Cell<usize>>) {
+    while let Ok((stream, _)) = listener.accept().await {
+        spawn_local(goes(stream, Rc::clone(&asked)));
     }
 }
 
+async fn goes(mut stream: TcpStream, asked: Rc<Cell<usize>>) {
+    const HEADERS: u8 = 1;
+    let mut preface = [0; 24];
+    stream.read_exact(&mut preface).await.unwrap();
+    stream.write_all(&frame(4, 0, 0, &[])).await.unwrap();
+    let (mut head, mut here) = ([0; 9], 0);
+    while stream.read_exact(&mut head).await.is_ok() {
+        let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
+        let mut payload = vec![0; length as usize];
+        stream.read_exact(&mut payload).await.unwrap();
+        if head[3] != HEADERS {
+            continue;
+        }
+        here += 1;
+        asked.set(asked.get() + 1);
+        let answer = match here {
+            // `:status: 200` (RFC 7541 appendix A), and the end of stream and head.
+            1 => frame(HEADERS, 5, 1, &[0x88]),
+            2 => continue,
+            // The last it knows of is stream 3.
+            _ => frame(7, 0, 0, &[0, 0, 0, 3, 0, 0, 0, 0]),
+        };
+        stream.write_all(&answer).await.unwrap();
+    }
+}
+
+/// Others that are still under way there do not keep it on that connection.
 #[test]
 fn what_a_server_goes_away_without_is_asked_of_the_next_connection_whatever_it_is() {
     work(async {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let asked = Rc::new(Cell::new(0));
-        tokio::task::spawn_local(goes_without_the_second(listener, Rc::clone(&asked)));
+        spawn_local(goes_without_the_third(listener, Rc::clone(&asked)));
         let mut config = config([tcp(address)]);
         config.protocol = Protocol::Http2;
-        let origin = Origin::new(config).unwrap();
-        for method in [Method::GET, Method::POST] {
-            once(&origin, method, "/").await.unwrap();
+        let origin = Rc::new(Origin::new(config).unwrap());
+        once(&origin, Method::GET, "/").await.unwrap();
+        let other = Rc::clone(&origin);
+        let held = spawn_local(async move { once(&other, Method::GET, "/held").await.is_ok() });
+        while asked.get() < 2 {
+            tokio::task::yield_now().await;
         }
-        assert_eq!(asked.get(), 3);
+        once(&origin, Method::POST, "/").await.unwrap();
+        assert_eq!(asked.get(), 4);
+        held.abort();
     });
 }

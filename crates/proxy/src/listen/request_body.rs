@@ -98,11 +98,12 @@ impl Content {
     fn await_more(&mut self, waker: Option<&Waker>) {
         match (self.awaited, waker) {
             (None, Some(waker)) => self.awaited = Some(self.watch.await_body(waker)),
+            (Some(wait), Some(waker)) => self.watch.hand_body_over(wait, waker),
             (Some(wait), None) => {
                 self.awaited = None;
                 self.watch.body_came(wait);
             }
-            _ => {}
+            (None, None) => {}
         }
     }
 

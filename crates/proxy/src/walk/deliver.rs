@@ -92,7 +92,7 @@ fn shaped_stored(
         }
     );
     let waited = collapsed || outcome.origin_time.is_some();
-    let mut age = stored
+    let age = stored
         .facts
         .age(if waited { receive::now() } else { ask.now });
     // Whatever no origin has just confirmed says how old it is, be it no second (RFC 9111 section 4); what one has says so where the origin
@@ -102,7 +102,6 @@ fn shaped_stored(
         let told = worker.told.borrow_mut().age(age.as_secs());
         fields.insert(header::AGE, HeaderValue::clone(&told));
     } else {
-        age = Duration::ZERO;
         heads::clear_unset(&mut fields, &header::AGE);
     }
     if stored.is_debugged() {

@@ -28,17 +28,22 @@ pub(super) fn read(fields: &HeaderMap) -> Option<ResponseDirectives> {
 
 fn add(directives: &mut ResponseDirectives, directive: &Directive<'_>) {
     let before = |text, end| list::split_where(text, |byte| byte == end);
-    let (name, _) = before(directive.name, b';');
-    let (mut argument, mut extension) = (directive.argument, None);
-    if let Some(text) = argument.text() {
+    let (name, parameter) = before(directive.name, b';');
+    let mut argument = directive.argument;
+    if !parameter.is_empty() {
+        // It is the parameter's.
+        argument = Argument::Absent;
+    }
+    let mut extension = None;
+    if name.eq_ignore_ascii_case(b"max-age")
+        && let Some(text) = argument.text()
+    {
         let (text, _) = before(text, b';');
         let (lifetime, more) = before(text, b'+');
         argument = Argument::Text(lifetime);
         extension = more.strip_prefix(b"+").and_then(list::delta_seconds);
     }
     directives.add(&Directive { name, argument });
-    if name.eq_ignore_ascii_case(b"max-age") {
-        least(&mut directives.stale_while_revalidate, extension);
-        least(&mut directives.stale_if_error, extension);
-    }
+    least(&mut directives.stale_while_revalidate, extension);
+    least(&mut directives.stale_if_error, extension);
 }

@@ -198,7 +198,7 @@ metrics! {
     PANICS = Counter "larder_panics"
         [] "Faults in Larder itself, each of which ended a request, a fetch or a task behind them: please report it";
     ORIGIN_ACTIVE = Gauge "larder_origin_active" ["origin"]
-        "Fetches under way";
+        "Fetches under way, but for event streams and tunnels that have begun";
     ORIGIN_QUEUED = Gauge "larder_origin_queued" ["origin"]
         "Fetches that wait for their turn";
     PAGES = Counter "larder_page_store_answers" ["origin", "outcome"]

@@ -29,7 +29,7 @@ pub(in crate::listen) fn room<B>(
     }
 }
 
-/// As RFC 9113 section 6.5.2 counts: names and values, and 32 bytes for each field.
+/// Much as RFC 9113 section 6.5.2 counts: names and values, and 32 bytes for each field.
 fn size<B>(request: &Request<B>) -> usize {
     let uri = request.uri();
     let target = uri.path_and_query().map_or(0, |path| path.as_str().len());

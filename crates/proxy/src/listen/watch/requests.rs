@@ -76,6 +76,11 @@ impl Watch {
         self.contents.begin(since, waker)
     }
 
+    /// Somebody else waits for the piece now.
+    pub(in crate::listen) fn hand_body_over(&self, wait: Wait, waker: &Waker) {
+        self.contents.hand_over(wait, waker);
+    }
+
     /// The piece has come that was waited for, or nobody waits any more.
     pub(in crate::listen) fn body_came(&self, wait: Wait) {
         self.read_at.store(self.worker.now(), Relaxed);

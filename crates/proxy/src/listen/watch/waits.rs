@@ -40,6 +40,13 @@ impl Waits {
         wait
     }
 
+    /// Another is to be woken: who waits has changed hands.
+    pub(in crate::listen) fn hand_over(&self, wait: Wait, waker: &Waker) {
+        if let Some(woken) = self.lock().get_mut(&wait) {
+            woken.clone_from(waker);
+        }
+    }
+
     pub(in crate::listen) fn end(&self, wait: Wait) {
         self.lock().remove(&wait);
     }

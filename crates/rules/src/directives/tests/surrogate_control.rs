@@ -56,6 +56,16 @@ fn it_is_read_as_the_edge_architecture_has_it_section_2_2() {
     for (lines, expected) in table {
         assert_eq!(surrogate(lines), expected, "{lines:?}");
     }
+    // No parameter, and nothing in quotation marks, makes less private what is.
+    for line in ["private;x=y", "private=\"a;b\"", "no-cache;x=y, private"] {
+        let told = surrogate(&[line]).unwrap();
+        assert!(told.private.is_whole(), "{line}");
+        assert_eq!(
+            told.no_cache.is_whole(),
+            line.contains("no-cache"),
+            "{line}"
+        );
+    }
     // As Fastly's customers write it.
     let told = surrogate(&["max-age=60, stale-while-revalidate=30, stale-if-error=900"]).unwrap();
     assert_eq!(
