@@ -140,9 +140,13 @@ impl Fetch<'_> {
     /// Waits for a turn among uploads, where there is none, unless all of the content is here: then it is nobody who could be slow.
     async fn await_upload(&mut self, request: &mut Request<Outgoing>) -> Result<(), Error> {
         // Asking for content tells the client to go on, which is the server's to say.
-        let may_look = !request.headers().contains_key(EXPECT);
+        let looks = if request.headers().contains_key(EXPECT) {
+            0
+        } else {
+            LOOKS
+        };
         let outgoing = request.body_mut();
-        for _ in 0..if may_look { LOOKS } else { 0 } {
+        for _ in 0..looks {
             if poll_fn(|cx| Poll::Ready(outgoing.take_what_came(cx))).await {
                 return Ok(());
             }

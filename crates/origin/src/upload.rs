@@ -1,15 +1,17 @@
 //! The request's body on its way to the server, watched so that a time limit knows whom to blame.
 
+mod front;
+
 use crate::{
     RequestBody,
     gate::Pass,
     leave::{Awaiting, Leave},
 };
 use bytes::Bytes;
+use front::Front;
 use http::Request;
 use http_body::{Body, Frame, SizeHint};
 use std::{
-    collections::VecDeque,
     error::Error,
     pin::Pin,
     sync::{
@@ -172,17 +174,14 @@ impl Upload {
     }
 }
 
-/// What comes next of a request body.
-type Coming = Result<Frame<Bytes>, Box<dyn Error + Send + Sync>>;
+/// Why content broke off.
+type Cause = Box<dyn Error + Send + Sync>;
 
 /// A request body as the HTTP engines read it. A request without content is not watched and allocates nothing.
 pub(crate) struct Outgoing {
     body: RequestBody,
-    /// What [has come](Self::take_what_came) of it, and whether there is nothing behind.
-    front: VecDeque<Bytes>,
-    ended: bool,
-    /// Why nothing comes behind `front`.
-    broken: Option<Box<dyn Error + Send + Sync>>,
+    /// What [came](Self::take_what_came) of it before; mostly nobody looked.
+    front: Option<Box<Front>>,
     progress: Option<Arc<Progress>>,
     /// Until then nothing of it is asked for.
     awaits: Option<Awaiting>,
@@ -195,48 +194,17 @@ impl Outgoing {
         let progress = (!body.is_end_stream()).then(|| Arc::new(Progress::new()));
         Self {
             body,
-            front: VecDeque::new(),
-            ended: false,
-            broken: None,
+            front: None,
             progress,
             awaits: None,
             turn: None,
         }
     }
 
-    /// Takes in what has come of it already, a little of it at most. Whether that is all.
+    /// Takes in what has come of it already, a little of it at most. Whether nothing more is to come.
     pub(crate) fn take_what_came(&mut self, cx: &mut Context<'_>) -> bool {
-        let mut taken = 0;
-        while taken < UNSENT && !self.ended {
-            match Pin::new(&mut self.body).poll_frame(cx) {
-                Poll::Ready(Some(Ok(frame))) => {
-                    // Trailers are nobody's.
-                    if let Ok(piece) = frame.into_data() {
-                        taken += piece.len() as u64;
-                        self.front.push_back(piece);
-                    }
-                    self.ended = self.body.is_end_stream();
-                }
-                Poll::Ready(Some(Err(error))) => {
-                    self.broken = Some(error);
-                    return false;
-                }
-                Poll::Ready(None) => self.ended = true,
-                Poll::Pending => return false,
-            }
-        }
-        self.ended
-    }
-
-    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Coming>> {
-        if let Some(piece) = self.front.pop_front() {
-            return Poll::Ready(Some(Ok(Frame::data(piece))));
-        }
-        match self.broken.take() {
-            Some(error) => Poll::Ready(Some(Err(error))),
-            None if self.ended => Poll::Ready(None),
-            None => Pin::new(&mut self.body).poll_frame(cx),
-        }
+        let front = self.front.get_or_insert_default();
+        front.take(&mut self.body, cx)
     }
 
     /// Holds its turn among uploads until all of it has come.
@@ -265,9 +233,7 @@ impl Outgoing {
                 none,
                 |never| match never {},
             )),
-            front: VecDeque::new(),
-            ended: false,
-            broken: None,
+            front: None,
             progress: None,
             awaits: None,
             turn: None,
@@ -277,7 +243,7 @@ impl Outgoing {
 
 impl Body for Outgoing {
     type Data = Bytes;
-    type Error = Box<dyn Error + Send + Sync>;
+    type Error = Cause;
 
     fn poll_frame(
         self: Pin<&mut Self>,
@@ -291,9 +257,11 @@ impl Body for Outgoing {
         let Some(progress) = &this.progress else {
             return Pin::new(&mut this.body).poll_frame(cx);
         };
-        let progress = Arc::clone(progress);
         ready!(progress.poll_sent(cx));
-        let polled = this.poll_next(cx);
+        let polled = match &mut this.front {
+            None => Pin::new(&mut this.body).poll_frame(cx),
+            Some(front) => front.poll_next(&mut this.body, cx),
+        };
         if polled.is_pending() {
             progress.set(Stage::AwaitsClient);
         }
@@ -305,29 +273,23 @@ impl Body for Outgoing {
             Some(Err(_)) => Stage::Failed,
             None => Stage::Done,
         });
-        if !matches!(progress.stage(), Stage::Flowing) {
+        if progress.stage() != Stage::Flowing {
             this.turn = None;
         }
         Poll::Ready(frame.map(|frame| frame.map(|frame| progress.hand_on(frame))))
     }
 
     fn is_end_stream(&self) -> bool {
-        let is_over = self.ended || self.body.is_end_stream();
-        is_over && self.front.is_empty() && self.broken.is_none()
+        match &self.front {
+            None => self.body.is_end_stream(),
+            Some(front) => front.is_end_stream(&self.body),
+        }
     }
 
     fn size_hint(&self) -> SizeHint {
-        let front = self.front.iter().map(|piece| piece.len() as u64).sum();
-        if self.ended {
-            return SizeHint::with_exact(front);
+        match &self.front {
+            None => self.body.size_hint(),
+            Some(front) => front.size_hint(&self.body),
         }
-        let rest = self.body.size_hint();
-        let mut hint = SizeHint::new();
-        if let Some(upper) = rest.upper().and_then(|upper| upper.checked_add(front)) {
-            hint.set_upper(upper);
-        }
-        let lower = rest.lower().saturating_add(front);
-        hint.set_lower(lower.min(hint.upper().unwrap_or(u64::MAX)));
-        hint
     }
 }

@@ -46,9 +46,13 @@ static END_TO_END: [HeaderName; 20] = [
 
 /// Whether a `Content-Type` is that of an event stream, which ends when one side has enough of it (HTML, section 9.2).
 pub fn is_event_stream(kind: &[u8]) -> bool {
+    media_type(kind).eq_ignore_ascii_case(b"text/event-stream")
+}
+
+/// A `Content-Type` without its parameters (RFC 9110 section 8.3.1).
+pub fn media_type(kind: &[u8]) -> &[u8] {
     let bare = kind.split(|byte| *byte == b';').next();
-    let bare = bare.unwrap_or_default().trim_ascii();
-    bare.eq_ignore_ascii_case(b"text/event-stream")
+    bare.unwrap_or_default().trim_ascii()
 }
 
 /// Removes `Connection`, every field it nominates, and the hop-by-hop fields, from a message about to be forwarded.

@@ -96,8 +96,8 @@ fn begin_read<S: Serve>(session: &Session<S>, request: Request<Incoming>) -> Beg
     let brings_content = !request.body().is_end_stream();
     let raw = take_head(watch, brings_content);
     let most = session.limits.held_content(request.version());
-    let expects = request.headers().contains_key(header::EXPECT);
-    watch.hold_back(brings_content && expects && request.version() == Version::HTTP_11);
+    let may_expect = brings_content && request.version() == Version::HTTP_11;
+    watch.hold_back(may_expect && request.headers().contains_key(header::EXPECT));
     let request = request.map(|body| {
         if brings_content {
             RequestBody::watched(body, Arc::clone(watch), most)

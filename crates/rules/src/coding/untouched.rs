@@ -1,7 +1,7 @@
 //! What is sent as it is.
 
 use super::{Accepted, Coding};
-use crate::fields::is_event_stream;
+use crate::fields::{is_event_stream, media_type};
 use http::StatusCode;
 
 /// Why a response is not coded here.
@@ -132,8 +132,7 @@ pub fn judge<'a>(
 /// Whether content of the type `kind`, as it stands in `Content-Type`, is worth coding. An event stream never is: each event must
 /// arrive when it happens.
 pub fn is_meant(kind: &[u8], types: &[TypePattern]) -> bool {
-    let bare = kind.split(|byte| *byte == b';').next();
-    let bare = bare.unwrap_or_default().trim_ascii();
+    let bare = media_type(kind);
     !is_event_stream(bare) && types.iter().any(|pattern| pattern.matches(bare))
 }
 
