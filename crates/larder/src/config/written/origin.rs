@@ -79,7 +79,7 @@ pub struct Origin {
     /// Time that an idle connection is kept. Less than what the servers allow. With `fastcgi` ten seconds.
     #[schemars(extend("default" = "1m"))]
     pub idle_time: Option<Text<Duration>>,
-    /// Fetches at the same time in all. Three quarters of them may be uploads whose content is on its way; event streams and tunnels that have
+    /// Fetches at the same time in all. Three quarters of them, of four or more, may be uploads whose content is on its way; event streams and tunnels that have
     /// begun do not count.
     #[schemars(range(min = 1), extend("default" = 1024))]
     pub most_concurrent: Option<At<Count>>,
