@@ -1,6 +1,7 @@
 //! What belongs to one connection stays there; what every hop adds (RFC 9110 sections 6.6, 7.6 and 15.2; RFC 9111 section 3.1).
 
 use crate::common::{Said, counted, start};
+use std::io::BufRead;
 use testkit::{Gate, Reply, date};
 
 #[test]
@@ -335,6 +336,40 @@ fn interim_responses_are_passed_on_as_they_come_and_never_stored() {
     assert!(
         hit.hit() && hit.interim.is_empty() && hit.text() == "content",
         "9111 section 3: only final responses"
+    );
+}
+
+#[test]
+fn interim_responses_reach_clients_over_http2() {
+    let (origin, larder) = start();
+    let gate = Gate::new();
+    let reply = Reply::ok()
+        .cache("max-age=60")
+        .interim(103, &[("Link", "</a.css>; rel=preload")]);
+    origin.reply("/", reply.hold_head(&gate).body("content"));
+    let url = format!("{}/", larder.listeners()[0]);
+    let mut curl = std::process::Command::new("curl");
+    curl.args(["-sSv", "--max-time", "20", "--http2-prior-knowledge", &url])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped());
+    let mut asking = curl.spawn().expect("curl runs");
+    // It says of each field when it comes.
+    let heard = std::io::BufReader::new(asking.stderr.take().expect("piped"));
+    let mut heard = heard.lines().map(|line| line.expect("text"));
+    let mut hears = |line: &str| heard.any(|heard| heard.trim_end() == line);
+    assert!(hears("< HTTP/2 103"));
+    assert!(hears("< link: </a.css>; rel=preload"), "8297 section 2");
+    gate.wait_reached();
+    gate.open();
+    assert!(hears("< HTTP/2 200"));
+    assert!(!hears("< link: </a.css>; rel=preload"));
+    let answer = asking.wait_with_output().expect("it ends");
+    assert_eq!(String::from_utf8_lossy(&answer.stdout), "content");
+    let hit = curl.output().expect("curl runs");
+    let heard = String::from_utf8_lossy(&hit.stderr);
+    assert!(
+        heard.contains("hit") && !heard.contains("103"),
+        "9111 section 3: only final responses: {heard}"
     );
 }
 

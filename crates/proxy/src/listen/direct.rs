@@ -21,7 +21,7 @@ pub use head::request;
 pub use prepared::{Head, PackedHead, Prepared, PreparedHead};
 
 use super::{
-    Later, Serve, Served,
+    InterimSink, Later, Serve, Served,
     check::{check, check_target},
     in_flight::InFlight,
     meter::Meter,
@@ -121,7 +121,8 @@ fn poll_turns<S: Serve>(
             closes: head.closes,
         };
         let names_host = head.section.told.names_host;
-        let Begun { served, in_flight } = begin(session, head.request, |request| {
+        let interim = InterimSink::http1(&session.watch, head.request.version());
+        let Begun { served, in_flight } = begin(session, head.request, interim, |request| {
             if names_host {
                 check_target(request)
             } else {

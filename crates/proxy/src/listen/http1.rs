@@ -1,5 +1,7 @@
 //! HTTP/1 on one connection: requests without content are answered [directly](direct), the rest by `hyper`, in turn.
 
+mod request;
+
 use super::{
     Serve,
     config::Limits,
@@ -8,12 +10,13 @@ use super::{
     fault::Fault,
     meter::Meter,
     own,
-    service::{Session, answer},
+    service::Session,
     task::unless_told,
     watch::{Order, Stage, Watch},
 };
 use hyper::{server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
+use request::answer;
 use std::{future::poll_fn, pin::Pin, task::Poll};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 

@@ -1,116 +1,88 @@
-//! HTTP/2 on one connection: `hyper`'s, a task for each stream.
+//! HTTP/2 on one connection: `h2` reads and writes its frames, and answers are [streams](stream) beside each other.
 
 mod head;
+mod reply;
+mod sending;
+mod stream;
 
-pub(super) use head::room;
+pub(super) use reply::Reply;
 
 use super::{
     Serve,
     config::Limits,
     counters::add,
     meter::Meter,
-    service::{Session, answer},
-    watch::{Order, Stage, Wait, Watch},
+    service::Session,
+    task::unless_told,
+    watch::{Order, Stage},
 };
-use hyper::{rt::Executor, server::conn::http2, service::service_fn};
-use hyper_util::rt::TokioIo;
+use bytes::Bytes;
+use h2::server::{Builder, Connection};
 use std::{
-    cell::Cell,
     future::poll_fn,
-    pin::{Pin, pin},
-    rc::Rc,
-    sync::Arc,
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
 };
-
-/// The wait of the stream whose turn it is for its client, which is to take a piece of the answer: its body begins and ends it, and its
-/// task ends where it takes too long. `hyper` stands between the two, and asks the body for nothing meanwhile.
-pub(super) type Taking = Cell<Option<Wait>>;
-
-/// Runs streams as tasks of this thread.
-#[derive(Clone)]
-struct Streams {
-    watch: Arc<Watch>,
-    taking: Rc<Taking>,
-}
-
-impl<F: Future + 'static> Executor<F> for Streams {
-    fn execute(&self, future: F) {
-        tokio::task::spawn_local(Stream {
-            // Boxed: the runtime moves what it is given several times.
-            future: Box::pin(future),
-            all: self.clone(),
-            own: None,
-        });
-    }
-}
-
-/// One stream. Dropped before its end, it is reset (RFC 9113 section 5.4.2), and the others go on.
-struct Stream<F> {
-    future: Pin<Box<F>>,
-    all: Streams,
-    own: Option<Wait>,
-}
-
-impl<F: Future> Future for Stream<F> {
-    type Output = ();
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        let stream = self.get_mut();
-        let Streams { watch, taking } = &stream.all;
-        if stream.own.is_some_and(|wait| watch.pieces.is_late(wait)) {
-            add(&watch.worker.counters.timeouts, 1);
-            return Poll::Ready(());
-        }
-        taking.set(stream.own.take());
-        let polled = stream.future.as_mut().poll(cx);
-        stream.own = taking.take();
-        polled.map(drop)
-    }
-}
-
-impl<F> Drop for Stream<F> {
-    fn drop(&mut self) {
-        if let Some(wait) = self.own {
-            self.all.watch.pieces.end(wait);
-        }
-    }
-}
 
 /// Serves HTTP/2 until the connection ends.
-pub(super) async fn serve<S: Serve>(mut session: Session<S>, meter: Meter, limits: &Limits) {
-    let watch = Arc::clone(&session.watch);
+pub(super) async fn serve<S: Serve>(session: Session<S>, meter: Meter, limits: &Limits) {
+    let watch = &session.watch;
     watch.enter(Stage::Http2);
-    let taking = Rc::<Taking>::default();
-    session.taking = Some(Rc::clone(&taking));
-    let streams = Streams {
-        watch: Arc::clone(&watch),
-        taking,
+    let opening = builder(limits).handshake(meter);
+    let Some(opened) = unless_told(watch, Order::Timeout, opening).await else {
+        return;
     };
-    let mut builder = http2::Builder::new(streams);
+    let end = match opened {
+        Ok(connection) => requests(&session, connection).await,
+        Err(error) => Err(error),
+    };
+    if end.is_err_and(|error| !error.is_io()) {
+        add(&watch.worker.counters.protocol_errors, 1);
+    }
+}
+
+fn builder(limits: &Limits) -> Builder {
+    let mut builder = Builder::new();
     builder
         .max_concurrent_streams(limits.http2_streams)
         .max_header_list_size(u32::try_from(limits.header_size).unwrap_or(u32::MAX))
-        .initial_stream_window_size(limits.http2_stream_window)
+        .initial_window_size(limits.http2_stream_window)
         .initial_connection_window_size(limits.http2_connection_window);
-    let service = service_fn(move |request| answer(&session, request));
-    let mut connection = pin!(builder.serve_connection(TokioIo::new(meter), service));
+    builder
+}
+
+/// Answers requests until there are no more, or the connection is told to end.
+async fn requests<S: Serve>(
+    session: &Session<S>,
+    mut connection: Connection<Meter, Bytes>,
+) -> Result<(), h2::Error> {
+    let watch = &session.watch;
     let mut draining = false;
-    let end = poll_fn(|cx| {
+    poll_fn(|cx| {
         watch.remember(cx.waker());
         if watch.order() > Order::Drain {
             return Poll::Ready(Ok(()));
         }
-        let mut polled = connection.as_mut().poll(cx);
+        let mut polled = poll_requests(cx, session, &mut connection);
         if polled.is_pending() && !draining && watch.order() == Order::Drain {
+            // After a poll, so that a request already here is served.
             draining = true;
-            connection.as_mut().graceful_shutdown();
-            polled = connection.as_mut().poll(cx);
+            connection.graceful_shutdown();
+            polled = poll_requests(cx, session, &mut connection);
         }
         polled
     })
-    .await;
-    if end.is_err_and(|error| error.is_parse() || !error.is_closed()) {
-        add(&watch.worker.counters.protocol_errors, 1);
+    .await
+}
+
+/// Begins with the requests that have come, and sends what is to be sent.
+fn poll_requests<S: Serve>(
+    cx: &mut Context<'_>,
+    session: &Session<S>,
+    connection: &mut Connection<Meter, Bytes>,
+) -> Poll<Result<(), h2::Error>> {
+    while let Some(accepted) = ready!(connection.poll_accept(cx)) {
+        let (request, respond) = accepted?;
+        stream::begin(cx, session, request, respond);
     }
+    Poll::Ready(Ok(()))
 }

@@ -1,8 +1,9 @@
-//! Interim responses (RFC 9110 section 15.2) for HTTP/1.1 clients, which `hyper`'s server cannot write: they wait here until the
-//! connection's own I/O (`Meter`) finds a place between two messages for them.
+//! Interim responses (RFC 9110 section 15.2) on their way to clients. Those over HTTP/2 go out at once, as the stream's
+//! [`Reply`] writes them. Those over HTTP/1.1, which `hyper`'s server cannot write, wait here until the connection's own I/O (`Meter`)
+//! finds a place between two messages for them.
 
-use super::watch::Watch;
-use http::{HeaderMap, StatusCode, header};
+use super::{http2::Reply, watch::Watch};
+use http::{HeaderMap, StatusCode, Version, header};
 use std::{
     mem,
     sync::{
@@ -11,39 +12,68 @@ use std::{
     },
 };
 
-/// Bytes of interim responses that wait at most; what comes on top is dropped (they are hints).
-const MOST_WAITING: usize = 64 * 1024;
+/// Bytes of interim responses that wait at most (over HTTP/2: of one request); what comes on top is dropped (they are hints).
+pub(super) const MOST_WAITING: usize = 64 * 1024;
 
-/// Where the walk hands interim responses for the client of one request. On HTTP/1.1 the bytes go out before the final
-/// head; on HTTP/1.0 and HTTP/2 it does nothing. A cheap clone that may outlive its request: it then does nothing.
+/// Where the walk hands interim responses for the client of one request. They go out before the final head; on HTTP/1.0, which
+/// does not know them, nothing does. A cheap clone that may outlive its request: it then does nothing.
 #[derive(Clone, Debug)]
-pub struct InterimSink(Option<(Arc<Watch>, u32)>);
+pub struct InterimSink(To);
+
+#[derive(Clone, Debug)]
+enum To {
+    Nobody,
+    /// The connection's present request, if it still has this number.
+    Http1(Arc<Watch>, u32),
+    Http2(Arc<Reply>),
+}
 
 impl InterimSink {
     /// For clients that cannot be told.
     pub(crate) fn deaf() -> Self {
-        Self(None)
+        Self(To::Nobody)
     }
 
-    /// For the request that is now `watch`'s present one.
-    pub(super) fn new(watch: &Arc<Watch>) -> Self {
+    /// For a request over HTTP/1, which is `watch`'s present one from now on.
+    pub(super) fn http1(watch: &Arc<Watch>, version: Version) -> Self {
+        watch.outbox.open();
+        if version != Version::HTTP_11 {
+            return Self::deaf();
+        }
         let request = watch.outbox.request.load(Relaxed);
-        Self(Some((Arc::clone(watch), request)))
+        Self(To::Http1(Arc::clone(watch), request))
+    }
+
+    /// For the request whose answer goes to `reply`.
+    pub(super) fn http2(reply: &Arc<Reply>) -> Self {
+        Self(To::Http2(Arc::clone(reply)))
     }
 
     /// Sends one interim response (1xx except 100 and 101) now or as soon as the connection allows. Any other status, and
     /// any field that frames content, is left out.
     pub fn send(&self, status: StatusCode, fields: &HeaderMap) {
-        let Some((watch, request)) = &self.0 else {
-            return;
-        };
         let ours_to_send = status.is_informational()
             && status != StatusCode::CONTINUE
             && status != StatusCode::SWITCHING_PROTOCOLS;
-        if ours_to_send && watch.outbox.put(*request, status, fields) {
-            watch.wake();
+        match &self.0 {
+            To::Http1(watch, request)
+                if ours_to_send && watch.outbox.put(*request, status, fields) =>
+            {
+                watch.wake();
+            }
+            To::Http2(reply) if ours_to_send => reply.send_interim(status, fields),
+            _ => {}
         }
     }
+}
+
+/// The fields as they go on. Neither `Content-Length` nor `Transfer-Encoding` may stand in a 1xx response (RFC 9110 section 8.6,
+/// RFC 9112 section 6.1), nor does what concerns the connection to the origin (RFC 9110 section 7.6.1).
+pub(super) fn passed_on(fields: &HeaderMap) -> HeaderMap {
+    let mut fields = fields.clone();
+    rules::fields::remove_hop_by_hop(&mut fields);
+    fields.remove(header::CONTENT_LENGTH);
+    fields
 }
 
 /// One connection's interim responses that wait.
@@ -106,18 +136,14 @@ impl Outbox {
     }
 }
 
-/// RFC 9112 section 4 and 5. Neither `Content-Length` nor `Transfer-Encoding` may stand in a 1xx response (RFC 9110 section 8.6,
-/// RFC 9112 section 6.1), nor does what concerns the connection to the origin (RFC 9110 section 7.6.1).
+/// RFC 9112 section 4 and 5.
 fn write_head(into: &mut Vec<u8>, status: StatusCode, fields: &HeaderMap) {
     into.extend_from_slice(b"HTTP/1.1 ");
     into.extend_from_slice(status.as_str().as_bytes());
     into.push(b' ');
     into.extend_from_slice(status.canonical_reason().unwrap_or_default().as_bytes());
     into.extend_from_slice(b"\r\n");
-    let mut fields = fields.clone();
-    rules::fields::remove_hop_by_hop(&mut fields);
-    fields.remove(header::CONTENT_LENGTH);
-    for (name, value) in &fields {
+    for (name, value) in &passed_on(fields) {
         into.extend_from_slice(name.as_str().as_bytes());
         into.extend_from_slice(b": ");
         into.extend_from_slice(value.as_bytes());

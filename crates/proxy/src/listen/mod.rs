@@ -2,9 +2,9 @@
 //!
 //! `bind` opens one socket for each worker, not paced where only this machine reaches it (`origin::pacing`), which
 //! holds connections until they say something (`deferral`); each worker runs `accept_loop`
-//! on its own, on a current-thread runtime that takes tasks which cannot leave it. A connection is one task (`task`); below `hyper`
-//! lies a `Meter`, which sees the bytes, and beside it a `Watch`, which knows what the connection is doing. HTTP/1 requests without
-//! content go past `hyper` (`direct`). Below the `Meter` lie the bytes with or without TLS (`stream`), what is sent from files in
+//! on its own, on a current-thread runtime that takes tasks which cannot leave it. A connection is one task (`task`). HTTP/1 requests without
+//! content are read and answered here (`direct`), others by `hyper` (`http1`); HTTP/2 is framed by `h2` (`http2`). Below them
+//! lies a `Meter`, which sees the bytes, and beside it a `Watch`, which knows what the connection is doing. Below the `Meter` lie the bytes with or without TLS (`stream`), what is sent from files in
 //! between (`wire`, `splice`), and the `socket`.
 //! One coarse clock for each loop judges all watches, so that no request sets a timer.
 

@@ -1,12 +1,19 @@
 //! The content of a request, under the time limit between its pieces.
 
 mod room;
+mod source;
 
-use super::watch::{Wait, Watch};
+use super::{
+    http2::Reply,
+    watch::{Wait, Watch},
+};
 use bytes::Bytes;
+use h2::RecvStream;
+use http::request::Parts;
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use room::Room;
+use source::{Source, Stream};
 use std::{
     pin::Pin,
     sync::Arc,
@@ -17,9 +24,12 @@ use store::{Memory, Reservation};
 /// Why the content of a request broke off.
 #[derive(Debug, thiserror::Error)]
 pub enum Cut {
-    /// The client left, or framed it wrongly.
+    /// The client left, or framed it wrongly, over HTTP/1.
     #[error(transparent)]
-    Client(hyper::Error),
+    Http1(hyper::Error),
+    /// The client left, gave it up, or framed it wrongly, over HTTP/2.
+    #[error(transparent)]
+    Http2(h2::Error),
     /// Nothing came in time, over HTTP/2: the connection may have other streams. It deserves a 408. Over HTTP/1 the connection ends.
     #[error("the content did not come in time")]
     Late,
@@ -33,7 +43,7 @@ pub struct RequestBody(Option<Box<Content>>);
 /// Content that a request brings.
 #[derive(Debug)]
 struct Content {
-    incoming: Incoming,
+    source: Source,
     /// Whom to tell that we wait.
     watch: Arc<Watch>,
     /// Our wait for more of it.
@@ -61,7 +71,7 @@ impl RequestBody {
     #[inline]
     pub(crate) fn take_room(&mut self, memory: &Memory) -> bool {
         self.0.as_mut().is_none_or(|content| {
-            let length = content.incoming.size_hint().exact();
+            let length = content.source.size_hint().exact();
             content.room = Room::take(memory, length, content.most);
             content.room.is_some()
         })
@@ -73,10 +83,25 @@ impl RequestBody {
     }
 
     /// Of which at most so many bytes are held at once. `hyper` keeps the connection until all of it was read.
-    pub(super) fn watched(incoming: Incoming, watch: Arc<Watch>, most: u64) -> Self {
+    pub(super) fn http1(incoming: Incoming, watch: Arc<Watch>, most: u64) -> Self {
+        Self::of(Source::Http1(incoming), watch, most)
+    }
+
+    /// A stream's, of which at most so many bytes are held at once. The answer to the request with this head goes to `reply`.
+    pub(super) fn http2(
+        (head, stream): (&Parts, RecvStream),
+        watch: Arc<Watch>,
+        most: u64,
+        reply: &Arc<Reply>,
+    ) -> Self {
+        let stream = Stream::new(head, stream, reply);
+        Self::of(Source::Http2(stream), watch, most)
+    }
+
+    fn of(source: Source, watch: Arc<Watch>, most: u64) -> Self {
         watch.keep();
         Self(Some(Box::new(Content {
-            incoming,
+            source,
             watch,
             awaited: None,
             ended: false,
@@ -108,7 +133,7 @@ impl Content {
     }
 
     fn is_ended(&self) -> bool {
-        self.front.is_empty() && self.incoming.is_end_stream()
+        self.front.is_empty() && self.source.is_ended()
     }
 }
 
@@ -130,7 +155,7 @@ impl Body for RequestBody {
         }
         // `hyper` tells the client to go on.
         content.watch.hold_back(false);
-        let polled = Pin::new(&mut content.incoming).poll_frame(cx);
+        let polled = content.source.poll(cx);
         if polled.is_pending() && content.is_late() {
             content.await_more(None);
             return Poll::Ready(Some(Err(Cut::Late)));
@@ -139,8 +164,7 @@ impl Body for RequestBody {
         content.ended |= matches!(polled, Poll::Ready(None));
         let room = &content.room;
         polled.map(|frame| {
-            let frame = frame?.map_err(Cut::Client);
-            Some(frame.map(|frame| frame.map_data(|piece| room::of(room.as_ref(), piece))))
+            Some(frame?.map(|frame| frame.map_data(|piece| room::of(room.as_ref(), piece))))
         })
     }
 
@@ -152,7 +176,7 @@ impl Body for RequestBody {
         let Some(content) = &self.0 else {
             return SizeHint::with_exact(0);
         };
-        let rest = content.incoming.size_hint();
+        let rest = content.source.size_hint();
         let front = content.front.len() as u64;
         let mut hint = SizeHint::new();
         if let Some(upper) = rest.upper().and_then(|upper| upper.checked_add(front)) {

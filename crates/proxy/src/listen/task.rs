@@ -55,7 +55,6 @@ pub(super) async fn run<S: Serve>(
         begun: Cell::default(),
         is_old: Cell::default(),
         desk: Rc::clone(&place.desk),
-        taking: None,
     };
     let bounds = (limits.target, limits.header_size);
     let meter = Meter::new(opened.stream, watch, bounds, opened.slot);

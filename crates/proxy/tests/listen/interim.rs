@@ -55,6 +55,16 @@ fn comes_from_another_task_until_the_final_head() {
 }
 
 #[test]
+fn more_than_a_client_may_leave_lying_is_dropped() {
+    let site = Site::plain();
+    let response = site.ask(get("/hints"));
+    assert_eq!(response.text(), "hinted");
+    // Each takes a little more than a thousand bytes.
+    let hints = response.interim.len();
+    assert!((32..=64).contains(&hints), "{hints}");
+}
+
+#[test]
 fn never_cuts_into_a_body() {
     let site = Site::plain();
     let mut client = site.client();

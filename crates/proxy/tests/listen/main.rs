@@ -12,6 +12,7 @@ mod bad_input;
 mod drain;
 mod frames;
 mod http2;
+mod http2_interim;
 mod interim;
 mod limits;
 mod serving;

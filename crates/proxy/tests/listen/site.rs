@@ -39,6 +39,8 @@ pub struct Stage {
     left: AtomicUsize,
     /// How often those that wait were asked whether they still do.
     polled: AtomicUsize,
+    /// Requests whose content broke off.
+    broken: AtomicUsize,
     /// One permit lets one waiting request go on.
     permits: Semaphore,
 }
@@ -50,6 +52,14 @@ impl Stage {
 
     pub fn wait_left(&self, count: usize) {
         wait_until("requests to be dropped", || self.left.load(SeqCst) >= count);
+    }
+
+    pub fn broken(&self) -> usize {
+        self.broken.load(SeqCst)
+    }
+
+    pub fn wait_broken(&self, count: usize) {
+        wait_until("contents to break off", || self.broken() >= count);
     }
 
     pub fn polled(&self) -> usize {
@@ -134,6 +144,7 @@ impl Site {
             entered: AtomicUsize::new(0),
             left: AtomicUsize::new(0),
             polled: AtomicUsize::new(0),
+            broken: AtomicUsize::new(0),
             permits: Semaphore::new(0),
         });
         let shared = Shared::new(limits);
@@ -252,6 +263,7 @@ fn at_once(request: &Request<RequestBody>) -> Option<Response<Scripted>> {
         "/unread",
         "/wait",
         "/hint",
+        "/hints",
         "/hint-and-wait",
         "/hint-from-elsewhere",
         "/hint-then-stream",
@@ -287,6 +299,27 @@ async fn hint_from_elsewhere(stage: Arc<Stage>, sink: InterimSink) {
     receiver.await.unwrap();
 }
 
+/// Answers with the content, or with what is wrong with it.
+async fn read(stage: &Stage, content: RequestBody) -> Response<Scripted> {
+    match content.collect().await {
+        Ok(content) => reply(content.to_bytes()),
+        Err(error) => {
+            stage.broken.fetch_add(1, SeqCst);
+            let mut response = reply(format!("unreadable: {error}"));
+            *response.status_mut() = StatusCode::BAD_REQUEST;
+            response
+        }
+    }
+}
+
+/// Sends a thousand interim responses of a thousand bytes each.
+fn hint_much(sink: &InterimSink) {
+    let mut fields = hint();
+    let long = HeaderValue::from_str(&"x".repeat(1000)).unwrap();
+    fields.insert(header::LINK, long);
+    (0..1000).for_each(|_| sink.send(StatusCode::EARLY_HINTS, &fields));
+}
+
 async fn play(
     stage: &Arc<Stage>,
     request: Request<RequestBody>,
@@ -300,14 +333,7 @@ async fn play(
             "peer={:?} local={:?} tls={}",
             connection.peer, connection.local, connection.tls
         ),
-        "/read" => match request.into_body().collect().await {
-            Ok(content) => return reply(content.to_bytes()),
-            Err(error) => {
-                let mut response = reply(format!("unreadable: {error}"));
-                *response.status_mut() = StatusCode::BAD_REQUEST;
-                return response;
-            }
-        },
+        "/read" => return read(stage, request.into_body()).await,
         "/unread" => {
             let mut response = reply("too large");
             *response.status_mut() = StatusCode::PAYLOAD_TOO_LARGE;
@@ -319,6 +345,10 @@ async fn play(
         }
         "/hint" => {
             interim.send(StatusCode::EARLY_HINTS, &hint());
+            "hinted".to_owned()
+        }
+        "/hints" => {
+            hint_much(interim);
             "hinted".to_owned()
         }
         "/hint-and-wait" => {

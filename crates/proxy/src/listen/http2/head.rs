@@ -1,20 +1,14 @@
 //! What the heads of requests over HTTP/2 take of the budget. Those of HTTP/1 are counted as they come, by the `Meter`.
 
 use super::super::{fault::Fault, meter::SHORT, watch::Watch};
-use http::{Request, Version};
+use http::Request;
 use store::Reservation;
 
 /// Room for a head until it is answered, where somebody counts. A short one needs none.
-pub(in crate::listen) fn room<B>(
-    watch: &Watch,
-    request: &Request<B>,
-) -> Result<Option<Reservation>, Fault> {
+pub(super) fn room<B>(watch: &Watch, request: &Request<B>) -> Result<Option<Reservation>, Fault> {
     let Some(memory) = &watch.worker.memory else {
         return Ok(None);
     };
-    if request.version() != Version::HTTP_2 {
-        return Ok(None);
-    }
     let size = size(request);
     if size <= SHORT {
         return Ok(None);

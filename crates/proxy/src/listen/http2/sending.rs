@@ -1,0 +1,194 @@
+//! The content of an answer over HTTP/2, as the client takes it.
+
+use super::super::{
+    counters::add,
+    in_flight::InFlight,
+    watch::{Wait, Watch},
+};
+use bytes::Bytes;
+use h2::{Reason, SendStream};
+use http_body::Body;
+use std::{
+    mem,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, Waker, ready},
+};
+use store::Reservation;
+
+/// Bytes that are given to `h2` at a time: of these something must be taken in time, whatever the connection carries beside them.
+const PIECE: usize = 64 * 1024;
+
+/// A request over HTTP/2, which counts as one the client let finish, or cancelled.
+#[derive(Debug)]
+pub(super) struct Counted {
+    in_flight: InFlight,
+    /// The limit on cancelled ones.
+    most_cancelled: u32,
+    finished: bool,
+    /// What its head takes of the budget until it is answered.
+    _head: Option<Reservation>,
+}
+
+impl Counted {
+    pub(super) fn new(in_flight: InFlight, most_cancelled: u32, head: Option<Reservation>) -> Self {
+        Self {
+            in_flight,
+            most_cancelled,
+            finished: false,
+            _head: head,
+        }
+    }
+
+    pub(super) fn watch(&self) -> &Arc<Watch> {
+        &self.in_flight.watch
+    }
+
+    /// The answer is complete, as far as we go.
+    pub(super) fn finish(&mut self) {
+        self.finished = true;
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.watch().tally(!self.finished, self.most_cancelled);
+    }
+}
+
+/// Content under way. Dropped before its end, the stream is reset (RFC 9113 section 5.4.2), and the others go on.
+pub(super) struct Sending<B> {
+    body: B,
+    out: SendStream<Bytes>,
+    /// What the client is to take next, and what came in one piece with it.
+    piece: Bytes,
+    rest: Bytes,
+    /// The wait for the client to take a piece.
+    awaited: Option<Wait>,
+    counted: Counted,
+}
+
+/// Nothing more is to be sent: all is, or the client has left, or the content broke off.
+struct Over;
+
+impl<B: Body<Data = Bytes> + Unpin> Sending<B> {
+    pub(super) fn new(body: B, out: SendStream<Bytes>, counted: Counted) -> Self {
+        Self {
+            body,
+            out,
+            piece: Bytes::new(),
+            rest: Bytes::new(),
+            awaited: None,
+            counted,
+        }
+    }
+
+    /// The next piece of content.
+    fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Over>> {
+        let mut next = mem::take(&mut self.rest);
+        while next.is_empty() {
+            match Pin::new(&mut self.body).poll_frame(cx) {
+                // Trailers are not passed on (RFC 9110 section 6.5.1 lets an intermediary drop them).
+                Poll::Ready(Some(Ok(frame))) => next = frame.into_data().unwrap_or_default(),
+                Poll::Ready(Some(Err(_))) => {
+                    self.counted.finish();
+                    self.out.send_reset(Reason::INTERNAL_ERROR);
+                    return Poll::Ready(Err(Over));
+                }
+                Poll::Ready(None) => {
+                    self.counted.finish();
+                    let _ = self.out.send_data(Bytes::new(), true);
+                    return Poll::Ready(Err(Over));
+                }
+                Poll::Pending => return self.out.poll_reset(cx).map(|_| Err(Over)),
+            }
+        }
+        self.rest = next.split_off(next.len().min(PIECE));
+        self.piece = next;
+        Poll::Ready(Ok(()))
+    }
+
+    /// Whether nothing comes behind the piece.
+    fn is_last(&self) -> bool {
+        self.rest.is_empty() && self.body.is_end_stream()
+    }
+
+    /// Waits until the client has room for some of the piece.
+    fn poll_room(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Over>> {
+        // Not for all of it: what is asked for here is kept from the connection's other streams.
+        self.out.reserve_capacity(1);
+        while self.out.capacity() == 0 {
+            match self.out.poll_capacity(cx) {
+                Poll::Ready(Some(Ok(_))) => {}
+                Poll::Ready(Some(Err(_)) | None) => return Poll::Ready(Err(Over)),
+                Poll::Pending => {
+                    self.await_room(Some(cx.waker()));
+                    return Poll::Pending;
+                }
+            }
+        }
+        self.await_room(None);
+        Poll::Ready(Ok(()))
+    }
+
+    /// We wait for the client, if there is somebody to wake, and otherwise no longer.
+    fn await_room(&mut self, waker: Option<&Waker>) {
+        let watch = &self.counted.in_flight.watch;
+        match (self.awaited, waker) {
+            (None, Some(waker)) => {
+                self.awaited = Some(watch.pieces.begin(watch.worker.now(), Some(waker)));
+            }
+            (Some(wait), Some(waker)) => watch.pieces.hand_over(wait, waker),
+            (Some(wait), None) => {
+                self.awaited = None;
+                watch.pieces.end(wait);
+            }
+            (None, None) => {}
+        }
+    }
+
+    fn is_late(&self) -> bool {
+        let pieces = &self.counted.in_flight.watch.pieces;
+        self.awaited.is_some_and(|wait| pieces.is_late(wait))
+    }
+
+    /// Sends one piece. An error ends the stream.
+    fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Over>> {
+        if self.piece.is_empty() {
+            ready!(self.poll_piece(cx))?;
+        }
+        let is_last = self.is_last();
+        if is_last {
+            self.counted.finish();
+        }
+        ready!(self.poll_room(cx))?;
+        let sent = self.out.send_data(mem::take(&mut self.piece), is_last);
+        Poll::Ready(if is_last || sent.is_err() {
+            Err(Over)
+        } else {
+            Ok(())
+        })
+    }
+}
+
+impl<B: Body<Data = Bytes> + Unpin> Future for Sending<B> {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let sending = self.get_mut();
+        if sending.is_late() {
+            add(&sending.counted.watch().worker.counters.timeouts, 1);
+            return Poll::Ready(());
+        }
+        while ready!(sending.poll_send(cx)).is_ok() {}
+        Poll::Ready(())
+    }
+}
+
+impl<B> Drop for Sending<B> {
+    fn drop(&mut self) {
+        if let Some(wait) = self.awaited {
+            self.counted.watch().pieces.end(wait);
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! One request over HTTP/2, and its answer.
+
+use super::{
+    super::{
+        InterimSink, Later, RequestBody, Serve, Served,
+        check::check,
+        counters::add,
+        own,
+        service::{Begun, Panicked, Session, begin as begin_request, unpanicked},
+    },
+    head,
+    reply::Reply,
+    sending::{Counted, Sending},
+};
+use bytes::Bytes;
+use h2::{RecvStream, server::SendResponse};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, header};
+use http_body::Body;
+use http_body_util::{Either, Full};
+use std::{
+    future::poll_fn,
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::Pin,
+    rc::Rc,
+    sync::Arc,
+    task::{Context, Poll},
+    time::SystemTime,
+};
+
+/// Answers a request. What is at hand, as most is, goes out as far as the client takes it; the rest is a task's. `cx` is the connection's.
+pub(super) fn begin<S: Serve>(
+    cx: &mut Context<'_>,
+    session: &Session<S>,
+    request: Request<RecvStream>,
+    respond: SendResponse<Bytes>,
+) {
+    let reply = Arc::new(Reply::new(respond));
+    let (served, counted) = ask(session, request, &reply);
+    let answer = match served {
+        Ok(Served::Now(response)) => response.map(Either::Left),
+        Ok(Served::Prepared(prepared)) => prepared.response().map(Either::Left),
+        Ok(Served::Later(later)) => {
+            let service = Rc::clone(&session.service);
+            tokio::task::spawn_local(Box::pin(wait(service, later, reply, counted)));
+            return;
+        }
+        Err(own) => own.map(Full::new).map(Either::Right),
+    };
+    let Some(mut sending) = send_head(answer, &reply, counted) else {
+        return;
+    };
+    // A panic must not end the other streams.
+    let begun = catch_unwind(AssertUnwindSafe(|| Pin::new(&mut sending).poll(cx)));
+    match begun {
+        Ok(Poll::Pending) => drop(tokio::task::spawn_local(sending)),
+        Ok(Poll::Ready(())) => {}
+        Err(_) => add(&session.watch.worker.counters.panics, 1),
+    }
+}
+
+type ServedOn<S> = Result<Served<<S as Serve>::Body>, Box<Response<Bytes>>>;
+
+/// Has the service begin with the request.
+fn ask<S: Serve>(
+    session: &Session<S>,
+    request: Request<RecvStream>,
+    reply: &Arc<Reply>,
+) -> (ServedOn<S>, Counted) {
+    let watch = &session.watch;
+    let brings_content = !request.body().is_end_stream() && request.method() != Method::CONNECT;
+    let request = if brings_content {
+        let most = session.limits.held_content(request.version());
+        let (head, stream) = request.into_parts();
+        let body = RequestBody::http2((&head, stream), Arc::clone(watch), most, reply);
+        Request::from_parts(head, body)
+    } else {
+        request.map(|_| RequestBody::none())
+    };
+    let (room, full) = match head::room(watch, &request) {
+        Ok(room) => (room, Ok(())),
+        Err(full) => (None, Err(full)),
+    };
+    let interim = InterimSink::http2(reply);
+    let Begun { served, in_flight } = begin_request(session, request, interim, |request| {
+        check(request, &session.limits)?;
+        full
+    });
+    let counted = Counted::new(in_flight, session.limits.http2_resets, room);
+    (served, counted)
+}
+
+/// Waits for the answer, and sends it. A client that gives the stream up ends both.
+async fn wait<S: Serve>(
+    service: Rc<S>,
+    later: Later<S::Body>,
+    reply: Arc<Reply>,
+    counted: Counted,
+) {
+    let mut answering = std::pin::pin!(unpanicked(later));
+    let answered = poll_fn(|cx| match answering.as_mut().poll(cx) {
+        Poll::Ready(answer) => Poll::Ready(Some(answer)),
+        Poll::Pending => reply.poll_left(cx).map(|()| None),
+    });
+    let answer = match answered.await {
+        Some(Ok(response)) => response.map(Either::Left),
+        Some(Err(Panicked)) => {
+            let own = own::panicked(&*service, counted.watch());
+            own.map(Full::new).map(Either::Right)
+        }
+        None => return,
+    };
+    if let Some(sending) = send_head(answer, &reply, counted) {
+        sending.await;
+    }
+}
+
+/// Sends the head. What is to follow it; `None`: all is sent, or the client has left.
+fn send_head<B: Body<Data = Bytes> + Unpin>(
+    answer: Response<B>,
+    reply: &Reply,
+    mut counted: Counted,
+) -> Option<Sending<B>> {
+    let mut respond = reply.take()?;
+    let (mut head, body) = answer.into_parts();
+    let is_all = body.is_end_stream();
+    let length = body.size_hint().exact().filter(|_| !is_all);
+    complete(&mut head.headers, length);
+    if is_all {
+        counted.finish();
+    }
+    let out = respond.send_response(Response::from_parts(head, ()), is_all);
+    let out = out.ok().filter(|_| !is_all)?;
+    Some(Sending::new(body, out, counted))
+}
+
+/// Puts in what every answer has (RFC 9110 sections 6.6.1 and 8.6), and takes out what HTTP/2 does not know (RFC 9113 section 8.2.2).
+fn complete(fields: &mut HeaderMap, length: Option<u64>) {
+    rules::fields::remove_hop_by_hop(fields);
+    if !fields.contains_key(header::DATE) {
+        let now = httpdate::fmt_http_date(SystemTime::now());
+        // Letters, digits, colons.
+        fields.extend(HeaderValue::try_from(now).map(|now| (header::DATE, now)));
+    }
+    if let (Some(length), false) = (length, fields.contains_key(header::CONTENT_LENGTH)) {
+        fields.insert(header::CONTENT_LENGTH, length.into());
+    }
+}
