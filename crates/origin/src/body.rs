@@ -1,16 +1,19 @@
 //! Bodies towards and from an origin.
 
+mod incoming;
+
+pub(crate) use incoming::Incoming;
+
 use crate::{
     Error, Kind, direct,
     held::Held,
-    link::{Alarm, Http1, Http2},
+    link::{Alarm, Driver, Http1, Http2},
     message::Afterwards,
     pool::Single,
     upload::Upload,
 };
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
-use hyper::body::Incoming;
 use std::{
     fmt,
     pin::Pin,
@@ -40,7 +43,7 @@ enum Via {
 /// A body that watches over its own limits and gives back by itself what it holds.
 type OwnBody = http_body_util::combinators::UnsyncBoxBody<Bytes, Error>;
 
-/// A body that hyper reads from a server.
+/// A body that is read from a server.
 ///
 /// Read to its end, an HTTP/1.1 connection goes back to the pool of the worker that read it; dropped before, it closes.
 struct HttpBody {
@@ -61,6 +64,8 @@ pub(crate) enum Carrier {
         alarm: Alarm,
         /// Held, so that the pool sees the connection in use.
         _link: Http2,
+        /// What sends the request's content, if it does still. With the answer it ends.
+        _uploading: Option<Driver>,
     },
     /// The connection went to whoever holds the upgrade; there is no body.
     Upgraded,
@@ -93,6 +98,15 @@ impl ResponseBody {
     pub fn read_little(&mut self, little: bool) {
         if let Via::Direct(body) = &mut self.0 {
             body.read_little(little);
+        }
+    }
+
+    /// Bytes of it that may come and wait here while nobody reads it, beside those of a buffer that is read into: over HTTP/2, where a
+    /// connection is read for all of its streams.
+    pub fn unread(&self) -> u64 {
+        match &self.0 {
+            Via::Http(body) => body.incoming.unread(),
+            Via::Direct(_) | Via::Own(_) => 0,
         }
     }
 
@@ -148,7 +162,7 @@ impl fmt::Debug for HttpBody {
 
 impl HttpBody {
     fn new(incoming: Incoming, under_way: UnderWay) -> Self {
-        let ended = incoming.is_end_stream();
+        let ended = incoming.is_ended();
         let mut body = Self {
             incoming,
             under_way: Some(under_way),
@@ -174,18 +188,16 @@ impl HttpBody {
         }
     }
 
-    /// hyper says that the body is over, but the server did not: hyper takes a reset stream without an error for an end
-    /// (RFC 9113 section 8.1 allows it only after a complete response).
+    /// hyper says that the body is over, but the server did not.
     fn is_short(&self) -> bool {
         let under_way = self.under_way.as_ref();
         match under_way.map(|under_way| &under_way.carried.carrier) {
-            Some(Carrier::Http2 { .. }) => !self.incoming.is_end_stream(),
             Some(Carrier::Http1 { .. }) => self
                 .incoming
                 .size_hint()
                 .exact()
                 .is_some_and(|left| left > 0),
-            Some(Carrier::Upgraded) | None => false,
+            Some(Carrier::Http2 { .. } | Carrier::Upgraded) | None => false,
         }
     }
 
@@ -237,10 +249,10 @@ impl Body for HttpBody {
         let Some(pace) = this.under_way.as_ref().map(|under_way| under_way.held.pace) else {
             return Poll::Ready(None);
         };
-        match Pin::new(&mut this.incoming).poll_frame(cx) {
+        match this.incoming.poll(cx) {
             Poll::Ready(Some(Ok(frame))) => {
                 this.moved = true;
-                if this.incoming.is_end_stream() {
+                if this.incoming.is_ended() {
                     this.finish();
                 } else if let Err(late) = pace.check() {
                     return Poll::Ready(Some(Err(this.fail(late))));
@@ -254,9 +266,7 @@ impl Body for HttpBody {
                 this.finish();
                 Poll::Ready(None)
             }
-            Poll::Ready(Some(Err(cause))) => {
-                Poll::Ready(Some(Err(this.fail(Error::of_hyper(cause)))))
-            }
+            Poll::Ready(Some(Err(error))) => Poll::Ready(Some(Err(this.fail(error)))),
             Poll::Pending => this.poll_alarm(cx).map(|error| Some(Err(this.fail(error)))),
         }
     }

@@ -44,6 +44,18 @@ impl Error {
         Self::new(kind_of(&cause)).because(cause)
     }
 
+    /// The same of h2's, which tells of a stream that was reset, of a connection that was given up, or of a socket that broke.
+    pub(crate) fn of_h2(cause: h2::Error) -> Self {
+        // Reset without an error, but before its end (RFC 9113 section 8.1 allows that only after a complete answer).
+        let stops = cause.is_reset() && cause.reason() == Some(h2::Reason::NO_ERROR);
+        let kind = if cause.is_io() || stops {
+            Kind::Truncated
+        } else {
+            Kind::Protocol
+        };
+        Self::new(kind).because(cause)
+    }
+
     /// What went wrong.
     pub fn kind(&self) -> Kind {
         self.kind

@@ -1,6 +1,7 @@
 //! One attempt: a connection, the request on it, and the response's head in time.
 
 mod failure;
+mod http2;
 mod line;
 mod send;
 
@@ -8,7 +9,7 @@ pub(crate) use failure::Failure;
 
 use crate::{
     Error, Interim, Servers,
-    body::Carried,
+    body::{Carried, Incoming},
     connect::Speaks,
     direct, fastcgi,
     message::{self, Asked},
@@ -17,7 +18,6 @@ use crate::{
 };
 use bytes::Bytes;
 use http::{Request, Response, Version, header::CONTENT_TYPE};
-use hyper::body::Incoming;
 use line::{Engine, Line};
 use rules::fields::is_event_stream;
 use send::is_untouched;

@@ -13,7 +13,6 @@ use std::{
 const MOST_INTERIM: u32 = 32;
 
 /// Where the interim responses (RFC 9110 section 15.2) to one request go as they come, whichever attempt they come from.
-/// HTTP/2 origins' are not reported by hyper and pass unseen.
 #[derive(Clone)]
 pub struct Interim(Arc<Passing<To>>);
 

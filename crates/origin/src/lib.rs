@@ -1,7 +1,7 @@
 //! Gets one answer from an origin: pools, TLS, balance, health, retry. Does not know that a cache exists.
 //!
 //! One fetch goes `gate` (its turn) → `fetch` (the attempts) → `balance` (which server) → `exchange` (one attempt) →
-//! `pool` or `connect` (a connection) → `direct`, or `link` where it is hyper's (content, upgrades, HTTP/2) → `message` (is the
+//! `pool` or `connect` (a connection) → `direct`, or `link` where it is hyper's (content, upgrades) or h2's (HTTP/2) → `message` (is the
 //! head believable) → `body`. With `fastcgi`, the path is looked for below the root first, and the attempt goes another way from
 //! the connection on. `files` is a folder in place of servers, `pages` a store of pages, and
 //! `first_of` asks several origins in turn.
@@ -24,6 +24,7 @@ mod first_of;
 mod gate;
 mod health;
 mod held;
+pub mod http2;
 mod interim;
 mod latency;
 mod leave;

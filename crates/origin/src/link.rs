@@ -1,21 +1,23 @@
 //! One connection with its HTTP engine: a sender of requests and the task that drives the socket.
 
-use crate::{Error, Kind, Servers, connect::Dialled, direct, stream::Stream, upload::Outgoing};
-use hyper::client::conn::{http1, http2};
-use hyper_util::rt::{TokioIo, TokioTimer};
+mod http2;
+
+pub(crate) use http2::{Http2, STREAM_WINDOW};
+
+use crate::{Error, Kind, Servers, direct, upload::Outgoing};
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
 use std::{
-    future::poll_fn,
     pin::Pin,
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed},
+        atomic::{AtomicU64, Ordering::Relaxed},
     },
-    task::{Context, Poll, ready},
-    time::Duration,
+    task::Context,
 };
 use tokio::{
-    task::{AbortHandle, coop::has_budget_remaining, spawn_local},
-    time::{Instant, Sleep, interval, sleep_until},
+    task::{AbortHandle, JoinHandle, coop::has_budget_remaining, spawn_local},
+    time::{Instant, Sleep, sleep_until},
 };
 
 /// hyper's least size of a connection's read buffer (it refuses less).
@@ -36,11 +38,15 @@ pub(crate) fn has_rung(alarm: &mut Alarm, cx: &mut Context<'_>) -> bool {
         || (!has_budget_remaining() && Instant::now() >= alarm.deadline())
 }
 
-/// The task that drives a connection. Dropping it closes the socket at once, whatever is under way.
+/// The task that drives a connection, or one stream's content. Dropping it ends that at once, whatever is under way.
 #[derive(Debug)]
-struct Driver(Option<AbortHandle>);
+pub(crate) struct Driver(Option<AbortHandle>);
 
 impl Driver {
+    pub(crate) fn of<T>(task: &JoinHandle<T>) -> Self {
+        Self(Some(task.abort_handle()))
+    }
+
     /// Lets the task end by itself.
     fn release(&mut self) {
         self.0 = None;
@@ -88,7 +94,7 @@ impl Http1 {
             epoch: link.epoch,
             reused: link.reused,
             heard,
-            driver: Driver(Some(task.abort_handle())),
+            driver: Driver::of(&task),
         })
     }
 
@@ -105,115 +111,5 @@ impl Http1 {
     /// Gives the socket up to whoever holds the upgrade (RFC 9110 section 7.8).
     pub(crate) fn hand_over(mut self) {
         self.driver.release();
-    }
-}
-
-/// A worker's HTTP/2 connection to a server, shared by its fetches there. When the last clone goes, the socket closes.
-#[derive(Clone, Debug)]
-pub(crate) struct Http2 {
-    pub(crate) sender: http2::SendRequest<Outgoing>,
-    /// `Place::epoch` when it was made.
-    pub(crate) epoch: u64,
-    driver: Arc<Driver>,
-    /// How many streams the server allows at a time, as of the last request.
-    streams: Arc<AtomicUsize>,
-    /// The server has said GOAWAY, which hyper does not tell as long as others are under way.
-    leaving: Arc<AtomicBool>,
-}
-
-impl Http2 {
-    pub(crate) async fn new(origin: &Servers, dialled: Dialled) -> Result<Self, Error> {
-        let largest = u32::try_from(origin.config.largest_head).unwrap_or(u32::MAX);
-        let (sender, mut connection) = http2::Builder::new(LocalExecutor)
-            .timer(TokioTimer::new())
-            // A connection that died without a word is found out before fetches pile up on it.
-            .keep_alive_interval(Duration::from_secs(20))
-            .keep_alive_timeout(Duration::from_secs(10))
-            .initial_stream_window_size(1024 * 1024)
-            .initial_connection_window_size(4 * 1024 * 1024)
-            .max_header_list_size(largest)
-            // None before the server has said how many it allows.
-            .initial_max_send_streams(0)
-            .handshake(TokioIo::new(dialled.stream))
-            .await
-            .map_err(|cause| Error::new(Kind::Protocol).because(cause))?;
-        let streams = allowed(&mut connection).await?;
-        let streams = Arc::new(AtomicUsize::new(streams));
-        let known = Arc::clone(&streams);
-        let task = spawn_local(poll_fn(move |cx| {
-            let done = Pin::new(&mut connection).poll(cx);
-            known.store(connection.current_max_send_streams(), Relaxed);
-            done
-        }));
-        Ok(Self {
-            sender,
-            epoch: dialled.epoch,
-            driver: Arc::new(Driver(Some(task.abort_handle()))),
-            streams,
-            leaving: Arc::default(),
-        })
-    }
-
-    /// No further fetch goes there: one has met a GOAWAY.
-    pub(crate) fn leave(&self) {
-        self.leaving.store(true, Relaxed);
-    }
-
-    /// How many fetches are under way on it: all holds but the pool's own.
-    pub(crate) fn under_way(&self) -> usize {
-        Arc::strong_count(&self.driver).saturating_sub(1)
-    }
-
-    /// The server allows no more streams for now (RFC 9113 section 5.1.2): what is sent waits for the end of another.
-    pub(crate) fn is_full(&self) -> bool {
-        self.under_way() >= self.streams.load(Relaxed)
-    }
-
-    /// The server has closed it or said GOAWAY (RFC 9113 section 6.8).
-    pub(crate) fn is_closed(&self) -> bool {
-        self.sender.is_closed() || self.leaving.load(Relaxed)
-    }
-}
-
-/// How often we look whether the server's first frame has come, which hyper tells nobody.
-const LOOK: Duration = Duration::from_millis(1);
-
-/// How many streams the server allows, which its first frame says (RFC 9113 section 3.4). What went out before could be beyond that.
-async fn allowed(connection: &mut Driven) -> Result<usize, Error> {
-    let mut look = interval(LOOK);
-    poll_fn(|cx| {
-        loop {
-            let streams = connection.current_max_send_streams();
-            if streams > 0 {
-                return Poll::Ready(Ok(streams));
-            }
-            if let Poll::Ready(ended) = Pin::new(&mut *connection).poll(cx) {
-                let error = Error::new(Kind::Protocol);
-                return Poll::Ready(Err(match ended {
-                    Ok(()) => {
-                        error.because("the server closed the connection before its first frame")
-                    }
-                    Err(cause) => error.because(cause),
-                }));
-            }
-            ready!(look.poll_tick(cx));
-        }
-    })
-    .await
-}
-
-/// hyper's part of a connection.
-type Driven = http2::Connection<TokioIo<Stream>, Outgoing, LocalExecutor>;
-
-/// Runs hyper's HTTP/2 tasks beside the connection, on the worker's own `LocalSet`.
-#[derive(Clone, Copy, Debug)]
-struct LocalExecutor;
-
-impl<F> hyper::rt::Executor<F> for LocalExecutor
-where
-    F: Future + 'static,
-{
-    fn execute(&self, task: F) {
-        spawn_local(task);
     }
 }

@@ -158,9 +158,8 @@ pub(crate) fn address(
             parts.scheme = Some(if tls { Scheme::HTTPS } else { Scheme::HTTP });
             parts.authority = Some(authority);
             parts.path_and_query = Some(target(request.uri()));
-            // Chunks are HTTP/1.1's (RFC 9113 section 8.2.2), and hyper tells of no leave that comes over HTTP/2.
-            request.headers_mut().remove(TRANSFER_ENCODING);
-            request.headers_mut().remove(EXPECT);
+            // Chunks and upgrades are HTTP/1.1's (RFC 9113 section 8.2.2).
+            fields::remove_hop_by_hop(request.headers_mut());
             *request.uri_mut() = Uri::from_parts(parts)
                 .map_err(|cause| Error::new(Kind::Configuration).because(cause))?;
             *request.version_mut() = Version::HTTP_2;

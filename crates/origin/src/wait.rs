@@ -5,8 +5,7 @@ use crate::{
     link::{Alarm, has_rung},
     upload::{Awaited, Outgoing, Upload},
 };
-use http::{Request, Response};
-use hyper::{body::Incoming, client::conn::TrySendError};
+use http::Request;
 use std::{
     future::poll_fn,
     pin::pin,
@@ -77,12 +76,12 @@ impl Wait {
         Poll::Pending
     }
 
-    /// Waits for hyper.
-    pub(crate) async fn head(
+    /// Waits for what sends a request and reads the head.
+    pub(crate) async fn head<T>(
         mut self,
-        sending: impl Future<Output = Result<Response<Incoming>, TrySendError<Request<Outgoing>>>>,
+        sending: impl Future<Output = Result<T, Lost>>,
         alarm: &mut Alarm,
-    ) -> Result<Response<Incoming>, Lost> {
+    ) -> Result<T, Lost> {
         let mut sending = pin!(sending);
         self.begin(alarm);
         let outcome = poll_fn(|cx| match sending.as_mut().poll(cx) {
@@ -90,14 +89,10 @@ impl Wait {
             Poll::Pending => self.poll(alarm, cx).map(Err),
         });
         match outcome.await {
-            Ok(Ok(response)) => Ok(response),
-            Ok(Err(mut refused)) => Err(match refused.take_message() {
-                Some(request) => {
-                    let error = Error::of_hyper(refused.into_error());
-                    Lost::Unsent(Box::new(request), error)
-                }
-                None => Lost::Sent(self.blame(refused.into_error())),
-            }),
+            Ok(Err(Lost::Sent(error))) if self.upload.has_failed() => {
+                Err(Lost::Sent(Error::new(Kind::RequestBody).because(error)))
+            }
+            Ok(outcome) => outcome,
             Err(kind) => Err(Lost::Late(kind)),
         }
     }
@@ -121,13 +116,6 @@ impl Wait {
             Awaited::Server(Some(since)) if now < self.ring(since) => Ok(since),
             Awaited::Server(_) => Err(Kind::FirstByteTimeout),
         }
-    }
-
-    fn blame(&self, cause: hyper::Error) -> Error {
-        if self.upload.has_failed() {
-            return Error::new(Kind::RequestBody).because(cause);
-        }
-        Error::of_hyper(cause)
     }
 }
 

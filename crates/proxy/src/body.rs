@@ -74,8 +74,8 @@ impl Content {
     pub fn counted(self, memory: &Arc<Memory>) -> Self {
         let transit = match &self {
             // What is to be stored counts with its fill.
-            Self::Following(_) => Transit::new(memory, Some(0)),
-            content if content.passes() => Transit::new(memory, content.length()),
+            Self::Following(_) => Transit::new(memory, Some(0), 0),
+            content if content.passes() => Transit::new(memory, content.length(), content.unread()),
             _ => return self,
         };
         Self::Passing(Box::new((self, transit)))
@@ -113,6 +113,15 @@ impl Content {
             Self::Origin(body) => body.read_little(little),
             Self::Recoded(recoded) => recoded.content_mut().read_little(little),
             _ => {}
+        }
+    }
+
+    /// See [`ResponseBody::unread`].
+    fn unread(&self) -> u64 {
+        match self {
+            Self::Origin(body) => body.unread(),
+            Self::Recoded(recoded) => recoded.content().unread(),
+            _ => 0,
         }
     }
 

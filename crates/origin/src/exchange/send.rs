@@ -1,9 +1,9 @@
 //! The request on its connection, and the wait for the answer's head.
 
-use super::{Answer, Attempt, Failure};
+use super::{Answer, Attempt, Failure, http2};
 use crate::{
     Error, Kind,
-    body::{Carried, Carrier},
+    body::{Carried, Carrier, Incoming},
     connect::Speaks,
     direct, fastcgi,
     leave::Leave,
@@ -12,7 +12,8 @@ use crate::{
     upload::{Outgoing, Upload},
     wait::{Lost, Wait},
 };
-use http::{Method, Request, StatusCode};
+use http::{HeaderMap, Method, Request, StatusCode};
+use hyper::client::conn::TrySendError;
 use rules::fields::spares;
 use std::error::Error as _;
 use tokio::time::Instant;
@@ -85,11 +86,13 @@ impl Attempt<'_> {
             });
         }
         let sending = link.sender.try_send_request(request);
+        let sending = async { sending.await.map_err(refused) };
         let waited = wait.head(sending, &mut link.alarm).await;
-        let mut response = waited.map_err(|lost| {
+        let response = waited.map_err(|lost| {
             let stale = link.reused && link.heard() == before;
             failure(lost, stale)
         })?;
+        let mut response = response.map(Incoming::Http1);
         let judged = message::judge(&mut response, self.asked, Speaks::Http1).map_err(sent)?;
         link.reused = true;
         let carrier = if response.status() == StatusCode::SWITCHING_PROTOCOLS {
@@ -112,23 +115,30 @@ impl Attempt<'_> {
 
     pub(super) async fn send_http2(
         &self,
-        mut link: Http2,
+        link: Http2,
         request: Request<Outgoing>,
     ) -> Result<Answer, Failure> {
         let wait = self.wait(&request, Instant::now());
         let upload = Upload::of(&request);
-        let sending = link.sender.try_send_request(request);
+        let leave = message::expects_continue(request.headers()).then(Leave::default);
+        let told = |status, fields: &HeaderMap| {
+            if let Some(passing) = self.interim {
+                passing.pass(status, fields);
+            }
+        };
+        let sending = http2::ask(link.sender.clone(), request, leave, told);
         let mut alarm = alarm(Instant::now());
         let waited = wait.head(sending, &mut alarm).await;
-        let mut response = waited.map_err(|lost| {
-            if has_met_goaway(&lost) {
-                link.leave();
-            }
+        let (mut response, uploading) = waited.map_err(|lost| {
             let was_taken = matches!(&lost, Lost::Sent(error) if was_taken(error));
             failure(lost, !was_taken)
         })?;
         message::judge(&mut response, self.asked, Speaks::Http2).map_err(sent)?;
-        let carrier = Carrier::Http2 { alarm, _link: link };
+        let carrier = Carrier::Http2 {
+            alarm,
+            _link: link,
+            _uploading: uploading,
+        };
         let body = Carried { carrier, upload };
         Ok(Answer::Http(response, Box::new(body)))
     }
@@ -183,6 +193,16 @@ impl Attempt<'_> {
     }
 }
 
+/// What hyper's refusal of a request means.
+fn refused(mut refused: TrySendError<Request<Outgoing>>) -> Lost {
+    let unsent = refused.take_message();
+    let error = Error::of_hyper(refused.into_error());
+    match unsent {
+        Some(request) => Lost::Unsent(Box::new(request), error),
+        None => Lost::Sent(error),
+    }
+}
+
 /// What no head means for the attempt.
 fn failure(lost: Lost, stale: bool) -> Failure {
     match lost {
@@ -210,15 +230,6 @@ fn was_taken(error: &Error) -> bool {
 pub(super) fn is_untouched(error: &Error) -> bool {
     let goes = |lost: &h2::Error| lost.is_go_away() && lost.reason() == Some(h2::Reason::NO_ERROR);
     lost(error).is_some_and(|lost| lost.is_remote() && (is_refusal(lost) || goes(lost)))
-}
-
-/// Whether the server goes away (RFC 9113 section 6.8), and the connection with it. What comes back unsent has met that too.
-fn has_met_goaway(lost: &Lost) -> bool {
-    match lost {
-        Lost::Unsent(..) => true,
-        Lost::Sent(error) => self::lost(error).is_some_and(h2::Error::is_go_away),
-        Lost::Late(_) => false,
-    }
 }
 
 fn is_refusal(lost: &h2::Error) -> bool {

@@ -12,6 +12,7 @@ mod early;
 mod framing;
 mod health;
 mod http2;
+mod http2_streams;
 mod idle;
 mod left_out;
 mod limits;

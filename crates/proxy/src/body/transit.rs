@@ -24,6 +24,8 @@ struct Held {
     reservation: Reservation,
     /// Taken as long as more may come.
     floor: u64,
+    /// What may have come of it that nobody has read yet.
+    unread: u64,
     /// Bytes that were handed on and are not sent.
     out: u64,
     waiting: Option<Waker>,
@@ -36,11 +38,12 @@ struct Counted {
 }
 
 impl Transit {
-    /// Of an answer of `length` bytes, where that is known.
-    pub fn new(memory: &Arc<Memory>, length: Option<u64>) -> Self {
+    /// Of an answer of `length` bytes, where that is known, of which so many may wait `unread`.
+    pub fn new(memory: &Arc<Memory>, length: Option<u64>, unread: u64) -> Self {
         let mut held = Held {
             reservation: memory.budget().reservation(),
             floor: length.map_or(FLOOR, |length| length.min(FLOOR)),
+            unread,
             out: 0,
             waiting: None,
         };
@@ -84,14 +87,15 @@ impl Transit {
 impl Drop for Transit {
     fn drop(&mut self) {
         let mut held = lock(&self.held);
-        held.floor = 0;
+        (held.floor, held.unread) = (0, 0);
         held.settle();
     }
 }
 
 impl Held {
     fn settle(&mut self) {
-        self.reservation.hold(self.out.max(self.floor));
+        self.reservation
+            .hold(self.out.max(self.floor) + self.unread);
     }
 }
 

@@ -112,6 +112,11 @@ impl Recoded {
     }
 
     /// The content as it comes.
+    pub const fn content(&self) -> &Content {
+        &self.content
+    }
+
+    /// As [`content`](Self::content).
     pub const fn content_mut(&mut self) -> &mut Content {
         &mut self.content
     }

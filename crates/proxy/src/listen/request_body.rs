@@ -13,7 +13,7 @@ use http::request::Parts;
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use room::Room;
-use source::{Source, Stream};
+use source::Source;
 use std::{
     pin::Pin,
     sync::Arc,
@@ -94,8 +94,7 @@ impl RequestBody {
         most: u64,
         reply: &Arc<Reply>,
     ) -> Self {
-        let stream = Stream::new(head, stream, reply);
-        Self::of(Source::Http2(stream), watch, most)
+        Self::of(Source::http2(head, stream, reply), watch, most)
     }
 
     fn of(source: Source, watch: Arc<Watch>, most: u64) -> Self {

@@ -36,6 +36,11 @@ impl Arrival {
         }
     }
 
+    /// As [`ResponseBody::unread`].
+    pub fn unread(&self) -> u64 {
+        self.body.unread()
+    }
+
     /// As [`ResponseBody::read_little`].
     pub fn read_little(&mut self, little: bool) {
         self.body.read_little(little);

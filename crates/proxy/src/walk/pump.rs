@@ -37,6 +37,8 @@ pub struct Pump {
     forgotten: bool,
     /// A GraphQL answer, which is kept only if it tells of no errors.
     without_errors: bool,
+    /// What may wait of the body while it is not read.
+    _unread: Option<Reservation>,
 }
 
 /// How much of a body is kept, and where.
@@ -137,10 +139,17 @@ impl Pump {
         destination: Destination,
         room: Room,
     ) -> Box<Self> {
+        let unread = body.unread();
+        let unread = (unread > 0).then(|| {
+            let mut held = worker.cache.memory.budget().reservation();
+            held.hold(unread);
+            held
+        });
         Box::new(Self {
             worker: worker.clone(),
             body,
             writer,
+            _unread: unread,
             destination,
             room,
             forgotten: false,

@@ -27,7 +27,7 @@ fn piece(length: u64) -> Bytes {
 fn a_piece_counts_until_it_is_dropped() {
     let memory = memory();
     let budget = memory.budget();
-    let transit = Transit::new(&memory, None);
+    let transit = Transit::new(&memory, None, 0);
     assert_eq!(budget.reserved(), FLOOR);
     let sent = transit.count(piece(100_000));
     assert_eq!((sent.len(), budget.reserved()), (100_000, 100_000));
@@ -41,10 +41,24 @@ fn a_piece_counts_until_it_is_dropped() {
 #[test]
 fn a_short_answer_takes_no_more_than_its_length() {
     let memory = memory();
-    let transit = Transit::new(&memory, Some(100));
+    let transit = Transit::new(&memory, Some(100), 0);
     assert_eq!(memory.budget().reserved(), 100);
     drop(transit);
     assert_eq!(memory.budget().reserved(), 0);
+}
+
+#[test]
+fn what_waits_unread_counts_beside_what_was_read() {
+    let memory = memory();
+    let budget = memory.budget();
+    let transit = Transit::new(&memory, None, 50_000);
+    assert_eq!(budget.reserved(), FLOOR + 50_000);
+    let sent = transit.count(piece(100_000));
+    assert_eq!(budget.reserved(), 150_000);
+    drop(transit);
+    assert_eq!(budget.reserved(), 100_000);
+    drop(sent);
+    assert_eq!(budget.reserved(), 0);
 }
 
 #[test]
@@ -53,7 +67,7 @@ fn where_memory_is_short_a_little_is_read_at_a_time_and_waits_for_its_client() {
     let woken = Arc::<Woken>::default();
     let waker = Waker::from(woken.clone());
     let mut context = Context::from_waker(&waker);
-    let transit = Transit::new(&memory, None);
+    let transit = Transit::new(&memory, None, 0);
     let first = transit.count(piece(FLOOR));
     assert_eq!(transit.poll_turn(&mut context), Poll::Ready(false));
     let mut others = memory.budget().reservation();

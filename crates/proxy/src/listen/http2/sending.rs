@@ -8,6 +8,7 @@ use super::super::{
 use bytes::Bytes;
 use h2::{Reason, SendStream};
 use http_body::Body;
+use origin::http2::{Gone, Outlet};
 use std::{
     mem,
     pin::Pin,
@@ -56,10 +57,10 @@ impl Drop for Counted {
     }
 }
 
-/// Content under way. Dropped before its end, the stream is reset (RFC 9113 section 5.4.2), and the others go on.
+/// Content under way. Dropped before its end, it ends its stream, and the others go on.
 pub(super) struct Sending<B> {
     body: B,
-    out: SendStream<Bytes>,
+    out: Outlet,
     /// What the client is to take next, and what came in one piece with it.
     piece: Bytes,
     rest: Bytes,
@@ -71,11 +72,17 @@ pub(super) struct Sending<B> {
 /// Nothing more is to be sent: all is, or the client has left, or the content broke off.
 struct Over;
 
+impl From<Gone> for Over {
+    fn from(_: Gone) -> Self {
+        Self
+    }
+}
+
 impl<B: Body<Data = Bytes> + Unpin> Sending<B> {
     pub(super) fn new(body: B, out: SendStream<Bytes>, counted: Counted) -> Self {
         Self {
             body,
-            out,
+            out: Outlet::new(out),
             piece: Bytes::new(),
             rest: Bytes::new(),
             awaited: None,
@@ -92,15 +99,15 @@ impl<B: Body<Data = Bytes> + Unpin> Sending<B> {
                 Poll::Ready(Some(Ok(frame))) => next = frame.into_data().unwrap_or_default(),
                 Poll::Ready(Some(Err(_))) => {
                     self.counted.finish();
-                    self.out.send_reset(Reason::INTERNAL_ERROR);
+                    self.out.reset(Reason::INTERNAL_ERROR);
                     return Poll::Ready(Err(Over));
                 }
                 Poll::Ready(None) => {
                     self.counted.finish();
-                    let _ = self.out.send_data(Bytes::new(), true);
+                    let _ = self.out.send(Bytes::new(), true);
                     return Poll::Ready(Err(Over));
                 }
-                Poll::Pending => return self.out.poll_reset(cx).map(|_| Err(Over)),
+                Poll::Pending => return self.out.poll_gone(cx).map(|gone| Err(gone.into())),
             }
         }
         self.rest = next.split_off(next.len().min(PIECE));
@@ -115,20 +122,9 @@ impl<B: Body<Data = Bytes> + Unpin> Sending<B> {
 
     /// Waits until the client has room for some of the piece.
     fn poll_room(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Over>> {
-        // Not for all of it: what is asked for here is kept from the connection's other streams.
-        self.out.reserve_capacity(1);
-        while self.out.capacity() == 0 {
-            match self.out.poll_capacity(cx) {
-                Poll::Ready(Some(Ok(_))) => {}
-                Poll::Ready(Some(Err(_)) | None) => return Poll::Ready(Err(Over)),
-                Poll::Pending => {
-                    self.await_room(Some(cx.waker()));
-                    return Poll::Pending;
-                }
-            }
-        }
-        self.await_room(None);
-        Poll::Ready(Ok(()))
+        let polled = self.out.poll_room(cx);
+        self.await_room(polled.is_pending().then(|| cx.waker()));
+        polled.map_err(Over::from)
     }
 
     /// We wait for the client, if there is somebody to wake, and otherwise no longer.
@@ -162,12 +158,8 @@ impl<B: Body<Data = Bytes> + Unpin> Sending<B> {
             self.counted.finish();
         }
         ready!(self.poll_room(cx))?;
-        let sent = self.out.send_data(mem::take(&mut self.piece), is_last);
-        Poll::Ready(if is_last || sent.is_err() {
-            Err(Over)
-        } else {
-            Ok(())
-        })
+        self.out.send(mem::take(&mut self.piece), is_last)?;
+        Poll::Ready(if is_last { Err(Over) } else { Ok(()) })
     }
 }
 

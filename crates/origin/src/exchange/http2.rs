@@ -1,0 +1,69 @@
+//! One request on a stream of its own (RFC 9113 section 8.1), until the answer's head.
+
+mod uploading;
+
+use crate::{
+    Error, body::Incoming, http2, leave::Leave, link::Driver, upload::Outgoing, wait::Lost,
+};
+use bytes::Bytes;
+use h2::client::{ResponseFuture, SendRequest};
+use http::{HeaderMap, Request, Response, StatusCode};
+use http_body::Body as _;
+use std::future::poll_fn;
+use tokio::task::spawn_local;
+use uploading::Uploading;
+
+/// A head that arrived, and the task that sends what the request brings, as long as that takes.
+pub(super) type Arrived = (Response<Incoming>, Option<Driver>);
+
+/// Sends the request, and waits for the head. `told` gets interim responses.
+pub(super) async fn ask(
+    mut sender: SendRequest<Bytes>,
+    request: Request<Outgoing>,
+    leave: Option<Leave>,
+    told: impl Fn(StatusCode, &HeaderMap),
+) -> Result<Arrived, Lost> {
+    let (head, mut body) = request.into_parts();
+    if let Some(leave) = &leave {
+        body.await_leave(leave);
+    }
+    let is_all = body.is_end_stream();
+    let sent = sender.send_request(Request::from_parts(head.clone(), ()), is_all);
+    let opened = match sent {
+        // Where the server allows no more for now, it goes when others have ended.
+        Ok(sent) => poll_fn(|cx| sender.poll_ready(cx)).await.map(|()| sent),
+        Err(cause) => Err(cause),
+    };
+    let (mut answer, out) = match opened {
+        Ok(opened) => opened,
+        Err(cause) => {
+            let request = Request::from_parts(head, body);
+            return Err(Lost::Unsent(Box::new(request), Error::of_h2(cause)));
+        }
+    };
+    let uploading = (!is_all).then(|| {
+        let uploading = Uploading::new(body, http2::Outlet::new(out));
+        Driver::of(&spawn_local(uploading))
+    });
+    let response = arrival(&mut answer, leave, told).await;
+    let response = response.map_err(|cause| Lost::Sent(Error::of_h2(cause)))?;
+    Ok((response, uploading))
+}
+
+/// Waits for the final head.
+async fn arrival(
+    answer: &mut ResponseFuture,
+    leave: Option<Leave>,
+    told: impl Fn(StatusCode, &HeaderMap),
+) -> Result<Response<Incoming>, h2::Error> {
+    while let Some(interim) = poll_fn(|cx| answer.poll_informational(cx)).await {
+        let interim = interim?;
+        match (interim.status(), &leave) {
+            (StatusCode::CONTINUE, Some(leave)) => leave.give(),
+            (status, _) => told(status, interim.headers()),
+        }
+    }
+    let (head, content) = answer.await?.into_parts();
+    let content = http2::Incoming::new(&head.headers, content);
+    Ok(Response::from_parts(head, Incoming::Http2(content)))
+}

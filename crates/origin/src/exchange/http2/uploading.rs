@@ -1,0 +1,76 @@
+//! What a request brings, on its way to the server.
+
+use crate::{
+    http2::{Gone, Outlet},
+    upload::Outgoing,
+};
+use bytes::Bytes;
+use h2::Reason;
+use http_body::Body as _;
+use std::{
+    mem,
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
+
+/// Sends it as the client brings it and the server takes it, until all of it has gone or the server wants no more.
+pub(super) struct Uploading {
+    body: Outgoing,
+    out: Outlet,
+    /// What the server is to take next.
+    piece: Bytes,
+}
+
+impl Uploading {
+    pub(super) fn new(body: Outgoing, out: Outlet) -> Self {
+        Self {
+            body,
+            out,
+            piece: Bytes::new(),
+        }
+    }
+
+    /// The next piece. An error: nothing comes any more.
+    fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Gone>> {
+        while self.piece.is_empty() {
+            match Pin::new(&mut self.body).poll_frame(cx) {
+                Poll::Ready(Some(Ok(frame))) => match frame.into_data() {
+                    Ok(data) => self.piece = data,
+                    Err(frame) => {
+                        self.out.end_with(frame.into_trailers().unwrap_or_default());
+                        return Poll::Ready(Err(Gone));
+                    }
+                },
+                // What is not whole must not look so.
+                Poll::Ready(Some(Err(_))) => {
+                    self.out.reset(Reason::CANCEL);
+                    return Poll::Ready(Err(Gone));
+                }
+                Poll::Ready(None) => {
+                    return Poll::Ready(self.out.send(Bytes::new(), true).and(Err(Gone)));
+                }
+                Poll::Pending => return self.out.poll_gone(cx).map(Err),
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// Sends one piece. An error: nothing is to be sent any more.
+    fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Gone>> {
+        ready!(self.poll_piece(cx))?;
+        ready!(self.out.poll_room(cx))?;
+        let is_last = self.body.is_end_stream();
+        self.out.send(mem::take(&mut self.piece), is_last)?;
+        Poll::Ready(if is_last { Err(Gone) } else { Ok(()) })
+    }
+}
+
+impl Future for Uploading {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let uploading = self.get_mut();
+        while ready!(uploading.poll_send(cx)).is_ok() {}
+        Poll::Ready(())
+    }
+}

@@ -1,0 +1,60 @@
+//! The content of a message as it comes off a stream.
+
+use bytes::Bytes;
+use h2::RecvStream;
+use http::{HeaderMap, header};
+use http_body::{Body, Frame, SizeHint};
+use std::{
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
+
+/// Content of a message over HTTP/2. It is an error if the stream ends before the content does, for whatever reason.
+#[derive(Debug)]
+pub struct Incoming {
+    content: RecvStream,
+    /// Bytes to come, where that was announced. `h2` holds the sender to it (RFC 9113 section 8.1.1).
+    left: Option<u64>,
+}
+
+impl Incoming {
+    /// The content of the message with these fields.
+    pub fn new(fields: &HeaderMap, content: RecvStream) -> Self {
+        let length = fields.get(header::CONTENT_LENGTH);
+        let left = length.and_then(|length| length.to_str().ok()?.parse().ok());
+        Self { content, left }
+    }
+}
+
+impl Body for Incoming {
+    type Data = Bytes;
+    type Error = h2::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, h2::Error>>> {
+        let this = self.get_mut();
+        match ready!(this.content.poll_data(cx)) {
+            Some(Ok(data)) => {
+                // What was read makes room for more. A stream that has ended needs none.
+                let _ = this.content.flow_control().release_capacity(data.len());
+                this.left = this.left.map(|left| left.saturating_sub(data.len() as u64));
+                Poll::Ready(Some(Ok(Frame::data(data))))
+            }
+            Some(Err(error)) => Poll::Ready(Some(Err(error))),
+            None => {
+                let trailers = ready!(this.content.poll_trailers(cx));
+                Poll::Ready(trailers.map(|some| some.map(Frame::trailers)).transpose())
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.content.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.left.map_or_else(SizeHint::new, SizeHint::with_exact)
+    }
+}

@@ -1,0 +1,155 @@
+//! A worker's HTTP/2 connection to a server, shared by its fetches there.
+
+mod alive;
+
+use super::Driver;
+use crate::{Error, Kind, Servers, connect::Dialled, stream::Stream};
+use alive::Alive;
+use bytes::Bytes;
+use h2::client::{Builder, Connection, SendRequest};
+use std::{
+    future::poll_fn,
+    pin::Pin,
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
+    },
+    task::{Context, Poll},
+};
+use tokio::task::spawn_local;
+
+/// Streams under way on a connection at a time, even where the server allows more.
+const MOST_STREAMS: usize = 100;
+
+/// Bytes of content that a stream may bring before they are read: what [`ResponseBody::unread`](crate::ResponseBody::unread) tells.
+pub(crate) const STREAM_WINDOW: u32 = 256 * 1024;
+
+/// The same of a connection: streams that nobody reads keep none of the others from theirs.
+const CONNECTION_WINDOW: u32 = STREAM_WINDOW * MOST_STREAMS as u32;
+
+/// A connection, or one fetch's share of it. When the last clone goes, the socket closes.
+#[derive(Clone, Debug)]
+pub(crate) struct Http2 {
+    pub(crate) sender: SendRequest<Bytes>,
+    /// `Place::epoch` when it was made.
+    pub(crate) epoch: u64,
+    shared: Arc<Shared>,
+}
+
+/// What is known of a connection.
+#[derive(Debug)]
+struct Shared {
+    _driver: Driver,
+    /// How many streams may be under way at a time.
+    streams: AtomicUsize,
+    /// The server has closed it or said GOAWAY (RFC 9113 section 6.8).
+    closed: AtomicBool,
+}
+
+impl Http2 {
+    pub(crate) async fn new(origin: &Servers, dialled: Dialled) -> Result<Self, Error> {
+        let largest = u32::try_from(origin.config.largest_head).unwrap_or(u32::MAX);
+        let heard = dialled.stream.heard();
+        let (sender, mut connection) = Builder::new()
+            .initial_window_size(STREAM_WINDOW)
+            .initial_connection_window_size(CONNECTION_WINDOW)
+            .max_header_list_size(largest)
+            .enable_push(false)
+            // None before the server has said how many it allows.
+            .initial_max_send_streams(0)
+            .handshake(dialled.stream)
+            .await
+            .map_err(|cause| Error::new(Kind::Protocol).because(cause))?;
+        let streams = allowed(&mut connection).await?;
+        let alive = connection.ping_pong().map(|pings| Alive::new(pings, heard));
+        let probe = sender.clone();
+        let shared = Arc::new_cyclic(|shared: &Weak<Shared>| {
+            let task = spawn_local(Driven {
+                connection,
+                alive,
+                probe,
+                shared: shared.clone(),
+            });
+            Shared {
+                _driver: Driver::of(&task),
+                streams: AtomicUsize::new(streams),
+                closed: AtomicBool::new(false),
+            }
+        });
+        Ok(Self {
+            sender,
+            epoch: dialled.epoch,
+            shared,
+        })
+    }
+
+    /// How many fetches are under way on it: all holds but the pool's own.
+    pub(crate) fn under_way(&self) -> usize {
+        Arc::strong_count(&self.shared).saturating_sub(1)
+    }
+
+    /// The server allows no more streams for now (RFC 9113 section 5.1.2): what is sent waits for the end of another.
+    pub(crate) fn is_full(&self) -> bool {
+        self.under_way() >= self.shared.streams.load(Relaxed)
+    }
+
+    /// No further fetch goes there: the server has closed it or said GOAWAY.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.shared.closed.load(Relaxed)
+    }
+}
+
+/// How many streams the server allows, which its first frame says (RFC 9113 section 3.4). What went out before could be beyond that.
+async fn allowed(connection: &mut Connection<Stream, Bytes>) -> Result<usize, Error> {
+    poll_fn(|cx| {
+        let polled = Pin::new(&mut *connection).poll(cx);
+        let streams = most(connection);
+        if streams > 0 {
+            return Poll::Ready(Ok(streams));
+        }
+        polled.map(|ended| {
+            let error = Error::new(Kind::Protocol);
+            Err(match ended {
+                Ok(()) => error.because("the server closed the connection before its first frame"),
+                Err(cause) => error.because(cause),
+            })
+        })
+    })
+    .await
+}
+
+/// How many streams may be under way.
+fn most(connection: &Connection<Stream, Bytes>) -> usize {
+    connection.max_concurrent_send_streams().min(MOST_STREAMS)
+}
+
+/// The task that moves a connection's frames.
+struct Driven {
+    connection: Connection<Stream, Bytes>,
+    alive: Option<Alive>,
+    /// It tells of a GOAWAY while others are still under way.
+    probe: SendRequest<Bytes>,
+    shared: Weak<Shared>,
+}
+
+impl Future for Driven {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let this = self.get_mut();
+        let ended = Pin::new(&mut this.connection).poll(cx).map(drop);
+        // One of the holds is the pool's.
+        let is_used = this.shared.strong_count() > 1;
+        let died = match &mut this.alive {
+            Some(alive) => alive.poll(cx, is_used),
+            None => Poll::Pending,
+        };
+        let goes = matches!(this.probe.poll_ready(cx), Poll::Ready(Err(_)));
+        let ends = ended.is_ready() || died.is_ready();
+        if let Some(shared) = this.shared.upgrade() {
+            shared.streams.store(most(&this.connection), Relaxed);
+            shared.closed.store(goes || ends, Relaxed);
+        }
+        if ends { Poll::Ready(()) } else { Poll::Pending }
+    }
+}

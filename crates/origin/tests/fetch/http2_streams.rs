@@ -1,0 +1,285 @@
+//! What goes to and fro on one stream before and beside its answer, to a server that hears and says it frame by frame.
+
+use crate::support::*;
+use bytes::Bytes;
+use h2::server::{Connection, SendResponse, handshake};
+use http::{HeaderMap, Method, Request, Response, StatusCode};
+use origin::{Context, Interim, Kind, Origin, OriginConfig, config::Protocol};
+use std::{
+    future::poll_fn,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+    task::{spawn_local, yield_now},
+};
+
+async fn listen() -> (TcpListener, OriginConfig) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let mut config = config([tcp(listener.local_addr().unwrap())]);
+    config.protocol = Protocol::Http2;
+    config.timeouts.first_byte = Duration::from_hours(1);
+    (listener, config)
+}
+
+/// The first request on the next connection, which goes on by itself.
+async fn accept(listener: TcpListener) -> (Request<h2::RecvStream>, SendResponse<Bytes>) {
+    let (stream, _) = listener.accept().await.unwrap();
+    let mut connection: Connection<_, Bytes> = handshake(stream).await.unwrap();
+    let asked = connection.accept().await.unwrap().unwrap();
+    spawn_local(async move { while connection.accept().await.is_some() {} });
+    asked
+}
+
+fn status(status: u16) -> Response<()> {
+    let mut response = Response::new(());
+    *response.status_mut() = StatusCode::from_u16(status).unwrap();
+    response
+}
+
+#[test]
+fn interim_responses_are_passed_on_as_they_come() {
+    work(async {
+        let (listener, config) = listen().await;
+        let origin = Origin::new(config).unwrap();
+        let heard: Arc<Mutex<Vec<(u16, HeaderMap)>>> = Arc::default();
+        let told = Arc::clone(&heard);
+        let context = Context {
+            interim: Some(Interim::new(move |status, fields| {
+                let mut heard = told.lock().unwrap();
+                heard.push((status.as_u16(), fields.clone()));
+            })),
+            ..Context::default()
+        };
+        let asking = origin.fetch(request(Method::GET, "/", empty()), context);
+        let server = async {
+            let (_request, mut respond) = accept(listener).await;
+            let mut hints = status(103);
+            let link = "</a.css>; rel=preload".parse().unwrap();
+            hints.headers_mut().insert("link", link);
+            for interim in [status(100), status(102), hints] {
+                respond.send_informational(interim).unwrap();
+            }
+            // All but the leave, for which nobody had asked.
+            until(|| heard.lock().unwrap().len() == 2).await;
+            respond.send_response(status(200), true).unwrap();
+        };
+        let (response, ()) = tokio::join!(asking, server);
+        assert_eq!(response.unwrap().status(), 200);
+        let heard = heard.lock().unwrap();
+        let statuses: Vec<_> = heard.iter().map(|(status, _)| *status).collect();
+        assert_eq!(statuses, [102, 103]);
+        assert_eq!(heard[1].1["link"], "</a.css>; rel=preload");
+    });
+}
+
+/// RFC 9110 section 10.1.1: the leave is the server's to give.
+#[test]
+fn content_waits_for_the_servers_leave() {
+    for gives in [true, false] {
+        work(async {
+            let (listener, config) = listen().await;
+            let origin = Origin::new(config).unwrap();
+            let mut asked = request(Method::POST, "/", full("content"));
+            let expectation = "100-continue".parse().unwrap();
+            asked.headers_mut().insert("expect", expectation);
+            let asking = origin.fetch(asked, Context::default());
+            let server = async {
+                let (asked, mut respond) = accept(listener).await;
+                assert_eq!(asked.headers()["expect"], "100-continue");
+                let mut content = asked.into_body();
+                let came = poll_fn(|cx| std::task::Poll::Ready(content.poll_data(cx))).await;
+                assert!(came.is_pending());
+                if gives {
+                    respond.send_informational(status(100)).unwrap();
+                    let came = content.data().await.unwrap().unwrap();
+                    assert_eq!(came, "content");
+                    respond.send_response(status(200), true).unwrap();
+                } else {
+                    respond.send_response(status(413), true).unwrap();
+                    // What was not asked for does not come.
+                    let ended = content.data().await.unwrap();
+                    assert!(ended.is_err_and(|error| error.is_reset()));
+                }
+            };
+            let ((), response) =
+                tokio::join!(server, async { read(asking.await.unwrap()).await.unwrap() });
+            assert_eq!(response.status, if gives { 200 } else { 413 });
+        });
+    }
+}
+
+/// Nobody is left who would be told what becomes of it.
+#[test]
+fn with_the_end_of_the_answer_the_upload_ends() {
+    work(async {
+        let (listener, config) = listen().await;
+        let origin = Origin::new(config).unwrap();
+        let (sender, body) = pieces();
+        sender.send("a").await.unwrap();
+        let asking = origin.fetch(request(Method::POST, "/", body), Context::default());
+        let server = async {
+            let (asked, mut respond) = accept(listener).await;
+            let mut content = asked.into_body();
+            assert_eq!(content.data().await.unwrap().unwrap(), "a");
+            respond.send_response(status(200), true).unwrap();
+            let ended = content.data().await.unwrap();
+            assert!(ended.is_err_and(|error| error.is_reset()));
+        };
+        let (response, ()) =
+            tokio::join!(async { read(asking.await.unwrap()).await.unwrap() }, server);
+        assert_eq!(response.status, 200);
+        assert_eq!(origin.report().active, 0);
+        assert!(sender.is_closed(), "the client is not asked for more");
+    });
+}
+
+/// An answer that takes its time does not hold up what its server has yet to read.
+#[test]
+fn an_upload_goes_on_while_nobody_reads_the_answer() {
+    work(async {
+        let (listener, config) = listen().await;
+        let origin = Origin::new(config).unwrap();
+        let (sender, body) = pieces();
+        let asking = origin.fetch(request(Method::POST, "/", body), Context::default());
+        let server = async {
+            let (asked, mut respond) = accept(listener).await;
+            let mut answer = respond.send_response(status(200), false).unwrap();
+            answer.send_data(Bytes::from("early"), false).unwrap();
+            let mut content = asked.into_body();
+            let mut came = Vec::new();
+            while let Some(piece) = content.data().await {
+                came.extend(piece.unwrap());
+            }
+            answer.send_data(Bytes::from(came), true).unwrap();
+        };
+        let client = async {
+            let response = asking.await.unwrap();
+            for piece in [" and", " late"] {
+                sender.send(piece).await.unwrap();
+            }
+            until(|| sender.capacity() == 1).await;
+            drop(sender);
+            read(response).await.unwrap()
+        };
+        let (answer, ()) = tokio::join!(client, server);
+        assert_eq!(answer.text(), "early and late");
+    });
+}
+
+/// The next frame's kind, stream and payload.
+async fn frame(stream: &mut TcpStream) -> Option<(u8, u8, Vec<u8>)> {
+    let mut head = [0; 9];
+    stream.read_exact(&mut head).await.ok()?;
+    let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
+    let mut payload = vec![0; length as usize];
+    stream.read_exact(&mut payload).await.ok()?;
+    Some((head[3], head[4], payload))
+}
+
+/// A server that allows streams and hears the first request.
+async fn hears(listener: TcpListener) -> TcpStream {
+    const HEADERS: u8 = 1;
+    let (mut stream, _) = listener.accept().await.unwrap();
+    let mut preface = [0; 24];
+    stream.read_exact(&mut preface).await.unwrap();
+    let settings = [0, 0, 0, 4, 0, 0, 0, 0, 0];
+    stream.write_all(&settings).await.unwrap();
+    while frame(&mut stream).await.unwrap().0 != HEADERS {}
+    stream
+}
+
+/// Lets time pass until a connection on which nothing comes is asked for a sign of life; its payload.
+async fn pinged(stream: &mut TcpStream) -> Vec<u8> {
+    const PING: u8 = 6;
+    let mut coming = std::pin::pin!(async {
+        loop {
+            let (kind, flags, payload) = frame(stream).await.unwrap();
+            if (kind, flags) == (PING, 0) {
+                return payload;
+            }
+        }
+    });
+    loop {
+        tokio::time::advance(Duration::from_secs(1)).await;
+        for _ in 0..100 {
+            tokio::select! {
+                biased;
+                payload = &mut coming => return payload,
+                () = yield_now() => {}
+            }
+        }
+    }
+}
+
+#[test]
+fn a_connection_that_died_without_a_word_is_given_up() {
+    for lives in [true, false] {
+        work(async {
+            let (listener, config) = listen().await;
+            let origin = Origin::new(config).unwrap();
+            let asking = spawn_local({
+                let origin = Arc::clone(&origin);
+                async move { once(&origin, Method::POST, "/").await }
+            });
+            let mut stream = hears(listener).await;
+            tokio::time::pause();
+            let payload = pinged(&mut stream).await;
+            if lives {
+                let pong = [&[0, 0, 8, 6, 1, 0, 0, 0, 0][..], &payload].concat();
+                stream.write_all(&pong).await.unwrap();
+                // Asked anew, so that the last was heard.
+                pinged(&mut stream).await;
+                let answer = [&[0, 0, 1, 1, 5, 0, 0, 0, 1][..], &[0x88]].concat();
+                stream.write_all(&answer).await.unwrap();
+                tokio::time::resume();
+                assert_eq!(asking.await.unwrap().unwrap().status, 200);
+            } else {
+                tokio::time::advance(Duration::from_secs(11)).await;
+                tokio::time::resume();
+                assert_eq!(kind(asking.await.unwrap()), Kind::Truncated);
+            }
+        });
+    }
+}
+
+/// What nobody reads keeps none of the others from being read.
+#[test]
+fn streams_that_nobody_reads_hold_up_no_other() {
+    const LARGE: usize = 1024 * 1024;
+    work(async {
+        let (listener, config) = listen().await;
+        let origin = Origin::new(config).unwrap();
+        spawn_local(async move {
+            let (stream, _) = listener.accept().await.unwrap();
+            let mut connection: Connection<_, Bytes> = handshake(stream).await.unwrap();
+            while let Some(asked) = connection.accept().await {
+                let (asked, mut respond) = asked.unwrap();
+                let length = if asked.uri().path() == "/large" {
+                    LARGE
+                } else {
+                    8
+                };
+                let mut answer = respond.send_response(status(200), false).unwrap();
+                let content = Bytes::from(vec![b'x'; length]);
+                answer.send_data(content, true).unwrap();
+            }
+        });
+        let mut unread = Vec::new();
+        for _ in 0..50 {
+            let large = request(Method::GET, "/large", empty());
+            let response = origin.fetch(large, repeatable()).await.unwrap();
+            let waits = response.body().unread();
+            assert!((100_000..LARGE as u64).contains(&waits), "{waits}");
+            unread.push(response);
+        }
+        let small = get(&origin, "/small").await.unwrap();
+        assert_eq!(small.text(), "xxxxxxxx");
+        for response in unread {
+            assert_eq!(read(response).await.unwrap().body.len(), LARGE);
+        }
+        assert_eq!(origin.report().servers[0].failures, 0);
+    });
+}
