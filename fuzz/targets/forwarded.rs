@@ -23,5 +23,9 @@ fuzz_target!(|data: &[u8]| {
     let behind = format!("{line}, for=192.0.2.1");
     let last = elements(&behind).pop().flatten();
     let last = last.and_then(|last| last.get("for"));
-    assert_eq!(last.as_deref(), Some("192.0.2.1"), "nothing hides the last word");
+    assert_eq!(
+        last.as_deref(),
+        Some("192.0.2.1"),
+        "nothing hides the last word"
+    );
 });

@@ -23,12 +23,20 @@ fuzz_target!(|data: &[u8]| {
         return;
     };
     let whole = decoded(bytes, usize::MAX);
-    assert_eq!(decoded(bytes, usize::from(piece).max(1)), whole, "pieces do not matter");
+    assert_eq!(
+        decoded(bytes, usize::from(piece).max(1)),
+        whole,
+        "pieces do not matter"
+    );
     if let Ok((content, used, done)) = whole {
         assert!(content.len() <= used && used <= bytes.len());
         assert!(done || used == bytes.len(), "it stops at the end only");
         let again = decoded(&bytes[..used], usize::MAX);
-        assert_eq!(again, Ok((content, used, done)), "what follows does not matter");
+        assert_eq!(
+            again,
+            Ok((content, used, done)),
+            "what follows does not matter"
+        );
     }
     let Ok(Some(read)) = head::parse(bytes, LARGEST) else {
         return;
@@ -38,7 +46,9 @@ fuzz_target!(|data: &[u8]| {
     let inner = &head[..head.len() - 1];
     let ends = inner.ends_with(b"\n") || inner.ends_with(b"\n\r");
     assert!(ends && head.ends_with(b"\n"), "it ends with an empty line");
-    let alone = head::parse(head, LARGEST).unwrap().expect("what follows does not matter");
+    let alone = head::parse(head, LARGEST)
+        .unwrap()
+        .expect("what follows does not matter");
     assert_eq!((alone.length, alone.keeps), (read.length, read.keeps));
     assert_eq!(alone.response.status(), read.response.status());
     assert_eq!(alone.response.headers(), read.response.headers());

@@ -17,7 +17,10 @@ use crate::{
     upload::Outgoing,
 };
 use bytes::Bytes;
-use http::{Request, Response, Version, header::CONTENT_TYPE};
+use http::{
+    HeaderValue, Request, Response, Version,
+    header::{CONTENT_TYPE, HOST},
+};
 use line::{Engine, Line};
 use rules::fields::is_event_stream;
 use send::is_untouched;
@@ -88,6 +91,7 @@ impl Attempt<'_> {
             Asked {
                 content: false,
                 upgrade: false,
+                ..
             } => Engine::Any,
             Asked { .. } => Engine::Hyper,
         };
@@ -110,6 +114,12 @@ impl Attempt<'_> {
                 is_known.then(|| again(&request, self.content))
             }
         };
+        if self.asked.unnamed && speaks != Speaks::FastCgi {
+            // RFC 9112 section 3.2 wants a name, and HTTP/2 does. Scripts are told that there is none.
+            if let Ok(name) = HeaderValue::from_str(self.peer.host()) {
+                request.headers_mut().insert(HOST, name);
+            }
+        }
         let tls = self.origin.tls.is_some();
         if let Err(error) = message::address(&mut request, self.asked, speaks, tls) {
             return Err(unsent(request, error));

@@ -20,6 +20,8 @@ pub(crate) struct Asked {
     pub(crate) upgrade: bool,
     /// Content follows its head.
     pub(crate) content: bool,
+    /// Its client named no host.
+    pub(crate) unnamed: bool,
 }
 
 /// A head that may be believed.
@@ -84,6 +86,7 @@ pub(crate) fn frame(request: &mut Request<Outgoing>) -> Asked {
     Asked {
         upgrade: said.upgrade,
         content: !ended,
+        unnamed: !said.host,
     }
 }
 
@@ -91,6 +94,7 @@ pub(crate) fn frame(request: &mut Request<Outgoing>) -> Asked {
 #[derive(Default)]
 struct Said {
     upgrade: bool,
+    host: bool,
     /// How its content is framed, or what it expects before it is sent.
     framing: bool,
 }
@@ -101,6 +105,7 @@ impl Said {
         for name in headers.keys() {
             match *name {
                 UPGRADE => said.upgrade = true,
+                HOST => said.host = true,
                 EXPECT | TRANSFER_ENCODING | CONTENT_LENGTH => said.framing = true,
                 _ => {}
             }

@@ -389,6 +389,33 @@ fn an_http_1_0_client_gets_no_interim_response() {
     assert_eq!(answer.text(), "content");
 }
 
+/// Applications refuse a name that is empty. Nobody else gets the answer, not even who names the origin so.
+#[test]
+fn who_names_no_host_is_forwarded_in_the_origins_own_name() {
+    let (origin, larder) = start();
+    origin.otherwise(|request| {
+        let host = request.header("host").unwrap_or("none").to_owned();
+        Reply::ok().cache("max-age=60").body(host)
+    });
+    let own = origin.address().to_string();
+    for hit in [false, true] {
+        let mut client = larder.client();
+        client.send("GET / HTTP/1.0\r\n\r\n");
+        let answer = client.read();
+        assert_eq!((answer.text(), answer.hit()), (own.clone(), hit));
+    }
+    let asked = origin.last("/");
+    assert_eq!(asked.header("x-forwarded-host"), None);
+    let forwarded = asked.header("forwarded").expect("the client");
+    assert!(!forwarded.contains("host"), "{forwarded}");
+    for named in ["a.test", &own] {
+        let mut client = larder.client();
+        client.send(format!("GET / HTTP/1.1\r\nHost: {named}\r\n\r\n"));
+        let answer = client.read();
+        assert_eq!((answer.text().as_str(), answer.hit()), (named, false));
+    }
+}
+
 #[test]
 fn an_http_1_0_client_gets_no_chunks() {
     let (origin, larder) = start();

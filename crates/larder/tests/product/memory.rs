@@ -440,6 +440,26 @@ fn heads_over_http2_stay_within_the_budget() {
     });
 }
 
+/// What the connections have of heads that go on in further frames, which never come.
+#[test]
+fn half_heads_over_http2_stay_within_the_budget() {
+    let (_origin, larder) = small();
+    let in_flight = || sample(&larder, "larder_in_flight_bytes");
+    let before = in_flight();
+    let preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
+    let head = b"\0\0\x01\x01\x01\0\0\0\x01\x82";
+    let halves: Vec<_> = (0..20)
+        .map(|_| {
+            let mut client = larder.client();
+            client.send([&preface[..], head].concat());
+            client
+        })
+        .collect();
+    wait_until("all of them count", || in_flight() >= before + 20 * 32_768);
+    drop(halves);
+    wait_until("nothing is left", || in_flight() == before);
+}
+
 #[test]
 fn a_head_is_read_wherever_it_is_cut() {
     let (origin, larder) = start();

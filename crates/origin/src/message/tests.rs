@@ -17,8 +17,11 @@ fn response(status: u16, fields: &[(&'static str, &'static str)]) -> Response<()
 type Fields = &'static [(&'static str, &'static str)];
 
 fn asked(upgrade: bool) -> Asked {
-    let content = false;
-    Asked { upgrade, content }
+    Asked {
+        upgrade,
+        content: false,
+        unnamed: false,
+    }
 }
 
 #[test]

@@ -75,6 +75,27 @@ fn interim_responses_are_passed_on_as_they_come() {
     });
 }
 
+/// RFC 9113 section 8.3.1: without a name there would be no target.
+#[test]
+fn a_request_that_names_no_host_goes_in_the_servers_own_name() {
+    work(async {
+        let (listener, config) = listen().await;
+        let own = listener.local_addr().unwrap().to_string();
+        let origin = Origin::new(config).unwrap();
+        let mut asked = request(Method::GET, "/", empty());
+        asked.headers_mut().remove("host");
+        let asking = origin.fetch(asked, Context::default());
+        let server = async {
+            let (asked, mut respond) = accept(listener).await;
+            respond.send_response(status(200), true).unwrap();
+            asked.uri().to_string()
+        };
+        let (response, target) = tokio::join!(asking, server);
+        assert_eq!(response.unwrap().status(), 200);
+        assert_eq!(target, format!("http://{own}/"));
+    });
+}
+
 /// RFC 9110 section 10.1.1: the leave is the server's to give.
 #[test]
 fn content_waits_for_the_servers_leave() {

@@ -1,10 +1,12 @@
 //! HTTP/2 on one connection: `h2` reads and writes its frames, and answers are [streams](stream) beside each other.
 
+mod frames;
 mod head;
 mod reply;
 mod sending;
 mod stream;
 
+pub use frames::Frames;
 pub(super) use reply::Reply;
 
 use super::{
@@ -24,9 +26,10 @@ use std::{
 };
 
 /// Serves HTTP/2 until the connection ends.
-pub(super) async fn serve<S: Serve>(session: Session<S>, meter: Meter, limits: &Limits) {
+pub(super) async fn serve<S: Serve>(session: Session<S>, mut meter: Meter, limits: &Limits) {
     let watch = &session.watch;
     watch.enter(Stage::Http2);
+    meter.follow(Frames::new(limits.header_size));
     let opening = builder(limits).handshake(meter);
     let Some(opened) = unless_told(watch, Order::Timeout, opening).await else {
         return;

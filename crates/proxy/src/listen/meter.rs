@@ -7,7 +7,7 @@ mod write;
 
 pub(super) use head::SHORT;
 
-use super::{shared::Slot, stream::Stream, watch::Watch};
+use super::{http2::Frames, shared::Slot, stream::Stream, watch::Watch};
 use bytes::{Buf, Bytes};
 use std::{mem, sync::Arc};
 use store::Reservation;
@@ -29,6 +29,8 @@ pub(super) struct Meter {
     /// An interim response under way, and how much of it is out.
     interim: Vec<u8>,
     interim_out: usize,
+    /// How far a head has come over HTTP/2.
+    frames: Option<Box<Frames>>,
     /// Whether the client has sent its last byte.
     ended: bool,
     /// Whether `hyper` has yet to hear of it.
@@ -54,6 +56,7 @@ impl Meter {
             head,
             interim: Vec::new(),
             interim_out: 0,
+            frames: None,
             ended: false,
             end_held: false,
             _slot: slot,

@@ -45,6 +45,7 @@ pub use config::{Address, Limits, ListenConfig};
 pub use counters::Snapshot;
 pub use direct::{Head, PackedHead, Prepared, PreparedHead, request as parse_request};
 pub use drain::{Drain, DrainSwitch, drain};
+pub use http2::Frames;
 pub use interim::InterimSink;
 pub use own::OwnAnswer;
 pub use proxy_protocol::{

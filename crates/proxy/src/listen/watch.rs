@@ -68,8 +68,8 @@ pub(super) struct Watch {
     since: AtomicU32,
     /// When the head being read began; 0 when none is.
     head_since: AtomicU32,
-    /// When bytes last came.
-    read_at: AtomicU32,
+    /// Since when content of a request is waited for (HTTP/1). Bytes that bring none of it make no difference.
+    awaited_since: AtomicU32,
     /// When the client ended its side while a request was in flight; 0: it did not.
     ended_at: AtomicU32,
     /// When bytes last went.
@@ -113,7 +113,7 @@ impl Watch {
             waker: OnceLock::new(),
             since: AtomicU32::new(now),
             head_since: AtomicU32::new(0),
-            read_at: AtomicU32::new(now),
+            awaited_since: AtomicU32::new(now),
             ended_at: AtomicU32::new(0),
             written_at: AtomicU32::new(now),
             write_blocked: AtomicBool::new(false),

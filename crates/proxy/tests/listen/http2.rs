@@ -13,6 +13,7 @@ const RST_STREAM: u8 = 3;
 const SETTINGS: u8 = 4;
 const PING: u8 = 6;
 const GOAWAY: u8 = 7;
+const CONTINUATION: u8 = 9;
 const END_STREAM: u8 = 1;
 const ACK: u8 = 1;
 const END_HEADERS: u8 = 4;
@@ -271,6 +272,51 @@ fn some_resets_are_no_storm() {
         frames.ask(finished, "/", &[HOST], END_STREAM);
         assert_eq!(frames.answer(finished).0, 200);
     }
+}
+
+/// Whatever else the connection does.
+#[test]
+fn a_head_that_does_not_become_whole_in_time_ends_the_connection() {
+    // Half a frame, and a whole one without an end.
+    for (length, flags) in [(20, END_HEADERS), (1, 0)] {
+        let site = Site::with(quick(|limits| limits.head_time = SOON));
+        let mut frames = connect(&site);
+        frames.ask(1, "/wait", &[HOST], END_STREAM);
+        site.stage.wait_entered(1);
+        let [.., length] = u32::to_be_bytes(length);
+        let half = [0, 0, length, HEADERS, flags | END_STREAM, 0, 0, 0, 3, 0x82];
+        frames.stream.write_all(&half).unwrap();
+        while frames.next().is_some() {
+            // Answers, of which there are none, would count too.
+        }
+        site.wait_counted("the cut", |counters| counters.timeouts == 1);
+    }
+}
+
+#[test]
+fn a_head_that_comes_in_pieces_is_answered() {
+    let site = Site::with(quick(|limits| limits.head_time = SOON));
+    let mut frames = connect(&site);
+    for stream in [1, 3, 5] {
+        let block = [0x82, 0x86, 0x84, 0x01, 1, b'a'];
+        for (nth, byte) in block.iter().enumerate() {
+            let (kind, flags) = match nth {
+                0 => (HEADERS, END_STREAM),
+                5 => (CONTINUATION, END_HEADERS),
+                _ => (CONTINUATION, 0),
+            };
+            frames.send(kind, flags, stream, &[*byte]);
+        }
+        assert_eq!(frames.answer(stream).0, 200);
+    }
+    // As long again as any of them had.
+    frames.ask(7, "/wait", &[HOST], END_STREAM);
+    site.stage.wait_entered(1);
+    let began = std::time::Instant::now();
+    testkit::wait_until("time to pass", || began.elapsed() > 2 * SOON);
+    site.stage.let_go(1);
+    assert_eq!(frames.answer(7), (200, "waited".to_owned()));
+    assert_eq!(site.shared.snapshot().timeouts, 0);
 }
 
 #[test]

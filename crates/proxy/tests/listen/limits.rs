@@ -149,6 +149,18 @@ fn a_slow_body_gets_408() {
     }
 }
 
+/// Of a chunk, the size and what may stand behind it (RFC 9112 section 7.1.1).
+#[test]
+fn bytes_that_bring_no_content_are_no_progress() {
+    let site = Site::with(quick(|limits| limits.body_time = SOON));
+    let mut client = site.client();
+    client.send("POST /read HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5;");
+    while !client.has_answer() {
+        client.send("x");
+    }
+    assert_eq!(client.read().status, 408);
+}
+
 #[test]
 fn a_slow_body_whose_answer_has_begun_is_cut_off_without_another_answer() {
     let site = Site::with(quick(|limits| limits.body_time = SOON));

@@ -129,6 +129,7 @@ impl Exchange {
         let asked = Asked {
             upgrade: false,
             content: false,
+            unnamed: false,
         };
         message::judge(&mut response, asked, Speaks::FastCgi)?;
         Ok(Arrived::Response(response))

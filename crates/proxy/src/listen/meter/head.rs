@@ -2,7 +2,7 @@
 //! and `hyper` gets it when it has come, or is not well formed; either way it counts in the budget until the connection is at rest.
 
 use super::Meter;
-use crate::listen::watch::Order;
+use crate::listen::{http2::Frames, watch::Order};
 use bytes::Bytes;
 use std::sync::{MutexGuard, PoisonError};
 
@@ -30,6 +30,28 @@ impl Meter {
         self.put_back(Bytes::copy_from_slice(bytes));
         self.parsed = parsed;
         self.left_head();
+    }
+
+    /// Follows the frames of HTTP/2 from the beginning.
+    pub(in crate::listen) fn follow(&mut self, frames: Frames) {
+        self.frames = Some(Box::new(frames));
+    }
+
+    /// Follows the frames of HTTP/2 on. What is kept of a head that has not come as a whole has its time, and counts.
+    pub(super) fn follow_on(&mut self, bytes: &[u8]) {
+        let Some(frames) = &mut self.frames else {
+            return;
+        };
+        let kept = frames.go_on(bytes);
+        if kept == 0 {
+            self.room = None;
+            self.watch.has_no_head();
+            return;
+        }
+        self.watch.head_goes_on();
+        if !self.has_room_for_head(kept) {
+            self.watch.tell(Order::NoRoom);
+        }
     }
 
     /// Puts more of a head behind what was [left](Self::leave_head) of it.

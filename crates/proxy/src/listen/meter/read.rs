@@ -84,6 +84,7 @@ impl AsyncRead for Meter {
             meter.watch.tell(Order::TargetTooLong);
             return Poll::Pending;
         }
+        meter.follow_on(bytes);
         Poll::Ready(Ok(()))
     }
 }

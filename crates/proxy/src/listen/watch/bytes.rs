@@ -15,22 +15,27 @@ pub(in crate::listen) enum Reading {
 impl Watch {
     /// Bytes came. Tells whether they belong to a head being read, and if so whether they are its first.
     pub(in crate::listen) fn read(&self) -> Reading {
-        let now = self.worker.now();
-        self.read_at.store(now, Relaxed);
         if self.in_flight.load(Relaxed) > 0 || self.stage() != Stage::Http1 {
             return Reading::Other;
         }
         if self.head_since.load(Relaxed) != 0 {
             return Reading::HeadGoesOn;
         }
-        self.head_since.store(now, Relaxed);
+        self.head_since.store(self.worker.now(), Relaxed);
         Reading::HeadBegins
     }
 
     /// A head lies here of which the rest has yet to come. Where its first bytes came while another request was in flight, its time
     /// begins now.
     pub(in crate::listen) fn awaits_head(&self) {
-        if self.in_flight.load(Relaxed) == 0 && self.head_since.load(Relaxed) == 0 {
+        if self.in_flight.load(Relaxed) == 0 {
+            self.head_goes_on();
+        }
+    }
+
+    /// A head has not come as a whole. Its time began when that was first so.
+    pub(in crate::listen) fn head_goes_on(&self) {
+        if self.head_since.load(Relaxed) == 0 {
             self.head_since.store(self.worker.now(), Relaxed);
         }
     }

@@ -60,8 +60,12 @@ impl Watch {
                 let before = |limit: u32| now.saturating_sub(limit.saturating_add(1));
                 self.contents.cut(before(patience.body));
                 self.pieces.cut(before(patience.write));
+                let head_since = self.head_since.load(Relaxed);
+                if head_since != 0 && over(head_since, patience.head) {
+                    return Verdict::Slow(Order::Timeout);
+                }
             }
-            _ if awaits && over(self.read_at.load(Relaxed), patience.body) => {
+            _ if awaits && over(self.awaited_since.load(Relaxed), patience.body) => {
                 return Verdict::Slow(Order::Timeout);
             }
             _ => {}

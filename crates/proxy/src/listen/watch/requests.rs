@@ -37,7 +37,10 @@ impl Watch {
     }
 
     pub(in crate::listen) fn request_begins(&self) {
-        self.head_since.store(0, Relaxed);
+        // Over HTTP/2 it may be another that has not come as a whole.
+        if self.stage() != Stage::Http2 {
+            self.head_since.store(0, Relaxed);
+        }
         self.in_flight
             .store(self.in_flight.load(Relaxed) + 1, Relaxed);
     }
@@ -70,7 +73,7 @@ impl Watch {
     pub(in crate::listen) fn await_body(&self, waker: &Waker) -> Wait {
         // Waiting begins now, however long ago the last byte came.
         let since = self.worker.now();
-        self.read_at.store(since, Relaxed);
+        self.awaited_since.store(since, Relaxed);
         adjust(&self.bodies_awaited, true);
         let waker = (self.stage() == Stage::Http2).then_some(waker);
         self.contents.begin(since, waker)
@@ -83,7 +86,6 @@ impl Watch {
 
     /// The piece has come that was waited for, or nobody waits any more.
     pub(in crate::listen) fn body_came(&self, wait: Wait) {
-        self.read_at.store(self.worker.now(), Relaxed);
         adjust(&self.bodies_awaited, false);
         self.contents.end(wait);
     }

@@ -42,9 +42,15 @@ impl<'a> Host<'a> {
         }
         let text = ask.host();
         let line = ask.fields.get(header::HOST).filter(|line| *line == text);
+        // A client of HTTP/1.0 may name none: then the origin is called by its own name.
+        let named = || {
+            HeaderValue::from_str(text)
+                .ok()
+                .filter(|name| !name.is_empty())
+        };
         Self {
             text,
-            value: line.cloned().or_else(|| HeaderValue::from_str(text).ok()),
+            value: line.cloned().or_else(named),
             is_as_asked: line.is_some(),
         }
     }
@@ -126,14 +132,19 @@ fn element(scheme: Option<&str>, host: &str, address: &HeaderValue) -> Option<He
     } else {
         ("", "")
     };
+    let (host_is, host_ends) = if host.is_empty() {
+        ("", "")
+    } else {
+        (";host=\"", "\"")
+    };
     let pieces: [&[u8]; 9] = [
         b"for=",
         open.as_bytes(),
         address.as_bytes(),
         close.as_bytes(),
-        b";host=\"",
+        host_is.as_bytes(),
         host.as_bytes(),
-        b"\"",
+        host_ends.as_bytes(),
         scheme.map_or(b"", |_| b";proto="),
         scheme.unwrap_or_default().as_bytes(),
     ];

@@ -1,0 +1,110 @@
+//! How far a head has come over HTTP/2: `h2` keeps it until all of it is there, and tells nobody. Of the frames no more is looked at than
+//! where they end.
+
+/// RFC 9113 section 3.4.
+const PREFACE: usize = 24;
+
+/// RFC 9113 section 4.1.
+const FRAME_HEAD: usize = 9;
+
+/// RFC 9113 sections 6.2 and 6.10.
+const HEADERS: u8 = 1;
+const CONTINUATION: u8 = 9;
+const END_HEADERS: u8 = 4;
+
+/// The frames of a client, read in whatever pieces they come.
+#[derive(Debug)]
+pub struct Frames {
+    /// Bytes of the preface still to come.
+    preface: usize,
+    /// The head of the present frame, and how much of it has come.
+    head: [u8; FRAME_HEAD],
+    known: usize,
+    /// Bytes of the frame still to come behind its head.
+    left: usize,
+    /// Whether the frame goes on with a request's head.
+    is_head: bool,
+    /// Whether a request's head has begun in frames that came, and goes on.
+    is_open: bool,
+    /// Bytes that a head may take when it was read.
+    most: usize,
+}
+
+impl Frames {
+    /// Of a connection that begins; heads may take so many bytes.
+    pub fn new(most: usize) -> Self {
+        Self {
+            preface: PREFACE,
+            head: [0; FRAME_HEAD],
+            known: 0,
+            left: 0,
+            is_head: false,
+            is_open: false,
+            most,
+        }
+    }
+
+    /// Goes on with what came. Bytes that are kept of a head which has not come as a whole; 0: there is none.
+    pub fn go_on(&mut self, bytes: &[u8]) -> usize {
+        let (_, mut rest) = split(bytes, &mut self.preface);
+        while !rest.is_empty() {
+            if self.known < FRAME_HEAD {
+                rest = self.go_on_with_head(rest);
+            } else {
+                (_, rest) = split(rest, &mut self.left);
+            }
+            if self.known == FRAME_HEAD && self.left == 0 {
+                self.known = 0;
+                if self.is_head {
+                    let [.., flags, _, _, _, _] = self.head;
+                    self.is_open = flags & END_HEADERS == 0;
+                }
+            }
+        }
+        self.kept()
+    }
+
+    /// Reads on in a frame's head, and gives what comes behind it.
+    fn go_on_with_head<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
+        let mut missing = FRAME_HEAD - self.known;
+        let (came, rest) = split(bytes, &mut missing);
+        let place = self.head.get_mut(self.known..self.known + came.len());
+        if let Some(place) = place {
+            place.copy_from_slice(came);
+        }
+        self.known += came.len();
+        if self.known == FRAME_HEAD {
+            let [.., kind, _, _, _, _, _] = self.head;
+            self.is_head = matches!(kind, HEADERS | CONTINUATION);
+            self.left = self.length();
+        }
+        rest
+    }
+
+    fn kept(&self) -> usize {
+        if self.is_open {
+            // What came of it was read, and takes more than its coded bytes (RFC 7541).
+            return self.most;
+        }
+        if self.known < FRAME_HEAD || !self.is_head {
+            return 0;
+        }
+        FRAME_HEAD + self.length() - self.left
+    }
+
+    /// Bytes behind the present frame's head.
+    fn length(&self) -> usize {
+        let [a, b, c, ..] = self.head;
+        u32::from_be_bytes([0, a, b, c]) as usize
+    }
+}
+
+/// The first `missing` bytes, as many as there are, and the rest; so many fewer are missing then.
+fn split<'a>(bytes: &'a [u8], missing: &mut usize) -> (&'a [u8], &'a [u8]) {
+    let (came, rest) = bytes.split_at(bytes.len().min(*missing));
+    *missing -= came.len();
+    (came, rest)
+}
+
+#[cfg(test)]
+mod tests;
