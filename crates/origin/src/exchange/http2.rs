@@ -29,18 +29,16 @@ pub(super) async fn ask(
     }
     let is_all = body.is_end_stream();
     let sent = sender.send_request(Request::from_parts(head.clone(), ()), is_all);
-    let opened = match sent {
-        // Where the server allows no more for now, it goes when others have ended.
-        Ok(sent) => poll_fn(|cx| sender.poll_ready(cx)).await.map(|()| sent),
-        Err(cause) => Err(cause),
-    };
-    let (mut answer, out) = match opened {
-        Ok(opened) => opened,
+    let (mut answer, out) = match sent {
+        Ok(sent) => sent,
         Err(cause) => {
             let request = Request::from_parts(head, body);
             return Err(Lost::Unsent(Box::new(request), Error::of_h2(cause)));
         }
     };
+    // Where the server allows no more for now, it goes when others have ended. If the connection ends meanwhile, the stream knows whether it
+    // had gone by then.
+    let _ = poll_fn(|cx| sender.poll_ready(cx)).await;
     let uploading = (!is_all).then(|| {
         let uploading = Uploading::new(body, http2::Outlet::new(out));
         Driver::of(&spawn_local(uploading))

@@ -45,7 +45,7 @@ async fn ask(
     }
     let request = request.body(()).unwrap();
     poll_fn(|cx| send.poll_ready(cx)).await.unwrap();
-    let is_all = method == Method::GET;
+    let is_all = method != Method::POST;
     send.send_request(request, is_all).unwrap()
 }
 
@@ -151,6 +151,27 @@ fn content_that_is_held_back_is_asked_for_when_it_is_read() {
         let (mut answer, _held) = ask(&mut send, Method::POST, "/unread", &expects).await;
         assert_eq!(interim(&mut answer).await, None);
         assert_eq!(read(answer).await.0, 413);
+    });
+}
+
+/// RFC 9110 section 9.3.2.
+#[test]
+fn what_we_say_ourselves_to_head_has_no_content() {
+    let site = Site::plain();
+    run(async {
+        let mut send = connect(&site).await;
+        for (path, fields, status) in [
+            ("/panic", &[][..], 500),
+            ("/panic-at-once", &[], 500),
+            ("/next", &[("host", "b")], 400),
+        ] {
+            for method in [Method::GET, Method::HEAD] {
+                let is_head = method == Method::HEAD;
+                let (answer, _) = ask(&mut send, method, path, fields).await;
+                let (told, text) = read(answer).await;
+                assert_eq!((told, text.is_empty()), (status, is_head), "{path}");
+            }
+        }
     });
 }
 

@@ -34,6 +34,7 @@ pub(super) fn begin<S: Serve>(
     request: Request<RecvStream>,
     respond: SendResponse<Bytes>,
 ) {
+    let is_head = request.method() == Method::HEAD;
     let reply = Arc::new(Reply::new(respond));
     let (served, counted) = ask(session, request, &reply);
     let answer = match served {
@@ -41,10 +42,11 @@ pub(super) fn begin<S: Serve>(
         Ok(Served::Prepared(prepared)) => prepared.response().map(Either::Left),
         Ok(Served::Later(later)) => {
             let service = Rc::clone(&session.service);
-            tokio::task::spawn_local(Box::pin(wait(service, later, reply, counted)));
+            let waiting = wait(service, (later, is_head), reply, counted);
+            tokio::task::spawn_local(Box::pin(waiting));
             return;
         }
-        Err(own) => own.map(Full::new).map(Either::Right),
+        Err(own) => our_words(*own, is_head),
     };
     let Some(mut sending) = send_head(answer, &reply, counted) else {
         return;
@@ -89,10 +91,16 @@ fn ask<S: Serve>(
     (served, counted)
 }
 
+/// An answer of ours. To `HEAD` there is no content (RFC 9110 section 9.3.2).
+fn our_words<B>(own: Response<Bytes>, is_head: bool) -> Response<Either<B, Full<Bytes>>> {
+    let kept = |text| if is_head { Bytes::new() } else { text };
+    own.map(|text| Either::Right(Full::new(kept(text))))
+}
+
 /// Waits for the answer, and sends it. A client that gives the stream up ends both.
 async fn wait<S: Serve>(
     service: Rc<S>,
-    later: Later<S::Body>,
+    (later, is_head): (Later<S::Body>, bool),
     reply: Arc<Reply>,
     counted: Counted,
 ) {
@@ -103,10 +111,7 @@ async fn wait<S: Serve>(
     });
     let answer = match answered.await {
         Some(Ok(response)) => response.map(Either::Left),
-        Some(Err(Panicked)) => {
-            let own = own::panicked(&*service, counted.watch());
-            own.map(Full::new).map(Either::Right)
-        }
+        Some(Err(Panicked)) => our_words(*own::panicked(&*service, counted.watch()), is_head),
         None => return,
     };
     if let Some(sending) = send_head(answer, &reply, counted) {
