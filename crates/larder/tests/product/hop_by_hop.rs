@@ -354,9 +354,9 @@ fn interim_responses_reach_clients_over_http2() {
         .stderr(std::process::Stdio::piped());
     let mut asking = curl.spawn().expect("curl runs");
     // It says of each field when it comes.
-    let heard = std::io::BufReader::new(asking.stderr.take().expect("piped"));
-    let mut heard = heard.lines().map(|line| line.expect("text"));
-    let mut hears = |line: &str| heard.any(|heard| heard.trim_end() == line);
+    let says = std::io::BufReader::new(asking.stderr.take().expect("piped"));
+    let mut lines = says.lines().map(|line| line.expect("text"));
+    let mut hears = |line: &str| lines.any(|said| said.trim_end() == line);
     assert!(hears("< HTTP/2 103"));
     assert!(hears("< link: </a.css>; rel=preload"), "8297 section 2");
     gate.wait_reached();
@@ -366,10 +366,10 @@ fn interim_responses_reach_clients_over_http2() {
     let answer = asking.wait_with_output().expect("it ends");
     assert_eq!(String::from_utf8_lossy(&answer.stdout), "content");
     let hit = curl.output().expect("curl runs");
-    let heard = String::from_utf8_lossy(&hit.stderr);
+    let said = String::from_utf8_lossy(&hit.stderr);
     assert!(
-        heard.contains("hit") && !heard.contains("103"),
-        "9111 section 3: only final responses: {heard}"
+        said.contains("hit") && !said.contains("103"),
+        "9111 section 3: only final responses: {said}"
     );
 }
 
