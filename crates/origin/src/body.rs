@@ -7,7 +7,7 @@ pub(crate) use incoming::Incoming;
 use crate::{
     Error, Kind, direct,
     held::Held,
-    link::{Alarm, Driver, Http1, Http2},
+    link::{Alarm, Driver, Http1, Slot},
     message::Afterwards,
     pool::Single,
     upload::Upload,
@@ -62,10 +62,10 @@ pub(crate) enum Carrier {
     },
     Http2 {
         alarm: Alarm,
-        /// Held, so that the pool sees the connection in use.
-        _link: Http2,
         /// What sends the request's content, if it does still. With the answer it ends.
         _uploading: Option<Driver>,
+        /// Held, so that the connection is seen in use.
+        _slot: Slot,
     },
     /// The connection went to whoever holds the upgrade; there is no body.
     Upgraded,

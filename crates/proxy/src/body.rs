@@ -172,6 +172,9 @@ impl Content {
                 }
                 inner.read_little(ready!(transit.poll_turn(context)));
                 let piece = ready!(inner.poll(context));
+                if inner.unread() == 0 {
+                    transit.has_read_all();
+                }
                 Poll::Ready(piece.map(|piece| Ok(transit.count(piece?))))
             }
             Self::Origin(body) => loop {

@@ -39,6 +39,21 @@ fn asked(larder: &Larder) -> Client {
 }
 
 #[test]
+fn over_http2_it_is_the_applications_to_answer_too() {
+    let (origin, larder) = start();
+    origin.reply("/", Reply::ok().cache("no-store").body("answer"));
+    let url = format!("{}/", larder.listeners()[0]);
+    let mut curl = std::process::Command::new("curl");
+    curl.args(["-sS", "--max-time", "20", "--http2-prior-knowledge"]);
+    curl.args(["-H", "Expect: 100-continue", "--data", "content", &url]);
+    let answer = curl.output().expect("curl runs");
+    assert_eq!(String::from_utf8_lossy(&answer.stdout), "answer");
+    let asked = origin.last("/");
+    assert_eq!(asked.header("expect"), Some("100-continue"));
+    assert_eq!(asked.body, b"content");
+}
+
+#[test]
 fn an_application_refuses_content_before_it_is_sent() {
     let (application, (_origin, larder)) = before(|mut stream, head| {
         let refusal = "HTTP/1.1 417 Expectation Failed\r\nContent-Length: 2\r\n\r\nno";

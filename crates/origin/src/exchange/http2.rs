@@ -3,32 +3,47 @@
 mod uploading;
 
 use crate::{
-    Error, body::Incoming, http2, leave::Leave, link::Driver, upload::Outgoing, wait::Lost,
+    Error, Kind,
+    body::Incoming,
+    http2,
+    leave::Leave,
+    link::{Driver, Http2, Slot},
+    upload::Outgoing,
+    wait::Lost,
 };
-use bytes::Bytes;
-use h2::client::{ResponseFuture, SendRequest};
+use h2::client::ResponseFuture;
 use http::{HeaderMap, Request, Response, StatusCode};
 use http_body::Body as _;
 use std::future::poll_fn;
 use tokio::task::spawn_local;
 use uploading::Uploading;
 
-/// A head that arrived, and the task that sends what the request brings, as long as that takes.
-pub(super) type Arrived = (Response<Incoming>, Option<Driver>);
+/// A head that arrived, the stream that it came on, and the task that sends what the request brings, as long as that takes.
+pub(super) struct Arrived {
+    pub(super) response: Response<Incoming>,
+    pub(super) slot: Slot,
+    pub(super) uploading: Option<Driver>,
+}
 
 /// Sends the request, and waits for the head. `told` gets interim responses.
 pub(super) async fn ask(
-    mut sender: SendRequest<Bytes>,
+    link: Http2,
     request: Request<Outgoing>,
     leave: Option<Leave>,
     told: impl Fn(StatusCode, &HeaderMap),
 ) -> Result<Arrived, Lost> {
+    // Not left to `h2`, which would send it later all the same when nobody waits for it any more.
+    let Some(mut slot) = link.slot().await else {
+        let gone = Error::new(Kind::Truncated).because("the server has closed the connection");
+        return Err(Lost::Unsent(Box::new(request), gone));
+    };
     let (head, mut body) = request.into_parts();
     if let Some(leave) = &leave {
         body.await_leave(leave);
     }
     let is_all = body.is_end_stream();
-    let sent = sender.send_request(Request::from_parts(head.clone(), ()), is_all);
+    let asked = Request::from_parts(head.clone(), ());
+    let sent = slot.sender().send_request(asked, is_all);
     let (mut answer, out) = match sent {
         Ok(sent) => sent,
         Err(cause) => {
@@ -36,16 +51,17 @@ pub(super) async fn ask(
             return Err(Lost::Unsent(Box::new(request), Error::of_h2(cause)));
         }
     };
-    // Where the server allows no more for now, it goes when others have ended. If the connection ends meanwhile, the stream knows whether it
-    // had gone by then.
-    let _ = poll_fn(|cx| sender.poll_ready(cx)).await;
     let uploading = (!is_all).then(|| {
         let uploading = Uploading::new(body, http2::Outlet::new(out));
         Driver::of(&spawn_local(uploading))
     });
     let response = arrival(&mut answer, leave, told).await;
     let response = response.map_err(|cause| Lost::Sent(Error::of_h2(cause)))?;
-    Ok((response, uploading))
+    Ok(Arrived {
+        response,
+        slot,
+        uploading,
+    })
 }
 
 /// Waits for the final head.

@@ -126,18 +126,22 @@ impl Attempt<'_> {
                 passing.pass(status, fields);
             }
         };
-        let sending = http2::ask(link.sender.clone(), request, leave, told);
+        let sending = http2::ask(link, request, leave, told);
         let mut alarm = alarm(Instant::now());
         let waited = wait.head(sending, &mut alarm).await;
-        let (mut response, uploading) = waited.map_err(|lost| {
+        let http2::Arrived {
+            mut response,
+            slot,
+            uploading,
+        } = waited.map_err(|lost| {
             let was_taken = matches!(&lost, Lost::Sent(error) if was_taken(error));
             failure(lost, !was_taken)
         })?;
         message::judge(&mut response, self.asked, Speaks::Http2).map_err(sent)?;
         let carrier = Carrier::Http2 {
             alarm,
-            _link: link,
             _uploading: uploading,
+            _slot: slot,
         };
         let body = Carried { carrier, upload };
         Ok(Answer::Http(response, Box::new(body)))

@@ -5,8 +5,8 @@ use h2::{Reason, SendStream};
 use http::HeaderMap;
 use std::task::{Context, Poll, ready};
 
-/// Where the content of a message goes, a piece at a time. Dropped before its end, the stream is reset (RFC 9113 section 5.4.2), and the
-/// others of its connection go on.
+/// Where the content of a message goes, as far as the other side has room for it: what is handed on waits for the socket alone. Once the
+/// last handle to a stream is dropped before its end, it is reset (RFC 9113 section 5.4.2), and the others of its connection go on.
 #[derive(Debug)]
 pub struct Outlet(SendStream<Bytes>);
 
@@ -20,12 +20,12 @@ impl Outlet {
         Self(out)
     }
 
-    /// Ready when the other side has room for a part of what is to be sent.
+    /// Ready when the other side has room for some of what is to be sent.
     ///
     /// # Errors
     /// It will not have any.
     pub fn poll_room(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Gone>> {
-        // Not for all of it: what is asked for here is kept from the connection's other streams.
+        // Not for more: what is asked for here is kept from the connection's other streams while we wait.
         self.0.reserve_capacity(1);
         while self.0.capacity() == 0 {
             match ready!(self.0.poll_capacity(cx)) {
@@ -36,17 +36,30 @@ impl Outlet {
         Poll::Ready(Ok(()))
     }
 
-    /// Sends a piece for a part of which there is room; the rest of it goes as the other side has more. Nothing comes behind the last.
+    /// Sends as much of `piece` as there is room for; the rest stays in it. Nothing comes behind the last.
     ///
     /// # Errors
     /// Nothing can be sent.
-    pub fn send(&mut self, piece: Bytes, is_last: bool) -> Result<(), Gone> {
-        self.0.send_data(piece, is_last).map_err(|_| Gone)
+    pub fn send(&mut self, piece: &mut Bytes, is_last: bool) -> Result<(), Gone> {
+        self.0.reserve_capacity(piece.len());
+        let room = self.0.capacity().min(piece.len());
+        let part = piece.split_to(room);
+        let ends = is_last && piece.is_empty();
+        self.0.send_data(part, ends).map_err(|_| Gone)
     }
 
-    /// Ends the content with trailers. That nothing can be sent any more makes no difference then.
-    pub fn end_with(&mut self, trailers: HeaderMap) {
-        let _ = self.0.send_trailers(trailers);
+    /// Ends the content.
+    pub fn end(&mut self) {
+        // That nothing can be sent any more makes no difference then.
+        let _ = self.0.send_data(Bytes::new(), true);
+    }
+
+    /// Ends the content with those of its trailers that may go on (RFC 9113 section 8.2.2).
+    pub fn end_with(&mut self, mut trailers: HeaderMap) {
+        rules::fields::remove_hop_by_hop(&mut trailers);
+        if self.0.send_trailers(trailers).is_err() {
+            self.end();
+        }
     }
 
     /// Breaks the stream off.

@@ -9,14 +9,14 @@ use bytes::Bytes;
 use h2::client::{Builder, Connection, SendRequest};
 use std::{
     future::poll_fn,
-    pin::Pin,
+    pin::{Pin, pin},
     sync::{
         Arc, Weak,
         atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
     },
     task::{Context, Poll},
 };
-use tokio::task::spawn_local;
+use tokio::{sync::Notify, task::spawn_local};
 
 /// Streams under way on a connection at a time, even where the server allows more.
 const MOST_STREAMS: usize = 100;
@@ -30,7 +30,7 @@ const CONNECTION_WINDOW: u32 = STREAM_WINDOW * MOST_STREAMS as u32;
 /// A connection, or one fetch's share of it. When the last clone goes, the socket closes.
 #[derive(Clone, Debug)]
 pub(crate) struct Http2 {
-    pub(crate) sender: SendRequest<Bytes>,
+    sender: SendRequest<Bytes>,
     /// `Place::epoch` when it was made.
     pub(crate) epoch: u64,
     shared: Arc<Shared>,
@@ -40,8 +40,11 @@ pub(crate) struct Http2 {
 #[derive(Debug)]
 struct Shared {
     _driver: Driver,
-    /// How many streams may be under way at a time.
+    /// How many streams may be under way at a time, and how many are.
     streams: AtomicUsize,
+    open: AtomicUsize,
+    /// Who waits for another is told of each that ends.
+    freed: Notify,
     /// The server has closed it or said GOAWAY (RFC 9113 section 6.8).
     closed: AtomicBool,
 }
@@ -73,6 +76,8 @@ impl Http2 {
             Shared {
                 _driver: Driver::of(&task),
                 streams: AtomicUsize::new(streams),
+                open: AtomicUsize::new(0),
+                freed: Notify::new(),
                 closed: AtomicBool::new(false),
             }
         });
@@ -88,7 +93,7 @@ impl Http2 {
         Arc::strong_count(&self.shared).saturating_sub(1)
     }
 
-    /// The server allows no more streams for now (RFC 9113 section 5.1.2): what is sent waits for the end of another.
+    /// The server allows no more streams for now (RFC 9113 section 5.1.2): who comes waits for the end of another.
     pub(crate) fn is_full(&self) -> bool {
         self.under_way() >= self.shared.streams.load(Relaxed)
     }
@@ -96,6 +101,44 @@ impl Http2 {
     /// No further fetch goes there: the server has closed it or said GOAWAY.
     pub(crate) fn is_closed(&self) -> bool {
         self.shared.closed.load(Relaxed)
+    }
+}
+
+/// A stream that may be under way, and its connection.
+#[derive(Debug)]
+pub(crate) struct Slot(Http2);
+
+impl Http2 {
+    /// Waits until one more stream may be under way; `None`: the connection takes no more.
+    pub(crate) async fn slot(self) -> Option<Slot> {
+        loop {
+            let mut freed = pin!(self.shared.freed.notified());
+            freed.as_mut().enable();
+            if self.is_closed() {
+                return None;
+            }
+            let open = self.shared.open.load(Relaxed);
+            if open < self.shared.streams.load(Relaxed) {
+                self.shared.open.store(open + 1, Relaxed);
+                break;
+            }
+            freed.await;
+        }
+        Some(Slot(self))
+    }
+}
+
+impl Slot {
+    pub(crate) fn sender(&mut self) -> &mut SendRequest<Bytes> {
+        &mut self.0.sender
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        let shared = &self.0.shared;
+        shared.open.fetch_sub(1, Relaxed);
+        shared.freed.notify_one();
     }
 }
 
@@ -138,17 +181,21 @@ impl Future for Driven {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let this = self.get_mut();
         let ended = Pin::new(&mut this.connection).poll(cx).map(drop);
-        // One of the holds is the pool's.
-        let is_used = this.shared.strong_count() > 1;
+        let Some(shared) = this.shared.upgrade() else {
+            return Poll::Ready(());
+        };
+        let is_used = shared.open.load(Relaxed) > 0;
         let died = match &mut this.alive {
             Some(alive) => alive.poll(cx, is_used),
             None => Poll::Pending,
         };
         let goes = matches!(this.probe.poll_ready(cx), Poll::Ready(Err(_)));
         let ends = ended.is_ready() || died.is_ready();
-        if let Some(shared) = this.shared.upgrade() {
-            shared.streams.store(most(&this.connection), Relaxed);
-            shared.closed.store(goes || ends, Relaxed);
+        let streams = most(&this.connection);
+        let more = shared.streams.swap(streams, Relaxed) < streams;
+        shared.closed.store(goes || ends, Relaxed);
+        if more || goes || ends {
+            shared.freed.notify_waiters();
         }
         if ends { Poll::Ready(()) } else { Poll::Pending }
     }

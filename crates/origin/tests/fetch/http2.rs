@@ -134,6 +134,67 @@ fn a_burst_on_a_new_connection_keeps_within_the_servers_limit() {
     });
 }
 
+/// A server that allows one stream at a time, with as many fetches held there as there may be connections.
+async fn full() -> (Http2Server, Rc<Cell<usize>>, Rc<Notify>, Arc<Origin>) {
+    let (server, arrived, gate) = holding(1).await;
+    let origin = origin_of(&server);
+    for number in 1..=8 {
+        let origin = Arc::clone(&origin);
+        spawn_local(async move { get(&origin, "/").await });
+        until(|| arrived.get() == number).await;
+    }
+    (server, arrived, gate, origin)
+}
+
+/// Nor later, when there is room.
+#[test]
+fn who_leaves_before_there_is_room_is_never_sent() {
+    work(async {
+        let (server, arrived, gate, origin) = full().await;
+        let waiting = spawn_local({
+            let origin = Arc::clone(&origin);
+            async move { once(&origin, Method::POST, "/left").await }
+        });
+        until(|| origin.report().active == 9).await;
+        waiting.abort();
+        until(|| origin.report().active == 8).await;
+        gate.notify_waiters();
+        until(|| origin.report().active == 0).await;
+        let last = spawn_local({
+            let origin = Arc::clone(&origin);
+            async move { get(&origin, "/").await }
+        });
+        until(|| arrived.get() == 9).await;
+        gate.notify_waiters();
+        assert_eq!(last.await.unwrap().unwrap().text(), "/");
+        assert_eq!((arrived.get(), server.connections()), (9, 8));
+    });
+}
+
+/// Whatever it brings: nothing of it was asked for.
+#[test]
+fn what_waits_for_room_goes_elsewhere_when_the_server_leaves() {
+    work(async {
+        let (server, arrived, gate, origin) = full().await;
+        let (sender, body) = pieces();
+        let waiting = spawn_local({
+            let origin = Arc::clone(&origin);
+            async move {
+                let asked = request(Method::POST, "/content", body);
+                read(origin.fetch(asked, Context::default()).await?).await
+            }
+        });
+        until(|| origin.report().active == 9).await;
+        server.go_away();
+        until(|| arrived.get() == 9).await;
+        assert_eq!(server.connections(), 9);
+        drop(sender);
+        gate.notify_waiters();
+        assert_eq!(waiting.await.unwrap().unwrap().text(), "/content");
+        assert_eq!(origin.report().servers[0].failures, 0);
+    });
+}
+
 /// Who says nothing at all is not waited for longer than a connection may take.
 #[test]
 fn a_server_without_a_first_frame_is_given_up() {

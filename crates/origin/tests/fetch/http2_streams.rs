@@ -4,6 +4,7 @@ use crate::support::*;
 use bytes::Bytes;
 use h2::server::{Connection, SendResponse, handshake};
 use http::{HeaderMap, Method, Request, Response, StatusCode};
+use http_body_util::BodyExt;
 use origin::{Context, Interim, Kind, Origin, OriginConfig, config::Protocol};
 use std::{
     future::poll_fn,
@@ -130,6 +131,62 @@ fn content_waits_for_the_servers_leave() {
             assert_eq!(response.status, if gives { 200 } else { 413 });
         });
     }
+}
+
+/// RFC 9113 section 8.2.2: fields that concern a connection would make the message malformed.
+#[test]
+fn trailers_go_with_the_content_but_for_those_that_may_not() {
+    work(async {
+        let (listener, config) = listen().await;
+        let origin = Origin::new(config).unwrap();
+        let trailers = [("connection", "x"), ("keep-alive", "1"), ("x-sum", "abc")];
+        let trailers =
+            trailers.map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()));
+        let trailers = HeaderMap::from_iter(trailers);
+        let body = full("content").with_trailers(async { Some(Ok(trailers)) });
+        let asked = request(Method::POST, "/", body.boxed_unsync());
+        let asking = origin.fetch(asked, Context::default());
+        let server = async {
+            let (asked, mut respond) = accept(listener).await;
+            let mut content = asked.into_body();
+            assert_eq!(content.data().await.unwrap().unwrap(), "content");
+            let trailers = content.trailers().await.unwrap().unwrap_or_default();
+            assert_eq!(trailers.get("x-sum").unwrap(), "abc");
+            assert_eq!(trailers.len(), 1);
+            respond.send_response(status(200), true).unwrap();
+        };
+        let (response, ()) = tokio::join!(asking, server);
+        assert_eq!(response.unwrap().status(), 200);
+    });
+}
+
+/// What its server has no room for is not handed on: nothing is left of it when the answer has come.
+#[test]
+fn an_upload_that_is_not_read_leaves_no_stream_behind() {
+    work(async {
+        let (listener, config) = listen().await;
+        let origin = Origin::new(config).unwrap();
+        spawn_local(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let mut builder = h2::server::Builder::new();
+                let opened = builder.max_concurrent_streams(1).handshake(stream).await;
+                let mut connection: Connection<_, Bytes> = opened.unwrap();
+                let mut kept = Vec::new();
+                while let Some(Ok((asked, mut respond))) = connection.accept().await {
+                    let answer = respond.send_response(status(413), true);
+                    kept.push((asked, answer, respond));
+                }
+            }
+        });
+        for _ in 0..20 {
+            let content = vec![b'x'; 65_600];
+            let body = http_body_util::Full::new(Bytes::from(content));
+            let body = body.map_err(|never| match never {}).boxed_unsync();
+            let asked = request(Method::POST, "/", body);
+            let response = origin.fetch(asked, Context::default()).await.unwrap();
+            assert_eq!(read(response).await.unwrap().status, 413);
+        }
+    });
 }
 
 /// Nobody is left who would be told what becomes of it.

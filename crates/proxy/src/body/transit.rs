@@ -16,6 +16,8 @@ const FLOOR: u64 = 2 * origin::LITTLE as u64;
 pub struct Transit {
     memory: Arc<Memory>,
     held: Arc<Mutex<Held>>,
+    /// Whether some of it may wait unread.
+    may_wait: bool,
 }
 
 /// What one answer holds, the pieces that were handed on included.
@@ -51,6 +53,7 @@ impl Transit {
         Self {
             memory: memory.clone(),
             held: Arc::new(Mutex::new(held)),
+            may_wait: unread > 0,
         }
     }
 
@@ -65,6 +68,15 @@ impl Transit {
         }
         held.waiting = Some(context.waker().clone());
         Poll::Pending
+    }
+
+    /// All of it was read.
+    pub fn has_read_all(&mut self) {
+        if std::mem::take(&mut self.may_wait) {
+            let mut held = lock(&self.held);
+            held.unread = 0;
+            held.settle();
+        }
     }
 
     /// Counts `piece` until it is dropped.

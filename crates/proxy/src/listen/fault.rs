@@ -94,7 +94,7 @@ impl Fault {
         }
     }
 
-    /// The answer, for `hyper` to write. `http1`: whether `Connection` means anything.
+    /// The answer. `http1`: whether `Connection` means anything.
     pub(super) fn response(
         self,
         http1: bool,

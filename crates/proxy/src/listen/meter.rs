@@ -1,4 +1,4 @@
-//! The I/O under `hyper`: counts bytes, tells the `Watch` what moves, keeps the raw head, and puts interim responses between
+//! The I/O under the protocols: counts bytes, tells the `Watch` what moves, keeps the raw head, and puts interim responses between
 //! messages. The two directions are `read` and `write`; what has come of a head is `head`'s.
 
 mod head;

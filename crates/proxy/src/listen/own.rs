@@ -31,7 +31,7 @@ impl From<Fault> for Refusal {
     }
 }
 
-/// The answer to a request with this head, for `hyper` to write.
+/// The answer to a request with this head.
 pub(super) fn refuse<S: Serve>(
     service: &S,
     watch: &Watch,

@@ -85,7 +85,7 @@ pub(super) struct Watch {
     contents: Waits,
     /// Answers' bodies that have more to give than the client takes (HTTP/1).
     bodies_owed: AtomicU32,
-    /// Those of HTTP/2: what each gave last is with `hyper` until the client has room for it.
+    /// Those of HTTP/2: each waits for its client to have room for some of it.
     pub(super) pieces: Waits,
     /// Whether a request was answered since `hyper` took its turn.
     answered: AtomicBool,

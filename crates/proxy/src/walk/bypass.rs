@@ -166,7 +166,7 @@ async fn pass(
 /// The client is told to send its content once the origin has told us (RFC 9110 section 10.1.1).
 fn pass_expectation(ask: &Ask, fields: &mut HeaderMap) {
     if ask.has_content
-        && ask.version == Version::HTTP_11
+        && ask.version >= Version::HTTP_11
         && let Some(expected) = ask.fields.get(header::EXPECT)
     {
         fields.insert(header::EXPECT, expected.clone());

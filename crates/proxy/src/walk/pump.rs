@@ -38,7 +38,7 @@ pub struct Pump {
     /// A GraphQL answer, which is kept only if it tells of no errors.
     without_errors: bool,
     /// What may wait of the body while it is not read.
-    _unread: Option<Reservation>,
+    unread: Option<Reservation>,
 }
 
 /// How much of a body is kept, and where.
@@ -149,7 +149,7 @@ impl Pump {
             worker: worker.clone(),
             body,
             writer,
-            _unread: unread,
+            unread,
             destination,
             room,
             forgotten: false,
@@ -196,6 +196,7 @@ impl Pump {
                     self.wait_for_room().await;
                 }
                 Piece::End => {
+                    self.unread = None;
                     ending.get_or_insert_with(|| self.worker.endings.begin());
                     self.wait_for_device().await;
                     return self.complete();

@@ -274,6 +274,41 @@ fn some_resets_are_no_storm() {
     }
 }
 
+/// RFC 9113 section 5.1: nothing may follow on a stream that was reset.
+#[test]
+fn what_a_client_gave_up_gets_no_interim_response_any_more() {
+    let site = Site::plain();
+    let mut frames = connect(&site);
+    frames.ask(1, "/hint-from-elsewhere", &[HOST], END_STREAM);
+    assert_eq!(frames.wait(HEADERS).unwrap().stream, 1);
+    frames.send(RST_STREAM, 0, 1, &8_u32.to_be_bytes());
+    frames.ask(3, "/", &[HOST], END_STREAM);
+    assert_eq!(frames.answer(3).0, 200);
+    site.stage.let_go(1);
+    site.stage.wait_entered(2);
+    frames.ask(5, "/", &[HOST], END_STREAM);
+    assert_eq!(frames.wait(HEADERS).unwrap().stream, 5);
+}
+
+/// Nor does it count as idle, or as served, until all of it was taken.
+#[test]
+fn an_answer_of_which_its_client_takes_a_byte_is_reset_in_time() {
+    let site = Site::with(quick(|limits| limits.write_time = SOON));
+    let mut frames = connect(&site);
+    // RFC 9113 section 6.5.2: SETTINGS_INITIAL_WINDOW_SIZE.
+    frames.send(SETTINGS, 0, 0, &[0, 4, 0, 0, 0, 1]);
+    frames.ask(1, "/one", &[HOST], END_STREAM);
+    let reset = loop {
+        frames.send(PING, 0, 0, &[0; 8]);
+        match frames.next().unwrap() {
+            frame if frame.kind == RST_STREAM => break frame,
+            frame => assert!(frame.kind != DATA || frame.payload.len() <= 1),
+        }
+    };
+    assert_eq!(reset.stream, 1);
+    site.wait_counted("the cut", |counters| counters.timeouts == 1);
+}
+
 /// Whatever else the connection does.
 #[test]
 fn a_head_that_does_not_become_whole_in_time_ends_the_connection() {

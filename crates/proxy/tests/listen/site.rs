@@ -290,7 +290,8 @@ async fn hint_from_elsewhere(stage: Arc<Stage>, sink: InterimSink) {
         sink.send(StatusCode::PROCESSING, &HeaderMap::new());
         stage.wait().await;
         sink.send(StatusCode::EARLY_HINTS, &hint());
-        sender.send(()).unwrap();
+        // Nobody waits where the client has left.
+        let _ = sender.send(());
         stage.wait().await;
         // The final head is out: this must go nowhere.
         sink.send(StatusCode::EARLY_HINTS, &hint());

@@ -39,8 +39,8 @@ pub struct Limits {
     /// Time between two pieces of a request's body; 408 beyond.
     #[schemars(extend("default" = "30s"))]
     pub body_time: Option<Text<Duration>>,
-    /// Time in which a client takes nothing of an answer; closed beyond. Over HTTP/2 that answer is ended and the connection goes on;
-    /// what counts there are 64 KiB, or all there is of it.
+    /// Time in which a client takes nothing of an answer; closed beyond. Over HTTP/2 that answer is ended, for which its client
+    /// has made no room, and the connection goes on.
     #[schemars(extend("default" = "1m"))]
     pub write_time: Option<Text<Duration>>,
     /// Time that a connection may rest between two requests, and that one side of a tunnel (WebSocket) has to end after the

@@ -8,7 +8,6 @@ use bytes::Bytes;
 use h2::Reason;
 use http_body::Body as _;
 use std::{
-    mem,
     pin::Pin,
     task::{Context, Poll, ready},
 };
@@ -47,7 +46,8 @@ impl Uploading {
                     return Poll::Ready(Err(Gone));
                 }
                 Poll::Ready(None) => {
-                    return Poll::Ready(self.out.send(Bytes::new(), true).and(Err(Gone)));
+                    self.out.end();
+                    return Poll::Ready(Err(Gone));
                 }
                 Poll::Pending => return self.out.poll_gone(cx).map(Err),
             }
@@ -55,13 +55,14 @@ impl Uploading {
         Poll::Ready(Ok(()))
     }
 
-    /// Sends one piece. An error: nothing is to be sent any more.
+    /// Sends what there is room for. An error: nothing is to be sent any more.
     fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Gone>> {
         ready!(self.poll_piece(cx))?;
         ready!(self.out.poll_room(cx))?;
         let is_last = self.body.is_end_stream();
-        self.out.send(mem::take(&mut self.piece), is_last)?;
-        Poll::Ready(if is_last { Err(Gone) } else { Ok(()) })
+        self.out.send(&mut self.piece, is_last)?;
+        let is_over = is_last && self.piece.is_empty();
+        Poll::Ready(if is_over { Err(Gone) } else { Ok(()) })
     }
 }
 

@@ -10,15 +10,11 @@ use h2::{Reason, SendStream};
 use http_body::Body;
 use origin::http2::{Gone, Outlet};
 use std::{
-    mem,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll, Waker, ready},
 };
 use store::Reservation;
-
-/// Bytes that are given to `h2` at a time: of these something must be taken in time, whatever the connection carries beside them.
-const PIECE: usize = 64 * 1024;
 
 /// A request over HTTP/2, which counts as one the client let finish, or cancelled.
 #[derive(Debug)]
@@ -61,10 +57,9 @@ impl Drop for Counted {
 pub(super) struct Sending<B> {
     body: B,
     out: Outlet,
-    /// What the client is to take next, and what came in one piece with it.
+    /// What the client is to take next.
     piece: Bytes,
-    rest: Bytes,
-    /// The wait for the client to take a piece.
+    /// The wait for the client to have room for some of it.
     awaited: Option<Wait>,
     counted: Counted,
 }
@@ -84,7 +79,6 @@ impl<B: Body<Data = Bytes> + Unpin> Sending<B> {
             body,
             out: Outlet::new(out),
             piece: Bytes::new(),
-            rest: Bytes::new(),
             awaited: None,
             counted,
         }
@@ -92,11 +86,10 @@ impl<B: Body<Data = Bytes> + Unpin> Sending<B> {
 
     /// The next piece of content.
     fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Over>> {
-        let mut next = mem::take(&mut self.rest);
-        while next.is_empty() {
+        while self.piece.is_empty() {
             match Pin::new(&mut self.body).poll_frame(cx) {
                 // Trailers are not passed on (RFC 9110 section 6.5.1 lets an intermediary drop them).
-                Poll::Ready(Some(Ok(frame))) => next = frame.into_data().unwrap_or_default(),
+                Poll::Ready(Some(Ok(frame))) => self.piece = frame.into_data().unwrap_or_default(),
                 Poll::Ready(Some(Err(_))) => {
                     self.counted.finish();
                     self.out.reset(Reason::INTERNAL_ERROR);
@@ -104,20 +97,13 @@ impl<B: Body<Data = Bytes> + Unpin> Sending<B> {
                 }
                 Poll::Ready(None) => {
                     self.counted.finish();
-                    let _ = self.out.send(Bytes::new(), true);
+                    self.out.end();
                     return Poll::Ready(Err(Over));
                 }
                 Poll::Pending => return self.out.poll_gone(cx).map(|gone| Err(gone.into())),
             }
         }
-        self.rest = next.split_off(next.len().min(PIECE));
-        self.piece = next;
         Poll::Ready(Ok(()))
-    }
-
-    /// Whether nothing comes behind the piece.
-    fn is_last(&self) -> bool {
-        self.rest.is_empty() && self.body.is_end_stream()
     }
 
     /// Waits until the client has room for some of the piece.
@@ -148,18 +134,17 @@ impl<B: Body<Data = Bytes> + Unpin> Sending<B> {
         self.awaited.is_some_and(|wait| pieces.is_late(wait))
     }
 
-    /// Sends one piece. An error ends the stream.
+    /// Sends what there is room for. An error: nothing is to be sent any more.
     fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Over>> {
-        if self.piece.is_empty() {
-            ready!(self.poll_piece(cx))?;
-        }
-        let is_last = self.is_last();
-        if is_last {
+        ready!(self.poll_piece(cx))?;
+        ready!(self.poll_room(cx))?;
+        let is_last = self.body.is_end_stream();
+        self.out.send(&mut self.piece, is_last)?;
+        let is_over = is_last && self.piece.is_empty();
+        if is_over {
             self.counted.finish();
         }
-        ready!(self.poll_room(cx))?;
-        self.out.send(mem::take(&mut self.piece), is_last)?;
-        Poll::Ready(if is_last { Err(Over) } else { Ok(()) })
+        Poll::Ready(if is_over { Err(Over) } else { Ok(()) })
     }
 }
 

@@ -112,7 +112,11 @@ async fn wait<S: Serve>(
     let answer = match answered.await {
         Some(Ok(response)) => response.map(Either::Left),
         Some(Err(Panicked)) => our_words(*own::panicked(&*service, counted.watch()), is_head),
-        None => return,
+        None => {
+            // Nothing is to be sent any more, whoever may have interim responses yet.
+            reply.take();
+            return;
+        }
     };
     if let Some(sending) = send_head(answer, &reply, counted) {
         sending.await;

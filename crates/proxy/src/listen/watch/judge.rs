@@ -82,7 +82,8 @@ impl Watch {
                 Verdict::Fine
             };
         }
-        if !over(since, patience.idle) {
+        // What was answered may be on its way still.
+        if !over(since, patience.idle) || self.write_blocked.load(Relaxed) {
             return Verdict::Fine;
         }
         // HTTP/2 says goodbye (GOAWAY) first and is cut one linger time later.
