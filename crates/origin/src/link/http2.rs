@@ -1,6 +1,9 @@
 //! A worker's HTTP/2 connection to a server, shared by its fetches there.
 
 mod alive;
+mod slot;
+
+pub(crate) use slot::Slot;
 
 use super::Driver;
 use crate::{Error, Kind, Servers, connect::Dialled, stream::Stream};
@@ -9,7 +12,7 @@ use bytes::Bytes;
 use h2::client::{Builder, Connection, SendRequest};
 use std::{
     future::poll_fn,
-    pin::{Pin, pin},
+    pin::Pin,
     sync::{
         Arc, Weak,
         atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
@@ -101,44 +104,6 @@ impl Http2 {
     /// No further fetch goes there: the server has closed it or said GOAWAY.
     pub(crate) fn is_closed(&self) -> bool {
         self.shared.closed.load(Relaxed)
-    }
-}
-
-/// A stream that may be under way, and its connection.
-#[derive(Debug)]
-pub(crate) struct Slot(Http2);
-
-impl Http2 {
-    /// Waits until one more stream may be under way; `None`: the connection takes no more.
-    pub(crate) async fn slot(self) -> Option<Slot> {
-        loop {
-            let mut freed = pin!(self.shared.freed.notified());
-            freed.as_mut().enable();
-            if self.is_closed() {
-                return None;
-            }
-            let open = self.shared.open.load(Relaxed);
-            if open < self.shared.streams.load(Relaxed) {
-                self.shared.open.store(open + 1, Relaxed);
-                break;
-            }
-            freed.await;
-        }
-        Some(Slot(self))
-    }
-}
-
-impl Slot {
-    pub(crate) fn sender(&mut self) -> &mut SendRequest<Bytes> {
-        &mut self.0.sender
-    }
-}
-
-impl Drop for Slot {
-    fn drop(&mut self) {
-        let shared = &self.0.shared;
-        shared.open.fetch_sub(1, Relaxed);
-        shared.freed.notify_one();
     }
 }
 

@@ -1,0 +1,44 @@
+//! A server allows so many streams at a time (RFC 9113 section 5.1.2): who wants one more waits here for the end of another.
+
+use super::Http2;
+use bytes::Bytes;
+use h2::client::SendRequest;
+use std::{pin::pin, sync::atomic::Ordering::Relaxed};
+
+/// A stream that may be under way, and its connection.
+#[derive(Debug)]
+pub(crate) struct Slot(Http2);
+
+impl Http2 {
+    /// Waits until one more stream may be under way; `None`: the connection takes no more.
+    pub(crate) async fn slot(self) -> Option<Slot> {
+        loop {
+            let mut freed = pin!(self.shared.freed.notified());
+            freed.as_mut().enable();
+            if self.is_closed() {
+                return None;
+            }
+            let open = self.shared.open.load(Relaxed);
+            if open < self.shared.streams.load(Relaxed) {
+                self.shared.open.store(open + 1, Relaxed);
+                break;
+            }
+            freed.await;
+        }
+        Some(Slot(self))
+    }
+}
+
+impl Slot {
+    pub(crate) fn sender(&mut self) -> &mut SendRequest<Bytes> {
+        &mut self.0.sender
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        let shared = &self.0.shared;
+        shared.open.fetch_sub(1, Relaxed);
+        shared.freed.notify_one();
+    }
+}
