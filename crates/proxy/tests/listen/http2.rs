@@ -1,6 +1,9 @@
 //! HTTP/2 by prior knowledge, frame by frame (RFC 9113).
 
-use crate::site::{SOON, Site, quick};
+use crate::{
+    frames::{Script, Step},
+    site::{SOON, Site, quick},
+};
 use std::{
     io::{Read, Write},
     net::TcpStream,
@@ -412,6 +415,18 @@ fn a_panic_ends_one_stream_alone() {
     );
     frames.ask(3, "/", &[HOST], END_STREAM);
     assert_eq!(frames.answer(3).0, 200);
+}
+
+#[test]
+fn a_panic_in_content_ends_one_stream_alone() {
+    let site = Site::plain();
+    let mut frames = connect(&site);
+    let panics = Script::new(2, false, [Step::Bytes(5), Step::Panic]);
+    frames.ask(1, &panics.target(), &[HOST], END_STREAM);
+    assert_eq!(frames.wait(RST_STREAM).unwrap().stream, 1);
+    frames.ask(3, "/", &[HOST], END_STREAM);
+    assert_eq!(frames.answer(3).0, 200);
+    assert_eq!(site.shared.snapshot().panics, 1);
 }
 
 /// RFC 9113 section 8.2.3: browsers send each cookie in a line of its own, and all are one field.

@@ -10,6 +10,7 @@ use h2::{Reason, SendStream};
 use http_body::Body;
 use origin::http2::{Gone, Outlet};
 use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
     pin::Pin,
     sync::Arc,
     task::{Context, Poll, Waker, ready},
@@ -146,6 +147,12 @@ impl<B: Body<Data = Bytes> + Unpin> Sending<B> {
         }
         Poll::Ready(if is_over { Err(Over) } else { Ok(()) })
     }
+
+    /// Sends all that there is room for.
+    fn poll_all(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        while ready!(self.poll_send(cx)).is_ok() {}
+        Poll::Ready(())
+    }
 }
 
 impl<B: Body<Data = Bytes> + Unpin> Future for Sending<B> {
@@ -157,8 +164,12 @@ impl<B: Body<Data = Bytes> + Unpin> Future for Sending<B> {
             add(&sending.counted.watch().worker.counters.timeouts, 1);
             return Poll::Ready(());
         }
-        while ready!(sending.poll_send(cx)).is_ok() {}
-        Poll::Ready(())
+        // A panic in the content must not end the other streams, on whose connection's task this may be.
+        let sent = catch_unwind(AssertUnwindSafe(|| sending.poll_all(cx)));
+        sent.unwrap_or_else(|_| {
+            add(&sending.counted.watch().worker.counters.panics, 1);
+            Poll::Ready(())
+        })
     }
 }
 

@@ -4,7 +4,6 @@ use super::{
     super::{
         InterimSink, Later, RequestBody, Serve, Served,
         check::check,
-        counters::add,
         own,
         service::{Begun, Panicked, Session, begin as begin_request, unpanicked},
     },
@@ -19,7 +18,6 @@ use http_body::Body;
 use http_body_util::{Either, Full};
 use std::{
     future::poll_fn,
-    panic::{AssertUnwindSafe, catch_unwind},
     pin::Pin,
     rc::Rc,
     sync::Arc,
@@ -51,12 +49,8 @@ pub(super) fn begin<S: Serve>(
     let Some(mut sending) = send_head(answer, &reply, counted) else {
         return;
     };
-    // A panic must not end the other streams.
-    let begun = catch_unwind(AssertUnwindSafe(|| Pin::new(&mut sending).poll(cx)));
-    match begun {
-        Ok(Poll::Pending) => drop(tokio::task::spawn_local(sending)),
-        Ok(Poll::Ready(())) => {}
-        Err(_) => add(&session.watch.worker.counters.panics, 1),
+    if Pin::new(&mut sending).poll(cx).is_pending() {
+        tokio::task::spawn_local(sending);
     }
 }
 
