@@ -7,7 +7,7 @@ use proxy::listen::{Limits, parse_request};
 
 fuzz_target!(|data: &[u8]| {
     let limits = Limits::default();
-    let Some((parts, length)) = parse_request(data, &limits) else {
+    let Some((request, length)) = parse_request(data, &limits) else {
         return;
     };
     for name in [
@@ -16,7 +16,7 @@ fuzz_target!(|data: &[u8]| {
         header::EXPECT,
         header::UPGRADE,
     ] {
-        assert!(!parts.headers.contains_key(name), "it is more than a head");
+        assert!(!request.fields.contains_key(name), "it is more than a head");
     }
     let head = &data[..length];
     let text = head.trim_ascii_start();
@@ -26,8 +26,8 @@ fuzz_target!(|data: &[u8]| {
     let alone = parse_request(head, &limits).expect("what follows does not matter");
     assert_eq!(alone.1, length);
     assert_eq!(
-        (alone.0.method, alone.0.uri, alone.0.headers),
-        (parts.method, parts.uri, parts.headers)
+        (alone.0.method, alone.0.target, alone.0.fields),
+        (request.method, request.target, request.fields)
     );
     let all_but_one = parse_request(&head[..length - 1], &limits);
     assert!(all_but_one.is_none(), "a part of a head is no head");

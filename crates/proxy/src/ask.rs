@@ -11,11 +11,12 @@ use crate::{
     content_key::Content,
     listen::{Connection, InterimSink},
     policy::{KeySpec, Policy, Route},
-    purge_clients::X_REFRESH,
     routing,
+    said::Said,
+    target::Target,
     walk::esi::Within,
 };
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, Version, header, uri::PathAndQuery};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Version, header};
 use hyper::upgrade::OnUpgrade;
 use rules::{directives::RequestDirectives, time::Time};
 use std::{borrow::Cow, cell::Cell, mem, rc::Rc, sync::Arc, time::Instant};
@@ -62,56 +63,11 @@ pub struct Ask {
     /// Whether fields that `Connection` had taken away say that its peer makes it for somebody else.
     pub for_another: bool,
     /// The target as the client wrote it.
-    pub uri: Uri,
+    pub target: Target,
     /// The pages whose include it is, where it is one.
     pub within: Option<Rc<Within>>,
     /// Whether its answer is composed of fragments.
     pub composed: Cell<bool>,
-}
-
-/// What a request speaks of: found in one look at the names of its fields, so that those that do not speak of it are not searched
-/// again and again.
-#[derive(Clone, Copy, Debug, Default)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "independent of one another: what a request speaks of and what not"
-)]
-pub struct Said {
-    /// `Connection`.
-    pub connection: bool,
-    /// `Cache-Control` or `Pragma`.
-    pub directives: bool,
-    /// A condition or a range (RFC 9110 sections 13.1 and 14.2).
-    pub conditions: bool,
-    /// `Accept-Encoding`.
-    pub codings: bool,
-    /// `X-Refresh`.
-    pub refresh: bool,
-    /// `Forwarded`.
-    pub forwarded: bool,
-}
-
-impl Said {
-    /// What a request with these fields says.
-    pub fn by(fields: &HeaderMap) -> Self {
-        let mut said = Self::default();
-        for name in fields.keys() {
-            match *name {
-                header::CONNECTION => said.connection = true,
-                header::CACHE_CONTROL | header::PRAGMA => said.directives = true,
-                header::ACCEPT_ENCODING => said.codings = true,
-                header::FORWARDED => said.forwarded = true,
-                header::IF_MATCH
-                | header::IF_NONE_MATCH
-                | header::IF_MODIFIED_SINCE
-                | header::IF_UNMODIFIED_SINCE
-                | header::IF_RANGE
-                | header::RANGE => said.conditions = true,
-                _ => said.refresh |= *name == X_REFRESH,
-            }
-        }
-        said
-    }
 }
 
 /// A client's wish to switch protocols.
@@ -150,7 +106,7 @@ impl Ask {
 
     /// Path and query as the client wrote them, whatever of them is keyed.
     pub fn target(&self) -> Cow<'_, str> {
-        match self.uri.path_and_query().map(PathAndQuery::as_str) {
+        match self.target.path_and_query() {
             None => "/".into(),
             // An absolute target whose path is empty (RFC 9112 section 3.2.1).
             Some(query) if query.starts_with('?') => ["/", query].concat().into(),

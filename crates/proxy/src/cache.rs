@@ -7,7 +7,7 @@ use crate::{
     endings::Endings,
     heads::{Heads, Told},
     hit_for_miss::HitForMiss,
-    listen::{Connection, InterimSink, OwnAnswer, RequestBody, Serve, Served},
+    listen::{Connection, InterimSink, OwnAnswer, RequestBody, RequestHead, Serve, Served},
     outcome::{Counters, Record},
     policy::Site,
     recent::RecentKeys,
@@ -250,6 +250,16 @@ impl Worker {
     }
 }
 
+impl From<Answer> for Served<ReplyBody> {
+    fn from(answer: Answer) -> Self {
+        match answer {
+            Answer::Now(response) => Self::Now(response),
+            Answer::Prepared(prepared) => Self::Prepared(prepared),
+            Answer::Later(response) => Self::Later(response),
+        }
+    }
+}
+
 /// A worker as a listener calls it.
 #[derive(Clone)]
 pub struct Service(pub Rc<Worker>);
@@ -263,11 +273,16 @@ impl Serve for Service {
         connection: &Rc<Connection>,
         interim: InterimSink,
     ) -> Served<ReplyBody> {
-        match walk::walk(&self.0, request, connection, interim) {
-            Answer::Now(response) => Served::Now(response),
-            Answer::Prepared(prepared) => Served::Prepared(prepared),
-            Answer::Later(response) => Served::Later(response),
-        }
+        walk::walk(&self.0, request, connection, interim).into()
+    }
+
+    fn serve_head(
+        &self,
+        head: &mut RequestHead,
+        connection: &Rc<Connection>,
+        interim: InterimSink,
+    ) -> Served<ReplyBody> {
+        walk::walk_head(&self.0, head, connection, interim).into()
     }
 
     fn answered(&self, own: &OwnAnswer<'_>) -> Option<HeaderValue> {

@@ -207,7 +207,7 @@ fn key(ask: &mut Ask, bytes: &[u8]) -> Result<(), Unkeyed> {
 /// As [`key`], of what a GraphQL service is asked, where it is a query that the site stores.
 fn key_graphql(ask: &mut Ask, bytes: &[u8]) -> Result<(), Unkeyed> {
     if !matches!(
-        operation::of_query(ask.uri.query().unwrap_or_default()),
+        operation::of_query(ask.target.query().unwrap_or_default()),
         Ok(None)
     ) {
         // Some services prefer it to what the content asks for.
@@ -231,7 +231,7 @@ pub fn read_get(ask: &mut Ask) {
     if ask.method != Method::GET && ask.method != Method::HEAD {
         return;
     }
-    match operation::of_query(ask.uri.query().unwrap_or_default()) {
+    match operation::of_query(ask.target.query().unwrap_or_default()) {
         Ok(None) => {}
         Ok(Some(selected)) => {
             if let Err(why) = take(ask, selected) {

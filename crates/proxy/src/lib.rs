@@ -25,8 +25,10 @@ mod recent;
 mod refetch;
 pub mod replay;
 pub mod routing;
+mod said;
 #[cfg(test)]
 mod sample;
+mod target;
 pub mod walk;
 pub mod way;
 

@@ -17,8 +17,8 @@ pub mod resolve;
 mod tag_set;
 mod varnish;
 
-use crate::policy::PurgePolicy;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header, header::AsHeaderName};
+use crate::{policy::PurgePolicy, target::Target};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, header, header::AsHeaderName};
 use rules::surrogate;
 use std::{borrow::Cow, net::IpAddr};
 use store::purge::BadPattern;
@@ -177,8 +177,8 @@ const TOO_MANY_TAGS: Malformed =
 pub struct Head<'a> {
     /// The method.
     pub method: &'a Method,
-    /// The target, in whatever form it came.
-    pub uri: &'a Uri,
+    /// The target.
+    pub target: &'a Target,
     /// The fields.
     pub fields: &'a HeaderMap,
     /// Whether one of them is [`X_REFRESH`].
@@ -235,7 +235,7 @@ fn get(policy: &PurgePolicy, head: Head<'_>) -> Spoken {
         let host = head.authority().into_owned();
         return Spoken::Command(Ok(Command::plain(varnish::named(host, target, false))));
     }
-    if policy.souin.as_deref() == Some(head.uri.path()) {
+    if policy.souin.as_deref() == Some(head.target.path()) {
         let may = policy.admits(head.peer, head.fields);
         return if may { Spoken::List } else { Spoken::Denied };
     }
@@ -254,21 +254,21 @@ fn get(policy: &PurgePolicy, head: Head<'_>) -> Spoken {
 
 /// The target behind the prefix that means purging, with its query.
 fn prefixed(policy: &PurgePolicy, head: Head<'_>) -> Option<String> {
-    let rest = head.target().strip_prefix(policy.get_prefix.as_deref()?)?;
+    let rest = head
+        .path_and_query()
+        .strip_prefix(policy.get_prefix.as_deref()?)?;
     rest.starts_with('/').then(|| rest.to_owned())
 }
 
 impl<'a> Head<'a> {
     /// Path and query.
-    fn target(self) -> &'a str {
-        self.uri
-            .path_and_query()
-            .map_or("/", |target| target.as_str())
+    fn path_and_query(self) -> &'a str {
+        self.target.path_and_query().unwrap_or("/")
     }
 
     /// The authority: of the target where it has one, otherwise of `Host` (RFC 9112 section 3.3); empty without either.
     fn authority(self) -> Cow<'a, str> {
-        let named = self.uri.authority().map(|name| name.as_str().into());
+        let named = self.target.authority().map(Cow::from);
         let field = || {
             let field = self.fields.get(header::HOST).map(HeaderValue::as_bytes);
             field.map_or(Cow::Borrowed(""), String::from_utf8_lossy)

@@ -2,7 +2,7 @@
 
 use crate::{
     cache::Worker,
-    listen::{Connection, InterimSink, RequestBody},
+    listen::{Connection, InterimSink, RequestBody, RequestHead},
     walk::{
         self,
         receive::{self, Beside},
@@ -59,11 +59,11 @@ fn wants_tls(worker: &Worker, request: &Request<RequestBody>) -> bool {
     *plain.uri_mut() = request.uri().clone();
     *plain.headers_mut() = request.headers().clone();
     let asked = receive::read(
-        &worker.site(),
-        plain.into_parts().0,
+        worker.site(),
+        &mut RequestHead::from(plain.into_parts().0),
         &connection(false),
         InterimSink::deaf(),
-        &mut Beside::of(request.headers()),
+        Beside::default(),
         receive::now(),
     );
     asked.is_ok_and(|ask| receive::is_redirected(&ask))

@@ -7,7 +7,7 @@
 use crate::{
     ask::Ask,
     cache::OwnSite,
-    listen::{Connection, InterimSink},
+    listen::{Connection, InterimSink, RequestHead},
     outcome::Bypass,
     policy::Site,
     purging,
@@ -69,10 +69,10 @@ impl Replay {
 
     /// Receives a request without content that came at `at`, and sets those cookies aside that the store must not see.
     pub fn receive(&self, request: Request<()>, connection: &Rc<Connection>, at: Time) -> Received {
-        let (parts, ()) = request.into_parts();
-        let (site, interim) = (&self.site, self.interim.clone());
-        let mut beside = Beside::of(&parts.headers);
-        let mut ask = match receive::read(site, parts, connection, interim, &mut beside, at) {
+        let mut head = RequestHead::from(request.into_parts().0);
+        let (site, interim) = (self.site.clone(), self.interim.clone());
+        let beside = Beside::default();
+        let mut ask = match receive::read(site, &mut head, connection, interim, beside, at) {
             Ok(ask) if receive::is_redirected(&ask) => return Received::Redirected,
             Ok(ask) => ask,
             Err(failure) => return Received::Refused(failure.detail()),

@@ -1,12 +1,13 @@
 //! Sites and requests for tests.
 
 use crate::{
-    ask::{Ask, Key, Said},
+    ask::{Ask, Key},
     cache::{Cache, Tiers, Worker},
     listen::{Connection, InterimSink},
     policy::{
         Bypass, Esi, KeySpec, Lifetime, Matcher, Policy, PurgePolicy, Report, Route, Site, Stale,
     },
+    said::Said,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, Version};
 use origin::{
@@ -144,7 +145,7 @@ pub(crate) fn ask(site: Site, peer: Option<SocketAddr>, fields: HeaderMap) -> As
         has_content: false,
         nominated: Box::default(),
         for_another: false,
-        uri: Uri::from_static("/p"),
+        target: Uri::from_static("/p").into(),
         within: None,
         composed: Cell::new(false),
     }

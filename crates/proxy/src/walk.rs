@@ -55,16 +55,17 @@ pub(crate) mod user_context;
 pub(crate) mod waiting;
 
 use crate::{
-    ask::{Ask, Said},
+    ask::Ask,
     body::ReplyBody,
     cache::Worker,
     content_key,
     error::Failure,
-    listen::{Connection, InterimSink, Prepared, RequestBody},
+    listen::{Connection, InterimSink, Prepared, RequestBody, RequestHead},
 };
 use esi::Within;
 use http::{Request, Response};
 use lookup::{Found, Looked};
+use receive::Brought;
 use std::{pin::Pin, rc::Rc};
 use waiting::Waiting;
 
@@ -103,19 +104,53 @@ impl Answer {
 /// Walks one request.
 pub fn walk(
     worker: &Rc<Worker>,
-    mut request: Request<RequestBody>,
+    request: Request<RequestBody>,
     connection: &Rc<Connection>,
     interim: InterimSink,
 ) -> Answer {
-    let mut said = Said::by(request.headers());
-    if let Some(wanted) = purge::look(worker, &mut request, &mut said, connection) {
-        return purge::answer(worker, request, connection, interim, wanted);
-    }
-    let (parts, content) = request.into_parts();
-    match receive::receive(worker, parts, said, &content, connection, interim) {
+    let (mut parts, content) = request.into_parts();
+    let brought = Brought::with(&mut parts, &content);
+    let mut head = RequestHead::from(parts);
+    let wanted = purge::look(&worker.site(), &mut head, connection);
+    match receive::receive(worker, &mut head, brought, connection, interim) {
         Err(failure) => Answer::Now(deliver::refusal(worker, &failure)),
-        Ok(ask) => received(worker, ask, content),
+        Ok(ask) => match wanted {
+            Some(wanted) => purge::answer(worker, ask, content, wanted),
+            None => received(worker, ask, content),
+        },
     }
+}
+
+/// Walks one request that is its head and nothing more, and answers it with a hit where it lies: it is large to be moved about.
+pub fn walk_head(
+    worker: &Rc<Worker>,
+    head: &mut RequestHead,
+    connection: &Rc<Connection>,
+    interim: InterimSink,
+) -> Answer {
+    let site = worker.site();
+    let wanted = purge::look(&site, head, connection);
+    let mut asked = receive::alone(worker, site, head, connection, interim);
+    let looked = match (&mut asked, &wanted) {
+        (Ok(ask), None) if is_looked_up_as_it_is(ask) => match hit(worker, ask) {
+            Ok(answer) => return answer,
+            Err(looked) => Some(looked),
+        },
+        _ => None,
+    };
+    let content = RequestBody::none();
+    match (asked, wanted, looked) {
+        (Err(failure), ..) => Answer::Now(deliver::refusal(worker, &failure)),
+        (Ok(ask), Some(wanted), _) => purge::answer(worker, ask, content, wanted),
+        (Ok(ask), None, Some(looked)) => go_on(worker, ask, content, looked),
+        (Ok(ask), None, None) => received(worker, ask, content),
+    }
+}
+
+/// Whether nothing comes between the receipt of a request without content and its lookup.
+fn is_looked_up_as_it_is(ask: &Ask) -> bool {
+    let policy = ask.policy();
+    !receive::is_redirected(ask) && policy.user_context.is_none() && policy.graphql.is_none()
 }
 
 /// The walk from receipt on.
@@ -155,9 +190,10 @@ pub(crate) fn fragment(
     connection: &Rc<Connection>,
     within: Rc<Within>,
 ) -> Answer {
-    let (parts, content) = request.into_parts();
-    let (said, interim) = (Said::by(&parts.headers), InterimSink::deaf());
-    match receive::receive(worker, parts, said, &content, connection, interim) {
+    let (mut parts, content) = request.into_parts();
+    let brought = Brought::with(&mut parts, &content);
+    let mut head = RequestHead::from(parts);
+    match receive::receive(worker, &mut head, brought, connection, InterimSink::deaf()) {
         Err(failure) => Answer::Now(deliver::refusal(worker, &failure)),
         Ok(ask) if receive::is_redirected(&ask) => {
             Answer::Now(deliver::redirect_https(worker, &ask))

@@ -5,11 +5,12 @@ use crate::{
     ask::Ask,
     cache::{Cache, OwnSite},
     content_key,
-    listen::{Connection, InterimSink, Limits, parse_request},
+    listen::{Connection, InterimSink, Limits, RequestHead, parse_request},
     outcome::Bypass,
     policy::{PurgePolicy, Site},
     purge_clients::{Head, Spoken, recognise},
     routing::{self, Subject},
+    said::Said,
     walk::{
         bypass::rule,
         forward::page_key_of,
@@ -19,7 +20,7 @@ use crate::{
     },
     way,
 };
-use http::{HeaderMap, HeaderValue, Method, header, request::Parts};
+use http::{HeaderMap, HeaderValue, Method, header};
 use rules::key;
 use std::{borrow::Cow, net::SocketAddr, rc::Rc, sync::Arc};
 use store::{Stored, Variants};
@@ -34,24 +35,23 @@ impl Asked {
     /// Reads a GET for `uri` with `fields`, as it would be received. Who asks is whom a trusted proxy names in them.
     pub(super) fn read(site: &Arc<Site>, uri: &str, fields: &HeaderMap) -> Option<Self> {
         let site: OwnSite = Rc::new(Arc::clone(site).into());
-        let (mut parts, tls) = parts(uri)?;
+        let (mut head, tls) = head(uri)?;
         for name in fields.keys() {
-            parts.headers.remove(name);
+            head.fields.remove(name);
         }
-        parts.headers.extend(
+        head.fields.extend(
             fields
                 .iter()
                 .map(|(name, value)| (name.clone(), value.clone())),
         );
-        let switches = receive::protocol(&parts.headers).is_some();
-        let connection = Rc::new(Connection::imagined(
-            refresher(&site.purge, &parts.headers),
-            tls,
-        ));
-        ask_for_refresh(&site.purge, &connection, &mut parts);
-        let mut beside = Beside::received(&mut parts.headers);
+        let switches = receive::protocol(&head.fields).is_some();
+        let peer = refresher(&site.purge, &head.fields);
+        let connection = Rc::new(Connection::imagined(peer, tls));
+        ask_for_refresh(&site.purge, &connection, &mut head);
+        head.said = Said::by(&head.fields);
+        let beside = Beside::received(&mut head);
         let (interim, now) = (InterimSink::deaf(), receive::now());
-        let mut ask = receive::read(&site, parts, &connection, interim, &mut beside, now).ok()?;
+        let mut ask = receive::read(site, &mut head, &connection, interim, beside, now).ok()?;
         if ask.policy().graphql.is_some() {
             content_key::read_get(&mut ask);
         }
@@ -100,7 +100,7 @@ impl Asked {
 }
 
 /// The head that a client sends for `uri`, without its own fields, and whether it does so in TLS. `None`: no client can.
-fn parts(uri: &str) -> Option<(Parts, bool)> {
+fn head(uri: &str) -> Option<(RequestHead, bool)> {
     let (scheme, rest) = uri.split_once("://")?;
     let tls = scheme.eq_ignore_ascii_case("https");
     if !tls && !scheme.eq_ignore_ascii_case("http") {
@@ -116,8 +116,8 @@ fn parts(uri: &str) -> Option<(Parts, bool)> {
     }
     let slash = if target.starts_with('/') { "" } else { "/" };
     let head = format!("GET {slash}{target} HTTP/1.1\r\nHost: {host}\r\n\r\n");
-    let (parts, _) = parse_request(head.as_bytes(), &Limits::default())?;
-    Some((parts, tls))
+    let (head, _) = parse_request(head.as_bytes(), &Limits::default())?;
+    Some((head, tls))
 }
 
 /// Who wants a page fetched anew: only who may is asked about.
@@ -128,17 +128,17 @@ fn refresher(purge: &PurgePolicy, fields: &HeaderMap) -> Option<SocketAddr> {
 }
 
 /// Says in the fields what `X-Refresh` means, from who may say it.
-fn ask_for_refresh(purge: &PurgePolicy, connection: &Connection, parts: &mut Parts) {
-    let head = Head {
-        method: &parts.method,
-        uri: &parts.uri,
-        fields: &parts.headers,
+fn ask_for_refresh(purge: &PurgePolicy, connection: &Connection, head: &mut RequestHead) {
+    let spoken = Head {
+        method: &head.method,
+        target: &head.target,
+        fields: &head.fields,
         refreshes: true,
         peer: connection.peer.map(|peer| peer.ip()),
     };
-    if matches!(recognise(purge, head), Spoken::Refresh) {
+    if matches!(recognise(purge, spoken), Spoken::Refresh) {
         let no_cache = HeaderValue::from_static("no-cache");
-        parts.headers.append(header::CACHE_CONTROL, no_cache);
+        head.fields.append(header::CACHE_CONTROL, no_cache);
     }
 }
 
@@ -165,7 +165,7 @@ fn passed_over(ask: &Ask) -> Option<String> {
     if client.address(&ask.fields).is_some() {
         return None;
     }
-    let query = ask.uri.query().map(key::normalize);
+    let query = ask.target.normal_query();
     let subject = Subject {
         host: routing::without_port(ask.host()),
         path: ask.key.path(),

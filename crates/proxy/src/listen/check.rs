@@ -11,8 +11,10 @@ pub(super) fn check<B>(request: &Request<B>, limits: &Limits) -> Result<(), Faul
     if lines(request) > limits.headers {
         return Err(Fault::TooManyFields);
     }
-    check_target(request)?;
-    check_host(request.version(), request.uri(), request.headers())
+    let uri = request.uri();
+    check_target(request.method(), uri.path())?;
+    let authority = uri.authority().map(Authority::as_str);
+    check_host(request.version(), authority, request.headers())
 }
 
 /// Field lines. Over HTTP/2 the pairs of one `Cookie` may come in lines of their own (RFC 9113 section 8.2.3), and are one all the same.
@@ -34,9 +36,8 @@ fn target_length(uri: &Uri) -> usize {
 
 /// RFC 9112 section 3.2: `*` is for `OPTIONS`, an authority alone is for `CONNECT`. All that is left to judge of a request by HTTP/1
 /// within its limits that names its host in one valid field.
-pub(super) fn check_target<B>(request: &Request<B>) -> Result<(), Fault> {
-    let path = request.uri().path();
-    let fits = match *request.method() {
+pub(super) fn check_target(method: &Method, path: &str) -> Result<(), Fault> {
+    let fits = match *method {
         Method::CONNECT => true,
         Method::OPTIONS => path.starts_with('/') || path == "*",
         _ => path.starts_with('/'),
@@ -45,13 +46,16 @@ pub(super) fn check_target<B>(request: &Request<B>) -> Result<(), Fault> {
 }
 
 /// RFC 9112 section 3.2, RFC 9113 section 8.3.1.
-fn check_host(version: Version, uri: &Uri, fields: &HeaderMap) -> Result<(), Fault> {
+pub(super) fn check_host(
+    version: Version,
+    authority: Option<&str>,
+    fields: &HeaderMap,
+) -> Result<(), Fault> {
     let mut lines = fields.get_all(header::HOST).iter();
     let host = lines.next();
     if lines.next().is_some() {
         return Err(Fault::HostRepeated);
     }
-    let authority = uri.authority();
     match (version, host, authority) {
         (Version::HTTP_09 | Version::HTTP_10, None, _) | (Version::HTTP_2, None, Some(_)) => Ok(()),
         (_, None, _) => Err(Fault::HostMissing),
@@ -65,9 +69,8 @@ fn check_host(version: Version, uri: &Uri, fields: &HeaderMap) -> Result<(), Fau
     }
 }
 
-fn same(host: &HeaderValue, authority: &Authority) -> bool {
-    host.as_bytes()
-        .eq_ignore_ascii_case(authority.as_str().as_bytes())
+fn same(host: &HeaderValue, authority: &str) -> bool {
+    host.as_bytes().eq_ignore_ascii_case(authority.as_bytes())
 }
 
 /// `uri-host [ ":" port ]` (RFC 9110 section 7.2) with a host that is not empty (section 4.2.1), as far as the set of characters

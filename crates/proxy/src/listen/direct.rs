@@ -22,15 +22,18 @@ pub use prepared::{Head, PackedHead, Prepared, PreparedHead};
 
 use super::{
     InterimSink, Later, Serve, Served,
-    check::{check, check_target},
-    in_flight::InFlight,
+    check::{check_host, check_target},
+    fault::Fault,
+    in_flight::{AtOnce, InFlight},
     meter::Meter,
-    service::{Begun, Session, begin},
+    request_head::RequestHead,
+    service::{Begun, ServedOr, Session, begin_head},
     watch::Order,
 };
+use crate::target::Target;
 use bytes::Bytes;
 use flow::Flow;
-use http::{Method, Response};
+use http::{Response, Version};
 use next::{Next, poll_head};
 use page::Asked;
 use reply::{Answer, Sent};
@@ -57,15 +60,17 @@ pub(super) async fn serve<S: Serve>(session: &Session<S>, meter: &mut Meter) -> 
     loop {
         match poll_fn(|cx| poll_turns(cx, session, meter, &mut at_hand)).await {
             Turn::Rest(rest) => return rest,
-            Turn::Waits(open, answer) => match wait(session, meter, answer).await {
-                Some(answer) => at_hand = Some((open, answer)),
+            Turn::Waits(open, in_flight, answer) => match wait(session, meter, answer).await {
+                Some(answer) => at_hand = Some((open, in_flight, answer)),
                 None => return Rest::Broken,
             },
-            Turn::Sends(open, flow) => match reply::go_on(session, meter, flow).await {
-                true if open.asked.closes => return over(meter),
-                true => {}
-                false => return Rest::Broken,
-            },
+            Turn::Sends(closes, _in_flight, flow) => {
+                match reply::go_on(session, meter, flow).await {
+                    true if closes => return over(meter),
+                    true => {}
+                    false => return Rest::Broken,
+                }
+            }
         }
     }
 }
@@ -73,15 +78,29 @@ pub(super) async fn serve<S: Serve>(session: &Session<S>, meter: &mut Meter) -> 
 /// A request whose answer is not out yet.
 struct Open {
     asked: Asked,
-    /// Its head, as it came.
-    bytes: Bytes,
+    target: Target,
     /// What its fields were read from, until it is answered.
     section: Option<Section>,
-    in_flight: InFlight,
+}
+
+impl Open {
+    /// The head of a request that is not answered, as it came, or as it might have come ([`head::encoded`]).
+    fn bytes(&self) -> Bytes {
+        let method = if self.asked.is_head { "HEAD " } else { "GET " };
+        let version = match self.asked.version {
+            Version::HTTP_10 => " HTTP/1.0\r\n",
+            _ => " HTTP/1.1\r\n",
+        };
+        let line = [method, &self.target.to_string(), version].concat();
+        let section = self.section.as_ref().map(Section::bytes);
+        [line.as_bytes(), section.unwrap_or_default()]
+            .concat()
+            .into()
+    }
 }
 
 /// A request and what was waited for.
-type Answered<B> = (Open, Outcome<B>);
+type Answered<B> = (Open, InFlight, Outcome<B>);
 
 /// The service's answer, or ours where it panicked.
 type Outcome<B> = Result<Response<B>, Box<Response<Bytes>>>;
@@ -90,9 +109,9 @@ type Outcome<B> = Result<Response<B>, Box<Response<Bytes>>>;
 enum Turn<B> {
     Rest(Rest),
     /// An answer is waited for.
-    Waits(Open, Later<B>),
-    /// An answer has begun to be sent.
-    Sends(Open, Flow<B>),
+    Waits(Open, InFlight, Later<B>),
+    /// An answer has begun to be sent; whether it is the last.
+    Sends(bool, InFlight, Flow<B>),
 }
 
 /// Sends the answer `at_hand`, and answers requests as long as that can be done at once.
@@ -103,45 +122,61 @@ fn poll_turns<S: Serve>(
     at_hand: &mut Option<Answered<S::Body>>,
 ) -> Poll<Turn<S::Body>> {
     let mut turn = match at_hand.take() {
-        Some((open, Ok(answer))) => answered(cx, session, meter, open, answer),
-        Some((open, Err(own))) => Some(left(session, meter, open, Err(own))),
+        Some((mut open, in_flight, Ok(answer))) => {
+            answered(cx, session, meter, (&mut open, in_flight), answer)
+        }
+        Some((open, in_flight, Err(own))) => {
+            Some(left(session, meter, &open, (in_flight, Err(own))))
+        }
         None => None,
     };
     loop {
         if let Some(turn) = turn {
             return Poll::Ready(turn);
         }
-        let head = match ready!(poll_head(cx, session, meter)) {
-            Next::Head(head) => head,
-            Next::Rest(rest) => return Poll::Ready(Turn::Rest(rest)),
-        };
-        let asked = Asked {
-            is_head: head.request.method() == Method::HEAD,
-            version: head.request.version(),
-            closes: head.closes,
-        };
-        let names_host = head.section.told.names_host;
-        let interim = InterimSink::http1(&session.watch, head.request.version());
-        let Begun { served, in_flight } = begin(session, head.request, interim, |request| {
-            if names_host {
-                check_target(request)
-            } else {
-                check(request, &session.limits)
-            }
-        });
-        let open = Open {
-            asked,
-            bytes: head.bytes,
-            section: Some(head.section),
-            in_flight,
-        };
-        turn = match served {
-            Ok(Served::Prepared(prepared)) => answered(cx, session, meter, open, prepared),
-            Ok(Served::Now(response)) => answered(cx, session, meter, open, response),
-            Ok(Served::Later(answer)) => Some(Turn::Waits(open, answer)),
-            Err(own) => Some(left(session, meter, open, Err(own))),
-        };
+        let mut head = None;
+        if let Next::Rest(rest) = ready!(poll_head(cx, session, meter, &mut head)) {
+            return Poll::Ready(Turn::Rest(rest));
+        }
+        turn = answer(cx, session, meter, &mut head);
     }
+}
+
+/// Has the request that was read answered, and sends the answer where it is at hand. `None`: it is out, and the connection goes on.
+#[inline]
+fn answer<S: Serve>(
+    cx: &mut Context<'_>,
+    session: &Session<S>,
+    meter: &mut Meter,
+    read: &mut Option<head::Head>,
+) -> Option<Turn<S::Body>> {
+    let head::Head { request, open, .. } = read.as_mut()?;
+    let checked = checked(request, open);
+    let in_flight = AtOnce::new(&session.watch);
+    let interim = InterimSink::http1(&session.watch, request.version);
+    match begin_head(session, request, interim, checked) {
+        Ok(Served::Prepared(prepared)) => answered(cx, session, meter, (open, in_flight), prepared),
+        Ok(Served::Now(response)) => answered(cx, session, meter, (open, in_flight), response),
+        Ok(Served::Later(answer)) => {
+            let open = read.take()?.open;
+            Some(Turn::Waits(open, in_flight.into(), answer))
+        }
+        Err(own) => Some(left(session, meter, open, (in_flight.into(), Err(own)))),
+    }
+}
+
+/// What is left to judge of a request when it has been read.
+fn checked(request: &RequestHead, open: &Open) -> Result<(), Fault> {
+    let RequestHead { target, fields, .. } = request;
+    check_target(&request.method, target.path())?;
+    if open
+        .section
+        .as_ref()
+        .is_some_and(|section| section.told.names_host)
+    {
+        return Ok(());
+    }
+    check_host(request.version, target.authority(), fields)
 }
 
 /// Sends an answer. `None`: it is out, and the connection goes on.
@@ -149,19 +184,19 @@ fn answered<S: Serve, A: Answer<S::Body>>(
     cx: &mut Context<'_>,
     session: &Session<S>,
     meter: &mut Meter,
-    mut open: Open,
+    (open, in_flight): (&mut Open, impl Into<InFlight>),
     answer: A,
 ) -> Option<Turn<S::Body>> {
     session.watch.outbox.close();
     open.asked.closes |= session.watch.order() != Order::Serve;
-    match reply::begin(cx, session, meter, answer, &mut open) {
+    match reply::begin(cx, session, meter, answer, open) {
         Sent::Whole if open.asked.closes => Some(Turn::Rest(over(meter))),
         Sent::Whole => None,
-        Sent::Begun(flow) => Some(Turn::Sends(open, flow)),
+        Sent::Begun(flow) => Some(Turn::Sends(open.asked.closes, in_flight.into(), flow)),
         Sent::Broken => Some(Turn::Rest(Rest::Broken)),
         Sent::Not(answer) => {
             let served = Served::Now(answer.response());
-            Some(left(session, meter, open, Ok(served)))
+            Some(left(session, meter, open, (in_flight.into(), Ok(served))))
         }
     }
 }
@@ -170,11 +205,10 @@ fn answered<S: Serve, A: Answer<S::Body>>(
 fn left<S: Serve>(
     session: &Session<S>,
     meter: &mut Meter,
-    open: Open,
-    served: Result<Served<S::Body>, Box<Response<Bytes>>>,
+    open: &Open,
+    (in_flight, served): (InFlight, ServedOr<S::Body>),
 ) -> Turn<S::Body> {
-    meter.put_back(open.bytes);
-    let in_flight = open.in_flight;
+    meter.put_back(open.bytes());
     session.begun.set(Some(Begun { served, in_flight }));
     Turn::Rest(Rest::Others)
 }

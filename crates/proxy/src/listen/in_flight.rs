@@ -1,7 +1,7 @@
 //! A request that is being answered: its connection is not idle, and may wait for its client.
 
 use super::watch::Watch;
-use std::sync::Arc;
+use std::{mem, sync::Arc};
 
 /// Counts a request as in flight; on drop no more.
 #[derive(Debug)]
@@ -21,6 +21,33 @@ impl InFlight {
 impl Drop for InFlight {
     fn drop(&mut self) {
         self.watch.request_ends();
+    }
+}
+
+/// As [`InFlight`], of a request that may be answered at once: until it is not, it counts no reference to the watch.
+#[derive(Debug)]
+pub(super) struct AtOnce<'a> {
+    watch: &'a Arc<Watch>,
+}
+
+impl<'a> AtOnce<'a> {
+    pub(super) fn new(watch: &'a Arc<Watch>) -> Self {
+        watch.request_begins();
+        Self { watch }
+    }
+}
+
+impl Drop for AtOnce<'_> {
+    fn drop(&mut self) {
+        self.watch.request_ends();
+    }
+}
+
+impl From<AtOnce<'_>> for InFlight {
+    fn from(at_once: AtOnce<'_>) -> Self {
+        let watch = Arc::clone(at_once.watch);
+        mem::forget(at_once);
+        Self { watch }
     }
 }
 

@@ -1,5 +1,7 @@
 //! Bytes that lie in [memory that the kernel sends](arena) without copying it.
 
+mod pipe;
+
 use super::socket::send;
 use rustix::{fs::sendfile, io::retry_on_intr, net::SendFlags};
 use std::{
@@ -14,7 +16,8 @@ pub(super) fn first(bufs: &[IoSlice<'_>]) -> Option<usize> {
     bufs.iter().position(is_mapped)
 }
 
-/// Writes `bufs` up to the one at `mapped`, and that one, as far as `socket` takes them.
+/// Writes `bufs` up to the one at `mapped`, and that one, as far as `socket` takes them. An answer goes through a [`pipe`], which
+/// must be made anew for whoever takes a part only; what is left then goes from the file.
 pub(super) fn write(
     socket: BorrowedFd<'_>,
     bufs: &[IoSlice<'_>],
@@ -35,6 +38,12 @@ pub(super) fn write(
     let Some((file, mut offset)) = arena::place_of(buf) else {
         return Ok(sent);
     };
+    if !before.is_empty()
+        && let Some(more) = pipe::send(socket, buf)
+    {
+        // The next call says it again.
+        return Ok(sent + more.unwrap_or(0));
+    }
     match retry_on_intr(|| sendfile(socket, file, Some(&mut offset), buf.len())) {
         Ok(more) => Ok(sent + more),
         // The next call says it again.

@@ -106,6 +106,11 @@ impl Meter {
         self.watch.is_between() && self.interim.is_empty()
     }
 
+    /// Whether all that is written goes through TLS.
+    pub(super) fn is_tls(&self) -> bool {
+        matches!(self.stream, Stream::Tls(_))
+    }
+
     /// See [`Stream::reset_at_close`].
     pub(super) fn reset_at_close(&self) {
         self.stream.reset_at_close();

@@ -28,6 +28,7 @@ mod own;
 mod proxy_protocol;
 mod redirect;
 mod request_body;
+mod request_head;
 mod service;
 mod shared;
 mod socket;
@@ -52,6 +53,7 @@ pub use proxy_protocol::{
     Error as ProxyProtocolError, Header as ProxyHeader, parse as parse_proxy,
 };
 pub use request_body::{Cut, RequestBody};
+pub use request_head::RequestHead;
 pub use shared::Shared;
 pub use splice::Splices;
 pub use texts::Texts;
@@ -59,7 +61,7 @@ pub use tls::{CertificateFiles, TlsError, TlsStore};
 
 use bytes::Bytes;
 use http::{HeaderValue, Request, Response};
-use std::{cell::Cell, net::SocketAddr, pin::Pin, rc::Rc, sync::Arc, time::Duration};
+use std::{cell::Cell, mem, net::SocketAddr, pin::Pin, rc::Rc, sync::Arc, time::Duration};
 use store::Memory;
 
 /// What every request knows of the connection it came on. One per connection, shared by its requests.
@@ -136,6 +138,16 @@ pub trait Serve: 'static {
         connection: &Rc<Connection>,
         interim: InterimSink,
     ) -> Served<Self::Body>;
+    /// As [`serve`](Self::serve), for a request that is its head and nothing more: it brings no content, wants no other protocol,
+    /// and its `Connection` names no fields. The head is taken where it lies; what is left of it means nothing.
+    fn serve_head(
+        &self,
+        head: &mut RequestHead,
+        connection: &Rc<Connection>,
+        interim: InterimSink,
+    ) -> Served<Self::Body> {
+        self.serve(mem::take(head).into_request(), connection, interim)
+    }
     /// Hears of an answer that the listener gives by itself, and tells the `Cache-Status` that goes with it; `None`: it has none.
     fn answered(&self, own: &OwnAnswer<'_>) -> Option<HeaderValue>;
     /// What counts heads that have not come as a whole; `None`: nobody does.

@@ -7,6 +7,7 @@ use super::{
     fault::Fault,
     in_flight::InFlight,
     own::{self, Refusal},
+    request_head::RequestHead,
     watch::Watch,
 };
 use bytes::Bytes;
@@ -14,6 +15,7 @@ use http::{Request, Response};
 use std::{
     cell::Cell,
     future::poll_fn,
+    mem,
     panic::{AssertUnwindSafe, catch_unwind},
     pin::pin,
     rc::Rc,
@@ -37,9 +39,12 @@ pub(super) struct Session<S: Serve> {
 
 /// A request that the service has been asked to answer, or was kept from: then the answer is ours.
 pub(super) struct Begun<B> {
-    pub(super) served: Result<Served<B>, Box<Response<Bytes>>>,
+    pub(super) served: ServedOr<B>,
     pub(super) in_flight: InFlight,
 }
+
+/// What the service says, or what we say for it.
+pub(super) type ServedOr<B> = Result<Served<B>, Box<Response<Bytes>>>;
 
 /// Has the service begin with a request, unless that is refused. `check` judges it, and puts in what it brings.
 pub(super) fn begin<S: Serve>(
@@ -48,32 +53,56 @@ pub(super) fn begin<S: Serve>(
     interim: InterimSink,
     check: impl FnOnce(&mut Request<RequestBody>) -> Result<(), Fault>,
 ) -> Begun<S::Body> {
-    let watch = &session.watch;
-    let in_flight = InFlight::new(watch);
-    let refusal = match check(&mut request) {
-        Err(fault) => Some(fault.into()),
-        Ok(()) => session.redirect_https.map(Refusal::Redirect),
-    };
-    let served = match refusal {
-        None => {
-            // Taken there, so that it is not moved into the closure, and with that on and on.
-            let mut asked = Some(request);
-            let serve = || {
-                let request = asked.take()?;
-                Some(session.service.serve(request, &session.facts, interim))
-            };
-            match catch_unwind(AssertUnwindSafe(serve)) {
-                Ok(Some(served)) => Ok(served),
-                Ok(None) | Err(_) => Err(own::panicked(&*session.service, watch)),
-            }
-        }
-        Some(refusal) => {
-            let (head, _) = request.into_parts();
-            let request = (&head, &*session.facts);
-            Err(own::refuse(&*session.service, watch, refusal, request))
-        }
+    let in_flight = InFlight::new(&session.watch);
+    let served = match refusal(session, check(&mut request)) {
+        None => unless_it_panics(session, |service, facts| {
+            service.serve(request, facts, interim)
+        }),
+        Some(refusal) => Err(refuse(session, refusal, request)),
     };
     Begun { served, in_flight }
+}
+
+/// As [`begin`], with a request that is its head alone; `checked` says what was found about it.
+pub(super) fn begin_head<S: Serve>(
+    session: &Session<S>,
+    head: &mut RequestHead,
+    interim: InterimSink,
+    checked: Result<(), Fault>,
+) -> ServedOr<S::Body> {
+    match refusal(session, checked) {
+        None => unless_it_panics(session, |service, facts| {
+            service.serve_head(head, facts, interim)
+        }),
+        Some(refusal) => Err(refuse(session, refusal, mem::take(head).into_request())),
+    }
+}
+
+/// Why the service does not get to see the request.
+fn refusal<S: Serve>(session: &Session<S>, checked: Result<(), Fault>) -> Option<Refusal> {
+    match checked {
+        Err(fault) => Some(fault.into()),
+        Ok(()) => session.redirect_https.map(Refusal::Redirect),
+    }
+}
+
+#[cold]
+fn refuse<S: Serve>(
+    session: &Session<S>,
+    refusal: Refusal,
+    request: Request<RequestBody>,
+) -> Box<Response<Bytes>> {
+    let (head, _) = request.into_parts();
+    let request = (&head, &*session.facts);
+    own::refuse(&*session.service, &session.watch, refusal, request)
+}
+
+fn unless_it_panics<S: Serve>(
+    session: &Session<S>,
+    serve: impl FnOnce(&S, &Rc<Connection>) -> Served<S::Body>,
+) -> ServedOr<S::Body> {
+    let serve = AssertUnwindSafe(|| serve(&session.service, &session.facts));
+    catch_unwind(serve).map_err(|_| own::panicked(&*session.service, &session.watch))
 }
 
 /// The service panicked.

@@ -1,7 +1,11 @@
 //! An accepted socket: TCP or Unix.
+//!
+//! It calls the kernel past libc, which makes of each call a point where its thread may be cancelled, with two locked instructions: nobody
+//! does that here.
 
 use rustix::net::{
-    SendAncillaryBuffer, SendFlags, sendmsg, sockopt::set_socket_linger, sockopt::set_tcp_cork,
+    self, RecvFlags, SendAncillaryBuffer, SendFlags, recv, sendmsg,
+    sockopt::{set_socket_linger, set_tcp_cork},
 };
 use std::{
     io::{self, IoSlice},
@@ -43,23 +47,62 @@ impl Socket {
     pub(super) fn poll_send(
         &self,
         cx: &mut Context<'_>,
-        mut send: impl FnMut(BorrowedFd<'_>) -> io::Result<usize>,
+        send: impl FnMut(BorrowedFd<'_>) -> io::Result<usize>,
+    ) -> Poll<io::Result<usize>> {
+        self.poll_io(cx, Interest::WRITABLE, 0, send)
+    }
+
+    /// Writes `bufs`, as far as the socket takes them.
+    pub(super) fn poll_send_all(
+        &self,
+        cx: &mut Context<'_>,
+        bufs: &[IoSlice<'_>],
+        flags: SendFlags,
+    ) -> Poll<io::Result<usize>> {
+        let whole = bufs.iter().map(|buf| buf.len()).sum();
+        self.poll_io(cx, Interest::WRITABLE, whole, |socket| {
+            send(socket, bufs, flags)
+        })
+    }
+
+    /// Has `io` read or write once the socket is ready for that. Less than `whole` says that it is not any more, which need not be found
+    /// out with another call.
+    fn poll_io(
+        &self,
+        cx: &mut Context<'_>,
+        interest: Interest,
+        whole: usize,
+        mut io: impl FnMut(BorrowedFd<'_>) -> io::Result<usize>,
     ) -> Poll<io::Result<usize>> {
         loop {
-            let tried = match self {
-                Self::Tcp(socket) => {
-                    ready!(socket.poll_write_ready(cx))?;
-                    socket.try_io(Interest::WRITABLE, || send(socket.as_fd()))
+            let mut part = None;
+            let mut tried = |socket: BorrowedFd<'_>| {
+                let done = io(socket)?;
+                if 0 < done && done < whole {
+                    part = Some(done);
+                    return Err(io::ErrorKind::WouldBlock.into());
                 }
-                Self::Unix(socket) => {
-                    ready!(socket.poll_write_ready(cx))?;
-                    socket.try_io(Interest::WRITABLE, || send(socket.as_fd()))
-                }
+                Ok(done)
             };
-            match tried {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                other => return Poll::Ready(other),
+            ready!(self.poll_ready(cx, interest))?;
+            let done = match self {
+                Self::Tcp(socket) => socket.try_io(interest, || tried(socket.as_fd())),
+                Self::Unix(socket) => socket.try_io(interest, || tried(socket.as_fd())),
+            };
+            match (done, part) {
+                (_, Some(done)) => return Poll::Ready(Ok(done)),
+                (Err(error), None) if error.kind() == io::ErrorKind::WouldBlock => {}
+                (done, None) => return Poll::Ready(done),
             }
+        }
+    }
+
+    fn poll_ready(&self, cx: &mut Context<'_>, interest: Interest) -> Poll<io::Result<()>> {
+        match (self, interest.is_readable()) {
+            (Self::Tcp(socket), true) => socket.poll_read_ready(cx),
+            (Self::Tcp(socket), false) => socket.poll_write_ready(cx),
+            (Self::Unix(socket), true) => socket.poll_read_ready(cx),
+            (Self::Unix(socket), false) => socket.poll_write_ready(cx),
         }
     }
 }
@@ -70,10 +113,20 @@ impl AsyncRead for Socket {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Tcp(socket) => Pin::new(socket).poll_read(cx, buf),
-            Self::Unix(socket) => Pin::new(socket).poll_read(cx, buf),
+        if buf.initialized().len() < buf.capacity() {
+            // It would have to be initialized first.
+            return match self.get_mut() {
+                Self::Tcp(socket) => Pin::new(socket).poll_read(cx, buf),
+                Self::Unix(socket) => Pin::new(socket).poll_read(cx, buf),
+            };
         }
+        let room = buf.initialize_unfilled();
+        let read = self.poll_io(cx, Interest::READABLE, room.len(), |socket| {
+            let (read, _) = recv(socket, &mut *room, RecvFlags::empty())?;
+            Ok(read)
+        });
+        buf.advance(ready!(read)?);
+        Poll::Ready(Ok(()))
     }
 }
 
@@ -83,10 +136,7 @@ impl AsyncWrite for Socket {
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
-        match self.get_mut() {
-            Self::Tcp(socket) => Pin::new(socket).poll_write(cx, buf),
-            Self::Unix(socket) => Pin::new(socket).poll_write(cx, buf),
-        }
+        self.poll_send_all(cx, &[IoSlice::new(buf)], SendFlags::empty())
     }
 
     fn poll_write_vectored(
@@ -94,10 +144,7 @@ impl AsyncWrite for Socket {
         cx: &mut Context<'_>,
         bufs: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        match self.get_mut() {
-            Self::Tcp(socket) => Pin::new(socket).poll_write_vectored(cx, bufs),
-            Self::Unix(socket) => Pin::new(socket).poll_write_vectored(cx, bufs),
-        }
+        self.poll_send_all(cx, bufs, SendFlags::empty())
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -117,17 +164,16 @@ impl AsyncWrite for Socket {
     }
 }
 
-/// Writes to the socket, as far as it takes bytes.
+/// Writes to the socket, as far as it takes bytes. One buffer costs less than several do.
+#[inline]
 pub(super) fn send(
     socket: BorrowedFd<'_>,
     bufs: &[IoSlice<'_>],
     flags: SendFlags,
 ) -> io::Result<usize> {
-    let mut none = SendAncillaryBuffer::default();
-    Ok(sendmsg(
-        socket,
-        bufs,
-        &mut none,
-        flags | SendFlags::NOSIGNAL,
-    )?)
+    let flags = flags | SendFlags::NOSIGNAL;
+    Ok(match bufs {
+        [only] => net::send(socket, only, flags)?,
+        bufs => sendmsg(socket, bufs, &mut SendAncillaryBuffer::default(), flags)?,
+    })
 }

@@ -1,11 +1,6 @@
 //! A socket below TLS: bytes that were looked at already are read again, and files go out without passing through memory.
 
-use super::{
-    direct::Desk,
-    mapped,
-    socket::{Socket, send},
-    splice::Splices,
-};
+use super::{direct::Desk, mapped, socket::Socket, splice::Splices};
 use bytes::{Buf, Bytes};
 use rustix::net::SendFlags;
 use std::{
@@ -57,8 +52,7 @@ impl Wire {
         cx: &mut Context<'_>,
         bufs: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        self.socket
-            .poll_send(cx, |socket| send(socket, bufs, SendFlags::MORE))
+        self.socket.poll_send_all(cx, bufs, SendFlags::MORE)
     }
 
     /// Writes bytes of which those at `mapped` lie where the kernel can send them from.
@@ -96,15 +90,12 @@ impl Wire {
     ) -> Poll<io::Result<usize>> {
         let first = bufs.iter().position(|buf| Splices::is_stand_in(buf));
         match first {
-            None => self
-                .socket
-                .poll_send(cx, |socket| send(socket, bufs, SendFlags::empty())),
+            None => self.socket.poll_send_all(cx, bufs, SendFlags::empty()),
             Some(0) => self.poll_spans(cx, splices, bufs),
             Some(first) => {
                 let before = bufs.get(..first).unwrap_or_default();
                 // In one packet with what follows.
-                self.socket
-                    .poll_send(cx, |socket| send(socket, before, SendFlags::MORE))
+                self.socket.poll_send_all(cx, before, SendFlags::MORE)
             }
         }
     }

@@ -38,7 +38,7 @@ impl Expected {
 
 /// Reads the head of a POST.
 pub fn post(policy: &PurgePolicy, head: Head<'_>) -> Spoken {
-    let mut segments = head.uri.path().split('/').skip(1);
+    let mut segments = head.target.path().split('/').skip(1);
     let words = [(); 6].map(|()| segments.next());
     let spoken = match words {
         [
@@ -202,7 +202,9 @@ fn parts(url: &str) -> Result<(String, String), Malformed> {
 /// Reads a request to Souin's API, where the site has one: `PURGE <api>` with `Surrogate-Key`, `PURGE <api>/flush`,
 /// `PURGE <api>/<key>`, `PURGE <api>/<expression>`.
 pub fn souin(policy: &PurgePolicy, head: Head<'_>) -> Option<Result<Command, Malformed>> {
-    let rest = head.target().strip_prefix(policy.souin.as_deref()?)?;
+    let rest = head
+        .path_and_query()
+        .strip_prefix(policy.souin.as_deref()?)?;
     if head.method != "PURGE" || !(rest.is_empty() || rest.starts_with('/')) {
         return None;
     }

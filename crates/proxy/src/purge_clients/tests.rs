@@ -16,7 +16,7 @@ fn read_from(policy: &PurgePolicy, head: &str, peer: IpAddr) -> Spoken {
     let mut lines = head.split('\n');
     let mut words = lines.next().unwrap_or_default().split(' ');
     let method = words.next().unwrap_or_default().parse().expect("a method");
-    let uri = words.next().unwrap_or_default().parse().expect("a target");
+    let uri: http::Uri = words.next().unwrap_or_default().parse().expect("a target");
     let fields: HeaderMap = lines
         .map(|line| {
             let (name, value) = line.split_once(": ").expect("a field");
@@ -24,9 +24,10 @@ fn read_from(policy: &PurgePolicy, head: &str, peer: IpAddr) -> Spoken {
             (name, HeaderValue::from_str(value).expect("a value"))
         })
         .collect();
+    let target = uri.into();
     let head = Head {
         method: &method,
-        uri: &uri,
+        target: &target,
         fields: &fields,
         refreshes: fields.contains_key(&X_REFRESH),
         peer: Some(peer),
@@ -151,7 +152,7 @@ proptest! {
         field in "(x-url|x-host|x-cache-tags|cache-tags|xkey|x-magento-tags-pattern|surrogate-key|fastly-key)",
         value in "[!-~]{0,20}",
     ) {
-        if target.parse::<Uri>().is_ok() {
+        if target.parse::<http::Uri>().is_ok() {
             let _ = read(&policy(), &format!("{method} {target} HTTP/1.1\nhost: s\n{field}: {value}"));
         }
     }

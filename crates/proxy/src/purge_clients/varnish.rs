@@ -67,7 +67,7 @@ pub fn command(policy: &PurgePolicy, head: Head<'_>) -> Result<Command, Malforme
             "send `xkey-purge` or `xkey-softpurge` with keys",
         ));
     }
-    if method == "PURGETAGS" || head.target() == "/tags" {
+    if method == "PURGETAGS" || head.path_and_query() == "/tags" {
         return Err(Malformed::Nothing("send `X-Cache-Tags` with tags"));
     }
     if surrogate::FIELDS
@@ -215,7 +215,7 @@ fn on_host(host: &str, target: Option<&OnTarget>) -> Option<Wish> {
 /// What the target itself names.
 fn place(policy: &PurgePolicy, head: Head<'_>) -> Wish {
     let host = head.authority().into_owned();
-    let target = prefixed(policy, head).unwrap_or_else(|| head.target().to_owned());
+    let target = prefixed(policy, head).unwrap_or_else(|| head.path_and_query().to_owned());
     let exact = head
         .text("x-purge-method")
         .is_some_and(|value| value == "exact");

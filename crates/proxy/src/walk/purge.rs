@@ -1,12 +1,13 @@
 //! Purge: a request that is for the cache and not for the application, from a client that may.
 
 use crate::{
-    ask::{Ask, Said},
+    ask::Ask,
     body::{Content, ReplyBody},
     cache::Worker,
     error::Failure,
-    listen::{Connection, Cut, InterimSink, RequestBody},
+    listen::{Connection, Cut, RequestBody, RequestHead},
     outcome::{Detail, Outcome, bump},
+    policy::Site,
     purge_clients::{
         Command, Head, Malformed, Operation, Spoken,
         answer::{self, Own, Unpurged},
@@ -16,7 +17,7 @@ use crate::{
     },
     walk::{Answer, deliver, receive, waiting::Waiting},
 };
-use http::{HeaderValue, Method, Request, Response, StatusCode, header};
+use http::{HeaderValue, Method, Response, StatusCode, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use std::{rc::Rc, time::Duration};
 use store::purge::{Address, Purge, What};
@@ -37,36 +38,29 @@ pub enum Wanted {
 /// What the names of a list take at most, in bytes.
 const MOST_LISTED: usize = 16 << 20;
 
-/// What `request`, whose fields speak of what is `said`, wants of the cache, if it is for the cache. One that wants a fresh
-/// answer goes on as a GET that says so.
-pub fn look(
-    worker: &Worker,
-    request: &mut Request<RequestBody>,
-    said: &mut Said,
-    connection: &Connection,
-) -> Option<Wanted> {
-    let site = worker.site();
-    let head = Head {
-        method: request.method(),
-        uri: request.uri(),
-        fields: request.headers(),
-        refreshes: said.refresh,
+/// What a request wants of the cache, if it is for the cache. One that wants a fresh answer goes on as a GET that says so.
+pub fn look(site: &Site, head: &mut RequestHead, connection: &Connection) -> Option<Wanted> {
+    let spoken = Head {
+        method: &head.method,
+        target: &head.target,
+        fields: &head.fields,
+        refreshes: head.said.refresh,
         peer: connection
             .peer
             .filter(|_| connection.peer_asks)
             .map(|peer| peer.ip()),
     };
-    match recognise(&site.purge, head) {
+    match recognise(&site.purge, spoken) {
         Spoken::Nothing => None,
         Spoken::Denied => Some(Wanted::Denied),
         Spoken::Command(command) => Some(Wanted::Purge(command)),
         Spoken::Content(expected) => Some(Wanted::Content(expected)),
         Spoken::List => Some(Wanted::List),
         Spoken::Refresh => {
-            *request.method_mut() = Method::GET;
-            let fields = request.headers_mut();
-            fields.append(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-            said.directives = true;
+            head.method = Method::GET;
+            let fresh = HeaderValue::from_static("no-cache");
+            head.fields.append(header::CACHE_CONTROL, fresh);
+            head.said.directives = true;
             None
         }
     }
@@ -81,19 +75,7 @@ pub fn may_force(ask: &Ask) -> bool {
 }
 
 /// Answers a request that is for the cache. It never goes to an origin.
-pub fn answer(
-    worker: &Rc<Worker>,
-    request: Request<RequestBody>,
-    connection: &Rc<Connection>,
-    interim: InterimSink,
-    wanted: Wanted,
-) -> Answer {
-    let (parts, content) = request.into_parts();
-    let said = Said::by(&parts.headers);
-    let ask = match receive::receive(worker, parts, said, &content, connection, interim) {
-        Ok(ask) => ask,
-        Err(failure) => return Answer::Now(deliver::refusal(worker, &failure)),
-    };
+pub fn answer(worker: &Rc<Worker>, ask: Ask, content: RequestBody, wanted: Wanted) -> Answer {
     if matches!(wanted, Wanted::Content(_)) && receive::is_redirected(&ask) {
         return Answer::Now(deliver::redirect_https(worker, &ask));
     }

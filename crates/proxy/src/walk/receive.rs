@@ -3,13 +3,14 @@
 mod authority;
 
 use crate::{
-    ask::{Ask, Key, Said, Upgrade, chosen},
+    ask::{Ask, Key, Upgrade, chosen},
     cache::{OwnSite, Worker},
     content_key::Content,
     error::Failure,
-    listen::{Connection, InterimSink, RequestBody},
+    listen::{Connection, InterimSink, RequestBody, RequestHead},
     policy::{PurgePolicy, Site},
     routing::{self, Peer, Subject},
+    said::Said,
 };
 use authority::{host, scheme};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Version, header, request::Parts};
@@ -17,11 +18,10 @@ use http_body::Body as _;
 use hyper::upgrade::OnUpgrade;
 use rules::{
     directives::{self, RequestDirectives},
-    fields, key,
+    fields,
     time::Time,
 };
 use std::{
-    borrow::Cow,
     cell::Cell,
     mem,
     rc::Rc,
@@ -36,31 +36,44 @@ pub fn now() -> Time {
     Time::from_millis(since.as_millis() as u64)
 }
 
-/// Reads a request, whose fields speak of what is `said`: what it asks for, under which key, on which route. That may
-/// [want HTTPS](is_redirected).
+/// Reads a request: what it asks for, under which key, on which route. That may [want HTTPS](is_redirected). What is needed of its head is
+/// taken out.
 ///
 /// # Errors
 /// It is not understood or not offered, and has no route.
 pub fn receive(
     worker: &Rc<Worker>,
-    mut parts: Parts,
-    said: Said,
-    content: &RequestBody,
+    head: &mut RequestHead,
+    brought: Brought,
     connection: &Rc<Connection>,
     interim: InterimSink,
 ) -> Result<Ask, Failure> {
-    if parts.version == Version::HTTP_2 {
-        join_cookies(&mut parts.headers);
+    if head.version == Version::HTTP_2 {
+        join_cookies(&mut head.fields);
     }
     let mut beside = Beside {
-        upgrade: upgrade(&mut parts),
         timed: worker.log.is_some(),
-        has_content: !content.is_end_stream(),
-        ..Beside::saying(said)
+        brought,
+        ..Beside::default()
     };
-    beside.end_connection(&mut parts.headers);
-    let site = worker.site();
-    read(&site, parts, connection, interim, &mut beside, now())
+    beside.end_connection(head);
+    read(worker.site(), head, connection, interim, beside, now())
+}
+
+/// As [`receive`], for a request that is its head and nothing more ([`Serve::serve_head`]).
+#[inline]
+pub fn alone(
+    worker: &Worker,
+    site: OwnSite,
+    head: &mut RequestHead,
+    connection: &Rc<Connection>,
+    interim: InterimSink,
+) -> Result<Ask, Failure> {
+    let beside = Beside {
+        timed: worker.log.is_some(),
+        ..Beside::default()
+    };
+    read(site, head, connection, interim, beside, now())
 }
 
 /// Whether its route sends the request to HTTPS.
@@ -68,78 +81,126 @@ pub fn is_redirected(ask: &Ask) -> bool {
     ask.policy().redirect_https && ask.scheme == "http"
 }
 
+/// What a request brings with its head.
+#[derive(Debug, Default)]
+pub struct Brought {
+    pub upgrade: Option<Box<Upgrade>>,
+    pub content: bool,
+}
+
+impl Brought {
+    /// Takes the client's connection out of `parts`, where it wants to switch protocols.
+    pub fn with(parts: &mut Parts, content: &RequestBody) -> Self {
+        Self {
+            upgrade: upgrade(parts),
+            content: !content.is_end_stream(),
+        }
+    }
+}
+
 /// What is known of a request beside its head.
+#[derive(Debug, Default)]
 pub struct Beside {
-    /// What its fields speak of.
-    said: Said,
-    upgrade: Option<Box<Upgrade>>,
+    brought: Brought,
     timed: bool,
-    has_content: bool,
     nominated: Box<[HeaderName]>,
     for_another: bool,
 }
 
 impl Beside {
-    /// Of a request with these fields and nothing more.
-    pub fn of(fields: &HeaderMap) -> Self {
-        Self::saying(Said::by(fields))
-    }
-
-    fn saying(said: Said) -> Self {
-        Self {
-            said,
-            upgrade: None,
-            timed: false,
-            has_content: false,
-            nominated: Box::default(),
-            for_another: false,
-        }
-    }
-
-    /// Of a request with these fields, of which those go that are for its connection alone.
-    pub fn received(fields: &mut HeaderMap) -> Self {
-        let mut beside = Self::of(fields);
-        beside.end_connection(fields);
+    /// Of a request with this head, and nothing with it. The fields go that are for its connection alone.
+    pub fn received(head: &mut RequestHead) -> Self {
+        let mut beside = Self::default();
+        beside.end_connection(head);
         beside
     }
 
     /// Takes away the fields that are for the connection alone: what the origin does not get must not choose a variant either.
-    fn end_connection(&mut self, fields: &mut HeaderMap) {
+    fn end_connection(&mut self, head: &mut RequestHead) {
+        let fields = &mut head.fields;
         let lines = || fields.get_all(header::CONNECTION).iter();
-        if self.said.connection && lines().any(nominates) {
+        if head.said.connection && lines().any(nominates) {
             self.for_another = PurgePolicy::is_for_another(fields);
             self.nominated = fields::remove_hop_by_hop_but_end_to_end(fields);
-            self.said = Said::by(fields);
+            head.said = Said::by(fields);
         }
     }
 }
 
-/// What a request asks for at `now`, under which key, on which route.
+/// What a request asks for at `now`, under which key, on which route. What is needed of its head is taken out.
+///
+/// # Errors
+/// As for [`receive`].
 pub fn read(
-    site: &OwnSite,
-    parts: Parts,
+    site: OwnSite,
+    head: &mut RequestHead,
     connection: &Rc<Connection>,
     interim: InterimSink,
-    beside: &mut Beside,
+    beside: Beside,
     now: Time,
 ) -> Result<Ask, Failure> {
-    if parts.method == Method::CONNECT {
+    if head.method == Method::CONNECT {
         return Err(Failure::MethodNotAllowed);
     }
-    let client = client(connection, site);
-    let scheme = scheme(client, &parts.headers, beside.said.forwarded, connection);
-    let host = host(&parts, scheme, connection)?;
-    let path = match parts.uri.path() {
-        "" => Cow::Borrowed("/"),
-        path => key::normalize(path),
+    let Routed {
+        route,
+        is_ambiguous,
+        scheme,
+        key,
+    } = routed(&site, head, connection)?;
+    let directives = if head.said.directives {
+        directives::request(&head.fields)
+    } else {
+        RequestDirectives::default()
     };
-    let query = parts.uri.query().map(key::normalize);
+    Ok(Ask {
+        site,
+        route,
+        is_ambiguous,
+        method: mem::take(&mut head.method),
+        version: head.version,
+        fields: mem::take(&mut head.fields),
+        cookies: Vec::new(),
+        stores_nothing: false,
+        content: Content::default(),
+        directives,
+        said: head.said,
+        key,
+        scheme,
+        now,
+        began: beside.timed.then(Instant::now),
+        connection: connection.clone(),
+        interim,
+        upgrade: beside.brought.upgrade,
+        has_content: beside.brought.content,
+        nominated: beside.nominated,
+        for_another: beside.for_another,
+        target: head.target.clone(),
+        within: None,
+        composed: Cell::new(false),
+    })
+}
+
+/// Which way a request takes.
+struct Routed {
+    route: usize,
+    is_ambiguous: bool,
+    scheme: &'static str,
+    key: Key,
+}
+
+#[inline]
+fn routed(site: &Site, head: &RequestHead, connection: &Connection) -> Result<Routed, Failure> {
+    let client = client(connection, site);
+    let scheme = scheme(client, &head.fields, head.said.forwarded, connection);
+    let host = host(head, scheme, connection)?;
+    let (path, query) = head.target.normal();
     let subject = Subject {
         host: routing::without_port(&host),
         path: &path,
         query: query.as_deref(),
-        method: &parts.method,
-        fields: &parts.headers,
+        method: &head.method,
+        fields: &head.fields,
         client,
     };
     let route = routing::choose(&site.routes, &subject);
@@ -150,38 +211,12 @@ pub fn read(
     let policy = &chosen_route.policy;
     let query = chosen(policy, query);
     let mut key = Key::build(&policy.key, scheme, &host, &path, query.as_deref());
-    key.extend(chosen_route, &parts.headers);
-    let directives = if beside.said.directives {
-        directives::request(&parts.headers)
-    } else {
-        RequestDirectives::default()
-    };
-    drop((path, query, host));
-    Ok(Ask {
-        site: site.clone(),
+    key.extend(chosen_route, &head.fields);
+    Ok(Routed {
         route,
         is_ambiguous,
-        method: parts.method,
-        version: parts.version,
-        fields: parts.headers,
-        cookies: Vec::new(),
-        stores_nothing: false,
-        content: Content::default(),
-        directives,
-        said: beside.said,
-        key,
         scheme,
-        now,
-        began: beside.timed.then(Instant::now),
-        connection: connection.clone(),
-        interim,
-        upgrade: beside.upgrade.take(),
-        has_content: beside.has_content,
-        nominated: mem::take(&mut beside.nominated),
-        for_another: beside.for_another,
-        uri: parts.uri,
-        within: None,
-        composed: Cell::new(false),
+        key,
     })
 }
 

@@ -7,8 +7,11 @@ use std::hint::black_box;
 /// Bytes that come from memory together.
 const LINE: usize = 64;
 
-/// Of longer content the beginning alone is drawn near: what reads the rest reads on, which the processor foresees.
-const MOST: usize = 2 << 10;
+/// Content up to this length, in bytes, is drawn near as a whole.
+const SHORT: usize = 2 << 10;
+
+/// Of longer content so much: what reads the rest reads on, which the processor foresees.
+const BEGINNING: usize = 4 * LINE;
 
 impl Stored {
     /// Reads a byte of each line of the head and of short content, and how many hold that. Among a million responses none of them is
@@ -18,7 +21,12 @@ impl Stored {
         let content = match &self.body {
             Body::Whole(bytes) => {
                 black_box(bytes.is_unique());
-                bytes.get(..MOST).unwrap_or(bytes)
+                let drawn = if bytes.len() > SHORT {
+                    BEGINNING
+                } else {
+                    bytes.len()
+                };
+                bytes.get(..drawn).unwrap_or_default()
             }
             _ => &[],
         };

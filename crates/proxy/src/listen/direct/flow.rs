@@ -16,8 +16,10 @@ use std::{
 };
 use tokio::io::AsyncWrite;
 
-/// Pieces up to so many bytes are copied behind what was said before: that costs less than another buffer does.
-const COPIED: usize = 2 << 10;
+/// Pieces up to so many bytes are copied behind what was said before: that costs less than another buffer does. In TLS all is copied
+/// once more anyway, and of what is worth it there is less.
+const COPIED: usize = 12 << 10;
+const COPIED_IN_TLS: usize = 2 << 10;
 
 /// Bytes that the frame of a chunk takes at most, and the last chunk after it (RFC 9112 section 7.1).
 const FRAME: usize = 32;
@@ -28,11 +30,18 @@ pub(super) struct Flow<B> {
     framing: Framing,
     /// Whether the connection is closed behind it.
     closes: bool,
-    /// A piece that had no place in the last run.
-    held: Bytes,
-    /// What the socket did not take of the last run, in order.
-    unsent: [Bytes; 3],
     state: State,
+    /// `None` for most: all goes out in one run.
+    left: Option<Box<Left>>,
+}
+
+/// What is left of a run.
+#[derive(Default)]
+struct Left {
+    /// What the socket did not take, in order.
+    unsent: [Bytes; 3],
+    /// A piece that had no place in it.
+    held: Bytes,
 }
 
 /// How far the content has come.
@@ -59,9 +68,8 @@ impl<B: Body<Data = Bytes> + Unpin> Flow<B> {
             body,
             framing,
             closes,
-            held: Bytes::new(),
-            unsent: [const { Bytes::new() }; 3],
             state: State::Going,
+            left: None,
         }
     }
 
@@ -111,7 +119,12 @@ impl<B: Body<Data = Bytes> + Unpin> Flow<B> {
         meter: &mut Meter,
         page: &mut Page,
     ) -> io::Result<()> {
-        let Run { cut, mut large } = self.gather(cx, page);
+        let most_copied = if meter.is_tls() {
+            COPIED_IN_TLS
+        } else {
+            COPIED
+        };
+        let Run { cut, mut large } = self.gather(cx, page, most_copied);
         if self.closes && matches!(self.state, State::Whole) {
             meter.end();
         }
@@ -132,12 +145,12 @@ impl<B: Body<Data = Bytes> + Unpin> Flow<B> {
         large.advance(sent_of(large.len()));
         let after = after.get(sent_of(after.len())..).unwrap_or_default();
         let copied = Bytes::copy_from_slice;
-        self.unsent = [copied(before), large, copied(after)];
+        self.left().unsent = [copied(before), large, copied(after)];
         Ok(())
     }
 
     /// Puts pieces on `page` until there is no more at hand, or no more room. One of them may be large.
-    fn gather(&mut self, cx: &mut Context<'_>, page: &mut Page) -> Run {
+    fn gather(&mut self, cx: &mut Context<'_>, page: &mut Page, most_copied: usize) -> Run {
         let mut large: Option<Run> = None;
         while page.room() >= FRAME {
             let piece = match self.poll_piece(cx) {
@@ -158,11 +171,11 @@ impl<B: Body<Data = Bytes> + Unpin> Flow<B> {
                     break;
                 }
             };
-            let is_short = piece.len() <= COPIED
+            let is_short = piece.len() <= most_copied
                 && piece.len() + FRAME <= page.room()
                 && !Splices::is_stand_in(&piece);
             if !is_short && large.is_some() {
-                self.held = piece;
+                self.left().held = piece;
                 break;
             }
             let is_chunk = matches!(self.framing, Framing::Chunks);
@@ -189,8 +202,10 @@ impl<B: Body<Data = Bytes> + Unpin> Flow<B> {
     /// The next piece of the content, which is not empty; `None` at its end. Trailers are left out (RFC 9110 section 6.5.1). An error:
     /// it breaks off, or is not as long as announced.
     fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Bytes>, ()>> {
-        if !self.held.is_empty() {
-            return Poll::Ready(Ok(Some(mem::take(&mut self.held))));
+        if let Some(left) = &mut self.left
+            && !left.held.is_empty()
+        {
+            return Poll::Ready(Ok(Some(mem::take(&mut left.held))));
         }
         loop {
             if matches!(self.framing, Framing::None | Framing::Length(0)) {
@@ -215,14 +230,21 @@ impl<B: Body<Data = Bytes> + Unpin> Flow<B> {
 
     /// Writes what the last run left.
     fn poll_unsent(&mut self, cx: &mut Context<'_>, meter: &mut Meter) -> Poll<io::Result<()>> {
-        while self.unsent.iter().any(|part| !part.is_empty()) {
-            let parts = self.unsent.each_ref().map(|part| &**part);
+        let Some(Left { unsent, .. }) = self.left.as_deref_mut() else {
+            return Poll::Ready(Ok(()));
+        };
+        while unsent.iter().any(|part| !part.is_empty()) {
+            let parts = unsent.each_ref().map(|part| &**part);
             match ready!(poll_write(cx, meter, parts))? {
                 0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
-                out => advance(&mut self.unsent, out),
+                out => advance(unsent, out),
             }
         }
         Poll::Ready(Ok(()))
+    }
+
+    fn left(&mut self) -> &mut Left {
+        self.left.get_or_insert_default()
     }
 }
 

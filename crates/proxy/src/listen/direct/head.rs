@@ -1,15 +1,17 @@
 //! Heads of requests that end where their head ends.
 
 mod encoded;
+mod line;
 
 use super::{
-    super::{check::is_authority, config::Limits, request_body::RequestBody},
+    super::{check::is_authority, config::Limits, request_head::RequestHead},
+    Open,
+    page::Asked,
     section::{self, Section, Sections},
 };
+use crate::{said::Said, target::Target};
 use bytes::Bytes;
-use http::{
-    HeaderMap, HeaderName, HeaderValue, Method, Request, Uri, Version, header, request::Parts,
-};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Version, header};
 use httparse::{Header, Status};
 use rules::fields::spares;
 use std::{cell::RefCell, mem::MaybeUninit};
@@ -17,64 +19,74 @@ use std::{cell::RefCell, mem::MaybeUninit};
 /// Field lines at most; more are `hyper`'s to judge.
 const MOST: usize = 64;
 
-/// A request without content.
+/// A request that is its head alone.
 pub(super) struct Head {
-    pub(super) request: Request<RequestBody>,
-    /// Whether the connection is closed after the answer (RFC 9112 section 9.3).
-    pub(super) closes: bool,
-    /// As it came, or where its target was [written anew](encoded) as it might have come.
-    pub(super) bytes: Bytes,
+    pub(super) request: RequestHead,
+    pub(super) open: Open,
     /// How many bytes came.
     pub(super) length: usize,
-    /// What its fields were read from.
-    pub(super) section: Section,
 }
 
 /// What bytes begin with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Parsed {
-    /// Boxed: moving it from hand to hand would cost more.
-    Head(Box<Head>),
+    /// A head.
+    Whole,
     /// A part of a head.
     Partial,
     /// Something else, or nothing that is well formed.
     Others,
 }
 
-/// Reads the head that `bytes` begin with. `before` may give its fields.
-pub(super) fn parse(bytes: &[u8], limits: &Limits, before: &RefCell<Sections>) -> Parsed {
+/// Reads the head that `bytes` begin with to `into`, where it stays: moving it from hand to hand would cost more than reading it.
+/// `before` may give its fields.
+pub(super) fn parse(
+    bytes: &[u8],
+    limits: &Limits,
+    before: &RefCell<Sections>,
+    into: &mut Option<Head>,
+) -> Parsed {
     if let Some((line, rest)) = section::split(bytes) {
         let mut before = before.borrow_mut();
         if let Some((length, kept)) = before.take(rest) {
-            let came = bytes.get(..line.len() + length).unwrap_or_default();
-            let copy = Copied {
-                from: came,
-                bytes: before.copy(came),
-            };
-            return again(copy, line, limits, kept);
+            *into = again(line, line.len() + length, limits, kept);
+            return whole_or_others(into.is_some());
         }
     }
-    anew(bytes, limits)
+    anew(bytes, limits, into)
 }
 
-/// Reads a head whose header section has come before. What was taken out is lost where this is no request that is answered here.
+fn whole_or_others(is_whole: bool) -> Parsed {
+    if is_whole {
+        Parsed::Whole
+    } else {
+        Parsed::Others
+    }
+}
+
+/// Reads a head of so many bytes whose header section has come before. What was taken out is lost where this is no request that is
+/// answered here.
+#[inline]
 fn again(
-    copy: Copied<'_>,
     line: &[u8],
+    length: usize,
     limits: &Limits,
     (section, fields): (Section, HeaderMap),
-) -> Parsed {
-    let mut request = httparse::Request::new(&mut []);
-    // The line alone is never a whole head; what it says is read all the same.
-    if !matches!(request.parse(line), Ok(Status::Partial)) {
-        return Parsed::Others;
-    }
-    Start::of(&request, copy.bytes.len(), section.lines, limits)
-        .and_then(|start| start.head(copy, section, fields))
-        .map_or(Parsed::Others, Parsed::Head)
+) -> Option<Head> {
+    let start = line::read(line).or_else(|| {
+        let mut request = httparse::Request::new(&mut []);
+        // The line alone is never a whole head; what it says is read all the same.
+        match request.parse(line) {
+            Ok(Status::Partial) => Start::of(&request),
+            _ => None,
+        }
+    })?;
+    let fits = start.fits(length, section.lines, limits);
+    fits.then(|| start.head(length, section, fields))
 }
 
 /// Reads a head like no other.
-fn anew(bytes: &[u8], limits: &Limits) -> Parsed {
+fn anew(bytes: &[u8], limits: &Limits, into: &mut Option<Head>) -> Parsed {
     let mut lines = [const { MaybeUninit::uninit() }; MOST];
     let mut request = httparse::Request::new(&mut []);
     let length = match request.parse_with_uninit_headers(bytes, &mut lines) {
@@ -83,87 +95,104 @@ fn anew(bytes: &[u8], limits: &Limits) -> Parsed {
         Err(_) => return Parsed::Others,
     };
     let came = bytes.get(..length).unwrap_or_default();
-    let Some(start) = Start::of(&request, length, request.headers.len(), limits) else {
-        return Parsed::Others;
-    };
+    *into = read(&request, came, limits);
+    whole_or_others(into.is_some())
+}
+
+/// A head that was parsed.
+fn read(request: &httparse::Request<'_, '_>, came: &[u8], limits: &Limits) -> Option<Head> {
+    let start = Start::of(request)?;
+    let length = came.len();
+    if !start.fits(length, request.headers.len(), limits) {
+        return None;
+    }
     let copy = Copied::of(came);
     let mut read = spares::take();
-    let Some(told) = fields(&copy, request.headers, &mut read) else {
-        return Parsed::Others;
-    };
+    let told = fields(&copy, request.headers, &mut read)?;
     let first = request.headers.first();
     let section = Section {
         at: first.map_or(length, |first| copy.at(first.name.as_bytes())),
-        head: copy.bytes.clone(),
+        head: copy.bytes,
         lines: request.headers.len(),
         told,
     };
-    start
-        .head(copy, section, read)
-        .map_or(Parsed::Others, Parsed::Head)
+    Some(start.head(length, section, read))
 }
 
 /// What a request's line says.
-struct Start<'a> {
+struct Start {
     method: Method,
     version: Version,
-    target: &'a str,
+    target: Target,
+    /// Bytes of the target as it came.
+    length: usize,
 }
 
-impl<'a> Start<'a> {
-    /// Of a head with so many bytes and field lines. `None` where it is not for us to answer.
-    fn of(
-        request: &httparse::Request<'_, 'a>,
-        length: usize,
-        lines: usize,
-        limits: &Limits,
-    ) -> Option<Self> {
-        let (method, version) = kind(request)?;
-        let target = request.path?;
-        let fits = length <= limits.header_size
-            && target.len() <= limits.target
-            && lines <= limits.headers;
-        fits.then_some(Self {
+impl Start {
+    /// Where it is of those that are answered here.
+    fn of(request: &httparse::Request<'_, '_>) -> Option<Self> {
+        let method = match request.method? {
+            "GET" => Method::GET,
+            "HEAD" => Method::HEAD,
+            _ => return None,
+        };
+        let version = match request.version? {
+            0 => Version::HTTP_10,
+            _ => Version::HTTP_11,
+        };
+        let written = request.path?;
+        let target = match Target::usual(written.as_bytes()) {
+            Some(target) => target,
+            None => encoded::uri(written)?.into(),
+        };
+        Some(Self {
             method,
             version,
             target,
+            length: written.len(),
         })
     }
 
-    /// The head, with the fields of its section.
-    fn head(self, copy: Copied<'_>, section: Section, fields: HeaderMap) -> Option<Box<Head>> {
-        let length = copy.bytes.len();
-        let uri = Uri::from_maybe_shared(copy.part(self.target.as_bytes())?);
-        let (uri, bytes) = match uri {
-            Ok(uri) if self.target.is_ascii() => (uri, copy.bytes),
-            _ => encoded::head(&copy, self.target)?,
+    /// Whether a head with so many bytes and field lines is within the limits.
+    fn fits(&self, length: usize, lines: usize, limits: &Limits) -> bool {
+        length <= limits.header_size && self.length <= limits.target && lines <= limits.headers
+    }
+
+    /// The head, of so many bytes, with the fields of its section.
+    fn head(self, length: usize, section: Section, fields: HeaderMap) -> Head {
+        let asked = Asked {
+            is_head: self.method == Method::HEAD,
+            version: self.version,
+            // RFC 9112 section 9.3.
+            closes: match section.told.wish {
+                Wish::Close => true,
+                Wish::Stay => false,
+                Wish::None => self.version == Version::HTTP_10,
+            },
         };
-        let mut request = Request::new(RequestBody::none());
-        *request.method_mut() = self.method;
-        *request.version_mut() = self.version;
-        *request.uri_mut() = uri;
-        *request.headers_mut() = fields;
-        let closes = match section.told.wish {
-            Wish::Close => true,
-            Wish::Stay => false,
-            Wish::None => self.version == Version::HTTP_10,
-        };
-        Some(Box::new(Head {
-            request,
-            closes,
-            bytes,
+        Head {
+            request: RequestHead {
+                method: self.method,
+                version: self.version,
+                target: self.target.clone(),
+                fields,
+                said: section.told.said,
+            },
+            open: Open {
+                asked,
+                target: self.target,
+                section: Some(section),
+            },
             length,
-            section,
-        }))
+        }
     }
 }
 
 /// The request that `bytes` begin with and the length of its head, where it is one that may be answered without `hyper`. For tests.
-pub fn request(bytes: &[u8], limits: &Limits) -> Option<(Parts, usize)> {
-    match anew(bytes, limits) {
-        Parsed::Head(head) => Some((head.request.into_parts().0, head.length)),
-        Parsed::Partial | Parsed::Others => None,
-    }
+pub fn request(bytes: &[u8], limits: &Limits) -> Option<(RequestHead, usize)> {
+    let mut head = None;
+    anew(bytes, limits, &mut head);
+    head.map(|head| (head.request, head.length))
 }
 
 /// A head in memory of its own.
@@ -194,26 +223,14 @@ impl<'a> Copied<'a> {
     }
 }
 
-/// Method and version, where they are of those that are answered here.
-fn kind(request: &httparse::Request<'_, '_>) -> Option<(Method, Version)> {
-    let method = match request.method? {
-        "GET" => Method::GET,
-        "HEAD" => Method::HEAD,
-        _ => return None,
-    };
-    let version = match request.version? {
-        0 => Version::HTTP_10,
-        _ => Version::HTTP_11,
-    };
-    Some((method, version))
-}
-
 /// What fields tell of their request, whatever its line says.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Told {
     wish: Wish,
     /// Whether one `Host` line is there, and valid.
     pub(super) names_host: bool,
+    /// What they speak of.
+    said: Said,
 }
 
 /// What a client wants of the connection after the answer.
@@ -247,6 +264,7 @@ fn fields(copy: &Copied<'_>, lines: &[Header<'_>], fields: &mut HeaderMap) -> Op
     Some(Told {
         wish,
         names_host: host == Some(true),
+        said: Said::by(fields),
     })
 }
 

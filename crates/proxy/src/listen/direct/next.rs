@@ -12,21 +12,23 @@ use tokio::io::ReadBuf;
 
 /// What a client sends next.
 pub enum Next {
-    Head(Box<Head>),
+    /// A head, where it was asked for.
+    Head,
     /// Nothing that is answered here.
     Rest(Rest),
 }
 
-/// Reads a head. Whatever was read beyond it, or before all of it has come, goes back to the `meter`.
+/// Reads a head to `into`. Whatever was read beyond it, or before all of it has come, goes back to the `meter`.
 pub fn poll_head<S: Serve>(
     cx: &mut Context<'_>,
     session: &Session<S>,
     meter: &mut Meter,
+    into: &mut Option<Head>,
 ) -> Poll<Next> {
     session.watch.remember(cx.waker());
     let mut desk = session.desk.read.borrow_mut();
     if meter.ahead().len() >= desk.len() {
-        return poll_long_head(cx, session, meter, &mut desk);
+        return poll_long_head(cx, session, meter, &mut desk, into);
     }
     let mut parsed = meter.parsed();
     let mut buffer = ReadBuf::new(&mut desk);
@@ -49,18 +51,19 @@ pub fn poll_head<S: Serve>(
             return Poll::Ready(Next::Rest(Rest::Over { more: false }));
         }
         let is_ended = bytes.len() == before;
-        match parse(bytes, &mut parsed, session) {
-            Parsed::Head(head) => {
-                let rest = bytes.get(head.length..).unwrap_or_default();
+        match parse(bytes, &mut parsed, session, into) {
+            Parsed::Whole => {
+                let length = length(into.as_ref());
+                let rest = bytes.get(length..).unwrap_or_default();
                 if !rest.is_empty() {
                     meter.put_back(Bytes::copy_from_slice(rest));
                 }
-                return Poll::Ready(room_for(head, session, meter));
+                return Poll::Ready(room_for(length, session, meter));
             }
             Parsed::Partial if !is_ended && buffer.remaining() > 0 => {}
             Parsed::Partial if !is_ended => {
                 meter.leave_head(bytes, parsed);
-                return poll_long_head(cx, session, meter, &mut desk);
+                return poll_long_head(cx, session, meter, &mut desk, into);
             }
             Parsed::Partial | Parsed::Others => {
                 meter.hand_head_over(bytes);
@@ -73,18 +76,29 @@ pub fn poll_head<S: Serve>(
 /// Reads a head where that is worth it: an empty line has come, or twice as much as when it was read last, so that what is none is found out,
 /// and a client that sends byte by byte makes no work with each. `parsed`: how much was read then, and is no whole head.
 #[inline]
-fn parse<S: Serve>(bytes: &[u8], parsed: &mut usize, session: &Session<S>) -> Parsed {
+fn parse<S: Serve>(
+    bytes: &[u8],
+    parsed: &mut usize,
+    session: &Session<S>,
+    into: &mut Option<Head>,
+) -> Parsed {
     if *parsed > 0 && bytes.len() < 2 * *parsed && !may_be_whole(bytes, *parsed) {
         return Parsed::Partial;
     }
     *parsed = bytes.len();
-    head::parse(bytes, &session.limits, &session.desk.sections)
+    head::parse(bytes, &session.limits, &session.desk.sections, into)
 }
 
-/// The head, where memory has room for it until it is answered.
-fn room_for<S: Serve>(head: Box<Head>, session: &Session<S>, meter: &mut Meter) -> Next {
-    if meter.has_room_for_head(head.length) {
-        return Next::Head(head);
+/// How many bytes of what was read are the head.
+fn length(head: Option<&Head>) -> usize {
+    head.map_or(0, |head| head.length)
+}
+
+/// A head of so many bytes is there, where memory has room for it until it is answered.
+#[inline]
+fn room_for<S: Serve>(length: usize, session: &Session<S>, meter: &mut Meter) -> Next {
+    if meter.has_room_for_head(length) {
+        return Next::Head;
     }
     session.watch.tell(Order::NoRoom);
     Next::Rest(Rest::Others)
@@ -98,6 +112,7 @@ fn poll_long_head<S: Serve>(
     session: &Session<S>,
     meter: &mut Meter,
     desk: &mut [u8],
+    into: &mut Option<Head>,
 ) -> Poll<Next> {
     loop {
         let came = meter.ahead();
@@ -106,12 +121,13 @@ fn poll_long_head<S: Serve>(
             break;
         }
         let mut parsed = meter.parsed();
-        let found = parse(came, &mut parsed, session);
+        let found = parse(came, &mut parsed, session, into);
         meter.set_parsed(parsed);
         match found {
-            Parsed::Head(head) if head.length <= desk.len() => {
-                meter.skip_ahead(head.length);
-                return Poll::Ready(room_for(head, session, meter));
+            Parsed::Whole if length(into.as_ref()) <= desk.len() => {
+                let length = length(into.as_ref());
+                meter.skip_ahead(length);
+                return Poll::Ready(room_for(length, session, meter));
             }
             Parsed::Partial if !is_full && session.watch.order() == Order::Serve => {}
             _ => break,

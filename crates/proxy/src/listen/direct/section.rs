@@ -2,7 +2,7 @@
 //! but for the target, and reading that is half the work of a hit.
 
 use super::head::Told;
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http::HeaderMap;
 use memchr::memmem;
 use std::array;
@@ -15,23 +15,24 @@ const KEPT: usize = 64;
 /// The longest head whose section is kept, in bytes.
 const LONGEST: usize = 4 << 10;
 
-/// Bytes of memory that heads are copied to one after another. All of it is held as long as one of them waits for its answer.
-const COPIES: usize = 1 << 10;
-
 /// A header section as it came: field lines, and the empty line behind them (RFC 9112 section 2.1).
 #[derive(Debug)]
 pub(super) struct Section {
     /// The head it came in.
     pub(super) head: Bytes,
-    /// Where in that it begins.
+    /// Where in that it begins, if it has lines.
     pub(super) at: usize,
     pub(super) lines: usize,
     pub(super) told: Told,
 }
 
 impl Section {
-    fn bytes(&self) -> &[u8] {
-        self.head.get(self.at..).unwrap_or_default()
+    /// As it came.
+    pub(super) fn bytes(&self) -> &[u8] {
+        match self.lines {
+            0 => b"\r\n",
+            _ => self.head.get(self.at..).unwrap_or_default(),
+        }
     }
 }
 
@@ -39,15 +40,12 @@ impl Section {
 /// gets into another.
 pub(super) struct Sections {
     kept: Box<[Option<(Section, HeaderMap)>; KEPT]>,
-    /// Heads whose sections are kept, one after another. When none of them is needed any more, the memory is used again.
-    copies: BytesMut,
 }
 
 impl Default for Sections {
     fn default() -> Self {
         Self {
             kept: Box::new(array::from_fn(|_| None)),
-            copies: BytesMut::with_capacity(COPIES),
         }
     }
 }
@@ -67,12 +65,6 @@ impl Sections {
     fn take_same(&mut self, bytes: &[u8]) -> Option<(Section, HeaderMap)> {
         self.place(bytes)?
             .take_if(|(section, _)| section.bytes() == bytes)
-    }
-
-    /// A copy of a head whose section was kept, for as long as it is answered.
-    pub(super) fn copy(&mut self, head: &[u8]) -> Bytes {
-        self.copies.extend_from_slice(head);
-        self.copies.split().freeze()
     }
 
     /// Keeps a section, and its fields, for the next request that has it. Returns a map that is not needed any more.

@@ -3,7 +3,6 @@
 use crate::walk::{lookup::Bypassed, outbound, user_context};
 use crate::{ask::Ask, outcome::Bypass, policy, routing};
 use http::{HeaderMap, Method, header};
-use rules::key;
 
 /// Why a request passes the store by, if it does.
 pub fn bypassed(ask: &Ask) -> Option<Bypassed> {
@@ -47,7 +46,7 @@ fn by_rule(ask: &Ask) -> Option<Bypass> {
         return None;
     }
     // One spelling of each name, as the key has it, and all of them: what is dropped counts here.
-    let query = ask.uri.query().map(key::normalize);
+    let query = ask.target.normal_query();
     let (path, query) = (ask.key.path(), query.as_deref());
     site_bypass(bypass, &ask.method, path, query, &ask.fields)
 }

@@ -64,7 +64,7 @@ impl Context {
             scheme: ask.scheme,
             host: ask.host().into(),
             target: ask.key.path_and_query().into(),
-            query: ask.uri.query().map(Into::into),
+            query: ask.target.query().map(Into::into),
             fields: include_fields(ask),
             wait: policy.fragment_wait,
             largest: policy.largest_body,

@@ -2,7 +2,7 @@
 
 use crate::{ask::Ask, error::Failure};
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Method, Request, Uri, header, uri::PathAndQuery};
+use http::{HeaderMap, HeaderValue, Method, Request, Uri, header};
 use http_body_util::{BodyExt, Empty, Full};
 use origin::RequestBody;
 use rules::fields::remove_where;
@@ -42,7 +42,7 @@ pub fn as_it_came(
     fields: HeaderMap,
     body: RequestBody,
 ) -> Result<Request<RequestBody>, Failure> {
-    let uri = match ask.uri.path_and_query().map(PathAndQuery::as_str) {
+    let uri = match ask.target.path_and_query() {
         None => Ok(Uri::from_static("*")),
         // An absolute target whose path is empty (RFC 9112 section 3.2.1).
         Some(query) if query.starts_with('?') => Uri::try_from(["/", query].concat()),
@@ -54,12 +54,7 @@ pub fn as_it_came(
 
 /// A request whose answer may be stored: what is sent as target is a slice of what is keyed.
 fn keyed(ask: &Ask) -> Result<Uri, Failure> {
-    let keyed = ask.key.path_and_query();
-    // Mostly that is what the client wrote, which is read already.
-    match ask.uri.path_and_query() {
-        Some(asked) if asked.as_str() == keyed => Ok(asked.clone().into()),
-        _ => Uri::try_from(keyed).map_err(|_| Failure::BadRequest("bad-target")),
-    }
+    Uri::try_from(ask.key.path_and_query()).map_err(|_| Failure::BadRequest("bad-target"))
 }
 
 fn assemble(

@@ -1,7 +1,11 @@
 //! Where a request was sent: scheme and authority.
 
-use crate::{error::Failure, listen::Connection, routing::Client};
-use http::{HeaderMap, Version, header, request::Parts};
+use crate::{
+    error::Failure,
+    listen::{Connection, RequestHead},
+    routing::Client,
+};
+use http::{HeaderMap, Version, header};
 use rules::key;
 use std::rc::Rc;
 
@@ -19,17 +23,17 @@ pub(super) fn scheme(
 /// The authority: of the target where it has one (absolute form, HTTP/2), otherwise of `Host` (RFC 9112 section 3.3).
 #[inline]
 pub(super) fn host(
-    asked: &Parts,
+    asked: &RequestHead,
     scheme: &'static str,
     connection: &Connection,
 ) -> Result<Rc<str>, Failure> {
-    let mut lines = asked.headers.get_all(header::HOST).iter();
+    let mut lines = asked.fields.get_all(header::HOST).iter();
     let (line, more) = (lines.next(), lines.next());
     if more.is_some() {
         return Err(Failure::BadRequest("several-hosts"));
     }
-    let written = match (asked.uri.authority(), line) {
-        (Some(authority), _) => authority.as_str().as_bytes(),
+    let written = match (asked.target.authority(), line) {
+        (Some(authority), _) => authority.as_bytes(),
         (None, Some(line)) => line.as_bytes(),
         (None, None) if asked.version <= Version::HTTP_10 => return Ok("".into()),
         (None, None) => return Err(Failure::BadRequest("no-host")),

@@ -1,30 +1,42 @@
+use super::super::section::Section;
 use super::*;
 use crate::listen::check::{check, check_target};
 use proptest::prelude::*;
 
-fn read(text: &str) -> Parsed {
-    anew(text.as_bytes(), &Limits::default())
+/// What `bytes` begin with, and the head that this is.
+fn read_as(bytes: &[u8], limits: &Limits) -> (Parsed, Option<Head>) {
+    let mut head = None;
+    (anew(bytes, limits, &mut head), head)
 }
 
-fn head(text: &str) -> Box<Head> {
-    match read(text) {
-        Parsed::Head(head) => head,
-        Parsed::Partial => panic!("partial: {text}"),
-        Parsed::Others => panic!("others: {text}"),
-    }
+fn read(text: &str) -> Parsed {
+    read_as(text.as_bytes(), &Limits::default()).0
+}
+
+fn head(text: &str) -> Head {
+    let (parsed, head) = read_as(text.as_bytes(), &Limits::default());
+    head.unwrap_or_else(|| panic!("{parsed:?}: {text}"))
+}
+
+fn told(head: &Head) -> Told {
+    head.open
+        .section
+        .as_ref()
+        .map(|section: &Section| section.told)
+        .expect("it is read")
 }
 
 #[test]
 fn a_head_is_read_as_it_came() {
     let text = "GET /a?b=c HTTP/1.1\r\nHost: a.example\r\nAccept: x\r\naccept:  y \r\n\r\n";
     let read = head(&format!("{text}GET /next"));
-    assert_eq!(read.bytes, text.as_bytes());
-    assert_eq!(read.request.method(), Method::GET);
-    assert_eq!(read.request.version(), Version::HTTP_11);
-    assert_eq!(read.request.uri(), "/a?b=c");
+    assert_eq!(read.open.bytes(), text.as_bytes());
+    assert_eq!(read.request.method, Method::GET);
+    assert_eq!(read.request.version, Version::HTTP_11);
+    assert_eq!(read.request.target.to_string(), "/a?b=c");
     let fields: Vec<_> = read
         .request
-        .headers()
+        .fields
         .iter()
         .map(|(name, value)| (name.as_str(), value.to_str().unwrap()))
         .collect();
@@ -45,10 +57,10 @@ fn a_target_is_read_in_its_encoded_form() {
     ] {
         let text = format!("GET {target} HTTP/1.1\r\nHost: a.example\r\nAccept: x\r\n\r\n");
         let read = head(&format!("{text}GET /next"));
-        assert_eq!(read.request.uri().to_string(), expected);
+        assert_eq!(read.request.target.to_string(), expected);
         assert_eq!(read.length, text.len());
-        assert_eq!(read.bytes, text.replace(target, expected).as_bytes());
-        assert_eq!(read.request.headers().len(), 2);
+        assert_eq!(read.open.bytes(), text.replace(target, expected).as_bytes());
+        assert_eq!(read.request.fields.len(), 2);
     }
     for target in ["/a\u{7f}", "/a\tb", "/a b", "\u{e9}", "<"] {
         let text = format!("GET {target} HTTP/1.1\r\nHost: a\r\n\r\n");
@@ -96,7 +108,7 @@ fn the_connection_stays_as_the_client_wishes() {
         ("1.0", "Connection: close\r\n", true),
     ] {
         let text = format!("GET / HTTP/{version}\r\nHost: a\r\n{lines}\r\n");
-        assert_eq!(head(&text).closes, closes, "{text}");
+        assert_eq!(head(&text).open.asked.closes, closes, "{text}");
     }
 }
 
@@ -113,7 +125,7 @@ fn a_host_is_named_by_one_valid_line() {
         ("Host: a b\r\nHost: a\r\n", false),
     ] {
         let text = format!("GET / HTTP/1.1\r\n{lines}\r\n");
-        assert_eq!(head(&text).section.told.names_host, names, "{text}");
+        assert_eq!(told(&head(&text)).names_host, names, "{text}");
     }
 }
 
@@ -157,7 +169,7 @@ fn what_is_beyond_a_limit_is_left() {
         header_size: 100,
         ..Limits::default()
     };
-    let kept = |text: &str| matches!(anew(text.as_bytes(), &limits), Parsed::Head(_));
+    let kept = |text: &str| matches!(read_as(text.as_bytes(), &limits).0, Parsed::Whole);
     assert!(kept("GET /123456789 HTTP/1.1\r\na: 1\r\nb: 2\r\n\r\n"));
     assert!(!kept("GET /1234567890 HTTP/1.1\r\n\r\n"));
     assert!(!kept("GET / HTTP/1.1\r\na: 1\r\nb: 2\r\nc: 3\r\n\r\n"));
@@ -191,19 +203,21 @@ proptest! {
         after in "[ -~\r\n]{0,40}",
     ) {
         let text = format!("{start}\r\n{lines}\r\n");
-        if let Parsed::Head(read) = anew(format!("{text}{after}").as_bytes(), &Limits::default()) {
+        let bytes = format!("{text}{after}").into_bytes();
+        if let Some(read) = read_as(&bytes, &Limits::default()).1 {
             prop_assert_eq!(text.find("\r\n\r\n").map(|at| at + 4), Some(read.length));
-            let again = head(std::str::from_utf8(&read.bytes).unwrap());
-            prop_assert_eq!(again.request.uri(), read.request.uri());
-            prop_assert_eq!(again.request.headers(), read.request.headers());
+            let again = head(std::str::from_utf8(&read.open.bytes()).unwrap());
+            prop_assert_eq!(&again.request.target, &read.request.target);
+            prop_assert_eq!(&again.request.fields, &read.request.fields);
             if start.is_ascii() && !start.contains(['"', '<', '>', '`']) {
-                prop_assert_eq!(read.bytes.as_ref(), text.get(..read.length).unwrap().as_bytes());
+                let came = read.open.bytes();
+                prop_assert_eq!(came.as_ref(), text.get(..read.length).unwrap().as_bytes());
             }
             for name in [header::CONTENT_LENGTH, header::TRANSFER_ENCODING, header::UPGRADE, header::EXPECT] {
-                prop_assert!(!read.request.headers().contains_key(name));
+                prop_assert!(!read.request.fields.contains_key(name));
             }
             for cut in 0..read.length {
-                prop_assert!(!matches!(anew(&text.as_bytes()[..cut], &Limits::default()), Parsed::Head(_)));
+                prop_assert!(!matches!(read_as(&text.as_bytes()[..cut], &Limits::default()).0, Parsed::Whole));
             }
         }
     }
@@ -217,30 +231,29 @@ proptest! {
     ) {
         let lines = lines.into_iter().map(|line| line + "\r\n").collect::<String>();
         let text = format!("GET {target} HTTP/1.{version}\r\n{lines}\r\n");
-        if let Parsed::Head(head) = read(&text)
-            && head.section.told.names_host
+        if let Some(head) = read_as(text.as_bytes(), &Limits::default()).1
+            && told(&head).names_host
         {
-            let judged = check(&head.request, &Limits::default());
-            prop_assert_eq!(check_target(&head.request).is_ok(), judged.is_ok());
+            let target = check_target(&head.request.method, head.request.target.path());
+            let judged = check(&head.request.into_request(), &Limits::default());
+            prop_assert_eq!(target.is_ok(), judged.is_ok());
         }
     }
 
     /// Any bytes are taken or left, without a panic.
     #[test]
     fn any_bytes(bytes: Vec<u8>) {
-        let _ = anew(&bytes, &Limits::default());
+        let _ = read_as(&bytes, &Limits::default());
     }
 
     /// A map that was used before leaves nothing behind.
     #[test]
     fn maps_are_empty_when_they_are_used_again(lines in lines()) {
         let text = format!("GET / HTTP/1.1\r\n{lines}\r\n");
-        if let Parsed::Head(first) = anew(text.as_bytes(), &Limits::default()) {
-            spares::keep(first.request.into_parts().0.headers);
+        if let Some(first) = read_as(text.as_bytes(), &Limits::default()).1 {
+            spares::keep(first.request.fields);
         }
-        let Parsed::Head(second) = anew(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n", &Limits::default()) else {
-            panic!("a plain head was left");
-        };
-        prop_assert_eq!(second.request.headers().len(), 1);
+        let second = head("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
+        prop_assert_eq!(second.request.fields.len(), 1);
     }
 }

@@ -1,0 +1,96 @@
+//! Request lines as nearly all clients write them, read without asking a parser: what is not of these is its to read.
+
+use super::Start;
+use crate::target::Target;
+use http::{Method, Version};
+
+/// What the target ends with, whatever the version's last digit.
+const PROTOCOL: &[u8] = b" HTTP/1.";
+
+/// What a whole line says (RFC 9112 section 3), where its target is of [the usual form](Target::usual).
+#[inline]
+pub(super) fn read(line: &[u8]) -> Option<Start> {
+    let (method, rest) = match line {
+        [b'G', b'E', b'T', b' ', rest @ ..] => (Method::GET, rest),
+        [b'H', b'E', b'A', b'D', b' ', rest @ ..] => (Method::HEAD, rest),
+        _ => return None,
+    };
+    let (rest, version) = match rest {
+        [rest @ .., b'1', b'\r', b'\n'] => (rest, Version::HTTP_11),
+        [rest @ .., b'0', b'\r', b'\n'] => (rest, Version::HTTP_10),
+        _ => return None,
+    };
+    let target = rest.strip_suffix(PROTOCOL)?;
+    Some(Start {
+        method,
+        version,
+        length: target.len(),
+        target: Target::usual(target)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use httparse::{Request, Status};
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_usual_is_read_and_the_rest_left() {
+        let read = |line: &str| {
+            let start = read(line.as_bytes())?;
+            Some((start.method, start.version, start.target.to_string()))
+        };
+        assert_eq!(
+            read("GET /a?b=%20 HTTP/1.1\r\n"),
+            Some((Method::GET, Version::HTTP_11, "/a?b=%20".to_owned()))
+        );
+        assert_eq!(
+            read("HEAD / HTTP/1.0\r\n"),
+            Some((Method::HEAD, Version::HTTP_10, "/".to_owned()))
+        );
+        for line in [
+            "GET / HTTP/1.1\n",
+            "GET / HTTP/1.2\r\n",
+            "GET  / HTTP/1.1\r\n",
+            "GET /  HTTP/1.1\r\n",
+            "GET / http/1.1\r\n",
+            "get / HTTP/1.1\r\n",
+            "POST / HTTP/1.1\r\n",
+            "\r\nGET / HTTP/1.1\r\n",
+            "GET http://a/ HTTP/1.1\r\n",
+            "GET * HTTP/1.1\r\n",
+            "GET /a b HTTP/1.1\r\n",
+            "GET /\u{e9} HTTP/1.1\r\n",
+            "GET /\" HTTP/1.1\r\n",
+            "GET /# HTTP/1.1\r\n",
+            "GET HTTP/1.1\r\n",
+            "",
+        ] {
+            assert_eq!(read(line), None, "{line:?}");
+        }
+    }
+
+    proptest! {
+        /// What is read is what the parser reads, and its target is a URI.
+        #[test]
+        fn a_line_is_read_as_the_parser_reads_it(
+            line in "(GET|HEAD|get|GE) {0,2}[/a-c?%\"#é*:@{|\\\\]{0,6} {0,2}HTTP/1\\.[0-2]\r?\n",
+        ) {
+            if let Some(start) = read(line.as_bytes()) {
+                let mut parsed = Request::new(&mut []);
+                prop_assert!(matches!(parsed.parse(line.as_bytes()), Ok(Status::Partial)));
+                prop_assert_eq!(Some(start.method.as_str()), parsed.method);
+                prop_assert_eq!(start.version == Version::HTTP_11, parsed.version == Some(1));
+                prop_assert_eq!(Some(&*start.target.to_string()), parsed.path);
+                prop_assert_eq!(Some(start.length), parsed.path.map(str::len));
+            }
+        }
+
+        /// Any bytes are read or left, without a panic.
+        #[test]
+        fn any_bytes(line: Vec<u8>) {
+            let _ = read(&line);
+        }
+    }
+}

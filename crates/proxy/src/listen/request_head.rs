@@ -1,0 +1,44 @@
+//! The head of a request.
+
+use super::RequestBody;
+use crate::{said::Said, target::Target};
+use http::{HeaderMap, Method, Request, Version, request::Parts};
+
+/// The head of a request, and what its fields speak of.
+#[derive(Debug, Default)]
+pub struct RequestHead {
+    /// The method.
+    pub method: Method,
+    /// The client's.
+    pub version: Version,
+    /// The target.
+    pub target: Target,
+    /// The fields.
+    pub fields: HeaderMap,
+    /// What they speak of.
+    pub(crate) said: Said,
+}
+
+impl RequestHead {
+    /// The request, which brings nothing but its head.
+    pub fn into_request(self) -> Request<RequestBody> {
+        let mut request = Request::new(RequestBody::none());
+        *request.method_mut() = self.method;
+        *request.version_mut() = self.version;
+        *request.uri_mut() = self.target.into_uri();
+        *request.headers_mut() = self.fields;
+        request
+    }
+}
+
+impl From<Parts> for RequestHead {
+    fn from(parts: Parts) -> Self {
+        Self {
+            method: parts.method,
+            version: parts.version,
+            target: parts.uri.into(),
+            said: Said::by(&parts.headers),
+            fields: parts.headers,
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! What a request speaks of.
+
+use crate::purge_clients::X_REFRESH;
+use http::{HeaderMap, header};
+
+/// What a request speaks of: found in one look at the names of its fields, so that those that do not speak of it are not searched
+/// again and again.
+#[derive(Clone, Copy, Debug, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent of one another: what a request speaks of and what not"
+)]
+pub struct Said {
+    /// `Connection`.
+    pub connection: bool,
+    /// `Cache-Control` or `Pragma`.
+    pub directives: bool,
+    /// A condition or a range (RFC 9110 sections 13.1 and 14.2).
+    pub conditions: bool,
+    /// `Accept-Encoding`.
+    pub codings: bool,
+    /// `X-Refresh`.
+    pub refresh: bool,
+    /// `Forwarded`.
+    pub forwarded: bool,
+}
+
+impl Said {
+    /// What a request with these fields says.
+    pub fn by(fields: &HeaderMap) -> Self {
+        let mut said = Self::default();
+        for name in fields.keys() {
+            match *name {
+                header::CONNECTION => said.connection = true,
+                header::CACHE_CONTROL | header::PRAGMA => said.directives = true,
+                header::ACCEPT_ENCODING => said.codings = true,
+                header::FORWARDED => said.forwarded = true,
+                header::IF_MATCH
+                | header::IF_NONE_MATCH
+                | header::IF_MODIFIED_SINCE
+                | header::IF_UNMODIFIED_SINCE
+                | header::IF_RANGE
+                | header::RANGE => said.conditions = true,
+                _ => said.refresh |= *name == X_REFRESH,
+            }
+        }
+        said
+    }
+}
+
+#[cfg(test)]
+mod tests;

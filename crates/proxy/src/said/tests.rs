@@ -1,0 +1,32 @@
+use super::*;
+use crate::sample::fields;
+
+/// What does not speak of a thing is not searched for it: so nothing that does may be missed.
+#[test]
+fn what_a_request_speaks_of_is_seen_by_its_names() {
+    for (name, speaks) in [
+        ("connection", [true, false, false, false, false]),
+        ("cache-control", [false, true, false, false, false]),
+        ("pragma", [false, true, false, false, false]),
+        ("if-match", [false, false, true, false, false]),
+        ("if-none-match", [false, false, true, false, false]),
+        ("if-modified-since", [false, false, true, false, false]),
+        ("if-unmodified-since", [false, false, true, false, false]),
+        ("if-range", [false, false, true, false, false]),
+        ("range", [false, false, true, false, false]),
+        ("accept-encoding", [false, false, false, true, false]),
+        ("x-refresh", [false, false, false, false, true]),
+        ("accept", [false; 5]),
+        ("x-range", [false; 5]),
+    ] {
+        let said = Said::by(&fields(&[("host", "a"), (name, "x"), ("via", "y")]));
+        let seen = [
+            said.connection,
+            said.directives,
+            said.conditions,
+            said.codings,
+            said.refresh,
+        ];
+        assert_eq!(seen, speaks, "{name}");
+    }
+}
