@@ -6,6 +6,7 @@ use libfuzzer_sys::fuzz_target;
 use proxy::{
     policy::PurgePolicy,
     purge_clients::{Head, Spoken, Wish, api, recognise, tag_set},
+    target::Target,
 };
 use std::net::Ipv4Addr;
 
@@ -18,6 +19,7 @@ fuzz_target!(|data: &[u8]| {
     let (Some(Ok(method)), Some(Ok(uri))) = (method, uri) else {
         return;
     };
+    let target = Target::from(uri);
     let open = PurgePolicy {
         get_prefix: Some("/purge".to_owned()),
         souin: Some("/souin".to_owned()),
@@ -29,7 +31,7 @@ fuzz_target!(|data: &[u8]| {
     };
     let head = Head {
         method: &method,
-        uri: &uri,
+        target: &target,
         fields: &fields,
         refreshes: fields.contains_key("x-refresh"),
         peer: Some(Ipv4Addr::LOCALHOST.into()),

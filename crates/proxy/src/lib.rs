@@ -28,7 +28,7 @@ pub mod routing;
 mod said;
 #[cfg(test)]
 mod sample;
-mod target;
+pub mod target;
 pub mod walk;
 pub mod way;
 
