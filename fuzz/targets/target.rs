@@ -1,8 +1,9 @@
 //! Targets, hosts, queries and references. The first line is a target, the second a host, the third a `Location`.
 #![no_main]
 
-use http::{HeaderMap, HeaderValue, header::LOCATION};
+use http::{HeaderMap, HeaderValue, Uri, header::LOCATION};
 use libfuzzer_sys::fuzz_target;
+use proxy::target::Target;
 use rules::{
     invalidate,
     key::{self, QueryChoice},
@@ -20,6 +21,16 @@ fuzz_target!(|text: &str| {
         once,
         "normalising twice is normalising once"
     );
+    if let Some(usual) = Target::usual(written.as_bytes()) {
+        let uri = Uri::try_from(written).expect("what is usual is a URI");
+        assert_eq!(usual.to_string(), written);
+        let uri = Target::from(uri);
+        assert_eq!(
+            (usual.path(), usual.query(), usual.normal()),
+            (uri.path(), uri.query(), uri.normal()),
+            "whoever reads it reads the same"
+        );
+    }
     let (path, query) = match once.split_once('?') {
         Some((path, query)) => (path, Some(query)),
         None => (&*once, None),

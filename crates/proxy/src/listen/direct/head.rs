@@ -1,20 +1,23 @@
 //! Heads of requests that end where their head ends.
 
 mod encoded;
+mod fields;
 mod line;
 
 use super::{
-    super::{check::is_authority, config::Limits, request_head::RequestHead},
+    super::{config::Limits, request_head::RequestHead},
     Open,
     page::Asked,
     section::{self, Section, Sections},
 };
-use crate::{said::Said, target::Target};
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Version, header};
-use httparse::{Header, Status};
+use http::{HeaderMap, Method};
+use httparse::Status;
+use line::Start;
 use rules::fields::spares;
 use std::{cell::RefCell, mem::MaybeUninit};
+
+pub(super) use fields::Told;
 
 /// Field lines at most; more are `hyper`'s to judge.
 const MOST: usize = 64;
@@ -82,7 +85,7 @@ fn again(
         }
     })?;
     let fits = start.fits(length, section.lines, limits);
-    fits.then(|| start.head(length, section, fields))
+    fits.then(|| Head::new(start, length, section, fields))
 }
 
 /// Reads a head like no other.
@@ -108,7 +111,7 @@ fn read(request: &httparse::Request<'_, '_>, came: &[u8], limits: &Limits) -> Op
     }
     let copy = Copied::of(came);
     let mut read = spares::take();
-    let told = fields(&copy, request.headers, &mut read)?;
+    let told = fields::read(&copy, request.headers, &mut read)?;
     let first = request.headers.first();
     let section = Section {
         at: first.map_or(length, |first| copy.at(first.name.as_bytes())),
@@ -116,71 +119,28 @@ fn read(request: &httparse::Request<'_, '_>, came: &[u8], limits: &Limits) -> Op
         lines: request.headers.len(),
         told,
     };
-    Some(start.head(length, section, read))
+    Some(Head::new(start, length, section, read))
 }
 
-/// What a request's line says.
-struct Start {
-    method: Method,
-    version: Version,
-    target: Target,
-    /// Bytes of the target as it came.
-    length: usize,
-}
-
-impl Start {
-    /// Where it is of those that are answered here.
-    fn of(request: &httparse::Request<'_, '_>) -> Option<Self> {
-        let method = match request.method? {
-            "GET" => Method::GET,
-            "HEAD" => Method::HEAD,
-            _ => return None,
-        };
-        let version = match request.version? {
-            0 => Version::HTTP_10,
-            _ => Version::HTTP_11,
-        };
-        let written = request.path?;
-        let target = match Target::usual(written.as_bytes()) {
-            Some(target) => target,
-            None => encoded::uri(written)?.into(),
-        };
-        Some(Self {
-            method,
-            version,
-            target,
-            length: written.len(),
-        })
-    }
-
-    /// Whether a head with so many bytes and field lines is within the limits.
-    fn fits(&self, length: usize, lines: usize, limits: &Limits) -> bool {
-        length <= limits.header_size && self.length <= limits.target && lines <= limits.headers
-    }
-
+impl Head {
     /// The head, of so many bytes, with the fields of its section.
-    fn head(self, length: usize, section: Section, fields: HeaderMap) -> Head {
+    fn new(start: Start, length: usize, section: Section, fields: HeaderMap) -> Self {
         let asked = Asked {
-            is_head: self.method == Method::HEAD,
-            version: self.version,
-            // RFC 9112 section 9.3.
-            closes: match section.told.wish {
-                Wish::Close => true,
-                Wish::Stay => false,
-                Wish::None => self.version == Version::HTTP_10,
-            },
+            is_head: start.method == Method::HEAD,
+            version: start.version,
+            closes: section.told.closes(start.version),
         };
-        Head {
+        Self {
             request: RequestHead {
-                method: self.method,
-                version: self.version,
-                target: self.target.clone(),
+                method: start.method,
+                version: start.version,
+                target: start.target.clone(),
                 fields,
                 said: section.told.said,
             },
             open: Open {
                 asked,
-                target: self.target,
+                target: start.target,
                 section: Some(section),
             },
             length,
@@ -220,77 +180,6 @@ impl<'a> Copied<'a> {
         let at = self.at(part);
         let end = at.checked_add(part.len())?;
         (end <= self.bytes.len()).then(|| self.bytes.slice(at..end))
-    }
-}
-
-/// What fields tell of their request, whatever its line says.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Told {
-    wish: Wish,
-    /// Whether one `Host` line is there, and valid.
-    pub(super) names_host: bool,
-    /// What they speak of.
-    said: Said,
-}
-
-/// What a client wants of the connection after the answer.
-#[derive(Clone, Copy, Debug)]
-enum Wish {
-    None,
-    Stay,
-    Close,
-}
-
-/// Takes the fields over into `fields`. `None` where they announce content, or want more of the connection.
-fn fields(copy: &Copied<'_>, lines: &[Header<'_>], fields: &mut HeaderMap) -> Option<Told> {
-    let mut wish = Wish::None;
-    let mut host = None;
-    fields.reserve(lines.len());
-    for line in lines {
-        let name = name(line.name)?;
-        match name {
-            header::CONTENT_LENGTH
-            | header::TRANSFER_ENCODING
-            | header::EXPECT
-            | header::UPGRADE
-            | header::TRAILER => return None,
-            header::CONNECTION => wish = wished(line.value, wish)?,
-            header::HOST => host = Some(host.is_none() && is_authority(line.value)),
-            _ => {}
-        }
-        let value = HeaderValue::from_maybe_shared(copy.part(line.value)?).ok()?;
-        fields.append(name, value);
-    }
-    Some(Told {
-        wish,
-        names_host: host == Some(true),
-        said: Said::by(fields),
-    })
-}
-
-/// A field's name. Those that most requests have, as most clients write them, are known at sight.
-fn name(written: &str) -> Option<HeaderName> {
-    Some(match written {
-        "Host" | "host" => header::HOST,
-        "User-Agent" | "user-agent" => header::USER_AGENT,
-        "Accept" | "accept" => header::ACCEPT,
-        "Accept-Encoding" | "accept-encoding" => header::ACCEPT_ENCODING,
-        "Accept-Language" | "accept-language" => header::ACCEPT_LANGUAGE,
-        "Cookie" | "cookie" => header::COOKIE,
-        "Connection" | "connection" => header::CONNECTION,
-        "Referer" | "referer" => header::REFERER,
-        _ => return HeaderName::from_bytes(written.as_bytes()).ok(),
-    })
-}
-
-/// What a `Connection` line wishes, after what others did: once closed is closed. `None` where that is something else.
-fn wished(line: &[u8], before: Wish) -> Option<Wish> {
-    match (line, before) {
-        (line, _) if line.eq_ignore_ascii_case(b"close") => Some(Wish::Close),
-        (line, Wish::None | Wish::Stay) if line.eq_ignore_ascii_case(b"keep-alive") => {
-            Some(Wish::Stay)
-        }
-        _ => None,
     }
 }
 

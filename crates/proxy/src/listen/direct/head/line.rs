@@ -1,11 +1,51 @@
-//! Request lines as nearly all clients write them, read without asking a parser: what is not of these is its to read.
+//! Request lines. Those that nearly all clients write are read without asking a parser; others are its to read.
 
-use super::Start;
-use crate::target::Target;
+use super::encoded;
+use crate::{listen::config::Limits, target::Target};
 use http::{Method, Version};
 
 /// What the target ends with, whatever the version's last digit.
 const PROTOCOL: &[u8] = b" HTTP/1.";
+
+/// What a request's line says.
+pub(super) struct Start {
+    pub(super) method: Method,
+    pub(super) version: Version,
+    pub(super) target: Target,
+    /// Bytes of the target as it came.
+    length: usize,
+}
+
+impl Start {
+    /// Where it is of those that are answered here.
+    pub(super) fn of(request: &httparse::Request<'_, '_>) -> Option<Self> {
+        let method = match request.method? {
+            "GET" => Method::GET,
+            "HEAD" => Method::HEAD,
+            _ => return None,
+        };
+        let version = match request.version? {
+            0 => Version::HTTP_10,
+            _ => Version::HTTP_11,
+        };
+        let written = request.path?;
+        let target = match Target::usual(written.as_bytes()) {
+            Some(target) => target,
+            None => encoded::uri(written)?.into(),
+        };
+        Some(Self {
+            method,
+            version,
+            target,
+            length: written.len(),
+        })
+    }
+
+    /// Whether a head with so many bytes and field lines is within the limits.
+    pub(super) fn fits(&self, length: usize, lines: usize, limits: &Limits) -> bool {
+        length <= limits.header_size && self.length <= limits.target && lines <= limits.headers
+    }
+}
 
 /// What a whole line says (RFC 9112 section 3), where its target is of [the usual form](Target::usual).
 #[inline]
