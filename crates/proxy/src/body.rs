@@ -16,7 +16,7 @@ use std::{
     sync::Arc,
     task::{Context, Poll, ready},
 };
-use store::{Memory, Part, Piece, Pieces, disk, fill::Reader};
+use store::{Memory, Part, Piece, Pieces, Stored, disk, fill::Reader};
 use transit::Transit;
 
 /// Where an answer's content comes from.
@@ -27,8 +27,11 @@ pub enum Content {
     Empty,
     /// What is not there after all: the answer breaks off.
     Missing,
-    /// One buffer: the common hit.
+    /// One buffer.
     Whole(Bytes),
+    /// A stored response's, which [lies in one buffer](store::Body::whole): the common hit. Most are copied from there, and never count
+    /// another reference.
+    Stored(Arc<Stored>),
     /// Several buffers, or what is read from disk.
     Pieces(Box<Pieces>),
     /// As [`Pieces`](Self::Pieces), over a connection that can send from files.
@@ -151,6 +154,11 @@ impl Content {
                 *self = Self::Empty;
                 Poll::Ready(Some(Ok(bytes)))
             }
+            Self::Stored(stored) => {
+                let bytes = stored.body.in_one();
+                *self = Self::Empty;
+                Poll::Ready(Some(bytes.ok_or_else(|| "content is missing".into())))
+            }
             Self::Pieces(pieces) => {
                 let read = ready!(pieces.poll_next(context));
                 Poll::Ready(read.map(|bytes| bytes.map_err(Error::from)))
@@ -197,6 +205,7 @@ impl Content {
         match self {
             Self::Empty => true,
             Self::Whole(bytes) => bytes.is_empty(),
+            Self::Stored(stored) => stored.body.length() == Some(0),
             Self::Pieces(pieces) | Self::Spliced(pieces, _) => pieces.left() == 0,
             Self::Following(following) => following.left() == Some(0),
             Self::Origin(body) => body.is_end_stream(),
@@ -210,6 +219,10 @@ impl Content {
         match self {
             Self::Empty => SizeHint::with_exact(0),
             Self::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
+            Self::Stored(stored) => stored
+                .body
+                .length()
+                .map_or_else(SizeHint::default, SizeHint::with_exact),
             Self::Pieces(pieces) | Self::Spliced(pieces, _) => SizeHint::with_exact(pieces.left()),
             Self::Following(following) => following
                 .left()

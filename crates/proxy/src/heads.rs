@@ -10,7 +10,7 @@ use crate::{
 };
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use rules::status::Handled;
-use std::rc::Rc;
+use std::{rc::Rc, sync::Arc};
 use store::{Body, Fields, Stored};
 
 /// Heads kept; about half a megabyte for each worker at the usual size of a head.
@@ -63,11 +63,11 @@ impl Heads {
 
     /// The head of `stored`, whose body is not on its way, as it is sent before `content` bytes of content, with [`ANEW`] to be added;
     /// `None` where it takes a map.
-    pub fn as_sent(&mut self, stored: &Stored, content: u64) -> Option<Head> {
+    pub fn as_sent(&mut self, stored: &Arc<Stored>, content: u64) -> Option<Head> {
         let id = stored.id();
         let slot = self.slots.get_mut(id as usize % SLOTS)?;
         if slot.held != id && slot.last != id {
-            let packed = PackedHead::new(stored.status, &stored.fields, &ANEW, content)?;
+            let packed = PackedHead::new(stored, &ANEW, content)?;
             slot.last = id;
             return Some(Head::Packed(packed));
         }
@@ -208,26 +208,14 @@ pub fn clear_unset(head: &mut HeaderMap, name: &HeaderName) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sample;
     use http::{HeaderValue, StatusCode, header};
-    use rules::{freshness, time::Time};
-    use store::Body;
 
-    fn stored(tag: &str) -> Stored {
+    fn stored(tag: &str) -> Arc<Stored> {
         let mut fields = HeaderMap::new();
         fields.insert(header::ETAG, HeaderValue::from_str(tag).expect("valid"));
         fields.insert(header::DATE, HeaderValue::from_static("some day"));
-        let now = Time::from_secs(1_000_000);
-        let (directives, site) = Default::default();
-        let facts = freshness::facts(StatusCode::OK, &fields, &directives, false, &site, now, now);
-        Stored::new(
-            0,
-            StatusCode::OK,
-            Fields::pack(&fields),
-            facts,
-            None,
-            None,
-            Body::Whole("".into()),
-        )
+        sample::stored(StatusCode::OK, &fields)
     }
 
     #[test]

@@ -9,14 +9,14 @@ use crate::{
     },
     said::Said,
 };
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, Version};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, Version};
 use origin::{
     Origin, OriginConfig,
     config::{Address, Server},
 };
-use rules::{directives, key::QueryChoice, storable::SetCookie, time::Time};
+use rules::{directives, freshness, key::QueryChoice, storable::SetCookie, time::Time};
 use std::{cell::Cell, net::SocketAddr, rc::Rc, sync::Arc, time::Duration};
-use store::{Memory, Needs, Purger, Remember, Sweeper};
+use store::{Body, Fields, Memory, Needs, Purger, Remember, Stored, Sweeper};
 
 /// A worker of a cache with this memory alone, before a site that says nothing.
 pub(crate) fn worker(memory: &Arc<Memory>) -> Rc<Worker> {
@@ -149,4 +149,13 @@ pub(crate) fn ask(site: Site, peer: Option<SocketAddr>, fields: HeaderMap) -> As
         within: None,
         composed: Cell::new(false),
     }
+}
+
+/// A response of nothing but `status` and `fields`, stored.
+pub(crate) fn stored(status: StatusCode, fields: &HeaderMap) -> Arc<Stored> {
+    let now = Time::from_secs(1_000_000);
+    let (directives, site) = Default::default();
+    let facts = freshness::facts(status, fields, &directives, false, &site, now, now);
+    let (fields, body) = (Fields::pack(fields), Body::Whole("".into()));
+    Arc::new(Stored::new(0, status, fields, facts, None, None, body))
 }

@@ -115,6 +115,14 @@ impl Body {
         }
     }
 
+    /// The whole content of a small or middle body, as it lies in memory.
+    pub fn whole(&self) -> Option<&[u8]> {
+        match self {
+            Self::Whole(bytes) => Some(bytes),
+            _ => None,
+        }
+    }
+
     /// The whole content, where memory has it in one piece.
     pub fn in_one(&self) -> Option<Bytes> {
         match self {

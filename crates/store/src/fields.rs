@@ -67,7 +67,9 @@ impl Fields {
     fn is_sound(&self, (name, start, end): (Name<'_>, usize, usize)) -> bool {
         let is_name = match name {
             Name::Known(_) => true,
-            Name::Spelled(spelled) => HeaderName::from_lowercase(spelled).is_ok(),
+            // `from_lowercase` takes `"` for a letter (RFC 9110 section 5.6.2).
+            Name::Spelled(spelled) => HeaderName::from_bytes(spelled)
+                .is_ok_and(|name| name.as_str().as_bytes() == spelled),
         };
         is_name && HeaderValue::from_maybe_shared(self.bytes.slice(start..end)).is_ok()
     }

@@ -6,12 +6,25 @@ use rules::time::Time;
 use std::{cmp::Reverse, sync::Arc};
 
 /// The variants of one cache key, the most recent first. Cheap to clone; never empty.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub enum Variants {
     /// The common case, without a second allocation.
     One(Arc<Stored>),
     /// Several, sorted by `Date`, newest first.
     Many(Arc<[Arc<Stored>]>),
+}
+
+impl Clone for Variants {
+    fn clone(&self) -> Self {
+        match self {
+            Self::One(only) => {
+                // Counting waits for what was asked of memory before, and whatever is asked next waits for that: so all of it is asked first.
+                only.read_ahead();
+                Self::One(only.clone())
+            }
+            Self::Many(many) => Self::Many(many.clone()),
+        }
+    }
 }
 
 impl Variants {

@@ -3,6 +3,7 @@
 use super::{Content, Error};
 use crate::{
     compress::{Counts, Recoded},
+    listen::AtHand,
     outcome::Ending,
 };
 use bytes::Bytes;
@@ -77,7 +78,10 @@ impl ReplyBody {
 
     /// Whether all of it is in one piece, or nothing.
     pub fn is_whole(&self) -> bool {
-        matches!(self.content, Content::Empty | Content::Whole(_))
+        matches!(
+            self.content,
+            Content::Empty | Content::Whole(_) | Content::Stored(_)
+        )
     }
 
     /// Takes all of it out, where it is at hand.
@@ -87,7 +91,27 @@ impl ReplyBody {
         }
         match std::mem::take(&mut self.content) {
             Content::Whole(bytes) => Some(bytes),
+            Content::Stored(stored) => stored.body.in_one(),
             _ => Some(Bytes::new()),
+        }
+    }
+}
+
+impl AtHand for ReplyBody {
+    fn at_hand(&self) -> Option<&[u8]> {
+        match &self.content {
+            Content::Whole(bytes) => Some(bytes),
+            Content::Stored(stored) => stored.body.whole(),
+            _ => None,
+        }
+    }
+
+    fn taken(&mut self) {
+        let length = self.at_hand().map_or(0, <[u8]>::len);
+        self.content = Content::Empty;
+        self.begun = true;
+        if let Some(ending) = &mut self.ending {
+            ending.sent(length as u64);
         }
     }
 }

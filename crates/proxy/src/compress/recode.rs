@@ -89,6 +89,7 @@ impl Recoded {
         let start = match &content {
             Content::Empty => return Some(content),
             Content::Whole(bytes) => &**bytes,
+            Content::Stored(stored) => stored.body.whole().unwrap_or_default(),
             _ => &[],
         };
         let decoder = Decoder::new(coding, start, memory)?;

@@ -61,6 +61,7 @@ pub use tls::{CertificateFiles, TlsError, TlsStore};
 
 use bytes::Bytes;
 use http::{HeaderValue, Request, Response};
+use http_body_util::Full;
 use std::{cell::Cell, mem, net::SocketAddr, pin::Pin, rc::Rc, sync::Arc, time::Duration};
 use store::Memory;
 
@@ -125,10 +126,23 @@ pub enum Served<B> {
 /// The wait for an answer.
 pub type Later<B> = Pin<Box<dyn Future<Output = Response<B>>>>;
 
+/// Content that may lie in one piece.
+pub trait AtHand {
+    /// All of the content, where it lies here in one piece of which nothing has been given out.
+    fn at_hand(&self) -> Option<&[u8]> {
+        None
+    }
+    /// What is [at hand](Self::at_hand) was copied: it is not given out any more.
+    fn taken(&mut self) {}
+}
+
+impl AtHand for Full<Bytes> {}
+
 /// What a listener calls for each request.
 pub trait Serve: 'static {
     /// The body of an answer.
     type Body: http_body::Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>>
+        + AtHand
         + Unpin
         + 'static;
     /// Answers one request. Never fails: errors are answers. `InterimSink` is a cheap clone.

@@ -5,7 +5,7 @@ use crate::{
     ask::Ask,
     body::{Content, ReplyBody},
     cache::Worker,
-    listen::Prepared,
+    listen::{Head, Prepared},
     outcome::Outcome,
     walk::{
         Answer, below,
@@ -16,7 +16,8 @@ use crate::{
     },
 };
 use http::Method;
-use std::rc::Rc;
+use std::{rc::Rc, sync::Arc};
+use store::{Body, Stored};
 
 /// Answers with a hit.
 pub fn hit(worker: &Rc<Worker>, ask: &mut Ask, hit: Hit) -> Answer {
@@ -31,8 +32,8 @@ pub fn hit(worker: &Rc<Worker>, ask: &mut Ask, hit: Hit) -> Answer {
     } = hit;
     below::used(worker, ask, &stored, &outcome);
     let chosen = coding::choose(worker, ask, stored, reader);
-    match prepared(worker, ask, &chosen, &outcome) {
-        Some(prepared) => Answer::Prepared(prepared),
+    match head(worker, &chosen) {
+        Some(head) => Answer::Prepared(prepared(worker, ask, chosen.stored, head, &outcome)),
         None => Answer::Now(deliver::in_form(worker, ask, chosen, None, &outcome)),
     }
 }
@@ -55,34 +56,43 @@ fn is_plain(ask: &Ask, hit: &Hit) -> bool {
         && !esi::concerns(ask, &hit.stored)
 }
 
-/// The answer with the chosen form, where its head takes no map.
-fn prepared(
-    worker: &Worker,
-    ask: &mut Ask,
-    chosen: &Chosen,
-    outcome: &Outcome,
-) -> Option<Prepared<ReplyBody>> {
+/// The head of the chosen form, where it takes no map.
+fn head(worker: &Worker, chosen: &Chosen) -> Option<Head> {
     let Chosen { stored, then, .. } = chosen;
     // One that is debugged says more with each answer.
     if !matches!(then, Then::Nothing) || stored.is_debugged() {
         return None;
     }
-    let content = stored.body.in_one()?;
-    let head = worker
-        .heads
-        .borrow_mut()
-        .as_sent(stored, content.len() as u64)?;
+    let length = match &stored.body {
+        Body::Whole(content) => content.len() as u64,
+        Body::Mapped(_) => stored.body.length()?,
+        _ => return None,
+    };
+    worker.heads.borrow_mut().as_sent(stored, length)
+}
+
+/// The answer with the chosen form.
+fn prepared(
+    worker: &Worker,
+    ask: &mut Ask,
+    stored: Arc<Stored>,
+    head: Head,
+    outcome: &Outcome,
+) -> Prepared<ReplyBody> {
     let age = stored.facts.age(ask.now).as_secs();
     let age = worker.told.borrow_mut().age(age);
     let status = report::cache_status(worker, &ask.site, stored.status, outcome, None);
-    let mut body = ReplyBody::from(Content::Whole(content));
-    report::note(worker, ask, stored.status, outcome, &mut body);
-    Some(Prepared::new(
-        head,
-        [age, status],
-        body,
-        ask.fields_as_they_came(),
-    ))
+    let sent_as = stored.status;
+    let content = match stored.body.whole() {
+        Some(_) => Content::Stored(stored),
+        None => stored
+            .body
+            .in_one()
+            .map_or(Content::Missing, Content::Whole),
+    };
+    let mut body = ReplyBody::from(content);
+    report::note(worker, ask, sent_as, outcome, &mut body);
+    Prepared::new(head, [age, status], body, ask.fields_as_they_came())
 }
 
 #[cfg(test)]

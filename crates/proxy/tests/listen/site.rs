@@ -7,7 +7,7 @@ use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt;
 use hyper_util::rt::TokioIo;
 use proxy::listen::{
-    Address, BindError, Bound, Connection, DrainSwitch, InterimSink, Limits, ListenConfig,
+    Address, AtHand, BindError, Bound, Connection, DrainSwitch, InterimSink, Limits, ListenConfig,
     OwnAnswer, RequestBody, Serve, Served, Shared, Snapshot, accept_loop, bind, drain,
 };
 use std::{
@@ -429,6 +429,8 @@ pub enum Scripted {
     Echo(RequestBody),
     Frames(Frames),
 }
+
+impl AtHand for Scripted {}
 
 impl Body for Scripted {
     type Data = Bytes;

@@ -1,6 +1,6 @@
 //! Content on its way to a client: framed, and written as it comes and as the socket takes it.
 
-use super::super::{meter::Meter, splice::Splices};
+use super::super::{AtHand, meter::Meter, splice::Splices};
 use super::{
     Desk,
     page::{Framing, Page},
@@ -62,7 +62,17 @@ struct Run {
     large: Bytes,
 }
 
-impl<B: Body<Data = Bytes> + Unpin> Flow<B> {
+impl Run {
+    /// A page and nothing else.
+    fn of(page: &Page) -> Self {
+        Self {
+            cut: page.written().len(),
+            large: Bytes::new(),
+        }
+    }
+}
+
+impl<B: Body<Data = Bytes> + AtHand + Unpin> Flow<B> {
     pub(super) fn new(body: B, framing: Framing, closes: bool) -> Self {
         Self {
             body,
@@ -151,6 +161,16 @@ impl<B: Body<Data = Bytes> + Unpin> Flow<B> {
 
     /// Puts pieces on `page` until there is no more at hand, or no more room. One of them may be large.
     fn gather(&mut self, cx: &mut Context<'_>, page: &mut Page, most_copied: usize) -> Run {
+        if let Some(content) = self.body.at_hand()
+            && content.len() <= most_copied.min(page.room())
+            && self.framing == Framing::Length(content.len() as u64)
+            && !Splices::is_stand_in(content)
+        {
+            page.put(content);
+            self.body.taken();
+            self.state = State::Whole;
+            return Run::of(page);
+        }
         let mut large: Option<Run> = None;
         while page.room() >= FRAME {
             let piece = match self.poll_piece(cx) {
@@ -193,10 +213,7 @@ impl<B: Body<Data = Bytes> + Unpin> Flow<B> {
                 page.put(b"\r\n");
             }
         }
-        large.unwrap_or_else(|| Run {
-            cut: page.written().len(),
-            large: Bytes::new(),
-        })
+        large.unwrap_or_else(|| Run::of(page))
     }
 
     /// The next piece of the content, which is not empty; `None` at its end. Trailers are left out (RFC 9110 section 6.5.1). An error:

@@ -5,45 +5,44 @@ use super::{
     ANEW,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
-use std::rc::Rc;
-use store::Fields;
+use std::{rc::Rc, sync::Arc};
+use store::Stored;
 
-/// The head of a stored response, packed as it is there.
+/// The head of a stored response, packed as it is there. It counts as a reference to that: one to its fields alone would be counted where
+/// nothing else is.
 #[derive(Debug)]
 pub struct PackedHead {
-    status: StatusCode,
-    fields: Fields,
+    stored: Arc<Stored>,
     anew: &'static [HeaderName; ANEW],
     /// Bytes of content that it announces.
     content: u64,
 }
 
 impl PackedHead {
-    /// The head of answers with `status` and `content` bytes of content, which say `anew` beside `fields`. `None` where `fields` have
-    /// one of those, or such an answer has no content.
+    /// The head of answers with `stored`, of which `content` bytes are sent, and which say `anew` beside its fields. `None` where those
+    /// have one of them, or such an answer has no content.
     pub fn new(
-        status: StatusCode,
-        fields: &Fields,
+        stored: &Arc<Stored>,
         anew: &'static [HeaderName; ANEW],
         content: u64,
     ) -> Option<Self> {
         let is_anew = |name: &[u8]| anew.iter().any(|anew| anew.as_str().as_bytes() == name);
-        let is_fit = !has_no_content(status) && !fields.iter().any(|(name, _)| is_anew(name));
+        let mut fields = stored.fields.iter();
+        let is_fit = !has_no_content(stored.status) && !fields.any(|(name, _)| is_anew(name));
         is_fit.then(|| Self {
-            status,
-            fields: fields.clone(),
+            stored: stored.clone(),
             anew,
             content,
         })
     }
 
     pub(super) fn status(&self) -> StatusCode {
-        self.status
+        self.stored.status
     }
 
     /// All of it, with these values for the fields that are said anew.
     pub(super) fn to_map(&self, anew: [Rc<HeaderValue>; ANEW]) -> HeaderMap {
-        let mut fields = self.fields.unpack(ANEW);
+        let mut fields = self.stored.fields.unpack(ANEW);
         for (name, value) in self.anew.iter().zip(anew) {
             fields.insert(name, Rc::unwrap_or_clone(value));
         }
@@ -59,10 +58,10 @@ impl PackedHead {
         anew: &[Rc<HeaderValue>; ANEW],
     ) -> Option<u64> {
         page.put(asked.version_text())?;
-        write_status(page, self.status)?;
+        write_status(page, self.stored.status)?;
         let framing = Framing::Length(self.content);
         let (mut dated, mut told) = (false, false);
-        for (name, value) in self.fields.iter() {
+        for (name, value) in self.stored.fields.iter() {
             match name {
                 b"connection" | b"transfer-encoding" | b"trailer" | b"upgrade" => return None,
                 b"date" => dated = true,

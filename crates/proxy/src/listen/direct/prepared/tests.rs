@@ -1,10 +1,10 @@
 use super::super::page::{Framing, framing, write_head};
 use super::*;
+use crate::sample;
 use bytes::Bytes;
 use http::{Version, header};
 use http_body_util::Full;
 use proptest::prelude::*;
-use store::Fields;
 
 const CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
 static NAMES: [HeaderName; ANEW] = [header::AGE, CACHE_STATUS];
@@ -97,7 +97,7 @@ proptest! {
         let head = PreparedHead::new(status, places, NAMES.clone(), Some(length));
         let is_written = head.is_written_for(length);
         prop_assert!(!head.is_written_for(length + 1));
-        let packed = PackedHead::new(status, &Fields::pack(&kept), &NAMES, length);
+        let packed = PackedHead::new(&sample::stored(status, &kept), &NAMES, length);
         let has_anew = NAMES.iter().any(|name| kept.contains_key(name));
         prop_assert_eq!(packed.is_none(), has_anew || has_no_content(status));
         for head in [Some(Head::Kept(Rc::new(head))), packed.map(Head::Packed)].into_iter().flatten() {
