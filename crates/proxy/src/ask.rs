@@ -19,7 +19,7 @@ use crate::{
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Version, header};
 use hyper::upgrade::OnUpgrade;
 use rules::{directives::RequestDirectives, time::Time};
-use std::{borrow::Cow, cell::Cell, mem, rc::Rc, sync::Arc, time::Instant};
+use std::{cell::Cell, mem, rc::Rc, sync::Arc, time::Instant};
 
 /// A request that may be answered from the store. Everything but its content.
 #[derive(Debug)]
@@ -102,16 +102,6 @@ impl Ask {
     /// The target URI (RFC 9110 section 7.1).
     pub fn uri(&self) -> String {
         [self.scheme, "://", self.host(), self.key.path_and_query()].concat()
-    }
-
-    /// Path and query as the client wrote them, whatever of them is keyed.
-    pub fn target(&self) -> Cow<'_, str> {
-        match self.target.path_and_query() {
-            None => "/".into(),
-            // An absolute target whose path is empty (RFC 9112 section 3.2.1).
-            Some(query) if query.starts_with('?') => ["/", query].concat().into(),
-            Some(target) => target.into(),
-        }
     }
 
     /// Has `fields` say again what was set aside of them.

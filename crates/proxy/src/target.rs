@@ -8,10 +8,10 @@ use rules::key;
 use std::{borrow::Cow, fmt, rc::Rc};
 
 /// The target of a request (RFC 9112 section 3.2). A clone counts on its worker alone.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Target(Form);
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 enum Form {
     /// A path, and perhaps a query, in the characters that a URI has: nearly all.
     Usual {
@@ -68,6 +68,15 @@ impl Target {
         }
     }
 
+    /// Path and query as they are told to others (RFC 9112 section 3.2.1): of an absolute target whose path is empty, from `/` on. `None`
+    /// where it has neither.
+    pub fn origin_form(&self) -> Option<Cow<'_, str>> {
+        Some(match self.path_and_query()? {
+            query if query.starts_with('?') => ["/", query].concat().into(),
+            target => target.into(),
+        })
+    }
+
     /// The authority, where it is told.
     pub fn authority(&self) -> Option<&str> {
         match &self.0 {
@@ -113,6 +122,15 @@ impl Default for Target {
         Uri::default().into()
     }
 }
+
+/// Whatever its form: one that was written in its encoded form by us is the one that a client wrote so.
+impl PartialEq for Target {
+    fn eq(&self, other: &Self) -> bool {
+        self.authority() == other.authority() && self.path_and_query() == other.path_and_query()
+    }
+}
+
+impl Eq for Target {}
 
 impl From<Uri> for Target {
     fn from(uri: Uri) -> Self {
@@ -177,12 +195,15 @@ mod tests {
                 Some("a.example:80"),
             ),
             ("http://a.example", "/", None, Some("a.example")),
+            ("http://a.example?b", "/", Some("b"), Some("a.example")),
         ] {
             let target =
                 Target::usual(text.as_bytes()).unwrap_or_else(|| Uri::from_static(text).into());
             assert_eq!(target.path(), path, "{text}");
             assert_eq!(target.query(), query, "{text}");
             assert_eq!(target.authority(), authority, "{text}");
+            let told = [path, query.map_or("", |_| "?"), query.unwrap_or_default()].concat();
+            assert_eq!(target.origin_form(), Some(told.into()), "{text}");
         }
     }
 

@@ -121,7 +121,7 @@ pub fn walk(
     }
 }
 
-/// Walks one request that is its head and nothing more, and answers it with a hit where it lies: it is large to be moved about.
+/// Walks one request that is its head and nothing more. It takes the same steps; what is needed of the head is taken where it lies.
 pub fn walk_head(
     worker: &Rc<Worker>,
     head: &mut RequestHead,
@@ -130,27 +130,15 @@ pub fn walk_head(
 ) -> Answer {
     let site = worker.site();
     let wanted = purge::look(&site, head, connection);
-    let mut asked = receive::alone(worker, site, head, connection, interim);
-    let looked = match (&mut asked, &wanted) {
-        (Ok(ask), None) if is_looked_up_as_it_is(ask) => match hit(worker, ask) {
-            Ok(answer) => return answer,
-            Err(looked) => Some(looked),
-        },
-        _ => None,
-    };
     let content = RequestBody::none();
-    match (asked, wanted, looked) {
-        (Err(failure), ..) => Answer::Now(deliver::refusal(worker, &failure)),
-        (Ok(ask), Some(wanted), _) => purge::answer(worker, ask, content, wanted),
-        (Ok(ask), None, Some(looked)) => go_on(worker, ask, content, looked),
-        (Ok(ask), None, None) => received(worker, ask, content),
+    match (
+        receive::alone(worker, site, head, connection, interim),
+        wanted,
+    ) {
+        (Err(failure), _) => Answer::Now(deliver::refusal(worker, &failure)),
+        (Ok(ask), Some(wanted)) => purge::answer(worker, ask, content, wanted),
+        (Ok(ask), None) => received(worker, ask, content),
     }
-}
-
-/// Whether nothing comes between the receipt of a request without content and its lookup.
-fn is_looked_up_as_it_is(ask: &Ask) -> bool {
-    let policy = ask.policy();
-    !receive::is_redirected(ask) && policy.user_context.is_none() && policy.graphql.is_none()
 }
 
 /// The walk from receipt on.

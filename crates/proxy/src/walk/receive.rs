@@ -60,7 +60,7 @@ pub fn receive(
     read(worker.site(), head, connection, interim, beside, now())
 }
 
-/// As [`receive`], for a request that is its head and nothing more ([`Serve::serve_head`]).
+/// As [`receive`], for a request that is its head and nothing more ([`serve_head`](crate::listen::Serve::serve_head)).
 #[inline]
 pub fn alone(
     worker: &Worker,

@@ -182,10 +182,11 @@ pub fn of_listener(worker: &Worker, own: &OwnAnswer<'_>) -> Option<HeaderValue> 
 }
 
 fn record(ask: &Ask, status: StatusCode, outcome: &Outcome) -> Record {
+    let target = ask.target.origin_form().unwrap_or("/".into());
     Record {
         client: receive::client(&ask.connection, &ask.site).address(&ask.fields),
         method: ask.method.clone(),
-        target: ask.target().into_owned(),
+        target: target.into_owned(),
         host: ask.host().to_owned(),
         version: ask.version,
         status,

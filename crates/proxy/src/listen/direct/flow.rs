@@ -16,8 +16,8 @@ use std::{
 };
 use tokio::io::AsyncWrite;
 
-/// Pieces up to so many bytes are copied behind what was said before: that costs less than another buffer does. In TLS all is copied
-/// once more anyway, and of what is worth it there is less.
+/// Pieces up to so many bytes are copied behind what was said before: that costs less than another buffer does. In TLS all of it is
+/// copied once more anyway, so that less is worth it.
 const COPIED: usize = 12 << 10;
 const COPIED_IN_TLS: usize = 2 << 10;
 

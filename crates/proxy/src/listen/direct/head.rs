@@ -41,8 +41,7 @@ pub(super) enum Parsed {
     Others,
 }
 
-/// Reads the head that `bytes` begin with to `into`, where it stays: moving it from hand to hand would cost more than reading it.
-/// `before` may give its fields.
+/// Reads the head that `bytes` begin with to `into`, where it stays: it is large to be handed on. `before` may give its fields.
 pub(super) fn parse(
     bytes: &[u8],
     limits: &Limits,

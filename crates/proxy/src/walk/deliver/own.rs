@@ -89,7 +89,8 @@ pub fn redirect_https(worker: &Worker, ask: &Ask) -> Response<ReplyBody> {
     let host = crate::routing::without_port(ask.host());
     let mut fields = HeaderMap::new();
     // As it came: what is not keyed is the application's all the same.
-    if let Ok(location) = HeaderValue::try_from(format!("https://{host}{}", ask.target())) {
+    let target = ask.target.origin_form().unwrap_or("/".into());
+    if let Ok(location) = HeaderValue::try_from(format!("https://{host}{target}")) {
         fields.insert(header::LOCATION, location);
     }
     finish(

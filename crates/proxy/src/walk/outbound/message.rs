@@ -42,11 +42,9 @@ pub fn as_it_came(
     fields: HeaderMap,
     body: RequestBody,
 ) -> Result<Request<RequestBody>, Failure> {
-    let uri = match ask.target.path_and_query() {
+    let uri = match ask.target.origin_form() {
         None => Ok(Uri::from_static("*")),
-        // An absolute target whose path is empty (RFC 9112 section 3.2.1).
-        Some(query) if query.starts_with('?') => Uri::try_from(["/", query].concat()),
-        Some(target) => Uri::try_from(target),
+        Some(target) => Uri::try_from(&*target),
     };
     let uri = uri.map_err(|_| Failure::BadRequest("bad-target"))?;
     Ok(assemble(ask.method.clone(), uri, fields, body))
