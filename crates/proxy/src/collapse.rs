@@ -1,7 +1,8 @@
 //! Collapse: of several requests for one key, the first leads and fetches, the rest follow.
 //!
 //! A follower waits for the leader's *head*, never for its body: once the head has landed, the stored response is in the
-//! store with its body on the way, and the follower looks it up like anybody else. Whatever happens to the leader, its
+//! store with its body on the way, and the follower looks it up like anybody else. A part is stored when it has come; until then
+//! those who ask for the same get it from the flight. Whatever happens to the leader, its
 //! [`Flight`] lands: when it is dropped without a word, followers are released to fetch on their own.
 
 use rules::reuse::Failure;
@@ -10,7 +11,7 @@ use std::{
     hash::{BuildHasher, RandomState},
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
-use store::{fill::Fill, purge::Log};
+use store::{Stored, fill::Fill, purge::Log};
 use tokio::sync::watch;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -21,6 +22,9 @@ pub enum Landed {
     Flying,
     /// Something was stored or freshened: look again.
     Stored,
+    /// A part is on its way: follow it, where it has what you want of it, and look again otherwise. The flight goes on, for others to
+    /// follow it too, until the part has come.
+    Part(Arc<Stored>),
     /// What came was purged, or replaced, before it could be shared: look again, and fetch it together.
     Overtaken,
     /// A lower tier had it: look again.
@@ -158,6 +162,12 @@ impl Flight {
     /// Ends the flight: takes it off the map and tells the followers.
     pub fn land(mut self, how: Landed) {
         self.end(how);
+    }
+
+    /// Tells those who follow, now and later, of a part that is on its way.
+    pub fn tell(&self, part: Arc<Stored>) {
+        let word = self.word.get_or_init(|| watch::Sender::new(Landed::Flying));
+        word.send_replace(Landed::Part(part));
     }
 
     /// Ends it once; later calls do nothing.

@@ -2,9 +2,15 @@
 
 use crate::{
     etag::EntityTag,
+    fields::has,
     range::{self, Span, Written},
+    time::Time,
 };
-use http::{HeaderMap, HeaderValue, header::CONTENT_ENCODING};
+use http::{
+    HeaderMap, HeaderValue,
+    header::{CONTENT_ENCODING, DATE, ETAG, LAST_MODIFIED},
+};
+use std::time::Duration;
 
 /// Which spans of a representation are held: sorted, not touching.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -70,20 +76,50 @@ impl Spans {
     }
 }
 
-/// Whether two responses' parts may be combined: the same strong `ETag` (RFC 9111 section 3.4), and the same coding, for there are
+/// A validator that changes with every change of the representation (RFC 9110 section 8.8.1).
+#[derive(PartialEq, Eq)]
+enum Strong<'a> {
+    Tag(EntityTag<'a>),
+    /// A `Last-Modified` at least a second before `Date`, where there is no `ETag` (RFC 9110 section 8.8.2.2).
+    Modified(Time),
+}
+
+impl<'a> Strong<'a> {
+    fn of(fields: &'a HeaderMap, now: Time) -> Option<Self> {
+        if has(fields, &ETAG) {
+            let tag = EntityTag::of(fields)?;
+            return tag.is_strong().then_some(Self::Tag(tag));
+        }
+        let time = |name| {
+            let mut lines = fields.get_all(name).iter();
+            match (lines.next(), lines.next()) {
+                (Some(only), None) => Time::parse(only.as_bytes(), now),
+                _ => None,
+            }
+        };
+        let (modified, date) = (time(&LAST_MODIFIED)?, time(&DATE)?);
+        (date >= modified.plus(Duration::from_secs(1))).then_some(Self::Modified(modified))
+    }
+}
+
+/// The strong validator of a response, as `If-Range` gives it back (RFC 9110 section 13.1.5).
+pub fn strong_validator(fields: &HeaderMap, now: Time) -> Option<HeaderValue> {
+    let name = match Strong::of(fields, now)? {
+        Strong::Tag(_) => ETAG,
+        Strong::Modified(_) => LAST_MODIFIED,
+    };
+    fields.get(name).cloned()
+}
+
+/// Whether two responses' parts may be combined: the same strong validator (RFC 9111 section 3.4), and the same coding, for there are
 /// origins that give one tag to all of theirs.
-pub fn combinable(stored: &HeaderMap, new: &HeaderMap) -> bool {
+pub fn combinable(stored: &HeaderMap, new: &HeaderMap, now: Time) -> bool {
     let codings = |fields: &HeaderMap| -> Vec<HeaderValue> {
         let all = fields.get_all(CONTENT_ENCODING).iter();
         all.cloned().collect()
     };
-    if codings(stored) != codings(new) {
-        return false;
-    }
-    match (EntityTag::of(stored), EntityTag::of(new)) {
-        (Some(stored), Some(new)) => stored.strong_eq(new),
-        _ => false,
-    }
+    codings(stored) == codings(new)
+        && Strong::of(stored, now).is_some_and(|strong| Some(strong) == Strong::of(new, now))
 }
 
 /// The span that a single written range means for a representation of `length`; `None` if unsatisfiable

@@ -48,6 +48,7 @@ impl Layout {
     pub fn of(body: &Body) -> Option<Self> {
         match body {
             Body::Filling(_) => None,
+            Body::Parts(parts) if parts.is_coming() => None,
             Body::Parts(parts) => Some(Self::Parts {
                 length: parts.length,
                 parts: lengths(&parts.spans()),

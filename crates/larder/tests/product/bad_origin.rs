@@ -185,6 +185,29 @@ fn half_an_answer_is_never_whole_and_never_stored() {
 }
 
 #[test]
+fn an_answer_seen_to_be_broken_before_any_of_it_is_sent_is_none() {
+    const BROKEN: &str = "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\nzz\r\nmore\r\n0\r\n\r\n";
+    let (origin, larder) = start();
+    origin.reply("/", Reply::raw(BROKEN));
+    let answer = larder.get("/").send();
+    assert_eq!(answer.status, 502, "{:?}", answer.head);
+    let why = answer.parameter("detail");
+    assert_eq!(why.as_deref(), Some("malformed"), "{}", answer.said());
+
+    origin.on("/page", |request| match request.nth {
+        1 => Reply::ok()
+            .cache("max-age=60, stale-if-error=600")
+            .header("Age", "100")
+            .body("good"),
+        _ => Reply::raw(BROKEN),
+    });
+    assert_eq!(larder.get("/page").send().text(), "good");
+    let stale = larder.get("/page").send();
+    assert_eq!(stale.text(), "good", "RFC 5861 section 4: {}", stale.said());
+    assert_eq!(sample(&larder, "larder_origin_errors_total"), 2);
+}
+
+#[test]
 fn whoever_follows_a_dishonest_answer_is_told_or_fetches_for_itself() {
     const OK: &str = "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\n";
     let raw = |rest: &str| Reply::raw(format!("{OK}{rest}"));

@@ -1,11 +1,12 @@
 //! Pages and fragments as they should not be. Each outcome is one that `docs/fragments.md` states.
 
+use super::collapse::reading;
 use crate::{
     common::start_with,
     esi::{ON, html, page, text},
     streams::peak_memory,
 };
-use testkit::{Gate, Larder, Origin, Reply};
+use testkit::{Gate, Larder, Origin, Reply, Response};
 
 /// Includes of one source as a page may have them, and what stands in their place when it fails.
 const WAYS: [(&str, &str); 6] = [
@@ -166,16 +167,31 @@ fn a_huge_fragment_streams_through() {
     assert!(peak < 24, "{peak} MiB more at most: it was not held");
 }
 
+/// The answer to a request whose origin breaks off at the gate, once its client has what comes before.
+fn broken(larder: &Larder, target: &str, begins: &str, gate: &Gate) -> Response {
+    let (mut client, mut response) = reading(larder, target, begins);
+    gate.open();
+    client.read_content(&mut response);
+    response
+}
+
 #[test]
 fn a_fragment_that_breaks_off_breaks_the_page_off_unless_it_may_fail() {
     let (origin, larder) = start_with(ON);
     for cache in ["no-store", "max-age=60"] {
-        origin.reply(
-            "/cut",
-            Reply::ok().cache(cache).length(100).body("begun").cut(),
-        );
+        // It breaks off when it has begun: otherwise it is a fragment that fails.
+        let cut = |gate: &Gate| {
+            Reply::ok()
+                .cache(cache)
+                .length(100)
+                .body("begun")
+                .hold(gate)
+                .cut()
+        };
+        let gate = Gate::new();
+        origin.reply("/cut", cut(&gate));
         origin.reply("/", html("no-store", "[<esi:include src=\"/cut\"/>]"));
-        let answer = larder.get("/").send();
+        let answer = broken(&larder, "/", "[begun", &gate);
         assert!(!answer.complete, "{cache}: {:?}", answer.text());
         assert!("[begun".starts_with(&answer.text()), "{:?}", answer.text());
         origin.reply(
@@ -185,7 +201,12 @@ fn a_fragment_that_breaks_off_breaks_the_page_off_unless_it_may_fail() {
                 "[<esi:include src=\"/cut\" onerror=\"continue\"/>]",
             ),
         );
-        assert_eq!(text(&larder, "/goes-on"), "[begun]");
+        let gate = Gate::new();
+        origin.reply("/cut", cut(&gate));
+        assert_eq!(
+            broken(&larder, "/goes-on", "[begun", &gate).text(),
+            "[begun]"
+        );
         origin.reply("/cut", Reply::ok().cache("max-age=60").body("whole"));
         assert_eq!(text(&larder, "/"), "[whole]", "nothing half is stored");
         larder.ask("PURGE", "/cut").send();
@@ -206,8 +227,9 @@ fn a_page_that_breaks_off_is_not_ended_as_if_it_were_whole() {
     {
         for cache in ["max-age=60", "no-store"] {
             let target = format!("/{number}{cache}");
-            origin.reply(&target, html(cache, cut).length(1000).cut());
-            let answer = larder.get(&target).send();
+            let gate = Gate::new();
+            origin.reply(&target, html(cache, cut).length(1000).hold(&gate).cut());
+            let answer = broken(&larder, &target, "a", &gate);
             assert!(
                 !answer.complete && "aFb".starts_with(&answer.text()),
                 "{:?}",

@@ -95,6 +95,7 @@ mod page_store;
 mod page_store_bad;
 mod page_store_clients;
 mod parts;
+mod parts_streamed;
 mod poisoning;
 mod presets;
 mod presets_meaning;

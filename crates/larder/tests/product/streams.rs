@@ -141,6 +141,21 @@ fn one_that_outgrows_the_limit_while_others_follow_reaches_all_of_them() {
     assert!(!larder.get("/").send().hit());
 }
 
+#[test]
+fn one_that_was_too_large_is_said_to_be_before_it_has_come() {
+    let config = "[[origin]]\nservers = \"{origin}\"\n[defaults]\nlargest_body = \"100KiB\"\n";
+    let (origin, larder) = crate::common::start_with(config);
+    let large = Reply::ok().cache("max-age=60").chunked();
+    origin.reply("/", large.body(vec![b'a'; 200_000]));
+    let first = larder.get("/").send();
+    assert_eq!((first.status, first.body.len()), (200, 200_000));
+    let second = larder.get("/").send();
+    assert_eq!(second.body.len(), 200_000);
+    let why = second.parameter("detail");
+    assert_eq!(why.as_deref(), Some("too-large"), "{}", second.said());
+    assert!(!second.says("stored"), "{}", second.said());
+}
+
 /// What is not kept goes at the pace of the slowest who reads it, until the others have waited ten seconds for that one in all.
 #[test]
 fn who_does_not_read_what_is_not_kept_is_cut_off_for_the_others() {

@@ -1,5 +1,6 @@
 //! Arrival: the content of an origin's answer, some of which may have come together with its head.
 
+use crate::error::Failure;
 use bytes::Bytes;
 use http_body::Body as _;
 use origin::ResponseBody;
@@ -7,8 +8,10 @@ use std::{
     collections::VecDeque,
     mem,
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll, ready},
 };
+use store::Pieces;
 
 /// The longest content, in bytes, that is looked for at once. What is stored of it is copied beside its head, so that nothing holds the
 /// larger buffer that it came in.
@@ -17,22 +20,55 @@ pub const AT_ONCE: u64 = 16 << 10;
 /// The content of an origin's answer.
 pub struct Arrival {
     body: ResponseBody,
+    /// Bytes that the body must bring yet, where anybody relies on that.
+    owed: Option<u64>,
+    /// What is held already of what the body completes.
+    held: Option<Box<Around>>,
     /// What was read already, and is to be read again first.
     ahead: VecDeque<Piece>,
 }
 
-/// What comes next from the origin.
+/// What lies before and behind that which comes.
+pub struct Around {
+    pub before: Pieces,
+    pub after: Pieces,
+}
+
+/// What comes next.
 pub enum Piece {
+    /// From the origin, perhaps a slice of a larger buffer.
     Data(Bytes),
+    /// From what is held.
+    Held(Bytes),
     End,
-    Broken,
+    Broken(Failure),
 }
 
 impl Arrival {
     pub fn new(body: ResponseBody) -> Self {
         Self {
             body,
+            owed: None,
+            held: None,
             ahead: VecDeque::new(),
+        }
+    }
+
+    /// It is broken where the body does not bring `length` bytes exactly.
+    #[must_use]
+    pub fn of_length(self, length: u64) -> Self {
+        Self {
+            owed: Some(length),
+            ..self
+        }
+    }
+
+    /// It comes between what is held.
+    #[must_use]
+    pub fn between(self, around: Around) -> Self {
+        Self {
+            held: Some(Box::new(around)),
+            ..self
         }
     }
 
@@ -47,29 +83,46 @@ impl Arrival {
     }
 
     /// All of the content, at most `most` bytes, if it has come already; it is taken out. Otherwise what has come comes next.
-    pub fn whole(&mut self, cx: &mut Context<'_>, most: u64) -> Option<Bytes> {
+    ///
+    /// # Errors
+    /// It has come, and is broken.
+    pub fn whole(&mut self, cx: &mut Context<'_>, most: u64) -> Result<Option<Bytes>, Failure> {
         let mut length = 0;
         while length <= most {
-            match self.poll_body(cx) {
-                Poll::Ready(Piece::End) => return Some(self.joined()),
-                Poll::Ready(Piece::Broken) => {
-                    self.ahead.push_back(Piece::Broken);
-                    return None;
-                }
-                Poll::Ready(Piece::Data(data)) => {
+            match self.poll_on(cx) {
+                Poll::Ready(Piece::End) => return Ok(Some(self.joined())),
+                Poll::Ready(Piece::Broken(why)) => return Err(why),
+                Poll::Ready(Piece::Data(data) | Piece::Held(data)) => {
                     length += data.len() as u64;
                     self.ahead.push_back(Piece::Data(data));
                 }
-                Poll::Pending => return None,
+                Poll::Pending => return Ok(None),
             }
         }
-        None
+        Ok(None)
     }
 
     /// The next piece. After the last, or an error, it is not polled again.
     pub fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Piece> {
         match self.ahead.pop_front() {
             Some(piece) => Poll::Ready(piece),
+            None => self.poll_on(cx),
+        }
+    }
+
+    fn poll_on(&mut self, cx: &mut Context<'_>) -> Poll<Piece> {
+        let Some(around) = &mut self.held else {
+            return self.poll_body(cx);
+        };
+        if let Some(piece) = ready!(poll_held(&mut around.before, cx)) {
+            return Poll::Ready(piece);
+        }
+        if self.owed != Some(0) {
+            return self.poll_body(cx);
+        }
+        match ready!(poll_held(&mut around.after, cx)) {
+            Some(piece) => Poll::Ready(piece),
+            // It ends where it must.
             None => self.poll_body(cx),
         }
     }
@@ -80,21 +133,35 @@ impl Arrival {
                 Some(Ok(frame)) => {
                     // Trailers end here: they are neither stored nor merged into the head (RFC 9110 section 6.5.1).
                     if let Ok(data) = frame.into_data() {
-                        return Poll::Ready(Piece::Data(data));
+                        return Poll::Ready(self.counted(data));
                     }
                 }
-                Some(Err(_)) => return Poll::Ready(Piece::Broken),
-                None => return Poll::Ready(Piece::End),
+                Some(Err(error)) => {
+                    return Poll::Ready(Piece::Broken(Failure::Origin(Arc::new(error))));
+                }
+                None if self.owed.is_none_or(|owed| owed == 0) => return Poll::Ready(Piece::End),
+                None => return Poll::Ready(Piece::Broken(Failure::BadPart)),
             }
         }
+    }
+
+    /// Data of the body, unless that is more than it must bring.
+    fn counted(&mut self, data: Bytes) -> Piece {
+        if let Some(owed) = &mut self.owed {
+            let Some(left) = owed.checked_sub(data.len() as u64) else {
+                return Piece::Broken(Failure::BadPart);
+            };
+            *owed = left;
+        }
+        Piece::Data(data)
     }
 
     fn joined(&mut self) -> Bytes {
         let mut pieces = mem::take(&mut self.ahead)
             .into_iter()
             .filter_map(|piece| match piece {
-                Piece::Data(data) => Some(data),
-                Piece::End | Piece::Broken => None,
+                Piece::Data(data) | Piece::Held(data) => Some(data),
+                Piece::End | Piece::Broken(_) => None,
             });
         let first = pieces.next().unwrap_or_default();
         let others: Vec<Bytes> = pieces.collect();
@@ -103,4 +170,10 @@ impl Arrival {
         }
         [&[first], others.as_slice()].concat().concat().into()
     }
+}
+
+/// The next of what is held; `None` where nothing is left.
+fn poll_held(pieces: &mut Pieces, cx: &mut Context<'_>) -> Poll<Option<Piece>> {
+    let next = ready!(pieces.poll_next(cx));
+    Poll::Ready(next.map(|read| read.map_or(Piece::Broken(Failure::Internal), Piece::Held)))
 }

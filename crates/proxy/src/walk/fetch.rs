@@ -5,7 +5,7 @@ mod plan;
 mod request;
 
 pub use held::Held;
-pub use plan::Plan;
+pub use plan::{Missing, Plan};
 
 use crate::{
     ask::Ask,
@@ -22,7 +22,7 @@ use crate::{
         receive,
     },
 };
-use http::{HeaderMap, Method, Response, StatusCode, header, response};
+use http::{HeaderMap, Method, Response, header, response};
 use origin::ResponseBody;
 use rules::{fields::has, reuse};
 use std::{
@@ -166,11 +166,7 @@ impl Fetch<'_> {
             self.times = Times::of(times.request, times.response, answer.extensions());
         }
         let landing = match answer {
-            // Boxed: rare, and large.
-            Ok(response) if is_missing_part(&plan, &response) => {
-                Box::pin(self.combine(response)).await
-            }
-            Ok(response) => self.land(response, writer),
+            Ok(response) => self.land(plan, response, writer),
             Err(failure) => self.failed(failure),
         };
         if matches!(landing, Landing::Raw { why: Some(_), .. }) && self.need.selected.is_some() {
@@ -212,11 +208,6 @@ impl Fetch<'_> {
         };
         Ok(self.ask.policy().origin.fetch(request, context))
     }
-}
-
-/// Whether an answer is what is missing of the stored parts.
-fn is_missing_part(plan: &Plan, response: &Response<ResponseBody>) -> bool {
-    response.status() == StatusCode::PARTIAL_CONTENT && matches!(plan, Plan::Missing(_))
 }
 
 /// A head's parts without its extensions.

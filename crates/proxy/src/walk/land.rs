@@ -7,15 +7,16 @@ pub use failing::usable_on_failure;
 
 use crate::{
     body::Content,
+    error::Failure,
     hit_for_miss::Unshared,
     outcome::{Detail, Unkept, bump},
     walk::{
         admit,
         arrival::{AT_ONCE, Arrival},
         below,
-        fetch::{Fetch, Landing},
+        fetch::{Fetch, Landing, Plan},
         forward::{begin_fill, page_key},
-        pump::{Before, Destination, Pump, Room},
+        pump::{Before, Destination, Inflow, Room},
     },
     way,
 };
@@ -30,8 +31,13 @@ use std::{
 use store::{Body, Stored, fill::Writer};
 
 impl Fetch<'_> {
-    /// What an answer comes to, unless it is what is missing of stored parts.
-    pub fn land(&self, response: Response<ResponseBody>, writer: Option<Writer>) -> Landing {
+    /// What an answer comes to.
+    pub fn land(
+        &self,
+        plan: Plan,
+        response: Response<ResponseBody>,
+        writer: Option<Writer>,
+    ) -> Landing {
         let status = response.status();
         if status == StatusCode::NOT_MODIFIED {
             return self.freshen(response);
@@ -40,7 +46,7 @@ impl Fetch<'_> {
             return stale;
         }
         if status == StatusCode::PARTIAL_CONTENT {
-            return self.part(response, writer);
+            return self.part(plan, response, writer);
         }
         self.whole(response, writer)
     }
@@ -55,7 +61,8 @@ impl Fetch<'_> {
         let length = body.size_hint().exact();
         let mut writer = writer.unwrap_or_else(|| begin_fill(self.worker).1);
         let room = Room::of(self.worker, self.ask);
-        if !room.admits(self.worker, self.ask, length, &mut writer) {
+        let is_hopeless = length.is_none() && self.was_too_large();
+        if is_hopeless || !room.admits(self.worker, self.ask, length, &mut writer) {
             return self.raw(head, body, Detail::Unkept(Unkept::TooLarge));
         }
         let checked = self.ask.checks_errors() && is_json(&head.headers);
@@ -65,7 +72,10 @@ impl Fetch<'_> {
             None
         } else {
             // Whoever reads the rest asks anew before he waits.
-            arrival.whole(&mut Context::from_waker(Waker::noop()), most)
+            match arrival.whole(&mut Context::from_waker(Waker::noop()), most) {
+                Ok(content) => content,
+                Err(why) => return self.broken(why),
+            }
         };
         let own = admit::own_fields(self.ask, &head, admitted.storable);
         let filling = Body::Filling(writer.fill().clone());
@@ -78,30 +88,57 @@ impl Fetch<'_> {
             filling,
             self.times.response,
         );
-        let own = own.unwrap_or_else(|| Box::new(kept));
+        let own = Some(own.unwrap_or_else(|| Box::new(kept)));
         if let Some(content) = content {
-            return self.stored(stored.with_body(Body::Whole(content)), Some(own));
+            return self.stored(stored.with_body(Body::Whole(content)), own);
         }
+        let inflow = Inflow {
+            arrival,
+            writer,
+            room,
+        };
+        self.filling(stored, own, inflow, checked)
+    }
+
+    /// The origin's answer is broken, and nothing of it has gone out.
+    pub fn broken(&self, why: Failure) -> Landing {
+        bump(&self.worker.counters.origin_errors);
+        self.failed(why)
+    }
+
+    /// An answer whose body is on its way is there for others from its first byte on. `checked`: it is kept only if it tells of no errors.
+    pub fn filling(
+        &self,
+        stored: Stored,
+        own: Option<Box<HeaderMap>>,
+        inflow: Inflow,
+        checked: bool,
+    ) -> Landing {
         let stored = Arc::new(stored);
         let before = self.replaced_by(&stored);
         let kept = self.insert(&stored);
-        let reader = writer.fill().reader();
-        let key = self.ask.key.as_bytes();
+        let reader = inflow.writer.fill().reader();
         let destination = Destination::Whole {
-            key: key.to_vec(),
+            ask: self.ask.clone(),
             stored: stored.clone(),
             before,
             lease: self.lease.take(),
         };
-        let pump =
-            Pump::new(self.worker, arrival, writer, destination, room).if_without_errors(checked);
+        let pump = inflow.pump(self.worker, destination);
         Landing::Stored {
             stored,
             reader,
-            pump: Some(pump),
+            pump: Some(pump.if_without_errors(checked)),
             kept,
-            own: Some(own),
+            own,
         }
+    }
+
+    /// Whether the last answer was lately found out to be larger than what is kept.
+    fn was_too_large(&self) -> bool {
+        let table = &self.worker.cache.hit_for_miss;
+        let key = page_key(self.ask, self.need);
+        table.knows(&key, self.times.response) && table.why(&key) == Some(Unshared::TooLarge)
     }
 
     /// What stands where `new` is about to be put, if its content is at hand and the budget has room for both.
@@ -148,11 +185,11 @@ impl Fetch<'_> {
     pub fn raw(&self, head: response::Parts, body: ResponseBody, why: Detail) -> Landing {
         let table = &self.worker.cache.hit_for_miss;
         let unshared = Unshared::of(head.status, &why);
-        table.remember(
-            &page_key(self.ask, self.need),
-            unshared,
-            self.times.response,
-        );
+        // One whose length nobody knows beforehand is kept again some time, to see whether it is still too large.
+        if unshared != Unshared::TooLarge || body.size_hint().exact().is_some() {
+            let key = page_key(self.ask, self.need);
+            table.remember(&key, unshared, self.times.response);
+        }
         let has_credentials = has(&self.ask.fields, &header::AUTHORIZATION);
         if let Some(stored) = &self.need.selected
             && unshared.withdraws(head.status)

@@ -5,9 +5,9 @@ mod from_disk;
 mod judge;
 mod needs;
 
-pub use content::{answers, wanted_part};
+pub use content::{answers, holds, wanted};
 pub use from_disk::{adopted, from_disk};
-pub use judge::{purged_since, stale_ttl, unpurged};
+pub use judge::{of_part, purged_since, stale_ttl, unpurged};
 pub use needs::{condition_is_the_origins, needs, reuse_site, reuse_site_for, seconds};
 
 use crate::{

@@ -1,30 +1,27 @@
 //! Pump: moves a body from the origin into a fill, and the fill into the store.
 
+mod destination;
 mod patience;
+mod room;
+
+pub use destination::{Before, Destination};
+pub use room::Room;
 
 use crate::{
-    ask::Ask,
-    cache::{Cache, Worker},
+    cache::Worker,
     content_key::operation,
+    endings::Ending,
+    error::Failure,
     outcome::bump,
-    walk::{
-        arrival::{Arrival, Piece},
-        below,
-    },
+    walk::arrival::{Arrival, Piece},
 };
 use patience::STILL;
-use rules::time::Time;
 use std::{
     future::poll_fn,
     rc::Rc,
-    sync::Arc,
     task::{Context, Poll},
 };
-use store::{
-    Body, Reservation, Stored,
-    fill::{Backing, Overflow, Pushed, Writer},
-    shared::Lease,
-};
+use store::{Body, Reservation, fill::Writer};
 
 /// Moves a body from the origin into a fill, and the fill into the store.
 pub struct Pump {
@@ -39,96 +36,22 @@ pub struct Pump {
     without_errors: bool,
     /// What may wait of the body while it is not read.
     unread: Option<Reservation>,
+    /// From when on all of it has come.
+    ending: Option<Ending>,
 }
 
-/// How much of a body is kept, and where.
-#[derive(Clone, Copy, Debug)]
-pub struct Room {
-    /// Larger bodies are not kept in memory.
-    pub in_memory: u64,
-    /// Larger bodies are not kept at all.
-    largest: u64,
+/// A body that is about to be moved from the origin into a fill.
+pub struct Inflow {
+    pub arrival: Arrival,
+    pub writer: Writer,
+    pub room: Room,
 }
 
-impl Room {
-    /// The room for what `ask` fetches.
-    pub fn of(worker: &Worker, ask: &Ask) -> Self {
-        let largest = ask.policy().largest_body;
-        let in_memory = largest.min(worker.cache.memory.largest_body());
-        let largest = match worker.cache.disk {
-            Some(_) => largest,
-            None => in_memory,
-        };
-        Self { in_memory, largest }
-    }
-
-    /// Announces a body of `length` bytes, if that is known, to its fill. Whether it has a chance to be kept.
-    pub fn admits(
-        &self,
-        worker: &Worker,
-        ask: &Ask,
-        length: Option<u64>,
-        writer: &mut Writer,
-    ) -> bool {
-        writer.announce(length);
-        if worker.cache.disk.is_some() {
-            writer.overflow_to(Arc::new(ToDisk {
-                cache: worker.cache.clone(),
-                key: ask.key.as_bytes().into(),
-                now: ask.now,
-            }));
-        }
-        match length {
-            Some(length) if length > self.largest => false,
-            Some(length) if length > self.in_memory => writer.overflow() == Pushed::Kept,
-            _ => true,
-        }
+impl Inflow {
+    pub fn pump(self, worker: &Rc<Worker>, destination: Destination) -> Box<Pump> {
+        Pump::new(worker, self.arrival, self.writer, destination, self.room)
     }
 }
-
-/// The disk, for a body that outgrows memory: taken when it is asked for the second time, so that a scan does not wear the
-/// device out, or where it takes the place of one that is there.
-#[derive(Debug)]
-struct ToDisk {
-    cache: Arc<Cache>,
-    key: Box<[u8]>,
-    now: Time,
-}
-
-impl Overflow for ToDisk {
-    fn begin(&self, length: Option<u64>) -> Option<Box<dyn Backing>> {
-        let disk = self.cache.disk.as_ref()?;
-        let again = self.cache.fetched.knows(&self.key, self.now) || disk.knows(&self.key);
-        self.cache.fetched.remember(&self.key, 0, self.now);
-        if !again {
-            return None;
-        }
-        Overflow::begin(&**disk, length)
-    }
-}
-
-/// What a response took the place of, and what that takes of the budget meanwhile. It comes back where the new one's body breaks
-/// off: an origin that fails half-way leaves what is stored as usable as one that fails at once (RFC 9111 section 4.2.4).
-pub struct Before {
-    pub stored: Arc<Stored>,
-    pub _room: Reservation,
-}
-
-/// What becomes of a body once it is complete.
-pub enum Destination {
-    /// It takes the place of the fill in this stored response.
-    Whole {
-        key: Vec<u8>,
-        stored: Arc<Stored>,
-        before: Option<Before>,
-        lease: Option<Lease>,
-    },
-    /// It is given to this function, which stores it (parts, answers to POST).
-    Then(StoreBody),
-}
-
-/// What stores a complete body.
-type StoreBody = Box<dyn FnOnce(&Worker, Body)>;
 
 impl Pump {
     /// A pump that has not begun. Boxed, since it is large, and goes through many hands.
@@ -154,13 +77,8 @@ impl Pump {
             room,
             forgotten: false,
             without_errors: false,
+            ending: None,
         })
-    }
-
-    /// Whether the body announces a length, of at most `bytes`.
-    pub fn is_at_most(&self, bytes: u64) -> bool {
-        let announced = self.writer.fill().length();
-        announced.is_some_and(|length| length <= bytes)
     }
 
     /// Keeps the body only if it is GraphQL's answer without errors.
@@ -172,60 +90,66 @@ impl Pump {
     /// Runs until the body has ended, has failed, or nobody wants it any more.
     pub async fn run(mut self: Box<Self>) {
         bump(&self.worker.counters.fills);
-        let mut received = 0u64;
-        let announced = self.writer.fill().length();
-        let mut ending = None;
         loop {
             self.body.read_little(self.writer.is_short());
             let next = poll_fn(|context| next_piece(&self.writer, &mut self.body, context)).await;
+            let Some(next) = next else {
+                // Nobody wants it any more.
+                bump(&self.worker.counters.fills_failed);
+                return self.destination.take_back(&self.worker);
+            };
             match next {
                 Piece::Data(data) => {
-                    received += data.len() as u64;
-                    if announced == Some(received) {
-                        // Its client may be done, and gone, before the disk is.
-                        ending = Some(self.worker.endings.begin());
-                    }
-                    if received > self.room.largest {
-                        self.writer.spill();
-                    } else if received > self.room.in_memory {
-                        self.writer.overflow();
-                    }
+                    self.receives(data.len());
                     self.writer.push(&data);
-                    drop(data);
-                    self.worker.cache.memory.make_room();
-                    self.wait_for_room().await;
+                }
+                Piece::Held(data) => {
+                    self.receives(data.len());
+                    self.writer.share(data);
                 }
                 Piece::End => {
                     self.unread = None;
-                    ending.get_or_insert_with(|| self.worker.endings.begin());
+                    self.ends();
                     self.wait_for_device().await;
                     return self.complete();
                 }
-                Piece::Broken => {
-                    bump(&self.worker.counters.fills_failed);
-                    self.take_back();
-                    return;
-                }
+                Piece::Broken(why) => return self.breaks_off(&why),
             }
+            self.worker.cache.memory.make_room();
+            self.wait_for_room().await;
         }
     }
 
-    /// The response broke off: what was there before is there again, unless it was purged or replaced meanwhile.
-    fn take_back(&self) {
-        if let Destination::Whole {
-            key,
-            stored,
-            before: Some(before),
-            ..
-        } = &self.destination
-            && {
-                let memory = &self.worker.cache.memory;
-                memory.put_back(key, stored.id(), &before.stored)
-            }
-        {
-            return;
+    fn breaks_off(&self, why: &Failure) {
+        let counters = &self.worker.counters;
+        bump(&counters.fills_failed);
+        if matches!(why, Failure::Origin(_) | Failure::BadPart) {
+            bump(&counters.origin_errors);
         }
-        forget(&self.worker, &self.destination);
+        self.destination.take_back(&self.worker);
+    }
+
+    /// So many bytes more have come.
+    fn receives(&mut self, bytes: usize) {
+        let fill = self.writer.fill();
+        let received = fill.received() + bytes as u64;
+        if fill.length() == Some(received) {
+            // Its client may be done, and gone, before the disk is.
+            self.ends();
+        }
+        if received > self.room.largest {
+            if !self.writer.is_spilled() {
+                self.destination.is_too_large(&self.worker);
+            }
+            self.writer.spill();
+        } else if received > self.room.in_memory {
+            self.writer.overflow();
+        }
+    }
+
+    fn ends(&mut self) {
+        self.ending
+            .get_or_insert_with(|| self.worker.endings.begin());
     }
 
     /// Waits until more may be pushed. What is not kept any more is not found any more.
@@ -240,7 +164,7 @@ impl Pump {
         patience::wait_for_room(writer, |writer| {
             if writer.is_spilled() && !*forgotten {
                 *forgotten = true;
-                forget(worker, destination);
+                destination.forget(worker);
             }
         })
         .await;
@@ -255,41 +179,13 @@ impl Pump {
     }
 
     fn complete(self) {
-        let memory = &self.worker.cache.memory;
         let fill = self.writer.fill().clone();
-        match (self.writer.finish(), self.destination) {
-            // The device failed, or it was not kept: nobody is to find it.
-            (None, Destination::Whole { key, stored, .. }) => memory.remove(&key, stored.id()),
-            (None, Destination::Then(_)) => {}
-            (Some(body), Destination::Whole { key, stored, .. })
-                if self.without_errors && has_errors(&body) =>
-            {
-                memory.remove(&key, stored.id());
-                fill.let_go();
-            }
-            (
-                Some(body),
-                Destination::Whole {
-                    key, stored, lease, ..
-                },
-            ) => {
-                // Where it is not in its place any more it was withdrawn, or a later one has come.
-                let whole =
-                    memory.amend(&key, stored.id(), |held| Some(held.clone().with_body(body)));
-                let Some(whole) = whole else {
-                    fill.let_go();
-                    return;
-                };
-                let (marks, checked) = (whole.marks.as_deref(), whole.checked());
-                if !memory.log().refuses(&key, marks, checked) {
-                    below::keep(&self.worker, &key, &whole, lease);
-                    // Besides by the request that fetched it.
-                    if stored.uses() > 1 {
-                        below::keep_asked_for(&self.worker, &key, &whole);
-                    }
-                }
-            }
-            (Some(body), Destination::Then(store)) => store(&self.worker, body),
+        let body = self.writer.finish();
+        let has_come = body.is_some();
+        let body = body.filter(|body| !(self.without_errors && has_errors(body)));
+        let is_kept = self.destination.keep(&self.worker, body);
+        if has_come && !is_kept {
+            fill.let_go();
         }
     }
 }
@@ -304,19 +200,16 @@ fn has_errors(body: &Body) -> bool {
     }
 }
 
-/// The response is not to be found any more; those who read it go on.
-fn forget(worker: &Worker, destination: &Destination) {
-    if let Destination::Whole { key, stored, .. } = destination {
-        worker.cache.memory.remove(key, stored.id());
-    }
-}
-
-/// What comes next; nothing more where nobody wants it.
-fn next_piece(writer: &Writer, body: &mut Arrival, context: &mut Context<'_>) -> Poll<Piece> {
+/// What comes next; `None` where nobody wants it.
+fn next_piece(
+    writer: &Writer,
+    body: &mut Arrival,
+    context: &mut Context<'_>,
+) -> Poll<Option<Piece>> {
     if writer.fill().poll_abandoned(context).is_ready() {
-        return Poll::Ready(Piece::Broken);
+        return Poll::Ready(None);
     }
-    body.poll_next(context)
+    body.poll_next(context).map(Some)
 }
 
 #[cfg(test)]

@@ -203,11 +203,13 @@ fn part(
 
 fn one_part(stored: &Stored, reader: Option<Reader>, span: Span) -> Option<Content> {
     if let Some(reader) = reader {
-        return Some(Content::following_part(
-            reader,
-            span.first,
-            span.last - span.first + 1,
-        ));
+        // A part that is on its way begins where it lies in the whole.
+        let begins = match &stored.body {
+            Body::Parts(parts) => parts.begins(),
+            _ => 0,
+        };
+        let skip = span.first.checked_sub(begins)?;
+        return Some(Content::following_part(reader, skip, span.length()));
     }
     stored.body.slice(span).map(Content::pieces)
 }

@@ -67,6 +67,7 @@ fn complete_is_every_byte() {
 /// RFC 9111 section 3.4: "if they all share the same strong validator".
 #[test]
 fn only_parts_with_the_same_strong_tag_are_combined() {
+    let now = Time::from_secs(1_800_000_000);
     let with = |tag: &'static str| {
         let mut fields = HeaderMap::new();
         if !tag.is_empty() {
@@ -88,7 +89,7 @@ fn only_parts_with_the_same_strong_tag_are_combined() {
         ("", "", false),
     ] {
         assert_eq!(
-            combinable(&with(stored), &with(new)),
+            combinable(&with(stored), &with(new), now),
             expected,
             "{stored} {new}"
         );
@@ -99,9 +100,51 @@ fn only_parts_with_the_same_strong_tag_are_combined() {
         fields.insert(http::header::CONTENT_ENCODING, value);
         fields
     };
-    assert!(combinable(&coded("gzip"), &coded("gzip")));
-    assert!(!combinable(&coded("gzip"), &coded("br")));
-    assert!(!combinable(&with("\"a\""), &coded("br")));
+    assert!(combinable(&coded("gzip"), &coded("gzip"), now));
+    assert!(!combinable(&coded("gzip"), &coded("br"), now));
+    assert!(!combinable(&with("\"a\""), &coded("br"), now));
+}
+
+/// RFC 9110 section 8.8.2.2: a `Last-Modified` is strong where `Date` is at least a second later, and stands in for a tag where there
+/// is none.
+#[test]
+fn a_date_combines_parts_where_it_is_strong_and_there_is_no_tag() {
+    let now = Time::from_secs(1_800_000_000);
+    let with = |modified: u64, date: Option<u64>, tag: Option<&'static str>| {
+        let mut fields = HeaderMap::new();
+        let at = |secs| HeaderValue::try_from(Time::from_secs(secs).to_http()).expect("a date");
+        fields.insert(http::header::LAST_MODIFIED, at(modified));
+        if let Some(date) = date {
+            fields.insert(http::header::DATE, at(date));
+        }
+        if let Some(tag) = tag {
+            fields.insert(http::header::ETAG, HeaderValue::from_static(tag));
+        }
+        fields
+    };
+    let stored = with(1000, Some(1001), None);
+    for (new, expected) in [
+        (with(1000, Some(1001), None), true),
+        (with(1000, Some(2000), None), true),
+        (with(1000, Some(1000), None), false),
+        (with(1000, None, None), false),
+        (with(999, Some(1001), None), false),
+        (with(1000, Some(1001), Some("\"a\"")), false),
+        (with(1000, Some(1001), Some("W/\"a\"")), false),
+    ] {
+        assert_eq!(combinable(&stored, &new, now), expected, "{new:?}");
+        assert_eq!(combinable(&new, &stored, now), expected, "{new:?}");
+    }
+    assert_eq!(
+        strong_validator(&stored, now).as_ref(),
+        stored.get(http::header::LAST_MODIFIED)
+    );
+    let tagged = with(1000, Some(1001), Some("\"a\""));
+    assert_eq!(strong_validator(&tagged, now).expect("a tag"), "\"a\"");
+    assert_eq!(
+        strong_validator(&with(1000, Some(1001), Some("W/\"a\"")), now),
+        None
+    );
 }
 
 #[test]

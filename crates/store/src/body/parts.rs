@@ -1,18 +1,27 @@
 //! Parts of a representation.
 
 use super::{Body, Piece};
+use crate::fill::{Fill, Reader};
 use bytes::Bytes;
 use rules::{partial::Spans, range::Span};
+use std::sync::Arc;
 
-/// At most this many separate parts are kept of one representation; beyond it only the newest part stays.
-const MOST_PARTS: usize = 64;
+/// At most so many pieces are kept of one representation.
+const MOST_PIECES: usize = 256;
+
+/// Pieces that adjoin are joined up to so many bytes, or up to the [`MOST_JOINED`]th part of the representation where that is more:
+/// whoever reads in order leaves few pieces, however small his are.
+const JOINED: u64 = 1 << 20;
+const MOST_JOINED: u64 = 64;
 
 /// Parts of a representation of known length, sorted, not overlapping.
 #[derive(Clone, Debug)]
 pub struct Parts {
     /// Length of the whole representation.
     pub length: u64,
-    parts: Vec<(u64, Piece)>,
+    held: Vec<(u64, Piece)>,
+    /// One that is on its way, and where it begins.
+    coming: Option<(u64, Arc<Fill>)>,
 }
 
 impl Parts {
@@ -20,8 +29,35 @@ impl Parts {
     pub fn new(length: u64, first: u64, piece: impl Into<Piece>) -> Self {
         Self {
             length,
-            parts: vec![(first, piece.into())],
+            held: vec![(first, piece.into())],
+            coming: None,
         }
+    }
+
+    /// One part that begins at `first` and is on its way in `fill`, which has announced its length.
+    pub const fn coming(length: u64, first: u64, fill: Arc<Fill>) -> Self {
+        Self {
+            length,
+            held: Vec::new(),
+            coming: Some((first, fill)),
+        }
+    }
+
+    /// Whether any of it is on its way.
+    pub const fn is_coming(&self) -> bool {
+        self.coming.is_some()
+    }
+
+    /// Where what is on its way begins; 0 where nothing is.
+    pub fn begins(&self) -> u64 {
+        self.coming.as_ref().map_or(0, |(first, _)| *first)
+    }
+
+    /// Follows what is on its way [from where it begins](Self::begins), if that has all of `span`.
+    pub fn reader(&self, span: Span) -> Option<Reader> {
+        let (first, fill) = self.coming.as_ref()?;
+        let last = first.checked_add(fill.length()?.checked_sub(1)?)?;
+        (*first <= span.first && span.last <= last).then(|| fill.reader())?
     }
 
     /// Several parts, each with where it begins; `None` unless they are sorted, do not overlap and lie within `length`.
@@ -33,12 +69,16 @@ impl Parts {
             }
             end = first.checked_add(piece.len())?;
         }
-        (end <= length).then_some(Self { length, parts })
+        (end <= length).then_some(Self {
+            length,
+            held: parts,
+            coming: None,
+        })
     }
 
     /// The parts, each with where it begins.
     pub fn pieces(&self) -> &[(u64, Piece)] {
-        &self.parts
+        &self.held
     }
 
     /// Which spans are held, without those on disk that [cannot be read](Piece::is_broken).
@@ -56,18 +96,18 @@ impl Parts {
     }
 
     fn sound(&self) -> impl Iterator<Item = &(u64, Piece)> {
-        self.parts.iter().filter(|(_, piece)| !piece.is_broken())
+        self.held.iter().filter(|(_, piece)| !piece.is_broken())
     }
 
     /// Whether any of them lies on disk.
     pub fn is_on_disk(&self) -> bool {
-        let mut pieces = self.parts.iter();
+        let mut pieces = self.held.iter();
         pieces.any(|(_, piece)| matches!(piece, Piece::Disk(_)))
     }
 
     /// Whether any of them lay in a segment that has [made room](crate::disk::OnDisk::is_gone) for others.
     pub fn is_gone(&self) -> bool {
-        let mut pieces = self.parts.iter();
+        let mut pieces = self.held.iter();
         pieces.any(|(_, piece)| matches!(piece, Piece::Disk(bytes) if bytes.is_gone()))
     }
 
@@ -77,21 +117,34 @@ impl Parts {
     }
 
     /// These parts and those of `newer`, whose bytes win where both hold some. The caller has made sure that both are
-    /// of the same representation (`rules::partial::combinable`).
+    /// of the same representation (`rules::partial::combinable`). Of more than `most` bytes, or too many pieces, those go that lie
+    /// farthest from the newer.
     #[must_use]
-    pub fn combined(&self, newer: &Self) -> Self {
-        if self.length != newer.length || self.parts.len() + newer.parts.len() > MOST_PARTS {
+    pub fn combined(&self, newer: &Self, most: u64) -> Self {
+        if self.length != newer.length {
             return newer.clone();
         }
-        let mut parts = newer.parts.clone();
+        let mut parts = newer.held.clone();
         for (first, piece) in self.sound() {
             add_uncovered(&mut parts, *first, piece);
         }
         parts.sort_by_key(|(first, _)| *first);
+        let mut parts = joined(parts, JOINED.max(self.length / MOST_JOINED));
+        if let Some(around) = newer.around() {
+            leave_out_far(&mut parts, around, most);
+        }
         Self {
             length: self.length,
-            parts,
+            held: parts,
+            coming: None,
         }
+    }
+
+    /// From where to where its pieces lie.
+    fn around(&self) -> Option<Span> {
+        let (first, (begin, piece)) = (self.held.first()?.0, self.held.last()?);
+        let last = begin.checked_add(piece.len())?.checked_sub(1)?;
+        Some(Span { first, last })
     }
 
     /// The whole representation as a body of another form. `None` where something is missing, and where some is in memory and
@@ -109,9 +162,9 @@ impl Parts {
     }
 
     /// The bytes of `span`; `None` where any of it is missing.
-    pub(super) fn slice(&self, span: Span) -> Option<Vec<Piece>> {
+    pub fn slice(&self, span: Span) -> Option<Vec<Piece>> {
         let pieces: Vec<Piece> = self
-            .parts
+            .held
             .iter()
             .filter_map(|(first, piece)| piece.cut(*first, span))
             .collect();
@@ -121,7 +174,7 @@ impl Parts {
     }
 
     pub(super) fn weight(&self) -> u64 {
-        let all = self.parts.iter();
+        let all = self.held.iter();
         all.map(|(_, piece)| piece.weight() + 96).sum()
     }
 
@@ -162,6 +215,47 @@ fn add_uncovered(parts: &mut Vec<(u64, Piece)>, first: u64, piece: &Piece) {
     parts.extend(gaps.into_iter().filter_map(cut));
 }
 
+/// Sorted pieces, those in memory that adjoin joined up to `most` bytes, each with what is about as large: each byte is copied a few
+/// times at most.
+fn joined(parts: Vec<(u64, Piece)>, most: u64) -> Vec<(u64, Piece)> {
+    let mut all: Vec<(u64, Piece)> = Vec::with_capacity(parts.len());
+    for (mut first, mut piece) in parts {
+        while let Some((before, Piece::Memory(left))) = all.last()
+            && let Piece::Memory(right) = &piece
+            && before + left.len() as u64 == first
+            && left.len() <= right.len()
+            && (left.len() + right.len()) as u64 <= most
+        {
+            first = *before;
+            piece = Bytes::from([&left[..], &right[..]].concat()).into();
+            all.pop();
+        }
+        all.push((first, piece));
+    }
+    all
+}
+
+/// Leaves out what lies farthest from `around` until no more than [`MOST_PIECES`] are left, of `most` bytes in all.
+fn leave_out_far(parts: &mut Vec<(u64, Piece)>, around: Span, most: u64) {
+    let mut held: u64 = parts.iter().map(|(_, piece)| piece.len()).sum();
+    while parts.len() > MOST_PIECES || held > most {
+        let before =
+            |(first, piece): &(u64, Piece)| around.first.saturating_sub(first + piece.len());
+        let after = |(first, _): &(u64, Piece)| first.saturating_sub(around.last);
+        let (Some(start), Some(end)) = (parts.first(), parts.last()) else {
+            return;
+        };
+        let (is_before, is_after) = (start.0 < around.first, end.0 > around.last);
+        let index = match (is_before, is_after) {
+            (false, false) => return,
+            (true, true) if before(start) < after(end) => parts.len() - 1,
+            (true, _) => 0,
+            (false, true) => parts.len() - 1,
+        };
+        held -= parts.remove(index).1.len();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{super::piece::joined, *};
@@ -176,7 +270,7 @@ mod tests {
             for (at, len) in parts {
                 let bytes = Bytes::copy_from_slice(&all[at as usize..(at + len) as usize]);
                 let new = Parts::new(130, at, bytes);
-                held = Some(held.map_or(new.clone(), |old| old.combined(&new)));
+                held = Some(held.map_or(new.clone(), |old| old.combined(&new, u64::MAX)));
             }
             let held = held.expect("at least one");
             prop_assert!(Parts::from_pieces(130, held.pieces().to_vec()).is_some());
@@ -209,10 +303,49 @@ mod tests {
     }
 
     #[test]
+    fn who_reads_in_order_leaves_few_pieces() {
+        let length = 1_000_000;
+        let all: Vec<u8> = (0..length).map(|at| (at % 251) as u8).collect();
+        let mut held = Parts::new(length, 0, Bytes::copy_from_slice(&all[..1000]));
+        for first in (1000..length).step_by(1000) {
+            let piece = Bytes::copy_from_slice(&all[first as usize..first as usize + 1000]);
+            held = held.combined(&Parts::new(length, first, piece), u64::MAX);
+            assert!(held.pieces().len() < 12, "{first}: {}", held.pieces().len());
+        }
+        let whole = held.whole().expect("nothing is missing");
+        assert_eq!(whole.in_one().expect("in memory"), all);
+    }
+
+    #[test]
+    fn what_is_too_much_goes_where_it_is_farthest_from_the_newest() {
+        let part = |first: u64| Parts::new(10_000, first, Bytes::from(vec![0; 100]));
+        let firsts = |parts: &Parts| -> Vec<u64> {
+            let all = parts.pieces().iter();
+            all.map(|(first, _)| *first).collect()
+        };
+        let mut held = part(200);
+        for first in [600, 1000, 1400] {
+            held = held.combined(&part(first), 300);
+        }
+        assert_eq!(firsts(&held), [600, 1000, 1400]);
+        assert_eq!(firsts(&held.combined(&part(0), 300)), [0, 600, 1000]);
+        assert_eq!(firsts(&held.combined(&part(950), 300)), [600, 950, 1050]);
+        let mut held = Parts::new(1_000_000, 0, Bytes::from(vec![0; 100]));
+        for at in 1..=MOST_PIECES as u64 {
+            held = held.combined(
+                &Parts::new(1_000_000, at * 200, Bytes::from(vec![0; 100])),
+                u64::MAX,
+            );
+        }
+        assert_eq!(held.pieces().len(), MOST_PIECES);
+        assert!(!firsts(&held).contains(&0));
+    }
+
+    #[test]
     fn parts_without_a_gap_are_a_whole() {
         let one = Parts::new(6, 0, Bytes::from("abc"));
         assert!(one.whole().is_none() && !one.is_complete());
-        let both = one.combined(&Parts::new(6, 3, Bytes::from("def")));
+        let both = one.combined(&Parts::new(6, 3, Bytes::from("def")), 6);
         assert!(both.is_complete());
         let Some(Body::Whole(bytes)) = both.whole() else {
             panic!("whole")

@@ -96,7 +96,9 @@ fn body() -> impl Strategy<Value = Body> {
             let second = one.len() as u64 + gap;
             let length = second + two.len() as u64 + 7;
             let one = Parts::new(length, 0, one);
-            Body::Parts(Arc::new(one.combined(&Parts::new(length, second, two))))
+            Body::Parts(Arc::new(
+                one.combined(&Parts::new(length, second, two), u64::MAX),
+            ))
         }),
     ]
 }

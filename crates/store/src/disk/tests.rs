@@ -305,7 +305,7 @@ fn parts_come_back_as_parts() {
         Parts::new(all.len() as u64, first as u64, bytes)
     };
     for (number, length) in [(0, 100), (1, 200_000), (2, 400_000)] {
-        let parts = part(10, length).combined(&part(500_000, length));
+        let parts = part(10, length).combined(&part(500_000, length), u64::MAX);
         let stored = sample::with_body(Body::Parts(Arc::new(parts)));
         assert!(disk.offer(&key(number), &Arc::new(stored)));
     }

@@ -151,7 +151,7 @@ async fn parts_come_back_as_parts() {
     let part = |first, text: &'static str| {
         Parts::new(1_000_000, first, Bytes::from_static(text.as_bytes()))
     };
-    let parts = part(10, "ten").combined(&part(500, "five hundred"));
+    let parts = part(10, "ten").combined(&part(500, "five hundred"), u64::MAX);
     let mut sent = page(&node, "");
     sent.body = Body::Parts(Arc::new(parts));
     node.keep(KEY, sent.done()).await;

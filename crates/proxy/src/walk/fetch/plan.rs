@@ -1,13 +1,13 @@
 //! Which part of the representation is asked for.
 
-use crate::walk::{admit, coding, esi, fetch::Fetch, lookup::wanted_part, pump::Room};
+use crate::walk::{admit, coding, esi, fetch::Fetch, lookup, pump::Room};
 use http::{HeaderMap, Method, Response, StatusCode, header};
 use origin::ResponseBody;
 use rules::{
     partial,
-    range::{self, Span},
+    range::{self, Asked, Span},
 };
-use store::{Body, Stored};
+use store::{Body, Parts, Piece, Stored};
 
 /// What our request asks for.
 pub enum Plan {
@@ -16,7 +16,16 @@ pub enum Plan {
     /// The part the client asks for: nothing is stored that it could be combined with.
     Part,
     /// What is missing of the stored parts.
-    Missing(Span),
+    Missing(Box<Missing>),
+}
+
+/// What is missing of the stored parts, and what lies around it.
+pub struct Missing {
+    pub span: Span,
+    /// What the client wants: the missing span, with what is held before and behind it.
+    pub wanted: Span,
+    pub before: Vec<Piece>,
+    pub after: Vec<Piece>,
 }
 
 impl Fetch<'_> {
@@ -29,24 +38,14 @@ impl Fetch<'_> {
                 ..
             },
         ) = selected
-            && fields
-                .get_bytes(&header::ETAG)
-                .is_some_and(|tag| !tag.starts_with(b"W/"))
+            && partial::strong_validator(&fields.unpack(0), self.ask.now).is_some()
         {
-            let all = Span {
-                first: 0,
-                last: parts.length.saturating_sub(1),
-            };
-            let wanted = wanted_part(self.ask, stored, parts.length).unwrap_or(all);
-            match parts.spans().missing(wanted) {
-                None => return Plan::Whole,
-                Some(missing)
-                    if missing.last - missing.first < Room::of(self.worker, self.ask).in_memory =>
-                {
-                    return Plan::Missing(missing);
-                }
-                // More than is kept of any body: the request goes as if nothing were stored.
-                Some(_) => {}
+            let asked = lookup::wanted(self.ask, stored, parts.length);
+            if parts.is_complete() || lookup::holds(parts, &asked) {
+                return Plan::Whole;
+            }
+            if let Some(missing) = self.missing(parts, &asked) {
+                return Plan::Missing(Box::new(missing));
             }
         }
         let written = self.ask.range().and_then(range::parse);
@@ -57,6 +56,36 @@ impl Fetch<'_> {
         } else {
             Plan::Whole
         }
+    }
+
+    /// What is missing of `parts`; `None` where the request goes as if nothing were stored: there is no such part, as the origin is to
+    /// say, or it is more than is kept of any body, or what lies around it cannot be read.
+    fn missing(&self, parts: &Parts, asked: &Asked) -> Option<Missing> {
+        let wanted = match asked {
+            Asked::Unsatisfiable => return None,
+            Asked::One(span) => *span,
+            Asked::Whole | Asked::Many(_) => Span {
+                first: 0,
+                last: parts.length.checked_sub(1)?,
+            },
+        };
+        if wanted.length() > Room::of(self.worker, self.ask).largest {
+            return None;
+        }
+        let span = parts.spans().missing(wanted)?;
+        let held = |first: u64, end: u64| match end.checked_sub(first) {
+            None | Some(0) => Some(Vec::new()),
+            Some(_) => parts.slice(Span {
+                first,
+                last: end - 1,
+            }),
+        };
+        Some(Missing {
+            span,
+            wanted,
+            before: held(wanted.first, span.first)?,
+            after: held(span.last.saturating_add(1), wanted.last.saturating_add(1))?,
+        })
     }
 
     /// An answer that only makes sense together with something stored that it does not fit: the origin is asked again,
@@ -73,7 +102,7 @@ impl Fetch<'_> {
                     esi::is_part_of_page(self.ask, fields)
                         || coding::is_of_another(self.ask, fields, None)
                 }
-                Plan::Missing(span) => !self.fits(*span, response.headers()),
+                Plan::Missing(missing) => !self.fits(missing.span, response.headers()),
             },
             StatusCode::RANGE_NOT_SATISFIABLE => matches!(plan, Plan::Missing(_)),
             _ => false,
@@ -96,7 +125,7 @@ impl Fetch<'_> {
             fields,
         );
         judged.is_ok()
-            && partial::combinable(&stored.fields.unpack(0), fields)
+            && partial::combinable(&stored.fields.unpack(0), fields, self.times.request)
             && range.is_some_and(|range| {
                 // One strong validator, one length: the origin need not tell it again.
                 range.span == span

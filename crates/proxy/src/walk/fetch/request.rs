@@ -44,14 +44,13 @@ impl Fetch<'_> {
                 put(&mut fields, header::IF_RANGE, if_range);
                 rules::coding::for_origin(&mut fields);
             }
-            Plan::Missing(span) => {
-                let tag = self
-                    .need
-                    .selected
-                    .as_ref()
-                    .and_then(|stored| stored.fields.get(&header::ETAG));
-                fields.insert(header::RANGE, partial::range_value(*span));
-                put(&mut fields, header::IF_RANGE, tag);
+            Plan::Missing(missing) => {
+                let selected = self.need.selected.as_ref();
+                let held = selected.map(|stored| stored.fields.unpack(0));
+                let validator =
+                    held.and_then(|held| partial::strong_validator(&held, self.ask.now));
+                fields.insert(header::RANGE, partial::range_value(missing.span));
+                put(&mut fields, header::IF_RANGE, validator);
             }
         }
         if self.ask.checks_errors() {

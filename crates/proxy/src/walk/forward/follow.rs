@@ -11,7 +11,7 @@ use crate::{
         below, deliver,
         fetch::Landing,
         land,
-        lookup::{Found, Need},
+        lookup::{self, Found, Need},
         receive,
     },
 };
@@ -27,23 +27,25 @@ pub async fn follow(
 ) -> Result<Response<ReplyBody>, Left> {
     let landed = tokio::time::timeout(ask.policy().collapse_wait, follower.landed()).await;
     let response = match landed {
-        Ok(Landed::Stored) => match below::find(worker, ask, receive::now()).await {
-            Found::Hit(mut hit) | Found::StaleHit(mut hit) => {
-                let handled = Handled::Forwarded {
-                    why: need.why,
-                    status: None,
-                    stored: false,
-                    collapsed: true,
-                };
-                hit.outcome.handled = handled;
-                deliver::stored(worker, ask, hit)
+        Ok(landed @ (Landed::Stored | Landed::Part(_))) => {
+            match shared(worker, ask, landed).await {
+                Found::Hit(mut hit) | Found::StaleHit(mut hit) => {
+                    let handled = Handled::Forwarded {
+                        why: need.why,
+                        status: None,
+                        stored: false,
+                        collapsed: true,
+                    };
+                    hit.outcome.handled = handled;
+                    deliver::stored(worker, ask, hit)
+                }
+                Found::Forward(now) if page_key(ask, &now) != page_key(ask, &need) => {
+                    return Err(Left::Together(now));
+                }
+                Found::Forward(need) => return Err(Left::Alone(need)),
+                Found::Bypass(_) => return Err(Left::Alone(need)),
             }
-            Found::Forward(now) if page_key(ask, &now) != page_key(ask, &need) => {
-                return Err(Left::Together(now));
-            }
-            Found::Forward(need) => return Err(Left::Alone(need)),
-            Found::Bypass(_) => return Err(Left::Alone(need)),
-        },
+        }
         Ok(Landed::Overtaken) => match below::find(worker, ask, receive::now()).await {
             Found::Hit(hit) | Found::StaleHit(hit) => deliver::stored(worker, ask, hit),
             Found::Forward(need) => return Err(Left::Together(need)),
@@ -68,6 +70,16 @@ pub async fn follow(
         Ok(Landed::Released | Landed::Flying) | Err(_) => return Err(Left::Alone(need)),
     };
     Ok(response)
+}
+
+/// What a leader's fetch has brought for others.
+async fn shared(worker: &Rc<Worker>, ask: &Rc<Ask>, landed: Landed) -> Found {
+    if let Landed::Part(part) = landed
+        && let Some(hit) = lookup::of_part(worker, ask, &part, receive::now())
+    {
+        return Found::Hit(hit);
+    }
+    below::find(worker, ask, receive::now()).await
 }
 
 /// What is stored, for a follower whose leader found the origin failing.

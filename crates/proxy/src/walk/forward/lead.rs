@@ -15,11 +15,8 @@ use crate::{
     },
 };
 use std::{future::poll_fn, rc::Rc};
-use store::fill::Writer;
+use store::{Body, Stored, fill::Writer};
 use tokio::sync::oneshot;
-
-/// Parts of at most so many bytes are waited for by those who ask for the same meanwhile.
-const LARGEST_AWAITED: u64 = 1 << 20;
 
 /// A leader's fetch: a task of its own, so that it outlives its client while others follow.
 pub struct Leader {
@@ -51,14 +48,16 @@ impl Leader {
             fetched = fetching => fetched,
             () = abandoned => return,
         };
-        let landed = landed(&fetched.landing);
         let pump = take_pump(&mut fetched.landing);
-        let flight = match landed {
-            Some(how) => {
+        let flight = match landed(&fetched.landing) {
+            Landed::Part(part) => {
+                flight.tell(part);
+                Some(flight)
+            }
+            how => {
                 flight.land(how);
                 None
             }
-            None => Some(flight),
         };
         if let Some(to) = to {
             // A client that has left takes no answer; followers may still want the body.
@@ -73,23 +72,25 @@ impl Leader {
     }
 }
 
-/// How a flight ends once the head is there; `None` where its followers are to wait for the body too: a part is found by others when
-/// it is complete. One that is larger, or of which nobody knows how long it takes, is not waited for.
-fn landed(landing: &Landing) -> Option<Landed> {
-    Some(match landing {
+/// How a flight ends once the head is there.
+fn landed(landing: &Landing) -> Landed {
+    match landing {
         Landing::Found(_) => Landed::Found,
-        Landing::Stored { kept, .. } => match kept {
+        Landing::Stored { stored, kept, .. } => match kept {
+            Ok(()) if is_coming(stored) => Landed::Part(stored.clone()),
             Ok(()) => Landed::Stored,
             Err(Detail::Unkept(Unkept::Invalidated | Unkept::Superseded)) => Landed::Overtaken,
             Err(_) => Landed::Released,
         },
         Landing::Failed(Failure::Origin(error)) => Landed::Failed(error.clone()),
         Landing::Stale { failure, why, .. } => Landed::Stale(*failure, why),
-        Landing::Raw {
-            pump: Some(pump), ..
-        } if pump.is_at_most(LARGEST_AWAITED) => return None,
         Landing::Raw { .. } | Landing::Failed(_) => Landed::Released,
-    })
+    }
+}
+
+/// Whether it is a part that is on its way.
+fn is_coming(stored: &Stored) -> bool {
+    matches!(&stored.body, Body::Parts(parts) if parts.is_coming())
 }
 
 /// What a leader's fetch comes to, where the shared tier does not answer.

@@ -5,8 +5,11 @@ use crate::{
     walk::{coding, shape},
 };
 use http::Method;
-use rules::{precondition, range};
-use store::{Body, Stored, fill::Reader};
+use rules::{
+    precondition,
+    range::{self, Asked},
+};
+use store::{Body, Parts, Stored, fill::Reader};
 
 /// What is held of a body, against what the request wants of it.
 pub enum Held {
@@ -19,12 +22,16 @@ pub fn body_for(ask: &Ask, stored: &Stored) -> Held {
         Body::Whole(_) | Body::Mapped(_) | Body::Chunks(_) => true,
         // What turned out to be damaged is fetched anew.
         Body::Disk(bytes) if !bytes.is_broken() => true,
+        Body::Parts(parts) if parts.is_complete() => true,
         // Parts answer requests for what they hold and no other, not even those for the head (RFC 9111 section 3.3).
-        Body::Parts(parts) => {
-            parts.is_complete()
-                || wanted_part(ask, stored, parts.length)
-                    .is_some_and(|span| parts.spans().contains(span))
-        }
+        Body::Parts(parts) => match wanted(ask, stored, parts.length) {
+            Asked::One(span) if parts.is_coming() => {
+                return parts
+                    .reader(span)
+                    .map_or(Held::TooLittle, |reader| Held::Enough(Some(reader)));
+            }
+            asked => holds(parts, &asked),
+        },
         _ if ask.method == Method::HEAD => true,
         Body::Disk(_) => false,
         Body::Filling(fill) => {
@@ -40,22 +47,30 @@ pub fn body_for(ask: &Ask, stored: &Stored) -> Held {
     }
 }
 
+/// Whether parts have all of what is asked for.
+pub fn holds(parts: &Parts, asked: &Asked) -> bool {
+    let spans = parts.spans();
+    match asked {
+        Asked::One(span) => spans.contains(*span),
+        Asked::Many(all) => all.iter().all(|span| spans.contains(*span)),
+        Asked::Whole | Asked::Unsatisfiable => false,
+    }
+}
+
 /// Whether a stored response holds all of the content that the request wants, now and for good.
 pub fn answers(ask: &Ask, stored: &Stored) -> bool {
     !matches!(stored.body, Body::Filling(_)) && matches!(body_for(ask, stored), Held::Enough(None))
 }
 
-/// The one span a request wants of `stored`, a representation of `length` bytes, if it wants just one and may have it without the
-/// rest.
-pub fn wanted_part(ask: &Ask, stored: &Stored, length: u64) -> Option<range::Span> {
-    let field = ask.range()?;
+/// What a request wants of `stored`, a representation of `length` bytes: the whole, where it may not have a part without the rest.
+pub fn wanted(ask: &Ask, stored: &Stored, length: u64) -> Asked {
+    let Some(field) = ask.range() else {
+        return Asked::Whole;
+    };
     if coding::is_of_another(ask, &stored.fields.unpack(0), Some(length))
         || !precondition::if_range_holds(&ask.fields, &shape::representation(stored), ask.now)
     {
-        return None;
+        return Asked::Whole;
     }
-    match range::resolve(field, length) {
-        range::Asked::One(span) => Some(span),
-        _ => None,
-    }
+    range::resolve(field, length)
 }

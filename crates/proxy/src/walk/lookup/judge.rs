@@ -114,6 +114,18 @@ pub fn unpurged(worker: &Worker, ask: &Ask, stored: &Arc<Stored>) -> Option<Arc<
     }
 }
 
+/// A part that is on its way and not stored yet, where it answers a request as if it were.
+pub fn of_part(worker: &Worker, ask: &Ask, part: &Arc<Stored>, now: Time) -> Option<Hit> {
+    if !part.matches(&ask.fields, &mut Vec::new()) {
+        return None;
+    }
+    let part = unpurged(worker, ask, part)?;
+    match judge(ask, part, now, Vec::new) {
+        Found::Hit(hit) => Some(hit),
+        Found::StaleHit(_) | Found::Bypass(_) | Found::Forward(_) => None,
+    }
+}
+
 fn judge(
     ask: &Ask,
     stored: Arc<Stored>,

@@ -12,12 +12,16 @@ use origin::{
 use std::{
     cell::RefCell,
     sync::{
-        Mutex,
+        Arc, Mutex,
         atomic::{AtomicBool, Ordering::SeqCst},
     },
     task::Waker,
 };
-use store::{Piece as Kept, disk::Failed};
+use store::{
+    Piece as Kept,
+    disk::Failed,
+    fill::{Backing, Overflow, Pushed},
+};
 use testkit::{Reply, scratch_dir};
 use tokio::{runtime::Builder, task::LocalSet};
 

@@ -32,7 +32,7 @@ fn a_range_beyond_four_gigabytes_reads_its_own_chunks_of_what_was_fetched() {
     let disk = dir.open_with(SIZE);
     let (near, far) = (noise(1, LENGTH), noise(2, LENGTH));
     let part = |first, bytes: &[u8]| Parts::new(WHOLE, first, Bytes::copy_from_slice(bytes));
-    let parts = part(0, &near).combined(&part(FAR, &far));
+    let parts = part(0, &near).combined(&part(FAR, &far), u64::MAX);
     let stored = sample::with_body(Body::Parts(Arc::new(parts)));
     assert!(disk.offer(&key(7), &Arc::new(stored)));
     disk.flush();

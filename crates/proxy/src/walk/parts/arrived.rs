@@ -1,0 +1,182 @@
+//! What a 206 becomes that may be stored.
+
+use crate::{
+    ask::Ask,
+    cache::Worker,
+    walk::{
+        admit::{self, Admitted, Times},
+        below,
+        fetch::clone_head,
+        pump::Room,
+    },
+};
+use http::{HeaderMap, Method, StatusCode, header, response};
+use rules::{partial, storable::Storable, validate};
+use std::{cmp::Ordering, rc::Rc, sync::Arc};
+use store::{
+    Body, Fields, Parts, Stored, Ticket,
+    purge::{Marks, Standing},
+};
+
+/// A 206 that may be stored: its head, and what asked for it.
+pub(super) struct Arrived {
+    pub ask: Rc<Ask>,
+    pub ticket: Ticket,
+    pub times: Times,
+    pub head: response::Parts,
+    pub storable: Storable,
+}
+
+impl Arrived {
+    /// Its head as it came.
+    pub fn head(&self) -> response::Parts {
+        clone_head(&self.head)
+    }
+
+    /// The representation it is a part of, `body` being what is there of that, under its fields and those of `old`, which it goes with;
+    /// and the fields for the client that asked, where they are at hand or more than what is stored.
+    pub fn made(
+        &self,
+        worker: &Worker,
+        old: Option<&Stored>,
+        body: Body,
+    ) -> (Stored, Option<Box<HeaderMap>>) {
+        if let Some(old) = old {
+            return (self.over(worker, old, body), self.own_over(old));
+        }
+        let own = admit::own_fields(&self.ask, &self.representation(), self.storable);
+        let (stored, fields) = self.alone(worker, body);
+        (stored, Some(own.unwrap_or_else(|| Box::new(fields))))
+    }
+
+    /// Its head as that of the representation, as far as it is known.
+    fn representation(&self) -> response::Parts {
+        let mut head = clone_head(&self.head);
+        head.status = StatusCode::OK;
+        head.headers.remove(header::CONTENT_RANGE);
+        head.headers.remove(header::CONTENT_LENGTH);
+        head
+    }
+
+    fn alone(&self, worker: &Worker, body: Body) -> (Stored, HeaderMap) {
+        let head = self.representation();
+        let admitted = Admitted::new(&self.ask, self.storable, &head.headers);
+        let at = self.times.response;
+        admit::new_stored(worker, &self.ask, self.ticket, head, admitted, body, at)
+    }
+
+    /// Stores parts beside, or combined with, what is there of the same representation, unless that was purged meanwhile. They go with
+    /// `old`, whatever has become of that in memory.
+    pub fn keep(&self, worker: &Worker, old: Option<&Stored>, parts: Parts) {
+        let (new, _) = self.alone(worker, Body::Parts(Arc::new(parts)));
+        let both = old.and_then(|old| self.combined(worker, old, &new));
+        let new = both.unwrap_or(new);
+        let (memory, key) = (&worker.cache.memory, self.ask.key.as_bytes());
+        let mut scratch = Vec::new();
+        let (marks, most) = (new.marks.clone(), self.ask.site.most_variants);
+        let mut is_new = true;
+        let kept = memory.combine(key, self.ticket, marks.as_deref(), most, |variants| {
+            let now = self.times.response;
+            let old =
+                variants.and_then(|variants| variants.select(&self.ask.fields, &mut scratch, now));
+            // What was purged and not swept yet would be new again.
+            let old = old.filter(|old| memory.log().standing(key, old) == Standing::Good);
+            let combined = old.and_then(|old| self.combined(worker, old, &new));
+            match (combined, old) {
+                (Some(combined), _) => Arc::new(combined),
+                (None, Some(old)) if outlives(old, &new) => {
+                    is_new = false;
+                    old.clone()
+                }
+                (None, _) => Arc::new(new),
+            }
+        });
+        if let Ok(kept) = kept
+            && is_new
+        {
+            below::keep(worker, key, &kept, None);
+        }
+    }
+
+    /// `new` over the bytes and fields of `old`, where both are parts of one representation: a complete one becomes an ordinary 200.
+    fn combined(&self, worker: &Worker, old: &Stored, new: &Stored) -> Option<Stored> {
+        if !partial::combinable(
+            &old.all_fields(0),
+            &new.fields.unpack(0),
+            self.times.response,
+        ) {
+            return None;
+        }
+        let Body::Parts(newer) = &new.body else {
+            return None;
+        };
+        let body = match &old.body {
+            Body::Parts(older) => {
+                let parts = older.combined(newer, Room::of(worker, &self.ask).largest);
+                parts
+                    .whole()
+                    .unwrap_or_else(|| Body::Parts(Arc::new(parts)))
+            }
+            // The whole is there already.
+            Body::Whole(_) | Body::Mapped(_) | Body::Chunks(_) | Body::Disk(_) => old.body.clone(),
+            Body::Filling(_) => return None,
+        };
+        Some(self.over(worker, old, body))
+    }
+
+    /// `body` under the fields of `old` and those of the 206. Fields that this does not carry stay (RFC 9111 section 3.4): an answer to
+    /// `If-Range` leaves most of them out (RFC 9110 section 15.3.7). It is purged by what either was tagged with.
+    fn over(&self, worker: &Worker, old: &Stored, body: Body) -> Stored {
+        let mut fields = old.all_fields(8);
+        validate::freshen(&mut fields, &self.head.headers);
+        let judged = admit::judge(&self.ask, &Method::GET, self.times, old.status, &fields);
+        let storable = judged.unwrap_or(self.storable);
+        let kept = admit::stored_fields(
+            &self.ask,
+            (old.status, self.head.version),
+            storable,
+            &fields,
+            self.times.response,
+        );
+        let all = Stored::new(
+            self.ticket.began,
+            old.status,
+            Fields::pack(&kept.fields),
+            storable.facts,
+            admit::variant(&self.ask, &fields),
+            self.marks_with(worker, old),
+            body,
+        );
+        let all = all.with_unsent(kept.unsent);
+        all.after(old).with_made_of(old)
+    }
+
+    /// The fields for the client whose request completed `old`, where they are more than what is stored.
+    fn own_over(&self, old: &Stored) -> Option<Box<HeaderMap>> {
+        let (first_line, update) = ((old.status, self.head.version), &self.head.headers);
+        let mut fields = old.all_fields(8);
+        validate::freshen(&mut fields, update);
+        let updated = (&old.fields, &fields);
+        admit::own_updated(&self.ask, first_line, self.storable, updated, update)
+    }
+
+    fn marks_with(&self, worker: &Worker, old: &Stored) -> Option<Arc<Marks>> {
+        let began = self.ticket.began;
+        let own = admit::marks(worker, &self.ask, &self.head.headers, began, None);
+        let both = [old.marks.as_deref(), own.as_deref()];
+        let mut tags: Vec<_> = both.into_iter().flatten().flat_map(Marks::texts).collect();
+        tags.sort_unstable();
+        tags.dedup();
+        worker.cache.memory.log().tags().marks(tags, began)
+    }
+}
+
+/// Whether `old` stays where `new` has come, with which it cannot be combined: it is the later of the two (RFC 9111 section 4), or as
+/// late and all of the representation, be it on its way.
+fn outlives(old: &Stored, new: &Stored) -> bool {
+    match old.facts.date.cmp(&new.facts.date) {
+        Ordering::Greater => true,
+        Ordering::Equal => matches!(old.body, Body::Filling(_)) || old.body.is_complete(),
+        Ordering::Less => matches!(old.body, Body::Filling(_)),
+    }
+}

@@ -1,0 +1,123 @@
+//! What becomes of a body once it is complete, or has broken off.
+
+use crate::{
+    ask::Ask,
+    cache::Worker,
+    hit_for_miss::Unshared,
+    walk::{below, forward::page_key_of, receive},
+};
+use std::{rc::Rc, sync::Arc};
+use store::{Body, Reservation, Stored, Variants, shared::Lease};
+
+/// What a response took the place of, and what that takes of the budget meanwhile. It comes back where the new one's body breaks
+/// off: an origin that fails half-way leaves what is stored as usable as one that fails at once (RFC 9111 section 4.2.4).
+pub struct Before {
+    pub stored: Arc<Stored>,
+    pub _room: Reservation,
+}
+
+/// What becomes of a body once it is complete.
+pub enum Destination {
+    /// It takes the place of the fill in this stored response.
+    Whole {
+        ask: Rc<Ask>,
+        stored: Arc<Stored>,
+        before: Option<Before>,
+        lease: Option<Lease>,
+    },
+    /// It is given to this function, which stores it (parts, answers to POST).
+    Then(StoreBody),
+    /// It goes to those who read it, and is not kept.
+    Nowhere,
+}
+
+/// What stores a complete body.
+type StoreBody = Box<dyn FnOnce(&Worker, Body)>;
+
+impl Destination {
+    /// Keeps a complete body; `None` where it turned out not to be kept. Whether it is handed on.
+    pub(super) fn keep(self, worker: &Worker, body: Option<Body>) -> bool {
+        let memory = &worker.cache.memory;
+        match (body, self) {
+            // Nobody is to find it.
+            (None, Self::Whole { ask, stored, .. }) => {
+                memory.remove(ask.key.as_bytes(), stored.id());
+                false
+            }
+            (_, Self::Nowhere) | (None, Self::Then(_)) => false,
+            (
+                Some(body),
+                Self::Whole {
+                    ask, stored, lease, ..
+                },
+            ) => keep_whole(worker, ask.key.as_bytes(), &stored, body, lease),
+            (Some(body), Self::Then(store)) => {
+                store(worker, body);
+                true
+            }
+        }
+    }
+
+    /// The response broke off: what was there before is there again, unless it was purged or replaced meanwhile.
+    pub(super) fn take_back(&self, worker: &Worker) {
+        if let Self::Whole {
+            ask,
+            stored,
+            before: Some(before),
+            ..
+        } = self
+            && {
+                let memory = &worker.cache.memory;
+                memory.put_back(ask.key.as_bytes(), stored.id(), &before.stored)
+            }
+        {
+            return;
+        }
+        self.forget(worker);
+    }
+
+    /// The response is not to be found any more; those who read it go on.
+    pub(super) fn forget(&self, worker: &Worker) {
+        if let Self::Whole { ask, stored, .. } = self {
+            worker.cache.memory.remove(ask.key.as_bytes(), stored.id());
+        }
+    }
+
+    /// More has come than is kept of any body: others need not wait for the next one, and are told so.
+    pub(super) fn is_too_large(&self, worker: &Worker) {
+        let Self::Whole { ask, stored, .. } = self else {
+            return;
+        };
+        let (cache, key) = (&worker.cache, ask.key.as_bytes());
+        let held = cache.memory.peek(key);
+        let held = held.iter().flat_map(Variants::as_slice);
+        let others = held.filter(|held| held.id() != stored.id());
+        let key = page_key_of(key, &ask.fields, others);
+        let table = &cache.hit_for_miss;
+        table.remember(&key, Unshared::TooLarge, receive::now());
+    }
+}
+
+/// Puts the body into its place, unless the response was withdrawn, or a later one has come. Whether it is there.
+fn keep_whole(
+    worker: &Worker,
+    key: &[u8],
+    stored: &Stored,
+    body: Body,
+    lease: Option<Lease>,
+) -> bool {
+    let memory = &worker.cache.memory;
+    let whole = memory.amend(key, stored.id(), |held| Some(held.clone().with_body(body)));
+    let Some(whole) = whole else {
+        return false;
+    };
+    let (marks, checked) = (whole.marks.as_deref(), whole.checked());
+    if !memory.log().refuses(key, marks, checked) {
+        below::keep(worker, key, &whole, lease);
+        // Besides by the request that fetched it.
+        if stored.uses() > 1 {
+            below::keep_asked_for(worker, key, &whole);
+        }
+    }
+    true
+}

@@ -1,0 +1,75 @@
+//! Room: how much of a body is kept, and where.
+
+use crate::{
+    ask::Ask,
+    cache::{Cache, Worker},
+};
+use rules::time::Time;
+use std::sync::Arc;
+use store::fill::{Backing, Overflow, Pushed, Writer};
+
+/// How much of a body is kept, and where.
+#[derive(Clone, Copy, Debug)]
+pub struct Room {
+    /// Larger bodies are not kept in memory.
+    pub in_memory: u64,
+    /// Larger bodies are not kept at all.
+    pub largest: u64,
+}
+
+impl Room {
+    /// The room for what `ask` fetches.
+    pub fn of(worker: &Worker, ask: &Ask) -> Self {
+        let largest = ask.policy().largest_body;
+        let in_memory = largest.min(worker.cache.memory.largest_body());
+        let largest = match worker.cache.disk {
+            Some(_) => largest,
+            None => in_memory,
+        };
+        Self { in_memory, largest }
+    }
+
+    /// Announces a body of `length` bytes, if that is known, to its fill. Whether it has a chance to be kept.
+    pub fn admits(
+        &self,
+        worker: &Worker,
+        ask: &Ask,
+        length: Option<u64>,
+        writer: &mut Writer,
+    ) -> bool {
+        writer.announce(length);
+        if worker.cache.disk.is_some() {
+            writer.overflow_to(Arc::new(ToDisk {
+                cache: worker.cache.clone(),
+                key: ask.key.as_bytes().into(),
+                now: ask.now,
+            }));
+        }
+        match length {
+            Some(length) if length > self.largest => false,
+            Some(length) if length > self.in_memory => writer.overflow() == Pushed::Kept,
+            _ => true,
+        }
+    }
+}
+
+/// The disk, for a body that outgrows memory: taken when it is asked for the second time, so that a scan does not wear the
+/// device out, or where it takes the place of one that is there.
+#[derive(Debug)]
+struct ToDisk {
+    cache: Arc<Cache>,
+    key: Box<[u8]>,
+    now: Time,
+}
+
+impl Overflow for ToDisk {
+    fn begin(&self, length: Option<u64>) -> Option<Box<dyn Backing>> {
+        let disk = self.cache.disk.as_ref()?;
+        let again = self.cache.fetched.knows(&self.key, self.now) || disk.knows(&self.key);
+        self.cache.fetched.remember(&self.key, 0, self.now);
+        if !again {
+            return None;
+        }
+        Overflow::begin(&**disk, length)
+    }
+}
