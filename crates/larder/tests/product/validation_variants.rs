@@ -173,3 +173,114 @@ fn a_part_is_not_completed_by_another_variant() {
         "9111 section 4.3.4: the whole of another variant"
     );
 }
+
+/// One content for all, of which the 304 tells no more than the tag and `X-Version: 2`.
+fn same_for_all(request: &Request) -> Reply {
+    let reply = if is_conditional(request) {
+        Reply::status(304).header("X-Version", "2")
+    } else {
+        Reply::ok().header("Vary", "Foo").body("same")
+    };
+    reply.cache("public, max-age=600").header("ETag", "\"a\"")
+}
+
+#[test]
+fn a_304_freshens_no_variant_that_its_request_does_not_match() {
+    let (origin, larder) = start();
+    origin.on("/", same_for_all);
+    assert_eq!(ask(&larder, "1").text(), "same");
+    let second = ask(&larder, "2");
+    assert_eq!(
+        (second.text().as_str(), second.header("x-version")),
+        ("same", Some("2")),
+        "9111 section 4.3.2: by the strong tag it is the content of another variant"
+    );
+    assert!(ask(&larder, "2").hit());
+    let first = ask(&larder, "1");
+    assert_eq!(
+        (first.hit(), first.header("x-version")),
+        (true, None),
+        "9111 section 4.3.4: it could not have been chosen for that request"
+    );
+    validated(&larder, "2");
+    assert_eq!(ask(&larder, "1").header("x-version"), None);
+}
+
+#[test]
+fn a_304_freshens_all_with_its_strong_tag_that_its_request_matches() {
+    let (origin, larder) = start();
+    origin.on("/", |request| match request.nth {
+        1 => same_for_all(request),
+        2 => Reply::ok()
+            .cache("max-age=600")
+            .header("ETag", "\"a\"")
+            .header("Vary", "Bar")
+            .body("same"),
+        _ => same_for_all(request),
+    });
+    let ask = |foo, bar| larder.get("/").header("Foo", foo).header("Bar", bar);
+    ask("1", "2").send();
+    ask("2", "1").send();
+    let both = ask("1", "1").header("Cache-Control", "no-cache").send();
+    assert_eq!(both.parameter("fwd-status").as_deref(), Some("304"));
+    for (foo, bar) in [("1", "2"), ("2", "1")] {
+        let hit = ask(foo, bar).send();
+        assert_eq!(
+            (hit.hit(), hit.header("x-version")),
+            (true, Some("2")),
+            "9111 section 4.3.4: all of the initial set: {}",
+            hit.said()
+        );
+    }
+}
+
+/// Pages that are told apart by language, and from some moment on by user too.
+#[test]
+fn a_304_with_a_wider_vary_makes_no_page_one_of_all_users() {
+    let (origin, larder) = start();
+    origin.on("/", |request| {
+        let user = request.header("cookie").unwrap_or_default();
+        match request.nth {
+            1 => Reply::ok().header("Vary", "Accept-Language").body(user),
+            2 => Reply::status(304).header("Vary", "Accept-Language, Cookie"),
+            _ => Reply::ok()
+                .header("Vary", "Accept-Language, Cookie")
+                .body(user),
+        }
+        .cache("max-age=1, stale-while-revalidate=0")
+        .header("Age", if request.nth == 1 { "100" } else { "0" })
+        .header("ETag", if request.nth < 3 { "\"a\"" } else { "\"b\"" })
+    });
+    let ask = |language, user| {
+        let ask = larder.get("/").header("Accept-Language", language);
+        ask.header("Cookie", user).send().text()
+    };
+    assert_eq!(ask("de", "user=1"), "user=1");
+    assert_eq!(ask("en", "user=1"), "user=1");
+    assert_eq!(
+        ask("de", "user=2"),
+        "user=2",
+        "9111 section 4.3.4: what the 304 was not for is stale as before"
+    );
+}
+
+#[test]
+fn a_304_that_withdraws_takes_no_variant_that_its_request_does_not_match() {
+    let (origin, larder) = start();
+    origin.on("/", |request| {
+        let reply = if request.header("foo") == Some("2") {
+            Reply::status(304).cache("no-store")
+        } else {
+            Reply::ok().cache("max-age=600").body("content-1")
+        };
+        reply.header("ETag", "\"a\"").header("Vary", "Foo")
+    });
+    ask(&larder, "1");
+    assert_eq!(ask(&larder, "2").text(), "content-1");
+    assert!(
+        ask(&larder, "1").hit(),
+        "9111 section 4.3.4: that 304 is not about it"
+    );
+    assert_eq!(ask(&larder, "2").header("cache-control"), Some("no-store"));
+    assert_eq!(origin.requests("/"), 3, "nothing was kept of it");
+}
