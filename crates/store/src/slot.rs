@@ -89,6 +89,12 @@ impl Variants {
         Self::from_vec(all)
     }
 
+    /// Whether what `new` would take the place of was brought by a later fetch.
+    pub(crate) fn supersedes(&self, new: &Stored) -> bool {
+        let mut all = self.as_slice().iter();
+        all.any(|held| held.variant == new.variant && held.is_of_later_fetch(new))
+    }
+
     /// Whether what `new` would take the place of is newer, or as new and no farther away, or on its way.
     pub fn has_newer(&self, new: &Stored) -> bool {
         self.as_slice().iter().any(|held| {
@@ -130,11 +136,23 @@ impl Variants {
         )
     }
 
-    /// With `new` instead of the one of identity `id`; `None` if that one is not here. What was freshened may be the newest now.
+    /// With `new` instead of the one of identity `id`; `None` if that one is not here. What was freshened may be the newest now, and of
+    /// another's variant: then that of the later fetch stays.
     pub(crate) fn replaced(&self, id: u64, new: &Arc<Stored>) -> Option<Self> {
         let mut all = self.as_slice().to_vec();
         let place = all.iter_mut().find(|stored| stored.id() == id)?;
         *place = new.clone();
+        let is_like = |held: &Arc<Stored>| !Arc::ptr_eq(held, new) && held.variant == new.variant;
+        let is_late = all
+            .iter()
+            .any(|held| is_like(held) && held.is_of_later_fetch(new));
+        all.retain(|held| {
+            if is_late {
+                !Arc::ptr_eq(held, new)
+            } else {
+                !is_like(held)
+            }
+        });
         Self::from_vec(all)
     }
 
@@ -276,6 +294,15 @@ mod tests {
         assert_eq!(dates(&held), [109, 108, 107]);
         let one = with(&held, accepting("a", 200), 0);
         assert_eq!(dates(&one), [200], "one is kept however low the bound");
+    }
+
+    #[test]
+    fn what_becomes_anothers_variant_takes_its_place() {
+        let (first, second) = (Arc::new(any_request(10)), Arc::new(accepting("b", 20)));
+        let held = Variants::Many([second.clone(), first.clone()].into());
+        let new = Arc::new(accepting("b", 30));
+        let replaced = held.replaced(first.id(), &new).expect("held");
+        assert_eq!(dates(&replaced), [30]);
     }
 
     #[test]

@@ -136,13 +136,13 @@ impl Fetch<'_> {
         }
     }
 
-    /// Puts a new response into the store, unless it was purged meanwhile.
+    /// Puts a new response into the store, unless it was purged meanwhile, or a later one has come.
     fn insert(&self, stored: &Arc<Stored>) -> Result<(), Detail> {
         let (memory, key) = (&self.worker.cache.memory, self.ask.key.as_bytes());
         let most = self.ask.site.most_variants;
         let kept = memory.insert(key, self.ticket, stored.clone(), most);
         self.remember_uncollapsible(stored);
-        kept.map_err(|_| Detail::Unkept(Unkept::Invalidated))
+        kept.map_err(Detail::from)
     }
 
     pub fn raw(&self, head: response::Parts, body: ResponseBody, why: Detail) -> Landing {

@@ -136,7 +136,7 @@ impl Fetch<'_> {
         let answer = answer.unwrap_or(new);
         let stored = Arc::new(answer.clone());
         let kept = arrived.keep(self.worker, answer);
-        let kept = kept.map_err(|Refused| Detail::Unkept(Unkept::Invalidated));
+        let kept = kept.map_err(Detail::from);
         Landing::Stored {
             stored,
             reader: None,
@@ -257,7 +257,7 @@ impl Arrived {
             self.marks_of_both(worker, old, new),
             body,
         );
-        let all = all.with_unsent(kept.unsent);
+        let all = all.with_unsent(kept.unsent).fetched_by(self.ticket);
         Some(all.after(old).with_made_of(old))
     }
 

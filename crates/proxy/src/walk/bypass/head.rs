@@ -65,8 +65,8 @@ fn says_of(worker: &Worker, ask: &Ask, stored: &Arc<Stored>, head: &response::Pa
                 stored.marks.clone(),
                 stored.body.clone(),
             );
-            let fresh = fresh.with_unsent(kept.unsent).with_made_of(stored);
-            let fresh = Arc::new(fresh);
+            let fresh = fresh.with_unsent(kept.unsent).fetched_as(stored);
+            let fresh = Arc::new(fresh.with_made_of(stored));
             worker.cache.memory.replace(key, stored.id(), &fresh);
         }
     }

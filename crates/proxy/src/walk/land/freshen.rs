@@ -17,7 +17,7 @@ use rules::{
     validate,
 };
 use std::sync::Arc;
-use store::{Body, Fields, Refused, Stored, Variants, fill::Reader};
+use store::{Body, Fields, Stored, Variants, fill::Reader};
 
 impl Fetch<'_> {
     /// 304: what it selects is fresh again, with the fields it carries (RFC 9111 section 4.3.4).
@@ -123,7 +123,7 @@ impl Fetch<'_> {
             ),
             stored.body.clone(),
         );
-        let fresh = fresh.with_unsent(kept.unsent);
+        let fresh = fresh.with_unsent(kept.unsent).fetched_by(self.ticket);
         let fresh = Arc::new(fresh.after(stored).with_made_of(stored));
         (fresh, own)
     }
@@ -155,7 +155,7 @@ impl Fetch<'_> {
             later.unwrap_or(fresh).clone()
         });
         match kept {
-            Err(Refused) => Err(Detail::Unkept(Unkept::Invalidated)),
+            Err(refused) => Err(refused.into()),
             Ok(kept) if !Arc::ptr_eq(&kept, fresh) => Err(Detail::Unkept(Unkept::Superseded)),
             Ok(_) => Ok(()),
         }
