@@ -451,3 +451,34 @@ fn a_stored_error_stands_in_for_no_other() {
         assert_eq!(larder.get("/").send().status, 502);
     }
 }
+
+#[test]
+fn an_error_that_is_no_use_to_anybody_leaves_the_page_that_stands_in_for_it() {
+    let (origin, larder) = start_with(
+        "[[origin]]\nservers = \"{origin}\"\npassive.failures = 0\nretry.attempts = 0\n",
+    );
+    origin.on("/", |request| match request.nth {
+        1 => Reply::ok()
+            .cache("max-age=60")
+            .header("Age", "100")
+            .body("good"),
+        2 => Reply::status(500)
+            .cache("max-age=0")
+            .header("ETag", "\"error\"")
+            .body("oops"),
+        _ => Reply::close(),
+    });
+    assert_eq!(larder.get("/").send().text(), "good");
+    let error = larder.get("/").send();
+    assert_eq!(
+        (error.status, error.parameter("detail").as_deref()),
+        (500, Some("no-freshness"))
+    );
+    let stood_in = larder.get("/").send();
+    assert_eq!(
+        (stood_in.status, stood_in.text().as_str()),
+        (200, "good"),
+        "9111 section 4.2.4: {}",
+        stood_in.said()
+    );
+}
