@@ -2,10 +2,10 @@
 //! different content (RFC 9110 section 8.8.1).
 
 use crate::{
-    common::{Said, start, start_with},
+    common::{Said, sample, start, start_with},
     disk::Site,
 };
-use testkit::{Larder, Reply, Request, Response, date};
+use testkit::{Larder, Origin, Reply, Request, Response, date, wait_until};
 
 const WEAK: &str = "W/\"a\"";
 
@@ -283,4 +283,95 @@ fn a_304_that_withdraws_takes_no_variant_that_its_request_does_not_match() {
     );
     assert_eq!(ask(&larder, "2").header("cache-control"), Some("no-store"));
     assert_eq!(origin.requests("/"), 3, "nothing was kept of it");
+}
+
+/// The answers to `/`, in turn.
+fn in_turn(origin: &Origin, answers: &'static [fn(Reply) -> Reply]) {
+    origin.on("/", move |request| {
+        let answer = answers[request.nth - 1];
+        answer(
+            Reply::ok()
+                .cache("max-age=600")
+                .body(request.nth.to_string()),
+        )
+    });
+}
+
+#[test]
+fn a_full_answer_shows_what_the_condition_named_to_be_unsuitable() {
+    let of_any: &[fn(Reply) -> Reply] = &[
+        |reply| reply.header("ETag", "\"1\"").header("Vary", "Foo"),
+        |reply| reply.header("ETag", "\"2\""),
+    ];
+    // By `Date` it is the older of the two.
+    let of_another: &[fn(Reply) -> Reply] = &[
+        |reply| reply.header("ETag", "\"1\"").header("Vary", "Foo"),
+        |reply| {
+            let reply = reply.undated().header("Date", date(-3));
+            reply.header("ETag", "\"2\"").header("Vary", "Bar")
+        },
+    ];
+    for answers in [of_any, of_another] {
+        let (origin, larder) = start();
+        in_turn(&origin, answers);
+        ask(&larder, "1");
+        assert_eq!(validated(&larder, "1").text(), "2");
+        let hit = ask(&larder, "1");
+        assert_eq!(
+            (hit.hit(), hit.text().as_str()),
+            (true, "2"),
+            "9111 section 4.3.3: {}",
+            hit.said()
+        );
+    }
+}
+
+#[test]
+fn a_full_answer_that_is_not_stored_leaves_none_that_its_request_matches() {
+    let (origin, larder) = start();
+    in_turn(
+        &origin,
+        &[
+            |reply| reply,
+            |reply| reply.header("ETag", "\"1\"").header("Vary", "Foo"),
+            |reply| reply.header("Vary", "Foo"),
+            |_| Reply::status(404).cache("no-store"),
+            |reply| reply.header("Vary", "Foo"),
+        ],
+    );
+    ask(&larder, "1");
+    for (kind, count) in [("1", "2"), ("2", "3")] {
+        assert_eq!(validated(&larder, kind).text(), count);
+    }
+    assert_eq!(validated(&larder, "1").status, 404);
+    assert_eq!(
+        ask(&larder, "1").text(),
+        "5",
+        "9111 section 4.3.3: neither of those that it could have been answered with"
+    );
+    assert_eq!(ask(&larder, "2").text(), "3", "another's");
+}
+
+#[test]
+fn where_the_full_answer_breaks_off_what_it_took_the_place_of_stands_in_again() {
+    let (origin, larder) = start();
+    in_turn(
+        &origin,
+        &[
+            |reply| {
+                let reply = reply.cache("stale-if-error=600").header("ETag", "\"1\"");
+                reply.header("Vary", "Foo").header("Age", "700")
+            },
+            |reply| reply.length(100_000).cut(),
+            |_| Reply::status(503),
+        ],
+    );
+    ask(&larder, "1");
+    let mut client = larder.get("/").header("Foo", "1").begin();
+    client.read_to_end();
+    wait_until("it has broken off", || {
+        sample(&larder, "larder_fills_failed_total") >= 1
+    });
+    let stood_in = ask(&larder, "1");
+    assert_eq!((stood_in.status, stood_in.text().as_str()), (200, "1"));
 }

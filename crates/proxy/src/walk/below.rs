@@ -199,11 +199,30 @@ pub fn keep_asked_for(worker: &Worker, key: &[u8], stored: &Arc<Stored>) {
 
 /// What is stored is out of date: it goes from memory, and the tiers below will not bring it back.
 pub fn forget(worker: &Worker, key: &[u8], stored: &Stored) {
-    worker.cache.memory.remove(key, stored.id());
+    forget_all(worker, key, [stored]);
+}
+
+/// As [`forget`], of several responses of `key`.
+pub fn forget_all<'a>(worker: &Worker, key: &[u8], all: impl IntoIterator<Item = &'a Stored>) {
+    let (mut is_any, mut is_below) = (false, worker.cache.shared.is_some());
+    for stored in all {
+        worker.cache.memory.remove(key, stored.id());
+        is_any = true;
+        is_below |= stored.is_below();
+    }
     let disk = worker.cache.disk.as_ref();
-    let is_below = stored.is_below() || disk.is_some_and(|disk| disk.knows(key));
-    if is_below || worker.cache.shared.is_some() {
+    if is_any && (is_below || disk.is_some_and(|disk| disk.knows(key))) {
         withdraw(worker, key);
+    }
+}
+
+/// What is stored is not to be found any more, though something newer is about to stand beside it: the disk forgets it too.
+pub fn let_go(worker: &Worker, key: &[u8], stored: &Stored) {
+    worker.cache.memory.remove(key, stored.id());
+    if let Some(disk) = &worker.cache.disk
+        && disk.knows(key)
+    {
+        disk.forget(key);
     }
 }
 

@@ -66,9 +66,9 @@ impl Fetch<'_> {
         let storable = match self.judge_updated(stored, head, &fields) {
             Ok(storable) => storable,
             Err(why) => {
-                if !is_another && !why.is_of_this_request() {
-                    // The response withdraws what is stored; where this request is the reason, it stays.
-                    below::forget(self.worker, self.ask.key.as_bytes(), stored);
+                // Where this request is the reason, what is stored stays.
+                if !why.is_of_this_request() {
+                    self.withdraw();
                 }
                 return (
                     self.for_this_only(stored, head),
