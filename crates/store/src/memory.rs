@@ -203,7 +203,7 @@ impl Memory {
             .fold(here.clone(), |held, new| match held {
                 None => Some(Variants::One(new)),
                 Some(held) if held.has_newer(&new) => Some(held),
-                Some(held) => held.with(new, most),
+                Some(held) => held.with_found(new, most),
             });
         self.put(key, merged.clone());
         merged
