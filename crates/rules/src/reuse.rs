@@ -68,6 +68,11 @@ pub enum ValidateReason {
 }
 
 impl ValidateReason {
+    /// Whether the client alone wants it: nothing but the origin's own word will do.
+    pub const fn is_the_clients(self) -> bool {
+        matches!(self, Self::RequestNoCache | Self::RequestAge)
+    }
+
     /// The reason as a token for `Cache-Status`'s `detail`.
     pub const fn token(self) -> &'static str {
         match self {

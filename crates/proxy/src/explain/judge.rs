@@ -8,7 +8,7 @@ use crate::{
 };
 use http::{HeaderMap, HeaderName};
 use rules::{
-    reuse::{self, Failure, ValidateReason, Verdict},
+    reuse::{self, Failure, Verdict},
     vary,
 };
 use std::{borrow::Cow, sync::Arc, time::Duration};
@@ -135,13 +135,7 @@ fn while_revalidate(stored: &Stored) -> u32 {
 
 /// Whether the client takes nothing but what the origin says now.
 const fn wants_the_origin(verdict: Verdict) -> bool {
-    let Verdict::Validate(reason) = verdict else {
-        return false;
-    };
-    matches!(
-        reason,
-        ValidateReason::RequestNoCache | ValidateReason::RequestAge
-    )
+    matches!(verdict, Verdict::Validate(reason) if reason.is_the_clients())
 }
 
 /// What purges have left of a stored response, as lookup takes it.

@@ -11,10 +11,7 @@ use crate::{
         receive,
     },
 };
-use rules::{
-    status::{Forward, Handled},
-    time::Time,
-};
+use rules::{status::Handled, time::Time};
 use std::{rc::Rc, sync::Arc};
 use store::{
     Body, Stored,
@@ -66,8 +63,7 @@ async fn in_tier(
 ) -> Shared {
     let is_unsure = matches!(need.detail, Some(Detail::Unsure));
     let selected = need.selected.as_deref().filter(|_| !is_unsure);
-    if need.why == Forward::Request
-        || selected.is_some_and(|stored| stored.facts.is_always_validated())
+    if need.is_for_the_origin() || selected.is_some_and(|stored| stored.facts.is_always_validated())
     {
         // The origin's own word is wanted, by the client or by the origin.
         return Shared::Need(need, None);

@@ -150,11 +150,11 @@ fn judge(
             }
         }
         Verdict::Validate(reason) => {
-            let why = match reason {
-                reuse::ValidateReason::Expired | reuse::ValidateReason::NoCache => Forward::Stale,
-                reuse::ValidateReason::RequestNoCache | reuse::ValidateReason::RequestAge => {
-                    Forward::Request
-                }
+            let is_fresh = stored.facts.remaining(now).is_some();
+            let why = if reason.is_the_clients() && is_fresh {
+                Forward::Request
+            } else {
+                Forward::Stale
             };
             return need(why, Some(Detail::Validated(reason)), stored);
         }
