@@ -194,9 +194,18 @@ const OF_ONE_MESSAGE: [HeaderName; 3] = [AGE, DATE, VIA];
 /// The stored `Age`, `Date` and `Via` go even if the update has none: they tell of the journey of an earlier message. Age is
 /// counted from the validation on (section 4.2.3), and a `Date` that the origin left out is the time of receipt (RFC 9110
 /// section 6.6.1), which is the caller's to add.
-pub fn freshen(stored: &mut HeaderMap, update: &HeaderMap) {
+///
+/// `targets` are the targeted fields that are obeyed: where one governs, the update's or the stored one, `Cache-Control` names no fields
+/// (RFC 9213 section 2.2).
+pub fn freshen(stored: &mut HeaderMap, update: &HeaderMap, targets: &[HeaderName]) {
     let mut update = update.clone();
-    let (directives, _) = directives::response(&update, &[]);
+    let directives = if targets.iter().any(|name| stored.contains_key(name)) {
+        let mut all = stored.clone();
+        freshen_for_one(&mut all, update.clone());
+        directives::response(&all, targets).0
+    } else {
+        directives::response(&update, targets).0
+    };
     // What decides is judged before it is taken out.
     fields::remove_where(&mut update, |name| {
         fields::is_unstorable(name, &directives) && !fields::decides(name)

@@ -238,7 +238,7 @@ impl Arrived {
             Body::Whole(_) | Body::Mapped(_) | Body::Chunks(_) | Body::Disk(_) => old.body.clone(),
             Body::Filling(_) => return None,
         };
-        validate::freshen(&mut fields, &self.head.headers);
+        validate::freshen(&mut fields, &self.head.headers, &self.ask.site.targets);
         let judged = admit::judge(&self.ask, &Method::GET, self.times, old.status, &fields);
         let storable = judged.unwrap_or(self.storable);
         let kept = admit::stored_fields(
@@ -265,7 +265,7 @@ impl Arrived {
     fn own_with(&self, old: &Stored) -> Option<Box<HeaderMap>> {
         let (first_line, update) = ((old.status, self.head.version), &self.head.headers);
         let mut fields = old.all_fields(8);
-        validate::freshen(&mut fields, update);
+        validate::freshen(&mut fields, update, &self.ask.site.targets);
         let updated = (&old.fields, &fields);
         admit::own_updated(&self.ask, first_line, self.storable, updated, update)
     }

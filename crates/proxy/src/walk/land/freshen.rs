@@ -61,7 +61,7 @@ impl Fetch<'_> {
     ) -> (Arc<Stored>, Result<(), Detail>, Option<Box<HeaderMap>>) {
         let is_another = !stored.matches(&self.ask.fields, &mut Vec::new());
         let mut fields = stored.all_fields(8);
-        validate::freshen(&mut fields, &head.headers);
+        validate::freshen(&mut fields, &head.headers, &self.ask.site.targets);
         admit::keep_language(stored, &mut fields);
         let storable = match self.judge_updated(stored, head, &fields) {
             Ok(storable) => storable,
